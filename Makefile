@@ -1,0 +1,64 @@
+# A fresh clone needs python3 (3.10 to 3.13) and make; everything else goes into .venv.
+#   make PYTHON=python3.12 setup     picks the interpreter
+
+SUPPORTED := import sys; sys.exit(not (3, 10) <= sys.version_info[:2] < (3, 14))
+PYTHON ?= $(firstword $(foreach python,python3 python3.13 python3.12 python3.11 python3.10,\
+	$(shell $(python) -c '$(SUPPORTED)' 2>/dev/null && echo $(python))))
+BIN := .venv/bin
+KERNELS := $(wildcard closed_chain_dynamics/kernels/*.py)
+# Only errors: warnings about the places pip looks in say nothing about this package.
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help setup test demo bench lint clean
+
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-6s  %s\n", $$1, $$2}' Makefile
+
+setup: .venv/warm  ## make .venv with everything for demo and tests, compile the kernels
+
+test: setup  ## run all tests
+	@echo 'Testing.'
+	@$(BIN)/python -m pytest -q $(ARGS)
+
+demo: setup  ## show the shipped models
+	@echo 'Checking the shipped models.'
+	@for model in pendulum two_link three_link four_bar five_bar; do \
+		echo; $(BIN)/closed-chain check $$model || exit 1; \
+	done
+
+bench: setup  ## measure the speed, side by side with other engines
+	@echo 'Measuring.'
+	@$(BIN)/python -m closed_chain_dynamics.cli bench $(ARGS)
+
+lint: .venv/installed  ## check the style of the code
+	@echo 'Checking style.'
+	@$(BIN)/python -m flake8
+
+clean:  ## remove .venv and everything that was built
+	@echo 'Removing .venv and build products.'
+	@rm -rf .venv build dist install log *.egg-info .pytest_cache .hypothesis
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The stamps: a target is made again only when something it stands for has changed.
+
+.venv/created:
+	@if [ -z '$(PYTHON)' ] || ! $(PYTHON) -c '$(SUPPORTED)'; then \
+		echo 'No Python 3.10 to 3.13 found; name one: make PYTHON=/path/to/python3.12 setup' >&2; \
+		exit 1; fi
+	@echo "Making the virtual environment .venv with $$($(PYTHON) --version)."
+	@$(PYTHON) -m venv --clear .venv || { \
+		echo 'Python could not make a virtual environment; on Debian: apt install python3-venv' >&2; \
+		exit 1; }
+	@touch $@
+
+.venv/installed: .venv/created setup.py setup.cfg pyproject.toml
+	@echo 'Installing the package and what its tests need into .venv (a few minutes at first).'
+	@$(PIP) -e '.[test]'
+	@touch $@
+
+.venv/warm: .venv/installed $(KERNELS)
+	@echo 'Compiling the kernels.'
+	@$(BIN)/python -c 'import closed_chain_dynamics as ccd; ccd.warm_up()'
+	@touch $@

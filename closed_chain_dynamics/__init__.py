@@ -1,0 +1,34 @@
+"""
+Dynamics of closed kinematic chains whose structure changes while they move.
+
+Layers, from the file to the answer: `description` reads files into frozen dataclasses;
+`packing` and `mechanism` turn them into flat arrays; `kernels` is the compiled code on these
+arrays; `tree_dynamics` is the dynamics of the tree after the virtual cut. Nothing here imports
+ROS or a viewer.
+"""
+
+from .actuation import actuator_torques
+from .coordinates import (Coordinates, constraint_jacobian, coordinates, loop_jacobian,
+                          loop_positions)
+from .description import Description
+from .errors import (ActuationError, AssemblyError, ClosedChainError, DescriptionError,
+                     NameNotFound, SingularityError, StateError, StructureError)
+from .forward_dynamics import ForwardDynamics, forward_dynamics
+from .inverse_dynamics import InverseDynamics, inverse_dynamics
+from .mechanism import Mechanism, load
+from .tree_dynamics import (center_of_mass, difference, energy, integrate, jacobian,
+                            jacobian_bias, joint_wrenches, link_accelerations, link_placement,
+                            link_placements, link_velocities, mass_matrix, momentum, newton_euler)
+from .warming import warm_up
+
+__version__ = '0.1.0'
+
+__all__ = [
+    'ActuationError', 'AssemblyError', 'ClosedChainError', 'Coordinates', 'Description',
+    'DescriptionError', 'ForwardDynamics', 'InverseDynamics', 'Mechanism', 'NameNotFound',
+    'SingularityError', 'StateError', 'StructureError', 'actuator_torques', 'center_of_mass',
+    'constraint_jacobian', 'coordinates', 'difference', 'energy', 'forward_dynamics',
+    'integrate', 'inverse_dynamics', 'jacobian', 'jacobian_bias', 'joint_wrenches',
+    'link_accelerations', 'link_placement', 'link_placements', 'link_velocities', 'load',
+    'loop_jacobian', 'loop_positions', 'mass_matrix', 'momentum', 'newton_euler', 'warm_up',
+]

@@ -1,0 +1,111 @@
+"""
+Actuator torques from generalized forces: S^T tau_A = tau_G, Eq. (8) of paper 2.
+
+Square: tau_A = S^-T tau_G. Redundant: infinitely many torques do the same, and a policy picks one
+(paper 1 points to Nakamura and Ropponen); they differ by internal preload, the null space of S^T.
+Deficient: the nearest that the actuators can do, and the residual that they cannot.
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .errors import ActuationError
+from .kernels import layout as at
+
+__all__ = ['Actuation', 'POLICIES', 'actuator_torques']
+
+POLICIES = ('minimum_norm', 'weighted', 'within_limits')
+RANK_TOLERANCE = 1e-10   # singular values of S below this share of the largest count as zero
+
+
+@dataclass
+class Actuation:
+    """A solution of S^T tau_A = tau_G."""
+
+    tau_A: np.ndarray                     # (actuators,) [N m or N]
+    residual: np.ndarray                  # tau_G - S^T tau_A, (mobility,)
+    kind: str                             # 'square', 'redundant', 'deficient' or 'mixed'
+    null_space: np.ndarray = field(repr=False)   # (actuators, k): torques that only preload
+
+
+def null_space(S):
+    """Return an orthonormal basis of the torques that move nothing, (actuators, k)."""
+    U, sigma, _ = np.linalg.svd(S)
+    rank = int(np.sum(sigma > RANK_TOLERANCE * max(sigma[0], 1e-300))) if sigma.size else 0
+    return U[:, rank:]
+
+
+def kind_of(S):
+    """Return how actuators and mobility compare: square, redundant, deficient or mixed."""
+    actuators, mobility = S.shape
+    rank = actuators - null_space(S).shape[1]
+    if rank == mobility:
+        return 'square' if actuators == mobility else 'redundant'
+    return 'deficient' if rank == actuators else 'mixed'
+
+
+def actuator_torques(robot, S, tau_G, *, policy='minimum_norm', weights=None, preload=None):
+    """
+    Return the Actuation that gives the generalized forces tau_G through S.
+
+    `policy` 'minimum_norm' takes the smallest torques; 'weighted' the smallest sum of
+    `weights` times torque squared, weights by actuator name or as an array; 'within_limits' keeps
+    to the effort limits of the file, by bounded least squares. `preload`, by name or as an array,
+    is the torque that the solution should be nearest to, instead of zero.
+    """
+    if policy not in POLICIES:
+        raise ActuationError(f'unknown policy {policy!r}', where=robot.name,
+                             repair=f'Choose one of {", ".join(POLICIES)}.')
+    n = len(robot.actuator_names)
+    wanted = _by_actuator(robot, preload, 0.0, 'preload')
+    weight = _by_actuator(robot, weights, 1.0, 'weights')
+    if policy == 'weighted' and not np.all(weight > 0.0):
+        raise ActuationError('weights must be positive', where=robot.name)
+    unit = 1.0 / np.sqrt(weight) if policy == 'weighted' else np.ones(n)
+    # substitute tau_A = wanted + unit x: then x of least norm is what the policy asks for
+    lever, rest = S.T * unit, tau_G - S.T @ wanted
+    if n == 0:
+        x = np.zeros(0)
+    elif policy == 'within_limits':
+        x = _bounded(robot, lever, rest, wanted)
+    else:
+        x = np.linalg.lstsq(lever, rest, rcond=RANK_TOLERANCE)[0]
+    tau_A = wanted + unit * x
+    return Actuation(tau_A, tau_G - S.T @ tau_A, kind_of(S), null_space(S))
+
+
+def _bounded(robot, lever, rest, wanted):
+    """Return the smallest x that solves lever x = rest as well as the effort limits allow."""
+    effort = robot.table(at.ACTUATOR_F)[:, at.EFFORT]
+    lower, upper = -effort - wanted, effort - wanted
+    if np.any(lower > upper) or np.any((lower > 0.0) | (upper < 0.0)):
+        worst = int(np.argmax(np.maximum(lower, -upper)))
+        raise ActuationError(
+            f'the preload of actuator {robot.actuator_names[worst]!r} is beyond its effort limit '
+            f'{effort[worst]:g}', where=robot.name, repair='Ask for less preload.')
+    from scipy.optimize import lsq_linear   # a third of a second to import, seldom needed
+    exact = np.linalg.lstsq(lever, rest, rcond=RANK_TOLERANCE)[0]
+    if np.all((exact >= lower) & (exact <= upper)):
+        return exact
+    # meet the forces first; among equals take the smallest, by a weight that stays below rounding
+    # of the forces
+    small = 1e-6 * max(np.linalg.norm(lever, 2), 1e-300)
+    matrix = np.vstack([lever, small * np.eye(len(effort))])
+    target = np.concatenate([rest, np.zeros(len(effort))])
+    bounds = (np.where(upper > lower, lower, lower - 1e-12), np.where(upper > lower, upper,
+                                                                     upper + 1e-12))
+    return lsq_linear(matrix, target, bounds=bounds, tol=1e-14, lsmr_tol='auto').x
+
+
+def _by_actuator(robot, values, default, what):
+    """Return values given by name, or as an array, as an array over the actuators."""
+    n = len(robot.actuator_names)
+    if values is None:
+        return np.full(n, default)
+    if isinstance(values, dict):
+        array = np.full(n, default)
+        for name, value in values.items():
+            array[robot.index('actuator', name)] = value
+        return robot.vector(array, n, what)
+    return robot.vector(values, n, what)

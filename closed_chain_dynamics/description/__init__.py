@@ -1,0 +1,109 @@
+"""
+Files in, frozen dataclasses out: the only layer that reads XML.
+
+``read`` turns a URDF, a xacro, a URDF+ or an Extended-URDF pair of files into a ``Description``;
+``write`` saves a description in the own spelling. ``document`` opens files safely, ``fields``
+reads attributes, one module reads each kind of element, ``checks`` judges the whole.
+"""
+
+from dataclasses import replace
+
+from closed_chain_dynamics.description.actuators import resolve
+from closed_chain_dynamics.description.checks import check, check_references, check_structure
+from closed_chain_dynamics.description.couplings import read_coupling, read_mimic
+from closed_chain_dynamics.description.document import open_document, SIZE_LIMIT
+from closed_chain_dynamics.description.elements import (
+    Actuator, Assembly, Contact, Coupling, CouplingTerm, Description, Dynamics, Geometry, Inertia,
+    Joint, JointType, Limit, LimitMoment, Link, LoopJoint, LoopType, Pose, Shape, Spring,
+)
+from closed_chain_dynamics.description.extended_yaml import apply_yaml, find_yaml
+from closed_chain_dynamics.description.fields import Reader
+from closed_chain_dynamics.description.inertia_checks import check_inertias
+from closed_chain_dynamics.description.loops import read_loop
+from closed_chain_dynamics.description.springs import read_assembly, read_spring
+from closed_chain_dynamics.description.tree import Tree
+from closed_chain_dynamics.description.urdf import materials, read_joint, read_link
+from closed_chain_dynamics.description.writer import to_xml, write
+from closed_chain_dynamics.errors import DescriptionError
+
+__all__ = [
+    'Actuator', 'Assembly', 'Contact', 'Coupling', 'CouplingTerm', 'Description', 'Dynamics',
+    'Geometry', 'Inertia', 'Joint', 'JointType', 'Limit', 'LimitMoment', 'Link', 'LoopJoint',
+    'LoopType', 'Pose', 'SIZE_LIMIT', 'Shape', 'Spring', 'check', 'read', 'to_xml', 'write',
+]
+
+ROBOT_TAGS = {'link', 'joint', 'material', 'constraint', 'loop', 'coupling', 'ros2_control',
+              'transmission', 'cc:spring', 'cc:assembly'}
+WORLD = 'world'
+ROOT_JOINT = 'root_joint'
+
+
+def read(source, *, actuated=None, root_joint='fixed', xacro_args=None):
+    """
+    Read a description from a path or an XML text.
+
+    `actuated` names the joints with motors and overrules the file; an empty one means none.
+    `root_joint='floating'` puts the root link on a floating joint named 'root_joint' from a new
+    link 'world'. `xacro_args` are the arguments of a xacro file. A file `robot.yaml` with the key
+    `closed_loop` next to `robot.urdf` is read with it.
+    """
+    if root_joint not in ('fixed', 'floating'):
+        raise DescriptionError(f'root_joint is {root_joint!r}',
+                               repair="Give 'fixed' or 'floating'.")
+    document = open_document(source, xacro_args=xacro_args)
+    root, reader = document.root, Reader(document.label)
+    reader.check_vocabulary(root)
+    reader.ignore_unknown(root, ROBOT_TAGS)
+    name = root.get('name')
+    if not name:
+        name = 'robot'
+        reader.note("The robot has no name and is called 'robot'.")
+
+    colors = materials(reader, root)
+    links = tuple(read_link(reader, each, colors) for each in root.findall('link'))
+    joints = tuple(read_joint(reader, each) for each in root.findall('joint'))
+    loops = tuple(read_loop(reader, each) for each in root.iterchildren('constraint', 'loop'))
+    yaml_file = find_yaml(document.path)
+    motors = ()
+    if yaml_file is not None:
+        links, joints, loops, motors = apply_yaml(reader, yaml_file, links, joints, loops)
+    description = Description(name, links, joints, loops)
+    check_structure(description, reader)
+    if root_joint == 'floating':
+        links, joints = _on_floating_joint(description, reader)
+
+    tree, link_names = Tree(joints), [link.name for link in links]
+    couplings = [read_mimic(reader, each) for each in root.findall('joint')]
+    couplings = [each for each in couplings if each is not None]
+    couplings += [read_coupling(reader, each, tree, link_names)
+                  for each in root.findall('coupling')]
+    joints, loops, actuators = resolve(reader, root, joints, loops, argument=actuated,
+                                       motors=motors)
+    description = Description(
+        name, links, joints, loops, couplings=tuple(couplings),
+        springs=tuple(read_spring(reader, each) for each in reader.children(root, 'cc:spring')),
+        actuators=actuators,
+        assemblies=tuple(read_assembly(reader, each)
+                         for each in reader.children(root, 'cc:assembly')),
+        file=str(document.path or ''))
+    check_references(description, reader)
+    check_inertias(description, reader)
+    return replace(description, notes=tuple(reader.notes))
+
+
+def _on_floating_joint(description, reader):
+    """Return links and joints with the root on a floating joint from a new link."""
+    root = description.root
+    above = [joint for joint in description.joints if joint.parent == root]
+    if above and all(joint.type is JointType.FLOATING for joint in above):
+        raise DescriptionError(
+            f'the file already floats, by the joint {above[0].name!r}', file=reader.label,
+            repair="Read it with root_joint='fixed'.")
+    taken = {link.name for link in description.links} & {WORLD}
+    taken |= {each.name for each in (*description.joints, *description.loops)} & {ROOT_JOINT}
+    if taken:
+        raise DescriptionError(
+            f'the name {min(taken)!r}, which root_joint=\'floating\' needs, is used in the file',
+            file=reader.label, repair='Rename it, or write the floating joint into the file.')
+    floating = Joint(ROOT_JOINT, JointType.FLOATING, WORLD, root)
+    return (Link(WORLD), *description.links), (floating, *description.joints)

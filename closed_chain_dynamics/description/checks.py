@@ -1,0 +1,175 @@
+"""
+Checks of the whole: names, one tree, ends that exist, and bodies that can exist.
+
+Every check reports where the culprit stands when the description was read from a file, and works
+as well on one that was built by hand.
+"""
+
+from collections import Counter
+
+from closed_chain_dynamics.description.elements import JointType, LoopType
+from closed_chain_dynamics.description.fields import Reader, some_of
+from closed_chain_dynamics.description.inertia_checks import check_inertias
+from closed_chain_dynamics.description.tree import ONE_DOF, Tree
+from closed_chain_dynamics.errors import DescriptionError, NameNotFound
+
+__all__ = ['check', 'check_references', 'check_structure']
+
+ONE_DOF_LOOPS = (LoopType.REVOLUTE, LoopType.PRISMATIC)
+LOOP_OF_JOINT = {JointType.CONTINUOUS: 'revolute', JointType.FLOATING: 'free'}
+
+
+def check(description):
+    """Refuse a description that no mechanism can be built from; return notes on the rest."""
+    reader = Reader(description.file)
+    check_structure(description, reader)
+    check_references(description, reader)
+    check_inertias(description, reader)
+    return tuple(reader.notes)
+
+
+def check_structure(description, reader):
+    """Names are unique, ends exist, and the joints form one tree."""
+    if not description.links:
+        raise DescriptionError('it has no <link>', file=reader.label, where='<robot>',
+                               repair='Add at least one <link name="..."/>.')
+    _check_unique(reader, (('link', description.links),))
+    _check_unique(reader, (('joint', description.joints), ('loop', description.loops)))
+    links = dict.fromkeys(link.name for link in description.links)
+    for kind, group in (('joint', description.joints), ('loop', description.loops)):
+        for each in group:
+            for end in (each.parent, each.child):
+                if end not in links:
+                    raise NameNotFound('link', end, links, file=reader.label,
+                                       where=reader.where(kind, each.name))
+            if each.parent == each.child:
+                raise DescriptionError(
+                    f'it joins the link {each.child!r} with itself', file=reader.label,
+                    where=reader.where(kind, each.name), repair='Name two different links.')
+    _check_one_parent(description, reader)
+    _check_one_root(description, reader)
+
+
+def check_references(description, reader):
+    """Couplings, springs, assemblies and actuators name joints and links that fit."""
+    _check_unique(reader, (('joint', description.joints), ('loop', description.loops),
+                           ('coupling', description.couplings)))
+    _check_unique(reader, (('spring', description.springs),))
+    _check_unique(reader, (('assembly', description.assemblies),))
+    tree_joints = {joint.name: joint.type for joint in description.joints}
+    everything = tree_joints | {loop.name: loop.type for loop in description.loops}
+    links = dict.fromkeys(link.name for link in description.links)
+    for coupling in description.couplings:
+        where = reader.where('coupling', coupling.name)
+        for term in coupling.terms:
+            _need_one_dof(reader, term.joint, everything, where)
+    for spring in description.springs:
+        where = reader.where('spring', spring.name)
+        if spring.type == 'torsional':
+            _need_one_dof(reader, spring.joint, everything, where)
+            continue
+        for end in (spring.from_link, spring.to_link):
+            if end not in links:
+                raise NameNotFound('link', end, links, file=reader.label, where=where)
+        if spring.from_link == spring.to_link:
+            raise DescriptionError(f'both ends are on the link {spring.to_link!r}',
+                                   file=reader.label, where=where,
+                                   repair='Name two different links.')
+    for assembly in description.assemblies:
+        where = reader.where('assembly', assembly.name)
+        for joint, _ in assembly.positions:
+            _need_one_dof(reader, joint, tree_joints, where)
+    for actuator in description.actuators:
+        if actuator.joint not in everything:
+            raise NameNotFound('joint', actuator.joint, everything, file=reader.label)
+    free = [joint.name for joint in description.joints
+            if joint.type in (JointType.REVOLUTE, JointType.PRISMATIC)
+            and joint.limit.lower == -joint.limit.upper == float('-inf')]
+    if free:
+        reader.note('No position limits are given for, and none are put on: '
+                    f'{some_of(free)}.')
+
+
+def _check_unique(reader, groups):
+    names = Counter(each.name for _, group in groups for each in group)
+    for name, count in names.items():
+        if not name:
+            raise DescriptionError(f'a {groups[0][0]} has an empty name', file=reader.label,
+                                   repair='Name it.')
+        if count > 1:
+            places = [where for kind, group in groups
+                      for where in reader.places.get((kind, name), [])]
+            kinds = ' or '.join(kind for kind, _ in groups)
+            raise DescriptionError(
+                f'the name {name!r} is used {count} times for a {kinds}'
+                + (f' (also at {places[0]})' if len(places) > 1 else ''), file=reader.label,
+                where=places[-1] if places else f'<{groups[0][0]} name="{name}">',
+                repair='Give each its own name.')
+
+
+def _check_one_parent(description, reader):
+    """Refuse a second parent, and write the constraint that says the same."""
+    first = {}
+    seen = Counter()
+    for joint in description.joints:
+        which, seen[joint.name] = seen[joint.name], seen[joint.name] + 1
+        other = first.setdefault(joint.child, joint)
+        if other is not joint:
+            raise DescriptionError(
+                f'the link {joint.child!r} has two parents, by the joints {other.name!r} and '
+                f'{joint.name!r}, which closes a loop', file=reader.label,
+                where=reader.where('joint', joint.name, which),
+                repair='Replace this joint by the loop joint ' + _as_constraint(joint))
+
+
+def _as_constraint(joint):
+    kind = LOOP_OF_JOINT.get(joint.type, joint.type.value)
+    axis = _spaced(joint.axis)
+    return (f'<constraint name="{joint.name}" type="{kind}"> <parent link="{joint.parent}"/> '
+            f'<parent_origin xyz="{_spaced(joint.origin.xyz)}" '
+            f'rpy="{_spaced(joint.origin.rpy)}"/> <parent_axis xyz="{axis}"/> '
+            f'<child link="{joint.child}"/> <child_origin xyz="0 0 0" rpy="0 0 0"/> '
+            f'<child_axis xyz="{axis}"/> </constraint>')
+
+
+def _spaced(values):
+    return ' '.join(f'{value:.17g}' for value in values)
+
+
+def _check_one_root(description, reader):
+    above, cyclic, rooted = Tree(description.joints).joint_above, None, set()
+    for link in description.links:
+        walked, name = {}, link.name
+        while name in above and name not in rooted and name not in walked:
+            walked[name] = None
+            name = above[name].parent
+        if name in walked:
+            cyclic = list(walked)
+            cyclic = cyclic[cyclic.index(name):]
+            break
+        rooted.update(walked)
+    if cyclic:
+        closing = above[cyclic[0]]
+        chain = ' -> '.join([*reversed(cyclic), cyclic[-1]])
+        raise DescriptionError(
+            f'the joints form a cycle, {chain}, that no root carries', file=reader.label,
+            where=reader.where('joint', closing.name),
+            repair='Turn one joint of the cycle into a <constraint>, and hang the rest on the '
+                   'root.')
+    roots = [link.name for link in description.links if link.name not in above]
+    if len(roots) > 1:
+        shown = some_of([repr(root) for root in roots])
+        raise DescriptionError(
+            f'there are {len(roots)} roots, links that no joint carries: {shown}',
+            file=reader.label, where=reader.where('link', roots[1]),
+            repair='Join them to one root, for example by a joint of type "fixed" or "floating".')
+
+
+def _need_one_dof(reader, name, types, where):
+    if name not in types:
+        raise NameNotFound('joint', name, types, file=reader.label, where=where)
+    if types[name] not in (*ONE_DOF, *ONE_DOF_LOOPS):
+        raise DescriptionError(
+            f'the joint {name!r} is {types[name].value} and has no single coordinate',
+            file=reader.label, where=where,
+            repair='Name a revolute, continuous or prismatic joint.')

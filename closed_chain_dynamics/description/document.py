@@ -1,0 +1,177 @@
+"""
+Bytes in, a safe XML tree out: the one place that opens description files.
+
+Files come from strangers, so entities, DTDs and network access are refused, and size is bounded.
+"""
+
+import difflib
+import os
+from pathlib import Path
+
+from lxml import etree
+
+from closed_chain_dynamics.errors import DescriptionError
+
+__all__ = ['CC', 'SIZE_LIMIT', 'Document', 'open_document', 'read_bytes', 'stem_of']
+
+SIZE_LIMIT = 64 * 2 ** 20   # bytes; the largest humanoid descriptions are below 1 MiB
+CC = 'urn:closed_chain_dynamics'
+TEXT_LABEL = 'XML text'     # what errors call a description that was not read from a file
+ROBOT_SUFFIXES = ('.urdf', '.xacro', '.xml')
+
+
+class Document:
+    """A parsed file: the `<robot>` element, what errors call it, and where it lies."""
+
+    def __init__(self, root, label, path):
+        self.root = root
+        self.label = label
+        self.path = path    # None for a text
+
+
+def open_document(source, *, xacro_args=None):
+    """Open a path or an XML text and return its Document; xacro is expanded."""
+    text = source.lstrip('\ufeff \t\r\n') if isinstance(source, str) else ''
+    if text.startswith('<'):
+        if not text.startswith('<?xml'):      # a declaration must be the very first thing
+            text = source.lstrip('\ufeff')    # else keep the lines as the user counts them
+        # Already decoded, so whatever encoding the text declares is no longer true.
+        root = _parse(text.encode('utf-8', 'surrogatepass'), TEXT_LABEL, encoding='utf-8')
+        if _uses_xacro(root):
+            raise DescriptionError('the text holds xacro macros', file=TEXT_LABEL,
+                                   repair='Give the path of the .xacro file, or expand it first.')
+        path, label = None, TEXT_LABEL
+    else:
+        path = _existing_file(source)
+        label = str(path)
+        root = _parse(read_bytes(path), label)
+        if path.suffix.lower() == '.xacro' or _uses_xacro(root):
+            label = f'{path} (expanded by xacro)'
+            root = _parse(_expand_xacro(path, xacro_args), label)
+    if etree.QName(root).localname != 'robot':
+        raise DescriptionError(
+            f'the root element is <{etree.QName(root).localname}>, not <robot>', file=label,
+            where=f'line {root.sourceline}', repair='Give a URDF, xacro or URDF+ file.')
+    return Document(root, label, path)
+
+
+def stem_of(path):
+    """Return the file name without .xacro, .urdf and .xml."""
+    stem = path.name
+    for suffix in ('.xacro', '.urdf', '.xml'):
+        if stem.lower().endswith(suffix):
+            stem = stem[:-len(suffix)]
+    return stem
+
+
+def read_bytes(path):
+    """Read a file that is not empty and not above SIZE_LIMIT."""
+    try:
+        with open(path, 'rb') as file:
+            data = file.read(SIZE_LIMIT + 1)
+    except OSError as error:
+        raise DescriptionError(f'the file cannot be read: {error.strerror or error}', file=path,
+                               repair='Check its permissions.') from None
+    _check_size(data, path)
+    if not data.strip():
+        raise DescriptionError('the file is empty', file=path,
+                               repair='Write a <robot> element with links and joints.')
+    return data
+
+
+def _check_size(data, label):
+    if len(data) > SIZE_LIMIT:
+        raise DescriptionError(
+            f'it is larger than the limit of {SIZE_LIMIT // 2 ** 20} MiB', file=label,
+            repair='Keep meshes and other data outside the description.')
+
+
+def _existing_file(source):
+    """Return the path of a file that exists, or say what is near it."""
+    try:
+        path = Path(os.fspath(source))
+        is_folder, exists = path.is_dir(), path.exists()
+    except (TypeError, ValueError, OSError) as error:
+        raise DescriptionError(
+            f'{str(source)[:80]!r} is neither a path nor an XML text ({error})',
+            repair="Give a path, or a text that starts with '<'.") from None
+    if is_folder:
+        inside = [each.name for each in sorted(path.iterdir())
+                  if each.name.lower().endswith(ROBOT_SUFFIXES)]
+        raise DescriptionError(
+            'this is a folder, not a file', file=path,
+            repair=f'Give a file in it: {", ".join(inside[:8])}.' if inside
+            else 'It holds no .urdf, .xacro or .xml file.')
+    if not exists:
+        folder = path.parent
+        names = [each.name for each in sorted(folder.iterdir())] if folder.is_dir() else []
+        near = difflib.get_close_matches(path.name, names, n=3, cutoff=0.5)
+        near = near or [name for name in names if name.lower().endswith(ROBOT_SUFFIXES)][:5]
+        if near:
+            repair = f'Did you mean {" or ".join(map(repr, near))}?'
+        elif folder.is_dir():
+            repair = 'Its folder holds no description; check the path.'
+        else:
+            repair = f'There is no folder {str(folder)!r} either; check the path.'
+        raise DescriptionError('there is no such file', file=path, repair=repair)
+    return path
+
+
+def _parse(data, label, *, encoding=None):
+    """Parse bytes without entities, DTD or network, and return the root element."""
+    _check_size(data, label)     # of a text, or of what macros grew to
+    parser = etree.XMLParser(
+        resolve_entities=False, no_network=True, load_dtd=False, dtd_validation=False,
+        huge_tree=False, remove_comments=True, remove_pis=True, encoding=encoding)
+    try:
+        root = etree.fromstring(data, parser)
+    except (etree.XMLSyntaxError, ValueError) as error:
+        # A bomb may stop the parser before the DOCTYPE can be seen in the tree.
+        if b'<!DOCTYPE' in data or b'<!ENTITY' in data:
+            raise _doctype_refused(label) from None
+        raise _malformed(error, label) from None
+    if root.getroottree().docinfo.internalDTD is not None:
+        raise _doctype_refused(label)
+    for element in root.iter(etree.Element):
+        # Some tools put the whole file into a default namespace; URDF itself has none.
+        if element.prefix is None and etree.QName(element).namespace not in (None, CC):
+            element.tag = etree.QName(element).localname
+    return root
+
+
+def _doctype_refused(label):
+    return DescriptionError(
+        'a DOCTYPE or entity declaration is refused, because entities can read other files or '
+        'grow without bound', file=label,
+        repair='Remove the <!DOCTYPE ...> block and write the values out, or use xacro.')
+
+
+def _malformed(error, label):
+    line, column = getattr(error, 'position', None) or (0, 0)
+    why = str(getattr(error, 'msg', '') or error).split(', line ')[0]
+    if why.startswith('Namespace prefix cc '):
+        repair = f'Declare it: <robot name="..." xmlns:cc="{CC}">.'
+    else:
+        repair = 'Check that every tag is closed and every attribute value is quoted.'
+    return DescriptionError(f'the XML is malformed: {why}', file=label,
+                            where=f'line {line}, column {column}', repair=repair)
+
+
+def _uses_xacro(root):
+    """Tell whether any element is a macro; a bare namespace declaration does not count."""
+    return any(isinstance(element.tag, str) and element.prefix == 'xacro'
+               for element in root.iter())
+
+
+def _expand_xacro(path, xacro_args):
+    import xacro    # slow to import, and only this one case needs it
+    mappings = {str(key): str(value) for key, value in (xacro_args or {}).items()}
+    try:
+        # The same text as the `xacro` command prints, so that line numbers are of use.
+        return xacro.process_file(str(path), mappings=mappings).toprettyxml(
+            indent='  ', encoding='utf-8')
+    except Exception as error:   # xacro evaluates user expressions: any exception can come out
+        why = ' '.join(str(error).split()) or type(error).__name__
+        raise DescriptionError(f'xacro failed: {type(error).__name__}: {why}', file=path,
+                               repair='Run `xacro` on the file to see the macro, and check its '
+                                      'arguments and includes.') from None

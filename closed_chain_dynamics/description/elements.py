@@ -1,0 +1,306 @@
+"""
+What the user wrote, as frozen dataclasses: the one internal description of every dialect.
+
+Values are plain tuples of floats in SI units, so that two descriptions can be compared with
+``==`` and a file that was loaded, saved and loaded again gives an equal description.
+"""
+
+from dataclasses import dataclass, field
+from enum import Enum
+import math
+
+import numpy as np
+
+__all__ = [
+    'Actuator', 'Assembly', 'Contact', 'Coupling', 'CouplingTerm', 'Description', 'Dynamics',
+    'Geometry', 'Inertia', 'Joint', 'JointType', 'Limit', 'LimitMoment', 'Link', 'LoopJoint',
+    'LoopType', 'Pose', 'Shape', 'Spring',
+]
+
+
+class JointType(Enum):
+    """Types of tree joints; the value is the spelling in a file."""
+
+    FIXED = 'fixed'
+    REVOLUTE = 'revolute'
+    CONTINUOUS = 'continuous'
+    PRISMATIC = 'prismatic'
+    PLANAR = 'planar'
+    SPHERICAL = 'spherical'
+    FLOATING = 'floating'
+
+    @property
+    def nv(self):
+        """Return the number of velocities of the joint."""
+        return {'fixed': 0, 'revolute': 1, 'continuous': 1, 'prismatic': 1, 'planar': 3,
+                'spherical': 3, 'floating': 6}[self.value]
+
+    @property
+    def nq(self):
+        """Return the number of position values (a planar joint: x, y, cos, sin)."""
+        return {'fixed': 0, 'revolute': 1, 'continuous': 1, 'prismatic': 1, 'planar': 4,
+                'spherical': 4, 'floating': 7}[self.value]
+
+
+class LoopType(Enum):
+    """Types of loop joints; the value is the spelling in a file."""
+
+    FIXED = 'fixed'
+    REVOLUTE = 'revolute'
+    PRISMATIC = 'prismatic'
+    CYLINDRICAL = 'cylindrical'
+    UNIVERSAL = 'universal'
+    SPHERICAL = 'spherical'
+    PLANAR = 'planar'
+    SURFACE = 'surface'
+    FREE = 'free'
+
+    @property
+    def rows(self):
+        """Return the number of constraint rows."""
+        return {'fixed': 6, 'revolute': 5, 'prismatic': 5, 'cylindrical': 4, 'universal': 4,
+                'spherical': 3, 'planar': 3, 'surface': 1, 'free': 0}[self.value]
+
+
+LOOP_TYPE_ALIASES = {
+    'link': 'fixed', 'weld': 'fixed', '6d': 'fixed', 'continuous': 'revolute',
+    'hinge': 'revolute', 'ball': 'spherical', '3d': 'spherical', 'connect': 'spherical',
+    'point_on_plane': 'surface', 'point on plane': 'surface', 'floating': 'free',
+}
+
+
+@dataclass(frozen=True)
+class Pose:
+    """A placement as URDF writes it: position [m] and roll, pitch, yaw about fixed axes [rad]."""
+
+    xyz: tuple = (0.0, 0.0, 0.0)
+    rpy: tuple = (0.0, 0.0, 0.0)
+
+    @property
+    def rotation(self):
+        """Return the rotation matrix, (3, 3)."""
+        (cr, cp, cy), (sr, sp, sy) = np.cos(self.rpy), np.sin(self.rpy)
+        return np.array([[cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+                         [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+                         [-sp, cp * sr, cp * cr]])
+
+    @property
+    def position(self):
+        """Return the position, (3,) [m]."""
+        return np.array(self.xyz, dtype=float)
+
+
+@dataclass(frozen=True)
+class Inertia:
+    """Mass [kg], centre of mass in the link frame, and inertia about it [kg m^2]."""
+
+    mass: float
+    origin: Pose = Pose()
+    # ixx, ixy, ixz, iyy, iyz, izz about the centre of mass, in the axes of `origin`
+    moments: tuple = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+
+    @property
+    def tensor(self):
+        """Return the inertia about the centre of mass in the link's axes, (3, 3)."""
+        ixx, ixy, ixz, iyy, iyz, izz = self.moments
+        R = self.origin.rotation
+        return R @ np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]]) @ R.T
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """
+    A primitive or a mesh.
+
+    `size`: x y z of a box; radius, length of a cylinder or capsule; radius of a sphere.
+    """
+
+    kind: str
+    size: tuple = ()
+    filename: str = ''
+    scale: tuple = (1.0, 1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A visual or a collision shape of a link."""
+
+    geometry: Geometry
+    origin: Pose = Pose()
+    rgba: tuple = ()
+    material: str = ''
+    name: str = ''
+
+
+@dataclass(frozen=True)
+class Link:
+    """A rigid body; `inertia` is None where the file gives none."""
+
+    name: str
+    inertia: 'Inertia | None' = None
+    visuals: tuple = ()
+    collisions: tuple = ()
+
+
+@dataclass(frozen=True)
+class Limit:
+    """Range of a joint [rad or m], effort [N m or N] and speed; infinite where not given."""
+
+    lower: float = -math.inf
+    upper: float = math.inf
+    effort: float = math.inf
+    velocity: float = math.inf
+
+
+@dataclass(frozen=True)
+class Dynamics:
+    """Viscous damping [N m s/rad or N s/m] and Coulomb friction [N m or N] of a joint."""
+
+    damping: float = 0.0
+    friction: float = 0.0
+
+
+@dataclass(frozen=True)
+class LimitMoment:
+    """A passive moment near the ends of a joint's range, in place of a hard stop."""
+
+    model: str = 'linear'
+    stiffness: float = 0.0
+    damping: float = 0.0
+    transition: float = 0.0
+
+
+@dataclass(frozen=True)
+class Joint:
+    """A joint of the tree. `axis` is a unit vector in the joint frame (normal of a planar one)."""
+
+    name: str
+    type: JointType
+    parent: str
+    child: str
+    origin: Pose = Pose()
+    axis: tuple = (1.0, 0.0, 0.0)
+    limit: Limit = Limit()
+    dynamics: Dynamics = Dynamics()
+    limit_moment: 'LimitMoment | None' = None
+    role: str = ''                # '', 'actuated' or 'passive': what the file says with cc:role
+    independent: 'bool | None' = None   # a preference for theta_G, never a motor
+
+
+@dataclass(frozen=True)
+class Contact:
+    """Makes a loop joint a contact: unit `normal` in the parent's loop frame, friction `mu`."""
+
+    normal: tuple = (0.0, 0.0, 1.0)
+    unilateral: bool = True
+    mu: float = 0.0
+
+
+@dataclass(frozen=True)
+class LoopJoint:
+    """
+    A joint that closes a loop: the child's frame moves in the parent's frame as `type` lets it.
+
+    Each axis is a unit vector in its own loop frame (the frame that its origin places).
+    """
+
+    name: str
+    type: LoopType
+    parent: str
+    child: str
+    parent_origin: Pose = Pose()
+    child_origin: Pose = Pose()
+    parent_axis: tuple = (0.0, 0.0, 1.0)
+    child_axis: tuple = (0.0, 0.0, 1.0)
+    active: bool = True
+    limit: Limit = Limit()
+    dynamics: Dynamics = Dynamics()
+    limit_moment: 'LimitMoment | None' = None
+    role: str = ''
+    contact: 'Contact | None' = None
+
+
+@dataclass(frozen=True)
+class CouplingTerm:
+    """One joint in a coupling: c_1 q + c_2 q^2 + c_3 q^3 + c_4 q^4."""
+
+    joint: str
+    coefficients: tuple
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """
+    An equation between joint positions: constant + the sum of the terms = 0.
+
+    A gear pair written with links keeps their names (`predecessor`, `successor`, `carrier`); its
+    terms are q_s - ratio q_p - offset, each q the sum of the joints between carrier and link.
+    """
+
+    name: str
+    terms: tuple
+    constant: float = 0.0
+    predecessor: str = ''
+    successor: str = ''
+    carrier: str = ''
+    ratio: float = 1.0
+    offset: float = 0.0
+    active: bool = True
+
+
+@dataclass(frozen=True)
+class Spring:
+    """
+    A spring-damper between two points (`linear`) or on a joint (`torsional`).
+
+    Stiffness [N/m or N m/rad], damping [N s/m or N m s/rad], rest length [m] or angle [rad].
+    """
+
+    name: str
+    type: str
+    stiffness: float
+    damping: float = 0.0
+    rest: float = 0.0
+    from_link: str = ''
+    from_xyz: tuple = (0.0, 0.0, 0.0)
+    to_link: str = ''
+    to_xyz: tuple = (0.0, 0.0, 0.0)
+    joint: str = ''
+
+
+@dataclass(frozen=True)
+class Actuator:
+    """An actuated joint (tree or loop) and where that was said."""
+
+    joint: str
+    source: str = field(default='argument', compare=False)
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """A named hint for closing the loops: joint positions to start from."""
+
+    name: str
+    positions: tuple = ()    # pairs (joint name, value)
+
+
+@dataclass(frozen=True)
+class Description:
+    """A whole mechanism as it was written, whatever the dialect."""
+
+    name: str
+    links: tuple
+    joints: tuple
+    loops: tuple = ()
+    couplings: tuple = ()
+    springs: tuple = ()
+    actuators: tuple = ()
+    assemblies: tuple = ()
+    file: str = field(default='', compare=False)
+    notes: tuple = field(default=(), compare=False)   # warnings, each one a plain sentence
+
+    @property
+    def root(self):
+        """Return the name of the link that no joint moves."""
+        children = {joint.child for joint in self.joints}
+        return next(link.name for link in self.links if link.name not in children)

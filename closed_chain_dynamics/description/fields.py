@@ -1,0 +1,254 @@
+"""
+Attributes of XML elements as checked Python values.
+
+A Reader knows the file, so every complaint names file, line and element.
+"""
+
+import logging
+import math
+
+from lxml import etree
+
+from closed_chain_dynamics.description.document import CC
+from closed_chain_dynamics.description.elements import Pose
+from closed_chain_dynamics.errors import DescriptionError, nearest_names
+
+__all__ = ['Reader', 'UNLIMITED', 'some_of', 'unit_vector']
+
+logger = logging.getLogger('closed_chain_dynamics')
+
+# A written effort or speed of this size or more means none: standard parsers insist on a number.
+UNLIMITED = 1e30
+# Below this an axis is zero; a unit vector that was rounded to doubles stays as it was written,
+# so that writing and reading again gives the same numbers.
+ZERO_AXIS = 1e-9
+UNIT_ROUNDING = 1e-14
+WORTH_A_NOTE = 1e-2
+
+# The cc: vocabulary: element -> attributes it takes.
+CC_ELEMENTS = {
+    'contact': {'normal', 'unilateral', 'mu'},
+    'limit_moment': {'model', 'stiffness', 'damping', 'transition'},
+    'spring': {'name', 'type', 'joint'},
+    'from': {'link', 'xyz'},
+    'to': {'link', 'xyz'},
+    'law': {'stiffness', 'damping', 'rest_length', 'rest_angle'},
+    'assembly': {'name'},
+    'joint': {'name', 'value'},
+    'term': {'joint', 'coefficients'},
+}
+# cc: attributes on elements of other vocabularies.
+CC_ATTRIBUTES = {'joint': {'role', 'type'}, 'constraint': {'role'}, 'loop': {'role'}}
+
+
+class Reader:
+    """Read values from the elements of one file and collect notes about it."""
+
+    def __init__(self, label):
+        self.label = label
+        self.notes = []
+        self.places = {}       # (kind, name) -> where it stands, for checks of the whole
+        self._ignored = set()
+
+    def place(self, element):
+        """Return e.g. 'line 12, <joint name="knee">'."""
+        name = element.get('name')
+        tag = _shown(element)
+        shown = f'<{tag} name="{name}">' if name is not None else f'<{tag}>'
+        parent = element.getparent()
+        while parent is not None and parent.get('name') is None:
+            parent = parent.getparent()
+        if name is None and parent is not None and _shown(parent) != 'robot':
+            shown += f' of <{_shown(parent)} name="{parent.get("name")}">'
+        return f'line {element.sourceline}, {shown}'
+
+    def error(self, element, why, repair=''):
+        """Return a DescriptionError that points at an element."""
+        return DescriptionError(why, where=self.place(element), repair=repair, file=self.label)
+
+    def note(self, sentence):
+        """Keep a warning, once."""
+        if sentence not in self.notes:
+            self.notes.append(sentence)
+
+    def remember(self, kind, name, element):
+        """Keep the place of a named element for the checks of the whole."""
+        self.places.setdefault((kind, name), []).append(self.place(element))
+
+    def where(self, kind, name, which=0):
+        """Return the place that was remembered, or just what it is."""
+        found = self.places.get((kind, name), [])
+        tag = {'loop': 'constraint', 'spring': 'cc:spring', 'assembly': 'cc:assembly'}.get(
+            kind, kind)
+        return found[which] if which < len(found) else f'<{tag} name="{name}">'
+
+    # ---- children ---------------------------------------------------------------------------
+
+    def child(self, element, tag, *, required=False, example=''):
+        """Return the only child with this tag ('cc:x' for the own namespace), or None."""
+        found = element.findall(_qualified(tag))
+        if len(found) > 1:
+            raise self.error(element, f'it has {len(found)} <{tag}> elements',
+                             f'Keep one <{tag}>.')
+        if not found and required:
+            raise self.error(element, f'it has no <{tag}>',
+                             f'Add {example or f"<{tag}/>"}.')
+        return found[0] if found else None
+
+    def children(self, element, tag):
+        """Return all children with this tag."""
+        return element.findall(_qualified(tag))
+
+    def check_vocabulary(self, root):
+        """Refuse unknown cc: names anywhere in the file."""
+        for element in root.iter(etree.Element):
+            name = etree.QName(element)
+            if element.prefix == 'cc' and name.namespace != CC:
+                raise self.error(element, f'the prefix cc means {name.namespace!r} here',
+                                 f'Write xmlns:cc="{CC}" on <robot>.')
+            own = name.namespace == CC
+            if own and name.localname not in CC_ELEMENTS:
+                raise self.error(element, f'there is no element <cc:{name.localname}>',
+                                 nearest_names(name.localname, CC_ELEMENTS))
+            known = CC_ELEMENTS[name.localname] if own else CC_ATTRIBUTES.get(name.localname, ())
+            for key in element.attrib:
+                attribute = etree.QName(key)
+                foreign = attribute.namespace not in (None, CC)
+                if foreign or (attribute.namespace is None and not own):
+                    continue
+                if attribute.localname not in known:
+                    shown = f'cc:{attribute.localname}' if attribute.namespace \
+                        else attribute.localname
+                    raise self.error(element, f'there is no attribute {shown} here',
+                                     nearest_names(attribute.localname, sorted(known)))
+
+    def ignore_unknown(self, element, known):
+        """Log and note each tag that nothing reads, once per kind of place."""
+        for each in element.iterchildren(etree.Element):
+            tag = _shown(each)
+            if tag in known:
+                continue
+            if etree.QName(each).namespace == CC:
+                raise self.error(each, f'<{tag}> does not belong inside <{_shown(element)}>',
+                                 'Move it to where docs/ show it.')
+            if (tag, _shown(element)) not in self._ignored:
+                self._ignored.add((tag, _shown(element)))
+                logger.warning('%s, %s: unknown tag <%s> is ignored', self.label,
+                               self.place(each), tag)
+                self.note(f'The tag <{tag}> inside <{_shown(element)}> is unknown and ignored '
+                          f'(first at line {each.sourceline}).')
+
+    # ---- attributes -------------------------------------------------------------------------
+
+    def text(self, element, attribute, default=None, *, choices=None):
+        """Return an attribute as text; without a default it must be there and not be empty."""
+        value = element.get(_qualified(attribute))
+        if value is None or not value.strip():
+            if default is not None and value is None:
+                return default
+            state = 'is missing' if value is None else 'is empty'
+            raise self.error(element, f'the attribute {attribute} {state}',
+                             f'Write {attribute}="...".')
+        if choices is not None and value not in choices:
+            raise self.error(element, f'{attribute} is {value!r}', nearest_names(value, choices))
+        return value
+
+    def numbers(self, element, attribute, default=None, *, count=None, most=None):
+        """Return an attribute as a tuple of finite floats."""
+        text = element.get(attribute)
+        if text is None:
+            if default is not None:
+                return default
+            raise self.error(element, f'the attribute {attribute} is missing',
+                             f'Write {attribute}="{" ".join(["0"] * (count or 1))}".')
+        parts = text.split()
+        if (count and len(parts) != count) or not parts or (most and len(parts) > most):
+            wanted = f'{count} number{"s" if count > 1 else ""}' if count \
+                else f'1 to {most} numbers'
+            raise self.error(element, f'{attribute} needs {wanted}, but is {text!r}',
+                             'Separate numbers by spaces.')
+        return tuple(self._number(element, attribute, part) for part in parts)
+
+    def number(self, element, attribute, default=None, *, least=None):
+        """Return an attribute as a finite float, not below `least`."""
+        if element.get(attribute) is None and default is not None:
+            return default
+        value, = self.numbers(element, attribute, count=1)
+        if least is not None and value < least:
+            raise self.error(element, f'{attribute} is {value:g}, but must not be below {least:g}',
+                             f'Correct {attribute}.')
+        return value
+
+    def _number(self, element, attribute, part):
+        try:
+            if '_' in part:      # Python would read 1_000 as a number, no other parser does
+                raise ValueError
+            value = float(part)
+        except ValueError:
+            raise self.error(element, f'{attribute} holds {part!r}, which is not a number',
+                             'Write a number such as 0.5 or 1e-3.') from None
+        if not math.isfinite(value):
+            raise self.error(element, f'{attribute} holds {part!r}, which is not finite',
+                             'Write a finite number, or leave an optional attribute out.')
+        return value
+
+    def boolean(self, element, attribute, default):
+        """Return an attribute as True or False."""
+        value = element.get(attribute)
+        if value is None:
+            return default
+        if value.strip().lower() in ('true', '1'):
+            return True
+        if value.strip().lower() in ('false', '0'):
+            return False
+        raise self.error(element, f'{attribute} is {value!r}',
+                         f'Write {attribute}="true" or {attribute}="false".')
+
+    def pose(self, element):
+        """Return the Pose of an origin element, identity when there is none."""
+        if element is None:
+            return Pose()
+        zero = (0.0, 0.0, 0.0)
+        return Pose(self.numbers(element, 'xyz', zero, count=3),
+                    self.numbers(element, 'rpy', zero, count=3))
+
+    def axis(self, element, attribute='xyz', default=None):
+        """Return a unit vector; a zero one is refused."""
+        raw = self.numbers(element, attribute, default, count=3)
+        vector = unit_vector(raw)
+        if vector is None:
+            raise self.error(element, f'{attribute} is a zero vector, which has no direction',
+                             f'Write a direction such as {attribute}="0 0 1".')
+        if abs(math.hypot(*raw) - 1.0) > WORTH_A_NOTE:
+            self.note(f'The vector {attribute} at {self.place(element)} is not a unit vector and '
+                      'was normalised.')
+        return vector
+
+
+def some_of(names, *, most=8):
+    """Return names for a sentence: the first few, and how many more there are."""
+    more = f' and {len(names) - most} more' if len(names) > most else ''
+    return ', '.join(names[:most]) + more
+
+
+def unit_vector(vector):
+    """Return the vector scaled to length one, or None when it is zero."""
+    largest = max(abs(value) for value in vector)
+    if largest < ZERO_AXIS:
+        return None
+    if abs(math.hypot(*vector) - 1.0) <= UNIT_ROUNDING:
+        return tuple(vector)
+    scaled = [value / largest for value in vector]    # the squares must not overflow
+    length = math.hypot(*scaled)
+    return tuple(value / length for value in scaled)
+
+
+def _qualified(tag):
+    return f'{{{CC}}}{tag[3:]}' if tag.startswith('cc:') else tag
+
+
+def _shown(element):
+    name = etree.QName(element)
+    if name.namespace == CC:
+        return f'cc:{name.localname}'
+    return f'{element.prefix}:{name.localname}' if element.prefix else name.localname

@@ -1,0 +1,99 @@
+"""Loop joints: <constraint> of the own spelling and <loop> of URDF+."""
+
+from closed_chain_dynamics.description.elements import (
+    Contact, LOOP_TYPE_ALIASES, LoopJoint, LoopType,
+)
+from closed_chain_dynamics.description.urdf import (
+    read_dynamics, read_limit, read_limit_moment, read_role,
+)
+from closed_chain_dynamics.errors import nearest_names
+
+__all__ = ['loop_type', 'read_loop']
+
+TYPES_WITH_AXIS = (LoopType.REVOLUTE, LoopType.PRISMATIC, LoopType.CYLINDRICAL,
+                   LoopType.UNIVERSAL, LoopType.PLANAR, LoopType.SURFACE)
+COMMON_TAGS = {'limit', 'dynamics', 'cc:contact', 'cc:limit_moment'}
+CONSTRAINT_TAGS = {'parent', 'parent_origin', 'parent_axis', 'child', 'child_origin',
+                   'child_axis'} | COMMON_TAGS
+LOOP_TAGS = {'predecessor', 'successor', 'axis'} | COMMON_TAGS
+
+
+def loop_type(text):
+    """Return the LoopType that a file means, or None; aliases and case do not matter."""
+    text = text.strip().lower()
+    text = LOOP_TYPE_ALIASES.get(text, text)
+    return next((each for each in LoopType if each.value == text), None)
+
+
+def read_loop(reader, element):
+    """Read a <constraint> or a <loop>."""
+    name = reader.text(element, 'name')
+    reader.remember('loop', name, element)
+    text = reader.text(element, 'type')
+    kind = loop_type(text)
+    if kind is None:
+        known = [each.value for each in LoopType] + sorted(LOOP_TYPE_ALIASES)
+        raise reader.error(element, f'{text!r} is no type of loop joint',
+                           nearest_names(text, known))
+    ends = _ends_of_constraint if element.tag == 'constraint' else _ends_of_loop
+    return LoopJoint(
+        name, kind, **ends(reader, element, kind),
+        active=reader.boolean(element, 'active', True),
+        limit=read_limit(reader, element),
+        dynamics=read_dynamics(reader, element),
+        limit_moment=read_limit_moment(reader, element),
+        role=read_role(reader, element),
+        contact=_read_contact(reader, element))
+
+
+def _ends_of_constraint(reader, element, kind):
+    reader.ignore_unknown(element, CONSTRAINT_TAGS)
+    ends, axes = {}, {}
+    for side in ('parent', 'child'):
+        link = reader.child(element, side, required=True, example=f'<{side} link="..."/>')
+        ends[side] = reader.text(link, 'link')
+        ends[f'{side}_origin'] = reader.pose(reader.child(element, f'{side}_origin'))
+        axis = reader.child(element, f'{side}_axis')
+        if axis is not None and kind in TYPES_WITH_AXIS:
+            axes[f'{side}_axis'] = reader.axis(axis)
+    return ends | _both_axes(reader, element, kind, axes)
+
+
+def _ends_of_loop(reader, element, kind):
+    """Read the ends of a URDF+ loop; its one axis has the same numbers in both loop frames."""
+    reader.ignore_unknown(element, LOOP_TAGS)
+    ends, axes = {}, {}
+    for side, tag in (('parent', 'predecessor'), ('child', 'successor')):
+        end = reader.child(element, tag, required=True, example=f'<{tag} link="..."/>')
+        reader.ignore_unknown(end, {'origin'})
+        ends[side] = reader.text(end, 'link')
+        ends[f'{side}_origin'] = reader.pose(reader.child(end, 'origin'))
+    axis = reader.child(element, 'axis')
+    if axis is not None and kind in TYPES_WITH_AXIS:
+        axes['parent_axis'] = reader.axis(axis)
+    return ends | _both_axes(reader, element, kind, axes)
+
+
+def _both_axes(reader, element, kind, axes):
+    """Complete the axes: one that is not given has the numbers of the other."""
+    if kind not in TYPES_WITH_AXIS:
+        return {}
+    if kind is LoopType.UNIVERSAL and len(axes) < 2:
+        raise reader.error(element, 'a universal joint has two axes, one on each side',
+                           'Write a <constraint> with <parent_axis xyz="1 0 0"/> and '
+                           '<child_axis xyz="0 1 0"/>.')
+    if not axes:
+        reader.note(f'The {kind.value} loop joint at {reader.place(element)} has no axis; '
+                    'z of both loop frames is taken.')
+        return {}
+    given = next(iter(axes.values()))
+    return {'parent_axis': given, 'child_axis': given} | axes
+
+
+def _read_contact(reader, element):
+    contact = reader.child(element, 'cc:contact')
+    if contact is None:
+        return None
+    return Contact(reader.axis(contact, 'normal', (0.0, 0.0, 1.0)),
+                   reader.boolean(contact, 'unilateral', True),
+                   reader.number(contact, 'mu', 0.0, least=0.0))

@@ -1,0 +1,42 @@
+"""Springs and assembly hints: <cc:spring> and <cc:assembly>."""
+
+from closed_chain_dynamics.description.elements import Assembly, Spring
+
+__all__ = ['read_assembly', 'read_spring']
+
+
+def read_spring(reader, element):
+    """Read a <cc:spring> between two points, or on a joint."""
+    name = reader.text(element, 'name')
+    reader.remember('spring', name, element)
+    kind = reader.text(element, 'type', choices=('linear', 'torsional'))
+    linear = kind == 'linear'
+    reader.ignore_unknown(element, {'cc:law', 'cc:from', 'cc:to'} if linear else {'cc:law'})
+    law = reader.child(element, 'cc:law', required=True, example='<cc:law stiffness="100"/>')
+    own, other = ('rest_length', 'rest_angle') if linear else ('rest_angle', 'rest_length')
+    if law.get(other) is not None:
+        raise reader.error(law, f'a {kind} spring has no {other}', f'Write {own}="...".')
+    values = {'stiffness': reader.number(law, 'stiffness', least=0.0),
+              'damping': reader.number(law, 'damping', 0.0, least=0.0),
+              'rest': reader.number(law, own, 0.0, least=0.0 if linear else None)}
+    if linear:
+        if element.get('joint') is not None:
+            raise reader.error(element, 'a linear spring joins two points, not a joint',
+                               'Remove joint="...", or write type="torsional".')
+        for end in ('from', 'to'):
+            point = reader.child(element, f'cc:{end}', required=True,
+                                 example=f'<cc:{end} link="..." xyz="0 0 0"/>')
+            values[f'{end}_link'] = reader.text(point, 'link')
+            values[f'{end}_xyz'] = reader.numbers(point, 'xyz', (0.0, 0.0, 0.0), count=3)
+    else:
+        values['joint'] = reader.text(element, 'joint')
+    return Spring(name, kind, **values)
+
+
+def read_assembly(reader, element):
+    """Read a <cc:assembly>."""
+    name = reader.text(element, 'name')
+    reader.remember('assembly', name, element)
+    reader.ignore_unknown(element, {'cc:joint'})
+    return Assembly(name, tuple((reader.text(joint, 'name'), reader.number(joint, 'value'))
+                                for joint in reader.children(element, 'cc:joint')))

@@ -1,0 +1,187 @@
+"""Standard URDF: links with inertia and shapes, and the joints of the tree."""
+
+import math
+
+from closed_chain_dynamics.description.elements import (
+    Dynamics, Geometry, Inertia, Joint, JointType, Limit, LimitMoment, Link, Shape,
+)
+from closed_chain_dynamics.description.fields import UNLIMITED
+from closed_chain_dynamics.errors import nearest_names
+
+__all__ = [
+    'materials', 'read_dynamics', 'read_joint', 'read_limit', 'read_limit_moment', 'read_link',
+    'read_role',
+]
+
+LIMIT_MOMENT_MODELS = ('linear', 'exponential')
+TYPES_WITH_AXIS = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC,
+                   JointType.PLANAR)
+LINK_TAGS = {'inertial', 'visual', 'collision'}
+SHAPE_TAGS = {'origin', 'geometry', 'material'}
+JOINT_TAGS = {'parent', 'child', 'origin', 'axis', 'limit', 'dynamics', 'mimic', 'calibration',
+              'safety_controller', 'cc:limit_moment'}
+# geometry tag -> attributes that make up Geometry.size, with the count of numbers of each
+PRIMITIVES = {'box': (('size', 3),), 'cylinder': (('radius', 1), ('length', 1)),
+              'capsule': (('radius', 1), ('length', 1)), 'sphere': (('radius', 1),)}
+
+
+def materials(reader, root):
+    """Return the colours of all named materials: those of the robot first, then of the shapes."""
+    named = {}
+    for element in [*root.findall('material'), *root.iterfind('link/visual/material'),
+                    *root.iterfind('link/collision/material')]:
+        color = element.find('color')
+        if color is not None and element.get('name'):
+            rgba = reader.numbers(color, 'rgba', count=4)
+            named.setdefault(element.get('name'), rgba)
+    return named
+
+
+def read_link(reader, element, colors):
+    """Read a <link>."""
+    name = reader.text(element, 'name')
+    reader.remember('link', name, element)
+    reader.ignore_unknown(element, LINK_TAGS)
+    inertial = reader.child(element, 'inertial')
+    return Link(
+        name,
+        inertia=None if inertial is None else _read_inertia(reader, inertial),
+        visuals=_read_shapes(reader, element, 'visual', colors),
+        collisions=_read_shapes(reader, element, 'collision', colors))
+
+
+def _read_inertia(reader, inertial):
+    reader.ignore_unknown(inertial, {'origin', 'mass', 'inertia'})
+    mass = reader.child(inertial, 'mass', required=True, example='<mass value="1.0"/>')
+    inertia = reader.child(inertial, 'inertia')
+    if inertia is None:
+        moments = (0.0,) * 6
+        reader.note(f'The inertia of {reader.place(inertial)} is missing and taken as zero '
+                    '(a point mass).')
+    else:
+        moments = tuple(
+            reader.number(inertia, key, None if key in ('ixx', 'iyy', 'izz') else 0.0)
+            for key in ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz'))
+    return Inertia(reader.number(mass, 'value'), reader.pose(reader.child(inertial, 'origin')),
+                   moments)
+
+
+def _read_shapes(reader, link, tag, colors):
+    shapes = []
+    for element in reader.children(link, tag):
+        reader.ignore_unknown(element, SHAPE_TAGS)
+        geometry = _read_geometry(reader, element)
+        if geometry is None:
+            continue
+        material = reader.child(element, 'material')
+        name, rgba = '', ()
+        if material is not None:
+            reader.ignore_unknown(material, {'color'})
+            name = material.get('name', '')
+            color = reader.child(material, 'color')
+            rgba = colors.get(name, ()) if color is None \
+                else reader.numbers(color, 'rgba', count=4)
+        shapes.append(Shape(geometry, reader.pose(reader.child(element, 'origin')), rgba, name,
+                            element.get('name', '')))
+    return tuple(shapes)
+
+
+def _read_geometry(reader, shape):
+    """Return the Geometry, or None (and a note) for one that is unknown."""
+    geometry = reader.child(shape, 'geometry', required=True,
+                            example='<geometry><box size="1 1 1"/></geometry>')
+    reader.ignore_unknown(geometry, {*PRIMITIVES, 'mesh'})
+    for kind, attributes in PRIMITIVES.items():
+        element = reader.child(geometry, kind)
+        if element is None:
+            continue
+        size = tuple(value for attribute, count in attributes
+                     for value in reader.numbers(element, attribute, count=count))
+        if min(size) < 0.0:
+            raise reader.error(element, f'a size is negative ({min(size):g} m)',
+                               'Write sizes of zero or more.')
+        return Geometry(kind, size)
+    mesh = reader.child(geometry, 'mesh')
+    if mesh is None:
+        if len(geometry) == 0:
+            raise reader.error(geometry, 'it is empty', 'Add <box>, <cylinder>, <sphere>, '
+                               '<capsule> or <mesh>.')
+        return None
+    return Geometry('mesh', (), reader.text(mesh, 'filename'),
+                    reader.numbers(mesh, 'scale', (1.0, 1.0, 1.0), count=3))
+
+
+def read_joint(reader, element):
+    """Read a <joint> of the tree."""
+    name = reader.text(element, 'name')
+    reader.remember('joint', name, element)
+    reader.ignore_unknown(element, JOINT_TAGS)
+    kind = _joint_type(reader, element)
+    parent = reader.child(element, 'parent', required=True, example='<parent link="..."/>')
+    child = reader.child(element, 'child', required=True, example='<child link="..."/>')
+    values = {}
+    if kind in TYPES_WITH_AXIS:
+        axis = reader.child(element, 'axis')
+        if axis is not None:
+            values['axis'] = reader.axis(axis, default=(1.0, 0.0, 0.0))
+    return Joint(
+        name, kind, reader.text(parent, 'link'), reader.text(child, 'link'),
+        origin=reader.pose(reader.child(element, 'origin')),
+        limit=read_limit(reader, element, ranged=kind is not JointType.CONTINUOUS),
+        dynamics=read_dynamics(reader, element),
+        limit_moment=read_limit_moment(reader, element),
+        role=read_role(reader, element),
+        independent=reader.boolean(element, 'independent', None),
+        **values)
+
+
+def _joint_type(reader, element):
+    text = reader.text(element, 'type')
+    known = [each.value for each in JointType]
+    if text not in known:
+        raise reader.error(element, f'{text!r} is no type of joint', nearest_names(text, known))
+    own = reader.text(element, 'cc:type', '', choices=('spherical',))
+    if own and text not in ('floating', 'spherical'):
+        raise reader.error(element, f'cc:type="spherical" stands on a {text} joint',
+                           'Write type="floating" cc:type="spherical".')
+    return JointType(own or text)
+
+
+def read_limit(reader, element, *, ranged=True):
+    """Read <limit>; what is not given is infinite."""
+    limit = reader.child(element, 'limit')
+    if limit is None:
+        return Limit()
+    lower = reader.number(limit, 'lower', -math.inf) if ranged else -math.inf
+    upper = reader.number(limit, 'upper', math.inf) if ranged else math.inf
+    if lower > upper:
+        raise reader.error(limit, f'lower ({lower:g}) is above upper ({upper:g})', 'Swap them.')
+    effort, velocity = (reader.number(limit, key, math.inf, least=0.0)
+                        for key in ('effort', 'velocity'))
+    return Limit(lower, upper, math.inf if effort >= UNLIMITED else effort,
+                 math.inf if velocity >= UNLIMITED else velocity)
+
+
+def read_dynamics(reader, element):
+    """Read <dynamics>."""
+    dynamics = reader.child(element, 'dynamics')
+    if dynamics is None:
+        return Dynamics()
+    return Dynamics(reader.number(dynamics, 'damping', 0.0, least=0.0),
+                    reader.number(dynamics, 'friction', 0.0, least=0.0))
+
+
+def read_limit_moment(reader, element):
+    """Read <cc:limit_moment>, or return None."""
+    moment = reader.child(element, 'cc:limit_moment')
+    if moment is None:
+        return None
+    return LimitMoment(
+        reader.text(moment, 'model', 'linear', choices=LIMIT_MOMENT_MODELS),
+        *(reader.number(moment, key, 0.0, least=0.0)
+          for key in ('stiffness', 'damping', 'transition')))
+
+
+def read_role(reader, element):
+    """Read cc:role: '', 'actuated' or 'passive'."""
+    return reader.text(element, 'cc:role', '', choices=('actuated', 'passive'))

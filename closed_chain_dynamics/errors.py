@@ -1,0 +1,81 @@
+"""
+Errors that name the culprit, say why, and say what to do.
+
+Every error raised on purpose is a ``ClosedChainError``. Its message is one paragraph:
+``where: why. repair`` - so that a terminal, a log and a diagnostics topic can show it as it is.
+"""
+
+import difflib
+
+__all__ = [
+    'ActuationError', 'AssemblyError', 'ClosedChainError', 'DescriptionError', 'NameNotFound',
+    'SingularityError', 'StateError', 'StructureError', 'nearest_names',
+]
+
+
+class ClosedChainError(Exception):
+    """
+    Base of every error of the package.
+
+    ``where`` names the culprit (file, element, joint), ``why`` says what is wrong with it and
+    ``repair`` what to do; each is plain text, and ``str(error)`` joins them.
+    """
+
+    def __init__(self, why, *, where='', repair='', file=''):
+        self.why = why
+        self.where = where
+        self.repair = repair
+        self.file = str(file)
+        place = ', '.join(part for part in (self.file, where) if part)
+        message = f'{place}: {why}' if place else why
+        if repair:
+            message = f'{message.rstrip(".")}. {repair}'
+        super().__init__(message)
+
+
+class DescriptionError(ClosedChainError):
+    """A file, or an element of it, that no mechanism can be built from."""
+
+
+class StateError(ClosedChainError):
+    """A configuration, velocity, acceleration or torque that does not fit the mechanism."""
+
+
+class AssemblyError(ClosedChainError):
+    """Loops that stay open: the pose asked for does not exist, or was not found."""
+
+
+class SingularityError(ClosedChainError):
+    """A pose too close to a singularity for the policy that was asked for."""
+
+
+class ActuationError(ClosedChainError):
+    """Actuators that cannot do what was asked."""
+
+
+class StructureError(ClosedChainError):
+    """A connection or a cut that the mechanism does not allow."""
+
+
+class NameNotFound(ClosedChainError, KeyError):
+    """A name that is not in the mechanism; the message offers the nearest ones."""
+
+    def __init__(self, kind, name, known, *, file='', where=''):
+        self.name = name
+        super().__init__(f'there is no {kind} named {name!r}', where=where,
+                         repair=nearest_names(name, known), file=file)
+
+    def __str__(self):
+        return Exception.__str__(self)   # KeyError would print the repr
+
+
+def nearest_names(name, known, *, most=3):
+    """Return a sentence that offers the known names closest to a misspelt one."""
+    known = [str(each) for each in known]
+    near = difflib.get_close_matches(str(name), known, n=most, cutoff=0.5)
+    if near:
+        return f'Did you mean {" or ".join(map(repr, near))}?'
+    if not known:
+        return 'There are none.'
+    shown = ', '.join(known[:12]) + (f' and {len(known) - 12} more' if len(known) > 12 else '')
+    return f'Known: {shown}.'

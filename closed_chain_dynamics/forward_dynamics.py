@@ -1,0 +1,123 @@
+"""
+Forward dynamics of the closed chain: A theta_G'' + b = tau_G, Eqs. (23), (24) of the papers.
+
+The compiled path projects and factors A cluster by cluster. What it does not need for the
+accelerations - A and b as a whole, constraint forces - is computed when asked for.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from . import kernels
+from .coordinates import constraint_jacobian, coordinates
+from .errors import ActuationError
+from .tree_dynamics import NO_WRENCHES, body_wrenches, mass_matrix
+
+__all__ = ['ForwardDynamics', 'forward_dynamics', 'torque_vector']
+
+NO_FORCE = np.zeros(0)
+
+
+def torque_vector(robot, tau):
+    """Return torques, given by name or as an array, as an array over the actuators."""
+    if tau is None:
+        return np.zeros(len(robot.actuator_names))
+    if not isinstance(tau, dict):
+        return robot.vector(tau, len(robot.actuator_names), 'tau')
+    torques = np.zeros(len(robot.actuator_names))
+    for name, value in tau.items():
+        if name not in robot.actuator_names and name in (*robot.coordinate_names,
+                                                         *robot.loop_coordinate_names):
+            raise ActuationError(f'joint {name!r} is passive and takes no torque',
+                                 where=robot.name,
+                                 repair='Mark it cc:role="actuated", or load with actuated=[...].')
+        torques[robot.index('actuator', name)] = value
+    return torques
+
+
+@dataclass
+class ForwardDynamics:
+    """Accelerations that torques give, and the forces inside."""
+
+    robot: object = field(repr=False)
+    acceleration: np.ndarray      # theta_O'', (nv,)
+    q: np.ndarray = field(repr=False)
+    v: np.ndarray = field(repr=False)
+    tau_A: np.ndarray = field(repr=False)
+    extra: np.ndarray = field(repr=False, default=None)
+    wrenches: dict = field(repr=False, default=None)
+
+    @cached_property
+    def coordinates(self):
+        """Return the generalized coordinates of the pose."""
+        return coordinates(self.robot, self.q)
+
+    @cached_property
+    def A(self):
+        """Return the inertia matrix W^T M W of the generalized coordinates."""
+        W = self.coordinates.W
+        return W.T @ mass_matrix(self.robot, self.q) @ W
+
+    @cached_property
+    def b(self):
+        """Return b with A theta_G'' + b = tau_G: velocity, gravity and passive forces."""
+        return self.tau_G - self.A @ self.theta_G
+
+    @property
+    def theta_G(self):
+        """Return the generalized accelerations theta_G'', (mobility,)."""
+        names = self.robot.coordinate_names
+        return self.acceleration[[names.index(name) for name in self.coordinates.independent]]
+
+    @property
+    def tau_G(self):
+        """Return the generalized force of the actuators, S^T tau_A, Eq. (8)."""
+        c = self.coordinates
+        return c.S.T @ self.tau_A + (0.0 if self.extra is None else c.W.T @ self.extra)
+
+    @cached_property
+    def constraint_forces(self):
+        """
+        Return the forces in the rows of J_C, (rows,) [N or N m], on the child against the parent.
+
+        They solve J_C^T lambda = tau_O - tau; of least norm where rows are redundant.
+        """
+        from .reactions import multipliers
+        return multipliers(self)
+
+    def check(self):
+        """
+        Return how well the answer holds, three numbers that should be near zero.
+
+        `loops`: largest J_C a + J_C' v; `motion`: relative residual of the equations of motion
+        of the tree with the constraint forces; `power`: relative power of the constraint forces.
+        """
+        from .reactions import motion_residual
+        J_C, _, bias = constraint_jacobian(self.robot, self.q, self.v)
+        missing, unit = motion_residual(self)
+        force = J_C.T @ self.constraint_forces
+        return {'loops': float(np.abs(J_C @ self.acceleration + bias).max(initial=0.0)),
+                'motion': float(np.abs(missing - force).max(initial=0.0) / unit),
+                'power': float(abs(force @ self.v) / (np.abs(force) @ np.abs(self.v) + 1e-300))}
+
+
+def forward_dynamics(robot, q, v, tau=None, *, wrenches=None, extra=None):
+    """
+    Return the accelerations of the closed chain under actuator torques, Eq. (24) of paper 2.
+
+    `tau`: torques by actuator name, or an array over `robot.actuator_names`; None is zero.
+    `wrenches`: {link: (6,)} in world axes at the link origin; `extra`: forces on any coordinate
+    of the tree, (nv,), whether it has an actuator or not.
+    """
+    q, v = robot.vector(q, robot.nq, 'q'), robot.vector(v, robot.nv, 'v')
+    tau_A = torque_vector(robot, tau)
+    forces = body_wrenches(robot, q, wrenches) if wrenches else NO_WRENCHES
+    added = NO_FORCE if extra is None else robot.vector(extra, robot.nv, 'extra')
+    acceleration = np.empty(robot.nv)
+    status = kernels.compute_forward_dynamics(robot.mi, robot.mf, robot.w, q, v, tau_A, added,
+                                              forces, acceleration)
+    if status:
+        robot.raise_for(status, q, v, tau_A)
+    return ForwardDynamics(robot, acceleration, q, v, tau_A, extra, wrenches)

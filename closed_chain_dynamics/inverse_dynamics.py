@@ -1,0 +1,106 @@
+"""
+Inverse dynamics of the closed chain in the four steps of paper 1, section 2.1.
+
+(1) W and S; (2) tau_O of the tree by Newton-Euler; (3) tau_G = W^T tau_O; (4) tau_A from
+S^T tau_A = tau_G, which is tau_A = S^-T W^T tau_O when actuators and mobility match.
+"""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from . import kernels
+from .actuation import actuator_torques
+from .coordinates import constraint_jacobian, coordinates
+from .kernels import layout as at
+from .tree_dynamics import NO_WRENCHES, body_wrenches
+
+__all__ = ['InverseDynamics', 'inverse_dynamics']
+
+
+@dataclass
+class InverseDynamics:
+    """Forces that a motion needs; every array is in the mechanism's order of names."""
+
+    robot: object = field(repr=False)
+    tau_O: np.ndarray        # of the tree, (nv,)
+    tau_G: np.ndarray        # generalized forces W^T tau_O, (mobility,)
+    tau_A: np.ndarray        # of the actuators, (actuators,)
+    q: np.ndarray = field(repr=False)
+    v: np.ndarray = field(repr=False)
+    a: np.ndarray = field(repr=False)
+    wrenches: dict = field(repr=False, default=None)
+
+    @cached_property
+    def coordinates(self):
+        """Return the generalized coordinates of the pose: W, S, names and condition."""
+        return coordinates(self.robot, self.q)
+
+    @cached_property
+    def residual(self):
+        """Return tau_G - S^T tau_A, (mobility,): what the motion needs and no actuator gives."""
+        return self.tau_G - self.coordinates.S.T @ self.tau_A
+
+    @property
+    def residual_by_name(self):
+        """Return the residual by generalized coordinate, without those that are met."""
+        scale = max(np.abs(self.tau_G).max(initial=0.0), 1.0)
+        return {name: float(value)
+                for name, value in zip(self.coordinates.independent, self.residual)
+                if abs(value) > 1e-9 * scale}
+
+    def torques(self):
+        """Return the actuator torques by name."""
+        return dict(zip(self.robot.actuator_names, self.tau_A.tolist()))
+
+    def check(self):
+        """
+        Return how well the answer holds, three numbers that should be near zero.
+
+        `loops`: largest J_C a + J_C' v; `power`: relative difference of the power of tau_A plus
+        residual and of tau_O; `forward`: relative difference of forward dynamics and `a`.
+        """
+        from .forward_dynamics import forward_dynamics
+        J_C, _, bias = constraint_jacobian(self.robot, self.q, self.v)
+        c = self.coordinates
+        independent = [self.robot.coordinate_names.index(name) for name in c.independent]
+        rate = self.v[independent]
+        power_tree = self.tau_O @ (c.W @ rate)
+        power = self.tau_A @ (c.S @ rate) + self.residual @ rate
+        unit = np.abs(self.tau_O) @ np.abs(self.v) + 1e-300
+        missing = np.zeros(self.robot.nv)
+        missing[independent] = self.residual
+        forward = forward_dynamics(self.robot, self.q, self.v, self.tau_A, extra=missing,
+                                   wrenches=self.wrenches).acceleration
+        return {'loops': float(np.abs(J_C @ self.a + bias).max(initial=0.0)),
+                'power': float(abs(power - power_tree) / unit),
+                'forward': float(np.abs(forward - self.a).max(initial=0.0)
+                                 / max(np.abs(self.a).max(initial=0.0), 1.0))}
+
+
+def inverse_dynamics(robot, q, v, a, *, wrenches=None, policy='minimum_norm', weights=None,
+                     preload=None):
+    """
+    Return the forces that a motion of the closed chain needs, Eqs. (7) to (9) of paper 1.
+
+    q, v, a: a closed pose, velocities and accelerations that respect the loops (see `assemble`,
+    `complete_velocity`, `complete_acceleration`). Springs, damping, friction, limit moments and
+    `wrenches` ({link: (6,)}, world axes at the link origin) are part of the dynamics. `policy`,
+    `weights` and `preload` decide when actuators are redundant: see `actuator_torques`.
+    """
+    q, v = robot.vector(q, robot.nq, 'q'), robot.vector(v, robot.nv, 'v')
+    a = robot.vector(a, robot.nv, 'a')
+    forces = body_wrenches(robot, q, wrenches) if wrenches else NO_WRENCHES
+    tau_O, tau_G = np.empty(robot.nv), np.empty(robot.nv)
+    tau_A = np.empty(len(robot.actuator_names))
+    status = kernels.compute_inverse_dynamics(robot.mi, robot.mf, robot.w, q, v, a, forces, tau_O,
+                                              tau_G, tau_A)
+    if status and status != at.UNSOLVED:
+        robot.raise_for(status, q, v, a)
+    result = InverseDynamics(robot, tau_O, tau_G[:robot.mi[at.MOBILITY]], tau_A, q, v, a, wrenches)
+    if status == at.UNSOLVED or policy != 'minimum_norm' or preload is not None:
+        solution = actuator_torques(robot, result.coordinates.S, result.tau_G, policy=policy,
+                                    weights=weights, preload=preload)
+        result.tau_A, result.residual = solution.tau_A, solution.residual
+    return result

@@ -1,0 +1,65 @@
+"""
+The compiled part: every function here is numba code on flat arrays, with no Python inside.
+
+`layout` says what stands where; the others are one idea a file. Functions named `compute_...` are
+called from Python: they check the state, do one whole computation and return a status.
+"""
+
+import logging
+import pathlib
+import sys
+
+from numba.core import event
+
+from .closed_chain import compute_forward_dynamics, compute_inverse_dynamics
+from .coordinates import compute_constraints, compute_coordinates, compute_loop_jacobian
+from .inertia import compute_mass_matrix, compute_totals
+from .kinematics import (UNIT_TOLERANCE, compute_jacobian, compute_motion, compute_placements)
+from .loops import slides
+from .manifold import difference, integrate, neutral
+from .newton_euler import compute_joint_wrenches, compute_newton_euler
+from .structure import build_clusters
+
+__all__ = [
+    'UNIT_TOLERANCE', 'build_clusters', 'compute_constraints', 'compute_coordinates',
+    'compute_forward_dynamics', 'compute_inverse_dynamics', 'compute_jacobian',
+    'compute_joint_wrenches', 'compute_loop_jacobian', 'compute_mass_matrix', 'compute_motion',
+    'compute_newton_euler', 'compute_placements', 'compute_totals', 'difference', 'integrate',
+    'neutral', 'slides',
+]
+
+
+def _drop_stale_caches():
+    """
+    Remove compiled code that is older than any source of a kernel.
+
+    Numba looks at the file of the function that is called, not at those it calls in turn.
+    """
+    here = pathlib.Path(__file__).parent
+    newest = max(source.stat().st_mtime for source in here.glob('*.py'))
+    for index in (here / '__pycache__').glob('*.nbi'):
+        try:
+            if index.stat().st_mtime < newest:
+                index.unlink()
+        except OSError:   # a read-only installation, or another process was faster
+            logging.getLogger('closed_chain_dynamics').debug('cannot drop %s', index)
+
+
+class _Announcer(event.Listener):
+    """Says once that kernels are being compiled, so that nobody takes the wait for a hang."""
+
+    said = False
+
+    def on_start(self, event):
+        function = event.data['dispatcher'].py_func
+        if not self.said and function.__module__.startswith(__name__):
+            _Announcer.said = True
+            print('closed_chain_dynamics: compiling kernels for this machine (once, about a '
+                  'minute) ...', file=sys.stderr, flush=True)
+
+    def on_end(self, event):
+        """Nothing to say at the end of a compilation."""
+
+
+_drop_stale_caches()
+event.register('numba:compile', _Announcer())

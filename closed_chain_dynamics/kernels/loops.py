@@ -1,0 +1,315 @@
+"""
+Constraints of loops and couplings: position error, rows of J_C, and the bias J_C' theta'.
+
+A loop joint is two frames that the joint lets move against each other: frame 1 on the parent,
+frame 2 on the child, z along the joint axis. An error is either a distance along an axis of
+frame 1, or a product of one axis of each frame that vanishes when they are perpendicular. Both
+have exact first and second derivatives in closed form, on and off the closed pose. The first
+derivative of an error is its row: a spatial covector applied to V_2 - V_1.
+
+Paper 2 writes six rows a loop and gives the virtual joint columns of its own; here those columns
+are eliminated by construction, which leaves the rows of the table in the documentation.
+"""
+
+import numpy as np
+
+from .kinematics import placements
+from .layout import (A, BODY_I, BODY_W, COUPLING_F, COUPLING_I, COUPLING_N_TERMS, COUPLING_TERM,
+                     DOF_W, IV, LOOP_ACTIVE, LOOP_BODY_1, LOOP_BODY_2, LOOP_CYLINDRICAL, LOOP_DOF,
+                     LOOP_DOF_POSITION, LOOP_DOF_RATE, LOOP_DOF_W, LOOP_F, LOOP_FIXED, LOOP_FREE,
+                     LOOP_I, LOOP_N_DOFS, LOOP_P_1, LOOP_P_2, LOOP_PLANAR, LOOP_PRISMATIC,
+                     LOOP_R_1, LOOP_R_2, LOOP_REVOLUTE, LOOP_ROW, LOOP_SPHERICAL, LOOP_SURFACE,
+                     LOOP_TYPE, LOOP_UNIVERSAL, LOOP_W, N_DOF, N_LOOPS, P, PARENT, ROW_BIAS,
+                     ROW_ERROR, ROW_W, TERM_DOF, TERM_F, TERM_I, TERM_IQ, V, kernel, table)
+from .structure import common_ancestor
+
+
+@kernel
+def place_loop(mi, mf, w, k):
+    """Write where both frames of a loop stand, R_1 p_1 R_2 p_2, and return that row."""
+    loop, frame, out = table(mi, mi, LOOP_I)[k], table(mf, mi, LOOP_F)[k], table(w, mi, LOOP_W)[k]
+    body_w = table(w, mi, BODY_W)
+    for end in range(2):
+        row, o = body_w[loop[LOOP_BODY_1 + end]], 12 * end
+        for i in range(3):
+            a, b, c = row[3 * i], row[3 * i + 1], row[3 * i + 2]
+            for j in range(3):
+                out[o + 3 * i + j] = a * frame[o + j] + b * frame[o + 3 + j] + c * frame[o + 6 + j]
+            out[o + 9 + i] = row[P + i] + a * frame[o + 9] + b * frame[o + 10] + c * frame[o + 11]
+    return out
+
+
+@kernel
+def _slide_row(x, axis, row):
+    """Write covector and error of the distance of frame 2 along an axis of frame 1."""
+    ax, ay, az = x[axis], x[3 + axis], x[6 + axis]
+    px, py, pz = x[LOOP_P_2], x[LOOP_P_2 + 1], x[LOOP_P_2 + 2]
+    row[0], row[1], row[2] = ax, ay, az
+    row[3], row[4], row[5] = py * az - pz * ay, pz * ax - px * az, px * ay - py * ax
+    row[ROW_ERROR] = (ax * (px - x[LOOP_P_1]) + ay * (py - x[LOOP_P_1 + 1])
+                      + az * (pz - x[LOOP_P_1 + 2]))
+
+
+@kernel
+def _slide_bias(x, axis, one, two):
+    """Return the second derivative of a distance at zero joint acceleration."""
+    bx, by, bz = x[axis], x[3 + axis], x[6 + axis]
+    ox, oy, oz = one[V + 3], one[V + 4], one[V + 5]
+    dx, dy, dz = oy * bz - oz * by, oz * bx - ox * bz, ox * by - oy * bx     # a'
+    ax, ay, az = one[A + 3], one[A + 4], one[A + 5]
+    ex = ay * bz - az * by + oy * dz - oz * dy                               # a''
+    ey = az * bx - ax * bz + oz * dx - ox * dz
+    ez = ax * by - ay * bx + ox * dy - oy * dx
+    vx, vy, vz, cx, cy, cz = _point_motion(two, x[LOOP_P_2], x[LOOP_P_2 + 1], x[LOOP_P_2 + 2])
+    ux, uy, uz, gx, gy, gz = _point_motion(one, x[LOOP_P_1], x[LOOP_P_1 + 1], x[LOOP_P_1 + 2])
+    rx, ry, rz = x[LOOP_P_2] - x[LOOP_P_1], x[LOOP_P_2 + 1] - x[LOOP_P_1 + 1], \
+        x[LOOP_P_2 + 2] - x[LOOP_P_1 + 2]
+    return (ex * rx + ey * ry + ez * rz
+            + 2.0 * (dx * (vx - ux) + dy * (vy - uy) + dz * (vz - uz))
+            + bx * (cx - gx) + by * (cy - gy) + bz * (cz - gz))
+
+
+@kernel
+def _point_motion(row, x, y, z):
+    """Return velocity and classical acceleration of the point of a body that is at x, y, z."""
+    ox, oy, oz = row[V + 3], row[V + 4], row[V + 5]
+    vx, vy, vz = row[V] + oy * z - oz * y, row[V + 1] + oz * x - ox * z, \
+        row[V + 2] + ox * y - oy * x
+    ax, ay, az = row[A + 3], row[A + 4], row[A + 5]
+    return (vx, vy, vz, row[A] + ay * z - az * y + oy * vz - oz * vy,
+            row[A + 1] + az * x - ax * z + oz * vx - ox * vz,
+            row[A + 2] + ax * y - ay * x + ox * vy - oy * vx)
+
+
+@kernel
+def _product_row(x, one, two, factor, row):
+    """Add covector and error of factor times the product of an axis of each frame."""
+    bx, by, bz = x[one], x[3 + one], x[6 + one]
+    cx, cy, cz = x[LOOP_R_2 + two], x[LOOP_R_2 + 3 + two], x[LOOP_R_2 + 6 + two]
+    row[3] += factor * (cy * bz - cz * by)
+    row[4] += factor * (cz * bx - cx * bz)
+    row[5] += factor * (cx * by - cy * bx)
+    row[ROW_ERROR] += factor * (bx * cx + by * cy + bz * cz)
+
+
+@kernel
+def _product_bias(x, k, m, factor, one, two, row):
+    """Add the second derivative, at zero joint acceleration, of a product of two axes."""
+    bx, by, bz = x[k], x[3 + k], x[6 + k]
+    cx, cy, cz = x[LOOP_R_2 + m], x[LOOP_R_2 + 3 + m], x[LOOP_R_2 + 6 + m]
+    ox, oy, oz = one[V + 3], one[V + 4], one[V + 5]
+    px, py, pz = two[V + 3], two[V + 4], two[V + 5]
+    dx, dy, dz = oy * bz - oz * by, oz * bx - ox * bz, ox * by - oy * bx     # b'
+    ex, ey, ez = py * cz - pz * cy, pz * cx - px * cz, px * cy - py * cx     # c'
+    row[ROW_BIAS] += factor * (
+        (two[A + 3] - one[A + 3]) * (cy * bz - cz * by)
+        + (two[A + 4] - one[A + 4]) * (cz * bx - cx * bz)
+        + (two[A + 5] - one[A + 5]) * (cx * by - cy * bx)
+        + (py * ez - pz * ey) * bx + (pz * ex - px * ez) * by + (px * ey - py * ex) * bz
+        + (oy * dz - oz * dy) * cx + (oz * dx - ox * dz) * cy + (ox * dy - oy * dx) * cz
+        + 2.0 * (dx * ex + dy * ey + dz * ez))
+
+
+@kernel
+def slides(kind):
+    """Return first and last plus one of the axes along which a loop type lets nothing slide."""
+    if kind == LOOP_PRISMATIC or kind == LOOP_CYLINDRICAL:
+        return 0, 2
+    if kind == LOOP_PLANAR or kind == LOOP_SURFACE:
+        return 2, 3
+    return (3, 3) if kind == LOOP_FREE else (0, 3)
+
+
+@kernel
+def loop_rows(mi, mf, w, k, bias):
+    """
+    Write covector, error and (if asked) bias of every row of one loop, in LoopType's order.
+
+    Turning is written as half the differences of products: their gradient is the plain relative
+    angular velocity at the closed pose. A pose turned by half a turn makes them vanish too;
+    `loop_is_flipped` tells it apart.
+    """
+    loop, x = table(mi, mi, LOOP_I)[k], place_loop(mi, mf, w, k)
+    rows, body_w = table(w, mi, ROW_W), table(w, mi, BODY_W)
+    one, two = body_w[loop[LOOP_BODY_1]], body_w[loop[LOOP_BODY_2]]
+    kind, r = loop[LOOP_TYPE], loop[LOOP_ROW]
+    first, last = slides(kind)
+    for axis in range(first, last):
+        _slide_row(x, axis, rows[r])
+        if bias:
+            rows[r, ROW_BIAS] = _slide_bias(x, axis, one, two)
+        r += 1
+    if kind == LOOP_FIXED or kind == LOOP_PRISMATIC:
+        for i in range(3):   # half of z_1 y_2 - y_1 z_2, and so on round
+            j, m = (i + 1) % 3, (i + 2) % 3
+            _clear(rows[r])
+            _product_row(x, m, j, 0.5, rows[r])
+            _product_row(x, j, m, -0.5, rows[r])
+            if bias:
+                _product_bias(x, m, j, 0.5, one, two, rows[r])
+                _product_bias(x, j, m, -0.5, one, two, rows[r])
+            r += 1
+    elif kind == LOOP_REVOLUTE or kind == LOOP_CYLINDRICAL or kind == LOOP_PLANAR:
+        for i in range(2):   # -y_1 z_2 turns about x, x_1 z_2 about y
+            axis, factor = (1, -1.0) if i == 0 else (0, 1.0)
+            _clear(rows[r])
+            _product_row(x, axis, 2, factor, rows[r])
+            if bias:
+                _product_bias(x, axis, 2, factor, one, two, rows[r])
+            r += 1
+    elif kind == LOOP_UNIVERSAL:
+        _clear(rows[r])
+        _product_row(x, 2, 2, 1.0, rows[r])
+        if bias:
+            _product_bias(x, 2, 2, 1.0, one, two, rows[r])
+
+
+@kernel
+def _clear(row):
+    for i in range(row.size):
+        row[i] = 0.0
+
+
+@kernel
+def loop_is_flipped(mi, w, k):
+    """Return whether a loop's turning errors vanish at half a turn instead of at none."""
+    kind, x = table(mi, mi, LOOP_I)[k, LOOP_TYPE], table(w, mi, LOOP_W)[k]
+    if kind == LOOP_SPHERICAL or kind >= LOOP_SURFACE or kind == LOOP_UNIVERSAL:
+        return False
+    products = np.zeros(3)
+    for axis in range(3):
+        for i in range(3):
+            products[axis] += x[3 * i + axis] * x[LOOP_R_2 + 3 * i + axis]
+    if kind == LOOP_FIXED or kind == LOOP_PRISMATIC:
+        return products[0] + products[1] + products[2] < 1.0   # 1 + 2 cos(turn)
+    return products[2] < 0.0
+
+
+@kernel
+def add_loop_to_jacobian(mi, w, k, row, covector, J, at_dof):
+    """Add a covector applied to V_2 - V_1 to a row of J; column of a velocity: at_dof[velocity]."""
+    body_i, dof_w = table(mi, mi, BODY_I), table(w, mi, DOF_W)
+    loop = table(mi, mi, LOOP_I)[k]
+    top = common_ancestor(body_i, loop[LOOP_BODY_1], loop[LOOP_BODY_2])
+    f0, f1, f2, f3, f4, f5 = covector[0], covector[1], covector[2], covector[3], covector[4], \
+        covector[5]
+    for end in range(2):
+        sign = 2.0 * end - 1.0
+        b = loop[LOOP_BODY_1 + end]
+        while b != top:
+            for j in range(body_i[b, IV], body_i[b, IV] + body_i[b, N_DOF]):
+                s = dof_w[j]
+                J[row, at_dof[j]] += sign * (f0 * s[0] + f1 * s[1] + f2 * s[2] + f3 * s[3]
+                                             + f4 * s[4] + f5 * s[5])
+            b = body_i[b, PARENT]
+
+
+@kernel
+def coupling_row(mi, mf, k, q, v, J, row, at_dof, bias):
+    """Add the gradient of a coupling to a row of J; return its error and, if asked, its bias."""
+    coupling, term_i = table(mi, mi, COUPLING_I)[k], table(mi, mi, TERM_I)
+    term_f = table(mf, mi, TERM_F)
+    first = coupling[COUPLING_TERM]
+    error, second = table(mf, mi, COUPLING_F)[k, 0], 0.0
+    for t in range(first, first + coupling[COUPLING_N_TERMS]):
+        x, c, j = q[term_i[t, TERM_IQ]], term_f[t], term_i[t, TERM_DOF]
+        error += x * (c[0] + x * (c[1] + x * (c[2] + x * c[3])))
+        J[row, at_dof[j]] += c[0] + x * (2.0 * c[1] + x * (3.0 * c[2] + x * 4.0 * c[3]))
+        if bias:
+            second += (2.0 * c[1] + x * (6.0 * c[2] + x * 12.0 * c[3])) * v[j] * v[j]
+    return error, second
+
+
+@kernel
+def loop_coordinates(mi, mf, w, k):
+    """
+    Write covector, position and rate of every coordinate of a loop joint, frame 2 against 1.
+
+    A cut joint moves like a tree joint from parent to child: slides along axes of frame 1, turns
+    about z_1; a spherical joint's rates are in the child's axes.
+    """
+    loop, x = table(mi, mi, LOOP_I)[k], place_loop(mi, mf, w, k)
+    kind, d = loop[LOOP_TYPE], loop[LOOP_DOF]
+    rows = table(w, mi, LOOP_DOF_W)
+    if kind == LOOP_REVOLUTE:
+        _turn_coordinate(x, LOOP_R_1 + 2, rows[d])
+        rows[d, LOOP_DOF_POSITION] = _turn(x)
+    elif kind == LOOP_PRISMATIC or kind == LOOP_CYLINDRICAL:
+        _slide_row(x, 2, rows[d])
+        if kind == LOOP_CYLINDRICAL:
+            _turn_coordinate(x, LOOP_R_1 + 2, rows[d + 1])
+            rows[d + 1, LOOP_DOF_POSITION] = _turn(x)
+    elif kind == LOOP_UNIVERSAL:
+        _turn_coordinate(x, LOOP_R_1 + 2, rows[d])
+        _turn_coordinate(x, LOOP_R_2 + 2, rows[d + 1])
+        rows[d, LOOP_DOF_POSITION] = np.arctan2(_product(x, 1, 2), _product(x, 0, 2))
+        rows[d + 1, LOOP_DOF_POSITION] = np.arctan2(-_product(x, 2, 1), _product(x, 2, 0))
+    else:
+        if kind == LOOP_PLANAR or kind == LOOP_SURFACE or kind == LOOP_FREE:
+            for axis in range(3 if kind == LOOP_FREE else 2):
+                _slide_row(x, axis, rows[d])
+                d += 1
+        if kind == LOOP_PLANAR:
+            _turn_coordinate(x, LOOP_R_1 + 2, rows[d])
+            rows[d, LOOP_DOF_POSITION] = _turn(x)
+        elif kind != LOOP_FIXED:
+            _rotation_coordinates(x, rows, d)
+    one, two = table(w, mi, BODY_W)[loop[LOOP_BODY_1]], table(w, mi, BODY_W)[loop[LOOP_BODY_2]]
+    for i in range(loop[LOOP_DOF], loop[LOOP_DOF] + loop[LOOP_N_DOFS]):
+        rate = 0.0
+        for j in range(6):
+            rate += rows[i, j] * (two[V + j] - one[V + j])
+        rows[i, LOOP_DOF_RATE] = rate
+
+
+@kernel
+def _turn_coordinate(x, axis, row):
+    """Write the covector of turning about an axis, given by the place of its first number."""
+    row[0] = row[1] = row[2] = 0.0
+    row[3], row[4], row[5] = x[axis], x[axis + 3], x[axis + 6]
+
+
+@kernel
+def _product(x, one, two):
+    """Return the product of an axis of frame 1 and an axis of frame 2."""
+    return (x[one] * x[LOOP_R_2 + two] + x[3 + one] * x[LOOP_R_2 + 3 + two]
+            + x[6 + one] * x[LOOP_R_2 + 6 + two])
+
+
+@kernel
+def _turn(x):
+    """Return the angle of frame 2 about the z axis that it shares with frame 1."""
+    return np.arctan2(_product(x, 1, 0) - _product(x, 0, 1), _product(x, 0, 0) + _product(x, 1, 1))
+
+
+@kernel
+def _rotation_coordinates(x, rows, d):
+    """Write covectors in the child's axes, and the rotation vector, of a free relative turn."""
+    sx = _product(x, 2, 1) - _product(x, 1, 2)
+    sy = _product(x, 0, 2) - _product(x, 2, 0)
+    sz = _product(x, 1, 0) - _product(x, 0, 1)
+    sine = 0.5 * np.sqrt(sx * sx + sy * sy + sz * sz)
+    cosine = 0.5 * (_product(x, 0, 0) + _product(x, 1, 1) + _product(x, 2, 2) - 1.0)
+    factor = 0.5 if sine < 1e-8 else 0.5 * np.arctan2(sine, cosine) / sine
+    for axis in range(3):
+        _turn_coordinate(x, LOOP_R_2 + axis, rows[d + axis])
+    rows[d, LOOP_DOF_POSITION] = factor * sx
+    rows[d + 1, LOOP_DOF_POSITION] = factor * sy
+    rows[d + 2, LOOP_DOF_POSITION] = factor * sz
+
+
+@kernel
+def place_all_loops(mi, mf, w, q):
+    """Compute placements, and the coordinates of every loop joint, open ones too."""
+    placements(mi, mf, w, q)
+    for k in range(mi[N_LOOPS]):
+        loop_coordinates(mi, mf, w, k)
+
+
+@kernel
+def active_loop_rows(mi, mf, w, bias):
+    """Write the rows of every active loop."""
+    loop_i = table(mi, mi, LOOP_I)
+    for k in range(mi[N_LOOPS]):
+        if loop_i[k, LOOP_ACTIVE]:
+            loop_rows(mi, mf, w, k, bias)

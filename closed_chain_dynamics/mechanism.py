@@ -1,0 +1,205 @@
+"""
+A mechanism: names on the outside, flat arrays of the kernels on the inside.
+
+Paper 2, section IV, describes links by pointers: `parent`, `child`, `brother`, and `real` for the
+virtual link that stands in for a link at a cut joint. Here the pointers are indices: a body's row
+holds its parent, a loop's row holds the body that carries the virtual link and the real one.
+Connecting and cutting switches rows on and off; nothing is allocated or compiled again.
+"""
+
+import copy
+
+import numpy as np
+
+from . import kernels, models
+from .description import read, write
+from .errors import ClosedChainError, NameNotFound, StateError, StructureError
+from .kernels import layout as at
+from .packing import pack
+
+__all__ = ['Mechanism', 'load']
+
+STANDARD_GRAVITY = (0.0, 0.0, -9.80665)
+FLOAT = np.dtype(float)
+
+
+def load(source, *, root_joint='fixed', actuated=None, gravity=STANDARD_GRAVITY):
+    """
+    Return the Mechanism that a file describes.
+
+    `source` is a path (.urdf, .xacro, ...), the name of a shipped model, or a string of XML.
+    `root_joint='floating'` lets the root link fly freely; `actuated` names the actuated joints
+    (tree or loop) and overrides the file; `gravity` in world axes [m/s^2].
+    """
+    if not str(source).lstrip().startswith('<'):
+        source = models.find(source)
+    return Mechanism(read(source, root_joint=root_joint, actuated=actuated), gravity=gravity)
+
+
+class Mechanism:
+    """
+    Bodies, joints and loops of one or several robots, ready for computation.
+
+    Computations write into the mechanism's own workspace: use one `copy()` per thread.
+    """
+
+    def __init__(self, description, *, gravity=STANDARD_GRAVITY):
+        gravity = np.array(gravity, dtype=float)
+        if gravity.shape != (3,) or not np.all(np.isfinite(gravity)):
+            raise StateError('gravity must be three finite numbers', where=description.name)
+        self.description = description
+        self._packing = packing = pack(description, gravity)
+        self.mi, self.mf, self.w = packing.mi, packing.mf, packing.w
+        self.name = description.name
+        self.nq, self.nv = int(self.mi[at.NQ]), int(self.mi[at.NV])
+        self.link_names = list(packing.links)
+        self.joint_names = list(packing.joints)
+        self.coordinate_names = packing.coordinate_names
+        self.loop_names = [loop.name for loop in description.loops]
+        self.loop_coordinate_names = packing.loop_coordinate_names
+        self.coupling_names = [coupling.name for coupling in description.couplings]
+        self.actuator_names = packing.actuator_names
+        self._zeros = np.zeros(self.nv)
+        kernels.build_clusters(self.mi)
+
+    def __repr__(self):
+        return (f'<Mechanism {self.name!r}: {self.nv} velocities, {len(self.loop_names)} loops, '
+                f'{len(self.actuator_names)} actuators>')
+
+    # --- names and tables --------------------------------------------------------------------
+    def table(self, number):
+        """Return one of the kernels' tables as an array that shares its memory."""
+        start, rows, columns = self.mi[at.DIRECTORY + 3 * number:][:3]
+        array = self.mi if number < at.WORLD_F else self.mf if number < at.WORLD_W else self.w
+        return array[start:start + rows * columns].reshape(rows, columns)
+
+    def index(self, kind, name):
+        """Return the place of a name in `<kind>_names`, or raise with the nearest names."""
+        names = getattr(self, f'{kind}_names')
+        try:
+            return names.index(name)
+        except ValueError:
+            raise NameNotFound(kind.replace('_', ' '), name, names,
+                               where=self.name) from None
+
+    def link_frame(self, link):
+        """Return body number, rotation and position of a link in its body."""
+        try:
+            return self._packing.links[link]
+        except KeyError:
+            raise NameNotFound('link', link, self.link_names, where=self.name) from None
+
+    def joint_slices(self, joint):
+        """Return the places of a joint in q and in v, two slices."""
+        try:
+            body = self.table(at.BODY_I)[self._packing.joints[joint]]
+        except KeyError:
+            raise NameNotFound('joint', joint, self.joint_names, where=self.name) from None
+        kind = self._packing.bodies[self._packing.joints[joint]].joint.type
+        return (slice(body[at.IQ], body[at.IQ] + kind.nq),
+                slice(body[at.IV], body[at.IV] + kind.nv))
+
+    @property
+    def gravity(self):
+        """Return the acceleration of gravity in world axes, (3,) [m/s^2]; may be assigned."""
+        return self.table(at.WORLD_F)[0, at.GRAVITY:at.GRAVITY + 3].copy()
+
+    @gravity.setter
+    def gravity(self, value):
+        value = self.vector(value, 3, 'gravity')
+        self.table(at.WORLD_F)[0, at.GRAVITY:at.GRAVITY + 3] = value
+
+    @property
+    def total_mass(self):
+        """Return the mass of all links, those fixed to the world included [kg]."""
+        return float(self.table(at.BODY_F)[:, at.MASS].sum())
+
+    # --- states --------------------------------------------------------------------------------
+    def neutral(self):
+        """Return the configuration with every joint at zero, (nq,)."""
+        q = np.empty(self.nq)
+        kernels.neutral(self.mi, q)
+        return q
+
+    def vector(self, values, length, what):
+        """Return values as a contiguous array of floats, or say what does not fit."""
+        if type(values) is np.ndarray and values.dtype is FLOAT and values.shape == (length,) \
+                and values.flags.carray:
+            return values   # what the kernels take: the fast way, without a copy
+        try:
+            array = np.ascontiguousarray(values, dtype=float)
+        except (TypeError, ValueError):
+            raise StateError(f'{what} must be numbers, not {type(values).__name__}',
+                             where=self.name) from None
+        if array.shape != (length,):
+            raise StateError(f'{what} has shape {array.shape} but the mechanism needs ({length},)',
+                             where=self.name, repair=self._expected(what))
+        return array if array.flags.writeable else array.copy()
+
+    def _expected(self, what):
+        names = ', '.join(self.coordinate_names[:8]) + (', ...' if self.nv > 8 else '')
+        if what == 'q':
+            return f'nq = {self.nq}; start from robot.neutral() or ccd.assemble(robot, ...).'
+        return f'One number per coordinate: {names}.'
+
+    def raise_for(self, status, q, *rates):
+        """Raise the error that a kernel's status stands for, naming the coordinate."""
+        if status == at.NOT_FINITE:
+            for array in (q, *rates):
+                bad = np.flatnonzero(~np.isfinite(array))
+                if bad.size:
+                    names = self.coordinate_names if array is not q else self._position_names()
+                    raise StateError(f'the value of {names[bad[0]]!r} is {array[bad[0]]}',
+                                     where=self.name, repair='Give finite numbers only.')
+        if status == at.NOT_UNIT:
+            for joint in self.joint_names:
+                part = q[self.joint_slices(joint)[0]]
+                if part.size > 1:
+                    part = part[2:] if part.size == 4 and self._is_planar(joint) else part[-4:]
+                    norm = np.linalg.norm(part)
+                    if abs(norm - 1.0) > kernels.UNIT_TOLERANCE:
+                        raise StateError(
+                            f'the orientation of joint {joint!r} has length {norm:.9g} instead '
+                            'of 1', where=self.name,
+                            repair='Normalise the quaternion (x, y, z, w; planar: cos, sin).')
+        raise ClosedChainError(f'the computation failed with status {status}', where=self.name)
+
+    def _is_planar(self, joint):
+        return self._packing.bodies[self._packing.joints[joint]].joint.type.value == 'planar'
+
+    def _position_names(self):
+        return [name for joint in self.joint_names
+                for name in [joint] * (self.joint_slices(joint)[0].stop
+                                       - self.joint_slices(joint)[0].start)]
+
+    # --- structure ----------------------------------------------------------------------------
+    def is_connected(self, name):
+        """Return whether a loop joint is closed."""
+        return bool(self.table(at.LOOP_I)[self.index('loop', name), at.LOOP_ACTIVE])
+
+    def connect(self, name):
+        """Close a loop joint: its virtual link joins the structure (paper 2, section V-B)."""
+        self._switch(name, 1)
+
+    def cut(self, name):
+        """Open a loop joint: its virtual link leaves the structure (paper 2, section V-B)."""
+        self._switch(name, 0)
+
+    def _switch(self, name, active):
+        loop = self.table(at.LOOP_I)[self.index('loop', name)]
+        if loop[at.LOOP_ACTIVE] == active:
+            state, other = ('connected', 'Cut') if active else ('open', 'Connect')
+            raise StructureError(f'loop joint {name!r} is already {state}', where=self.name,
+                                 repair=f'{other} it first.')
+        loop[at.LOOP_ACTIVE] = active
+        kernels.build_clusters(self.mi)
+
+    def copy(self):
+        """Return an independent mechanism in the same structure, with its own workspace."""
+        other = copy.copy(self)
+        other.mi, other.mf, other.w = self.mi.copy(), self.mf.copy(), self.w.copy()
+        return other
+
+    def save(self, path):
+        """Write the description in the project's own spelling of URDF."""
+        write(self.description, path)

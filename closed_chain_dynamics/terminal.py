@@ -1,0 +1,66 @@
+"""How text is written for people: colours and box lines in a terminal, plain in a pipe."""
+
+from dataclasses import dataclass
+import os
+import shutil
+import textwrap
+
+__all__ = ['Style', 'bullets', 'count', 'number', 'table']
+
+
+@dataclass(frozen=True)
+class Style:
+    """How to write for a stream: colours and box lines in a terminal, plain text in a pipe."""
+
+    colour: bool = False
+    lines: bool = False
+    width: int = 0       # where to wrap sentences; 0: never, one line stays one line for grep
+
+    @classmethod
+    def of(cls, stream):
+        """Return the style that fits a stream."""
+        if not stream.isatty() or os.environ.get('TERM') == 'dumb':
+            return cls()
+        return cls(colour=not os.environ.get('NO_COLOR'),
+                   lines='utf' in (stream.encoding or '').lower(),
+                   width=min(shutil.get_terminal_size().columns, 99))
+
+    def paint(self, text, *looks):
+        """Return the text in bold, dim or a colour."""
+        codes = {'bold': 1, 'dim': 2, 'red': 31, 'green': 32, 'yellow': 33, 'cyan': 36}
+        if not (self.colour and text and looks):
+            return text
+        return f'\033[{";".join(str(codes[look]) for look in looks)}m{text}\033[0m'
+
+
+def table(heads, rows, style):
+    """Line up columns; a cell is text, or text and its look. Without rows there is no table."""
+    if not rows:
+        return []
+    cells = [[cell if isinstance(cell, tuple) else (str(cell), '') for cell in row]
+             for row in [[(head, 'dim') for head in heads], *rows]]
+    used = [i for i in range(len(heads)) if any(row[i][0] for row in cells[1:])]
+    widths = {i: max(len(row[i][0]) for row in cells) for i in used}
+    return ['  '.join(style.paint(row[i][0], *filter(None, [row[i][1]]))
+                      + ' ' * (widths[i] - len(row[i][0])) for i in used).rstrip()
+            for row in cells]
+
+
+def bullets(sentences, style):
+    """Return sentences as a list with dashes, wrapped to the terminal."""
+    rows = []
+    for sentence in sentences:
+        lines = textwrap.wrap(sentence, style.width - 4) if style.width > 24 else [sentence]
+        rows += [('- ' if i == 0 else '  ') + style.paint(line, 'yellow')
+                 for i, line in enumerate(lines)]
+    return rows
+
+
+def count(items, noun):
+    """Return for instance '1 link' or '3 links'."""
+    return f'{len(items)} {noun}{"s" * (len(items) != 1)}'
+
+
+def number(value, digits=4):
+    """Return a number short enough for people; never '-0'."""
+    return f'{value + 0.0:.{digits}g}'

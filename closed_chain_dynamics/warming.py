@@ -1,0 +1,48 @@
+"""Compiles every kernel once, so that nobody waits for it later: at set-up, before going live."""
+
+import sys
+
+import numpy as np
+
+from . import tree_dynamics as tree
+from .coordinates import coordinates, loop_positions
+from .forward_dynamics import forward_dynamics
+from .inverse_dynamics import inverse_dynamics
+from .mechanism import load
+
+__all__ = ['warm_up']
+
+# Two links that a free-flying base carries, and a loop: enough to reach every kernel.
+SMALL = """<robot name="small">
+  <link name="a"/>
+  <link name="b"><inertial><mass value="1"/>
+    <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <link name="c"><inertial><mass value="1"/>
+    <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="base" type="floating"><parent link="a"/><child link="b"/></joint>
+  <joint name="knee" type="continuous"><parent link="b"/><child link="c"/>
+    <origin xyz="0 0 1"/><axis xyz="0 1 0"/></joint>
+  <constraint name="grip" type="revolute"><parent link="a"/><parent_origin xyz="0 0 2"/>
+    <parent_axis xyz="0 1 0"/><child link="c"/><child_origin xyz="0 0 1"/>
+    <child_axis xyz="0 1 0"/></constraint>
+</robot>"""
+
+
+def warm_up(*, quiet=False):
+    """Run every computation once on a small mechanism, which compiles what is not compiled yet."""
+    robot = load(SMALL, actuated=['knee'])
+    q, zero = robot.neutral(), np.zeros(robot.nv)
+    tree.difference(robot, q, tree.integrate(robot, q, zero))
+    tree.newton_euler(robot, q, zero, zero)
+    tree.joint_wrenches(robot, q, zero, zero)
+    tree.mass_matrix(robot, q)
+    tree.link_placements(robot, q)
+    tree.link_velocities(robot, q, zero)
+    tree.jacobian(robot, q, 'c')
+    tree.energy(robot, q, zero)
+    coordinates(robot, q)
+    loop_positions(robot, q)
+    acceleration = forward_dynamics(robot, q, zero).acceleration
+    inverse_dynamics(robot, q, zero, acceleration)
+    if not quiet:
+        print('closed_chain_dynamics: all kernels are compiled', file=sys.stderr)

@@ -1,0 +1,57 @@
+"""Installs closed_chain_dynamics, by pip as well as by colcon."""
+
+from pathlib import Path
+
+from setuptools import find_packages, setup
+
+PACKAGE = 'closed_chain_dynamics'
+HERE = Path(__file__).resolve().parent
+
+
+def shared_files(*folders):
+    """Return data_files entries that copy whole folders into the package's share folder."""
+    entries = {}
+    for folder in folders:
+        # A folder that is empty or absent adds nothing.
+        for path in sorted((HERE / folder).rglob('*')):
+            relative = path.relative_to(HERE)
+            hidden = any(part.startswith(('.', '__')) for part in relative.parts)
+            if path.is_file() and not hidden:
+                target = f'share/{PACKAGE}/{relative.parent.as_posix()}'
+                entries.setdefault(target, []).append(relative.as_posix())
+    return list(entries.items())
+
+
+setup(
+    name=PACKAGE,
+    version='0.1.0',
+    description='Kinematics and dynamics of closed kinematic chains whose structure changes',
+    long_description=(HERE / 'README.md').read_text(encoding='utf-8'),
+    long_description_content_type='text/markdown',
+    maintainer='closed_chain_dynamics maintainers',
+    maintainer_email='maintainers@closed-chain-dynamics.invalid',
+    license='Apache-2.0',
+    license_files=['LICENSE'],
+    packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
+    # Models are found through __file__, so the package has to lie unpacked.
+    zip_safe=False,
+    python_requires='>=3.10,<3.14',
+    install_requires=['lxml', 'numba', 'numpy', 'pyyaml', 'scipy', 'xacro'],
+    extras_require={
+        # Peers, parsers and tools that the tests compare with or run.
+        'test': [
+            'flake8', 'hypothesis', 'mujoco', 'pin', 'pytest', 'setuptools', 'sympy',
+            'urdfdom-py', 'wheel',
+        ],
+    },
+    data_files=[
+        ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
+        (f'share/{PACKAGE}', ['package.xml']),
+        *shared_files('launch', 'config', 'urdf'),
+    ],
+    entry_points={
+        'console_scripts': [
+            'closed-chain = closed_chain_dynamics.cli:main',
+        ],
+    },
+)

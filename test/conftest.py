@@ -1,0 +1,19 @@
+"""What all tests share: reproducible properties, and models that are not part of the package."""
+
+from pathlib import Path
+
+from hypothesis import settings
+import pytest
+
+# Compiling a kernel would break any deadline, and a failure must come back when it is run again.
+settings.register_profile('reproducible', deadline=None, derandomize=True)
+settings.load_profile('reproducible')
+
+
+@pytest.fixture(scope='session')
+def shared_models():
+    """Return the folder with models of other projects, which stands next to the repository."""
+    folder = Path(__file__).resolve().parents[2] / 'shared' / 'models'
+    if not folder.is_dir():
+        pytest.skip('models of other projects are not here: no folder ../shared/models')
+    return folder
