@@ -8,14 +8,19 @@ ROS or a viewer.
 """
 
 from .actuation import actuator_torques
+from .assembly import assemble, Assembled, find_assembly
+from .completion import complete_acceleration, complete_velocity
 from .coordinates import (Coordinates, constraint_jacobian, coordinates, loop_jacobian,
                           loop_positions)
 from .description import Description
 from .errors import (ActuationError, AssemblyError, ClosedChainError, DescriptionError,
                      NameNotFound, SingularityError, StateError, StructureError)
 from .forward_dynamics import ForwardDynamics, forward_dynamics
+from .impact import Impact, impact
 from .inverse_dynamics import InverseDynamics, inverse_dynamics
 from .mechanism import Mechanism, load
+from .reactions import Reaction, Reactions, reactions
+from .simulation import Simulation
 from .tree_dynamics import (center_of_mass, difference, energy, integrate, jacobian,
                             jacobian_bias, joint_wrenches, link_accelerations, link_placement,
                             link_placements, link_velocities, mass_matrix, momentum, newton_euler)
@@ -24,11 +29,13 @@ from .warming import warm_up
 __version__ = '0.1.0'
 
 __all__ = [
-    'ActuationError', 'AssemblyError', 'ClosedChainError', 'Coordinates', 'Description',
-    'DescriptionError', 'ForwardDynamics', 'InverseDynamics', 'Mechanism', 'NameNotFound',
-    'SingularityError', 'StateError', 'StructureError', 'actuator_torques', 'center_of_mass',
-    'constraint_jacobian', 'coordinates', 'difference', 'energy', 'forward_dynamics',
-    'integrate', 'inverse_dynamics', 'jacobian', 'jacobian_bias', 'joint_wrenches',
-    'link_accelerations', 'link_placement', 'link_placements', 'link_velocities', 'load',
-    'loop_jacobian', 'loop_positions', 'mass_matrix', 'momentum', 'newton_euler', 'warm_up',
+    'Impact', 'Simulation', 'impact', 'ActuationError', 'Assembled', 'AssemblyError', 'ClosedChainError', 'Coordinates',
+    'Description', 'DescriptionError', 'ForwardDynamics', 'InverseDynamics', 'Mechanism',
+    'NameNotFound', 'Reaction', 'Reactions', 'SingularityError', 'StateError', 'StructureError',
+    'actuator_torques', 'assemble', 'center_of_mass', 'complete_acceleration', 'complete_velocity',
+    'constraint_jacobian', 'coordinates', 'difference', 'energy', 'find_assembly',
+    'forward_dynamics', 'integrate', 'inverse_dynamics', 'jacobian', 'jacobian_bias',
+    'joint_wrenches', 'link_accelerations', 'link_placement', 'link_placements', 'link_velocities',
+    'load', 'loop_jacobian', 'loop_positions', 'mass_matrix', 'momentum', 'newton_euler',
+    'reactions', 'warm_up',
 ]

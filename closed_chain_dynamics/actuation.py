@@ -93,9 +93,9 @@ def _bounded(robot, lever, rest, wanted):
     small = 1e-6 * max(np.linalg.norm(lever, 2), 1e-300)
     matrix = np.vstack([lever, small * np.eye(len(effort))])
     target = np.concatenate([rest, np.zeros(len(effort))])
-    bounds = (np.where(upper > lower, lower, lower - 1e-12), np.where(upper > lower, upper,
-                                                                     upper + 1e-12))
-    return lsq_linear(matrix, target, bounds=bounds, tol=1e-14, lsmr_tol='auto').x
+    # an actuator with no freedom at all still needs a lower bound below the upper one
+    lower, upper = np.minimum(lower, -1e-12), np.maximum(upper, 1e-12)
+    return lsq_linear(matrix, target, bounds=(lower, upper), tol=1e-14, lsmr_tol='auto').x
 
 
 def _by_actuator(robot, values, default, what):

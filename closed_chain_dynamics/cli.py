@@ -31,6 +31,7 @@ examples:
   closed-chain models                     what comes with the package
   closed-chain check four_bar             what a model is made of, and what it lacks
   closed-chain check robot.urdf --json    the same for programs
+  closed-chain bench --quick              how fast it is here, and against other engines
 
 'closed-chain COMMAND --help' says more about a command.
 Every command exits with 0 when done, 1 when the model or data is bad, 2 when misused.
@@ -83,6 +84,29 @@ def list_models(parser):
         _print(report, args, lambda: '\n'.join(
             f'{style.paint(each["name"].ljust(width), "bold")}  {each["about"]}'
             for each in report['models']))
+    return run
+
+
+@command('bench', 'measure the speed, side by side with Pinocchio and MuJoCo', details="""\
+Builds a four-bar (M1), the figure on the swing (M2), a humanoid on a bar (M3) and ladders of
+four-bars (M4_k) for each engine from the same numbers, checks that the answers agree, and times
+calls from Python that take turns. A ratio above 1 means that this package is faster; ratios stay
+the same from machine to machine, times do not. An engine that is not installed is left out.
+""", examples="""\
+examples:
+  closed-chain bench                      a few minutes
+  closed-chain bench --quick              well under a minute
+  closed-chain bench --quick --json > bench.json
+""")
+def bench(parser):
+    """Set up `bench`."""
+    parser.add_argument('--quick', action='store_true',
+                        help='measure for a shorter time; medians scatter a little more')
+
+    def run(args):
+        from closed_chain_dynamics.bench import bench_report, render
+        report = bench_report(quick=args.quick, tell=lambda text: print(text, file=sys.stderr))
+        _print(report, args, lambda: render(report, Style.of(sys.stdout)))
     return run
 
 

@@ -9,7 +9,7 @@ theta_G     generalized coordinates, N_F = nv - m of theta_O               Eq. (
 theta_S     the other m, dependent                                         Eq. (14)
 H           d theta_S / d theta_G = -J_S^-1 J_G                            (m, N_F), Eq. (17)
 W           d theta_O / d theta_G                                          (nv, N_F), Eq. (4)
-S           d theta_A / d theta_G                                          (actuators, N_F), Eq. (6)
+S           d theta_A / d theta_G                                          (motors, N_F), Eq. (6)
 
 The paper counts the cut joints among theta_J; here their columns are eliminated row by row (see
 kernels/loops.py), and their rates are `L theta_O'`, so that a motor on one has a row in S.
@@ -23,6 +23,7 @@ import numpy as np
 from . import kernels
 from .explanation import explain
 from .kernels import layout as at
+from .singularities import lost_motion
 
 __all__ = ['Coordinates', 'constraint_jacobian', 'coordinates', 'loop_jacobian',
            'loop_positions']
@@ -78,6 +79,7 @@ class Coordinates:
     W: np.ndarray = field(repr=False)
     independent: list
     dependent: list
+    full_rank: int = 0    # the rank of J_C at closed poses around this one
 
     @property
     def mobility(self):
@@ -103,8 +105,9 @@ class Coordinates:
     @cached_property
     def _svd(self):
         """Singular values of J_C with rows and columns freed of units."""
-        scaled = row_units(self.robot)[:, None] * self.J_C * self.robot.table(at.DOF_F)[:, at.SCALE]
-        return np.linalg.svd(scaled, full_matrices=False)
+        units = self.robot.table(at.DOF_F)[:, at.SCALE]
+        return np.linalg.svd(row_units(self.robot)[:, None] * self.J_C * units,
+                             full_matrices=False)
 
     @property
     def singular_values(self):
@@ -114,10 +117,10 @@ class Coordinates:
     @property
     def distance(self):
         """Return the distance to the nearest singularity: the smallest relative singular value."""
-        if self.rank == 0:
+        if self.full_rank == 0:
             return 1.0
         sigma = self.singular_values
-        return float(sigma[self.rank - 1] / sigma[0])
+        return float(sigma[self.full_rank - 1] / sigma[0])
 
     @property
     def condition(self):
@@ -127,8 +130,10 @@ class Coordinates:
     @property
     def singular_direction(self):
         """Return the velocity that comes free at the nearest singularity, (nv,), unit length."""
-        if self.rank == 0:
+        if self.full_rank == 0:
             return np.zeros(self.robot.nv)
+        if self.lost_rank:
+            return lost_motion(self)
         direction = self._svd[2][self.rank - 1] * self.robot.table(at.DOF_F)[:, at.SCALE]
         return direction / np.linalg.norm(direction)
 
@@ -137,11 +142,10 @@ class Coordinates:
         """Return whether the pose is at or close to a singularity."""
         return self.distance < SINGULAR_DISTANCE or self.lost_rank > 0
 
-    @cached_property
+    @property
     def lost_rank(self):
         """Return by how much the rank is below that of the closed poses nearby."""
-        from .assembly import nearby_rank
-        return max(nearby_rank(self) - self.rank, 0)
+        return self.full_rank - self.rank
 
     @cached_property
     def redundant_rows(self):
@@ -212,6 +216,7 @@ def coordinates(robot, q):
     """
     q = robot.vector(q, robot.nq, 'q').copy()
     W = np.empty((robot.nv, robot.nv))
+    learn_rank(robot, q)
     status = kernels.compute_coordinates(robot.mi, robot.mf, robot.w, q, W)
     if status:
         robot.raise_for(status, q)
@@ -219,4 +224,18 @@ def coordinates(robot, q):
     names = np.array(robot.coordinate_names, dtype=object)
     return Coordinates(robot, q, constraint_jacobian(robot, q)[0],
                        W[:, :robot.mi[at.MOBILITY]].copy(), list(names[~dependent]),
-                       list(names[dependent]))
+                       list(names[dependent]), int(robot.mi[at.FULL_RANK]))
+
+
+def learn_rank(robot, q):
+    """
+    Find the rank of J_C at closed poses around q, once per structure.
+
+    The kernels remember the largest rank they have met; the first pose may be a singular one.
+    """
+    if not robot.rank_known:
+        from .assembly import nearby_rank
+        robot.rank_known = True
+        other = robot.copy()
+        rank = nearby_rank(coordinates(other, q))
+        robot.mi[at.FULL_RANK] = max(rank, robot.mi[at.FULL_RANK])

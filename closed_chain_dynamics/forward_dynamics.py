@@ -11,8 +11,10 @@ from functools import cached_property
 import numpy as np
 
 from . import kernels
-from .coordinates import constraint_jacobian, coordinates
+from .coordinates import actuator_rows, constraint_jacobian, coordinates, learn_rank
 from .errors import ActuationError
+from .kernels import layout as at
+from .singularities import check_policy, hold_forward, refuse
 from .tree_dynamics import NO_WRENCHES, body_wrenches, mass_matrix
 
 __all__ = ['ForwardDynamics', 'forward_dynamics', 'torque_vector']
@@ -48,11 +50,22 @@ class ForwardDynamics:
     tau_A: np.ndarray = field(repr=False)
     extra: np.ndarray = field(repr=False, default=None)
     wrenches: dict = field(repr=False, default=None)
+    singular: bool = False        # whether the pose is singular and a policy was at work
 
     @cached_property
     def coordinates(self):
         """Return the generalized coordinates of the pose."""
         return coordinates(self.robot, self.q)
+
+    @property
+    def condition(self):
+        """Return the condition number of the loops; large near a singular pose."""
+        return self.coordinates.condition
+
+    @property
+    def singular_direction(self):
+        """Return the motion that comes free at the nearest singularity, (nv,)."""
+        return self.coordinates.singular_direction
 
     @cached_property
     def A(self):
@@ -103,21 +116,40 @@ class ForwardDynamics:
                 'power': float(abs(force @ self.v) / (np.abs(force) @ np.abs(self.v) + 1e-300))}
 
 
-def forward_dynamics(robot, q, v, tau=None, *, wrenches=None, extra=None):
+def forward_dynamics(robot, q, v, tau=None, *, wrenches=None, extra=None, singularity='damp'):
     """
     Return the accelerations of the closed chain under actuator torques, Eq. (24) of paper 2.
 
     `tau`: torques by actuator name, or an array over `robot.actuator_names`; None is zero.
     `wrenches`: {link: (6,)} in world axes at the link origin; `extra`: forces on any coordinate
-    of the tree, (nv,), whether it has an actuator or not.
+    of the tree, (nv,), whether it has an actuator or not. `singularity`: what to do in a singular
+    pose, 'damp', 'hold' or 'refuse'; see singularities.py.
     """
     q, v = robot.vector(q, robot.nq, 'q'), robot.vector(v, robot.nv, 'v')
     tau_A = torque_vector(robot, tau)
     forces = body_wrenches(robot, q, wrenches) if wrenches else NO_WRENCHES
     added = NO_FORCE if extra is None else robot.vector(extra, robot.nv, 'extra')
     acceleration = np.empty(robot.nv)
+    if not robot.rank_known:
+        learn_rank(robot, q)
     status = kernels.compute_forward_dynamics(robot.mi, robot.mf, robot.w, q, v, tau_A, added,
                                               forces, acceleration)
-    if status:
+    if status and status != at.SINGULAR:
         robot.raise_for(status, q, v, tau_A)
-    return ForwardDynamics(robot, acceleration, q, v, tau_A, extra, wrenches)
+    result = ForwardDynamics(robot, acceleration, q, v, tau_A, extra, wrenches,
+                             status == at.SINGULAR)
+    if status == at.SINGULAR or singularity != 'damp':
+        check_policy(robot, singularity)
+        if result.singular and singularity == 'refuse':
+            refuse(robot, result.coordinates)
+        if result.singular and singularity == 'hold':
+            result.acceleration = hold_forward(robot, result, _driving_force(result))
+    return result
+
+
+def _driving_force(f):
+    """Return what drives the tree at zero acceleration, tau - h with all that acts, (nv,)."""
+    from .inverse_dynamics import inverse_dynamics
+    needed = inverse_dynamics(f.robot, f.q, f.v, np.zeros(f.robot.nv), wrenches=f.wrenches).tau_O
+    given = actuator_rows(f.robot, f.q).T @ f.tau_A
+    return given - needed + (0.0 if f.extra is None else f.extra)

@@ -12,8 +12,9 @@ import numpy as np
 
 from . import kernels
 from .actuation import actuator_torques
-from .coordinates import constraint_jacobian, coordinates
+from .coordinates import actuator_rows, constraint_jacobian, coordinates, learn_rank
 from .kernels import layout as at
+from .singularities import branch_tangent, check_policy, refuse
 from .tree_dynamics import NO_WRENCHES, body_wrenches
 
 __all__ = ['InverseDynamics', 'inverse_dynamics']
@@ -31,11 +32,22 @@ class InverseDynamics:
     v: np.ndarray = field(repr=False)
     a: np.ndarray = field(repr=False)
     wrenches: dict = field(repr=False, default=None)
+    singular: bool = False   # whether the pose is singular and a policy was at work
 
     @cached_property
     def coordinates(self):
         """Return the generalized coordinates of the pose: W, S, names and condition."""
         return coordinates(self.robot, self.q)
+
+    @property
+    def condition(self):
+        """Return the condition number of the loops; large near a singular pose."""
+        return self.coordinates.condition
+
+    @property
+    def singular_direction(self):
+        """Return the motion that comes free at the nearest singularity, (nv,)."""
+        return self.coordinates.singular_direction
 
     @cached_property
     def residual(self):
@@ -80,7 +92,7 @@ class InverseDynamics:
 
 
 def inverse_dynamics(robot, q, v, a, *, wrenches=None, policy='minimum_norm', weights=None,
-                     preload=None):
+                     preload=None, singularity='damp'):
     """
     Return the forces that a motion of the closed chain needs, Eqs. (7) to (9) of paper 1.
 
@@ -88,19 +100,30 @@ def inverse_dynamics(robot, q, v, a, *, wrenches=None, policy='minimum_norm', we
     `complete_velocity`, `complete_acceleration`). Springs, damping, friction, limit moments and
     `wrenches` ({link: (6,)}, world axes at the link origin) are part of the dynamics. `policy`,
     `weights` and `preload` decide when actuators are redundant: see `actuator_torques`.
+    `singularity`: what to do in a singular pose, 'damp', 'hold' or 'refuse'; see singularities.py.
     """
     q, v = robot.vector(q, robot.nq, 'q'), robot.vector(v, robot.nv, 'v')
     a = robot.vector(a, robot.nv, 'a')
     forces = body_wrenches(robot, q, wrenches) if wrenches else NO_WRENCHES
     tau_O, tau_G = np.empty(robot.nv), np.empty(robot.nv)
     tau_A = np.empty(len(robot.actuator_names))
+    if not robot.rank_known:
+        learn_rank(robot, q)
     status = kernels.compute_inverse_dynamics(robot.mi, robot.mf, robot.w, q, v, a, forces, tau_O,
                                               tau_G, tau_A)
-    if status and status != at.UNSOLVED:
+    if status and status not in (at.UNSOLVED, at.SINGULAR):
         robot.raise_for(status, q, v, a)
-    result = InverseDynamics(robot, tau_O, tau_G[:robot.mi[at.MOBILITY]], tau_A, q, v, a, wrenches)
-    if status == at.UNSOLVED or policy != 'minimum_norm' or preload is not None:
-        solution = actuator_torques(robot, result.coordinates.S, result.tau_G, policy=policy,
-                                    weights=weights, preload=preload)
-        result.tau_A, result.residual = solution.tau_A, solution.residual
+    result = InverseDynamics(robot, tau_O, tau_G[:robot.mi[at.MOBILITY]], tau_A, q, v, a, wrenches,
+                             status == at.SINGULAR)
+    if status or policy != 'minimum_norm' or preload is not None or singularity != 'damp':
+        check_policy(robot, singularity)
+        if result.singular and singularity == 'refuse':
+            refuse(robot, result.coordinates)
+        S, tau_G = result.coordinates.S, result.tau_G
+        if result.singular and singularity == 'hold':   # ask nothing of the motion that came free
+            W = branch_tangent(robot, q, v, result.coordinates)
+            S, tau_G = actuator_rows(robot, q) @ W, W.T @ tau_O
+        solution = actuator_torques(robot, S, tau_G, policy=policy, weights=weights,
+                                    preload=preload)
+        result.tau_A = solution.tau_A
     return result

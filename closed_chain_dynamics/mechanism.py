@@ -36,6 +36,17 @@ def load(source, *, root_joint='fixed', actuated=None, gravity=STANDARD_GRAVITY)
     return Mechanism(read(source, root_joint=root_joint, actuated=actuated), gravity=gravity)
 
 
+def _checked_gravity(gravity, where):
+    try:
+        gravity = np.array(gravity, dtype=float)
+    except (TypeError, ValueError):
+        gravity = np.full(3, np.nan)
+    if gravity.shape != (3,) or not np.all(np.isfinite(gravity)):
+        raise StateError('gravity must be three finite numbers', where=where,
+                         repair='For example (0, 0, -9.80665), in world axes [m/s^2].')
+    return gravity
+
+
 class Mechanism:
     """
     Bodies, joints and loops of one or several robots, ready for computation.
@@ -44,9 +55,7 @@ class Mechanism:
     """
 
     def __init__(self, description, *, gravity=STANDARD_GRAVITY):
-        gravity = np.array(gravity, dtype=float)
-        if gravity.shape != (3,) or not np.all(np.isfinite(gravity)):
-            raise StateError('gravity must be three finite numbers', where=description.name)
+        gravity = _checked_gravity(gravity, description.name)
         self.description = description
         self._packing = packing = pack(description, gravity)
         self.mi, self.mf, self.w = packing.mi, packing.mf, packing.w
@@ -60,7 +69,7 @@ class Mechanism:
         self.coupling_names = [coupling.name for coupling in description.couplings]
         self.actuator_names = packing.actuator_names
         self._zeros = np.zeros(self.nv)
-        kernels.build_clusters(self.mi)
+        self._build()
 
     def __repr__(self):
         return (f'<Mechanism {self.name!r}: {self.nv} velocities, {len(self.loop_names)} loops, '
@@ -106,8 +115,7 @@ class Mechanism:
 
     @gravity.setter
     def gravity(self, value):
-        value = self.vector(value, 3, 'gravity')
-        self.table(at.WORLD_F)[0, at.GRAVITY:at.GRAVITY + 3] = value
+        self.table(at.WORLD_F)[0, at.GRAVITY:at.GRAVITY + 3] = _checked_gravity(value, self.name)
 
     @property
     def total_mass(self):
@@ -162,7 +170,46 @@ class Mechanism:
                             f'the orientation of joint {joint!r} has length {norm:.9g} instead '
                             'of 1', where=self.name,
                             repair='Normalise the quaternion (x, y, z, w; planar: cos, sin).')
+        if status == at.LOOP_OPEN:
+            gaps = self.loop_gaps(q)
+            worst = max(gaps, key=lambda name: max(gaps[name]))
+            kind = 'loop' if worst in self.loop_names else 'coupling'
+            raise StateError(
+                f'{kind} {worst!r} is open by {gaps[worst][0]:.3g} m and {gaps[worst][1]:.3g} '
+                f'rad, more than {self.table(at.WORLD_F)[0, at.CLOSING_TOLERANCE]:.3g}',
+                where=self.name, repair='Close it first: q = ccd.assemble(robot, ...).')
+        if status == at.NOT_POSITIVE:
+            names = ', '.join(map(repr, self._massless_motion(q)))
+            raise StateError(f'no mass resists a motion of {names}', where=self.name,
+                             repair='Give the links that it moves an <inertial>.')
         raise ClosedChainError(f'the computation failed with status {status}', where=self.name)
+
+    def loop_gaps(self, q):
+        """Return how far closed loops and couplings are open at q, {name: (metres, radians)}."""
+        q = self.vector(q, self.nq, 'q')
+        gaps = np.zeros((len(self.loop_names), 2))
+        status = kernels.compute_gaps(self.mi, self.mf, self.w, q, gaps)
+        if status:
+            self.raise_for(status, q)
+        named = {name: (float(gap[0]), float(gap[1])) for name, gap, loop
+                 in zip(self.loop_names, gaps, self.table(at.LOOP_I)) if loop[at.LOOP_ACTIVE]}
+        for coupling, row in zip(self.description.couplings, self.table(at.COUPLING_I)):
+            if row[at.COUPLING_ACTIVE]:
+                error = abs(coupling.constant + sum(
+                    q[self.joint_slices(term.joint)[0]][0]**power * c for term in coupling.terms
+                    for power, c in enumerate(term.coefficients, start=1)))
+                slides = self.table(at.BODY_I)[self._packing.joints[coupling.terms[0].joint],
+                                               at.TYPE] == at.PRISMATIC
+                named[coupling.name] = (error, 0.0) if slides else (0.0, error)
+        return named
+
+    def _massless_motion(self, q):
+        """Return the coordinates that move most in the motion that A = W^T M W misses."""
+        from .coordinates import coordinates
+        from .tree_dynamics import mass_matrix
+        W = coordinates(self.copy(), q).W
+        motion = np.abs(W @ np.linalg.eigh(W.T @ mass_matrix(self, q) @ W)[1][:, 0])
+        return [self.coordinate_names[j] for j in np.flatnonzero(motion > 0.3 * motion.max())]
 
     def _is_planar(self, joint):
         return self._packing.bodies[self._packing.joints[joint]].joint.type.value == 'planar'
@@ -192,7 +239,22 @@ class Mechanism:
             raise StructureError(f'loop joint {name!r} is already {state}', where=self.name,
                                  repair=f'{other} it first.')
         loop[at.LOOP_ACTIVE] = active
+        self._build()
+
+    def _build(self):
+        """Find clusters; the rank of the loops away from singular poses is to be learnt anew."""
         kernels.build_clusters(self.mi)
+        self.rank_known = self.mi[at.N_ROWS] == 0
+
+    def structure(self):
+        """Return which loop joints are connected, to go back to with `restructure`."""
+        return self.table(at.LOOP_I)[:, at.LOOP_ACTIVE].copy()
+
+    def restructure(self, structure):
+        """Go back to a structure."""
+        if not np.array_equal(structure, self.structure()):
+            self.table(at.LOOP_I)[:, at.LOOP_ACTIVE] = structure
+            self._build()
 
     def copy(self):
         """Return an independent mechanism in the same structure, with its own workspace."""

@@ -7,7 +7,12 @@ What ``closed-chain check`` says about a mechanism.
 
 import math
 
+from closed_chain_dynamics.actuation import kind_of
+from closed_chain_dynamics.assembly import assemble
+from closed_chain_dynamics.coordinates import coordinates
 from closed_chain_dynamics.description.elements import JointType
+from closed_chain_dynamics.errors import AssemblyError
+from closed_chain_dynamics.kernels import layout as at
 from closed_chain_dynamics.terminal import number
 
 __all__ = ['check_report', 'closed_chain_section']
@@ -20,6 +25,10 @@ def check_report(robot):
     model = robot.description
     actuated = {actuator.joint for actuator in model.actuators}
     links = [_link(link, model) for link in model.links]
+    section = closed_chain_section(robot)
+    warnings = list(model.notes)
+    if not section['assembled']:
+        warnings.append(f'The loops could not be closed: {section["explanation"]}')
     return {
         'schema': SCHEMA,
         'name': model.name,
@@ -37,15 +46,38 @@ def check_report(robot):
         'actuators': [{'joint': each.joint, 'source': each.source} for each in model.actuators],
         'assemblies': [{'name': each.name, 'positions': dict(each.positions)}
                        for each in model.assemblies],
-        'mobility': closed_chain_section(robot),
-        'warnings': list(model.notes),
+        'mobility': section,
+        'warnings': warnings,
         'missing': _missing(model, actuated),
     }
 
 
 def closed_chain_section(robot):
-    """Return mobility, rank and chosen coordinates of the closed chain; empty: nothing to say."""
-    return {}
+    """
+    Return mobility, chosen coordinates, redundancy, singularity and actuation, in a closed pose.
+
+    Where no closed pose is found, `assembled` is False, `explanation` says why, and what only a
+    closed pose can tell is None.
+    """
+    section = dict.fromkeys(('mobility', 'rank', 'rows', 'independent', 'dependent',
+                             'redundant_rows', 'condition', 'distance', 'singular', 'actuation',
+                             'explanation', 'assembled'))
+    section.update(rows=int(robot.mi[at.N_ROWS]), assembled=False)
+    try:
+        q = assemble(robot, {})
+    except AssemblyError as error:
+        section.update(explanation=' '.join(str(error).split()))
+        return section
+    c = coordinates(robot, q)
+    section.update(
+        mobility=c.mobility, rank=c.rank, independent=list(c.independent),
+        dependent=list(c.dependent), redundant_rows=c.redundant_rows_by_loop,
+        # JSON knows no infinity; in a singular pose the values that are left say nothing
+        condition=c.condition if math.isfinite(c.condition) and not c.lost_rank else None,
+        distance=0.0 if c.lost_rank else c.distance, singular=bool(c.is_singular),
+        actuation=kind_of(c.S) if len(c.S) else 'none',
+        explanation=str(c), assembled=True)
+    return section
 
 
 def _link(link, model):

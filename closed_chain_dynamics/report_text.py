@@ -1,6 +1,7 @@
 """The report of ``closed-chain check`` as text for people."""
 
 from collections import defaultdict
+import textwrap
 
 from closed_chain_dynamics.terminal import Style, bullets, count, number, table
 
@@ -19,8 +20,7 @@ def render(report, style=Style()):
         ('Actuators', _actuator_table(report, style)),
         ('Masses', _mass_table(report, style)),
         ('Assembly hints', _assembly_lines(report)),
-        ('Mobility', [f'{key.replace("_", " ")}: {value}'
-                      for key, value in report['mobility'].items()]),
+        ('Mobility', _mobility_lines(report, style)),
         ('Missing', bullets(report['missing'], style)),
         ('Warnings', bullets(report['warnings'], style)),
     ]
@@ -135,9 +135,20 @@ def _mass_table(report, style):
 
 
 def _assembly_lines(report):
-    return [f'{each["name"]}: ' + ', '.join(f'{name} {number(value)}'
-                                            for name, value in each['positions'].items())
-            for each in report['assemblies']]
+    return [f'{each["name"]}: ' + ', '.join(
+        f'{name} ' + ' '.join(number(x) for x in np.atleast_1d(value))
+        for name, value in each['positions'].items()) for each in report['assemblies']]
+
+
+def _mobility_lines(report, style):
+    section = report['mobility']
+    if not section['assembled']:
+        return [style.paint('unknown: no pose was found in which all loops are closed', 'yellow')]
+    rows = []
+    for line in section['explanation'].splitlines():
+        rows += textwrap.wrap(line, style.width - 4, subsequent_indent='  ') \
+            if style.width > 24 else [line]
+    return rows
 
 
 def _role(joint):

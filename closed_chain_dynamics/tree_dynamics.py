@@ -22,6 +22,9 @@ NO_WRENCHES = np.zeros((0, 6))
 def integrate(robot, q, step):
     """Return q moved along a tangent step, (nq,); exact on the manifold, Eq. (39) of paper 2."""
     q, step = robot.vector(q, robot.nq, 'q'), robot.vector(step, robot.nv, 'step')
+    status = kernels.check_state(robot.mi, q, step, step)
+    if status:
+        robot.raise_for(status, q, step)
     out = np.empty(robot.nq)
     kernels.integrate(robot.mi, q, step, out)
     return out
@@ -30,6 +33,10 @@ def integrate(robot, q, step):
 def difference(robot, q_from, q_to):
     """Return the tangent step that leads from one configuration to another, (nv,)."""
     q_from, q_to = robot.vector(q_from, robot.nq, 'q'), robot.vector(q_to, robot.nq, 'q')
+    for q in (q_from, q_to):
+        status = kernels.check_state(robot.mi, q, q, q)
+        if status:
+            robot.raise_for(status, q)
     out = np.empty(robot.nv)
     kernels.difference(robot.mi, q_from, q_to, out)
     return out
@@ -103,9 +110,11 @@ def link_accelerations(robot, q, v, a):
 def _jacobian(robot, q, v, link, point):
     q, v = robot.vector(q, robot.nq, 'q'), robot.vector(v, robot.nv, 'v')
     body, R, p = robot.link_frame(link)
+    point = robot.vector(point, 3, 'point')
+    if not np.all(np.isfinite(point)):
+        raise StateError(f'the point on link {link!r} is not finite', where=robot.name)
     out = np.empty((6, robot.nv + 1))
-    status = kernels.compute_jacobian(robot.mi, robot.mf, robot.w, q, v, body,
-                                      p + R @ robot.vector(point, 3, 'point'), out)
+    status = kernels.compute_jacobian(robot.mi, robot.mf, robot.w, q, v, body, p + R @ point, out)
     if status:
         robot.raise_for(status, q, v)
     return out

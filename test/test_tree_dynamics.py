@@ -611,6 +611,10 @@ def test_roll_pitch_and_yaw_give_the_rotation_back_at_any_pitch():
     for pitch in (0.3, math.pi / 2.0, -math.pi / 2.0, math.pi / 2.0 - 1e-9, 1.5):
         R = Pose(rpy=(rng.normal(), pitch, rng.normal())).rotation
         np.testing.assert_allclose(Pose(rpy=rpy_of(R)).rotation, R, atol=1e-15)
+    for turn in rng.uniform(-math.pi, math.pi, 10):   # roll and yaw are one angle here
+        c, s = math.cos(turn), math.sin(turn)
+        R = np.array([[0.0, s, c], [0.0, c, -s], [-1.0, 0.0, 0.0]])
+        np.testing.assert_allclose(Pose(rpy=rpy_of(R)).rotation, R, atol=1e-15)
     for _ in range(100):
         R = random_pose(rng).rotation
         np.testing.assert_allclose(Pose(rpy=rpy_of(R)).rotation, R, atol=1e-15)

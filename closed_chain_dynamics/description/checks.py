@@ -6,6 +6,7 @@ as well on one that was built by hand.
 """
 
 from collections import Counter
+import math
 
 from closed_chain_dynamics.description.elements import JointType, LoopType
 from closed_chain_dynamics.description.fields import Reader, some_of
@@ -16,6 +17,11 @@ from closed_chain_dynamics.errors import DescriptionError, NameNotFound
 __all__ = ['check', 'check_references', 'check_structure']
 
 ONE_DOF_LOOPS = (LoopType.REVOLUTE, LoopType.PRISMATIC)
+POSITIONS = {JointType.SPHERICAL: 'four numbers (quaternion x y z w)',
+             JointType.FLOATING: 'seven numbers (position, then quaternion x y z w)',
+             JointType.PLANAR: 'four numbers (x y cos sin)'}
+NEUTRAL = {JointType.SPHERICAL: '0001', JointType.FLOATING: '0000001', JointType.PLANAR: '0010'}
+UNIT_LENGTH = 1e-2    # a hint is a start: a rotation written with few digits is brought to length
 LOOP_OF_JOINT = {JointType.CONTINUOUS: 'revolute', JointType.FLOATING: 'free'}
 
 
@@ -77,8 +83,8 @@ def check_references(description, reader):
                                    repair='Name two different links.')
     for assembly in description.assemblies:
         where = reader.where('assembly', assembly.name)
-        for joint, _ in assembly.positions:
-            _need_one_dof(reader, joint, tree_joints, where)
+        for joint, value in assembly.positions:
+            _need_position(reader, joint, value, tree_joints, where)
     for actuator in description.actuators:
         if actuator.joint not in everything:
             raise NameNotFound('joint', actuator.joint, everything, file=reader.label)
@@ -173,3 +179,25 @@ def _need_one_dof(reader, name, types, where):
             f'the joint {name!r} is {types[name].value} and has no single coordinate',
             file=reader.label, where=where,
             repair='Name a revolute, continuous or prismatic joint.')
+
+
+def _need_position(reader, name, value, types, where):
+    """Refuse a hint that is no position of its joint: too few numbers, or no rotation."""
+    if name not in types:
+        raise NameNotFound('joint', name, types, file=reader.label, where=where)
+    kind, values = types[name], value if isinstance(value, tuple) else (value,)
+    if kind is JointType.FIXED:
+        raise DescriptionError(f'the joint {name!r} is fixed and has no position',
+                               file=reader.label, where=where, repair='Leave it out.')
+    if len(values) != kind.nq:
+        raise DescriptionError(
+            f'the joint {name!r} is {kind.value} and has {POSITIONS.get(kind, "one number")}, but '
+            f'{len(values)} are given', file=reader.label, where=where,
+            repair=f'Write value="{" ".join(NEUTRAL.get(kind, "0"))}", or where else it is.')
+    if kind in POSITIONS:
+        length = math.hypot(*values[2:] if kind is JointType.PLANAR else values[-4:])
+        if abs(length - 1.0) > UNIT_LENGTH:
+            raise DescriptionError(
+                f'the orientation of the joint {name!r} has length {length:.6g} instead of 1',
+                file=reader.label, where=where,
+                repair='Write a unit quaternion x y z w (of a planar joint: cos sin).')

@@ -281,7 +281,9 @@ class Assembly:
     """A named hint for closing the loops: joint positions to start from."""
 
     name: str
-    positions: tuple = ()    # pairs (joint name, value)
+    # pairs (joint name, value): a number, or a tuple where the joint has several: x y z w of a
+    # spherical joint, x y z before them of a floating one, x y cos sin of a planar one
+    positions: tuple = ()
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Springs and assembly hints: <cc:spring> and <cc:assembly>."""
 
-from closed_chain_dynamics.description.elements import Assembly, Spring
+from closed_chain_dynamics.description.elements import Assembly, JointType, Spring
 
 __all__ = ['read_assembly', 'read_spring']
 
@@ -38,5 +38,11 @@ def read_assembly(reader, element):
     name = reader.text(element, 'name')
     reader.remember('assembly', name, element)
     reader.ignore_unknown(element, {'cc:joint'})
-    return Assembly(name, tuple((reader.text(joint, 'name'), reader.number(joint, 'value'))
+    return Assembly(name, tuple((reader.text(joint, 'name'), _read_position(reader, joint))
                                 for joint in reader.children(element, 'cc:joint')))
+
+
+def _read_position(reader, element):
+    """Return one number as it is, several as a tuple."""
+    values = reader.numbers(element, 'value', most=JointType.FLOATING.nq)
+    return values[0] if len(values) == 1 else values

@@ -7,38 +7,57 @@ called from Python: they check the state, do one whole computation and return a 
 
 import logging
 import pathlib
+import re
 import sys
 
 from numba.core import event
 
-from .closed_chain import compute_forward_dynamics, compute_inverse_dynamics
+from .closed_chain import compute_forward_dynamics, compute_inverse_dynamics, forward_dynamics
+from .closure import compute_closure, compute_gaps, compute_loop_bias
 from .coordinates import compute_constraints, compute_coordinates, compute_loop_jacobian
+from .impact import compute_impact
 from .inertia import compute_mass_matrix, compute_totals
-from .kinematics import (UNIT_TOLERANCE, compute_jacobian, compute_motion, compute_placements)
+from .kinematics import (UNIT_TOLERANCE, check_state, compute_jacobian, compute_motion,
+                         compute_placements)
 from .loops import slides
 from .manifold import difference, integrate, neutral
 from .newton_euler import compute_joint_wrenches, compute_newton_euler
+from .step import advance, close_loops, compute_run, local_rate, record
 from .structure import build_clusters
 
 __all__ = [
-    'UNIT_TOLERANCE', 'build_clusters', 'compute_constraints', 'compute_coordinates',
-    'compute_forward_dynamics', 'compute_inverse_dynamics', 'compute_jacobian',
-    'compute_joint_wrenches', 'compute_loop_jacobian', 'compute_mass_matrix', 'compute_motion',
-    'compute_newton_euler', 'compute_placements', 'compute_totals', 'difference', 'integrate',
-    'neutral', 'slides',
+    'UNIT_TOLERANCE', 'advance', 'build_clusters', 'check_state', 'close_loops',
+    'compute_closure', 'compute_constraints', 'compute_coordinates', 'compute_forward_dynamics',
+    'compute_gaps', 'compute_impact', 'compute_inverse_dynamics', 'compute_jacobian',
+    'compute_joint_wrenches', 'compute_loop_bias', 'compute_loop_jacobian',
+    'compute_mass_matrix', 'compute_motion', 'compute_newton_euler', 'compute_placements',
+    'compute_run', 'compute_totals', 'difference', 'forward_dynamics', 'integrate', 'local_rate', 'neutral',
+    'record', 'slides',
 ]
+
+
+def _sources_of(module, folder, seen):
+    """Add a kernel file and all kernel files that it imports to `seen`."""
+    if module not in seen:
+        seen.add(module)
+        text = (folder / f'{module}.py').read_text(encoding='utf-8')
+        for name in re.findall(r'^from \.(\w+) import', text, re.MULTILINE):
+            _sources_of(name, folder, seen)
+    return seen
 
 
 def _drop_stale_caches():
     """
-    Remove compiled code that is older than any source of a kernel.
+    Remove compiled code that is older than any source it was made from.
 
     Numba looks at the file of the function that is called, not at those it calls in turn.
     """
-    here = pathlib.Path(__file__).parent
-    newest = max(source.stat().st_mtime for source in here.glob('*.py'))
-    for index in (here / '__pycache__').glob('*.nbi'):
+    folder = pathlib.Path(__file__).parent
+    for index in (folder / '__pycache__').glob('*.nbi'):
+        module = index.name.split('.')[0]
         try:
+            newest = max((folder / f'{name}.py').stat().st_mtime
+                         for name in _sources_of(module, folder, set()))
             if index.stat().st_mtime < newest:
                 index.unlink()
         except OSError:   # a read-only installation, or another process was faster

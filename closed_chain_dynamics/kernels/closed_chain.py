@@ -11,15 +11,16 @@ algorithm; a mechanism with many small loops costs in proportion to its length.
 from .coordinates import check_closed, constraint_matrix, solve_constraints
 from .inertia import body_inertias, expand_inertia, inner
 from .kinematics import check_state, motion, placements
-from .layout import (ACCELERATION, ACTUATOR_DOF, ACTUATOR_I, ACTUATOR_ON_LOOP, BIAS, BODY_I,
-                     BODY_IA, BODY_W, CLUSTER, CLUSTER_BODIES, CLUSTER_BODY, CLUSTER_DOF,
-                     CLUSTER_DOFS, CLUSTER_I, CLUSTER_N_BODIES, CLUSTER_N_DOFS, CLUSTER_N_ROWS,
-                     CLUSTER_PARENT, CLUSTER_RANK, CLUSTER_SCRATCH, A, D_INVERSE, DOF_ACTUATOR,
-                     DOF_DEPENDENT, DOF_I, DOF_LOCAL, DOF_W, F, IV, LOOP_ACTIVE, LOOP_BODY_1, LOOP_BODY_2, LOOP_DOF, LOOP_DOF_W,
-                     LOOP_I, LOOP_N_DOFS, MOBILITY, N_ACTUATORS, N_BODIES, N_CLUSTERS, N_DOF,
-                     N_LOOPS, N_ROWS, N_SPRINGS, NOT_POSITIVE, NV, OK, PARENT, PASSIVE_JOINTS,
-                     PASSIVE_LOOPS, REST_FORCE, SCRATCH, TAU, U, UNSOLVED, VECTORS, ZERO, kernel,
-                     matrix, table)
+from .layout import (A, ACTUATOR_DOF, ACTUATOR_I, ACTUATOR_ON_LOOP, BIAS, BODY_I, BODY_IA, BODY_W,
+                     CLUSTER, CLUSTER_BODIES, CLUSTER_BODY, CLUSTER_DOF, CLUSTER_DOFS, CLUSTER_I,
+                     CLUSTER_N_BODIES, CLUSTER_N_DOFS, CLUSTER_N_ROWS, CLUSTER_PARENT,
+                     CLUSTER_RANK, CLUSTER_SCRATCH, D_INVERSE, DISSIPATION, DOF_ACTUATOR,
+                     DOF_DEPENDENT, DOF_I, DOF_LOCAL, DOF_W, F, FULL_RANK, IV, kernel, LOOP_ACTIVE,
+                     LOOP_BODY_1, LOOP_BODY_2, LOOP_DOF, LOOP_DOF_RATE, LOOP_DOF_W, LOOP_I,
+                     LOOP_N_DOFS, matrix, N_ACTUATORS, N_BODIES, N_CLUSTERS, N_DOF, N_LOOPS,
+                     N_ROWS, N_SPRINGS, NOT_POSITIVE, NV, OK, PARENT, PASSIVE_JOINTS,
+                     PASSIVE_LOOPS, POWER, RANK, REST_FORCE, SCRATCH, SINGULAR, table, TAU, U,
+                     UNSOLVED, VECTORS, WORLD_W, ZERO)
 from .linear_algebra import axpy, cholesky, cholesky_solve, dot
 from .loops import loop_coordinates
 from .newton_euler import apply_wrenches, body_forces, pass_forces_inwards, project_forces
@@ -27,16 +28,6 @@ from .passive import add_passive_forces, push_apart
 
 NO_LEVER = 1e-12    # entries of H below this are rounding: no actuator reaches that coordinate
 INDEFINITE = 1e-13   # a pivot of A below this share of its diagonal: a massless motion
-
-
-@kernel
-def prepare(mi, mf, w, q, v, bias):
-    """Compute placements, motion at zero joint acceleration, and H of every cluster."""
-    placements(mi, mf, w, q)
-    zero = table(w, mi, VECTORS)[ZERO]
-    motion(mi, mf, w, v, zero, 1.0)
-    solve_constraints(mi, mf, w, q, v, bias)
-    return check_closed(mi, mf, w)
 
 
 @kernel
@@ -57,13 +48,15 @@ def bias_acceleration(mi, mf, w):
 @kernel
 def applied_forces(mi, mf, w, q, v, tau_A, extra, wrenches):
     """Take external and passive forces off the bodies' F; return forces on tree coordinates."""
-    tau = table(w, mi, VECTORS)[TAU]
+    tau, world = table(w, mi, VECTORS)[TAU], table(w, mi, WORLD_W)[0]
+    world[POWER] = world[DISSIPATION] = 0.0
     for j in range(mi[NV]):
         tau[j] = 0.0
     for j in range(extra.size):
         tau[j] = extra[j]
+        world[POWER] += extra[j] * v[j]
     if wrenches.size:
-        apply_wrenches(mi, w, wrenches)
+        world[POWER] += apply_wrenches(mi, w, wrenches)
     if mi[PASSIVE_JOINTS] or mi[PASSIVE_LOOPS] or mi[N_SPRINGS]:
         add_passive_forces(mi, mf, w, q, v, tau)
     actuator_i = table(mi, mi, ACTUATOR_I)
@@ -72,6 +65,7 @@ def applied_forces(mi, mf, w, q, v, tau_A, extra, wrenches):
             _loop_motor(mi, mf, w, actuator_i[k, ACTUATOR_DOF], tau_A[k])
         else:
             tau[actuator_i[k, ACTUATOR_DOF]] += tau_A[k]
+            world[POWER] += tau_A[k] * v[actuator_i[k, ACTUATOR_DOF]]
     return tau
 
 
@@ -83,8 +77,9 @@ def _loop_motor(mi, mf, w, d, torque):
         first = loop_i[k, LOOP_DOF]
         if loop_i[k, LOOP_ACTIVE] and first <= d < first + loop_i[k, LOOP_N_DOFS]:
             loop_coordinates(mi, mf, w, k)
-            push_apart(mi, w, loop_i[k, LOOP_BODY_1], loop_i[k, LOOP_BODY_2],
-                       table(w, mi, LOOP_DOF_W)[d], torque)
+            row = table(w, mi, LOOP_DOF_W)[d]
+            push_apart(mi, w, loop_i[k, LOOP_BODY_1], loop_i[k, LOOP_BODY_2], row, torque)
+            table(w, mi, WORLD_W)[0, POWER] += torque * row[LOOP_DOF_RATE]
 
 
 @kernel
@@ -284,16 +279,30 @@ def _unfold(mi, mf, w, acceleration):
 
 @kernel
 def forward_dynamics(mi, mf, w, q, v, tau_A, extra, wrenches, acceleration):
-    """Write theta_O'' from the actuators' torques, Eq. (24) of paper 2; return a status."""
-    status = prepare(mi, mf, w, q, v, True)
-    if status != OK:
-        return status
+    """
+    Write theta_O'' from the actuators' torques, Eq. (24) of paper 2; return a status.
+
+    The loops may be a little open: a method of integration looks between closed poses too.
+    """
+    placements(mi, mf, w, q)
+    motion(mi, mf, w, v, table(w, mi, VECTORS)[ZERO], 1.0)
+    solve_constraints(mi, mf, w, q, v, True)
     bias = table(w, mi, VECTORS)[BIAS]
     if mi[N_ROWS]:
         bias_acceleration(mi, mf, w)
         motion(mi, mf, w, v, bias, 1.0)
     body_forces(mi, mf, w)
     tau = applied_forces(mi, mf, w, q, v, tau_A, extra, wrenches)
+    status = solve_motion(mi, mf, w, tau, acceleration)
+    if mi[N_ROWS] and status == OK:
+        for j in range(mi[NV]):
+            acceleration[j] += bias[j]
+    return status
+
+
+@kernel
+def solve_motion(mi, mf, w, tau, acceleration):
+    """Solve A x = W^T (tau - forces of the bodies) for W x, after `solve_constraints`."""
     body_inertias(mi, mf, w)
     body_ia = table(w, mi, BODY_IA)
     for i in range(1, mi[N_BODIES]):
@@ -307,19 +316,19 @@ def forward_dynamics(mi, mf, w, q, v, tau_A, extra, wrenches, acceleration):
         if status != OK:
             return status
     _unfold(mi, mf, w, acceleration)
-    if mi[N_ROWS]:
-        for j in range(mi[NV]):
-            acceleration[j] += bias[j]
     return OK
 
 
 @kernel
 def compute_forward_dynamics(mi, mf, w, q, v, tau_A, extra, wrenches, acceleration):
-    """Check the state and write theta_O''."""
+    """Check the state and write theta_O''; SINGULAR where the rank is below the largest seen."""
     status = check_state(mi, q, v, tau_A)
     if status != OK:
         return status
-    return forward_dynamics(mi, mf, w, q, v, tau_A, extra, wrenches, acceleration)
+    status = forward_dynamics(mi, mf, w, q, v, tau_A, extra, wrenches, acceleration)
+    if status == OK:
+        status = check_closed(mi, mf, w)
+    return SINGULAR if status == OK and mi[RANK] < mi[FULL_RANK] else status
 
 
 @kernel
@@ -408,7 +417,8 @@ def compute_inverse_dynamics(mi, mf, w, q, v, a, wrenches, tau_O, tau_G, tau_A):
     Write tau_O, tau_G = W^T tau_O and the actuators' torques of least norm (paper 2, II-A).
 
     tau_G stands in the order of the velocities that are generalized coordinates. Returns
-    UNSOLVED where S needs a general solution; tau_A is then not valid.
+    UNSOLVED where S needs a general solution, SINGULAR where the rank is below the largest seen;
+    tau_A is then not valid.
     """
     status = check_state(mi, q, v, a)
     if status != OK:
@@ -431,5 +441,4 @@ def compute_inverse_dynamics(mi, mf, w, q, v, a, wrenches, tau_O, tau_G, tau_A):
         if not dof_i[j, DOF_DEPENDENT]:
             tau_G[count] = work[j]
             count += 1
-    mi[MOBILITY] = count
-    return status
+    return status if mi[RANK] == mi[FULL_RANK] else SINGULAR

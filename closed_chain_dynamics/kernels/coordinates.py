@@ -15,10 +15,11 @@ from .layout import (CLOSING_TOLERANCE, CLUSTER_CHOSEN, CLUSTER_COUPLING, CLUSTE
                      CLUSTER_DOF, CLUSTER_DOFS, CLUSTER_I, CLUSTER_LOOP, CLUSTER_LOOPS,
                      CLUSTER_N_COUPLINGS, CLUSTER_N_DOFS, CLUSTER_N_LOOPS, CLUSTER_N_ROWS,
                      CLUSTER_RANK, CLUSTER_SCRATCH, COUPLING_ACTIVE, COUPLING_I, COUPLING_ROW,
-                     DOF_DEPENDENT, DOF_F, DOF_I, DOF_LOCAL, DOF_PREFERENCE, LENGTH, LOOP_ACTIVE,
-                     LOOP_DOF, LOOP_DOF_POSITION, LOOP_DOF_W, LOOP_I, LOOP_N_DOFS, LOOP_N_ROWS,
-                     LOOP_OPEN, LOOP_ROW, LOOP_TYPE, MOBILITY, N_CLUSTERS, N_COUPLINGS, N_LOOPS, NV, OK, RANK_TOLERANCE, ROW_BIAS, ROW_ERROR, ROW_W, SCALE, SCRATCH,
-                     VECTORS, WORLD_F, ZERO, kernel, matrix, table)
+                     DOF_DEPENDENT, DOF_F, DOF_I, DOF_LOCAL, DOF_PREFERENCE, FULL_RANK, kernel,
+                     LENGTH, LOOP_ACTIVE, LOOP_DOF, LOOP_DOF_POSITION, LOOP_DOF_W, LOOP_I,
+                     LOOP_N_DOFS, LOOP_N_ROWS, LOOP_OPEN, LOOP_ROW, LOOP_TYPE, matrix, MOBILITY,
+                     N_CLUSTERS, N_COUPLINGS, N_LOOPS, NV, OK, RANK, RANK_TOLERANCE, ROW_BIAS,
+                     ROW_ERROR, ROW_W, SCALE, SCRATCH, table, VECTORS, WORLD_F, ZERO)
 from .linear_algebra import axpy, largest, scale_row, swap_rows
 from .loops import (add_loop_to_jacobian, coupling_row, loop_coordinates, loop_is_flipped,
                     loop_rows, slides)
@@ -39,7 +40,11 @@ def constraint_matrix(mi, mf, w, c):
 
 @kernel
 def fill_constraints(mi, mf, w, c, q, v, bias):
-    """Fill [J_C | J_C' theta'] of a cluster; linear rows are in units of the typical length."""
+    """
+    Fill [J_C | J_C' theta'] of a cluster; linear rows are in units of the typical length.
+
+    Without bias the last column is the position error instead.
+    """
     row = table(mi, mi, CLUSTER_I)[c]
     loop_i, loops = table(mi, mi, LOOP_I), table(mi, mi, CLUSTER_LOOPS)[0]
     couplings, rows = table(mi, mi, CLUSTER_COUPLINGS)[0], table(w, mi, ROW_W)
@@ -53,14 +58,14 @@ def fill_constraints(mi, mf, w, c, q, v, bias):
         for r in range(loop_i[k, LOOP_N_ROWS]):
             g = rows[loop_i[k, LOOP_ROW] + r]
             add_loop_to_jacobian(mi, w, k, i, g, J, local)
-            J[i, n] = g[ROW_BIAS]
+            J[i, n] = g[ROW_BIAS] if bias else g[ROW_ERROR]
             if r < last - first:
                 scale_row(J[i], unit, 0, n + 1)
             i += 1
     for k in couplings[row[CLUSTER_COUPLING]:row[CLUSTER_COUPLING] + row[CLUSTER_N_COUPLINGS]]:
         g = rows[table(mi, mi, COUPLING_I)[k, COUPLING_ROW]]
         g[ROW_ERROR], g[ROW_BIAS] = coupling_row(mi, mf, k, q, v, J, i, local, bias)
-        J[i, n] = g[ROW_BIAS]
+        J[i, n] = g[ROW_BIAS] if bias else g[ROW_ERROR]
         i += 1
     return J
 
@@ -147,6 +152,7 @@ def eliminate(mi, mf, w, c, fresh):
 def solve_constraints(mi, mf, w, q, v, bias):
     """Find H of every cluster, keeping the choice of coordinates where it still holds."""
     cluster_i = table(mi, mi, CLUSTER_I)
+    mi[RANK] = 0
     for c in range(mi[N_CLUSTERS]):
         row = cluster_i[c]
         if row[CLUSTER_N_ROWS] == 0:
@@ -155,13 +161,15 @@ def solve_constraints(mi, mf, w, q, v, bias):
         for k in loops[row[CLUSTER_LOOP]:row[CLUSTER_LOOP] + row[CLUSTER_N_LOOPS]]:
             loop_rows(mi, mf, w, k, bias)
         fill_constraints(mi, mf, w, c, q, v, bias)
-        if row[CLUSTER_CHOSEN] and eliminate(mi, mf, w, c, False):
-            continue
-        if row[CLUSTER_CHOSEN]:
+        if not (row[CLUSTER_CHOSEN] and eliminate(mi, mf, w, c, False)):
+            if row[CLUSTER_CHOSEN]:
+                fill_constraints(mi, mf, w, c, q, v, bias)
+            choose(mi, mf, w, c)
             fill_constraints(mi, mf, w, c, q, v, bias)
-        choose(mi, mf, w, c)
-        fill_constraints(mi, mf, w, c, q, v, bias)
-        eliminate(mi, mf, w, c, True)
+            eliminate(mi, mf, w, c, True)
+        mi[RANK] += row[CLUSTER_RANK]
+    mi[FULL_RANK] = max(mi[FULL_RANK], mi[RANK])
+    mi[MOBILITY] = mi[NV] - mi[RANK]
 
 
 @kernel
@@ -241,7 +249,6 @@ def write_W(mi, mf, w, W):
     for j in range(mi[NV]):
         column[j] = count
         count += 1 - dof_i[j, DOF_DEPENDENT]
-    mi[MOBILITY] = count
     W[:, :] = 0.0
     for c in range(mi[N_CLUSTERS]):
         row = cluster_i[c]

@@ -7,8 +7,8 @@ of them, with no change of frame. Articulated inertias fill the 6 x 6 matrix: 36
 
 from .kinematics import check_state, motion, placements
 from .layout import (BODY_F, BODY_I, BODY_IA, BODY_W, C, DOF_BODY, DOF_I, DOF_PARENT, DOF_W,
-                     GRAVITY, INERTIA, KINETIC, MASS, N_BODIES, NV, OK, ORIGIN, PARENT,
-                     POTENTIAL, U, V, WORLD_F, WORLD_W, kernel, table)
+                     GRAVITY, INERTIA, kernel, KINETIC, MASS, N_BODIES, NV, OK, ORIGIN, PARENT,
+                     POTENTIAL, table, U, V, WORLD_F, WORLD_W)
 
 
 @kernel

@@ -9,10 +9,9 @@ shift costs nothing and keeps full precision for a robot that walked far from th
 
 import numpy as np
 
-from .layout import (A, BODY_F, BODY_I, BODY_W, C, COM, DOF_W, FREE, GRAVITY, IQ, IV, N_BODIES,
-                     NOT_FINITE, NOT_UNIT, NQ, NV, OK, ORIGIN, P, PARENT, PLANAR, PRISMATIC, R,
-                     REVOLUTE, SPHERICAL, S_W, TREE_P, TREE_R, TYPE, V, WORLD_F, WORLD_W, kernel,
-                     table)
+from .layout import (A, BODY_F, BODY_I, BODY_W, C, COM, DOF_W, FREE, GRAVITY, IQ, IV, kernel,
+                     N_BODIES, NOT_FINITE, NOT_UNIT, NV, OK, ORIGIN, P, PARENT, PLANAR, PRISMATIC,
+                     R, REVOLUTE, S_W, SPHERICAL, table, TREE_P, TREE_R, TYPE, V, WORLD_F, WORLD_W)
 
 UNIT_TOLERANCE = 1e-6   # a quaternion this close to unit length is normalised, else refused
 

@@ -46,8 +46,8 @@ def matrix(array, offset, rows, columns):
 
 # --- the head of mi -------------------------------------------------------------------------
 N_BODIES, NQ, NV, N_LOOPS, N_COUPLINGS, N_SPRINGS, N_ACTUATORS, N_CLUSTERS, N_ROWS, MAX_ROWS, \
-    N_LOOP_DOFS, SCRATCH, PASSIVE_JOINTS, PASSIVE_LOOPS, MOBILITY = range(15)
-DIRECTORY = 16
+    N_LOOP_DOFS, SCRATCH, PASSIVE_JOINTS, PASSIVE_LOOPS, MOBILITY, RANK, FULL_RANK = range(17)
+DIRECTORY = 20
 
 # --- tables of integers, in mi --------------------------------------------------------------
 BODY_I, DOF_I, LOOP_I, COUPLING_I, TERM_I, SPRING_I, ACTUATOR_I, CLUSTER_I, CLUSTER_DOFS, \
@@ -116,8 +116,9 @@ ACTUATOR_F_COLUMNS = 1
 GRAVITY, LENGTH, CLOSING_TOLERANCE, RANK_TOLERANCE = 0, 3, 4, 5
 WORLD_F_COLUMNS = 6
 
-# WORLD_W: one row. Shift of the origin; energies
-ORIGIN, KINETIC, POTENTIAL = 0, 3, 4
+# WORLD_W: one row. Shift of the origin; energies; power of motors and of external forces, and
+# power lost to damping and friction
+ORIGIN, KINETIC, POTENTIAL, POWER, DISSIPATION = 0, 3, 4, 5, 6
 WORLD_W_COLUMNS = 8
 # columns of BODY_W
 R, P, V, A, F, C = 0, 9, 12, 18, 24, 30

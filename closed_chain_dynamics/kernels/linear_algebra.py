@@ -43,7 +43,7 @@ def swap_rows(A, i, j, start, stop):
 
 @kernel
 def largest(A, first, last, start, stop):
-    """Return the largest magnitude in a block of A; infinity where it holds anything not finite."""
+    """Return the largest magnitude in a block of A; infinity where anything is not finite."""
     most = 0.0
     for i in range(first, last):
         for k in range(np.uint64(start), np.uint64(stop)):

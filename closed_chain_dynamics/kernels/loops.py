@@ -15,12 +15,12 @@ import numpy as np
 
 from .kinematics import placements
 from .layout import (A, BODY_I, BODY_W, COUPLING_F, COUPLING_I, COUPLING_N_TERMS, COUPLING_TERM,
-                     DOF_W, IV, LOOP_ACTIVE, LOOP_BODY_1, LOOP_BODY_2, LOOP_CYLINDRICAL, LOOP_DOF,
-                     LOOP_DOF_POSITION, LOOP_DOF_RATE, LOOP_DOF_W, LOOP_F, LOOP_FIXED, LOOP_FREE,
-                     LOOP_I, LOOP_N_DOFS, LOOP_P_1, LOOP_P_2, LOOP_PLANAR, LOOP_PRISMATIC,
-                     LOOP_R_1, LOOP_R_2, LOOP_REVOLUTE, LOOP_ROW, LOOP_SPHERICAL, LOOP_SURFACE,
-                     LOOP_TYPE, LOOP_UNIVERSAL, LOOP_W, N_DOF, N_LOOPS, P, PARENT, ROW_BIAS,
-                     ROW_ERROR, ROW_W, TERM_DOF, TERM_F, TERM_I, TERM_IQ, V, kernel, table)
+                     DOF_W, IV, kernel, LOOP_ACTIVE, LOOP_BODY_1, LOOP_BODY_2, LOOP_CYLINDRICAL,
+                     LOOP_DOF, LOOP_DOF_POSITION, LOOP_DOF_RATE, LOOP_DOF_W, LOOP_F, LOOP_FIXED,
+                     LOOP_FREE, LOOP_I, LOOP_N_DOFS, LOOP_P_1, LOOP_P_2, LOOP_PLANAR,
+                     LOOP_PRISMATIC, LOOP_R_1, LOOP_R_2, LOOP_REVOLUTE, LOOP_ROW, LOOP_SPHERICAL,
+                     LOOP_SURFACE, LOOP_TYPE, LOOP_UNIVERSAL, LOOP_W, N_DOF, N_LOOPS, P, PARENT,
+                     ROW_BIAS, ROW_ERROR, ROW_W, table, TERM_DOF, TERM_F, TERM_I, TERM_IQ, V)
 from .structure import common_ancestor
 
 
@@ -187,7 +187,7 @@ def loop_is_flipped(mi, w, k):
 
 @kernel
 def add_loop_to_jacobian(mi, w, k, row, covector, J, at_dof):
-    """Add a covector applied to V_2 - V_1 to a row of J; column of a velocity: at_dof[velocity]."""
+    """Add a covector applied to V_2 - V_1 to a row of J; velocity j has column at_dof[j]."""
     body_i, dof_w = table(mi, mi, BODY_I), table(w, mi, DOF_W)
     loop = table(mi, mi, LOOP_I)[k]
     top = common_ancestor(body_i, loop[LOOP_BODY_1], loop[LOOP_BODY_2])

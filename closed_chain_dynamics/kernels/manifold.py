@@ -8,8 +8,8 @@ the axes of the moving link (on the left it would have to be in those of the par
 
 import numpy as np
 
-from .layout import (BODY_I, FREE, IQ, IV, N_BODIES, NQ, PLANAR, PRISMATIC, SPHERICAL, TYPE,
-                     kernel, table)
+from .layout import (BODY_I, FREE, IQ, IV, kernel, N_BODIES, NQ, PLANAR, PRISMATIC, SPHERICAL,
+                     table, TYPE)
 
 SMALL_ANGLE = 1e-4   # below it the series are exact to rounding: the next term is angle^4 / 120
 
@@ -25,7 +25,7 @@ def _screw_coefficients(angle):
 
 @kernel
 def multiply_quaternion(q, k, x, y, z, w, out):
-    """Write the product of the quaternion at q[k:] and (x, y, z, w), of unit length, to out[k:]."""
+    """Write the product of the quaternions q[k:] and (x, y, z, w), made unit, to out[k:]."""
     a, b, c, d = q[k], q[k + 1], q[k + 2], q[k + 3]
     i = d * x + a * w + b * z - c * y
     j = d * y + b * w + c * x - a * z
@@ -109,7 +109,7 @@ def _rotation_vector(p, q, k, out, j):
 
 @kernel
 def _unscrew(ox, oy, oz, x, y, z, out, j):
-    """Write the velocity whose screw about o displaces by (x, y, z): the inverse of `integrate`."""
+    """Write the velocity whose screw about o displaces by (x, y, z); undoes `integrate`."""
     angle = np.sqrt(ox * ox + oy * oy + oz * oz)
     if angle < 1e-2:   # next term: angle^4 / 30240, below rounding
         e = 1.0 / 12.0 + angle * angle / 720.0

@@ -7,7 +7,7 @@ to its body falls out for every joint, whether it moves anything or not.
 
 from .kinematics import check_state, motion, placements
 from .layout import (A, BODY_F, BODY_I, BODY_W, C, DAMPING, DOF_BODY, DOF_F, DOF_I, DOF_W, F,
-                     INERTIA, MASS, N_BODIES, NV, OK, P, PARENT, V, kernel, table)
+                     INERTIA, kernel, MASS, N_BODIES, NV, OK, P, PARENT, table, V)
 
 
 @kernel
@@ -53,16 +53,24 @@ def body_forces(mi, mf, w):
 
 @kernel
 def apply_wrenches(mi, w, wrenches):
-    """Take external wrenches, (n, 6) world axes at the body's origin, off the forces needed."""
+    """
+    Take external wrenches off the forces needed, and return their power.
+
+    `wrenches`: (n, 6), world axes at each body's origin.
+    """
     body_w = table(w, mi, BODY_W)
+    power = 0.0
     for i in range(wrenches.shape[0]):
         row, f = body_w[i], wrenches[i]
         x, y, z = row[P], row[P + 1], row[P + 2]
+        mx, my, mz = f[3] + y * f[2] - z * f[1], f[4] + z * f[0] - x * f[2], \
+            f[5] + x * f[1] - y * f[0]
         for k in range(3):
             row[F + k] -= f[k]
-        row[F + 3] -= f[3] + y * f[2] - z * f[1]
-        row[F + 4] -= f[4] + z * f[0] - x * f[2]
-        row[F + 5] -= f[5] + x * f[1] - y * f[0]
+            power += f[k] * row[V + k]
+        row[F + 3], row[F + 4], row[F + 5] = row[F + 3] - mx, row[F + 4] - my, row[F + 5] - mz
+        power += mx * row[V + 3] + my * row[V + 4] + mz * row[V + 5]
+    return power
 
 
 @kernel

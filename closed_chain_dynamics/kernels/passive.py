@@ -7,13 +7,13 @@ a loop joint, is a pair of opposite wrenches on two bodies, so it joins the Newt
 
 import numpy as np
 
-from .layout import (BODY_W, DAMPING, DOF_F, F, FRICTION, LOOP_ACTIVE, LOOP_BODY_1, LOOP_BODY_2,
-                     LOOP_DOF, LOOP_DOF_F, LOOP_DOF_POSITION, LOOP_DOF_RATE, LOOP_DOF_W, LOOP_I,
-                     LOOP_N_DOFS, LOWER, N_LOOPS, N_SPRINGS, NV, P, PASSIVE_JOINTS, PASSIVE_LOOPS,
-                     BODY_I, IQ, DOF_I, DOF_BODY, N_DOF, REST, SPRING_BODY_1, SPRING_BODY_2,
-                     SPRING_DAMPING, SPRING_DOF, SPRING_F, SPRING_I, SPRING_IQ, SPRING_P_1,
-                     SPRING_P_2, SPRING_TYPE, STIFFNESS, STOP_DAMPING, STOP_STIFFNESS,
-                     STOP_TRANSITION, UPPER, V, kernel, table)
+from .layout import (BODY_I, BODY_W, DAMPING, DISSIPATION, DOF_BODY, DOF_F, DOF_I, F, FRICTION, IQ,
+                     kernel, LOOP_ACTIVE, LOOP_BODY_1, LOOP_BODY_2, LOOP_DOF, LOOP_DOF_F,
+                     LOOP_DOF_POSITION, LOOP_DOF_RATE, LOOP_DOF_W, LOOP_I, LOOP_N_DOFS, LOWER,
+                     N_DOF, N_LOOPS, N_SPRINGS, NV, P, PASSIVE_JOINTS, PASSIVE_LOOPS, REST,
+                     SPRING_BODY_1, SPRING_BODY_2, SPRING_DAMPING, SPRING_DOF, SPRING_F, SPRING_I,
+                     SPRING_IQ, SPRING_P_1, SPRING_TYPE, STIFFNESS, STOP_DAMPING, STOP_STIFFNESS,
+                     STOP_TRANSITION, table, UPPER, V, WORLD_W)
 from .loops import loop_coordinates
 
 # Coulomb friction changes its sign over this speed [rad/s or m/s]: tanh is exact to rounding
@@ -24,29 +24,52 @@ FRICTION_SPEED = 1e-3
 @kernel
 def _stop_force(depth, rate, law):
     """
-    Return the moment of a limit entered by `depth`, with its stiffness growing from zero.
+    Return elastic and damping moment of a limit entered by `depth`.
 
     Within the transition the stiffness rises linearly, so that the moment sets in smoothly.
     """
     t = law[STOP_TRANSITION]
     if depth <= 0.0:
+        return 0.0, 0.0
+    if depth < t:
+        share = depth / t
+        return 0.5 * law[STOP_STIFFNESS] * depth * share, law[STOP_DAMPING] * rate * share
+    return law[STOP_STIFFNESS] * (depth - 0.5 * t), law[STOP_DAMPING] * rate
+
+
+@kernel
+def _stop_energy(depth, law):
+    """Return the energy stored in a limit entered by `depth`."""
+    t = law[STOP_TRANSITION]
+    if depth <= 0.0:
         return 0.0
     if depth < t:
-        return law[STOP_STIFFNESS] * depth * depth / (2.0 * t) \
-            + law[STOP_DAMPING] * rate * depth / t
-    return law[STOP_STIFFNESS] * (depth - 0.5 * t) + law[STOP_DAMPING] * rate
+        return law[STOP_STIFFNESS] * depth**3 / (6.0 * t)
+    beyond = depth - t
+    return law[STOP_STIFFNESS] * (t * t / 6.0 + 0.5 * beyond * (t + beyond))
+
+
+@kernel
+def _depths(law, position):
+    """Return how far a position is inside the zones of the upper and of the lower limit."""
+    t = law[STOP_TRANSITION]
+    return position - law[UPPER] + t, law[LOWER] + t - position
 
 
 @kernel
 def joint_force(law, position, rate, limited):
-    """Return the passive force along one coordinate of a joint."""
-    force = -law[DAMPING] * rate
+    """Return the passive force along one coordinate of a joint, and the power that it takes."""
+    lost = -law[DAMPING] * rate
     if law[FRICTION] != 0.0:
-        force -= law[FRICTION] * np.tanh(rate / FRICTION_SPEED)
+        lost -= law[FRICTION] * np.tanh(rate / FRICTION_SPEED)
+    stored = 0.0
     if limited and (law[STOP_STIFFNESS] != 0.0 or law[STOP_DAMPING] != 0.0):
-        force -= _stop_force(position - law[UPPER] + law[STOP_TRANSITION], rate, law)
-        force += _stop_force(law[LOWER] + law[STOP_TRANSITION] - position, -rate, law)
-    return force
+        above, below = _depths(law, position)
+        elastic, damping = _stop_force(above, rate, law)
+        stored, lost = stored - elastic, lost - damping
+        elastic, damping = _stop_force(below, -rate, law)
+        stored, lost = stored + elastic, lost + damping
+    return stored + lost, -lost * rate
 
 
 @kernel
@@ -59,14 +82,12 @@ def push_apart(mi, w, one, two, covector, force):
 
 
 @kernel
-def _linear_spring(mi, mf, w, k):
-    """Apply a spring-damper between two points; at zero length it has no direction, no force."""
+def _spring_ends(mi, mf, w, k, ends):
+    """Write where the ends of a spring are and how they move, (2, 6)."""
     spring, law = table(mi, mi, SPRING_I)[k], table(mf, mi, SPRING_F)[k]
-    one, two = table(w, mi, BODY_W)[spring[SPRING_BODY_1]], \
-        table(w, mi, BODY_W)[spring[SPRING_BODY_2]]
-    ends = np.empty((2, 6))
     for end in range(2):
-        row, o = (one, SPRING_P_1) if end == 0 else (two, SPRING_P_2)
+        row = table(w, mi, BODY_W)[spring[SPRING_BODY_1 + end]]
+        o = SPRING_P_1 + 3 * end
         for i in range(3):
             ends[end, i] = row[P + i] + row[3 * i] * law[o] + row[3 * i + 1] * law[o + 1] \
                 + row[3 * i + 2] * law[o + 2]
@@ -74,6 +95,14 @@ def _linear_spring(mi, mf, w, k):
         ends[end, 3] = row[V] + row[V + 4] * z - row[V + 5] * y
         ends[end, 4] = row[V + 1] + row[V + 5] * x - row[V + 3] * z
         ends[end, 5] = row[V + 2] + row[V + 3] * y - row[V + 4] * x
+
+
+@kernel
+def _linear_spring(mi, mf, w, k):
+    """Apply a spring-damper between two points; at zero length it has no direction, no force."""
+    spring, law = table(mi, mi, SPRING_I)[k], table(mf, mi, SPRING_F)[k]
+    ends = np.empty((2, 6))
+    _spring_ends(mi, mf, w, k, ends)
     dx, dy, dz = ends[1, 0] - ends[0, 0], ends[1, 1] - ends[0, 1], ends[1, 2] - ends[0, 2]
     length = np.sqrt(dx * dx + dy * dy + dz * dz)
     if length < 1e-12:
@@ -85,26 +114,32 @@ def _linear_spring(mi, mf, w, k):
     covector = np.array([dx, dy, dz, y * dz - z * dy, z * dx - x * dz, x * dy - y * dx])
     push_apart(mi, w, spring[SPRING_BODY_1], spring[SPRING_BODY_2], covector,
                -law[STIFFNESS] * (length - law[REST]) - law[SPRING_DAMPING] * rate)
+    table(w, mi, WORLD_W)[0, DISSIPATION] += law[SPRING_DAMPING] * rate * rate
 
 
 @kernel
 def add_passive_forces(mi, mf, w, q, v, tau):
     """Add passive forces: those of tree joints to tau, the others to the bodies' F."""
     body_i, dof_i, dof_f = table(mi, mi, BODY_I), table(mi, mi, DOF_I), table(mf, mi, DOF_F)
+    world = table(w, mi, WORLD_W)[0]
     if mi[PASSIVE_JOINTS]:
         for j in range(mi[NV]):
             body = dof_i[j, DOF_BODY]
             single = body_i[body, N_DOF] == 1
-            tau[j] += joint_force(dof_f[j], q[body_i[body, IQ]], v[j], single)
+            force, lost = joint_force(dof_f[j], q[body_i[body, IQ]], v[j], single)
+            tau[j] += force
+            world[DISSIPATION] += lost
     loop_i, loop_dof_w = table(mi, mi, LOOP_I), table(w, mi, LOOP_DOF_W)
     for k in range(mi[N_LOOPS]):
         if loop_i[k, LOOP_ACTIVE] and (mi[PASSIVE_LOOPS] or mi[N_SPRINGS]):
             loop_coordinates(mi, mf, w, k)
             for d in range(loop_i[k, LOOP_DOF], loop_i[k, LOOP_DOF] + loop_i[k, LOOP_N_DOFS]):
                 row = loop_dof_w[d]
-                force = joint_force(table(mf, mi, LOOP_DOF_F)[d], row[LOOP_DOF_POSITION],
-                                    row[LOOP_DOF_RATE], loop_i[k, LOOP_N_DOFS] == 1)
+                force, lost = joint_force(
+                    table(mf, mi, LOOP_DOF_F)[d], row[LOOP_DOF_POSITION], row[LOOP_DOF_RATE],
+                    loop_i[k, LOOP_N_DOFS] == 1)
                 push_apart(mi, w, loop_i[k, LOOP_BODY_1], loop_i[k, LOOP_BODY_2], row, force)
+                world[DISSIPATION] += lost
     spring_i, spring_f = table(mi, mi, SPRING_I), table(mf, mi, SPRING_F)
     for k in range(mi[N_SPRINGS]):
         spring, law = spring_i[k], spring_f[k]
@@ -114,6 +149,7 @@ def add_passive_forces(mi, mf, w, q, v, tau):
             j = spring[SPRING_DOF]
             tau[j] -= law[STIFFNESS] * (q[spring[SPRING_IQ]] - law[REST]) \
                 + law[SPRING_DAMPING] * v[j]
+            world[DISSIPATION] += law[SPRING_DAMPING] * v[j] * v[j]
         else:
             d = spring[SPRING_DOF]
             loop = loop_i[spring[SPRING_BODY_1]]   # the loop that has this coordinate
@@ -122,3 +158,41 @@ def add_passive_forces(mi, mf, w, q, v, tau):
                 push_apart(mi, w, loop[LOOP_BODY_1], loop[LOOP_BODY_2], row,
                            -law[STIFFNESS] * (row[LOOP_DOF_POSITION] - law[REST])
                            - law[SPRING_DAMPING] * row[LOOP_DOF_RATE])
+                world[DISSIPATION] += law[SPRING_DAMPING] * row[LOOP_DOF_RATE]**2
+
+
+@kernel
+def passive_energy(mi, mf, w, q):
+    """Return the energy stored in springs and limits, after `placements`."""
+    body_i, dof_i, dof_f = table(mi, mi, BODY_I), table(mi, mi, DOF_I), table(mf, mi, DOF_F)
+    loop_i, loop_dof_w = table(mi, mi, LOOP_I), table(w, mi, LOOP_DOF_W)
+    energy = 0.0
+    if mi[PASSIVE_JOINTS]:
+        for j in range(mi[NV]):
+            body = dof_i[j, DOF_BODY]
+            if body_i[body, N_DOF] == 1 and dof_f[j, STOP_STIFFNESS] != 0.0:
+                above, below = _depths(dof_f[j], q[body_i[body, IQ]])
+                energy += _stop_energy(above, dof_f[j]) + _stop_energy(below, dof_f[j])
+    for k in range(mi[N_LOOPS]):
+        if loop_i[k, LOOP_ACTIVE] and (mi[PASSIVE_LOOPS] or mi[N_SPRINGS]):
+            loop_coordinates(mi, mf, w, k)
+            d = loop_i[k, LOOP_DOF]
+            if loop_i[k, LOOP_N_DOFS] == 1:
+                law = table(mf, mi, LOOP_DOF_F)[d]
+                if law[STOP_STIFFNESS] != 0.0:
+                    above, below = _depths(law, loop_dof_w[d, LOOP_DOF_POSITION])
+                    energy += _stop_energy(above, law) + _stop_energy(below, law)
+    ends = np.empty((2, 6))
+    for k in range(mi[N_SPRINGS]):
+        spring, law = table(mi, mi, SPRING_I)[k], table(mf, mi, SPRING_F)[k]
+        stretch = 0.0
+        if spring[SPRING_TYPE] == 0:
+            _spring_ends(mi, mf, w, k, ends)
+            stretch = np.sqrt((ends[1, 0] - ends[0, 0])**2 + (ends[1, 1] - ends[0, 1])**2
+                              + (ends[1, 2] - ends[0, 2])**2) - law[REST]
+        elif spring[SPRING_TYPE] == 1:
+            stretch = q[spring[SPRING_IQ]] - law[REST]
+        elif loop_i[spring[SPRING_BODY_1], LOOP_ACTIVE]:
+            stretch = loop_dof_w[spring[SPRING_DOF], LOOP_DOF_POSITION] - law[REST]
+        energy += 0.5 * law[STIFFNESS] * stretch * stretch
+    return energy

@@ -11,12 +11,12 @@ length. Only connecting and cutting changes the clusters.
 from .layout import (BODY_I, CLUSTER, CLUSTER_BODIES, CLUSTER_BODY, CLUSTER_CHOSEN,
                      CLUSTER_COUPLING, CLUSTER_COUPLINGS, CLUSTER_DOF, CLUSTER_DOFS, CLUSTER_I,
                      CLUSTER_LOOP, CLUSTER_LOOPS, CLUSTER_N_BODIES, CLUSTER_N_COUPLINGS,
-                     CLUSTER_N_DOFS, CLUSTER_N_LOOPS, CLUSTER_N_ROWS, CLUSTER_PARENT,
-                     CLUSTER_RANK, CLUSTER_SCRATCH, COUPLING_ACTIVE, COUPLING_CLUSTER, COUPLING_I,
-                     COUPLING_N_TERMS, COUPLING_ROW, COUPLING_TERM, DOF_BODY, DOF_DEPENDENT,
-                     DOF_I, DOF_LOCAL, IV, LOOP_ACTIVE, LOOP_BODY_1, LOOP_BODY_2, LOOP_CLUSTER,
-                     LOOP_I, LOOP_N_ROWS, LOOP_ROW, N_BODIES, N_CLUSTERS, N_COUPLINGS, N_DOF,
-                     N_LOOPS, N_ROWS, PARENT, TERM_DOF, TERM_I, kernel, table)
+                     CLUSTER_N_DOFS, CLUSTER_N_LOOPS, CLUSTER_N_ROWS, CLUSTER_PARENT, CLUSTER_RANK,
+                     CLUSTER_SCRATCH, COUPLING_ACTIVE, COUPLING_CLUSTER, COUPLING_I,
+                     COUPLING_N_TERMS, COUPLING_ROW, COUPLING_TERM, DOF_BODY, DOF_DEPENDENT, DOF_I,
+                     DOF_LOCAL, FULL_RANK, IV, kernel, LOOP_ACTIVE, LOOP_BODY_1, LOOP_BODY_2,
+                     LOOP_CLUSTER, LOOP_I, LOOP_N_ROWS, LOOP_ROW, N_BODIES, N_CLUSTERS,
+                     N_COUPLINGS, N_DOF, N_LOOPS, N_ROWS, PARENT, table, TERM_DOF, TERM_I)
 
 
 @kernel
@@ -102,7 +102,8 @@ def _number_clusters(mi):
 @kernel
 def _assign_rows(mi):
     """Give every active loop and coupling its rows of J_C and its cluster."""
-    body_i, dof_i, cluster_i = table(mi, mi, BODY_I), table(mi, mi, DOF_I), table(mi, mi, CLUSTER_I)
+    body_i, dof_i = table(mi, mi, BODY_I), table(mi, mi, DOF_I)
+    cluster_i = table(mi, mi, CLUSTER_I)
     loop_i, coupling_i = table(mi, mi, LOOP_I), table(mi, mi, COUPLING_I)
     rows = 0
     for k in range(mi[N_LOOPS]):
@@ -132,7 +133,8 @@ def _assign_rows(mi):
 @kernel
 def _fill_lists(mi):
     """List bodies, degrees of freedom, loops and couplings cluster by cluster."""
-    body_i, dof_i, cluster_i = table(mi, mi, BODY_I), table(mi, mi, DOF_I), table(mi, mi, CLUSTER_I)
+    body_i, dof_i = table(mi, mi, BODY_I), table(mi, mi, DOF_I)
+    cluster_i = table(mi, mi, CLUSTER_I)
     bodies, dofs = table(mi, mi, CLUSTER_BODIES)[0], table(mi, mi, CLUSTER_DOFS)[0]
     for i in range(1, mi[N_BODIES]):
         c = body_i[i, CLUSTER]
@@ -199,3 +201,4 @@ def build_clusters(mi):
     _assign_rows(mi)
     _fill_lists(mi)
     _list_constraints(mi)
+    mi[FULL_RANK] = 0   # the largest rank seen in this structure, not known yet

@@ -1,0 +1,133 @@
+"""What acts on single links apart from joints: inertia, weight, springs and external wrenches."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import kernels
+from .kernels import layout as at
+from .kernels.passive import joint_force
+from .tree_dynamics import link_accelerations, link_placements, link_velocities
+
+__all__ = ['LinkLoads', 'cross', 'link_loads', 'loop_efforts']
+
+NO_DIRECTION = 1e-12   # a spring shorter than this has none, and no force [m]
+
+
+@dataclass
+class LinkLoads:
+    """Arrays over the links of a mechanism, parents first; all in world axes."""
+
+    index: dict              # link name -> row
+    parent: np.ndarray       # row of the parent link, -1 for the root
+    rotation: np.ndarray     # (n, 3, 3)
+    point: np.ndarray        # origin of the link, (n, 3)
+    com: np.ndarray          # centre of mass, (n, 3)
+    force: np.ndarray        # that the motion needs, less the weight, (n, 3)
+    moment: np.ndarray       # the same about the centre of mass, (n, 3)
+    external: list           # (row, point, wrench (6,)) of every force from outside and spring
+    origin: np.ndarray       # the point O of the kernels, (3,)
+
+
+def cross(a, b):
+    """Return the vector product along the last axis; numpy's own takes ten times as long."""
+    a, b = np.asarray(a), np.asarray(b)
+    return np.stack([a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1],
+                     a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2],
+                     a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]], axis=-1)
+
+
+def link_loads(robot, q, v, a, wrenches=None):
+    """
+    Return the LinkLoads of a motion: Newton's and Euler's equations of every link on its own.
+
+    q, v, a: of the tree; `wrenches`: {link: (6,)} in world axes at the link origin.
+    """
+    names = robot.link_names
+    placements = link_placements(robot, q)
+    X = np.array([placements[name] for name in names])
+    R, point = X[:, :3, :3], X[:, :3, 3]
+    rates, accelerations = link_velocities(robot, q, v), link_accelerations(robot, q, v, a)
+    V = np.array([rates[name] for name in names])
+    A = np.array([accelerations[name] for name in names])
+    mass, arm, tensor = _inertias(robot, names)
+    arm = np.einsum('nij,nj->ni', R, arm)
+    tensor = R @ tensor @ R.transpose(0, 2, 1)
+    omega, alpha = V[:, 3:], A[:, 3:]
+    linear = A[:, :3] + cross(alpha, arm) + cross(omega, cross(omega, arm))
+    spin = np.einsum('nij,nj->ni', tensor, omega)
+    index = {name: k for k, name in enumerate(names)}
+    parent = np.full(len(names), -1)
+    for joint in robot.description.joints:
+        parent[index[joint.child]] = index[joint.parent]
+    loads = LinkLoads(index, parent, R, point, point + arm,
+                      mass[:, None] * (linear - robot.gravity),
+                      np.einsum('nij,nj->ni', tensor, alpha) + cross(omega, spin), [],
+                      robot.table(at.WORLD_W)[0, at.ORIGIN:at.ORIGIN + 3].copy())
+    for link, wrench in (wrenches or {}).items():
+        k = index[link]
+        loads.external.append((k, point[k], robot.vector(wrench, 6, f'wrench on link {link!r}')))
+    _add_springs(robot, loads, V)
+    return loads
+
+
+def _inertias(robot, names):
+    """Return masses (n,), centres of mass (n, 3) and inertias about them (n, 3, 3), link axes."""
+    mass, arm, tensor = np.zeros(len(names)), np.zeros((len(names), 3)), np.zeros(
+        (len(names), 3, 3))
+    inertias = {link.name: link.inertia for link in robot.description.links}
+    for k, name in enumerate(names):
+        if inertias[name] is not None:
+            mass[k], arm[k] = inertias[name].mass, inertias[name].origin.xyz
+            tensor[k] = inertias[name].tensor
+    return mass, arm, tensor
+
+
+def _add_springs(robot, loads, V):
+    """Add the forces of springs between two points to both of their links."""
+    for spring in robot.description.springs:
+        if spring.type != 'linear':
+            continue
+        ends, rates = [], []
+        for link, xyz in ((spring.from_link, spring.from_xyz), (spring.to_link, spring.to_xyz)):
+            k = loads.index[link]
+            arm = loads.rotation[k] @ np.array(xyz)
+            ends.append((k, loads.point[k] + arm))
+            rates.append(V[k, :3] + cross(V[k, 3:], arm))
+        way = ends[1][1] - ends[0][1]
+        length = np.linalg.norm(way)
+        if length < NO_DIRECTION:
+            continue
+        way = way / length
+        pull = spring.stiffness * (length - spring.rest) \
+            + spring.damping * (way @ (rates[1] - rates[0]))
+        for (k, point), sign in zip(ends, (1.0, -1.0)):
+            loads.external.append((k, point, np.concatenate([sign * pull * way, np.zeros(3)])))
+
+
+def loop_efforts(robot, q, v, tau_A):
+    """
+    Return what motors and passive elements do along each coordinate of the loop joints.
+
+    (loop coordinates,) [N m or N], on the child; open loops: zero.
+    """
+    n = len(robot.loop_coordinate_names)
+    L, positions = np.empty((n, robot.nv)), np.empty(n)
+    kernels.compute_loop_jacobian(robot.mi, robot.mf, robot.w, q, v, L, positions)
+    rates, laws = L @ v, robot.table(at.LOOP_DOF_F)
+    efforts, active = np.zeros(n), np.zeros(n, dtype=bool)
+    for loop in robot.table(at.LOOP_I):
+        own = slice(loop[at.LOOP_DOF], loop[at.LOOP_DOF] + loop[at.LOOP_N_DOFS])
+        active[own] = loop[at.LOOP_ACTIVE]
+        limited = loop[at.LOOP_N_DOFS] == 1
+        for d in range(own.start, own.stop):
+            efforts[d], _ = joint_force(laws[d], positions[d], rates[d], limited)
+    for spring in robot.description.springs:
+        if spring.joint in robot.loop_coordinate_names:
+            d = robot.loop_coordinate_names.index(spring.joint)
+            efforts[d] -= spring.stiffness * (positions[d] - spring.rest) \
+                + spring.damping * rates[d]
+    for (on_loop, d), torque in zip(robot.table(at.ACTUATOR_I), tau_A):
+        if on_loop:
+            efforts[d] += torque
+    return np.where(active, efforts, 0.0)

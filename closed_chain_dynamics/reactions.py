@@ -1,0 +1,305 @@
+"""
+Force and moment in every joint, cut joints included (paper 3, section II, for closed chains).
+
+The loops hold with J_C^T lambda = tau_O - tau: what the motion of the tree needs, and neither
+actuators nor passive forces give. lambda is a wrench in each loop joint; with these wrenches on
+both of its links, Newton and Euler give the wrench in every joint of the tree, link by link from
+the leaves inwards. Fixed joints are joints like the others.
+
+Where rows of J_C are redundant, lambda is not unique: any null vector of J_C^T can be added, and
+changes joints, fixed and moving, without moving anything. Those it changes are marked.
+
+Symbol        Meaning                                                            Shape
+lambda        forces in the rows of J_C, on the child against the parent         (rows,)
+N             basis of the null space of J_C^T                                   (rows, k)
+O             the point at which wrenches (force, moment) of all links are added (3,)
+"""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from . import kernels
+from .actuation import actuator_torques
+from .coordinates import actuator_rows, constraint_jacobian, coordinates
+from .errors import StateError
+from .forward_dynamics import torque_vector
+from .kernels import layout as at
+from .link_loads import cross, link_loads, loop_efforts
+from .tree_dynamics import NO_WRENCHES, body_wrenches, mass_matrix
+
+__all__ = ['Reaction', 'Reactions', 'reactions']
+
+UNIQUE = 1e-9   # a null vector that changes a joint by less than this share of it is rounding
+SPLITS = ('joints', 'loops')
+
+
+@dataclass(frozen=True)
+class Reaction:
+    """Force and moment that a joint passes on from its parent to its child."""
+
+    force: np.ndarray       # (3,) [N]
+    moment: np.ndarray      # (3,) [N m], about `point`
+    unique: bool            # False: redundant constraints leave a part of it open
+    point: np.ndarray = field(repr=False)               # origin of the child's frame, world (3,)
+    frame: str              # whose axes: 'world', 'joint', or a link
+    unique_components: np.ndarray = field(repr=False)   # (6,) of bool: force, then moment
+    axes: np.ndarray = field(repr=False)                # rotation from those axes to the world
+
+    @property
+    def wrench(self):
+        """Return force and moment, (6,)."""
+        return np.concatenate([self.force, self.moment])
+
+
+class Reactions(dict):
+    """
+    Reactions by joint name: all tree joints, fixed ones too, then all loop joints.
+
+    `multipliers` (rows,) are the forces in the rows of J_C that belong to them; `tau_A` the
+    torques of the actuators; `missing` (nv,) what the motion needs along the coordinates of the
+    tree and nobody gives: zero unless the actuators cannot do this motion.
+    """
+
+    def __init__(self, robot, loads, multipliers, tau_A, missing):
+        super().__init__()
+        self.robot, self._loads = robot, loads
+        self.multipliers, self.tau_A, self.missing = multipliers, tau_A, missing
+
+    @property
+    def is_unique(self):
+        """Return whether every reaction is unique."""
+        return all(reaction.unique for reaction in self.values())
+
+    def equilibrium(self):
+        """Return the largest force [N] or moment [N m] that is out of balance on any link."""
+        return float(np.abs(self._imbalance()[1:]).max(initial=0.0))
+
+    def _imbalance(self):
+        """Return what Newton and Euler miss about each link's centre of mass, (links, 6)."""
+        loads, model = self._loads, self.robot.description
+        rest = np.hstack([-loads.force, -loads.moment])
+        for link, point, wrench in loads.external:
+            rest[link] += _at(wrench, loads.com[link] - point)
+        for joint in (*model.joints, *model.loops):
+            reaction = self[joint.name]
+            wrench = np.concatenate([reaction.axes @ reaction.force,
+                                     reaction.axes @ reaction.moment])
+            for link, sign in ((joint.child, 1.0), (joint.parent, -1.0)):
+                k = loads.index[link]
+                rest[k] += sign * _at(wrench, loads.com[k] - reaction.point)
+        return rest
+
+    def check(self):
+        """
+        Return how well the answer holds, two numbers that should be near zero.
+
+        `equilibrium`: largest relative imbalance of a link; `missing`: largest relative force
+        along a coordinate that the motion needs and neither motors, passive forces nor loops give.
+        """
+        size = max([np.abs(each.wrench).max() for each in self.values()], default=0.0)
+        size = max(size, np.abs(self._loads.force).max(initial=0.0), 1e-300)
+        return {'equilibrium': float(self.equilibrium() / size),
+                'missing': float(np.abs(self.missing).max(initial=0.0) / size)}
+
+
+def _at(wrench, arm):
+    """Return a wrench at a point that is `arm` away from its own."""
+    force, moment = wrench[:3], wrench[3:]
+    return np.concatenate([force, moment - cross(arm, force)])
+
+
+def _tree_force(robot, q, v, a, wrenches):
+    """Return tau_O, (nv,): the motion's forces on the tree without passive ones and wrenches."""
+    forces = body_wrenches(robot, q, wrenches) if wrenches else NO_WRENCHES
+    tau_O, tau_G = np.empty(robot.nv), np.empty(robot.nv)
+    status = kernels.compute_inverse_dynamics(robot.mi, robot.mf, robot.w, q, v, a, forces, tau_O,
+                                              tau_G, np.empty(len(robot.actuator_names)))
+    if status and status != at.UNSOLVED:
+        robot.raise_for(status, q, v, a)
+    return tau_O
+
+
+def _added(robot, extra):
+    return np.zeros(robot.nv) if extra is None else robot.vector(extra, robot.nv, 'extra')
+
+
+def motion_residual(f):
+    """
+    Return J_C^T lambda, the force of the constraints on the tree, (nv,), and its natural size.
+
+    It is what the motion needs less what actuators, passive forces and wrenches give.
+    """
+    needed = _tree_force(f.robot, f.q, f.v, f.acceleration, f.wrenches)
+    given = actuator_rows(f.robot, f.q).T @ f.tau_A + _added(f.robot, f.extra)
+    # in free fall weight and inertia cancel: measure by the terms, not by their sum
+    inertial = np.abs(mass_matrix(f.robot, f.q)) @ np.abs(f.acceleration)
+    unit = max(np.abs(each).max(initial=0.0) for each in (needed, given, inertial))
+    return needed - given, max(float(unit), 1e-300)
+
+
+def multipliers(f):
+    """Return lambda of least norm with J_C^T lambda = the constraints' force, (rows,)."""
+    force = motion_residual(f)[0]
+    return solve_multipliers(f.robot, constraint_jacobian(f.robot, f.q)[0], force)[0]
+
+
+def solve_multipliers(robot, J_C, force):
+    """
+    Return lambda of least norm, (rows,), and N cluster by cluster, a list of (rows, k).
+
+    Loops that share no joint have no column of J_C in common: one small problem per cluster. The
+    ranks are those of the last computation, which must have been in this pose.
+    """
+    rows = len(J_C)
+    solution, null, free = np.zeros(rows), [], np.ones(rows, dtype=bool)
+    loop_i, coupling_i = robot.table(at.LOOP_I), robot.table(at.COUPLING_I)
+    for c in range(robot.mi[at.N_CLUSTERS]):
+        cluster = robot.table(at.CLUSTER_I)[c]
+        if not cluster[at.CLUSTER_N_ROWS]:
+            continue
+        first, n, m = cluster[at.CLUSTER_DOF], cluster[at.CLUSTER_N_DOFS], cluster[at.CLUSTER_RANK]
+        dofs = robot.table(at.CLUSTER_DOFS)[0, first:first + n]
+        mine = [row for loop in loop_i[loop_i[:, at.LOOP_CLUSTER] == c]
+                for row in range(loop[at.LOOP_ROW], loop[at.LOOP_ROW] + loop[at.LOOP_N_ROWS])]
+        mine += list(coupling_i[coupling_i[:, at.COUPLING_CLUSTER] == c, at.COUPLING_ROW])
+        U, sigma, V = np.linalg.svd(J_C[np.ix_(mine, dofs)])
+        solution[mine] = U[:, :m] @ ((V[:m] @ force[dofs]) / sigma[:m])
+        block = np.zeros((rows, len(mine) - m))
+        block[mine] = U[:, m:]
+        null.append(block)
+        free[mine] = False
+    null.append(np.eye(rows)[:, free])   # a loop from a body to itself: no joint feels its rows
+    return solution, null
+
+
+def reactions(robot, q, v, a, tau=None, *, wrenches=None, extra=None, frame='world',
+              split='joints'):
+    """
+    Return the Reactions of a motion: force and moment in every joint by name.
+
+    Each acts on the child, from the parent, at the origin of the child's frame (of a loop joint:
+    of its frame on the child), in world axes, or with `frame='joint'` in the axes of that frame,
+    or in those of a link. The part along a free axis is the force of motors and passive elements.
+
+    `tau`: torques by actuator name or as an array; None: the smallest that give this motion.
+    `wrenches`: {link: (6,)} in world axes at the link origin; `extra`: forces on coordinates of
+    the tree, (nv,). `split` says how redundant constraints share what they can: 'joints' takes the
+    least norm over all moving joints, wherever the loops were cut; 'loops' the multipliers of
+    least norm, as `constraint_forces` of forward dynamics has them.
+    """
+    if split not in SPLITS:
+        raise StateError(f'unknown split {split!r}', where=robot.name,
+                         repair=f'Choose one of {", ".join(SPLITS)}.')
+    q, v = robot.vector(q, robot.nq, 'q'), robot.vector(v, robot.nv, 'v')
+    a = robot.vector(a, robot.nv, 'a')
+    if frame not in ('world', 'joint'):
+        robot.link_frame(frame)   # an unknown name is refused before any work
+    needed = _tree_force(robot, q, v, a, wrenches) - _added(robot, extra)
+    tau_A = torque_vector(robot, tau)
+    if tau is None and len(tau_A):
+        c = coordinates(robot, q)
+        tau_A = actuator_torques(robot, c.S, c.W.T @ needed).tau_A
+    force = needed - actuator_rows(robot, q).T @ tau_A
+    if not np.all(np.isfinite(force)):
+        raise StateError('tau or extra is not finite', where=robot.name)
+    J_C = constraint_jacobian(robot, q)[0]
+    solution, null = solve_multipliers(robot, J_C, force)
+    loads = link_loads(robot, q, v, a, wrenches)
+    # column 0 is the answer, the others what each null vector would change
+    on_loops = _loop_wrenches(robot, q, v, tau_A, np.column_stack([solution, *null]))
+    on_joints = _joint_wrenches(robot, loads, on_loops)
+    places = _places(robot, loads, frame)
+    found = {name: _in_frame(wrench, loads.origin, *places[name])
+             for name, wrench in (*on_joints.items(), *on_loops.items())}
+    length = robot.table(at.WORLD_F)[0, at.LENGTH]
+    first = 1
+    for block in null if split == 'joints' else ():
+        columns = slice(first, first + block.shape[1])
+        x = _least_shares(robot, found, places, columns, length)
+        solution = solution + block @ x
+        for wrench in found.values():
+            wrench[:, 0] += wrench[:, columns] @ x
+        first = columns.stop
+    units = np.repeat([length, 1.0], 3)[:, None]
+    sizes = [np.abs(found[name][:, 1:] * units).max(axis=0) for name in robot.loop_names]
+    size = np.maximum(np.max(sizes, axis=0, initial=0.0), 1e-300) if sizes else 1.0
+    result = Reactions(robot, loads, solution, tau_A, force - J_C.T @ solution)
+    for name, wrench in found.items():
+        unique = (np.abs(wrench[:, 1:] * units) <= UNIQUE * size).all(axis=1)
+        R, point = places[name]
+        result[name] = Reaction(wrench[:3, 0].copy(), wrench[3:, 0].copy(), bool(unique.all()),
+                                point, frame, unique, R)
+    return result
+
+
+def _least_shares(robot, found, places, columns, length):
+    """
+    Return how much of each null vector of one cluster makes its joints' wrenches least, (k,).
+
+    Forces weigh against moments by the extent of the joints that share: neither the cut nor the
+    rest of the mechanism matters. Fixed joints do not count, they only divide a body.
+    """
+    names = [name for name in (*robot.joint_names, *robot.loop_names)
+             if np.abs(found[name][:, columns]).max(initial=0.0) > UNIQUE]
+    if not names:
+        return np.zeros(columns.stop - columns.start)
+    points = np.array([places[name][1] for name in names])
+    extent = np.sqrt(np.mean(np.sum((points - points.mean(axis=0))**2, axis=1)))
+    units = np.repeat([extent if extent > UNIQUE * length else length, 1.0], 3)[:, None]
+    shares = np.concatenate([found[name] * units for name in names])
+    return np.linalg.lstsq(shares[:, columns], -shares[:, 0], rcond=UNIQUE)[0]
+
+
+def _loop_wrenches(robot, q, v, tau_A, rows):
+    """Return {loop: (6, 1 + k)}: wrenches at O on the child; rows: lambda and N, (rows, 1 + k)."""
+    efforts = loop_efforts(robot, q, v, tau_A)
+    covectors = robot.table(at.LOOP_DOF_W)[:, at.LOOP_DOF_ROW:at.LOOP_DOF_ROW + 6].copy()
+    constraint_jacobian(robot, q)   # leaves the covector of every row of J_C
+    row_covectors = robot.table(at.ROW_W)[:, at.ROW_F:at.ROW_F + 6]
+    wrenches = {}
+    for name, loop in zip(robot.loop_names, robot.table(at.LOOP_I)):
+        wrench = np.zeros((6, rows.shape[1]))
+        if loop[at.LOOP_ACTIVE]:
+            mine = slice(loop[at.LOOP_ROW], loop[at.LOOP_ROW] + loop[at.LOOP_N_ROWS])
+            own = slice(loop[at.LOOP_DOF], loop[at.LOOP_DOF] + loop[at.LOOP_N_DOFS])
+            wrench += row_covectors[mine].T @ rows[mine]
+            wrench[:, 0] += covectors[own].T @ efforts[own]
+        wrenches[name] = wrench
+    return wrenches
+
+
+def _joint_wrenches(robot, loads, on_loops):
+    """Return {joint: (6, 1 + k)} at O: Newton and Euler link by link, leaves first."""
+    columns = next((wrench.shape[1] for wrench in on_loops.values()), 1)
+    total = np.zeros((len(loads.com), 6, columns))
+    total[:, :3, 0] = loads.force
+    total[:, 3:, 0] = loads.moment + cross(loads.com - loads.origin, loads.force)
+    for link, point, wrench in loads.external:
+        total[link, :, 0] -= _at(wrench, loads.origin - point)
+    for loop in robot.description.loops:
+        total[loads.index[loop.child]] -= on_loops[loop.name]
+        total[loads.index[loop.parent]] += on_loops[loop.name]
+    for k in range(len(total) - 1, 0, -1):   # a child stands behind its parent
+        total[loads.parent[k]] += total[k]
+    return {joint.name: total[loads.index[joint.child]] for joint in robot.description.joints}
+
+
+def _places(robot, loads, frame):
+    """Return {joint: (rotation from the axes asked for to the world, point in the world)}."""
+    model, places = robot.description, {}
+    for joint in (*model.joints, *model.loops):
+        R, point = loads.rotation[loads.index[joint.child]], loads.point[loads.index[joint.child]]
+        if hasattr(joint, 'child_origin'):
+            R, point = (R @ joint.child_origin.rotation,
+                        point + R @ joint.child_origin.position)
+        if frame != 'joint':
+            R = np.eye(3) if frame == 'world' else loads.rotation[loads.index[frame]]
+        places[joint.name] = R, point
+    return places
+
+
+def _in_frame(wrench, origin, R, point):
+    """Return wrenches at O, (6, 1 + k) in world axes, at a point and in other axes."""
+    moment = wrench[3:] - cross((point - origin)[None], wrench[:3].T).T
+    return np.vstack([R.T @ wrench[:3], R.T @ moment])

@@ -1,0 +1,286 @@
+"""
+Simulation of chains whose structure changes while they move (paper 2, sections V to VII).
+
+A step is one compiled call: forward dynamics, integration on the manifold, and projection of
+position and velocity onto the loops, so that they stay closed to rounding. Connecting catches the
+motion (`impact`), cutting sets it free; both are in the log.
+"""
+
+from dataclasses import dataclass, field
+import numbers
+
+import numpy as np
+
+from . import kernels
+from .adaptive import adaptive_run
+from .errors import ClosedChainError, StateError, StructureError
+from .forward_dynamics import NO_FORCE, torque_vector
+from .impact import impact
+from .kernels import layout as at
+from .recording import Log
+from .tree_dynamics import NO_WRENCHES, body_wrenches
+
+__all__ = ['Energy', 'Event', 'INTEGRATORS', 'Simulation']
+
+INTEGRATORS = ('euler', 'rk4', 'adaptive')
+CONNECT_GAP = 0.02      # largest gap that a connection closes [m]
+CONNECT_ANGLE = 0.05    # largest misalignment that a connection closes [rad]
+
+
+class Energy(float):
+    """
+    Mechanical energy, kinetic plus potential [J], with the books beside it.
+
+    `balance` is what should stay constant: energy + dissipated + lost at impacts - work put in.
+    """
+
+    def __new__(cls, kinetic, potential, work, dissipated, lost):
+        """Return the total; the parts become attributes."""
+        energy = super().__new__(cls, kinetic + potential)
+        energy.kinetic, energy.potential = kinetic, potential
+        energy.work, energy.dissipated, energy.lost = work, dissipated, lost
+        energy.balance = kinetic + potential + dissipated + lost - work
+        return energy
+
+
+@dataclass
+class Event:
+    """Something that happened at an instant: a connection, a cut, or a refusal."""
+
+    time: float
+    kind: str                     # 'connect', 'cut'
+    name: str
+    mobility_before: int
+    mobility_after: int
+    energy_lost: float = 0.0      # [J]
+    impulse: np.ndarray = field(default_factory=lambda: np.zeros(0))   # rows of the loop [N s]
+    momentum_change: np.ndarray = field(default_factory=lambda: np.zeros(6))
+
+
+class Simulation:
+    """
+    A mechanism in motion.
+
+    `q`, `v`: the start (default: assembled, at rest). `dt`: the step [s]. `integrator`: 'euler'
+    (semi-implicit), 'rk4' or 'adaptive' (SciPy's, to `tolerance`). `log_every`: steps between
+    samples of the log, 0 for none. The mechanism given is copied: events here do not change it.
+    """
+
+    def __init__(self, robot, q=None, v=None, *, dt=1e-3, integrator='rk4', log_every=1,
+                 tolerance=1e-9):
+        from .assembly import assemble
+        if not (isinstance(dt, numbers.Real) and np.isfinite(dt) and dt > 0.0):
+            raise StateError(f'the step dt must be a positive time, not {dt!r}', where=robot.name,
+                             repair='Give it in seconds, for example dt=1e-3.')
+        if integrator not in INTEGRATORS:
+            raise StateError(f'unknown integrator {integrator!r}', where=robot.name,
+                             repair=f'Choose one of {", ".join(INTEGRATORS)}.')
+        self.robot = robot = robot.copy()
+        self.dt, self.integrator, self.tolerance = float(dt), integrator, tolerance
+        self.log_every = log_every
+        q = assemble(robot, {}) if q is None else robot.vector(q, robot.nq, 'q')
+        v = np.zeros(robot.nv) if v is None else robot.vector(v, robot.nv, 'v')
+        self._start = (q.copy(), v.copy(), robot.structure())
+        self._wrenches = {}
+        self.reset()
+
+    def reset(self):
+        """Go back to the start: state, structure, time, books and log."""
+        q, v, structure = self._start
+        self.robot.restructure(structure)
+        self.time, self.q, self.v = 0.0, q.copy(), v.copy()
+        self.events, self.lost = [], 0.0
+        self._books = np.zeros(2)
+        self._allocate()
+        self._close()
+        self.log = Log(self.robot)
+        self._log_now()
+
+    def _allocate(self):
+        robot = self.robot
+        self._work = np.zeros((7, max(robot.nq, 2 * robot.nv + 2)))
+
+    # --- what it is like now --------------------------------------------------------------------
+    def energy(self):
+        """Return the Energy: kinetic plus potential as a float, the books as attributes."""
+        row = self._row()
+        return Energy(row[1], row[2], row[3], row[4], self.lost)
+
+    def loop_error(self):
+        """Return the largest error of all closed loops [m or rad]."""
+        return float(self._row()[5])
+
+    def _row(self):
+        row = np.empty(6)
+        robot = self.robot
+        kernels.record(robot.mi, robot.mf, robot.w, self.q, self.v, self.time, self._books, row)
+        return row
+
+    def _log_now(self):
+        if self.log_every:
+            self.log.append(self._row()[None], self.q[None], self.v[None], self.lost)
+
+    # --- moving -----------------------------------------------------------------------------------
+    def apply_wrench(self, link, wrench):
+        """Keep an external wrench on a link, (6,) world axes at its origin; None takes it off."""
+        self.robot.link_frame(link)
+        if wrench is None:
+            self._wrenches.pop(link, None)
+        else:
+            self._wrenches[link] = self.robot.vector(wrench, 6, f'wrench on link {link!r}').copy()
+
+    def step(self, tau=None):
+        """Advance by one step under actuator torques, by name or as an array; None is zero."""
+        self._advance(torque_vector(self.robot, tau), 1)
+
+    def run(self, duration, tau=None, *, callback=None, progress=None):
+        """
+        Advance by a duration [s].
+
+        `tau` is constant torques, or a controller `tau(simulation)` that is asked every step.
+        `callback(simulation)` is called after every step; returning True stops the run. Without
+        either, all steps are taken in compiled code. `progress(share)` is told how far it is.
+        """
+        if not (isinstance(duration, numbers.Real) and np.isfinite(duration) and duration >= 0.0):
+            raise StateError(f'the duration must be a time of zero or more, not {duration!r}',
+                             where=self.robot.name)
+        steps = int(round(duration / self.dt))
+        if callable(tau) or callback is not None:
+            self._run_stepwise(steps, tau, callback, progress)
+            return
+        torques = torque_vector(self.robot, tau)
+        done = 0
+        chunk = max(1, steps // 100) if progress else max(steps, 1)
+        while done < steps:
+            count = min(chunk, steps - done)
+            self._advance(torques, count)
+            done += count
+            if progress:
+                progress(done / steps)
+
+    def _run_stepwise(self, steps, tau, callback, progress):
+        for done in range(steps):
+            torques = tau(self) if callable(tau) else tau
+            self._advance(torque_vector(self.robot, torques), 1)
+            if progress and done % 100 == 0:
+                progress((done + 1) / steps)
+            if callback is not None and callback(self):
+                return
+
+    def _advance(self, torques, steps):
+        """Take steps in one compiled call; a step that fails leaves the state before it."""
+        robot = self.robot
+        if not np.all(np.isfinite(torques)):
+            bad = int(np.flatnonzero(~np.isfinite(torques))[0])
+            raise StateError(f'the torque of {robot.actuator_names[bad]!r} is {torques[bad]}',
+                             where=robot.name, repair='Give finite numbers only.')
+        forces = body_wrenches(robot, self.q, self._wrenches) if self._wrenches else NO_WRENCHES
+        if self.integrator == 'adaptive':
+            adaptive_run(self, torques, forces, steps)
+            return
+        logged = self._steps_to_log(steps)
+        log, log_q = np.empty((logged, 6)), np.empty((logged, robot.nq))
+        log_v = np.empty((logged, robot.nv))
+        status, taken, count = kernels.compute_run(
+            robot.mi, robot.mf, robot.w, self.q, self.v, torques, NO_FORCE, forces, self.time,
+            self.dt, steps, INTEGRATORS.index(self.integrator), self.log_every, self._books,
+            self._work, log, log_q, log_v)
+        self.time += taken * self.dt
+        if count:
+            self.log.append(log[:count], log_q[:count], log_v[:count], self.lost)
+        if status:
+            self._raise(status)
+
+    def _steps_to_log(self, steps):
+        return steps // self.log_every if self.log_every else 0
+
+    def _raise(self, status):
+        """Say why a step failed; the state is the last good one."""
+        robot, when = self.robot, f'at t = {self.time:.6g} s'
+        if status == at.LOOP_OPEN:
+            raise StateError(f'the loops cannot be closed again after a step {when}',
+                             where=robot.name,
+                             repair=f'The motion is too fast for dt = {self.dt:g} s, or the '
+                                    'mechanism reached a pose that does not exist: take a '
+                                    'smaller step, or look at the pose before it.')
+        if status == at.NOT_FINITE:
+            raise StateError(f'the motion grew beyond all bounds {when}', where=robot.name,
+                             repair=f'Take a step smaller than dt = {self.dt:g} s.')
+        robot.raise_for(status, self.q, self.v)
+
+    # --- changing the structure ----------------------------------------------------------------
+    def _close(self):
+        """Close the loops of the present state to rounding, or say which cannot be closed."""
+        robot = self.robot
+        q, v = self.q.copy(), self.v.copy()
+        status = kernels.close_loops(robot.mi, robot.mf, robot.w, q, v, self._work)
+        if status:
+            robot.raise_for(status, self.q, self.v)
+        self.q, self.v = q, v
+
+    def mobility(self):
+        """Return the mobility of the present structure in the present pose."""
+        from .coordinates import coordinates
+        return coordinates(self.robot, self.q).mobility
+
+    def connect(self, *names, gap=CONNECT_GAP, angle=CONNECT_ANGLE):
+        """
+        Connect loop joints, all at the same instant; return the events.
+
+        A gap of at most `gap` [m] and `angle` [rad] is closed; the velocities jump as paper 2,
+        section V-C, says. Whatever is refused leaves the simulation as it was.
+        """
+        before, kept = self.mobility(), (self.q, self.v, self.robot.structure())
+        try:
+            for name in names:
+                self.robot.connect(name)
+                self._check_gap(name, gap, angle)
+            self._allocate()
+            v = self.v
+            self._close()
+            blow = impact(self.robot, self.q, v)
+            after = self.mobility()
+            if after == 0:
+                raise StructureError(f'connecting {", ".join(map(repr, names))} would leave no '
+                                     'motion at all', where=self.robot.name,
+                                     repair='Cut another connection first.')
+        except ClosedChainError:
+            self.robot.restructure(kept[2])
+            self.q, self.v = kept[:2]
+            raise
+        self.v = blow.v_after
+        self.lost += blow.energy_lost
+        events = [Event(self.time, 'connect', name, before, after,
+                        blow.energy_lost if name == names[0] else 0.0, blow.impulse_of(name),
+                        blow.momentum_after - blow.momentum_before) for name in names]
+        self._happened(events)
+        return events
+
+    def _check_gap(self, name, gap, angle):
+        """Refuse a connection whose two frames are too far apart."""
+        metres, radians = self.robot.loop_gaps(self.q)[name]
+        if metres > gap or radians > angle:
+            raise StructureError(
+                f'loop joint {name!r} is {metres:.4g} m and {radians:.4g} rad apart, more than '
+                f'the {gap:g} m and {angle:g} rad that a connection closes', where=self.robot.name,
+                repair='Bring the two frames together first, or allow more with gap= and angle=.')
+
+    def cut(self, *names):
+        """Cut loop joints, all at the same instant; return the events."""
+        before, structure = self.mobility(), self.robot.structure()
+        try:
+            for name in names:
+                self.robot.cut(name)
+        except ClosedChainError:
+            self.robot.restructure(structure)
+            raise
+        self._allocate()
+        after = self.mobility()
+        events = [Event(self.time, 'cut', name, before, after) for name in names]
+        self._happened(events)
+        return events
+
+    def _happened(self, events):
+        self.events += events
+        self.log.events += events
+        self._log_now()
