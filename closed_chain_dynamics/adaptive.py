@@ -51,4 +51,4 @@ def adaptive_run(sim, torques, forces, steps):
             sim.q, sim.v, sim._books = q, v, solver.y[2 * nv:].copy()
             sim.time = float(solver.t)
         sim.time = end
-        sim._log_now()
+        sim._log_now(torques)

@@ -51,9 +51,9 @@ class Assembled:
         """
         Return the name of the branch: the nearest hint, and a sign per cluster with loops.
 
-        The sign is that of det(J_S) in the chosen coordinates, 0 at a singularity. It cannot
-        change along a motion that stays away from singularities, so other signs mean another
-        branch; equal signs alone do not mean the same one.
+        The sign is that of det(J_S), 0 at a singularity. It cannot change along a motion that
+        stays away from singularities, so other signs mean another branch; equal signs alone do
+        not mean the same one.
         """
         return name_branch(self.robot, self.q)
 

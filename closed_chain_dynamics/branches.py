@@ -12,7 +12,7 @@ from .tree_dynamics import difference
 __all__ = ['name_branch']
 
 INDEPENDENT = 1e-3   # share of a row's length that must be new for it to count as independent
-SINGULAR = 1e-9      # determinant of rows of unit length below which it has no sign
+SINGULAR = 1e-12     # determinant below which it has no sign
 
 
 def name_branch(robot, q):
@@ -48,40 +48,40 @@ def _signs(robot, q):
     """
     Return the sign of det(J_S) of every cluster with loops, as text: '+', '-' or '0'.
 
-    Of redundant rows the first independent ones count: they are the same all along a branch.
+    Of redundant rows the first independent ones count, and theta_S is taken in one order at all
+    poses, joints that nobody prefers as generalized coordinates first: a choice that depended on
+    the pose would make the signs of two poses mean different things.
     """
     c = coordinates(robot, q)
-    dependent = robot.table(at.DOF_I)[:, at.DOF_DEPENDENT] == 1
-    loop_i, signs = robot.table(at.LOOP_I), ''
-    for cluster in range(robot.mi[at.N_CLUSTERS]):
-        rows = [row for loop in loop_i if loop[at.LOOP_ACTIVE] and loop[at.LOOP_CLUSTER] == cluster
-                for row in range(loop[at.LOOP_ROW], loop[at.LOOP_ROW] + loop[at.LOOP_N_ROWS])]
+    loop_i, preference = robot.table(at.LOOP_I), robot.table(at.DOF_I)[:, at.DOF_PREFERENCE]
+    signs = ''
+    for cluster, row in enumerate(robot.table(at.CLUSTER_I)[:robot.mi[at.N_CLUSTERS]]):
+        rows = [r for loop in loop_i if loop[at.LOOP_ACTIVE] and loop[at.LOOP_CLUSTER] == cluster
+                for r in range(loop[at.LOOP_ROW], loop[at.LOOP_ROW] + loop[at.LOOP_N_ROWS])]
         if not rows:
             continue
         rows += [coupling[at.COUPLING_ROW] for coupling in robot.table(at.COUPLING_I)
                  if coupling[at.COUPLING_ACTIVE] and coupling[at.COUPLING_CLUSTER] == cluster]
-        mine = np.zeros(robot.nv, dtype=bool)
-        closure = Closure(robot, cluster, mine, False)
-        mine[closure.dofs] = True
-        J_S = c.J_C[np.ix_(rows, np.flatnonzero(mine & dependent))]
-        det = np.linalg.det(_first_independent(J_S)) if J_S.size else 1.0
+        dofs = robot.table(at.CLUSTER_DOFS)[0][
+            row[at.CLUSTER_DOF]:row[at.CLUSTER_DOF] + row[at.CLUSTER_N_DOFS]]
+        dofs = sorted(dofs, key=lambda j: (preference[j], -j))
+        J = c.J_C[np.ix_(rows, dofs)]
+        theta_S = _first_independent(J.T, row[at.CLUSTER_RANK])
+        J_S = J[:, theta_S]
+        J_S = J_S[_first_independent(J_S, len(theta_S))]
+        det = np.linalg.det(J_S) if len(J_S) == row[at.CLUSTER_RANK] else 0.0
         signs += '0' if abs(det) < SINGULAR else '+' if det > 0.0 else '-'
     return signs
 
 
-def _first_independent(J_S):
-    """Return as many rows as there are columns, of unit length, each new beside those before."""
+def _first_independent(rows, count):
+    """Return the places of the first `count` rows that are each new beside those before."""
     chosen, basis = [], []
-    for row in J_S:
-        length = np.linalg.norm(row)
-        if length == 0.0 or len(chosen) == J_S.shape[1]:
-            continue
-        rest = row / length
+    for place, row in enumerate(rows):
+        rest, length = row.copy(), np.linalg.norm(row)
         for direction in basis:
-            rest = rest - (rest @ direction) * direction
-        if np.linalg.norm(rest) > INDEPENDENT:
+            rest -= (rest @ direction) * direction
+        if len(chosen) < count and np.linalg.norm(rest) > INDEPENDENT * length:
             basis.append(rest / np.linalg.norm(rest))
-            chosen.append(row / length)
-    if len(chosen) < J_S.shape[1]:
-        return np.zeros((1, 1))   # close to a singularity
-    return np.array(chosen)
+            chosen.append(place)
+    return chosen

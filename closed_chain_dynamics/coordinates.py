@@ -197,7 +197,7 @@ def actuator_rows(robot, q):
     L = None
     for row, (on_loop, dof) in zip(rows, robot.table(at.ACTUATOR_I)):
         if not on_loop:
-            row[dof] = 1.0
+            row[dof] = dof >= 0   # else its joint has been cut
         else:
             L = loop_jacobian(robot, q) if L is None else L
             loop = next(loop for loop in robot.table(at.LOOP_I)

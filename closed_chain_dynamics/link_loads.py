@@ -7,7 +7,6 @@ import numpy as np
 from . import kernels
 from .kernels import layout as at
 from .kernels.passive import joint_force
-from .tree_dynamics import link_accelerations, link_placements, link_velocities
 
 __all__ = ['LinkLoads', 'cross', 'link_loads', 'loop_efforts']
 
@@ -27,6 +26,7 @@ class LinkLoads:
     moment: np.ndarray       # the same about the centre of mass, (n, 3)
     external: list           # (row, point, wrench (6,)) of every force from outside and spring
     origin: np.ndarray       # the point O of the kernels, (3,)
+    size: float              # the largest weight or inertial force, which may cancel in `force`
 
 
 def cross(a, b):
@@ -43,27 +43,23 @@ def link_loads(robot, q, v, a, wrenches=None):
 
     q, v, a: of the tree; `wrenches`: {link: (6,)} in world axes at the link origin.
     """
-    names = robot.link_names
-    placements = link_placements(robot, q)
-    X = np.array([placements[name] for name in names])
-    R, point = X[:, :3, :3], X[:, :3, 3]
-    rates, accelerations = link_velocities(robot, q, v), link_accelerations(robot, q, v, a)
-    V = np.array([rates[name] for name in names])
-    A = np.array([accelerations[name] for name in names])
-    mass, arm, tensor = _inertias(robot, names)
+    R, point, V, A = _link_motion(robot, q, v, a)
+    mass, arm, tensor = _inertias(robot)
     arm = np.einsum('nij,nj->ni', R, arm)
     tensor = R @ tensor @ R.transpose(0, 2, 1)
     omega, alpha = V[:, 3:], A[:, 3:]
     linear = A[:, :3] + cross(alpha, arm) + cross(omega, cross(omega, arm))
     spin = np.einsum('nij,nj->ni', tensor, omega)
-    index = {name: k for k, name in enumerate(names)}
-    parent = np.full(len(names), -1)
+    index = {name: k for k, name in enumerate(robot.link_names)}
+    parent = np.full(len(index), -1)
     for joint in robot.description.joints:
         parent[index[joint.child]] = index[joint.parent]
+    size = mass * np.maximum(np.linalg.norm(linear, axis=1), np.linalg.norm(robot.gravity))
     loads = LinkLoads(index, parent, R, point, point + arm,
                       mass[:, None] * (linear - robot.gravity),
                       np.einsum('nij,nj->ni', tensor, alpha) + cross(omega, spin), [],
-                      robot.table(at.WORLD_W)[0, at.ORIGIN:at.ORIGIN + 3].copy())
+                      robot.table(at.WORLD_W)[0, at.ORIGIN:at.ORIGIN + 3].copy(),
+                      float(size.max()))
     for link, wrench in (wrenches or {}).items():
         k = index[link]
         loads.external.append((k, point[k], robot.vector(wrench, 6, f'wrench on link {link!r}')))
@@ -71,8 +67,28 @@ def link_loads(robot, q, v, a, wrenches=None):
     return loads
 
 
-def _inertias(robot, names):
+def _link_motion(robot, q, v, a):
+    """Return rotation, origin, velocity and classical acceleration of every link at its origin."""
+    bodies = np.empty((robot.mi[at.N_BODIES], 12))
+    status = kernels.compute_motion(robot.mi, robot.mf, robot.w, q, v, a, bodies)
+    if status:
+        robot.raise_for(status, q, v, a)
+    frames = [robot.link_frame(name) for name in robot.link_names]
+    body = [frame[0] for frame in frames]
+    place = robot.table(at.BODY_W)[body]
+    R_body = place[:, at.R:at.R + 9].reshape(-1, 3, 3)
+    arm = np.einsum('nij,nj->ni', R_body, np.array([frame[2] for frame in frames]))
+    point = place[:, at.P:at.P + 3] + robot.table(at.WORLD_W)[0, at.ORIGIN:at.ORIGIN + 3] + arm
+    V, A = bodies[body, :6], bodies[body, 6:]
+    V[:, :3] += cross(V[:, 3:], arm)
+    # A is the rate of V at a point that rests; the link's own point moves on with V
+    A[:, :3] += cross(A[:, 3:], arm) + cross(V[:, 3:], V[:, :3])
+    return R_body @ np.array([frame[1] for frame in frames]), point, V, A
+
+
+def _inertias(robot):
     """Return masses (n,), centres of mass (n, 3) and inertias about them (n, 3, 3), link axes."""
+    names = robot.link_names
     mass, arm, tensor = np.zeros(len(names)), np.zeros((len(names), 3)), np.zeros(
         (len(names), 3, 3))
     inertias = {link.name: link.inertia for link in robot.description.links}
@@ -109,18 +125,16 @@ def loop_efforts(robot, q, v, tau_A):
     """
     Return what motors and passive elements do along each coordinate of the loop joints.
 
-    (loop coordinates,) [N m or N], on the child; open loops: zero.
+    (loop coordinates,) [N m or N], on the child; of open loops too, where nobody feels it.
     """
     n = len(robot.loop_coordinate_names)
     L, positions = np.empty((n, robot.nv)), np.empty(n)
     kernels.compute_loop_jacobian(robot.mi, robot.mf, robot.w, q, v, L, positions)
     rates, laws = L @ v, robot.table(at.LOOP_DOF_F)
-    efforts, active = np.zeros(n), np.zeros(n, dtype=bool)
+    efforts = np.zeros(n)
     for loop in robot.table(at.LOOP_I):
-        own = slice(loop[at.LOOP_DOF], loop[at.LOOP_DOF] + loop[at.LOOP_N_DOFS])
-        active[own] = loop[at.LOOP_ACTIVE]
         limited = loop[at.LOOP_N_DOFS] == 1
-        for d in range(own.start, own.stop):
+        for d in range(loop[at.LOOP_DOF], loop[at.LOOP_DOF] + loop[at.LOOP_N_DOFS]):
             efforts[d], _ = joint_force(laws[d], positions[d], rates[d], limited)
     for spring in robot.description.springs:
         if spring.joint in robot.loop_coordinate_names:
@@ -130,4 +144,4 @@ def loop_efforts(robot, q, v, tau_A):
     for (on_loop, d), torque in zip(robot.table(at.ACTUATOR_I), tau_A):
         if on_loop:
             efforts[d] += torque
-    return np.where(active, efforts, 0.0)
+    return efforts

@@ -21,6 +21,10 @@ __all__ = ['Mechanism', 'load']
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.80665)
 FLOAT = np.dtype(float)
+# by the joint types of the kernels: revolute, prismatic, planar, spherical, free
+WIDTHS_IN_Q = (1, 1, 4, 4, 7)
+VELOCITY_SUFFIXES = (('',), ('',), (':vx', ':vy', ':wz'), (':wx', ':wy', ':wz'),
+                     (':vx', ':vy', ':vz', ':wx', ':wy', ':wz'))
 
 
 def load(source, *, root_joint='fixed', actuated=None, gravity=STANDARD_GRAVITY):
@@ -60,15 +64,12 @@ class Mechanism:
         self._packing = packing = pack(description, gravity)
         self.mi, self.mf, self.w = packing.mi, packing.mf, packing.w
         self.name = description.name
-        self.nq, self.nv = int(self.mi[at.NQ]), int(self.mi[at.NV])
         self.link_names = list(packing.links)
         self.joint_names = list(packing.joints)
-        self.coordinate_names = packing.coordinate_names
         self.loop_names = [loop.name for loop in description.loops]
         self.loop_coordinate_names = packing.loop_coordinate_names
         self.coupling_names = [coupling.name for coupling in description.couplings]
         self.actuator_names = packing.actuator_names
-        self._zeros = np.zeros(self.nv)
         self._build()
 
     def __repr__(self):
@@ -104,9 +105,9 @@ class Mechanism:
             body = self.table(at.BODY_I)[self._packing.joints[joint]]
         except KeyError:
             raise NameNotFound('joint', joint, self.joint_names, where=self.name) from None
-        kind = self._packing.bodies[self._packing.joints[joint]].joint.type
-        return (slice(body[at.IQ], body[at.IQ] + kind.nq),
-                slice(body[at.IV], body[at.IV] + kind.nv))
+        in_q = WIDTHS_IN_Q[body[at.TYPE]]
+        return (slice(body[at.IQ], body[at.IQ] + in_q),
+                slice(body[at.IV], body[at.IV] + body[at.N_DOF]))
 
     @property
     def gravity(self):
@@ -244,22 +245,82 @@ class Mechanism:
     def _build(self):
         """Find clusters; the rank of the loops away from singular poses is to be learnt anew."""
         kernels.build_clusters(self.mi)
+        self._took_shape()
+
+    def _took_shape(self):
+        """Note names and sizes of the present structure."""
+        self.nq, self.nv = int(self.mi[at.NQ]), int(self.mi[at.NV])
+        self._zeros = np.zeros(self.nv)
         self.rank_known = self.mi[at.N_ROWS] == 0
+        body_i = self.table(at.BODY_I)
+        self.coordinate_names = [
+            name + suffix for name, body in self._packing.joints.items()
+            for suffix in VELOCITY_SUFFIXES[body_i[body, at.TYPE]]]
 
     def structure(self):
-        """Return which loop joints are connected, to go back to with `restructure`."""
-        return self.table(at.LOOP_I)[:, at.LOOP_ACTIVE].copy()
+        """Return which joints are connected and cut, to go back to with `restructure`."""
+        return self.table(at.LOOP_I)[:, at.LOOP_ACTIVE].copy(), self._is_free()
+
+    def _is_free(self):
+        """Return which bodies a cut has set free, (n,)."""
+        joined = self.table(at.BODY_I)[:, [at.PARENT, at.TYPE]]
+        return np.any(joined != self.table(at.HOME_BODY)[:, :2], axis=1)
 
     def restructure(self, structure):
         """Go back to a structure."""
-        if not np.array_equal(structure, self.structure()):
-            self.table(at.LOOP_I)[:, at.LOOP_ACTIVE] = structure
-            self._build()
+        loops, free = structure
+        self.table(at.LOOP_I)[:, at.LOOP_ACTIVE] = loops
+        if not np.array_equal(free, self._is_free()):
+            kernels.compute_layout(self.mi, self.mf, free)
+        self._build()
+
+    def cut_joint(self, name, q, v):
+        """
+        Cut a joint of the tree: the part beyond it flies freely; return its state, q and v.
+
+        The part hangs on the world by a free joint of the same name (paper 2, section V-B).
+        """
+        q, v = self.vector(q, self.nq, 'q'), self.vector(v, self.nv, 'v')
+        self.joint_slices(name)   # an unknown name is told
+        body = self._packing.joints[name]
+        if self.table(at.BODY_I)[body, at.TYPE] == at.FREE:
+            raise StructureError(f'joint {name!r} is free already', where=self.name,
+                                 repair='Cut a joint that holds something.')
+        q_new, v_new = np.empty(self.nq + 7), np.empty(self.nv + 6)
+        kernels.compute_free(self.mi, self.mf, self.w, q, v, body, q_new, v_new)
+        self._took_shape()
+        return q_new[:self.nq].copy(), v_new[:self.nv].copy()
+
+    def join_joint(self, name, q, v, *, gap, angle):
+        """
+        Undo `cut_joint`: join the part again, and let the joint catch its motion; return q, v.
+
+        Refused, with nothing changed, where the part is further than `gap` [m] or `angle` [rad].
+        """
+        q, v = self.vector(q, self.nq, 'q'), self.vector(v, self.nv, 'v')
+        self.joint_slices(name)
+        body, before = self._packing.joints[name], self.structure()
+        if not before[1][body]:
+            raise StructureError(f'joint {name!r} is already connected', where=self.name,
+                                 repair='Cut it first.')
+        q_new, v_new = np.empty(self.nq), np.empty(self.nv)
+        status, metres, radians = kernels.compute_home(self.mi, self.mf, self.w, q, v, body, q_new,
+                                                       v_new)
+        self._took_shape()
+        if status or metres > gap or radians > angle:
+            self.restructure(before)
+            if status:
+                self.raise_for(status, q, v)
+            raise StructureError(
+                f'joint {name!r} is {metres:.4g} m and {radians:.4g} rad apart, more than the '
+                f'{gap:g} m and {angle:g} rad that a connection closes', where=self.name,
+                repair='Bring the two parts together first, or allow more with gap= and angle=.')
+        return q_new[:self.nq].copy(), v_new[:self.nv].copy()
 
     def copy(self):
         """Return an independent mechanism in the same structure, with its own workspace."""
         other = copy.copy(self)
-        other.mi, other.mf, other.w = self.mi.copy(), self.mf.copy(), self.w.copy()
+        other.mi, other.mf, other.w = self.mi.copy(), self.mf.copy(), np.zeros_like(self.w)
         return other
 
     def save(self, path):

@@ -117,6 +117,7 @@ def pack(description, gravity):
     rows.add(at.WORLD_F, at.WORLD_F_COLUMNS, [[*gravity, length, CLOSING_TOLERANCE,
                                                RANK_TOLERANCE]])
     _set_scales(rows, names, length)
+    _remember_home(rows)
     mi, mf, w = _lay_out(rows, len(bodies), names, loop_names, description)
     return Packing(mi, mf, w, bodies, links, joints, names, loop_names, actuators)
 
@@ -322,6 +323,20 @@ def _set_scales(rows, names, length):
         rows[at.DOF_F][dof, at.SCALE] = length if slides else 1.0
 
 
+def _remember_home(rows):
+    """Keep what a cut of a tree joint will change, so that it can be undone."""
+    rows.add(at.HOME_BODY, at.HOME_BODY_COLUMNS,
+             rows[at.BODY_I][:, [at.PARENT, at.TYPE, at.IV]])
+    rows.add(at.HOME_DOF, 2, rows[at.DOF_I][:, [at.DOF_PREFERENCE, at.DOF_ACTUATOR]])
+    rows.add(at.HOME_TREE, 12, rows[at.BODY_F][:, at.TREE_R:at.TREE_R + 12])
+    rows.add(at.HOME_DOF_F, at.DOF_F_COLUMNS, rows[at.DOF_F])
+    for home, number, column in ((at.HOME_TERMS, at.TERM_I, at.TERM_DOF),
+                                 (at.HOME_SPRINGS, at.SPRING_I, at.SPRING_DOF),
+                                 (at.HOME_ACTUATORS, at.ACTUATOR_I, at.ACTUATOR_DOF),
+                                 (at.HOME_COUPLINGS, at.COUPLING_I, at.COUPLING_ACTIVE)):
+        rows.add(home, 1, rows[number][:, column])
+
+
 def _characteristic_length(bodies, description):
     """Return a typical distance between joints, to weigh metres against radians in ranks [m]."""
     lengths = [np.linalg.norm(body.p_tree) for body in bodies[1:]]
@@ -347,13 +362,18 @@ def _lay_out(rows, n, names, loop_names, description):
     shapes.update({number: values.shape for number, values in rows.of.items()})
     ends = {'mi': at.HEAD, 'mf': 0, 'w': 0}
     directory = []
+    # a cut joint becomes a free one: room for six velocities a body from the start
+    room = 6 * (n - 1)
     for number in range(at.N_TABLES):
         where = 'mi' if number < at.WORLD_F else 'mf' if number < at.WORLD_W else 'w'
         directory.append((ends[where], *shapes[number]))
-        ends[where] += shapes[number][0] * shapes[number][1]
+        size = shapes[number][0] * shapes[number][1]
+        if number in (at.DOF_I, at.DOF_F, at.DOF_W, at.VECTORS, at.CLUSTER_DOFS) and nv:
+            size = size // nv * room
+        ends[where] += size
     # scratch: per cluster the augmented constraint matrix and a few square matrices; the worst
     # case is that all joints form one cluster
-    scratch = max_rows * (nv + 1) + 2 * nv * nv + 8 * nv
+    scratch = max_rows * (room + 1) + 2 * room * room + 8 * room
     mi = np.zeros(ends['mi'], dtype=np.int64)
     mf, w = np.zeros(ends['mf'] + 1), np.zeros(ends['w'] + scratch)
     mi[at.DIRECTORY:at.HEAD] = np.ravel(directory)

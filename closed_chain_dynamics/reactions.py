@@ -19,16 +19,16 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from . import kernels
 from .actuation import actuator_torques
+from .constraint_forces import (added, motion_residual, multipliers, solve_multipliers,
+                                tree_force)
 from .coordinates import actuator_rows, constraint_jacobian, coordinates
 from .errors import StateError
 from .forward_dynamics import torque_vector
 from .kernels import layout as at
 from .link_loads import cross, link_loads, loop_efforts
-from .tree_dynamics import NO_WRENCHES, body_wrenches, mass_matrix
 
-__all__ = ['Reaction', 'Reactions', 'reactions']
+__all__ = ['Reaction', 'Reactions', 'motion_residual', 'multipliers', 'reactions']
 
 UNIQUE = 1e-9   # a null vector that changes a joint by less than this share of it is rounding
 SPLITS = ('joints', 'loops')
@@ -98,7 +98,7 @@ class Reactions(dict):
         along a coordinate that the motion needs and neither motors, passive forces nor loops give.
         """
         size = max([np.abs(each.wrench).max() for each in self.values()], default=0.0)
-        size = max(size, np.abs(self._loads.force).max(initial=0.0), 1e-300)
+        size = max(size, self._loads.size, 1e-300)   # in free fall joints pass nothing on
         return {'equilibrium': float(self.equilibrium() / size),
                 'missing': float(np.abs(self.missing).max(initial=0.0) / size)}
 
@@ -107,70 +107,6 @@ def _at(wrench, arm):
     """Return a wrench at a point that is `arm` away from its own."""
     force, moment = wrench[:3], wrench[3:]
     return np.concatenate([force, moment - cross(arm, force)])
-
-
-def _tree_force(robot, q, v, a, wrenches):
-    """Return tau_O, (nv,): the motion's forces on the tree without passive ones and wrenches."""
-    forces = body_wrenches(robot, q, wrenches) if wrenches else NO_WRENCHES
-    tau_O, tau_G = np.empty(robot.nv), np.empty(robot.nv)
-    status = kernels.compute_inverse_dynamics(robot.mi, robot.mf, robot.w, q, v, a, forces, tau_O,
-                                              tau_G, np.empty(len(robot.actuator_names)))
-    if status and status != at.UNSOLVED:
-        robot.raise_for(status, q, v, a)
-    return tau_O
-
-
-def _added(robot, extra):
-    return np.zeros(robot.nv) if extra is None else robot.vector(extra, robot.nv, 'extra')
-
-
-def motion_residual(f):
-    """
-    Return J_C^T lambda, the force of the constraints on the tree, (nv,), and its natural size.
-
-    It is what the motion needs less what actuators, passive forces and wrenches give.
-    """
-    needed = _tree_force(f.robot, f.q, f.v, f.acceleration, f.wrenches)
-    given = actuator_rows(f.robot, f.q).T @ f.tau_A + _added(f.robot, f.extra)
-    # in free fall weight and inertia cancel: measure by the terms, not by their sum
-    inertial = np.abs(mass_matrix(f.robot, f.q)) @ np.abs(f.acceleration)
-    unit = max(np.abs(each).max(initial=0.0) for each in (needed, given, inertial))
-    return needed - given, max(float(unit), 1e-300)
-
-
-def multipliers(f):
-    """Return lambda of least norm with J_C^T lambda = the constraints' force, (rows,)."""
-    force = motion_residual(f)[0]
-    return solve_multipliers(f.robot, constraint_jacobian(f.robot, f.q)[0], force)[0]
-
-
-def solve_multipliers(robot, J_C, force):
-    """
-    Return lambda of least norm, (rows,), and N cluster by cluster, a list of (rows, k).
-
-    Loops that share no joint have no column of J_C in common: one small problem per cluster. The
-    ranks are those of the last computation, which must have been in this pose.
-    """
-    rows = len(J_C)
-    solution, null, free = np.zeros(rows), [], np.ones(rows, dtype=bool)
-    loop_i, coupling_i = robot.table(at.LOOP_I), robot.table(at.COUPLING_I)
-    for c in range(robot.mi[at.N_CLUSTERS]):
-        cluster = robot.table(at.CLUSTER_I)[c]
-        if not cluster[at.CLUSTER_N_ROWS]:
-            continue
-        first, n, m = cluster[at.CLUSTER_DOF], cluster[at.CLUSTER_N_DOFS], cluster[at.CLUSTER_RANK]
-        dofs = robot.table(at.CLUSTER_DOFS)[0, first:first + n]
-        mine = [row for loop in loop_i[loop_i[:, at.LOOP_CLUSTER] == c]
-                for row in range(loop[at.LOOP_ROW], loop[at.LOOP_ROW] + loop[at.LOOP_N_ROWS])]
-        mine += list(coupling_i[coupling_i[:, at.COUPLING_CLUSTER] == c, at.COUPLING_ROW])
-        U, sigma, V = np.linalg.svd(J_C[np.ix_(mine, dofs)])
-        solution[mine] = U[:, :m] @ ((V[:m] @ force[dofs]) / sigma[:m])
-        block = np.zeros((rows, len(mine) - m))
-        block[mine] = U[:, m:]
-        null.append(block)
-        free[mine] = False
-    null.append(np.eye(rows)[:, free])   # a loop from a body to itself: no joint feels its rows
-    return solution, null
 
 
 def reactions(robot, q, v, a, tau=None, *, wrenches=None, extra=None, frame='world',
@@ -195,14 +131,7 @@ def reactions(robot, q, v, a, tau=None, *, wrenches=None, extra=None, frame='wor
     a = robot.vector(a, robot.nv, 'a')
     if frame not in ('world', 'joint'):
         robot.link_frame(frame)   # an unknown name is refused before any work
-    needed = _tree_force(robot, q, v, a, wrenches) - _added(robot, extra)
-    tau_A = torque_vector(robot, tau)
-    if tau is None and len(tau_A):
-        c = coordinates(robot, q)
-        tau_A = actuator_torques(robot, c.S, c.W.T @ needed).tau_A
-    force = needed - actuator_rows(robot, q).T @ tau_A
-    if not np.all(np.isfinite(force)):
-        raise StateError('tau or extra is not finite', where=robot.name)
+    tau_A, force = _balance(robot, q, v, a, tau, wrenches, extra)
     J_C = constraint_jacobian(robot, q)[0]
     solution, null = solve_multipliers(robot, J_C, force)
     loads = link_loads(robot, q, v, a, wrenches)
@@ -212,41 +141,62 @@ def reactions(robot, q, v, a, tau=None, *, wrenches=None, extra=None, frame='wor
     places = _places(robot, loads, frame)
     found = {name: _in_frame(wrench, loads.origin, *places[name])
              for name, wrench in (*on_joints.items(), *on_loops.items())}
-    length = robot.table(at.WORLD_F)[0, at.LENGTH]
     first = 1
     for block in null if split == 'joints' else ():
         columns = slice(first, first + block.shape[1])
-        x = _least_shares(robot, found, places, columns, length)
+        x = _least_shares(robot, found, places, columns)
         solution = solution + block @ x
         for wrench in found.values():
             wrench[:, 0] += wrench[:, columns] @ x
         first = columns.stop
-    units = np.repeat([length, 1.0], 3)[:, None]
-    sizes = [np.abs(found[name][:, 1:] * units).max(axis=0) for name in robot.loop_names]
-    size = np.maximum(np.max(sizes, axis=0, initial=0.0), 1e-300) if sizes else 1.0
     result = Reactions(robot, loads, solution, tau_A, force - J_C.T @ solution)
+    unique = _unique_components(robot, found)
     for name, wrench in found.items():
-        unique = (np.abs(wrench[:, 1:] * units) <= UNIQUE * size).all(axis=1)
         R, point = places[name]
-        result[name] = Reaction(wrench[:3, 0].copy(), wrench[3:, 0].copy(), bool(unique.all()),
-                                point, frame, unique, R)
+        result[name] = Reaction(wrench[:3, 0].copy(), wrench[3:, 0].copy(),
+                                bool(unique[name].all()), point, frame, unique[name], R)
     return result
 
 
-def _least_shares(robot, found, places, columns, length):
+def _balance(robot, q, v, a, tau, wrenches, extra):
+    """Return the actuators' torques, and what the loops have to add on the tree, (nv,)."""
+    needed = tree_force(robot, q, v, a, wrenches) - added(robot, extra)
+    tau_A = torque_vector(robot, tau)
+    if tau is None and len(tau_A):
+        c = coordinates(robot, q)
+        tau_A = actuator_torques(robot, c.S, c.W.T @ needed).tau_A
+    force = needed - actuator_rows(robot, q).T @ tau_A
+    if not np.all(np.isfinite(force)):
+        raise StateError('tau or extra is not finite', where=robot.name)
+    return tau_A, force
+
+
+def _unique_components(robot, found):
+    """Return {joint: (6,) of bool}: which numbers no null vector changes."""
+    units = np.repeat([robot.table(at.WORLD_F)[0, at.LENGTH], 1.0], 3)[:, None]
+    changes = {name: np.abs(wrench[:, 1:] * units) for name, wrench in found.items()}
+    size = 1e-300 + sum(changes[name].max(axis=0) for name in robot.loop_names)
+    return {name: (change <= UNIQUE * size).all(axis=1) for name, change in changes.items()}
+
+
+def _least_shares(robot, found, places, columns):
     """
     Return how much of each null vector of one cluster makes its joints' wrenches least, (k,).
 
     Forces weigh against moments by the extent of the joints that share: neither the cut nor the
     rest of the mechanism matters. Fixed joints do not count, they only divide a body.
     """
+    if columns.start == columns.stop:
+        return np.zeros(0)
     names = [name for name in (*robot.joint_names, *robot.loop_names)
-             if np.abs(found[name][:, columns]).max(initial=0.0) > UNIQUE]
-    if not names:
+             if np.abs(found[name][:, columns]).max() > UNIQUE]
+    if not names:   # couplings that say the same: no joint feels how they share
         return np.zeros(columns.stop - columns.start)
     points = np.array([places[name][1] for name in names])
-    extent = np.sqrt(np.mean(np.sum((points - points.mean(axis=0))**2, axis=1)))
-    units = np.repeat([extent if extent > UNIQUE * length else length, 1.0], 3)[:, None]
+    length = np.sqrt(np.mean(np.sum((points - points.mean(axis=0))**2, axis=1)))
+    if length < UNIQUE * robot.table(at.WORLD_F)[0, at.LENGTH]:   # all in one place
+        length = robot.table(at.WORLD_F)[0, at.LENGTH]
+    units = np.repeat([length, 1.0], 3)[:, None]
     shares = np.concatenate([found[name] * units for name in names])
     return np.linalg.lstsq(shares[:, columns], -shares[:, 0], rcond=UNIQUE)[0]
 

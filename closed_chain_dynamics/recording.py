@@ -1,81 +1,169 @@
-"""The log of a simulation: samples in arrays, events beside them."""
+"""
+The log of a simulation: samples in arrays, events beside them.
 
-import csv
+Samples are kept in segments of one structure each. Within a segment q and v have one width, and
+its mechanism can be had again, connected as it was, for whatever is computed afterwards.
+"""
+
+from itertools import chain
 
 import numpy as np
 
-__all__ = ['Log']
+from .coordinates import _loop_kinematics
+from .errors import NameNotFound
+
+__all__ = ['Log', 'Segment']
 
 COLUMNS = ('time', 'kinetic', 'potential', 'work', 'dissipated', 'loop_error')
+WIDTHS = {'q': lambda robot: robot.nq, 'v': lambda robot: robot.nv,
+          'tau': lambda robot: len(robot.actuator_names)}
+POSITION_SUFFIXES = {7: (':x', ':y', ':z', ':qx', ':qy', ':qz', ':qw'),
+                     4: (':qx', ':qy', ':qz', ':qw'), 1: ('',)}
+PLANAR_SUFFIXES = (':x', ':y', ':cos', ':sin')
+
+
+def position_names(robot):
+    """Return a name for every number of q: the joint's own, or joint:x, ... where it has more."""
+    names = []
+    for joint in robot.joint_names:
+        places = robot.joint_slices(joint)[0]
+        suffixes = (PLANAR_SUFFIXES if robot._is_planar(joint)
+                    else POSITION_SUFFIXES[places.stop - places.start])
+        names += [joint + suffix for suffix in suffixes]
+    return names
+
+
+class Segment:
+    """Samples of one structure, collected piece by piece and joined when they are looked at."""
+
+    def __init__(self, template, structure, wrenches):
+        self.template, self.structure, self.wrenches = template, structure, wrenches
+        self._pieces = {'rows': [], 'q': [], 'v': [], 'lost': [], 'tau': []}
+
+    def add(self, **pieces):
+        """Add samples."""
+        for name, piece in pieces.items():
+            self._pieces[name].append(piece)
+
+    def __len__(self):
+        return sum(map(len, self._pieces['rows']))
+
+    def get(self, name):
+        """Return 'rows', 'q', 'v', 'lost' or 'tau', an array with one row per sample."""
+        pieces = self._pieces[name]
+        if len(pieces) > 1:
+            pieces[:] = [np.concatenate(pieces)]
+        return pieces[0]
+
+    def mechanism(self):
+        """Return a mechanism that is connected as this one was."""
+        robot = self.template.copy()
+        robot.restructure(self.structure)
+        return robot
+
+    def names(self, what):
+        """Return the names of the columns of q, v or tau."""
+        robot = self.template
+        return {'q': position_names, 'v': lambda _: robot.coordinate_names,
+                'tau': lambda _: robot.actuator_names}[what](robot)
+
+
+def _column(name, about):
+    return property(lambda log: log._joined('rows')[:, COLUMNS.index(name)].copy(), doc=about)
 
 
 class Log:
     """
-    Samples of a run: time, q, v, energies, loop error; and the events.
+    Samples of a run: time, q, v, torques, energies, loop error; and the events.
 
     Every attribute is an array with one row per sample. At an event there are two samples of the
-    same time: before and after.
+    same time: before and after. Where cutting a joint of the tree has changed the number of
+    coordinates, `q`, `v` and `tau` are lists of arrays, one per stretch of equal width;
+    `joint`, `velocity`, `table` and all files cover the whole run in either case.
     """
+
+    time = _column('time', 'Time of every sample [s].')
+    kinetic = _column('kinetic', 'Kinetic energy of every sample [J].')
+    potential = _column('potential', 'Potential energy: gravity, springs and limits [J].')
+    work = _column('work', 'Work that motors and external forces have put in [J].')
+    dissipated = _column('dissipated', 'Energy that damping and friction have taken [J].')
+    loop_error = _column('loop_error', 'Largest error of all closed loops [m or rad].')
 
     def __init__(self, robot):
         self.robot = robot
         self.events = []
-        self._rows, self._q, self._v, self._lost = [], [], [], []
+        self.segments = []
+        self._reactions = {}
 
-    def append(self, rows, q, v, lost):
-        """Add samples: rows as the kernels write them, configurations and velocities."""
-        self._rows.append(np.array(rows))
-        self._q.append(np.array(q))
-        self._v.append(np.array(v))
-        self._lost.append(np.full(len(rows), lost))
+    def append(self, rows, q, v, lost, tau=None, wrenches=None):
+        """
+        Add samples: rows as the kernels write them, configurations, velocities, energy lost.
+
+        `tau` (actuators,) are the torques of the step that led here; None, where there was none,
+        borrows those of the step that follows. `wrenches`: the external ones, {link: (6,)}.
+        """
+        count = len(rows)
+        torques = np.full((count, len(self.robot.actuator_names)), np.nan if tau is None else tau)
+        self._segment(wrenches or {}).add(rows=np.array(rows), q=np.array(q), v=np.array(v),
+                                          lost=np.full(count, lost), tau=torques)
+
+    def _segment(self, wrenches):
+        """Return the segment for the present structure: the last one, or a new one."""
+        robot, structure = self.robot, self.robot.structure()
+        last = self.segments[-1] if self.segments else None
+        same_tree = last is not None and last.template._packing is robot._packing
+        if same_tree and np.array_equal(last.structure, structure) \
+                and _same_wrenches(last.wrenches, wrenches):
+            return last
+        # One copy serves all structures of a tree: events may be very many, trees are few.
+        template = last.template if same_tree else robot.copy()
+        kept = {link: np.array(wrench) for link, wrench in wrenches.items()}
+        self.segments.append(Segment(template, structure, kept))
+        return self.segments[-1]
 
     def __len__(self):
-        return sum(len(rows) for rows in self._rows)
+        return sum(map(len, self.segments))
 
-    def _column(self, name):
-        if not self._rows:
-            return np.zeros(0)
-        return np.concatenate([rows[:, COLUMNS.index(name)] for rows in self._rows])
+    def _joined(self, name):
+        """Return what has the same width in every segment, as one array."""
+        empty = np.zeros((0, len(COLUMNS)) if name == 'rows' else 0)
+        return np.concatenate([empty, *(segment.get(name) for segment in self.segments)])
 
-    @property
-    def time(self):
-        """Return the time of every sample [s]."""
-        return self._column('time')
+    def _stretches(self, what):
+        """Return q, v or tau as a list of arrays, one per stretch of equal width."""
+        groups = []
+        for segment in self.segments:
+            values = segment.get(what)
+            if groups and groups[-1][-1].shape[1] == values.shape[1]:
+                groups[-1].append(values)
+            else:
+                groups.append([values])
+        return [np.concatenate(group) for group in groups]
+
+    def _array(self, what):
+        arrays = self._stretches(what) or [np.zeros((0, WIDTHS[what](self.robot)))]
+        arrays = [_held(each) for each in arrays] if what == 'tau' else arrays
+        return arrays[0] if len(arrays) == 1 else arrays
 
     @property
     def q(self):
-        """Return the configuration of every sample, (samples, nq)."""
-        return np.concatenate(self._q) if self._q else np.zeros((0, self.robot.nq))
+        """Return the configuration of every sample, (samples, nq), or a list of such arrays."""
+        return self._array('q')
 
     @property
     def v(self):
-        """Return the velocities of every sample, (samples, nv)."""
-        return np.concatenate(self._v) if self._v else np.zeros((0, self.robot.nv))
+        """Return the velocities of every sample, (samples, nv), or a list of such arrays."""
+        return self._array('v')
 
     @property
-    def kinetic(self):
-        """Return the kinetic energy of every sample [J]."""
-        return self._column('kinetic')
-
-    @property
-    def potential(self):
-        """Return the potential energy, gravity, springs and limits, of every sample [J]."""
-        return self._column('potential')
-
-    @property
-    def work(self):
-        """Return the work that motors and external forces have put in [J]."""
-        return self._column('work')
-
-    @property
-    def dissipated(self):
-        """Return the energy that damping and friction have taken [J]."""
-        return self._column('dissipated')
+    def tau(self):
+        """Return the torques of the step to each sample, (samples, actuators), or a list."""
+        return self._array('tau')
 
     @property
     def lost(self):
         """Return the energy lost at connections [J]."""
-        return np.concatenate(self._lost) if self._lost else np.zeros(0)
+        return self._joined('lost')
 
     @property
     def energy(self):
@@ -87,17 +175,143 @@ class Log:
         """Return what stays constant: energy + dissipated + lost - work [J]."""
         return self.energy + self.dissipated + self.lost - self.work
 
-    @property
-    def loop_error(self):
-        """Return the largest error of all closed loops in every sample [m or rad]."""
-        return self._column('loop_error')
+    # --- by name -------------------------------------------------------------------------------
+    def table(self, what):
+        """Return names and one array (samples, names) of 'q', 'v' or 'tau'; NaN: not there."""
+        names = list(dict.fromkeys(name for segment in self.segments
+                                   for name in segment.names(what)))
+        values = np.full((len(self), len(names)), np.nan)
+        rows = chain.from_iterable(_listed(self._array(what)))
+        for segment, samples in self.spans():
+            places = [names.index(name) for name in segment.names(what)]
+            values[samples, places] = [next(rows) for _ in range(len(segment))]
+        return names, values
 
+    def spans(self):
+        """Yield each segment and the slice of samples that it holds."""
+        start = 0
+        for segment in self.segments:
+            yield segment, slice(start, start + len(segment))
+            start += len(segment)
+
+    def joint(self, name):
+        """
+        Return the positions of a joint, tree or loop, over time [rad or m].
+
+        (samples,) for a joint of one coordinate, else (samples, numbers of the joint in q); NaN
+        while the joint is not part of the mechanism.
+        """
+        return self._of_joint(name, 'q', 0)
+
+    def velocity(self, name):
+        """Return the velocities of a joint over time [rad/s or m/s], as `joint` does."""
+        return self._of_joint(name, 'v', 1)
+
+    def _of_joint(self, name, what, place):
+        parts, width = [], 1
+        for segment, _ in self.spans():
+            robot = segment.template
+            if name in robot.joint_names:
+                parts.append(segment.get(what)[:, robot.joint_slices(name)[place]])
+                width = parts[-1].shape[1]
+            elif name in (*robot.loop_names, *robot.loop_coordinate_names):
+                parts.append(_of_loop(segment, name, place))
+                width = parts[-1].shape[1]
+            else:
+                parts.append(None)
+        if all(part is None for part in parts):
+            robot = self.robot
+            raise NameNotFound('joint', name, [*robot.joint_names, *robot.loop_names],
+                               where=robot.name)
+        values = np.concatenate([np.full((len(segment), width), np.nan) if part is None else part
+                                 for part, segment in zip(parts, self.segments)])
+        return values[:, 0] if width == 1 else values
+
+    def reactions(self, joint, *, frame='world', every=1):
+        """
+        Return force and moment in a joint, tree or loop, over time, (samples, 6) [N, N m].
+
+        On the child, as `ccd.reactions` gives them, with the torques and wrenches of the log;
+        zero in a loop joint that is open, NaN in a joint that is not there. They are computed
+        when first asked for; `every` takes every so many-th sample only.
+        """
+        key = (frame, every, len(self))
+        if key not in self._reactions:
+            self._reactions = {key: self._all_reactions(frame, every)}
+        found = self._reactions[key]
+        known = list(dict.fromkeys(chain.from_iterable(found)))
+        if joint not in known:
+            raise NameNotFound('joint', joint, known, where=self.robot.name)
+        absent = np.full(6, np.nan)
+        return np.array([sample[joint].wrench if joint in sample else absent for sample in found])
+
+    def _all_reactions(self, frame, every):
+        from .forward_dynamics import forward_dynamics
+        from .reactions import reactions
+        torques, found, number = chain.from_iterable(_listed(self.tau)), [], 0
+        for segment in self.segments:
+            robot, wrenches = segment.mechanism(), segment.wrenches or None
+            for q, v in zip(segment.get('q'), segment.get('v')):
+                tau = next(torques)
+                if number % every == 0:
+                    f = forward_dynamics(robot, q, v, tau, wrenches=wrenches)
+                    found.append(dict(reactions(robot, q, v, f.acceleration, tau,
+                                                wrenches=wrenches, frame=frame)))
+                number += 1
+        return found
+
+    # --- files -----------------------------------------------------------------------------------
     def to_csv(self, path):
-        """Write one line per sample: time, energies, loop error, q and v by name."""
-        names = [*COLUMNS, 'lost', *(f'q{k}' for k in range(self.q.shape[1])),
-                 *(f'v:{name}' for name in self.robot.coordinate_names)]
-        table = np.column_stack([np.concatenate(self._rows), self.lost, self.q, self.v])
-        with open(path, 'w', newline='', encoding='utf-8') as file:
-            writer = csv.writer(file)
-            writer.writerow(names)
-            writer.writerows(table.tolist())
+        """Write one line per sample: time, energies, loop error, q, v, torques and events."""
+        from .log_files import write_csv
+        write_csv(self, path)
+
+    def to_npz(self, path):
+        """Write all arrays, their names and the events for `numpy.load`."""
+        from .log_files import write_npz
+        write_npz(self, path)
+
+    def to_mcap(self, path):
+        """Write ROS 2 messages: one MCAP file where the path ends so, else a rosbag2 folder."""
+        from .mcap import write_mcap
+        write_mcap(self, path)
+
+    def plot(self, path):
+        """Write a figure (.png, .svg, .pdf) of motion, energies, loop error and events."""
+        from .plots import plot_log
+        plot_log(self, path)
+
+    def record(self, path, **options):
+        """Write an animation (.gif, .mp4); for the options see `animation.record`."""
+        from .animation import record
+        record(self, path, **options)
+
+
+def _listed(arrays):
+    return arrays if isinstance(arrays, list) else [arrays]
+
+
+def _same_wrenches(one, other):
+    return one.keys() == other.keys() and all(np.array_equal(one[k], other[k]) for k in one)
+
+
+def _held(tau):
+    """Fill samples without a step: from the next step, else the last one, else zero."""
+    unknown = np.isnan(tau).any(axis=1)
+    steps = np.flatnonzero(~unknown)
+    if steps.size and unknown.any():
+        tau[unknown] = tau[steps[np.searchsorted(steps, np.flatnonzero(unknown))
+                                 .clip(max=steps.size - 1)]]
+    return np.nan_to_num(tau)
+
+
+def _of_loop(segment, name, place):
+    """Return positions (place 0) or rates (1) of the coordinates of a loop joint, (samples, n)."""
+    robot = segment.mechanism()
+    mine = [k for k, each in enumerate(robot.loop_coordinate_names)
+            if each == name or each.startswith(name + ':')]
+    values = np.empty((len(segment), len(mine)))
+    for k, (q, v) in enumerate(zip(segment.get('q'), segment.get('v'))):
+        L, positions = _loop_kinematics(robot, q)
+        values[k] = (L @ v if place else positions)[mine]
+    return values

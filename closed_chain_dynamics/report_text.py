@@ -135,9 +135,13 @@ def _mass_table(report, style):
 
 
 def _assembly_lines(report):
-    return [f'{each["name"]}: ' + ', '.join(
-        f'{name} ' + ' '.join(number(x) for x in np.atleast_1d(value))
-        for name, value in each['positions'].items()) for each in report['assemblies']]
+    return [f'{each["name"]}: ' + ', '.join(f'{name} {_position(value)}'
+                                            for name, value in each['positions'].items())
+            for each in report['assemblies']]
+
+
+def _position(value):
+    return ' '.join(map(number, value)) if isinstance(value, (tuple, list)) else number(value)
 
 
 def _mobility_lines(report, style):

@@ -13,7 +13,7 @@ import numpy as np
 
 from . import kernels
 from .adaptive import adaptive_run
-from .errors import ClosedChainError, StateError, StructureError
+from .errors import ClosedChainError, NameNotFound, StateError, StructureError
 from .forward_dynamics import NO_FORCE, torque_vector
 from .impact import impact
 from .kernels import layout as at
@@ -116,11 +116,12 @@ class Simulation:
         kernels.record(robot.mi, robot.mf, robot.w, self.q, self.v, self.time, self._books, row)
         return row
 
-    def _log_now(self):
+    def _log_now(self, torques=None):
         if self.log_every:
-            self.log.append(self._row()[None], self.q[None], self.v[None], self.lost)
+            self.log.append(self._row()[None], self.q[None], self.v[None], self.lost, torques,
+                            self._wrenches)
 
-    # --- moving -----------------------------------------------------------------------------------
+    # --- moving ---------------------------------------------------------------------------
     def apply_wrench(self, link, wrench):
         """Keep an external wrench on a link, (6,) world axes at its origin; None takes it off."""
         self.robot.link_frame(link)
@@ -187,7 +188,8 @@ class Simulation:
             self._work, log, log_q, log_v)
         self.time += taken * self.dt
         if count:
-            self.log.append(log[:count], log_q[:count], log_v[:count], self.lost)
+            self.log.append(log[:count], log_q[:count], log_v[:count], self.lost, torques,
+                            self._wrenches)
         if status:
             self._raise(status)
 
@@ -220,23 +222,30 @@ class Simulation:
 
     def mobility(self):
         """Return the mobility of the present structure in the present pose."""
-        from .coordinates import coordinates
-        return coordinates(self.robot, self.q).mobility
+        robot = self.robot
+        W = np.empty((robot.nv, robot.nv))
+        kernels.compute_coordinates(robot.mi, robot.mf, robot.w, self.q, W)
+        return int(robot.mi[at.MOBILITY])
 
     def connect(self, *names, gap=CONNECT_GAP, angle=CONNECT_ANGLE):
         """
-        Connect loop joints, all at the same instant; return the events.
+        Connect loop joints, or tree joints that were cut, all at the same instant.
 
         A gap of at most `gap` [m] and `angle` [rad] is closed; the velocities jump as paper 2,
-        section V-C, says. Whatever is refused leaves the simulation as it was.
+        section V-C, says. Whatever is refused leaves the simulation as it was. Returns the events.
         """
-        before, kept = self.mobility(), (self.q, self.v, self.robot.structure())
+        before, energy = self.mobility(), float(self.energy())
+        kept = self.q, self.v, self.robot.structure()
         try:
             for name in names:
-                self.robot.connect(name)
-                self._check_gap(name, gap, angle)
-            self._allocate()
+                if name not in self.robot.loop_names:
+                    self._join(name, gap, angle)
+            for name in names:
+                if name in self.robot.loop_names:
+                    self.robot.connect(name)
+                    self._check_gap(name, gap, angle)
             v = self.v
+            self._allocate()
             self._close()
             blow = impact(self.robot, self.q, v)
             after = self.mobility()
@@ -247,14 +256,23 @@ class Simulation:
         except ClosedChainError:
             self.robot.restructure(kept[2])
             self.q, self.v = kept[:2]
+            self._allocate()
             raise
         self.v = blow.v_after
-        self.lost += blow.energy_lost
+        lost = energy - float(self.energy())   # the blow, and what closing the gap took
+        self.lost += lost
         events = [Event(self.time, 'connect', name, before, after,
-                        blow.energy_lost if name == names[0] else 0.0, blow.impulse_of(name),
+                        lost if name == names[0] else 0.0, blow.impulse_of(name),
                         blow.momentum_after - blow.momentum_before) for name in names]
         self._happened(events)
         return events
+
+    def _join(self, name, gap, angle):
+        """Undo the cut of a tree joint."""
+        if name not in self.robot.joint_names:
+            raise NameNotFound('joint', name, [*self.robot.loop_names, *self.robot.joint_names],
+                               where=self.robot.name)
+        self.q, self.v = self.robot.join_joint(name, self.q, self.v, gap=gap, angle=angle)
 
     def _check_gap(self, name, gap, angle):
         """Refuse a connection whose two frames are too far apart."""
@@ -266,13 +284,25 @@ class Simulation:
                 repair='Bring the two frames together first, or allow more with gap= and angle=.')
 
     def cut(self, *names):
-        """Cut loop joints, all at the same instant; return the events."""
-        before, structure = self.mobility(), self.robot.structure()
+        """
+        Cut loop joints or tree joints, all at the same instant; return the events.
+
+        What a cut tree joint carried flies on freely, on a free joint of the same name.
+        """
+        before, kept = self.mobility(), (self.q, self.v, self.robot.structure())
         try:
             for name in names:
-                self.robot.cut(name)
+                if name in self.robot.loop_names:
+                    self.robot.cut(name)
+                elif name in self.robot.joint_names:
+                    self.q, self.v = self.robot.cut_joint(name, self.q, self.v)
+                else:
+                    raise NameNotFound('joint', name,
+                                       [*self.robot.loop_names, *self.robot.joint_names],
+                                       where=self.robot.name)
         except ClosedChainError:
-            self.robot.restructure(structure)
+            self.robot.restructure(kept[2])
+            self.q, self.v = kept[:2]
             raise
         self._allocate()
         after = self.mobility()

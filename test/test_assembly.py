@@ -172,6 +172,28 @@ def test_a_change_point_is_left_unless_it_is_asked_for():
     assert worst_gap(robot, held) <= 1e-12 and positions(robot, held, 'a') == [0.0]
 
 
+@pytest.mark.parametrize('a', np.linspace(0.05, 3.1, 6))
+def test_a_long_way_from_the_start_keeps_the_branch(a):
+    # up to both dead points, where the straight and the crossed branch meet
+    robot = parallelogram()
+    pin = 0.3 * cmath.exp(1.5j)
+    line = 0.5 - pin
+    corner = pin + (0.5 / line).conjugate() * line   # the straight corner, mirrored in the line
+    crossed = [1.5, cmath.phase(corner - pin) - 1.5, cmath.phase(corner - 0.5)]
+    found = [ccd.find_assembly(robot, {'a': a}, start=np.array(start))
+             for start in ([1.5, -1.5, 1.5], crossed)]
+    assert max(map(max, found[1].gaps.values())) <= CLOSED
+    assert close_to(found[0].q, [a, -a, a], 1e-12)
+    assert found[0].branch != found[1].branch
+
+
+def test_convergence_is_quadratic_with_redundant_rows():
+    robot = ccd.load('five_bar')   # two of its five rows say nothing
+    q = ccd.assemble(robot, hint='tip_up')
+    found = ccd.find_assembly(robot, start=q + 1e-3 * np.array([1.0, -2.0, 1.0, 3.0]))
+    assert found.iterations <= 4   # 1e-3, 1e-6, 1e-12, rounding
+
+
 # --- random mechanisms ---------------------------------------------------------------------------
 def random_closed(seed, n_joints, n_loops):
     rng = np.random.default_rng(seed)
@@ -202,6 +224,9 @@ def test_random_mechanisms_close_from_anywhere(seed, n_joints, n_loops):
     anywhere = random_state(rng, description)[0]
     found = ccd.find_assembly(robot, start=anywhere)
     assert worst_gap(robot, found.q) <= CLOSED
+    turning = [robot.joint_slices(joint.name)[0].start for joint in description.joints
+               if joint.type in (JointType.REVOLUTE, JointType.CONTINUOUS)]
+    assert np.abs(found.q - anywhere)[turning].max(initial=0.0) <= math.pi + 1e-9   # unwound
     again = ccd.find_assembly(robot, start=anywhere)
     assert np.array_equal(again.q, found.q)   # the same seed, the same pose
 

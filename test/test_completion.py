@@ -102,6 +102,22 @@ def test_arrays_give_the_nearest_that_the_loops_allow(seed):
     assert np.abs(((wanted - a) / scale**2) @ c.W).max(initial=0.0) <= 1e-9
 
 
+@settings(max_examples=60)
+@given(SEEDS)
+def test_named_loop_joints_accelerate_as_told(seed):
+    rng, robot, q = random_closed(seed)
+    moves = np.linalg.norm(ccd.loop_jacobian(robot, q) @ ccd.coordinates(robot, q).W, axis=1)
+    assume(moves.size and moves.max() > 0.1)
+    number = int(np.argmax(moves))
+    v = ccd.complete_velocity(robot, q, rng.normal(size=robot.nv))
+    a = ccd.complete_acceleration(robot, q, v, {robot.loop_coordinate_names[number]: 0.7})
+    rates = [ccd.loop_jacobian(robot, ccd.integrate(robot, q, t * v + t * t / 2.0 * a))[number]
+             @ (v + t * a) for t in (STEP, -STEP)]
+    # along the manifold v + t a is the velocity to first order, so the difference to second
+    size = 1.0 + np.abs(v).max()**3 + np.abs(a).max()**2
+    assert abs((rates[0] - rates[1]) / (2.0 * STEP) - 0.7) <= ACCELERATION * size
+
+
 def test_parts_of_joints_and_couplings_can_be_named():
     description, base = ccd.load('four_bar').description, 'world_to_base'
     robot = ccd.Mechanism(replace(description, joints=tuple(

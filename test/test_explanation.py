@@ -164,6 +164,16 @@ def test_one_redundant_row_is_one_and_not_called_planar_without_reason():
     assert 'idle' not in text.lower()   # a door moves alone, and yet it is not idle
 
 
+def test_axes_that_are_parallel_are_not_enough_for_a_plane():
+    lift = Description(
+        'lift', (Link('base'), Link('cage', inertia(1.0)), Link('table', inertia(1.0))),
+        (Joint('up', JointType.PRISMATIC, 'base', 'cage', axis=(0.0, 0.0, 1.0)),
+         Joint('turn', JointType.REVOLUTE, 'cage', 'table', axis=(0.0, 0.0, 1.0))),
+        (LoopJoint('guide', LoopType.CYLINDRICAL, 'base', 'table'),))
+    assert 'Redundant: 4 rows are implied by the others, in guide (4 of 4).' in words(
+        lift, [0.0, 0.0])
+
+
 # --- singularities -------------------------------------------------------------------------------
 def parallelogram():
     return linkage(four_bar(0.3, 0.5, 0.3, 0.5))
@@ -178,6 +188,14 @@ def test_a_parallelogram_folded_flat_says_that_it_can_branch():
     assert 'singularity,' not in upright and 'Mobility 1' in upright
 
 
+def test_a_joint_on_no_loop_has_no_part_in_a_singularity():
+    links, joints, loop = four_bar(0.3, 0.5, 0.3, 0.5)
+    model = linkage(([*links, Link('fin', inertia(1.0))],
+                     [*joints, hinge('tail', 'rocker', 'fin')], loop))
+    line = words(model, [0.0, 0.0, 0.0, 0.5]).split('At a singularity')[1].splitlines()[0]
+    assert 'swing' in line and 'tail' not in line
+
+
 def test_the_report_of_a_singular_pose_does_not_look_well(monkeypatch):
     monkeypatch.setattr('closed_chain_dynamics.report.assemble', lambda robot, joints: np.zeros(3))
     section = closed_chain_section(Mechanism(parallelogram()))
@@ -187,8 +205,17 @@ def test_the_report_of_a_singular_pose_does_not_look_well(monkeypatch):
 def test_close_to_a_singularity_the_joints_that_come_free_are_named():
     text = words(parallelogram(), [1e-5, -1e-5, 1e-5])
     assert 'Mobility 1' in text
-    assert 'Close to a singularity: in it ' in text
-    assert 'would come free' in text
+    assert 'Close to a singularity: in it swing, pin and drive would come free.' in text
+
+
+def test_joints_of_other_loops_do_not_come_free():
+    robot = Mechanism(linkage(four_bar(0.3, 0.5, 0.3, 0.5), four_bar(0.2, 0.5, 0.4, 0.5, 'far_')))
+    q = ccd.assemble(robot, {'far_drive': 1.0, 'drive': 1.0})
+    names = [robot.joint_slices(name)[0] for name in ('drive', 'pin', 'swing')]
+    for place, value in zip(names, (1e-5, -1e-5, 1e-5)):
+        q[place] = value
+    text = str(ccd.coordinates(robot, q))
+    assert 'Close to a singularity: in it swing, pin and drive would come free.' in text
 
 
 # --- idle motion ---------------------------------------------------------------------------------
@@ -270,6 +297,7 @@ def test_one_idle_rod_is_one():
                    Pose((1.0, 0.0, 0.0))),))
     text = words(model, [0.0, 0.0, 0.0, 1.0])
     assert 'Idle degree of freedom: rod spins about its x axis, and nothing else moves.' in text
+    assert 'Idle' not in words(actuated(model, 'ball'), [0.0, 0.0, 0.0, 1.0])
 
 
 # --- actuation -----------------------------------------------------------------------------------

@@ -308,6 +308,18 @@ def test_torques_default_to_those_of_inverse_dynamics():
     assert max(w.check().values()) < BALANCE
 
 
+def test_in_free_fall_rounding_is_not_taken_for_a_force():
+    rng = np.random.default_rng(2)
+    tree = random_description(rng, 8, floating_root=True)
+    q, v, _ = random_state(rng, tree)
+    robot = Mechanism(random_loops(rng, tree, q, 1, (LoopType.SPHERICAL,)))
+    f = ccd.forward_dynamics(robot, q, np.zeros(robot.nv))
+    w = ccd.reactions(robot, q, np.zeros(robot.nv), f.acceleration)
+    assert max(np.abs(each.wrench).max() for each in w.values()) < BALANCE * robot.total_mass * G
+    assert max(w.check().values()) < BALANCE
+    assert max(f.check().values()) < BALANCE
+
+
 def test_a_motion_that_actuators_cannot_make_is_told():
     robot = ccd.load(str(ROOT / 'urdf' / 'five_bar.urdf'), actuated=['left_shoulder'])
     q = closed_pose(robot)
@@ -401,6 +413,8 @@ def test_a_door_on_two_balls_shares_its_weight_and_not_its_couple():
         assert np.abs(w[name].moment).max() < EXACT * weight
         assert not w[name].unique
         assert w[name].unique_components.tolist() == [True, True, False, True, True, True]
+    # the loop's frames stand along the world's axes: its rows are its force
+    assert np.abs(w.multipliers - w['upper'].force).max() < EXACT * weight
     # with the multipliers of least norm the cut joint carries no more than it must
     w = ccd.reactions(robot, q, rest, rest, split='loops')
     assert np.abs(w['lower'].force - (couple, 0.0, weight)).max() < EXACT * weight
@@ -564,6 +578,8 @@ def test_the_split_over_all_joints_does_not_depend_on_where_the_loop_is_cut(phi)
 
 def test_an_open_loop_passes_nothing_on():
     robot, q = parallelogram(0.7)
+    spring = Spring('s', 'torsional', 7.0, 0.2, 0.1, joint='pin_2')
+    robot = Mechanism(replace(robot.description, springs=(spring,)))
     robot.cut('pin_2')
     w = ccd.reactions(robot, q, np.zeros(3), np.zeros(3))
     assert not w['pin_2'].wrench.any() and w['pin_2'].unique and w.is_unique

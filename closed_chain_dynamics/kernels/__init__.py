@@ -22,17 +22,18 @@ from .kinematics import (UNIT_TOLERANCE, check_state, compute_jacobian, compute_
 from .loops import slides
 from .manifold import difference, integrate, neutral
 from .newton_euler import compute_joint_wrenches, compute_newton_euler
+from .reroot import compute_free, compute_home, compute_layout
 from .step import advance, close_loops, compute_run, local_rate, record
 from .structure import build_clusters
 
 __all__ = [
     'UNIT_TOLERANCE', 'advance', 'build_clusters', 'check_state', 'close_loops',
     'compute_closure', 'compute_constraints', 'compute_coordinates', 'compute_forward_dynamics',
-    'compute_gaps', 'compute_impact', 'compute_inverse_dynamics', 'compute_jacobian',
-    'compute_joint_wrenches', 'compute_loop_bias', 'compute_loop_jacobian',
-    'compute_mass_matrix', 'compute_motion', 'compute_newton_euler', 'compute_placements',
-    'compute_run', 'compute_totals', 'difference', 'forward_dynamics', 'integrate', 'local_rate', 'neutral',
-    'record', 'slides',
+    'compute_free', 'compute_gaps', 'compute_home', 'compute_impact', 'compute_inverse_dynamics',
+    'compute_jacobian', 'compute_joint_wrenches', 'compute_layout', 'compute_loop_bias',
+    'compute_loop_jacobian', 'compute_mass_matrix', 'compute_motion', 'compute_newton_euler',
+    'compute_placements', 'compute_run', 'compute_totals', 'difference', 'forward_dynamics',
+    'integrate', 'local_rate', 'neutral', 'record', 'slides',
 ]
 
 

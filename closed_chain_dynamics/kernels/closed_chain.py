@@ -63,7 +63,7 @@ def applied_forces(mi, mf, w, q, v, tau_A, extra, wrenches):
     for k in range(tau_A.size):
         if actuator_i[k, ACTUATOR_ON_LOOP]:
             _loop_motor(mi, mf, w, actuator_i[k, ACTUATOR_DOF], tau_A[k])
-        else:
+        elif actuator_i[k, ACTUATOR_DOF] >= 0:   # else its joint has been cut
             tau[actuator_i[k, ACTUATOR_DOF]] += tau_A[k]
             world[POWER] += tau_A[k] * v[actuator_i[k, ACTUATOR_DOF]]
     return tau

@@ -15,6 +15,18 @@ from .layout import BODY_IA, BODY_W, F, kernel, N_BODIES, NV, OK, table, TAU, V,
 
 
 @kernel
+def momenta_as_forces(mi, w):
+    """Put minus the momentum of every body in the place of the force that it needs."""
+    body_w, body_ia = table(w, mi, BODY_W), table(w, mi, BODY_IA)
+    for k in range(6):
+        body_w[0, F + k] = 0.0
+    for i in range(1, mi[N_BODIES]):
+        row = body_w[i]
+        row[F], row[F + 1], row[F + 2], row[F + 3], row[F + 4], row[F + 5] = rigid_momentum(
+            body_ia[i], -row[V], -row[V + 1], -row[V + 2], -row[V + 3], -row[V + 4], -row[V + 5])
+
+
+@kernel
 def compute_impact(mi, mf, w, q, v, v_after):
     """Write the velocities after the loops that are active now have caught the motion v."""
     status = check_state(mi, q, v, v)
@@ -25,13 +37,8 @@ def compute_impact(mi, mf, w, q, v, v_after):
     motion(mi, mf, w, v, vectors[ZERO], 0.0)
     solve_constraints(mi, mf, w, q, v, False)
     body_inertias(mi, mf, w)
-    body_w, body_ia, tau = table(w, mi, BODY_W), table(w, mi, BODY_IA), vectors[TAU]
-    for k in range(6):
-        body_w[0, F + k] = 0.0
-    for i in range(1, mi[N_BODIES]):
-        row = body_w[i]
-        row[F], row[F + 1], row[F + 2], row[F + 3], row[F + 4], row[F + 5] = rigid_momentum(
-            body_ia[i], -row[V], -row[V + 1], -row[V + 2], -row[V + 3], -row[V + 4], -row[V + 5])
+    momenta_as_forces(mi, w)
+    tau = vectors[TAU]
     for j in range(mi[NV]):
         tau[j] = 0.0
     return solve_motion(mi, mf, w, tau, v_after)

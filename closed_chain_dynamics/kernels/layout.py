@@ -51,18 +51,25 @@ DIRECTORY = 20
 
 # --- tables of integers, in mi --------------------------------------------------------------
 BODY_I, DOF_I, LOOP_I, COUPLING_I, TERM_I, SPRING_I, ACTUATOR_I, CLUSTER_I, CLUSTER_DOFS, \
-    CLUSTER_BODIES, CLUSTER_LOOPS, CLUSTER_COUPLINGS = range(12)
+    CLUSTER_BODIES, CLUSTER_LOOPS, CLUSTER_COUPLINGS, HOME_BODY, HOME_DOF, HOME_TERMS, \
+    HOME_SPRINGS, HOME_ACTUATORS, HOME_COUPLINGS = range(18)
 # --- tables of floats, in mf -----------------------------------------------------------------
-WORLD_F, BODY_F, DOF_F, LOOP_F, LOOP_DOF_F, COUPLING_F, TERM_F, SPRING_F, ACTUATOR_F \
-    = range(12, 21)
+WORLD_F, BODY_F, DOF_F, LOOP_F, LOOP_DOF_F, COUPLING_F, TERM_F, SPRING_F, ACTUATOR_F, \
+    HOME_TREE, HOME_DOF_F = range(18, 29)
 # --- tables of results, in w -----------------------------------------------------------------
-WORLD_W, BODY_W, BODY_IA, DOF_W, LOOP_W, ROW_W, LOOP_DOF_W, VECTORS = range(21, 29)
-N_TABLES = 29
+WORLD_W, BODY_W, BODY_IA, DOF_W, LOOP_W, ROW_W, LOOP_DOF_W, VECTORS = range(29, 37)
+N_TABLES = 37
 HEAD = DIRECTORY + 3 * N_TABLES
 
 # columns of BODY_I
 PARENT, TYPE, IQ, IV, N_DOF, SUBTREE_END, CLUSTER = range(7)
 BODY_I_COLUMNS = 7
+# columns of HOME_BODY: how the body was joined before a cut, which may be undone. The other HOME
+# tables hold what goes with a coordinate of the tree as it was described: preference and actuator
+# (HOME_DOF), laws (HOME_DOF_F), placement of the joint (HOME_TREE), and for terms of couplings,
+# springs and actuators the coordinate they sit on; for couplings whether they are wanted.
+HOME_PARENT, HOME_TYPE, HOME_IV = range(3)
+HOME_BODY_COLUMNS = 3
 # columns of DOF_I: the body moved; the nearest degree of freedom towards the root (-1: none);
 # place within the cluster; 1 where it is a dependent coordinate (theta_S); preference (2 actuated,
 # 1 wanted independent, 0 indifferent, -1 wanted dependent); its actuator (-1: none)

@@ -147,6 +147,8 @@ def add_passive_forces(mi, mf, w, q, v, tau):
             _linear_spring(mi, mf, w, k)
         elif spring[SPRING_TYPE] == 1:
             j = spring[SPRING_DOF]
+            if j < 0:   # its joint has been cut
+                continue
             tau[j] -= law[STIFFNESS] * (q[spring[SPRING_IQ]] - law[REST]) \
                 + law[SPRING_DAMPING] * v[j]
             world[DISSIPATION] += law[SPRING_DAMPING] * v[j] * v[j]
@@ -190,9 +192,9 @@ def passive_energy(mi, mf, w, q):
             _spring_ends(mi, mf, w, k, ends)
             stretch = np.sqrt((ends[1, 0] - ends[0, 0])**2 + (ends[1, 1] - ends[0, 1])**2
                               + (ends[1, 2] - ends[0, 2])**2) - law[REST]
-        elif spring[SPRING_TYPE] == 1:
+        elif spring[SPRING_TYPE] == 1 and spring[SPRING_DOF] >= 0:
             stretch = q[spring[SPRING_IQ]] - law[REST]
-        elif loop_i[spring[SPRING_BODY_1], LOOP_ACTIVE]:
+        elif spring[SPRING_TYPE] == 2 and loop_i[spring[SPRING_BODY_1], LOOP_ACTIVE]:
             stretch = loop_dof_w[spring[SPRING_DOF], LOOP_DOF_POSITION] - law[REST]
         energy += 0.5 * law[STIFFNESS] * stretch * stretch
     return energy
