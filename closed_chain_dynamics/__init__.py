@@ -29,13 +29,13 @@ from .warming import warm_up
 __version__ = '0.1.0'
 
 __all__ = [
-    'Impact', 'Simulation', 'impact', 'ActuationError', 'Assembled', 'AssemblyError', 'ClosedChainError', 'Coordinates',
-    'Description', 'DescriptionError', 'ForwardDynamics', 'InverseDynamics', 'Mechanism',
-    'NameNotFound', 'Reaction', 'Reactions', 'SingularityError', 'StateError', 'StructureError',
-    'actuator_torques', 'assemble', 'center_of_mass', 'complete_acceleration', 'complete_velocity',
-    'constraint_jacobian', 'coordinates', 'difference', 'energy', 'find_assembly',
-    'forward_dynamics', 'integrate', 'inverse_dynamics', 'jacobian', 'jacobian_bias',
-    'joint_wrenches', 'link_accelerations', 'link_placement', 'link_placements', 'link_velocities',
-    'load', 'loop_jacobian', 'loop_positions', 'mass_matrix', 'momentum', 'newton_euler',
-    'reactions', 'warm_up',
+    'ActuationError', 'Assembled', 'AssemblyError', 'ClosedChainError', 'Coordinates',
+    'Description', 'DescriptionError', 'ForwardDynamics', 'Impact', 'InverseDynamics', 'Mechanism',
+    'NameNotFound', 'Reaction', 'Reactions', 'Simulation', 'SingularityError', 'StateError',
+    'StructureError', 'actuator_torques', 'assemble', 'center_of_mass', 'complete_acceleration',
+    'complete_velocity', 'constraint_jacobian', 'coordinates', 'difference', 'energy',
+    'find_assembly', 'forward_dynamics', 'impact', 'integrate', 'inverse_dynamics', 'jacobian',
+    'jacobian_bias', 'joint_wrenches', 'link_accelerations', 'link_placement', 'link_placements',
+    'link_velocities', 'load', 'loop_jacobian', 'loop_positions', 'mass_matrix', 'momentum',
+    'newton_euler', 'reactions', 'warm_up',
 ]

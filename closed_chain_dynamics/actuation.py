@@ -95,7 +95,8 @@ def _bounded(robot, lever, rest, wanted):
     target = np.concatenate([rest, np.zeros(len(effort))])
     # an actuator with no freedom at all still needs a lower bound below the upper one
     lower, upper = np.minimum(lower, -1e-12), np.maximum(upper, 1e-12)
-    return lsq_linear(matrix, target, bounds=(lower, upper), tol=1e-14, lsmr_tol='auto').x
+    # bounded variables least squares ends on the bounds exactly
+    return lsq_linear(matrix, target, bounds=(lower, upper), method='bvls', tol=1e-15).x
 
 
 def _by_actuator(robot, values, default, what):

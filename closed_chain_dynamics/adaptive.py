@@ -2,7 +2,8 @@
 Adaptive integration by SciPy, on local coordinates that start anew at every step.
 
 A step's unknowns are u (see kernels/step.py), the velocities and the energy books. Loops are
-closed again after every accepted step, so that its dense output spans two closed states.
+closed again after every accepted step, so that its dense output spans two closed states. Events of
+contacts are found on the dense output.
 """
 
 import numpy as np
@@ -14,41 +15,55 @@ from .kernels import layout as at
 __all__ = ['adaptive_run']
 
 
-def adaptive_run(sim, torques, forces, steps):
+def adaptive_run(sim, steps):
     """Advance a simulation by `steps` times dt, with inner steps as the tolerance asks for."""
+    for _ in range(steps):
+        end, first = sim.time + sim.dt, sim.dt
+        while sim.time < end:
+            first = _inner_step(sim, end, first)
+        sim.time = end
+        sim._log_now(sim._torques)
+
+
+def _inner_step(sim, end, first):
+    """Take one step of the adaptive method, up to an event; return its size."""
     from scipy.integrate import DOP853   # slow to import
     robot, nv = sim.robot, sim.robot.nv
-    a, rate, q_stage = np.empty(nv), np.empty(nv), np.empty(robot.nq)
+    a, rate, q_stage, base = np.empty(nv), np.empty(nv), np.empty(robot.nq), sim.q.copy()
 
     def slope(_, x):
         u, v = x[:nv].copy(), x[nv:2 * nv].copy()
-        kernels.advance(robot.mi, sim.q, u, q_stage)
-        status = kernels.forward_dynamics(robot.mi, robot.mf, robot.w, q_stage, v, torques,
-                                          NO_FORCE, forces, a)
+        kernels.advance(robot.mi, base, u, q_stage)
+        status = kernels.forward_dynamics(robot.mi, robot.mf, robot.w, q_stage, v, sim._torques,
+                                          NO_FORCE, sim._forces, a)
         if status:
             sim._raise(status)
         kernels.local_rate(robot.mi, q_stage, v, u, rate)
         return np.concatenate([rate, a, robot.table(at.WORLD_W)[0, [at.POWER, at.DISSIPATION]]])
 
-    for _ in range(steps):
-        end = sim.time + sim.dt
-        first = sim.dt
-        while sim.time < end:
-            start = np.concatenate([np.zeros(nv), sim.v, sim._books])
-            solver = DOP853(slope, sim.time, start, end, rtol=sim.tolerance,
-                            atol=1e-3 * sim.tolerance,
-                            first_step=min(first, end - sim.time))
-            solver.step()
-            if solver.status == 'failed':
-                sim._raise(at.NOT_FINITE)
-            first = solver.step_size
-            q = np.empty(robot.nq)
-            kernels.advance(robot.mi, sim.q, solver.y[:nv].copy(), q)
-            v = solver.y[nv:2 * nv].copy()
-            status = kernels.close_loops(robot.mi, robot.mf, robot.w, q, v, sim._work)
-            if status:
-                sim._raise(status)
-            sim.q, sim.v, sim._books = q, v, solver.y[2 * nv:].copy()
-            sim.time = float(solver.t)
-        sim.time = end
-        sim._log_now(torques)
+    def take(t, x):
+        """Put the simulation into a state of this step, its loops closed."""
+        q, v = np.empty(robot.nq), x[nv:2 * nv].copy()
+        kernels.advance(robot.mi, base, x[:nv].copy(), q)
+        status = kernels.close_loops(robot.mi, robot.mf, robot.w, q, v, sim._work)
+        if status:
+            sim._raise(status)
+        sim.q, sim.v, sim._books, sim.time = q, v, x[2 * nv:].copy(), float(t)
+        return sim.contacts._evaluate() if sim.contacts.loops else np.ones((1, 2))
+
+    start = np.concatenate([np.zeros(nv), sim.v, sim._books])
+    solver = DOP853(slope, sim.time, start, end, rtol=sim.tolerance, atol=1e-3 * sim.tolerance,
+                    first_step=min(first, end - sim.time))
+    solver.step()
+    if solver.status == 'failed':
+        sim._raise(at.NOT_FINITE)
+    if take(solver.t, solver.y).min() < 0.0:
+        dense, early, late = solver.dense_output(), solver.t_old, solver.t
+        while late - early > kernels.EVENT_TIME + 4.0 * np.spacing(late):
+            middle = 0.5 * (early + late)
+            if take(middle, dense(middle)).min() < 0.0:
+                late = middle
+            else:
+                early = middle
+        sim._happened(sim.contacts.handle(take(late, dense(late))))
+    return solver.step_size

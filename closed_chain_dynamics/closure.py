@@ -64,9 +64,9 @@ class Closure:
         """Return what turns each error into metres or radians."""
         length, units = self.robot.table(at.WORLD_F)[0, at.LENGTH], []
         for k in self.loops:
-            first, last = kernels.slides(self.robot.table(at.LOOP_I)[k, at.LOOP_TYPE])
+            linear = kernels.linear_rows(self.robot.table(at.LOOP_I)[k])
             rows = self.robot.table(at.LOOP_I)[k, at.LOOP_N_ROWS]
-            units += [length] * (last - first) + [1.0] * (rows - last + first)
+            units += [length] * linear + [1.0] * (rows - linear)
         extra = len(self.couplings) + len(self.loop_targets) + len(self.loop_bounds)
         return np.array(units + [1.0] * extra)
 

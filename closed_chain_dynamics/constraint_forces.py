@@ -78,4 +78,4 @@ def solve_multipliers(robot, J_C, force):
         null.append(block)
         free[mine] = False
     null.append(np.eye(rows)[:, free])   # a loop from a body to itself: no joint feels its rows
-    return solution, null
+    return solution, [block for block in null if block.shape[1]]

@@ -186,8 +186,8 @@ def row_units(robot):
     length = robot.table(at.WORLD_F)[0, at.LENGTH]
     for loop in robot.table(at.LOOP_I):
         if loop[at.LOOP_ACTIVE]:
-            first, last = kernels.slides(loop[at.LOOP_TYPE])
-            units[loop[at.LOOP_ROW]:loop[at.LOOP_ROW] + last - first] = 1.0 / length
+            linear = kernels.linear_rows(loop)
+            units[loop[at.LOOP_ROW]:loop[at.LOOP_ROW] + linear] = 1.0 / length
     return units
 
 

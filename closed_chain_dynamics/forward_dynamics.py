@@ -129,6 +129,8 @@ def forward_dynamics(robot, q, v, tau=None, *, wrenches=None, extra=None, singul
     tau_A = torque_vector(robot, tau)
     forces = body_wrenches(robot, q, wrenches) if wrenches else NO_WRENCHES
     added = NO_FORCE if extra is None else robot.vector(extra, robot.nv, 'extra')
+    if not np.all(np.isfinite(added)):
+        robot.raise_for(at.NOT_FINITE, q, added)
     acceleration = np.empty(robot.nv)
     if not robot.rank_known:
         learn_rank(robot, q)

@@ -15,7 +15,12 @@ NO_DIRECTION = 1e-12   # a spring shorter than this has none, and no force [m]
 
 @dataclass
 class LinkLoads:
-    """Arrays over the links of a mechanism, parents first; all in world axes."""
+    """
+    Arrays over the links of a mechanism, parents first; all in world axes.
+
+    Points are measured from O, which rides along, so that far from the world's origin no digits
+    are lost.
+    """
 
     index: dict              # link name -> row
     parent: np.ndarray       # row of the parent link, -1 for the root
@@ -25,7 +30,7 @@ class LinkLoads:
     force: np.ndarray        # that the motion needs, less the weight, (n, 3)
     moment: np.ndarray       # the same about the centre of mass, (n, 3)
     external: list           # (row, point, wrench (6,)) of every force from outside and spring
-    origin: np.ndarray       # the point O of the kernels, (3,)
+    origin: np.ndarray       # where O is in the world, (3,)
     size: float              # the largest weight or inertial force, which may cancel in `force`
 
 
@@ -78,7 +83,7 @@ def _link_motion(robot, q, v, a):
     place = robot.table(at.BODY_W)[body]
     R_body = place[:, at.R:at.R + 9].reshape(-1, 3, 3)
     arm = np.einsum('nij,nj->ni', R_body, np.array([frame[2] for frame in frames]))
-    point = place[:, at.P:at.P + 3] + robot.table(at.WORLD_W)[0, at.ORIGIN:at.ORIGIN + 3] + arm
+    point = place[:, at.P:at.P + 3] + arm
     V, A = bodies[body, :6], bodies[body, 6:]
     V[:, :3] += cross(V[:, 3:], arm)
     # A is the rate of V at a point that rests; the link's own point moves on with V

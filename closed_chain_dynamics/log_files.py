@@ -9,7 +9,7 @@ import numpy as np
 from .errors import ClosedChainError
 from .recording import COLUMNS
 
-__all__ = ['check_folder', 'events_by_sample', 'write_csv', 'write_npz', 'writing']
+__all__ = ['check_folder', 'event_record', 'events_by_sample', 'write_csv', 'write_npz', 'writing']
 
 SERIES = (*COLUMNS, 'lost')
 
@@ -63,6 +63,14 @@ def events_by_sample(log):
         number = int(np.searchsorted(time, event.time, side='right')) - 1
         events.setdefault(number, []).append(event)
     return events
+
+
+def event_record(event):
+    """Return an event as plain values, fit for JSON."""
+    return {'time': event.time, 'kind': event.kind, 'name': event.name,
+            'mobility_before': event.mobility_before, 'mobility_after': event.mobility_after,
+            'energy_lost': float(event.energy_lost),
+            'impulse': [float(each) for each in event.impulse]}
 
 
 def write_npz(log, path):

@@ -21,11 +21,11 @@ import numpy as np
 from .description.elements import JointType
 from .description.writer import to_xml
 from .errors import ClosedChainError
-from .log_files import check_folder, events_by_sample, writing
+from .log_files import check_folder, event_record, events_by_sample, writing
 from .packing import rotation_to
 from .tracks import link_tracks
 
-__all__ = ['check_mcap', 'event_record', 'write_mcap']
+__all__ = ['check_mcap', 'write_mcap']
 
 SUFFIX = '.mcap'
 SERIES = {'/energy/kinetic': 'kinetic', '/energy/potential': 'potential', '/energy/work': 'work',
@@ -99,14 +99,6 @@ def _qos(latched):
     forever = QosTime(9223372036, 854775807)
     return Qos(QosHistory.KEEP_LAST, 1 if latched else 100, QosReliability.RELIABLE, durability,
                forever, forever, QosLiveliness.AUTOMATIC, forever, False)
-
-
-def event_record(event):
-    """Return an event as plain values, fit for JSON."""
-    return {'time': event.time, 'kind': event.kind, 'name': event.name,
-            'mobility_before': event.mobility_before, 'mobility_after': event.mobility_after,
-            'energy_lost': float(event.energy_lost),
-            'impulse': [float(each) for each in event.impulse]}
 
 
 def _messages(log, types):

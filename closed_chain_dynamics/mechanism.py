@@ -13,7 +13,7 @@ import numpy as np
 
 from . import kernels, models
 from .description import read, write
-from .errors import ClosedChainError, NameNotFound, StateError, StructureError
+from .errors import ClosedChainError, DescriptionError, NameNotFound, StateError, StructureError
 from .kernels import layout as at
 from .packing import pack
 
@@ -23,6 +23,7 @@ STANDARD_GRAVITY = (0.0, 0.0, -9.80665)
 FLOAT = np.dtype(float)
 # by the joint types of the kernels: revolute, prismatic, planar, spherical, free
 WIDTHS_IN_Q = (1, 1, 4, 4, 7)
+STRUCTURE = [at.LOOP_ACTIVE, at.LOOP_MODE, at.LOOP_N_ROWS]   # what events change of a loop
 VELOCITY_SUFFIXES = (('',), ('',), (':vx', ':vy', ':wz'), (':wx', ':wy', ':wz'),
                      (':vx', ':vy', ':vz', ':wx', ':wy', ':wz'))
 
@@ -71,6 +72,21 @@ class Mechanism:
         self.coupling_names = [coupling.name for coupling in description.couplings]
         self.actuator_names = packing.actuator_names
         self._build()
+        self._refuse_loops_in_one_body()
+
+    def _refuse_loops_in_one_body(self):
+        """Refuse a loop between links that are fixed to each other and do not fit."""
+        tolerance = self.table(at.WORLD_F)[0, at.CLOSING_TOLERANCE]
+        gaps = None
+        for loop, row in zip(self.description.loops, self.table(at.LOOP_I)):
+            if row[at.LOOP_ACTIVE] and row[at.LOOP_BODY_1] == row[at.LOOP_BODY_2]:
+                gaps = self.loop_gaps(self.neutral()) if gaps is None else gaps
+                if max(gaps[loop.name]) > tolerance:
+                    raise DescriptionError(
+                        f'it joins {loop.parent!r} and {loop.child!r}, which are fixed to each '
+                        f'other {gaps[loop.name][0]:.3g} m and {gaps[loop.name][1]:.3g} rad off',
+                        where=f'loop joint {loop.name!r}', file=self.description.file,
+                        repair='Correct its origins, or let a joint move between the two links.')
 
     def __repr__(self):
         return (f'<Mechanism {self.name!r}: {self.nv} velocities, {len(self.loop_names)} loops, '
@@ -259,7 +275,7 @@ class Mechanism:
 
     def structure(self):
         """Return which joints are connected and cut, to go back to with `restructure`."""
-        return self.table(at.LOOP_I)[:, at.LOOP_ACTIVE].copy(), self._is_free()
+        return self.table(at.LOOP_I)[:, STRUCTURE].copy(), self._is_free()
 
     def _is_free(self):
         """Return which bodies a cut has set free, (n,)."""
@@ -269,7 +285,7 @@ class Mechanism:
     def restructure(self, structure):
         """Go back to a structure."""
         loops, free = structure
-        self.table(at.LOOP_I)[:, at.LOOP_ACTIVE] = loops
+        self.table(at.LOOP_I)[:, STRUCTURE] = loops
         if not np.array_equal(free, self._is_free()):
             kernels.compute_layout(self.mi, self.mf, free)
         self._build()

@@ -228,9 +228,11 @@ def _pack_loops(rows, description, links):
     for loop in description.loops:
         (body_1, R_1, p_1), (body_2, R_2, p_2) = loop_frames(loop, links)
         suffixes = LOOP_SUFFIXES[loop.type]
-        loop_i.append([LOOP_TYPES[loop.type], body_1, body_2, loop.active, 0, loop.type.rows, -1,
-                       len(names), len(suffixes)])
-        loop_f.append([*R_1.ravel(), *p_1, *R_2.ravel(), *p_2])
+        kind, law = _contact_law(loop)
+        n_rows = 0 if kind[1] == at.SOFT else loop.type.rows
+        loop_i.append([LOOP_TYPES[loop.type], body_1, body_2, loop.active, 0, n_rows, -1,
+                       len(names), len(suffixes), *kind])
+        loop_f.append([*R_1.ravel(), *p_1, *R_2.ravel(), *p_2, 0.0, 0.0, 0.0, *law, 0.0, 0.0, 0.0])
         for suffix in suffixes:
             names.append(loop.name + suffix)
             loop_dof_f.append(_joint_law(loop))
@@ -238,6 +240,19 @@ def _pack_loops(rows, description, links):
     rows.add(at.LOOP_F, at.LOOP_F_COLUMNS, loop_f)
     rows.add(at.LOOP_DOF_F, at.DOF_F_COLUMNS, loop_dof_f)
     return names
+
+
+def _contact_law(loop):
+    """Return what kind of contact a loop is, and its numbers from MU to CONTACT_DAMPING."""
+    contact = loop.contact
+    if contact is None or loop.type is not LoopType.SURFACE:
+        return (at.NO_CONTACT, at.NO_MODE, at.PLANE), [0.0] * 6
+    static = contact.mu if contact.mu_static is None else contact.mu_static
+    return ((at.UNILATERAL if contact.unilateral else at.BILATERAL,
+             at.SOFT if contact.stiffness > 0.0 else at.SLIDE,
+             ('plane', 'sphere', 'cylinder').index(contact.surface)),
+            [contact.mu, static, contact.radius, contact.restitution, contact.stiffness,
+             contact.damping])
 
 
 def _single_coordinate(what, name, bodies, joints, dof_of, file):
@@ -350,7 +365,9 @@ def _lay_out(rows, n, names, loop_names, description):
     """Put all tables into one array of integers, one of floats and one for results."""
     nv, n_loop_dofs = len(names), len(loop_names)
     n_loops, n_couplings = len(description.loops), len(description.couplings)
-    max_rows = sum(loop.type.rows for loop in description.loops) + n_couplings
+    # a point that sticks to its surface has three rows
+    max_rows = n_couplings + sum(3 if loop.type is LoopType.SURFACE else loop.type.rows
+                                 for loop in description.loops)
     shapes = {at.CLUSTER_I: (n, at.CLUSTER_I_COLUMNS), at.CLUSTER_DOFS: (1, nv),
               at.CLUSTER_BODIES: (1, n), at.CLUSTER_LOOPS: (1, n_loops),
               at.CLUSTER_COUPLINGS: (1, n_couplings),
@@ -373,7 +390,7 @@ def _lay_out(rows, n, names, loop_names, description):
         ends[where] += size
     # scratch: per cluster the augmented constraint matrix and a few square matrices; the worst
     # case is that all joints form one cluster
-    scratch = max_rows * (room + 1) + 2 * room * room + 8 * room
+    scratch = max_rows * (room + 1 + max_rows) + 2 * room * room + 8 * room
     mi = np.zeros(ends['mi'], dtype=np.int64)
     mf, w = np.zeros(ends['mf'] + 1), np.zeros(ends['w'] + scratch)
     mi[at.DIRECTORY:at.HEAD] = np.ravel(directory)
@@ -386,7 +403,8 @@ def _lay_out(rows, n, names, loop_names, description):
             at.N_ACTUATORS: len(rows[at.ACTUATOR_I]), at.MAX_ROWS: max_rows,
             at.N_LOOP_DOFS: n_loop_dofs, at.SCRATCH: ends['w'],
             at.PASSIVE_JOINTS: _any_law(rows[at.DOF_F]),
-            at.PASSIVE_LOOPS: _any_law(rows[at.LOOP_DOF_F])}
+            at.PASSIVE_LOOPS: _any_law(rows[at.LOOP_DOF_F])
+            or bool(np.any(rows[at.LOOP_I][:, at.LOOP_MODE] == at.SOFT))}
     for place, value in head.items():
         mi[place] = value
     return mi, mf, w

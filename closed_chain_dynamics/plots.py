@@ -12,11 +12,11 @@ __all__ = ['check_plot', 'plot_log']
 FORMATS = ('.png', '.svg', '.pdf')
 MOST_LINES = 8          # lines of a panel that can still be told apart
 MOST_POINTS = 4000      # more than a figure has pixels across
-SMALLEST_ERROR = 1e-17  # where a loop error of exactly zero is drawn
 MOST_LABELS = 12        # event names that fit side by side
 NEAR = 0.02             # share of the run within which events share a label
 COLOURS = ('#1f5fa8', '#e07b1a', '#2e8b57', '#b8336a', '#6a4fa3', '#8a6d3b', '#148f9e', '#5c6670')
-EVENT_COLOURS = {'connect': '#2e8b57', 'cut': '#c0392b'}
+EVENT_COLOURS = {'connect': '#2e8b57', 'touch_down': '#2e8b57', 'cut': '#c0392b',
+                 'lift_off': '#c0392b'}
 INK, PALE = '#2b2f36', '#d9dde3'
 STYLE = {
     'font.size': 9, 'axes.titlesize': 10, 'axes.titleweight': 'bold', 'axes.titlelocation': 'left',
@@ -167,7 +167,8 @@ def _balance(ax, log):
 
 def _loop_error(ax, log):
     # Rounding has no course in time: dots, not a line.
-    _line(ax, log.time, np.maximum(log.loop_error, SMALLEST_ERROR), color=COLOURS[4],
+    error = np.where(log.loop_error > 0.0, log.loop_error, np.nan)   # zero has no logarithm
+    _line(ax, log.time, error, color=COLOURS[4],
           linestyle='', marker='.', markersize=2, markeredgewidth=0, rasterized=True)
     ax.set_yscale('log')
     ax.set_ylabel('[m or rad]')
@@ -200,5 +201,6 @@ def _name_events(ax, log):
         ax.annotate('\n'.join(f'{event.kind} {event.name}' for event in group),
                     (group[-1].time, 1.0), xycoords=('data', 'axes fraction'), xytext=(3, -3),
                     textcoords='offset points', fontsize=7.5, va='top', rotation=90,
+                    multialignment='right',
                     color=colours.pop() if len(colours) == 1 else INK,
                     bbox={'facecolor': 'white', 'edgecolor': 'none', 'alpha': 0.75, 'pad': 1})

@@ -85,9 +85,10 @@ class Reactions(dict):
             reaction = self[joint.name]
             wrench = np.concatenate([reaction.axes @ reaction.force,
                                      reaction.axes @ reaction.moment])
+            point = reaction.point - loads.origin
             for link, sign in ((joint.child, 1.0), (joint.parent, -1.0)):
                 k = loads.index[link]
-                rest[k] += sign * _at(wrench, loads.com[k] - reaction.point)
+                rest[k] += sign * _at(wrench, loads.com[k] - point)
         return rest
 
     def check(self):
@@ -136,10 +137,11 @@ def reactions(robot, q, v, a, tau=None, *, wrenches=None, extra=None, frame='wor
     solution, null = solve_multipliers(robot, J_C, force)
     loads = link_loads(robot, q, v, a, wrenches)
     # column 0 is the answer, the others what each null vector would change
-    on_loops = _loop_wrenches(robot, q, v, tau_A, np.column_stack([solution, *null]))
-    on_joints = _joint_wrenches(robot, loads, on_loops)
+    rows = np.column_stack([solution, *null])
+    on_loops = _loop_wrenches(robot, q, v, tau_A, rows)
+    on_joints = _joint_wrenches(robot, loads, on_loops, rows.shape[1])
     places = _places(robot, loads, frame)
-    found = {name: _in_frame(wrench, loads.origin, *places[name])
+    found = {name: _in_frame(wrench, *places[name])
              for name, wrench in (*on_joints.items(), *on_loops.items())}
     first = 1
     for block in null if split == 'joints' else ():
@@ -154,7 +156,8 @@ def reactions(robot, q, v, a, tau=None, *, wrenches=None, extra=None, frame='wor
     for name, wrench in found.items():
         R, point = places[name]
         result[name] = Reaction(wrench[:3, 0].copy(), wrench[3:, 0].copy(),
-                                bool(unique[name].all()), point, frame, unique[name], R)
+                                bool(unique[name].all()), point + loads.origin, frame,
+                                unique[name], R)
     return result
 
 
@@ -186,8 +189,6 @@ def _least_shares(robot, found, places, columns):
     Forces weigh against moments by the extent of the joints that share: neither the cut nor the
     rest of the mechanism matters. Fixed joints do not count, they only divide a body.
     """
-    if columns.start == columns.stop:
-        return np.zeros(0)
     names = [name for name in (*robot.joint_names, *robot.loop_names)
              if np.abs(found[name][:, columns]).max() > UNIQUE]
     if not names:   # couplings that say the same: no joint feels how they share
@@ -219,14 +220,13 @@ def _loop_wrenches(robot, q, v, tau_A, rows):
     return wrenches
 
 
-def _joint_wrenches(robot, loads, on_loops):
+def _joint_wrenches(robot, loads, on_loops, columns):
     """Return {joint: (6, 1 + k)} at O: Newton and Euler link by link, leaves first."""
-    columns = next((wrench.shape[1] for wrench in on_loops.values()), 1)
     total = np.zeros((len(loads.com), 6, columns))
     total[:, :3, 0] = loads.force
-    total[:, 3:, 0] = loads.moment + cross(loads.com - loads.origin, loads.force)
+    total[:, 3:, 0] = loads.moment + cross(loads.com, loads.force)
     for link, point, wrench in loads.external:
-        total[link, :, 0] -= _at(wrench, loads.origin - point)
+        total[link, :, 0] -= _at(wrench, -point)
     for loop in robot.description.loops:
         total[loads.index[loop.child]] -= on_loops[loop.name]
         total[loads.index[loop.parent]] += on_loops[loop.name]
@@ -236,7 +236,7 @@ def _joint_wrenches(robot, loads, on_loops):
 
 
 def _places(robot, loads, frame):
-    """Return {joint: (rotation from the axes asked for to the world, point in the world)}."""
+    """Return {joint: (rotation from the axes asked for to the world, point from O)}."""
     model, places = robot.description, {}
     for joint in (*model.joints, *model.loops):
         R, point = loads.rotation[loads.index[joint.child]], loads.point[loads.index[joint.child]]
@@ -249,7 +249,7 @@ def _places(robot, loads, frame):
     return places
 
 
-def _in_frame(wrench, origin, R, point):
+def _in_frame(wrench, R, point):
     """Return wrenches at O, (6, 1 + k) in world axes, at a point and in other axes."""
-    moment = wrench[3:] - cross((point - origin)[None], wrench[:3].T).T
+    moment = wrench[3:] - cross(point[None], wrench[:3].T).T
     return np.vstack([R.T @ wrench[:3], R.T @ moment])

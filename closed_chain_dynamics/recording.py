@@ -27,8 +27,9 @@ def position_names(robot):
     names = []
     for joint in robot.joint_names:
         places = robot.joint_slices(joint)[0]
-        suffixes = (PLANAR_SUFFIXES if robot._is_planar(joint)
-                    else POSITION_SUFFIXES[places.stop - places.start])
+        width = places.stop - places.start   # that of a free joint where the joint is cut
+        planar = width == 4 and robot._is_planar(joint)
+        suffixes = PLANAR_SUFFIXES if planar else POSITION_SUFFIXES[width]
         names += [joint + suffix for suffix in suffixes]
     return names
 
@@ -63,7 +64,7 @@ class Segment:
 
     def names(self, what):
         """Return the names of the columns of q, v or tau."""
-        robot = self.template
+        robot = self.mechanism()
         return {'q': position_names, 'v': lambda _: robot.coordinate_names,
                 'tau': lambda _: robot.actuator_names}[what](robot)
 
@@ -111,12 +112,12 @@ class Log:
         """Return the segment for the present structure: the last one, or a new one."""
         robot, structure = self.robot, self.robot.structure()
         last = self.segments[-1] if self.segments else None
-        same_tree = last is not None and last.template._packing is robot._packing
-        if same_tree and np.array_equal(last.structure, structure) \
+        same_robot = last is not None and last.template._packing is robot._packing
+        if same_robot and all(map(np.array_equal, last.structure, structure)) \
                 and _same_wrenches(last.wrenches, wrenches):
             return last
-        # One copy serves all structures of a tree: events may be very many, trees are few.
-        template = last.template if same_tree else robot.copy()
+        # One copy serves all structures: events may be very many.
+        template = last.template if same_robot else robot.copy()
         kept = {link: np.array(wrench) for link, wrench in wrenches.items()}
         self.segments.append(Segment(template, structure, kept))
         return self.segments[-1]
@@ -199,32 +200,31 @@ class Log:
         Return the positions of a joint, tree or loop, over time [rad or m].
 
         (samples,) for a joint of one coordinate, else (samples, numbers of the joint in q); NaN
-        while the joint is not part of the mechanism.
+        while a joint of the tree is cut.
         """
-        return self._of_joint(name, 'q', 0)
+        return self._of_joint(name, 0)
 
     def velocity(self, name):
         """Return the velocities of a joint over time [rad/s or m/s], as `joint` does."""
-        return self._of_joint(name, 'v', 1)
+        return self._of_joint(name, 1)
 
-    def _of_joint(self, name, what, place):
-        parts, width = [], 1
-        for segment, _ in self.spans():
-            robot = segment.template
-            if name in robot.joint_names:
-                parts.append(segment.get(what)[:, robot.joint_slices(name)[place]])
-                width = parts[-1].shape[1]
-            elif name in (*robot.loop_names, *robot.loop_coordinate_names):
-                parts.append(_of_loop(segment, name, place))
-                width = parts[-1].shape[1]
-            else:
-                parts.append(None)
-        if all(part is None for part in parts):
-            robot = self.robot
+    def _of_joint(self, name, place):
+        """Return the joint's part of q (place 0) or of v (1)."""
+        robot = self.robot
+        if name in robot.joint_names:
+            kind = robot._packing.bodies[robot._packing.joints[name]].joint.type
+            width, part = (kind.nq, kind.nv)[place], _of_tree_joint
+        elif name in robot.loop_names:
+            width = len(_loop_places(robot, name))
+            part = _of_loop
+        else:
             raise NameNotFound('joint', name, [*robot.joint_names, *robot.loop_names],
                                where=robot.name)
-        values = np.concatenate([np.full((len(segment), width), np.nan) if part is None else part
-                                 for part, segment in zip(parts, self.segments)])
+        values = np.full((len(self), width), np.nan)
+        for segment, samples in self.spans():
+            found = part(segment, name, place)
+            if found.shape[1] == width:   # a joint that is cut has the coordinates of a free one
+                values[samples] = found
         return values[:, 0] if width == 1 else values
 
     def reactions(self, joint, *, frame='world', every=1):
@@ -232,18 +232,17 @@ class Log:
         Return force and moment in a joint, tree or loop, over time, (samples, 6) [N, N m].
 
         On the child, as `ccd.reactions` gives them, with the torques and wrenches of the log;
-        zero in a loop joint that is open, NaN in a joint that is not there. They are computed
-        when first asked for; `every` takes every so many-th sample only.
+        zero in a joint that is cut. They are computed when first asked for; `every` takes every
+        so many-th sample only.
         """
+        model = self.robot.description
+        known = [each.name for each in (*model.joints, *model.loops)]
+        if joint not in known:
+            raise NameNotFound('joint', joint, known, where=self.robot.name)
         key = (frame, every, len(self))
         if key not in self._reactions:
             self._reactions = {key: self._all_reactions(frame, every)}
-        found = self._reactions[key]
-        known = list(dict.fromkeys(chain.from_iterable(found)))
-        if joint not in known:
-            raise NameNotFound('joint', joint, known, where=self.robot.name)
-        absent = np.full(6, np.nan)
-        return np.array([sample[joint].wrench if joint in sample else absent for sample in found])
+        return np.array([sample[joint].wrench for sample in self._reactions[key]])
 
     def _all_reactions(self, frame, every):
         from .forward_dynamics import forward_dynamics
@@ -282,9 +281,9 @@ class Log:
         plot_log(self, path)
 
     def record(self, path, **options):
-        """Write an animation (.gif, .mp4); for the options see `animation.record`."""
+        """Write an animation (.gif, .mp4); for options and result see `animation.record`."""
         from .animation import record
-        record(self, path, **options)
+        return record(self, path, **options)
 
 
 def _listed(arrays):
@@ -305,11 +304,20 @@ def _held(tau):
     return np.nan_to_num(tau)
 
 
+def _of_tree_joint(segment, name, place):
+    places = segment.mechanism().joint_slices(name)[place]
+    return segment.get('qv'[place])[:, places]
+
+
+def _loop_places(robot, name):
+    return [k for k, each in enumerate(robot.loop_coordinate_names)
+            if each == name or each.startswith(name + ':')]
+
+
 def _of_loop(segment, name, place):
     """Return positions (place 0) or rates (1) of the coordinates of a loop joint, (samples, n)."""
     robot = segment.mechanism()
-    mine = [k for k, each in enumerate(robot.loop_coordinate_names)
-            if each == name or each.startswith(name + ':')]
+    mine = _loop_places(robot, name)
     values = np.empty((len(segment), len(mine)))
     for k, (q, v) in enumerate(zip(segment.get('q'), segment.get('v'))):
         L, positions = _loop_kinematics(robot, q)

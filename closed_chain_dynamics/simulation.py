@@ -13,6 +13,7 @@ import numpy as np
 
 from . import kernels
 from .adaptive import adaptive_run
+from .contact import Contacts, MOST_EVENTS
 from .errors import ClosedChainError, NameNotFound, StateError, StructureError
 from .forward_dynamics import NO_FORCE, torque_vector
 from .impact import impact
@@ -48,7 +49,7 @@ class Event:
     """Something that happened at an instant: a connection, a cut, or a refusal."""
 
     time: float
-    kind: str                     # 'connect', 'cut'
+    kind: str                     # connect, cut; touch_down, bounce, lift_off, stick, slip
     name: str
     mobility_before: int
     mobility_after: int
@@ -91,8 +92,10 @@ class Simulation:
         self.time, self.q, self.v = 0.0, q.copy(), v.copy()
         self.events, self.lost = [], 0.0
         self._books = np.zeros(2)
+        self._torques, self._forces = np.zeros(len(self.robot.actuator_names)), NO_WRENCHES
         self._allocate()
         self._close()
+        self.contacts, self._begun = Contacts(self), False
         self.log = Log(self.robot)
         self._log_now()
 
@@ -169,36 +172,65 @@ class Simulation:
                 return
 
     def _advance(self, torques, steps):
-        """Take steps in one compiled call; a step that fails leaves the state before it."""
+        """Take steps, in one compiled call unless a contact has something to decide."""
         robot = self.robot
         if not np.all(np.isfinite(torques)):
             bad = int(np.flatnonzero(~np.isfinite(torques))[0])
             raise StateError(f'the torque of {robot.actuator_names[bad]!r} is {torques[bad]}',
                              where=robot.name, repair='Give finite numbers only.')
-        forces = body_wrenches(robot, self.q, self._wrenches) if self._wrenches else NO_WRENCHES
+        self._torques = torques
+        self._forces = body_wrenches(robot, self.q, self._wrenches) if self._wrenches \
+            else NO_WRENCHES
+        if self.contacts.loops and not self._begun:
+            self._begun = True
+            self.contacts.begin()
         if self.integrator == 'adaptive':
-            adaptive_run(self, torques, forces, steps)
+            adaptive_run(self, steps)
             return
-        logged = self._steps_to_log(steps)
-        log, log_q = np.empty((logged, 6)), np.empty((logged, robot.nq))
-        log_v = np.empty((logged, robot.nv))
-        status, taken, count = kernels.compute_run(
-            robot.mi, robot.mf, robot.w, self.q, self.v, torques, NO_FORCE, forces, self.time,
-            self.dt, steps, INTEGRATORS.index(self.integrator), self.log_every, self._books,
-            self._work, log, log_q, log_v)
-        self.time += taken * self.dt
-        if count:
-            self.log.append(log[:count], log_q[:count], log_v[:count], self.lost, torques,
-                            self._wrenches)
-        if status:
-            self._raise(status)
+        start, done = self.time, 0
+        while done < steps:
+            done += self._run_compiled(self.dt, steps - done, self.log_every)
+            if done < steps and self.time > start + done * self.dt:   # an event within a step
+                self._finish_step(start + (done + 1) * self.dt)
+                done += 1
 
-    def _steps_to_log(self, steps):
-        return steps // self.log_every if self.log_every else 0
+    def _finish_step(self, end):
+        """Go on from an event to the end of the step that it interrupted."""
+        for _ in range(MOST_EVENTS):
+            if end - self.time < 1e-12:
+                self.time = end
+                self._log_now(self._torques)
+                return
+            self._run_compiled(end - self.time, 1, 0)
+        raise StateError(f'the contacts do not come to rest at t = {self.time:.6g} s: more than '
+                         f'{MOST_EVENTS} events in one step', where=self.robot.name,
+                         repair='Less restitution, or more friction, lets them settle.')
+
+    def _run_compiled(self, dt, steps, log_every):
+        """Take steps until an event; return how many were completed."""
+        robot = self.robot
+        samples = steps // log_every if log_every else 0
+        log, log_q = np.empty((samples, 6)), np.empty((samples, robot.nq))
+        log_v = np.empty((samples, robot.nv))
+        signs = np.ones((max(len(robot.loop_names), 1), 2))
+        status, taken, self.time, count = kernels.compute_run(
+            robot.mi, robot.mf, robot.w, self.q, self.v, self._torques, NO_FORCE, self._forces,
+            self.time, dt, steps, INTEGRATORS.index(self.integrator), log_every, self._books,
+            self._work, log, log_q, log_v, signs)
+        if count:
+            self.log.append(log[:count], log_q[:count], log_v[:count], self.lost, self._torques,
+                            self._wrenches)
+        if status == at.EVENT:
+            self._happened(self.contacts.handle(signs))
+        elif status:
+            self._raise(status)
+        return taken
 
     def _raise(self, status):
         """Say why a step failed; the state is the last good one."""
         robot, when = self.robot, f'at t = {self.time:.6g} s'
+        if status == at.LOCKED:
+            self.contacts.locked()
         if status == at.LOOP_OPEN:
             raise StateError(f'the loops cannot be closed again after a step {when}',
                              where=robot.name,
@@ -310,7 +342,17 @@ class Simulation:
         self._happened(events)
         return events
 
+    def event(self, kind, name, lost=0.0, blow=None):
+        """Return an Event of a contact at this instant."""
+        mobility = self.mobility()
+        event = Event(self.time, kind, name, mobility, mobility, lost)
+        if blow is not None:
+            event.impulse = blow.impulse_of(name)
+            event.momentum_change = blow.momentum_after - blow.momentum_before
+        return event
+
     def _happened(self, events):
         self.events += events
         self.log.events += events
-        self._log_now()
+        if events:
+            self._log_now()

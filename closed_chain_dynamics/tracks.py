@@ -1,4 +1,4 @@
-"""Where links and loop joints were in every sample of a log."""
+"""Where links, loop joints and cut joints were in every sample of a log."""
 
 import numpy as np
 
@@ -29,14 +29,24 @@ def link_tracks(robot, configurations):
 
 def loop_tracks(robot, tracks):
     """
-    Return where both ends of each loop joint are, {loop: (on the parent, on the child)}.
+    Return both ends of each loop joint and of each tree joint that is cut.
 
-    `tracks` are those of the links; both ends are (samples, 3) in the world [m].
+    A list of (whether it is closed, end on the parent, end on the child); `tracks` are those of
+    the links, and the ends are (samples, 3) in the world [m].
     """
-    ends = {}
+    free = robot.structure()[1]
+    ends = []
     for loop in robot.description.loops:
-        ends[loop.name] = tuple(
-            tracks[link][1] + tracks[link][0] @ origin.position
-            for link, origin in ((loop.parent, loop.parent_origin),
-                                 (loop.child, loop.child_origin)))
+        ends.append((robot.is_connected(loop.name),
+                     _point(tracks[loop.parent], loop.parent_origin),
+                     _point(tracks[loop.child], loop.child_origin)))
+    for joint in robot.description.joints:
+        if joint.name in robot.joint_names and free[robot._packing.joints[joint.name]]:
+            ends.append((False, _point(tracks[joint.parent], joint.origin),
+                         tracks[joint.child][1]))
     return ends
+
+
+def _point(track, origin):
+    rotations, positions = track
+    return positions + rotations @ origin.position

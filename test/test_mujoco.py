@@ -29,8 +29,9 @@ TREE = 1e-9             # rounding of both engines through chains of some twenty
 IMPEDANCES = 0.998, 0.999, 0.9995, 0.9999   # of MuJoCo's constraints, which end at the last
 SOFT = 5e-3             # of the largest acceleration: what the stiffest constraint may differ by
 YIELD = 5e-3            # what it may leave of the relative acceleration of the cut ends
-RIGID = 1e-7            # after extrapolation: the fourth power of the compliance is left
-WELL = 20.0             # condition up to which that holds: compliance counts by its square
+RIGID = 1e-11           # after extrapolation: the fourth power of the softness is left
+RIGID_RANDOM = 1e-6     # the same where the softness is fifty times larger
+WELL = 20.0             # condition of random mechanisms up to which that holds
 MODELLED = 1e-10        # relative: rounding of both solvers, with compliances of 1e-5 next to M
 # MuJoCo has no planar joint, and a free one only next to the world
 SHARES = {kind: share for kind, share in DEFAULT_SHARES.items()
@@ -205,7 +206,7 @@ def soft(robot, q, v, force, compliance):
     return answer[:robot.nv]
 
 
-def compare(robot, q, v, tau):
+def compare(robot, q, v, tau, *, rigid=RIGID):
     """
     Check the accelerations of a closed mechanism against MuJoCo's, as stiff as it can be.
 
@@ -236,8 +237,8 @@ def compare(robot, q, v, tau):
         left = J_C @ answers[-1] + bias
         assert np.linalg.norm(left) < YIELD * np.linalg.norm(apart)
     compliances = np.array([(1.0 - d) / d for d in IMPEDANCES])
-    rigid = np.linalg.solve(np.vander(compliances), answers)[-1]   # a cubic through the four
-    assert relative_error(rigid, expected) < RIGID
+    limit = np.linalg.solve(np.vander(compliances), answers)[-1]   # a cubic through the four
+    assert relative_error(limit, expected) < rigid
 
 
 def at_tree(robot, tau):
@@ -290,4 +291,4 @@ def test_random_mechanisms_with_points_and_frames_joined_accelerate_as_in_mujoco
     assert c.mobility > 0
     v = c.W @ rng.normal(size=c.mobility)
     tau = rng.normal(size=len(robot.actuator_names))
-    compare(robot, q, v, tau)
+    compare(robot, q, v, tau, rigid=RIGID_RANDOM)

@@ -189,11 +189,24 @@ class Joint:
 
 @dataclass(frozen=True)
 class Contact:
-    """Makes a loop joint a contact: unit `normal` in the parent's loop frame, friction `mu`."""
+    """
+    Makes a point on a surface a contact: unit `normal` in the parent's loop frame, friction `mu`.
+
+    `mu_static`: friction that holds a standing point (not given: `mu`). `surface`: 'plane', or
+    'sphere' or 'cylinder' of a `radius` [m] about the frame's origin or normal. `restitution`: of
+    the speed at touch-down. With a `stiffness` [N/m] the contact is soft, a spring with `damping`
+    [N s/m per m of depth] that pushes and never pulls.
+    """
 
     normal: tuple = (0.0, 0.0, 1.0)
     unilateral: bool = True
     mu: float = 0.0
+    mu_static: 'float | None' = None
+    surface: str = 'plane'
+    radius: float = 0.0
+    restitution: float = 0.0
+    stiffness: float = 0.0
+    damping: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,8 @@ WORTH_A_NOTE = 1e-2
 
 # The cc: vocabulary: element -> attributes it takes.
 CC_ELEMENTS = {
-    'contact': {'normal', 'unilateral', 'mu'},
+    'contact': {'normal', 'unilateral', 'mu', 'mu_static', 'surface', 'radius', 'restitution',
+                'stiffness', 'damping'},
     'limit_moment': {'model', 'stiffness', 'damping', 'transition'},
     'spring': {'name', 'type', 'joint'},
     'from': {'link', 'xyz'},

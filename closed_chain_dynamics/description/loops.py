@@ -12,6 +12,7 @@ __all__ = ['loop_type', 'read_loop']
 
 TYPES_WITH_AXIS = (LoopType.REVOLUTE, LoopType.PRISMATIC, LoopType.CYLINDRICAL,
                    LoopType.UNIVERSAL, LoopType.PLANAR, LoopType.SURFACE)
+SURFACES = ('plane', 'sphere', 'cylinder')
 COMMON_TAGS = {'limit', 'dynamics', 'cc:contact', 'cc:limit_moment'}
 CONSTRAINT_TAGS = {'parent', 'parent_origin', 'parent_axis', 'child', 'child_origin',
                    'child_axis'} | COMMON_TAGS
@@ -94,6 +95,19 @@ def _read_contact(reader, element):
     contact = reader.child(element, 'cc:contact')
     if contact is None:
         return None
-    return Contact(reader.axis(contact, 'normal', (0.0, 0.0, 1.0)),
-                   reader.boolean(contact, 'unilateral', True),
-                   reader.number(contact, 'mu', 0.0, least=0.0))
+    surface = contact.get('surface', 'plane')
+    if surface not in SURFACES:
+        raise reader.error(contact, f'surface is {surface!r}',
+                           f'Write one of {", ".join(SURFACES)}.')
+    values = {name: reader.number(contact, name, 0.0, least=0.0)
+              for name in ('mu', 'radius', 'restitution', 'stiffness', 'damping')}
+    if surface != 'plane' and values['radius'] == 0.0:
+        raise reader.error(contact, f'a {surface} needs a radius', 'Write radius="0.5".')
+    if values['restitution'] > 1.0:
+        raise reader.error(contact, f'restitution is {values["restitution"]:g}, and would make '
+                           'energy', 'Write a number from 0 to 1.')
+    static = None if contact.get('mu_static') is None \
+        else reader.number(contact, 'mu_static', least=0.0)
+    return Contact(normal=reader.axis(contact, 'normal', (0.0, 0.0, 1.0)),
+                   unilateral=reader.boolean(contact, 'unilateral', True),
+                   mu_static=static, surface=surface, **values)

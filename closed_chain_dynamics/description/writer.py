@@ -13,7 +13,7 @@ from lxml import etree
 
 from closed_chain_dynamics.description.document import CC
 from closed_chain_dynamics.description.elements import (
-    Dynamics, JointType, Limit, Pose,
+    Contact, Dynamics, JointType, Limit, Pose,
 )
 from closed_chain_dynamics.description.extended_yaml import find_yaml
 from closed_chain_dynamics.description.fields import UNLIMITED
@@ -174,8 +174,13 @@ def _write_loop(root, loop):
             _add(element, f'{side}_axis', xyz=getattr(loop, f'{side}_axis'))
     _write_behaviour(element, loop)
     if loop.contact is not None:
-        _add(element, 'cc:contact', normal=loop.contact.normal,
-             unilateral=loop.contact.unilateral, mu=loop.contact.mu)
+        contact = loop.contact
+        extras = {name: getattr(contact, name)
+                  for name in ('mu_static', 'surface', 'radius', 'restitution', 'stiffness',
+                               'damping')
+                  if getattr(contact, name) != getattr(Contact, name)}
+        _add(element, 'cc:contact', normal=contact.normal, unilateral=contact.unilateral,
+             mu=contact.mu, **extras)
 
 
 def _leading_mimics(description):

@@ -12,28 +12,31 @@ import sys
 
 from numba.core import event
 
-from .closed_chain import compute_forward_dynamics, compute_inverse_dynamics, forward_dynamics
+from .closed_chain import compute_inverse_dynamics
 from .closure import compute_closure, compute_gaps, compute_loop_bias
 from .coordinates import compute_constraints, compute_coordinates, compute_loop_jacobian
+from .forward import compute_forward_dynamics, forward_dynamics
 from .impact import compute_impact
 from .inertia import compute_mass_matrix, compute_totals
 from .kinematics import (UNIT_TOLERANCE, check_state, compute_jacobian, compute_motion,
                          compute_placements)
-from .loops import slides
+from .loops import linear_rows, sliding_velocity
 from .manifold import difference, integrate, neutral
 from .newton_euler import compute_joint_wrenches, compute_newton_euler
 from .reroot import compute_free, compute_home, compute_layout
-from .step import advance, close_loops, compute_run, local_rate, record
+from .step import (EVENT_TIME, advance, close_loops, compute_loop_placement, compute_run,
+                   compute_signs, local_rate, record)
 from .structure import build_clusters
 
 __all__ = [
-    'UNIT_TOLERANCE', 'advance', 'build_clusters', 'check_state', 'close_loops',
+    'EVENT_TIME', 'UNIT_TOLERANCE', 'advance', 'build_clusters', 'check_state', 'close_loops',
     'compute_closure', 'compute_constraints', 'compute_coordinates', 'compute_forward_dynamics',
     'compute_free', 'compute_gaps', 'compute_home', 'compute_impact', 'compute_inverse_dynamics',
     'compute_jacobian', 'compute_joint_wrenches', 'compute_layout', 'compute_loop_bias',
-    'compute_loop_jacobian', 'compute_mass_matrix', 'compute_motion', 'compute_newton_euler',
-    'compute_placements', 'compute_run', 'compute_totals', 'difference', 'forward_dynamics',
-    'integrate', 'local_rate', 'neutral', 'record', 'slides',
+    'compute_loop_jacobian', 'compute_loop_placement', 'compute_mass_matrix', 'compute_motion',
+    'compute_newton_euler', 'compute_placements', 'compute_run', 'compute_signs',
+    'compute_totals', 'difference', 'forward_dynamics', 'integrate', 'linear_rows', 'local_rate',
+    'neutral', 'record', 'sliding_velocity',
 ]
 
 

@@ -14,13 +14,13 @@ from .kinematics import check_state, motion, placements
 from .layout import (A, ACTUATOR_DOF, ACTUATOR_I, ACTUATOR_ON_LOOP, BIAS, BODY_I, BODY_IA, BODY_W,
                      CLUSTER, CLUSTER_BODIES, CLUSTER_BODY, CLUSTER_DOF, CLUSTER_DOFS, CLUSTER_I,
                      CLUSTER_N_BODIES, CLUSTER_N_DOFS, CLUSTER_N_ROWS, CLUSTER_PARENT,
-                     CLUSTER_RANK, CLUSTER_SCRATCH, D_INVERSE, DISSIPATION, DOF_ACTUATOR,
-                     DOF_DEPENDENT, DOF_I, DOF_LOCAL, DOF_W, F, FULL_RANK, IV, kernel, LOOP_ACTIVE,
-                     LOOP_BODY_1, LOOP_BODY_2, LOOP_DOF, LOOP_DOF_RATE, LOOP_DOF_W, LOOP_I,
-                     LOOP_N_DOFS, matrix, N_ACTUATORS, N_BODIES, N_CLUSTERS, N_DOF, N_LOOPS,
-                     N_ROWS, N_SPRINGS, NOT_POSITIVE, NV, OK, PARENT, PASSIVE_JOINTS,
+                     CLUSTER_RANK, CLUSTER_SCRATCH, CLUSTER_WIDTH, D_INVERSE, DISSIPATION,
+                     DOF_ACTUATOR, DOF_DEPENDENT, DOF_I, DOF_LOCAL, DOF_W, F, FULL_RANK, IV,
+                     kernel, LOOP_ACTIVE, LOOP_BODY_1, LOOP_BODY_2, LOOP_DOF, LOOP_DOF_RATE,
+                     LOOP_DOF_W, LOOP_I, LOOP_N_DOFS, matrix, N_ACTUATORS, N_BODIES, N_CLUSTERS,
+                     N_DOF, N_LOOPS, N_SPRINGS, NOT_POSITIVE, NV, OK, PARENT, PASSIVE_JOINTS,
                      PASSIVE_LOOPS, POWER, RANK, REST_FORCE, SCRATCH, SINGULAR, table, TAU, U,
-                     UNSOLVED, VECTORS, WORLD_W, ZERO)
+                     UNSOLVED, VECTORS, WORLD_W)
 from .linear_algebra import axpy, cholesky, cholesky_solve, dot
 from .loops import loop_coordinates
 from .newton_euler import apply_wrenches, body_forces, pass_forces_inwards, project_forces
@@ -133,7 +133,7 @@ def _cluster_matrices(mi, w, c):
     """Return views of M, A, U_G (6 numbers a coordinate) and the vectors of a cluster."""
     row = table(mi, mi, CLUSTER_I)[c]
     n = row[CLUSTER_N_DOFS]
-    start = mi[SCRATCH] + row[CLUSTER_SCRATCH] + row[CLUSTER_N_ROWS] * (n + 1)
+    start = mi[SCRATCH] + row[CLUSTER_SCRATCH] + row[CLUSTER_N_ROWS] * row[CLUSTER_WIDTH]
     return (matrix(w, start, n, n), matrix(w, start + n * n, n, n),
             matrix(w, start + 2 * n * n, n, 6), matrix(w, start + 2 * n * n + 6 * n, 2, n))
 
@@ -278,29 +278,6 @@ def _unfold(mi, mf, w, acceleration):
 
 
 @kernel
-def forward_dynamics(mi, mf, w, q, v, tau_A, extra, wrenches, acceleration):
-    """
-    Write theta_O'' from the actuators' torques, Eq. (24) of paper 2; return a status.
-
-    The loops may be a little open: a method of integration looks between closed poses too.
-    """
-    placements(mi, mf, w, q)
-    motion(mi, mf, w, v, table(w, mi, VECTORS)[ZERO], 1.0)
-    solve_constraints(mi, mf, w, q, v, True)
-    bias = table(w, mi, VECTORS)[BIAS]
-    if mi[N_ROWS]:
-        bias_acceleration(mi, mf, w)
-        motion(mi, mf, w, v, bias, 1.0)
-    body_forces(mi, mf, w)
-    tau = applied_forces(mi, mf, w, q, v, tau_A, extra, wrenches)
-    status = solve_motion(mi, mf, w, tau, acceleration)
-    if mi[N_ROWS] and status == OK:
-        for j in range(mi[NV]):
-            acceleration[j] += bias[j]
-    return status
-
-
-@kernel
 def solve_motion(mi, mf, w, tau, acceleration):
     """Solve A x = W^T (tau - forces of the bodies) for W x, after `solve_constraints`."""
     body_inertias(mi, mf, w)
@@ -317,18 +294,6 @@ def solve_motion(mi, mf, w, tau, acceleration):
             return status
     _unfold(mi, mf, w, acceleration)
     return OK
-
-
-@kernel
-def compute_forward_dynamics(mi, mf, w, q, v, tau_A, extra, wrenches, acceleration):
-    """Check the state and write theta_O''; SINGULAR where the rank is below the largest seen."""
-    status = check_state(mi, q, v, tau_A)
-    if status != OK:
-        return status
-    status = forward_dynamics(mi, mf, w, q, v, tau_A, extra, wrenches, acceleration)
-    if status == OK:
-        status = check_closed(mi, mf, w)
-    return SINGULAR if status == OK and mi[RANK] < mi[FULL_RANK] else status
 
 
 @kernel

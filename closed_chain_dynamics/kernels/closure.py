@@ -16,45 +16,21 @@ from .layout import (A, BODY_W, CLUSTER_COUPLING, CLUSTER_COUPLINGS, CLUSTER_DOF
                      CLUSTER_N_LOOPS, DOF_F, DOF_I, DOF_LOCAL, kernel, LENGTH, LOOP_BODY_1,
                      LOOP_BODY_2, LOOP_CYLINDRICAL, LOOP_DOF, LOOP_DOF_W, LOOP_FIXED, LOOP_I,
                      LOOP_N_DOFS, LOOP_N_ROWS, LOOP_PLANAR, LOOP_PRISMATIC, LOOP_R_1,
-                     LOOP_REVOLUTE, LOOP_ROW, LOOP_TYPE, LOOP_UNIVERSAL, LOOP_W, N_LOOPS, OK,
-                     ROW_ERROR, ROW_W, SCALE, table, V, VECTORS, WORLD_F, ZERO)
+                     LOOP_REVOLUTE, LOOP_ROW, LOOP_SURFACE, LOOP_TYPE, LOOP_UNIVERSAL, LOOP_W,
+                     N_LOOPS, OK, ROW_ERROR, ROW_W, SCALE, table, V, VECTORS, WORLD_F, ZERO)
 from .loops import (_product, _slide_bias, _slide_row, _turn_coordinate, add_loop_to_jacobian,
-                    coupling_row, loop_coordinates, place_loop, slides)
+                    coupling_row, loop_coordinates, place_loop, rotation_vector, slides,
+                    surface_rows)
 
 PARALLEL = 1e-12   # sine below which two axes give no direction to turn about
 
 
 @kernel
-def _rotation_vector(x, out):
-    """Write the rotation vector from frame 1 to frame 2, exact up to and at half a turn."""
-    out[0] = 0.5 * (_product(x, 2, 1) - _product(x, 1, 2))
-    out[1] = 0.5 * (_product(x, 0, 2) - _product(x, 2, 0))
-    out[2] = 0.5 * (_product(x, 1, 0) - _product(x, 0, 1))
-    sine = np.sqrt(out[0] * out[0] + out[1] * out[1] + out[2] * out[2])
-    cosine = 0.5 * (_product(x, 0, 0) + _product(x, 1, 1) + _product(x, 2, 2) - 1.0)
-    angle = np.arctan2(sine, cosine)
-    if cosine > -0.99:
-        factor = angle / sine if sine > PARALLEL else 1.0
-        for i in range(3):
-            out[i] *= factor
-        return
-    # near half a turn the sine has no digits left; (R + R^T) / 2 - cos E is n n^T (1 - cos)
-    best = 0
-    for i in range(1, 3):
-        if _product(x, i, i) > _product(x, best, best):
-            best = i
-    n, side = np.zeros(3), 0.0
-    for i in range(3):
-        n[i] = 0.5 * (_product(x, i, best) + _product(x, best, i)) - (cosine if i == best else 0.0)
-        side += n[i] * out[i]
-    length = np.sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2])
-    for i in range(3):
-        out[i] = (angle if side >= 0.0 else -angle) * n[i] / length
-
-
-@kernel
 def closing_rows(mi, mf, w, k):
     """Write covector and error of every row of a loop: distances, then angles."""
+    if table(mi, mi, LOOP_I)[k, LOOP_TYPE] == LOOP_SURFACE:
+        surface_rows(mi, mf, w, k, False)
+        return
     x, rows = place_loop(mi, mf, w, k), table(w, mi, ROW_W)
     kind, r = table(mi, mi, LOOP_I)[k, LOOP_TYPE], table(mi, mi, LOOP_I)[k, LOOP_ROW]
     first, last = slides(kind)
@@ -63,7 +39,7 @@ def closing_rows(mi, mf, w, k):
         r += 1
     if kind == LOOP_FIXED or kind == LOOP_PRISMATIC:
         turn = np.empty(3)
-        _rotation_vector(x, turn)
+        rotation_vector(x, turn)
         for i in range(3):
             _turn_coordinate(x, LOOP_R_1 + i, rows[r + i])
             rows[r + i, ROW_ERROR] = turn[i]

@@ -14,15 +14,15 @@ from .kinematics import check_state, motion, placements
 from .layout import (CLOSING_TOLERANCE, CLUSTER_CHOSEN, CLUSTER_COUPLING, CLUSTER_COUPLINGS,
                      CLUSTER_DOF, CLUSTER_DOFS, CLUSTER_I, CLUSTER_LOOP, CLUSTER_LOOPS,
                      CLUSTER_N_COUPLINGS, CLUSTER_N_DOFS, CLUSTER_N_LOOPS, CLUSTER_N_ROWS,
-                     CLUSTER_RANK, CLUSTER_SCRATCH, COUPLING_ACTIVE, COUPLING_I, COUPLING_ROW,
-                     DOF_DEPENDENT, DOF_F, DOF_I, DOF_LOCAL, DOF_PREFERENCE, FULL_RANK, kernel,
-                     LENGTH, LOOP_ACTIVE, LOOP_DOF, LOOP_DOF_POSITION, LOOP_DOF_W, LOOP_I,
-                     LOOP_N_DOFS, LOOP_N_ROWS, LOOP_OPEN, LOOP_ROW, LOOP_TYPE, matrix, MOBILITY,
-                     N_CLUSTERS, N_COUPLINGS, N_LOOPS, NV, OK, RANK, RANK_TOLERANCE, ROW_BIAS,
-                     ROW_ERROR, ROW_W, SCALE, SCRATCH, table, VECTORS, WORLD_F, ZERO)
+                     CLUSTER_RANK, CLUSTER_SCRATCH, CLUSTER_WIDTH, COUPLING_ACTIVE, COUPLING_I,
+                     COUPLING_ROW, DOF_DEPENDENT, DOF_F, DOF_I, DOF_LOCAL, DOF_PREFERENCE,
+                     FULL_RANK, kernel, LENGTH, LOOP_ACTIVE, LOOP_DOF, LOOP_DOF_POSITION,
+                     LOOP_DOF_W, LOOP_I, LOOP_N_DOFS, LOOP_N_ROWS, LOOP_OPEN, LOOP_ROW, matrix,
+                     MOBILITY, N_CLUSTERS, N_COUPLINGS, N_LOOPS, NV, OK, RANK, RANK_TOLERANCE,
+                     ROW_BIAS, ROW_ERROR, ROW_W, SCALE, SCRATCH, table, VECTORS, WORLD_F, ZERO)
 from .linear_algebra import axpy, largest, scale_row, swap_rows
-from .loops import (add_loop_to_jacobian, coupling_row, loop_coordinates, loop_is_flipped,
-                    loop_rows, slides)
+from .loops import (add_loop_to_jacobian, coupling_row, linear_rows, loop_coordinates,
+                    loop_is_flipped, loop_rows)
 
 # A pivot counts less in an actuated or wanted column, so that these become theta_G unless H
 # would grow beyond the inverse of the weight.
@@ -32,10 +32,14 @@ SWITCH = 1e3   # |H| above which the choice is made anew: ten times what a fresh
 
 @kernel
 def constraint_matrix(mi, mf, w, c):
-    """Return the view of [J_C | J_C' theta'] of a cluster, (rows, n + 1)."""
+    """
+    Return the view of [J_C | J_C' theta'] of a cluster, (rows, n + 1).
+
+    In a cluster with contacts it has as many columns more as rows: elimination turns E there into
+    the row operations that it did, from which the constraint forces follow.
+    """
     row = table(mi, mi, CLUSTER_I)[c]
-    return matrix(w, mi[SCRATCH] + row[CLUSTER_SCRATCH], row[CLUSTER_N_ROWS],
-                  row[CLUSTER_N_DOFS] + 1)
+    return matrix(w, mi[SCRATCH] + row[CLUSTER_SCRATCH], row[CLUSTER_N_ROWS], row[CLUSTER_WIDTH])
 
 
 @kernel
@@ -54,12 +58,12 @@ def fill_constraints(mi, mf, w, c, q, v, bias):
     J[:, :] = 0.0
     i = 0
     for k in loops[row[CLUSTER_LOOP]:row[CLUSTER_LOOP] + row[CLUSTER_N_LOOPS]]:
-        first, last = slides(loop_i[k, LOOP_TYPE])
+        linear = linear_rows(loop_i[k])
         for r in range(loop_i[k, LOOP_N_ROWS]):
             g = rows[loop_i[k, LOOP_ROW] + r]
             add_loop_to_jacobian(mi, w, k, i, g, J, local)
             J[i, n] = g[ROW_BIAS] if bias else g[ROW_ERROR]
-            if r < last - first:
+            if r < linear:
                 scale_row(J[i], unit, 0, n + 1)
             i += 1
     for k in couplings[row[CLUSTER_COUPLING]:row[CLUSTER_COUPLING] + row[CLUSTER_N_COUPLINGS]]:
@@ -67,6 +71,9 @@ def fill_constraints(mi, mf, w, c, q, v, bias):
         g[ROW_ERROR], g[ROW_BIAS] = coupling_row(mi, mf, k, q, v, J, i, local, bias)
         J[i, n] = g[ROW_BIAS] if bias else g[ROW_ERROR]
         i += 1
+    if row[CLUSTER_WIDTH] > n + 1:
+        for i in range(row[CLUSTER_N_ROWS]):
+            J[i, n + 1 + i] = 1.0
     return J
 
 
@@ -130,6 +137,7 @@ def eliminate(mi, mf, w, c, fresh):
     row = table(mi, mi, CLUSTER_I)[c]
     J, n, m, rank = constraint_matrix(mi, mf, w, c), row[CLUSTER_N_DOFS], row[CLUSTER_N_ROWS], \
         row[CLUSTER_RANK]
+    width = row[CLUSTER_WIDTH]
     tolerance = table(mf, mi, WORLD_F)[0, RANK_TOLERANCE] * largest(J, 0, m, 0, n)
     for k in range(rank):
         best, pivot = abs(J[k, k]), k
@@ -140,11 +148,11 @@ def eliminate(mi, mf, w, c, fresh):
             return False
         if best == 0.0:
             continue
-        swap_rows(J, k, pivot, k, n + 1)
-        scale_row(J[k], 1.0 / J[k, k], k, n + 1)
+        swap_rows(J, k, pivot, k, width)
+        scale_row(J[k], 1.0 / J[k, k], k, width)
         for i in range(m):
             if i != k and J[i, k] != 0.0:
-                axpy(J[i], J[k], -J[i, k], k, n + 1)
+                axpy(J[i], J[k], -J[i, k], k, width)
     return largest(J, 0, rank, rank, n) <= SWITCH and largest(J, rank, m, rank, n) <= tolerance
 
 

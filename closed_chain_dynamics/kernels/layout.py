@@ -46,7 +46,8 @@ def matrix(array, offset, rows, columns):
 
 # --- the head of mi -------------------------------------------------------------------------
 N_BODIES, NQ, NV, N_LOOPS, N_COUPLINGS, N_SPRINGS, N_ACTUATORS, N_CLUSTERS, N_ROWS, MAX_ROWS, \
-    N_LOOP_DOFS, SCRATCH, PASSIVE_JOINTS, PASSIVE_LOOPS, MOBILITY, RANK, FULL_RANK = range(17)
+    N_LOOP_DOFS, SCRATCH, PASSIVE_JOINTS, PASSIVE_LOOPS, MOBILITY, RANK, FULL_RANK, \
+    N_CONTACTS = range(18)
 DIRECTORY = 20
 
 # --- tables of integers, in mi --------------------------------------------------------------
@@ -76,10 +77,14 @@ HOME_BODY_COLUMNS = 3
 DOF_BODY, DOF_PARENT, DOF_LOCAL, DOF_DEPENDENT, DOF_PREFERENCE, DOF_ACTUATOR = range(6)
 DOF_I_COLUMNS = 6
 # columns of LOOP_I: type, bodies of both ends, active, first row and number of rows, cluster,
-# first coordinate of the loop joint and their number
+# first coordinate of the loop joint and their number; what kind of contact it is, if any
 LOOP_TYPE, LOOP_BODY_1, LOOP_BODY_2, LOOP_ACTIVE, LOOP_ROW, LOOP_N_ROWS, LOOP_CLUSTER, \
-    LOOP_DOF, LOOP_N_DOFS = range(9)
-LOOP_I_COLUMNS = 9
+    LOOP_DOF, LOOP_N_DOFS, LOOP_CONTACT, LOOP_MODE, LOOP_SHAPE = range(12)
+LOOP_I_COLUMNS = 12
+# LOOP_CONTACT; LOOP_MODE of a contact; LOOP_SHAPE of its surface
+NO_CONTACT, BILATERAL, UNILATERAL = range(3)
+NO_MODE, SLIDE, STICK, SOFT = range(4)
+PLANE, SPHERE, CYLINDER = range(3)
 # columns of COUPLING_I: first term, number of terms, active, row, cluster
 COUPLING_TERM, COUPLING_N_TERMS, COUPLING_ACTIVE, COUPLING_ROW, COUPLING_CLUSTER = range(5)
 COUPLING_I_COLUMNS = 5
@@ -95,11 +100,12 @@ ACTUATOR_ON_LOOP, ACTUATOR_DOF = range(2)
 ACTUATOR_I_COLUMNS = 2
 # columns of CLUSTER_I: first place and number in the lists of degrees of freedom, bodies, loops
 # and couplings; the body outside that carries the cluster; number of rows; rank; where its
-# matrices stand in the scratch part of w; whether theta_G has been chosen
+# matrices stand in the scratch part of w; whether theta_G has been chosen; columns of the
+# constraint matrix: coordinates, bias and, where contact forces are wanted, its row operations
 CLUSTER_DOF, CLUSTER_N_DOFS, CLUSTER_BODY, CLUSTER_N_BODIES, CLUSTER_LOOP, CLUSTER_N_LOOPS, \
     CLUSTER_COUPLING, CLUSTER_N_COUPLINGS, CLUSTER_PARENT, CLUSTER_N_ROWS, CLUSTER_RANK, \
-    CLUSTER_SCRATCH, CLUSTER_CHOSEN = range(13)
-CLUSTER_I_COLUMNS = 13
+    CLUSTER_SCRATCH, CLUSTER_CHOSEN, CLUSTER_WIDTH = range(14)
+CLUSTER_I_COLUMNS = 14
 
 # columns of BODY_F: placement of the joint in the parent body (R row by row), mass, centre of
 # mass, inertia about it (xx xy xz yy yz zz) in body axes
@@ -110,9 +116,12 @@ BODY_F_COLUMNS = 22
 # length)
 DAMPING, FRICTION, LOWER, UPPER, STOP_STIFFNESS, STOP_DAMPING, STOP_TRANSITION, SCALE = range(8)
 DOF_F_COLUMNS = 8
-# columns of LOOP_F: placement of both loop frames in their bodies
-LOOP_R_1, LOOP_P_1, LOOP_R_2, LOOP_P_2 = 0, 9, 12, 21
-LOOP_F_COLUMNS = 24
+# columns of LOOP_F: placement of both loop frames in their bodies; for a contact the point where
+# it sticks (in frame 1), friction when it slides and when it sticks, radius of the surface,
+# restitution, stiffness and damping of a soft one, direction of sliding (in frame 1)
+LOOP_R_1, LOOP_P_1, LOOP_R_2, LOOP_P_2, ANCHOR, MU, MU_STATIC, RADIUS, RESTITUTION, \
+    CONTACT_STIFFNESS, CONTACT_DAMPING, DIRECTION = 0, 9, 12, 21, 24, 27, 28, 29, 30, 31, 32, 33
+LOOP_F_COLUMNS = 36
 # columns of SPRING_F: points in their bodies, stiffness, damping, rest
 SPRING_P_1, SPRING_P_2, STIFFNESS, SPRING_DAMPING, REST = 0, 3, 6, 7, 8
 SPRING_F_COLUMNS = 9
@@ -141,8 +150,10 @@ N_VECTORS = 4
 # columns of ROW_W, one per constraint row: its covector, position error, bias J_C' theta'
 ROW_F, ROW_ERROR, ROW_BIAS = 0, 6, 7
 ROW_W_COLUMNS = 8
-# columns of LOOP_W: placement of both loop frames in the world
-LOOP_W_COLUMNS = 24
+# columns of LOOP_W: placement of both loop frames in the world; for a contact its unit normal, the
+# force along it, the friction force on the child, and the unit direction in which it slides
+CONTACT_NORMAL, NORMAL_FORCE, FRICTION_FORCE, SLIDING = 24, 27, 28, 31
+LOOP_W_COLUMNS = 34
 # columns of LOOP_DOF_W: covector of a coordinate of a loop joint, its position and rate
 LOOP_DOF_ROW, LOOP_DOF_POSITION, LOOP_DOF_RATE = 0, 6, 7
 LOOP_DOF_W_COLUMNS = 8
@@ -154,4 +165,4 @@ LOOP_FIXED, LOOP_REVOLUTE, LOOP_PRISMATIC, LOOP_CYLINDRICAL, LOOP_UNIVERSAL, LOO
     LOOP_PLANAR, LOOP_SURFACE, LOOP_FREE = range(9)
 
 # --- what a kernel returns ----------------------------------------------------------------------
-OK, NOT_FINITE, NOT_UNIT, LOOP_OPEN, SINGULAR, NOT_POSITIVE, UNSOLVED = range(7)
+OK, NOT_FINITE, NOT_UNIT, LOOP_OPEN, SINGULAR, NOT_POSITIVE, UNSOLVED, EVENT, LOCKED = range(9)

@@ -13,15 +13,18 @@ are eliminated by construction, which leaves the rows of the table in the docume
 
 import numpy as np
 
-from .kinematics import placements
-from .layout import (A, BODY_I, BODY_W, COUPLING_F, COUPLING_I, COUPLING_N_TERMS, COUPLING_TERM,
-                     DOF_W, IV, kernel, LOOP_ACTIVE, LOOP_BODY_1, LOOP_BODY_2, LOOP_CYLINDRICAL,
-                     LOOP_DOF, LOOP_DOF_POSITION, LOOP_DOF_RATE, LOOP_DOF_W, LOOP_F, LOOP_FIXED,
-                     LOOP_FREE, LOOP_I, LOOP_N_DOFS, LOOP_P_1, LOOP_P_2, LOOP_PLANAR,
-                     LOOP_PRISMATIC, LOOP_R_1, LOOP_R_2, LOOP_REVOLUTE, LOOP_ROW, LOOP_SPHERICAL,
+from .layout import (A, ANCHOR, BODY_I, BODY_W, CONTACT_NORMAL, COUPLING_F, COUPLING_I,
+                     COUPLING_N_TERMS, COUPLING_TERM, CYLINDER, DOF_W, IV, kernel, LOOP_ACTIVE,
+                     LOOP_BODY_1, LOOP_BODY_2, LOOP_CYLINDRICAL, LOOP_DOF, LOOP_DOF_POSITION,
+                     LOOP_DOF_RATE, LOOP_DOF_W, LOOP_F, LOOP_FIXED, LOOP_FREE, LOOP_I, LOOP_MODE,
+                     LOOP_N_DOFS, LOOP_N_ROWS, LOOP_P_1, LOOP_P_2, LOOP_PLANAR, LOOP_PRISMATIC,
+                     LOOP_R_1, LOOP_R_2, LOOP_REVOLUTE, LOOP_ROW, LOOP_SHAPE, LOOP_SPHERICAL,
                      LOOP_SURFACE, LOOP_TYPE, LOOP_UNIVERSAL, LOOP_W, N_DOF, N_LOOPS, P, PARENT,
-                     ROW_BIAS, ROW_ERROR, ROW_W, table, TERM_DOF, TERM_F, TERM_I, TERM_IQ, V)
+                     PLANE, RADIUS, ROW_BIAS, ROW_ERROR, ROW_W, SPHERE, STICK, table, TERM_DOF,
+                     TERM_F, TERM_I, TERM_IQ, V)
 from .structure import common_ancestor
+
+STRAIGHT = 1e-12   # sine below which a turn has no direction of its own
 
 
 @kernel
@@ -121,6 +124,107 @@ def slides(kind):
 
 
 @kernel
+def linear_rows(loop):
+    """Return how many of a loop's rows are distances."""
+    if loop[LOOP_TYPE] == LOOP_SURFACE:
+        return loop[LOOP_N_ROWS]
+    first, last = slides(loop[LOOP_TYPE])
+    return last - first
+
+
+@kernel
+def surface_rows(mi, mf, w, k, bias):
+    """
+    Write the rows of a point on a surface: one along the normal, or three where it sticks.
+
+    The surface stands in frame 1: the plane z = 0, a sphere about its origin or a cylinder about
+    its z axis, of a radius; C is the distance from it, so that its gradient is the unit normal.
+    """
+    loop, law, x = table(mi, mi, LOOP_I)[k], table(mf, mi, LOOP_F)[k], place_loop(mi, mf, w, k)
+    rows, body_w = table(w, mi, ROW_W), table(w, mi, BODY_W)
+    one, two = body_w[loop[LOOP_BODY_1]], body_w[loop[LOOP_BODY_2]]
+    curvature = surface_normal(loop, law, x)
+    r = loop[LOOP_ROW]
+    if loop[LOOP_MODE] == STICK:
+        for axis in range(3):
+            _slide_row(x, axis, rows[r + axis])
+            rows[r + axis, ROW_ERROR] -= law[ANCHOR + axis]
+            if bias:
+                rows[r + axis, ROW_BIAS] = _slide_bias(x, axis, one, two)
+        return
+    row = rows[r]
+    nx, ny, nz = x[CONTACT_NORMAL], x[CONTACT_NORMAL + 1], x[CONTACT_NORMAL + 2]
+    px, py, pz = x[LOOP_P_2], x[LOOP_P_2 + 1], x[LOOP_P_2 + 2]
+    row[0], row[1], row[2] = nx, ny, nz
+    row[3], row[4], row[5] = py * nz - pz * ny, pz * nx - px * nz, px * ny - py * nx
+    row[ROW_ERROR] = surface_distance(loop, law, x)
+    if bias:
+        row[ROW_BIAS] = 0.0
+        for axis in range(3):   # the normal as it is now, held in frame 1, and then its turning
+            share = nx * x[axis] + ny * x[3 + axis] + nz * x[6 + axis]
+            if share != 0.0:
+                row[ROW_BIAS] += share * _slide_bias(x, axis, one, two)
+        if curvature != 0.0:
+            row[ROW_BIAS] += curvature * _speed_on_surface(loop, x, one, two)
+
+
+@kernel
+def _in_frame_1(x, axis):
+    """Return where frame 2 stands along an axis of frame 1."""
+    return (x[axis] * (x[LOOP_P_2] - x[LOOP_P_1]) + x[3 + axis] * (x[LOOP_P_2 + 1]
+            - x[LOOP_P_1 + 1]) + x[6 + axis] * (x[LOOP_P_2 + 2] - x[LOOP_P_1 + 2]))
+
+
+@kernel
+def surface_distance(loop, law, x):
+    """Return the distance C(r) of the point from the surface, positive outside."""
+    a, b, c = _in_frame_1(x, 0), _in_frame_1(x, 1), _in_frame_1(x, 2)
+    if loop[LOOP_SHAPE] == PLANE:
+        return c
+    if loop[LOOP_SHAPE] == CYLINDER:
+        c = 0.0
+    return np.sqrt(a * a + b * b + c * c) - law[RADIUS]
+
+
+@kernel
+def surface_normal(loop, law, x):
+    """Write the unit normal in world axes, the gradient of C; return the curvature 1 / |r|."""
+    a, b, c, curvature = 0.0, 0.0, 1.0, 0.0
+    if loop[LOOP_SHAPE] != PLANE:
+        a, b = _in_frame_1(x, 0), _in_frame_1(x, 1)
+        c = _in_frame_1(x, 2) if loop[LOOP_SHAPE] == SPHERE else 0.0
+        length = np.sqrt(a * a + b * b + c * c)
+        curvature = 1.0 / length
+        a, b, c = a / length, b / length, c / length
+    for i in range(3):
+        x[CONTACT_NORMAL + i] = a * x[3 * i] + b * x[3 * i + 1] + c * x[3 * i + 2]
+    return curvature
+
+
+@kernel
+def sliding_velocity(x, one, two):
+    """Return the velocity of the contact point against the surface, along it (world axes)."""
+    px, py, pz = x[LOOP_P_2], x[LOOP_P_2 + 1], x[LOOP_P_2 + 2]
+    dx, dy, dz = two[V + 3] - one[V + 3], two[V + 4] - one[V + 4], two[V + 5] - one[V + 5]
+    vx = two[V] - one[V] + dy * pz - dz * py
+    vy = two[V + 1] - one[V + 1] + dz * px - dx * pz
+    vz = two[V + 2] - one[V + 2] + dx * py - dy * px
+    nx, ny, nz = x[CONTACT_NORMAL], x[CONTACT_NORMAL + 1], x[CONTACT_NORMAL + 2]
+    away = vx * nx + vy * ny + vz * nz
+    return vx - away * nx, vy - away * ny, vz - away * nz, away
+
+
+@kernel
+def _speed_on_surface(loop, x, one, two):
+    """Return the square of the speed along the curved directions of the surface."""
+    vx, vy, vz, _ = sliding_velocity(x, one, two)
+    if loop[LOOP_SHAPE] == CYLINDER:   # along its axis it is straight
+        along = vx * x[2] + vy * x[5] + vz * x[8]
+        vx, vy, vz = vx - along * x[2], vy - along * x[5], vz - along * x[8]
+    return vx * vx + vy * vy + vz * vz
+
+
+@kernel
 def loop_rows(mi, mf, w, k, bias):
     """
     Write covector, error and (if asked) bias of every row of one loop, in LoopType's order.
@@ -129,7 +233,11 @@ def loop_rows(mi, mf, w, k, bias):
     angular velocity at the closed pose. A pose turned by half a turn makes them vanish too;
     `loop_is_flipped` tells it apart.
     """
-    loop, x = table(mi, mi, LOOP_I)[k], place_loop(mi, mf, w, k)
+    loop = table(mi, mi, LOOP_I)[k]
+    if loop[LOOP_TYPE] == LOOP_SURFACE:
+        surface_rows(mi, mf, w, k, bias)
+        return
+    x = place_loop(mi, mf, w, k)
     rows, body_w = table(w, mi, ROW_W), table(w, mi, BODY_W)
     one, two = body_w[loop[LOOP_BODY_1]], body_w[loop[LOOP_BODY_2]]
     kind, r = loop[LOOP_TYPE], loop[LOOP_ROW]
@@ -283,27 +391,41 @@ def _turn(x):
 
 
 @kernel
-def _rotation_coordinates(x, rows, d):
-    """Write covectors in the child's axes, and the rotation vector, of a free relative turn."""
-    sx = _product(x, 2, 1) - _product(x, 1, 2)
-    sy = _product(x, 0, 2) - _product(x, 2, 0)
-    sz = _product(x, 1, 0) - _product(x, 0, 1)
-    sine = 0.5 * np.sqrt(sx * sx + sy * sy + sz * sz)
+def rotation_vector(x, out):
+    """Write the rotation vector from frame 1 to frame 2, exact up to and at half a turn."""
+    out[0] = 0.5 * (_product(x, 2, 1) - _product(x, 1, 2))
+    out[1] = 0.5 * (_product(x, 0, 2) - _product(x, 2, 0))
+    out[2] = 0.5 * (_product(x, 1, 0) - _product(x, 0, 1))
+    sine = np.sqrt(out[0] * out[0] + out[1] * out[1] + out[2] * out[2])
     cosine = 0.5 * (_product(x, 0, 0) + _product(x, 1, 1) + _product(x, 2, 2) - 1.0)
-    factor = 0.5 if sine < 1e-8 else 0.5 * np.arctan2(sine, cosine) / sine
-    for axis in range(3):
-        _turn_coordinate(x, LOOP_R_2 + axis, rows[d + axis])
-    rows[d, LOOP_DOF_POSITION] = factor * sx
-    rows[d + 1, LOOP_DOF_POSITION] = factor * sy
-    rows[d + 2, LOOP_DOF_POSITION] = factor * sz
+    angle = np.arctan2(sine, cosine)
+    if cosine > -0.99:
+        factor = angle / sine if sine > STRAIGHT else 1.0
+        for i in range(3):
+            out[i] *= factor
+        return
+    # near half a turn the sine has no digits left; (R + R^T) / 2 - cos E is n n^T (1 - cos)
+    best = 0
+    for i in range(1, 3):
+        if _product(x, i, i) > _product(x, best, best):
+            best = i
+    n, side = np.zeros(3), 0.0
+    for i in range(3):
+        n[i] = 0.5 * (_product(x, i, best) + _product(x, best, i)) - (cosine if i == best else 0.0)
+        side += n[i] * out[i]
+    length = np.sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2])
+    for i in range(3):
+        out[i] = (angle if side >= 0.0 else -angle) * n[i] / length
 
 
 @kernel
-def place_all_loops(mi, mf, w, q):
-    """Compute placements, and the coordinates of every loop joint, open ones too."""
-    placements(mi, mf, w, q)
-    for k in range(mi[N_LOOPS]):
-        loop_coordinates(mi, mf, w, k)
+def _rotation_coordinates(x, rows, d):
+    """Write covectors in the child's axes, and the rotation vector, of a free relative turn."""
+    turn = np.empty(3)
+    rotation_vector(x, turn)
+    for axis in range(3):
+        _turn_coordinate(x, LOOP_R_2 + axis, rows[d + axis])
+        rows[d + axis, LOOP_DOF_POSITION] = turn[axis]
 
 
 @kernel

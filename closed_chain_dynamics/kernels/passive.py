@@ -7,18 +7,22 @@ a loop joint, is a pair of opposite wrenches on two bodies, so it joins the Newt
 
 import numpy as np
 
-from .layout import (BODY_I, BODY_W, DAMPING, DISSIPATION, DOF_BODY, DOF_F, DOF_I, F, FRICTION, IQ,
-                     kernel, LOOP_ACTIVE, LOOP_BODY_1, LOOP_BODY_2, LOOP_DOF, LOOP_DOF_F,
-                     LOOP_DOF_POSITION, LOOP_DOF_RATE, LOOP_DOF_W, LOOP_I, LOOP_N_DOFS, LOWER,
-                     N_DOF, N_LOOPS, N_SPRINGS, NV, P, PASSIVE_JOINTS, PASSIVE_LOOPS, REST,
-                     SPRING_BODY_1, SPRING_BODY_2, SPRING_DAMPING, SPRING_DOF, SPRING_F, SPRING_I,
-                     SPRING_IQ, SPRING_P_1, SPRING_TYPE, STIFFNESS, STOP_DAMPING, STOP_STIFFNESS,
-                     STOP_TRANSITION, table, UPPER, V, WORLD_W)
-from .loops import loop_coordinates
+from .layout import (BODY_I, BODY_W, CONTACT_DAMPING, CONTACT_NORMAL, CONTACT_STIFFNESS, DAMPING,
+                     DISSIPATION, DOF_BODY, DOF_F, DOF_I, F, FRICTION, FRICTION_FORCE, IQ, kernel,
+                     LOOP_ACTIVE, LOOP_BODY_1, LOOP_BODY_2, LOOP_DOF, LOOP_DOF_F,
+                     LOOP_DOF_POSITION, LOOP_DOF_RATE, LOOP_DOF_W, LOOP_F, LOOP_I, LOOP_MODE,
+                     LOOP_N_DOFS, LOOP_P_2, LOWER, MU, N_DOF, N_LOOPS, N_SPRINGS, NORMAL_FORCE, NV,
+                     P, PASSIVE_JOINTS, PASSIVE_LOOPS, REST, SOFT, SPRING_BODY_1, SPRING_BODY_2,
+                     SPRING_DAMPING, SPRING_DOF, SPRING_F, SPRING_I, SPRING_IQ, SPRING_P_1,
+                     SPRING_TYPE, STIFFNESS, STOP_DAMPING, STOP_STIFFNESS, STOP_TRANSITION, table,
+                     UPPER, V, WORLD_W)
+from .loops import (loop_coordinates, place_loop, sliding_velocity, surface_distance,
+                    surface_normal)
 
 # Coulomb friction changes its sign over this speed [rad/s or m/s]: tanh is exact to rounding
 # above twenty times it
 FRICTION_SPEED = 1e-3
+CREEP_SPEED = 1e-2   # the same for a soft contact [m/s]
 
 
 @kernel
@@ -118,6 +122,39 @@ def _linear_spring(mi, mf, w, k):
 
 
 @kernel
+def _soft_contact(mi, mf, w, k):
+    """
+    Apply a soft contact: a spring-damper that pushes out of the surface and never pulls.
+
+    The damping grows with the depth, so that the force sets in without a jump; friction is K f_n,
+    smoothed at low speed.
+    """
+    loop, law, x = table(mi, mi, LOOP_I)[k], table(mf, mi, LOOP_F)[k], place_loop(mi, mf, w, k)
+    surface_normal(loop, law, x)
+    depth = -surface_distance(loop, law, x)
+    x[NORMAL_FORCE] = 0.0
+    for i in range(3):
+        x[FRICTION_FORCE + i] = 0.0
+    if depth <= 0.0:
+        return
+    body_w = table(w, mi, BODY_W)
+    vx, vy, vz, away = sliding_velocity(x, body_w[loop[LOOP_BODY_1]], body_w[loop[LOOP_BODY_2]])
+    elastic = law[CONTACT_STIFFNESS] * depth
+    normal = max(elastic - law[CONTACT_DAMPING] * depth * away, 0.0)
+    speed = np.sqrt(vx * vx + vy * vy + vz * vz)
+    drag = law[MU] * normal * np.tanh(speed / CREEP_SPEED) / max(speed, 1e-300)
+    fx, fy, fz = normal * x[CONTACT_NORMAL] - drag * vx, normal * x[CONTACT_NORMAL + 1] \
+        - drag * vy, normal * x[CONTACT_NORMAL + 2] - drag * vz
+    px, py, pz = x[LOOP_P_2], x[LOOP_P_2 + 1], x[LOOP_P_2 + 2]
+    wrench = np.array([fx, fy, fz, py * fz - pz * fy, pz * fx - px * fz, px * fy - py * fx])
+    push_apart(mi, w, loop[LOOP_BODY_1], loop[LOOP_BODY_2], wrench, 1.0)
+    x[NORMAL_FORCE] = normal
+    x[FRICTION_FORCE], x[FRICTION_FORCE + 1], x[FRICTION_FORCE + 2] = \
+        -drag * vx, -drag * vy, -drag * vz
+    table(w, mi, WORLD_W)[0, DISSIPATION] += (elastic - normal) * away + drag * speed * speed
+
+
+@kernel
 def add_passive_forces(mi, mf, w, q, v, tau):
     """Add passive forces: those of tree joints to tau, the others to the bodies' F."""
     body_i, dof_i, dof_f = table(mi, mi, BODY_I), table(mi, mi, DOF_I), table(mf, mi, DOF_F)
@@ -131,7 +168,9 @@ def add_passive_forces(mi, mf, w, q, v, tau):
             world[DISSIPATION] += lost
     loop_i, loop_dof_w = table(mi, mi, LOOP_I), table(w, mi, LOOP_DOF_W)
     for k in range(mi[N_LOOPS]):
-        if loop_i[k, LOOP_ACTIVE] and (mi[PASSIVE_LOOPS] or mi[N_SPRINGS]):
+        if loop_i[k, LOOP_ACTIVE] and loop_i[k, LOOP_MODE] == SOFT:
+            _soft_contact(mi, mf, w, k)
+        elif loop_i[k, LOOP_ACTIVE] and (mi[PASSIVE_LOOPS] or mi[N_SPRINGS]):
             loop_coordinates(mi, mf, w, k)
             for d in range(loop_i[k, LOOP_DOF], loop_i[k, LOOP_DOF] + loop_i[k, LOOP_N_DOFS]):
                 row = loop_dof_w[d]
@@ -176,7 +215,12 @@ def passive_energy(mi, mf, w, q):
                 above, below = _depths(dof_f[j], q[body_i[body, IQ]])
                 energy += _stop_energy(above, dof_f[j]) + _stop_energy(below, dof_f[j])
     for k in range(mi[N_LOOPS]):
-        if loop_i[k, LOOP_ACTIVE] and (mi[PASSIVE_LOOPS] or mi[N_SPRINGS]):
+        if loop_i[k, LOOP_ACTIVE] and loop_i[k, LOOP_MODE] == SOFT:
+            depth = -surface_distance(loop_i[k], table(mf, mi, LOOP_F)[k],
+                                      place_loop(mi, mf, w, k))
+            if depth > 0.0:
+                energy += 0.5 * table(mf, mi, LOOP_F)[k, CONTACT_STIFFNESS] * depth * depth
+        elif loop_i[k, LOOP_ACTIVE] and (mi[PASSIVE_LOOPS] or mi[N_SPRINGS]):
             loop_coordinates(mi, mf, w, k)
             d = loop_i[k, LOOP_DOF]
             if loop_i[k, LOOP_N_DOFS] == 1:

@@ -8,22 +8,25 @@ method keeps its full order, where adding angular velocities would leave only th
 
 import numpy as np
 
-from .closed_chain import forward_dynamics
+from .contact import contact_signs
 from .coordinates import constraint_matrix, solve_constraints
+from .forward import forward_dynamics
 from .inertia import energies
 from .kinematics import motion, placements
 from .layout import (BODY_I, CLUSTER_DOF, CLUSTER_DOFS, CLUSTER_I, CLUSTER_N_DOFS, CLUSTER_RANK,
-                     DISSIPATION, FREE, IQ, IV, kernel, KINETIC, LOOP_ACTIVE, LOOP_I, LOOP_N_ROWS,
-                     LOOP_OPEN, LOOP_ROW, N_BODIES, N_CLUSTERS, N_LOOPS, N_ROWS, NOT_FINITE, NQ,
-                     NV, OK, POTENTIAL, POWER, PRISMATIC, ROW_ERROR, ROW_W, SPHERICAL, table, TYPE,
+                     DISSIPATION, EVENT, FREE, IQ, IV, kernel, KINETIC, LOCKED, LOOP_ACTIVE,
+                     LOOP_F, LOOP_I, LOOP_MODE, LOOP_N_ROWS, LOOP_OPEN, LOOP_ROW, N_BODIES,
+                     N_CLUSTERS, N_CONTACTS, N_LOOPS, N_ROWS, NOT_FINITE, NQ, NV, OK, POTENTIAL,
+                     POWER, PRISMATIC, ROW_ERROR, ROW_W, SLIDE, SPHERICAL, STICK, table, TYPE,
                      VECTORS, WORLD_W, ZERO)
-from .loops import active_loop_rows, loop_is_flipped
+from .loops import active_loop_rows, loop_is_flipped, place_loop, surface_normal
 from .manifold import integrate, rotate_step
 from .passive import passive_energy
 
 # loops count as closed in a simulation at this error; Newton's method gets there in one or two
 CLOSED = 1e-13
 CLOSING_STEPS = 8
+EVENT_TIME = 1e-13   # events are found to this time [s]
 
 
 @kernel
@@ -230,34 +233,99 @@ def record(mi, mf, w, q, v, t, books, row):
 
 
 @kernel
-def compute_run(mi, mf, w, q, v, tau_A, extra, wrenches, t, dt, steps, method, stride, books,
-                work, log, log_q, log_v):
-    """
-    Take steps and log every `stride`-th state; return a status and the number of steps taken.
+def _take_step(mi, mf, w, q, v, tau_A, extra, wrenches, dt, method, books, work):
+    """Take one step and close the loops; return a status."""
+    if method == 0:
+        status = euler_step(mi, mf, w, q, v, tau_A, extra, wrenches, dt, books, work)
+    else:
+        status = rk4_step(mi, mf, w, q, v, tau_A, extra, wrenches, dt, books, work)
+    if status == OK:
+        status = close_loops(mi, mf, w, q, v, work)
+    if status == OK:
+        total = 0.0
+        for j in range(mi[NV]):
+            total += 0.0 * v[j]
+        status = OK if total == 0.0 else NOT_FINITE
+    return status
 
-    A step that fails leaves the state as it was before it.
+
+@kernel
+def _happened(mi, mf, w, q, v, tau_A, extra, wrenches, work, signs):
+    """Return whether any contact tells of an event in this state; its signs are written."""
+    status = OK
+    if mi[N_CONTACTS]:
+        status = forward_dynamics(mi, mf, w, q, v, tau_A, extra, wrenches, work[3, :mi[NV]])
+    else:
+        placements(mi, mf, w, q)
+        motion(mi, mf, w, v, table(w, mi, VECTORS)[ZERO], 0.0)
+    contact_signs(mi, mf, w, signs)
+    return status, np.min(signs) < 0.0
+
+
+@kernel
+def compute_loop_placement(mi, mf, w, q, v, k):
+    """Compute where a contact is, its normal, and how all bodies move."""
+    placements(mi, mf, w, q)
+    motion(mi, mf, w, v, table(w, mi, VECTORS)[ZERO], 0.0)
+    surface_normal(table(mi, mi, LOOP_I)[k], table(mf, mi, LOOP_F)[k], place_loop(mi, mf, w, k))
+
+
+@kernel
+def compute_signs(mi, mf, w, q, v, tau_A, extra, wrenches, work, signs):
+    """Write the signs of all contacts in a state; return a status."""
+    return _happened(mi, mf, w, q, v, tau_A, extra, wrenches, work, signs)[0]
+
+
+@kernel
+def compute_run(mi, mf, w, q, v, tau_A, extra, wrenches, t, dt, steps, method, stride, books,
+                work, log, log_q, log_v, signs):
+    """
+    Take steps and log every `stride`-th state; return a status, steps taken, time, samples.
+
+    A step that fails leaves the state as it was before it. At an event of a contact the run ends
+    with EVENT, in the state at its instant, found by halving the step; `signs` tell which it is.
     """
     nq, nv = mi[NQ], mi[NV]
     logged = 0
+    watch = False
+    for k in range(mi[N_LOOPS]):
+        loop = table(mi, mi, LOOP_I)[k]
+        watch = watch or loop[LOOP_MODE] == SLIDE or loop[LOOP_MODE] == STICK
     keep_q, keep_v, keep_books = np.empty(nq), np.empty(nv), np.empty(2)
     for step in range(steps):
+        now = t + step * dt
         keep_q[:], keep_v[:], keep_books[:] = q[:nq], v[:nv], books[:2]
-        if method == 0:
-            status = euler_step(mi, mf, w, q, v, tau_A, extra, wrenches, dt, books, work)
-        else:
-            status = rk4_step(mi, mf, w, q, v, tau_A, extra, wrenches, dt, books, work)
-        if status == OK:
-            status = close_loops(mi, mf, w, q, v, work)
-        if status == OK:
-            total = 0.0
-            for j in range(nv):
-                total += 0.0 * v[j]
-            status = OK if total == 0.0 else NOT_FINITE
-        if status != OK:
+        status = _take_step(mi, mf, w, q, v, tau_A, extra, wrenches, dt, method, books, work)
+        event = False
+        if status == OK and watch:
+            status, event = _happened(mi, mf, w, q, v, tau_A, extra, wrenches, work, signs)
+        if status != OK and status != LOCKED:
             q[:nq], v[:nv], books[:2] = keep_q, keep_v, keep_books
-            return status, step, logged
+            return status, step, now, logged
+        if event or status == LOCKED:
+            early, late = 0.0, 1.0
+            while (late - early) * dt > EVENT_TIME:
+                middle = 0.5 * (early + late)
+                q[:nq], v[:nv], books[:2] = keep_q, keep_v, keep_books
+                status = _take_step(mi, mf, w, q, v, tau_A, extra, wrenches, middle * dt, method,
+                                    books, work)
+                if status == OK:
+                    status, event = _happened(mi, mf, w, q, v, tau_A, extra, wrenches, work, signs)
+                if event or status != OK:
+                    late = middle
+                else:
+                    early = middle
+            q[:nq], v[:nv], books[:2] = keep_q, keep_v, keep_books
+            status = _take_step(mi, mf, w, q, v, tau_A, extra, wrenches, late * dt, method, books,
+                                work)
+            if status == OK:
+                status, _ = _happened(mi, mf, w, q, v, tau_A, extra, wrenches, work, signs)
+            if status != OK:
+                q[:nq], v[:nv], books[:2] = keep_q, keep_v, keep_books
+                return status, step, now, logged
+            return EVENT, step, now + late * dt, logged
         if stride > 0 and (step + 1) % stride == 0:
-            record(mi, mf, w, q, v, t + (step + 1) * dt, books, log[logged])
+            record(mi, mf, w, q, v, now + dt, books, log[logged])
             log_q[logged, :nq], log_v[logged, :nv] = q[:nq], v[:nv]
             logged += 1
-    return OK, steps, logged
+    return OK, steps, t + steps * dt, logged

@@ -12,11 +12,12 @@ from .layout import (BODY_I, CLUSTER, CLUSTER_BODIES, CLUSTER_BODY, CLUSTER_CHOS
                      CLUSTER_COUPLING, CLUSTER_COUPLINGS, CLUSTER_DOF, CLUSTER_DOFS, CLUSTER_I,
                      CLUSTER_LOOP, CLUSTER_LOOPS, CLUSTER_N_BODIES, CLUSTER_N_COUPLINGS,
                      CLUSTER_N_DOFS, CLUSTER_N_LOOPS, CLUSTER_N_ROWS, CLUSTER_PARENT, CLUSTER_RANK,
-                     CLUSTER_SCRATCH, COUPLING_ACTIVE, COUPLING_CLUSTER, COUPLING_I,
+                     CLUSTER_SCRATCH, CLUSTER_WIDTH, COUPLING_ACTIVE, COUPLING_CLUSTER, COUPLING_I,
                      COUPLING_N_TERMS, COUPLING_ROW, COUPLING_TERM, DOF_BODY, DOF_DEPENDENT, DOF_I,
                      DOF_LOCAL, FULL_RANK, IV, kernel, LOOP_ACTIVE, LOOP_BODY_1, LOOP_BODY_2,
-                     LOOP_CLUSTER, LOOP_I, LOOP_N_ROWS, LOOP_ROW, N_BODIES, N_CLUSTERS,
-                     N_COUPLINGS, N_DOF, N_LOOPS, N_ROWS, PARENT, table, TERM_DOF, TERM_I)
+                     LOOP_CLUSTER, LOOP_I, LOOP_MODE, LOOP_N_ROWS, LOOP_ROW, N_BODIES, N_CLUSTERS,
+                     N_CONTACTS, N_COUPLINGS, N_DOF, N_LOOPS, N_ROWS, PARENT, SLIDE, STICK, table,
+                     TERM_DOF, TERM_I)
 
 
 @kernel
@@ -106,16 +107,20 @@ def _assign_rows(mi):
     cluster_i = table(mi, mi, CLUSTER_I)
     loop_i, coupling_i = table(mi, mi, LOOP_I), table(mi, mi, COUPLING_I)
     rows = 0
+    mi[N_CONTACTS] = 0
     for k in range(mi[N_LOOPS]):
         loop = loop_i[k]
         loop[LOOP_CLUSTER], loop[LOOP_ROW] = -1, rows
-        if loop[LOOP_ACTIVE]:
+        if loop[LOOP_ACTIVE] and loop[LOOP_N_ROWS] > 0:
             top = common_ancestor(body_i, loop[LOOP_BODY_1], loop[LOOP_BODY_2])
             end = loop[LOOP_BODY_1] if loop[LOOP_BODY_1] != top else loop[LOOP_BODY_2]
             if end != top:   # both ends on one body: no joint moves the loop
                 loop[LOOP_CLUSTER] = body_i[end, CLUSTER]
                 cluster_i[loop[LOOP_CLUSTER], CLUSTER_N_LOOPS] += 1
                 cluster_i[loop[LOOP_CLUSTER], CLUSTER_N_ROWS] += loop[LOOP_N_ROWS]
+                if loop[LOOP_MODE] == SLIDE or loop[LOOP_MODE] == STICK:
+                    mi[N_CONTACTS] += 1
+                    cluster_i[loop[LOOP_CLUSTER], CLUSTER_WIDTH] = 1   # contact forces wanted
             rows += loop[LOOP_N_ROWS]
     for k in range(mi[N_COUPLINGS]):
         coupling = coupling_i[k]
@@ -127,6 +132,8 @@ def _assign_rows(mi):
             cluster_i[c, CLUSTER_N_COUPLINGS] += 1
             cluster_i[c, CLUSTER_N_ROWS] += 1
             rows += 1
+    for c in range(mi[N_CLUSTERS]):
+        cluster_i[c, CLUSTER_WIDTH] *= cluster_i[c, CLUSTER_N_ROWS]
     mi[N_ROWS] = rows
 
 
@@ -150,7 +157,8 @@ def _fill_lists(mi):
         loop, coupling = loop + row[CLUSTER_N_LOOPS], coupling + row[CLUSTER_N_COUPLINGS]
         # J_C with its bias, M, A, and eight numbers a coordinate: see `closed_chain.py`
         n, m = row[CLUSTER_N_DOFS], row[CLUSTER_N_ROWS]
-        scratch += m * (n + 1) + 2 * n * n + 8 * n
+        row[CLUSTER_WIDTH] += n + 1
+        scratch += m * row[CLUSTER_WIDTH] + 2 * n * n + 8 * n
         row[CLUSTER_N_BODIES] = row[CLUSTER_N_DOFS] = 0
         row[CLUSTER_N_LOOPS] = row[CLUSTER_N_COUPLINGS] = 0
     for i in range(1, mi[N_BODIES]):
@@ -187,7 +195,7 @@ def build_clusters(mi):
     for i in range(mi[N_BODIES]):
         body_i[i, CLUSTER] = i
     for k in range(mi[N_LOOPS]):
-        if loop_i[k, LOOP_ACTIVE]:
+        if loop_i[k, LOOP_ACTIVE] and loop_i[k, LOOP_N_ROWS] > 0:
             a, b = loop_i[k, LOOP_BODY_1], loop_i[k, LOOP_BODY_2]
             top = common_ancestor(body_i, a, b)
             _tie(body_i, a, top)

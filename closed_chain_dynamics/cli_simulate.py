@@ -1,0 +1,285 @@
+"""
+What ``closed-chain simulate`` does: its arguments, the run, and the report.
+
+The report is one plain dict, which is what ``--json`` prints; `render` writes it for people.
+Heavy imports stay inside, so that help is instant.
+"""
+
+import argparse
+import math
+import sys
+import time
+
+from closed_chain_dynamics.errors import NameNotFound
+from closed_chain_dynamics.terminal import number, table
+
+__all__ = ['add_arguments', 'render', 'simulate', 'wrong_usage']
+
+SCHEMA = 'closed-chain-simulate/1'   # a key that is added keeps it, one that changes ends it
+PATIENCE = 0.5      # a bar is shown for what takes longer than this [s]
+BAR = 30            # characters
+
+
+def _assignment(text):
+    """Read 'joint=value', with commas where a joint has several numbers."""
+    name, sign, values = text.rpartition('=')
+    try:
+        numbers = [float(each) for each in values.split(',')]
+    except ValueError:
+        numbers = []
+    if not (name and sign and numbers):
+        raise argparse.ArgumentTypeError(f'{text!r} is not of the form joint=value')
+    return name, numbers[0] if len(numbers) == 1 else numbers
+
+
+def _appointment(text):
+    """Read 'name@time'."""
+    name, sign, when = text.rpartition('@')
+    try:
+        when = float(when)
+    except ValueError:
+        sign = ''
+    if not (name and sign and math.isfinite(when)):
+        raise argparse.ArgumentTypeError(f'{text!r} is not of the form name@seconds')
+    return name, when
+
+
+def _size(text):
+    try:
+        width, height = map(int, text.lower().split('x'))
+        return width, height
+    except ValueError:
+        raise argparse.ArgumentTypeError(f'{text!r} is not a size such as 640x480') from None
+
+
+def _view(text):
+    """Read 'azimuth,elevation', or take the name of a view as it is."""
+    try:
+        azimuth, elevation = map(float, text.split(','))
+        return azimuth, elevation
+    except ValueError:
+        return text
+
+
+def add_arguments(parser):
+    """Add what `simulate` takes besides the model."""
+    start = parser.add_argument_group('start and forces')
+    for option, what in (('--q', 'positions at the start; loops decide the rest [rad or m]'),
+                         ('--v', 'velocities at the start; loops decide the rest [rad/s or m/s]'),
+                         ('--tau', 'constant torques of actuators [N m or N]')):
+        start.add_argument(option, metavar='JOINT=VALUE', nargs='+', action='extend',
+                           type=_assignment, default=[], help=what)
+    start.add_argument('--gravity', metavar=('X', 'Y', 'Z'), nargs=3, type=float,
+                       help='acceleration of gravity [m/s^2] (default: 0 0 -9.80665)')
+    run = parser.add_argument_group('run')
+    run.add_argument('--time', metavar='S', type=float, default=5.0,
+                     help='how long to simulate (default: %(default)g s)')
+    run.add_argument('--dt', metavar='S', type=float, default=1e-3,
+                     help='step of the integrator (default: %(default)g s)')
+    run.add_argument('--integrator', choices=['rk4', 'euler', 'adaptive'], default='rk4',
+                     help='default: %(default)s')
+    for option, what in (('--connect', 'connect a loop joint at a time, at the nearest step'),
+                         ('--cut', 'cut a joint, of a loop or of the tree, at a time; before '
+                                   'what is connected at the same time')):
+        run.add_argument(option, metavar='NAME@S', nargs='+', action='extend',
+                         type=_appointment, default=[], help=what)
+    files = parser.add_argument_group('files to write')
+    for option, what in (('--plot', 'figure of the run: .png, .svg or .pdf'),
+                         ('--record', 'animation: .gif or .mp4'),
+                         ('--csv', 'table with one line per sample'),
+                         ('--npz', 'arrays for NumPy'),
+                         ('--mcap', 'ROS 2 messages: one file if it ends in .mcap, else a '
+                                    'rosbag2 folder')):
+        files.add_argument(option, metavar='FILE', help=what)
+    look = parser.add_argument_group('looks of the animation')
+    look.add_argument('--fps', type=float, default=25, help='pictures per second (default: 25)')
+    look.add_argument('--size', metavar='WxH', type=_size, default=(640, 480),
+                      help='pixels (default: 640x480)')
+    look.add_argument('--view', metavar='VIEW', type=_view,
+                      help='front, side, top, corner, or azimuth,elevation [deg]')
+    look.add_argument('--speed', type=float, default=1.0,
+                      help='below 1 is slow motion (default: 1)')
+
+
+def wrong_usage(args):
+    """Return what is wrong with arguments that are fine one by one, or nothing."""
+    late = [f'{name}@{when:g}' for name, when in (*args.connect, *args.cut)
+            if not 0.0 <= when <= args.time]
+    if late and args.time >= 0.0:
+        return f'{", ".join(late)}: not within the run, which is from 0 to {args.time:g} s'
+    return ''
+
+
+class _Bar:
+    """A line that shows how far something is; nothing on what is not a terminal."""
+
+    def __init__(self, label, stream):
+        self.label, self.stream = label, stream
+        self.begun = self.drawn = time.monotonic()
+        self.visible = False
+
+    def __call__(self, share):
+        now = time.monotonic()
+        if now - self.begun < PATIENCE or now - self.drawn < 0.1:
+            return
+        full = int(round(BAR * share))
+        left = (now - self.begun) * (1.0 - share) / max(share, 1e-9)
+        self.stream.write(f'\r{self.label} [{"#" * full}{"." * (BAR - full)}] '
+                          f'{100 * share:3.0f} %, {left:.0f} s left \033[K')
+        self.stream.flush()
+        self.drawn, self.visible = now, True
+
+    def __enter__(self):
+        return self if self.stream.isatty() else None
+
+    def __exit__(self, *_):
+        if self.visible:
+            self.stream.write('\r\033[K')
+            self.stream.flush()
+
+
+def simulate(robot, args):
+    """Run a simulation as the arguments say, write its files, and return the report."""
+    import closed_chain_dynamics as ccd
+    if args.gravity:
+        robot.gravity = args.gravity
+    _check_files(args)
+    known = [*robot.loop_names, *robot.joint_names]
+    for name, _ in (*args.connect, *args.cut):   # before the run, not in the middle of it
+        if name not in known:
+            raise NameNotFound('joint', name, known, where=robot.name)
+    q = ccd.assemble(robot, dict(args.q))
+    v = ccd.complete_velocity(robot, q, dict(args.v)) if args.v else None
+    options = {'q': q, 'v': v, 'dt': args.dt, 'integrator': args.integrator}
+    tau = dict(args.tau)
+    # What is compiled or loaded from a cache at the first step does not count as speed.
+    ccd.Simulation(robot, **options, log_every=0).step(tau)
+    sim = ccd.Simulation(robot, **options)
+    before = sim.mobility()
+    wall = _run(sim, args, tau)
+    files, notes = _write(sim.log, args)
+    return {**_report(sim, args, before, wall), 'files': files, 'warnings': notes}
+
+
+def _check_files(args):
+    """Refuse bad file names before a long run, not after it."""
+    from closed_chain_dynamics import animation, log_files, mcap, plots
+    for path, check in ((args.plot, plots.check_plot), (args.record, animation.check_animation),
+                        (args.csv, log_files.check_folder), (args.npz, log_files.check_folder),
+                        (args.mcap, mcap.check_mcap)):
+        if path:
+            check(path)
+
+
+def _run(sim, args, tau):
+    """Run from event to event; return how long the computation took [s]."""
+    stops = {}
+    for kind, wanted in (('cut', args.cut), ('connect', args.connect)):
+        for name, when in wanted:
+            stops.setdefault(int(round(when / sim.dt)), {}).setdefault(kind, []).append(name)
+    end = args.time / sim.dt if math.isfinite(args.time) else math.nan
+    steps = int(round(end)) if end >= 0.0 else 0
+    wall, done = 0.0, 0
+    if not end >= 0.0:
+        sim.run(args.time)   # says what is wrong with it
+    with _Bar('simulating', sys.stderr) as bar:
+        for stop in sorted({*stops, steps}):
+            count = stop - done
+            start = time.perf_counter()
+            sim.run(count * sim.dt, tau, progress=bar and (
+                lambda share: bar((done + share * count) / max(steps, 1))))
+            wall += time.perf_counter() - start
+            done = stop
+            for kind, names in stops.get(stop, {}).items():
+                getattr(sim, kind)(*names)
+    return wall
+
+
+def _write(log, args):
+    """Write the files that were asked for; return them by option, and notes."""
+    files, notes = {}, []
+    for option, write in (('plot', log.plot), ('csv', log.to_csv), ('npz', log.to_npz),
+                          ('mcap', log.to_mcap)):
+        path = getattr(args, option)
+        if path:
+            write(path)
+            files[option] = path
+    if args.record:
+        with _Bar('recording', sys.stderr) as bar:
+            notes = log.record(args.record, fps=args.fps, size=args.size, view=args.view,
+                               speed=args.speed, progress=bar)
+        files['record'] = args.record
+    return files, notes
+
+
+def _report(sim, args, before, wall):
+    from closed_chain_dynamics.log_files import event_record
+    log = sim.log
+    balance = log.balance
+    drift = float(abs(balance - balance[0]).max())
+    exchanged = max(float(each.max() - each.min()) for each in
+                    (log.kinetic, log.potential, log.work, log.dissipated))
+    state = {what: dict(zip(sim.log.segments[-1].names(what), getattr(sim, what).tolist()))
+             for what in ('q', 'v')}
+    steps = int(round(sim.time / sim.dt))
+    return {
+        'schema': SCHEMA,
+        'name': sim.robot.name,
+        'file': sim.robot.description.file,
+        'time': sim.time,
+        'dt': sim.dt,
+        'integrator': sim.integrator,
+        'steps': steps,
+        'samples': len(log),
+        'wall_time': wall,
+        'speed': sim.time / wall if steps else None,
+        'mobility': {'before': before, 'after': sim.mobility()},
+        'energy': {
+            'start': float(log.energy[0]), 'end': float(log.energy[-1]),
+            **{name: float(getattr(log, name)[-1])
+               for name in ('kinetic', 'potential', 'work', 'dissipated', 'lost')},
+            'drift': drift, 'relative_drift': drift / exchanged if exchanged > 0.0 else 0.0},
+        'loop_error': float(log.loop_error.max()),
+        'events': [event_record(event) for event in log.events],
+        'final': state,
+    }
+
+
+def render(report, style):
+    """Return a report as text."""
+    energy, mobility = report['energy'], report['mobility']
+    speed = f', {number(report["speed"], 3)} times real time' if report['speed'] else ''
+    rows = [
+        ['simulated', f'{number(report["time"])} s in {report["steps"]} steps of '
+                      f'{number(report["dt"])} s, {report["integrator"]}'],
+        ['computed in', f'{number(report["wall_time"], 3)} s{speed}'],
+        ['mobility', f'{mobility["before"]} at the start, {mobility["after"]} at the end'],
+        ['energy', f'{number(energy["start"])} J at the start, {number(energy["end"])} J at the '
+                   f'end: {number(energy["work"])} J put in, {number(energy["dissipated"])} J '
+                   f'dissipated, {number(energy["lost"])} J lost at events'],
+        ['energy drift', f'{number(energy["drift"], 2)} J, '
+                         f'{number(energy["relative_drift"], 2)} of what was exchanged'],
+        ['loop error', f'at most {number(report["loop_error"], 2)} m or rad']]
+    events = [[f'{number(each["time"], 6)} s', (each['kind'], _look(each['kind'])), each['name'],
+               f'{each["mobility_before"]} to {each["mobility_after"]}',
+               f'{number(each["energy_lost"], 3)} J',
+               ' '.join(number(value, 3) for value in each['impulse'])]
+              for each in report['events']]
+    sections = [('', [style.paint(report['name'], 'bold')]),
+                ('Run', table(['', ''], rows, style)[1:]),
+                ('Events', table(['time', 'event', 'joint', 'mobility', 'energy lost',
+                                  'impulse [N s, N m s]'], events, style)),
+                ('Files', table(['', ''], [list(each) for each in report['files'].items()],
+                                style)[1:]),
+                ('Warnings', [style.paint(note, 'yellow') for note in report['warnings']])]
+    blocks = []
+    for title, lines in sections:
+        if lines:
+            lines = [f'  {line}'.rstrip() for line in lines] if title else lines
+            blocks.append('\n'.join([style.paint(title, 'bold')] * bool(title) + lines))
+    return '\n\n'.join(blocks)
+
+
+def _look(kind):
+    return {'connect': 'green', 'touch_down': 'green', 'cut': 'red', 'lift_off': 'red'}.get(
+        kind, 'yellow')

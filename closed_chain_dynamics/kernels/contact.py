@@ -1,0 +1,219 @@
+"""
+Contact with friction: normal forces, sliding, sticking (paper 3, section III, for any mechanism).
+
+A sliding contact pushes along the normal with f_n and drags against the sliding with K f_n. Motion
+and normal forces are linear in the drags: solved without drag and with a unit drag on each
+contact, they give the small system (E - Lambda K) f_n = f_n0, which is Eqs. (20), (21) for several
+contacts at once. Where it is singular, friction locks the mechanism: the frictional paradox.
+"""
+
+import numpy as np
+
+from .closed_chain import applied_forces, solve_motion
+from .coordinates import constraint_matrix
+from .kinematics import motion
+from .layout import (BIAS, BODY_W, CLUSTER_DOF, CLUSTER_DOFS, CLUSTER_I, CLUSTER_LOOP,
+                     CLUSTER_LOOPS, CLUSTER_N_DOFS, CLUSTER_N_LOOPS, CLUSTER_RANK, CLUSTER_WIDTH,
+                     CONTACT_NORMAL, DIRECTION, DISSIPATION, FRICTION_FORCE, kernel, LENGTH,
+                     LOCKED, LOOP_ACTIVE, LOOP_BODY_1, LOOP_BODY_2, LOOP_CONTACT, LOOP_F, LOOP_I,
+                     LOOP_MODE, LOOP_N_ROWS, LOOP_P_2, LOOP_W, MU, MU_STATIC, N_CLUSTERS, N_LOOPS,
+                     NO_MODE, NORMAL_FORCE, NV, OK, SLIDE, SLIDING, SOFT, STICK, table, UNILATERAL,
+                     VECTORS, WORLD_F, WORLD_W)
+from .loops import place_loop, sliding_velocity, surface_distance, surface_normal
+from .newton_euler import body_forces, pass_forces_inwards, project_forces
+from .passive import push_apart
+
+LOCKING = 1e-9       # share of the normal forces below which friction locks
+STANDING = 1e-9      # speed below which the direction of sliding is the one noted [m/s]
+
+
+@kernel
+def _drag(mi, w, k, force):
+    """Put the drag of a sliding contact on its two bodies."""
+    loop, x = table(mi, mi, LOOP_I)[k], table(w, mi, LOOP_W)[k]
+    tx, ty, tz = x[SLIDING], x[SLIDING + 1], x[SLIDING + 2]
+    px, py, pz = x[LOOP_P_2], x[LOOP_P_2 + 1], x[LOOP_P_2 + 2]
+    covector = np.array([tx, ty, tz, py * tz - pz * ty, pz * tx - px * tz, px * ty - py * tx])
+    push_apart(mi, w, loop[LOOP_BODY_1], loop[LOOP_BODY_2], covector, -force)
+
+
+@kernel
+def sliding_direction(mi, mf, w, k):
+    """Write the direction in which a contact slides; standing still, the one noted for it."""
+    loop, law, x = table(mi, mi, LOOP_I)[k], table(mf, mi, LOOP_F)[k], table(w, mi, LOOP_W)[k]
+    body_w = table(w, mi, BODY_W)
+    vx, vy, vz, _ = sliding_velocity(x, body_w[loop[LOOP_BODY_1]], body_w[loop[LOOP_BODY_2]])
+    speed = np.sqrt(vx * vx + vy * vy + vz * vz)
+    noted = np.empty(3)
+    for i in range(3):
+        noted[i] = x[3 * i] * law[DIRECTION] + x[3 * i + 1] * law[DIRECTION + 1] \
+            + x[3 * i + 2] * law[DIRECTION + 2]
+    forward = vx * noted[0] + vy * noted[1] + vz * noted[2]
+    if speed > STANDING and (forward > 0.0 or not np.any(noted)):
+        x[SLIDING], x[SLIDING + 1], x[SLIDING + 2] = vx / speed, vy / speed, vz / speed
+    else:   # within a step the friction does not turn round: that is an event
+        for i in range(3):
+            x[SLIDING + i] = noted[i]
+    return forward
+
+
+@kernel
+def _try(mi, mf, w, q, v, tau_A, extra, wrenches, drags, acceleration, residual):
+    """Solve the motion with given drags, and write what the constraints have to carry."""
+    bias = table(w, mi, VECTORS)[BIAS]
+    motion(mi, mf, w, v, bias, 1.0)
+    body_forces(mi, mf, w)
+    tau = applied_forces(mi, mf, w, q, v, tau_A, extra, wrenches)
+    for k in range(mi[N_LOOPS]):
+        if drags[k] != 0.0:
+            _drag(mi, w, k, drags[k])
+    status = solve_motion(mi, mf, w, tau, acceleration)
+    if status != OK:
+        return status
+    for j in range(mi[NV]):
+        acceleration[j] += bias[j]
+    motion(mi, mf, w, v, acceleration, 1.0)
+    body_forces(mi, mf, w)
+    tau = applied_forces(mi, mf, w, q, v, tau_A, extra, wrenches)
+    for k in range(mi[N_LOOPS]):
+        if drags[k] != 0.0:
+            _drag(mi, w, k, drags[k])
+    pass_forces_inwards(mi, w)
+    project_forces(mi, w, residual)
+    for j in range(mi[NV]):
+        residual[j] -= tau[j]
+    return OK
+
+
+@kernel
+def _contact_forces(mi, mf, w, residual, normal):
+    """Write the constraint force of every contact: along the normal, and of a sticking one all."""
+    cluster_i, loop_i = table(mi, mi, CLUSTER_I), table(mi, mi, LOOP_I)
+    dofs, loops = table(mi, mi, CLUSTER_DOFS)[0], table(mi, mi, CLUSTER_LOOPS)[0]
+    unit = 1.0 / table(mf, mi, WORLD_F)[0, LENGTH]
+    for c in range(mi[N_CLUSTERS]):
+        row = cluster_i[c]
+        n, rank, first = row[CLUSTER_N_DOFS], row[CLUSTER_RANK], row[CLUSTER_DOF]
+        if row[CLUSTER_WIDTH] == n + 1:
+            continue
+        J, i = constraint_matrix(mi, mf, w, c), 0
+        for k in loops[row[CLUSTER_LOOP]:row[CLUSTER_LOOP] + row[CLUSTER_N_LOOPS]]:
+            x, mode = table(w, mi, LOOP_W)[k], loop_i[k, LOOP_MODE]
+            if mode == SLIDE or mode == STICK:
+                force = np.zeros(3)
+                for r in range(loop_i[k, LOOP_N_ROWS]):
+                    for s in range(rank):
+                        force[r] += unit * J[s, n + 1 + i + r] * residual[dofs[first + s]]
+                _resolve(x, mode, force)
+                normal[k] = x[NORMAL_FORCE]
+            i += loop_i[k, LOOP_N_ROWS]
+
+
+@kernel
+def _resolve(x, mode, force):
+    """Write normal force and, of a sticking contact, friction force in world axes."""
+    if mode == SLIDE:
+        x[NORMAL_FORCE] = force[0]
+        return
+    total = np.zeros(3)
+    for i in range(3):
+        total[i] = x[3 * i] * force[0] + x[3 * i + 1] * force[1] + x[3 * i + 2] * force[2]
+    normal = 0.0
+    for i in range(3):
+        normal += total[i] * x[CONTACT_NORMAL + i]
+    x[NORMAL_FORCE] = normal
+    for i in range(3):
+        x[FRICTION_FORCE + i] = total[i] - normal * x[CONTACT_NORMAL + i]
+
+
+@kernel
+def contact_dynamics(mi, mf, w, q, v, tau_A, extra, wrenches, acceleration):
+    """Write theta_O'' with friction in every sliding contact; forces are left in LOOP_W."""
+    loop_i, law, x = table(mi, mi, LOOP_I), table(mf, mi, LOOP_F), table(w, mi, LOOP_W)
+    n = mi[N_LOOPS]
+    residual, drags, normal = np.empty(mi[NV]), np.zeros(n), np.zeros(n)
+    for k in range(n):
+        if loop_i[k, LOOP_ACTIVE] and loop_i[k, LOOP_MODE] == SLIDE:
+            sliding_direction(mi, mf, w, k)
+    status = _try(mi, mf, w, q, v, tau_A, extra, wrenches, drags, acceleration, residual)
+    if status != OK:
+        return status
+    _contact_forces(mi, mf, w, residual, normal)
+    rough = np.empty(n, np.int64)
+    count = 0
+    for k in range(n):
+        if loop_i[k, LOOP_ACTIVE] and loop_i[k, LOOP_MODE] == SLIDE and law[k, MU] > 0.0:
+            rough[count] = k
+            count += 1
+    if count == 0:
+        return OK
+    system, free = np.zeros((count, count)), normal.copy()
+    for b in range(count):   # how a unit drag on one changes the normal force of all
+        drags[:] = 0.0
+        drags[rough[b]] = 1.0
+        status = _try(mi, mf, w, q, v, tau_A, extra, wrenches, drags, acceleration, residual)
+        if status != OK:
+            return status
+        _contact_forces(mi, mf, w, residual, normal)
+        for a in range(count):
+            system[a, b] = -(normal[rough[a]] - free[rough[a]]) * law[rough[b], MU]
+            if free[rough[b]] < 0.0:   # a bilateral contact that pulls drags all the same
+                system[a, b] = -system[a, b]
+    right = np.empty(count)
+    for a in range(count):
+        system[a, a] += 1.0
+        right[a] = free[rough[a]]
+    if abs(np.linalg.det(system)) < LOCKING:
+        return LOCKED
+    forces = np.linalg.solve(system, right)
+    for a in range(count):
+        drags[rough[a]] = law[rough[a], MU] * abs(forces[a])
+    status = _try(mi, mf, w, q, v, tau_A, extra, wrenches, drags, acceleration, residual)
+    if status != OK:
+        return status
+    _contact_forces(mi, mf, w, residual, normal)
+    body_w, world = table(w, mi, BODY_W), table(w, mi, WORLD_W)[0]
+    for a in range(count):
+        k = rough[a]
+        for i in range(3):
+            x[k, FRICTION_FORCE + i] = -drags[k] * x[k, SLIDING + i]
+        vx, vy, vz, _ = sliding_velocity(x[k], body_w[loop_i[k, LOOP_BODY_1]],
+                                         body_w[loop_i[k, LOOP_BODY_2]])
+        world[DISSIPATION] += drags[k] * (vx * x[k, SLIDING] + vy * x[k, SLIDING + 1]
+                                          + vz * x[k, SLIDING + 2])
+    return OK
+
+
+@kernel
+def contact_signs(mi, mf, w, signs):
+    """
+    Write what tells of an event at each contact, (loops, 2): below zero, it has happened.
+
+    Open: the distance, while it comes nearer. Sliding: the speed in the direction noted, and for a
+    unilateral one the normal force. Sticking: what is left of the friction, and the normal force.
+    To be called after the motion has been computed.
+    """
+    loop_i, law = table(mi, mi, LOOP_I), table(mf, mi, LOOP_F)
+    for k in range(mi[N_LOOPS]):
+        loop = loop_i[k]
+        signs[k, 0] = signs[k, 1] = 1.0
+        if loop[LOOP_MODE] == NO_MODE or loop[LOOP_MODE] == SOFT:
+            continue
+        if not loop[LOOP_ACTIVE]:
+            if loop[LOOP_CONTACT] == UNILATERAL:
+                x, body_w = place_loop(mi, mf, w, k), table(w, mi, BODY_W)
+                surface_normal(loop, law[k], x)
+                _, _, _, away = sliding_velocity(x, body_w[loop[LOOP_BODY_1]],
+                                                 body_w[loop[LOOP_BODY_2]])
+                if away < 0.0:
+                    signs[k, 0] = surface_distance(loop, law[k], x)
+            continue
+        x = table(w, mi, LOOP_W)[k]
+        if loop[LOOP_CONTACT] == UNILATERAL:
+            signs[k, 1] = x[NORMAL_FORCE]
+        if loop[LOOP_MODE] == STICK:
+            drag = np.sqrt(x[FRICTION_FORCE]**2 + x[FRICTION_FORCE + 1]**2
+                           + x[FRICTION_FORCE + 2]**2)
+            signs[k, 0] = law[k, MU_STATIC] * abs(x[NORMAL_FORCE]) - drag
+        elif law[k, MU] > 0.0:
+            signs[k, 0] = sliding_direction(mi, mf, w, k) + STANDING
