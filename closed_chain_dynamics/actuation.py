@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .errors import ActuationError
+from .errors import ActuationError, StateError
 from .kernels import layout as at
 
 __all__ = ['Actuation', 'POLICIES', 'actuator_torques']
@@ -58,10 +58,14 @@ def actuator_torques(robot, S, tau_G, *, policy='minimum_norm', weights=None, pr
         raise ActuationError(f'unknown policy {policy!r}', where=robot.name,
                              repair=f'Choose one of {", ".join(POLICIES)}.')
     n = len(robot.actuator_names)
-    wanted = _by_actuator(robot, preload, 0.0, 'preload')
-    weight = _by_actuator(robot, weights, 1.0, 'weights')
-    if policy == 'weighted' and not np.all(weight > 0.0):
-        raise ActuationError('weights must be positive', where=robot.name)
+    wanted = actuator_vector(robot, preload, 'preload')
+    weight = actuator_vector(robot, weights, 'weights', 1.0)
+    if weights is not None and policy != 'weighted':
+        raise ActuationError(f'the policy {policy!r} takes no weights', where=robot.name,
+                             repair="Choose policy='weighted'.")
+    if not np.all(weight > 0.0):
+        raise ActuationError('weights must be positive', where=robot.name,
+                             repair='A large weight keeps a torque small; zero has no meaning.')
     unit = 1.0 / np.sqrt(weight) if policy == 'weighted' else np.ones(n)
     # substitute tau_A = wanted + unit x: then x of least norm is what the policy asks for
     lever, rest = S.T * unit, tau_G - S.T @ wanted
@@ -95,18 +99,50 @@ def _bounded(robot, lever, rest, wanted):
     target = np.concatenate([rest, np.zeros(len(effort))])
     # an actuator with no freedom at all still needs a lower bound below the upper one
     lower, upper = np.minimum(lower, -1e-12), np.maximum(upper, 1e-12)
-    # bounded variables least squares ends on the bounds exactly
-    return lsq_linear(matrix, target, bounds=(lower, upper), method='bvls', tol=1e-15).x
+    x = lsq_linear(matrix, target, bounds=(lower, upper), method='bvls', tol=1e-15).x
+    # with those at their bounds known, the others follow exactly, free of the small weight
+    free = (x > lower) & (x < upper)
+    polished = x.copy()
+    polished[free] = np.linalg.lstsq(lever[:, free], rest - lever[:, ~free] @ x[~free],
+                                     rcond=RANK_TOLERANCE)[0]
+    return polished if np.all((polished >= lower) & (polished <= upper)) else x
 
 
-def _by_actuator(robot, values, default, what):
-    """Return values given by name, or as an array, as an array over the actuators."""
-    n = len(robot.actuator_names)
+def actuator_vector(robot, values, what, default=0.0):
+    """Return values given by name, or as an array, as finite numbers over the actuators."""
+    n, names = len(robot.actuator_names), ', '.join(robot.actuator_names) or 'none'
     if values is None:
         return np.full(n, default)
     if isinstance(values, dict):
-        array = np.full(n, default)
+        given = [default] * n
         for name, value in values.items():
-            array[robot.index('actuator', name)] = value
-        return robot.vector(array, n, what)
-    return robot.vector(values, n, what)
+            given[_place(robot, name)] = value
+        values = given
+    try:
+        array = np.ascontiguousarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise StateError(f'{what} must be numbers', where=robot.name,
+                         repair=f'One for each actuator: {names}.') from None
+    if array.shape != (n,):
+        raise StateError(f'{what} has shape {array.shape} but the mechanism needs ({n},)',
+                         where=robot.name, repair=f'One number for each actuator: {names}.')
+    refuse_non_finite(robot, array, what)
+    return array if array.flags.writeable else array.copy()
+
+
+def refuse_non_finite(robot, array, what):
+    """Refuse numbers over the actuators of which one is not finite, and name it."""
+    bad = np.flatnonzero(~np.isfinite(array))
+    if bad.size:
+        raise StateError(f'{what} of {robot.actuator_names[bad[0]]!r} is {array[bad[0]]}',
+                         where=robot.name, repair='Give finite numbers only.')
+
+
+def _place(robot, name):
+    """Return the place of an actuator; a joint that is there but has none is told so."""
+    if name not in robot.actuator_names and name in (
+            *robot.joint_names, *robot.coordinate_names, *robot.loop_names,
+            *robot.loop_coordinate_names):
+        raise ActuationError(f'joint {name!r} is passive and takes no torque', where=robot.name,
+                             repair='Mark it cc:role="actuated", or load with actuated=[...].')
+    return robot.index('actuator', name)

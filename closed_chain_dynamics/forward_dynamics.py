@@ -11,32 +11,15 @@ from functools import cached_property
 import numpy as np
 
 from . import kernels
+from .actuation import actuator_vector
 from .coordinates import actuator_rows, constraint_jacobian, coordinates, learn_rank
-from .errors import ActuationError
 from .kernels import layout as at
 from .singularities import check_policy, hold_forward, refuse
 from .tree_dynamics import NO_WRENCHES, body_wrenches, mass_matrix
 
-__all__ = ['ForwardDynamics', 'forward_dynamics', 'torque_vector']
+__all__ = ['ForwardDynamics', 'forward_dynamics']
 
 NO_FORCE = np.zeros(0)
-
-
-def torque_vector(robot, tau):
-    """Return torques, given by name or as an array, as an array over the actuators."""
-    if tau is None:
-        return np.zeros(len(robot.actuator_names))
-    if not isinstance(tau, dict):
-        return robot.vector(tau, len(robot.actuator_names), 'tau')
-    torques = np.zeros(len(robot.actuator_names))
-    for name, value in tau.items():
-        if name not in robot.actuator_names and name in (*robot.coordinate_names,
-                                                         *robot.loop_coordinate_names):
-            raise ActuationError(f'joint {name!r} is passive and takes no torque',
-                                 where=robot.name,
-                                 repair='Mark it cc:role="actuated", or load with actuated=[...].')
-        torques[robot.index('actuator', name)] = value
-    return torques
 
 
 @dataclass
@@ -126,7 +109,7 @@ def forward_dynamics(robot, q, v, tau=None, *, wrenches=None, extra=None, singul
     pose, 'damp', 'hold' or 'refuse'; see singularities.py.
     """
     q, v = robot.vector(q, robot.nq, 'q'), robot.vector(v, robot.nv, 'v')
-    tau_A = torque_vector(robot, tau)
+    tau_A = actuator_vector(robot, tau, 'tau')
     forces = body_wrenches(robot, q, wrenches) if wrenches else NO_WRENCHES
     added = NO_FORCE if extra is None else robot.vector(extra, robot.nv, 'extra')
     if not np.all(np.isfinite(added)):

@@ -115,7 +115,8 @@ def inverse_dynamics(robot, q, v, a, *, wrenches=None, policy='minimum_norm', we
         robot.raise_for(status, q, v, a)
     result = InverseDynamics(robot, tau_O, tau_G[:robot.mi[at.MOBILITY]], tau_A, q, v, a, wrenches,
                              status == at.SINGULAR)
-    if status or policy != 'minimum_norm' or preload is not None or singularity != 'damp':
+    if status or policy != 'minimum_norm' or singularity != 'damp' \
+            or preload is not None or weights is not None:
         check_policy(robot, singularity)
         if result.singular and singularity == 'refuse':
             refuse(robot, result.coordinates)

@@ -115,7 +115,8 @@ class Painter:
         image = self.background.copy()
         nearness, owner = self._draw_solids(image, corners, normals)
         out = np.empty(image.shape, dtype=np.uint8)
-        raster.finish(image, owner, self._shadows(corners, normals, nearness), SHADOW, OUTLINE, out)
+        shadow = self._shadows(corners, normals, nearness)
+        raster.finish(image, owner, shadow, SHADOW, OUTLINE, out)
         picture = self.Image.fromarray(out)
         self._draw_dots(picture, dots)
         picture = self._labelled(picture, time, caption)
@@ -179,7 +180,8 @@ class Painter:
         for offset in offsets:
             for along in (0, 1):
                 line = np.full((len(pieces), 3), self.camera.ground)
-                line[:, along], line[:, 1 - along] = first[along] + pieces, first[1 - along] + offset
+                line[:, along] = first[along] + pieces
+                line[:, 1 - along] = first[1 - along] + offset
                 self._fading(draw, image, line, reach)
         return np.asarray(picture, dtype=np.float32)
 

@@ -12,6 +12,7 @@ __all__ = ['check_plot', 'plot_log']
 FORMATS = ('.png', '.svg', '.pdf')
 MOST_LINES = 8          # lines of a panel that can still be told apart
 MOST_POINTS = 4000      # more than a figure has pixels across
+LOWEST_ERROR = 1e-18    # below this an error is nothing
 MOST_LABELS = 12        # event names that fit side by side
 NEAR = 0.02             # share of the run within which events share a label
 COLOURS = ('#1f5fa8', '#e07b1a', '#2e8b57', '#b8336a', '#6a4fa3', '#8a6d3b', '#148f9e', '#5c6670')
@@ -83,10 +84,10 @@ def _panels(log):
     turning, sliding = _grouped(log)
     panels = []
     if turning:
-        panels.append((lambda ax, log: _positions(ax, log, turning, 'angle [rad]', 'Joints'), 3))
+        panels.append((lambda ax, log: _positions(ax, log, turning, 'angle [rad]', 'Joint angles'), 3))
     if sliding:
         panels.append((lambda ax, log: _positions(ax, log, sliding, 'position [m]',
-                                                  'Sliding joints' if turning else 'Joints'), 3))
+                                                  'Joint positions'), 3))
     panels += [(_energies, 3), (_balance, 1.6)]
     if np.any(log.loop_error > 0.0):
         panels.append((_loop_error, 1.6))
@@ -171,6 +172,7 @@ def _loop_error(ax, log):
     _line(ax, log.time, error, color=COLOURS[4],
           linestyle='', marker='.', markersize=2, markeredgewidth=0, rasterized=True)
     ax.set_yscale('log')
+    ax.set_ylim(bottom=LOWEST_ERROR)
     ax.set_ylabel('[m or rad]')
     ax.set_title('Largest loop error')
 

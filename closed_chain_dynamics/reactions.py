@@ -19,12 +19,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from .actuation import actuator_torques
+from .actuation import actuator_torques, actuator_vector
 from .constraint_forces import (added, motion_residual, multipliers, solve_multipliers,
                                 tree_force)
 from .coordinates import actuator_rows, constraint_jacobian, coordinates
 from .errors import StateError
-from .forward_dynamics import torque_vector
 from .kernels import layout as at
 from .link_loads import cross, link_loads, loop_efforts
 
@@ -164,7 +163,7 @@ def reactions(robot, q, v, a, tau=None, *, wrenches=None, extra=None, frame='wor
 def _balance(robot, q, v, a, tau, wrenches, extra):
     """Return the actuators' torques, and what the loops have to add on the tree, (nv,)."""
     needed = tree_force(robot, q, v, a, wrenches) - added(robot, extra)
-    tau_A = torque_vector(robot, tau)
+    tau_A = actuator_vector(robot, tau, 'tau')
     if tau is None and len(tau_A):
         c = coordinates(robot, q)
         tau_A = actuator_torques(robot, c.S, c.W.T @ needed).tau_A

@@ -9,64 +9,14 @@ from itertools import chain
 
 import numpy as np
 
-from .coordinates import _loop_kinematics
 from .errors import NameNotFound
+from .segments import joint_part, joint_width, Segment
 
-__all__ = ['Log', 'Segment']
+__all__ = ['Log']
 
 COLUMNS = ('time', 'kinetic', 'potential', 'work', 'dissipated', 'loop_error')
 WIDTHS = {'q': lambda robot: robot.nq, 'v': lambda robot: robot.nv,
           'tau': lambda robot: len(robot.actuator_names)}
-POSITION_SUFFIXES = {7: (':x', ':y', ':z', ':qx', ':qy', ':qz', ':qw'),
-                     4: (':qx', ':qy', ':qz', ':qw'), 1: ('',)}
-PLANAR_SUFFIXES = (':x', ':y', ':cos', ':sin')
-
-
-def position_names(robot):
-    """Return a name for every number of q: the joint's own, or joint:x, ... where it has more."""
-    names = []
-    for joint in robot.joint_names:
-        places = robot.joint_slices(joint)[0]
-        width = places.stop - places.start   # that of a free joint where the joint is cut
-        planar = width == 4 and robot._is_planar(joint)
-        suffixes = PLANAR_SUFFIXES if planar else POSITION_SUFFIXES[width]
-        names += [joint + suffix for suffix in suffixes]
-    return names
-
-
-class Segment:
-    """Samples of one structure, collected piece by piece and joined when they are looked at."""
-
-    def __init__(self, template, structure, wrenches):
-        self.template, self.structure, self.wrenches = template, structure, wrenches
-        self._pieces = {'rows': [], 'q': [], 'v': [], 'lost': [], 'tau': []}
-
-    def add(self, **pieces):
-        """Add samples."""
-        for name, piece in pieces.items():
-            self._pieces[name].append(piece)
-
-    def __len__(self):
-        return sum(map(len, self._pieces['rows']))
-
-    def get(self, name):
-        """Return 'rows', 'q', 'v', 'lost' or 'tau', an array with one row per sample."""
-        pieces = self._pieces[name]
-        if len(pieces) > 1:
-            pieces[:] = [np.concatenate(pieces)]
-        return pieces[0]
-
-    def mechanism(self):
-        """Return a mechanism that is connected as this one was."""
-        robot = self.template.copy()
-        robot.restructure(self.structure)
-        return robot
-
-    def names(self, what):
-        """Return the names of the columns of q, v or tau."""
-        robot = self.mechanism()
-        return {'q': position_names, 'v': lambda _: robot.coordinate_names,
-                'tau': lambda _: robot.actuator_names}[what](robot)
 
 
 def _column(name, about):
@@ -210,19 +160,10 @@ class Log:
 
     def _of_joint(self, name, place):
         """Return the joint's part of q (place 0) or of v (1)."""
-        robot = self.robot
-        if name in robot.joint_names:
-            kind = robot._packing.bodies[robot._packing.joints[name]].joint.type
-            width, part = (kind.nq, kind.nv)[place], _of_tree_joint
-        elif name in robot.loop_names:
-            width = len(_loop_places(robot, name))
-            part = _of_loop
-        else:
-            raise NameNotFound('joint', name, [*robot.joint_names, *robot.loop_names],
-                               where=robot.name)
+        width = joint_width(self.robot, name, place)
         values = np.full((len(self), width), np.nan)
         for segment, samples in self.spans():
-            found = part(segment, name, place)
+            found = joint_part(segment, name, place)
             if found.shape[1] == width:   # a joint that is cut has the coordinates of a free one
                 values[samples] = found
         return values[:, 0] if width == 1 else values
@@ -302,24 +243,3 @@ def _held(tau):
         tau[unknown] = tau[steps[np.searchsorted(steps, np.flatnonzero(unknown))
                                  .clip(max=steps.size - 1)]]
     return np.nan_to_num(tau)
-
-
-def _of_tree_joint(segment, name, place):
-    places = segment.mechanism().joint_slices(name)[place]
-    return segment.get('qv'[place])[:, places]
-
-
-def _loop_places(robot, name):
-    return [k for k, each in enumerate(robot.loop_coordinate_names)
-            if each == name or each.startswith(name + ':')]
-
-
-def _of_loop(segment, name, place):
-    """Return positions (place 0) or rates (1) of the coordinates of a loop joint, (samples, n)."""
-    robot = segment.mechanism()
-    mine = _loop_places(robot, name)
-    values = np.empty((len(segment), len(mine)))
-    for k, (q, v) in enumerate(zip(segment.get('q'), segment.get('v'))):
-        L, positions = _loop_kinematics(robot, q)
-        values[k] = (L @ v if place else positions)[mine]
-    return values

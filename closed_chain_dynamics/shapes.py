@@ -94,7 +94,8 @@ def _capsule_profile(radius, length):
     angles = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 2 * ARC + 1)
     normals = np.column_stack([np.cos(angles), np.sin(angles)])
     lower, upper = normals[:ARC + 1], normals[ARC:]
-    points = np.vstack([radius * lower - (0.0, 0.5 * length), radius * upper + (0.0, 0.5 * length)])
+    shift = (0.0, 0.5 * length)
+    points = np.vstack([radius * lower - shift, radius * upper + shift])
     normals = np.vstack([lower, upper])
     return [(points[k], points[k + 1], normals[k], normals[k + 1])
             for k in range(len(points) - 1) if not np.array_equal(points[k], points[k + 1])]

@@ -12,10 +12,11 @@ import numbers
 import numpy as np
 
 from . import kernels
+from .actuation import actuator_vector
 from .adaptive import adaptive_run
 from .contact import Contacts, MOST_EVENTS
 from .errors import ClosedChainError, NameNotFound, StateError, StructureError
-from .forward_dynamics import NO_FORCE, torque_vector
+from .forward_dynamics import NO_FORCE
 from .impact import impact
 from .kernels import layout as at
 from .recording import Log
@@ -135,7 +136,7 @@ class Simulation:
 
     def step(self, tau=None):
         """Advance by one step under actuator torques, by name or as an array; None is zero."""
-        self._advance(torque_vector(self.robot, tau), 1)
+        self._advance(actuator_vector(self.robot, tau, 'tau'), 1)
 
     def run(self, duration, tau=None, *, callback=None, progress=None):
         """
@@ -152,7 +153,7 @@ class Simulation:
         if callable(tau) or callback is not None:
             self._run_stepwise(steps, tau, callback, progress)
             return
-        torques = torque_vector(self.robot, tau)
+        torques = actuator_vector(self.robot, tau, 'tau')
         done = 0
         chunk = max(1, steps // 100) if progress else max(steps, 1)
         while done < steps:
@@ -165,7 +166,7 @@ class Simulation:
     def _run_stepwise(self, steps, tau, callback, progress):
         for done in range(steps):
             torques = tau(self) if callable(tau) else tau
-            self._advance(torque_vector(self.robot, torques), 1)
+            self._advance(actuator_vector(self.robot, torques, 'tau'), 1)
             if progress and done % 100 == 0:
                 progress((done + 1) / steps)
             if callback is not None and callback(self):
@@ -174,10 +175,6 @@ class Simulation:
     def _advance(self, torques, steps):
         """Take steps, in one compiled call unless a contact has something to decide."""
         robot = self.robot
-        if not np.all(np.isfinite(torques)):
-            bad = int(np.flatnonzero(~np.isfinite(torques))[0])
-            raise StateError(f'the torque of {robot.actuator_names[bad]!r} is {torques[bad]}',
-                             where=robot.name, repair='Give finite numbers only.')
         self._torques = torques
         self._forces = body_wrenches(robot, self.q, self._wrenches) if self._wrenches \
             else NO_WRENCHES

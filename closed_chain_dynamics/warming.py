@@ -5,10 +5,13 @@ import sys
 import numpy as np
 
 from . import tree_dynamics as tree
+from .assembly import assemble
+from .completion import complete_acceleration, complete_velocity
 from .coordinates import coordinates, loop_positions
 from .forward_dynamics import forward_dynamics
 from .inverse_dynamics import inverse_dynamics
 from .mechanism import load
+from .simulation import INTEGRATORS, Simulation
 
 __all__ = ['warm_up']
 
@@ -44,5 +47,13 @@ def warm_up(*, quiet=False):
     loop_positions(robot, q)
     acceleration = forward_dynamics(robot, q, zero).acceleration
     inverse_dynamics(robot, q, zero, acceleration)
+    q = assemble(robot, {'knee': 0.1}, start=q)
+    complete_acceleration(robot, q, complete_velocity(robot, q, {'knee': 1.0}), {'knee': 0.5})
+    for integrator in INTEGRATORS:
+        sim = Simulation(robot, q=q, dt=1e-3, integrator=integrator)
+        sim.step()
+    sim.cut('grip')
+    sim.cut('knee')
+    sim.connect('knee', 'grip')
     if not quiet:
         print('closed_chain_dynamics: all kernels are compiled', file=sys.stderr)

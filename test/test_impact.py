@@ -539,7 +539,9 @@ def everything(sim):
 
 
 def same(one, other):
-    return all(np.array_equal(a, b) for a, b in zip(one, other))
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other))
+    return np.array_equal(one, other)
 
 
 def test_a_connection_is_an_event_with_impulse_energy_and_mobility():
