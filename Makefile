@@ -55,7 +55,7 @@ clean:  ## remove .venv and everything that was built
 
 .venv/installed: .venv/created setup.py setup.cfg pyproject.toml
 	@echo 'Installing the package and what its tests need into .venv (a few minutes at first).'
-	@$(PIP) -e '.[test]'
+	@$(PIP) -e '.[plot,mcap,test]'
 	@touch $@
 
 .venv/warm: .venv/installed $(KERNELS)

@@ -38,10 +38,13 @@ setup(
     python_requires='>=3.10,<3.14',
     install_requires=['lxml', 'numba', 'numpy', 'pyyaml', 'scipy', 'xacro'],
     extras_require={
+        # What files of a simulation need; the core loads none of it.
+        'plot': ['matplotlib>=3.6', 'pillow>=10.1'],
+        'mcap': ['rosbags>=0.10'],
         # Peers, parsers and tools that the tests compare with or run.
         'test': [
-            'flake8', 'hypothesis', 'mujoco', 'pin', 'pytest', 'setuptools', 'sympy',
-            'urdfdom-py', 'wheel',
+            'flake8', 'hypothesis', 'mcap-ros2-support', 'mujoco', 'pin', 'pytest', 'setuptools',
+            'sympy', 'urdfdom-py', 'wheel',
         ],
     },
     data_files=[

@@ -76,6 +76,9 @@ def actuator_torques(robot, S, tau_G, *, policy='minimum_norm', weights=None, pr
     else:
         x = np.linalg.lstsq(lever, rest, rcond=RANK_TOLERANCE)[0]
     tau_A = wanted + unit * x
+    if policy == 'within_limits':   # what the sum has lost of the last digit
+        effort = robot.table(at.ACTUATOR_F)[:, at.EFFORT]
+        tau_A = np.clip(tau_A, -effort, effort)
     return Actuation(tau_A, tau_G - S.T @ tau_A, kind_of(S), null_space(S))
 
 
@@ -88,24 +91,26 @@ def _bounded(robot, lever, rest, wanted):
         raise ActuationError(
             f'the preload of actuator {robot.actuator_names[worst]!r} is beyond its effort limit '
             f'{effort[worst]:g}', where=robot.name, repair='Ask for less preload.')
-    from scipy.optimize import lsq_linear   # a third of a second to import, seldom needed
     exact = np.linalg.lstsq(lever, rest, rcond=RANK_TOLERANCE)[0]
     if np.all((exact >= lower) & (exact <= upper)):
         return exact
+    from scipy.optimize import lsq_linear   # a third of a second to import, seldom needed
+    x, free = np.zeros(len(effort)), upper > lower   # an actuator without any effort is left out
+    if not free.any():
+        return x
     # meet the forces first; among equals take the smallest, by a weight that stays below rounding
-    # of the forces
+    # of the forces; an active-set method says which actuators are at a limit
     small = 1e-6 * max(np.linalg.norm(lever, 2), 1e-300)
-    matrix = np.vstack([lever, small * np.eye(len(effort))])
-    target = np.concatenate([rest, np.zeros(len(effort))])
-    # an actuator with no freedom at all still needs a lower bound below the upper one
-    lower, upper = np.minimum(lower, -1e-12), np.maximum(upper, 1e-12)
-    x = lsq_linear(matrix, target, bounds=(lower, upper), method='bvls', tol=1e-15).x
+    matrix = np.vstack([lever[:, free], small * np.eye(free.sum())])
+    target = np.concatenate([rest, np.zeros(free.sum())])
+    found = lsq_linear(matrix, target, bounds=(lower[free], upper[free]), method='bvls', tol=1e-15,
+                       max_iter=100 * len(effort))
     # with those at their bounds known, the others follow exactly, free of the small weight
-    free = (x > lower) & (x < upper)
-    polished = x.copy()
-    polished[free] = np.linalg.lstsq(lever[:, free], rest - lever[:, ~free] @ x[~free],
-                                     rcond=RANK_TOLERANCE)[0]
-    return polished if np.all((polished >= lower) & (polished <= upper)) else x
+    x[free] = np.select([found.active_mask < 0, found.active_mask > 0],
+                        [lower[free], upper[free]])
+    inside = np.flatnonzero(free)[found.active_mask == 0]
+    x[inside] = np.linalg.lstsq(lever[:, inside], rest - lever @ x, rcond=RANK_TOLERANCE)[0]
+    return np.clip(x, lower, upper)
 
 
 def actuator_vector(robot, values, what, default=0.0):

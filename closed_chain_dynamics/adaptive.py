@@ -18,11 +18,12 @@ __all__ = ['adaptive_run']
 def adaptive_run(sim, steps):
     """Advance a simulation by `steps` times dt, with inner steps as the tolerance asks for."""
     for _ in range(steps):
-        end, first = sim.time + sim.dt, sim.dt
+        end, first = sim._tick(1), sim.dt
         while sim.time < end:
             first = _inner_step(sim, end, first)
         sim.time = end
-        sim._log_now(sim._torques)
+        if sim._count(1):
+            sim._log_now(sim._torques)
 
 
 def _inner_step(sim, end, first):

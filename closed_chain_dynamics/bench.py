@@ -38,7 +38,7 @@ TREE_TOLERANCE, CLOSED_TOLERANCE = 1e-10, 1e-8
 # MuJoCo's answer against our equations with its softness put in (the worst is 3e-10)
 SOFTENED_TOLERANCE = 1e-6
 
-BATCH, LEAST_TURNS = 3e-4, 7   # seconds that a call is repeated for in its turn; turns
+BATCH, LEAST_TURNS = 3e-4, 3   # seconds that a call is repeated for in its turn; turns
 # Settings of Pinocchio that are tried: mu, iterations. What misses CLOSED_TOLERANCE is left out,
 # and the fastest of the others is its best correct call. lcaba is accurate for a large mu only,
 # and then needs iterations.
@@ -85,8 +85,9 @@ def bench_report(*, quick=False, tell=lambda text: None):
 
 
 def _machine():
+    load = os.getloadavg()[0] if hasattr(os, 'getloadavg') else None   # how busy it is
     return {'processor': platform.processor() or platform.machine(), 'cores': os.cpu_count(),
-            'python': platform.python_version(), 'numpy': np.__version__}
+            'load': load, 'python': platform.python_version(), 'numpy': np.__version__}
 
 
 # --- timing --------------------------------------------------------------------------------------
@@ -313,6 +314,10 @@ def render(report, style):
     """Return the report for people."""
     lines = [style.paint('Microseconds per call from Python, and how many times faster ours is',
                          'bold'), '']
+    load, cores = report['machine']['load'], report['machine']['cores']
+    if load is not None and load > cores:
+        lines += [style.paint(f'This machine is busy (load {load:.1f} on {cores} cores): trust '
+                              'the ratios, and those within 10 percent not even.', 'yellow'), '']
     for name, reason in report['missing'].items():
         lines += [style.paint(f'{name} is not measured: {reason}. "pip install pin mujoco" '
                               'brings both engines.', 'yellow'), '']

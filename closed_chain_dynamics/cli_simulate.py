@@ -11,13 +11,16 @@ import sys
 import time
 
 from closed_chain_dynamics.errors import NameNotFound
-from closed_chain_dynamics.terminal import number, table
+from closed_chain_dynamics.terminal import bullets, number, table
 
 __all__ = ['add_arguments', 'render', 'simulate', 'wrong_usage']
 
 SCHEMA = 'closed-chain-simulate/1'   # a key that is added keeps it, one that changes ends it
 PATIENCE = 0.5      # a bar is shown for what takes longer than this [s]
+REDRAW = 0.1        # between two drawings of it [s]
 BAR = 30            # characters
+NOTHING = 1e-9      # share of the energy below which nothing was exchanged
+WORTH_A_WARNING = 1e-3   # relative drift of the energy balance
 
 
 def _assignment(text):
@@ -120,7 +123,7 @@ class _Bar:
 
     def __call__(self, share):
         now = time.monotonic()
-        if now - self.begun < PATIENCE or now - self.drawn < 0.1:
+        if now - self.begun < PATIENCE or now - self.drawn < REDRAW:
             return
         full = int(round(BAR * share))
         left = (now - self.begun) * (1.0 - share) / max(share, 1e-9)
@@ -157,8 +160,14 @@ def simulate(robot, args):
     sim = ccd.Simulation(robot, **options)
     before = sim.mobility()
     wall = _run(sim, args, tau)
-    files, notes = _write(sim.log, args)
-    return {**_report(sim, args, before, wall), 'files': files, 'warnings': notes}
+    report = _report(sim, before, wall)
+    drift = report['energy']['relative_drift']
+    if drift > WORTH_A_WARNING:
+        report['warnings'].append(
+            f'The energy balance drifts by {number(100.0 * drift, 2)} % of what was exchanged: '
+            'take a smaller --dt, or --integrator adaptive.')
+    report['files'] = _write(sim.log, args, report['warnings'])
+    return report
 
 
 def _check_files(args):
@@ -177,11 +186,9 @@ def _run(sim, args, tau):
     for kind, wanted in (('cut', args.cut), ('connect', args.connect)):
         for name, when in wanted:
             stops.setdefault(int(round(when / sim.dt)), {}).setdefault(kind, []).append(name)
-    end = args.time / sim.dt if math.isfinite(args.time) else math.nan
-    steps = int(round(end)) if end >= 0.0 else 0
-    wall, done = 0.0, 0
-    if not end >= 0.0:
+    if not 0.0 <= args.time < math.inf:
         sim.run(args.time)   # says what is wrong with it
+    steps, wall, done = int(round(args.time / sim.dt)), 0.0, 0
     with _Bar('simulating', sys.stderr) as bar:
         for stop in sorted({*stops, steps}):
             count = stop - done
@@ -195,9 +202,9 @@ def _run(sim, args, tau):
     return wall
 
 
-def _write(log, args):
-    """Write the files that were asked for; return them by option, and notes."""
-    files, notes = {}, []
+def _write(log, args, warnings):
+    """Write the files that were asked for; return them by option."""
+    files = {}
     for option, write in (('plot', log.plot), ('csv', log.to_csv), ('npz', log.to_npz),
                           ('mcap', log.to_mcap)):
         path = getattr(args, option)
@@ -206,19 +213,21 @@ def _write(log, args):
             files[option] = path
     if args.record:
         with _Bar('recording', sys.stderr) as bar:
-            notes = log.record(args.record, fps=args.fps, size=args.size, view=args.view,
-                               speed=args.speed, progress=bar)
+            warnings += log.record(args.record, fps=args.fps, size=args.size, view=args.view,
+                                   speed=args.speed, progress=bar)
         files['record'] = args.record
-    return files, notes
+    return files
 
 
-def _report(sim, args, before, wall):
+def _report(sim, before, wall):
     from closed_chain_dynamics.log_files import event_record
     log = sim.log
     balance = log.balance
     drift = float(abs(balance - balance[0]).max())
     exchanged = max(float(each.max() - each.min()) for each in
                     (log.kinetic, log.potential, log.work, log.dissipated))
+    # at rest only rounding is exchanged
+    exchanged = max(exchanged, NOTHING * float(abs(log.energy).max()), sys.float_info.min)
     state = {what: dict(zip(sim.log.segments[-1].names(what), getattr(sim, what).tolist()))
              for what in ('q', 'v')}
     steps = int(round(sim.time / sim.dt))
@@ -238,10 +247,12 @@ def _report(sim, args, before, wall):
             'start': float(log.energy[0]), 'end': float(log.energy[-1]),
             **{name: float(getattr(log, name)[-1])
                for name in ('kinetic', 'potential', 'work', 'dissipated', 'lost')},
-            'drift': drift, 'relative_drift': drift / exchanged if exchanged > 0.0 else 0.0},
+            'drift': drift, 'relative_drift': drift / exchanged},
         'loop_error': float(log.loop_error.max()),
         'events': [event_record(event) for event in log.events],
         'final': state,
+        'files': {},
+        'warnings': [],
     }
 
 
@@ -271,7 +282,7 @@ def render(report, style):
                                   'impulse [N s, N m s]'], events, style)),
                 ('Files', table(['', ''], [list(each) for each in report['files'].items()],
                                 style)[1:]),
-                ('Warnings', [style.paint(note, 'yellow') for note in report['warnings']])]
+                ('Warnings', bullets(report['warnings'], style))]
     blocks = []
     for title, lines in sections:
         if lines:

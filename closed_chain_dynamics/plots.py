@@ -1,5 +1,6 @@
 """A figure of a log: how it moved, where the energy went, how well the loops held."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -81,13 +82,9 @@ def plot_log(log, path, *, size=(9.0, 9.5), dpi=130):
 
 def _panels(log):
     """Return the panels that this log has something for: a drawing function and its height."""
-    turning, sliding = _grouped(log)
-    panels = []
-    if turning:
-        panels.append((lambda ax, log: _positions(ax, log, turning, 'angle [rad]', 'Joint angles'), 3))
-    if sliding:
-        panels.append((lambda ax, log: _positions(ax, log, sliding, 'position [m]',
-                                                  'Joint positions'), 3))
+    groups = (('angle [rad]', 'Joint angles'), ('position [m]', 'Joint positions'))
+    panels = [(partial(_positions, columns=columns, unit=unit, title=title), 3)
+              for columns, (unit, title) in zip(_grouped(log), groups) if columns]
     panels += [(_energies, 3), (_balance, 1.6)]
     if np.any(log.loop_error > 0.0):
         panels.append((_loop_error, 1.6))

@@ -14,19 +14,21 @@ import numpy as np
 from . import kernels
 from .actuation import actuator_vector
 from .adaptive import adaptive_run
+from .closure import Closure
 from .contact import Contacts, MOST_EVENTS
 from .errors import ClosedChainError, NameNotFound, StateError, StructureError
 from .forward_dynamics import NO_FORCE
 from .impact import impact
 from .kernels import layout as at
 from .recording import Log
-from .tree_dynamics import NO_WRENCHES, body_wrenches
+from .tree_dynamics import NO_WRENCHES, body_wrenches, momentum
 
 __all__ = ['Energy', 'Event', 'INTEGRATORS', 'Simulation']
 
 INTEGRATORS = ('euler', 'rk4', 'adaptive')
 CONNECT_GAP = 0.02      # largest gap that a connection closes [m]
 CONNECT_ANGLE = 0.05    # largest misalignment that a connection closes [rad]
+NEARLY_CLOSED = 1e-10   # from here on one step of Newton's method closes a loop to rounding
 
 
 class Energy(float):
@@ -77,9 +79,16 @@ class Simulation:
         if integrator not in INTEGRATORS:
             raise StateError(f'unknown integrator {integrator!r}', where=robot.name,
                              repair=f'Choose one of {", ".join(INTEGRATORS)}.')
+        if not (isinstance(log_every, numbers.Integral) and log_every >= 0):
+            raise StateError(f'log_every must be a number of steps, not {log_every!r}',
+                             where=robot.name, repair='Give 1 for every step, 0 for no log.')
+        if not (isinstance(tolerance, numbers.Real) and np.isfinite(tolerance)
+                and tolerance > 0.0):
+            raise StateError(f'the tolerance must be positive, not {tolerance!r}',
+                             where=robot.name, repair='For example tolerance=1e-9.')
         self.robot = robot = robot.copy()
         self.dt, self.integrator, self.tolerance = float(dt), integrator, tolerance
-        self.log_every = log_every
+        self.log_every = int(log_every)
         q = assemble(robot, {}) if q is None else robot.vector(q, robot.nq, 'q')
         v = np.zeros(robot.nv) if v is None else robot.vector(v, robot.nv, 'v')
         self._start = (q.copy(), v.copy(), robot.structure())
@@ -91,6 +100,7 @@ class Simulation:
         q, v, structure = self._start
         self.robot.restructure(structure)
         self.time, self.q, self.v = 0.0, q.copy(), v.copy()
+        self._grid = 0.0, 0, self.dt   # where steps are counted from, how many, and their size
         self.events, self.lost = [], 0.0
         self._books = np.zeros(2)
         self._torques, self._forces = np.zeros(len(self.robot.actuator_names)), NO_WRENCHES
@@ -181,39 +191,54 @@ class Simulation:
         if self.contacts.loops and not self._begun:
             self._begun = True
             self.contacts.begin()
+        if self._grid[2] != self.dt or self.time != self._tick():   # somebody set dt or the time
+            self._grid = self.time, 0, self.dt
         if self.integrator == 'adaptive':
             adaptive_run(self, steps)
             return
-        start, done = self.time, 0
-        while done < steps:
-            done += self._run_compiled(self.dt, steps - done, self.log_every)
-            if done < steps and self.time > start + done * self.dt:   # an event within a step
-                self._finish_step(start + (done + 1) * self.dt)
-                done += 1
+        last = self._grid[1] + steps
+        while self._grid[1] < last:
+            self._run_compiled(last - self._grid[1])
+            if self._grid[1] < last and self.time > self._tick():   # an event within a step
+                self._finish_step(self._tick(1))
+
+    def _tick(self, ahead=0):
+        """Return the time of a step of the grid, by default that of the last one taken."""
+        start, count, dt = self._grid
+        return start + (count + ahead) * dt
+
+    def _count(self, steps):
+        """Count steps; return whether the last one is due in the log."""
+        self._grid = self._grid[0], self._grid[1] + steps, self._grid[2]
+        return self.log_every and self._grid[1] % self.log_every == 0
 
     def _finish_step(self, end):
         """Go on from an event to the end of the step that it interrupted."""
         for _ in range(MOST_EVENTS):
             if end - self.time < 1e-12:
                 self.time = end
-                self._log_now(self._torques)
+                if self._count(1):
+                    self._log_now(self._torques)
                 return
-            self._run_compiled(end - self.time, 1, 0)
+            self._run_compiled(1, end - self.time)
         raise StateError(f'the contacts do not come to rest at t = {self.time:.6g} s: more than '
                          f'{MOST_EVENTS} events in one step', where=self.robot.name,
                          repair='Less restitution, or more friction, lets them settle.')
 
-    def _run_compiled(self, dt, steps, log_every):
-        """Take steps until an event; return how many were completed."""
-        robot = self.robot
-        samples = steps // log_every if log_every else 0
+    def _run_compiled(self, steps, part=None):
+        """Take steps until an event: of the grid, or `part` [s] of one, which is not logged."""
+        robot, log_every = self.robot, 0 if part else self.log_every
+        start, first, dt = (self.time, 0, part) if part else self._grid
+        samples = steps // log_every + 1 if log_every else 0
         log, log_q = np.empty((samples, 6)), np.empty((samples, robot.nq))
         log_v = np.empty((samples, robot.nv))
         signs = np.ones((max(len(robot.loop_names), 1), 2))
         status, taken, self.time, count = kernels.compute_run(
             robot.mi, robot.mf, robot.w, self.q, self.v, self._torques, NO_FORCE, self._forces,
-            self.time, dt, steps, INTEGRATORS.index(self.integrator), log_every, self._books,
+            start, first, dt, steps, INTEGRATORS.index(self.integrator), log_every, self._books,
             self._work, log, log_q, log_v, signs)
+        if not part:
+            self._count(taken)
         if count:
             self.log.append(log[:count], log_q[:count], log_v[:count], self.lost, self._torques,
                             self._wrenches)
@@ -221,7 +246,6 @@ class Simulation:
             self._happened(self.contacts.handle(signs))
         elif status:
             self._raise(status)
-        return taken
 
     def _raise(self, status):
         """Say why a step failed; the state is the last good one."""
@@ -249,6 +273,18 @@ class Simulation:
             robot.raise_for(status, self.q, self.v)
         self.q, self.v = q, v
 
+    def _bring_together(self):
+        """
+        Close the gaps of new connections by the smallest motion of all joints.
+
+        Holding theta_G as a step does would send the others far, or nowhere, in a bad pose.
+        """
+        robot = self.robot
+        for cluster in range(robot.mi[at.N_CLUSTERS]):
+            closure = Closure(robot, cluster, np.zeros(robot.nv, dtype=bool), False)
+            if closure.n_rows and closure.gap(closure.evaluate(self.q)[0]) > NEARLY_CLOSED:
+                self.q = closure.close(self.q, NEARLY_CLOSED)[0]
+
     def mobility(self):
         """Return the mobility of the present structure in the present pose."""
         robot = self.robot
@@ -265,6 +301,7 @@ class Simulation:
         """
         before, energy = self.mobility(), float(self.energy())
         kept = self.q, self.v, self.robot.structure()
+        moved = momentum(self.robot, self.q, self.v)
         try:
             for name in names:
                 if name not in self.robot.loop_names:
@@ -275,6 +312,7 @@ class Simulation:
                     self._check_gap(name, gap, angle)
             v = self.v
             self._allocate()
+            self._bring_together()
             self._close()
             blow = impact(self.robot, self.q, v)
             after = self.mobility()
@@ -292,7 +330,7 @@ class Simulation:
         self.lost += lost
         events = [Event(self.time, 'connect', name, before, after,
                         lost if name == names[0] else 0.0, blow.impulse_of(name),
-                        blow.momentum_after - blow.momentum_before) for name in names]
+                        blow.momentum_after - moved) for name in names]
         self._happened(events)
         return events
 
@@ -319,6 +357,7 @@ class Simulation:
         What a cut tree joint carried flies on freely, on a free joint of the same name.
         """
         before, kept = self.mobility(), (self.q, self.v, self.robot.structure())
+        energy = float(self.energy())
         try:
             for name in names:
                 if name in self.robot.loop_names:
@@ -335,7 +374,10 @@ class Simulation:
             raise
         self._allocate()
         after = self.mobility()
-        events = [Event(self.time, 'cut', name, before, after) for name in names]
+        lost = energy - float(self.energy())   # what springs and limits of the joints had stored
+        self.lost += lost
+        events = [Event(self.time, 'cut', name, before, after, lost if name == names[0] else 0.0)
+                  for name in names]
         self._happened(events)
         return events
 

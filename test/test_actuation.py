@@ -11,7 +11,7 @@ import closed_chain_dynamics as ccd
 from closed_chain_dynamics.actuation import actuator_torques, POLICIES
 from closed_chain_dynamics.coordinates import actuator_rows
 from closed_chain_dynamics.description import (
-    Actuator, Dynamics, JointType, Limit, LimitMoment, LoopType, Spring,
+    Actuator, Coupling, CouplingTerm, Dynamics, JointType, Limit, LimitMoment, LoopType, Spring,
 )
 import mpmath
 import numpy as np
@@ -152,16 +152,21 @@ def limited(make, motors, efforts):
     return robot, q, v, a, limits
 
 
-def is_least_norm_within(S, tau_A, limits):
-    """
-    Return whether torques are the smallest of those that meet the same S^T tau_A and the limits.
+def at_limit(tau_A, limits):
+    """Return which torques are at their limits, up to the last digit that a preload costs."""
+    return np.abs(tau_A) >= limits * (1.0 - 1e-12)
 
-    They are when S lambda, cut off at the limits, gives them: the conditions of Karush, Kuhn and
-    Tucker.
+
+def is_least_norm_within(S, tau_A, limits, preload=0.0):
     """
-    inside = np.abs(tau_A) < limits
-    multiplier = np.linalg.lstsq(S[inside], tau_A[inside], rcond=1e-10)[0]
-    return close(np.clip(S @ multiplier, -limits, limits), tau_A, 1e-9)
+    Return whether torques are nearest to the preload of those with this S^T tau_A and the limits.
+
+    They are when preload + S lambda, cut off at the limits, gives them: the conditions of Karush,
+    Kuhn and Tucker.
+    """
+    inside, preload = ~at_limit(tau_A, limits), preload + np.zeros(len(tau_A))
+    multiplier = np.linalg.lstsq(S[inside], (tau_A - preload)[inside], rcond=1e-10)[0]
+    return close(np.clip(preload + S @ multiplier, -limits, limits), tau_A, 1e-9)
 
 
 def test_a_motor_at_its_limit_leaves_the_rest_to_the_other():
@@ -177,7 +182,7 @@ def test_a_motor_at_its_limit_leaves_the_rest_to_the_other():
 
 
 @pytest.mark.parametrize('efforts', [(1.0, 9.0, 2.0, 40.0), (3.0, 3.0, 3.0, 3.0),
-                                     (0.5, 0.5, 30.0, 30.0)])
+                                     (0.5, 0.5, 30.0, 30.0), (0.0, 2.0, 30.0, np.inf)])
 @pytest.mark.parametrize('make, motors', [
     (four_bar, ('crank', 'knee', 'pin', 'rocker')),
     (five_bar, ('left', 'left_elbow', 'right_elbow', 'right'))], ids=['four_bar', 'five_bar'])
@@ -188,6 +193,36 @@ def test_limits_hold_exactly_and_the_motion_is_met_with_the_least_norm(make, mot
     assert np.all(np.abs(result.tau_A) <= limits)
     assert close(S.T @ result.tau_A, tau_G, 1e-11)
     assert is_least_norm_within(S, result.tau_A, limits)
+
+
+@pytest.mark.parametrize('wish', [0.0, 0.7], ids=['plain', 'preloaded'])
+def test_many_motors_within_limits_take_the_least_norm_or_come_as_near_as_they_can(wish):
+    """Twenty motors on up to six coordinates, some without a limit and some without any effort."""
+    rng = np.random.default_rng(11)
+    names = [f'motor_{k:02d}' for k in range(20)]
+    for case in range(60):
+        limits = 10.0**rng.uniform(-1.0, 1.0, 20)
+        limits[rng.random(20) < 0.1], limits[rng.random(20) < 0.1] = np.inf, 0.0
+        robot = ccd.Mechanism(linkage(
+            'many', {name: Body(1.0, (0.1, 0.0, 0.0)) for name in names},
+            [Joined(name, 'ground', name, (0.0, 0.0, 0.0), limit=Limit(effort=float(limit)))
+             for name, limit in zip(names, limits)], actuated=names))
+        S = rng.normal(size=(20, int(rng.integers(1, 7))))
+        preload = wish * np.minimum(limits, 3.0) * rng.uniform(-1.0, 1.0, 20)
+        reachable = case % 3 > 0
+        tau_G = S.T @ (rng.uniform(-1.0, 1.0, 20) * np.minimum(limits, 5.0))
+        tau_G = tau_G if reachable else 1e3 * tau_G / np.linalg.norm(tau_G)
+        result = actuator_torques(robot, S, tau_G, policy='within_limits', preload=preload)
+        assert np.all(np.abs(result.tau_A) <= limits)
+        if np.abs(result.residual).max() <= 1e-10 * np.abs(tau_G).max():
+            assert is_least_norm_within(S, result.tau_A, limits, preload)
+        else:
+            assert not reachable
+            # no motor that could still give would help: each pulls as far as it can, or has none
+            pull = S @ result.residual
+            at_end = at_limit(result.tau_A, limits)
+            assert np.all(np.abs(pull[~at_end]) < 1e-8 * np.abs(tau_G).max())
+            assert np.all((pull * result.tau_A)[at_end] >= 0.0)
 
 
 def test_where_the_limits_allow_it_they_change_nothing():
@@ -242,6 +277,30 @@ def test_the_residual_is_the_force_that_would_make_up_for_the_missing_motors():
                  1e-11)
     moved = ccd.forward_dynamics(robot, q, v, result.tau_A).acceleration
     assert np.abs(moved - a).max() > 1e-3
+
+
+def test_a_motor_far_geared_down_between_two_free_joints_gives_what_it_can():
+    """Its own coordinate would make H large: it depends on two coordinates without a motor."""
+    slow = 0.005
+    description = linkage(
+        'differential', {name: Body(1.0 + k, (0.3, 0.1 * k, 0.0))
+                         for k, name in enumerate(('left', 'motor', 'right'))},
+        [Joined(name, 'ground', name, (0.0, 0.0, 0.0)) for name in ('left', 'motor', 'right')],
+        actuated=('motor',), couplings=(Coupling('sum', (
+            CouplingTerm('motor', (1.0,)), CouplingTerm('left', (-slow,)),
+            CouplingTerm('right', (-slow,)))),))
+    robot = ccd.Mechanism(description, gravity=GRAVITY)
+    q, v = np.zeros(3), np.zeros(3)
+    a = np.array([2.0, slow * (2.0 - 0.5), -0.5])
+    assert ccd.coordinates(robot, q).independent == ['left', 'right']
+    tau_O = ccd.newton_euler(robot, q, v, a)
+    lever = np.array([slow, slow])
+    tau_G = tau_O[[0, 2]] + lever * tau_O[1]
+    tau = lever @ tau_G / (lever @ lever)
+    result = ccd.inverse_dynamics(robot, q, v, a)
+    assert result.tau_A == pytest.approx([tau], rel=1e-10)
+    assert result.residual_by_name == pytest.approx(
+        dict(zip(('left', 'right'), tau_G - lever * tau)), rel=1e-10)
 
 
 def acrobot(floating=False):

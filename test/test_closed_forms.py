@@ -391,7 +391,7 @@ def planetary():
     return ccd.load(PLANETARY)
 
 
-def planetary_state(robot, speeds, carrier=0.0):
+def planetary_state(robot, speeds):
     """Return a vector over the joints: the planet's counts against the carrier."""
     values = {**speeds, 'planet': speeds['planet'] - speeds['carrier']}
     return np.array([values[name] for name in robot.coordinate_names])

@@ -38,7 +38,6 @@ CONDITION = 1e5
 SAME = 1e-9
 BALANCE = 1e-9        # of energies of some hundred joules: a few roundings of each term
 
-NO_MOMENTS = (0.0,) * 6
 Z = (0.0, 0.0, 1.0)
 X_90 = pin.rpy.rpyToMatrix(-math.pi / 2, 0.0, 0.0)      # takes z to y
 
@@ -165,7 +164,7 @@ def test_the_matrices_of_two_free_bodies_are_those_of_the_reference():
     C = J_n @ np.linalg.solve(J_n.T @ B_inv @ J_n, J_n.T @ B_inv)
     assert C == pytest.approx(np.vstack([np.zeros((5, 6)), C_1]), abs=PRINTED)
     assert J_r.T @ B_inv @ (np.eye(6) - C) @ V_RELATIVE == pytest.approx(
-        -ccd.mass_matrix(robot, q) @ DELTA_REVOLUTE, abs=PRINTED)
+        -ccd.mass_matrix(robot, q) @ DELTA_REVOLUTE, abs=3 * PRINTED)   # masses of 2 and 3 kg
 
 
 @pytest.mark.parametrize('kind', FREE_BODIES, ids=lambda kind: kind.value)
@@ -277,21 +276,21 @@ def test_the_equation_as_printed_neither_closes_the_hands_nor_keeps_the_momentum
     C = J_n @ np.linalg.solve(J_n.T @ B_inv @ J_n, J_n.T @ B_inv)
     F = B_inv @ (np.eye(6) - C) @ J_r @ v
     assert F == pytest.approx(F_HANDS, abs=PRINTED)
-    delta = {'corrected': -np.linalg.solve(M, J_r.T @ F), 'printed': -np.linalg.solve(M, J_1.T @ F)}
+    delta = {'corrected': -np.linalg.solve(M, J_r.T @ F),
+             'printed': -np.linalg.solve(M, J_1.T @ F)}
     assert delta['corrected'] == pytest.approx(DELTA_HANDS, abs=PRINTED)
     assert delta['printed'] == pytest.approx(DELTA_AS_PRINTED, abs=PRINTED)
     robot.connect('hands')
     J_C, _, _ = ccd.constraint_jacobian(robot, q)
     assert np.abs(J_C @ (v + delta['corrected'])).max() < EXACT
-    assert np.linalg.norm(J_C @ (v + delta['printed'])) == pytest.approx(0.4758766131,
-                                                                         abs=PRINTED)
+    assert np.abs(J_C @ (v + delta['printed'])).max() == pytest.approx(0.4758766131, abs=PRINTED)
     turns = {key: about_origin(robot, q, ccd.momentum(robot, q, v + change))[2]
              for key, change in delta.items()}
     assert turns['corrected'] == pytest.approx(0.8212930277, abs=PRINTED)
     assert turns['printed'] == pytest.approx(0.8263198277, abs=PRINTED)
 
 
-# --- B3, B4: planar arms, where B has no inverse --------------------------------------------------
+# --- B3, B4: planar arms, where B has no inverse -------------------------------------------------
 ROD = (1e-3, 1 / 12, 1 / 12)
 
 
@@ -381,8 +380,8 @@ N_CASES, BLOCKS = 500, 10
 
 def frame(data, model, link, origin, axis, axial):
     """Return the world placement of a loop frame, z along its axis."""
-    X = data.oMf[model.getFrameId(link)] * pin.SE3(pin.rpy.rpyToMatrix(*origin.rpy),
-                                                    np.array(origin.xyz))
+    R = pin.rpy.rpyToMatrix(*origin.rpy)
+    X = data.oMf[model.getFrameId(link)] * pin.SE3(R, np.array(origin.xyz))
     if axial:
         turn = pin.Quaternion.FromTwoVectors(np.array(Z), np.array(axis))
         X = X * pin.SE3(turn.matrix(), np.zeros(3))
@@ -496,8 +495,8 @@ def test_a_motion_that_keeps_the_loops_is_not_changed_by_them():
         assert again.energy_lost == pytest.approx(0.0, abs=KEPT)
 
 
-def test_connecting_at_once_is_not_connecting_one_after_the_other():
-    """Each blow keeps what the earlier ones closed; the last motion is another one all the same."""
+def test_two_blows_one_after_the_other_are_both_at_once():
+    """Two blows in turn end in the motion of both at once, but the first alone in another."""
     robot, q, v = free_bodies(LoopType.SPHERICAL)
     second = replace(robot.description.loops[0], name='second',
                      parent_origin=replace(robot.description.loops[0].parent_origin,
@@ -516,7 +515,7 @@ def test_connecting_at_once_is_not_connecting_one_after_the_other():
     assert np.abs(other.v_after - first.v_after).max() > 0.1
 
 
-# --- connecting and cutting in a simulation -------------------------------------------------------
+# --- connecting and cutting in a simulation ------------------------------------------------------
 def flying_figure(**options):
     """Return a figure that swings on the bar by its left hand, and still turns upwards."""
     robot = ccd.load('high_bar')
@@ -620,11 +619,11 @@ def test_the_books_close_when_a_connection_closes_a_gap(passive):
     sim.run(0.05)
     metres, radians = gap_of(sim, 'right_grip')
     assert metres > 1e-3
-    balance = books(sim)
+    balance, booked = books(sim), sim.lost
     event, = sim.connect('right_grip', gap=2 * metres, angle=2 * radians + 0.01)
     assert max(sim.robot.loop_gaps(sim.q)['right_grip']) < AFTER
     assert books(sim) == pytest.approx(balance, abs=BALANCE)
-    assert sim.lost == pytest.approx(event.energy_lost + (sim.lost - event.energy_lost))
+    assert sim.lost == pytest.approx(booked + event.energy_lost, abs=BALANCE)
     sim.run(0.05)
     # the method's own error: RK4 at 1 ms
     assert books(sim) == pytest.approx(first, abs=1e-5)

@@ -211,6 +211,11 @@ def _joint_position(mi, mf, w, i, q_new):
     gap = np.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
     tilt = np.arccos(min(max(relative[8], -1.0), 1.0))
     if kind == REVOLUTE:
+        law = table(mf, mi, DOF_F)[body_i[i, IV]]
+        if np.isfinite(law[LOWER]) and np.isfinite(law[UPPER]):
+            # the whole turns that bring it nearest to the middle of its range
+            middle = 0.5 * (law[LOWER] + law[UPPER])
+            angle += 2.0 * np.pi * np.round((middle - angle) / (2.0 * np.pi))
         q_new[k] = angle
     elif kind == PRISMATIC:
         q_new[k] = p[2]

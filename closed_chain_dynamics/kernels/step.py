@@ -277,10 +277,13 @@ def compute_signs(mi, mf, w, q, v, tau_A, extra, wrenches, work, signs):
 
 
 @kernel
-def compute_run(mi, mf, w, q, v, tau_A, extra, wrenches, t, dt, steps, method, stride, books,
-                work, log, log_q, log_v, signs):
+def compute_run(mi, mf, w, q, v, tau_A, extra, wrenches, start, first, dt, steps, method, stride,
+                books, work, log, log_q, log_v, signs):
     """
     Take steps and log every `stride`-th state; return a status, steps taken, time, samples.
+
+    Time is `start` + dt times the number of steps since then, of which `first` are taken before:
+    one run and many short ones have the same times and log the same states.
 
     A step that fails leaves the state as it was before it. At an event of a contact the run ends
     with EVENT, in the state at its instant, found by halving the step; `signs` tell which it is.
@@ -293,7 +296,7 @@ def compute_run(mi, mf, w, q, v, tau_A, extra, wrenches, t, dt, steps, method, s
         watch = watch or loop[LOOP_MODE] == SLIDE or loop[LOOP_MODE] == STICK
     keep_q, keep_v, keep_books = np.empty(nq), np.empty(nv), np.empty(2)
     for step in range(steps):
-        now = t + step * dt
+        now = start + (first + step) * dt
         keep_q[:], keep_v[:], keep_books[:] = q[:nq], v[:nv], books[:2]
         status = _take_step(mi, mf, w, q, v, tau_A, extra, wrenches, dt, method, books, work)
         event = False
@@ -324,8 +327,8 @@ def compute_run(mi, mf, w, q, v, tau_A, extra, wrenches, t, dt, steps, method, s
                 q[:nq], v[:nv], books[:2] = keep_q, keep_v, keep_books
                 return status, step, now, logged
             return EVENT, step, now + late * dt, logged
-        if stride > 0 and (step + 1) % stride == 0:
-            record(mi, mf, w, q, v, now + dt, books, log[logged])
+        if stride > 0 and (first + step + 1) % stride == 0:
+            record(mi, mf, w, q, v, start + (first + step + 1) * dt, books, log[logged])
             log_q[logged, :nq], log_v[logged, :nv] = q[:nq], v[:nv]
             logged += 1
-    return OK, steps, t + steps * dt, logged
+    return OK, steps, start + (first + steps) * dt, logged
