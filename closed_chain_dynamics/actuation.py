@@ -115,7 +115,7 @@ def _bounded(robot, lever, rest, wanted):
 
 def actuator_vector(robot, values, what, default=0.0):
     """Return values given by name, or as an array, as finite numbers over the actuators."""
-    n, names = len(robot.actuator_names), ', '.join(robot.actuator_names) or 'none'
+    n = len(robot.actuator_names)
     if values is None:
         return np.full(n, default)
     if isinstance(values, dict):
@@ -123,6 +123,7 @@ def actuator_vector(robot, values, what, default=0.0):
         for name, value in values.items():
             given[_place(robot, name)] = value
         values = given
+    names = ', '.join(robot.actuator_names) or 'none'
     try:
         array = np.ascontiguousarray(values, dtype=float)
     except (TypeError, ValueError):

@@ -31,12 +31,16 @@ def _inner_step(sim, end, first):
     from scipy.integrate import DOP853   # slow to import
     robot, nv = sim.robot, sim.robot.nv
     a, rate, q_stage, base = np.empty(nv), np.empty(nv), np.empty(robot.nq), sim.q.copy()
+    locked = []
 
     def slope(_, x):
         u, v = x[:nv].copy(), x[nv:2 * nv].copy()
         kernels.advance(robot.mi, base, u, q_stage)
         status = kernels.forward_dynamics(robot.mi, robot.mf, robot.w, q_stage, v, sim._torques,
                                           NO_FORCE, sim._forces, a)
+        if status == at.LOCKED:   # a step too far ahead: the method takes a shorter one
+            locked.append(status)
+            return np.full(2 * nv + 2, np.nan)
         if status:
             sim._raise(status)
         kernels.local_rate(robot.mi, q_stage, v, u, rate)
@@ -55,9 +59,10 @@ def _inner_step(sim, end, first):
     start = np.concatenate([np.zeros(nv), sim.v, sim._books])
     solver = DOP853(slope, sim.time, start, end, rtol=sim.tolerance, atol=1e-3 * sim.tolerance,
                     first_step=min(first, end - sim.time))
-    solver.step()
+    with np.errstate(all='ignore'):   # what is not finite ends the run with an error of our own
+        solver.step()
     if solver.status == 'failed':
-        sim._raise(at.NOT_FINITE)
+        sim._raise(locked[-1] if locked else at.NOT_FINITE)
     if take(solver.t, solver.y).min() < 0.0:
         dense, early, late = solver.dense_output(), solver.t_old, solver.t
         while late - early > kernels.EVENT_TIME + 4.0 * np.spacing(late):
@@ -67,4 +72,6 @@ def _inner_step(sim, end, first):
             else:
                 early = middle
         sim._happened(sim.contacts.handle(take(late, dense(late))))
+    elif sim.contacts.loops:
+        kernels.note_directions(robot.mi, robot.mf, robot.w)
     return solver.step_size

@@ -5,21 +5,36 @@ A contact is a point of one link on a surface of another. It slides, with the dr
 its motion, or it sticks, and then three rows hold it where it is. A unilateral one is open until
 it touches and opens again when it would have to pull. Each change is an event at an instant that
 the step has been halved down to; what follows here is what the contact does next.
+
+Friction acts through forces, not through blows: at a touch-down a sliding contact takes the speed
+along the normal only. Where several supports are redundant, their forces are those of least norm.
 """
 
 import numpy as np
 
 from . import kernels
+from .coordinates import constraint_jacobian
 from .errors import StructureError
 from .forward_dynamics import NO_FORCE
 from .impact import impact
 from .kernels import layout as at
+from .tree_dynamics import link_placement
 
-__all__ = ['Contacts', 'contact_forces']
+__all__ = ['Contacts', 'contact_forces', 'contact_wrenches', 'locked_error']
 
-REST_SPEED = 1e-9      # below this a contact stands still [m/s]
+REST_SPEED = 1e-7      # below this a contact stands still [m/s]
 BOUNCE_SPEED = 1e-3    # a contact that touches down slower than this does not bounce [m/s]
+TOUCHING = 1e-9        # open contacts nearer than this touch down together [m]
+HELD = 1e-6            # acceleration of a point that friction holds: rounding [m/s^2]
+PULLING = 1e-9         # share of the largest impulse below which one does not pull
 MOST_EVENTS = 1000     # in one step; more means that it never comes to rest
+
+
+def _closed_contacts(robot):
+    """Return name, description and results of every closed contact, soft ones included."""
+    tables = zip(robot.description.loops, robot.table(at.LOOP_I), robot.table(at.LOOP_W))
+    return [(loop, row) for loop, kind, row in tables
+            if kind[at.LOOP_MODE] != at.NO_MODE and kind[at.LOOP_ACTIVE]]
 
 
 def contact_forces(robot):
@@ -28,12 +43,42 @@ def contact_forces(robot):
 
     `normal` [N], positive when it pushes; `drag` (3,) the friction force on the child, world axes.
     """
-    forces = {}
-    for name, loop, row in zip(robot.loop_names, robot.table(at.LOOP_I), robot.table(at.LOOP_W)):
-        if loop[at.LOOP_MODE] in (at.SLIDE, at.STICK) and loop[at.LOOP_ACTIVE]:
-            forces[name] = (float(row[at.NORMAL_FORCE]),
-                            row[at.FRICTION_FORCE:at.FRICTION_FORCE + 3].copy())
-    return forces
+    return {loop.name: (float(row[at.NORMAL_FORCE]),
+                        row[at.FRICTION_FORCE:at.FRICTION_FORCE + 3].copy())
+            for loop, row in _closed_contacts(robot)}
+
+
+def contact_wrenches(robot, q, *, normal=True):
+    """
+    Return what the contacts put on their links, as forward dynamics at q last left it.
+
+    {link: (6,)} in world axes at the link origin, as `joint_wrenches` and `reactions` take it:
+    with it the first gives the force and moment in every joint, Eqs. (6) to (8) of paper 3.
+    `normal=False` leaves the normal forces out, which `reactions` finds by itself.
+    """
+    wrenches = {}
+    for loop, row in _closed_contacts(robot):
+        force = row[at.FRICTION_FORCE:at.FRICTION_FORCE + 3].copy()
+        if normal:
+            force += row[at.NORMAL_FORCE] * row[at.CONTACT_NORMAL:at.CONTACT_NORMAL + 3]
+        X_child = link_placement(robot, q, loop.child)
+        point = X_child[:3, 3] + X_child[:3, :3] @ loop.child_origin.position
+        for link, sign in ((loop.child, 1.0), (loop.parent, -1.0)):
+            arm = point - link_placement(robot, q, link)[:3, 3]
+            wrench = sign * np.concatenate([force, np.cross(arm, force)])
+            wrenches[link] = wrenches.get(link, 0.0) + wrench
+    return wrenches
+
+
+def locked_error(robot, when=''):
+    """Return the error that friction locks a mechanism (the frictional paradox)."""
+    names = ', '.join(repr(loop.name) for loop, kind in zip(robot.description.loops,
+                                                            robot.table(at.LOOP_I))
+                      if kind[at.LOOP_ACTIVE] and kind[at.LOOP_MODE] == at.SLIDE)
+    return StructureError(
+        f'friction locks the contact {names}{when}: the coefficient A of the normal force is not '
+        'positive (frictional paradox), no finite force fits the motion', where=robot.name,
+        repair='Less friction, or another pose, lets it move on.')
 
 
 class Contacts:
@@ -43,25 +88,21 @@ class Contacts:
         self.sim = sim
         modes = sim.robot.table(at.LOOP_I)[:, at.LOOP_MODE]
         self.loops = [int(k) for k in np.flatnonzero((modes == at.SLIDE) | (modes == at.STICK))]
+        for k in self.loops:   # a direction noted in an earlier run says nothing
+            self._law(k)[at.DIRECTION:at.DIRECTION + 3] = 0.0
 
     def begin(self):
         """Decide for every closed contact whether it sticks or slides, at the start of a run."""
-        for k in self.loops:
-            if self._row(k)[at.LOOP_ACTIVE] and self._speed(k) < REST_SPEED:
-                self.stop(k)
+        self._settle()
 
+    # --- looking ---------------------------------------------------------------------------------
     def _row(self, k):
         return self.sim.robot.table(at.LOOP_I)[k]
 
     def _law(self, k):
         return self.sim.robot.table(at.LOOP_F)[k]
 
-    def _frame(self, k):
-        """Return the loop's row of results after looking at the present state."""
-        self._evaluate()
-        return self.sim.robot.table(at.LOOP_W)[k]
-
-    def _evaluate(self, acceleration=None):
+    def _evaluate(self):
         """Compute the motion of the present state; return the signs of all contacts."""
         sim, robot = self.sim, self.sim.robot
         signs = np.ones((len(robot.loop_names), 2))
@@ -80,8 +121,10 @@ class Contacts:
             robot.table(at.LOOP_W)[k], body_w[loop[at.LOOP_BODY_1]], body_w[loop[at.LOOP_BODY_2]])
         return np.array(sliding), away
 
-    def _speed(self, k):
-        return float(np.linalg.norm(self._velocity(k)[0]))
+    def _mode(self, k):
+        """Return SLIDE or STICK, or None of an open contact."""
+        loop = self._row(k)
+        return loop[at.LOOP_MODE] if loop[at.LOOP_ACTIVE] else None
 
     def _set_mode(self, k, mode, active=1):
         loop = self._row(k)
@@ -89,94 +132,149 @@ class Contacts:
         loop[at.LOOP_N_ROWS] = 3 if mode == at.STICK else 1
         self.sim.robot._build()
 
-    def _to_frame_1(self, k, vector):
-        R = self.sim.robot.table(at.LOOP_W)[k, :9].reshape(3, 3)
-        return R.T @ vector
+    def _axes(self, k):
+        """Return the axes of frame 1 in the world, (3, 3)."""
+        return self.sim.robot.table(at.LOOP_W)[k, :9].reshape(3, 3)
+
+    def _name(self, k):
+        return self.sim.robot.loop_names[k]
 
     # --- events ----------------------------------------------------------------------------------
     def handle(self, signs):
         """Let the contacts whose signs are below zero do what they do next; return the events."""
+        if any(signs[k, 0] < 0.0 and self._mode(k) is None for k in self.loops):
+            return self.touch_down()
         happened = []
         for k in self.loops:
-            loop = self._row(k)
-            if not loop[at.LOOP_ACTIVE]:
-                if signs[k, 0] < 0.0 and self._velocity(k)[1] < 0.0:
-                    happened.append(self.touch_down(k))
-            elif signs[k, 1] < 0.0:
+            if self._mode(k) is not None and signs[k, 1] < 0.0:
                 happened.append(self.lift_off(k))
-            elif signs[k, 0] < 0.0:
-                happened.append(self.slip(k) if loop[at.LOOP_MODE] == at.STICK else self.stop(k))
-        return [event for event in happened if event]
+        return happened + self._settle()
 
-    def touch_down(self, k):
-        """Close an open contact: the velocity jumps, and may bounce."""
-        sim, law = self.sim, self._law(k)
-        before, away = float(sim.energy()), self._velocity(k)[1]
-        self._set_mode(k, at.SLIDE)
-        bounce = law[at.RESTITUTION] if abs(away) > BOUNCE_SPEED else 0.0
-        blow = impact(sim.robot, sim.q, sim.v, restitution=bounce)
+    def touch_down(self):
+        """Close the open contacts that touch: the velocities jump, and may bounce."""
+        sim, before = self.sim, float(self.sim.energy())
+        touching, bounce = [], 1.0
+        for k in self.loops:
+            if self._mode(k) is None and self._row(k)[at.LOOP_CONTACT] == at.UNILATERAL:
+                away = self._velocity(k)[1]
+                if away < 0.0 and self._distance(k) < TOUCHING:
+                    touching.append(k)
+                    bounce = min(bounce, self._law(k)[at.RESTITUTION] * (-away > BOUNCE_SPEED))
+        for k in touching:
+            self._set_mode(k, at.SLIDE)
+            self._law(k)[at.DIRECTION:at.DIRECTION + 3] = 0.0
+        blow, released = self._blow(bounce)
         sim.v = blow.v_after
-        name = sim.robot.loop_names[k]
-        if bounce:
+        for k in touching if bounce else ():
             self._set_mode(k, at.SLIDE, active=0)
-        else:
+        if not bounce:
             sim._close()
-            self.note_direction(k)
         lost = before - float(sim.energy())
         sim.lost += lost
-        return sim.event('bounce' if bounce else 'touch_down', name, lost, blow)
+        kind = 'bounce' if bounce else 'touch_down'
+        events = [sim.event(kind, self._name(k), lost if k == touching[0] else 0.0, blow)
+                  for k in touching]
+        return events + [self.lift_off(k) for k in released if k not in touching] + self._settle()
+
+    def _distance(self, k):
+        return kernels.surface_distance(self._row(k), self._law(k),
+                                        self.sim.robot.table(at.LOOP_W)[k])
+
+    def _blow(self, bounce):
+        """Return the Impact of the closed contacts, and those that let go as they cannot pull."""
+        released = []
+        while True:
+            blow = impact(self.sim.robot, self.sim.q, self.sim.v, restitution=bounce)
+            pushes = {k: self._push(k, blow.impulse_of(self._name(k))) for k in self.loops
+                      if self._mode(k) is not None
+                      and self._row(k)[at.LOOP_CONTACT] == at.UNILATERAL}
+            worst = min(pushes, key=pushes.get)
+            if pushes[worst] >= -PULLING * max(map(abs, pushes.values())):
+                return blow, released
+            released.append(worst)
+            self._set_mode(worst, at.SLIDE, active=0)
+
+    def _push(self, k, impulse):
+        """Return the impulse along the normal of a contact."""
+        if len(impulse) == 1:
+            return impulse[0]
+        self._velocity(k)
+        normal = self.sim.robot.table(at.LOOP_W)[k, at.CONTACT_NORMAL:at.CONTACT_NORMAL + 3]
+        return normal @ self._axes(k) @ impulse
 
     def lift_off(self, k):
         """Open a contact that would have to pull."""
         self._set_mode(k, at.SLIDE, active=0)
-        return self.sim.event('lift_off', self.sim.robot.loop_names[k])
+        self._law(k)[at.DIRECTION:at.DIRECTION + 3] = 0.0
+        return self.sim.event('lift_off', self._name(k))
 
-    def note_direction(self, k, direction=None):
+    # --- stick and slip --------------------------------------------------------------------------
+    def _settle(self):
+        """
+        Let the contacts that stand still stick as far as friction can hold them.
+
+        All are tried at once, and the one furthest beyond its limit slips, until the others hold:
+        one alone could not hold what several share. Returns the events.
+        """
+        was = {k: self._mode(k) for k in self.loops}
+        slid = {k: bool(np.any(self._law(k)[at.DIRECTION:at.DIRECTION + 3])) for k in self.loops}
+        for k in self.loops:
+            if was[k] == at.SLIDE:
+                velocity = self._velocity(k)[0]
+                if np.linalg.norm(velocity) > REST_SPEED:
+                    self._note(k, velocity)
+                    was[k] = None   # it slides on
+        tried = [k for k in self.loops if was[k] == at.SLIDE and self._law(k)[at.MU_STATIC] > 0.0]
+        if tried:
+            self._stick(tried)
+        sticking = [k for k in self.loops if self._mode(k) == at.STICK]
+        events, slips = [], self._let_slip(sticking)
+        for k in sticking:
+            if k in slips and (slid[k] or was[k] == at.STICK):
+                events.append(self.sim.event('slip', self._name(k)))
+            elif k not in slips and was[k] == at.SLIDE and slid[k]:
+                events.append(self.sim.event('stick', self._name(k)))
+        return events
+
+    def _let_slip(self, sticking):
+        """Let sticking contacts slip, the weakest first, until the others hold; return those."""
+        state, slips = (self.sim.q, self.sim.v), []
+        while len(slips) < len(sticking):
+            signs, frames = self._evaluate(), self.sim.robot.table(at.LOOP_W)
+            escapes = self._escapes(sticking)
+            weak = [k for k in sticking if k not in slips
+                    and (signs[k, 0] < 0.0 or np.linalg.norm(escapes[k]) > HELD)]
+            if not weak:
+                break
+            worst = min(weak, key=lambda k: signs[k, 0])
+            held = frames[worst, at.FRICTION_FORCE:at.FRICTION_FORCE + 3].copy()
+            away = escapes[worst] if np.linalg.norm(escapes[worst]) > HELD else -held
+            self._set_mode(worst, at.SLIDE)
+            self._note(worst, away)
+            slips.append(worst)
+        return slips
+
+    def _escapes(self, sticking):
+        """Return the accelerations along the surface that no force can keep at zero, {k: (3,)}."""
+        sim, robot = self.sim, self.sim.robot
+        J_C, _, bias = constraint_jacobian(robot, sim.q, sim.v)
+        rest = J_C @ sim._work[3, :robot.nv] + bias
+        rows = {k: slice(self._row(k)[at.LOOP_ROW], self._row(k)[at.LOOP_ROW] + 3)
+                for k in sticking if self._mode(k) == at.STICK}
+        return {k: self._axes(k) @ rest[rows[k]] if k in rows else np.zeros(3) for k in sticking}
+
+    def _note(self, k, direction):
         """Note in which direction a contact slides; it keeps to it until an event."""
-        if direction is None:
-            direction = self._velocity(k)[0]
         size = np.linalg.norm(direction)
-        local = self._to_frame_1(k, direction / size) if size > 0.0 else np.zeros(3)
-        self._law(k)[at.DIRECTION:at.DIRECTION + 3] = local
-        return size
+        if size > 0.0:
+            self._law(k)[at.DIRECTION:at.DIRECTION + 3] = self._axes(k).T @ direction / size
 
-    def stop(self, k):
-        """Let a contact that came to a stand stick, or slide on where friction cannot hold it."""
-        sim, law, name = self.sim, self._law(k), self.sim.robot.loop_names[k]
-        was_sliding = bool(np.any(law[at.DIRECTION:at.DIRECTION + 3]))
-        if law[at.MU_STATIC] > 0.0:
-            self._stick_here(k)
-            if self._evaluate()[k, 0] >= 0.0:
-                return sim.event('stick', name) if was_sliding else None
-        return self.slip(k) if law[at.MU] > 0.0 or law[at.MU_STATIC] > 0.0 else None
-
-    def _stick_here(self, k):
-        """Hold the contact point where it is, and take what is left of its speed."""
-        sim = self.sim
-        self._velocity(k)
-        frame = sim.robot.table(at.LOOP_W)[k]
-        self._law(k)[at.ANCHOR:at.ANCHOR + 3] = self._to_frame_1(
-            k, frame[at.LOOP_P_2:at.LOOP_P_2 + 3] - frame[at.LOOP_P_1:at.LOOP_P_1 + 3])
-        self._set_mode(k, at.STICK)
-        sim._close()
-
-    def slip(self, k):
-        """Let a sticking contact slide against the force that held it, which was not enough."""
-        sim, name = self.sim, self.sim.robot.loop_names[k]
-        frame = self._frame(k)
-        held = frame[at.FRICTION_FORCE:at.FRICTION_FORCE + 3].copy()
-        was_sticking = self._row(k)[at.LOOP_MODE] == at.STICK
-        self._set_mode(k, at.SLIDE)
-        self._velocity(k)
-        if was_sticking and np.linalg.norm(held) > 0.0:
-            self.note_direction(k, -held)
-        return sim.event('slip', name)
-
-    def locked(self):
-        """Say that friction has locked a mechanism (the frictional paradox)."""
-        names = ', '.join(repr(self.sim.robot.loop_names[k]) for k in self.loops
-                          if self._row(k)[at.LOOP_MODE] == at.SLIDE)
-        raise StructureError(
-            f'friction locks the contact {names} at t = {self.sim.time:.6g} s: the coefficient A '
-            'of the normal force is zero (frictional paradox), no finite force fits the motion',
-            where=self.sim.robot.name, repair='Less friction, or another pose, lets it move on.')
+    def _stick(self, loops):
+        """Hold contact points where they are, and take what is left of their speed."""
+        for k in loops:
+            self._velocity(k)
+            frame = self.sim.robot.table(at.LOOP_W)[k]
+            self._law(k)[at.ANCHOR:at.ANCHOR + 3] = self._axes(k).T @ (
+                frame[at.LOOP_P_2:at.LOOP_P_2 + 3] - frame[at.LOOP_P_1:at.LOOP_P_1 + 3])
+            self._set_mode(k, at.STICK)
+        self.sim._close()

@@ -239,3 +239,22 @@ def learn_rank(robot, q):
         other = robot.copy()
         rank = nearby_rank(coordinates(other, q))
         robot.mi[at.FULL_RANK] = max(rank, robot.mi[at.FULL_RANK])
+
+
+class AtPose:
+    """What every result knows of its pose: coordinates, and how close to a singularity it is."""
+
+    @cached_property
+    def coordinates(self):
+        """Return the generalized coordinates of the pose: W, S, names and condition."""
+        return coordinates(self.robot, self.q)
+
+    @property
+    def condition(self):
+        """Return the condition number of the loops; large near a singular pose."""
+        return self.coordinates.condition
+
+    @property
+    def singular_direction(self):
+        """Return the motion that comes free at the nearest singularity, (nv,)."""
+        return self.coordinates.singular_direction

@@ -71,7 +71,7 @@ class NameNotFound(ClosedChainError, KeyError):
 
 def nearest_names(name, known, *, most=3):
     """Return a sentence that offers the known names closest to a misspelt one."""
-    known = [str(each) for each in known]
+    known = list(dict.fromkeys(str(each) for each in known))
     near = difflib.get_close_matches(str(name), known, n=most, cutoff=0.5)
     if near:
         return f'Did you mean {" or ".join(map(repr, near))}?'

@@ -11,9 +11,10 @@ from functools import cached_property
 import numpy as np
 
 from . import kernels
-from .actuation import actuator_vector
-from .coordinates import actuator_rows, constraint_jacobian, coordinates, learn_rank
+from .actuation import actuator_vector, refuse_non_finite
+from .coordinates import actuator_rows, AtPose, constraint_jacobian, learn_rank
 from .kernels import layout as at
+from .mechanism import FLOAT
 from .singularities import check_policy, hold_forward, refuse
 from .tree_dynamics import NO_WRENCHES, body_wrenches, mass_matrix
 
@@ -23,7 +24,7 @@ NO_FORCE = np.zeros(0)
 
 
 @dataclass
-class ForwardDynamics:
+class ForwardDynamics(AtPose):
     """Accelerations that torques give, and the forces inside."""
 
     robot: object = field(repr=False)
@@ -34,21 +35,6 @@ class ForwardDynamics:
     extra: np.ndarray = field(repr=False, default=None)
     wrenches: dict = field(repr=False, default=None)
     singular: bool = False        # whether the pose is singular and a policy was at work
-
-    @cached_property
-    def coordinates(self):
-        """Return the generalized coordinates of the pose."""
-        return coordinates(self.robot, self.q)
-
-    @property
-    def condition(self):
-        """Return the condition number of the loops; large near a singular pose."""
-        return self.coordinates.condition
-
-    @property
-    def singular_direction(self):
-        """Return the motion that comes free at the nearest singularity, (nv,)."""
-        return self.coordinates.singular_direction
 
     @cached_property
     def A(self):
@@ -109,10 +95,14 @@ def forward_dynamics(robot, q, v, tau=None, *, wrenches=None, extra=None, singul
     pose, 'damp', 'hold' or 'refuse'; see singularities.py.
     """
     q, v = robot.vector(q, robot.nq, 'q'), robot.vector(v, robot.nv, 'v')
-    tau_A = actuator_vector(robot, tau, 'tau')
+    n = len(robot.actuator_names)
+    if type(tau) is np.ndarray and tau.dtype is FLOAT and tau.shape == (n,) and tau.flags.carray:
+        tau_A = tau   # the fast way; the kernel looks for what is not finite
+    else:
+        tau_A = actuator_vector(robot, tau, 'tau')
     forces = body_wrenches(robot, q, wrenches) if wrenches else NO_WRENCHES
     added = NO_FORCE if extra is None else robot.vector(extra, robot.nv, 'extra')
-    if not np.all(np.isfinite(added)):
+    if extra is not None and not np.all(np.isfinite(added)):
         robot.raise_for(at.NOT_FINITE, q, added)
     acceleration = np.empty(robot.nv)
     if not robot.rank_known:
@@ -120,7 +110,8 @@ def forward_dynamics(robot, q, v, tau=None, *, wrenches=None, extra=None, singul
     status = kernels.compute_forward_dynamics(robot.mi, robot.mf, robot.w, q, v, tau_A, added,
                                               forces, acceleration)
     if status and status != at.SINGULAR:
-        robot.raise_for(status, q, v, tau_A)
+        refuse_non_finite(robot, tau_A, 'tau')
+        robot.raise_for(status, q, v)
     result = ForwardDynamics(robot, acceleration, q, v, tau_A, extra, wrenches,
                              status == at.SINGULAR)
     if status == at.SINGULAR or singularity != 'damp':

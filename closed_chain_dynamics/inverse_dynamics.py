@@ -12,7 +12,7 @@ import numpy as np
 
 from . import kernels
 from .actuation import actuator_torques
-from .coordinates import actuator_rows, constraint_jacobian, coordinates, learn_rank
+from .coordinates import actuator_rows, AtPose, constraint_jacobian, learn_rank
 from .kernels import layout as at
 from .singularities import branch_tangent, check_policy, refuse
 from .tree_dynamics import NO_WRENCHES, body_wrenches
@@ -21,7 +21,7 @@ __all__ = ['InverseDynamics', 'inverse_dynamics']
 
 
 @dataclass
-class InverseDynamics:
+class InverseDynamics(AtPose):
     """Forces that a motion needs; every array is in the mechanism's order of names."""
 
     robot: object = field(repr=False)
@@ -33,21 +33,6 @@ class InverseDynamics:
     a: np.ndarray = field(repr=False)
     wrenches: dict = field(repr=False, default=None)
     singular: bool = False   # whether the pose is singular and a policy was at work
-
-    @cached_property
-    def coordinates(self):
-        """Return the generalized coordinates of the pose: W, S, names and condition."""
-        return coordinates(self.robot, self.q)
-
-    @property
-    def condition(self):
-        """Return the condition number of the loops; large near a singular pose."""
-        return self.coordinates.condition
-
-    @property
-    def singular_direction(self):
-        """Return the motion that comes free at the nearest singularity, (nv,)."""
-        return self.coordinates.singular_direction
 
     @cached_property
     def residual(self):

@@ -195,6 +195,9 @@ class Mechanism:
                 f'{kind} {worst!r} is open by {gaps[worst][0]:.3g} m and {gaps[worst][1]:.3g} '
                 f'rad, more than {self.table(at.WORLD_F)[0, at.CLOSING_TOLERANCE]:.3g}',
                 where=self.name, repair='Close it first: q = ccd.assemble(robot, ...).')
+        if status == at.LOCKED:
+            from .contact import locked_error
+            raise locked_error(self)
         if status == at.NOT_POSITIVE:
             names = ', '.join(map(repr, self._massless_motion(q)))
             raise StateError(f'no mass resists a motion of {names}', where=self.name,
@@ -287,7 +290,7 @@ class Mechanism:
         loops, free = structure
         self.table(at.LOOP_I)[:, STRUCTURE] = loops
         if not np.array_equal(free, self._is_free()):
-            kernels.compute_layout(self.mi, self.mf, free)
+            kernels.compute_layout(self.mi, self.mf, self.w, free)
         self._build()
 
     def cut_joint(self, name, q, v):
@@ -332,6 +335,11 @@ class Mechanism:
                 f'{gap:g} m and {angle:g} rad that a connection closes', where=self.name,
                 repair='Bring the two parts together first, or allow more with gap= and angle=.')
         return q_new[:self.nq].copy(), v_new[:self.nv].copy()
+
+    def set_surface(self, name, function):
+        """Let the point of a surface loop slide on C(x, y, z) = 0; see `surfaces.set_surface`."""
+        from .surfaces import set_surface
+        set_surface(self, name, function)
 
     def copy(self):
         """Return an independent mechanism in the same structure, with its own workspace."""

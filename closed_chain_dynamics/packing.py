@@ -170,16 +170,16 @@ def _pack_tree(rows, bodies, names, dof_of):
         mass, com, inertia = body.inertia_about_com()
         body_f.append([*body.R_tree.ravel(), *body.p_tree, mass, *com, *_six(inertia)])
         if number == 0:
-            body_i.append([0, -1, 0, 0, 0, 0, -1])
+            body_i.append([0, -1, 0, 0, 0, 0, -1, 0])
             continue
         joint = body.joint
         suffixes = VELOCITY_SUFFIXES.get(joint.type)
         dof_of[joint.name] = (len(names), iq)
         body_i.append([body.parent, KERNEL_TYPES[joint.type], iq, len(names), joint.type.nv, 0,
-                       -1])
+                       -1, 0])
         for k in range(joint.type.nv):
             up = len(names) - 1 if k else last_dof[body.parent]
-            dof_i.append([number, up, 0, 0, 0, -1])
+            dof_i.append([number, up, 0, 0, 0, -1, -1])
             dof_f.append(_joint_law(joint))
             names.append(f'{joint.name}:{suffixes[k]}' if suffixes else joint.name)
         last_dof[number] = len(names) - 1
@@ -231,7 +231,7 @@ def _pack_loops(rows, description, links):
         kind, law = _contact_law(loop)
         n_rows = 0 if kind[1] == at.SOFT else loop.type.rows
         loop_i.append([LOOP_TYPES[loop.type], body_1, body_2, loop.active, 0, n_rows, -1,
-                       len(names), len(suffixes), *kind])
+                       len(names), len(suffixes), *kind, 0, 0])
         loop_f.append([*R_1.ravel(), *p_1, *R_2.ravel(), *p_2, 0.0, 0.0, 0.0, *law, 0.0, 0.0, 0.0])
         for suffix in suffixes:
             names.append(loop.name + suffix)
@@ -390,7 +390,7 @@ def _lay_out(rows, n, names, loop_names, description):
         ends[where] += size
     # scratch: per cluster the augmented constraint matrix and a few square matrices; the worst
     # case is that all joints form one cluster
-    scratch = max_rows * (room + 1 + max_rows) + 2 * room * room + 8 * room
+    scratch = max_rows * (room + 1 + max_rows) + 2 * room * room + 8 * room + n
     mi = np.zeros(ends['mi'], dtype=np.int64)
     mf, w = np.zeros(ends['mf'] + 1), np.zeros(ends['w'] + scratch)
     mi[at.DIRECTORY:at.HEAD] = np.ravel(directory)

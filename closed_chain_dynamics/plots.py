@@ -142,7 +142,9 @@ def _positions(ax, log, columns, unit, title):
 
 
 def _energies(ax, log):
-    series = [('kinetic', log.kinetic), ('potential', log.potential), ('total', log.energy),
+    lowest = log.potential.min()   # its zero is arbitrary, and may be far from what moves
+    series = [('kinetic', log.kinetic), ('potential', log.potential - lowest),
+              ('total', log.energy - lowest),
               ('work put in', log.work), ('dissipated', log.dissipated),
               ('lost at connections', log.lost)]
     colours = dict(zip((name for name, _ in series), (COLOURS[0], COLOURS[1], INK, *COLOURS[2:])))
@@ -151,7 +153,7 @@ def _energies(ax, log):
             _line(ax, log.time, values, label=name, color=colours[name],
                   linestyle='-' if name in ('kinetic', 'potential', 'total') else '--')
     ax.set_ylabel('energy [J]')
-    ax.set_title('Energies')
+    ax.set_title('Energies (potential above its lowest)')
     _legend(ax)
 
 

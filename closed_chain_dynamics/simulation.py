@@ -15,7 +15,7 @@ from . import kernels
 from .actuation import actuator_vector
 from .adaptive import adaptive_run
 from .closure import Closure
-from .contact import Contacts, MOST_EVENTS
+from .contact import Contacts, locked_error, MOST_EVENTS
 from .errors import ClosedChainError, NameNotFound, StateError, StructureError
 from .forward_dynamics import NO_FORCE
 from .impact import impact
@@ -185,6 +185,10 @@ class Simulation:
     def _advance(self, torques, steps):
         """Take steps, in one compiled call unless a contact has something to decide."""
         robot = self.robot
+        if steps > 1 and any(np.any(robot.link_frame(link)[2]) for link in self._wrenches):
+            for _ in range(steps):   # the arm of the force turns with the body that the link is in
+                self._advance(torques, 1)
+            return
         self._torques = torques
         self._forces = body_wrenches(robot, self.q, self._wrenches) if self._wrenches \
             else NO_WRENCHES
@@ -251,13 +255,17 @@ class Simulation:
         """Say why a step failed; the state is the last good one."""
         robot, when = self.robot, f'at t = {self.time:.6g} s'
         if status == at.LOCKED:
-            self.contacts.locked()
+            raise locked_error(robot, ' ' + when)
         if status == at.LOOP_OPEN:
             raise StateError(f'the loops cannot be closed again after a step {when}',
                              where=robot.name,
                              repair=f'The motion is too fast for dt = {self.dt:g} s, or the '
                                     'mechanism reached a pose that does not exist: take a '
                                     'smaller step, or look at the pose before it.')
+        if status == at.NOT_POSITIVE and not kernels.forward_dynamics(
+                robot.mi, robot.mf, robot.w, self.q, self.v, self._torques, NO_FORCE,
+                self._forces, np.empty(robot.nv)):
+            status = at.NOT_FINITE   # the masses are good; it is the step that left all bounds
         if status == at.NOT_FINITE:
             raise StateError(f'the motion grew beyond all bounds {when}', where=robot.name,
                              repair=f'Take a step smaller than dt = {self.dt:g} s.')
@@ -325,7 +333,7 @@ class Simulation:
             self.q, self.v = kept[:2]
             self._allocate()
             raise
-        self.v = blow.v_after
+        self.v, self._begun = blow.v_after, False
         lost = energy - float(self.energy())   # the blow, and what closing the gap took
         self.lost += lost
         events = [Event(self.time, 'connect', name, before, after,

@@ -111,7 +111,7 @@ def test_every_answer_proves_itself(seed):
 
 
 def unit_vector_method(robot, q, v, c):
-    """Return A and b by inverse dynamics with unit accelerations (paper 2, section III, 1 to 3)."""
+    """Return A and b by inverse dynamics with unit accelerations (paper 2, III, 1 to 3)."""
     J_C, _, bias = ccd.constraint_jacobian(robot, q, v)
     rest = -np.linalg.pinv(J_C, rcond=1e-9) @ bias
     independent = [robot.coordinate_names.index(name) for name in c.independent]

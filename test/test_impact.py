@@ -30,7 +30,7 @@ PRINTED = 6e-11       # ten decimals, and rounding of numbers of about one
 # Example B4 gives its configuration with ten decimals too: a pose off by 5e-11, and rates that
 # change some ten times as much.
 PRINTED_POSE = 1e-9
-EXACT = 1e-14         # a few operations on numbers of about one
+EXACT = 1e-13    # a few operations on numbers of order one; their order may change
 AFTER = 1e-12         # what may be left of the speed that was caught [m/s or rad/s]
 KEPT = 1e-10          # what the momentum of a free system may change by, relative
 # Two solutions of one linear system whose condition is kept below CONDITION.

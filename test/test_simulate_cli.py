@@ -63,7 +63,7 @@ def test_json_has_the_stable_keys_and_good_numbers(capsys):
     assert report['speed'] == pytest.approx(0.5 / report['wall_time'])
 
 
-def test_the_same_in_words_and_in_a_pipe_without_a_bar():
+def test_the_same_in_words_in_a_pipe():
     done = run('four_bar', '--time', 20)
     assert done.returncode == 0, done.stderr
     assert [line for line in done.stderr.splitlines() if 'compiling' not in line] == []
@@ -127,6 +127,7 @@ def test_all_files_at_once(tmp_path, capsys):
 def test_integrators_agree(integrator, capsys):
     report = report_of(capsys, 'pendulum', '--time', 0.2, '--q', 'swing=1', '--dt', 1e-4,
                        '--integrator', integrator)
+    assert report['integrator'] == integrator
     other = report_of(capsys, 'pendulum', '--time', 0.2, '--q', 'swing=1')
     # semi-implicit Euler is of first order in dt
     tolerance = 1e-3 if integrator == 'euler' else 1e-8
@@ -175,6 +176,14 @@ def test_a_terminal_shows_a_bar_and_is_left_clean(monkeypatch, capsys):
     shares = [int(bar.split('%')[0].split()[-1]) for bar in bars]
     assert shares == sorted(shares) and shares[0] <= 2 and shares[-1] == 100
     assert shown.endswith('\r\033[K')
+
+
+def test_a_pipe_shows_no_bar_however_long_it_takes(monkeypatch, capsys):
+    monkeypatch.setattr(cli_simulate, 'PATIENCE', -1.0)
+    monkeypatch.setattr(cli_simulate, 'REDRAW', -1.0)
+    monkeypatch.setattr(sys, 'stderr', io.StringIO())
+    assert main(['simulate', 'four_bar', '--time', '0.2']) == 0
+    assert 'simulating' not in sys.stderr.getvalue()
 
 
 @pytest.mark.parametrize('arguments, message', [

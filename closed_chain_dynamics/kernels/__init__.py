@@ -14,13 +14,14 @@ from numba.core import event
 
 from .closed_chain import compute_inverse_dynamics
 from .closure import compute_closure, compute_gaps, compute_loop_bias
+from .contact import note_directions
 from .coordinates import compute_constraints, compute_coordinates, compute_loop_jacobian
 from .forward import compute_forward_dynamics, forward_dynamics
 from .impact import compute_impact
 from .inertia import compute_mass_matrix, compute_totals
 from .kinematics import (UNIT_TOLERANCE, check_state, compute_jacobian, compute_motion,
                          compute_placements)
-from .loops import linear_rows, sliding_velocity
+from .loops import linear_rows, sliding_velocity, surface_distance
 from .manifold import difference, integrate, neutral
 from .newton_euler import compute_joint_wrenches, compute_newton_euler
 from .reroot import compute_free, compute_home, compute_layout
@@ -36,7 +37,8 @@ __all__ = [
     'compute_loop_jacobian', 'compute_loop_placement', 'compute_mass_matrix', 'compute_motion',
     'compute_newton_euler', 'compute_placements', 'compute_run', 'compute_signs',
     'compute_totals', 'difference', 'forward_dynamics', 'integrate', 'linear_rows', 'local_rate',
-    'neutral', 'record', 'sliding_velocity',
+    'neutral', 'note_directions', 'record', 'sliding_velocity',
+    'surface_distance',
 ]
 
 

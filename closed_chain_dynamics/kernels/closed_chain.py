@@ -8,25 +8,28 @@ carries it. With one cluster this is the papers' dense method, without loops the
 algorithm; a mechanism with many small loops costs in proportion to its length.
 """
 
+import numpy as np
+
 from .coordinates import check_closed, constraint_matrix, solve_constraints
 from .inertia import body_inertias, expand_inertia, inner
 from .kinematics import check_state, motion, placements
 from .layout import (A, ACTUATOR_DOF, ACTUATOR_I, ACTUATOR_ON_LOOP, BIAS, BODY_I, BODY_IA, BODY_W,
-                     CLUSTER, CLUSTER_BODIES, CLUSTER_BODY, CLUSTER_DOF, CLUSTER_DOFS, CLUSTER_I,
+                     CARRIES, CLUSTER_BODIES, CLUSTER_BODY, CLUSTER_DOF, CLUSTER_DOFS, CLUSTER_I,
                      CLUSTER_N_BODIES, CLUSTER_N_DOFS, CLUSTER_N_ROWS, CLUSTER_PARENT,
                      CLUSTER_RANK, CLUSTER_SCRATCH, CLUSTER_WIDTH, D_INVERSE, DISSIPATION,
-                     DOF_ACTUATOR, DOF_DEPENDENT, DOF_I, DOF_LOCAL, DOF_W, F, FULL_RANK, IV,
-                     kernel, LOOP_ACTIVE, LOOP_BODY_1, LOOP_BODY_2, LOOP_DOF, LOOP_DOF_RATE,
+                     DOF_ABOVE, DOF_ACTUATOR, DOF_DEPENDENT, DOF_I, DOF_LOCAL, DOF_W, F, FULL_RANK,
+                     IV, kernel, LOOP_ACTIVE, LOOP_BODY_1, LOOP_BODY_2, LOOP_DOF, LOOP_DOF_RATE,
                      LOOP_DOF_W, LOOP_I, LOOP_N_DOFS, matrix, N_ACTUATORS, N_BODIES, N_CLUSTERS,
                      N_DOF, N_LOOPS, N_SPRINGS, NOT_POSITIVE, NV, OK, PARENT, PASSIVE_JOINTS,
                      PASSIVE_LOOPS, POWER, RANK, REST_FORCE, SCRATCH, SINGULAR, table, TAU, U,
                      UNSOLVED, VECTORS, WORLD_W)
-from .linear_algebra import axpy, cholesky, cholesky_solve, dot
+from .linear_algebra import axpy, cholesky, cholesky_solve, dot, solve_upper
 from .loops import loop_coordinates
 from .newton_euler import apply_wrenches, body_forces, pass_forces_inwards, project_forces
 from .passive import add_passive_forces, push_apart
 
-NO_LEVER = 1e-12    # entries of H below this are rounding: no actuator reaches that coordinate
+NO_LEVER = 1e-10     # directions of H below this are rounding: no actuator reaches them
+WEAK_LEVER = 1e-4    # those between are left to a more careful solution
 INDEFINITE = 1e-13   # a pivot of A below this share of its diagonal: a massless motion
 
 
@@ -94,11 +97,13 @@ def _add_to_parent(mi, w, i, up):
 @kernel
 def _momentum(column, inertia):
     """Write articulated inertia times the motion subspace behind the latter."""
-    s0, s1, s2, s3, s4, s5 = column[0], column[1], column[2], column[3], column[4], column[5]
-    for r in range(6):   # symmetric: columns are read as rows
-        k = 6 * r
-        column[U + r] = (inertia[k] * s0 + inertia[k + 1] * s1 + inertia[k + 2] * s2
-                         + inertia[k + 3] * s3 + inertia[k + 4] * s4 + inertia[k + 5] * s5)
+    u0 = u1 = u2 = u3 = u4 = u5 = 0.0
+    for k in range(6):   # symmetric: columns are read as rows
+        s, o = column[k], 6 * k
+        u0, u1, u2 = u0 + inertia[o] * s, u1 + inertia[o + 1] * s, u2 + inertia[o + 2] * s
+        u3, u4, u5 = u3 + inertia[o + 3] * s, u4 + inertia[o + 4] * s, u5 + inertia[o + 5] * s
+    column[U], column[U + 1], column[U + 2] = u0, u1, u2
+    column[U + 3], column[U + 4], column[U + 5] = u3, u4, u5
 
 
 @kernel
@@ -148,20 +153,20 @@ def _gather(mi, w, c, M, force, tau):
     n = row[CLUSTER_N_DOFS]
     M[:, :] = 0.0
     for k in range(row[CLUSTER_N_BODIES] - 1, -1, -1):
-        i = bodies[row[CLUSTER_BODY] + k]
+        i = np.uint64(bodies[row[CLUSTER_BODY] + k])
         for j in range(body_i[i, IV], body_i[i, IV] + body_i[i, N_DOF]):
-            column, place = dof_w[j], dof_i[j, DOF_LOCAL]
+            column, place = dof_w[j], np.uint64(dof_i[j, DOF_LOCAL])
             _momentum(column, body_ia[i])
             force[place] = tau[j] - _force_along(body_w[i], column)
-            b, last = i, j + 1
-            while True:   # this joint and the joints of the cluster above it
-                for m in range(body_i[b, IV], last):
-                    other = dof_i[m, DOF_LOCAL]
-                    M[place, other] = M[other, place] = inner(dof_w[m], column)
-                b = body_i[b, PARENT]
-                if b == 0 or body_i[b, CLUSTER] != c:
-                    break
-                last = body_i[b, IV] + body_i[b, N_DOF]
+            u0, u1, u2, u3, u4, u5 = column[U], column[U + 1], column[U + 2], column[U + 3], \
+                column[U + 4], column[U + 5]
+            other = j
+            while other >= 0:   # this coordinate and those of the cluster above it
+                m = np.uint64(other)
+                s, at = dof_w[m], np.uint64(dof_i[m, DOF_LOCAL])
+                value = s[0] * u0 + s[1] * u1 + s[2] * u2 + s[3] * u3 + s[4] * u4 + s[5] * u5
+                M[place, at] = M[at, place] = value
+                other = dof_i[m, DOF_ABOVE]
         _add_to_parent(mi, w, i, body_i[i, PARENT])
     return n
 
@@ -169,23 +174,45 @@ def _gather(mi, w, c, M, force, tau):
 @kernel
 def _project(J, n, rank, M, A):
     """
-    Write the lower triangle of A = W^T M W with W = [H; E], H = -J (after elimination).
+    Write the upper triangle of A = W^T M W with W = [H; E], H = -J (after elimination).
 
-    With Y = M_SG + M_SS H / 2 it is M_GG + H^T Y + Y^T H. Y overwrites M_SG.
+    With Y = M_SG + M_SS H / 2 it is M_GG + P + P^T, P = H^T Y. Y overwrites M_SG. H and M_SS have
+    many zeros, which are left out row by row. No views of rows here: the loops are too short.
     """
-    for s in range(rank):
-        for k in range(rank):
-            axpy(M[s], J[k], -0.5 * M[s, k], rank, n)
-    for g in range(n - rank):
-        row = A[g]
-        for k in range(g + 1):
-            row[k] = M[rank + g, rank + k]
-    for s in range(rank):
-        h, y = J[s, rank:n], M[s, rank:n]
-        for g in range(n - rank):
-            if h[g] != 0.0 or y[g] != 0.0:
-                axpy(A[g], y, -h[g], 0, g + 1)
-                axpy(A[g], h, -y[g], 0, g + 1)
+    first, last = np.uint64(rank), np.uint64(n)
+    for s in range(first):
+        for k in range(np.uint64(0), first & ~np.uint64(3), np.uint64(4)):   # four rows at a time
+            a, b = -0.5 * M[s, k], -0.5 * M[s, k + np.uint64(1)]
+            c, d = -0.5 * M[s, k + np.uint64(2)], -0.5 * M[s, k + np.uint64(3)]
+            if a != 0.0 or b != 0.0 or c != 0.0 or d != 0.0:
+                for g in range(first, last):
+                    M[s, g] += (a * J[k, g] + b * J[k + np.uint64(1), g]
+                                + c * J[k + np.uint64(2), g] + d * J[k + np.uint64(3), g])
+        for k in range(first & ~np.uint64(3), first):
+            a = -0.5 * M[s, k]
+            if a != 0.0:
+                for g in range(first, last):
+                    M[s, g] += a * J[k, g]
+    ng = last - first
+    for g in range(ng):
+        for k in range(ng):
+            A[g, k] = 0.0
+        for s in range(np.uint64(0), first & ~np.uint64(3), np.uint64(4)):
+            a, b = -J[s, first + g], -J[s + np.uint64(1), first + g]
+            c, d = -J[s + np.uint64(2), first + g], -J[s + np.uint64(3), first + g]
+            if a != 0.0 or b != 0.0 or c != 0.0 or d != 0.0:
+                for k in range(ng):
+                    A[g, k] += (a * M[s, first + k] + b * M[s + np.uint64(1), first + k]
+                                + c * M[s + np.uint64(2), first + k]
+                                + d * M[s + np.uint64(3), first + k])
+        for s in range(first & ~np.uint64(3), first):
+            a = -J[s, first + g]
+            if a != 0.0:
+                for k in range(ng):
+                    A[g, k] += a * M[s, first + k]
+    for g in range(ng):
+        for k in range(g, ng):
+            A[g, k] += A[k, g] + M[first + g, first + k]
 
 
 @kernel
@@ -200,16 +227,13 @@ def _fold_cluster(mi, mf, w, c, tau):
     rank, first, up = row[CLUSTER_RANK], row[CLUSTER_DOF], row[CLUSTER_PARENT]
     _project(J, n, rank, M, A_G)
     ng = n - rank
-    for g in range(ng):   # W^T times force and times U
+    for g in range(ng):   # W^T times force
         y[g] = force[rank + g]
-        for r in range(6):
-            U_G[g, r] = dof_w[dofs[first + rank + g], U + r]
-    for s in range(rank):
-        axpy(y, J[s, rank:], -force[s], 0, ng)
-        if up > 0:
-            column = dof_w[dofs[first + s], U:U + 6]
-            for g in range(ng):
-                axpy(U_G[g], column, -J[s, rank + g], 0, 6)
+    for s in range(np.uint64(rank)):
+        for g in range(np.uint64(ng)):
+            y[g] -= J[s, np.uint64(rank) + g] * force[s]
+    if up > 0:
+        _momenta_of_coordinates(J, n, rank, dofs[first:first + n], dof_w, U_G)
     if not cholesky(A_G, ng, INDEFINITE):
         return NOT_POSITIVE
     if up > 0:
@@ -218,21 +242,40 @@ def _fold_cluster(mi, mf, w, c, tau):
 
 
 @kernel
+def _momenta_of_coordinates(J, n, rank, dofs, dof_w, U_G):
+    """Write W^T U, six numbers a generalized coordinate."""
+    for g in range(n - rank):
+        column = dof_w[dofs[rank + g]]
+        u0, u1, u2, u3, u4, u5 = column[U], column[U + 1], column[U + 2], column[U + 3], \
+            column[U + 4], column[U + 5]
+        for s in range(rank):
+            h, other = -J[s, rank + g], dof_w[dofs[s]]
+            u0, u1, u2 = u0 + h * other[U], u1 + h * other[U + 1], u2 + h * other[U + 2]
+            u3, u4, u5 = u3 + h * other[U + 3], u4 + h * other[U + 4], u5 + h * other[U + 5]
+        out = U_G[g]
+        out[0], out[1], out[2], out[3], out[4], out[5] = u0, u1, u2, u3, u4, u5
+
+
+@kernel
 def _fold_outwards(mi, w, up, L, ng, U_G, y):
     """Take U_G A^-1 U_G^T off the carrier's inertia, and add U_G A^-1 y to its force."""
     inertia, force = table(w, mi, BODY_IA)[up], table(w, mi, BODY_W)[up]
     for g in range(ng):   # Z = L^-1 U_G in place, z = L^-1 y in place
         for k in range(g):
-            axpy(U_G[g], U_G[k], -L[g, k], 0, 6)
-            y[g] -= L[g, k] * y[k]
+            axpy(U_G[g], U_G[k], -L[k, g], 0, 6)
+            y[g] -= L[k, g] * y[k]
         for r in range(6):
             U_G[g, r] *= L[g, g]
         y[g] *= L[g, g]
     for g in range(ng):
-        z = U_G[g]
+        z0, z1, z2, z3, z4, z5 = U_G[g, 0], U_G[g, 1], U_G[g, 2], U_G[g, 3], U_G[g, 4], U_G[g, 5]
         for r in range(6):
-            axpy(inertia[6 * r:6 * r + 6], z, -z[r], 0, 6)
-            force[F + r] += z[r] * y[g]
+            z, o = U_G[g, r], 6 * r
+            i0, i1, i2 = inertia[o] - z * z0, inertia[o + 1] - z * z1, inertia[o + 2] - z * z2
+            i3, i4, i5 = inertia[o + 3] - z * z3, inertia[o + 4] - z * z4, inertia[o + 5] - z * z5
+            inertia[o], inertia[o + 1], inertia[o + 2] = i0, i1, i2
+            inertia[o + 3], inertia[o + 4], inertia[o + 5] = i3, i4, i5
+            force[F + r] += z * y[g]
 
 
 @kernel
@@ -258,9 +301,7 @@ def _unfold(mi, mf, w, acceleration):
             if up > 0:   # y and U_G hold L^-1 times theirs: one more solve with L^T
                 for g in range(ng):
                     y[g] -= dot(U_G[g], body_w[up, A:A + 6], 0, 6)
-                for g in range(ng - 1, -1, -1):
-                    y[g] *= L[g, g]
-                    axpy(y, L[g], -y[g], 0, g)
+                solve_upper(L, ng, y)
             else:
                 cholesky_solve(L, ng, y)
             for g in range(ng):
@@ -270,6 +311,8 @@ def _unfold(mi, mf, w, acceleration):
                 acceleration[dofs[first + s]] = -dot(J[s, rank:], y, 0, ng)
         for k in range(row[CLUSTER_BODY], row[CLUSTER_BODY] + row[CLUSTER_N_BODIES]):
             i = bodies[k]
+            if not body_i[i, CARRIES]:   # no other cluster asks for it
+                continue
             out = body_w[i]
             for r in range(A, A + 6):
                 out[r] = body_w[body_i[i, PARENT], r]
@@ -316,64 +359,135 @@ def _actuate_cluster(mi, mf, w, c, tau_O, tau_A):
     """
     Write tau_G over tau_O's theta_G, and solve S^T tau_A = tau_G in one cluster.
 
-    Where every actuated dependent coordinate depends on actuated ones only, S = [E; B], and the
-    torques of least norm follow from a system as small as the surplus of actuators: with
-    (E + B B^T) z = B tau_G they are tau_G - B^T z and z. Returns whether that was so.
+    Actuated theta_G have unit rows in S, other actuators rows B of H: torques x and z with
+    x + B_a^T z = tau_a where theta_G is actuated, and B_p^T z = tau_p where it is passive. First z
+    meets the passive part as well as it can, z_0; what that leaves open is used to make the
+    torques small: with B_a' the part of B_a at right angles to the range of B_p,
+    (E + B_a' B_a'^T) u = B_a' (tau_a - B_a^T z_0), z = z_0 + u, x = tau_a - B_a^T z. Returns
+    False where the range of B_p is not clear.
     """
     row, dof_i = table(mi, mi, CLUSTER_I)[c], table(mi, mi, DOF_I)
-    dofs = table(mi, mi, CLUSTER_DOFS)[0]
     first, n, rank = row[CLUSTER_DOF], row[CLUSTER_N_DOFS], row[CLUSTER_RANK]
-    J = constraint_matrix(mi, mf, w, c)
-    _, K, _, vectors = _cluster_matrices(mi, w, c)
+    dofs = table(mi, mi, CLUSTER_DOFS)[0]
+    J, ng = constraint_matrix(mi, mf, w, c), n - rank
+    B, K, z_0, vectors = _cluster_matrices(mi, w, c)
     tau, z = vectors[0], vectors[1]
-    for g in range(rank, n):
-        tau[g] = tau_O[dofs[first + g]]
+    for g in range(ng):
+        tau[g] = tau_O[dofs[first + rank + g]]
     for s in range(rank):
-        axpy(tau, J[s], -tau_O[dofs[first + s]], rank, n)
-    for g in range(rank, n):
-        tau_O[dofs[first + g]] = tau[g]
-    surplus = 0
-    for s in range(rank):   # rows of B to the top of J: the elimination is not needed any more
+        axpy(tau, J[s, rank:], -tau_O[dofs[first + s]], 0, ng)
+    for g in range(ng):
+        tau_O[dofs[first + rank + g]] = tau[g]
+    nd = 0   # actuators on dependent coordinates
+    for s in range(rank):
         if dof_i[dofs[first + s], DOF_ACTUATOR] >= 0:
-            for g in range(rank, n):
-                if dof_i[dofs[first + g], DOF_ACTUATOR] < 0 and abs(J[s, g]) > NO_LEVER:
-                    return False
-            z[surplus] = -dot(J[s], tau, rank, n)
-            for k in range(rank):
-                J[s, k] = 0.0
-            J[s, 0] = 1.0   # marks an actuated row
-            surplus += 1
-        else:
-            J[s, 0] = 0.0
-    _solve_surplus(J, K, z, n, rank, surplus)
-    k = 0
-    for s in range(rank):
-        if J[s, 0] != 0.0:
-            axpy(tau, J[s], z[k], rank, n)
-            tau_A[dof_i[dofs[first + s], DOF_ACTUATOR]] = z[k]
-            k += 1
-    for g in range(rank, n):
-        actuator = dof_i[dofs[first + g], DOF_ACTUATOR]
+            for g in range(ng):
+                B[nd, g] = -J[s, rank + g]
+            nd += 1
+    if nd:
+        passive = dofs[first + rank:first + n]
+        r = _range_of_passive(B, nd, ng, dof_i, passive)
+        if r < 0:
+            return False
+        _meet_passive(B, J, K, nd, ng, r, dof_i, passive, tau, z, z_0)
+        _make_small(B, K, nd, ng, r, dof_i, passive, tau, z)
+        nd = 0
+        for s in range(rank):
+            actuator = dof_i[dofs[first + s], DOF_ACTUATOR]
+            if actuator >= 0:
+                tau_A[actuator] = z_0[nd, 0] + z[nd]
+                nd += 1
+    for g in range(ng):
+        actuator = dof_i[dofs[first + rank + g], DOF_ACTUATOR]
         if actuator >= 0:
             tau_A[actuator] = tau[g]
     return True
 
 
 @kernel
-def _solve_surplus(J, K, z, n, rank, surplus):
-    """Solve (E + B B^T) z = B tau_G, with the rows of -B marked in J."""
-    i = 0
-    for s in range(rank):
-        if J[s, 0] != 0.0:
-            k = 0
-            for t in range(s + 1):
-                if J[t, 0] != 0.0:
-                    K[i, k] = dot(J[s], J[t], rank, n)
-                    k += 1
-            K[i, i] += 1.0
-            i += 1
-    cholesky(K, surplus, 0.0)
-    cholesky_solve(K, surplus, z)
+def _range_of_passive(B, nd, ng, dof_i, dofs):
+    """
+    Write an orthonormal basis of the range of B_p in the rows of B from nd on; return its size.
+
+    -1 where a direction is neither clearly in it nor clearly not.
+    """
+    r, largest_norm = 0, 0.0
+    while r < nd:
+        best, chosen = 0.0, -1
+        for g in range(ng):
+            if dof_i[dofs[g], DOF_ACTUATOR] < 0:
+                norm = _rest(B, nd, r, g)
+                if norm > best:
+                    best, chosen = norm, g
+        largest_norm = max(largest_norm, best, 1.0)
+        if best <= NO_LEVER * largest_norm:
+            break
+        if best < WEAK_LEVER * largest_norm:
+            return -1
+        _rest(B, nd, r, chosen)
+        for d in range(nd):
+            B[nd + r, d] /= best
+        r += 1
+    return r
+
+
+@kernel
+def _rest(B, nd, r, g):
+    """Write the part of column g of B at right angles to the basis behind it; return its norm."""
+    out = B[nd + r]
+    for d in range(nd):
+        out[d] = B[d, g]
+    for _ in range(2):   # twice is enough
+        for k in range(r):
+            axpy(out, B[nd + k], -dot(out, B[nd + k], 0, nd), 0, nd)
+    return np.sqrt(dot(out, out, 0, nd))
+
+
+@kernel
+def _meet_passive(B, R, K, nd, ng, r, dof_i, dofs, tau, z, z_0):
+    """Write z_0 = Q y with R R^T y = R tau_p, R = Q^T B_p, and take its effect off tau."""
+    for i in range(r):
+        z[i] = 0.0
+        for g in range(ng):
+            R[i, g] = 0.0
+            if dof_i[dofs[g], DOF_ACTUATOR] < 0:
+                for d in range(nd):
+                    R[i, g] += B[nd + i, d] * B[d, g]
+                z[i] += R[i, g] * tau[g]
+        for k in range(i + 1):
+            K[k, i] = dot(R[i], R[k], 0, ng)
+    cholesky(K, r, 0.0)
+    cholesky_solve(K, r, z)
+    for d in range(nd):
+        z_0[d, 0] = 0.0
+        for i in range(r):
+            z_0[d, 0] += B[nd + i, d] * z[i]
+        axpy(tau, B[d], -z_0[d, 0], 0, ng)
+
+
+@kernel
+def _make_small(B, K, nd, ng, r, dof_i, dofs, tau, z):
+    """Write u, and take its effect off the actuated part of tau; B becomes B_a'."""
+    for g in range(ng):
+        if dof_i[dofs[g], DOF_ACTUATOR] < 0:
+            for d in range(nd):
+                B[d, g] = 0.0
+    for i in range(r):
+        for g in range(ng):
+            along = 0.0
+            for d in range(nd):
+                along += B[nd + i, d] * B[d, g]
+            for d in range(nd):
+                B[d, g] -= along * B[nd + i, d]
+    for d in range(nd):
+        z[d] = dot(B[d], tau, 0, ng)
+        for k in range(d + 1):
+            K[k, d] = dot(B[d], B[k], 0, ng)
+        K[d, d] += 1.0
+    cholesky(K, nd, 0.0)
+    cholesky_solve(K, nd, z)
+    for d in range(nd):
+        axpy(tau, B[d], -z[d], 0, ng)
 
 
 @kernel

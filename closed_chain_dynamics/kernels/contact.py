@@ -25,6 +25,9 @@ from .passive import push_apart
 
 LOCKING = 1e-9       # share of the normal forces below which friction locks
 STANDING = 1e-9      # speed below which the direction of sliding is the one noted [m/s]
+MOVING = 1e-7        # speed above which a direction of sliding is noted [m/s]
+TOUCHING = 1e-11     # depth at which an open contact has touched: above the rounding of one [m]
+NO_LOAD = 1e-12      # share of the largest normal force that is rounding
 
 
 @kernel
@@ -86,6 +89,27 @@ def _try(mi, mf, w, q, v, tau_A, extra, wrenches, drags, acceleration, residual)
 
 
 @kernel
+def _row_forces(J, n, rank, residual, dofs):
+    """
+    Return the forces in the rows of a cluster that carry the residual, (rows,).
+
+    Elimination kept its row operations: the first `rank` rows of them give a solution, the others
+    are forces in balance. Of all solutions it is the one of least norm: equal supports share.
+    """
+    m = J.shape[0]
+    forces, balanced = np.zeros(m), J[rank:, n + 1:n + 1 + m].copy()
+    for s in range(rank):
+        for i in range(m):
+            forces[i] += J[s, n + 1 + i] * residual[dofs[s]]
+    for r in range(m - rank):   # Gram and Schmidt, and off with what is in balance
+        for s in range(r):
+            balanced[r] -= np.sum(balanced[s] * balanced[r]) * balanced[s]
+        balanced[r] /= np.sqrt(np.sum(balanced[r] * balanced[r]))
+        forces -= np.sum(balanced[r] * forces) * balanced[r]
+    return forces
+
+
+@kernel
 def _contact_forces(mi, mf, w, residual, normal):
     """Write the constraint force of every contact: along the normal, and of a sticking one all."""
     cluster_i, loop_i = table(mi, mi, CLUSTER_I), table(mi, mi, LOOP_I)
@@ -93,20 +117,18 @@ def _contact_forces(mi, mf, w, residual, normal):
     unit = 1.0 / table(mf, mi, WORLD_F)[0, LENGTH]
     for c in range(mi[N_CLUSTERS]):
         row = cluster_i[c]
-        n, rank, first = row[CLUSTER_N_DOFS], row[CLUSTER_RANK], row[CLUSTER_DOF]
+        n, first = row[CLUSTER_N_DOFS], row[CLUSTER_DOF]
         if row[CLUSTER_WIDTH] == n + 1:
             continue
-        J, i = constraint_matrix(mi, mf, w, c), 0
+        forces = _row_forces(constraint_matrix(mi, mf, w, c), n, row[CLUSTER_RANK], residual,
+                             dofs[first:first + n])
+        i = 0
         for k in loops[row[CLUSTER_LOOP]:row[CLUSTER_LOOP] + row[CLUSTER_N_LOOPS]]:
-            x, mode = table(w, mi, LOOP_W)[k], loop_i[k, LOOP_MODE]
+            x, mode, rows = table(w, mi, LOOP_W)[k], loop_i[k, LOOP_MODE], loop_i[k, LOOP_N_ROWS]
             if mode == SLIDE or mode == STICK:
-                force = np.zeros(3)
-                for r in range(loop_i[k, LOOP_N_ROWS]):
-                    for s in range(rank):
-                        force[r] += unit * J[s, n + 1 + i + r] * residual[dofs[first + s]]
-                _resolve(x, mode, force)
+                _resolve(x, mode, unit * forces[i:i + rows])
                 normal[k] = x[NORMAL_FORCE]
-            i += loop_i[k, LOOP_N_ROWS]
+            i += rows
 
 
 @kernel
@@ -129,25 +151,24 @@ def _resolve(x, mode, force):
 @kernel
 def contact_dynamics(mi, mf, w, q, v, tau_A, extra, wrenches, acceleration):
     """Write theta_O'' with friction in every sliding contact; forces are left in LOOP_W."""
-    loop_i, law, x = table(mi, mi, LOOP_I), table(mf, mi, LOOP_F), table(w, mi, LOOP_W)
-    n = mi[N_LOOPS]
+    loop_i, law = table(mi, mi, LOOP_I), table(mf, mi, LOOP_F)
+    n, count = mi[N_LOOPS], 0
     residual, drags, normal = np.empty(mi[NV]), np.zeros(n), np.zeros(n)
+    rough = np.empty(n, np.int64)
     for k in range(n):
         if loop_i[k, LOOP_ACTIVE] and loop_i[k, LOOP_MODE] == SLIDE:
             sliding_direction(mi, mf, w, k)
+            table(w, mi, LOOP_W)[k, FRICTION_FORCE:FRICTION_FORCE + 3] = 0.0
+            if law[k, MU] > 0.0:
+                rough[count] = k
+                count += 1
     status = _try(mi, mf, w, q, v, tau_A, extra, wrenches, drags, acceleration, residual)
     if status != OK:
         return status
     _contact_forces(mi, mf, w, residual, normal)
-    rough = np.empty(n, np.int64)
-    count = 0
-    for k in range(n):
-        if loop_i[k, LOOP_ACTIVE] and loop_i[k, LOOP_MODE] == SLIDE and law[k, MU] > 0.0:
-            rough[count] = k
-            count += 1
     if count == 0:
         return OK
-    system, free = np.zeros((count, count)), normal.copy()
+    free, share = normal.copy(), np.zeros((count, count))
     for b in range(count):   # how a unit drag on one changes the normal force of all
         drags[:] = 0.0
         drags[rough[b]] = 1.0
@@ -156,32 +177,74 @@ def contact_dynamics(mi, mf, w, q, v, tau_A, extra, wrenches, acceleration):
             return status
         _contact_forces(mi, mf, w, residual, normal)
         for a in range(count):
-            system[a, b] = -(normal[rough[a]] - free[rough[a]]) * law[rough[b], MU]
-            if free[rough[b]] < 0.0:   # a bilateral contact that pulls drags all the same
-                system[a, b] = -system[a, b]
-    right = np.empty(count)
-    for a in range(count):
-        system[a, a] += 1.0
-        right[a] = free[rough[a]]
-    if abs(np.linalg.det(system)) < LOCKING:
+            share[a, b] = (normal[rough[a]] - free[rough[a]]) * law[rough[b], MU]
+    drags[:] = 0.0
+    if not _solve_drags(loop_i, law, rough[:count], share, free, drags):
         return LOCKED
-    forces = np.linalg.solve(system, right)
-    for a in range(count):
-        drags[rough[a]] = law[rough[a], MU] * abs(forces[a])
     status = _try(mi, mf, w, q, v, tau_A, extra, wrenches, drags, acceleration, residual)
-    if status != OK:
-        return status
-    _contact_forces(mi, mf, w, residual, normal)
-    body_w, world = table(w, mi, BODY_W), table(w, mi, WORLD_W)[0]
+    if status == OK:
+        _contact_forces(mi, mf, w, residual, normal)
+        _write_drags(mi, w, rough[:count], drags)
+    return status
+
+
+@kernel
+def _solve_drags(loop_i, law, rough, share, free, drags):
+    """
+    Solve (E - share side) f_n = f_n0 for the drags K |f_n|; return whether there are any.
+
+    The determinant is the A of Eq. (20) over m_c. At zero no finite force fits the motion; below
+    zero a drag makes more normal force than it needs, and what the equations give has the wrong
+    side: both are the frictional paradox. A contact held on both sides drags when it pulls, too.
+    """
+    count = rough.size
+    side, right = np.ones(count), np.empty(count)
     for a in range(count):
-        k = rough[a]
-        for i in range(3):
-            x[k, FRICTION_FORCE + i] = -drags[k] * x[k, SLIDING + i]
+        right[a] = free[rough[a]]
+        if loop_i[rough[a], LOOP_CONTACT] != UNILATERAL and right[a] < 0.0:
+            side[a] = -1.0
+    for _ in range(count + 1):
+        system = np.eye(count) - share * side
+        if not np.linalg.det(system) > LOCKING:
+            return False
+        forces, settled = np.linalg.solve(system, right), True
+        for a in range(count):
+            if loop_i[rough[a], LOOP_CONTACT] != UNILATERAL and side[a] * forces[a] < 0.0:
+                side[a], settled = -side[a], False
+        if settled:
+            for a in range(count):
+                drags[rough[a]] = law[rough[a], MU] * side[a] * forces[a]
+            return True
+    return False
+
+
+@kernel
+def _write_drags(mi, w, rough, drags):
+    """Write the friction forces of sliding contacts, and the power that they take."""
+    loop_i, x = table(mi, mi, LOOP_I), table(w, mi, LOOP_W)
+    body_w, world = table(w, mi, BODY_W), table(w, mi, WORLD_W)[0]
+    for k in rough:
         vx, vy, vz, _ = sliding_velocity(x[k], body_w[loop_i[k, LOOP_BODY_1]],
                                          body_w[loop_i[k, LOOP_BODY_2]])
+        for i in range(3):
+            x[k, FRICTION_FORCE + i] = -drags[k] * x[k, SLIDING + i]
         world[DISSIPATION] += drags[k] * (vx * x[k, SLIDING] + vy * x[k, SLIDING + 1]
                                           + vz * x[k, SLIDING + 2])
-    return OK
+
+
+@kernel
+def note_directions(mi, mf, w):
+    """Note in which direction each contact slides, after a step; a stop turns against it."""
+    loop_i, law, body_w = table(mi, mi, LOOP_I), table(mf, mi, LOOP_F), table(w, mi, BODY_W)
+    for k in range(mi[N_LOOPS]):
+        loop, x = loop_i[k], table(w, mi, LOOP_W)[k]
+        if loop[LOOP_ACTIVE] and loop[LOOP_MODE] == SLIDE:
+            vx, vy, vz, _ = sliding_velocity(x, body_w[loop[LOOP_BODY_1]],
+                                             body_w[loop[LOOP_BODY_2]])
+            speed = np.sqrt(vx * vx + vy * vy + vz * vz)
+            if speed > MOVING:
+                for i in range(3):
+                    law[k, DIRECTION + i] = (x[i] * vx + x[3 + i] * vy + x[6 + i] * vz) / speed
 
 
 @kernel
@@ -193,27 +256,36 @@ def contact_signs(mi, mf, w, signs):
     unilateral one the normal force. Sticking: what is left of the friction, and the normal force.
     To be called after the motion has been computed.
     """
-    loop_i, law = table(mi, mi, LOOP_I), table(mf, mi, LOOP_F)
+    loop_i, law, x = table(mi, mi, LOOP_I), table(mf, mi, LOOP_F), table(w, mi, LOOP_W)
+    load = 0.0
+    for k in range(mi[N_LOOPS]):
+        if loop_i[k, LOOP_ACTIVE] and loop_i[k, LOOP_MODE] != NO_MODE:
+            load = max(load, abs(x[k, NORMAL_FORCE]))
     for k in range(mi[N_LOOPS]):
         loop = loop_i[k]
         signs[k, 0] = signs[k, 1] = 1.0
         if loop[LOOP_MODE] == NO_MODE or loop[LOOP_MODE] == SOFT:
             continue
         if not loop[LOOP_ACTIVE]:
-            if loop[LOOP_CONTACT] == UNILATERAL:
-                x, body_w = place_loop(mi, mf, w, k), table(w, mi, BODY_W)
-                surface_normal(loop, law[k], x)
-                _, _, _, away = sliding_velocity(x, body_w[loop[LOOP_BODY_1]],
-                                                 body_w[loop[LOOP_BODY_2]])
-                if away < 0.0:
-                    signs[k, 0] = surface_distance(loop, law[k], x)
+            signs[k, 0] = _height(mi, mf, w, k)
             continue
-        x = table(w, mi, LOOP_W)[k]
         if loop[LOOP_CONTACT] == UNILATERAL:
-            signs[k, 1] = x[NORMAL_FORCE]
+            signs[k, 1] = x[k, NORMAL_FORCE] + NO_LOAD * load
         if loop[LOOP_MODE] == STICK:
-            drag = np.sqrt(x[FRICTION_FORCE]**2 + x[FRICTION_FORCE + 1]**2
-                           + x[FRICTION_FORCE + 2]**2)
-            signs[k, 0] = law[k, MU_STATIC] * abs(x[NORMAL_FORCE]) - drag
+            held = np.sqrt(x[k, FRICTION_FORCE]**2 + x[k, FRICTION_FORCE + 1]**2
+                           + x[k, FRICTION_FORCE + 2]**2)
+            signs[k, 0] = law[k, MU_STATIC] * abs(x[k, NORMAL_FORCE]) - held + NO_LOAD * load
         elif law[k, MU] > 0.0:
             signs[k, 0] = sliding_direction(mi, mf, w, k) + STANDING
+
+
+@kernel
+def _height(mi, mf, w, k):
+    """Return how far an open contact is from touching its surface; 1 where it moves away."""
+    loop, law, body_w = table(mi, mi, LOOP_I)[k], table(mf, mi, LOOP_F)[k], table(w, mi, BODY_W)
+    if loop[LOOP_CONTACT] != UNILATERAL:
+        return 1.0
+    x = place_loop(mi, mf, w, k)
+    surface_normal(loop, law, x)
+    _, _, _, away = sliding_velocity(x, body_w[loop[LOOP_BODY_1]], body_w[loop[LOOP_BODY_2]])
+    return surface_distance(loop, law, x) + TOUCHING if away < 0.0 else 1.0

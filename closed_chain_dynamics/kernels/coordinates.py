@@ -17,16 +17,19 @@ from .layout import (CLOSING_TOLERANCE, CLUSTER_CHOSEN, CLUSTER_COUPLING, CLUSTE
                      CLUSTER_RANK, CLUSTER_SCRATCH, CLUSTER_WIDTH, COUPLING_ACTIVE, COUPLING_I,
                      COUPLING_ROW, DOF_DEPENDENT, DOF_F, DOF_I, DOF_LOCAL, DOF_PREFERENCE,
                      FULL_RANK, kernel, LENGTH, LOOP_ACTIVE, LOOP_DOF, LOOP_DOF_POSITION,
-                     LOOP_DOF_W, LOOP_I, LOOP_N_DOFS, LOOP_N_ROWS, LOOP_OPEN, LOOP_ROW, matrix,
-                     MOBILITY, N_CLUSTERS, N_COUPLINGS, N_LOOPS, NV, OK, RANK, RANK_TOLERANCE,
-                     ROW_BIAS, ROW_ERROR, ROW_W, SCALE, SCRATCH, table, VECTORS, WORLD_F, ZERO)
-from .linear_algebra import axpy, largest, scale_row, swap_rows
-from .loops import (add_loop_to_jacobian, coupling_row, linear_rows, loop_coordinates,
-                    loop_is_flipped, loop_rows)
+                     LOOP_DOF_W, LOOP_I, LOOP_N_DOFS, LOOP_N_ROWS, LOOP_OPEN, LOOP_ROW,
+                     LOOP_SPHERICAL, LOOP_TYPE, matrix, MOBILITY, N_CLUSTERS, N_COUPLINGS, N_LOOPS,
+                     NV, OK, RANK, RANK_TOLERANCE, ROW_BIAS, ROW_ERROR, ROW_W, SCALE, SCRATCH,
+                     table, VECTORS, WORLD_F, ZERO)
+from .linear_algebra import axpy, largest, sum_of_squares, swap_rows
+from .loops import (add_loop_to_jacobian, add_loop_to_rows, coupling_row, loop_coordinates,
+                    loop_is_flipped, loop_rows, point_rows)
 
 # A pivot counts less in an actuated or wanted column, so that these become theta_G unless H
 # would grow beyond the inverse of the weight.
-WEIGHT_ACTUATED, WEIGHT_INDEPENDENT = 0.01, 0.1
+WEIGHT_ACTUATED, WEIGHT_INDEPENDENT = 0.01, 0.08
+MOST_FILLED = 8      # a column in many rows counts less, but never as little as a wanted one
+GOOD_PIVOT = 0.005   # share of the largest entry that a pivot has while loops are taken in turn
 SWITCH = 1e3   # |H| above which the choice is made anew: ten times what a fresh choice can give
 
 
@@ -43,6 +46,15 @@ def constraint_matrix(mi, mf, w, c):
 
 
 @kernel
+def cluster_scale(mi, w, c):
+    """Return the place of the tolerance of a cluster's pivots, kept from the last choice."""
+    row = table(mi, mi, CLUSTER_I)[c]
+    n, m = row[CLUSTER_N_DOFS], row[CLUSTER_N_ROWS]
+    return matrix(w, mi[SCRATCH] + row[CLUSTER_SCRATCH] + m * row[CLUSTER_WIDTH]
+                  + 2 * n * n + 8 * n, 1, 1)[0]
+
+
+@kernel
 def fill_constraints(mi, mf, w, c, q, v, bias):
     """
     Fill [J_C | J_C' theta'] of a cluster; linear rows are in units of the typical length.
@@ -55,17 +67,18 @@ def fill_constraints(mi, mf, w, c, q, v, bias):
     local = table(mi, mi, DOF_I)[:, DOF_LOCAL]
     J, n = constraint_matrix(mi, mf, w, c), row[CLUSTER_N_DOFS]
     unit = 1.0 / table(mf, mi, WORLD_F)[0, LENGTH]
-    J[:, :] = 0.0
+    for i in range(np.uint64(row[CLUSTER_N_ROWS])):
+        for j in range(np.uint64(row[CLUSTER_WIDTH])):
+            J[i, j] = 0.0
     i = 0
-    for k in loops[row[CLUSTER_LOOP]:row[CLUSTER_LOOP] + row[CLUSTER_N_LOOPS]]:
-        linear = linear_rows(loop_i[k])
-        for r in range(loop_i[k, LOOP_N_ROWS]):
-            g = rows[loop_i[k, LOOP_ROW] + r]
-            add_loop_to_jacobian(mi, w, k, i, g, J, local)
-            J[i, n] = g[ROW_BIAS] if bias else g[ROW_ERROR]
-            if r < linear:
-                scale_row(J[i], unit, 0, n + 1)
-            i += 1
+    for number in range(row[CLUSTER_LOOP], row[CLUSTER_LOOP] + row[CLUSTER_N_LOOPS]):
+        k = loops[number]
+        if loop_i[k, LOOP_TYPE] == LOOP_SPHERICAL:
+            point_rows(mi, mf, w, k, unit, J, i, n, bias)
+        else:
+            loop_rows(mi, mf, w, k, bias)
+            add_loop_to_rows(mi, w, k, unit, J, i, n, bias)
+        i += loop_i[k, LOOP_N_ROWS]
     for k in couplings[row[CLUSTER_COUPLING]:row[CLUSTER_COUPLING] + row[CLUSTER_N_COUPLINGS]]:
         g = rows[table(mi, mi, COUPLING_I)[k, COUPLING_ROW]]
         g[ROW_ERROR], g[ROW_BIAS] = coupling_row(mi, mf, k, q, v, J, i, local, bias)
@@ -93,17 +106,33 @@ def choose(mi, mf, w, c):
         for i in range(m):
             J[i, j] *= dof_f[dofs[first + j], SCALE]
     tolerance = table(mf, mi, WORLD_F)[0, RANK_TOLERANCE] * max(largest(J, 0, m, 0, n), 1e-300)
-    rank = 0
+    cluster_scale(mi, w, c)[0] = tolerance
+    # Loop by loop, as long as pivots are good: then H keeps the zeros that the structure gives it.
+    # What is left waits until all rows are there.
+    rank, seen, loop, least = 0, 0, row[CLUSTER_LOOP], GOOD_PIVOT * largest(J, 0, m, 0, n)
     while rank < min(m, n):
         best, pivot_row, pivot_column = 0.0, rank, rank
         for j in range(rank, n):
-            weight = _weight(dof_i[dofs[first + j], DOF_PREFERENCE])
+            filled = 0   # a column in few rows makes few others depend on it
             for i in range(rank, m):
+                filled += J[i, j] != 0.0
+            weight = _weight(dof_i[dofs[first + j], DOF_PREFERENCE]) \
+                / min(max(filled, 1), MOST_FILLED)
+            for i in range(rank, seen):
                 size = abs(J[i, j])
-                if size > tolerance and size * weight > best:
+                if size > least and size * weight > best:
                     best, pivot_row, pivot_column = size * weight, i, j
         if best == 0.0:
-            break
+            if seen == m and least == tolerance:
+                break
+            if loop < row[CLUSTER_LOOP] + row[CLUSTER_N_LOOPS]:
+                seen += table(mi, mi, LOOP_I)[table(mi, mi, CLUSTER_LOOPS)[0, loop], LOOP_N_ROWS]
+                loop += 1
+            elif seen < m:
+                seen = m
+            else:
+                least = tolerance
+            continue
         swap_rows(J, rank, pivot_row, 0, n)
         for i in range(m):
             J[i, rank], J[i, pivot_column] = J[i, pivot_column], J[i, rank]
@@ -138,22 +167,39 @@ def eliminate(mi, mf, w, c, fresh):
     J, n, m, rank = constraint_matrix(mi, mf, w, c), row[CLUSTER_N_DOFS], row[CLUSTER_N_ROWS], \
         row[CLUSTER_RANK]
     width = row[CLUSTER_WIDTH]
-    tolerance = table(mf, mi, WORLD_F)[0, RANK_TOLERANCE] * largest(J, 0, m, 0, n)
+    tolerance = cluster_scale(mi, w, c)[0]
     for k in range(rank):
         best, pivot = abs(J[k, k]), k
         for i in range(k + 1, m):
             if abs(J[i, k]) > best:
                 best, pivot = abs(J[i, k]), i
+        for i in range(k, m):   # the first that is large enough: loops are finished one by one
+            if abs(J[i, k]) >= 0.1 * best:
+                pivot = i
+                break
         if best <= 0.1 * tolerance and not fresh:   # hysteresis against `choose`
             return False
         if best == 0.0:
             continue
         swap_rows(J, k, pivot, k, width)
-        scale_row(J[k], 1.0 / J[k, k], k, width)
-        for i in range(m):
-            if i != k and J[i, k] != 0.0:
-                axpy(J[i], J[k], -J[i, k], k, width)
-    return largest(J, 0, rank, rank, n) <= SWITCH and largest(J, rank, m, rank, n) <= tolerance
+        at = np.uint64(k)
+        factor = 1.0 / J[at, at]
+        for j in range(at, np.uint64(width)):
+            J[at, j] *= factor
+        for i in range(at + np.uint64(1), np.uint64(m)):
+            factor = J[i, at]
+            if factor != 0.0:
+                for j in range(at, np.uint64(width)):
+                    J[i, j] -= factor * J[at, j]
+    for k in range(rank - 1, 0, -1):   # back substitution, in the columns that matter
+        at = np.uint64(k)
+        for i in range(at):
+            factor = J[i, at]
+            if factor != 0.0:
+                for j in range(np.uint64(rank), np.uint64(width)):
+                    J[i, j] -= factor * J[at, j]
+    return (sum_of_squares(J, 0, rank, rank, n) <= SWITCH * SWITCH
+            and (m == rank or largest(J, rank, m, rank, n) <= tolerance))
 
 
 @kernel
@@ -165,9 +211,6 @@ def solve_constraints(mi, mf, w, q, v, bias):
         row = cluster_i[c]
         if row[CLUSTER_N_ROWS] == 0:
             continue
-        loops = table(mi, mi, CLUSTER_LOOPS)[0]
-        for k in loops[row[CLUSTER_LOOP]:row[CLUSTER_LOOP] + row[CLUSTER_N_LOOPS]]:
-            loop_rows(mi, mf, w, k, bias)
         fill_constraints(mi, mf, w, c, q, v, bias)
         if not (row[CLUSTER_CHOSEN] and eliminate(mi, mf, w, c, False)):
             if row[CLUSTER_CHOSEN]:

@@ -19,14 +19,14 @@ UNIT_TOLERANCE = 1e-6   # a quaternion this close to unit length is normalised, 
 @kernel
 def check_state(mi, q, v, a):
     """Return OK, NOT_FINITE or NOT_UNIT for a state; a zero times a bad number is not zero."""
-    total = 0.0
-    for x in q:
-        total += 0.0 * x
-    for x in v:
-        total += 0.0 * x
-    for x in a:
-        total += 0.0 * x
-    if total != 0.0:
+    bad = 0   # counted, not summed up: integers vectorise
+    for k in range(np.uint64(q.size)):
+        bad += q[k] - q[k] != 0.0
+    for k in range(np.uint64(v.size)):
+        bad += v[k] - v[k] != 0.0
+    for k in range(np.uint64(a.size)):
+        bad += a[k] - a[k] != 0.0
+    if bad:
         return NOT_FINITE
     body_i = table(mi, mi, BODY_I)
     for i in range(1, mi[N_BODIES]):

@@ -15,11 +15,12 @@ F             spatial force that the joint passes on to the body, same point and
 S_w           motion subspace of a degree of freedom, same point and axes
 """
 
+from llvmlite import ir
 from numba import carray, njit, types
 from numba.extending import intrinsic
 
 OPTIONS = {'cache': True, 'nogil': True, 'error_model': 'numpy'}
-kernel = njit(**OPTIONS)
+kernel = njit(**OPTIONS, fastmath={"contract"})
 
 
 @intrinsic
@@ -29,6 +30,18 @@ def _address(typing, array, offset):
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
         return builder.gep(data, [arguments[1]])
     return types.CPointer(array.dtype)(array, offset), codegen
+
+
+@intrinsic
+def call_at(typing, address, given, out):
+    """Call a compiled `void f(const double *given, double *out)` at an address."""
+    def codegen(context, builder, signature, arguments):
+        data = [context.make_array(kind)(context, builder, array).data
+                for kind, array in zip(signature.args[1:], arguments[1:])]
+        kind = ir.FunctionType(ir.VoidType(), [ir.DoubleType().as_pointer()] * 2)
+        builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), data)
+        return context.get_dummy_value()
+    return types.void(address, given, out), codegen
 
 
 @kernel
@@ -63,8 +76,8 @@ N_TABLES = 37
 HEAD = DIRECTORY + 3 * N_TABLES
 
 # columns of BODY_I
-PARENT, TYPE, IQ, IV, N_DOF, SUBTREE_END, CLUSTER = range(7)
-BODY_I_COLUMNS = 7
+PARENT, TYPE, IQ, IV, N_DOF, SUBTREE_END, CLUSTER, CARRIES = range(8)
+BODY_I_COLUMNS = 8
 # columns of HOME_BODY: how the body was joined before a cut, which may be undone. The other HOME
 # tables hold what goes with a coordinate of the tree as it was described: preference and actuator
 # (HOME_DOF), laws (HOME_DOF_F), placement of the joint (HOME_TREE), and for terms of couplings,
@@ -73,18 +86,21 @@ HOME_PARENT, HOME_TYPE, HOME_IV = range(3)
 HOME_BODY_COLUMNS = 3
 # columns of DOF_I: the body moved; the nearest degree of freedom towards the root (-1: none);
 # place within the cluster; 1 where it is a dependent coordinate (theta_S); preference (2 actuated,
-# 1 wanted independent, 0 indifferent, -1 wanted dependent); its actuator (-1: none)
-DOF_BODY, DOF_PARENT, DOF_LOCAL, DOF_DEPENDENT, DOF_PREFERENCE, DOF_ACTUATOR = range(6)
-DOF_I_COLUMNS = 6
+# 1 wanted independent, 0 indifferent, -1 wanted dependent); its actuator (-1: none); the nearest
+# towards the root that belongs to the same cluster (-1: none)
+DOF_BODY, DOF_PARENT, DOF_LOCAL, DOF_DEPENDENT, DOF_PREFERENCE, DOF_ACTUATOR, DOF_ABOVE = range(7)
+DOF_I_COLUMNS = 7
 # columns of LOOP_I: type, bodies of both ends, active, first row and number of rows, cluster,
-# first coordinate of the loop joint and their number; what kind of contact it is, if any
+# first coordinate of the loop joint and their number; what kind of contact it is, if any; the
+# address of a surface that is given as a function; the nearest common ancestor of both ends
 LOOP_TYPE, LOOP_BODY_1, LOOP_BODY_2, LOOP_ACTIVE, LOOP_ROW, LOOP_N_ROWS, LOOP_CLUSTER, \
-    LOOP_DOF, LOOP_N_DOFS, LOOP_CONTACT, LOOP_MODE, LOOP_SHAPE = range(12)
-LOOP_I_COLUMNS = 12
+    LOOP_DOF, LOOP_N_DOFS, LOOP_CONTACT, LOOP_MODE, LOOP_SHAPE, LOOP_FUNCTION, \
+    LOOP_TOP = range(14)
+LOOP_I_COLUMNS = 14
 # LOOP_CONTACT; LOOP_MODE of a contact; LOOP_SHAPE of its surface
 NO_CONTACT, BILATERAL, UNILATERAL = range(3)
 NO_MODE, SLIDE, STICK, SOFT = range(4)
-PLANE, SPHERE, CYLINDER = range(3)
+PLANE, SPHERE, CYLINDER, FUNCTION = range(4)
 # columns of COUPLING_I: first term, number of terms, active, row, cluster
 COUPLING_TERM, COUPLING_N_TERMS, COUPLING_ACTIVE, COUPLING_ROW, COUPLING_CLUSTER = range(5)
 COUPLING_I_COLUMNS = 5

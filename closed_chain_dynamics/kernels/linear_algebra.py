@@ -7,7 +7,12 @@ would keep the compiler from vectorising.
 
 import numpy as np
 
-from .layout import kernel
+from numba import njit
+
+from .layout import kernel, OPTIONS
+
+# Sums may be taken in any order, which lets them vectorise.
+reordering_kernel = njit(**OPTIONS, fastmath={'reassoc', 'contract'})
 
 
 @kernel
@@ -17,7 +22,7 @@ def axpy(y, x, factor, start, stop):
         y[k] += factor * x[k]
 
 
-@kernel
+@reordering_kernel
 def dot(x, y, start, stop):
     """Return the inner product of x and y, from `start` to `stop`."""
     total = 0.0
@@ -41,6 +46,16 @@ def swap_rows(A, i, j, start, stop):
             A[i, k], A[j, k] = A[j, k], A[i, k]
 
 
+@reordering_kernel
+def sum_of_squares(A, first, last, start, stop):
+    """Return the sum of squares of a block of A; infinity or nan where anything is not finite."""
+    total = 0.0
+    for i in range(np.uint64(first), np.uint64(last)):
+        for k in range(np.uint64(start), np.uint64(stop)):
+            total += A[i, k] * A[i, k]
+    return total
+
+
 @kernel
 def largest(A, first, last, start, stop):
     """Return the largest magnitude in a block of A; infinity where anything is not finite."""
@@ -57,28 +72,41 @@ def largest(A, first, last, start, stop):
 @kernel
 def cholesky(A, n, tolerance):
     """
-    Factor the lower triangle of A into L L^T in place; L_jj is stored as its inverse.
+    Factor the upper triangle of A into U^T U in place; U_jj is stored as its inverse.
 
-    Return False where a pivot falls below `tolerance` times the original diagonal.
+    Return False where a pivot falls below `tolerance` times the original diagonal. Row by row,
+    so that the inner loops run along rows and vectorise. The original diagonal waits below.
     """
-    for j in range(n):
-        row = A[j]
-        original = row[j]
-        pivot = original - dot(row, row, 0, j)
-        if not pivot > tolerance * original:
+    N = np.uint64(n)
+    for j in range(np.uint64(1), N):
+        A[j, np.uint64(0)] = A[j, j]
+    for j in range(N):
+        original = A[j, np.uint64(0)]
+        if not A[j, j] > tolerance * original:
             return False
-        inverse = 1.0 / np.sqrt(pivot)
-        row[j] = inverse
-        for i in range(j + 1, n):
-            A[i, j] = (A[i, j] - dot(A[i], row, 0, j)) * inverse
+        inverse = 1.0 / np.sqrt(A[j, j])
+        A[j, j] = inverse
+        for k in range(j + np.uint64(1), N):
+            A[j, k] *= inverse
+        for i in range(j + np.uint64(1), N):
+            factor = A[j, i]
+            if factor != 0.0:
+                for k in range(i, N):
+                    A[i, k] -= factor * A[j, k]
     return True
 
 
 @kernel
-def cholesky_solve(L, n, x):
-    """Solve L L^T x = b in place, with L as `cholesky` leaves it."""
-    for i in range(n):
-        x[i] = (x[i] - dot(L[i], x, 0, i)) * L[i, i]
+def solve_upper(R, n, x):
+    """Solve U x = b in place, with U as `cholesky` leaves it."""
     for i in range(n - 1, -1, -1):
-        x[i] *= L[i, i]
-        axpy(x, L[i], -x[i], 0, i)
+        x[i] = (x[i] - dot(R[i], x, i + 1, n)) * R[i, i]
+
+
+@kernel
+def cholesky_solve(R, n, x):
+    """Solve U^T U x = b in place, with U as `cholesky` leaves it."""
+    for i in range(n):
+        x[i] *= R[i, i]
+        axpy(x, R[i], -x[i], i + 1, n)
+    solve_upper(R, n, x)

@@ -13,17 +13,18 @@ are eliminated by construction, which leaves the rows of the table in the docume
 
 import numpy as np
 
-from .layout import (A, ANCHOR, BODY_I, BODY_W, CONTACT_NORMAL, COUPLING_F, COUPLING_I,
-                     COUPLING_N_TERMS, COUPLING_TERM, CYLINDER, DOF_W, IV, kernel, LOOP_ACTIVE,
-                     LOOP_BODY_1, LOOP_BODY_2, LOOP_CYLINDRICAL, LOOP_DOF, LOOP_DOF_POSITION,
-                     LOOP_DOF_RATE, LOOP_DOF_W, LOOP_F, LOOP_FIXED, LOOP_FREE, LOOP_I, LOOP_MODE,
-                     LOOP_N_DOFS, LOOP_N_ROWS, LOOP_P_1, LOOP_P_2, LOOP_PLANAR, LOOP_PRISMATIC,
-                     LOOP_R_1, LOOP_R_2, LOOP_REVOLUTE, LOOP_ROW, LOOP_SHAPE, LOOP_SPHERICAL,
-                     LOOP_SURFACE, LOOP_TYPE, LOOP_UNIVERSAL, LOOP_W, N_DOF, N_LOOPS, P, PARENT,
-                     PLANE, RADIUS, ROW_BIAS, ROW_ERROR, ROW_W, SPHERE, STICK, table, TERM_DOF,
-                     TERM_F, TERM_I, TERM_IQ, V)
+from .layout import (A, ANCHOR, BODY_I, BODY_W, call_at, CONTACT_NORMAL, COUPLING_F, COUPLING_I,
+                     COUPLING_N_TERMS, COUPLING_TERM, CYLINDER, DOF_I, DOF_LOCAL, DOF_W, FUNCTION,
+                     IV, kernel, LOOP_ACTIVE, LOOP_BODY_1, LOOP_BODY_2, LOOP_CYLINDRICAL, LOOP_DOF,
+                     LOOP_DOF_POSITION, LOOP_DOF_RATE, LOOP_DOF_W, LOOP_F, LOOP_FIXED, LOOP_FREE,
+                     LOOP_FUNCTION, LOOP_I, LOOP_MODE, LOOP_N_DOFS, LOOP_N_ROWS, LOOP_P_1,
+                     LOOP_P_2, LOOP_PLANAR, LOOP_PRISMATIC, LOOP_R_1, LOOP_R_2, LOOP_REVOLUTE,
+                     LOOP_ROW, LOOP_SHAPE, LOOP_SPHERICAL, LOOP_SURFACE, LOOP_TOP, LOOP_TYPE,
+                     LOOP_UNIVERSAL, LOOP_W, N_DOF, N_LOOPS, P, PARENT, PLANE, RADIUS, ROW_BIAS,
+                     ROW_ERROR, ROW_W, SPHERE, STICK, table, TERM_DOF, TERM_F, TERM_I, TERM_IQ, V)
 from .structure import common_ancestor
 
+BEND_STEP = 1e-5   # half the distance over which a given surface's normal is compared [m]
 STRAIGHT = 1e-12   # sine below which a turn has no direction of its own
 
 
@@ -70,6 +71,18 @@ def _slide_bias(x, axis, one, two):
     return (ex * rx + ey * ry + ez * rz
             + 2.0 * (dx * (vx - ux) + dy * (vy - uy) + dz * (vz - uz))
             + bx * (cx - gx) + by * (cy - gy) + bz * (cz - gz))
+
+
+@kernel
+def _relative_bias(px, py, pz, one, two):
+    """Return the acceleration of a point of body 2 seen from body 1; joints do not accelerate."""
+    vx, vy, vz, cx, cy, cz = _point_motion(two, px, py, pz)
+    # the point of body 1 that is there now: then the distance between the origins drops out
+    ux, uy, uz, gx, gy, gz = _point_motion(one, px, py, pz)
+    ox, oy, oz = 2.0 * one[V + 3], 2.0 * one[V + 4], 2.0 * one[V + 5]
+    dx, dy, dz = vx - ux, vy - uy, vz - uz
+    return (cx - gx - oy * dz + oz * dy, cy - gy - oz * dx + ox * dz,
+            cz - gz - ox * dy + oy * dx)
 
 
 @kernel
@@ -138,7 +151,8 @@ def surface_rows(mi, mf, w, k, bias):
     Write the rows of a point on a surface: one along the normal, or three where it sticks.
 
     The surface stands in frame 1: the plane z = 0, a sphere about its origin or a cylinder about
-    its z axis, of a radius; C is the distance from it, so that its gradient is the unit normal.
+    its z axis, of a radius; C is the distance from it, so that its gradient is the unit normal. A
+    function C(x, y, z) is divided by the length of its gradient, which makes it one on C = 0.
     """
     loop, law, x = table(mi, mi, LOOP_I)[k], table(mf, mi, LOOP_F)[k], place_loop(mi, mf, w, k)
     rows, body_w = table(w, mi, ROW_W), table(w, mi, BODY_W)
@@ -166,6 +180,8 @@ def surface_rows(mi, mf, w, k, bias):
                 row[ROW_BIAS] += share * _slide_bias(x, axis, one, two)
         if curvature != 0.0:
             row[ROW_BIAS] += curvature * _speed_on_surface(loop, x, one, two)
+        if loop[LOOP_SHAPE] == FUNCTION:
+            row[ROW_BIAS] += _bend(loop, x, one, two)
 
 
 @kernel
@@ -176,11 +192,46 @@ def _in_frame_1(x, axis):
 
 
 @kernel
+def surface_function(loop, a, b, c):
+    """Return C, its unit gradient and the length of the gradient, of a surface as a function."""
+    place, out = np.array([a, b, c]), np.empty(4)
+    call_at(loop[LOOP_FUNCTION], place, out)
+    length = np.sqrt(out[1] * out[1] + out[2] * out[2] + out[3] * out[3])
+    return out[0], out[1] / length, out[2] / length, out[3] / length, length
+
+
+@kernel
+def _bend(loop, x, one, two):
+    """
+    Return what the turning of a function's gradient adds to C'' / |grad C|: v^T C_rr v / |grad C|.
+
+    By a central difference of the gradient along the motion: good to about 1e-10 of it.
+    """
+    vx, vy, vz, _ = sliding_velocity(x, one, two)
+    u, v, w = vx * x[0] + vy * x[3] + vz * x[6], vx * x[1] + vy * x[4] + vz * x[7], \
+        vx * x[2] + vy * x[5] + vz * x[8]
+    speed = np.sqrt(u * u + v * v + w * w)
+    if speed == 0.0:
+        return 0.0
+    h = BEND_STEP / speed
+    a, b, c = _in_frame_1(x, 0), _in_frame_1(x, 1), _in_frame_1(x, 2)
+    bend = 0.0
+    for side in (-1.0, 1.0):
+        _, na, nb, nc, length = surface_function(loop, a + side * h * u, b + side * h * v,
+                                                 c + side * h * w)
+        bend += side * length * (na * u + nb * v + nc * w)
+    return bend / (2.0 * h * surface_function(loop, a, b, c)[4])
+
+
+@kernel
 def surface_distance(loop, law, x):
     """Return the distance C(r) of the point from the surface, positive outside."""
     a, b, c = _in_frame_1(x, 0), _in_frame_1(x, 1), _in_frame_1(x, 2)
     if loop[LOOP_SHAPE] == PLANE:
         return c
+    if loop[LOOP_SHAPE] == FUNCTION:
+        value, _, _, _, length = surface_function(loop, a, b, c)
+        return value / length
     if loop[LOOP_SHAPE] == CYLINDER:
         c = 0.0
     return np.sqrt(a * a + b * b + c * c) - law[RADIUS]
@@ -190,7 +241,10 @@ def surface_distance(loop, law, x):
 def surface_normal(loop, law, x):
     """Write the unit normal in world axes, the gradient of C; return the curvature 1 / |r|."""
     a, b, c, curvature = 0.0, 0.0, 1.0, 0.0
-    if loop[LOOP_SHAPE] != PLANE:
+    if loop[LOOP_SHAPE] == FUNCTION:
+        _, a, b, c, _ = surface_function(
+            loop, _in_frame_1(x, 0), _in_frame_1(x, 1), _in_frame_1(x, 2))
+    elif loop[LOOP_SHAPE] != PLANE:
         a, b = _in_frame_1(x, 0), _in_frame_1(x, 1)
         c = _in_frame_1(x, 2) if loop[LOOP_SHAPE] == SPHERE else 0.0
         length = np.sqrt(a * a + b * b + c * c)
@@ -242,10 +296,12 @@ def loop_rows(mi, mf, w, k, bias):
     one, two = body_w[loop[LOOP_BODY_1]], body_w[loop[LOOP_BODY_2]]
     kind, r = loop[LOOP_TYPE], loop[LOOP_ROW]
     first, last = slides(kind)
+    if bias and first < last:
+        bx, by, bz = _relative_bias(x[LOOP_P_2], x[LOOP_P_2 + 1], x[LOOP_P_2 + 2], one, two)
     for axis in range(first, last):
         _slide_row(x, axis, rows[r])
         if bias:
-            rows[r, ROW_BIAS] = _slide_bias(x, axis, one, two)
+            rows[r, ROW_BIAS] = x[axis] * bx + x[3 + axis] * by + x[6 + axis] * bz
         r += 1
     if kind == LOOP_FIXED or kind == LOOP_PRISMATIC:
         for i in range(3):   # half of z_1 y_2 - y_1 z_2, and so on round
@@ -310,6 +366,73 @@ def add_loop_to_jacobian(mi, w, k, row, covector, J, at_dof):
                 J[row, at_dof[j]] += sign * (f0 * s[0] + f1 * s[1] + f2 * s[2] + f3 * s[3]
                                              + f4 * s[4] + f5 * s[5])
             b = body_i[b, PARENT]
+
+
+@kernel
+def add_loop_to_rows(mi, w, k, unit, J, i, n, bias):
+    """Write all rows of a loop to J from row i on, the path from end to end walked only once."""
+    loop, rows = table(mi, mi, LOOP_I)[k], table(w, mi, ROW_W)
+    body_i, dof_i, dof_w = table(mi, mi, BODY_I), table(mi, mi, DOF_I), table(w, mi, DOF_W)
+    top, first, count, n_linear = loop[LOOP_TOP], loop[LOOP_ROW], loop[LOOP_N_ROWS], \
+        linear_rows(loop)
+    for r in range(count):
+        g = rows[first + r]
+        J[i + r, n] = (g[ROW_BIAS] if bias else g[ROW_ERROR]) * (unit if r < n_linear else 1.0)
+    for end in range(2):
+        sign = 2.0 * end - 1.0
+        b = loop[LOOP_BODY_1 + end]
+        while b != top:
+            for j in range(body_i[b, IV], body_i[b, IV] + body_i[b, N_DOF]):
+                s, column = dof_w[j], np.uint64(dof_i[j, DOF_LOCAL])
+                s0, s1, s2, s3, s4, s5 = s[0], s[1], s[2], s[3], s[4], s[5]
+                for r in range(np.uint64(count)):
+                    f = rows[np.uint64(first) + r]
+                    scale = sign * unit if r < n_linear else sign
+                    J[np.uint64(i) + r, column] = scale * (
+                        f[0] * s0 + f[1] * s1 + f[2] * s2 + f[3] * s3 + f[4] * s4 + f[5] * s5)
+            b = body_i[b, PARENT]
+
+
+@kernel
+def point_rows(mi, mf, w, k, unit, J, i, n, bias):
+    """
+    Write the three rows of a spherical loop to J from row i on, along the axes of the world.
+
+    Rows of J_C may be turned together: H does not change. In world axes a column is just the
+    velocity that a coordinate gives the point.
+    """
+    loop, frame, rows = table(mi, mi, LOOP_I)[k], table(mf, mi, LOOP_F)[k], table(w, mi, ROW_W)
+    body_i, dof_i, dof_w = table(mi, mi, BODY_I), table(mi, mi, DOF_I), table(w, mi, DOF_W)
+    one, two = table(w, mi, BODY_W)[loop[LOOP_BODY_1]], table(w, mi, BODY_W)[loop[LOOP_BODY_2]]
+    gx, gy, gz = _point(one, frame, LOOP_P_1)
+    x, y, z = _point(two, frame, LOOP_P_2)
+    r, top = loop[LOOP_ROW], loop[LOOP_TOP]
+    gx, gy, gz = x - gx, y - gy, z - gz
+    rows[r, ROW_ERROR], rows[r + 1, ROW_ERROR], rows[r + 2, ROW_ERROR] = gx, gy, gz
+    if bias:
+        gx, gy, gz = _relative_bias(x, y, z, one, two)
+    a, b, c = np.uint64(i), np.uint64(i + 1), np.uint64(i + 2)
+    J[a, n], J[b, n], J[c, n] = unit * gx, unit * gy, unit * gz
+    for end in range(2):
+        factor = unit if end == 1 else -unit
+        body = loop[LOOP_BODY_1 + end]
+        while body != top:
+            for j in range(body_i[body, IV], body_i[body, IV] + body_i[body, N_DOF]):
+                s, column = dof_w[j], np.uint64(dof_i[j, DOF_LOCAL])
+                ox, oy, oz = s[3], s[4], s[5]
+                J[a, column] = factor * (s[0] + oy * z - oz * y)
+                J[b, column] = factor * (s[1] + oz * x - ox * z)
+                J[c, column] = factor * (s[2] + ox * y - oy * x)
+            body = body_i[body, PARENT]
+
+
+@kernel
+def _point(row, frame, o):
+    """Return where a point of a body is, given in the body's frame by three numbers at o."""
+    a, b, c = frame[o], frame[o + 1], frame[o + 2]
+    return (row[P] + row[0] * a + row[1] * b + row[2] * c,
+            row[P + 1] + row[3] * a + row[4] * b + row[5] * c,
+            row[P + 2] + row[6] * a + row[7] * b + row[8] * c)
 
 
 @kernel

@@ -42,7 +42,7 @@ def _dofs(kind):
 
 
 @kernel
-def index_anew(mi, mf):
+def index_anew(mi, mf, w):
     """Give every body its places in q and v, and point everything else at them."""
     body_i, home = table(mi, mi, BODY_I), table(mi, mi, HOME_BODY)
     nq = nv = 0
@@ -56,6 +56,7 @@ def index_anew(mi, mf):
     _resize(mi, DOF_W, nv, DOF_W_COLUMNS)
     _resize(mi, VECTORS, N_VECTORS, nv)
     _resize(mi, CLUSTER_DOFS, 1, nv)
+    table(w, mi, VECTORS)[ZERO, :] = 0.0   # of another length, it reaches into other numbers
     dof_i, dof_f = table(mi, mi, DOF_I), table(mf, mi, DOF_F)
     home_dof, home_dof_f = table(mi, mi, HOME_DOF), table(mf, mi, HOME_DOF_F)
     length = table(mf, mi, WORLD_F)[0, LENGTH]
@@ -171,7 +172,7 @@ def compute_free(mi, mf, w, q, v, i, q_new, v_new):
     old_iq, old_iv = body_i[:, IQ].copy(), body_i[:, IV].copy()
     here = row.copy()
     set_free(mi, mf, i)
-    index_anew(mi, mf)
+    index_anew(mi, mf, w)
     build_clusters(mi)
     _carry_over(mi, old_iq, old_iv, i, q, v, q_new, v_new)
     k, j = body_i[i, IQ], body_i[i, IV]
@@ -247,7 +248,7 @@ def compute_home(mi, mf, w, q, v, i, q_new, v_new):
     old_iq, old_iv = body_i[:, IQ].copy(), body_i[:, IV].copy()
     velocities, origin = body_w[:, V:V + 6].copy(), world[ORIGIN:ORIGIN + 3].copy()
     set_home(mi, mf, i)
-    index_anew(mi, mf)
+    index_anew(mi, mf, w)
     build_clusters(mi)
     _carry_over(mi, old_iq, old_iv, i, q, v, q_new, v_new)
     gap, tilt = _joint_position(mi, mf, w, i, q_new)
@@ -271,12 +272,12 @@ def compute_home(mi, mf, w, q, v, i, q_new, v_new):
 
 
 @kernel
-def compute_layout(mi, mf, free):
+def compute_layout(mi, mf, w, free):
     """Set bodies free or join them as flagged, and index everything anew."""
     for i in range(1, mi[N_BODIES]):
         if free[i]:
             set_free(mi, mf, i)
         else:
             set_home(mi, mf, i)
-    index_anew(mi, mf)
+    index_anew(mi, mf, w)
     build_clusters(mi)

@@ -8,7 +8,7 @@ method keeps its full order, where adding angular velocities would leave only th
 
 import numpy as np
 
-from .contact import contact_signs
+from .contact import contact_signs, note_directions
 from .coordinates import constraint_matrix, solve_constraints
 from .forward import forward_dynamics
 from .inertia import energies
@@ -323,10 +323,15 @@ def compute_run(mi, mf, w, q, v, tau_A, extra, wrenches, start, first, dt, steps
                                 work)
             if status == OK:
                 status, _ = _happened(mi, mf, w, q, v, tau_A, extra, wrenches, work, signs)
-            if status != OK:
+            if status != OK:   # friction locks: up to there
                 q[:nq], v[:nv], books[:2] = keep_q, keep_v, keep_books
-                return status, step, now, logged
+                if early > 0.0:
+                    _take_step(mi, mf, w, q, v, tau_A, extra, wrenches, early * dt, method, books,
+                               work)
+                return status, step, now + early * dt, logged
             return EVENT, step, now + late * dt, logged
+        if watch:
+            note_directions(mi, mf, w)
         if stride > 0 and (first + step + 1) % stride == 0:
             record(mi, mf, w, q, v, start + (first + step + 1) * dt, books, log[logged])
             log_q[logged, :nq], log_v[logged, :nv] = q[:nq], v[:nv]

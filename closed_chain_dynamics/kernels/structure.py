@@ -8,16 +8,17 @@ algebra stays inside a cluster, and a long mechanism of small loops costs in pro
 length. Only connecting and cutting changes the clusters.
 """
 
-from .layout import (BODY_I, CLUSTER, CLUSTER_BODIES, CLUSTER_BODY, CLUSTER_CHOSEN,
+from .layout import (BODY_I, CARRIES, CLUSTER, CLUSTER_BODIES, CLUSTER_BODY, CLUSTER_CHOSEN,
                      CLUSTER_COUPLING, CLUSTER_COUPLINGS, CLUSTER_DOF, CLUSTER_DOFS, CLUSTER_I,
                      CLUSTER_LOOP, CLUSTER_LOOPS, CLUSTER_N_BODIES, CLUSTER_N_COUPLINGS,
                      CLUSTER_N_DOFS, CLUSTER_N_LOOPS, CLUSTER_N_ROWS, CLUSTER_PARENT, CLUSTER_RANK,
                      CLUSTER_SCRATCH, CLUSTER_WIDTH, COUPLING_ACTIVE, COUPLING_CLUSTER, COUPLING_I,
-                     COUPLING_N_TERMS, COUPLING_ROW, COUPLING_TERM, DOF_BODY, DOF_DEPENDENT, DOF_I,
-                     DOF_LOCAL, FULL_RANK, IV, kernel, LOOP_ACTIVE, LOOP_BODY_1, LOOP_BODY_2,
-                     LOOP_CLUSTER, LOOP_I, LOOP_MODE, LOOP_N_ROWS, LOOP_ROW, N_BODIES, N_CLUSTERS,
-                     N_CONTACTS, N_COUPLINGS, N_DOF, N_LOOPS, N_ROWS, PARENT, SLIDE, STICK, table,
-                     TERM_DOF, TERM_I)
+                     COUPLING_N_TERMS, COUPLING_ROW, COUPLING_TERM, DOF_ABOVE, DOF_BODY,
+                     DOF_DEPENDENT, DOF_I, DOF_LOCAL, DOF_PARENT, FULL_RANK, IV, kernel,
+                     LOOP_ACTIVE, LOOP_BODY_1, LOOP_BODY_2, LOOP_CLUSTER, LOOP_I, LOOP_MODE,
+                     LOOP_N_ROWS, LOOP_ROW, LOOP_TOP, N_BODIES, N_CLUSTERS, N_CONTACTS,
+                     N_COUPLINGS, N_DOF, N_LOOPS, N_ROWS, PARENT, SLIDE, STICK, table, TERM_DOF,
+                     TERM_I)
 
 
 @kernel
@@ -113,6 +114,7 @@ def _assign_rows(mi):
         loop[LOOP_CLUSTER], loop[LOOP_ROW] = -1, rows
         if loop[LOOP_ACTIVE] and loop[LOOP_N_ROWS] > 0:
             top = common_ancestor(body_i, loop[LOOP_BODY_1], loop[LOOP_BODY_2])
+            loop[LOOP_TOP] = top
             end = loop[LOOP_BODY_1] if loop[LOOP_BODY_1] != top else loop[LOOP_BODY_2]
             if end != top:   # both ends on one body: no joint moves the loop
                 loop[LOOP_CLUSTER] = body_i[end, CLUSTER]
@@ -158,7 +160,7 @@ def _fill_lists(mi):
         # J_C with its bias, M, A, and eight numbers a coordinate: see `closed_chain.py`
         n, m = row[CLUSTER_N_DOFS], row[CLUSTER_N_ROWS]
         row[CLUSTER_WIDTH] += n + 1
-        scratch += m * row[CLUSTER_WIDTH] + 2 * n * n + 8 * n
+        scratch += m * row[CLUSTER_WIDTH] + 2 * n * n + 8 * n + 1
         row[CLUSTER_N_BODIES] = row[CLUSTER_N_DOFS] = 0
         row[CLUSTER_N_LOOPS] = row[CLUSTER_N_COUPLINGS] = 0
     for i in range(1, mi[N_BODIES]):
@@ -168,6 +170,10 @@ def _fill_lists(mi):
         for j in range(body_i[i, IV], body_i[i, IV] + body_i[i, N_DOF]):
             dofs[row[CLUSTER_DOF] + row[CLUSTER_N_DOFS]] = j
             dof_i[j, DOF_LOCAL], dof_i[j, DOF_DEPENDENT] = row[CLUSTER_N_DOFS], 0
+            above = dof_i[j, DOF_PARENT]
+            if above >= 0 and body_i[dof_i[above, DOF_BODY], CLUSTER] != body_i[i, CLUSTER]:
+                above = -1
+            dof_i[j, DOF_ABOVE] = above
             row[CLUSTER_N_DOFS] += 1
 
 
@@ -209,4 +215,10 @@ def build_clusters(mi):
     _assign_rows(mi)
     _fill_lists(mi)
     _list_constraints(mi)
+    for i in range(mi[N_BODIES]):
+        body_i[i, CARRIES] = 0
+    for c in range(mi[N_CLUSTERS]):
+        b = table(mi, mi, CLUSTER_I)[c, CLUSTER_PARENT]
+        while b > 0 and not body_i[b, CARRIES]:
+            body_i[b, CARRIES], b = 1, body_i[b, PARENT]
     mi[FULL_RANK] = 0   # the largest rank seen in this structure, not known yet
