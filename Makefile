@@ -22,15 +22,18 @@ test: setup  ## run all tests
 	@echo 'Testing.'
 	@$(BIN)/python -m pytest -q $(ARGS)
 
-demo: setup  ## show the shipped models
-	@echo 'Checking the shipped models.'
-	@for model in pendulum two_link three_link four_bar five_bar; do \
-		echo; $(BIN)/closed-chain check $$model || exit 1; \
-	done
+demo: setup  ## check a model, simulate the figure on the swing, draw it
+	@echo 'What a file says, and how its loops move:'
+	@$(BIN)/closed-chain check four_bar
+	@echo 'A figure on a swing: the seat breaks at 1 s, one hand lets go at 1.8 s.'
+	@mkdir -p out
+	@$(BIN)/closed-chain simulate swing --time 3 --cut left_thigh@1 --cut right_thigh@1 \
+		--cut left_hand@1.8 --plot out/swing.png --record out/swing.gif
+	@echo 'Look at out/swing.gif and out/swing.png.'
 
 bench: setup  ## measure the speed, side by side with other engines
 	@echo 'Measuring.'
-	@$(BIN)/python -m closed_chain_dynamics.cli bench $(ARGS)
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m closed_chain_dynamics.cli bench $(ARGS)
 
 lint: .venv/installed  ## check the style of the code
 	@echo 'Checking style.'

@@ -3,13 +3,16 @@ Dynamics of closed kinematic chains whose structure changes while they move.
 
 Layers, from the file to the answer: `description` reads files into frozen dataclasses;
 `packing` and `mechanism` turn them into flat arrays; `kernels` is the compiled code on these
-arrays; `tree_dynamics` is the dynamics of the tree after the virtual cut. Nothing here imports
-ROS or a viewer.
+arrays; `tree_dynamics` is the dynamics of the tree after the virtual cut. On it stand
+`coordinates` (rank, theta_G, H, W, S), `assembly` and `completion` (closed poses and motions),
+`inverse_dynamics`, `actuation`, `forward_dynamics`, `reactions` and `impact`; `simulation` and
+`contact` move it in time, `recording` keeps what happened. Nothing here imports ROS or a viewer.
 """
 
 from .actuation import actuator_torques
 from .assembly import assemble, Assembled, find_assembly
 from .completion import complete_acceleration, complete_velocity
+from .contact import contact_forces, contact_wrenches
 from .coordinates import (Coordinates, constraint_jacobian, coordinates, loop_jacobian,
                           loop_positions)
 from .description import Description
@@ -30,12 +33,13 @@ __version__ = '0.1.0'
 
 __all__ = [
     'ActuationError', 'Assembled', 'AssemblyError', 'ClosedChainError', 'Coordinates',
-    'Description', 'DescriptionError', 'ForwardDynamics', 'Impact', 'InverseDynamics', 'Mechanism',
-    'NameNotFound', 'Reaction', 'Reactions', 'Simulation', 'SingularityError', 'StateError',
-    'StructureError', 'actuator_torques', 'assemble', 'center_of_mass', 'complete_acceleration',
-    'complete_velocity', 'constraint_jacobian', 'coordinates', 'difference', 'energy',
-    'find_assembly', 'forward_dynamics', 'impact', 'integrate', 'inverse_dynamics', 'jacobian',
-    'jacobian_bias', 'joint_wrenches', 'link_accelerations', 'link_placement', 'link_placements',
+    'Description', 'DescriptionError', 'ForwardDynamics', 'Impact', 'InverseDynamics',
+    'Mechanism', 'NameNotFound', 'Reaction', 'Reactions', 'Simulation', 'SingularityError',
+    'StateError', 'StructureError', 'actuator_torques', 'assemble', 'center_of_mass',
+    'complete_acceleration', 'complete_velocity', 'constraint_jacobian', 'contact_forces',
+    'contact_wrenches', 'coordinates', 'difference', 'energy', 'find_assembly',
+    'forward_dynamics', 'impact', 'integrate', 'inverse_dynamics', 'jacobian', 'jacobian_bias',
+    'joint_wrenches', 'link_accelerations', 'link_placement', 'link_placements',
     'link_velocities', 'load', 'loop_jacobian', 'loop_positions', 'mass_matrix', 'momentum',
     'newton_euler', 'reactions', 'warm_up',
 ]

@@ -18,7 +18,7 @@ from .errors import StructureError
 from .forward_dynamics import NO_FORCE
 from .impact import impact
 from .kernels import layout as at
-from .tree_dynamics import link_placement
+from .tree_dynamics import link_placement, mass_matrix
 
 __all__ = ['Contacts', 'contact_forces', 'contact_wrenches', 'locked_error']
 
@@ -27,6 +27,8 @@ BOUNCE_SPEED = 1e-3    # a contact that touches down slower than this does not b
 TOUCHING = 1e-9        # open contacts nearer than this touch down together [m]
 HELD = 1e-6            # acceleration of a point that friction holds: rounding [m/s^2]
 PULLING = 1e-9         # share of the largest impulse below which one does not pull
+AIMED = 1e-10          # a direction of sliding is found to this
+MOST_TURNS = 500       # and in no more iterations than these
 MOST_EVENTS = 1000     # in one step; more means that it never comes to rest
 
 
@@ -238,7 +240,7 @@ class Contacts:
 
     def _let_slip(self, sticking):
         """Let sticking contacts slip, the weakest first, until the others hold; return those."""
-        state, slips = (self.sim.q, self.sim.v), []
+        slips, gain = [], self._gain(sticking) if sticking else 0.0
         while len(slips) < len(sticking):
             signs, frames = self._evaluate(), self.sim.robot.table(at.LOOP_W)
             escapes = self._escapes(sticking)
@@ -252,7 +254,52 @@ class Contacts:
             self._set_mode(worst, at.SLIDE)
             self._note(worst, away)
             slips.append(worst)
+            self._aim(slips, gain)
         return slips
+
+    def _gain(self, sticking):
+        """Return the force per acceleration, of all points together, at which `_aim` is stable."""
+        robot, q = self.sim.robot, self.sim.q
+        rows = [self._row(k)[at.LOOP_ROW] + axis for k in sticking for axis in range(3)]
+        J = constraint_jacobian(robot, q)[0][rows]
+        return 1.0 / np.linalg.norm(J @ np.linalg.solve(mass_matrix(robot, q), J.T), 2)
+
+    def _aim(self, slips, gain):
+        """
+        Turn the drags of contacts that begin to slip against the motion that begins.
+
+        It depends on the drags in turn: several supports of one body find it by iteration, each
+        turned by a share of the force that its acceleration needs.
+        """
+        last = np.inf
+        for _ in range(MOST_TURNS):
+            self._evaluate()
+            astray = 0.0
+            for k in slips:
+                noted = self._axes(k) @ self._law(k)[at.DIRECTION:at.DIRECTION + 3]
+                normal = self.sim.robot.table(at.LOOP_W)[k, at.NORMAL_FORCE]
+                motion = self._acceleration(k)
+                size = np.linalg.norm(motion)
+                if size > HELD:   # else the others hold it
+                    astray = max(astray, np.abs(motion / size - noted).max())
+                    self._note(k, self._law(k)[at.MU] * abs(normal) * noted + gain * motion)
+            if astray < AIMED:
+                return
+            gain, last = gain * (1.2 if astray < last else 0.5), astray
+
+    def _acceleration(self, k):
+        """Return how a contact that stands still accelerates along its surface, (3,)."""
+        loop, body_w = self._row(k), self.sim.robot.table(at.BODY_W)
+        frame = self.sim.robot.table(at.LOOP_W)[k]
+        one, two = body_w[loop[at.LOOP_BODY_1]], body_w[loop[at.LOOP_BODY_2]]
+        point = frame[at.LOOP_P_2:at.LOOP_P_2 + 3]
+        omega = two[at.V + 3:at.V + 6]
+        linear = two[at.A:at.A + 3] - one[at.A:at.A + 3] \
+            + np.cross(two[at.A + 3:at.A + 6] - one[at.A + 3:at.A + 6], point) \
+            + np.cross(omega - one[at.V + 3:at.V + 6],
+                       two[at.V:at.V + 3] + np.cross(omega, point))
+        normal = frame[at.CONTACT_NORMAL:at.CONTACT_NORMAL + 3]
+        return linear - (linear @ normal) * normal
 
     def _escapes(self, sticking):
         """Return the accelerations along the surface that no force can keep at zero, {k: (3,)}."""

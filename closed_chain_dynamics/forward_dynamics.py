@@ -5,7 +5,6 @@ The compiled path projects and factors A cluster by cluster. What it does not ne
 accelerations - A and b as a whole, constraint forces - is computed when asked for.
 """
 
-from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -14,27 +13,33 @@ from . import kernels
 from .actuation import actuator_vector, refuse_non_finite
 from .coordinates import actuator_rows, AtPose, constraint_jacobian, learn_rank
 from .kernels import layout as at
-from .mechanism import FLOAT
 from .singularities import check_policy, hold_forward, refuse
 from .tree_dynamics import NO_WRENCHES, body_wrenches, mass_matrix
 
 __all__ = ['ForwardDynamics', 'forward_dynamics']
 
 NO_FORCE = np.zeros(0)
+_kernel = kernels.Strict(kernels.compute_forward_dynamics)
 
 
-@dataclass
 class ForwardDynamics(AtPose):
-    """Accelerations that torques give, and the forces inside."""
+    """
+    Accelerations that torques give, and the forces inside.
 
-    robot: object = field(repr=False)
-    acceleration: np.ndarray      # theta_O'', (nv,)
-    q: np.ndarray = field(repr=False)
-    v: np.ndarray = field(repr=False)
-    tau_A: np.ndarray = field(repr=False)
-    extra: np.ndarray = field(repr=False, default=None)
-    wrenches: dict = field(repr=False, default=None)
-    singular: bool = False        # whether the pose is singular and a policy was at work
+    `acceleration`: theta_O'', (nv,); `singular`: whether the pose is singular and a policy was at
+    work; `robot`, `q`, `v`, `tau_A`, `extra`, `wrenches`: what was asked.
+    """
+
+    singular = False
+
+    def __init__(self, acceleration, asked):
+        self.acceleration, self._asked = acceleration, asked
+
+    def __repr__(self):
+        return f'ForwardDynamics(acceleration={self.acceleration!r}, singular={self.singular})'
+
+    robot, q, v, tau_A, extra, wrenches = (
+        property(lambda self, place=place: self._asked[place]) for place in range(6))
 
     @cached_property
     def A(self):
@@ -94,27 +99,26 @@ def forward_dynamics(robot, q, v, tau=None, *, wrenches=None, extra=None, singul
     of the tree, (nv,), whether it has an actuator or not. `singularity`: what to do in a singular
     pose, 'damp', 'hold' or 'refuse'; see singularities.py.
     """
-    q, v = robot.vector(q, robot.nq, 'q'), robot.vector(v, robot.nv, 'v')
-    n = len(robot.actuator_names)
-    if type(tau) is np.ndarray and tau.dtype is FLOAT and tau.shape == (n,) and tau.flags.carray:
-        tau_A = tau   # the fast way; the kernel looks for what is not finite
-    else:
-        tau_A = actuator_vector(robot, tau, 'tau')
+    if not robot.rank_known:
+        learn_rank(robot, robot.vector(q, robot.nq, 'q'))
     forces = body_wrenches(robot, q, wrenches) if wrenches else NO_WRENCHES
     added = NO_FORCE if extra is None else robot.vector(extra, robot.nv, 'extra')
-    if extra is not None and not np.all(np.isfinite(added)):
-        robot.raise_for(at.NOT_FINITE, q, added)
     acceleration = np.empty(robot.nv)
-    if not robot.rank_known:
-        learn_rank(robot, q)
-    status = kernels.compute_forward_dynamics(robot.mi, robot.mf, robot.w, q, v, tau_A, added,
-                                              forces, acceleration)
+    try:   # the usual case costs nothing: the kernel itself looks at types and sizes
+        status = _kernel.call(robot.mi, robot.mf, robot.w, q, v, tau, added, forces, acceleration)
+    except TypeError:
+        status = at.WRONG_SIZE
+    if status == at.WRONG_SIZE:
+        q, v = robot.vector(q, robot.nq, 'q'), robot.vector(v, robot.nv, 'v')
+        tau = actuator_vector(robot, tau, 'tau')
+        status = _kernel.checked(robot.mi, robot.mf, robot.w, q, v, tau, added, forces,
+                                 acceleration)
     if status and status != at.SINGULAR:
-        refuse_non_finite(robot, tau_A, 'tau')
-        robot.raise_for(status, q, v)
-    result = ForwardDynamics(robot, acceleration, q, v, tau_A, extra, wrenches,
-                             status == at.SINGULAR)
+        refuse_non_finite(robot, tau, 'tau')
+        robot.raise_for(status, q, v, added)
+    result = ForwardDynamics(acceleration, (robot, q, v, tau, extra, wrenches))
     if status == at.SINGULAR or singularity != 'damp':
+        result.singular = status == at.SINGULAR
         check_policy(robot, singularity)
         if result.singular and singularity == 'refuse':
             refuse(robot, result.coordinates)

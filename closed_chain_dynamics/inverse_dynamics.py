@@ -5,7 +5,6 @@ Inverse dynamics of the closed chain in the four steps of paper 1, section 2.1.
 S^T tau_A = tau_G, which is tau_A = S^-T W^T tau_O when actuators and mobility match.
 """
 
-from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -19,20 +18,28 @@ from .tree_dynamics import NO_WRENCHES, body_wrenches
 
 __all__ = ['InverseDynamics', 'inverse_dynamics']
 
+_kernel = kernels.Strict(kernels.compute_inverse_dynamics)
 
-@dataclass
+
 class InverseDynamics(AtPose):
-    """Forces that a motion needs; every array is in the mechanism's order of names."""
+    """
+    Forces that a motion needs; every array is in the mechanism's order of names.
 
-    robot: object = field(repr=False)
-    tau_O: np.ndarray        # of the tree, (nv,)
-    tau_G: np.ndarray        # generalized forces W^T tau_O, (mobility,)
-    tau_A: np.ndarray        # of the actuators, (actuators,)
-    q: np.ndarray = field(repr=False)
-    v: np.ndarray = field(repr=False)
-    a: np.ndarray = field(repr=False)
-    wrenches: dict = field(repr=False, default=None)
-    singular: bool = False   # whether the pose is singular and a policy was at work
+    `tau_O`: of the tree, (nv,); `tau_G`: generalized forces W^T tau_O, (mobility,); `tau_A`: of
+    the actuators; `singular`: whether the pose is singular and a policy was at work; `robot`, `q`,
+    `v`, `a`, `wrenches`: what was asked.
+    """
+
+    singular = False
+
+    def __init__(self, tau_O, tau_G, tau_A, asked):
+        self.tau_O, self.tau_G, self.tau_A, self._asked = tau_O, tau_G, tau_A, asked
+
+    def __repr__(self):
+        return f'InverseDynamics(tau_A={self.torques()}, singular={self.singular})'
+
+    robot, q, v, a, wrenches = (
+        property(lambda self, place=place: self._asked[place]) for place in range(5))
 
     @cached_property
     def residual(self):
@@ -87,21 +94,27 @@ def inverse_dynamics(robot, q, v, a, *, wrenches=None, policy='minimum_norm', we
     `weights` and `preload` decide when actuators are redundant: see `actuator_torques`.
     `singularity`: what to do in a singular pose, 'damp', 'hold' or 'refuse'; see singularities.py.
     """
-    q, v = robot.vector(q, robot.nq, 'q'), robot.vector(v, robot.nv, 'v')
-    a = robot.vector(a, robot.nv, 'a')
+    if not robot.rank_known:
+        learn_rank(robot, robot.vector(q, robot.nq, 'q'))
     forces = body_wrenches(robot, q, wrenches) if wrenches else NO_WRENCHES
     tau_O, tau_G = np.empty(robot.nv), np.empty(robot.nv)
     tau_A = np.empty(len(robot.actuator_names))
-    if not robot.rank_known:
-        learn_rank(robot, q)
-    status = kernels.compute_inverse_dynamics(robot.mi, robot.mf, robot.w, q, v, a, forces, tau_O,
-                                              tau_G, tau_A)
+    try:   # the usual case costs nothing: the kernel itself looks at types and sizes
+        status = _kernel.call(robot.mi, robot.mf, robot.w, q, v, a, forces, tau_O, tau_G, tau_A)
+    except TypeError:
+        status = at.WRONG_SIZE
+    if status == at.WRONG_SIZE:
+        q, v = robot.vector(q, robot.nq, 'q'), robot.vector(v, robot.nv, 'v')
+        a = robot.vector(a, robot.nv, 'a')
+        status = _kernel.checked(robot.mi, robot.mf, robot.w, q, v, a, forces, tau_O,
+                                 tau_G, tau_A)
     if status and status not in (at.UNSOLVED, at.SINGULAR):
         robot.raise_for(status, q, v, a)
-    result = InverseDynamics(robot, tau_O, tau_G[:robot.mi[at.MOBILITY]], tau_A, q, v, a, wrenches,
-                             status == at.SINGULAR)
+    result = InverseDynamics(tau_O, tau_G[:robot.mi[at.MOBILITY]], tau_A,
+                             (robot, q, v, a, wrenches))
     if status or policy != 'minimum_norm' or singularity != 'damp' \
             or preload is not None or weights is not None:
+        result.singular = status == at.SINGULAR
         check_policy(robot, singularity)
         if result.singular and singularity == 'refuse':
             refuse(robot, result.coordinates)

@@ -247,7 +247,7 @@ def _contact_law(loop):
     contact = loop.contact
     if contact is None or loop.type is not LoopType.SURFACE:
         return (at.NO_CONTACT, at.NO_MODE, at.PLANE), [0.0] * 6
-    static = contact.mu if contact.mu_static is None else contact.mu_static
+    static = max(contact.mu, contact.mu_static or 0.0)   # what slides at once has not stuck
     return ((at.UNILATERAL if contact.unilateral else at.BILATERAL,
              at.SOFT if contact.stiffness > 0.0 else at.SLIDE,
              ('plane', 'sphere', 'cylinder').index(contact.surface)),

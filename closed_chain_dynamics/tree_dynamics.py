@@ -17,6 +17,8 @@ __all__ = [
 ]
 
 NO_WRENCHES = np.zeros((0, 6))
+_newton_euler = kernels.Strict(kernels.compute_newton_euler)
+_mass_matrix = kernels.Strict(kernels.compute_mass_matrix)
 
 
 def integrate(robot, q, step):
@@ -153,11 +155,16 @@ def body_wrenches(robot, q, wrenches):
 
 def newton_euler(robot, q, v, a, *, wrenches=None):
     """Return tau_O of the tree, (nv,), by Newton-Euler with joint damping: paper 3, (2) to (9)."""
-    q, v = robot.vector(q, robot.nq, 'q'), robot.vector(v, robot.nv, 'v')
-    a = robot.vector(a, robot.nv, 'a')
     forces = body_wrenches(robot, q, wrenches) if wrenches else NO_WRENCHES
     tau = np.empty(robot.nv)
-    status = kernels.compute_newton_euler(robot.mi, robot.mf, robot.w, q, v, a, forces, tau)
+    try:   # the usual case costs nothing: the kernel itself looks at types and sizes
+        status = _newton_euler.call(robot.mi, robot.mf, robot.w, q, v, a, forces, tau)
+    except TypeError:
+        status = at.WRONG_SIZE
+    if status == at.WRONG_SIZE:
+        q, v = robot.vector(q, robot.nq, 'q'), robot.vector(v, robot.nv, 'v')
+        a = robot.vector(a, robot.nv, 'a')
+        status = _newton_euler.checked(robot.mi, robot.mf, robot.w, q, v, a, forces, tau)
     if status:
         robot.raise_for(status, q, v, a)
     return tau
@@ -177,9 +184,14 @@ def joint_wrenches(robot, q, v, a, *, wrenches=None):
 
 def mass_matrix(robot, q):
     """Return the mass matrix M of the tree, (nv, nv), by composite inertias."""
-    q = robot.vector(q, robot.nq, 'q')
     M = np.empty((robot.nv, robot.nv))
-    status = kernels.compute_mass_matrix(robot.mi, robot.mf, robot.w, q, M)
+    try:
+        status = _mass_matrix.call(robot.mi, robot.mf, robot.w, q, M)
+    except TypeError:
+        status = at.WRONG_SIZE
+    if status == at.WRONG_SIZE:
+        q = robot.vector(q, robot.nq, 'q')
+        status = _mass_matrix.checked(robot.mi, robot.mf, robot.w, q, M)
     if status:
         robot.raise_for(status, q)
     return M

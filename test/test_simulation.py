@@ -148,7 +148,7 @@ def pendulum(**options):
     """Return a point mass of 1 kg on a rod of 0.7 m."""
     bob = Link('bob', Inertia(1.0, Pose((0.0, 0.0, -0.7)), (0.0,) * 6))
     return ccd.Mechanism(Description('pendulum', (Link('world'), bob), (
-        Joint('pivot', JointType.CONTINUOUS, 'world', 'bob', Pose(), (0.0, 1.0, 0.0), **options),)))
+        Joint('pivot', JointType.CONTINUOUS, 'world', 'bob', axis=(0.0, 1.0, 0.0), **options),)))
 
 
 @pytest.mark.parametrize('integrator, dt', [('rk4', 1e-3), ('adaptive', 0.05)])

@@ -304,34 +304,25 @@ def test_actuator_spring_and_coupling_of_a_cut_joint_are_silent_and_come_back():
      r'\d m and \S+ rad apart, more than the 0.02 m and 0.05 rad'),
     (lambda sim: sim.connect('right_hip'), StructureError,
      r'\d m and \S+ rad apart, more than the 0.02 m and 0.05 rad'),
-    (lambda sim: sim.connect('right_hip', gap=9.0, angle=9.0) and sim.connect(
-        'right_hand', gap=1e-9), StructureError, 'more than the 1e-09 m'),
+    (lambda sim: sim.connect('right_hand', gap=1e-9), StructureError, 'more than the 1e-09 m'),
 ])
 def test_an_impossible_change_is_refused_and_changes_nothing(call, error, says):
     sim = seated()
     sim.cut('right_hand', 'right_hip')
     sim.run(0.3)
-    if 'gap=9' in says or '1e-09' in says:
-        sim.reset()
-        sim.cut('right_hand')
-        sim.run(0.3)
-        before = state(sim)
-        with pytest.raises(error, match=says):
-            sim.connect('right_hand', gap=1e-9)
-    else:
-        before = state(sim)
-        with pytest.raises(error, match=says):
-            call(sim)
+    before = state(sim)
+    with pytest.raises(error, match=says):
+        call(sim)
     assert_unchanged(before, state(sim))
-    twin = sim.time
     sim.run(0.01)
-    assert sim.time == pytest.approx(twin + 0.01)
+    assert sim.loop_error() <= CLOSED
 
 
 def test_a_connection_that_leaves_no_motion_is_refused():
     robot = ccd.load('four_bar')
     q = ccd.assemble(robot, {'crank': 1.0})
-    description = with_grip(robot.description, q, 'stop', LoopType.FIXED, 'base', 'coupler_link')
+    description = with_grip(robot.description, q, 'stop', LoopType.SPHERICAL, 'base',
+                            'coupler_link')
     sim = ccd.Simulation(ccd.Mechanism(description), q)
     before = state(sim)
     with pytest.raises(StructureError, match='no motion'):

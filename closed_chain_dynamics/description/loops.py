@@ -108,6 +108,9 @@ def _read_contact(reader, element):
                            'energy', 'Write a number from 0 to 1.')
     static = None if contact.get('mu_static') is None \
         else reader.number(contact, 'mu_static', least=0.0)
+    if static is not None and static < values['mu']:
+        raise reader.error(contact, f'mu_static is {static:g}, less than mu = {values["mu"]:g}',
+                           'Static friction holds at least as much as sliding friction drags.')
     return Contact(normal=reader.axis(contact, 'normal', (0.0, 0.0, 1.0)),
                    unilateral=reader.boolean(contact, 'unilateral', True),
                    mu_static=static, surface=surface, **values)

@@ -30,16 +30,41 @@ from .step import (EVENT_TIME, advance, close_loops, compute_loop_placement, com
 from .structure import build_clusters
 
 __all__ = [
-    'EVENT_TIME', 'UNIT_TOLERANCE', 'advance', 'build_clusters', 'check_state', 'close_loops',
-    'compute_closure', 'compute_constraints', 'compute_coordinates', 'compute_forward_dynamics',
-    'compute_free', 'compute_gaps', 'compute_home', 'compute_impact', 'compute_inverse_dynamics',
-    'compute_jacobian', 'compute_joint_wrenches', 'compute_layout', 'compute_loop_bias',
-    'compute_loop_jacobian', 'compute_loop_placement', 'compute_mass_matrix', 'compute_motion',
-    'compute_newton_euler', 'compute_placements', 'compute_run', 'compute_signs',
-    'compute_totals', 'difference', 'forward_dynamics', 'integrate', 'linear_rows', 'local_rate',
-    'neutral', 'note_directions', 'record', 'sliding_velocity',
-    'surface_distance',
+    'EVENT_TIME', 'Strict', 'UNIT_TOLERANCE', 'advance', 'build_clusters', 'check_state',
+    'close_loops', 'compute_closure', 'compute_constraints', 'compute_coordinates',
+    'compute_forward_dynamics', 'compute_free', 'compute_gaps', 'compute_home', 'compute_impact',
+    'compute_inverse_dynamics', 'compute_jacobian', 'compute_joint_wrenches', 'compute_layout',
+    'compute_loop_bias', 'compute_loop_jacobian', 'compute_loop_placement',
+    'compute_mass_matrix', 'compute_motion', 'compute_newton_euler', 'compute_placements',
+    'compute_run', 'compute_signs', 'compute_totals', 'difference', 'forward_dynamics',
+    'integrate', 'linear_rows', 'local_rate', 'neutral', 'note_directions', 'record',
+    'sliding_velocity', 'surface_distance',
 ]
+
+
+class Strict:
+    """
+    A kernel that refuses, with TypeError, arguments of other types than it was compiled for.
+
+    A plain kernel would compile itself again for them. So the functions that matter for speed
+    `call` their kernel first, and look at the arguments only when it refuses them; the first call
+    is always a `checked` one, with arguments whose types are known to be right.
+    """
+
+    def __init__(self, kernel):
+        self.kernel, self.call = kernel, self._refuse
+
+    @staticmethod
+    def _refuse(*_):
+        raise TypeError('not compiled yet')
+
+    def checked(self, *arguments):
+        """Call the kernel with the right types, which compiles it when it is not yet."""
+        self.kernel.disable_compile(False)
+        result = self.kernel(*arguments)
+        self.kernel.disable_compile()
+        self.call = self.kernel
+        return result
 
 
 def _sources_of(module, folder, seen):

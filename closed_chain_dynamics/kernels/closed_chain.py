@@ -20,9 +20,9 @@ from .layout import (A, ACTUATOR_DOF, ACTUATOR_I, ACTUATOR_ON_LOOP, BIAS, BODY_I
                      DOF_ABOVE, DOF_ACTUATOR, DOF_DEPENDENT, DOF_I, DOF_LOCAL, DOF_W, F, FULL_RANK,
                      IV, kernel, LOOP_ACTIVE, LOOP_BODY_1, LOOP_BODY_2, LOOP_DOF, LOOP_DOF_RATE,
                      LOOP_DOF_W, LOOP_I, LOOP_N_DOFS, matrix, N_ACTUATORS, N_BODIES, N_CLUSTERS,
-                     N_DOF, N_LOOPS, N_SPRINGS, NOT_POSITIVE, NV, OK, PARENT, PASSIVE_JOINTS,
+                     N_DOF, N_LOOPS, N_SPRINGS, NOT_POSITIVE, NQ, NV, OK, PARENT, PASSIVE_JOINTS,
                      PASSIVE_LOOPS, POWER, RANK, REST_FORCE, SCRATCH, SINGULAR, table, TAU, U,
-                     UNSOLVED, VECTORS, WORLD_W)
+                     UNSOLVED, VECTORS, WORLD_W, WRONG_SIZE)
 from .linear_algebra import axpy, cholesky, cholesky_solve, dot, solve_upper
 from .loops import loop_coordinates
 from .newton_euler import apply_wrenches, body_forces, pass_forces_inwards, project_forces
@@ -444,18 +444,18 @@ def _rest(B, nd, r, g):
 
 
 @kernel
-def _meet_passive(B, R, K, nd, ng, r, dof_i, dofs, tau, z, z_0):
-    """Write z_0 = Q y with R R^T y = R tau_p, R = Q^T B_p, and take its effect off tau."""
+def _meet_passive(B, X, K, nd, ng, r, dof_i, dofs, tau, z, z_0):
+    """Write z_0 = Q y with X X^T y = X tau_p, X = Q^T B_p, and take its effect off tau."""
     for i in range(r):
         z[i] = 0.0
         for g in range(ng):
-            R[i, g] = 0.0
+            X[i, g] = 0.0
             if dof_i[dofs[g], DOF_ACTUATOR] < 0:
                 for d in range(nd):
-                    R[i, g] += B[nd + i, d] * B[d, g]
-                z[i] += R[i, g] * tau[g]
+                    X[i, g] += B[nd + i, d] * B[d, g]
+                z[i] += X[i, g] * tau[g]
         for k in range(i + 1):
-            K[k, i] = dot(R[i], R[k], 0, ng)
+            K[k, i] = dot(X[i], X[k], 0, ng)
     cholesky(K, r, 0.0)
     cholesky_solve(K, r, z)
     for d in range(nd):
@@ -499,6 +499,8 @@ def compute_inverse_dynamics(mi, mf, w, q, v, a, wrenches, tau_O, tau_G, tau_A):
     UNSOLVED where S needs a general solution, SINGULAR where the rank is below the largest seen;
     tau_A is then not valid.
     """
+    if q.size != mi[NQ] or v.size != mi[NV] or a.size != mi[NV]:
+        return WRONG_SIZE
     status = check_state(mi, q, v, a)
     if status != OK:
         return status

@@ -234,7 +234,8 @@ def _write_drags(mi, w, rough, drags):
 
 @kernel
 def note_directions(mi, mf, w):
-    """Note in which direction each contact slides, after a step; a stop turns against it."""
+    """Note in which direction each contact slides, after a step; return whether any turned."""
+    turned = False
     loop_i, law, body_w = table(mi, mi, LOOP_I), table(mf, mi, LOOP_F), table(w, mi, BODY_W)
     for k in range(mi[N_LOOPS]):
         loop, x = loop_i[k], table(w, mi, LOOP_W)[k]
@@ -243,8 +244,10 @@ def note_directions(mi, mf, w):
                                              body_w[loop[LOOP_BODY_2]])
             speed = np.sqrt(vx * vx + vy * vy + vz * vz)
             if speed > MOVING:
+                turned = turned or vx * x[SLIDING] + vy * x[SLIDING + 1] + vz * x[SLIDING + 2] < 0
                 for i in range(3):
                     law[k, DIRECTION + i] = (x[i] * vx + x[3 + i] * vy + x[6 + i] * vz) / speed
+    return turned
 
 
 @kernel

@@ -30,6 +30,7 @@ from .loops import (add_loop_to_jacobian, add_loop_to_rows, coupling_row, loop_c
 WEIGHT_ACTUATED, WEIGHT_INDEPENDENT = 0.01, 0.08
 MOST_FILLED = 8      # a column in many rows counts less, but never as little as a wanted one
 GOOD_PIVOT = 0.005   # share of the largest entry that a pivot has while loops are taken in turn
+LONGEST_LEVER = 100.0   # in typical lengths
 SWITCH = 1e3   # |H| above which the choice is made anew: ten times what a fresh choice can give
 
 
@@ -105,11 +106,14 @@ def choose(mi, mf, w, c):
     for j in range(n):   # metres against radians in columns too
         for i in range(m):
             J[i, j] *= dof_f[dofs[first + j], SCALE]
-    tolerance = table(mf, mi, WORLD_F)[0, RANK_TOLERANCE] * max(largest(J, 0, m, 0, n), 1e-300)
+    # Levers are a few typical lengths. In a pose far off, where a method of integration may look,
+    # they are anything; a tolerance kept from there would let everything pass as redundant.
+    size = min(max(largest(J, 0, m, 0, n), 1e-300), LONGEST_LEVER)
+    tolerance = table(mf, mi, WORLD_F)[0, RANK_TOLERANCE] * size
     cluster_scale(mi, w, c)[0] = tolerance
     # Loop by loop, as long as pivots are good: then H keeps the zeros that the structure gives it.
     # What is left waits until all rows are there.
-    rank, seen, loop, least = 0, 0, row[CLUSTER_LOOP], GOOD_PIVOT * largest(J, 0, m, 0, n)
+    rank, seen, loop, least = 0, 0, row[CLUSTER_LOOP], GOOD_PIVOT * size
     while rank < min(m, n):
         best, pivot_row, pivot_column = 0.0, rank, rank
         for j in range(rank, n):

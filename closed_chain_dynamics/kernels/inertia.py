@@ -7,8 +7,8 @@ of them, with no change of frame. Articulated inertias fill the 6 x 6 matrix: 36
 
 from .kinematics import check_state, motion, placements
 from .layout import (BODY_F, BODY_I, BODY_IA, BODY_W, C, DOF_BODY, DOF_I, DOF_PARENT, DOF_W,
-                     GRAVITY, INERTIA, kernel, KINETIC, MASS, N_BODIES, NV, OK, ORIGIN, PARENT,
-                     POTENTIAL, table, U, V, WORLD_F, WORLD_W)
+                     GRAVITY, INERTIA, kernel, KINETIC, MASS, N_BODIES, NQ, NV, OK, ORIGIN, PARENT,
+                     POTENTIAL, table, U, V, WORLD_F, WORLD_W, WRONG_SIZE)
 
 
 @kernel
@@ -75,6 +75,8 @@ def inner(s, u):
 @kernel
 def compute_mass_matrix(mi, mf, w, q, M):
     """Write the mass matrix M of the tree, (nv, nv), by composite inertias."""
+    if q.size != mi[NQ]:
+        return WRONG_SIZE
     status = check_state(mi, q, q, q)
     if status != OK:
         return status

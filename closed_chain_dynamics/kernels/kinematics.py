@@ -9,9 +9,10 @@ shift costs nothing and keeps full precision for a robot that walked far from th
 
 import numpy as np
 
-from .layout import (A, BODY_F, BODY_I, BODY_W, C, COM, DOF_W, FREE, GRAVITY, IQ, IV, kernel,
-                     N_BODIES, NOT_FINITE, NOT_UNIT, NV, OK, ORIGIN, P, PARENT, PLANAR, PRISMATIC,
-                     R, REVOLUTE, S_W, SPHERICAL, table, TREE_P, TREE_R, TYPE, V, WORLD_F, WORLD_W)
+from .layout import (A, BODY_F, BODY_I, BODY_IA, BODY_W, C, COM, DOF_W, FREE, GRAVITY, IQ, IV,
+                     kernel, N_BODIES, N_DOF, NOT_FINITE, NOT_UNIT, NV, OK, ORIGIN, P, PARENT,
+                     PLANAR, PRISMATIC, R, REVOLUTE, S_W, SPHERICAL, table, TREE_P, TREE_R, TYPE,
+                     V, WORLD_F, WORLD_W)
 
 UNIT_TOLERANCE = 1e-6   # a quaternion this close to unit length is normalised, else refused
 
@@ -209,6 +210,26 @@ def motion(mi, mf, w, v, a, gravity):
         row[A + 3] = up[A + 3] + a3 + oy * v5 - oz * v4
         row[A + 4] = up[A + 4] + a4 + oz * v3 - ox * v5
         row[A + 5] = up[A + 5] + a5 + ox * v4 - oy * v3
+
+
+@kernel
+def add_acceleration(mi, w, a):
+    """Add joint accelerations to A of every body, after `motion` without them."""
+    body_i, body_w, dof_w = table(mi, mi, BODY_I), table(w, mi, BODY_W), table(w, mi, DOF_W)
+    change = table(w, mi, BODY_IA)   # inertias come later: their place is free until then
+    for r in range(6):
+        change[0, r] = 0.0
+    for i in range(1, mi[N_BODIES]):
+        up, row, out = change[body_i[i, PARENT]], change[i], body_w[i]
+        c0, c1, c2, c3, c4, c5 = up[0], up[1], up[2], up[3], up[4], up[5]
+        for j in range(body_i[i, IV], body_i[i, IV] + body_i[i, N_DOF]):
+            x, s = a[j], dof_w[j]
+            if x != 0.0:
+                c0, c1, c2 = c0 + x * s[0], c1 + x * s[1], c2 + x * s[2]
+                c3, c4, c5 = c3 + x * s[3], c4 + x * s[4], c5 + x * s[5]
+        row[0], row[1], row[2], row[3], row[4], row[5] = c0, c1, c2, c3, c4, c5
+        out[A], out[A + 1], out[A + 2] = out[A] + c0, out[A + 1] + c1, out[A + 2] + c2
+        out[A + 3], out[A + 4], out[A + 5] = out[A + 3] + c3, out[A + 4] + c4, out[A + 5] + c5
 
 
 @kernel

@@ -7,7 +7,7 @@ to its body falls out for every joint, whether it moves anything or not.
 
 from .kinematics import check_state, motion, placements
 from .layout import (A, BODY_F, BODY_I, BODY_W, C, DAMPING, DOF_BODY, DOF_F, DOF_I, DOF_W, F,
-                     INERTIA, kernel, MASS, N_BODIES, NV, OK, P, PARENT, table, V)
+                     INERTIA, kernel, MASS, N_BODIES, NQ, NV, OK, P, PARENT, table, V, WRONG_SIZE)
 
 
 @kernel
@@ -106,6 +106,8 @@ def tree_forces(mi, mf, w, v, a, wrenches):
 @kernel
 def compute_newton_euler(mi, mf, w, q, v, a, wrenches, tau):
     """Write tau_O of the tree with joint damping, Eq. (9)."""
+    if q.size != mi[NQ] or v.size != mi[NV] or a.size != mi[NV]:
+        return WRONG_SIZE
     status = check_state(mi, q, v, a)
     if status != OK:
         return status
