@@ -19,12 +19,11 @@ __all__ = ['motion_residual', 'multipliers', 'solve_multipliers', 'tree_force']
 def tree_force(robot, q, v, a, wrenches):
     """Return tau_O, (nv,): the motion's forces on the tree without passive ones and wrenches."""
     forces = body_wrenches(robot, q, wrenches) if wrenches else NO_WRENCHES
-    tau_O, tau_G = np.empty(robot.nv), np.empty(robot.nv)
-    status = kernels.compute_inverse_dynamics(robot.mi, robot.mf, robot.w, q, v, a, forces, tau_O,
-                                              tau_G, np.empty(len(robot.actuator_names)))
-    if status and status != at.UNSOLVED:
+    out = np.empty(1 + 2 * robot.nv + len(robot.actuator_names))
+    status = kernels.compute_inverse_dynamics(robot.mi, robot.mf, robot.w, q, v, a, forces, out)
+    if status and status not in (at.UNSOLVED, at.SINGULAR):
         robot.raise_for(status, q, v, a)
-    return tau_O
+    return out[1:1 + robot.nv]
 
 
 def added(robot, extra):

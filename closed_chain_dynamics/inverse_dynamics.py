@@ -32,8 +32,25 @@ class InverseDynamics(AtPose):
 
     singular = False
 
-    def __init__(self, tau_O, tau_G, tau_A, asked):
-        self.tau_O, self.tau_G, self.tau_A, self._asked = tau_O, tau_G, tau_A, asked
+    def __init__(self, forces, asked):
+        self._forces, self._asked = forces, asked   # as the kernel writes them
+
+    @cached_property
+    def tau_O(self):
+        """Return the forces on the tree, (nv,)."""
+        return self._forces[1:1 + len(self.v)]
+
+    @cached_property
+    def tau_A(self):
+        """Return the torques of the actuators, (actuators,)."""
+        first = 1 + len(self.v)
+        return self._forces[first:first + len(self.robot.actuator_names)]
+
+    @cached_property
+    def tau_G(self):
+        """Return the generalized forces W^T tau_O, (mobility,), Eq. (7)."""
+        first = 1 + len(self.v) + len(self.robot.actuator_names)
+        return self._forces[first:first + int(self._forces[0])]
 
     def __repr__(self):
         return f'InverseDynamics(tau_A={self.torques()}, singular={self.singular})'
@@ -97,21 +114,18 @@ def inverse_dynamics(robot, q, v, a, *, wrenches=None, policy='minimum_norm', we
     if not robot.rank_known:
         learn_rank(robot, robot.vector(q, robot.nq, 'q'))
     forces = body_wrenches(robot, q, wrenches) if wrenches else NO_WRENCHES
-    tau_O, tau_G = np.empty(robot.nv), np.empty(robot.nv)
-    tau_A = np.empty(len(robot.actuator_names))
+    out = np.empty(1 + 2 * robot.nv + len(robot.actuator_names))
     try:   # the usual case costs nothing: the kernel itself looks at types and sizes
-        status = _kernel.call(robot.mi, robot.mf, robot.w, q, v, a, forces, tau_O, tau_G, tau_A)
+        status = _kernel.call(robot.mi, robot.mf, robot.w, q, v, a, forces, out)
     except TypeError:
         status = at.WRONG_SIZE
     if status == at.WRONG_SIZE:
         q, v = robot.vector(q, robot.nq, 'q'), robot.vector(v, robot.nv, 'v')
         a = robot.vector(a, robot.nv, 'a')
-        status = _kernel.checked(robot.mi, robot.mf, robot.w, q, v, a, forces, tau_O,
-                                 tau_G, tau_A)
+        status = _kernel.checked(robot.mi, robot.mf, robot.w, q, v, a, forces, out)
     if status and status not in (at.UNSOLVED, at.SINGULAR):
         robot.raise_for(status, q, v, a)
-    result = InverseDynamics(tau_O, tau_G[:robot.mi[at.MOBILITY]], tau_A,
-                             (robot, q, v, a, wrenches))
+    result = InverseDynamics(out, (robot, q, v, a, wrenches))
     if status or policy != 'minimum_norm' or singularity != 'damp' \
             or preload is not None or weights is not None:
         result.singular = status == at.SINGULAR
@@ -121,7 +135,7 @@ def inverse_dynamics(robot, q, v, a, *, wrenches=None, policy='minimum_norm', we
         S, tau_G = result.coordinates.S, result.tau_G
         if result.singular and singularity == 'hold':   # ask nothing of the motion that came free
             W = branch_tangent(robot, q, v, result.coordinates)
-            S, tau_G = actuator_rows(robot, q) @ W, W.T @ tau_O
+            S, tau_G = actuator_rows(robot, q) @ W, W.T @ result.tau_O
         solution = actuator_torques(robot, S, tau_G, policy=policy, weights=weights,
                                     preload=preload)
         result.tau_A = solution.tau_A

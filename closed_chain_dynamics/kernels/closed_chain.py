@@ -491,16 +491,19 @@ def _make_small(B, K, nd, ng, r, dof_i, dofs, tau, z):
 
 
 @kernel
-def compute_inverse_dynamics(mi, mf, w, q, v, a, wrenches, tau_O, tau_G, tau_A):
+def compute_inverse_dynamics(mi, mf, w, q, v, a, wrenches, out):
     """
     Write tau_O, tau_G = W^T tau_O and the actuators' torques of least norm (paper 2, II-A).
 
-    tau_G stands in the order of the velocities that are generalized coordinates. Returns
-    UNSOLVED where S needs a general solution, SINGULAR where the rank is below the largest seen;
-    tau_A is then not valid.
+    `out`: mobility, tau_O (nv), tau_A (actuators), and tau_G in the order of the velocities that
+    are generalized coordinates. Returns UNSOLVED where S needs a general solution, SINGULAR where
+    the rank is below the largest seen; tau_A is then not valid.
     """
     if q.size != mi[NQ] or v.size != mi[NV] or a.size != mi[NV]:
         return WRONG_SIZE
+    first = 1 + mi[NV]
+    last = first + mi[N_ACTUATORS]
+    tau_O, tau_A, tau_G = out[1:first], out[first:last], out[last:]
     status = check_state(mi, q, v, a)
     if status != OK:
         return status
@@ -512,6 +515,7 @@ def compute_inverse_dynamics(mi, mf, w, q, v, a, wrenches, tau_O, tau_G, tau_A):
     for j in range(mi[NV]):
         work[j] = tau_O[j]
     for k in range(mi[N_ACTUATORS]):
+        tau_A[k] = 0.0   # what sits on a joint that has been cut
         if actuator_i[k, ACTUATOR_ON_LOOP]:
             status = UNSOLVED
     for c in range(mi[N_CLUSTERS]):
@@ -522,4 +526,5 @@ def compute_inverse_dynamics(mi, mf, w, q, v, a, wrenches, tau_O, tau_G, tau_A):
         if not dof_i[j, DOF_DEPENDENT]:
             tau_G[count] = work[j]
             count += 1
+    out[0] = count
     return status if mi[RANK] == mi[FULL_RANK] else SINGULAR
