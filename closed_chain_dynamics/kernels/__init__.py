@@ -12,22 +12,23 @@ import sys
 
 from numba.core import event
 
-from .closed_chain import compute_inverse_dynamics
 from .closure import compute_closure, compute_gaps, compute_loop_bias
 from .contact import note_directions
 from .coordinates import compute_constraints, compute_coordinates, compute_loop_jacobian
 from .forward import compute_forward_dynamics, forward_dynamics
 from .impact import compute_impact
 from .inertia import compute_mass_matrix, compute_totals
+from .inverse import compute_inverse_dynamics
 from .kinematics import (UNIT_TOLERANCE, check_state, compute_jacobian, compute_motion,
                          compute_placements)
-from .loops import linear_rows, sliding_velocity, surface_distance
+from .loops import linear_rows
 from .manifold import difference, integrate, neutral
 from .newton_euler import compute_joint_wrenches, compute_newton_euler
 from .reroot import compute_free, compute_home, compute_layout
 from .step import (EVENT_TIME, advance, close_loops, compute_loop_placement, compute_run,
                    compute_signs, local_rate, record)
 from .structure import build_clusters
+from .surfaces import sliding_velocity, surface_distance
 
 __all__ = [
     'EVENT_TIME', 'Strict', 'UNIT_TOLERANCE', 'advance', 'build_clusters', 'check_state',

@@ -18,9 +18,10 @@ from .layout import (A, BODY_W, CLUSTER_COUPLING, CLUSTER_COUPLINGS, CLUSTER_DOF
                      LOOP_N_DOFS, LOOP_N_ROWS, LOOP_PLANAR, LOOP_PRISMATIC, LOOP_R_1,
                      LOOP_REVOLUTE, LOOP_ROW, LOOP_SURFACE, LOOP_TYPE, LOOP_UNIVERSAL, LOOP_W,
                      N_LOOPS, OK, ROW_ERROR, ROW_W, SCALE, table, V, VECTORS, WORLD_F, ZERO)
-from .loops import (_product, _slide_bias, _slide_row, _turn_coordinate, add_loop_to_jacobian,
-                    coupling_row, loop_coordinates, place_loop, rotation_vector, slides,
-                    surface_rows)
+from .loop_frames import axis_product, place_loop, slide_bias, slide_row
+from .loops import (add_loop_to_jacobian, coupling_row, loop_coordinates, rotation_vector, slides,
+                    turn_coordinate)
+from .surfaces import surface_rows
 
 PARALLEL = 1e-12   # sine below which two axes give no direction to turn about
 
@@ -35,21 +36,21 @@ def closing_rows(mi, mf, w, k):
     kind, r = table(mi, mi, LOOP_I)[k, LOOP_TYPE], table(mi, mi, LOOP_I)[k, LOOP_ROW]
     first, last = slides(kind)
     for axis in range(first, last):
-        _slide_row(x, axis, rows[r])
+        slide_row(x, axis, rows[r])
         r += 1
     if kind == LOOP_FIXED or kind == LOOP_PRISMATIC:
         turn = np.empty(3)
         rotation_vector(x, turn)
         for i in range(3):
-            _turn_coordinate(x, LOOP_R_1 + i, rows[r + i])
+            turn_coordinate(x, LOOP_R_1 + i, rows[r + i])
             rows[r + i, ROW_ERROR] = turn[i]
         return
     # z_2 in the axes of frame 1
-    px, py, pz = _product(x, 0, 2), _product(x, 1, 2), _product(x, 2, 2)
+    px, py, pz = axis_product(x, 0, 2), axis_product(x, 1, 2), axis_product(x, 2, 2)
     sine = np.hypot(px, py)
     if kind == LOOP_REVOLUTE or kind == LOOP_CYLINDRICAL or kind == LOOP_PLANAR:
         for i in range(2):
-            _turn_coordinate(x, LOOP_R_1 + i, rows[r + i])
+            turn_coordinate(x, LOOP_R_1 + i, rows[r + i])
         factor = np.arctan2(sine, pz) / sine if sine > PARALLEL else 1.0
         rows[r, ROW_ERROR], rows[r + 1, ROW_ERROR] = -factor * py, factor * px
         if sine <= PARALLEL and pz < 0.0:   # half a turn away, in any direction
@@ -136,7 +137,7 @@ def compute_loop_bias(mi, mf, w, q, v, bias):
             n = rows[d]
             if n[0] != 0.0 or n[1] != 0.0 or n[2] != 0.0:
                 along = 2 if kind == LOOP_PRISMATIC or kind == LOOP_CYLINDRICAL else d - first
-                bias[d] = _slide_bias(x, along, one, two)
+                bias[d] = slide_bias(x, along, one, two)
                 continue
             # an axis n that turns with one of the two frames: (o x n) (o_2 - o_1) + n (o_2 - o_1)'
             in_one = kind == LOOP_REVOLUTE or kind == LOOP_CYLINDRICAL or kind == LOOP_PLANAR \

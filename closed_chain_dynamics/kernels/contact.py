@@ -19,9 +19,10 @@ from .layout import (BIAS, BODY_W, CLUSTER_DOF, CLUSTER_DOFS, CLUSTER_I, CLUSTER
                      LOOP_MODE, LOOP_N_ROWS, LOOP_P_2, LOOP_W, MU, MU_STATIC, N_CLUSTERS, N_LOOPS,
                      NO_MODE, NORMAL_FORCE, NV, OK, SLIDE, SLIDING, SOFT, STICK, table, UNILATERAL,
                      VECTORS, WORLD_F, WORLD_W)
-from .loops import place_loop, sliding_velocity, surface_distance, surface_normal
+from .loop_frames import place_loop
 from .newton_euler import body_forces, pass_forces_inwards, project_forces
 from .passive import push_apart
+from .surfaces import sliding_velocity, surface_distance, surface_normal
 
 LOCKING = 1e-9       # share of the normal forces below which friction locks
 STANDING = 1e-9      # speed below which the direction of sliding is the one noted [m/s]

@@ -13,88 +13,19 @@ are eliminated by construction, which leaves the rows of the table in the docume
 
 import numpy as np
 
-from .layout import (A, ANCHOR, BODY_I, BODY_W, call_at, CONTACT_NORMAL, COUPLING_F, COUPLING_I,
-                     COUPLING_N_TERMS, COUPLING_TERM, CYLINDER, DOF_I, DOF_LOCAL, DOF_W, FUNCTION,
-                     IV, kernel, LOOP_ACTIVE, LOOP_BODY_1, LOOP_BODY_2, LOOP_CYLINDRICAL, LOOP_DOF,
-                     LOOP_DOF_POSITION, LOOP_DOF_RATE, LOOP_DOF_W, LOOP_F, LOOP_FIXED, LOOP_FREE,
-                     LOOP_FUNCTION, LOOP_I, LOOP_MODE, LOOP_N_DOFS, LOOP_N_ROWS, LOOP_P_1,
+from .layout import (A, BODY_I, BODY_W, COUPLING_F, COUPLING_I, COUPLING_N_TERMS, COUPLING_TERM,
+                     DOF_I, DOF_LOCAL, DOF_W, IV, kernel, LOOP_ACTIVE, LOOP_BODY_1, LOOP_BODY_2,
+                     LOOP_CYLINDRICAL, LOOP_DOF, LOOP_DOF_POSITION, LOOP_DOF_RATE, LOOP_DOF_W,
+                     LOOP_F, LOOP_FIXED, LOOP_FREE, LOOP_I, LOOP_N_DOFS, LOOP_N_ROWS, LOOP_P_1,
                      LOOP_P_2, LOOP_PLANAR, LOOP_PRISMATIC, LOOP_R_1, LOOP_R_2, LOOP_REVOLUTE,
-                     LOOP_ROW, LOOP_SHAPE, LOOP_SPHERICAL, LOOP_SURFACE, LOOP_TOP, LOOP_TYPE,
-                     LOOP_UNIVERSAL, LOOP_W, N_DOF, N_LOOPS, P, PARENT, PLANE, RADIUS, ROW_BIAS,
-                     ROW_ERROR, ROW_W, SPHERE, STICK, table, TERM_DOF, TERM_F, TERM_I, TERM_IQ, V)
+                     LOOP_ROW, LOOP_SPHERICAL, LOOP_SURFACE, LOOP_TOP, LOOP_TYPE, LOOP_UNIVERSAL,
+                     LOOP_W, N_DOF, N_LOOPS, P, PARENT, ROW_BIAS, ROW_ERROR, ROW_W, table,
+                     TERM_DOF, TERM_F, TERM_I, TERM_IQ, V)
+from .loop_frames import axis_product, place_loop, relative_bias, slide_row
 from .structure import common_ancestor
+from .surfaces import surface_rows
 
-BEND_STEP = 1e-5   # half the distance over which a given surface's normal is compared [m]
 STRAIGHT = 1e-12   # sine below which a turn has no direction of its own
-
-
-@kernel
-def place_loop(mi, mf, w, k):
-    """Write where both frames of a loop stand, R_1 p_1 R_2 p_2, and return that row."""
-    loop, frame, out = table(mi, mi, LOOP_I)[k], table(mf, mi, LOOP_F)[k], table(w, mi, LOOP_W)[k]
-    body_w = table(w, mi, BODY_W)
-    for end in range(2):
-        row, o = body_w[loop[LOOP_BODY_1 + end]], 12 * end
-        for i in range(3):
-            a, b, c = row[3 * i], row[3 * i + 1], row[3 * i + 2]
-            for j in range(3):
-                out[o + 3 * i + j] = a * frame[o + j] + b * frame[o + 3 + j] + c * frame[o + 6 + j]
-            out[o + 9 + i] = row[P + i] + a * frame[o + 9] + b * frame[o + 10] + c * frame[o + 11]
-    return out
-
-
-@kernel
-def _slide_row(x, axis, row):
-    """Write covector and error of the distance of frame 2 along an axis of frame 1."""
-    ax, ay, az = x[axis], x[3 + axis], x[6 + axis]
-    px, py, pz = x[LOOP_P_2], x[LOOP_P_2 + 1], x[LOOP_P_2 + 2]
-    row[0], row[1], row[2] = ax, ay, az
-    row[3], row[4], row[5] = py * az - pz * ay, pz * ax - px * az, px * ay - py * ax
-    row[ROW_ERROR] = (ax * (px - x[LOOP_P_1]) + ay * (py - x[LOOP_P_1 + 1])
-                      + az * (pz - x[LOOP_P_1 + 2]))
-
-
-@kernel
-def _slide_bias(x, axis, one, two):
-    """Return the second derivative of a distance at zero joint acceleration."""
-    bx, by, bz = x[axis], x[3 + axis], x[6 + axis]
-    ox, oy, oz = one[V + 3], one[V + 4], one[V + 5]
-    dx, dy, dz = oy * bz - oz * by, oz * bx - ox * bz, ox * by - oy * bx     # a'
-    ax, ay, az = one[A + 3], one[A + 4], one[A + 5]
-    ex = ay * bz - az * by + oy * dz - oz * dy                               # a''
-    ey = az * bx - ax * bz + oz * dx - ox * dz
-    ez = ax * by - ay * bx + ox * dy - oy * dx
-    vx, vy, vz, cx, cy, cz = _point_motion(two, x[LOOP_P_2], x[LOOP_P_2 + 1], x[LOOP_P_2 + 2])
-    ux, uy, uz, gx, gy, gz = _point_motion(one, x[LOOP_P_1], x[LOOP_P_1 + 1], x[LOOP_P_1 + 2])
-    rx, ry, rz = x[LOOP_P_2] - x[LOOP_P_1], x[LOOP_P_2 + 1] - x[LOOP_P_1 + 1], \
-        x[LOOP_P_2 + 2] - x[LOOP_P_1 + 2]
-    return (ex * rx + ey * ry + ez * rz
-            + 2.0 * (dx * (vx - ux) + dy * (vy - uy) + dz * (vz - uz))
-            + bx * (cx - gx) + by * (cy - gy) + bz * (cz - gz))
-
-
-@kernel
-def _relative_bias(px, py, pz, one, two):
-    """Return the acceleration of a point of body 2 seen from body 1; joints do not accelerate."""
-    vx, vy, vz, cx, cy, cz = _point_motion(two, px, py, pz)
-    # the point of body 1 that is there now: then the distance between the origins drops out
-    ux, uy, uz, gx, gy, gz = _point_motion(one, px, py, pz)
-    ox, oy, oz = 2.0 * one[V + 3], 2.0 * one[V + 4], 2.0 * one[V + 5]
-    dx, dy, dz = vx - ux, vy - uy, vz - uz
-    return (cx - gx - oy * dz + oz * dy, cy - gy - oz * dx + ox * dz,
-            cz - gz - ox * dy + oy * dx)
-
-
-@kernel
-def _point_motion(row, x, y, z):
-    """Return velocity and classical acceleration of the point of a body that is at x, y, z."""
-    ox, oy, oz = row[V + 3], row[V + 4], row[V + 5]
-    vx, vy, vz = row[V] + oy * z - oz * y, row[V + 1] + oz * x - ox * z, \
-        row[V + 2] + ox * y - oy * x
-    ax, ay, az = row[A + 3], row[A + 4], row[A + 5]
-    return (vx, vy, vz, row[A] + ay * z - az * y + oy * vz - oz * vy,
-            row[A + 1] + az * x - ax * z + oz * vx - ox * vz,
-            row[A + 2] + ax * y - ay * x + ox * vy - oy * vx)
 
 
 @kernel
@@ -146,139 +77,6 @@ def linear_rows(loop):
 
 
 @kernel
-def surface_rows(mi, mf, w, k, bias):
-    """
-    Write the rows of a point on a surface: one along the normal, or three where it sticks.
-
-    The surface stands in frame 1: the plane z = 0, a sphere about its origin or a cylinder about
-    its z axis, of a radius; C is the distance from it, so that its gradient is the unit normal. A
-    function C(x, y, z) is divided by the length of its gradient, which makes it one on C = 0.
-    """
-    loop, law, x = table(mi, mi, LOOP_I)[k], table(mf, mi, LOOP_F)[k], place_loop(mi, mf, w, k)
-    rows, body_w = table(w, mi, ROW_W), table(w, mi, BODY_W)
-    one, two = body_w[loop[LOOP_BODY_1]], body_w[loop[LOOP_BODY_2]]
-    curvature = surface_normal(loop, law, x)
-    r = loop[LOOP_ROW]
-    if loop[LOOP_MODE] == STICK:
-        for axis in range(3):
-            _slide_row(x, axis, rows[r + axis])
-            rows[r + axis, ROW_ERROR] -= law[ANCHOR + axis]
-            if bias:
-                rows[r + axis, ROW_BIAS] = _slide_bias(x, axis, one, two)
-        return
-    row = rows[r]
-    nx, ny, nz = x[CONTACT_NORMAL], x[CONTACT_NORMAL + 1], x[CONTACT_NORMAL + 2]
-    px, py, pz = x[LOOP_P_2], x[LOOP_P_2 + 1], x[LOOP_P_2 + 2]
-    row[0], row[1], row[2] = nx, ny, nz
-    row[3], row[4], row[5] = py * nz - pz * ny, pz * nx - px * nz, px * ny - py * nx
-    row[ROW_ERROR] = surface_distance(loop, law, x)
-    if bias:
-        row[ROW_BIAS] = 0.0
-        for axis in range(3):   # the normal as it is now, held in frame 1, and then its turning
-            share = nx * x[axis] + ny * x[3 + axis] + nz * x[6 + axis]
-            if share != 0.0:
-                row[ROW_BIAS] += share * _slide_bias(x, axis, one, two)
-        if curvature != 0.0:
-            row[ROW_BIAS] += curvature * _speed_on_surface(loop, x, one, two)
-        if loop[LOOP_SHAPE] == FUNCTION:
-            row[ROW_BIAS] += _bend(loop, x, one, two)
-
-
-@kernel
-def _in_frame_1(x, axis):
-    """Return where frame 2 stands along an axis of frame 1."""
-    return (x[axis] * (x[LOOP_P_2] - x[LOOP_P_1]) + x[3 + axis] * (x[LOOP_P_2 + 1]
-            - x[LOOP_P_1 + 1]) + x[6 + axis] * (x[LOOP_P_2 + 2] - x[LOOP_P_1 + 2]))
-
-
-@kernel
-def surface_function(loop, a, b, c):
-    """Return C, its unit gradient and the length of the gradient, of a surface as a function."""
-    place, out = np.array([a, b, c]), np.empty(4)
-    call_at(loop[LOOP_FUNCTION], place, out)
-    length = np.sqrt(out[1] * out[1] + out[2] * out[2] + out[3] * out[3])
-    return out[0], out[1] / length, out[2] / length, out[3] / length, length
-
-
-@kernel
-def _bend(loop, x, one, two):
-    """
-    Return what the turning of a function's gradient adds to C'' / |grad C|: v^T C_rr v / |grad C|.
-
-    By a central difference of the gradient along the motion: good to about 1e-10 of it.
-    """
-    vx, vy, vz, _ = sliding_velocity(x, one, two)
-    u, v, w = vx * x[0] + vy * x[3] + vz * x[6], vx * x[1] + vy * x[4] + vz * x[7], \
-        vx * x[2] + vy * x[5] + vz * x[8]
-    speed = np.sqrt(u * u + v * v + w * w)
-    if speed == 0.0:
-        return 0.0
-    h = BEND_STEP / speed
-    a, b, c = _in_frame_1(x, 0), _in_frame_1(x, 1), _in_frame_1(x, 2)
-    bend = 0.0
-    for side in (-1.0, 1.0):
-        _, na, nb, nc, length = surface_function(loop, a + side * h * u, b + side * h * v,
-                                                 c + side * h * w)
-        bend += side * length * (na * u + nb * v + nc * w)
-    return bend / (2.0 * h * surface_function(loop, a, b, c)[4])
-
-
-@kernel
-def surface_distance(loop, law, x):
-    """Return the distance C(r) of the point from the surface, positive outside."""
-    a, b, c = _in_frame_1(x, 0), _in_frame_1(x, 1), _in_frame_1(x, 2)
-    if loop[LOOP_SHAPE] == PLANE:
-        return c
-    if loop[LOOP_SHAPE] == FUNCTION:
-        value, _, _, _, length = surface_function(loop, a, b, c)
-        return value / length
-    if loop[LOOP_SHAPE] == CYLINDER:
-        c = 0.0
-    return np.sqrt(a * a + b * b + c * c) - law[RADIUS]
-
-
-@kernel
-def surface_normal(loop, law, x):
-    """Write the unit normal in world axes, the gradient of C; return the curvature 1 / |r|."""
-    a, b, c, curvature = 0.0, 0.0, 1.0, 0.0
-    if loop[LOOP_SHAPE] == FUNCTION:
-        _, a, b, c, _ = surface_function(
-            loop, _in_frame_1(x, 0), _in_frame_1(x, 1), _in_frame_1(x, 2))
-    elif loop[LOOP_SHAPE] != PLANE:
-        a, b = _in_frame_1(x, 0), _in_frame_1(x, 1)
-        c = _in_frame_1(x, 2) if loop[LOOP_SHAPE] == SPHERE else 0.0
-        length = np.sqrt(a * a + b * b + c * c)
-        curvature = 1.0 / length
-        a, b, c = a / length, b / length, c / length
-    for i in range(3):
-        x[CONTACT_NORMAL + i] = a * x[3 * i] + b * x[3 * i + 1] + c * x[3 * i + 2]
-    return curvature
-
-
-@kernel
-def sliding_velocity(x, one, two):
-    """Return the velocity of the contact point against the surface, along it (world axes)."""
-    px, py, pz = x[LOOP_P_2], x[LOOP_P_2 + 1], x[LOOP_P_2 + 2]
-    dx, dy, dz = two[V + 3] - one[V + 3], two[V + 4] - one[V + 4], two[V + 5] - one[V + 5]
-    vx = two[V] - one[V] + dy * pz - dz * py
-    vy = two[V + 1] - one[V + 1] + dz * px - dx * pz
-    vz = two[V + 2] - one[V + 2] + dx * py - dy * px
-    nx, ny, nz = x[CONTACT_NORMAL], x[CONTACT_NORMAL + 1], x[CONTACT_NORMAL + 2]
-    away = vx * nx + vy * ny + vz * nz
-    return vx - away * nx, vy - away * ny, vz - away * nz, away
-
-
-@kernel
-def _speed_on_surface(loop, x, one, two):
-    """Return the square of the speed along the curved directions of the surface."""
-    vx, vy, vz, _ = sliding_velocity(x, one, two)
-    if loop[LOOP_SHAPE] == CYLINDER:   # along its axis it is straight
-        along = vx * x[2] + vy * x[5] + vz * x[8]
-        vx, vy, vz = vx - along * x[2], vy - along * x[5], vz - along * x[8]
-    return vx * vx + vy * vy + vz * vz
-
-
-@kernel
 def loop_rows(mi, mf, w, k, bias):
     """
     Write covector, error and (if asked) bias of every row of one loop, in LoopType's order.
@@ -297,9 +95,9 @@ def loop_rows(mi, mf, w, k, bias):
     kind, r = loop[LOOP_TYPE], loop[LOOP_ROW]
     first, last = slides(kind)
     if bias and first < last:
-        bx, by, bz = _relative_bias(x[LOOP_P_2], x[LOOP_P_2 + 1], x[LOOP_P_2 + 2], one, two)
+        bx, by, bz = relative_bias(x[LOOP_P_2], x[LOOP_P_2 + 1], x[LOOP_P_2 + 2], one, two)
     for axis in range(first, last):
-        _slide_row(x, axis, rows[r])
+        slide_row(x, axis, rows[r])
         if bias:
             rows[r, ROW_BIAS] = x[axis] * bx + x[3 + axis] * by + x[6 + axis] * bz
         r += 1
@@ -410,7 +208,7 @@ def point_rows(mi, mf, w, k, unit, J, i, n, bias):
     gx, gy, gz = x - gx, y - gy, z - gz
     rows[r, ROW_ERROR], rows[r + 1, ROW_ERROR], rows[r + 2, ROW_ERROR] = gx, gy, gz
     if bias:
-        gx, gy, gz = _relative_bias(x, y, z, one, two)
+        gx, gy, gz = relative_bias(x, y, z, one, two)
     a, b, c = np.uint64(i), np.uint64(i + 1), np.uint64(i + 2)
     J[a, n], J[b, n], J[c, n] = unit * gx, unit * gy, unit * gz
     for end in range(2):
@@ -463,25 +261,25 @@ def loop_coordinates(mi, mf, w, k):
     kind, d = loop[LOOP_TYPE], loop[LOOP_DOF]
     rows = table(w, mi, LOOP_DOF_W)
     if kind == LOOP_REVOLUTE:
-        _turn_coordinate(x, LOOP_R_1 + 2, rows[d])
+        turn_coordinate(x, LOOP_R_1 + 2, rows[d])
         rows[d, LOOP_DOF_POSITION] = _turn(x)
     elif kind == LOOP_PRISMATIC or kind == LOOP_CYLINDRICAL:
-        _slide_row(x, 2, rows[d])
+        slide_row(x, 2, rows[d])
         if kind == LOOP_CYLINDRICAL:
-            _turn_coordinate(x, LOOP_R_1 + 2, rows[d + 1])
+            turn_coordinate(x, LOOP_R_1 + 2, rows[d + 1])
             rows[d + 1, LOOP_DOF_POSITION] = _turn(x)
     elif kind == LOOP_UNIVERSAL:
-        _turn_coordinate(x, LOOP_R_1 + 2, rows[d])
-        _turn_coordinate(x, LOOP_R_2 + 2, rows[d + 1])
-        rows[d, LOOP_DOF_POSITION] = np.arctan2(_product(x, 1, 2), _product(x, 0, 2))
-        rows[d + 1, LOOP_DOF_POSITION] = np.arctan2(-_product(x, 2, 1), _product(x, 2, 0))
+        turn_coordinate(x, LOOP_R_1 + 2, rows[d])
+        turn_coordinate(x, LOOP_R_2 + 2, rows[d + 1])
+        rows[d, LOOP_DOF_POSITION] = np.arctan2(axis_product(x, 1, 2), axis_product(x, 0, 2))
+        rows[d + 1, LOOP_DOF_POSITION] = np.arctan2(-axis_product(x, 2, 1), axis_product(x, 2, 0))
     else:
         if kind == LOOP_PLANAR or kind == LOOP_SURFACE or kind == LOOP_FREE:
             for axis in range(3 if kind == LOOP_FREE else 2):
-                _slide_row(x, axis, rows[d])
+                slide_row(x, axis, rows[d])
                 d += 1
         if kind == LOOP_PLANAR:
-            _turn_coordinate(x, LOOP_R_1 + 2, rows[d])
+            turn_coordinate(x, LOOP_R_1 + 2, rows[d])
             rows[d, LOOP_DOF_POSITION] = _turn(x)
         elif kind != LOOP_FIXED:
             _rotation_coordinates(x, rows, d)
@@ -494,33 +292,27 @@ def loop_coordinates(mi, mf, w, k):
 
 
 @kernel
-def _turn_coordinate(x, axis, row):
+def turn_coordinate(x, axis, row):
     """Write the covector of turning about an axis, given by the place of its first number."""
     row[0] = row[1] = row[2] = 0.0
     row[3], row[4], row[5] = x[axis], x[axis + 3], x[axis + 6]
 
 
 @kernel
-def _product(x, one, two):
-    """Return the product of an axis of frame 1 and an axis of frame 2."""
-    return (x[one] * x[LOOP_R_2 + two] + x[3 + one] * x[LOOP_R_2 + 3 + two]
-            + x[6 + one] * x[LOOP_R_2 + 6 + two])
-
-
-@kernel
 def _turn(x):
     """Return the angle of frame 2 about the z axis that it shares with frame 1."""
-    return np.arctan2(_product(x, 1, 0) - _product(x, 0, 1), _product(x, 0, 0) + _product(x, 1, 1))
+    return np.arctan2(axis_product(x, 1, 0) - axis_product(x, 0, 1),
+                      axis_product(x, 0, 0) + axis_product(x, 1, 1))
 
 
 @kernel
 def rotation_vector(x, out):
     """Write the rotation vector from frame 1 to frame 2, exact up to and at half a turn."""
-    out[0] = 0.5 * (_product(x, 2, 1) - _product(x, 1, 2))
-    out[1] = 0.5 * (_product(x, 0, 2) - _product(x, 2, 0))
-    out[2] = 0.5 * (_product(x, 1, 0) - _product(x, 0, 1))
+    out[0] = 0.5 * (axis_product(x, 2, 1) - axis_product(x, 1, 2))
+    out[1] = 0.5 * (axis_product(x, 0, 2) - axis_product(x, 2, 0))
+    out[2] = 0.5 * (axis_product(x, 1, 0) - axis_product(x, 0, 1))
     sine = np.sqrt(out[0] * out[0] + out[1] * out[1] + out[2] * out[2])
-    cosine = 0.5 * (_product(x, 0, 0) + _product(x, 1, 1) + _product(x, 2, 2) - 1.0)
+    cosine = 0.5 * (axis_product(x, 0, 0) + axis_product(x, 1, 1) + axis_product(x, 2, 2) - 1.0)
     angle = np.arctan2(sine, cosine)
     if cosine > -0.99:
         factor = angle / sine if sine > STRAIGHT else 1.0
@@ -530,11 +322,12 @@ def rotation_vector(x, out):
     # near half a turn the sine has no digits left; (R + R^T) / 2 - cos E is n n^T (1 - cos)
     best = 0
     for i in range(1, 3):
-        if _product(x, i, i) > _product(x, best, best):
+        if axis_product(x, i, i) > axis_product(x, best, best):
             best = i
     n, side = np.zeros(3), 0.0
     for i in range(3):
-        n[i] = 0.5 * (_product(x, i, best) + _product(x, best, i)) - (cosine if i == best else 0.0)
+        n[i] = 0.5 * (axis_product(x, i, best) + axis_product(x, best, i)) \
+            - (cosine if i == best else 0.0)
         side += n[i] * out[i]
     length = np.sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2])
     for i in range(3):
@@ -547,7 +340,7 @@ def _rotation_coordinates(x, rows, d):
     turn = np.empty(3)
     rotation_vector(x, turn)
     for axis in range(3):
-        _turn_coordinate(x, LOOP_R_2 + axis, rows[d + axis])
+        turn_coordinate(x, LOOP_R_2 + axis, rows[d + axis])
         rows[d + axis, LOOP_DOF_POSITION] = turn[axis]
 
 

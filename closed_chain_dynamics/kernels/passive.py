@@ -16,8 +16,9 @@ from .layout import (BODY_I, BODY_W, CONTACT_DAMPING, CONTACT_NORMAL, CONTACT_ST
                      SPRING_DAMPING, SPRING_DOF, SPRING_F, SPRING_I, SPRING_IQ, SPRING_P_1,
                      SPRING_TYPE, STIFFNESS, STOP_DAMPING, STOP_STIFFNESS, STOP_TRANSITION, table,
                      UPPER, V, WORLD_W)
-from .loops import (loop_coordinates, place_loop, sliding_velocity, surface_distance,
-                    surface_normal)
+from .loop_frames import place_loop
+from .loops import loop_coordinates
+from .surfaces import sliding_velocity, surface_distance, surface_normal
 
 # Coulomb friction changes its sign over this speed [rad/s or m/s]: tanh is exact to rounding
 # above twenty times it

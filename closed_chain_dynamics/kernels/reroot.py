@@ -10,8 +10,8 @@ import numpy as np
 
 from .closed_chain import solve_motion
 from .coordinates import solve_constraints
-from .inertia import body_inertias
 from .impact import momenta_as_forces
+from .inertia import body_inertias
 from .kinematics import motion, placements
 from .layout import (ACTUATOR_DOF, ACTUATOR_I, ACTUATOR_ON_LOOP, BODY_F, BODY_I, BODY_W,
                      CLUSTER_DOFS, COUPLING_ACTIVE, COUPLING_I, COUPLING_N_TERMS, COUPLING_TERM,

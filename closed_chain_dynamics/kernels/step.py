@@ -19,9 +19,11 @@ from .layout import (BODY_I, CLUSTER_DOF, CLUSTER_DOFS, CLUSTER_I, CLUSTER_N_DOF
                      N_CLUSTERS, N_CONTACTS, N_LOOPS, N_ROWS, NOT_FINITE, NQ, NV, OK, POTENTIAL,
                      POWER, PRISMATIC, ROW_ERROR, ROW_W, SLIDE, SPHERICAL, STICK, table, TYPE,
                      VECTORS, WORLD_W, ZERO)
-from .loops import active_loop_rows, loop_is_flipped, place_loop, surface_normal
+from .loop_frames import place_loop
+from .loops import active_loop_rows, loop_is_flipped
 from .manifold import integrate, rotate_step
 from .passive import passive_energy
+from .surfaces import surface_normal
 
 # loops count as closed in a simulation at this error; Newton's method gets there in one or two
 CLOSED = 1e-13
