@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from hypothesis import settings
+from logged_runs import all_kinds_run, four_bar_run, torn_run
 import pytest
 
 # Compiling a kernel would break any deadline, and a failure must come back when it is run again.
@@ -17,3 +18,21 @@ def shared_models():
     if not folder.is_dir():
         pytest.skip('models of other projects are not here: no folder ../shared/models')
     return folder
+
+
+@pytest.fixture(scope='session')
+def log():
+    """Return the log of a four-bar whose loop opens and closes."""
+    return four_bar_run()
+
+
+@pytest.fixture(scope='session')
+def torn():
+    """Return the log of a four-bar that is torn apart at a joint of its tree."""
+    return torn_run()
+
+
+@pytest.fixture(scope='session')
+def all_kinds():
+    """Return the log of a mechanism with every kind of joint."""
+    return all_kinds_run()

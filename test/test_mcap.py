@@ -3,7 +3,6 @@
 import json
 
 import closed_chain_dynamics as ccd
-from logged_runs import all_kinds_run, four_bar_run, torn_run
 from mcap.reader import make_reader
 from mcap_ros2.decoder import DecoderFactory
 import numpy as np
@@ -13,21 +12,6 @@ from rosbags.typesys import get_typestore, Stores
 
 ROUNDING = 1e-12        # what a chain of a few rotations loses
 DIFFERENCES = 1e-5      # rates by central differences over 1 ms
-
-
-@pytest.fixture(scope='module')
-def log():
-    return four_bar_run()
-
-
-@pytest.fixture(scope='module')
-def torn():
-    return torn_run()
-
-
-@pytest.fixture(scope='module')
-def all_kinds():
-    return all_kinds_run()
 
 
 def messages(path):

@@ -5,7 +5,7 @@ import shutil
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics import animation, plots
 from closed_chain_dynamics.picture import CLOSED, OPEN
-from logged_runs import ALL_KINDS, all_kinds_run, four_bar_run, torn_run
+from logged_runs import ALL_KINDS
 import numpy as np
 from PIL import Image
 import pytest
@@ -18,21 +18,6 @@ TWO_BOXES = """<robot name="boxes"> <link name="world"/>
   <joint name="one" type="fixed"> <parent link="world"/> <child link="red"/> </joint>
   <joint name="two" type="fixed"> <parent link="world"/> <child link="green"/> </joint>
 </robot>"""
-
-
-@pytest.fixture(scope='module')
-def log():
-    return four_bar_run()
-
-
-@pytest.fixture(scope='module')
-def torn():
-    return torn_run()
-
-
-@pytest.fixture(scope='module')
-def all_kinds():
-    return all_kinds_run()
 
 
 # --- figures -----------------------------------------------------------------------------------

@@ -6,7 +6,6 @@ import subprocess
 import sys
 
 import closed_chain_dynamics as ccd
-from logged_runs import all_kinds_run, four_bar_run, torn_run
 import numpy as np
 import pytest
 
@@ -14,21 +13,6 @@ ROUNDING = 1e-12        # what a chain of a few rotations loses
 DYNAMICS = 1e-9         # relative: accelerations and reactions against a closed form
 DIFFERENCES = 1e-2      # rates by central differences over 1 ms
 LOUD = ('PIL', 'matplotlib', 'rosbags')
-
-
-@pytest.fixture(scope='module')
-def log():
-    return four_bar_run()
-
-
-@pytest.fixture(scope='module')
-def torn():
-    return torn_run()
-
-
-@pytest.fixture(scope='module')
-def all_kinds():
-    return all_kinds_run()
 
 
 # --- samples -----------------------------------------------------------------------------------
