@@ -58,6 +58,7 @@ clean:  ## remove .venv and everything that was built
 
 .venv/installed: .venv/created setup.py setup.cfg pyproject.toml
 	@echo 'Installing the package and what its tests need into .venv (a few minutes at first).'
+	@$(PIP) --upgrade pip   # the one that comes with an old Python looks for versions for ever
 	@$(PIP) -e '.[plot,mcap,test]'
 	@touch $@
 
