@@ -200,3 +200,10 @@ def test_loops_that_share_no_joint_are_solved_as_if_alone(seed):
     assert relative_error(two[:robot.nv], one) < TOLERANCE
     assert relative_error(two[robot.nv:], one) < TOLERANCE
     assert ccd.coordinates(both, np.tile(q, 2)).mobility == 2 * c.mobility
+
+
+def test_joints_marked_dependent_are_not_taken_as_coordinates_where_others_do(shared_models):
+    robot = ccd.load(shared_models / 'urdfplus' / 'mit_humanoid.urdf')
+    unwanted = {joint.name for joint in robot.description.joints if joint.independent is False}
+    assert unwanted
+    assert not unwanted & set(ccd.coordinates(robot, robot.neutral()).independent)

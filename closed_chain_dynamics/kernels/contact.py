@@ -62,26 +62,28 @@ def sliding_direction(mi, mf, w, k):
 
 
 @kernel
-def _try(mi, mf, w, q, v, tau_A, extra, wrenches, drags, acceleration, residual):
-    """Solve the motion with given drags, and write what the constraints have to carry."""
-    bias = table(w, mi, VECTORS)[BIAS]
-    motion(mi, mf, w, v, bias, 1.0)
+def _forces_at(mi, mf, w, q, v, a, tau_A, extra, wrenches, drags):
+    """Compute the bodies' forces at accelerations a with given drags; return those on joints."""
+    motion(mi, mf, w, v, a, 1.0)
     body_forces(mi, mf, w)
     tau = applied_forces(mi, mf, w, q, v, tau_A, extra, wrenches)
     for k in range(mi[N_LOOPS]):
         if drags[k] != 0.0:
             _drag(mi, w, k, drags[k])
+    return tau
+
+
+@kernel
+def _try(mi, mf, w, q, v, tau_A, extra, wrenches, drags, acceleration, residual):
+    """Solve the motion with given drags, and write what the constraints have to carry."""
+    bias = table(w, mi, VECTORS)[BIAS]
+    tau = _forces_at(mi, mf, w, q, v, bias, tau_A, extra, wrenches, drags)
     status = solve_motion(mi, mf, w, tau, acceleration)
     if status != OK:
         return status
     for j in range(mi[NV]):
         acceleration[j] += bias[j]
-    motion(mi, mf, w, v, acceleration, 1.0)
-    body_forces(mi, mf, w)
-    tau = applied_forces(mi, mf, w, q, v, tau_A, extra, wrenches)
-    for k in range(mi[N_LOOPS]):
-        if drags[k] != 0.0:
-            _drag(mi, w, k, drags[k])
+    tau = _forces_at(mi, mf, w, q, v, acceleration, tau_A, extra, wrenches, drags)
     pass_forces_inwards(mi, w)
     project_forces(mi, w, residual)
     for j in range(mi[NV]):

@@ -159,10 +159,9 @@ BODY_W_COLUMNS = 33
 # freedom the inverse of its inertia and the force left for it
 S_W, U, D_INVERSE, REST_FORCE = 0, 6, 12, 13
 DOF_W_COLUMNS = 14
-# rows of VECTORS, each (nv,): zeros, generalized force, bias acceleration W' theta_G',
-# acceleration
-ZERO, TAU, BIAS, ACCELERATION = range(4)
-N_VECTORS = 4
+# rows of VECTORS, each (nv,): zeros, generalized force, bias acceleration W' theta_G'
+ZERO, TAU, BIAS = range(3)
+N_VECTORS = 3
 # columns of ROW_W, one per constraint row: its covector, position error, bias J_C' theta'
 ROW_F, ROW_ERROR, ROW_BIAS = 0, 6, 7
 ROW_W_COLUMNS = 8

@@ -32,13 +32,6 @@ def dot(x, y, start, stop):
 
 
 @kernel
-def scale_row(x, factor, start, stop):
-    """Multiply x by a factor, from `start` to `stop`."""
-    for k in range(np.uint64(start), np.uint64(stop)):
-        x[k] *= factor
-
-
-@kernel
 def swap_rows(A, i, j, start, stop):
     """Swap two rows of A, from column `start` to `stop`."""
     if i != j:
