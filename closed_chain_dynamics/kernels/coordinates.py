@@ -27,7 +27,7 @@ from .loops import (add_loop_to_jacobian, add_loop_to_rows, coupling_row, loop_c
 
 # A pivot counts less in an actuated or wanted column, so that these become theta_G unless H
 # would grow beyond the inverse of the weight.
-WEIGHT_ACTUATED, WEIGHT_INDEPENDENT, WEIGHT_DEPENDENT = 0.01, 0.08, 10.0
+WEIGHT_ACTUATED, WEIGHT_INDEPENDENT, WEIGHT_DEPENDENT = 0.01, 0.08, 100.0
 MOST_FILLED = 8      # a column in many rows counts less, but never as little as a wanted one
 GOOD_PIVOT = 0.005   # share of the largest entry that a pivot has while loops are taken in turn
 LONGEST_LEVER = 100.0   # in typical lengths
