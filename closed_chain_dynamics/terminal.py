@@ -4,8 +4,13 @@ from dataclasses import dataclass
 import os
 import shutil
 import textwrap
+import time
 
-__all__ = ['Style', 'bullets', 'count', 'number', 'table']
+__all__ = ['Bar', 'Style', 'bullets', 'count', 'number', 'table']
+
+PATIENCE = 0.5      # a bar is shown for what takes longer than this [s]
+REDRAW = 0.1        # between two drawings of it [s]
+BAR = 30            # characters
 
 
 @dataclass(frozen=True)
@@ -64,3 +69,31 @@ def count(items, noun):
 def number(value, digits=4):
     """Return a number short enough for people; never '-0'."""
     return f'{value + 0.0:.{digits}g}'
+
+
+class Bar:
+    """A line that shows how far something is; nothing on what is not a terminal."""
+
+    def __init__(self, label, stream):
+        self.label, self.stream = label, stream
+        self.begun = self.drawn = time.monotonic()
+        self.visible = False
+
+    def __call__(self, share):
+        now = time.monotonic()
+        if now - self.begun < PATIENCE or now - self.drawn < REDRAW:
+            return
+        full = int(round(BAR * share))
+        left = (now - self.begun) * (1.0 - share) / max(share, 1e-9)
+        self.stream.write(f'\r{self.label} [{"#" * full}{"." * (BAR - full)}] '
+                          f'{100 * share:3.0f} %, {left:.0f} s left \033[K')
+        self.stream.flush()
+        self.drawn, self.visible = now, True
+
+    def __enter__(self):
+        return self if self.stream.isatty() else None
+
+    def __exit__(self, *_):
+        if self.visible:
+            self.stream.write('\r\033[K')
+            self.stream.flush()

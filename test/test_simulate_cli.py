@@ -7,7 +7,7 @@ from pathlib import Path
 import subprocess
 import sys
 
-from closed_chain_dynamics import cli_simulate
+from closed_chain_dynamics import terminal
 from closed_chain_dynamics.cli import main
 import numpy as np
 from PIL import Image
@@ -167,8 +167,8 @@ class Terminal(io.StringIO):
 
 
 def test_a_terminal_shows_a_bar_and_is_left_clean(monkeypatch, capsys):
-    monkeypatch.setattr(cli_simulate, 'PATIENCE', -1.0)
-    monkeypatch.setattr(cli_simulate, 'REDRAW', -1.0)
+    monkeypatch.setattr(terminal, 'PATIENCE', -1.0)
+    monkeypatch.setattr(terminal, 'REDRAW', -1.0)
     monkeypatch.setattr(sys, 'stderr', Terminal())
     assert main(['simulate', 'four_bar', '--time', '0.2', '--cut', 'coupler_rocker@0.1']) == 0
     shown = sys.stderr.getvalue()
@@ -179,8 +179,8 @@ def test_a_terminal_shows_a_bar_and_is_left_clean(monkeypatch, capsys):
 
 
 def test_a_pipe_shows_no_bar_however_long_it_takes(monkeypatch, capsys):
-    monkeypatch.setattr(cli_simulate, 'PATIENCE', -1.0)
-    monkeypatch.setattr(cli_simulate, 'REDRAW', -1.0)
+    monkeypatch.setattr(terminal, 'PATIENCE', -1.0)
+    monkeypatch.setattr(terminal, 'REDRAW', -1.0)
     monkeypatch.setattr(sys, 'stderr', io.StringIO())
     assert main(['simulate', 'four_bar', '--time', '0.2']) == 0
     assert 'simulating' not in sys.stderr.getvalue()

@@ -1,5 +1,5 @@
 """
-What ``closed-chain simulate`` does: its arguments, the run, and the report.
+``closed-chain simulate``: let a model move, connect and cut it, and see what happens.
 
 The report is one plain dict, which is what ``--json`` prints; `render` writes it for people.
 Heavy imports stay inside, so that help is instant.
@@ -10,29 +10,32 @@ import math
 import sys
 import time
 
+from closed_chain_dynamics.commands.arguments import (
+    add_model_arguments, assignment, load_model, print_report)
 from closed_chain_dynamics.errors import NameNotFound
-from closed_chain_dynamics.terminal import bullets, number, table
+from closed_chain_dynamics.terminal import Bar, bullets, number, Style, table
 
-__all__ = ['add_arguments', 'render', 'simulate', 'wrong_usage']
+SUMMARY = 'let a model move, connect and cut it, and see what happens'
+DETAILS = """\
+Simulates a model from an assembled pose, under gravity, springs and constant torques. Joints named
+with --connect and --cut are connected and cut while it moves. The report says how fast the run
+was, how well the loops held, where the energy went and what happened; a log of everything can be
+written as figure, animation, table, arrays or ROS 2 bag.
+"""
+EXAMPLES = """\
+examples:
+  closed-chain simulate pendulum
+  closed-chain simulate four_bar --q crank=1 --tau crank=0.5 --plot run.png
+  closed-chain simulate four_bar --v crank=6 --cut coupler_rocker@1.5 --time 3 --record run.gif
+  closed-chain simulate four_bar --dt 1e-4 --integrator adaptive --csv run.csv --mcap run.mcap
+  closed-chain simulate four_bar --gravity 0 0 -1.62 --json | python3 -m json.tool
+
+Values with several numbers have commas: --q base=0,0,1,0,0,0,1 (position, then quaternion xyzw).
+"""
 
 SCHEMA = 'closed-chain-simulate/1'   # a key that is added keeps it, one that changes ends it
-PATIENCE = 0.5      # a bar is shown for what takes longer than this [s]
-REDRAW = 0.1        # between two drawings of it [s]
-BAR = 30            # characters
 NOTHING = 1e-9      # share of the energy below which nothing was exchanged
 WORTH_A_WARNING = 1e-3   # relative drift of the energy balance
-
-
-def _assignment(text):
-    """Read 'joint=value', with commas where a joint has several numbers."""
-    name, sign, values = text.rpartition('=')
-    try:
-        numbers = [float(each) for each in values.split(',')]
-    except ValueError:
-        numbers = []
-    if not (name and sign and numbers):
-        raise argparse.ArgumentTypeError(f'{text!r} is not of the form joint=value')
-    return name, numbers[0] if len(numbers) == 1 else numbers
 
 
 def _appointment(text):
@@ -64,14 +67,15 @@ def _view(text):
         return text
 
 
-def add_arguments(parser):
-    """Add what `simulate` takes besides the model."""
+def set_up(parser):
+    """Add the arguments; return what runs."""
+    add_model_arguments(parser)
     start = parser.add_argument_group('start and forces')
     for option, what in (('--q', 'positions at the start; loops decide the rest [rad or m]'),
                          ('--v', 'velocities at the start; loops decide the rest [rad/s or m/s]'),
                          ('--tau', 'constant torques of actuators [N m or N]')):
         start.add_argument(option, metavar='JOINT=VALUE', nargs='+', action='extend',
-                           type=_assignment, default=[], help=what)
+                           type=assignment, default=[], help=what)
     start.add_argument('--gravity', metavar=('X', 'Y', 'Z'), nargs=3, type=float,
                        help='acceleration of gravity [m/s^2] (default: 0 0 -9.80665)')
     run = parser.add_argument_group('run')
@@ -103,6 +107,14 @@ def add_arguments(parser):
     look.add_argument('--speed', type=float, default=1.0,
                       help='below 1 is slow motion (default: 1)')
 
+    def run(args):
+        wrong = wrong_usage(args)
+        if wrong:
+            parser.error(wrong)
+        report = simulate(load_model(args), args)
+        print_report(report, args, lambda: render(report, Style.of(sys.stdout)))
+    return run
+
 
 def wrong_usage(args):
     """Return what is wrong with arguments that are fine one by one, or nothing."""
@@ -111,34 +123,6 @@ def wrong_usage(args):
     if late and args.time >= 0.0:
         return f'{", ".join(late)}: not within the run, which is from 0 to {args.time:g} s'
     return ''
-
-
-class _Bar:
-    """A line that shows how far something is; nothing on what is not a terminal."""
-
-    def __init__(self, label, stream):
-        self.label, self.stream = label, stream
-        self.begun = self.drawn = time.monotonic()
-        self.visible = False
-
-    def __call__(self, share):
-        now = time.monotonic()
-        if now - self.begun < PATIENCE or now - self.drawn < REDRAW:
-            return
-        full = int(round(BAR * share))
-        left = (now - self.begun) * (1.0 - share) / max(share, 1e-9)
-        self.stream.write(f'\r{self.label} [{"#" * full}{"." * (BAR - full)}] '
-                          f'{100 * share:3.0f} %, {left:.0f} s left \033[K')
-        self.stream.flush()
-        self.drawn, self.visible = now, True
-
-    def __enter__(self):
-        return self if self.stream.isatty() else None
-
-    def __exit__(self, *_):
-        if self.visible:
-            self.stream.write('\r\033[K')
-            self.stream.flush()
 
 
 def simulate(robot, args):
@@ -189,7 +173,7 @@ def _run(sim, args, tau):
     if not 0.0 <= args.time < math.inf:
         sim.run(args.time)   # says what is wrong with it
     steps, wall, done = int(round(args.time / sim.dt)), 0.0, 0
-    with _Bar('simulating', sys.stderr) as bar:
+    with Bar('simulating', sys.stderr) as bar:
         for stop in sorted({*stops, steps}):
             count = stop - done
             start = time.perf_counter()
@@ -212,7 +196,7 @@ def _write(log, args, warnings):
             write(path)
             files[option] = path
     if args.record:
-        with _Bar('recording', sys.stderr) as bar:
+        with Bar('recording', sys.stderr) as bar:
             warnings += log.record(args.record, fps=args.fps, size=args.size, view=args.view,
                                    speed=args.speed, progress=bar)
         files['record'] = args.record

@@ -1,0 +1,1 @@
+"""The sub-commands of ``closed-chain``, one module each."""

@@ -1,0 +1,41 @@
+"""What several commands share: the arguments that name a model, and how a report is printed."""
+
+import argparse
+import json
+
+from closed_chain_dynamics import models
+
+__all__ = ['add_model_arguments', 'assignment', 'load_model', 'print_report']
+
+
+def add_model_arguments(parser):
+    """Add what every command that loads a model takes."""
+    parser.add_argument('model', metavar='MODEL', help='a file, or the name of a shipped model')
+    parser.add_argument('--actuated', metavar='JOINTS', type=lambda text: text.split(','),
+                        help='the actuated joints, with commas between them; default: as the '
+                             'model says')
+    parser.add_argument('--root-joint', choices=['fixed', 'floating'], default='fixed',
+                        help='how the root link is held by the world (default: %(default)s)')
+
+
+def load_model(args):
+    """Load the model that the arguments name."""
+    import closed_chain_dynamics as ccd
+    return ccd.load(models.find(args.model), root_joint=args.root_joint, actuated=args.actuated)
+
+
+def assignment(text):
+    """Read 'joint=value', with commas where a joint has several numbers."""
+    name, sign, values = text.rpartition('=')
+    try:
+        numbers = [float(each) for each in values.split(',')]
+    except ValueError:
+        numbers = []
+    if not (name and sign and numbers):
+        raise argparse.ArgumentTypeError(f'{text!r} is not of the form joint=value')
+    return name, numbers[0] if len(numbers) == 1 else numbers
+
+
+def print_report(report, args, text):
+    """Print a report as JSON, or as text, which is made only when wanted."""
+    print(json.dumps(report, indent=2, allow_nan=False) if args.json else text())
