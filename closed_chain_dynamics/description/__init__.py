@@ -1,9 +1,10 @@
 """
 Files in, frozen dataclasses out: the only layer that reads XML.
 
-``read`` turns a URDF, a xacro, a URDF+ or an Extended-URDF pair of files into a ``Description``;
-``write`` saves a description in the own spelling. ``document`` opens files safely, ``fields``
-reads attributes, one module reads each kind of element, ``checks`` judges the whole.
+``read`` turns a URDF, a xacro, a URDF+, an MJCF or an Extended-URDF pair of files into a
+``Description``; ``write`` saves a description in the own spelling. ``document`` opens files
+safely, ``fields`` reads attributes, one module reads each kind of element, ``checks`` judges the
+whole.
 """
 
 from dataclasses import replace
@@ -20,6 +21,7 @@ from closed_chain_dynamics.description.extended_yaml import apply_yaml, find_yam
 from closed_chain_dynamics.description.fields import Reader
 from closed_chain_dynamics.description.inertia_checks import check_inertias
 from closed_chain_dynamics.description.loops import read_loop
+from closed_chain_dynamics.description.mjcf import read_mjcf
 from closed_chain_dynamics.description.springs import read_assembly, read_spring
 from closed_chain_dynamics.description.tree import Tree
 from closed_chain_dynamics.description.urdf import materials, read_joint, read_link
@@ -52,6 +54,10 @@ def read(source, *, actuated=None, root_joint='fixed', xacro_args=None):
                                repair="Give 'fixed' or 'floating'.")
     document = open_document(source, xacro_args=xacro_args)
     root, reader = document.root, Reader(document.label)
+    if root.tag == 'mujoco':
+        description = read_mjcf(reader, root, document.path, actuated=actuated,
+                                root_joint=root_joint)
+        return replace(description, notes=tuple(reader.notes))
     reader.check_vocabulary(root)
     reader.ignore_unknown(root, ROBOT_TAGS)
     name = root.get('name')

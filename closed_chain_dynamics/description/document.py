@@ -21,7 +21,7 @@ ROBOT_SUFFIXES = ('.urdf', '.xacro', '.xml')
 
 
 class Document:
-    """A parsed file: the `<robot>` element, what errors call it, and where it lies."""
+    """A parsed file: its root element, what errors call it, and where it lies."""
 
     def __init__(self, root, label, path):
         self.root = root
@@ -48,10 +48,10 @@ def open_document(source, *, xacro_args=None):
         if path.suffix.lower() == '.xacro' or _uses_xacro(root):
             label = f'{path} (expanded by xacro)'
             root = _parse(_expand_xacro(path, xacro_args), label)
-    if etree.QName(root).localname != 'robot':
+    if etree.QName(root).localname not in ('robot', 'mujoco'):
         raise DescriptionError(
             f'the root element is <{etree.QName(root).localname}>, not <robot>', file=label,
-            where=f'line {root.sourceline}', repair='Give a URDF, xacro or URDF+ file.')
+            where=f'line {root.sourceline}', repair='Give a URDF, xacro, URDF+ or MJCF file.')
     return Document(root, label, path)
 
 
