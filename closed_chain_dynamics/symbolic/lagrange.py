@@ -1,0 +1,240 @@
+"""
+Lagrange's equations of a model of lists (paper 4, Eqs. (8.5) to (8.9), (8.23) to (8.34)).
+
+Symbol     Meaning                                                         Equation
+KE, PE     kinetic and potential energy, L = KE - PE                       (8.5), (8.23), (8.25)
+DE         Rayleigh's dissipation, its force is -dDE/dq'                   (8.30), (8.31)
+Q          generalized forces of frc and trq                               (8.6), (8.34)
+Phi        constraints, and lambda the forces that keep them               (8.7), (8.9)
+M, bias    d/dt dL/dq' - dL/dq = M q'' + bias                              (8.8)
+gamma      what remains of d^2 Phi/dt^2 = Phi_q q'' + gamma
+"""
+
+from dataclasses import dataclass, field
+
+import sympy
+
+from closed_chain_dynamics.errors import DescriptionError
+from closed_chain_dynamics.symbolic.equations import Equations
+from closed_chain_dynamics.symbolic.list_kinematics import kinematics, rate
+from closed_chain_dynamics.symbolic.lists import AXES, velocity
+
+__all__ = ['estimate', 'lagrange']
+
+# Derivatives take about this long for each node of the energies and each coordinate; measured on
+# chains of 2 to 14 bodies in the plane and 1 to 5 in space, good to a factor of about three.
+SECONDS_PER_NODE = 4.5e-4
+LONGEST = 600.0     # [s]
+
+
+@dataclass
+class _Terms:
+    """The sums over all lists that Lagrange's equations are made of."""
+
+    kinetic: sympy.Expr = sympy.Integer(0)
+    potential: sympy.Expr = sympy.Integer(0)
+    dissipation: sympy.Expr = sympy.Integer(0)
+    forces: sympy.Matrix = None
+    constraints: dict = field(default_factory=dict)     # name -> Phi
+
+
+def lagrange(lists, *, progress=None, longest=LONGEST):
+    """
+    Return the Equations of a model.
+
+    `progress(done, total, what)` is called before each step. A model that would take longer than
+    `longest` seconds is refused before the work starts; nothing is written, so an interrupt
+    leaves nothing behind.
+    """
+    motion, terms = _prepare(lists)
+    seconds = _seconds(lists, terms)
+    if seconds > longest:
+        raise DescriptionError(
+            f'its {len(lists.coordinates)} coordinates would take about {_readable(seconds)}',
+            where=lists.name, file=lists.file,
+            repair='Count angles from 0 and break the model up at joints, which makes the '
+                   'equations shorter, or allow more with longest=.')
+    return _Derivation(lists, terms, progress or (lambda *step: None)).equations(motion)
+
+
+def estimate(lists):
+    """Return about how many seconds `lagrange` would take."""
+    return _seconds(lists, _prepare(lists)[1])
+
+
+def _prepare(lists):
+    motion = kinematics(lists)
+    return motion, _terms(lists, motion)
+
+
+def _seconds(lists, terms):
+    nodes = _size(terms.kinetic + terms.potential, {})
+    return SECONDS_PER_NODE * nodes * len(lists.coordinates)
+
+
+def _size(expression, known):
+    """Return the number of nodes of an expression; shared parts are looked at once."""
+    size = known.get(expression)
+    if size is None:
+        size = known[expression] = 1 + sum(_size(each, known) for each in expression.args)
+    return size
+
+
+def _readable(seconds):
+    for unit, length in (('days', 86400), ('hours', 3600), ('minutes', 60)):
+        if seconds >= 2 * length:
+            return f'{seconds / length:.0f} {unit}'
+    return f'{seconds:.0f} seconds'
+
+
+# ---- energies, forces, constraints --------------------------------------------------------------
+
+def _terms(lists, motion):
+    terms = _Terms(forces=sympy.zeros(len(lists.coordinates), 1))
+    for segment in lists.seg.values():
+        terms.kinetic += _kinetic(lists, motion, segment)
+        terms.potential -= segment.mass * sympy.Matrix(lists.gravity).dot(
+            motion.disp[segment.center])
+    for spring in lists.spl.values():
+        _add_linear_spring(terms, motion, spring)
+    for name, spring in lists.spt.items():
+        _add_torsional_spring(terms, lists, motion, name, spring)
+    places = motion.place_values()
+    speeds = sympy.Matrix([velocity(name) for name in lists.coordinates])
+    for force in lists.frc.values():
+        value = sympy.Matrix(force.components).subs(places)
+        velo = motion.velo[force.point]
+        if force.reaction is not None:
+            velo = velo - motion.velo[force.reaction]
+        terms.forces += velo.jacobian(speeds).T * value
+    for torque in lists.trq.values():
+        value = sympy.Matrix(torque.components).subs(places)
+        terms.forces += _relative_turning(lists, motion, torque).jacobian(speeds).T * value
+    _add_constraints(terms, lists, motion, places)
+    return terms
+
+
+def _kinetic(lists, motion, segment):
+    """KE of a segment, (8.23) with the centre of mass as the point, so its middle term is zero."""
+    V = motion.velo[segment.center]
+    energy = segment.mass * V.dot(V) / 2
+    if segment.inertia:
+        omega = motion.omga[lists.pt[segment.center].frame]
+        energy += (omega.T * _inertia(segment.inertia) * omega)[0] / 2
+    return energy
+
+
+def _inertia(values):
+    """Return [J] of Eq. (8.24), whose products of inertia carry a minus sign."""
+    if len(values) == 1:
+        return sympy.Matrix([values])
+    xx, yy, zz, xy, xz, yz = (*values, 0, 0, 0)[:6]
+    return sympy.Matrix([[xx, -xy, -xz], [-xy, yy, -yz], [-xz, -yz, zz]])
+
+
+def _add_linear_spring(terms, motion, spring):
+    """PE = k/2 (l - l_s)^2 and DE = c/2 l'^2, Eqs. (8.27), (8.30)."""
+    r = motion.disp[spring.second] - motion.disp[spring.first]
+    v = motion.velo[spring.second] - motion.velo[spring.first]
+    squared = r.dot(r)
+    # A spring of no free length needs no root, which has no derivative at length zero.
+    stretch = squared if spring.rest_length == 0 \
+        else (sympy.sqrt(squared) - spring.rest_length) ** 2
+    terms.potential += spring.stiffness * stretch / 2
+    if spring.damping != 0:
+        terms.dissipation += spring.damping * r.dot(v) ** 2 / squared / 2
+
+
+def _add_torsional_spring(terms, lists, motion, name, spring):
+    """PE = k/2 (theta - theta_s)^2 and DE = c/2 theta'^2 about the common axis."""
+    angle = _angle_between(lists, motion, name, spring)
+    terms.potential += spring.stiffness * (angle - spring.rest_angle) ** 2 / 2
+    terms.dissipation += spring.damping * rate(angle, lists.coordinates) ** 2 / 2
+
+
+def _angle_between(lists, motion, name, spring):
+    if lists.dimension == 2:
+        return motion.angle[spring.second] - motion.angle[spring.first]
+    entry = lists.LRS.get(spring.second)
+    turns = [] if entry is None else [each for each in entry.orientation if each != 0]
+    if entry is None or entry.relative_to != spring.first or len(entry.orientation) == 4 \
+            or len(turns) > 1:
+        raise DescriptionError(
+            f'LRS {spring.first} and {spring.second} have no common axis',
+            repair=f'Count LRS {spring.second} from {spring.first} and let two of its angles be '
+                   '0.', **lists.place('spt', name))
+    return sum(turns, sympy.Integer(0))
+
+
+def _relative_turning(lists, motion, torque):
+    """Return the angular velocity of the second LRS against the first, in axes of the second."""
+    omega, other = motion.omga[torque.second], motion.omga[torque.first]
+    if lists.dimension == 3:
+        other = motion.phi[torque.second].T * motion.phi[torque.first] * other
+    return omega - other
+
+
+def _add_constraints(terms, lists, motion, places):
+    for name, joint in lists.joint.items():
+        gap = motion.disp[joint.second] - motion.disp[joint.first]
+        for axis, Phi in zip(AXES.lower(), gap):
+            terms.constraints[f'{name}_{axis}'] = Phi
+    for name, Phi in lists.constraint.items():
+        terms.constraints[name] = sympy.sympify(Phi).subs(places)
+    for name, Phi in motion.unit_norms.items():
+        terms.constraints[f'norm_{name}'] = Phi
+
+
+# ---- derivatives --------------------------------------------------------------------------------
+
+class _Derivation:
+    """The derivatives that make equations of the terms."""
+
+    def __init__(self, lists, terms, progress):
+        self.lists, self.terms, self.progress = lists, terms, progress
+        self.q = [sympy.Symbol(name) for name in lists.coordinates]
+        self.v = [velocity(name) for name in lists.coordinates]
+
+    def equations(self, motion):
+        lists, terms = self.lists, self.terms
+        n, m = len(self.q), len(terms.constraints)
+        if m > n:
+            raise DescriptionError(f'{m} equations of constraint bind only {n} coordinates',
+                                   repair='Remove redundant ones, or add coordinates.',
+                                   **lists.place('constraint'))
+        M, bias = sympy.zeros(n, n), sympy.zeros(n, 1)
+        for i, name in enumerate(lists.coordinates):
+            self.progress(i, n + 1, f'coordinate {name}')
+            self._add_row(i, M, bias)
+        self.progress(n, n + 1, 'constraints')
+        Phi = sympy.Matrix(m, 1, list(terms.constraints.values()))
+        Phi_q = Phi.jacobian(self.q) if m else sympy.zeros(0, n)
+        self._check_mass(M, Phi_q)
+        result = Equations(
+            lists=lists, motion=motion, kinetic=terms.kinetic, potential=terms.potential,
+            dissipation=terms.dissipation, M=M, bias=bias, generalized_forces=terms.forces,
+            damping_forces=sympy.Matrix([-sympy.diff(terms.dissipation, v) for v in self.v]),
+            Phi=Phi, Phi_q=Phi_q, gamma=self._gamma(Phi),
+            multipliers=tuple(sympy.Symbol(f'lambda_{name}') for name in terms.constraints))
+        self.progress(n + 1, n + 1, 'done')
+        return result
+
+    def _add_row(self, i, M, bias):
+        """d/dt dL/dq_i' - dL/dq_i, with the factors of q'' kept apart, Eq. (8.8)."""
+        momentum = sympy.diff(self.terms.kinetic, self.v[i])
+        for j in range(i + 1):
+            M[i, j] = M[j, i] = sympy.diff(momentum, self.v[j])
+        lagrangian = self.terms.kinetic - self.terms.potential
+        bias[i] = rate(momentum, self.lists.coordinates) - sympy.diff(lagrangian, self.q[i])
+
+    def _gamma(self, Phi):
+        def twice(phi):
+            return rate(rate(phi, self.lists.coordinates), self.lists.coordinates)
+        return Phi.applyfunc(twice) if len(Phi) else Phi
+
+    def _check_mass(self, M, Phi_q):
+        for i, name in enumerate(self.lists.coordinates):
+            if M[:, i].is_zero_matrix and (not len(Phi_q) or Phi_q[:, i].is_zero_matrix):
+                raise DescriptionError('it moves no mass and no constraint',
+                                       repair='Remove it, or give a segment that moves with it.',
+                                       **self.lists.place('coordinates', name))

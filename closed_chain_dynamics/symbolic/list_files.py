@@ -1,0 +1,279 @@
+"""
+List files: the chapter's lists in YAML, each entry one line as in pt(2) = [1, r_1, 0].
+
+Everything is read as text and goes through `parse_expression`, so that nothing in a file can run
+and a name such as `no` stays a name. Errors name file, line and entry.
+"""
+
+from pathlib import Path
+import re
+
+import yaml
+
+from closed_chain_dynamics.errors import DescriptionError, NameNotFound, nearest_names
+from closed_chain_dynamics.models import share_folder
+from closed_chain_dynamics.symbolic.list_expressions import (FORCE_FUNCTIONS, FUNCTIONS,
+                                                             parse_expression)
+from closed_chain_dynamics.symbolic.lists import (Force, GRS, Joint, LinearSpring, Lists, Point,
+                                                  place_of, ReferenceSystem, Segment,
+                                                  TorsionalSpring, Torque)
+
+__all__ = ['parse_lists', 'read_lists', 'shipped_lists']
+
+# What stands in the brackets of each section; shown when a line does not fit.
+SHAPES = {
+    'pt': '[LRS, x, y] or [LRS, x, y, z]',
+    'LRS': '[pt, theta], [pt, theta1, theta2, theta3] or [pt, [x, y, z, w]], and after it the '
+           'LRS that the angles are counted from, unless that is 0',
+    'seg': '[pt, M], [pt, M, I], [pt, M, Ixx, Iyy, Izz] or [pt, M, Ixx, Iyy, Izz, Ixy, Ixz, Iyz]',
+    'spl': '[pt, pt, k, c, rest length]',
+    'spt': '[LRS, LRS, k, c, rest angle]',
+    'frc': '[pt, F_x, F_y] or [pt, F_x, F_y, F_z], with a second pt for the opposite force',
+    'trq': '[LRS, LRS, tau] or [LRS, LRS, tau_x, tau_y, tau_z]',
+    'joint': '[pt, pt]',
+}
+KEYS = ('name', 'dimension', 'coordinates', 'inputs', 'parameters', 'gravity', 'euler',
+        *SHAPES, 'constraint')
+NAME = re.compile(r'\w+')
+
+
+def shipped_lists():
+    """Return the list files that come with the package: a dict of name and path."""
+    return {path.stem: path for path in sorted((share_folder() / 'urdf/lists').glob('*.yaml'))}
+
+
+def read_lists(name_or_path):
+    """Read a list file, given its path or the name of a shipped one, and return its Lists."""
+    path = Path(name_or_path).expanduser()
+    known = shipped_lists()
+    if not path.is_file():
+        if str(name_or_path) not in known:
+            raise DescriptionError('there is no such list file', file=name_or_path,
+                                   repair=nearest_names(path.stem, known))
+        path = known[str(name_or_path)]
+    try:
+        text = path.read_text(encoding='utf-8')
+    except (OSError, UnicodeDecodeError) as error:
+        raise DescriptionError(f'the file cannot be read: {error}', file=path,
+                               repair='It must be text in UTF-8 that you may read.') from None
+    return parse_lists(text, file=str(path), name=path.stem)
+
+
+def parse_lists(text, *, file='', name='model'):
+    """Return the Lists that a text in the format of a list file describes."""
+    return _ListFile(text, file).lists(name)
+
+
+class _ListFile:
+    """One file: its nodes by section, and where each entry stands."""
+
+    def __init__(self, text, file):
+        self.file, self.places = file, {}
+        root = self._compose(text)
+        if not isinstance(root, yaml.MappingNode):
+            raise DescriptionError('the top of the file is not a mapping', file=file,
+                                   repair=f'Write keys among {", ".join(KEYS)}.')
+        self.nodes = self._mapping(root, '')
+        for key in self.nodes:
+            if key not in KEYS:
+                raise NameNotFound('key', key, KEYS, **self.place(key))
+
+    def _compose(self, text):
+        try:
+            return yaml.compose(text, Loader=yaml.BaseLoader)
+        except yaml.YAMLError as error:
+            mark = getattr(error, 'problem_mark', None)
+            raise DescriptionError(
+                f'the YAML is malformed: {getattr(error, "problem", None) or "unreadable"}',
+                file=self.file, where=f'line {mark.line + 1}' if mark else '',
+                repair='Check brackets, colons and indentation.') from None
+        except RecursionError:
+            raise DescriptionError('the YAML is nested too deep', file=self.file,
+                                   repair='Write plain lists.') from None
+
+    def place(self, section, name=''):
+        """Return what an error says about where an entry stands."""
+        return {'where': place_of(self.places, section, name), 'file': self.file}
+
+    def _mapping(self, node, section):
+        """Return {name: node} and refuse a name that is given twice."""
+        result = {}
+        for key, value in node.value:
+            name = key.value if isinstance(key, yaml.ScalarNode) else ''
+            at = (section, name) if section else (name, '')
+            line = f'line {key.start_mark.line + 1}'
+            if name in result:
+                raise DescriptionError(f'the name is given again in {line}',
+                                       repair='Rename one of the two entries.', **self.place(*at))
+            self.places[at] = line
+            if not NAME.fullmatch(name):
+                raise DescriptionError(f'{name!r} is no name', **self.place(*at),
+                                       repair='Use letters, digits and _.')
+            result[name] = value
+        return result
+
+    # ---- values -----------------------------------------------------------------------------
+
+    def scalar(self, node, section, name=''):
+        """Return the text of a value."""
+        if not isinstance(node, yaml.ScalarNode):
+            raise DescriptionError('a single value is expected here',
+                                   repair='Remove the brackets.', **self.place(section, name))
+        return node.value
+
+    def _sequence(self, node, section, name=''):
+        if not isinstance(node, yaml.SequenceNode):
+            raise DescriptionError('a list is expected here', **self.place(section, name),
+                                   repair=f'Write {SHAPES.get(section, "[a, b]")}.')
+        return node.value
+
+    def _names(self, section):
+        if section not in self.nodes:
+            return ()
+        return tuple(self.scalar(node, section)
+                     for node in self._sequence(self.nodes[section], section))
+
+    def _entries(self, section):
+        node = self.nodes.get(section)
+        if node is None or (isinstance(node, yaml.ScalarNode) and not node.value):
+            return {}
+        if not isinstance(node, yaml.MappingNode):
+            raise DescriptionError('entries with names are expected here',
+                                   repair='Write one line "name: ..." for each.',
+                                   **self.place(section))
+        return self._mapping(node, section)
+
+    def expression(self, node, section, name, symbols):
+        """Return a value as SymPy."""
+        functions = FORCE_FUNCTIONS if section in ('frc', 'trq') else FUNCTIONS
+        return parse_expression(self.scalar(node, section, name), symbols, functions=functions,
+                                **self.place(section, name))
+
+    # ---- the model --------------------------------------------------------------------------
+
+    def lists(self, name):
+        """Build the Lists: names first, for expressions may use them before they stand."""
+        for key in ('dimension', 'coordinates', 'gravity'):
+            if key not in self.nodes:
+                raise DescriptionError(f'the key {key!r} is missing', file=self.file,
+                                       repair={'gravity': 'Write e.g. gravity: [0, -g].'}.get(
+                                           key, f'Write {key}: ...'))
+        dimension = self.scalar(self.nodes['dimension'], 'dimension')
+        if dimension not in ('2', '3'):
+            raise DescriptionError(f'the dimension is {dimension!r}', repair='Write 2 or 3.',
+                                   **self.place('dimension'))
+        self.dimension = int(dimension)
+        scalars = {key: self.scalar(self.nodes[key], key) for key in ('name', 'euler')
+                   if key in self.nodes}
+        nodes = {section: self._entries(section) for section in (*SHAPES, 'constraint')}
+        # Only names: enough to tell which symbols each section may use.
+        outline = Lists(**{'name': name, **scalars}, dimension=self.dimension,
+                        coordinates=self._names('coordinates'), inputs=self._names('inputs'),
+                        parameters=self._parameters(), gravity=(0,) * self.dimension,
+                        pt={each: Point(GRS, (0,) * self.dimension) for each in nodes['pt']},
+                        file=self.file, places=self.places)
+        return self._filled(outline, nodes)
+
+    def _parameters(self):
+        result = {}
+        for name, node in self._entries('parameters').items():
+            value = self.scalar(node, 'parameters', name)
+            result[name] = None if value in ('', '~', 'null') else float(
+                self.expression(node, 'parameters', name, {}))
+        return result
+
+    def _filled(self, outline, nodes):
+        def entries(section, build):
+            known = outline.symbols(section)
+            result = {}
+            for name, node in nodes[section].items():
+                items = node if section == 'constraint' else self._sequence(node, section, name)
+                result[name] = build(_Entry(self, section, name, items, known))
+            return result
+
+        gravity = _Entry(self, 'gravity', '', self._sequence(self.nodes['gravity'], 'gravity'),
+                         outline.symbols('gravity')).rest()
+        shared = {each: getattr(outline, each) for each in
+                  ('name', 'dimension', 'coordinates', 'inputs', 'parameters', 'euler', 'file',
+                   'places')}
+        return Lists(**shared, gravity=gravity,
+                     **{section: entries(section, build) for section, build in BUILDERS.items()})
+
+
+class _Entry:
+    """One line of a list: names and expressions taken from its front, one after the other."""
+
+    def __init__(self, source, section, name, nodes, symbols):
+        self.source, self.section, self.name = source, section, name
+        self.nodes, self.symbols = nodes, symbols
+        self.at = 0
+
+    def _next(self):
+        if self.at >= len(self.nodes):
+            raise self._misfit()
+        self.at += 1
+        return self.nodes[self.at - 1]
+
+    def _misfit(self):
+        return DescriptionError(f'{len(self.nodes)} values do not make an entry',
+                                repair=f'Write {SHAPES[self.section]}.',
+                                **self.source.place(self.section, self.name))
+
+    def _value(self, node):
+        return self.source.expression(node, self.section, self.name, self.symbols)
+
+    def reference(self):
+        return self.source.scalar(self._next(), self.section, self.name)
+
+    def expression(self):
+        return self._value(self._next())
+
+    def rest(self):
+        nodes, self.at = self.nodes[self.at:], len(self.nodes)
+        return tuple(map(self._value, nodes))
+
+    def whole(self):
+        return self._value(self.nodes)
+
+    def orientation(self):
+        """Return angles or a quaternion, and the LRS that they are counted from."""
+        nodes = self.nodes[self.at:]
+        quaternion = bool(nodes) and isinstance(nodes[0], yaml.SequenceNode)
+        count = 1 if quaternion or self.source.dimension == 2 else 3
+        values = nodes[0].value if quaternion else nodes[:count]
+        if len(nodes) not in (count, count + 1) or (quaternion and len(values) != 4):
+            raise self._misfit()
+        self.at = len(self.nodes)
+        relative_to = GRS if len(nodes) == count else self.source.scalar(
+            nodes[count], self.section, self.name)
+        return tuple(map(self._value, values)), relative_to
+
+    def exactly(self, *values):
+        if self.at < len(self.nodes):
+            raise self._misfit()
+        return values
+
+    def force(self):
+        """Return point, components and the point of the opposite force, told by the length."""
+        point = self.reference()
+        two_ended = len(self.nodes) == self.source.dimension + 2
+        reaction = self.reference() if two_ended else None
+        return point, self.rest(), reaction
+
+
+def _spring(entry):
+    return entry.exactly(entry.reference(), entry.reference(), entry.expression(),
+                         entry.expression(), entry.expression())
+
+
+BUILDERS = {
+    'pt': lambda entry: Point(entry.reference(), entry.rest()),
+    'LRS': lambda entry: ReferenceSystem(entry.reference(), *entry.orientation()),
+    'seg': lambda entry: Segment(entry.reference(), entry.expression(), entry.rest()),
+    'spl': lambda entry: LinearSpring(*_spring(entry)),
+    'spt': lambda entry: TorsionalSpring(*_spring(entry)),
+    'frc': lambda entry: Force(*entry.force()),
+    'trq': lambda entry: Torque(entry.reference(), entry.reference(), entry.rest()),
+    'joint': lambda entry: Joint(*entry.exactly(entry.reference(), entry.reference())),
+    'constraint': lambda entry: entry.whole(),
+}

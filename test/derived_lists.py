@@ -1,0 +1,56 @@
+"""Equations and compiled dynamics of shipped list files, derived once for all tests."""
+
+from functools import cache
+
+from closed_chain_dynamics import symbolic
+import numpy as np
+from scipy.integrate import solve_ivp
+import sympy
+
+# A state of the standing figure and its inputs, those of the quoted numbers.
+STATE = (0.05, 1.45, 1.70, 1.40), (0.2, -0.6, 0.9, -0.4)
+INPUTS = {'F': 30, 'T1': 20, 'T2': -35, 'T3': 15}
+
+
+@cache
+def derived(name):
+    return symbolic.lagrange(symbolic.read_lists(name))
+
+
+@cache
+def compiled(name):
+    return derived(name).compile()
+
+
+def zero(expression):
+    return sympy.simplify(sympy.sympify(expression)) == 0
+
+
+def zero_matrix(matrix):
+    return all(zero(each) for each in matrix)
+
+
+def taken_apart(q, v):
+    """Return the state of the nine coordinates that a state of the four stands for."""
+    eq = derived('standing_figure')
+    motion = eq.motion
+    numbers = dict(zip((*eq.coordinates, *eq.velocities), (*q, *v)))
+    numbers |= {sympy.Symbol(name): value for name, value in eq.lists.parameters.items()}
+    state = [], []
+    for point, frame in (('1', '1'), ('3', '2'), ('5', '3')):
+        for values, vector, turn in ((state[0], motion.disp[point], motion.angle[frame]),
+                                     (state[1], motion.velo[point], motion.omga[frame][0])):
+            values += [float(each.subs(numbers)) for each in (*vector, turn)]
+    return np.array(state)
+
+
+def fall(name, q, v, duration, inputs=None):
+    """Return the state after a time, integrated by SciPy."""
+    dynamics, n = compiled(name), len(q)
+
+    def rate(t, x):
+        return np.concatenate([x[n:], dynamics.accelerations(x[:n], x[n:], inputs, t)[0]])
+
+    run = solve_ivp(rate, (0, duration), np.concatenate([q, v]), method='DOP853', rtol=1e-11,
+                    atol=1e-12)
+    return run.y[:, -1]
