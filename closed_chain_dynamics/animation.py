@@ -13,7 +13,7 @@ from .picture import CLOSED, fit_camera, INK, OPEN, Painter, pillow
 from .shapes import triangles_of
 from .tracks import link_tracks, loop_tracks
 
-__all__ = ['check_animation', 'record', 'snapshot']
+__all__ = ['check_animation', 'framing', 'record', 'snapshot']
 
 FORMATS = ('.gif', '.mp4')
 SIZE = (640, 480)
@@ -90,8 +90,8 @@ def _stacked(robot, tracks):
                  for part in (0, 1))
 
 
-def _painter(robot, triangles, rotations, positions, size, view):
-    """Return a Painter that has the whole motion in its picture."""
+def framing(robot, triangles, rotations, positions):
+    """Return the points that show a motion well, (n, 3), and the height of the ground."""
     points = {}
     for link in np.unique(triangles.links):
         mine = triangles.corners[triangles.links == link].reshape(-1, 3)
@@ -114,6 +114,12 @@ def _painter(robot, triangles, rotations, positions, size, view):
     # what is fixed stands on the ground; what moves may swing below it
     ground = min((each[:, 2].min() for link, each in points.items() if is_fixed[link]),
                  default=every[:, 2].min())
+    return every, ground
+
+
+def _painter(robot, triangles, rotations, positions, size, view):
+    """Return a Painter that has the whole motion in its picture."""
+    every, ground = framing(robot, triangles, rotations, positions)
     if isinstance(view, str):
         if view not in VIEWS:
             raise StateError(f'unknown view {view!r}', where=robot.name,
@@ -128,7 +134,7 @@ def _dots(ends, sample):
     for closed, on_parent, on_child in ends:
         dots += [(on_child[sample], CLOSED)] if closed else [(on_parent[sample], OPEN),
                                                              (on_child[sample], OPEN)]
-    return dots
+    return sorted(dots, key=lambda dot: dot[1] == CLOSED)   # where both are, closed is to be seen
 
 
 class _Film:

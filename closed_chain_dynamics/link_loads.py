@@ -69,6 +69,7 @@ def link_loads(robot, q, v, a, wrenches=None):
         k = index[link]
         loads.external.append((k, point[k], robot.vector(wrench, 6, f'wrench on link {link!r}')))
     _add_springs(robot, loads, V)
+    _add_soft_contacts(robot, loads)
     return loads
 
 
@@ -124,6 +125,20 @@ def _add_springs(robot, loads, V):
             + spring.damping * (way @ (rates[1] - rates[0]))
         for (k, point), sign in zip(ends, (1.0, -1.0)):
             loads.external.append((k, point, np.concatenate([sign * pull * way, np.zeros(3)])))
+
+
+def _add_soft_contacts(robot, loads):
+    """Add the forces of soft contacts, as the passive forces of this state left them."""
+    for loop, kind, row in zip(robot.description.loops, robot.table(at.LOOP_I),
+                               robot.table(at.LOOP_W)):
+        if kind[at.LOOP_ACTIVE] and kind[at.LOOP_MODE] == at.SOFT:
+            force = row[at.FRICTION_FORCE:at.FRICTION_FORCE + 3] \
+                + row[at.NORMAL_FORCE] * row[at.CONTACT_NORMAL:at.CONTACT_NORMAL + 3]
+            child = loads.index[loop.child]
+            point = loads.point[child] + loads.rotation[child] @ loop.child_origin.position
+            for link, sign in ((loop.child, 1.0), (loop.parent, -1.0)):
+                loads.external.append((loads.index[link], point,
+                                       np.concatenate([sign * force, np.zeros(3)])))
 
 
 def loop_efforts(robot, q, v, tau_A):

@@ -13,7 +13,7 @@ __all__ = ['Triangles', 'triangles_of']
 ROUND = 20              # sides of a circle
 ARC = 5                 # rings from the pole of a sphere to its equator
 INVISIBLE = 0.05        # visuals more transparent than this are left out
-STICK = 0.012           # radius of a stick, share of the size of the mechanism
+STICK = 0.018           # radius of a stick, share of the size of the mechanism
 PALETTE = ((0.25, 0.47, 0.75), (0.92, 0.55, 0.20), (0.30, 0.62, 0.43), (0.72, 0.33, 0.47),
            (0.47, 0.40, 0.68), (0.55, 0.47, 0.33), (0.22, 0.60, 0.65), (0.50, 0.54, 0.60))
 BOX_FACES = [(axis, side) for axis in range(3) for side in (-1.0, 1.0)]
@@ -153,4 +153,4 @@ def _stick(link, start, end, radius, colour):
 def _size(model):
     """Return a length that the sticks' thickness goes by [m]."""
     lengths = [np.linalg.norm(joint.origin.xyz) for joint in model.joints]
-    return max(sum(lengths), 1e-3)
+    return max(float(np.linalg.norm(lengths)), 1e-3)   # many short links are no long one

@@ -1,0 +1,44 @@
+"""
+The browser view: a mechanism to look at, to move along its loops, to connect and to cut.
+
+`open_view(source)` shows a `Source` (`sources`: a model, a simulation, a log; `live`: a system
+that runs elsewhere) at an address of this machine alone, and asks nothing of any other.
+`observation` computes what there is to see, `scene` draws it, `panel` holds the controls, and
+`window` is the server and the one thread that all happens in. `NullViewer` takes the same calls
+and shows nothing. This package is the only one that imports viser.
+"""
+
+from ..errors import ClosedChainError
+from .sources import LogSource, ModelSource, SimulationSource, Source
+
+__all__ = ['LogSource', 'ModelSource', 'NullViewer', 'SimulationSource', 'Source', 'open_view']
+
+PORT = 8080
+
+
+class NullViewer:
+    """A view that nobody sees, for programs that run with and without one."""
+
+    address, browsers = '', 0
+
+    def __init__(self, source=None):
+        self.source = source
+
+    def stop(self):
+        """Do nothing: there is nothing to stop."""
+
+
+def open_view(source, *, port=PORT):
+    """
+    Show a source in the browser and return the view: `address`, `browsers` that look, `stop()`.
+
+    A port that is taken gives way to the next free one.
+    """
+    try:
+        from .window import Window
+    except ImportError as error:
+        if error.name != 'viser':
+            raise
+        raise ClosedChainError('the browser view needs the library viser',
+                               repair='Install it: pip install viser.') from None
+    return Window(source, port=port)

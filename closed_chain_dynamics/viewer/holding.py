@@ -1,0 +1,39 @@
+"""Motors that hold a pose: so that a figure does not go limp while somebody looks at it."""
+
+import numpy as np
+
+from ..coordinates import actuator_rows
+from ..errors import StateError
+from ..tree_dynamics import difference, mass_matrix
+
+__all__ = ['Holding']
+
+RATE = 2.0 * np.pi * 6.0    # of the spring that each motor acts like, on its own inertia [rad/s]
+
+
+class Holding:
+    """
+    Torques of critically damped springs about a pose, one per actuator.
+
+    Each goes by the inertia that its motor feels when all other joints are free, 1 / (M^-1)_jj:
+    the smallest there is, so that loops and loads only make the motion slower, never unstable.
+    """
+
+    def __init__(self, robot, q):
+        self.robot, self.q = robot.copy(), q.copy()
+        rows = actuator_rows(self.robot, q)
+        try:
+            M_inverse = np.linalg.inv(mass_matrix(self.robot, q))
+        except np.linalg.LinAlgError:
+            raise StateError('a pose cannot be held where joints move no mass', where=robot.name,
+                             repair='Give every moving link an <inertial>.') from None
+        mobility = np.einsum('ij,jk,ik->i', rows, M_inverse, rows)
+        self.rows = rows
+        self.inertia = np.divide(1.0, mobility, out=np.zeros_like(mobility), where=mobility > 0.0)
+
+    def torques(self, q, v):
+        """Return the torques [N m or N] at a state, by actuator."""
+        away = self.rows @ difference(self.robot, self.q, q)
+        rate = self.rows @ v
+        tau = -self.inertia * (RATE**2 * away + 2.0 * RATE * rate)
+        return dict(zip(self.robot.actuator_names, tau))

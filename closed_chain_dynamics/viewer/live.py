@@ -1,0 +1,94 @@
+"""A system that runs elsewhere, as its messages describe it; knows nothing of messages itself."""
+
+import numpy as np
+
+from .observation import Snapshot
+from .sources import ModelSource
+
+__all__ = ['LiveSource']
+
+
+class LiveSource(ModelSource):
+    """
+    A live system; until the first joint states come, a model at rest that can be dragged.
+
+    `news(source)` is called before every picture and hands over what has come in, through
+    `take_joints`, `take_structure`, `take_torques` and `take_notes`. `ask(kind, name)` passes on
+    that somebody wants to connect or cut a joint: what becomes of it, the next structure tells.
+    """
+
+    def __init__(self, robot, news, ask):
+        super().__init__(robot)
+        self._news, self._ask, self.heard = news, ask, False
+        self.v, self.time = np.zeros(self.robot.nv), 0.0
+        self.tau = np.zeros(len(self.robot.actuator_names))
+
+    @property
+    def kind(self):
+        """Return what is shown, in a word."""
+        return 'live system' if self.heard else 'model'
+
+    @property
+    def can_drag(self):
+        """Tell whether nobody else moves it."""
+        return not self.heard
+
+    def advance(self, elapsed):
+        """Take what has come in."""
+        self._news(self)
+
+    def take_joints(self, joints, time):
+        """Take the state of joints, {name: (part of q, part of v or None)}, at a time [s]."""
+        self.heard, self.time = True, time
+        for name, (position, velocity) in joints.items():
+            in_q, in_v = self.robot.joint_slices(name)
+            if np.size(position) == in_q.stop - in_q.start:   # else it was cut a moment ago
+                self.q[in_q] = position
+                self.v[in_v] = 0.0 if velocity is None else velocity
+        self.version += 1
+
+    def take_structure(self, closed):
+        """Take which loops are closed, and which joints of the tree are cut, {name: closed?}."""
+        robot = self.robot
+        for name in robot.loop_names:
+            if closed.get(name, robot.is_connected(name)) != robot.is_connected(name):
+                (robot.connect if closed[name] else robot.cut)(name)
+        free = robot.structure()[1]
+        for name, body in robot._packing.joints.items():
+            if free[body] and closed.get(name, True):
+                self.q, self.v = robot.join_joint(name, self.q, self.v, gap=np.inf, angle=np.inf)
+            elif not free[body] and not closed.get(name, True):
+                self.q, self.v = robot.cut_joint(name, self.q, self.v)
+        self.version += 1
+
+    def take_torques(self, torques):
+        """Take the torques of actuators, {name: [N m or N]}."""
+        names = self.robot.actuator_names
+        self.tau = np.array([torques.get(name, was) for name, was in zip(names, self.tau)])
+
+    def take_notes(self, notes):
+        """Take sentences to be shown."""
+        if notes != self.notes:
+            self.notes = notes
+            self.version += 1
+
+    def snapshot(self):
+        """Return the last state that was heard of, or the model at rest."""
+        if not self.heard:
+            return super().snapshot()
+        return Snapshot(self.robot.copy(), self.q.copy(), self.v.copy(), self.tau, self.time)
+
+    def cut(self, name):
+        """Ask for a cut."""
+        self._switch('cut', name, super().cut)
+
+    def connect(self, name):
+        """Ask for a connection."""
+        self._switch('connect', name, super().connect)
+
+    def _switch(self, kind, name, at_rest):
+        if self.heard:
+            self._ask(kind, name)
+            return
+        at_rest(name)
+        self.v = np.zeros(self.robot.nv)

@@ -1,0 +1,53 @@
+"""Mesh files that URDF names: where they are, and what is in them."""
+
+import os
+from pathlib import Path
+from urllib.parse import unquote
+
+__all__ = ['find_mesh', 'load_meshes']
+
+PACKAGE, FILE = 'package://', 'file://'
+
+
+def load_meshes(robot):
+    """
+    Return the meshes of all links and notes on those that cannot be shown.
+
+    The meshes are a list of (link, Shape, trimesh.Trimesh), scaled as the file says.
+    """
+    import trimesh
+    meshes, notes = [], []
+    for link in robot.description.links:
+        for shape in link.visuals:
+            if shape.geometry.kind != 'mesh':
+                continue
+            path = find_mesh(shape.geometry.filename, robot.description.file)
+            try:
+                if path is None:
+                    raise OSError('there is no such file')
+                mesh = trimesh.load(path, force='mesh')
+                mesh.apply_scale(shape.geometry.scale)
+                meshes.append((link.name, shape, mesh))
+            except Exception as error:   # what a reader of foreign files raises is anybody's guess
+                notes.append(f'Link {link.name!r} is drawn without {shape.geometry.filename!r}: '
+                             f'{error or type(error).__name__}.')
+    return meshes, notes
+
+
+def find_mesh(name, model):
+    """
+    Return the path of a mesh that a model file names, or None.
+
+    `package://name/...` is looked for in the ROS packages that are set up, then beside and above
+    the model file; anything else is a path, from the folder of the model file.
+    """
+    folder = Path(model).resolve().parent if model else Path.cwd()
+    if name.startswith(PACKAGE):
+        package, _, rest = unquote(name[len(PACKAGE):]).partition('/')
+        prefixes = filter(None, os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep))
+        places = [Path(prefix) / 'share' / package / rest for prefix in prefixes]
+        places += [above / package / rest for above in (folder, *folder.parents)]
+        places += [above / rest for above in folder.parents if above.name == package]
+    else:
+        places = [folder / (unquote(name[len(FILE):]) if name.startswith(FILE) else name)]
+    return next((place for place in places if place.is_file()), None)

@@ -1,0 +1,170 @@
+"""What there is to see of a mechanism at an instant; every number comes from the core."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..contact import contact_forces, contact_wrenches
+from ..coordinates import coordinates
+from ..errors import ClosedChainError
+from ..forward_dynamics import forward_dynamics
+from ..kernels import layout as at
+from ..reactions import reactions
+from ..tracks import link_tracks, loop_tracks
+from ..tree_dynamics import center_of_mass, energy
+
+__all__ = ['Force', 'Loop', 'Observation', 'Snapshot', 'explain', 'observe']
+
+MODES = {at.SLIDE: 'sliding', at.STICK: 'sticking'}   # of closed contacts
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """
+    The state of a mechanism, with a copy of it for whoever looks.
+
+    `tau`: torques of the actuators, or None for a model at rest, which is shown with those that
+    hold it there.
+    """
+
+    robot: object
+    q: np.ndarray
+    v: np.ndarray
+    tau: 'np.ndarray | None' = None
+    time: float = 0.0
+    energy: 'tuple | None' = None     # kinetic, and potential with springs, where it is known
+    wrenches: dict = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop joint, or a joint of the tree that is cut."""
+
+    name: str
+    type: str
+    state: str              # closed, open, sliding, sticking
+    error: float            # of a closed one the gap [m or rad], else how far apart its ends are
+    ends: np.ndarray        # on the parent and on the child, world, (2, 3)
+
+
+@dataclass(frozen=True)
+class Force:
+    """A force on a link at a point of the world."""
+
+    name: str
+    kind: str               # loop, contact or joint
+    point: np.ndarray       # (3,) [m]
+    vector: np.ndarray      # (3,) [N]
+    unique: bool = True
+
+
+@dataclass(frozen=True)
+class Observation:
+    """Everything that is drawn, written into tables, and plotted."""
+
+    snapshot: Snapshot
+    rotations: np.ndarray       # of all links in the order of `robot.link_names`, (links, 3, 3)
+    positions: np.ndarray       # (links, 3)
+    loops: list
+    springs: list               # ends of each linear spring, (2, 3)
+    center_of_mass: np.ndarray  # (3,)
+    forces: list
+    torques: np.ndarray         # (actuators,)
+    kinetic: float
+    potential: float
+
+    @property
+    def loop_error(self):
+        """Return the largest error of all closed loops [m or rad]."""
+        return max((loop.error for loop in self.loops if loop.state != 'open'), default=0.0)
+
+
+def observe(snapshot):
+    """Return the Observation of a snapshot."""
+    robot, q = snapshot.robot, snapshot.q
+    tracks = link_tracks(robot, [q])
+    forces, torques = _forces(snapshot)
+    kinetic, potential = snapshot.energy or energy(robot, q, snapshot.v)
+    return Observation(
+        snapshot, np.stack([tracks[link][0][0] for link in robot.link_names]),
+        np.stack([tracks[link][1][0] for link in robot.link_names]),
+        _loops(robot, q, tracks), _springs(robot, tracks), center_of_mass(robot, q), forces,
+        torques, kinetic, potential)
+
+
+def explain(snapshot):
+    """Return why these coordinates were chosen, in words."""
+    try:
+        return str(coordinates(snapshot.robot.copy(), snapshot.q))
+    except ClosedChainError as error:
+        return str(error)
+
+
+def _loops(robot, q, tracks):
+    gaps, loops = robot.loop_gaps(q), []
+    modes = robot.table(at.LOOP_I)[:, at.LOOP_MODE]
+    ends = [np.array([on_parent[0], on_child[0]])
+            for _, on_parent, on_child in loop_tracks(robot, tracks)]
+    for loop, mode, points in zip(robot.description.loops, modes, ends):
+        if loop.name in gaps:
+            state, error = MODES.get(mode, 'closed'), max(gaps[loop.name])
+        else:
+            state, error = 'open', float(np.linalg.norm(points[1] - points[0]))
+        loops.append(Loop(loop.name, loop.type.value, state, error, points))
+    cut = [joint for joint in robot.description.joints if _is_cut(robot, joint)]
+    for joint, points in zip(cut, ends[len(loops):]):
+        loops.append(Loop(joint.name, joint.type.value, 'open',
+                          float(np.linalg.norm(points[1] - points[0])), points))
+    return loops
+
+
+def _is_cut(robot, joint):
+    return joint.name in robot.joint_names and \
+        bool(robot.structure()[1][robot._packing.joints[joint.name]])
+
+
+def _springs(robot, tracks):
+    ends = []
+    for spring in robot.description.springs:
+        if spring.type == 'linear':
+            ends.append(np.array([tracks[link][1][0] + tracks[link][0][0] @ xyz for link, xyz in
+                                  ((spring.from_link, spring.from_xyz),
+                                   (spring.to_link, spring.to_xyz))]))
+    return ends
+
+
+def _forces(snapshot):
+    """Return the forces in all joints and contacts, and the torques of the actuators."""
+    robot, q, v, tau = snapshot.robot, snapshot.q, snapshot.v, snapshot.tau
+    wrenches, touching = dict(snapshot.wrenches), {}
+    acceleration = np.zeros(robot.nv)
+    try:
+        if tau is not None:
+            acceleration = forward_dynamics(robot, q, v, tau, wrenches=wrenches).acceleration
+            touching = _contacts(robot)
+            for link, wrench in _drags(robot, q).items():
+                wrenches[link] = wrenches.get(link, 0.0) + wrench
+        found = reactions(robot, q, v, acceleration, tau, wrenches=wrenches or None)
+    except ClosedChainError:   # a pose without an answer is shown without forces
+        return [], np.zeros(len(robot.actuator_names)) if tau is None else tau
+    forces = []
+    for name, reaction in found.items():
+        kind = 'contact' if name in touching else 'loop' if name in robot.loop_names else 'joint'
+        forces.append(Force(name, kind, reaction.point, touching.get(name, reaction.force),
+                            reaction.unique))
+    return forces, found.tau_A
+
+
+def _contacts(robot):
+    """Return the whole force on the child of each closed contact, {name: (3,)}."""
+    rows = robot.table(at.LOOP_W)[:, at.CONTACT_NORMAL:at.CONTACT_NORMAL + 3]
+    normals = dict(zip(robot.loop_names, rows))
+    return {name: normal * normals[name] + drag
+            for name, (normal, drag) in contact_forces(robot).items()}
+
+
+def _drags(robot, q):
+    """Return the friction of contacts as wrenches, which `reactions` does not find by itself."""
+    modes = robot.table(at.LOOP_I)[:, at.LOOP_MODE]
+    # of soft contacts, and so of a mechanism that has any, it knows the friction
+    return {} if at.SOFT in modes else contact_wrenches(robot, q, normal=False)

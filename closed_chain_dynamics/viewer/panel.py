@@ -1,0 +1,273 @@
+"""
+The controls beside the picture: tabs to move, to connect and cut, to look at plots, and why.
+
+Callbacks of the browser only note what is wanted; the thread of the view does it.
+"""
+
+import html
+
+import numpy as np
+from viser import uplot
+
+from ..description import JointType
+from ..kernels import layout as at
+from .scene import COLOURS, put
+
+__all__ = ['Panel']
+
+STEP = 1e-3             # of a slider [rad or m]
+SPEEDS = (0.05, 4.0)    # slowest and fastest
+MOST_SLIDERS = 12       # in a folder that is open at first
+MOST_CURVES = 8         # in one plot
+SMALLEST_ERROR = 1e-17  # errors below are drawn there, since a logarithm needs one
+REFUSED = 'color: #c92a2a; font-weight: bold'
+CURVES = ('#4078c0', '#e88c30', '#4c9e6e', '#b85478', '#7866ac', '#8c7854', '#389aa6', '#80899a')
+STATES = {state: '#%02x%02x%02x' % colour for state, colour in COLOURS.items()}
+HINTS = {'loops': 'balls: green closed, red open, orange sliding, blue sticking',
+         'forces': 'in loops and contacts, on the child; pale where redundancy leaves them open',
+         'joint forces': 'in the joints of the tree', 'centre of mass': 'a yellow ball',
+         'springs': 'springs between two points', 'names': 'of the loops'}
+
+
+class Panel:
+    """The controls of one view; `window.do` and `window.follow` have its thread call something."""
+
+    def __init__(self, server, source, scene, window):
+        self.gui, self.source, self.scene = server.gui, source, scene
+        self.do, self.follow = window.do, window.follow
+        self.message, self.status = self.gui.add_html(''), self.gui.add_html('')
+        tabs = self.gui.add_tab_group()
+        self.sliders, self.folders, self.buttons, self._level = {}, [], {}, None
+        with tabs.add_tab('Move'):
+            self._add_running()
+            self._add_sliders()
+            self._add_looks()
+        with tabs.add_tab('Loops'):
+            self._add_loops()
+        with tabs.add_tab('Plots'):
+            self._add_plots()
+        with tabs.add_tab('Why'):
+            self.why = self.gui.add_html('')
+            self.gui.add_html(_paragraphs(scene.notes))
+
+    # --- what is there ---------------------------------------------------------------------------
+    def _add_running(self):
+        source = self.source
+        if source.can_run:
+            self.play = self.gui.add_button('Pause', hint='stop and go on')
+            self.play.on_click(lambda _: self.do(self._toggle))
+            speed = self.gui.add_slider('speed', *SPEEDS, 0.05, source.speed)
+            speed.on_update(lambda _: setattr(source, 'speed', speed.value))
+        actions = {'Step': source.step} if source.can_step else {}
+        if source.can_run or source.can_drag:
+            actions['Reset'] = source.reset
+        if len(actions) > 1:
+            buttons = self.gui.add_button_group('time', list(actions), hint='Step: the smallest '
+                                                'step of time. Reset: back to the start.')
+            buttons.on_click(lambda _: self.do(actions[buttons.value]))
+        elif actions:
+            self.gui.add_button('Reset', hint='back to the start').on_click(
+                lambda _: self.do(source.reset))
+        if source.duration is not None:
+            self.time = self.gui.add_slider('time [s]', 0.0, max(source.duration, STEP), STEP, 0.0)
+            self.time.on_update(self._by_hand(lambda value: self.follow(source.seek, value)))
+        if source.can_hold:
+            hold = self.gui.add_checkbox('motors hold the pose', source.hold,
+                                         hint='the pose at the moment when this is switched on')
+            hold.on_update(lambda _: self.do(setattr, source, 'hold', hold.value))
+
+    @staticmethod
+    def _by_hand(action):
+        """Return a callback that answers to people, not to values that the view itself sets."""
+        return lambda event: action(event.target.value) if event.client is not None else None
+
+    def _add_sliders(self):
+        if not self.source.can_drag:
+            return
+        robot = self.source.robot
+        joints = [joint for joint in robot.description.joints if joint.type.nv == 1]
+        driven = [joint for joint in joints if joint.name in robot.actuator_names]
+        others = [joint for joint in joints if joint not in driven]
+        for title, group in (('Motors: drag one, the others follow', driven),
+                             ('Passive joints: drag one, the others follow', others)):
+            if group:
+                is_open = len(group) <= MOST_SLIDERS or len(group) == len(joints)
+                folder = self.gui.add_folder(title, expand_by_default=is_open)
+                self.folders.append(folder)
+                with folder:
+                    for joint in group:
+                        self._add_slider(robot, joint)
+
+    def _add_slider(self, robot, joint):
+        low, high = slider_range(robot, joint)
+        slider = self.gui.add_slider(joint.name, low, high, STEP, min(max(0.0, low), high))
+        slider.on_update(self._by_hand(lambda value: self.follow(self._drag, joint, value)))
+        self.sliders[joint.name] = slider
+
+    def _add_looks(self):
+        with self.gui.add_folder('Show', expand_by_default=False):
+            for what, shown in self.scene.shown.items():
+                box = self.gui.add_checkbox(what, shown, hint=HINTS[what])
+                box.on_update(lambda event, what=what: self.follow(self._look, what,
+                                                                   event.target.value))
+            scale = self.gui.add_slider('length of forces', 0.1, 5.0, 0.1, 1.0)
+            scale.on_update(lambda _: self.follow(self._look, None, scale.value))
+
+    def _add_loops(self):
+        self.loops = self.gui.add_html('')
+        if not self.source.can_switch:
+            return
+        for name in self.source.robot.loop_names:
+            button = self.gui.add_button(f'Cut {name}')
+            button.on_click(lambda _, name=name: self.do(self._switch, name))
+            self.buttons[name] = button
+        if self.source.gap is not None and self.buttons:
+            gap = self.gui.add_number('gap that connect closes [m]', self.source.gap, min=0.0,
+                                      step=0.005)
+            gap.on_update(lambda _: setattr(self.source, 'gap', gap.value))
+
+    def _add_plots(self):
+        names = self.source.robot.actuator_names
+        groups = [names[k:k + MOST_CURVES] for k in range(0, len(names), MOST_CURVES)]
+        self._torques = {f'{group[0]} to {group[-1]}': group for group in groups}
+        self.group = None
+        if len(groups) > 1:
+            self.group = self.gui.add_dropdown('torques of', list(self._torques))
+            self.group.on_update(lambda _: self.do(self._regroup))
+        self.plots = {}
+        if names:
+            self.plots['torques'] = self._plot('torques of the motors [N m or N]',
+                                               self._shown_torques())
+        self.plots['energy'] = self._plot('energy, potential from the start on [J]',
+                                          ('kinetic', 'potential', 'sum'))
+        self.plots['error'] = self._plot('loop error, power of ten [m or rad]', ('error',))
+
+    def _plot(self, title, names):
+        return self.gui.add_uplot(tuple(np.zeros(1) for _ in range(len(names) + 1)),
+                                  _series(names), title=title, aspect=1.7,
+                                  scales={'x': uplot.Scale(time=False)},
+                                  legend=uplot.Legend(show=True))
+
+    def _shown_torques(self):
+        return self._torques[self.group.value if self.group else next(iter(self._torques))]
+
+    # --- what people do, in the thread of the view -----------------------------------------------
+    def _toggle(self):
+        self.source.paused = not self.source.paused
+
+    def _drag(self, joint, value):
+        self.source.drag(joint.name, self._nearest_turn(joint, value))
+
+    def _nearest_turn(self, joint, value):
+        """Return an angle of a joint that turns for ever, by the turn that it is in."""
+        if joint.type is not JointType.CONTINUOUS:
+            return value
+        now = self._position(self.source.snapshot(), joint.name)
+        return value + 2.0 * np.pi * np.round((now - value) / (2.0 * np.pi))
+
+    def _switch(self, name):
+        connected = self.source.robot.is_connected(name)
+        (self.source.cut if connected else self.source.connect)(name)
+
+    def _look(self, what, value):
+        if what is None:
+            self.scene.force_scale = value
+        else:
+            self.scene.shown[what] = value
+        self.source.version += 1
+
+    def _regroup(self):
+        self.plots['torques'].series = _series(self._shown_torques())
+        self.source.version += 1
+
+    # --- what is shown ---------------------------------------------------------------------------
+    def say(self, text):
+        """Show a message over everything, or take it away."""
+        put(self.message, 'content', _paragraphs([text] if text else [], style=REFUSED))
+
+    def update(self, seen, explanation):
+        """Show the numbers of an Observation; plots and tables are slower than the picture."""
+        source, snapshot = self.source, seen.snapshot
+        time = '' if source.kind == 'model' else f' · {snapshot.time:.2f} s'
+        put(self.status, 'content', _paragraphs([
+            f'{source.kind} {source.robot.name}{time} · loop error {seen.loop_error:.1e}',
+            *source.notes]))
+        if source.can_run:
+            put(self.play, 'label', 'Go on' if source.paused else 'Pause')
+        if source.duration is not None:
+            put(self.time, 'value', round(source.position, 3))
+        for folder in self.folders:   # a live system is moved by its messages
+            put(folder, 'visible', source.can_drag)
+        for name, slider in self.sliders.items():
+            put(slider, 'value', _within(slider, self._position(snapshot, name)))
+        put(self.loops, 'content', _table(seen.loops))
+        for loop in seen.loops:
+            if loop.name in self.buttons:
+                button, is_open = self.buttons[loop.name], loop.state == 'open'
+                put(button, 'label', f'{"Connect" if is_open else "Cut"} {loop.name}')
+                put(button, 'color', 'green' if is_open else 'red')
+        put(self.why, 'content', _paragraphs(explanation.splitlines()))
+        self._update_plots(source.samples())
+
+    @staticmethod
+    def _position(snapshot, joint):
+        return float(snapshot.q[snapshot.robot.joint_slices(joint)[0]][0])
+
+    def _update_plots(self, table):
+        if not len(table):
+            return
+        if self._level is None:
+            self._level = table[0, 2]
+        time, kinetic, potential, error = table[:, :4].T
+        potential = potential - self._level
+        self.plots['energy'].data = _columns(time, kinetic, potential, kinetic + potential)
+        self.plots['error'].data = _columns(time, np.log10(np.maximum(error, SMALLEST_ERROR)))
+        if 'torques' in self.plots:
+            names = self.source.robot.actuator_names
+            chosen = [names.index(name) + 4 for name in self._shown_torques()]
+            self.plots['torques'].data = _columns(time, *table[:, chosen].T)
+
+
+def slider_range(robot, joint):
+    """Return the range of a joint's slider: its limits, or what a limitless one is shown in."""
+    slides = joint.type is JointType.PRISMATIC
+    reach = robot.table(at.WORLD_F)[0, at.LENGTH] if slides else np.pi
+    low, high = joint.limit.lower, joint.limit.upper
+    low, high = low if np.isfinite(low) else -reach, high if np.isfinite(high) else reach
+    return float(np.ceil(low / STEP) * STEP), float(np.floor(high / STEP) * STEP)
+
+
+def _within(slider, value):
+    """Return a value as a slider can show it: on its scale, by whole turns if it must."""
+    whole_turn = slider.max - slider.min > 2.0 * np.pi - 3.0 * STEP
+    if whole_turn and not slider.min <= value <= slider.max:
+        value = (value - slider.min) % (2.0 * np.pi) + slider.min
+    return round(min(max(value, slider.min), slider.max), 3)
+
+
+def _columns(*arrays):
+    return tuple(np.ascontiguousarray(array, dtype=float) for array in arrays)
+
+
+def _series(names):
+    return (uplot.Series(label='t'), *(
+        uplot.Series(label=name, stroke=colour, width=2) for name, colour in zip(names, CURVES)))
+
+
+def _paragraphs(lines, style=''):
+    """Return lines of text as HTML; what a model calls itself is never taken as markup."""
+    return ''.join(f'<p style="margin: 0.4em 1em; font-size: 0.9em; {style}">'
+                   f'{html.escape(line)}</p>' for line in lines)
+
+
+def _table(loops):
+    if not loops:
+        return _paragraphs(['This mechanism has no loops.'])
+    rows = ''.join(
+        f'<tr><td>{html.escape(loop.name)}</td><td>{loop.type}</td>'
+        f'<td style="color: {STATES[loop.state]}"><b>{loop.state}</b></td>'
+        f'<td style="text-align: right">{loop.error:.1e}</td></tr>' for loop in loops)
+    head = ''.join(f'<th style="text-align: left">{each}</th>'
+                   for each in ('loop', 'type', 'state', 'error or gap'))
+    return ('<table style="width: 100%; padding: 0 1em; font-size: 0.85em">'
+            f'<tr>{head}</tr>{rows}</table>')

@@ -1,0 +1,288 @@
+"""
+Where the view gets its states from: a model, a running simulation, or a log.
+
+All of them, and a live ROS system, are a `Source`. A source is used by one thread, that of the
+view; what is asked of it and cannot be done is a ClosedChainError, which the view shows.
+"""
+
+from collections import deque
+
+import numpy as np
+
+from ..assembly import assemble
+from ..errors import ClosedChainError, StructureError
+from ..simulation import CONNECT_ANGLE, CONNECT_GAP, Simulation
+from .holding import Holding
+from .observation import Snapshot
+
+__all__ = ['History', 'LogSource', 'ModelSource', 'SimulationSource', 'Source']
+
+KEPT = 300          # samples of a plot
+PERIOD = 0.004      # how often motors that hold a pose are told their torques [s]
+MOST_AT_ONCE = 0.1  # simulated time between two pictures, at most [s]
+
+
+class History:
+    """The last samples of what is plotted: time, kinetic, potential, loop error, torques."""
+
+    def __init__(self):
+        self._rows = deque(maxlen=KEPT)
+
+    def add(self, seen):
+        """Add a sample from an Observation."""
+        self._rows.append((seen.snapshot.time, seen.kinetic, seen.potential, seen.loop_error,
+                           *seen.torques))
+
+    def clear(self):
+        """Forget everything."""
+        self._rows.clear()
+
+    def table(self):
+        """Return the samples, one row each."""
+        return np.array(self._rows)
+
+
+class Source:
+    """
+    What a view shows.
+
+    `kind` is a word for the title; `can_drag`, `can_run`, `can_step`, `can_hold` and `duration`
+    (of something recorded [s]) say which controls make sense. `gap` is what a connection closes
+    at most [m]. `version` changes with the state; `notes` are sentences to show with it.
+    """
+
+    kind = ''
+    can_drag = can_run = can_step = can_hold = can_switch = False
+    duration, gap, notes = None, None, ()
+
+    def __init__(self, robot):
+        self.robot, self.version, self.history = robot, 0, History()
+        self.paused, self.speed = False, 1.0
+
+    def advance(self, elapsed):
+        """Let time [s] pass, if the source has a time of its own."""
+
+    def snapshot(self):
+        """Return the present Snapshot."""
+        raise NotImplementedError
+
+    def noticed(self, seen):
+        """Keep an Observation for the plots."""
+        self.history.add(seen)
+
+    def samples(self):
+        """Return what is plotted, one row per sample: see History."""
+        return self.history.table()
+
+
+class ModelSource(Source):
+    """A model at rest: it is moved by hand, along its loops."""
+
+    kind = 'model'
+    can_drag = can_switch = True
+
+    def __init__(self, robot, q=None):
+        super().__init__(robot.copy())
+        self._first = assemble(self.robot, {}) if q is None else q, self.robot.structure()
+        self.q, self._moves = self._first[0].copy(), 0
+
+    def snapshot(self):
+        """Return the pose; the time counts how often it was changed."""
+        robot = self.robot.copy()
+        return Snapshot(robot, self.q.copy(), np.zeros(robot.nv), time=float(self._moves))
+
+    def _changed(self):
+        self.version += 1
+        self._moves += 1
+
+    def drag(self, joint, value):
+        """Put a joint somewhere [rad or m]; all others follow, or nothing moves at all."""
+        self.q = dragged(self.robot, self.q, joint, value)
+        self._changed()
+
+    def cut(self, name):
+        """Open a loop; the pose stays."""
+        self.robot.cut(name)
+        self._changed()
+
+    def connect(self, name):
+        """Close a loop, by moving everything as little as needed."""
+        self.robot.connect(name)
+        try:
+            self.q = assemble(self.robot, {}, start=self.q)
+        except ClosedChainError:
+            self.robot.cut(name)
+            raise
+        self._changed()
+
+    def reset(self):
+        """Go back to the first pose and structure."""
+        self.q = self._first[0].copy()
+        self.robot.restructure(self._first[1])
+        self.history.clear()
+        self._changed()
+
+
+def dragged(robot, q, joint, value):
+    """Return the closed pose nearest to q with a joint at a value; refused where there is none."""
+    # one start only: another one might close the loops in another branch, with a jump
+    return assemble(robot, {joint: value}, start=q, attempts=1)
+
+
+class SimulationSource(Source):
+    """A simulation that runs as fast as the clock, times a speed."""
+
+    kind = 'simulation'
+    can_drag = can_run = can_step = can_switch = True
+
+    def __init__(self, sim, tau=None):
+        self.sim, self.tau = sim, tau or {}
+        super().__init__(sim.robot)
+        self._first = self._start()
+        self._holding, self._due = None, 0.0
+        self.gap = CONNECT_GAP
+        self.can_hold = bool(sim.robot.actuator_names)
+
+    def _start(self):
+        """Return what a simulation that begins here is made of."""
+        sim = self.sim
+        return sim.robot.copy(), sim.q.copy(), sim.v.copy(), sim.time
+
+    def _begin(self, robot, q, v, time):
+        self.sim = Simulation(robot, q, v, dt=self.sim.dt, integrator=self.sim.integrator,
+                              log_every=0)
+        self.sim.time = time
+        self.robot = self.sim.robot
+        self.version += 1
+
+    @property
+    def hold(self):
+        """Tell whether the motors hold the pose they had when this was set."""
+        return self._holding is not None
+
+    @hold.setter
+    def hold(self, wanted):
+        self._holding = Holding(self.sim.robot, self.sim.q) if wanted else None
+
+    def _torques(self):
+        """Return the torques of the motors, by name, for the next steps."""
+        held = self._holding.torques(self.sim.q, self.sim.v) if self._holding else {}
+        return {**held, **self.tau}
+
+    def advance(self, elapsed):
+        """Simulate for as long as the clock went on, or as the computer manages."""
+        if self.paused:
+            return
+        self._due = min(self._due + elapsed * self.speed, MOST_AT_ONCE)
+        steps = int(self._due / self.sim.dt)
+        if steps:
+            self._due -= steps * self.sim.dt
+            self._run(steps)
+
+    def step(self):
+        """Take one step of the integrator."""
+        self.paused = True
+        self._run(1)
+
+    def _run(self, steps):
+        self.version += 1
+        chunk = max(1, int(PERIOD / self.sim.dt)) if self.hold else steps
+        try:
+            for done in range(0, steps, chunk):
+                self.sim.run(min(chunk, steps - done) * self.sim.dt, self._torques())
+        except ClosedChainError:
+            self.paused = True   # the state is the last good one
+            raise
+
+    def snapshot(self):
+        """Return the present state."""
+        sim, robot = self.sim, self.sim.robot.copy()
+        named, energy = self._torques(), sim.energy()
+        tau = np.array([named.get(name, 0.0) for name in robot.actuator_names])
+        return Snapshot(robot, sim.q.copy(), sim.v.copy(), tau, sim.time,
+                        (energy.kinetic, energy.potential))
+
+    def drag(self, joint, value):
+        """Stop, and put a joint somewhere; all others follow. It stands still there."""
+        self.paused = True
+        robot, q, v, time = self._start()
+        self._begin(robot, dragged(robot, q, joint, value), 0.0 * v, time)
+
+    def cut(self, name):
+        """Open a loop while everything moves."""
+        self.sim.cut(name)
+        self.version += 1
+
+    def connect(self, name):
+        """Close a loop whose ends are near each other; the velocities jump."""
+        self.sim.connect(name, gap=self.gap, angle=max(CONNECT_ANGLE, self.gap))
+        self.version += 1
+
+    def reset(self):
+        """Go back to the start."""
+        robot, q, v, time = self._first
+        self._begin(robot.copy(), q.copy(), v.copy(), time)
+        self.history.clear()
+
+
+class LogSource(Source):
+    """A log that is played, or scrubbed through."""
+
+    kind = 'log'
+    can_run = can_step = True
+
+    def __init__(self, log):
+        if not len(log):
+            raise StructureError('there is nothing to show: the log has no samples',
+                                 where=log.robot.name)
+        super().__init__(log.robot)
+        self.times, self._sample = log.time, 0
+        self.duration = float(self.times[-1] - self.times[0])
+        self._spans = list(log.spans())
+        self._robots = [segment.mechanism() for segment, _ in self._spans]
+        self._table = np.column_stack([log.time, log.kinetic, log.potential, log.loop_error,
+                                       log.table('tau')[1]])
+        self.position = 0.0
+
+    def advance(self, elapsed):
+        """Play on, and stop at the end."""
+        if not self.paused and self.position < self.duration:
+            self.seek(min(self.position + elapsed * self.speed, self.duration))
+
+    def seek(self, position):
+        """Go to a time after the start of the log [s]."""
+        self.position = float(position)
+        place = np.searchsorted(self.times, self.times[0] + position + 1e-9, side='right')
+        self._go(int(place) - 1)
+
+    def step(self):
+        """Go to the next sample."""
+        self.paused = True
+        self._go(min(self._sample + 1, len(self.times) - 1))
+        self.position = float(self.times[self._sample] - self.times[0])
+
+    def reset(self):
+        """Go back to the first sample."""
+        self.seek(0.0)
+
+    def _go(self, sample):
+        self.version += sample != self._sample
+        self._sample = sample
+
+    def snapshot(self):
+        """Return the state of the sample that is shown."""
+        k = self._sample
+        place = next(n for n, (_, span) in enumerate(self._spans) if k < span.stop)
+        segment, span = self._spans[place]
+        q, v = (segment.get(what)[k - span.start].copy() for what in 'qv')
+        time, kinetic, potential, _, *tau = self._table[k]
+        return Snapshot(self._robots[place].copy(), q, v, np.array(tau), float(time),
+                        (kinetic, potential), segment.wrenches)
+
+    def noticed(self, seen):
+        """Keep nothing: it is all in the log."""
+
+    def samples(self):
+        """Return the samples up to the one that is shown, thinned out."""
+        every = max(1, (self._sample + 1) // KEPT)
+        return self._table[self._sample::-every][::-1]

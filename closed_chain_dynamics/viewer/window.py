@@ -1,0 +1,165 @@
+"""The server of a view, on this machine alone, and the one thread that everything happens in."""
+
+from contextlib import redirect_stdout
+import io
+import socket
+import threading
+import time
+from urllib.parse import urlsplit
+
+import viser
+
+from ..errors import ClosedChainError
+from .observation import explain, observe
+from .panel import Panel
+from .scene import Scene
+
+__all__ = ['Window']
+
+HOST = '127.0.0.1'
+LOCAL = (HOST, 'localhost', '::1')
+MOST_PORTS = 100                # that are tried
+PANEL = 390                     # width of the controls [pixels]
+PICTURES, NUMBERS = 30.0, 5.0   # per second
+EXPLAIN_EVERY = 1.0             # [s]; a moving pose is explained no more often,
+EXPLAIN_SHARE = 0.02            # and takes no more than this share of the time
+
+
+class _LocalServer(viser.ViserServer):
+    """A server that nobody outside is told about, and that no page from outside may talk to."""
+
+    def __init__(self, port, label):
+        with redirect_stdout(io.StringIO()):   # the address is for the caller to print
+            super().__init__(host=HOST, port=port, label=label, verbose=False)
+        self._websock_server.on_client_connect(self._refuse_strangers)
+
+    def request_share_url(self, verbose=True):
+        """Refuse to let another computer pass the view on."""
+        return None
+
+    async def _refuse_strangers(self, connection):
+        """Close what a page from elsewhere has opened: a browser lets any page try."""
+        line = self._websock_server._live_connections[connection.client_id]
+        origin = line.request.headers.get('Origin')
+        if origin is not None and urlsplit(origin).hostname not in LOCAL:
+            await line.close(1008, 'only pages of this machine may connect')
+
+
+def _free_port(first):
+    """Return the first free port from one on; 0 lets the system choose."""
+    for port in range(first, min(first + MOST_PORTS, 65536)) if first >= 0 else ():
+        with socket.socket() as trial:
+            try:
+                trial.bind((HOST, port))
+                return port
+            except OSError:
+                continue
+    raise ClosedChainError(f'no port from {first} on is free', where='the browser view',
+                           repair='Choose another one between 1024 and 65535.')
+
+
+class Window:
+    """A source, shown in the browser; see `open_view`."""
+
+    def __init__(self, source, *, port):
+        self.source = source
+        self._wanted, self._lock = [], threading.Lock()
+        self._wake, self._stopped = threading.Event(), False
+        self.server = _LocalServer(_free_port(port), source.robot.name)
+        self.server.gui.configure_theme(show_logo=False, show_share_button=False)
+        self.server.gui.main_panel.dock_right()
+        self.server.gui.main_panel.set_width(PANEL)
+        seen = observe(source.snapshot())
+        self.scene = Scene(self.server, seen)
+        self.panel = Panel(self.server, source, self.scene, self)
+        self._pace = _Pace(seen)
+        self.panel.update(seen, self._pace.text)
+        self.server.on_client_connect(lambda _: self._wake.set())
+        self.address = f'http://{HOST}:{self.server.get_port()}'
+        self._thread = threading.Thread(target=self._run, name='closed-chain view', daemon=True)
+        self._thread.start()
+
+    def do(self, action, *arguments):
+        """Have the view's thread call something soon."""
+        with self._lock:
+            self._wanted.append((action, *arguments))
+
+    def follow(self, action, *arguments):
+        """Do the same for a value, the last argument, in place of one that is still waiting."""
+        with self._lock:
+            call = (action, *arguments)
+            self._wanted = [each for each in self._wanted if each[:-1] != call[:-1]] + [call]
+
+    @property
+    def browsers(self):
+        """Return how many browsers look."""
+        return len(self.server.get_clients())
+
+    def stop(self):
+        """Close the view."""
+        self._stopped = True
+        self._wake.set()
+        self._thread.join(timeout=5.0)
+        with redirect_stdout(io.StringIO()):
+            self.server.stop()
+
+    # --- the thread ------------------------------------------------------------------------------
+    def _run(self):
+        """Let time pass while somebody looks; sleep while nobody does."""
+        last = time.monotonic()
+        while not self._stopped:
+            if not self.server.get_clients():
+                self._wake.wait()
+                self._wake.clear()
+                last = time.monotonic()
+                continue
+            time.sleep(max(0.0, last + 1.0 / PICTURES - time.monotonic()))
+            last, elapsed = time.monotonic(), time.monotonic() - last
+            acted = self._act(elapsed)
+            self._try(self._show, self._pace, last, acted, quietly=True)
+
+    def _act(self, elapsed):
+        """Do what people want, then let time pass; return whether anything was wanted."""
+        with self._lock:
+            wanted, self._wanted = self._wanted, []
+        for action, *arguments in wanted:
+            self._try(action, *arguments)
+        if wanted or not self.source.paused:
+            self._try(self.source.advance, elapsed, quietly=True)
+        return bool(wanted)
+
+    def _try(self, action, *arguments, quietly=False):
+        """Call something; say what it refuses, and no longer what was refused before."""
+        try:
+            action(*arguments)
+            if not quietly:
+                self.panel.say('')
+        except ClosedChainError as error:
+            self.panel.say(str(error))
+
+    def _show(self, pace, now, acted):
+        """Draw what has changed; numbers, and explanations even more, take their time."""
+        if pace.version != self.source.version:
+            pace.version, pace.pending, pace.unexplained = self.source.version, True, True
+            pace.seen = observe(self.source.snapshot())
+            self.source.noticed(pace.seen)
+            self.scene.draw(pace.seen)
+        if pace.unexplained and now > pace.explain_from:
+            pace.explain(now)
+        if acted or pace.pending and now - pace.numbered > 1.0 / NUMBERS:
+            pace.numbered, pace.pending = now, False
+            self.panel.update(pace.seen, pace.text)
+
+
+class _Pace:
+    """What the view showed last, and when the rest is due."""
+
+    def __init__(self, seen):
+        self.seen, self.version, self.numbered, self.pending = seen, None, 0.0, True
+        self.explain(time.monotonic())
+
+    def explain(self, now):
+        """Explain the coordinates, again only after a while: in some poses it takes long."""
+        self.text, self.unexplained, self.pending = explain(self.seen.snapshot), False, True
+        cost = time.monotonic() - now
+        self.explain_from = now + max(EXPLAIN_EVERY, cost / EXPLAIN_SHARE)

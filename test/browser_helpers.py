@@ -1,0 +1,55 @@
+"""A real browser for tests: Debian's Chromium without a window, driven by Playwright."""
+
+from contextlib import contextmanager
+import shutil
+import time
+from urllib.parse import urlsplit
+
+import pytest
+
+playwright = pytest.importorskip('playwright.sync_api', reason='pip install playwright')
+pytest.importorskip('viser', reason='the view needs viser: pip install viser')
+
+BROWSERS = ('chromium', 'chromium-browser', 'google-chrome')
+LOCAL = {'127.0.0.1', 'localhost'}
+PATIENCE = 30.0         # for a slow machine that renders without a graphics card [s]
+
+
+@pytest.fixture(scope='module')
+def chromium():
+    program = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if program is None:
+        pytest.skip('no Chromium here: apt-get install chromium')
+    with playwright.sync_playwright() as tools:
+        browser = tools.chromium.launch(
+            executable_path=program, args=['--no-sandbox', '--use-angle=swiftshader',
+                                           '--enable-unsafe-swiftshader'])
+        yield browser
+        browser.close()
+
+
+@contextmanager
+def opened(chromium, address):
+    """Open a page that must not ask any other machine for anything."""
+    page = chromium.new_page(viewport={'width': 1000, 'height': 640})
+    page.set_default_timeout(1000.0 * PATIENCE)
+    asked = []
+    page.on('request', lambda request: asked.append(request.url))
+    page.on('websocket', lambda socket: asked.append(socket.url))
+    try:
+        page.goto(address)
+        page.get_by_role('tab', name='Move').wait_for()
+        yield page
+        hosts = {urlsplit(url).hostname for url in asked
+                 if not url.startswith(('data:', 'blob:'))}
+        assert hosts and hosts <= LOCAL
+    finally:
+        page.close()
+
+
+def wait_for(fact, what):
+    """Wait until something is so."""
+    end = time.monotonic() + PATIENCE
+    while not fact():
+        assert time.monotonic() < end, f'waited in vain until {what}'
+        time.sleep(0.05)
