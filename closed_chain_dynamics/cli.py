@@ -18,26 +18,30 @@ from closed_chain_dynamics.terminal import Style
 
 __all__ = ['main']
 
-COMMANDS = ('check', 'models', 'simulate', 'bench')
+COMMANDS = ('models', 'check', 'torque', 'simulate', 'derive', 'view', 'up', 'bench', 'doctor')
 
 DESCRIPTION = """\
 Closed kinematic chains: mechanisms with loops, held together and let go.
 
-A MODEL is a file (.urdf, .xacro) or the name of a model that comes with the package;
-'closed-chain models' lists those.
+A loop is written into a URDF file as one more tag, <constraint>. From such a file this command
+finds out how the mechanism can move, computes what its motors have to do, and lets it move,
+also while joints connect and let go.
+
+MODEL, where a command wants one, is a file (.urdf, .xacro) or the name of a model that comes
+with the package; 'closed-chain models' lists these.
 """
 
 EXAMPLES = """\
 examples:
-  closed-chain models                     what comes with the package
-  closed-chain check four_bar             what a model is made of, and what it lacks
-  closed-chain check robot.urdf --json    the same for programs
-  closed-chain simulate four_bar --record run.gif   let it move
-  closed-chain bench --quick              how fast it is here, and against other engines
+  closed-chain models                                list the models that can be tried at once
+  closed-chain check four_bar                        how does it move, and what does it lack?
+  closed-chain torque four_bar --q crank=1 --v crank=6      what must the motor do?
+  closed-chain simulate four_bar --record run.gif    let it move, and see it
 
-'closed-chain COMMAND --help' says more about a command.
-Every command exits with 0 when done, 1 when the model or data is bad, 2 when misused.
-NO_COLOR=1 switches colours off.
+'closed-chain COMMAND --help' tells all about a command, with examples. Units are SI and radians.
+Every command takes --json, for programs, and ends with exit code 0 when done, 1 when the model or
+the data is bad, 2 when it was called wrongly. Colours are for terminals only; NO_COLOR=1 switches
+them off. Something is missing on this machine? 'closed-chain doctor' says what, and the remedy.
 """
 
 
@@ -47,15 +51,20 @@ def main(argv=None):
     # Names in a model may not fit the encoding of a pipe: show them escaped, do not fail.
     if hasattr(sys.stdout, 'reconfigure'):
         sys.stdout.reconfigure(errors='backslashreplace')
+    # Numba paints with colorama where that is installed, which resets colours when all is done:
+    # let it believe that it has arranged for that already, since a plain terminal has none.
+    if 'colorama' in sys.modules:
+        sys.modules['colorama'].initialise.atexit_done = True
     parser = _parser()
     if not argv:
         parser.print_help(sys.stderr)
         return 2
-    if not argv[0].startswith('-') and argv[0] not in COMMANDS:
-        parser.error(f'there is no command {argv[0]!r}. {nearest_names(argv[0], COMMANDS)}')
-    args = parser.parse_args(argv)
+    _refuse_beginning(parser, argv)
+    args, unknown = parser.parse_known_args(argv)
+    if unknown:
+        _refuse_unknown(args.parser, unknown)
     try:
-        args.run(args)
+        code = args.run(args)
         sys.stdout.flush()
     except ClosedChainError as error:
         return _fail(error, args)
@@ -65,15 +74,56 @@ def main(argv=None):
         return 0
     except KeyboardInterrupt:
         return 130
-    return 0
+    return code or 0
+
+
+def _refuse_beginning(parser, argv):
+    """Refuse a line that begins with something else than a command, --help or --version."""
+    first = argv[0]
+    if first in COMMANDS or first in ('-h', *_options_of(parser)):
+        return
+    if not first.startswith('-'):
+        parser.error(f'there is no command {first!r}. {nearest_names(first, COMMANDS)}')
+    command = next((each for each in argv if each in COMMANDS), None)
+    if command:
+        parser.error(f'{first!r} stands before the command: options come after it, as in '
+                     f"'closed-chain {command} ... {first}'.")
+    _refuse_unknown(parser, [first])
+
+
+def _refuse_unknown(parser, unknown):
+    """Refuse what a command does not take, and offer what was probably meant."""
+    options = [each.partition('=')[0] for each in unknown if each.startswith('-')]
+    if options:
+        parser.error(f'there is no option {options[0]!r}. '
+                     f'{nearest_names(options[0], _options_of(parser), most=1)}')
+    parser.error(f'{unknown[0]!r} is one argument too many.')
+
+
+def _options_of(parser):
+    """Return the options that a parser knows, without the short ones."""
+    return [each for action in parser._actions for each in action.option_strings
+            if each.startswith('--')]
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaints are short, and say where more is to be had."""
+
+    def error(self, message):
+        """Write one paragraph and exit with code 2."""
+        if 'are required: MODEL' in message:
+            message = "which MODEL? Name a file, or one of those that 'closed-chain models' lists."
+        brand = Style.of(sys.stderr).paint(f'{self.prog}:', 'red', 'bold')
+        self.exit(2, f"{brand} {message}\nSee '{self.prog} --help'.\n")
 
 
 def _parser():
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog='closed-chain', description=DESCRIPTION, epilog=EXAMPLES, allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter)
+        formatter_class=argparse.RawDescriptionHelpFormatter, usage='%(prog)s COMMAND [options]')
     parser.add_argument('--version', action=_Version, help='show the version and exit')
-    commands = parser.add_subparsers(title='commands', metavar='COMMAND', required=True)
+    commands = parser.add_subparsers(title='commands', metavar='COMMAND', required=True,
+                                     prog='closed-chain')
     for name in COMMANDS:
         module = import_module(f'closed_chain_dynamics.commands.{name}')
         child = commands.add_parser(
@@ -81,7 +131,12 @@ def _parser():
             epilog=module.EXAMPLES, allow_abbrev=False,
             formatter_class=argparse.RawDescriptionHelpFormatter)
         child.add_argument('--json', action='store_true', help='write JSON, for programs')
-        child.set_defaults(run=module.set_up(child))
+        child.set_defaults(run=module.set_up(child), parser=child)
+        # Positions first: an option that takes several values would swallow them.
+        names = [f'[{name}]' if nargs == '?' else name for name, nargs in (
+            (each.metavar or each.dest.upper(), each.nargs)
+            for each in child._get_positional_actions())]
+        child.usage = ' '.join(['%(prog)s', *names, '[options]'])
     return parser
 
 

@@ -20,14 +20,19 @@ PARALLEL = 1e-7     # sine of the angle between axes, and share of a slide acros
 MOST = 8            # names in a list before the rest is only counted
 
 
-def explain(c):
-    """Return sentences on mobility, coordinates, redundancy, singularity, idleness, actuators."""
+def explain(c, *, actuators=True):
+    """
+    Return sentences on mobility, coordinates, redundancy, singularity, idleness, actuators.
+
+    `actuators=False` leaves the last out, for a report that has spoken of them already.
+    """
     if c.robot.nv == 0:
         return 'Mobility 0: nothing moves, every joint is fixed.'
     motions = Motions(c)
     idle = idle_motions(motions)
     lines = [_mobility(c), *_choice(c), _redundancy(c, motions), *_singularity(c), _clusters(c),
-             _idle(idle), _actuation(c), _unmoved(c, len(idle))]
+             _idle(idle)]
+    lines += [_actuation(c), _unmoved(c, len(idle))] if actuators else []
     return '\n'.join(line for line in lines if line)
 
 

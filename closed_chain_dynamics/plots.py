@@ -8,7 +8,7 @@ import numpy as np
 from .errors import ClosedChainError
 from .log_files import check_folder, writing
 
-__all__ = ['check_plot', 'plot_log']
+__all__ = ['check_plot', 'draw_lines', 'draw_panels', 'plot_log']
 
 FORMATS = ('.png', '.svg', '.pdf')
 MOST_LINES = 8          # lines of a panel that can still be told apart
@@ -55,25 +55,38 @@ def plot_log(log, path, *, size=(9.0, 9.5), dpi=130):
     Panels: positions that turn, positions that slide, energies, the change of their balance, and
     the loop error; events are vertical lines with their names. `size` in inches.
     """
+    def finish(axes):
+        for ax in axes:
+            _mark_events(ax, log.events)
+        _name_events(axes[0], log)
+    draw_panels(path, [(partial(draw, log=log), height) for draw, height in _panels(log)],
+                log.time, log.robot.name, size=size, dpi=dpi, finish=finish)
+
+
+def draw_panels(path, panels, time, title, *, size=(9.0, 9.5), dpi=130, finish=None):
+    """
+    Write a figure of panels over one time axis, the kind by its name: .png, .svg or .pdf.
+
+    `panels`: functions that draw into axes, each with its height; `finish(axes)` has the last
+    word.
+    """
     check_plot(path)
     matplotlib = _matplotlib()
     from matplotlib.figure import Figure   # not pyplot: no display, nothing global
     with matplotlib.rc_context(STYLE), writing(path):
-        panels = _panels(log)
         figure = Figure(figsize=size, layout='constrained')
         heights = [height for _, height in panels]
         axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False,
                                gridspec_kw={'height_ratios': heights})[:, 0]
         for ax, (draw, _) in zip(axes, panels):
-            draw(ax, log)
-            _mark_events(ax, log.events)
-        time = log.time
+            draw(ax)
         if len(time) and time[-1] > time[0]:
             axes[-1].set_xlim(time[0], time[-1])
         axes[-1].set_xlabel('time [s]')
         figure.align_ylabels(axes)
-        _name_events(axes[0], log)
-        figure.suptitle(log.robot.name, x=0.012, ha='left', fontweight='bold', fontsize=13)
+        if finish:
+            finish(axes)
+        figure.suptitle(title, x=0.012, ha='left', fontweight='bold', fontsize=13)
         # A date in the file would make equal runs give unequal files.
         dated = {'.svg': {'Date': None}, '.pdf': {'CreationDate': None}}
         suffix = Path(path).suffix.lower()
@@ -125,20 +138,24 @@ def _line(ax, time, values, **looks):
     ax.plot(time[::stride], values[::stride], **looks)
 
 
-def _positions(ax, log, columns, unit, title):
-    """Draw those that move most; the others are only counted."""
+def draw_lines(ax, time, columns, unit, title, hidden='that move less'):
+    """Draw those of some (label, values) that change most; return {label: colour}."""
     spread = [np.nanmax(values) - np.nanmin(values) if len(values) else 0.0
               for _, values in columns]
     shown = sorted(np.argsort(spread, kind='stable')[::-1][:MOST_LINES])
     for place, number in enumerate(shown):
         label, values = columns[number]
-        _line(ax, log.time, values, color=COLOURS[place], label=label)
-    hidden = len(columns) - len(shown)
-    if hidden:
-        ax.plot([], [], ' ', label=f'and {hidden} that move less')
+        _line(ax, time, values, color=COLOURS[place], label=label)
+    if len(columns) > len(shown):
+        ax.plot([], [], ' ', label=f'and {len(columns) - len(shown)} {hidden}')
     ax.set_ylabel(unit)
     ax.set_title(title)
     _legend(ax)
+    return {columns[number][0]: COLOURS[place] for place, number in enumerate(shown)}
+
+
+def _positions(ax, log, columns, unit, title):
+    draw_lines(ax, log.time, columns, unit, title)
 
 
 def _energies(ax, log):

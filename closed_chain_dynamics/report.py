@@ -12,6 +12,7 @@ from closed_chain_dynamics.assembly import assemble
 from closed_chain_dynamics.coordinates import coordinates
 from closed_chain_dynamics.description.elements import JointType
 from closed_chain_dynamics.errors import AssemblyError
+from closed_chain_dynamics.explanation import explain
 from closed_chain_dynamics.kernels import layout as at
 from closed_chain_dynamics.terminal import number
 
@@ -76,7 +77,8 @@ def closed_chain_section(robot):
         condition=c.condition if math.isfinite(c.condition) and not c.lost_rank else None,
         distance=0.0 if c.lost_rank else c.distance, singular=bool(c.is_singular),
         actuation=kind_of(c.S) if len(c.S) else 'none',
-        explanation=str(c), assembled=True)
+        # that there is no actuator is said once, among what is missing
+        explanation=explain(c, actuators=bool(len(c.S))), assembled=True)
     return section
 
 
@@ -184,7 +186,8 @@ def _missing(model, actuated):
         missing.append('Nothing moves: every joint is fixed.')
     elif not actuated:
         missing.append('No joint is actuated, so no actuator torques can be computed. Mark motors '
-                       'with cc:role="actuated", or name them with --actuated.')
+                       'with cc:role="actuated", by <ros2_control> or <transmission>, or name '
+                       'them with --actuated.')
     limits = {joint.name: joint.limit for joint in (*movable, *model.loops)}
     weak = [name for name in limits if name in actuated and not 0 < limits[name].effort < math.inf]
     if weak:

@@ -3,14 +3,14 @@
 from collections import defaultdict
 import textwrap
 
-from closed_chain_dynamics.terminal import Style, bullets, count, number, table
+from closed_chain_dynamics.terminal import Style, bullets, count, number, sections, table
 
 __all__ = ['render']
 
 
 def render(report, style=Style()):
     """Return a report as text."""
-    sections = [
+    return sections([
         ('', [_headline(report, style)]),
         ('Tree', _tree(report, style)),
         ('Joints', _joint_table(report, style)),
@@ -23,13 +23,7 @@ def render(report, style=Style()):
         ('Mobility', _mobility_lines(report, style)),
         ('Missing', bullets(report['missing'], style)),
         ('Warnings', bullets(report['warnings'], style)),
-    ]
-    blocks = []
-    for title, rows in sections:
-        if rows:
-            rows = [f'  {row}'.rstrip() for row in rows] if title else rows
-            blocks.append('\n'.join([style.paint(title, 'bold')] * bool(title) + rows))
-    return '\n\n'.join(blocks)
+    ], style)
 
 
 def _headline(report, style):

@@ -6,7 +6,7 @@ import shutil
 import textwrap
 import time
 
-__all__ = ['Bar', 'Style', 'bullets', 'count', 'number', 'table']
+__all__ = ['Bar', 'Style', 'bullets', 'closing_sections', 'count', 'number', 'sections', 'table']
 
 PATIENCE = 0.5      # a bar is shown for what takes longer than this [s]
 REDRAW = 0.1        # between two drawings of it [s]
@@ -59,6 +59,23 @@ def bullets(sentences, style):
         rows += [('- ' if i == 0 else '  ') + style.paint(line, 'yellow')
                  for i, line in enumerate(lines)]
     return rows
+
+
+def sections(parts, style):
+    """Return (title, lines) as text: indented under their titles, empty ones left out."""
+    blocks = []
+    for title, lines in parts:
+        if lines:
+            lines = [f'  {line}'.rstrip() for line in lines] if title else lines
+            blocks.append('\n'.join([style.paint(title, 'bold')] * bool(title) + lines))
+    return '\n\n'.join(blocks)
+
+
+def closing_sections(report, style):
+    """Return the sections that end a report: the files that were written, and warnings."""
+    files = [list(each) for each in report['files'].items()]
+    return [('Files', table(['', ''], files, style)[1:]),
+            ('Warnings', bullets(report['warnings'], style))]
 
 
 def count(items, noun):

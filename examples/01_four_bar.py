@@ -5,8 +5,11 @@ from pathlib import Path
 import sys
 
 import closed_chain_dynamics as ccd
+from closed_chain_dynamics.animation import snapshot
 from matplotlib.figure import Figure
+from matplotlib.image import imread
 import numpy as np
+from scipy.integrate import trapezoid
 
 PATH = Path(sys.argv[1] if len(sys.argv) > 1 else 'out/01_four_bar.png')
 SPEED = 6.0   # of the crank [rad/s]
@@ -15,32 +18,31 @@ robot = ccd.load('four_bar')
 print(ccd.coordinates(robot, ccd.assemble(robot, {'crank': 1.0})))
 
 angles, torques, q = np.linspace(0.0, 2.0 * np.pi, 181), [], ccd.assemble(robot, {'crank': 0.0})
-power, lost = [], []
 for angle in angles:
     q = ccd.assemble(robot, {'crank': angle}, start=q)          # passive joints follow
     v = ccd.complete_velocity(robot, q, {'crank': SPEED})
     a = ccd.complete_acceleration(robot, q, v, {'crank': 0.0})
-    result = ccd.inverse_dynamics(robot, q, v, a)
-    torques.append(result.tau_A[0])
+    torques.append(ccd.inverse_dynamics(robot, q, v, a).tau_A[0])
     # the way back: this torque gives this acceleration
-    forward = ccd.forward_dynamics(robot, q, v, result.tau_A).acceleration
+    forward = ccd.forward_dynamics(robot, q, v, {'crank': torques[-1]}).acceleration
     assert np.allclose(forward, a, atol=1e-8)
 
 # Over a turn the motor puts in what damping takes out, and nothing else.
-work = np.trapezoid(torques, angles)
-sim = ccd.Simulation(robot, *[ccd.assemble(robot, {'crank': 0.0})], dt=1e-3)
-sim.v = ccd.complete_velocity(robot, sim.q, {'crank': SPEED})
-sim.run(2.0 * np.pi / SPEED, lambda sim: np.interp(
-    sim.q[:1] % (2.0 * np.pi), angles, torques))
+work = trapezoid(torques, angles)
+sim = ccd.Simulation(robot, q, ccd.complete_velocity(robot, q, {'crank': SPEED}))
+sim.run(2.0 * np.pi / SPEED, lambda sim: np.interp(sim.q[:1] % (2.0 * np.pi), angles, torques))
 print(f'work of the motor over a turn: {work:.4f} J; dissipated: {sim.energy().dissipated:.4f} J')
 assert abs(work - sim.energy().dissipated) < 0.02 * work + 1e-3
 assert sim.loop_error() < 1e-10
 
-figure = Figure(figsize=(7.0, 4.0), layout='constrained')
-axes = figure.subplots()
-axes.plot(angles, torques)
+PATH.parent.mkdir(parents=True, exist_ok=True)
+snapshot(robot, ccd.assemble(robot, {'crank': 1.0}), PATH, size=(480, 420))
+figure = Figure(figsize=(9.0, 3.8), layout='constrained')
+picture, axes = figure.subplots(1, 2)
+picture.imshow(imread(PATH))
+picture.axis('off')
+axes.plot(angles, torques, color='#1f5fa8')
 axes.set(xlabel='crank [rad]', ylabel='torque of the motor [N m]',
          title='Four-bar linkage, crank at 6 rad/s')
-PATH.parent.mkdir(parents=True, exist_ok=True)
-figure.savefig(PATH, dpi=120)
+figure.savefig(PATH, dpi=110)
 print(f'wrote {PATH}')

@@ -37,7 +37,7 @@ print(f'loop error at most {log.loop_error.max():.1e}; energy books within '
 assert log.loop_error.max() < 1e-10
 assert abs(log.balance - log.balance[0]).max() < 1e-4
 PATH.parent.mkdir(parents=True, exist_ok=True)
-for note in log.record(PATH, fps=20, view='side'):
+for note in log.record(PATH, fps=16, size=(480, 380), view='side'):
     print(note)
 log.plot(PATH.with_suffix('.png'))
 print(f'wrote {PATH} and {PATH.with_suffix(".png")}')

@@ -29,7 +29,7 @@ hand = log.reactions('left_grip', every=10)
 print(f'the left hand holds up to {np.linalg.norm(hand[:, :3], axis=1).max():.0f} N')
 assert log.loop_error.max() < 1e-10
 PATH.parent.mkdir(parents=True, exist_ok=True)
-for note in log.record(PATH, fps=20):
+for note in log.record(PATH, fps=16, size=(480, 400)):
     print(note)
 log.plot(PATH.with_suffix('.png'))
 print(f'wrote {PATH} and {PATH.with_suffix(".png")}')

@@ -45,5 +45,5 @@ log = sim.log
 assert abs(log.balance - log.balance[0]).max() < 1e-9 and log.loop_error.max() < 1e-10
 assert np.allclose(ccd.momentum(sim.robot, sim.q, sim.v)[:3], (-0.5, 0.0, 0.8), atol=1e-9)
 PATH.parent.mkdir(parents=True, exist_ok=True)
-log.record(PATH, fps=20, view='front')
+log.record(PATH, fps=16, size=(480, 360), view='front')
 print(f'wrote {PATH}')

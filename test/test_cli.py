@@ -4,11 +4,13 @@ import json
 import os
 from pathlib import Path
 import pty
+import re
+import shlex
 import subprocess
 import sys
 
 from closed_chain_dynamics import models
-from closed_chain_dynamics.cli import main
+from closed_chain_dynamics.cli import _parser, COMMANDS, main
 from closed_chain_dynamics.report_text import render
 from closed_chain_dynamics.terminal import Style
 import pytest
@@ -180,6 +182,13 @@ def test_check_says_what_is_missing(rich, capsys):
     assert 'No joint is actuated' not in ' '.join(named['missing'])
 
 
+def test_that_nothing_is_actuated_is_said_once(rich, capsys):
+    assert main(['check', rich]) == 0
+    shown = capsys.readouterr().out.lower()
+    assert shown.count('actuated, so no actuator torques') == 1
+    assert len(re.findall('no joint is actuated|no actuator decides', shown)) == 1
+
+
 def test_root_joint_is_an_option(rich, capsys):
     fixed = json_of(capsys, 'check', rich)
     floating = json_of(capsys, 'check', rich, '--root-joint', 'floating')
@@ -227,6 +236,24 @@ def test_a_misspelt_model_gets_a_suggestion_and_exit_code_1():
     assert "Did you mean 'four_bar'" in done.stderr
 
 
+@pytest.mark.parametrize('arguments, advice', [
+    (['check', 'four_bar', '--actuatd', 'crank'], "Did you mean '--actuated'?"),
+    (['simulate', 'four_bar', '--integratr=rk4'], "Did you mean '--integrator'?"),
+    (['--json', 'check', 'four_bar'], "as in 'closed-chain check ... --json'"),
+    (['--verison'], "Did you mean '--version'?"),
+    (['check', 'four_bar', 'five_bar'], "'five_bar' is one argument too many"),
+    (['check'], "which MODEL? Name a file, or one of those that 'closed-chain models' lists"),
+    (['check', 'four_bar', '--root-joint', 'welded'], "choose from 'fixed', 'floating'")])
+def test_wrong_usage_comes_with_advice(arguments, advice, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(arguments)
+    assert stopped.value.code == 2
+    shown, complaints = capsys.readouterr()
+    assert shown == ''
+    assert advice in complaints.replace('fixed, floating', "'fixed', 'floating'")   # Python 3.12
+    assert complaints.count('\n') == 2 and '--help' in complaints.splitlines()[1]
+
+
 def test_a_misspelt_command_gets_a_suggestion_and_exit_code_2():
     done = run('chek', 'four_bar')
     assert (done.returncode, done.stdout) == (2, '')
@@ -248,12 +275,29 @@ def test_no_command_shows_the_help_and_has_exit_code_2(capsys):
     assert 'examples:' in capsys.readouterr().err
 
 
-@pytest.mark.parametrize('arguments', [['--help'], ['check', '--help'], ['models', '--help']])
-def test_help_teaches_by_example(arguments, capsys):
+def help_of(capsys, *command):
     with pytest.raises(SystemExit) as stopped:
-        main(arguments)
+        main([*command, '--help'])
     assert not stopped.value.code
-    assert 'examples:\n  closed-chain ' in capsys.readouterr().out
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize('command', ['', *COMMANDS])
+def test_help_teaches_by_example(command, capsys):
+    text = help_of(capsys, *command.split())
+    assert f'examples:\n  closed-chain {command}' in text
+    assert text.startswith(f'usage: closed-chain {command or "COMMAND"}')
+    assert max(map(len, text.splitlines())) < 100
+    for example in re.findall('^  (closed-chain .*)', text, re.MULTILINE):
+        line = re.split(r'\s{2,}|\s[|>]|;', example)[0]   # what follows is said about it
+        name, *arguments = shlex.split(line)[1:]
+        parser = _parser()
+        args, unknown = parser.parse_known_args([name, *arguments])
+        assert args.run and not unknown, example
+
+
+def test_positions_come_first_in_the_usage(capsys):
+    assert help_of(capsys, 'simulate').startswith('usage: closed-chain simulate MODEL [options]\n')
 
 
 def test_a_reader_that_leaves_early_does_no_harm():

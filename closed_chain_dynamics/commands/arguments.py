@@ -5,17 +5,33 @@ import json
 
 from closed_chain_dynamics import models
 
-__all__ = ['add_model_arguments', 'assignment', 'load_model', 'print_report']
+__all__ = ['add_assignments', 'add_gravity', 'add_model_arguments', 'assignment', 'load_model',
+           'print_report']
 
 
 def add_model_arguments(parser):
     """Add what every command that loads a model takes."""
-    parser.add_argument('model', metavar='MODEL', help='a file, or the name of a shipped model')
+    parser.add_argument('model', metavar='MODEL', help='a file (.urdf, .xacro, MJCF .xml), or the '
+                        "name of a model that 'closed-chain models' lists")
     parser.add_argument('--actuated', metavar='JOINTS', type=lambda text: text.split(','),
-                        help='the actuated joints, with commas between them; default: as the '
-                             'model says')
+                        help='the joints that have motors, as in --actuated hip,knee; loop joints '
+                             'may have one, too (default: as the model says)')
     parser.add_argument('--root-joint', choices=['fixed', 'floating'], default='fixed',
-                        help='how the root link is held by the world (default: %(default)s)')
+                        help='floating lets the root link fly freely, as that of a humanoid '
+                             '(default: %(default)s)')
+
+
+def add_assignments(group, options, metavar='JOINT=VALUE'):
+    """Add options, {option: help}, that take one 'joint=value' or more."""
+    for option, what in options.items():
+        group.add_argument(option, metavar=metavar, nargs='+', action='extend', type=assignment,
+                           default=[], help=what)
+
+
+def add_gravity(group):
+    """Add --gravity."""
+    group.add_argument('--gravity', metavar=('X', 'Y', 'Z'), nargs=3, type=float,
+                       help='acceleration of gravity [m/s^2] (default: 0 0 -9.80665)')
 
 
 def load_model(args):

@@ -7,15 +7,20 @@ from closed_chain_dynamics.terminal import Style
 
 SUMMARY = 'say what a model is made of, and what it lacks'
 DETAILS = """\
-Reads a model and reports the tree of links, joints, loops and couplings, springs, actuators and
-who stated them, masses, what is missing and what looks wrong.
+Reads a model, closes its loops and reports what it is made of: the tree of links, joints, loops
+and couplings, springs, motors and who named them, masses. Then how it can move: mobility (the
+number of independent motions), the generalized coordinates and why these, constraints that say
+nothing new, how far the next singular pose is, and whether the motors are enough. At the end what
+is missing, and what looks wrong. A file that cannot be read is refused with the place and the
+repair.
 """
 EXAMPLES = """\
 examples:
-  closed-chain check four_bar
-  closed-chain check exo.urdf --actuated hip,knee
-  closed-chain check humanoid.urdf --root-joint floating
-  closed-chain check robot.urdf --json | python3 -m json.tool
+  closed-chain check four_bar                            a model that comes with the package
+  closed-chain check robot.urdf                          one of your own
+  closed-chain check five_bar --actuated left_shoulder   what if there were one motor only?
+  closed-chain check robot.urdf --root-joint floating    a robot that stands on nothing
+  closed-chain check four_bar --json | python3 -m json.tool
 """
 
 

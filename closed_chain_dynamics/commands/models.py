@@ -7,10 +7,16 @@ from closed_chain_dynamics.commands.arguments import print_report
 from closed_chain_dynamics.terminal import Style
 
 SUMMARY = 'list the models that come with the package'
+DETAILS = """\
+Lists the models that come with the package, each with what it says about itself. Every command
+that wants a MODEL takes these names; --json tells where the files are, as a start for one of your
+own.
+"""
 EXAMPLES = """\
 examples:
   closed-chain models
-  closed-chain check four_bar
+  closed-chain models --json
+  closed-chain check four_bar      more about one of them
 """
 
 

@@ -11,24 +11,32 @@ import sys
 import time
 
 from closed_chain_dynamics.commands.arguments import (
-    add_model_arguments, assignment, load_model, print_report)
+    add_assignments, add_gravity, add_model_arguments, load_model, print_report)
 from closed_chain_dynamics.errors import NameNotFound
-from closed_chain_dynamics.terminal import Bar, bullets, number, Style, table
+from closed_chain_dynamics.terminal import Bar, closing_sections, number, sections, Style, table
 
 SUMMARY = 'let a model move, connect and cut it, and see what happens'
 DETAILS = """\
-Simulates a model from an assembled pose, under gravity, springs and constant torques. Joints named
-with --connect and --cut are connected and cut while it moves. The report says how fast the run
-was, how well the loops held, where the energy went and what happened; a log of everything can be
-written as figure, animation, table, arrays or ROS 2 bag.
+Simulates a model from a pose with all loops closed, at rest unless --v says otherwise, under
+gravity, springs and constant torques. Name as many joints as you like with --q and --v; the loops
+decide the others. Joints named with --connect and --cut are connected and cut while it moves.
+The report says how fast the run was, how well the loops held, where the energy went and what
+happened; a log of everything can be written as figure, animation, table, arrays or ROS 2 bag.
 """
 EXAMPLES = """\
 examples:
   closed-chain simulate pendulum
+      5 s from the pose of the file, under gravity alone
   closed-chain simulate four_bar --q crank=1 --tau crank=0.5 --plot run.png
+      the motor pushes with 0.5 N m; a figure of angles, energies and errors
   closed-chain simulate four_bar --v crank=6 --cut coupler_rocker@1.5 --time 3 --record run.gif
+      the crank starts at 6 rad/s, the loop breaks after 1.5 s; an animation
+  closed-chain simulate swing --cut left_thigh@1 right_thigh@1 left_hand@1.8 --record swing.gif
+      a figure on a swing loses its seat, then lets go with one hand
   closed-chain simulate four_bar --dt 1e-4 --integrator adaptive --csv run.csv --mcap run.mcap
+      to 1e-9; a table for a spreadsheet, and a bag for PlotJuggler or RViz
   closed-chain simulate four_bar --gravity 0 0 -1.62 --json | python3 -m json.tool
+      on the Moon, for a program
 
 Values with several numbers have commas: --q base=0,0,1,0,0,0,1 (position, then quaternion xyzw).
 """
@@ -71,20 +79,19 @@ def set_up(parser):
     """Add the arguments; return what runs."""
     add_model_arguments(parser)
     start = parser.add_argument_group('start and forces')
-    for option, what in (('--q', 'positions at the start; loops decide the rest [rad or m]'),
-                         ('--v', 'velocities at the start; loops decide the rest [rad/s or m/s]'),
-                         ('--tau', 'constant torques of actuators [N m or N]')):
-        start.add_argument(option, metavar='JOINT=VALUE', nargs='+', action='extend',
-                           type=assignment, default=[], help=what)
-    start.add_argument('--gravity', metavar=('X', 'Y', 'Z'), nargs=3, type=float,
-                       help='acceleration of gravity [m/s^2] (default: 0 0 -9.80665)')
+    add_assignments(start, {
+        '--q': 'positions at the start; loops decide the rest [rad or m]',
+        '--v': 'velocities at the start; loops decide the rest [rad/s or m/s]',
+        '--tau': 'constant torques of actuators [N m or N]'})
+    add_gravity(start)
     run = parser.add_argument_group('run')
     run.add_argument('--time', metavar='S', type=float, default=5.0,
                      help='how long to simulate (default: %(default)g s)')
     run.add_argument('--dt', metavar='S', type=float, default=1e-3,
                      help='step of the integrator (default: %(default)g s)')
     run.add_argument('--integrator', choices=['rk4', 'euler', 'adaptive'], default='rk4',
-                     help='default: %(default)s')
+                     help='rk4: fourth order; euler: semi-implicit, the fastest; adaptive: as '
+                          'small steps as 1e-9 needs (default: %(default)s)')
     for option, what in (('--connect', 'connect a loop joint at a time, at the nearest step'),
                          ('--cut', 'cut a joint, of a loop or of the tree, at a time; before '
                                    'what is connected at the same time')):
@@ -99,12 +106,14 @@ def set_up(parser):
                                     'rosbag2 folder')):
         files.add_argument(option, metavar='FILE', help=what)
     look = parser.add_argument_group('looks of the animation')
-    look.add_argument('--fps', type=float, default=25, help='pictures per second (default: 25)')
+    look.add_argument('--fps', metavar='HZ', type=float, default=25,
+                      help='pictures per second (default: 25)')
     look.add_argument('--size', metavar='WxH', type=_size, default=(640, 480),
                       help='pixels (default: 640x480)')
     look.add_argument('--view', metavar='VIEW', type=_view,
-                      help='front, side, top, corner, or azimuth,elevation [deg]')
-    look.add_argument('--speed', type=float, default=1.0,
+                      help='front, side, top, corner, or azimuth,elevation [deg] (default: '
+                           'across the widest side)')
+    look.add_argument('--speed', metavar='X', type=float, default=1.0,
                       help='below 1 is slow motion (default: 1)')
 
     def run(args):
@@ -260,19 +269,12 @@ def render(report, style):
                f'{number(each["energy_lost"], 3)} J',
                ' '.join(number(value, 3) for value in each['impulse'])]
               for each in report['events']]
-    sections = [('', [style.paint(report['name'], 'bold')]),
-                ('Run', table(['', ''], rows, style)[1:]),
-                ('Events', table(['time', 'event', 'joint', 'mobility', 'energy lost',
-                                  'impulse [N s, N m s]'], events, style)),
-                ('Files', table(['', ''], [list(each) for each in report['files'].items()],
-                                style)[1:]),
-                ('Warnings', bullets(report['warnings'], style))]
-    blocks = []
-    for title, lines in sections:
-        if lines:
-            lines = [f'  {line}'.rstrip() for line in lines] if title else lines
-            blocks.append('\n'.join([style.paint(title, 'bold')] * bool(title) + lines))
-    return '\n\n'.join(blocks)
+    return sections([
+        ('', [style.paint(report['name'], 'bold')]),
+        ('Run', table(['', ''], rows, style)[1:]),
+        ('Events', table(['time', 'event', 'joint', 'mobility', 'energy lost',
+                          'impulse [N s, N m s]'], events, style)),
+        *closing_sections(report, style)], style)
 
 
 def _look(kind):

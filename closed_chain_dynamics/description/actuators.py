@@ -48,9 +48,6 @@ def resolve(reader, root, joints, loops, *, argument=None, motors=()):
     joints, loops = (tuple(_settled(each, chosen) for each in group) for group in (joints, loops))
     actuators = tuple(Actuator(each.name, source) for each in (*joints, *loops)
                       if each.name in chosen)
-    if not actuators and any(joint.type is not JointType.FIXED for joint in joints):
-        reader.note('No joint is actuated: say which with the argument `actuated`, with '
-                    'cc:role="actuated", <ros2_control> or <transmission>.')
     return joints, loops, actuators
 
 
