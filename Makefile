@@ -11,25 +11,23 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup test demo bench lint clean
+.PHONY: help setup test demo bench docs lint clean browser
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-6s  %s\n", $$1, $$2}' Makefile
 
 setup: .venv/warm  ## make .venv with everything for demo and tests, compile the kernels
 
-test: setup  ## run all tests
+test: setup browser  ## run all tests
 	@echo 'Testing.'
 	@$(BIN)/python -m pytest -q $(ARGS)
 
-demo: setup  ## check a model, simulate the figure on the swing, draw it
-	@echo 'What a file says, and how its loops move:'
-	@$(BIN)/closed-chain check four_bar
-	@echo 'A figure on a swing: the seat breaks at 1 s, one hand lets go at 1.8 s.'
-	@mkdir -p out
-	@$(BIN)/closed-chain simulate swing --time 3 --cut left_thigh@1 --cut right_thigh@1 \
-		--cut left_hand@1.8 --plot out/swing.png --record out/swing.gif
-	@echo 'Look at out/swing.gif and out/swing.png.'
+demo: setup  ## the figure on the swing: ROS 2 nodes, torque control, a view in the browser
+	@$(BIN)/closed-chain up swing --demo $(if $(SECONDS),--seconds $(SECONDS)) $(ARGS)
+
+docs: setup  ## build the documentation into build/site
+	@$(BIN)/python -m mkdocs build --quiet --strict --config-file docs/mkdocs.yml
+	@echo 'Open build/site/index.html.'
 
 bench: setup  ## measure the speed, side by side with other engines
 	@echo 'Measuring.'
@@ -43,6 +41,15 @@ clean:  ## remove .venv and everything that was built
 	@echo 'Removing .venv and build products.'
 	@rm -rf .venv build dist install log *.egg-info .pytest_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# The tests of the view press buttons in a real browser; without one they are skipped.
+browser:
+	@if ! command -v chromium chromium-browser google-chrome > /dev/null \
+			&& [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+		echo 'Installing Chromium for the tests of the view.'; \
+		{ apt-get install -y -qq chromium || { apt-get update -qq \
+			&& apt-get install -y -qq chromium; }; } > /dev/null 2>&1 \
+			|| echo 'It cannot be had here: these tests will be skipped.'; fi
 
 # The stamps: a target is made again only when something it stands for has changed.
 
@@ -59,7 +66,13 @@ clean:  ## remove .venv and everything that was built
 .venv/installed: .venv/created setup.py setup.cfg pyproject.toml
 	@echo 'Installing the package and what its tests need into .venv (a few minutes at first).'
 	@$(PIP) --upgrade pip   # the one that comes with an old Python looks for versions for ever
-	@$(PIP) -e '.[plot,mcap,test]'
+	@$(PIP) -e '.[plot,mcap,symbolic,viewer,docs,test]'
+	@if $(BIN)/python -c 'import rclpy, tf2_msgs' 2>/dev/null; then \
+		echo 'ROS 2 is there: using it.'; \
+	else \
+		echo 'Installing ROS 2 (rclpy and messages, no distribution needed).'; \
+		$(PIP) -e '.[ros,generate]' && $(BIN)/python -m closed_chain_dynamics.ros.tf2_msgs_setup; \
+	fi
 	@touch $@
 
 .venv/warm: .venv/installed $(KERNELS)

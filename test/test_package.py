@@ -21,9 +21,9 @@ PACKAGE = 'closed_chain_dynamics'
 
 # What the core must never load: ROS, viewers, and the peers that only tests compare with.
 OUTSIDE = {'rclpy', 'launch', 'std_msgs', 'sensor_msgs', 'geometry_msgs', 'viser', 'matplotlib',
-           'pinocchio', 'mujoco', 'urdf_parser_py', 'hypothesis', 'pytest'}
+           'sympy', 'pinocchio', 'mujoco', 'urdf_parser_py', 'hypothesis', 'pytest'}
 # Layers that may load some of it.
-OUTER_LAYERS = (f'{PACKAGE}.ros', f'{PACKAGE}.viewer')
+OUTER_LAYERS = (f'{PACKAGE}.ros', f'{PACKAGE}.viewer', f'{PACKAGE}.symbolic')
 
 # PyPI and rosdep call some packages differently.
 ROSDEP = {'pyyaml': 'python3-yaml', 'xacro': 'xacro'}
@@ -140,7 +140,8 @@ def test_wheel_holds_every_module_and_every_model(wheel, tree):
     assert wanted <= set(names)
     share = f'.data/data/share/{PACKAGE}/urdf/'
     assert ({name.split(share)[1] for name in names if share in name}
-            == {path.name for path in (ROOT / 'urdf').iterdir()})
+            == {path.relative_to(ROOT / 'urdf').as_posix()
+                for path in (ROOT / 'urdf').rglob('*') if path.is_file()})
 
 
 @pytest.mark.parametrize('where', ['--prefix', '--target'])

@@ -1,0 +1,76 @@
+"""
+Which programs make a system, and with which parameters; needs no ROS.
+
+The launch files and `closed-chain up` start what stands here, so that both start the same.
+"""
+
+from dataclasses import dataclass, field
+
+from closed_chain_dynamics import models
+
+__all__ = ['hardware', 'Program', 'simulation', 'view']
+
+
+@dataclass(frozen=True)
+class Program:
+    """A node: its executable, parameters beyond those of its file in config/, new topic names."""
+
+    executable: str
+    about: str
+    parameters: dict = field(default_factory=dict)
+    remappings: dict = field(default_factory=dict)
+
+    @property
+    def module(self):
+        """Return the module that can be run instead of the executable."""
+        return f'closed_chain_dynamics.ros.{self.executable}'
+
+    @property
+    def parameter_file(self):
+        """Return the path of its file in config/, or None."""
+        path = models.share_folder() / 'config' / f'{self.executable}.yaml'
+        return path if path.is_file() else None
+
+
+def simulation(model, *, controller=True, viewer=False, port=8080, demo=False, simulator=(),
+               torque=()):
+    """
+    Return the programs of a simulated system.
+
+    `model`: a file or the name of a shipped model; the simulator alone reads it, the others get
+    it on robot_description. `simulator` and `torque` are further parameters of these nodes.
+    """
+    programs = [Program('simulator_node', 'forward dynamics, contacts, tf, /clock',
+                        {'model': str(model), **dict(simulator)})]
+    if controller:
+        programs.append(Program('torque_node', 'torques that follow a reference', dict(torque)))
+    if demo:
+        programs.append(Program('demo_node', 'what the figure on the swing shall do'))
+    if viewer:
+        programs.append(Program('viewer_node', 'the view in the browser', {'port': port}))
+    return programs
+
+
+def hardware(model, *, joint_states='joint_states', commands='effort_controller/commands',
+             complete='joint_states_complete', contacts=True):
+    """
+    Return the programs beside a real robot that ros2_control drives.
+
+    `model` may be empty: from robot_description. `joint_states`: what the joint_state_broadcaster
+    publishes; `commands`: what the effort controller takes; `complete`: where joint states with
+    the passive joints go.
+    """
+    named = {'model': str(model)} if model else {}
+    programs = [
+        Program('torque_node', 'torques that follow a reference', named,
+                {'joint_states': joint_states, 'effort_controller/commands': commands}),
+        Program('loop_state_node', 'passive joints from the measured ones', named,
+                {'measured_joint_states': joint_states, 'joint_states': complete})]
+    if contacts:
+        programs.append(Program('contact_node', 'connections and cuts from wrench sensors'))
+    return programs
+
+
+def view(model, *, port=8080):
+    """Return the program that shows a model at rest, with sliders that respect the loops."""
+    return [Program('viewer_node', 'the view in the browser', {'model': str(model), 'port': port})]

@@ -1,0 +1,168 @@
+"""
+`contact_node`: from wrench sensors or heights to connections and cuts.
+
+Takes            Type                         What
+wrench/<name>    geometry_msgs/WrenchStamped  for every name in `force_contacts`, best effort [N]
+height/<name>    sensor_msgs/Range            for every name in `height_contacts`, best effort [m]
+contact/state    std_msgs/String, latched     JSON {joint: closed?}: what really is, if known
+
+Gives            Type                         When
+contact/connect  std_msgs/String              the name, when contact is made
+contact/cut      std_msgs/String              the name, when it is released
+diagnostics      diagnostic_msgs/DiagnosticArray  once a second
+
+Contact is made above `make_force` or below `make_height`, and released below `release_force` or
+above `release_height`, each for `debounce` at least; a decision stands for `dwell`. Times are
+those of the stamps, or of arrival where a stamp is zero. Where `contact/state` says that a
+connection was refused or that somebody else made it, that is taken over, and asked again after
+`dwell` if the signal still wants it. Values that are not finite, and stamps that go back for a
+moment, are refused and counted; a signal that stays away longer than `timeout` decides nothing
+and is named in diagnostics.
+"""
+
+import json
+import math
+import sys
+import time
+
+from closed_chain_dynamics.contact_detection import ContactDetector
+from closed_chain_dynamics.errors import ClosedChainError, StateError
+from geometry_msgs.msg import WrenchStamped
+from rclpy.node import Node
+from sensor_msgs.msg import Range
+from std_msgs.msg import String
+
+from .diagnostics import Diagnostics, Rejections
+from .driven_simulation import assignments
+from .measured_states import seconds
+from .parameters import Parameters, Setting
+from .qos import COMMAND, LATCHED, STREAM
+from .running import run
+
+__all__ = ['ContactNode', 'main']
+
+AXES = ('norm', 'x', 'y', 'z')
+SETTINGS = [
+    Setting('force_contacts', [], 'loop joints decided by a wrench sensor', fixed=True),
+    Setting('height_contacts', [], 'loop joints decided by a height', fixed=True),
+    Setting('force_axis', 'norm', 'part of the force that counts', choices=AXES),
+    Setting('make_force', 50.0, 'contact is made above [N]', low=0.0, high=1e5),
+    Setting('release_force', 20.0, 'contact is released below [N]', low=0.0, high=1e5),
+    Setting('make_height', 0.005, 'contact is made below [m]', low=-10.0, high=10.0),
+    Setting('release_height', 0.02, 'contact is released above [m]', low=-10.0, high=10.0),
+    Setting('thresholds', [], 'name=make,release for contacts with thresholds of their own'),
+    Setting('debounce', 0.01, 'how long a signal has to stay beyond a threshold [s]', low=0.0,
+            high=10.0),
+    Setting('dwell', 0.1, 'how long a decision stands at least [s]', low=0.0, high=60.0),
+    Setting('timeout', 0.5, 'a signal away longer than this is named [s]', low=0.001, high=60.0),
+]
+REPORT_EVERY = 1.0   # [s]
+
+
+class ContactNode(Node):
+    """See the top of this file."""
+
+    def __init__(self, **options):
+        super().__init__('contact_node', **options)
+        self._detectors, self._heard, self._stamps = {}, {}, {}
+        self.parameters = Parameters(self, SETTINGS, check=self._check, changed=self._on_change)
+        self.diagnostics, self.rejected = Diagnostics(self), Rejections()
+        self._topics = {kind: self.create_publisher(String, f'contact/{kind}', COMMAND)
+                        for kind in ('connect', 'cut')}
+        self._detectors = self._make_detectors(self.parameters)
+        for name in self.parameters.force_contacts:
+            self.create_subscription(WrenchStamped, f'wrench/{name}',
+                                     lambda message, name=name: self._on_wrench(name, message),
+                                     STREAM)
+        for name in self.parameters.height_contacts:
+            self.create_subscription(
+                Range, f'height/{name}',
+                lambda message, name=name: self._decide(name, message, message.range), STREAM)
+        self.create_subscription(String, 'contact/state', self._on_state, LATCHED)
+        self.create_timer(REPORT_EVERY, self._report)
+
+    def _make_detectors(self, p):
+        """Return a detector per contact, or raise where thresholds do not fit."""
+        own = assignments(p.thresholds, "parameter 'thresholds'")
+        made = {}
+        for signal, names, usual in (
+                ('force', p.force_contacts, (p.make_force, p.release_force)),
+                ('height', p.height_contacts, (p.make_height, p.release_height))):
+            for name in names:
+                pair = own.pop(name, usual)
+                if name in made or not isinstance(pair, (list, tuple)) or len(pair) != 2:
+                    raise StateError(f'contact {name!r} is named twice' if name in made else
+                                     f'{name!r} needs two thresholds', where='contact_node',
+                                     repair='Write name=make,release.')
+                made[name] = ContactDetector(signal, *pair, debounce=p.debounce, dwell=p.dwell)
+        if own:
+            raise StateError(f'thresholds for {", ".join(own)}, which is no contact here',
+                             where='contact_node', repair='Name it in force_contacts or '
+                                                          'height_contacts.')
+        return made
+
+    def _check(self, parameters):
+        """Refuse thresholds that do not fit each other."""
+        self._new = self._make_detectors(parameters)
+
+    def _on_change(self, names):
+        for name, detector in self._new.items():
+            detector.closed = self._detectors[name].closed
+        self._detectors = self._new
+
+    # --- what comes in ---------------------------------------------------------------------------
+    def _on_wrench(self, name, message):
+        force, axis = message.wrench.force, self.parameters.force_axis
+        value = math.hypot(force.x, force.y, force.z) if axis == 'norm' \
+            else abs(getattr(force, axis))
+        self._decide(name, message, value)
+
+    def _decide(self, name, message, value):
+        now = time.monotonic()
+        stamp = seconds(message.header.stamp) or now
+        last = self._stamps.get(name, -math.inf)
+        if last - self.parameters.timeout < stamp <= last:
+            self.rejected('out of order', f'{name}: a stamp {last - stamp:.3g} s before the last')
+            return
+        self._stamps[name] = stamp
+        try:
+            decision = self._detectors[name].update(stamp, value)
+        except ClosedChainError as error:
+            self.rejected('signal', f'{name}: {error}')
+            return
+        self._heard[name] = now
+        if decision:
+            self._topics[decision].publish(String(data=name))
+
+    def _on_state(self, message):
+        try:
+            state = {str(name): bool(closed) for name, closed in json.loads(message.data).items()}
+        except (ValueError, AttributeError):
+            self.rejected('contact/state', 'contact/state is not a JSON object')
+            return
+        for name, detector in self._detectors.items():
+            if name in state:
+                detector.correct(state[name], self._stamps.get(name, 0.0))
+            else:
+                self.rejected('unknown joint', f'contact/state does not know {name!r}')
+
+    def _report(self):
+        now, late = time.monotonic(), []
+        for name in self._detectors:
+            if now - self._heard.get(name, -math.inf) > self.parameters.timeout:
+                late.append(name)
+        values = {name: 'closed' if detector.closed else 'open'
+                  for name, detector in self._detectors.items()}
+        message = f'no signal of {", ".join(late)}' if late else \
+            f'{len(values)} contacts' if values else 'no contacts are named in the parameters'
+        self.diagnostics.publish('warning' if late or not values else 'ok', message,
+                                 {**values, **self.rejected.values()})
+
+
+def main(args=None):
+    """Run the node; return the exit code."""
+    return run(ContactNode, args=args)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,186 @@
+"""
+A simulation that takes its inputs between periods, as a running node gets them; needs no ROS.
+
+Torques hold until newer ones come or they are stale, a push lasts for a while, and connections
+and cuts wait in a queue for the next period. Ages count in simulated time, so that the same inputs
+between the same periods give the same bits, however long anybody took.
+"""
+
+from argparse import ArgumentTypeError
+
+from closed_chain_dynamics.assembly import assemble
+from closed_chain_dynamics.commands.arguments import assignment
+from closed_chain_dynamics.completion import complete_velocity
+from closed_chain_dynamics.errors import ClosedChainError, NameNotFound, StateError
+from closed_chain_dynamics.log_files import event_record
+from closed_chain_dynamics.simulation import Simulation
+from closed_chain_dynamics.tree_dynamics import link_placement
+import numpy as np
+
+__all__ = ['assignments', 'DrivenSimulation']
+
+MOST_WAITING = 1000   # connections and cuts between two periods; more is somebody's mistake
+
+
+def assignments(texts, what):
+    """Return {joint: value} of texts 'joint=value', or say which is none."""
+    try:
+        return dict(assignment(each) for each in texts)
+    except ArgumentTypeError as error:
+        raise StateError(str(error), where=what,
+                         repair='For example crank=1.0, or base=0,0,1,0,0,0,1.') from None
+
+
+class DrivenSimulation:
+    """
+    A Simulation with torques, pushes, connections and cuts from outside.
+
+    `settings` has initial_positions, initial_velocities, dt, integrator, torque_timeout,
+    push_duration, connect_gap and connect_angle. Whatever happens at `advance` is left in
+    `records`, dicts fit for JSON; a step that fails leaves its reason in `failure`, and nothing
+    moves until `reset`.
+    """
+
+    def __init__(self, robot, settings, dt):
+        self.settings, self.wrenches = settings, {}
+        q = assemble(robot, assignments(settings.initial_positions, 'initial_positions'))
+        v = complete_velocity(robot, q, assignments(settings.initial_velocities,
+                                                    'initial_velocities'))
+        self.sim = Simulation(robot, q, v, dt=dt, integrator=settings.integrator, log_every=0)
+        self.robot = self.sim.robot
+        self._names, self._places = [], np.zeros(0, dtype=int)   # of the last torques
+        self.reset()
+
+    def reset(self):
+        """Go back to the start; inputs that were given are forgotten."""
+        self.sim.reset()
+        count = len(self.robot.actuator_names)
+        self._torques, self._given = np.zeros(count), np.full(count, -np.inf)
+        self._fresh = np.zeros(count, dtype=bool)
+        self.torques = np.zeros(count)   # of the last period
+        for link in self.wrenches:
+            self.sim.apply_wrench(link, None)
+        self.wrenches = {}               # of the last period, {link: (6,)} in world axes
+        self._pushes, self._waiting = {}, []
+        self.records, self.failure = [], ''
+        self.taken = {'torques': 0, 'pushes': 0, 'events': 0}
+
+    # --- inputs ----------------------------------------------------------------------------------
+    def set_torques(self, names, efforts):
+        """Take torques by actuator [N m or N]; all of them or, with the reason, none."""
+        if names != self._names:
+            self._places, self._names = self._find(names), list(names)
+        efforts = np.array(efforts, dtype=float)
+        if len(names) != len(efforts):
+            raise StateError(f'{len(names)} names with {len(efforts)} efforts', where='torques',
+                             repair='Give one effort per name.')
+        if not np.isfinite(efforts).all():
+            bad = int(np.flatnonzero(~np.isfinite(efforts))[0])
+            raise StateError(f'the effort of {names[bad]!r} is {efforts[bad]}', where='torques',
+                             repair='Give finite numbers only.')
+        self._torques[self._places], self._fresh[self._places] = efforts, True
+        self.taken['torques'] += 1
+
+    def _find(self, names):
+        """Return the places of actuators; it is done once for messages with the same names."""
+        known = self.robot.actuator_names
+        for k, name in enumerate(names):
+            if name not in known:
+                raise NameNotFound('actuator', name, known, where='torques')
+            if name in names[:k]:
+                raise StateError(f'{name!r} is named twice', where='torques',
+                                 repair='Name each actuator once.')
+        return np.array([known.index(name) for name in names], dtype=int)
+
+    def push(self, link, wrench):
+        """Take a force and moment on a link, (6,) in its own axes at its origin."""
+        self.robot.link_frame(link)
+        wrench = np.array(wrench, dtype=float)
+        if not np.all(np.isfinite(wrench)):
+            raise StateError(f'the wrench on link {link!r} is not finite', where='push')
+        self._pushes[link] = [wrench, None]   # its time begins with the next period
+        self.taken['pushes'] += 1
+
+    def ask(self, kind, name):
+        """Let a joint 'connect' or 'cut' at the next period, in the order of asking."""
+        if len(self._waiting) >= MOST_WAITING:
+            raise StateError(f'{MOST_WAITING} connections and cuts are waiting', where=name)
+        self._waiting.append((kind, name))
+        self.taken['events'] += 1
+
+    # --- time ------------------------------------------------------------------------------------
+    def advance(self, steps):
+        """Take what was asked, then steps in one compiled call unless something happens."""
+        self._change_structure()
+        self._apply_pushes()
+        try:
+            self.torques = self._present_torques()
+            self.sim.run(steps * self.sim.dt, self.torques)
+        except ClosedChainError as error:
+            self.failure = str(error)
+        self._note(self.sim.events)
+
+    def _present_torques(self):
+        self._given[self._fresh], self._fresh[:] = self.sim.time, False
+        return np.where(self._stale(), 0.0, self._torques)
+
+    def _stale(self):
+        limit = self.settings.torque_timeout or np.inf
+        return ~(self.sim.time - self._given <= limit)   # what was never given is infinitely old
+
+    def are_stale(self):
+        """Return whether there is a motor without a torque that is new enough."""
+        return bool(np.any(self._stale() & ~self._fresh))
+
+    def _change_structure(self):
+        limits = {'gap': self.settings.connect_gap, 'angle': self.settings.connect_angle}
+        waiting, self._waiting = self._waiting, []
+        for kind, name in waiting:
+            try:
+                getattr(self.sim, kind)(name, **(limits if kind == 'connect' else {}))
+            except ClosedChainError as error:
+                self._note(self.sim.events)   # what came before stands before it
+                self.records.append({'time': self.sim.time, 'kind': 'refused', 'name': name,
+                                     'wanted': kind, 'reason': str(error)})
+        self._note(self.sim.events)
+
+    def _apply_pushes(self):
+        for link, push in list(self._pushes.items()):
+            wrench, start = push
+            push[1] = start = self.sim.time if start is None else start
+            if self.sim.time - start > self.settings.push_duration - 0.5 * self.sim.dt:
+                del self._pushes[link]
+                if self.wrenches.pop(link, None) is not None:
+                    self.sim.apply_wrench(link, None)
+            else:
+                R = link_placement(self.robot, self.sim.q, link)[:3, :3]
+                self.wrenches[link] = np.concatenate([R @ wrench[:3], R @ wrench[3:]])
+                self.sim.apply_wrench(link, self.wrenches[link])
+
+    def _note(self, events):
+        """Keep events as records; the lists of the simulation would grow for ever."""
+        self.records += map(event_record, events)
+        self.sim.events.clear()
+        self.sim.log.events.clear()
+
+    # --- what it is like ---------------------------------------------------------------------
+    def connections(self):
+        """Return {name: closed?} of all loop joints, and of tree joints that are cut."""
+        state = {name: self.robot.is_connected(name) for name in self.robot.loop_names}
+        free = self.robot.structure()[1]
+        return {**state, **{name: False for name, body in self.robot._packing.joints.items()
+                            if free[body]}}
+
+    def warm_up(self):
+        """Load every kernel that a period may need, so that none is late."""
+        trial = Simulation(self.robot, self.sim.q, self.sim.v, dt=self.sim.dt,
+                           integrator=self.sim.integrator, log_every=0)
+        trial.step()
+        for name in self.robot.loop_names[:1]:
+            changes = (trial.cut, trial.connect)
+            for change in changes if trial.robot.is_connected(name) else reversed(changes):
+                try:
+                    change(name)
+                    trial.step()
+                except ClosedChainError:
+                    pass   # a loop that is open too far, or cannot be opened, loads less

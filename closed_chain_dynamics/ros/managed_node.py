@@ -1,0 +1,99 @@
+"""
+The base of nodes with a lifecycle: configured they have a model, active they publish.
+
+With parameter `autostart`, the default, a node takes both steps by itself, and a bad model or
+parameter ends the program with one line; without, a manager or `ros2 lifecycle` takes them, and
+what is bad is logged and leaves the node unconfigured.
+"""
+
+from closed_chain_dynamics.errors import ClosedChainError
+from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
+
+from .diagnostics import Diagnostics, Rejections
+from .model_source import MODEL_SETTINGS, ModelSource
+from .parameters import Parameters, Setting
+
+__all__ = ['ManagedNode']
+
+AUTOSTART = Setting('autostart', True, 'configure and activate by itself at the start', fixed=True)
+
+
+class ManagedNode(LifecycleNode):
+    """
+    A node with a lifecycle, a model, parameters and diagnostics.
+
+    A child gives its settings, has `use_model(robot)`, and may have `begin()`, called when it
+    becomes active, `end()`, called when it is active no longer and can still publish, and
+    `forget()`, called when the model is given up. Its `__init__` ends with `self.start()`.
+    """
+
+    def __init__(self, name, settings, *, check=None, changed=None, **options):
+        super().__init__(name, **options)
+        self.parameters = Parameters(self, [AUTOSTART, *MODEL_SETTINGS, *settings], check=check,
+                                     changed=changed)
+        self.diagnostics, self.rejected = Diagnostics(self), Rejections()
+        self.source, self.active, self._problem = None, False, None
+
+    def start(self):
+        """Configure and activate, unless somebody else is to do it."""
+        if self.parameters.autostart:
+            self.trigger_configure()
+            if self._problem:
+                raise self._problem
+            self.trigger_activate()
+
+    def stop(self):
+        """Send the last commands, before the node is destroyed."""
+        if self.active:
+            self.trigger_deactivate()
+
+    # --- transitions ---------------------------------------------------------------------------
+    def on_configure(self, state):
+        """Load the model, or listen for it."""
+        self._problem = None
+        try:
+            self.source = ModelSource(self, self.parameters, self.use_model)
+        except ClosedChainError as error:
+            self._problem = error
+            self.get_logger().error(str(error))
+            return TransitionCallbackReturn.FAILURE
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_activate(self, state):
+        """Begin to publish."""
+        result = super().on_activate(state)
+        self.active = True
+        self.begin()
+        return result
+
+    def on_deactivate(self, state):
+        """Publish no longer."""
+        self.end()
+        self.active = False
+        return super().on_deactivate(state)
+
+    def on_cleanup(self, state):
+        """Give up the model."""
+        self.source.close()
+        self.forget()
+        return TransitionCallbackReturn.SUCCESS
+
+    def on_shutdown(self, state):
+        """Send the last commands, whatever the state was."""
+        if self.active:
+            self.end()
+            self.active = False
+        return TransitionCallbackReturn.SUCCESS
+
+    def use_model(self, robot):
+        """Take a new model."""
+        raise NotImplementedError
+
+    def begin(self):
+        """Become active."""
+
+    def end(self):
+        """Be active no longer."""
+
+    def forget(self):
+        """Give up the model."""

@@ -1,0 +1,64 @@
+"""The model of a node: named by its parameter `model`, or latched on `robot_description`."""
+
+from closed_chain_dynamics import models
+from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.mechanism import load, STANDARD_GRAVITY
+from std_msgs.msg import String
+
+from .parameters import Setting
+from .qos import LATCHED
+
+__all__ = ['MODEL_SETTINGS', 'ModelSource']
+
+MODEL_SETTINGS = [
+    Setting('model', '', 'file or name of a shipped model; empty: from topic robot_description',
+            fixed=True),
+    Setting('actuated', [], 'actuated joints; empty: as the model says', fixed=True),
+    Setting('root_joint', 'fixed', 'how the root link is held by the world',
+            choices=('fixed', 'floating'), fixed=True),
+    Setting('gravity', list(STANDARD_GRAVITY), 'acceleration of gravity in world axes [m/s^2]',
+            fixed=True, item=float),
+]
+
+
+class ModelSource:
+    """
+    Loads the model of a node and hands it on.
+
+    `use(robot)` is called at once if parameter `model` names one, else whenever a new
+    description arrives on the topic. A bad model at the start raises; a bad one from the topic is
+    logged and kept in `problem`, and the node goes on with what it has.
+    """
+
+    def __init__(self, node, parameters, use):
+        self._node, self._parameters, self._use = node, parameters, use
+        self._text, self.problem = None, 'waiting for a model on topic robot_description'
+        self._subscription = None
+        if parameters.model:
+            self._take(models.find(parameters.model))
+        else:
+            self._subscription = node.create_subscription(
+                String, 'robot_description', self._on_description, LATCHED)
+
+    def _take(self, source):
+        chosen = self._parameters
+        robot = load(source, root_joint=chosen.root_joint, actuated=chosen.actuated or None,
+                     gravity=chosen.gravity)
+        self._use(robot)
+        self.problem = ''
+
+    def _on_description(self, message):
+        if message.data == self._text:
+            return
+        self._text = message.data
+        try:
+            self._take(message.data)
+        except ClosedChainError as error:
+            self.problem = f'robot_description: {error}'
+            self._node.get_logger().error(self.problem)
+
+    def close(self):
+        """Listen no longer."""
+        if self._subscription is not None:
+            self._node.destroy_subscription(self._subscription)
+            self._subscription = None

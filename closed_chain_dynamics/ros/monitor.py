@@ -1,0 +1,84 @@
+"""Counts what goes over the topics of a running system, for the summary at its end."""
+
+from collections import Counter
+import json
+from struct import unpack_from
+import time
+
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.node import Node
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+
+from .qos import EVENTS, STREAM
+
+__all__ = ['Monitor']
+
+COUNTED = ('joint_states', 'actuator_torques')
+BEGINNING = 1e-6   # a simulator that waits for its start publishes this time at most [s]
+STAMP = 4   # place of the stamp in a serialized message: after the mark of its encoding
+LOOP_ERROR = 'loop error [m or rad]'   # as simulator_node calls it
+
+
+class Monitor(Node):
+    """Hears joint states, torques, events and diagnostics; `summary()` says what there was."""
+
+    def __init__(self, **options):
+        super().__init__('monitor', **options)
+        self.events, self.loop_error, self._said = [], 0.0, {}
+        self._counts = {topic: _Count() for topic in COUNTED}
+        for topic, count in self._counts.items():   # raw: number and stamp are all we want
+            self.create_subscription(JointState, topic, count, STREAM, raw=True)
+        self.create_subscription(String, 'contact/events', self._on_event, EVENTS)
+        self.create_subscription(DiagnosticArray, 'diagnostics', self._on_diagnostics, STREAM)
+
+    def _on_event(self, message):
+        self.events.append(json.loads(message.data))
+
+    def _on_diagnostics(self, message):
+        for status in message.status:
+            self._said[status.name.rpartition('/')[2]] = status.message
+            for each in status.values:
+                if each.key == LOOP_ERROR:
+                    self.loop_error = max(self.loop_error, float(each.value))
+
+    @property
+    def began(self):
+        """Return when simulated time began to pass, on the clock of the machine; None: not yet."""
+        return self._counts['joint_states'].first
+
+    def summary(self):
+        """Return rates [Hz], loop error, real-time factor, events and what nodes last said."""
+        kinds = Counter(event['kind'] for event in self.events)
+        return {'rates': {topic: count.rate() for topic, count in self._counts.items()},
+                'loop_error': self.loop_error,
+                'simulated': self._counts['joint_states'].simulated,
+                'real_time_factor': self._counts['joint_states'].factor(),
+                'event_counts': dict(kinds), 'events': self.events, 'diagnostics': self._said}
+
+
+class _Count:
+    """Counts messages from the first on that is not of the beginning, and the time they span."""
+
+    def __init__(self):
+        self.first = self._last = None   # of arrivals
+        self._number, self._stamp, self.simulated = 0, 0.0, 0.0
+
+    def __call__(self, raw):
+        sec, nanosec = unpack_from('<iI', raw, STAMP)
+        stamp = sec + 1e-9 * nanosec
+        if stamp > BEGINNING:
+            self._last = time.monotonic()
+            if self.first is None:
+                self.first, self._stamp = self._last, stamp
+            self._number += 1
+            self.simulated += max(stamp - self._stamp, 0.0)   # a reset goes back
+            self._stamp = stamp
+
+    def rate(self):
+        """Return messages per second."""
+        return (self._number - 1) / (self._last - self.first) if self._number > 1 else 0.0
+
+    def factor(self):
+        """Return simulated by real time, or None."""
+        return self.simulated / (self._last - self.first) if self._number > 1 else None

@@ -1,0 +1,49 @@
+"""How simulated time follows the time of the wall."""
+
+import time
+
+__all__ = ['Pace']
+
+SHORTEST = 0.001   # between two looks at the clock; faster simulations take several periods [s]
+MOST_LAG = 0.1     # a simulation that is later than this does not try to catch up [s]
+
+
+class Pace:
+    """
+    Says how many periods are due; `overruns` counts those that came late.
+
+    Half a period early is on time: a timer that trembles shall not skip every other period.
+    """
+
+    def __init__(self, period, clock=time.monotonic):
+        self.period, self._clock, self.overruns = period, clock, 0
+        self.begin(0.0, 1.0)
+
+    def begin(self, simulated, factor):
+        """Go on from a simulated time [s] at a factor of real time."""
+        self._start, self._simulated, self._factor = self._clock(), simulated, factor
+        self._at_once = max(1, round(SHORTEST * factor / self.period))
+        self._mark = self._start, simulated
+
+    @property
+    def wall_period(self):
+        """Return how often to ask what is due [s]."""
+        return self._at_once * self.period / self._factor
+
+    def due(self, simulated):
+        """Return how many periods bring the simulated time up to date."""
+        now = self._clock()
+        lag = self._simulated + (now - self._start) * self._factor - simulated
+        turns = int(lag / (self._at_once * self.period) + 0.5)
+        if turns > 1:
+            self.overruns += turns - 1
+            if lag > MOST_LAG * self._factor:
+                self._start, self._simulated = now, simulated + self._at_once * self.period
+                turns = 1
+        return turns * self._at_once
+
+    def real_time_factor(self, simulated):
+        """Return simulated by real time since this was last asked."""
+        (then, before), now = self._mark, self._clock()
+        self._mark = now, simulated
+        return (simulated - before) / max(now - then, 1e-9)

@@ -1,0 +1,78 @@
+"""
+Joint states read from the bytes of their messages, because Python objects for them cost more time
+than the torques do.
+
+The bytes are CDR, little endian: numbers aligned to their size, strings and sequences behind
+their count. Names seldom change, so they are read once and compared as bytes. What is encoded in
+another way, or does not add up, is left to ROS: then `read` returns None.
+"""
+
+import struct
+
+import numpy as np
+
+__all__ = ['read_joint_state', 'read_multi_dof', 'RawReader']
+
+PLAIN_CDR = b'\x00\x01'   # little endian, first version of the encoding
+BEGIN = 4                 # behind the header of the encoding, from where alignment counts
+NAMES = BEGIN + 8         # behind the stamp: frame_id, then names
+
+
+class RawReader:
+    """Reads messages that begin with a Header and names, and go on with sequences of doubles."""
+
+    def __init__(self, *widths):
+        self._widths = widths   # doubles in one entry of each sequence
+        self.names, self._prefix, self._end = [], None, 0
+
+    def read(self, raw):
+        """Return (sec, nanosec), names and an array (entries, width) per sequence, or None."""
+        try:
+            if raw[:2] != PLAIN_CDR:
+                return None
+            if self._prefix is None or raw[NAMES:self._end] != self._prefix:
+                self._read_names(raw)
+            place, arrays = self._end, []
+            for width in self._widths:
+                count, = struct.unpack_from('<I', raw, place)
+                place += 4
+                if count:
+                    place += (BEGIN - place) % 8
+                    arrays.append(np.frombuffer(raw, '<f8', count * width, place)
+                                  .reshape(count, width))
+                    place += 8 * count * width
+                else:
+                    arrays.append(np.zeros((0, width)))
+            return struct.unpack_from('<iI', raw, BEGIN), self.names, arrays
+        except (struct.error, ValueError):
+            self._prefix = None
+            return None
+
+    def _read_names(self, raw):
+        _, place = _string(raw, NAMES)
+        place += -place % 4
+        count, = struct.unpack_from('<I', raw, place)
+        names, place = [], place + 4
+        for _ in range(count):
+            name, place = _string(raw, place + -place % 4)
+            names.append(name)
+        self.names, self._end = names, place + -place % 4
+        self._prefix = raw[NAMES:self._end]
+
+
+def _string(raw, place):
+    """Return a string and the place behind it."""
+    length, = struct.unpack_from('<I', raw, place)
+    if place + 4 + length > len(raw):
+        raise ValueError('the message ends within a string')
+    return raw[place + 4:place + 3 + length].decode(), place + 4 + length
+
+
+def read_joint_state():
+    """Return a reader of sensor_msgs/JointState: position, velocity and effort."""
+    return RawReader(1, 1, 1)
+
+
+def read_multi_dof():
+    """Return a reader of sensor_msgs/MultiDOFJointState: transforms, twists and wrenches."""
+    return RawReader(7, 6, 6)

@@ -1,0 +1,114 @@
+"""Programs as processes: started, watched, started again when they crash, and ended together."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+from closed_chain_dynamics.errors import ClosedChainError
+
+__all__ = ['Family']
+
+MOST_RESTARTS = 5
+RESTART_AFTER = 0.5    # a crash [s]
+PATIENCE = 5.0         # for a program that was asked to end [s]
+
+
+class Family:
+    """
+    The processes of some `composition.Program`s.
+
+    Their output goes to standard error, each line with the name of who wrote it. Exit code 1 of a
+    program means that model or parameters are bad: then `problem` has its last line.
+    """
+
+    def __init__(self, programs, environment):
+        self._environment = {**os.environ, **environment, 'PYTHONUNBUFFERED': '1'}
+        self.members = [_Member(program) for program in programs]
+        self.problem = ''
+
+    def start(self):
+        """Start all programs."""
+        for member in self.members:
+            member.start(self._environment)
+
+    def look_after(self):
+        """Start again what has crashed; return whether all is well."""
+        for member in self.members:
+            code = member.process.poll()
+            if code is None:
+                continue
+            if code == 1 or member.restarts >= MOST_RESTARTS:
+                self.problem = f'{member.name} ended with code {code}: {member.last_line()}'
+                return False
+            if code != 0 and time.monotonic() - member.noticed() > RESTART_AFTER:
+                print(f'[{member.name}] ended with code {code}; starting it again',
+                      file=sys.stderr)
+                member.restarts += 1
+                member.start(self._environment)
+        return True
+
+    def end(self):
+        """Ask all to end, those first that command others; make sure that they do."""
+        for member in reversed(self.members):
+            if member.process and member.process.poll() is None:
+                member.process.send_signal(signal.SIGINT)
+        limit = time.monotonic() + PATIENCE
+        for member in self.members:
+            if member.process:
+                try:
+                    member.process.wait(max(limit - time.monotonic(), 0.1))
+                except subprocess.TimeoutExpired:
+                    member.process.kill()
+                    member.process.wait()
+
+    def report(self):
+        """Return name, process, restarts and exit code of every program."""
+        return [{'node': member.name, 'pid': member.process.pid, 'restarts': member.restarts,
+                 'exit_code': member.process.poll()} for member in self.members]
+
+    def said(self, name, mark):
+        """Return the last line of a program that contains a mark, or nothing."""
+        return next((line for member in self.members if member.name == name
+                     for line in reversed(member.lines) if mark in line), '')
+
+
+class _Member:
+    """One program and its process."""
+
+    def __init__(self, program):
+        self.program, self.name = program, program.executable
+        self.process, self.restarts, self.lines, self._crashed = None, 0, [], None
+
+    def start(self, environment):
+        command = [sys.executable, '-m', self.program.module, '--ros-args']
+        if self.program.parameter_file:
+            command += ['--params-file', str(self.program.parameter_file)]
+        for name, value in self.program.parameters.items():
+            command += ['-p', f'{name}:={json.dumps(value)}']
+        for old, new in self.program.remappings.items():
+            command += ['-r', f'{old}:={new}']
+        self._crashed = None
+        try:
+            self.process = subprocess.Popen(command, env=environment, text=True,
+                                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        except OSError as error:
+            raise ClosedChainError(f'{self.name} cannot be started: {error}') from None
+        threading.Thread(target=self._listen, args=(self.process.stdout,), daemon=True).start()
+
+    def _listen(self, stream):
+        for line in stream:
+            self.lines = [*self.lines[-50:], line.rstrip()]
+            print(f'[{self.name}] {line.rstrip()}', file=sys.stderr)
+
+    def last_line(self):
+        """Return the last thing that it said."""
+        return next((line for line in reversed(self.lines) if line), 'it said nothing')
+
+    def noticed(self):
+        """Return when its crash was first seen."""
+        self._crashed = self._crashed or time.monotonic()
+        return self._crashed

@@ -1,0 +1,34 @@
+"""
+Simulate a closed chain: simulator, controller, RViz or the view in the browser.
+
+  ros2 launch closed_chain_dynamics simulation.launch.py model:=swing rviz:=true
+"""
+
+from closed_chain_dynamics.ros import composition
+from closed_chain_dynamics.ros.launching import describe, is_true, rviz
+
+ARGUMENTS = {
+    'model': ('swing', 'a file, or a shipped model: swing, high_bar, four_bar, exo, ...'),
+    'controller': ('true', 'torque_node: torques that follow topic reference'),
+    'viewer': ('false', 'viewer_node: the view in the browser'),
+    'rviz': ('false', 'RViz with model, TF, markers and wrenches'),
+    'rate': ('1000.0', 'joint states and torques per second [Hz]'),
+    'real_time_factor': ('1.0', 'simulated seconds per second'),
+    'port': ('8080', 'of the view'),
+    'namespace': ('', 'of all nodes'),
+}
+
+
+def programs(given):
+    """Return what to start."""
+    rate = float(given['rate'])
+    return composition.simulation(
+        given['model'], controller=is_true(given['controller']), viewer=is_true(given['viewer']),
+        port=int(given['port']), torque={'rate': rate},
+        simulator={'rate': rate, 'real_time_factor': float(given['real_time_factor'])})
+
+
+def generate_launch_description():
+    """Return what `ros2 launch` starts."""
+    # all stamps are simulated time
+    return describe(ARGUMENTS, programs, rviz('rviz', use_sim_time=True))
