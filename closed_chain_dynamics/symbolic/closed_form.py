@@ -1,0 +1,221 @@
+"""
+Solves planar loops and gears for the dependent coordinates, q_2 = f(q_1) (paper 5, section 3.2).
+
+A planar loop with two unknown joints is a triangle: its corners are these two and the pin, its
+sides are known lengths, and the last corner is where two circles intersect. Which of the two
+intersections is meant is found from a closed pose, and named. A slide among the unknown joints
+makes a line of one circle. Gears and other couplings give the one joint in them that is not known.
+
+`explicit`: angles by arctangents, and sines and cosines of these (direct elimination, Eq. (2));
+else sines and cosines alone (trigonometric elimination, Eq. (3)).
+"""
+
+from dataclasses import dataclass
+
+from closed_chain_dynamics.errors import StructureError
+import numpy as np
+
+from .expression_graph import evaluate, Node, total
+from .from_mechanism import Angle
+from .planar_loops import closed_couplings, closed_loops, outside, planar_loop
+
+__all__ = ['ClosedForm']
+
+
+@dataclass
+class _Side:
+    """A side of the triangle, in the direction after its first corner."""
+
+    x: Node
+    y: Node
+    turn: Angle              # from its first corner to its last, the corners not included
+    slide: tuple = None      # direction of the unknown slide in it
+    slider: int = -1         # and the body of that
+
+
+class ClosedForm:
+    """
+    All coordinates of a mechanism as functions of the independent ones.
+
+    `state`: one Angle, or node of a slide, per body; `branches`: {loop: which intersection}.
+    `inputs`: {body: node} of the independent coordinates; `pose`: {body: q}, a closed pose that
+    decides the branches.
+    """
+
+    def __init__(self, tree, inputs, pose, explicit):
+        self.tree, self.explicit, self.pose = tree, explicit, pose
+        self._at_pose = {node: pose[i] for i, node in inputs.items()}
+        self._values = dict(inputs)
+        self.state = {i: self._of_value(i, node) for i, node in inputs.items()}
+        self.branches = {}
+        loops = [planar_loop(tree, loop) for loop in closed_loops(tree.robot)]
+        couplings = closed_couplings(tree.robot)
+        while loops or couplings:
+            left = ([loop for loop in loops if not self._solve_loop(loop)],
+                    [each for each in couplings if not self._solve_coupling(each)])
+            if left == (loops, couplings):
+                self._refuse(loops, couplings)
+            loops, couplings = left
+
+    def _of_value(self, i, q):
+        body = self.tree.bodies[i]
+        return q if body.slides else Angle.of(q + body.delta)
+
+    def value(self, i):
+        """Return the coordinate q of a body as a node."""
+        if i not in self._values:
+            body = self.tree.bodies[i]
+            self._values[i] = (self.state[i] if body.slides
+                               else self.state[i].explicit() - body.delta)
+        return self._values[i]
+
+    def _refuse(self, loops, couplings):
+        for loop in loops:
+            names = [repr(self.tree.bodies[i].joint) for i in self._unknown(loop)]
+            count = 'only one of its joints is' if len(names) == 1 else \
+                f'{len(names)} of its joints are'
+            raise outside(f'{count} unknown when its turn comes ({", ".join(names)}), and a '
+                          'triangle has two', self.tree.robot, loop.name)
+        raise StructureError('it cannot be solved for one joint',
+                             where=f'{self.tree.robot.name}, coupling {couplings[0].name!r}',
+                             repair="Use the method 'ic' (implicit constraints).")
+
+    def _unknown(self, loop):
+        return sorted(i for i in loop.bodies if i not in self.state)
+
+    # --- couplings ----------------------------------------------------------------------------
+    def _solve_coupling(self, coupling):
+        """Solve a coupling for its one unknown joint; return whether it is settled."""
+        tree = self.tree
+        bodies = [tree.names.index(term.joint) for term in coupling.terms]
+        unknown = [k for k, i in enumerate(bodies) if i not in self.state]
+        if not unknown:
+            return True
+        if len(unknown) > 1 or len(coupling.terms[unknown[0]].coefficients) > 1:
+            return False
+        terms = [tree.graph.node(coupling.constant)]
+        for k, term in enumerate(coupling.terms):
+            power = tree.graph.node(1.0)
+            for coefficient in term.coefficients if k != unknown[0] else ():
+                power = power * self.value(bodies[k])
+                terms.append(power * coefficient)
+        factor = coupling.terms[unknown[0]].coefficients[0]
+        i = bodies[unknown[0]]
+        self._values[i] = total(tree.graph, terms) * (-1.0 / factor)
+        self.state[i] = self._of_value(i, self._values[i])
+        return True
+
+    # --- loops --------------------------------------------------------------------------------
+    def _solve_loop(self, loop):
+        """Solve a loop for its two unknown joints; return whether it is settled."""
+        unknown = self._unknown(loop)
+        if not unknown:
+            return True     # the others imply it
+        if len(unknown) != 2:
+            return False
+        slides = [i for i in unknown if self.tree.bodies[i].slides]
+        if len(slides) > 1:
+            names = ' and '.join(repr(self.tree.bodies[i].joint) for i in slides)
+            raise outside(f'{names} both slide, and both are unknown', self.tree.robot, loop.name)
+        solve = self._slider if slides else self._triangle
+        found = {sign: solve(loop, unknown, sign) for sign in (1, -1)}
+        sign = min(found, key=lambda each: self._distance_from_pose(found[each]))
+        self.state.update(found[sign])
+        self.branches[loop.name] = self._branch(loop, unknown, slides, sign)
+        return True
+
+    def _distance_from_pose(self, new):
+        nodes, expected = [], []
+        for i, value in new.items():
+            body = self.tree.bodies[i]
+            nodes += [value] if body.slides else [value.cos, value.sin]
+            theta = self.pose[i] + body.delta.value
+            expected += [self.pose[i]] if body.slides else [np.cos(theta), np.sin(theta)]
+        return float(abs(evaluate(nodes, self._at_pose) - expected).max())
+
+    def _sides(self, loop, unknown):
+        """Return the corners of the polygon, and the sides that follow each of them."""
+        steps = loop.steps
+        cuts = [k for k, step in enumerate(steps)
+                if step.turn and (step.body < 0 or step.body in unknown)]
+        return ([steps[k] for k in cuts],
+                [self._side(steps, unknown, *ends)
+                 for ends in zip(cuts, [*cuts[1:], cuts[0] + len(steps)])])
+
+    def _side(self, steps, unknown, start, end):
+        zero, one = self.tree.graph.node(0.0), self.tree.graph.node(1.0)
+        side = _Side(zero, zero, Angle(one, zero))
+        for k in range(start + 1, end):
+            step = steps[k % len(steps)]
+            if step.turn:
+                turn = self.state[step.body]
+                side.turn = side.turn.then(turn if step.turn > 0 else turn.reverse())
+                continue
+            x, y = side.turn.turn(*(step.way or step.slide))
+            if step.slide and step.body in unknown:
+                side.slide, side.slider = (x, y), step.body
+                continue
+            if step.slide:
+                x, y = x * self.state[step.body], y * self.state[step.body]
+            side.x, side.y = side.x + x, side.y + y
+        return side
+
+    def _triangle(self, loop, unknown, sign):
+        """Return the two unknown turns where both joints turn."""
+        corners, sides = self._sides(loop, unknown)
+        squares = [side.x * side.x + side.y * side.y for side in sides]
+        # scalar product of the sides at a corner from the three lengths; twice the area
+        dots = [(squares[k - 2] - squares[k - 1] - squares[k]) * 0.5 for k in range(3)]
+        area = self.tree.graph.function('sqrt', squares[0] * squares[1] - dots[1] * dots[1])
+        area = area if sign > 0 else -area
+        return {corner.body: self._turn(sides[k - 1], sides[k], corner, dots[k], area,
+                                        squares[k - 1] * squares[k])
+                for k, corner in enumerate(corners) if corner.body >= 0}
+
+    def _slider(self, loop, unknown, sign):
+        """Return the unknown slide and turn where one joint slides."""
+        corners, sides = self._sides(loop, unknown)
+        sliding, fixed = sorted(sides, key=lambda side: side.slide is None)
+        square = fixed.x * fixed.x + fixed.y * fixed.y
+        x, y = sliding.slide
+        across = x * sliding.y - y * sliding.x
+        root = self.tree.graph.function('sqrt', square - across * across)
+        way = (root if sign > 0 else -root) - (x * sliding.x + y * sliding.y)
+        sliding.x, sliding.y = sliding.x + x * way, sliding.y + y * way
+        new = {sliding.slider: way}
+        for k, corner in enumerate(corners):
+            if corner.body >= 0:   # the two sides lie on each other
+                new[corner.body] = self._turn(sides[k - 1], sides[k], corner, -square,
+                                              self.tree.graph.node(0.0), square * square)
+        return new
+
+    def _turn(self, before, after, corner, K, D, square):
+        """
+        Return the turn at a corner.
+
+        The sides there, each in its own direction, have scalar and vector products K and D once
+        the second is turned by the corner and by what the first turned.
+        """
+        graph = self.tree.graph
+        p = before.x * after.x + before.y * after.y
+        r = before.x * after.y - before.y * after.x
+        turn = Angle(p * K + r * D, p * D - r * K).then(before.turn.reverse())
+        if corner.turn < 0:
+            turn = turn.reverse()
+        if self.explicit:
+            return Angle.of(graph.function('atan2', turn.sin, turn.cos))
+        inverse = graph.node(1.0) / square
+        return Angle(turn.cos * inverse, turn.sin * inverse)
+
+    def _branch(self, loop, unknown, slides, sign):
+        """Name the intersection: on which side of a line, or of a foot, it lies."""
+        names = {i: self.tree.bodies[i].joint for i in unknown}
+        if slides:
+            return (f'{names[slides[0]]} {"beyond" if sign > 0 else "before"} the foot of the '
+                    'perpendicular on its line')
+        base, vertex = unknown
+        corners = [step.body for step in loop.steps
+                   if step.turn and (step.body < 0 or step.body in unknown)]
+        follows = corners[(corners.index(base) + 1) % 3] == vertex
+        side = 'right' if (sign > 0) == follows else 'left'
+        return f'{names[vertex]} {side} of the line from {names[base]} to {loop.name}'

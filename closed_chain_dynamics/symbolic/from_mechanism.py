@@ -1,0 +1,266 @@
+"""
+The tree of a mechanism as symbols: frames, parameters, and where links are.
+
+Every joint turns about, or slides along, the z axis of its own body frame. The body frame of a
+turning joint is `Q Rz(theta)` in its parent's, theta = q + delta; frames are chosen such that Q
+has only 0 and 1 in it wherever the axes allow it, and constant turns about the joint's own axis
+are in delta. Links that are fixed to each other are one body.
+"""
+
+from dataclasses import dataclass
+
+from closed_chain_dynamics.description import JointType
+from closed_chain_dynamics.description.tree import ONE_DOF, Tree
+from closed_chain_dynamics.errors import StructureError
+import numpy as np
+
+from .expression_graph import Graph, Node, total
+
+__all__ = ['Angle', 'Body', 'Frame', 'SymbolicTree', 'cross', 'dot', 'plus', 'rounded', 'times',
+           'turn_z_to']
+
+ROUNDING = 1e-13     # of a rotation's element or of a share of a vector: noise of the file
+
+
+@dataclass
+class Angle:
+    """A turn by its cosine and sine, and by itself where it is known."""
+
+    cos: Node
+    sin: Node
+    value: 'Node | None' = None
+
+    @classmethod
+    def of(cls, value):
+        """Return the turn by a known angle."""
+        graph = value.graph
+        return cls(graph.function('cos', value), graph.function('sin', value), value)
+
+    def explicit(self):
+        """Return the angle itself, by an arctangent where only cosine and sine are known."""
+        if self.value is None:
+            self.value = self.cos.graph.function('atan2', self.sin, self.cos)
+        return self.value
+
+    def reverse(self):
+        """Return the turn the other way round."""
+        return Angle(self.cos, -self.sin)
+
+    def then(self, other):
+        """Return the turn by the sum of two angles."""
+        return Angle(self.cos * other.cos - self.sin * other.sin,
+                     self.sin * other.cos + self.cos * other.sin)
+
+    def turn(self, x, y):
+        """Return a plane vector turned by the angle."""
+        return self.cos * x - self.sin * y, self.sin * x + self.cos * y
+
+
+@dataclass
+class Body:
+    """A rigid body with the joint that moves it."""
+
+    joint: str
+    parent: int          # -1: the world
+    slides: bool
+    Q: list              # rows of a constant rotation, nodes
+    Q_value: np.ndarray
+    p: list              # origin in the parent's frame, nodes
+    delta: Node          # theta - q [rad]
+    damping: float
+    mass: Node = None
+    moment: list = None      # mass times centre of mass, in body axes [kg m]
+    inertia: list = None     # rows of the inertia about the body's origin [kg m^2]
+
+
+@dataclass
+class Frame:
+    """A place fixed to a body: body number (-1: world), rotation and position there, numbers."""
+
+    body: int
+    R: np.ndarray
+    p: np.ndarray
+
+
+class SymbolicTree:
+    """Bodies of a mechanism with one coordinate each; `frames` says where every link is."""
+
+    def __init__(self, robot):
+        self.robot, self.graph = robot, Graph()
+        description = robot.description
+        _refuse_what_is_not_one_coordinate(robot)
+        tree = Tree(description.joints)
+        self.bodies = []
+        self.frames = {description.root: Frame(-1, np.eye(3), np.zeros(3))}
+        inertias = []
+        links = {link.name: link for link in description.links}
+        for joint in tree.outward(description.root):
+            self._add(joint, links[joint.child].inertia, inertias)
+        for body, inertia in zip(self.bodies, inertias):
+            self._name_inertia(body, *inertia)
+        self.names = [body.joint for body in self.bodies]
+        self.gravity = [self.graph.parameter(f'g_{axis}', value)
+                        for axis, value in zip('xyz', robot.gravity)]
+        # in the robot's order
+        self.order = [self.names.index(name) for name in robot.coordinate_names]
+
+    def _add(self, joint, inertia, inertias):
+        above = self.frames[joint.parent]
+        R = above.R @ joint.origin.rotation
+        p = above.p + above.R @ joint.origin.position
+        if joint.type is JointType.FIXED:
+            frame = Frame(above.body, R, p)
+        else:
+            to_link = turn_z_to(np.array(joint.axis))
+            Q, delta = R @ to_link, 0.0
+            slides = joint.type is JointType.PRISMATIC
+            if not slides:
+                Q, delta = _without_own_turn(Q)
+            Q = rounded(Q)
+            self.bodies.append(Body(
+                joint.name, above.body, slides, self.rotation(joint.name, Q), Q,
+                self.vector(joint.name, p), self.graph.parameter(f'delta_{joint.name}', delta),
+                joint.dynamics.damping))
+            inertias.append([0.0, np.zeros(3), np.zeros((3, 3))])
+            frame = Frame(len(self.bodies) - 1, to_link.T, np.zeros(3))
+        self.frames[joint.child] = frame
+        if inertia is not None and frame.body >= 0:
+            c = frame.p + frame.R @ inertia.origin.position
+            sums = inertias[frame.body]
+            sums[0] += inertia.mass
+            sums[1] = sums[1] + inertia.mass * c
+            sums[2] = sums[2] + frame.R @ inertia.tensor @ frame.R.T \
+                + inertia.mass * (c @ c * np.eye(3) - np.outer(c, c))
+
+    def rotation(self, joint, Q):
+        """Return a rotation as nodes; equal elements share a parameter."""
+        names = {}
+        return [[self.graph.parameter(
+            names.setdefault(abs(Q[i, j]), f'R{i + 1}{j + 1}_{joint}'), Q[i, j])
+            for j in range(3)] for i in range(3)]
+
+    def vector(self, name, values):
+        """Return a constant vector as nodes."""
+        values = rounded(values, max(abs(values).max(), 1e-3))
+        return [self.graph.parameter(f'{axis}_{name}', value)
+                for axis, value in zip('xyz', values)]
+
+    def _name_inertia(self, body, mass, moment, inertia):
+        body.mass = self.graph.parameter(f'm_{body.joint}', mass)
+        scale = max(abs(inertia).max(), 1e-300)
+        body.moment = [self.graph.parameter(f'h{axis}_{body.joint}', value) for axis, value
+                       in zip('xyz', rounded(moment, max(abs(moment).max(), 1e-300)))]
+        inertia = rounded(inertia, scale)
+        body.inertia = [[self.graph.parameter(
+            f'I{"xyz"[min(i, j)]}{"xyz"[max(i, j)]}_{body.joint}', inertia[i, j])
+            for j in range(3)] for i in range(3)]
+
+    def point(self, link, xyz, name):
+        """Return the body of a link's point, and the point in its frame as nodes."""
+        frame = self.frames[link]
+        return frame.body, self.vector(name, frame.p + frame.R @ np.array(xyz, dtype=float))
+
+    def path(self, body, top=-1):
+        """Return the bodies from below `top` down to a body."""
+        bodies = []
+        while body != top:
+            bodies.append(body)
+            body = self.bodies[body].parent
+        return bodies[::-1]
+
+    def common_ancestor(self, one, two):
+        """Return the last body that carries both; -1 is the world."""
+        above = {-1, *self.path(one)}
+        while two not in above:
+            two = self.bodies[two].parent
+        return two
+
+    # --- vectors between the frames of a body and its parent --------------------------------
+    def to_parent(self, i, vector, state):
+        """Return a vector of a body's frame in its parent's."""
+        body = self.bodies[i]
+        if not body.slides:
+            vector = [*state[i].turn(vector[0], vector[1]), vector[2]]
+        return times(body.Q, vector)
+
+    def to_child(self, i, vector, state):
+        """Return a vector of the parent's frame in the body's."""
+        body = self.bodies[i]
+        vector = times([list(column) for column in zip(*body.Q)], vector)
+        if not body.slides:
+            vector = [*state[i].reverse().turn(vector[0], vector[1]), vector[2]]
+        return vector
+
+    def origin(self, i, state):
+        """Return the origin of a body in its parent's frame."""
+        body = self.bodies[i]
+        if not body.slides:
+            return body.p
+        return [p + row[2] * state[i] for p, row in zip(body.p, body.Q)]
+
+
+def _refuse_what_is_not_one_coordinate(robot):
+    for joint in robot.description.joints:
+        if joint.type not in (*ONE_DOF, JointType.FIXED):
+            raise StructureError(
+                f'joint {joint.name!r} is {joint.type.value} and has {joint.type.nv} coordinates',
+                where=robot.name,
+                repair='Equations are derived for joints that turn about or slide along one axis: '
+                       'write it as a chain of such joints, or use the numeric functions.')
+    if robot.structure()[1].any():
+        raise StructureError('a joint of its tree has been cut', where=robot.name,
+                             repair='Derive the equations of the mechanism as it is loaded.')
+
+
+def turn_z_to(axis):
+    """Return a rotation that takes z to an axis; of 0 and 1 where the axis allows it."""
+    axis = rounded(axis)
+    k = int(np.argmax(abs(axis)))
+    first = np.zeros(3)
+    first[(k + 1) % 3] = 1.0
+    x = first - axis * (first @ axis)
+    x /= np.linalg.norm(x)
+    return rounded(np.column_stack([x, np.cross(axis, x), axis]))
+
+
+def _without_own_turn(Q):
+    """Split a rotation into one of 0 and 1 and a turn about its own z, where that is possible."""
+    Q = rounded(Q)
+    if np.count_nonzero(Q[:, 2]) > 1:
+        return Q, 0.0
+    plain = turn_z_to(Q[:, 2])
+    delta = float(np.arctan2(*(plain.T @ Q[:, 0])[1::-1]))
+    quarter = round(delta / (np.pi / 2))
+    c, s = (1, 0, -1, 0)[quarter % 4], (0, 1, 0, -1)[quarter % 4]
+    plain = plain @ np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
+    delta -= quarter * np.pi / 2
+    return plain, 0.0 if abs(delta) < ROUNDING else delta
+
+
+def rounded(values, scale=1.0):
+    """Return values without the noise of rounding around 0, 1 and -1."""
+    values = np.array(values, dtype=float)
+    values[abs(values) < ROUNDING * scale] = 0.0
+    for whole in (1.0, -1.0):
+        values[abs(values - whole) < ROUNDING] = whole
+    return values
+
+
+def dot(a, b):
+    """Return the product of two vectors."""
+    return total(a[0].graph, [x * y for x, y in zip(a, b)])
+
+
+def cross(a, b):
+    """Return the vector product."""
+    return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
+
+
+def plus(*vectors):
+    """Return the sum of vectors."""
+    return [total(parts[0].graph, parts) for parts in zip(*vectors)]
+
+
+def times(matrix, vector):
+    """Return a matrix times a vector."""
+    return [dot(row, vector) for row in matrix]

@@ -1,0 +1,141 @@
+"""
+Finds the planar loops of a mechanism: those whose joints turn about one direction only.
+
+Joints of a planar loop turn about parallel axes or slide across them. Its frames then differ by
+turns in one plane, and the loop is a polygon: a list of ways, slides and turns that leads from
+the body that carries it all down to the pin, and up on the other side.
+"""
+
+from dataclasses import dataclass
+
+from closed_chain_dynamics.description import LoopType
+from closed_chain_dynamics.errors import StructureError
+import numpy as np
+
+from .from_mechanism import rounded
+
+__all__ = ['PlanarLoop', 'Step', 'closed_couplings', 'closed_loops', 'outside', 'plane_of',
+           'planar_loop']
+
+PINS = (LoopType.REVOLUTE, LoopType.CYLINDRICAL, LoopType.SPHERICAL)
+PARALLEL = 1e-9      # sine of the angle between axes that are still parallel
+
+
+def outside(why, robot, loop):
+    """Return the error for a loop that has no closed form here, and offer the way that has."""
+    return StructureError(why, where=f'{robot.name}, loop {loop!r}',
+                          repair="Use the method 'ic' (implicit constraints), which takes any "
+                                 'loop of joints with one coordinate.')
+
+
+@dataclass
+class Step:
+    """One element of a polygon: a way in the present direction, a slide, or a turn."""
+
+    body: int = -1                 # of a turn or a slide; -1: the pin, or none
+    turn: int = 0                  # sign of the joint's angle in the polygon's sense
+    way: tuple = None              # constant vector, nodes
+    slide: tuple = None            # constant direction, nodes
+
+
+@dataclass
+class PlanarLoop:
+    """A polygon: its steps from the common ancestor down to the pin and up again."""
+
+    name: str
+    top: int
+    steps: list
+    normal: np.ndarray             # in the frame of `top`
+    bodies: tuple
+
+
+def closed_loops(robot):
+    """Return the loop joints that are closed now; a soft contact is a spring, no loop."""
+    return [loop for loop in robot.description.loops if robot.is_connected(loop.name)
+            and not (loop.contact and loop.contact.stiffness)]
+
+
+def closed_couplings(robot):
+    """Return the couplings that are at work."""
+    return [coupling for coupling in robot.description.couplings if coupling.active]
+
+
+def planar_loop(tree, loop):
+    """Return a loop as a polygon, or say why it is none."""
+    if loop.type not in PINS:
+        raise outside(f'it is closed by a {loop.type.value} joint, and not by a pin', tree.robot,
+                      loop.name)
+    ends = [tree.frames[loop.parent], tree.frames[loop.child]]
+    top = tree.common_ancestor(*[end.body for end in ends])
+    paths = [tree.path(end.body, top) for end in ends]
+    normal = _normal(tree, top, paths, loop)
+    plane = plane_of(normal)
+    branches = []
+    for end, path, origin in zip(ends, paths, (loop.parent_origin, loop.child_origin)):
+        steps, K = [], plane
+        for i in path:
+            steps += _joint_steps(tree, i, K, loop.name)
+            K = K @ tree.bodies[i].Q_value
+        pin = end.p + end.R @ origin.position
+        steps.append(Step(way=_nodes(tree, f'{loop.name}_{len(branches) + 1}', (K @ pin)[:2])))
+        branches.append(steps)
+    back = [_reversed(step) for step in reversed(branches[1])]
+    return PlanarLoop(loop.name, top, [*branches[0], Step(turn=1), *back], normal,
+                      tuple(paths[0] + paths[1]))
+
+
+def _normal(tree, top, paths, loop):
+    """Return the one direction that all joints of a loop turn about, in the frame of `top`."""
+    normal, first, slides = None, '', []
+    for path in paths:
+        R = np.eye(3)
+        for i in path:
+            body = tree.bodies[i]
+            R = R @ body.Q_value
+            axis = R[:, 2]
+            if body.slides:
+                slides.append((body.joint, axis))
+            elif normal is None:
+                normal, first = axis, body.joint
+            elif np.linalg.norm(np.cross(normal, axis)) > PARALLEL:
+                raise outside(f'it is not planar: {body.joint!r} does not turn about an axis '
+                              f'parallel to that of {first!r}', tree.robot, loop.name)
+    if normal is None:
+        raise outside('none of its joints turns', tree.robot, loop.name)
+    for joint, axis in slides:
+        if abs(normal @ axis) > PARALLEL:
+            raise outside(f'it is not planar: {joint!r} slides out of the plane in which '
+                          f'{first!r} turns', tree.robot, loop.name)
+    return normal
+
+
+def plane_of(normal):
+    """Return rows x, y, normal of the plane; x along an axis of the frame where possible."""
+    k = int(np.argmax(abs(normal)))
+    x = np.roll(np.eye(3)[k], 1)
+    x = x - normal * (x @ normal)
+    x /= np.linalg.norm(x)
+    return rounded([x, np.cross(normal, x), normal])
+
+
+def _nodes(tree, name, values):
+    return tuple(tree.graph.parameter(f'{axis}_{name}', value)
+                 for axis, value in zip('xy', rounded(values)))
+
+
+def _joint_steps(tree, i, K, loop):
+    body = tree.bodies[i]
+    p = np.array([node.value for node in body.p])
+    steps = [Step(way=_nodes(tree, f'{body.joint}_{loop}', (K @ p)[:2]))]
+    axis = K @ body.Q_value[:, 2]
+    if body.slides:
+        steps.append(Step(i, slide=_nodes(tree, f'd_{body.joint}_{loop}', axis[:2])))
+    else:
+        steps.append(Step(i, turn=1 if axis[2] > 0 else -1))
+    return steps
+
+
+def _reversed(step):
+    minus = [None if pair is None else tuple(-node for node in pair)
+             for pair in (step.way, step.slide)]
+    return Step(step.body, -step.turn, *minus)

@@ -1,0 +1,72 @@
+"""How large equations will be, and how long they will take to derive, before any is derived."""
+
+from dataclasses import dataclass
+
+from closed_chain_dynamics.assembly import assemble
+from closed_chain_dynamics.coordinates import coordinates
+from closed_chain_dynamics.errors import StructureError
+
+from .from_mechanism import SymbolicTree
+from .implicit_constraints import CRAMER
+from .planar_loops import closed_loops, planar_loop
+
+__all__ = ['refuse_too_large', 'Size', 'size_estimate']
+
+LONGEST = 600.0     # [s]
+# Operations per joint, per pair of joints and so on, from chains of 4 to 32 joints with axes in
+# any direction; planar mechanisms have fewer. Good to a factor of about three.
+PER_JOINT = {'g_1': 120, 'c_1': 640, 'tau_1': 750, 'tau_1s': 60, 'tau_1d': 60, 'W': 30, 'q': 30}
+SECONDS_PER_OPERATION = 4e-5
+
+
+@dataclass(frozen=True)
+class Size:
+    """An estimate: operations, and the time to derive them [s]."""
+
+    operations: float
+    seconds: float
+
+    def __str__(self):
+        return f'about {float(f"{self.operations:.1g}"):,.0f} operations'
+
+
+def size_estimate(robot, method='te', terms=('M_1', 'c_1', 'g_1'), q=None):
+    """Return about how large the equations of a mechanism are."""
+    tree = SymbolicTree(robot)
+    chosen = coordinates(robot, assemble(robot) if q is None else q)
+    n, n_1, m = len(tree.bodies), chosen.mobility, chosen.rank
+    operations = float(sum(PER_JOINT.get(term, 0) * n for term in terms)) + n * n_1
+    if 'M_1' in terms:
+        operations += (45 * n * n + 120 * n + n * n * n_1 if method == 'ic'
+                       else n * n_1 * (3.2 * n_1 + 40))
+    if method == 'ic' and not _all_planar(tree):
+        block = max(m, CRAMER)
+        operations += 2 * block * block * (block + n_1)
+    return Size(operations, operations * SECONDS_PER_OPERATION)
+
+
+def _all_planar(tree):
+    try:
+        for loop in closed_loops(tree.robot):
+            planar_loop(tree, loop)
+    except StructureError:
+        return False
+    return True
+
+
+def refuse_too_large(robot, size, longest=LONGEST):
+    """Refuse equations that would take longer to derive than is allowed."""
+    if size.seconds > longest:
+        raise StructureError(
+            f'its equations have {size} and would take about {readable(size.seconds)}',
+            where=robot.name,
+            repair='Ask for fewer terms (tau_1 grows with the number of joints, M_1 with its '
+                   'cube), or allow more time.')
+
+
+def readable(seconds):
+    """Return a time as people say it."""
+    for unit, length in (('days', 86400.0), ('hours', 3600.0), ('minutes', 60.0)):
+        if seconds >= 2 * length:
+            return f'{seconds / length:.0f} {unit}'
+    return f'{seconds:.0f} s' if seconds >= 1 else f'{seconds:.1g} s'
