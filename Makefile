@@ -26,7 +26,7 @@ demo: setup  ## the figure on the swing: ROS 2 nodes, torque control, a view in 
 	@$(BIN)/closed-chain up swing --demo $(if $(SECONDS),--seconds $(SECONDS)) $(ARGS)
 
 docs: setup  ## build the documentation into build/site
-	@$(BIN)/python -m mkdocs build --quiet --strict --config-file docs/mkdocs.yml
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --config-file docs/mkdocs.yml
 	@echo 'Open build/site/index.html.'
 
 bench: setup  ## measure the speed, side by side with other engines

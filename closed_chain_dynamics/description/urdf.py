@@ -13,7 +13,7 @@ __all__ = [
     'read_role',
 ]
 
-LIMIT_MOMENT_MODELS = ('linear', 'exponential')
+LIMIT_MOMENT_MODELS = ('linear',)
 TYPES_WITH_AXIS = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC,
                    JointType.PLANAR)
 LINK_TAGS = {'inertial', 'visual', 'collision'}

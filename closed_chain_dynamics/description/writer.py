@@ -42,9 +42,9 @@ def write(description, path):
 
 def to_xml(description):
     """Return a description as XML text, as a robot_description topic carries it."""
-    root = etree.Element('robot', {'name': description.name}, nsmap={'cc': CC})
     mimics = _leading_mimics(description)
     try:
+        root = etree.Element('robot', {'name': description.name}, nsmap={'cc': CC})
         for link in description.links:
             _write_link(root, link)
         for joint in description.joints:
