@@ -1,0 +1,214 @@
+#!/usr/bin/env python3
+"""
+Measures torque_node as users run it: a process of its own, fed over DDS by this one.
+
+Joint states go out at a steady rate; every torque carries the stamp of the state it answers, so
+that latency is measured by one clock, from before publishing to after receiving, transport both
+ways and this process's own waking up included. Reported: achieved rate, latency, what the node
+computes per turn, its processor load, and deadlines missed (no answer within one period).
+"""
+
+import argparse
+import gc
+import json
+import os
+from pathlib import Path
+import signal
+import subprocess
+import sys
+import time
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+import numpy as np   # noqa: E402: the path comes first
+
+MODELS = {'five_bar': ('left_shoulder', 'right_shoulder'), 'four_bar': ('crank',),
+          'swing': ('left_knee', 'right_knee')}   # joints that move
+WARM_UP = 1.0   # not measured [s]
+
+
+def parse():
+    """Return the arguments."""
+    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
+    parser.add_argument('--model', default='five_bar', choices=sorted(MODELS))
+    parser.add_argument('--seconds', type=float, default=10.0, help='how long to measure')
+    parser.add_argument('--rate', type=float, default=1000.0, help='joint states per second')
+    parser.add_argument('--json', action='store_true', help='print numbers for programs')
+    return parser.parse_args()
+
+
+def motion(model, count, period):
+    """Return complete states of a mechanism that moves along a reference, and the reference."""
+    import closed_chain_dynamics as ccd
+    from closed_chain_dynamics.trajectory import Reference
+    robot = ccd.load(model)
+    q, names = ccd.assemble(robot), list(MODELS[model])
+    centre = np.array([q[robot.joint_slices(name)[0]][0] for name in names])
+    times = np.arange(1, round(count * period / 0.05) + 2) * 0.05
+    points = [centre + 0.2 * np.sin(3.0 * t) * (1.0 - np.exp(-t)) for t in times]
+    reference = Reference(robot)
+    reference.take(names, times, points, time=0.0, q=q, v=np.zeros(robot.nv))
+    return robot, [reference.at(k * period)[:2] for k in range(count)], (names, times, points)
+
+
+class Feeder:
+    """Publishes states on time and notes when each was answered."""
+
+    def __init__(self, arguments):
+        import rclpy
+        from rclpy.executors import SingleThreadedExecutor
+        from sensor_msgs.msg import JointState, MultiDOFJointState
+        from trajectory_msgs.msg import JointTrajectory
+        from closed_chain_dynamics.ros.qos import COMMAND, LATEST, PUBLISHED_STATE
+        from closed_chain_dynamics.ros.state_messages import StateMessages
+        self.arguments, self.period = arguments, 1.0 / arguments.rate
+        count = round((arguments.seconds + WARM_UP) * arguments.rate)
+        self.robot, self.states, self.reference = motion(arguments.model, count, self.period)
+        rclpy.init()
+        self.node = rclpy.create_node('feeder')
+        self._executor = SingleThreadedExecutor()
+        self._executor.add_node(self.node)
+        self._messages = StateMessages(self.robot)
+        self._single = self.node.create_publisher(JointState, 'joint_states', PUBLISHED_STATE)
+        self._multi = self.node.create_publisher(MultiDOFJointState, 'multi_dof_joint_states',
+                                                 PUBLISHED_STATE)
+        self._reference = self.node.create_publisher(JointTrajectory, 'reference', COMMAND)
+        self.node.create_subscription(JointState, 'actuator_torques', self._answered, LATEST)
+        self.sent, self.answered = np.full(count, np.nan), np.full(count, np.nan)
+        self._efforts = np.zeros(len(self.robot.actuator_names))
+
+    def _answered(self, message):
+        k = round((message.header.stamp.sec - 1000 + 1e-9 * message.header.stamp.nanosec)
+                  / self.period)
+        if 0 <= k < len(self.answered) and np.isnan(self.answered[k]):
+            self.answered[k] = time.monotonic()
+
+    def wait_for_node(self, process):
+        """Spin until the node listens, and send it the reference."""
+        end = time.monotonic() + 60.0
+        while not (self._single.get_subscription_count()
+                   and self._reference.get_subscription_count()):
+            self._executor.spin_once(timeout_sec=0.05)
+            if time.monotonic() > end or process.poll() is not None:
+                raise SystemExit('torque_node did not come up')
+        self._publish(0)
+        self._reference.publish(self._trajectory())
+
+    def _trajectory(self):
+        from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+        names, times, points = self.reference
+        made = JointTrajectory(joint_names=names)
+        made.header.stamp.sec = 1000
+        for when, position in zip(times, points):
+            point = JointTrajectoryPoint(positions=list(map(float, position)))
+            point.time_from_start.sec = int(when)
+            point.time_from_start.nanosec = round(when % 1.0 * 1e9)
+            made.points.append(point)
+        return made
+
+    def _publish(self, k):
+        self._messages.fill(1000.0 + k * self.period, *self.states[k], self._efforts)
+        self.sent[k] = time.monotonic()
+        if self._messages.multi_dof:
+            self._multi.publish(self._messages.multi_dof)
+        self._single.publish(self._messages.joint_states)
+
+    def run(self):
+        """Publish all states on time."""
+        gc.collect()
+        gc.freeze()
+        begin = time.monotonic() + 0.2
+        for k in range(1, len(self.states)):
+            due = begin + k * self.period
+            while True:
+                left = due - time.monotonic()
+                if left <= 0.0:
+                    break
+                self._executor.spin_once(timeout_sec=left)
+            self._publish(k)
+        self._executor.spin_once(timeout_sec=0.2)
+
+
+def processor_seconds(pid):
+    """Return the processor time that a process has used [s]."""
+    fields = Path(f'/proc/{pid}/stat').read_text().rpartition(')')[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+
+
+def computation(feeder):
+    """Return the time of a turn without messages, in this process [s]."""
+    from closed_chain_dynamics.control import TorqueController
+    from closed_chain_dynamics.control_loop import ControlLoop
+    from closed_chain_dynamics.torque_guard import TorqueGuard
+    robot, spent = feeder.robot, []
+    loop = ControlLoop(TorqueController(robot), TorqueGuard(robot))
+    names, times, points = feeder.reference
+    loop.take_reference(names, times, points, start=0.0)
+    for k, (q, v) in enumerate(feeder.states[:3000]):
+        began = time.perf_counter()
+        loop.take_state(robot.joint_names, q, v, stamp=k * feeder.period, now=k * feeder.period)
+        spent.append(time.perf_counter() - began)
+    return np.array(spent[100:])
+
+
+def quantiles(values, unit):
+    """Return median, p99, p99.9 and the largest, in a unit."""
+    return {'median': float(np.median(values) / unit),
+            'p99': float(np.quantile(values, 0.99) / unit),
+            'p99.9': float(np.quantile(values, 0.999) / unit), 'max': float(values.max() / unit)}
+
+
+def measure(arguments):
+    """Run node and feeder; return the numbers."""
+    feeder = Feeder(arguments)
+    alone = computation(feeder)
+    process = subprocess.Popen([
+        sys.executable, '-m', 'closed_chain_dynamics.ros.torque_node', '--ros-args', '-p',
+        f'model:={arguments.model}'], cwd=Path(__file__).resolve().parent.parent)
+    try:
+        feeder.wait_for_node(process)
+        began, used = time.monotonic(), processor_seconds(process.pid)
+        feeder.run()
+        load = (processor_seconds(process.pid) - used) / (time.monotonic() - began)
+    finally:
+        process.send_signal(signal.SIGINT)
+        code = process.wait(timeout=20)
+    first = round(WARM_UP * arguments.rate)
+    sent, latency = feeder.sent[first:], (feeder.answered - feeder.sent)[first:]
+    came = latency[np.isfinite(latency)]
+    if not came.size:
+        raise SystemExit('torque_node answered no state')
+    late = int(np.sum(~(latency <= feeder.period)))
+    return {'model': arguments.model, 'asked rate [Hz]': arguments.rate,
+            'sent rate [Hz]': float((len(sent) - 1) / (sent[-1] - sent[0])),
+            'achieved rate [Hz]': float(len(came) / (sent[-1] - sent[0])),
+            'latency [ms]': quantiles(came, 1e-3),
+            'computation alone [us]': quantiles(alone, 1e-6),
+            'processor load of torque_node [%]': 100.0 * load,
+            'missed deadlines per 1000': 1000.0 * late / len(sent),
+            'load average of the machine': os.getloadavg()[0], 'exit code': code}
+
+
+def main():
+    """Measure and print; return the exit code."""
+    arguments = parse()
+    try:
+        import rclpy   # noqa: F401
+    except ImportError:
+        print('{}' if arguments.json else 'torque_node: ROS 2 is not installed here (no rclpy).')
+        return 0
+    os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
+    os.environ.setdefault('ROS_DOMAIN_ID', '58')   # nobody's by default
+    numbers = measure(arguments)
+    if arguments.json:
+        print(json.dumps(numbers, indent=2))
+        return 0
+    for name, value in numbers.items():
+        text = '   '.join(f'{key} {each:.3f}' for key, each in value.items()) \
+            if isinstance(value, dict) else value if isinstance(value, str) else f'{value:.4g}'
+        print(f'{name:<36} {text}')
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,73 @@
+"""A simulated mechanism under torque control in this process, for several tests."""
+
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.control import TorqueController
+from closed_chain_dynamics.control_loop import ControlLoop
+from closed_chain_dynamics.torque_guard import TorqueGuard
+import numpy as np
+
+PERIOD = 1e-3
+FIVE_BAR = {'left_shoulder': (0.5, 0.8), 'right_shoulder': (-0.3, 1.3)}   # size [rad], rate [Hz]
+
+
+class ControlledRun:
+    """A simulation, a ControlLoop that answers it, and what they did."""
+
+    def __init__(self, model, *, start=None, names=None, guard=None, loop=None, **law):
+        robot = ccd.load(model)
+        self.sim = ccd.Simulation(robot, q=ccd.assemble(robot, start or {}), dt=PERIOD,
+                                  log_every=0)
+        own = ccd.load(model)   # the controller's model: events here do not change it by magic
+        self.refused = []
+        self.loop = ControlLoop(TorqueController(own, **law), TorqueGuard(own, **guard or {}),
+                                on_refusal=lambda name, text: self.refused.append((name, text)),
+                                **loop or {})
+        self.names = list(names or robot.joint_names)
+        self.tau = np.zeros(len(robot.actuator_names))
+
+    def measured(self):
+        """Return positions and velocities of the measured joints."""
+        slices = [self.sim.robot.joint_slices(name) for name in self.names]
+        return (np.concatenate([self.sim.q[in_q] for in_q, _ in slices]),
+                np.concatenate([self.sim.v[in_v] for _, in_v in slices]))
+
+    def turn(self, **options):
+        """Take one turn and one step."""
+        now = self.sim.time
+        tau = self.loop.take_state(self.names, *self.measured(), stamp=1.0 + now, now=now,
+                                   **options)
+        self.tau = self.tau if tau is None else tau
+        self.sim.step(self.tau)
+
+    def run(self, duration, watch=None):
+        """Take turns for a while; return `watch(self)` of every turn."""
+        seen = []
+        for _ in range(round(duration / PERIOD)):
+            self.turn()
+            if watch:
+                seen.append(watch(self))
+        return seen
+
+    def position(self, name):
+        """Return where a joint of one degree of freedom is."""
+        return float(self.sim.q[self.sim.robot.joint_slices(name)[0]][0])
+
+    def follow_sines(self, waves, duration, every=0.02):
+        """Give a reference of sines about the present pose that begin gently, as spline points."""
+        self.turn()
+        times = np.arange(1, round(duration / every) + 1) * every
+        self.centre = {name: self.position(name) for name in waves}
+        self.waves, self.begun = waves, self.sim.time - PERIOD
+        points = np.array([[self.wanted(name, t) for name in waves] for t in times])
+        assert self.loop.take_reference(list(waves), times, points)
+
+    def wanted(self, name, t):
+        """Return the reference of a joint at a time since its begin."""
+        size, frequency = self.waves[name]
+        return self.centre[name] + size * np.sin(2.0 * np.pi * frequency * t) \
+            * (1.0 - np.exp(-(t / 0.3)**2))
+
+    def tracking_error(self):
+        """Return how far the joints are from the sines at this instant."""
+        t = self.sim.time - self.begun
+        return max(abs(self.position(name) - self.wanted(name, t)) for name in self.waves)

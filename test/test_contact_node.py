@@ -1,0 +1,155 @@
+"""contact_node as a process of its own: signals in, connections and cuts out, over DDS."""
+
+import json
+import math
+import time
+
+import pytest
+from ros_helpers import latched, own_domain   # skips this file where there is no rclpy
+
+from diagnostic_msgs.msg import DiagnosticArray   # noqa: I100
+from geometry_msgs.msg import WrenchStamped
+from sensor_msgs.msg import Range
+from std_msgs.msg import String
+
+PERIOD = 10**6   # of the signals, as their stamps have it [ns]
+
+
+class Signals:
+    """The sensors of two contacts, and what the node makes of them."""
+
+    def __init__(self, ros):
+        self.ros, self.stamp = ros, 10**9
+        self.process = ros.start('contact_node', {
+            'force_contacts': ['left_hand'], 'height_contacts': ['left_foot'],
+            'thresholds': ['left_foot=0.01,0.05'], 'debounce': 0.01, 'dwell': 0.05})
+        self.events = []
+        for kind in ('connect', 'cut'):
+            ros.node.create_subscription(
+                String, f'contact/{kind}',
+                lambda message, kind=kind: self.events.append((kind, message.data)), 10)
+        self.wrench = ros.publisher(WrenchStamped, 'wrench/left_hand')
+        self.height = ros.publisher(Range, 'height/left_foot')
+        self.state = ros.publisher(String, 'contact/state', latched())
+        self.diagnostics = ros.listen(DiagnosticArray, 'diagnostics')
+        for publisher in (self.wrench, self.height, self.state):
+            ros.wait_for_reader(publisher)
+        for kind in ('connect', 'cut'):
+            ros.wait(lambda kind=kind: ros.node.count_publishers(f'contact/{kind}'), 'the node')
+
+    def send(self, publisher, value, count=1, step=PERIOD):
+        """Publish a value some times; stamps go on by the period."""
+        for _ in range(count):
+            self.stamp += step
+            message = Range(range=value) if publisher is self.height else WrenchStamped()
+            if publisher is self.wrench:
+                message.wrench.force.x, message.wrench.force.z = 0.6 * value, 0.8 * value
+            message.header.stamp.sec, message.header.stamp.nanosec = divmod(self.stamp, 10**9)
+            publisher.publish(message)
+            self.ros.spin(0.001)
+
+    def until_event(self, publisher, value):
+        """Publish a value until there is an event, and return what was heard."""
+        for _ in range(300):
+            self.send(publisher, value)
+            if self.events:
+                break
+        return self.heard()
+
+    def heard(self):
+        """Return the events since the last time, after a moment to arrive."""
+        self.ros.spin(0.15)
+        events = self.events[:]
+        self.events.clear()
+        return events
+
+    def told(self, key):
+        """Wait for a value in diagnostics."""
+        self.diagnostics.clear()
+
+        def look():
+            return next((pair.value for array in self.diagnostics for pair in
+                         array.status[0].values if pair.key == key), None)
+        return self.ros.wait(look, f'{key!r} in diagnostics')
+
+
+@pytest.fixture(scope='module')
+def signals(tmp_path_factory):
+    """Return Signals that the tests share, in their order."""
+    with own_domain(tmp_path_factory.mktemp('contact_node')) as ros:
+        yield Signals(ros)
+
+
+def test_a_force_connects_and_its_end_cuts(signals):
+    """One event each, whatever bounces; between the thresholds nothing."""
+    for _ in range(5):   # bounces, shorter than the debouncing time
+        signals.send(signals.wrench, 80.0, 6)
+        signals.send(signals.wrench, 0.0, 3)
+    assert signals.heard() == []
+    assert signals.until_event(signals.wrench, 80.0) == [('connect', 'left_hand')]
+    signals.send(signals.wrench, 30.0, 80)
+    assert signals.heard() == []
+    assert signals.until_event(signals.wrench, 10.0) == [('cut', 'left_hand')]
+
+
+def test_a_height_with_thresholds_of_its_own(signals):
+    """Connects below 10 mm, cuts above 50 mm."""
+    signals.send(signals.height, 0.02, 20)
+    assert signals.heard() == []
+    assert signals.until_event(signals.height, 0.005) == [('connect', 'left_foot')]
+    signals.send(signals.height, 0.04, 60)
+    assert signals.heard() == []
+    assert signals.until_event(signals.height, 0.06) == [('cut', 'left_foot')]
+
+
+def test_a_decision_stands_for_the_dwell_time(signals):
+    """A force that comes and goes at once gives a cut 50 ms later, not earlier."""
+    signals.send(signals.wrench, 0.0, 60)
+    assert signals.until_event(signals.wrench, 80.0) == [('connect', 'left_hand')]
+    signals.send(signals.wrench, 0.0, 30)
+    assert signals.heard() == []
+    assert signals.until_event(signals.wrench, 0.0) == [('cut', 'left_hand')]
+
+
+def test_a_refused_connection_is_asked_for_again(signals):
+    """When contact/state says that the hand is still open."""
+    signals.send(signals.wrench, 0.0, 60)
+    assert signals.until_event(signals.wrench, 80.0) == [('connect', 'left_hand')]
+    signals.state.publish(String(data=json.dumps({'left_hand': False, 'left_foot': False})))
+    signals.ros.spin(0.1)
+    assert signals.until_event(signals.wrench, 80.0) == [('connect', 'left_hand')]
+    assert signals.until_event(signals.wrench, 0.0) == [('cut', 'left_hand')]
+
+
+def test_bad_signals_are_refused_counted_and_named(signals):
+    """Not finite, out of order, and a state that is no JSON."""
+    signals.send(signals.wrench, math.nan)
+    signals.send(signals.wrench, math.inf, 30)
+    signals.send(signals.height, 0.02)
+    signals.send(signals.height, 0.0, 1, step=-2 * PERIOD)
+    signals.state.publish(String(data='{'))
+    assert signals.heard() == []
+    for reason in ('signal', 'out of order', 'contact/state'):
+        assert int(signals.told(f'rejected: {reason}')) >= 1
+
+
+def test_a_silent_sensor_is_named(signals):
+    """After the timeout."""
+    end = time.monotonic() + 10.0
+    while time.monotonic() < end and not any(
+            'no signal of left_hand' in array.status[0].message for array in signals.diagnostics):
+        signals.ros.spin(0.1)
+    assert 'left_foot' in signals.diagnostics[-1].status[0].message
+
+
+def test_it_ends_with_exit_code_0(signals):
+    """On SIGINT."""
+    assert signals.process.end() == 0 and 'Traceback' not in signals.process.output()
+
+
+def test_thresholds_that_do_not_fit_end_with_one_line(signals):
+    """Exit code 1, and the reason."""
+    node = signals.ros.start('contact_node', {'force_contacts': ['left_hand'],
+                                              'make_force': 10.0, 'release_force': 20.0})
+    assert node.wait() == 1
+    assert 'released below' in node.output() and 'Traceback' not in node.output()
