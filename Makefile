@@ -32,6 +32,7 @@ docs: setup  ## build the documentation into build/site
 bench: setup  ## measure the speed, side by side with other engines
 	@echo 'Measuring.'
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m closed_chain_dynamics.cli bench $(ARGS)
+	@$(BIN)/python benchmarks/torque_node.py $(filter --json,$(ARGS))
 
 lint: .venv/installed  ## check the style of the code
 	@echo 'Checking style.'
