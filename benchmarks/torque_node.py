@@ -40,7 +40,7 @@ def parse():
 def motion(model, count, period):
     """Return complete states of a mechanism that moves along a reference, and the reference."""
     import closed_chain_dynamics as ccd
-    from closed_chain_dynamics.trajectory import Reference
+    from closed_chain_dynamics.control.trajectory import Reference
     robot = ccd.load(model)
     q, names = ccd.assemble(robot), list(MODELS[model])
     centre = np.array([q[robot.joint_slices(name)[0]][0] for name in names])
@@ -137,9 +137,9 @@ def processor_seconds(pid):
 
 def computation(feeder):
     """Return the time of a turn without messages, in this process [s]."""
-    from closed_chain_dynamics.control import TorqueController
-    from closed_chain_dynamics.control_loop import ControlLoop
-    from closed_chain_dynamics.torque_guard import TorqueGuard
+    from closed_chain_dynamics.control.law import TorqueController
+    from closed_chain_dynamics.control.control_loop import ControlLoop
+    from closed_chain_dynamics.control.torque_guard import TorqueGuard
     robot, spent = feeder.robot, []
     loop = ControlLoop(TorqueController(robot), TorqueGuard(robot))
     names, times, points = feeder.reference

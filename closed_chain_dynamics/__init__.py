@@ -4,14 +4,15 @@ Dynamics of closed kinematic chains whose structure changes while they move.
 Layers, from the file to the answer: `description` reads files into frozen dataclasses;
 `packing` and `mechanism` turn them into flat arrays; `kernels` is the compiled code on these
 arrays; `tree_dynamics` is the dynamics of the tree after the virtual cut. On it stand
-`coordinates` (rank, theta_G, H, W, S), `assembly` and `completion` (closed poses and motions),
-`inverse_dynamics`, `actuation`, `forward_dynamics`, `reactions` and `impact`; `simulation` and
-`contact` move it in time, `recording` keeps what happened. Nothing here imports ROS or a viewer.
+`coordinates` (rank, theta_G, H, W, S), `assembly` (closed poses and motions), `inverse_dynamics`,
+`actuation`, `forward_dynamics`, `reactions` and `impact`; `simulation` and `contact` move it in
+time, `recording` keeps what happened, `control` gives torques for a reference, `motion` those of a
+given motion. Outer layers, which nothing here imports: `symbolic`, `viewer`, `ros`, `commands`.
 """
 
 from .actuation import actuator_torques
-from .assembly import assemble, Assembled, find_assembly
-from .completion import complete_acceleration, complete_velocity
+from .assembly.completion import complete_acceleration, complete_velocity
+from .assembly.search import assemble, Assembled, find_assembly
 from .contact import contact_forces, contact_wrenches
 from .coordinates import (Coordinates, constraint_jacobian, coordinates, loop_jacobian,
                           loop_positions)

@@ -234,7 +234,7 @@ def learn_rank(robot, q):
     The kernels remember the largest rank they have met; the first pose may be a singular one.
     """
     if not robot.rank_known:
-        from .assembly import nearby_rank
+        from .assembly.search import nearby_rank
         robot.rank_known = True
         other = robot.copy()
         rank = nearby_rank(coordinates(other, q))

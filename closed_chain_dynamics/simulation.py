@@ -14,13 +14,13 @@ import numpy as np
 from . import kernels
 from .actuation import actuator_vector
 from .adaptive import adaptive_run
-from .closure import Closure
+from .assembly.closure import Closure
 from .contact import Contacts, locked_error, MOST_EVENTS
 from .errors import ClosedChainError, NameNotFound, StateError, StructureError
 from .forward_dynamics import NO_FORCE
 from .impact import impact
 from .kernels import layout as at
-from .recording import Log
+from .recording.log import Log
 from .tree_dynamics import NO_WRENCHES, body_wrenches, momentum
 
 __all__ = ['Energy', 'Event', 'INTEGRATORS', 'Simulation']
@@ -72,7 +72,7 @@ class Simulation:
 
     def __init__(self, robot, q=None, v=None, *, dt=1e-3, integrator='rk4', log_every=1,
                  tolerance=1e-9):
-        from .assembly import assemble
+        from .assembly.search import assemble
         if not (isinstance(dt, numbers.Real) and np.isfinite(dt) and dt > 0.0):
             raise StateError(f'the step dt must be a positive time, not {dt!r}', where=robot.name,
                              repair='Give it in seconds, for example dt=1e-3.')

@@ -45,7 +45,7 @@ def branch_tangent(robot, q, v, c):
 
     They are those of a closed pose a little further along v, as far as the singular pose has them.
     """
-    from .assembly import assemble
+    from .assembly.search import assemble
     from .coordinates import coordinates
     from .tree_dynamics import integrate
     size = np.abs(v).max(initial=0.0)

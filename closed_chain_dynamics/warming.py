@@ -5,16 +5,16 @@ import sys
 import numpy as np
 
 from . import tree_dynamics as tree
-from .assembly import assemble
-from .completion import complete_acceleration, complete_velocity
-from .control import TorqueController
-from .control_loop import ControlLoop
+from .assembly.completion import complete_acceleration, complete_velocity
+from .assembly.search import assemble
+from .control.control_loop import ControlLoop
+from .control.law import TorqueController
+from .control.torque_guard import TorqueGuard
 from .coordinates import coordinates, loop_positions
 from .forward_dynamics import forward_dynamics
 from .inverse_dynamics import inverse_dynamics
 from .mechanism import load
 from .simulation import INTEGRATORS, Simulation
-from .torque_guard import TorqueGuard
 
 __all__ = ['warm_up']
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import re
 
 import closed_chain_dynamics as ccd
-from closed_chain_dynamics.animation import snapshot
+from closed_chain_dynamics.recording.animation import snapshot
 
 DOCS = Path(__file__).resolve().parent
 

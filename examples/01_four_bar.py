@@ -5,7 +5,7 @@ from pathlib import Path
 import sys
 
 import closed_chain_dynamics as ccd
-from closed_chain_dynamics.animation import snapshot
+from closed_chain_dynamics.recording.animation import snapshot
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 import numpy as np

@@ -11,7 +11,8 @@ from unittest import mock
 
 from bad_files import ARM, BASE, body, GOOD, hinge, robot, with_extra
 import closed_chain_dynamics as ccd
-from closed_chain_dynamics import bench, models
+from closed_chain_dynamics import models
+from closed_chain_dynamics.bench import side_by_side as bench
 from closed_chain_dynamics.commands import simulate
 from closed_chain_dynamics.description import (
     check, Coupling, CouplingTerm, Joint, JointType, Link, LoopJoint, LoopType, Pose, read,

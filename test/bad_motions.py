@@ -6,13 +6,13 @@ from bad_calls import command, FLOATING, four_bar, moving, without_library, with
 from bad_files import ARM, BASE, hinge, robot
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.commands import derive, torque, view
-from closed_chain_dynamics.contact_detection import ContactDetector
-from closed_chain_dynamics.control import TorqueController
+from closed_chain_dynamics.control.contact_detection import ContactDetector
+from closed_chain_dynamics.control.law import TorqueController
+from closed_chain_dynamics.control.loop_state import LoopState
+from closed_chain_dynamics.control.torque_guard import TorqueGuard
+from closed_chain_dynamics.control.trajectory import Reference, Trajectory
 from closed_chain_dynamics.description import read
-from closed_chain_dynamics.log_files import read_npz
-from closed_chain_dynamics.loop_state import LoopState
-from closed_chain_dynamics.torque_guard import TorqueGuard
-from closed_chain_dynamics.trajectory import Reference, Trajectory
+from closed_chain_dynamics.recording.log_files import read_npz
 from closed_chain_dynamics.viewer import LogSource, open_view
 from closed_chain_dynamics.viewer.holding import Holding
 import numpy as np

@@ -8,7 +8,7 @@ from unittest import mock
 from bad_calls import command, FLOATING, four_bar, without
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.commands import up
-from closed_chain_dynamics.state_tracking import StateTracker
+from closed_chain_dynamics.control.state_tracking import StateTracker
 import numpy as np
 
 __all__ = ['NODES', 'ROS', 'VALUES']

@@ -1,9 +1,9 @@
 """A simulated mechanism under torque control in this process, for several tests."""
 
 import closed_chain_dynamics as ccd
-from closed_chain_dynamics.control import TorqueController
-from closed_chain_dynamics.control_loop import ControlLoop
-from closed_chain_dynamics.torque_guard import TorqueGuard
+from closed_chain_dynamics.control.control_loop import ControlLoop
+from closed_chain_dynamics.control.law import TorqueController
+from closed_chain_dynamics.control.torque_guard import TorqueGuard
 import numpy as np
 
 PERIOD = 1e-3

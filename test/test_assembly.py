@@ -6,7 +6,7 @@ import math
 
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics import kernels
-from closed_chain_dynamics.closure import Closure
+from closed_chain_dynamics.assembly.closure import Closure
 from closed_chain_dynamics.description import (
     Coupling, CouplingTerm, Description, Inertia, Joint, JointType, Limit, Link, LoopJoint,
     LoopType, Pose,

@@ -6,9 +6,9 @@ import subprocess
 import sys
 
 import closed_chain_dynamics as ccd
-from closed_chain_dynamics import bench
-from closed_chain_dynamics.bench_models import case
-from closed_chain_dynamics.bench_peers import depth_first, MuJoCo, Pinocchio
+from closed_chain_dynamics.bench import side_by_side as bench
+from closed_chain_dynamics.bench.models import case
+from closed_chain_dynamics.bench.peers import depth_first, MuJoCo, Pinocchio
 from closed_chain_dynamics.terminal import Style
 import numpy as np
 import pytest

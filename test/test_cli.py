@@ -11,7 +11,7 @@ import sys
 
 from closed_chain_dynamics import models
 from closed_chain_dynamics.cli import _parser, COMMANDS, main
-from closed_chain_dynamics.report_text import render
+from closed_chain_dynamics.commands.check_text import render
 from closed_chain_dynamics.terminal import Style
 import pytest
 from urdf_parser_py.urdf import URDF

@@ -3,7 +3,7 @@
 import math
 
 import closed_chain_dynamics as ccd
-from closed_chain_dynamics.contact_detection import ContactDetector
+from closed_chain_dynamics.control.contact_detection import ContactDetector
 import pytest
 
 

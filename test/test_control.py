@@ -8,10 +8,10 @@ exact law leaves e'' + K_d e' + K_p e = 0.
 import math
 
 import closed_chain_dynamics as ccd
-from closed_chain_dynamics.control import TorqueController
-from closed_chain_dynamics.control_loop import ControlLoop
-from closed_chain_dynamics.state_tracking import StampCheck
-from closed_chain_dynamics.torque_guard import TorqueGuard
+from closed_chain_dynamics.control.control_loop import ControlLoop
+from closed_chain_dynamics.control.law import TorqueController
+from closed_chain_dynamics.control.state_tracking import StampCheck
+from closed_chain_dynamics.control.torque_guard import TorqueGuard
 from controlled_runs import ControlledRun, FIVE_BAR, PERIOD
 import numpy as np
 import pytest

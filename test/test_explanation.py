@@ -8,11 +8,11 @@ from pathlib import Path
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics import Mechanism
 from closed_chain_dynamics.cli import main
+from closed_chain_dynamics.commands.check_report import closed_chain_section
 from closed_chain_dynamics.description import (
     Actuator, Coupling, CouplingTerm, Description, Inertia, Joint, JointType, Link, LoopJoint,
     LoopType, Pose,
 )
-from closed_chain_dynamics.report import closed_chain_section
 import numpy as np
 import pytest
 from random_mechanisms import rpy_of
@@ -197,7 +197,8 @@ def test_a_joint_on_no_loop_has_no_part_in_a_singularity():
 
 
 def test_the_report_of_a_singular_pose_does_not_look_well(monkeypatch):
-    monkeypatch.setattr('closed_chain_dynamics.report.assemble', lambda robot, joints: np.zeros(3))
+    monkeypatch.setattr('closed_chain_dynamics.commands.check_report.assemble',
+                        lambda robot, joints: np.zeros(3))
     section = closed_chain_section(Mechanism(parallelogram()))
     assert (section['singular'], section['distance'], section['condition']) == (True, 0.0, None)
 

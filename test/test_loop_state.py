@@ -1,7 +1,7 @@
 """Complete states from partial ones: exact, through dead points and singular poses, and lost."""
 
 import closed_chain_dynamics as ccd
-from closed_chain_dynamics.loop_state import LoopState
+from closed_chain_dynamics.control.loop_state import LoopState
 import numpy as np
 import pytest
 from test_singularities import four_bar, parallel_pose, parallelogram

@@ -1,7 +1,7 @@
 """Motions from tables: their rates and accelerations are those of what they interpolate."""
 
 import closed_chain_dynamics as ccd
-from closed_chain_dynamics.motion import read_trajectory
+from closed_chain_dynamics.motion.reading import read_trajectory
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation

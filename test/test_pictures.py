@@ -3,8 +3,8 @@
 import shutil
 
 import closed_chain_dynamics as ccd
-from closed_chain_dynamics import animation, plots
-from closed_chain_dynamics.picture import CLOSED, OPEN
+from closed_chain_dynamics.recording import animation, plots
+from closed_chain_dynamics.recording.picture import CLOSED, OPEN
 from logged_runs import ALL_KINDS
 import numpy as np
 from PIL import Image

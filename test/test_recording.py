@@ -178,7 +178,7 @@ def test_a_missing_library_is_named_with_the_way_to_get_it(library, call, log, t
 
 def test_logging_loads_no_library_for_files():
     script = ('import sys, closed_chain_dynamics as ccd\n'
-              'from closed_chain_dynamics import animation, mcap, plots\n'
+              'from closed_chain_dynamics.recording import animation, mcap, plots\n'
               'sim = ccd.Simulation(ccd.load("pendulum")); sim.run(0.01); sim.log.q\n'
               'print(*{name.split(".")[0] for name in sys.modules})')
     done = subprocess.run([sys.executable, '-c', script], capture_output=True, text=True)

@@ -4,7 +4,7 @@ import signal
 import time
 
 import closed_chain_dynamics as ccd
-from closed_chain_dynamics.trajectory import Trajectory
+from closed_chain_dynamics.control.trajectory import Trajectory
 import numpy as np
 import pytest
 from ros_helpers import own_domain, ros   # skips this file where there is no rclpy

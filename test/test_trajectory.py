@@ -1,7 +1,7 @@
 """Trajectories: polynomials against SciPy and closed forms, and what is refused."""
 
 import closed_chain_dynamics as ccd
-from closed_chain_dynamics.trajectory import Reference, Trajectory
+from closed_chain_dynamics.control.trajectory import Reference, Trajectory
 import numpy as np
 import pytest
 from scipy.interpolate import BPoly, CubicSpline

@@ -12,7 +12,7 @@ import urllib.request
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics import viewer
 from closed_chain_dynamics.cli import main
-from closed_chain_dynamics.log_files import read_npz
+from closed_chain_dynamics.recording.log_files import read_npz
 from closed_chain_dynamics.viewer.live import LiveSource
 from closed_chain_dynamics.viewer.meshes import find_mesh, load_meshes
 from closed_chain_dynamics.viewer.observation import explain, observe

@@ -29,6 +29,6 @@ def set_up(parser):
 
 def run(args):
     """Measure, and print the report."""
-    from closed_chain_dynamics.bench import bench_report, render
+    from closed_chain_dynamics.bench.side_by_side import bench_report, render
     report = bench_report(quick=args.quick, tell=lambda text: print(text, file=sys.stderr))
     print_report(report, args, lambda: render(report, Style.of(sys.stdout)))

@@ -32,7 +32,7 @@ def set_up(parser):
 
 def run(args):
     """Print the report."""
-    from closed_chain_dynamics.report import check_report
-    from closed_chain_dynamics.report_text import render
+    from closed_chain_dynamics.commands.check_report import check_report
+    from closed_chain_dynamics.commands.check_text import render
     report = check_report(load_model(args))
     print_report(report, args, lambda: render(report, Style.of(sys.stdout)))

@@ -87,7 +87,7 @@ def set_up(parser):
 
 def derive(args):
     """Derive what the arguments ask for; return the report."""
-    from closed_chain_dynamics.assembly import assemble
+    from closed_chain_dynamics.assembly.search import assemble
     from closed_chain_dynamics.symbolic.cost import cost, WEIGHTS
     from closed_chain_dynamics.symbolic.elimination import derive as derive_equations
     from closed_chain_dynamics.symbolic.size import readable, refuse_too_large, size_estimate

@@ -165,7 +165,7 @@ def simulate(robot, args):
 
 def _check_files(args):
     """Refuse bad file names before a long run, not after it."""
-    from closed_chain_dynamics import animation, log_files, mcap, plots
+    from closed_chain_dynamics.recording import animation, log_files, mcap, plots
     for path, check in ((args.plot, plots.check_plot), (args.record, animation.check_animation),
                         (args.csv, log_files.check_folder), (args.npz, log_files.check_folder),
                         (args.mcap, mcap.check_mcap)):
@@ -213,7 +213,7 @@ def _write(log, args, warnings):
 
 
 def _report(sim, before, wall):
-    from closed_chain_dynamics.log_files import event_record
+    from closed_chain_dynamics.recording.log_files import event_record
     log = sim.log
     balance = log.balance
     drift = float(abs(balance - balance[0]).max())

@@ -104,7 +104,7 @@ def set_up(parser):
         wrong = wrong_usage(args)
         if wrong:
             parser.error(wrong)
-        from closed_chain_dynamics.torque_report import render
+        from closed_chain_dynamics.motion.report import render
         report = compute(load_model(args), args)
         print_report(report, args, lambda: render(report, Style.of(sys.stdout)))
     return run
@@ -128,10 +128,10 @@ def wrong_usage(args):
 
 def compute(robot, args):
     """Compute the torques that the arguments ask for, write the files, return the report."""
-    from closed_chain_dynamics import log_files, plots
-    from closed_chain_dynamics.motion_torques import motion_torques
-    from closed_chain_dynamics.torque_plot import plot_torques
-    from closed_chain_dynamics.torque_report import torque_report
+    from closed_chain_dynamics.recording import log_files, plots
+    from closed_chain_dynamics.motion.torques import motion_torques
+    from closed_chain_dynamics.motion.plot import plot_torques
+    from closed_chain_dynamics.motion.report import torque_report
     if args.gravity:
         robot.gravity = args.gravity
     for path, check in ((args.plot, plots.check_plot), (args.csv, log_files.check_folder)):
@@ -154,7 +154,7 @@ def compute(robot, args):
 def _motion(robot, args):
     """Return the Motion that the arguments ask for; a pose is a motion of one sample."""
     import closed_chain_dynamics as ccd
-    from closed_chain_dynamics.motion import Motion, move, read_trajectory, sines
+    from closed_chain_dynamics.motion.reading import Motion, move, read_trajectory, sines
     import numpy as np
     if args.trajectory:
         tracks = read_trajectory(robot, args.trajectory, args.rate)

@@ -1,5 +1,5 @@
 """
-Following named joints: one instant of a state that is kept complete (see loop_state.py).
+Following named joints: one instant of a state that is kept complete (see control/loop_state.py).
 
 The pose is foreseen by the last velocity, the named joints are put where they are, and theta_S
 follows where they are theta_G; else theta_G moves along W until they fit best. Velocities fit

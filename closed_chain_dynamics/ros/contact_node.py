@@ -25,7 +25,7 @@ import math
 import sys
 import time
 
-from closed_chain_dynamics.contact_detection import ContactDetector
+from closed_chain_dynamics.control.contact_detection import ContactDetector
 from closed_chain_dynamics.errors import ClosedChainError, StateError
 from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node

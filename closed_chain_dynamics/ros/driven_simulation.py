@@ -8,11 +8,11 @@ between the same periods give the same bits, however long anybody took.
 
 from argparse import ArgumentTypeError
 
-from closed_chain_dynamics.assembly import assemble
+from closed_chain_dynamics.assembly.completion import complete_velocity
+from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.commands.arguments import assignment
-from closed_chain_dynamics.completion import complete_velocity
 from closed_chain_dynamics.errors import ClosedChainError, NameNotFound, StateError
-from closed_chain_dynamics.log_files import event_record
+from closed_chain_dynamics.recording.log_files import event_record
 from closed_chain_dynamics.simulation import Simulation
 from closed_chain_dynamics.tree_dynamics import link_placement
 import numpy as np

@@ -22,9 +22,9 @@ repeated, reordered and bad messages are refused, counted and named.
 import sys
 import time
 
+from closed_chain_dynamics.control.state_tracking import OTHER_CLOCK, StateTracker
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.simulation import CONNECT_ANGLE, CONNECT_GAP
-from closed_chain_dynamics.state_tracking import OTHER_CLOCK, StateTracker
 import numpy as np
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import String

@@ -7,7 +7,7 @@ from closed_chain_dynamics.description.elements import JointType
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.forward_dynamics import forward_dynamics
 from closed_chain_dynamics.reactions import reactions
-from closed_chain_dynamics.tracks import link_tracks
+from closed_chain_dynamics.recording.tracks import link_tracks
 from closed_chain_dynamics.viewer.observation import observe, Snapshot
 from geometry_msgs.msg import Point, TransformStamped, WrenchStamped
 import numpy as np

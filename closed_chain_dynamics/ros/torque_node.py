@@ -15,8 +15,8 @@ effort_controller/commands    std_msgs/Float64MultiArray       the same, as `com
 diagnostics                   diagnostic_msgs/DiagnosticArray  once a second, and on a fallback
 
 Each good state is answered at once, at most `rate` times a second; the law and its modes are in
-control.py. Passive joints follow from the loops. A trajectory whose stamp is zero starts when it
-arrives, else at its stamp; joints that it does not name stay where they are.
+control/law.py. Passive joints follow from the loops. A trajectory whose stamp is zero starts when
+it arrives, else at its stamp; joints that it does not name stay where they are.
 
 No torque leaves that is not finite, beyond the effort limits of the model or beyond
 `rate_limit`. States that are old, repeated, out of order, not finite, incomplete or not
@@ -30,9 +30,9 @@ from array import array
 import sys
 import time
 
-from closed_chain_dynamics.control_loop import ControlLoop
+from closed_chain_dynamics.control.control_loop import ControlLoop
+from closed_chain_dynamics.control.state_tracking import OTHER_CLOCK
 from closed_chain_dynamics.errors import ClosedChainError, NameNotFound
-from closed_chain_dynamics.state_tracking import OTHER_CLOCK
 import numpy as np
 from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState, MultiDOFJointState

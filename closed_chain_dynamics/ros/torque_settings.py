@@ -1,12 +1,12 @@
 """The parameters of torque_node, and the control law that they stand for."""
 
 from closed_chain_dynamics.actuation import POLICIES
-from closed_chain_dynamics.control import MODES, TorqueController
-from closed_chain_dynamics.control_loop import FALLBACKS
+from closed_chain_dynamics.control.control_loop import FALLBACKS
+from closed_chain_dynamics.control.law import MODES, TorqueController
+from closed_chain_dynamics.control.torque_guard import TorqueGuard
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.simulation import CONNECT_ANGLE, CONNECT_GAP
 from closed_chain_dynamics.singularities import SINGULARITY_POLICIES
-from closed_chain_dynamics.torque_guard import TorqueGuard
 import numpy as np
 
 from .driven_simulation import assignments

@@ -12,7 +12,7 @@ Equations of motion in independent coordinates: three ways to eliminate the cons
 The paper leaves dampers out; here they are tau_1d.
 """
 
-from closed_chain_dynamics.assembly import assemble
+from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.errors import NameNotFound
 
 from . import symbolic_dynamics as dynamics

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from closed_chain_dynamics.assembly import assemble
+from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.coordinates import coordinates
 from closed_chain_dynamics.errors import StructureError
 

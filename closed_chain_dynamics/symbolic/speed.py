@@ -13,7 +13,7 @@ import tempfile
 import time
 
 from closed_chain_dynamics import kernels
-from closed_chain_dynamics.completion import complete_acceleration, complete_velocity
+from closed_chain_dynamics.assembly.completion import complete_acceleration, complete_velocity
 from closed_chain_dynamics.coordinates import learn_rank
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.tree_dynamics import NO_WRENCHES

@@ -10,7 +10,7 @@ from ..errors import ClosedChainError
 from ..forward_dynamics import forward_dynamics
 from ..kernels import layout as at
 from ..reactions import reactions
-from ..tracks import link_tracks, loop_tracks
+from ..recording.tracks import link_tracks, loop_tracks
 from ..tree_dynamics import center_of_mass, energy
 
 __all__ = ['Force', 'Loop', 'Observation', 'Snapshot', 'explain', 'observe']

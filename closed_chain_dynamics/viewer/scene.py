@@ -7,10 +7,10 @@ Shapes of links are sent once; afterwards only placements, colours, lines and ar
 import numpy as np
 import viser.transforms as tf
 
-from ..animation import framing
 from ..kernels import layout as at
-from ..picture import CLOSED, FIELD_OF_VIEW, fit_camera, FLOOR, LINES, OPEN
-from ..shapes import triangles_of
+from ..recording.animation import framing
+from ..recording.picture import CLOSED, FIELD_OF_VIEW, fit_camera, FLOOR, LINES, OPEN
+from ..recording.shapes import triangles_of
 from .meshes import load_meshes
 
 __all__ = ['COLOURS', 'Scene', 'put']

@@ -9,7 +9,7 @@ from collections import deque
 
 import numpy as np
 
-from ..assembly import assemble
+from ..assembly.search import assemble
 from ..errors import ClosedChainError, StructureError
 from ..simulation import CONNECT_ANGLE, CONNECT_GAP, Simulation
 from .holding import Holding

@@ -1,0 +1,257 @@
+"""
+Closing the loops of one cluster: damped Gauss-Newton (Levenberg-Marquardt) on the manifold.
+
+A cluster is a set of joints that loops tie together; clusters close independently of each other.
+The unknowns are the velocities of the cluster that nobody holds, freed of units, so that a step
+of least norm moves all joints a little instead of one joint a lot. Damping falls with the square
+of the error, which keeps the convergence quadratic where J_C has redundant rows, as the loop of
+every planar linkage has.
+"""
+
+import numpy as np
+
+from .. import kernels
+from ..kernels import layout as at
+
+__all__ = ['Closure']
+
+ITERATIONS = 100       # more than any start that ends well was seen to need
+LONGEST_STEP = 0.7     # largest change of a joint in one step [rad, or typical lengths]
+STUCK = 1e-8           # squared share of the error that a step can take away: a local minimum
+TRIALS = 12            # times that damping may grow fourfold before a step counts as impossible
+WORSE = 1e-3           # share of the foreseen gain below which a step is not taken
+SWEEP_STEP = 0.1       # step of held joints on the way to their target [rad, or typical lengths]
+NEARBY = 1e-3          # how far a pose is that tells a singularity [rad, or typical lengths]
+ROUNDING = 1e-15       # an error that no step can be expected to make smaller
+WITHIN = 1e-9          # a loop joint this little beyond its limit is at it [rad or m]
+
+
+class Closure:
+    """
+    The closing problem of one cluster of a mechanism, whose workspace it uses.
+
+    `held`: bool (nv,), velocities that must not move. `limits`: whether joints stay in range.
+    `loop_targets`: {loop coordinate number: wanted position}.
+    """
+
+    def __init__(self, robot, cluster, held, limits, loop_targets=None):
+        self.robot, self.cluster = robot, cluster
+        row = robot.table(at.CLUSTER_I)[cluster]
+        self.dofs = robot.table(at.CLUSTER_DOFS)[0][
+            row[at.CLUSTER_DOF]:row[at.CLUSTER_DOF] + row[at.CLUSTER_N_DOFS]].copy()
+        self.loops = [int(k) for k in robot.table(at.CLUSTER_LOOPS)[0][
+            row[at.CLUSTER_LOOP]:row[at.CLUSTER_LOOP] + row[at.CLUSTER_N_LOOPS]]]
+        self.couplings = [int(k) for k in robot.table(at.CLUSTER_COUPLINGS)[0][
+            row[at.CLUSTER_COUPLING]:row[at.CLUSTER_COUPLING] + row[at.CLUSTER_N_COUPLINGS]]]
+        bodies = robot.table(at.CLUSTER_BODIES)[0][
+            row[at.CLUSTER_BODY]:row[at.CLUSTER_BODY] + row[at.CLUSTER_N_BODIES]]
+        self.q_places = body_places(robot, bodies)
+        self.n_rows = int(row[at.CLUSTER_N_ROWS])
+        self.held, self.limits = held[self.dofs], limits
+        law = robot.table(at.DOF_F)[self.dofs]
+        self.scale = law[:, at.SCALE]
+        self.places, self.turns = single_places(robot, self.dofs)
+        limited = limits & (self.places >= 0) & ~self.held
+        self.lower = np.where(limited, law[:, at.LOWER], -np.inf)
+        self.upper = np.where(limited, law[:, at.UPPER], np.inf)
+        self.limited = np.flatnonzero(np.isfinite(self.lower) | np.isfinite(self.upper))
+        mine = {d for k in self.loops for d in _loop_dofs(robot, k)}
+        self.loop_targets = {d: x for d, x in (loop_targets or {}).items() if d in mine}
+        self.loop_bounds = self._loop_bounds() if limits else {}
+        self.units = self._units()
+
+    def _units(self):
+        """Return what turns each error into metres or radians."""
+        length, units = self.robot.table(at.WORLD_F)[0, at.LENGTH], []
+        for k in self.loops:
+            linear = kernels.linear_rows(self.robot.table(at.LOOP_I)[k])
+            rows = self.robot.table(at.LOOP_I)[k, at.LOOP_N_ROWS]
+            units += [length] * linear + [1.0] * (rows - linear)
+        extra = len(self.couplings) + len(self.loop_targets) + len(self.loop_bounds)
+        return np.array(units + [1.0] * extra)
+
+    def _loop_bounds(self):
+        """Return {loop coordinate: range} of the loop joints that have one."""
+        bounds = {}
+        for k in self.loops:
+            for d in _loop_dofs(self.robot, k):
+                lower, upper = self.robot.table(at.LOOP_DOF_F)[d, [at.LOWER, at.UPPER]]
+                if d not in self.loop_targets and np.isfinite([lower, upper]).any() \
+                        and has_position(self.robot, d):
+                    bounds[d] = (lower, upper)
+        return bounds
+
+    def evaluate(self, q):
+        """Return errors and their derivatives, (rows,) and (rows, velocities), free of units."""
+        robot, n = self.robot, self.n_rows
+        error, J = np.zeros(self.units.size), np.zeros((self.units.size, self.dofs.size))
+        kernels.compute_closure(robot.mi, robot.mf, robot.w, self.cluster, q, J[:n], error[:n])
+        if self.loop_targets or self.loop_bounds:
+            count = len(robot.loop_coordinate_names)
+            L, positions = np.empty((count, robot.nv)), np.empty(count)
+            kernels.compute_loop_jacobian(robot.mi, robot.mf, robot.w, q, robot._zeros, L,
+                                          positions)
+            wanted = [*((d, value, value) for d, value in self.loop_targets.items()),
+                      *((d, *bounds) for d, bounds in self.loop_bounds.items())]
+            for i, (d, lower, upper) in enumerate(wanted, start=n):
+                away = positions[d] - np.clip(positions[d], lower, upper)
+                if lower == upper and is_turn(robot, d):
+                    away = np.remainder(away + np.pi, 2.0 * np.pi) - np.pi
+                if away or lower == upper:   # a joint within its range asks for nothing
+                    error[i], J[i] = away, L[d, self.dofs] * self.scale
+        return error, J
+
+    def gap(self, error):
+        """Return the largest error [rad or m]; a loop joint at its limit counts as within."""
+        size = np.abs(error * self.units)
+        if self.loop_bounds:
+            size[-len(self.loop_bounds):] -= WITHIN
+        return float(size.max(initial=0.0))
+
+    def move(self, q, step):
+        """Return q moved along a step of the cluster's velocities, kept in range."""
+        tangent, out = np.zeros(self.robot.nv), np.empty(self.robot.nq)
+        tangent[self.dofs] = step * self.scale
+        kernels.integrate(self.robot.mi, q, tangent, out)
+        return self.clamp(out)
+
+    def clamp(self, q):
+        """Return q with limited joints of the cluster brought into their range, in place."""
+        k = self.places[self.limited]
+        q[k] = np.clip(q[k], self.lower[self.limited], self.upper[self.limited])
+        return q
+
+    def _free(self, q, gradient):
+        """Return the velocities that may move: not held, and not pushed against a limit."""
+        free = ~self.held
+        for j in self.limited:
+            x = q[self.places[j]]
+            if (x <= self.lower[j] and gradient[j] > 0.0) or \
+                    (x >= self.upper[j] and gradient[j] < 0.0):
+                free[j] = False
+        return free
+
+    def _directions(self, J, free):
+        """Return the singular value decomposition of J over what is free, rounding cut off."""
+        U, sigma, Vt = np.linalg.svd(J[:, free], full_matrices=False)
+        tolerance = self.robot.table(at.WORLD_F)[0, at.RANK_TOLERANCE]
+        keep = sigma > tolerance * sigma.max(initial=1e-300)
+        return U[:, keep], sigma[keep], Vt[keep]
+
+    def close(self, q, tolerance):
+        """Return the closest closed pose found from q, its gap, and the number of iterations."""
+        error, J = self.evaluate(q)
+        damping, gap, iteration = 0.1, self.gap(error), 0
+        while gap > ROUNDING and iteration < ITERATIONS:
+            iteration += 1
+            last = gap <= tolerance   # one more step: convergence is quadratic, so to rounding
+            size = error @ error
+            free = self._free(q, J.T @ error)
+            U, sigma, Vt = self._directions(J, free)
+            along = U.T @ error
+            if along @ along <= STUCK * size:
+                break
+            step = np.zeros(self.dofs.size)
+            for _ in range(1 if last else TRIALS):
+                step[free] = -(sigma / (sigma**2 + damping * size) * along) @ Vt
+                step *= min(1.0, LONGEST_STEP / np.abs(step).max())
+                moved = self.move(q, step)
+                error_there, J_there = self.evaluate(moved)
+                foreseen = size - ((error + J @ step)**2).sum()
+                ratio = (size - error_there @ error_there) / max(foreseen, 1e-300)
+                if ratio > WORSE:
+                    break
+                damping = max(4.0 * damping, 1e-3)
+            if ratio <= WORSE:
+                break
+            damping = damping / 4.0 if ratio > 0.7 else damping if ratio > 0.2 else 2.0 * damping
+            q, error, J, gap = moved, error_there, J_there, self.gap(error_there)
+            if last:
+                break
+        return q, gap, iteration
+
+    def nearby(self, q, rng):
+        """Return a closed pose a little way off along what the cluster can do, or None."""
+        free = ~self.held
+        _, sigma, Vt = self._directions(self.evaluate(q)[1], free)
+        step = np.zeros(self.dofs.size)
+        step[free] = rng.normal(size=free.sum())
+        step[free] -= (Vt @ step[free]) @ Vt
+        if np.abs(step).max(initial=0.0) < 1e-9:   # nothing moves
+            return None
+        q, gap, _ = self.close(self.move(q, NEARBY * step / np.abs(step).max()), 1e-12)
+        return q if gap < 1e-3 * NEARBY else None
+
+    def rank(self, q):
+        """Return the rank of the derivatives over what is free."""
+        return len(self._directions(self.evaluate(q)[1], ~self.held)[1])
+
+    def is_singular(self, q, rng):
+        """Return whether the rank at a closed pose is below that of closed poses nearby."""
+        others = [self.nearby(q, rng) for _ in range(2)]
+        return any(self.rank(other) > self.rank(q) for other in others if other is not None)
+
+    def sweep(self, q, target, tolerance):
+        """
+        Return the closed pose that a closed one turns into while the held joints move to target.
+
+        Small steps along the tangent keep the branch. None when the way is blocked.
+        """
+        robot = self.robot
+        away = np.empty(robot.nv)
+        kernels.difference(robot.mi, q, target, away)
+        away = np.where(self.held, away[self.dofs] / self.scale, 0.0)
+        around = self.turns & ~np.isfinite(self.robot.table(at.DOF_F)[self.dofs, at.UPPER])
+        away[around] = np.remainder(away[around] + np.pi, 2.0 * np.pi) - np.pi
+        count, iterations = max(int(np.ceil(np.abs(away).max(initial=0.0) / SWEEP_STEP)), 1), 0
+        for _ in range(count):
+            error, J = self.evaluate(q)
+            U, sigma, Vt = self._directions(J, ~self.held)
+            step = away / count
+            step[~self.held] = -((U.T @ (J @ step)) / sigma) @ Vt
+            q, gap, more = self.close(self.move(q, step), tolerance)
+            iterations += more
+            if gap > robot.table(at.WORLD_F)[0, at.CLOSING_TOLERANCE]:
+                return None, iterations
+        return q, iterations
+
+
+def body_places(robot, bodies):
+    """Return the places in q of the joints that move some bodies."""
+    first = np.append(robot.table(at.BODY_I)[1:, at.IQ], robot.nq)
+    return np.concatenate([np.arange(first[body - 1], first[body]) for body in bodies])
+
+
+def single_places(robot, dofs):
+    """
+    Return the place in q of every velocity that is a joint of its own, -1 for the others.
+
+    And whether it turns freely: a revolute joint that no coupling counts the turns of.
+    """
+    body_i, dof_i = robot.table(at.BODY_I), robot.table(at.DOF_I)
+    bodies = body_i[dof_i[dofs, at.DOF_BODY]]
+    single = bodies[:, at.TYPE] <= at.PRISMATIC
+    counted = np.isin(dofs, robot.table(at.TERM_I)[:, at.TERM_DOF])
+    return (np.where(single, bodies[:, at.IQ], -1),
+            (bodies[:, at.TYPE] == at.REVOLUTE) & ~counted)
+
+
+def _loop_dofs(robot, k):
+    """Return the numbers of the coordinates of a loop joint."""
+    first, count = robot.table(at.LOOP_I)[k, [at.LOOP_DOF, at.LOOP_N_DOFS]]
+    return range(first, first + count)
+
+
+def has_position(robot, d):
+    """Return whether a loop coordinate's rate is the derivative of its position."""
+    loop = next(loop for loop in robot.table(at.LOOP_I)
+                if loop[at.LOOP_DOF] <= d < loop[at.LOOP_DOF] + loop[at.LOOP_N_DOFS])
+    return not is_turn(robot, d) or loop[at.LOOP_TYPE] not in (at.LOOP_SPHERICAL, at.LOOP_SURFACE,
+                                                               at.LOOP_FREE)
+
+
+def is_turn(robot, d):
+    """Return whether a loop coordinate is an angle."""
+    kind = next(loop[at.LOOP_TYPE] for loop in robot.table(at.LOOP_I)
+                if loop[at.LOOP_DOF] <= d < loop[at.LOOP_DOF] + loop[at.LOOP_N_DOFS])
+    return kind != at.LOOP_PRISMATIC and ':v' not in robot.loop_coordinate_names[d]

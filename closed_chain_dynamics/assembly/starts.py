@@ -1,0 +1,76 @@
+"""Poses to start closing a cluster from, and how far one is from another."""
+
+import numpy as np
+
+from .. import kernels
+from ..kernels import layout as at
+
+__all__ = ['distance', 'into_range', 'middle', 'put_hint', 'random_pose', 'shake', 'unwind']
+
+TURN = 2.0 * np.pi
+REACH = 2.0          # how far sliders are thrown that have no range [typical lengths]
+
+
+def put_hint(robot, q, assembly):
+    """Return q with the joints of a cc:assembly where it says; rotations come to unit length."""
+    q = q.copy()
+    for joint, value in assembly.positions:
+        q[robot.joint_slices(joint)[0]] = value
+    kernels.integrate(robot.mi, q, robot._zeros, q)
+    return q
+
+
+def into_range(closure, q):
+    """Bring limited joints of the cluster into their range, by whole turns where these help."""
+    for j in closure.limited[closure.turns[closure.limited]]:
+        k, lower, upper = closure.places[j], closure.lower[j], closure.upper[j]
+        if not lower <= q[k] <= upper:
+            middle = 0.5 * (lower + upper) if np.isfinite(lower + upper) else \
+                lower if np.isfinite(lower) else upper
+            q[k] += TURN * np.round((middle - q[k]) / TURN)
+    return closure.clamp(q)
+
+
+def unwind(closure, q, reference):
+    """Take whole turns off joints without a range, so that they end near the reference."""
+    range_of = closure.robot.table(at.DOF_F)[closure.dofs][:, [at.LOWER, at.UPPER]]
+    k = closure.places[closure.turns & ~closure.held & np.all(np.isinf(range_of), axis=1)]
+    q[k] -= TURN * np.round((q[k] - reference[k]) / TURN)
+    return q
+
+
+def distance(closure, q_from, q_to):
+    """Return how far the cluster moves between two poses, turns counted the short way."""
+    step = np.empty(closure.robot.nv)
+    kernels.difference(closure.robot.mi, q_from, q_to, step)
+    step = step[closure.dofs] / closure.scale
+    step[closure.turns] = np.remainder(step[closure.turns] + np.pi, TURN) - np.pi
+    return float(np.linalg.norm(step))
+
+
+def shake(closure, q, size, rng):
+    """Return q moved a little in every direction."""
+    return closure.move(q, np.where(closure.held, 0.0, size * rng.normal(size=closure.dofs.size)))
+
+
+def _with_two_limits(closure):
+    return np.flatnonzero(np.isfinite(closure.lower) & np.isfinite(closure.upper))
+
+
+def middle(closure, q):
+    """Return q with every joint of the cluster that has a range in the middle of it."""
+    q = q.copy()
+    both = _with_two_limits(closure)
+    q[closure.places[both]] = 0.5 * (closure.lower[both] + closure.upper[both])
+    return q
+
+
+def random_pose(closure, q, rng):
+    """Return a random pose of the cluster: anywhere in range, or anywhere within reach."""
+    turning = closure.robot.table(at.DOF_F)[closure.dofs, at.SCALE] == 1.0
+    step = np.where(turning, rng.uniform(-np.pi, np.pi, closure.dofs.size),
+                    rng.uniform(-REACH, REACH, closure.dofs.size))
+    out = closure.move(q, np.where(closure.held, 0.0, step))
+    both = _with_two_limits(closure)
+    out[closure.places[both]] = rng.uniform(closure.lower[both], closure.upper[both])
+    return out

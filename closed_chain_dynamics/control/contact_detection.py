@@ -1,0 +1,70 @@
+"""
+Contact or not, from a signal with noise: thresholds, hysteresis, debouncing, minimum dwell.
+
+A force makes contact above a threshold and ends it below a lower one; a height the other way
+round. The signal has to stay beyond the threshold for the debouncing time, and a decision stands
+for the dwell time at least.
+"""
+
+import math
+
+from ..errors import StateError
+
+__all__ = ['ContactDetector', 'SIGNALS']
+
+SIGNALS = ('force', 'height')
+TICK = 1e-9   # of stamps: differences of times are no better [s]
+
+
+class ContactDetector:
+    """
+    Decides about one contact.
+
+    `signal`: 'force' [N] or 'height' [m]; `make`, `release`: thresholds, `release` below `make`
+    for a force and above it for a height; `debounce`, `dwell`: times [s].
+    """
+
+    def __init__(self, signal, make, release, *, debounce=0.01, dwell=0.1, closed=False):
+        if signal not in SIGNALS:
+            raise StateError(f'unknown signal {signal!r}', where='contact',
+                             repair=f'Choose one of {", ".join(SIGNALS)}.')
+        if not (math.isfinite(make) and math.isfinite(release)):
+            raise StateError('thresholds must be finite', where='contact')
+        if (make < release) if signal == 'force' else (make > release):
+            side = 'below' if signal == 'force' else 'above'
+            raise StateError(f'a {signal} is released {side} the value that makes contact, and '
+                             f'{release:g} is not {side} {make:g}', where='contact',
+                             repair='Swap the thresholds.')
+        if not (0.0 <= debounce < math.inf and 0.0 <= dwell < math.inf):
+            raise StateError('debounce and dwell are times of zero or more', where='contact')
+        self._sign = 1.0 if signal == 'force' else -1.0
+        self._make, self._release = self._sign * make, self._sign * release
+        self._debounce, self._dwell = debounce, dwell
+        self.closed = closed
+        self._since = self._changed = self._time = None
+
+    def update(self, time, value):
+        """Take a value at a time; return 'connect', 'cut' or None."""
+        if not math.isfinite(value):
+            raise StateError(f'the signal is {value}', where='contact',
+                             repair='Give finite numbers only.')
+        if self._time is not None and time < self._time:   # a clock that started anew
+            self._since = self._changed = None
+        self._time = time
+        value *= self._sign
+        beyond = value < self._release if self.closed else value > self._make
+        if not beyond:
+            self._since = None
+            return None
+        if self._since is None:
+            self._since = time
+        if time - self._since < self._debounce - TICK or (
+                self._changed is not None and time - self._changed < self._dwell - TICK):
+            return None
+        self.closed, self._changed, self._since = not self.closed, time, None
+        return 'connect' if self.closed else 'cut'
+
+    def correct(self, closed, time):
+        """Take over what the contact really is, after a refusal or an event of somebody else."""
+        if closed != self.closed:
+            self.closed, self._changed, self._since = closed, time, None

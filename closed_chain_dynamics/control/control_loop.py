@@ -1,0 +1,187 @@
+"""
+One turn of torque control after the other: state in, torques out, and safe ones when in doubt.
+
+Every joint state that is good gives torques at once. One that is not - repeated, out of order,
+too old, not finite, not continuous - is refused, counted and named, and the last torques stand
+until `state_timeout` is over; from then on the fallback is given, zero torques or those that hold
+the last pose against gravity, until good states come again. Nothing has to be reset for that.
+
+Times of states are those of their stamps, so that a replay or a slow simulation gives the same
+torques; timeouts and rate limits are in the time of the machine that runs this.
+"""
+
+import copy
+import math
+
+import numpy as np
+
+from ..assembly.search import assemble
+from ..errors import ClosedChainError
+from .state_tracking import StateTracker
+from .torque_guard import TorqueGuard
+from .trajectory import Reference
+
+__all__ = ['ControlLoop', 'FALLBACKS']
+
+FALLBACKS = ('zero', 'gravity')
+
+
+class ControlLoop:
+    """
+    Keeps state, reference and limits together around a TorqueController.
+
+    `guard`: a TorqueGuard; `fallback`: 'zero' or 'gravity'; `reference_timeout`: how long a
+    point of a stream is followed [s]; `on_refusal(name, text)` is told of everything refused.
+    """
+
+    def __init__(self, controller, guard, *, state_timeout=0.05, reference_timeout=0.5,
+                 fallback='zero', on_refusal=None):
+        self.robot, self.controller, self.guard = controller.robot, controller, guard
+        self.tracker = StateTracker(self.robot, on_refusal=on_refusal)
+        self.reference, self.fallback = Reference(self.robot), fallback
+        self.command, self.reason = None, 'no joint states yet'
+        self._arrived, self._waiting = -math.inf, None
+        self.set_timeouts(state_timeout, reference_timeout)
+
+    @property
+    def state(self):
+        """Return the LoopState, None before the first good joint state."""
+        return self.tracker.state
+
+    # --- turns -----------------------------------------------------------------------------------
+    def take_state(self, names, position, velocity, *, stamp, now, age=0.0):
+        """
+        Take a joint state; return the torques, (actuators,), or None where it is refused.
+
+        `names`: joints of the tree, all of `position` as in q; `stamp`: its time [s], `now`: the
+        time of arrival on a clock that never goes back [s], `age`: the clock's time minus stamp.
+        """
+        if not self.tracker.take(names, position, velocity, stamp=stamp, age=age):
+            return None
+        if self.tracker.restarted:
+            self.reference.rebase(stamp)
+        self._arrived = now
+        if self._waiting:
+            *points, start = self._waiting
+            self.take_reference(*points, start=start)
+        return self._turn(stamp, now)
+
+    def _turn(self, stamp, now):
+        """Return torques for the present state; the fallback where there are none."""
+        state, mode = self.state, self.controller.mode
+        reference = None
+        try:
+            if mode != 'gravity_compensation':
+                if not self.reference:
+                    return self.fall_back(now, 'no reference yet')
+                if self.reference.is_stream and \
+                        stamp - self.reference.received > self.reference_timeout:
+                    return self.fall_back(now, 'the stream of references has ended')
+                reference = self.reference.at(stamp)
+                if self.reference.is_lost:
+                    self.tracker.refuse('reference lost', 'the reference jumped, or asks for a '
+                                        'pose that does not exist: the last one is held')
+            self.command = self.controller.torques(state.q, state.v, reference)
+            tau = self.guard.limit(self.command.tau_A, now)
+        except (ClosedChainError, np.linalg.LinAlgError) as error:
+            self.tracker.refuse('torque', str(error))
+            return self.fall_back(now, str(error))
+        self.reason = ''
+        return tau
+
+    def is_stale(self, now):
+        """Return whether the last good state is older than the timeout."""
+        return now - self._arrived > self.state_timeout
+
+    def watch(self, now):
+        """Return the fallback where states have stayed away too long, else None."""
+        if not self.is_stale(now):
+            return None
+        seen = math.isfinite(self._arrived)
+        return self.fall_back(now, 'no good joint state within the timeout' if seen
+                              else 'no joint states yet')
+
+    def fall_back(self, now, reason):
+        """Return safe torques: zero, or those that hold the last pose."""
+        self.reason, self.command = reason, None
+        if self.fallback == 'gravity' and self.state is not None and self.state.q is not None:
+            try:
+                return self.guard.limit(self.controller.gravity(self.state.q).tau_A, now)
+            except (ClosedChainError, np.linalg.LinAlgError) as error:
+                self.tracker.refuse('torque', str(error))
+        return self.guard.release(now)
+
+    def describe(self):
+        """Return what a person has to know about the last turn, by name."""
+        command = self.command
+        known = self.state is not None and self.state.q is not None
+        shown = self.state.describe() if known else {}
+        if command is not None:
+            shown |= {'tracking error [rad or m]': command.error, 'singular': command.singular,
+                      'saturated': ', '.join(self.guard.saturated) or 'none',
+                      'rate-limited': ', '.join(self.guard.rate_limited) or 'none'}
+            shown |= {f'residual: {name} [N m or N]': value
+                      for name, value in command.residual.items()}
+        if self.reference:
+            shown['reference: contradiction [rad or lengths]'] = self.reference.residual
+        return shown
+
+    def set_timeouts(self, state, reference):
+        """Change how old states and references may be [s]."""
+        self.state_timeout = self.tracker.stamps.timeout = state
+        self.reference_timeout = reference
+
+    def warm_up(self):
+        """Take a few turns on a copy, so that every kernel is loaded before it counts."""
+        self.tracker.warm_up()
+        controller = copy.copy(self.controller)
+        controller.robot = robot = self.robot.copy()
+        controller.restructured()
+        trial = ControlLoop(controller, TorqueGuard(robot), fallback='gravity')
+        try:
+            q = assemble(robot, limits=False)
+        except ClosedChainError:   # it may be closed later, by an event
+            return
+        single = [name for name in robot.joint_names
+                  if robot.joint_slices(name)[1].stop - robot.joint_slices(name)[1].start == 1]
+        for now in (0.0, 1e-3, 2e-3):   # without a reference, then with one
+            trial.take_state(robot.joint_names, q, np.zeros(robot.nv), stamp=now, now=now)
+            if single:
+                trial.take_reference(single[:1], [1.0], [q[robot.joint_slices(single[0])[0]]])
+
+    # --- what comes seldom ---------------------------------------------------------------------
+    def take_reference(self, names, times, positions, velocities=None, accelerations=None, *,
+                       start=None):
+        """
+        Follow a trajectory from a stamp, or from now; return whether it was accepted.
+
+        One that comes before the first state waits for it.
+        """
+        state = self.state
+        if state is None or state.q is None:
+            self._waiting = names, times, positions, velocities, accelerations, start
+            return True
+        self._waiting = None
+        try:
+            self.reference.take(names, times, positions, velocities, accelerations,
+                                time=state.time, q=state.q, v=state.v, start=start)
+        except ClosedChainError as error:
+            self.tracker.refuse('reference', str(error))
+            return False
+        return True
+
+    def connect(self, name, **options):
+        """Close a loop joint, or join a cut one, see StateTracker; raise where it is refused."""
+        self.tracker.connect(name, **options)
+        self._restructured()
+
+    def cut(self, name):
+        """Open a loop joint, or cut a joint of the tree; raise where it is refused."""
+        self.tracker.cut(name)
+        self._restructured()
+
+    def _restructured(self):
+        self.controller.restructured()
+        state = self.state
+        if state is not None and state.q is not None:
+            self.reference.restructured(state.q, state.v)

@@ -1,0 +1,220 @@
+"""
+References over time: points of some joints, joined by polynomials, completed over the loops.
+
+Points with accelerations are joined by quintics, with velocities by cubics, with positions alone
+by a cubic spline whose acceleration is continuous. Before the first point the motion starts where
+the joints are; after the last it stays there. One point at time zero is one of a stream: it is
+extrapolated by its rates until the next one.
+"""
+
+import numpy as np
+
+from ..errors import NameNotFound, StateError
+from .loop_state import LoopState
+
+__all__ = ['Reference', 'Trajectory']
+
+EXTRAPOLATED = 0.1   # longest time that a point of a stream moves on by its rates [s]
+
+
+class Trajectory:
+    """
+    Positions of named joints as functions of time, with velocities and accelerations.
+
+    `times` (n,) [s] from the start, strictly increasing and not negative; `positions`,
+    `velocities`, `accelerations` (n, joints). `start`: position and velocity (joints,) at time
+    zero, for a first point that comes later.
+    """
+
+    def __init__(self, names, times, positions, velocities=None, accelerations=None, *,
+                 start=None):
+        self.names = [str(name) for name in names]
+        if not self.names or len(set(self.names)) < len(self.names):
+            raise _refused('it names no joint' if not self.names else 'it names a joint twice',
+                           'Name each joint once.')
+        times = _numbers(times, 'times', (-1,))
+        if not len(times):
+            raise _refused('it has no points', 'Give at least one point.')
+        if times[0] < 0.0 or np.any(np.diff(times) <= 0.0):
+            raise _refused('its times do not increase', 'Give time_from_start in rising order.')
+        shape = (len(times), len(self.names))
+        p = _numbers(positions, 'positions', shape)
+        v = None if velocities is None else _numbers(velocities, 'velocities', shape)
+        a = None if accelerations is None else _numbers(accelerations, 'accelerations', shape)
+        if a is not None and v is None:
+            raise _refused('it has accelerations but no velocities', 'Give velocities as well.')
+        self.is_stream = len(times) == 1 and times[0] == 0.0
+        if self.is_stream:
+            zero = np.zeros(shape[1])
+            self._taylor = p[0], zero if v is None else v[0], zero if a is None else a[0]
+        if times[0] > 0.0 and start is not None:
+            times, p = np.append(0.0, times), np.vstack([start[0], p])
+            v = v if v is None else np.vstack([start[1], v])
+            a = a if a is None else np.vstack([np.zeros(shape[1]), a])
+        self.times, self._last = times, p[-1]
+        v_start = np.zeros(shape[1]) if start is None else np.asarray(start[1], dtype=float)
+        self._coefficients = _polynomials(times, p, v, a, v_start) if len(times) > 1 else None
+
+    @property
+    def duration(self):
+        """Return the time of the last point [s]."""
+        return float(self.times[-1])
+
+    def sample(self, t):
+        """Return position, velocity and acceleration at a time, three arrays (joints,)."""
+        if self.is_stream:
+            p, v, a = self._taylor
+            t = min(max(t, 0.0), EXTRAPOLATED)
+            return p + t * v + 0.5 * t * t * a, v + t * a, a
+        if t >= self.times[-1]:
+            zero = np.zeros(len(self.names))
+            return self._last, zero, zero
+        t = max(t, self.times[0])
+        k = int(np.searchsorted(self.times, t, side='right')) - 1
+        s = t - self.times[k]
+        powers = np.array([[1.0, s, s**2, s**3, s**4, s**5],
+                           [0.0, 1.0, 2.0 * s, 3.0 * s**2, 4.0 * s**3, 5.0 * s**4],
+                           [0.0, 0.0, 2.0, 6.0 * s, 12.0 * s**2, 20.0 * s**3]])
+        return tuple(powers @ self._coefficients[k])
+
+
+def _refused(why, repair):
+    return StateError(why, where='trajectory', repair=repair)
+
+
+def _numbers(values, what, shape):
+    """Return finite numbers of a shape, -1 for any length, or say what is wrong with them."""
+    try:
+        array = np.array(values, dtype=float)
+    except (TypeError, ValueError):
+        raise _refused(f'its {what} are not numbers, one per joint in every point',
+                       'Give as many as there are joints.') from None
+    if array.ndim != len(shape) or any(n not in (-1, m) for n, m in zip(shape, array.shape)):
+        raise _refused(f'its {what} have shape {array.shape} where {shape} is needed',
+                       'Give as many as there are joints, in every point or in none.')
+    if not np.isfinite(array).all():
+        raise _refused(f'its {what} are not all finite', 'Give finite numbers only.')
+    return array
+
+
+def _polynomials(times, p, v, a, v_start):
+    """Return coefficients of every piece, (pieces, 6, joints), lowest power first."""
+    h = np.diff(times)[:, None]
+    if v is None:
+        v = _spline_velocities(h, p, v_start)
+    c = np.zeros((len(h), 6, p.shape[1]))
+    step = p[1:] - p[:-1]
+    c[:, 0], c[:, 1] = p[:-1], v[:-1]
+    if a is None:
+        c[:, 2] = (3.0 * step - h * (2.0 * v[:-1] + v[1:])) / h**2
+        c[:, 3] = (h * (v[:-1] + v[1:]) - 2.0 * step) / h**3
+        return c
+    c[:, 2] = 0.5 * a[:-1]
+    rest = step - h * v[:-1] - 0.5 * h**2 * a[:-1]          # what the last three powers must add
+    rate, bend = h * (v[1:] - v[:-1] - h * a[:-1]), h**2 * (a[1:] - a[:-1])
+    c[:, 3] = (10.0 * rest - 4.0 * rate + 0.5 * bend) / h**3
+    c[:, 4] = (-15.0 * rest + 7.0 * rate - bend) / h**4
+    c[:, 5] = (6.0 * rest - 3.0 * rate + 0.5 * bend) / h**5
+    return c
+
+
+def _spline_velocities(h, p, v_start):
+    """Return the velocities at the points that make accelerations continuous, (n, joints)."""
+    v = np.zeros_like(p)
+    v[0] = v_start
+    n = len(p) - 2   # the last velocity is zero, the first that of the start
+    if n > 0:
+        from scipy.linalg import solve_banded   # slow to import, seldom needed
+        slope = (p[1:] - p[:-1]) / h
+        right = 3.0 * (h[1:] * slope[:-1] + h[:-1] * slope[1:])
+        right[0] -= h[1] * v[0]
+        bands = np.zeros((3, n))
+        bands[1] = 2.0 * (h[1:] + h[:-1])[:, 0]
+        bands[0, 1:], bands[2, :-1] = h[:-2, 0][:n - 1], h[2:, 0][:n - 1]
+        v[1:-1] = solve_banded((1, 1), bands, right)
+    return v
+
+
+class Reference:
+    """
+    What a controller follows: a trajectory of some joints, and all others as the loops ask.
+
+    Joints that neither the trajectory names nor the loops move stay where they were when the
+    reference came.
+    """
+
+    def __init__(self, robot):
+        self.robot, self._state, self._trajectory, self._start = robot, None, None, 0.0
+        self.received = -np.inf
+
+    def __bool__(self):
+        return self._state is not None
+
+    @property
+    def is_stream(self):
+        """Return whether points come one by one, so that their staying away means something."""
+        return bool(self) and self._trajectory.is_stream
+
+    def take(self, names, times, positions, velocities=None, accelerations=None, *, time, q, v,
+             start=None):
+        """
+        Follow a trajectory from a time on; refuse it, and keep the old one, if it does not fit.
+
+        `time` is now and `q`, `v` the state; `start` is when the trajectory begins, now if None.
+        """
+        for name in names:
+            in_q = self.robot.joint_slices(name)[0] if name in self.robot.joint_names else None
+            if in_q is None:
+                raise NameNotFound('joint', name, self.robot.joint_names, where='trajectory')
+            if in_q.stop - in_q.start != 1:
+                raise StateError(f'joint {name!r} has several coordinates', where='trajectory',
+                                 repair='Name joints of one coordinate; the others stay.')
+        start = time if start is None else start
+        begin = self._begin(names, max(time, start), q, v)
+        trajectory = Trajectory(names, times, positions, velocities, accelerations, start=begin)
+        if not self or list(names) != self._trajectory.names:
+            state = LoopState(self.robot, names, start=q)
+            state.restructured(q, np.zeros(self.robot.nv))
+            state.time = time
+            self._state = state
+        self._trajectory, self._start, self.received = trajectory, start, time
+        self._position = begin[0]
+
+    def _begin(self, names, time, q, v):
+        """Return where the named joints start: the present reference, else the measured state."""
+        places = [self.robot.joint_slices(name) for name in names]
+        if self and list(names) == self._trajectory.names:
+            return self._trajectory.sample(time - self._start)[:2]
+        return (np.array([q[in_q][0] for in_q, _ in places]),
+                np.array([v[in_v][0] for _, in_v in places]))
+
+    def restructured(self, q, v):
+        """Take note of joints that were connected or cut: what is not named stays as it is now."""
+        if self:
+            self._state.restructured(q, np.zeros_like(v))
+
+    def rebase(self, time):
+        """Hold the pose of the last sample from now on: time has started anew."""
+        if self:
+            names, position = self._trajectory.names, self._position
+            self._trajectory = Trajectory(names, [0.0, 1e-3], [position, position])
+            self._start, self._state.time = time, time
+
+    def at(self, time):
+        """Return q_d, v_d, a_d at a time, complete and in accord with the loops."""
+        position, velocity, acceleration = self._trajectory.sample(time - self._start)
+        self._position = position
+        state = self._state
+        if not state.update(time, position, velocity):
+            return state.q, np.zeros(self.robot.nv), np.zeros(self.robot.nv)
+        return state.q, state.v, state.acceleration(acceleration)
+
+    @property
+    def residual(self):
+        """Return by how much the named joints contradict the loops [rad, or typical lengths]."""
+        return self._state.residual
+
+    @property
+    def is_lost(self):
+        """Return whether the reference has jumped, or asks for a pose that does not exist."""
+        return self._state.status == 'lost'

@@ -1,0 +1,217 @@
+"""Animations of a log, as GIF or MP4, and single pictures; drawn without a display."""
+
+from itertools import chain
+from pathlib import Path
+import shutil
+import subprocess
+
+import numpy as np
+
+from ..errors import ClosedChainError, StateError
+from .log_files import check_folder, writing
+from .picture import CLOSED, fit_camera, INK, OPEN, Painter, pillow
+from .shapes import triangles_of
+from .tracks import link_tracks, loop_tracks
+
+__all__ = ['check_animation', 'framing', 'record', 'snapshot']
+
+FORMATS = ('.gif', '.mp4')
+SIZE = (640, 480)
+ROOM = 0.4              # how much of fixed surroundings is shown, share of what moves
+CAPTION_TIME = 1.0      # how long an event is named [s]
+KEPT = (CLOSED, OPEN, INK, (255, 255, 255))   # colours that every picture has exactly
+EVENT_COLOURS = {'connect': CLOSED, 'touch_down': CLOSED, 'cut': OPEN, 'lift_off': OPEN}
+VIEWS = {'front': (0.0, 8.0), 'side': (90.0, 8.0), 'top': (0.0, 89.0), 'corner': (40.0, 22.0)}
+
+
+def check_animation(path):
+    """Refuse, before any work, a path that cannot be written to or a program that is missing."""
+    pillow()
+    suffix = Path(path).suffix.lower()
+    if suffix not in FORMATS:
+        raise ClosedChainError('an animation of this kind cannot be written', file=path,
+                               repair=f'End the name in {" or ".join(FORMATS)}.')
+    if suffix == '.mp4' and shutil.which('ffmpeg') is None:
+        raise ClosedChainError('writing MP4 needs the program ffmpeg, which is not installed',
+                               file=path, repair='Install it, or end the name in .gif.')
+    check_folder(path)
+
+
+def record(log, path, *, fps=25, size=SIZE, view=None, speed=1.0, progress=None):
+    """
+    Write an animation of a log, the kind by its name: .gif or .mp4; return notes.
+
+    `fps`: pictures per second, in a GIF the nearest rate that it can have; `size`: width and
+    height [pixels]; `view`: (azimuth, elevation) of the eye [deg], or one of `VIEWS`; `speed`:
+    below 1 is slow motion; `progress(share)` is told how far it is. The notes, plain sentences,
+    say what could not be drawn.
+    """
+    check_animation(path)
+    _check_numbers(fps=fps, speed=speed, width=size[0], height=size[1])
+    if not len(log):
+        raise ClosedChainError('there is nothing to show: the log has no samples', file=path,
+                               repair='Let the simulation log: log_every=1.')
+    gif = Path(path).suffix.lower() == '.gif'
+    hundredths = max(2, round(100.0 / fps))     # a GIF counts time in hundredths of a second
+    fps = 100.0 / hundredths if gif else fps
+    film = _Film(log, size, view, fps / speed)
+    frames = film.frames(progress)
+    with writing(path):
+        if gif:
+            _write_gif(frames, path, 10 * hundredths)
+        else:
+            _write_mp4(frames, path, fps, size)
+    return film.notes
+
+
+def snapshot(robot, q, path, *, size=SIZE, view=None):
+    """Write a picture (.png) of a mechanism in one pose; return notes, as `record` does."""
+    pillow()
+    check_folder(path)
+    _check_numbers(width=size[0], height=size[1])
+    triangles = triangles_of(robot)
+    tracks = link_tracks(robot, [robot.vector(q, robot.nq, 'q')])
+    painter = _painter(robot, triangles, *_stacked(robot, tracks), size, view)
+    with writing(path):
+        painter.paint(*(each[0] for each in _stacked(robot, tracks)),
+                      _dots(loop_tracks(robot, tracks), 0)).save(path)
+    return triangles.notes
+
+
+def _check_numbers(**numbers):
+    for name, value in numbers.items():
+        if not (np.isfinite(value) and value > 0):
+            raise StateError(f'the {name} of an animation must be positive, not {value!r}')
+
+
+def _stacked(robot, tracks):
+    """Return rotations (samples, links, 3, 3) and positions (samples, links, 3)."""
+    return tuple(np.stack([tracks[link][part] for link in robot.link_names], axis=1)
+                 for part in (0, 1))
+
+
+def framing(robot, triangles, rotations, positions):
+    """Return the points that show a motion well, (n, 3), and the height of the ground."""
+    points = {}
+    for link in np.unique(triangles.links):
+        mine = triangles.corners[triangles.links == link].reshape(-1, 3)
+        low, high = mine.min(axis=0), mine.max(axis=0)
+        box = np.array([[x, y, z] for x in (low[0], high[0]) for y in (low[1], high[1])
+                        for z in (low[2], high[2])])
+        points[link] = (box @ rotations[:, link].transpose(0, 2, 1)
+                        + positions[:, None, link]).reshape(-1, 3)
+    if not points:
+        raise ClosedChainError('there is nothing to draw', where=robot.name,
+                               repair='Give the links <visual> shapes.')
+    every = np.concatenate(list(points.values()))
+    is_fixed = {link: robot.link_frame(robot.link_names[link])[0] == 0 for link in points}
+    moving = [each for link, each in points.items() if not is_fixed[link]]
+    if moving:
+        # a wide floor or wall must not make small what moves on it
+        low, high = np.min(np.vstack(moving), axis=0), np.max(np.vstack(moving), axis=0)
+        room = ROOM * np.max(high - low)
+        every = every.clip(low - room, high + room)
+    # what is fixed stands on the ground; what moves may swing below it
+    ground = min((each[:, 2].min() for link, each in points.items() if is_fixed[link]),
+                 default=every[:, 2].min())
+    return every, ground
+
+
+def _painter(robot, triangles, rotations, positions, size, view):
+    """Return a Painter that has the whole motion in its picture."""
+    every, ground = framing(robot, triangles, rotations, positions)
+    if isinstance(view, str):
+        if view not in VIEWS:
+            raise StateError(f'unknown view {view!r}', where=robot.name,
+                             repair=f'Choose one of {", ".join(VIEWS)}, or two angles [deg].')
+        view = VIEWS[view]
+    return Painter(triangles, fit_camera(every, ground, view, tuple(size)), robot.name)
+
+
+def _dots(ends, sample):
+    """Return the dots of joints: one where a loop is closed, one at either end where open."""
+    dots = []
+    for closed, on_parent, on_child in ends:
+        dots += [(on_child[sample], CLOSED)] if closed else [(on_parent[sample], OPEN),
+                                                             (on_child[sample], OPEN)]
+    return sorted(dots, key=lambda dot: dot[1] == CLOSED)   # where both are, closed is to be seen
+
+
+class _Film:
+    """The pictures of a log at a steady rate of simulated time."""
+
+    def __init__(self, log, size, view, rate):
+        time = log.time
+        count = int(np.floor((time[-1] - time[0]) * rate + 1e-6)) + 1
+        self.times = time[0] + np.arange(count) / rate
+        # the last sample of an instant is that after its events; times carry rounding
+        samples = np.searchsorted(time, self.times + 1e-9, side='right') - 1
+        self.events = log.events
+        self.rotations, self.positions, self.dots = [], [], []
+        for segment, span in log.spans():
+            mine = samples[(samples >= span.start) & (samples < span.stop)] - span.start
+            if not mine.size:
+                continue
+            robot = segment.mechanism()
+            tracks = link_tracks(robot, segment.get('q')[mine])
+            ends = loop_tracks(robot, tracks)
+            rotations, positions = _stacked(robot, tracks)
+            self.rotations += list(rotations)
+            self.positions += list(positions)
+            self.dots += [_dots(ends, k) for k in range(len(mine))]
+        triangles = triangles_of(robot)
+        self.notes = triangles.notes
+        self.painter = _painter(robot, triangles, np.array(self.rotations),
+                                np.array(self.positions), size, view)
+
+    def frames(self, progress):
+        """Yield the pictures."""
+        for k, time in enumerate(self.times):
+            yield self.painter.paint(self.rotations[k], self.positions[k], self.dots[k], time,
+                                     self._caption(time))
+            if progress:
+                progress((k + 1) / len(self.times))
+
+    def _caption(self, time):
+        """Return the name of what has just happened, and its colour."""
+        recent = [event for event in self.events
+                  if event.time <= time + 1e-9 and time - event.time < CAPTION_TIME]
+        if not recent:
+            return '', INK
+        text = ', '.join(f'{event.kind} {event.name}' for event in recent[-2:])
+        return text, EVENT_COLOURS.get(recent[-1].kind, INK)
+
+
+def _write_gif(frames, path, milliseconds):
+    """Write a GIF whose frames share one palette, so that what stands still costs nothing."""
+    Image = pillow()[0]
+    frames = list(frames)
+    shown = frames[::max(1, len(frames) // 6)]
+    width, height = frames[0].size
+    sheet = Image.new('RGB', (width, height * len(shown)))
+    for k, frame in enumerate(shown):
+        sheet.paste(frame, (0, k * height))
+    palette = sheet.quantize(256 - len(KEPT), method=Image.Quantize.MEDIANCUT)
+    # small dots would lose their colour to large surfaces
+    palette.putpalette(palette.getpalette()[:3 * (256 - len(KEPT))] + [*chain(*KEPT)])
+    frames = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
+    frames[0].save(path, format='GIF', save_all=True, append_images=frames[1:],
+                   duration=milliseconds, loop=0, optimize=False)
+
+
+def _write_mp4(frames, path, fps, size):
+    """Pipe the pictures through ffmpeg; sides are made even, as its pixel format wants."""
+    command = ['ffmpeg', '-y', '-loglevel', 'error', '-f', 'rawvideo', '-pix_fmt', 'rgb24',
+               '-s', f'{size[0]}x{size[1]}', '-r', f'{fps:g}', '-i', '-', '-an',
+               '-vf', 'pad=ceil(iw/2)*2:ceil(ih/2)*2', '-pix_fmt', 'yuv420p',
+               '-movflags', '+faststart', str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as ffmpeg:
+        try:
+            for frame in frames:
+                ffmpeg.stdin.write(frame.tobytes())
+        except BrokenPipeError:
+            pass   # what ffmpeg says about it comes below
+        complaint = ffmpeg.communicate()[1].decode(errors='replace').strip()
+    if ffmpeg.returncode:
+        raise ClosedChainError(f'ffmpeg could not write the animation: {complaint}', file=path,
+                               repair='Try a GIF: end the name in .gif.')

@@ -1,0 +1,158 @@
+"""Files of a log that need nothing but NumPy: CSV for tables, NPZ for arrays."""
+
+from contextlib import contextmanager
+import csv
+from dataclasses import replace
+from pathlib import Path
+import zipfile
+
+import numpy as np
+
+from ..description import read, to_xml
+from ..errors import ClosedChainError
+from ..mechanism import Mechanism
+from ..simulation import Event
+from .log import COLUMNS, Log
+from .segments import Segment
+
+__all__ = ['check_folder', 'event_record', 'events_by_sample', 'read_npz', 'write_csv',
+           'write_npz', 'writing']
+
+SERIES = (*COLUMNS, 'lost')
+
+
+@contextmanager
+def writing(path):
+    """Turn what the operating system says about a file into an error that names it."""
+    try:
+        yield
+    except OSError as error:
+        raise ClosedChainError(f'the file cannot be written: {error.strerror or error}',
+                               file=path, repair='Check the folder and its permissions.') from None
+
+
+def check_folder(path):
+    """Refuse a path whose folder does not exist, before any work is spent on its content."""
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise ClosedChainError(f'there is no folder {str(folder)!r} to write to', file=path,
+                               repair='Make the folder first.')
+
+
+def write_csv(log, path):
+    """
+    Write one line per sample.
+
+    Columns: time, energies and loop error, `q:`, `v:` and `tau:` with the names, and the events
+    that led to the sample, as 'cut left_grip'. Numbers read back exactly; a cell is empty where
+    a coordinate is not part of the mechanism.
+    """
+    tables = {what: log.table(what) for what in ('q', 'v', 'tau')}
+    heads = [*SERIES, *(f'{what}:{name}' for what, (names, _) in tables.items()
+                        for name in names), 'event']
+    numbers = np.column_stack([*(getattr(log, name) for name in SERIES),
+                               *(values for _, values in tables.values())])
+    events = {number: '; '.join(f'{event.kind} {event.name}' for event in happened)
+              for number, happened in events_by_sample(log).items()}
+    with writing(path), open(path, 'w', newline='', encoding='utf-8') as file:
+        writer = csv.writer(file)
+        writer.writerow(heads)
+        for number, row in enumerate(numbers.tolist()):
+            cells = ['' if value != value else value for value in row]
+            writer.writerow([*cells, events.get(number, '')])
+
+
+def events_by_sample(log):
+    """Return the events by the sample that follows them, {number: [Event]}."""
+    events, time = {}, log.time
+    for event in log.events:
+        # Of the samples of this instant the last one is after all its events.
+        number = int(np.searchsorted(time, event.time, side='right')) - 1
+        events.setdefault(number, []).append(event)
+    return events
+
+
+def event_record(event):
+    """Return an event as plain values, fit for JSON."""
+    return {'time': event.time, 'kind': event.kind, 'name': event.name,
+            'mobility_before': event.mobility_before, 'mobility_after': event.mobility_after,
+            'energy_lost': float(event.energy_lost),
+            'impulse': [float(each) for each in event.impulse]}
+
+
+def write_npz(log, path):
+    """
+    Write arrays for `numpy.load`: every series by its name, q, v, tau and their names.
+
+    `q_names`, `v_names`, `tau_names` name the columns; `event_time`, `event_kind`, `event_name`,
+    `event_energy_lost`, `event_mobility` (before, after) have one entry per event. The model goes
+    with them, as XML, and the structure of each stretch, so that `read_npz` has it all again.
+    """
+    arrays = {name: getattr(log, name) for name in SERIES}
+    for what in ('q', 'v', 'tau'):
+        names, arrays[what] = log.table(what)
+        arrays[f'{what}_names'] = np.array(names, dtype=str)
+    events = log.events
+    arrays.update(
+        event_time=np.array([event.time for event in events]),
+        event_kind=np.array([event.kind for event in events], dtype=str),
+        event_name=np.array([event.name for event in events], dtype=str),
+        event_energy_lost=np.array([event.energy_lost for event in events]),
+        event_mobility=np.array([(event.mobility_before, event.mobility_after)
+                                 for event in events], dtype=int).reshape(-1, 2))
+    arrays.update(_model_arrays(log))
+    with writing(path), open(path, 'wb') as file:
+        np.savez_compressed(file, **arrays)
+
+
+def _model_arrays(log):
+    """Return the mechanism, and how it was connected in each segment of a log, as arrays."""
+    robot, segments = log.robot, log.segments
+    wrenches = np.zeros((len(segments), len(robot.link_names), 6))
+    for row, segment in zip(wrenches, segments):
+        for link, wrench in segment.wrenches.items():
+            row[robot.link_names.index(link)] = wrench
+    return {'model': np.array(to_xml(robot.description)),
+            'model_file': np.array(robot.description.file), 'gravity': robot.gravity,
+            'segment_samples': np.array([len(each) for each in segments], dtype=int),
+            'segment_loops': np.array([each.structure[0] for each in segments], dtype=int),
+            'segment_free': np.array([each.structure[1] for each in segments], dtype=bool),
+            'segment_wrenches': wrenches}
+
+
+def read_npz(path):
+    """Return the Log that `write_npz` wrote, with its mechanism; events come without impulses."""
+    try:
+        with np.load(path) as file:
+            arrays = dict(file)
+        return _log_of(arrays)
+    except OSError as error:
+        raise ClosedChainError(f'the log cannot be read: {error.strerror or error}', file=path,
+                               repair='Check the name and the permissions.') from None
+    except (EOFError, IndexError, KeyError, ValueError, zipfile.BadZipFile) as error:
+        repair = 'Write one: closed-chain simulate MODEL --npz FILE.'
+        raise ClosedChainError(f'this is not a log of a simulation ({error})', file=path,
+                               repair=repair) from None
+
+
+def _log_of(arrays):
+    model = replace(read(str(arrays['model'])), file=str(arrays['model_file']))
+    robot = Mechanism(model, gravity=arrays['gravity'])
+    log, start = Log(robot), 0
+    rows = np.column_stack([arrays[name] for name in COLUMNS])
+    for count, loops, free, wrenches in zip(*(arrays[f'segment_{name}'] for name in (
+            'samples', 'loops', 'free', 'wrenches'))):
+        acting = {link: wrench for link, wrench in zip(robot.link_names, wrenches)
+                  if np.any(wrench)}
+        segment, samples = Segment(robot, (loops, free), acting), slice(start, start + count)
+        columns = {what: [list(arrays[f'{what}_names']).index(name)
+                          for name in segment.names(what)] for what in ('q', 'v', 'tau')}
+        segment.add(rows=rows[samples], lost=arrays['lost'][samples], **{
+            what: arrays[what][samples][:, places] for what, places in columns.items()})
+        log.segments.append(segment)
+        start += count
+    log.events = [Event(float(time), str(kind), str(name), *map(int, mobility), float(lost))
+                  for time, kind, name, mobility, lost in zip(*(
+                      arrays[f'event_{part}'] for part in ('time', 'kind', 'name', 'mobility',
+                                                           'energy_lost')))]
+    return log

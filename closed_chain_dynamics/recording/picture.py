@@ -1,0 +1,226 @@
+"""
+Draws a mechanism into a picture, without a display: shaded solids over a ground with shadows.
+
+Loop joints are dots, green while they are closed and red while they are open.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import ClosedChainError
+from ..kernels import raster
+
+__all__ = ['Camera', 'Painter', 'fit_camera', 'pillow']
+
+FINE = 2                        # pixels are computed so many times finer, then averaged
+FIELD_OF_VIEW = np.radians(28.0)
+MARGIN = 0.86                   # share of the picture that the motion fills
+LIGHT = np.array([-0.40, 0.60, 0.80])    # towards it: right, towards the viewer, up
+AMBIENT, DIFFUSE, GLOSS, SHININESS = 0.56, 0.58, 0.14, 24
+SHADOW, OUTLINE = 0.26, 0.62    # how much darker a shadow makes, how dark an outline
+LIGHT_MAP = 1200                # side of the picture that the light has [pixels]
+BIAS = 0.02                     # share of the size by which something must stand out to shade
+SKY, FLOOR, LINES = (250, 251, 253), (232, 236, 241), (205, 211, 219)
+INK, GREY = (43, 47, 54), (128, 136, 147)
+CLOSED, OPEN = (38, 154, 80), (214, 57, 48)
+
+
+def pillow():
+    """Return the imaging library, or say how to get it."""
+    try:
+        from PIL import Image, ImageDraw, ImageFilter, ImageFont
+    except ImportError:
+        raise ClosedChainError('drawing pictures needs the library pillow',
+                               repair='Install it: pip install pillow.') from None
+    return Image, ImageDraw, ImageFilter, ImageFont
+
+
+@dataclass
+class Camera:
+    """Where the eye is, and how far the picture reaches."""
+
+    eye: np.ndarray         # (3,) [m]
+    axes: np.ndarray        # rows: right, up, and towards the viewer, (3, 3)
+    size: tuple             # width and height of the picture [pixels]
+    radius: float           # of what is looked at [m]
+    ground: float           # height of the ground [m]
+    centre: np.ndarray      # what is looked at, (3,) [m]
+
+    def project(self, points):
+        """Return column, row and 1 / distance of points in the world, (..., 3)."""
+        seen = (points - self.eye) @ self.axes.T
+        width, height = self.size
+        near = 1.0 / np.maximum(-seen[..., 2], 1e-6)
+        return np.stack([0.5 * width + self.scale * seen[..., 0] * near,
+                         0.5 * height - self.scale * seen[..., 1] * near, near], axis=-1)
+
+    @property
+    def scale(self):
+        """Return how many pixels a length is that is as long as it is far away."""
+        return 0.5 * self.size[1] / np.tan(0.5 * FIELD_OF_VIEW)
+
+
+def fit_camera(points, ground, view, size):
+    """
+    Return the Camera that has all points in the picture, over a ground at some height.
+
+    `view`: azimuth and elevation of the eye [deg], azimuth 0 looking along +y from the front;
+    None looks across the widest side, a little from above.
+    """
+    low, high = points.min(axis=0), points.max(axis=0)
+    if view is None:
+        view = (25.0 if high[0] - low[0] >= high[1] - low[1] else 115.0, 14.0)
+    azimuth, elevation = np.radians(view)
+    towards = np.array([np.sin(azimuth) * np.cos(elevation), -np.cos(azimuth) * np.cos(elevation),
+                        np.sin(elevation)])
+    right = np.array([np.cos(azimuth), np.sin(azimuth), 0.0])
+    axes = np.array([right, np.cross(towards, right), towards])
+    seen = points @ axes.T
+    centre = 0.5 * (seen.min(axis=0) + seen.max(axis=0))
+    away = seen - centre
+    slope = np.tan(0.5 * FIELD_OF_VIEW) * MARGIN
+    reach = np.maximum(np.abs(away[:, 0]) * size[1] / size[0], np.abs(away[:, 1])) / slope
+    radius = max(float(np.linalg.norm(high - low)) / 2.0, 1e-6)
+    distance = max(float((reach + away[:, 2]).max()), 1e-3 * radius) + 1e-3 * radius
+    eye = (centre + (0.0, 0.0, distance)) @ axes
+    return Camera(eye, axes, size, radius, float(ground), centre @ axes)
+
+
+class Painter:
+    """Paints one picture after the other from the same place."""
+
+    def __init__(self, triangles, camera, title=''):
+        self.triangles, self.title = triangles, title
+        self.size = camera.size
+        fine = tuple(FINE * each for each in camera.size)
+        self.camera = Camera(**{**vars(camera), 'size': fine})
+        self.Image, self.ImageDraw, self.ImageFilter, font = pillow()
+        self.small = font.load_default(size=max(10, camera.size[1] / 34) * FINE)
+        azimuth = camera.axes[0]
+        level = np.array([-azimuth[1], azimuth[0], 0.0])    # horizontally away from the eye
+        light = LIGHT[0] * azimuth - LIGHT[1] * level + (0.0, 0.0, LIGHT[2])
+        self.light = light / np.linalg.norm(light)
+        self.background = self._background()
+
+    def paint(self, rotations, positions, dots=(), time=None, caption=('', INK)):
+        """
+        Return a picture of links at placements, by link: (links, 3, 3) and (links, 3).
+
+        `dots`: (point (3,), colour); `time` [s] and `caption` (text, colour) go to the corner.
+        """
+        R, p = rotations[self.triangles.links], positions[self.triangles.links]
+        corners = self.triangles.corners @ R.transpose(0, 2, 1) + p[:, None]
+        normals = self.triangles.normals @ R.transpose(0, 2, 1)
+        image = self.background.copy()
+        nearness, owner = self._draw_solids(image, corners, normals)
+        out = np.empty(image.shape, dtype=np.uint8)
+        shadow = self._shadows(corners, normals, nearness)
+        raster.finish(image, owner, shadow, SHADOW, OUTLINE, out)
+        picture = self.Image.fromarray(out)
+        self._draw_dots(picture, dots)
+        picture = self._labelled(picture, time, caption)
+        return picture.resize(self.size, self.Image.Resampling.BOX)
+
+    def _draw_solids(self, image, corners, normals):
+        """Shade the corners of what faces the eye, then let the compiled code fill triangles."""
+        towards = self.camera.eye - corners
+        towards /= np.linalg.norm(towards, axis=-1, keepdims=True)
+        facing = np.any((normals * towards).sum(axis=-1) > 0.0, axis=1)
+        corners, normals, towards = corners[facing], normals[facing], towards[facing]
+        half = self.light + towards
+        half /= np.linalg.norm(half, axis=-1, keepdims=True)
+        lit = np.maximum(normals @ self.light, 0.0)
+        sky = 0.5 + 0.5 * normals[..., 2]
+        gloss = GLOSS * np.maximum((normals * half).sum(axis=-1), 0.0)**SHININESS
+        shade = AMBIENT * (0.75 + 0.5 * sky) + DIFFUSE * lit
+        colours = 255.0 * (self.triangles.colours[facing, None] * shade[..., None]
+                           + gloss[..., None])
+        shape = image.shape[:2]
+        nearness, owner = np.zeros(shape), np.full(shape, -1)
+        raster.rasterize(self.camera.project(corners), colours, self.triangles.links[facing],
+                         nearness, image, owner)
+        return nearness, owner
+
+    def _shadows(self, corners, normals, nearness):
+        """Return how much each pixel lies in the shadow of something, 0 to 255, blurred."""
+        camera, side = self.camera, LIGHT_MAP
+        across = np.cross(self.light, (0.0, 1.0, 0.0))
+        across /= np.linalg.norm(across)
+        axes = np.array([across, np.cross(self.light, across), self.light])
+        axes[:2] *= side / (2.6 * camera.radius)
+        # heights start below everything, since a map is zero where the light meets nothing
+        offset = np.array([0.5 * side, 0.5 * side, 10.0 * camera.radius]) - axes @ camera.centre
+        facing = np.any(normals @ self.light > 0.0, axis=1)
+        points = corners[facing] @ axes.T + offset
+        light_map = np.zeros((side, side))
+        raster.rasterize(points, np.zeros_like(points), self.triangles.links[facing], light_map,
+                         np.empty((side, side, 3), dtype=np.float32),
+                         np.empty((side, side), dtype=int))
+        coarse = np.ascontiguousarray(nearness[FINE // 2::FINE, FINE // 2::FINE])
+        shadow = np.zeros(coarse.shape, dtype=np.uint8)
+        raster.cast_shadows(coarse, camera.eye, camera.axes, camera.scale / FINE, camera.ground,
+                            np.column_stack([axes, offset]), light_map, BIAS * camera.radius,
+                            shadow)
+        blur = self.ImageFilter.GaussianBlur(0.005 * shadow.shape[0])
+        return np.array(self.Image.fromarray(shadow).filter(blur))
+
+    def _background(self):
+        """Return sky and ground with its grid, which fade into each other."""
+        width, height = self.camera.size
+        shade = np.linspace(0.0, 1.0, height)[:, None, None]
+        image = np.ones((height, width, 3)) * ((1.0 - shade) * SKY + shade * np.array(FLOOR))
+        picture = self.Image.fromarray(image.astype(np.uint8))
+        draw = self.ImageDraw.Draw(picture)
+        reach = 2.2 * self.camera.radius
+        step = _round_number(reach / 7.0)
+        first = np.round(self.camera.centre[:2] / step) * step
+        offsets = np.arange(-np.ceil(reach / step), np.ceil(reach / step) + 1) * step
+        pieces = np.linspace(offsets[0], offsets[-1], 8 * len(offsets))
+        for offset in offsets:
+            for along in (0, 1):
+                line = np.full((len(pieces), 3), self.camera.ground)
+                line[:, along] = first[along] + pieces
+                line[:, 1 - along] = first[1 - along] + offset
+                self._fading(draw, image, line, reach)
+        return np.asarray(picture, dtype=np.float32)
+
+    def _fading(self, draw, image, line, reach):
+        """Draw a line on the ground that fades with the distance from the middle."""
+        height, width = image.shape[:2]
+        strength = 1.0 - np.linalg.norm(line[:, :2] - self.camera.centre[:2], axis=1) / reach
+        depth = (line - self.camera.eye) @ self.camera.axes[2]
+        points = self.camera.project(line)
+        for k in range(len(line) - 1):
+            if strength[k] > 0.0 and depth[k] < 0.0 and depth[k + 1] < 0.0:
+                row = int(np.clip(points[k, 1], 0, height - 1))
+                share = min(1.0, 1.6 * strength[k])
+                colour = (1.0 - share) * image[row, 0] + share * np.array(LINES)
+                draw.line([tuple(points[k, :2]), tuple(points[k + 1, :2])],
+                          fill=tuple(colour.astype(int)), width=FINE)
+
+    def _draw_dots(self, picture, dots):
+        draw = self.ImageDraw.Draw(picture)
+        radius = 0.0105 * self.camera.size[1]
+        for point, colour in dots:
+            x, y, _ = self.camera.project(np.asarray(point))
+            for r, fill in ((radius + 1.3 * FINE, (255, 255, 255)), (radius, colour)):
+                draw.ellipse([x - r, y - r, x + r, y + r], fill=fill)
+
+    def _labelled(self, picture, time, caption):
+        draw = self.ImageDraw.Draw(picture)
+        width, height = self.camera.size
+        edge = 0.025 * width
+        draw.text((edge, edge), self.title, font=self.small, fill=GREY)
+        if time is not None:
+            draw.text((edge, height - edge), f't = {time:.2f} s', font=self.small, fill=INK,
+                      anchor='ls')
+        draw.text((width - edge, height - edge), caption[0], font=self.small, fill=caption[1],
+                  anchor='rs')
+        return picture
+
+
+def _round_number(value):
+    """Return 1, 2 or 5 times a power of ten that is near a value."""
+    power = 10.0**np.floor(np.log10(value))
+    return power * min((1.0, 2.0, 5.0, 10.0), key=lambda digit: abs(digit - value / power))
