@@ -66,12 +66,14 @@ class Simulation:
     A mechanism in motion.
 
     `q`, `v`: the start (default: assembled, at rest). `dt`: the step [s]. `integrator`: 'euler'
-    (semi-implicit), 'rk4' or 'adaptive' (SciPy's, to `tolerance`). `log_every`: steps between
-    samples of the log, 0 for none. The mechanism given is copied: events here do not change it.
+    (semi-implicit), 'rk4' or 'adaptive' (SciPy's). `tolerance`: relative error of a step of the
+    adaptive method; share of the energy that a step of RK4 may gain or lose before it is taken in
+    2 to 64 parts, infinite for never. `log_every`: steps between samples of the log, 0 for none.
+    The mechanism given is copied: events here do not change it.
     """
 
     def __init__(self, robot, q=None, v=None, *, dt=1e-3, integrator='rk4', log_every=1,
-                 tolerance=1e-9):
+                 tolerance=1e-10):
         from .assembly import assemble
         if not (isinstance(dt, numbers.Real) and np.isfinite(dt) and dt > 0.0):
             raise StateError(f'the step dt must be a positive time, not {dt!r}', where=robot.name,
@@ -82,12 +84,12 @@ class Simulation:
         if not (isinstance(log_every, numbers.Integral) and log_every >= 0):
             raise StateError(f'log_every must be a number of steps, not {log_every!r}',
                              where=robot.name, repair='Give 1 for every step, 0 for no log.')
-        if not (isinstance(tolerance, numbers.Real) and np.isfinite(tolerance)
-                and tolerance > 0.0):
+        if not (isinstance(tolerance, numbers.Real) and tolerance > 0.0) \
+                or integrator == 'adaptive' and np.isinf(tolerance):
             raise StateError(f'the tolerance must be positive, not {tolerance!r}',
                              where=robot.name, repair='For example tolerance=1e-9.')
         self.robot = robot = robot.copy()
-        self.dt, self.integrator, self.tolerance = float(dt), integrator, tolerance
+        self.dt, self.integrator, self.tolerance = float(dt), integrator, float(tolerance)
         self.log_every = int(log_every)
         q = assemble(robot, {}) if q is None else robot.vector(q, robot.nq, 'q')
         v = np.zeros(robot.nv) if v is None else robot.vector(v, robot.nv, 'v')
@@ -239,8 +241,8 @@ class Simulation:
         signs = np.ones((max(len(robot.loop_names), 1), 2))
         status, taken, self.time, count = kernels.compute_run(
             robot.mi, robot.mf, robot.w, self.q, self.v, self._torques, NO_FORCE, self._forces,
-            start, first, dt, steps, INTEGRATORS.index(self.integrator), log_every, self._books,
-            self._work, log, log_q, log_v, signs)
+            start, first, dt, steps, INTEGRATORS.index(self.integrator), self.tolerance,
+            log_every, self._books, self._work, log, log_q, log_v, signs)
         if not part:
             self._count(taken)
         if count:

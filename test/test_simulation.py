@@ -80,7 +80,8 @@ def errors(robot, q, v, duration, integrator, counts):
     exact = moved(robot, q, v, duration, dt=duration / 8, integrator='adaptive', tolerance=TIGHT)
     found = []
     for count in counts:
-        sim = moved(robot, q, v, duration, dt=duration / count, integrator=integrator)
+        sim = moved(robot, q, v, duration, dt=duration / count, integrator=integrator,
+                    tolerance=math.inf)     # the bare method: no step is subdivided
         found.append(np.linalg.norm(np.r_[ccd.difference(robot, exact.q, sim.q), sim.v - exact.v]))
     return np.array(found)
 
@@ -288,6 +289,7 @@ def test_a_wrench_on_a_link_inside_a_body_turns_with_it_in_one_run_as_in_steps()
     ({'integrator': 'rk5'}, 'euler, rk4, adaptive'),
     ({'log_every': -1}, 'log_every'), ({'log_every': 0.5}, 'log_every'),
     ({'tolerance': 0.0}, 'tolerance'), ({'tolerance': math.nan}, 'tolerance'),
+    ({'tolerance': math.inf, 'integrator': 'adaptive'}, 'tolerance'),
 ])
 def test_a_simulation_that_makes_no_sense_is_refused(options, says):
     with pytest.raises(ccd.StateError, match=says):
@@ -336,10 +338,28 @@ def test_a_motion_without_bounds_ends_with_the_last_good_state(integrator):
 def test_loops_that_cannot_be_closed_after_a_step_end_with_the_last_good_state():
     robot = ccd.load('four_bar')
     q = ccd.assemble(robot, {'crank': 1.0})
-    sim = ccd.Simulation(robot, q, ccd.complete_velocity(robot, q, {'crank': 60.0}), dt=0.05)
+    fast = ccd.complete_velocity(robot, q, {'crank': 60.0})
+    sim = ccd.Simulation(robot, q, fast, dt=0.05, tolerance=math.inf)
     with pytest.raises(ccd.ClosedChainError, match='dt = 0.05'):
         sim.run(5.0, {'crank': 20.0})
     assert sim.loop_error() <= CLOSED and np.all(np.isfinite(sim.v))
+
+
+def test_a_step_that_loops_or_books_refuse_is_taken_in_parts():
+    """Six fifths of a radian of the crank in one step: halves of halves can be closed."""
+    robot = ccd.load('four_bar')
+    q = ccd.assemble(robot, {'crank': 1.0})
+    v = ccd.complete_velocity(robot, q, {'crank': 60.0})
+    coarse = moved(robot, q, v, 0.5, dt=0.02)
+    fine = moved(robot, q, v, 0.5, dt=1e-4)
+    assert coarse.loop_error() <= CLOSED
+    assert coarse.q == pytest.approx(fine.q, abs=SAME_ENGINE)
+    undivided = moved(robot, q, v, 0.5, dt=0.02, tolerance=math.inf)
+    assert abs(undivided.q - fine.q).max() > 1.0     # lost, without a word
+    again = ccd.Simulation(robot, q, v, dt=0.02)
+    for _ in range(25):
+        again.step()
+    assert same_bits(coarse, again)
 
 
 # --- MuJoCo --------------------------------------------------------------------------------------

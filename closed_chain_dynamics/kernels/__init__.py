@@ -25,8 +25,8 @@ from .loops import linear_rows
 from .manifold import difference, integrate, neutral
 from .newton_euler import compute_joint_wrenches, compute_newton_euler
 from .reroot import compute_free, compute_home, compute_layout
-from .step import (EVENT_TIME, advance, close_loops, compute_loop_placement, compute_run,
-                   compute_signs, local_rate, record)
+from .run import EVENT_TIME, compute_loop_placement, compute_run, compute_signs, record
+from .step import advance, close_loops, local_rate
 from .structure import build_clusters
 from .surfaces import sliding_velocity, surface_distance
 
