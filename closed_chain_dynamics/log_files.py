@@ -70,6 +70,7 @@ def event_record(event):
     return {'time': event.time, 'kind': event.kind, 'name': event.name,
             'mobility_before': event.mobility_before, 'mobility_after': event.mobility_after,
             'energy_lost': float(event.energy_lost),
+            'energy_of_gap': float(event.energy_of_gap),
             'impulse': [float(each) for each in event.impulse]}
 
 
