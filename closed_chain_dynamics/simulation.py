@@ -289,17 +289,22 @@ class Simulation:
         """
         Close the gaps of new connections; all masses stay as near as can be to where they were.
 
-        Holding theta_G as a step does would send the others far, or nowhere, in a bad pose.
+        Where that is too far for Newton's method, a more careful one goes ahead of it. Holding
+        theta_G as a step does would send the others far, or nowhere, in a bad pose.
         """
-        robot = self.robot
-        rows = robot.table(at.CLUSTER_I)[:robot.mi[at.N_CLUSTERS], at.CLUSTER_N_ROWS]
-        for cluster in np.flatnonzero(rows):
-            closure = Closure(robot, cluster, np.zeros(robot.nv, dtype=bool), False)
-            if closure.gap(closure.evaluate(self.q)[0]) > NEARLY_CLOSED:
+        robot, self.q, self.v = self.robot, self.q.copy(), np.zeros(self.robot.nv)
+
+        def settle():
+            return kernels.compute_settling(robot.mi, robot.mf, robot.w, self.q, bodies,
+                                            self._work)
+
+        if settle():
+            rows = robot.table(at.CLUSTER_I)[:robot.mi[at.N_CLUSTERS], at.CLUSTER_N_ROWS]
+            for cluster in np.flatnonzero(rows):
+                closure = Closure(robot, cluster, np.zeros(robot.nv, dtype=bool), False)
                 self.q = closure.close(self.q, NEARLY_CLOSED)[0]
-        self.v = np.zeros(robot.nv)   # the record has the velocities
-        self._close()
-        kernels.compute_settling(robot.mi, robot.mf, robot.w, self.q, bodies, self._work)
+            self._close()
+            settle()
 
     def mobility(self):
         """Return the mobility of the present structure in the present pose."""

@@ -5,7 +5,8 @@ A connection acts for an instant: momentum along every motion that remains possi
 A+ theta_G'+ = W+^T (momentum before). That is Eqs. (29) to (38) for any joint, any number of
 connections at once and any rank, and it is the system that forward dynamics solves, with momenta
 in the place of forces. With displacements in the place of velocities it says how a gap is closed:
-by the motion that leaves all masses nearest to where they were.
+by the motion that leaves all masses nearest to where they were. To begin with that is the step
+M^-1 J_C^T (J_C M^-1 J_C^T)^-1 times the gap; what is left of it, the second order, follows.
 """
 
 import numpy as np
@@ -15,18 +16,19 @@ from .coordinates import solve_constraints
 from .inertia import body_inertias, energies, rigid_momentum
 from .kinematics import check_state, motion, placements
 from .layout import (BODY_F, BODY_I, BODY_IA, BODY_W, C, F, FREE, INERTIA, IQ, kernel, KINETIC,
-                     LOOP_ACTIVE, LOOP_BODY_1, LOOP_BODY_2, LOOP_I, LOOP_N_ROWS, MASS, N_BODIES,
-                     N_LOOPS, NQ, NV, OK, ORIGIN, PARENT, table, TAU, TREE_R, TYPE, V, VECTORS,
-                     WORLD_W, ZERO)
+                     LOOP_ACTIVE, LOOP_BODY_1, LOOP_BODY_2, LOOP_I, LOOP_N_ROWS, LOOP_OPEN, MASS,
+                     N_BODIES, N_LOOPS, NQ, NV, OK, ORIGIN, PARENT, table, TAU, TREE_R, TYPE, V,
+                     VECTORS, WORLD_W, ZERO)
 from .manifold import integrate
 from .newton_euler import pass_forces_inwards, project_forces
-from .step import close_loops
+from .step import close_loops, closing_step
 
 # a record of bodies: R, centre of mass, its velocity, angular velocity, all in the world
 AT_C, AT_V, AT_O = 9, 12, 15
 BODY_RECORD = 18
-MOST_SETTLING = 8     # steps that bring bodies back; the first takes most of the way
+MOST_SETTLING = 8     # steps that close a gap; the first takes most of the way
 SETTLED = 1e-9        # a step that is not worth another one [rad, m]
+LONGEST = 0.7         # a step that leads nobody knows where [rad, m]
 
 
 @kernel
@@ -85,13 +87,22 @@ def compute_bodies(mi, mf, w, q, v, bodies):
 
 # --- closing a gap ---------------------------------------------------------------------------
 @kernel
-def _way_back(mi, mf, w, q, bodies, step):
-    """Write the step that takes all bodies nearest to where they were; return a status."""
+def _settling_step(mi, mf, w, q, bodies, step, rest):
+    """
+    Write the step that closes the loops and takes all bodies nearest to where they were.
+
+    Of the bodies' way back, what the closing step does not do is done as far as the loops permit.
+    """
     placements(mi, mf, w, q)
-    solve_constraints(mi, mf, w, q, table(w, mi, VECTORS)[ZERO], False)
+    zero = table(w, mi, VECTORS)[ZERO]
+    solve_constraints(mi, mf, w, q, zero, False)
+    closing_step(mi, mf, w, step)
+    motion(mi, mf, w, step, zero, 0.0)
     body_w, world = table(w, mi, BODY_W), table(w, mi, WORLD_W)[0]
+    done = np.empty(6)
     for i in range(1, mi[N_BODIES]):
         row, old = body_w[i], bodies[i]
+        done[:] = row[V:V + 6]
         ox = oy = oz = 0.0   # half the sum of axis x axis before: the sine of the turn
         for k in range(3):
             ox += 0.5 * (row[3 + k] * old[6 + k] - row[6 + k] * old[3 + k])
@@ -100,7 +111,12 @@ def _way_back(mi, mf, w, q, bodies, step):
         _let_move(row, old[AT_C] - row[C] - world[ORIGIN],
                   old[AT_C + 1] - row[C + 1] - world[ORIGIN + 1],
                   old[AT_C + 2] - row[C + 2] - world[ORIGIN + 2], ox, oy, oz)
-    return nearest_motion(mi, mf, w, step)
+        for k in range(6):
+            row[V + k] -= done[k]
+    status = nearest_motion(mi, mf, w, rest)
+    for j in range(mi[NV]):
+        step[j] += rest[j]
+    return status
 
 
 @kernel
@@ -159,26 +175,28 @@ def _shift_back(mi, mf, w, q, bodies):
 @kernel
 def compute_settling(mi, mf, w, q, bodies, work):
     """
-    Move a closed pose, loops kept closed, to where all masses are nearest to where they were.
+    Close the loops; all masses come to be nearest to where they were recorded.
 
-    The centre of mass of what flies freely is then where it was, exactly.
+    The centre of mass of what flies freely is then where it was, exactly. Returns LOOP_OPEN, and
+    leaves q as it was, where Newton's method does not get there.
     """
     nq, nv = mi[NQ], mi[NV]
-    step, still, moved, last = np.empty(nv), np.zeros(nv), np.empty(nq), np.inf
+    step, rest, moved, to = np.empty(nv), np.zeros(nv), q[:nq].copy(), np.empty(nq)
     for _ in range(MOST_SETTLING):
-        if _way_back(mi, mf, w, q, bodies, step) != OK:
-            break
+        if _settling_step(mi, mf, w, moved, bodies, step, rest) != OK:
+            return LOOP_OPEN
         size = np.max(np.abs(step))
-        if not size < last:   # a pose that cannot be bettered
-            break
-        last = size
-        integrate(mi, q, step, moved)
-        if close_loops(mi, mf, w, moved, still, work) != OK:
-            break
-        q[:nq] = moved
+        if not size < LONGEST:
+            return LOOP_OPEN
+        integrate(mi, moved, step, to)
+        moved[:] = to
         if size <= SETTLED:
             break
-    _shift_back(mi, mf, w, q, bodies)
+    if close_loops(mi, mf, w, moved, rest, work) != OK:
+        return LOOP_OPEN
+    _shift_back(mi, mf, w, moved, bodies)
+    q[:nq] = moved
+    return OK
 
 
 # --- the jump --------------------------------------------------------------------------------

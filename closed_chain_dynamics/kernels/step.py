@@ -158,6 +158,19 @@ def euler_step(mi, mf, w, q, v, tau_A, extra, wrenches, dt, books, work):
 
 
 @kernel
+def closing_step(mi, mf, w, u):
+    """Write the step of Newton's method that closes the loops, theta_G held."""
+    cluster_i, dofs = table(mi, mi, CLUSTER_I), table(mi, mi, CLUSTER_DOFS)[0]
+    for j in range(mi[NV]):
+        u[j] = 0.0
+    for c in range(mi[N_CLUSTERS]):
+        row = cluster_i[c]
+        J = constraint_matrix(mi, mf, w, c)
+        for s in range(row[CLUSTER_RANK]):
+            u[dofs[row[CLUSTER_DOF] + s]] = -J[s, row[CLUSTER_N_DOFS]]
+
+
+@kernel
 def close_loops(mi, mf, w, q, v, work):
     """
     Project q and v onto the loops: theta_G stays, theta_S follows by Newton's method.
@@ -187,13 +200,7 @@ def close_loops(mi, mf, w, q, v, work):
                         rate -= J[s, g] * v[dofs[first + g]]
                     v[dofs[first + s]] = rate
             return _flipped(mi, w)
-        for j in range(nv):
-            u[j] = 0.0
-        for c in range(mi[N_CLUSTERS]):
-            row = cluster_i[c]
-            J = constraint_matrix(mi, mf, w, c)
-            for s in range(row[CLUSTER_RANK]):
-                u[dofs[row[CLUSTER_DOF] + s]] = -J[s, row[CLUSTER_N_DOFS]]
+        closing_step(mi, mf, w, u)
         integrate(mi, q, u, moved)
         for k in range(nq):
             q[k] = moved[k]
