@@ -50,19 +50,18 @@ def contact_forces(robot):
             for loop, row in _closed_contacts(robot)}
 
 
-def contact_wrenches(robot, q, *, normal=True):
+def contact_wrenches(robot, q):
     """
     Return what the contacts put on their links, as forward dynamics at q last left it.
 
-    {link: (6,)} in world axes at the link origin, as `joint_wrenches` and `reactions` take it:
-    with it the first gives the force and moment in every joint, Eqs. (6) to (8) of paper 3.
-    `normal=False` leaves the normal forces out, which `reactions` finds by itself.
+    {link: (6,)} in world axes at the link origin, as `newton_euler` and `joint_wrenches` take it:
+    with it the latter gives the force and moment in every joint, Eqs. (6) to (8) of paper 3. (What
+    `reactions` returns has the contacts in it.)
     """
     wrenches = {}
     for loop, row in _closed_contacts(robot):
-        force = row[at.FRICTION_FORCE:at.FRICTION_FORCE + 3].copy()
-        if normal:
-            force += row[at.NORMAL_FORCE] * row[at.CONTACT_NORMAL:at.CONTACT_NORMAL + 3]
+        force = row[at.FRICTION_FORCE:at.FRICTION_FORCE + 3] \
+            + row[at.NORMAL_FORCE] * row[at.CONTACT_NORMAL:at.CONTACT_NORMAL + 3]
         X_child = link_placement(robot, q, loop.child)
         point = X_child[:3, 3] + X_child[:3, :3] @ loop.child_origin.position
         for link, sign in ((loop.child, 1.0), (loop.parent, -1.0)):

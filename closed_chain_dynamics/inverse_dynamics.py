@@ -106,9 +106,10 @@ def inverse_dynamics(robot, q, v, a, *, wrenches=None, policy='minimum_norm', we
     Return the forces that a motion of the closed chain needs, Eqs. (7) to (9) of paper 1.
 
     q, v, a: a closed pose, velocities and accelerations that respect the loops (see `assemble`,
-    `complete_velocity`, `complete_acceleration`). Springs, damping, friction, limit moments and
-    `wrenches` ({link: (6,)}, world axes at the link origin) are part of the dynamics. `policy`,
-    `weights` and `preload` decide when actuators are redundant: see `actuator_torques`.
+    `complete_velocity`, `complete_acceleration`). Springs, damping, friction, also that of
+    sliding contacts, limit moments and `wrenches` ({link: (6,)}, world axes at the link origin)
+    are part of the dynamics. `policy`, `weights` and `preload` decide when actuators are
+    redundant: see `actuator_torques`.
     `singularity`: what to do in a singular pose, 'damp', 'hold' or 'refuse'; see singularities.py.
     """
     if not robot.rank_known:
@@ -132,11 +133,29 @@ def inverse_dynamics(robot, q, v, a, *, wrenches=None, policy='minimum_norm', we
         check_policy(robot, singularity)
         if result.singular and singularity == 'refuse':
             refuse(robot, result.coordinates)
-        S, tau_G = result.coordinates.S, result.tau_G
+        W, rows = result.coordinates.W, actuator_rows(robot, q)
         if result.singular and singularity == 'hold':   # ask nothing of the motion that came free
             W = branch_tangent(robot, q, v, result.coordinates)
-            S, tau_G = actuator_rows(robot, q) @ W, W.T @ result.tau_O
-        solution = actuator_torques(robot, S, tau_G, policy=policy, weights=weights,
-                                    preload=preload)
-        result.tau_A = solution.tau_A
+
+        def torques(force):
+            return actuator_torques(robot, rows @ W, W.T @ force, policy=policy, weights=weights,
+                                    preload=preload).tau_A
+
+        if robot.mi[at.N_CONTACTS]:
+            _take_off_drag(result, rows, torques)
+        result.tau_A = torques(result.tau_O)
     return result
+
+
+def _take_off_drag(result, rows, torques):
+    """Let the friction of sliding contacts do its part: what they drag, no actuator needs to."""
+    from .constraint_forces import drag, solve_multipliers
+    robot, q, needed = result.robot, result.q, result.tau_O.copy()
+    J_C = constraint_jacobian(robot, q)[0]
+
+    def normal_forces(force):
+        rest = needed - force
+        return solve_multipliers(robot, J_C, rest - rows.T @ torques(rest))[0]
+
+    result.tau_O[:] -= drag(robot, q, result.v, normal_forces)[0]
+    result.tau_G[:] = result.coordinates.W.T @ result.tau_O

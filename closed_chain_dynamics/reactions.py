@@ -4,7 +4,8 @@ Force and moment in every joint, cut joints included (paper 3, section II, for c
 The loops hold with J_C^T lambda = tau_O - tau: what the motion of the tree needs, and neither
 actuators nor passive forces give. lambda is a wrench in each loop joint; with these wrenches on
 both of its links, Newton and Euler give the wrench in every joint of the tree, link by link from
-the leaves inwards. Fixed joints are joints like the others.
+the leaves inwards. Fixed joints are joints like the others; a contact's wrench is its normal force
+and its friction, whether it slides or sticks.
 
 Where rows of J_C are redundant, lambda is not unique: any null vector of J_C^T can be added, and
 changes joints, fixed and moving, without moving anything. Those it changes are marked.
@@ -20,7 +21,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .actuation import actuator_torques, actuator_vector
-from .constraint_forces import (added, motion_residual, multipliers, solve_multipliers,
+from .constraint_forces import (added, drag, motion_residual, multipliers, solve_multipliers,
                                 tree_force)
 from .coordinates import actuator_rows, constraint_jacobian, coordinates
 from .errors import StateError
@@ -131,13 +132,18 @@ def reactions(robot, q, v, a, tau=None, *, wrenches=None, extra=None, frame='wor
     a = robot.vector(a, robot.nv, 'a')
     if frame not in ('world', 'joint'):
         robot.link_frame(frame)   # an unknown name is refused before any work
+    J_C, friction = constraint_jacobian(robot, q)[0], {}
+    if robot.mi[at.N_CONTACTS]:
+        extra = added(robot, extra)
+        dragged, friction = drag(robot, q, v, lambda force: solve_multipliers(
+            robot, J_C, _balance(robot, q, v, a, tau, wrenches, extra + force)[1])[0])
+        extra = extra + dragged
     tau_A, force = _balance(robot, q, v, a, tau, wrenches, extra)
-    J_C = constraint_jacobian(robot, q)[0]
     solution, null = solve_multipliers(robot, J_C, force)
     loads = link_loads(robot, q, v, a, wrenches)
     # column 0 is the answer, the others what each null vector would change
     rows = np.column_stack([solution, *null])
-    on_loops = _loop_wrenches(robot, q, v, tau_A, rows)
+    on_loops = _loop_wrenches(robot, q, v, tau_A, rows, friction)
     on_joints = _joint_wrenches(robot, loads, on_loops, rows.shape[1])
     places = _places(robot, loads, frame)
     found = {name: _in_frame(wrench, *places[name])
@@ -201,13 +207,17 @@ def _least_shares(robot, found, places, columns):
     return np.linalg.lstsq(shares[:, columns], -shares[:, 0], rcond=UNIQUE)[0]
 
 
-def _loop_wrenches(robot, q, v, tau_A, rows):
-    """Return {loop: (6, 1 + k)}: wrenches at O on the child; rows: lambda and N, (rows, 1 + k)."""
+def _loop_wrenches(robot, q, v, tau_A, rows, friction):
+    """
+    Return {loop: (6, 1 + k)}: wrenches at O on the child; rows: lambda and N, (rows, 1 + k).
+
+    `friction`: {loop: (3,)}, of contacts that slide.
+    """
     efforts = loop_efforts(robot, q, v, tau_A)
     covectors = robot.table(at.LOOP_DOF_W)[:, at.LOOP_DOF_ROW:at.LOOP_DOF_ROW + 6].copy()
     constraint_jacobian(robot, q)   # leaves the covector of every row of J_C
     row_covectors = robot.table(at.ROW_W)[:, at.ROW_F:at.ROW_F + 6]
-    wrenches = {}
+    wrenches, frames = {}, robot.table(at.LOOP_W)
     for name, loop in zip(robot.loop_names, robot.table(at.LOOP_I)):
         wrench = np.zeros((6, rows.shape[1]))
         if loop[at.LOOP_ACTIVE]:
@@ -215,6 +225,9 @@ def _loop_wrenches(robot, q, v, tau_A, rows):
             own = slice(loop[at.LOOP_DOF], loop[at.LOOP_DOF] + loop[at.LOOP_N_DOFS])
             wrench += row_covectors[mine].T @ rows[mine]
             wrench[:, 0] += covectors[own].T @ efforts[own]
+        if name in friction:
+            point = frames[robot.loop_names.index(name), at.LOOP_P_2:at.LOOP_P_2 + 3]
+            wrench[:, 0] += np.concatenate([friction[name], cross(point, friction[name])])
         wrenches[name] = wrench
     return wrenches
 

@@ -18,7 +18,7 @@ from .assembly.closure import Closure
 from .contact import Contacts, locked_error, MOST_EVENTS
 from .errors import ClosedChainError, NameNotFound, StateError, StructureError
 from .forward_dynamics import NO_FORCE
-from .impact import impact
+from .impact import body_record, impact_on_bodies
 from .kernels import layout as at
 from .recording.log import Log
 from .tree_dynamics import NO_WRENCHES, body_wrenches, momentum
@@ -56,9 +56,11 @@ class Event:
     name: str
     mobility_before: int
     mobility_after: int
-    energy_lost: float = 0.0      # [J]
-    impulse: np.ndarray = field(default_factory=lambda: np.zeros(0))   # rows of the loop [N s]
+    energy_lost: float = 0.0      # in the blow, never negative; at a cut, what springs held [J]
+    # in the rows of a loop joint; of a tree joint force and moment on the child [N s, N m s]
+    impulse: np.ndarray = field(default_factory=lambda: np.zeros(0))
     momentum_change: np.ndarray = field(default_factory=lambda: np.zeros(6))
+    energy_of_gap: float = 0.0    # that closing it took: from gravity, springs and motion [J]
 
 
 class Simulation:
@@ -66,12 +68,14 @@ class Simulation:
     A mechanism in motion.
 
     `q`, `v`: the start (default: assembled, at rest). `dt`: the step [s]. `integrator`: 'euler'
-    (semi-implicit), 'rk4' or 'adaptive' (SciPy's, to `tolerance`). `log_every`: steps between
-    samples of the log, 0 for none. The mechanism given is copied: events here do not change it.
+    (semi-implicit), 'rk4' or 'adaptive' (SciPy's). `tolerance`: relative error of a step of the
+    adaptive method; share of the energy that a step of RK4 may gain or lose before it is taken in
+    2 to 64 parts, infinite for never. `log_every`: steps between samples of the log, 0 for none.
+    The mechanism given is copied: events here do not change it.
     """
 
     def __init__(self, robot, q=None, v=None, *, dt=1e-3, integrator='rk4', log_every=1,
-                 tolerance=1e-9):
+                 tolerance=1e-10):
         from .assembly.search import assemble
         if not (isinstance(dt, numbers.Real) and np.isfinite(dt) and dt > 0.0):
             raise StateError(f'the step dt must be a positive time, not {dt!r}', where=robot.name,
@@ -82,12 +86,12 @@ class Simulation:
         if not (isinstance(log_every, numbers.Integral) and log_every >= 0):
             raise StateError(f'log_every must be a number of steps, not {log_every!r}',
                              where=robot.name, repair='Give 1 for every step, 0 for no log.')
-        if not (isinstance(tolerance, numbers.Real) and np.isfinite(tolerance)
-                and tolerance > 0.0):
+        if not (isinstance(tolerance, numbers.Real) and tolerance > 0.0) \
+                or integrator == 'adaptive' and np.isinf(tolerance):
             raise StateError(f'the tolerance must be positive, not {tolerance!r}',
                              where=robot.name, repair='For example tolerance=1e-9.')
         self.robot = robot = robot.copy()
-        self.dt, self.integrator, self.tolerance = float(dt), integrator, tolerance
+        self.dt, self.integrator, self.tolerance = float(dt), integrator, float(tolerance)
         self.log_every = int(log_every)
         q = assemble(robot, {}) if q is None else robot.vector(q, robot.nq, 'q')
         v = np.zeros(robot.nv) if v is None else robot.vector(v, robot.nv, 'v')
@@ -101,7 +105,7 @@ class Simulation:
         self.robot.restructure(structure)
         self.time, self.q, self.v = 0.0, q.copy(), v.copy()
         self._grid = 0.0, 0, self.dt   # where steps are counted from, how many, and their size
-        self.events, self.lost = [], 0.0
+        self.events, self.lost, self._angles = [], 0.0, {}
         self._books = np.zeros(2)
         self._torques, self._forces = np.zeros(len(self.robot.actuator_names)), NO_WRENCHES
         self._allocate()
@@ -239,8 +243,8 @@ class Simulation:
         signs = np.ones((max(len(robot.loop_names), 1), 2))
         status, taken, self.time, count = kernels.compute_run(
             robot.mi, robot.mf, robot.w, self.q, self.v, self._torques, NO_FORCE, self._forces,
-            start, first, dt, steps, INTEGRATORS.index(self.integrator), log_every, self._books,
-            self._work, log, log_q, log_v, signs)
+            start, first, dt, steps, INTEGRATORS.index(self.integrator), self.tolerance,
+            log_every, self._books, self._work, log, log_q, log_v, signs)
         if not part:
             self._count(taken)
         if count:
@@ -281,17 +285,26 @@ class Simulation:
             robot.raise_for(status, self.q, self.v)
         self.q, self.v = q, v
 
-    def _bring_together(self):
+    def _bring_together(self, bodies):
         """
-        Close the gaps of new connections by the smallest motion of all joints.
+        Close the gaps of new connections; all masses stay as near as can be to where they were.
 
-        Holding theta_G as a step does would send the others far, or nowhere, in a bad pose.
+        Where that is too far for Newton's method, a more careful one goes ahead of it. Holding
+        theta_G as a step does would send the others far, or nowhere, in a bad pose.
         """
-        robot = self.robot
-        for cluster in range(robot.mi[at.N_CLUSTERS]):
-            closure = Closure(robot, cluster, np.zeros(robot.nv, dtype=bool), False)
-            if closure.n_rows and closure.gap(closure.evaluate(self.q)[0]) > NEARLY_CLOSED:
+        robot, self.q, self.v = self.robot, self.q.copy(), np.zeros(self.robot.nv)
+
+        def settle():
+            return kernels.compute_settling(robot.mi, robot.mf, robot.w, self.q, bodies,
+                                            self._work)
+
+        if settle():
+            rows = robot.table(at.CLUSTER_I)[:robot.mi[at.N_CLUSTERS], at.CLUSTER_N_ROWS]
+            for cluster in np.flatnonzero(rows):
+                closure = Closure(robot, cluster, np.zeros(robot.nv, dtype=bool), False)
                 self.q = closure.close(self.q, NEARLY_CLOSED)[0]
+            self._close()
+            settle()
 
     def mobility(self):
         """Return the mobility of the present structure in the present pose."""
@@ -305,11 +318,13 @@ class Simulation:
         Connect loop joints, or tree joints that were cut, all at the same instant.
 
         A gap of at most `gap` [m] and `angle` [rad] is closed; the velocities jump as paper 2,
-        section V-C, says. Whatever is refused leaves the simulation as it was. Returns the events.
+        section V-C, says. Both leave centre of mass and momentum of what flies freely as they are.
+        Whatever is refused leaves the simulation as it was. Returns the events.
         """
         before, energy = self.mobility(), float(self.energy())
         kept = self.q, self.v, self.robot.structure()
         moved = momentum(self.robot, self.q, self.v)
+        bodies = body_record(self.robot, self.q, self.v)
         try:
             for name in names:
                 if name not in self.robot.loop_names:
@@ -318,11 +333,10 @@ class Simulation:
                 if name in self.robot.loop_names:
                     self.robot.connect(name)
                     self._check_gap(name, gap, angle)
-            v = self.v
             self._allocate()
-            self._bring_together()
-            self._close()
-            blow = impact(self.robot, self.q, v)
+            self._bring_together(bodies)
+            blow = impact_on_bodies(self.robot, self.q, bodies,
+                                    joints=set(names).difference(self.robot.loop_names))
             after = self.mobility()
             if after == 0:
                 raise StructureError(f'connecting {", ".join(map(repr, names))} would leave no '
@@ -334,20 +348,29 @@ class Simulation:
             self._allocate()
             raise
         self.v, self._begun = blow.v_after, False
-        lost = energy - float(self.energy())   # the blow, and what closing the gap took
-        self.lost += lost
-        events = [Event(self.time, 'connect', name, before, after,
-                        lost if name == names[0] else 0.0, blow.impulse_of(name),
+        total = energy - float(self.energy())
+        self.lost += total
+        events = [Event(self.time, 'connect', name, before, after, 0.0, blow.impulse_of(name),
                         blow.momentum_after - moved) for name in names]
+        for event in events[:1]:   # one blow, whatever number of joints shares it
+            event.energy_lost = max(float(blow.energy_lost), 0.0)
+            event.energy_of_gap = total - event.energy_lost
         self._happened(events)
         return events
 
     def _join(self, name, gap, angle):
-        """Undo the cut of a tree joint."""
+        """Undo the cut of a tree joint; of whole turns it has those nearest to before the cut."""
         if name not in self.robot.joint_names:
             raise NameNotFound('joint', name, [*self.robot.loop_names, *self.robot.joint_names],
                                where=self.robot.name)
         self.q, self.v = self.robot.join_joint(name, self.q, self.v, gap=gap, angle=angle)
+        place, rate = self.robot.joint_slices(name)
+        if name in self._angles:
+            turns = np.round((self._angles[name] - self.q[place]) / (2.0 * np.pi))
+            angle = self.q[place] + 2.0 * np.pi * turns
+            lower, upper = self.robot.table(at.DOF_F)[rate.start, [at.LOWER, at.UPPER]]
+            if lower <= angle <= upper:
+                self.q[place] = angle
 
     def _check_gap(self, name, gap, angle):
         """Refuse a connection whose two frames are too far apart."""
@@ -371,6 +394,7 @@ class Simulation:
                 if name in self.robot.loop_names:
                     self.robot.cut(name)
                 elif name in self.robot.joint_names:
+                    self._note_angle(name)
                     self.q, self.v = self.robot.cut_joint(name, self.q, self.v)
                 else:
                     raise NameNotFound('joint', name,
@@ -388,6 +412,12 @@ class Simulation:
                   for name in names]
         self._happened(events)
         return events
+
+    def _note_angle(self, name):
+        """Note the angle of a joint that turns: once cut, only its part of a turn can be seen."""
+        body = self.robot._packing.joints[name]
+        if self.robot.table(at.BODY_I)[body, at.TYPE] == at.REVOLUTE:
+            self._angles[name] = self.q[self.robot.joint_slices(name)[0]].copy()
 
     def event(self, kind, name, lost=0.0, blow=None):
         """Return an Event of a contact at this instant."""

@@ -9,8 +9,8 @@ from dataclasses import replace
 
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.contact import contact_forces, contact_wrenches
-from closed_chain_dynamics.description import (Contact, Description, Inertia, Joint, JointType,
-                                               Link, LoopJoint, LoopType, Pose)
+from closed_chain_dynamics.description import (Actuator, Contact, Description, Inertia, Joint,
+                                               JointType, Link, LoopJoint, LoopType, Pose)
 import numpy as np
 import pytest
 from random_mechanisms import random_description, random_loops, random_state, relative_error
@@ -227,11 +227,43 @@ def test_the_forces_of_the_contacts_balance_the_body():
     a = ccd.forward_dynamics(robot, q, v).acceleration
     rest = ccd.newton_euler(robot, q, v, a, wrenches=contact_wrenches(robot, q))
     assert np.abs(rest).max() < EXACT
+    forces = contact_forces(robot)
+    w = ccd.reactions(robot, q, v, a)
+    force, moment = np.zeros(3), np.zeros(3)
     for k in range(4):   # each drags against its own motion
-        normal, drag = contact_forces(robot)[f'p{k}']
+        normal, drag = forces[f'p{k}']
         point = np.array([0.7, 0.4, 0.0]) + np.cross([0.0, 0.0, 0.9], CORNERS[k])
         point[2] = 0.0
         assert np.abs(drag + 0.3 * normal * point / np.linalg.norm(point)).max() < EXACT
+        # and its reaction, found from the motion, is both forces
+        assert np.abs(w[f'p{k}'].force - drag - [0.0, 0.0, normal]).max() < EXACT
+        force += w[f'p{k}'].force
+        moment += np.cross(CORNERS[k], w[f'p{k}'].force)
+    # Newton and Euler, the velocity in axes that turn with the body
+    linear = a[:3] + np.cross(v[3:], v[:3])
+    assert np.abs(force - 2.0 * (linear + [0.0, 0.0, G])).max() < EXACT
+    tensor = np.array([0.02, 0.03, 0.04])
+    assert np.abs(moment - tensor * a[3:] - np.cross(v[3:], tensor * v[3:])).max() < EXACT
+    assert max(w.check().values()) < EXACT and np.abs(w['float'].wrench).max() < EXACT
+
+
+def test_a_point_held_on_both_sides_drags_when_it_is_pulled_and_inverse_dynamics_knows():
+    """The motors of a slider: m a + K |f_n| along the way, with f_n = m (g + a_z) - F_z."""
+    robot = slider(Contact(mu=0.4, unilateral=False))
+    robot = ccd.Mechanism(replace(robot.description, actuators=tuple(map(Actuator, 'xyz'))))
+    v, a = np.array([-0.5, 0.3, 0.0]), np.array([1.0, 2.0, 0.0])
+    way = v[:2] / np.linalg.norm(v)
+    for lift in (0.0, 50.0):
+        f = ccd.forward_dynamics(robot, np.zeros(3), v, [1.0, 2.0, lift])
+        f_n = 2.0 * G - lift
+        assert f.acceleration[:2] == pytest.approx(
+            (np.array([1.0, 2.0]) - 0.4 * abs(f_n) * way) / 2.0, abs=EXACT)
+        assert f.constraint_forces == pytest.approx([f_n], abs=EXACT)
+        assert max(f.check().values()) < EXACT
+    r = ccd.inverse_dynamics(robot, np.zeros(3), v, a)
+    f_n = 2.0 * G - r.tau_A[2]
+    assert r.tau_A[:2] == pytest.approx(2.0 * a[:2] + 0.4 * abs(f_n) * way, abs=EXACT)
+    assert max(r.check().values()) < EXACT
 
 
 # --- touch-down, bouncing, lift-off -------------------------------------------------------------

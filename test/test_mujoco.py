@@ -63,11 +63,17 @@ def inertial(inertia):
             f'fullinertia="{numbers(full)}"/>')
 
 
-def mjcf(description, gravity, impedance=IMPEDANCES[-1]):
-    """Return a description as MJCF: loop joints as equality constraints between sites."""
+def mjcf(description, gravity, impedance=IMPEDANCES[-1], stiffness=1.0):
+    """
+    Return a description as MJCF: loop joints as equality constraints between sites.
+
+    A gap comes back with `stiffness` [1/s^2], critically damped: at 1 a constraint hardly looks at
+    it, and its acceleration is all that counts.
+    """
     inertias = {link.name: link.inertia for link in description.links}
     sites = {link.name: '' for link in description.links}
-    solver = f'solimp="{impedance} {impedance} 0.001 0.5 2" solref="-1 -1"'
+    solver = (f'solimp="{impedance} {impedance} 0.001 0.5 2" '
+              f'solref="-{stiffness} -{2.0 * stiffness**0.5}"')
     equalities, tendons = '', ''
     for loop in description.loops:
         for end, (link, pose) in enumerate(((loop.parent, loop.parent_origin),
@@ -105,10 +111,10 @@ def mjcf(description, gravity, impedance=IMPEDANCES[-1]):
 class Peer:
     """A mechanism in MuJoCo, with positions and rates in the order and axes of the package."""
 
-    def __init__(self, robot, impedance=IMPEDANCES[-1]):
+    def __init__(self, robot, impedance=IMPEDANCES[-1], stiffness=1.0):
         self.robot = robot
         self.model = mujoco.MjModel.from_xml_string(
-            mjcf(robot.description, robot.gravity, impedance))
+            mjcf(robot.description, robot.gravity, impedance, stiffness))
         self.data = mujoco.MjData(self.model)
 
     def set(self, q, v):
@@ -157,6 +163,20 @@ class Peer:
         self.data.qfrc_applied[self.dofs] = self.turn @ force
         mujoco.mj_forward(self.model, self.data)
         return self.turn.T @ (self.data.qacc[self.dofs] - self.shift)
+
+    def run(self, q, v, duration, dt):
+        """Move by RK4; return where the links are then, {name: (4, 3)}, and the largest gap."""
+        self.model.opt.integrator, self.model.opt.timestep = mujoco.mjtIntegrator.mjINT_RK4, dt
+        self.model.opt.tolerance, self.model.opt.iterations = 1e-10, 10   # two are enough
+        self.set(q, v)
+        gap = 0.0
+        for _ in range(round(duration / dt)):
+            mujoco.mj_step(self.model, self.data)
+            gap = max(gap, np.abs(self.data.efc_pos).max(initial=0.0))
+        mujoco.mj_kinematics(self.model, self.data)
+        return {self.model.body(number).name:
+                np.vstack([self.data.xpos[number], self.data.xmat[number].reshape(3, 3)])
+                for number in range(1, self.model.nbody)}, gap
 
 
 # --- the tree ------------------------------------------------------------------------------------

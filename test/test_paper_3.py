@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.contact import contact_forces, contact_wrenches
+from closed_chain_dynamics.kernels import layout as at
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
@@ -201,6 +202,45 @@ def test_two_links_slide_as_in_tables_1_and_2(two_links, t):
     assert drag == pytest.approx(f_t, abs=TABLE)
     assert np.abs(joints - forces).max() < TABLE
     assert np.abs(np.array(accelerations) - centres).max() < TABLE
+
+
+def test_reactions_of_the_motion_alone_are_the_forces_of_the_tables(two_links, three_links):
+    """From q, q', q'' and the torques: normal force, friction and all joints, with one call."""
+    for (sim, states), table, tau, near in ((two_links, TWO_LINKS, TWO_TAU, TABLE),
+                                            (three_links, THREE_LINKS, None, NEAR_BALANCE)):
+        robot = sim.robot.copy()
+        for t, (q, v) in states.items():
+            a = ccd.forward_dynamics(robot, q, v, tau).acceleration
+            robot.table(at.LOOP_W)[:] = 0.0     # what forward dynamics left is not looked at
+            tau_A = np.zeros(len(robot.actuator_names)) if tau is None else np.array(tau)
+            w = ccd.reactions(robot, q, v, a, tau_A)
+            _, _, f_n, f_t, forces, *_ = table[t]
+            assert np.abs(w['tip_on_floor'].wrench - [0, f_t, f_n, 0, 0, 0]).max() < near
+            for name, force in zip(robot.joint_names, forces):
+                assert np.abs(w[name].force[1:] - force).max() < near
+            assert max(w.check().values()) < EXACT
+            assert abs(abs(w['tip_on_floor'].force[1])
+                       - 0.01 * w['tip_on_floor'].force[2]) < EXACT
+
+
+@pytest.mark.parametrize('links, start, K', [('two', FOLDED, 0.2), ('three', TENT, 0.2),
+                                             ('two', FOLDED, 0.6)])
+def test_the_torques_that_inverse_dynamics_finds_move_the_arm_as_asked(links, start, K):
+    """Against the arm's own equations: motion, normal force and friction of these torques."""
+    robot, n = arm(links, K), {'two': 2, 'three': 3}[links]
+    q = np.array(start)
+    v = ccd.complete_velocity(robot, q, {'joint_1': -0.7})
+    a = ccd.complete_acceleration(robot, q, v, {'joint_1': 1.3})
+    r = ccd.inverse_dynamics(robot, q, v, a)
+    peer = PlanarArm(n, K, lambda t: r.tau_A)
+    found, f_n, _, _ = peer.solve(0.0, q, v, np.sign(peer.speed(np.r_[q, v])))
+    assert np.abs(found - a).max() < EXACT
+    assert max(r.check().values()) < EXACT
+    w = ccd.reactions(robot, q, v, a)
+    assert w.tau_A == pytest.approx(r.tau_A, abs=EXACT)
+    assert w['tip_on_floor'].force[2] == pytest.approx(f_n, abs=EXACT)
+    smooth = ccd.inverse_dynamics(arm(links, 0.0), q, v, a).tau_A
+    assert np.abs(smooth - r.tau_A).max() > 0.1     # the drag is felt
 
 
 @pytest.mark.parametrize('t', PRINTED_TWO_LINKS)

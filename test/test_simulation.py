@@ -13,12 +13,12 @@ import closed_chain_dynamics as ccd
 from closed_chain_dynamics.description import (
     Description, Dynamics, Inertia, Joint, JointType, Link, Pose, Spring,
 )
-import mujoco
 import numpy as np
 import pytest
 from random_mechanisms import random_description, random_loops, random_state
 from scipy.integrate import solve_ivp
 from scipy.special import ellipj, ellipk
+from test_figures import posed
 from test_mujoco import mjcf, Peer
 
 SLOPE = 0.2           # how far a measured order may be from the true one
@@ -27,6 +27,8 @@ CLOSED = 1e-10        # what may be left of a loop [m or rad]
 # RK4 at 1 ms on motions of some rad/s: the error per second is about (0.001 x 10)^4 / 100
 RK4_1_MS = 1e-9
 ADAPTIVE = 1e-9       # ten times the tolerance asked for, which is per step
+IN_PARTS = 1e-5       # of 26 rad, in steps as long as their energy permits
+LEVER = 700.0         # what a gap in the loops makes of the pose after a second, measured 550
 SAME_ENGINE = 1e-6    # asked for; MuJoCo and this package at 0.2 ms leave 1e-8 or less
 KINDS = {
     'spherical': {JointType.SPHERICAL: 1.0},
@@ -80,7 +82,8 @@ def errors(robot, q, v, duration, integrator, counts):
     exact = moved(robot, q, v, duration, dt=duration / 8, integrator='adaptive', tolerance=TIGHT)
     found = []
     for count in counts:
-        sim = moved(robot, q, v, duration, dt=duration / count, integrator=integrator)
+        sim = moved(robot, q, v, duration, dt=duration / count, integrator=integrator,
+                    tolerance=math.inf)     # the bare method: no step is subdivided
         found.append(np.linalg.norm(np.r_[ccd.difference(robot, exact.q, sim.q), sim.v - exact.v]))
     return np.array(found)
 
@@ -288,6 +291,7 @@ def test_a_wrench_on_a_link_inside_a_body_turns_with_it_in_one_run_as_in_steps()
     ({'integrator': 'rk5'}, 'euler, rk4, adaptive'),
     ({'log_every': -1}, 'log_every'), ({'log_every': 0.5}, 'log_every'),
     ({'tolerance': 0.0}, 'tolerance'), ({'tolerance': math.nan}, 'tolerance'),
+    ({'tolerance': math.inf, 'integrator': 'adaptive'}, 'tolerance'),
 ])
 def test_a_simulation_that_makes_no_sense_is_refused(options, says):
     with pytest.raises(ccd.StateError, match=says):
@@ -336,30 +340,36 @@ def test_a_motion_without_bounds_ends_with_the_last_good_state(integrator):
 def test_loops_that_cannot_be_closed_after_a_step_end_with_the_last_good_state():
     robot = ccd.load('four_bar')
     q = ccd.assemble(robot, {'crank': 1.0})
-    sim = ccd.Simulation(robot, q, ccd.complete_velocity(robot, q, {'crank': 60.0}), dt=0.05)
+    fast = ccd.complete_velocity(robot, q, {'crank': 60.0})
+    sim = ccd.Simulation(robot, q, fast, dt=0.05, tolerance=math.inf)
     with pytest.raises(ccd.ClosedChainError, match='dt = 0.05'):
         sim.run(5.0, {'crank': 20.0})
     assert sim.loop_error() <= CLOSED and np.all(np.isfinite(sim.v))
 
 
+def test_a_step_that_loops_or_books_refuse_is_taken_in_parts():
+    """Six fifths of a radian of the crank in one step: halves of halves can be closed."""
+    robot = ccd.load('four_bar')
+    q = ccd.assemble(robot, {'crank': 1.0})
+    v = ccd.complete_velocity(robot, q, {'crank': 60.0})
+    coarse = moved(robot, q, v, 0.5, dt=0.02)
+    fine = moved(robot, q, v, 0.5, dt=1e-4)
+    assert coarse.loop_error() <= CLOSED
+    assert coarse.q == pytest.approx(fine.q, abs=IN_PARTS)
+    undivided = moved(robot, q, v, 0.5, dt=0.02, tolerance=math.inf)
+    assert abs(undivided.q - fine.q).max() > 1.0     # lost, without a word
+    again = ccd.Simulation(robot, q, v, dt=0.02)
+    for _ in range(25):
+        again.step()
+    assert same_bits(coarse, again)
+
+
 # --- MuJoCo --------------------------------------------------------------------------------------
-def against_mujoco(robot, q, v, duration, dt, impedance=None):
-    """Return the largest distance between the links here and in MuJoCo after a time [m]."""
-    peer = Peer(robot) if impedance is None else Peer(robot, impedance)
-    peer.model.opt.integrator = mujoco.mjtIntegrator.mjINT_RK4
-    peer.model.opt.timestep = dt
-    peer.set(q, v)
-    for _ in range(round(duration / dt)):
-        mujoco.mj_step(peer.model, peer.data)
-    sim = moved(robot, q, v, duration, dt=dt)
-    X, worst = ccd.link_placements(robot, sim.q), 0.0
-    for link, placement in X.items():
-        number = mujoco.mj_name2id(peer.model, mujoco.mjtObj.mjOBJ_BODY, link)
-        if number > 0:
-            mujoco.mj_kinematics(peer.model, peer.data)
-            worst = max(worst, abs(peer.data.xpos[number] - placement[:3, 3]).max(),
-                        abs(peer.data.xmat[number].reshape(3, 3) - placement[:3, :3]).max())
-    return worst
+def distance(robot, q, other):
+    """Return how far links are from where they are in MuJoCo [m, or sines of angles]."""
+    X = ccd.link_placements(robot, q)
+    return max(abs(np.vstack([X[link][:3, 3], X[link][:3, :3]]) - placement).max()
+               for link, placement in other.items())
 
 
 def without_stops(description, **changes):
@@ -373,4 +383,32 @@ def test_the_open_figure_moves_as_in_mujoco():
     rng = np.random.default_rng(2)
     q, v = ccd.assemble(robot, {}), rng.normal(0.0, 1.0, robot.nv)
     assert mjcf(robot.description, robot.gravity).count('<joint') == len(robot.joint_names)
-    assert against_mujoco(robot, q, v, 1.0, 2e-4) < SAME_ENGINE
+    sim = moved(robot, q, v, 1.0, dt=2e-4)
+    assert distance(robot, sim.q, Peer(robot).run(q, v, 1.0, 2e-4)[0]) < SAME_ENGINE
+
+
+def test_the_swing_moves_as_in_mujoco_but_for_the_softness_of_its_loops():
+    """
+    Ten times stiffer loops, ten times smaller gaps and difference: what is left without is ours.
+
+    MuJoCo has no sliding loop joint. So the tree is another one of the same swing: thighs slide on
+    the plate, and hands, one hip and one hook are closed, points on points.
+    """
+    swing = ccd.load('swing')
+    robot = posed(swing, ccd.assemble(swing, {}),
+                  cut=('right_ceiling', 'left_hand', 'right_hand', 'right_hip'))
+    q = robot.neutral()
+    c = ccd.coordinates(robot, q)
+    assert c.mobility == 7
+    v = c.W @ np.random.default_rng(0).normal(0.0, 0.3, 7)
+    sim = moved(robot, q, v, 1.0, dt=2e-4)
+    (soft, soft_gap), (stiff, gap) = (Peer(robot, impedance, stiffness=1e6).run(q, v, 1.0, 1e-4)
+                                      for impedance in (0.999, 0.9999))
+    assert distance(robot, q, stiff) > 0.5     # it has moved
+    assert gap < 3e-7 and soft_gap / gap == pytest.approx(10.0, rel=0.02)
+    far, near = distance(robot, sim.q, soft), distance(robot, sim.q, stiff)
+    assert near < LEVER * gap and far / near == pytest.approx(10.0, rel=0.02)
+    more, less = ((1.0 - d) / d for d in (0.999, 0.9999))   # compliance
+    rigid = {link: stiff[link] + less / (more - less) * (stiff[link] - soft[link])
+             for link in stiff}
+    assert distance(robot, sim.q, rigid) < SAME_ENGINE

@@ -16,7 +16,7 @@ from .closure import compute_closure, compute_gaps, compute_loop_bias
 from .contact import note_directions
 from .coordinates import compute_constraints, compute_coordinates, compute_loop_jacobian
 from .forward import compute_forward_dynamics, forward_dynamics
-from .impact import compute_impact
+from .impact import BODY_RECORD, compute_bodies, compute_impact, compute_settling
 from .inertia import compute_mass_matrix, compute_totals
 from .inverse import compute_inverse_dynamics
 from .kinematics import (UNIT_TOLERANCE, check_state, compute_jacobian, compute_motion,
@@ -25,21 +25,21 @@ from .loops import linear_rows
 from .manifold import difference, integrate, neutral
 from .newton_euler import compute_joint_wrenches, compute_newton_euler
 from .reroot import compute_free, compute_home, compute_layout
-from .step import (EVENT_TIME, advance, close_loops, compute_loop_placement, compute_run,
-                   compute_signs, local_rate, record)
+from .run import EVENT_TIME, compute_loop_placement, compute_run, compute_signs, record
+from .step import advance, close_loops, local_rate
 from .structure import build_clusters
 from .surfaces import sliding_velocity, surface_distance
 
 __all__ = [
-    'EVENT_TIME', 'Strict', 'UNIT_TOLERANCE', 'advance', 'build_clusters', 'check_state',
-    'close_loops', 'compute_closure', 'compute_constraints', 'compute_coordinates',
-    'compute_forward_dynamics', 'compute_free', 'compute_gaps', 'compute_home', 'compute_impact',
-    'compute_inverse_dynamics', 'compute_jacobian', 'compute_joint_wrenches', 'compute_layout',
-    'compute_loop_bias', 'compute_loop_jacobian', 'compute_loop_placement',
-    'compute_mass_matrix', 'compute_motion', 'compute_newton_euler', 'compute_placements',
-    'compute_run', 'compute_signs', 'compute_totals', 'difference', 'forward_dynamics',
-    'integrate', 'linear_rows', 'local_rate', 'neutral', 'note_directions', 'record',
-    'sliding_velocity', 'surface_distance',
+    'BODY_RECORD', 'EVENT_TIME', 'Strict', 'UNIT_TOLERANCE', 'advance', 'build_clusters',
+    'check_state', 'close_loops', 'compute_bodies', 'compute_closure', 'compute_constraints',
+    'compute_coordinates', 'compute_forward_dynamics', 'compute_free', 'compute_gaps',
+    'compute_home', 'compute_impact', 'compute_inverse_dynamics', 'compute_jacobian',
+    'compute_joint_wrenches', 'compute_layout', 'compute_loop_bias', 'compute_loop_jacobian',
+    'compute_loop_placement', 'compute_mass_matrix', 'compute_motion', 'compute_newton_euler',
+    'compute_placements', 'compute_run', 'compute_settling', 'compute_signs', 'compute_totals',
+    'difference', 'forward_dynamics', 'integrate', 'linear_rows', 'local_rate', 'neutral',
+    'note_directions', 'record', 'sliding_velocity', 'surface_distance',
 ]
 
 

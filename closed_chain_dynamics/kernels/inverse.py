@@ -10,8 +10,8 @@ from .coordinates import check_closed, constraint_matrix, solve_constraints
 from .kinematics import check_state, motion, placements
 from .layout import (ACTUATOR_I, ACTUATOR_ON_LOOP, CLUSTER_DOF, CLUSTER_DOFS, CLUSTER_I,
                      CLUSTER_N_DOFS, CLUSTER_RANK, DOF_ACTUATOR, DOF_DEPENDENT, DOF_I, FULL_RANK,
-                     kernel, N_ACTUATORS, N_CLUSTERS, NQ, NV, OK, RANK, SINGULAR, table, TAU,
-                     UNSOLVED, VECTORS, WRONG_SIZE)
+                     kernel, N_ACTUATORS, N_CLUSTERS, N_CONTACTS, NQ, NV, OK, RANK, SINGULAR,
+                     table, TAU, UNSOLVED, VECTORS, WRONG_SIZE)
 from .linear_algebra import axpy, cholesky, cholesky_solve, dot
 from .newton_euler import body_forces, pass_forces_inwards, project_forces
 
@@ -177,7 +177,8 @@ def compute_inverse_dynamics(mi, mf, w, q, v, a, wrenches, out):
 
     `out`: mobility, tau_O (nv), tau_A (actuators), and tau_G in the order of the velocities that
     are generalized coordinates. Returns UNSOLVED where S needs a general solution, SINGULAR where
-    the rank is below the largest seen; tau_A is then not valid.
+    the rank is below the largest seen; tau_A is then not valid. With contacts it is UNSOLVED too:
+    the drag of those that slide is found by whoever asked.
     """
     if q.size != mi[NQ] or v.size != mi[NV] or a.size != mi[NV]:
         return WRONG_SIZE
@@ -192,6 +193,8 @@ def compute_inverse_dynamics(mi, mf, w, q, v, a, wrenches, out):
         return status
     dof_i, actuator_i = table(mi, mi, DOF_I), table(mi, mi, ACTUATOR_I)
     work = table(w, mi, VECTORS)[TAU]
+    if mi[N_CONTACTS]:
+        status = UNSOLVED
     for j in range(mi[NV]):
         work[j] = tau_O[j]
     for k in range(mi[N_ACTUATORS]):

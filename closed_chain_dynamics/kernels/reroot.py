@@ -8,10 +8,8 @@ is indexed anew; the arrays have room for it from the start.
 
 import numpy as np
 
-from .closed_chain import solve_motion
 from .coordinates import solve_constraints
-from .impact import momenta_as_forces
-from .inertia import body_inertias
+from .impact import nearest_motion
 from .kinematics import motion, placements
 from .layout import (ACTUATOR_DOF, ACTUATOR_I, ACTUATOR_ON_LOOP, BODY_F, BODY_I, BODY_W,
                      CLUSTER_DOFS, COUPLING_ACTIVE, COUPLING_I, COUPLING_N_TERMS, COUPLING_TERM,
@@ -21,7 +19,7 @@ from .layout import (ACTUATOR_DOF, ACTUATOR_I, ACTUATOR_ON_LOOP, BODY_F, BODY_I,
                      HOME_SPRINGS, HOME_TERMS, HOME_TREE, HOME_TYPE, IQ, IV, kernel, LENGTH, LOWER,
                      N_ACTUATORS, N_BODIES, N_COUPLINGS, N_DOF, N_SPRINGS, N_VECTORS, NQ, NV,
                      ORIGIN, P, PARENT, PRISMATIC, REVOLUTE, SCALE, SPHERICAL, SPRING_DOF,
-                     SPRING_I, SPRING_IQ, SPRING_TYPE, table, TAU, TERM_DOF, TERM_I, TERM_IQ,
+                     SPRING_I, SPRING_IQ, SPRING_TYPE, table, TERM_DOF, TERM_I, TERM_IQ,
                      TREE_P, TREE_R, TYPE, UPPER, V, VECTORS, WORLD_F, WORLD_W, ZERO)
 from .structure import build_clusters
 
@@ -263,12 +261,7 @@ def compute_home(mi, mf, w, q, v, i, q_new, v_new):
         body_w[b, V + 2] = velocities[b, 2] + ox * y - oy * x
         body_w[b, V + 3], body_w[b, V + 4], body_w[b, V + 5] = ox, oy, oz
     solve_constraints(mi, mf, w, q_new, v_new, False)
-    body_inertias(mi, mf, w)
-    momenta_as_forces(mi, w)
-    tau = table(w, mi, VECTORS)[TAU]
-    for j in range(mi[NV]):
-        tau[j] = 0.0
-    return solve_motion(mi, mf, w, tau, v_new), gap, tilt
+    return nearest_motion(mi, mf, w, v_new), gap, tilt
 
 
 @kernel

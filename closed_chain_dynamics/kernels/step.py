@@ -1,5 +1,5 @@
 """
-One step of a simulation: Runge-Kutta on the manifold, then closing the loops again.
+The methods of integration: Runge-Kutta and Euler on the manifold, and closing the loops again.
 
 Rotations advance by the exponential of Eq. (39) of paper 2. Within a step the unknown is the
 rotation vector u since its start, R = R_0 exp(u), whose rate is u' = J_r(u)^-1 omega: with it a
@@ -8,27 +8,19 @@ method keeps its full order, where adding angular velocities would leave only th
 
 import numpy as np
 
-from .contact import contact_signs, note_directions
 from .coordinates import constraint_matrix, solve_constraints
 from .forward import forward_dynamics
-from .inertia import energies
-from .kinematics import motion, placements
+from .kinematics import placements
 from .layout import (BODY_I, CLUSTER_DOF, CLUSTER_DOFS, CLUSTER_I, CLUSTER_N_DOFS, CLUSTER_RANK,
-                     DISSIPATION, EVENT, FREE, IQ, IV, kernel, KINETIC, LOCKED, LOOP_ACTIVE,
-                     LOOP_F, LOOP_I, LOOP_MODE, LOOP_N_ROWS, LOOP_OPEN, LOOP_ROW, N_BODIES,
-                     N_CLUSTERS, N_CONTACTS, N_LOOPS, N_ROWS, NOT_FINITE, NQ, NV, OK, POTENTIAL,
-                     POWER, PRISMATIC, ROW_ERROR, ROW_W, SLIDE, SPHERICAL, STICK, table, TYPE,
-                     VECTORS, WORLD_W, ZERO)
-from .loop_frames import place_loop
-from .loops import active_loop_rows, loop_is_flipped
+                     DISSIPATION, FREE, IQ, IV, kernel, LOOP_ACTIVE, LOOP_I, LOOP_OPEN, N_BODIES,
+                     N_CLUSTERS, N_LOOPS, N_ROWS, NQ, NV, OK, POWER, PRISMATIC, ROW_ERROR, ROW_W,
+                     SPHERICAL, table, TYPE, WORLD_W)
+from .loops import loop_is_flipped
 from .manifold import integrate, rotate_step
-from .passive import passive_energy
-from .surfaces import surface_normal
 
 # loops count as closed in a simulation at this error; Newton's method gets there in one or two
 CLOSED = 1e-13
 CLOSING_STEPS = 8
-EVENT_TIME = 1e-13   # events are found to this time [s]
 
 
 @kernel
@@ -166,6 +158,19 @@ def euler_step(mi, mf, w, q, v, tau_A, extra, wrenches, dt, books, work):
 
 
 @kernel
+def closing_step(mi, mf, w, u):
+    """Write the step of Newton's method that closes the loops, theta_G held."""
+    cluster_i, dofs = table(mi, mi, CLUSTER_I), table(mi, mi, CLUSTER_DOFS)[0]
+    for j in range(mi[NV]):
+        u[j] = 0.0
+    for c in range(mi[N_CLUSTERS]):
+        row = cluster_i[c]
+        J = constraint_matrix(mi, mf, w, c)
+        for s in range(row[CLUSTER_RANK]):
+            u[dofs[row[CLUSTER_DOF] + s]] = -J[s, row[CLUSTER_N_DOFS]]
+
+
+@kernel
 def close_loops(mi, mf, w, q, v, work):
     """
     Project q and v onto the loops: theta_G stays, theta_S follows by Newton's method.
@@ -195,13 +200,7 @@ def close_loops(mi, mf, w, q, v, work):
                         rate -= J[s, g] * v[dofs[first + g]]
                     v[dofs[first + s]] = rate
             return _flipped(mi, w)
-        for j in range(nv):
-            u[j] = 0.0
-        for c in range(mi[N_CLUSTERS]):
-            row = cluster_i[c]
-            J = constraint_matrix(mi, mf, w, c)
-            for s in range(row[CLUSTER_RANK]):
-                u[dofs[row[CLUSTER_DOF] + s]] = -J[s, row[CLUSTER_N_DOFS]]
+        closing_step(mi, mf, w, u)
         integrate(mi, q, u, moved)
         for k in range(nq):
             q[k] = moved[k]
@@ -214,128 +213,3 @@ def _flipped(mi, w):
         if table(mi, mi, LOOP_I)[k, LOOP_ACTIVE] and loop_is_flipped(mi, w, k):
             return LOOP_OPEN
     return OK
-
-
-@kernel
-def record(mi, mf, w, q, v, t, books, row):
-    """Write time, energies, books and loop error of a state to a row of the log."""
-    placements(mi, mf, w, q)
-    motion(mi, mf, w, v, table(w, mi, VECTORS)[ZERO], 0.0)
-    energies(mi, mf, w)
-    active_loop_rows(mi, mf, w, False)
-    world, rows = table(w, mi, WORLD_W)[0], table(w, mi, ROW_W)
-    worst = 0.0
-    for k in range(mi[N_LOOPS]):
-        loop = table(mi, mi, LOOP_I)[k]
-        if loop[LOOP_ACTIVE]:
-            for r in range(loop[LOOP_ROW], loop[LOOP_ROW] + loop[LOOP_N_ROWS]):
-                worst = max(worst, abs(rows[r, ROW_ERROR]))
-    row[0], row[1], row[2] = t, world[KINETIC], world[POTENTIAL] + passive_energy(mi, mf, w, q)
-    row[3], row[4], row[5] = books[0], books[1], worst
-
-
-@kernel
-def _take_step(mi, mf, w, q, v, tau_A, extra, wrenches, dt, method, books, work):
-    """Take one step and close the loops; return a status."""
-    if method == 0:
-        status = euler_step(mi, mf, w, q, v, tau_A, extra, wrenches, dt, books, work)
-    else:
-        status = rk4_step(mi, mf, w, q, v, tau_A, extra, wrenches, dt, books, work)
-    if status == OK:
-        status = close_loops(mi, mf, w, q, v, work)
-    if status == OK:
-        total = 0.0
-        for j in range(mi[NV]):
-            total += 0.0 * v[j]
-        status = OK if total == 0.0 else NOT_FINITE
-    return status
-
-
-@kernel
-def _happened(mi, mf, w, q, v, tau_A, extra, wrenches, work, signs):
-    """Return whether any contact tells of an event in this state; its signs are written."""
-    status = OK
-    if mi[N_CONTACTS]:
-        status = forward_dynamics(mi, mf, w, q, v, tau_A, extra, wrenches, work[3, :mi[NV]])
-    else:
-        placements(mi, mf, w, q)
-        motion(mi, mf, w, v, table(w, mi, VECTORS)[ZERO], 0.0)
-    contact_signs(mi, mf, w, signs)
-    return status, np.min(signs) < 0.0
-
-
-@kernel
-def compute_loop_placement(mi, mf, w, q, v, k):
-    """Compute where a contact is, its normal, and how all bodies move."""
-    placements(mi, mf, w, q)
-    motion(mi, mf, w, v, table(w, mi, VECTORS)[ZERO], 0.0)
-    surface_normal(table(mi, mi, LOOP_I)[k], table(mf, mi, LOOP_F)[k], place_loop(mi, mf, w, k))
-
-
-@kernel
-def compute_signs(mi, mf, w, q, v, tau_A, extra, wrenches, work, signs):
-    """Write the signs of all contacts in a state; return a status."""
-    return _happened(mi, mf, w, q, v, tau_A, extra, wrenches, work, signs)[0]
-
-
-@kernel
-def compute_run(mi, mf, w, q, v, tau_A, extra, wrenches, start, first, dt, steps, method, stride,
-                books, work, log, log_q, log_v, signs):
-    """
-    Take steps and log every `stride`-th state; return a status, steps taken, time, samples.
-
-    Time is `start` + dt times the number of steps since then, of which `first` are taken before:
-    one run and many short ones have the same times and log the same states.
-
-    A step that fails leaves the state as it was before it. At an event of a contact the run ends
-    with EVENT, in the state at its instant, found by halving the step; `signs` tell which it is.
-    """
-    nq, nv = mi[NQ], mi[NV]
-    logged = 0
-    watch = False
-    for k in range(mi[N_LOOPS]):
-        loop = table(mi, mi, LOOP_I)[k]
-        watch = watch or loop[LOOP_MODE] == SLIDE or loop[LOOP_MODE] == STICK
-    keep_q, keep_v, keep_books = np.empty(nq), np.empty(nv), np.empty(2)
-    for step in range(steps):
-        now = start + (first + step) * dt
-        keep_q[:], keep_v[:], keep_books[:] = q[:nq], v[:nv], books[:2]
-        status = _take_step(mi, mf, w, q, v, tau_A, extra, wrenches, dt, method, books, work)
-        event = False
-        if status == OK and watch:
-            status, event = _happened(mi, mf, w, q, v, tau_A, extra, wrenches, work, signs)
-        if status != OK and status != LOCKED:
-            q[:nq], v[:nv], books[:2] = keep_q, keep_v, keep_books
-            return status, step, now, logged
-        if event or status == LOCKED:
-            early, late = 0.0, 1.0
-            while (late - early) * dt > EVENT_TIME:
-                middle = 0.5 * (early + late)
-                q[:nq], v[:nv], books[:2] = keep_q, keep_v, keep_books
-                status = _take_step(mi, mf, w, q, v, tau_A, extra, wrenches, middle * dt, method,
-                                    books, work)
-                if status == OK:
-                    status, event = _happened(mi, mf, w, q, v, tau_A, extra, wrenches, work, signs)
-                if event or status != OK:
-                    late = middle
-                else:
-                    early = middle
-            q[:nq], v[:nv], books[:2] = keep_q, keep_v, keep_books
-            status = _take_step(mi, mf, w, q, v, tau_A, extra, wrenches, late * dt, method, books,
-                                work)
-            if status == OK:
-                status, _ = _happened(mi, mf, w, q, v, tau_A, extra, wrenches, work, signs)
-            if status != OK:   # friction locks: up to there
-                q[:nq], v[:nv], books[:2] = keep_q, keep_v, keep_books
-                if early > 0.0:
-                    _take_step(mi, mf, w, q, v, tau_A, extra, wrenches, early * dt, method, books,
-                               work)
-                return status, step, now + early * dt, logged
-            return EVENT, step, now + late * dt, logged
-        if watch:
-            note_directions(mi, mf, w)
-        if stride > 0 and (first + step + 1) % stride == 0:
-            record(mi, mf, w, q, v, start + (first + step + 1) * dt, books, log[logged])
-            log_q[logged, :nq], log_v[logged, :nv] = q[:nq], v[:nv]
-            logged += 1
-    return OK, steps, start + (first + steps) * dt, logged

@@ -77,6 +77,7 @@ def event_record(event):
     return {'time': event.time, 'kind': event.kind, 'name': event.name,
             'mobility_before': event.mobility_before, 'mobility_after': event.mobility_after,
             'energy_lost': float(event.energy_lost),
+            'energy_of_gap': float(event.energy_of_gap),
             'impulse': [float(each) for each in event.impulse]}
 
 
@@ -85,8 +86,9 @@ def write_npz(log, path):
     Write arrays for `numpy.load`: every series by its name, q, v, tau and their names.
 
     `q_names`, `v_names`, `tau_names` name the columns; `event_time`, `event_kind`, `event_name`,
-    `event_energy_lost`, `event_mobility` (before, after) have one entry per event. The model goes
-    with them, as XML, and the structure of each stretch, so that `read_npz` has it all again.
+    `event_energy_lost`, `event_energy_of_gap`, `event_mobility` (before, after) have one entry per
+    event. The model goes with them, as XML, and the structure of each stretch, so that `read_npz`
+    has it all again.
     """
     arrays = {name: getattr(log, name) for name in SERIES}
     for what in ('q', 'v', 'tau'):
@@ -98,6 +100,7 @@ def write_npz(log, path):
         event_kind=np.array([event.kind for event in events], dtype=str),
         event_name=np.array([event.name for event in events], dtype=str),
         event_energy_lost=np.array([event.energy_lost for event in events]),
+        event_energy_of_gap=np.array([event.energy_of_gap for event in events]),
         event_mobility=np.array([(event.mobility_before, event.mobility_after)
                                  for event in events], dtype=int).reshape(-1, 2))
     arrays.update(_model_arrays(log))
@@ -151,8 +154,9 @@ def _log_of(arrays):
             what: arrays[what][samples][:, places] for what, places in columns.items()})
         log.segments.append(segment)
         start += count
-    log.events = [Event(float(time), str(kind), str(name), *map(int, mobility), float(lost))
-                  for time, kind, name, mobility, lost in zip(*(
+    log.events = [Event(float(time), str(kind), str(name), *map(int, mobility), float(lost),
+                        energy_of_gap=float(gap))
+                  for time, kind, name, mobility, lost, gap in zip(*(
                       arrays[f'event_{part}'] for part in ('time', 'kind', 'name', 'mobility',
-                                                           'energy_lost')))]
+                                                           'energy_lost', 'energy_of_gap')))]
     return log

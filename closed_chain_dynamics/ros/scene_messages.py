@@ -2,7 +2,6 @@
 
 import re
 
-from closed_chain_dynamics.contact import contact_wrenches
 from closed_chain_dynamics.description.elements import JointType
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.forward_dynamics import forward_dynamics
@@ -96,10 +95,7 @@ class SceneMessages:
     def _publish_wrenches(self, robot, q, v, tau, wrenches, names):
         try:
             acceleration = forward_dynamics(robot, q, v, tau, wrenches=wrenches).acceleration
-            drags = contact_wrenches(robot, q, normal=False)   # which reactions does not know
-            all_wrenches = {link: wrenches.get(link, 0.0) + drags.get(link, 0.0)
-                            for link in {**wrenches, **drags}}
-            found = reactions(robot, q, v, acceleration, tau, wrenches=all_wrenches or None,
+            found = reactions(robot, q, v, acceleration, tau, wrenches=wrenches or None,
                               frame='joint')
         except ClosedChainError:
             return   # a pose without an answer; what comes next has one again

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..contact import contact_forces, contact_wrenches
+from ..contact import contact_forces
 from ..coordinates import coordinates
 from ..errors import ClosedChainError
 from ..forward_dynamics import forward_dynamics
@@ -136,15 +136,13 @@ def _springs(robot, tracks):
 def _forces(snapshot):
     """Return the forces in all joints and contacts, and the torques of the actuators."""
     robot, q, v, tau = snapshot.robot, snapshot.q, snapshot.v, snapshot.tau
-    wrenches, touching = dict(snapshot.wrenches), {}
+    wrenches, touching = snapshot.wrenches or None, {}
     acceleration = np.zeros(robot.nv)
     try:
         if tau is not None:
             acceleration = forward_dynamics(robot, q, v, tau, wrenches=wrenches).acceleration
             touching = _contacts(robot)
-            for link, wrench in _drags(robot, q).items():
-                wrenches[link] = wrenches.get(link, 0.0) + wrench
-        found = reactions(robot, q, v, acceleration, tau, wrenches=wrenches or None)
+        found = reactions(robot, q, v, acceleration, tau, wrenches=wrenches)
     except ClosedChainError:   # a pose without an answer is shown without forces
         return [], np.zeros(len(robot.actuator_names)) if tau is None else tau
     forces = []
@@ -161,10 +159,3 @@ def _contacts(robot):
     normals = dict(zip(robot.loop_names, rows))
     return {name: normal * normals[name] + drag
             for name, (normal, drag) in contact_forces(robot).items()}
-
-
-def _drags(robot, q):
-    """Return the friction of contacts as wrenches, which `reactions` does not find by itself."""
-    modes = robot.table(at.LOOP_I)[:, at.LOOP_MODE]
-    # of soft contacts, and so of a mechanism that has any, it knows the friction
-    return {} if at.SOFT in modes else contact_wrenches(robot, q, normal=False)
