@@ -25,7 +25,7 @@ No torque leaves that is not finite, beyond the effort limits of the model or be
 continuous are refused, counted and named. After `state_timeout` without a good one, without a
 reference, or `reference_timeout` after the last point of a stream, torques are zero or, with
 `fallback` gravity, hold the last pose; good input ends that by itself. An impossible contact
-changes nothing. The last command before the end is zero.
+command changes nothing. The last command before the end is zero.
 """
 
 from array import array
