@@ -6,7 +6,8 @@ Torques for a real robot that ros2_control drives, and its complete joint states
 
 The effort controller takes its joints in the order of torque_node's parameter `command_order`,
 which has to be that of the controller. robot_state_publisher shows the whole mechanism when it
-reads the complete states: remap its joint_states to joint_states_complete.
+reads the complete states: remap its joint_states to joint_states_complete. Joints of several
+degrees are on multi_dof_joint_states_complete; torque_node reads none of the two.
 """
 
 from closed_chain_dynamics.ros import composition

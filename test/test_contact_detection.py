@@ -45,6 +45,14 @@ def test_bouncing_is_waited_for():
     assert decisions(detector, values) == [(0.1, 'connect')]
 
 
+def test_a_contact_that_is_not_known_is_decided_by_the_first_clear_signal():
+    """Open or closed, after the debouncing time; in between, or bouncing, it stays unknown."""
+    for values, expected in (([60.0] * 20, [(0.01, 'connect')]), ([0.0] * 20, [(0.01, 'cut')]),
+                             ([30.0] * 20, []), (([80.0] * 6 + [5.0] * 3) * 10, [])):
+        detector = ContactDetector('force', 50.0, 20.0, debounce=0.01, closed=None)
+        assert decisions(detector, values) == expected
+
+
 def test_a_decision_stands_for_the_dwell_time():
     """A force that is gone at once still keeps the contact for 50 ms."""
     detector = ContactDetector('force', 50.0, 20.0, debounce=0.001, dwell=0.05)

@@ -18,7 +18,7 @@ PERIOD = 10**6   # of the signals, as their stamps have it [ns]
 class Signals:
     """The sensors of two contacts, and what the node makes of them."""
 
-    def __init__(self, ros):
+    def __init__(self, ros, owner=True):
         self.ros, self.stamp = ros, 10**9
         self.process = ros.start('contact_node', {
             'force_contacts': ['left_hand'], 'height_contacts': ['left_foot'],
@@ -30,12 +30,19 @@ class Signals:
                 lambda message, kind=kind: self.events.append((kind, message.data)), 10)
         self.wrench = ros.publisher(WrenchStamped, 'wrench/left_hand')
         self.height = ros.publisher(Range, 'height/left_foot')
-        self.state = ros.publisher(String, 'contact/state', latched())
+        self.state = ros.publisher(String, 'contact/state', latched()) if owner else None
         self.diagnostics = ros.listen(DiagnosticArray, 'diagnostics')
-        for publisher in (self.wrench, self.height, self.state):
+        for publisher in (self.wrench, self.height, *[self.state] * owner):
             ros.wait_for_reader(publisher)
         for kind in ('connect', 'cut'):
             ros.wait(lambda kind=kind: ros.node.count_publishers(f'contact/{kind}'), 'the node')
+        ros.wait(self._is_heard, 'both signals to be heard')
+
+    def _is_heard(self):
+        """Publish values that decide nothing; return whether the node has heard of them."""
+        self.send(self.wrench, 30.0)
+        self.send(self.height, 0.02)
+        return self.diagnostics and self.diagnostics[-1].status[0].message == '2 contacts'
 
     def send(self, publisher, value, count=1, step=PERIOD):
         """Publish a value some times; stamps go on by the period."""
@@ -140,6 +147,25 @@ def test_a_silent_sensor_is_named(signals):
             'no signal of left_hand' in array.status[0].message for array in signals.diagnostics):
         signals.ros.spin(0.1)
     assert 'left_foot' in signals.diagnostics[-1].status[0].message
+
+
+def test_without_another_owner_it_tells_late_comers_what_it_decided(tmp_path):
+    """Also that a contact is open from the start; a simulator that appears knows better."""
+    with own_domain(tmp_path) as ros:
+        signals = Signals(ros, owner=False)
+        assert signals.until_event(signals.wrench, 0.0) == [('cut', 'left_hand')]
+        heard = ros.listen(String, 'contact/state', latched())
+        ros.wait(lambda: heard, 'contact/state')
+        assert json.loads(heard[-1].data) == {'left_hand': False}
+        assert signals.until_event(signals.height, 0.0) == [('connect', 'left_foot')]
+        ros.wait(lambda: len(heard) > 1, 'contact/state with the foot')
+        assert json.loads(heard[-1].data) == {'left_hand': False, 'left_foot': True}
+        other = ros.publisher(String, 'contact/state', latched())
+        ros.wait_for_reader(other)
+        ros.spin(0.2)
+        other.publish(String(data=json.dumps({'left_hand': True, 'left_foot': True})))
+        ros.wait(lambda: ros.node.count_publishers('contact/state') == 1, 'the node to give way')
+        assert signals.told('left_hand') == 'closed'
 
 
 def test_it_ends_with_exit_code_0(signals):

@@ -350,6 +350,62 @@ def test_a_joint_of_the_tree_may_break_off():
     assert run.tau[broken] == 0.0   # its motor turns nothing any more
 
 
+def test_loops_are_switched_before_the_pose_is_known():
+    """Who starts while a hand is open is told so first; a joint of the tree needs a pose."""
+    run = ControlledRun('swing')
+    with pytest.raises(ccd.StructureError, match='not known yet'):
+        run.loop.cut('right_knee')
+    for where in (run.sim, run.loop):
+        where.cut('left_hand')
+    run.follow_sines(SWING, 1.0)
+    assert max(run.run(0.1, ControlledRun.tracking_error)) < 10.0 * TRACKING
+    fresh = ControlledRun('five_bar')
+    fresh.loop.cut('tip')
+    fresh.loop.connect('tip')
+    fresh.follow_sines(FIVE_BAR, 1.0)
+    assert max(fresh.run(0.1, ControlledRun.tracking_error)) < TRACKING
+
+
+def test_the_owner_of_the_contacts_is_believed_without_a_pose():
+    """Open loops and cut joints of the tree; what it does not name stays, or is whole."""
+    run = ControlledRun('swing')
+    for name in ('left_hand', 'right_knee'):
+        run.sim.cut(name)
+    run.sim.run(0.1)
+    run.turn()
+    assert run.loop.state is None and run.refused   # as if all were closed: nothing fits
+    assert run.loop.follow({'left_hand': False, 'right_knee': False})
+    assert not run.loop.follow({'left_hand': False, 'right_knee': False})
+    run.refused.clear()
+    run.follow_sines({'left_knee': SWING['left_knee']}, 1.0)
+    assert run.run(0.3, ControlledRun.tracking_error)[-1] < TRACKING   # the fall has died out
+    assert run.tau[run.sim.robot.actuator_names.index('right_knee')] == 0.0
+    assert not run.refused and run.loop.robot.is_connected('right_hand')
+    assert run.loop.follow({'left_hand': False, 'right_hand': False, 'elbow': False})
+    assert run.loop.robot.nv == ccd.load('swing').nv and not run.loop.robot.is_connected(
+        'right_hand')
+    assert run.refused == [('contact/state', "swing has no joint 'elbow'")]
+
+
+def test_a_reference_outlives_a_change_that_comes_without_a_pose():
+    """The simulation starts over with all hands on the rod: the last reference is held."""
+    run = ControlledRun('swing')
+    run.follow_sines(SWING, 1.0)
+    for where in (run.sim, run.loop):
+        where.cut('left_hand')
+        where.cut('right_knee')
+    run.run(0.3)
+    run.sim.reset()
+    begin, tau = 10.0, run.loop.guard.tau
+    for k in range(20):
+        given = run.loop.take_state(run.names, *run.measured(), stamp=1.0 + run.sim.time,
+                                    now=begin + run.sim.time)
+        if k == 10:   # what the owner says comes late
+            run.loop.follow({'left_hand': True, 'right_hand': True})
+        run.sim.step(tau)
+    assert given is not None and run.loop.reason == '' and given.any()
+
+
 def test_a_connection_across_a_gap_is_refused():
     """And leaves the loop open."""
     run = ControlledRun('five_bar')

@@ -5,7 +5,7 @@ import signal
 import closed_chain_dynamics as ccd
 import numpy as np
 import pytest
-from ros_helpers import own_domain   # skips this file where there is no rclpy
+from ros_helpers import latched, own_domain   # skips this file where there is no rclpy
 
 from closed_chain_dynamics.ros.state_messages import multi_dof_states   # noqa: I100
 from diagnostic_msgs.msg import DiagnosticArray
@@ -107,6 +107,29 @@ def test_a_loop_that_is_cut_is_followed_no_longer(five_bar):
     for _ in range(5):
         after = five_bar.configuration(five_bar.send())
     np.testing.assert_allclose(after[[1, 3]], before[[1, 3]], atol=1e-3)
+
+
+def test_the_owner_of_the_contacts_is_followed_and_commands_no_longer(five_bar):
+    """The loop is closed again, whatever is asked for; what is no contact/state is refused."""
+    ros, sim = five_bar.ros, five_bar.sim
+    topics = [ros.publisher(String, 'contact/state', latched()),
+              ros.publisher(String, 'contact/cut')]
+    for publisher in topics:
+        ros.wait_for_reader(publisher)
+    ros.spin(0.2)
+    for text in ('{"tip": "no"}', '[', '{"tip": true}'):
+        topics[0].publish(String(data=text))
+        ros.spin(0.1)
+    topics[1].publish(String(data='tip'))
+    ros.spin(0.2)
+    sim.connect('tip')
+    answer = five_bar.send() or five_bar.send()
+    np.testing.assert_allclose(five_bar.configuration(answer), sim.q, atol=EXACT)
+    five_bar.diagnostics.clear()
+    ros.wait(lambda: five_bar.diagnostics, 'diagnostics')
+    values = {each.key: each.value for each in five_bar.diagnostics[-1].status[0].values}
+    assert values['open'] == 'none' and values['contacts as told by'] == 'contact/state'
+    assert values['rejected: contact/state'] == '2'
 
 
 def test_it_ends_with_exit_code_0(five_bar):

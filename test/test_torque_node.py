@@ -28,6 +28,7 @@ KNEES = ['left_knee', 'right_knee']
 EFFORT = 20.0          # of both motors of the five-bar [N m]
 # At 1 kHz on an idle machine 1e-3 rad is left; a loaded one leaves out turns, ten of them at most.
 TRACKING = 2e-2
+EVERY_GAP = {'connect_gap': 10.0, 'connect_angle': 3.15}
 PERIOD = 0.005         # of states that the test itself publishes [s]
 
 
@@ -77,13 +78,8 @@ class Bench:
 
     def told(self, key, timeout=5.0):
         """Wait until diagnostics has a value by this name, and return it."""
-        def look():
-            for array in reversed(self.diagnostics):
-                for status in array.status:
-                    for pair in status.values:
-                        if pair.key == key:
-                            return pair.value
-        return self.ros.wait(look, f'{key!r} in diagnostics', timeout)
+        return self.ros.wait(lambda: newest(self.diagnostics, key), f'{key!r} in diagnostics',
+                             timeout)
 
     def until_told(self, text):
         """Publish good states until the message of diagnostics has a text."""
@@ -93,6 +89,12 @@ class Bench:
     def says(self, text):
         """Return whether the newest message of diagnostics has a text."""
         return self.diagnostics and text in self.diagnostics[-1].status[0].message
+
+
+def newest(diagnostics, key):
+    """Return the last value by a name in diagnostics, or None."""
+    return next((pair.value for array in reversed(diagnostics) for pair in array.status[0].values
+                 if pair.key == key), None)
 
 
 def trajectory(names, points):
@@ -115,16 +117,16 @@ def bench(tmp_path_factory):
 class Tracking:
     """Simulator and torque_node, each in a process, and a reference."""
 
-    def __init__(self, ros, model, names):
+    def __init__(self, ros, model, names, parameters=(), pace=1.0):
         self.ros, self.names = ros, names
-        self.simulator = ros.start('simulator_node', {'model': model, 'start_paused': True})
-        self.node = ros.start('torque_node')   # its model comes from robot_description
+        self.simulator = ros.start('simulator_node', {'model': model, 'start_paused': True,
+                                                      'real_time_factor': pace})
+        self.node = ros.start('torque_node', parameters)   # its model is the simulator's
         self.states = ros.listen(JointState, 'joint_states', 50)
         self.torques = ros.listen(JointState, 'actuator_torques', 10)
         self.references = ros.publisher(JointTrajectory, 'reference')
         ros.wait_for_reader(self.references)
-        first = ros.wait(lambda: self.states and self.torques and self.states[0], 'both nodes')
-        self.centre = np.array(self.positions(first))
+        ros.wait(lambda: self.states and self.torques, 'both nodes')
 
     def positions(self, state):
         """Return where the joints are."""
@@ -134,21 +136,31 @@ class Tracking:
         """Return the simulated time of the newest state [s]."""
         return seconds(self.states[-1].header.stamp)
 
-    def start(self, steps):
-        """Publish a trajectory about the pose of the start, for simulated time 0.01, and go."""
+    def start(self, steps, begin=0.01):
+        """Publish a trajectory about the present pose, for a simulated time, and go."""
+        centre = np.array(self.positions(self.states[-1]))
         self.times = [0.3 * k for k in range(len(steps) + 2)]
-        self.points = [self.centre, self.centre, *(self.centre + step for step in steps)]
+        self.points = [centre, centre, *(centre + step for step in steps)]
         asked = trajectory(self.names, list(zip(self.times, self.points)))
-        asked.header.stamp.nanosec = 10**7
+        asked.header.stamp.sec, asked.header.stamp.nanosec = int(begin), round(begin % 1.0 * 1e9)
         self.references.publish(asked)
-        self.ros.call(SetBool, 'pause', SetBool.Request(data=False))
+        self.pause(False)
 
-    def error(self, begin):
-        """Return the largest distance to the trajectory if it began at a simulated time."""
+    def pause(self, paused=True):
+        """Let time stand still, or go on."""
+        self.ros.call(SetBool, 'pause', SetBool.Request(data=paused))
+
+    def until_end(self, begin=0.01, settled=0.0):
+        """Wait for the end of the trajectory; return the error from some time after its begin."""
+        self.ros.wait(lambda: self.time() > begin + self.times[-1] + 0.1, 'the end of it')
+        return self.error(begin, settled)
+
+    def error(self, begin, settled=0.0):
+        """Return the largest distance to the trajectory that began at a simulated time."""
         expected, errors = Trajectory(self.names, self.times, self.points), []
         for state in self.states:
             t = seconds(state.header.stamp) - begin
-            if 0.0 < t < self.times[-1]:
+            if settled < t < self.times[-1]:
                 errors.append(np.abs(self.positions(state) - expected.sample(t)[0]).max())
         assert len(errors) > 100
         return max(errors)
@@ -166,8 +178,7 @@ def test_two_processes_track_a_reference_on_the_five_bar_and_need_the_feedforwar
     """The model goes over the latched topic; without feedforward the error is far beyond."""
     tracking = Tracking(ros, 'five_bar', SHOULDERS)
     tracking.start([[0.3, 0.1], [-0.2, 0.2], [0.1, -0.1], [0.0, 0.0]])
-    ros.wait(lambda: tracking.time() > tracking.times[-1] + 0.1, 'the end of the trajectory')
-    assert tracking.error(0.01) < TRACKING
+    assert tracking.until_end() < TRACKING
     begin = tracking.time() + 0.1
     tracking.states.clear()
     ros.wait(lambda: tracking.states, 'states')
@@ -180,9 +191,55 @@ def test_two_processes_move_the_knees_of_the_figure_on_the_swing(ros):
     """Spherical joints come as MultiDOFJointState; the swing swings as it likes."""
     tracking = Tracking(ros, 'swing', KNEES)
     tracking.start([[0.3, 0.3], [-0.1, -0.1], [0.0, 0.0]])
-    ros.wait(lambda: tracking.time() > tracking.times[-1] + 0.1, 'the end of the trajectory')
-    assert tracking.error(0.01) < TRACKING
+    assert tracking.until_end() < TRACKING
     assert_ends_with_zero(tracking, signal.SIGTERM)
+
+
+@pytest.fixture(scope='module')
+def one_handed(tmp_path_factory):
+    """Return a Tracking of the figure on the swing, whose left hand has let go and is away."""
+    with own_domain(tmp_path_factory.mktemp('one_handed')) as ros:
+        tracking = Tracking(ros, 'swing', [*KNEES, 'left_elbow'], EVERY_GAP, pace=0.5)
+        tracking.contact = {kind: ros.publisher(String, f'contact/{kind}')
+                            for kind in ('connect', 'cut')}
+        tracking.diagnostics = ros.listen(DiagnosticArray, 'diagnostics')
+        tracking.events = ros.listen(String, 'contact/events', 100)
+        for publisher in tracking.contact.values():
+            ros.wait(lambda each=publisher: each.get_subscription_count() == 2, 'both readers')
+        tracking.contact['cut'].publish(String(data='left_hand'))
+        tracking.start([[0.3, 0.3, 0.2], [0.0, 0.0, 0.5]])   # the hand moves off the rod
+        ros.wait(lambda: newest(tracking.diagnostics, 'open') == 'left_hand', 'an open hand')
+        assert tracking.until_end() < TRACKING
+        yield tracking
+
+
+def test_a_connection_that_the_simulator_refuses_is_not_believed(one_handed):
+    """Although the node, if it were asked, would close every gap."""
+    ros, diagnostics = one_handed.ros, one_handed.diagnostics
+    one_handed.contact['connect'].publish(String(data='left_hand'))
+    ros.wait(lambda: 'refused' in ''.join(each.data for each in one_handed.events), 'a refusal')
+    ros.spin(0.2)
+    diagnostics.clear()
+    ros.wait(lambda: newest(diagnostics, 'open') == 'left_hand', 'a hand that is still open')
+    assert newest(diagnostics, 'contacts as told by') == 'contact/state'
+    begin = one_handed.time() + 0.05
+    one_handed.start([[-0.2, 0.2, 0.2], [0.0, 0.0, 0.0]], begin)
+    assert one_handed.until_end(begin) < TRACKING
+
+
+def test_a_node_that_is_killed_while_a_hand_is_open_finds_back_by_itself(one_handed):
+    """The latched contact/state tells it what it has missed: no reset, and the knees follow."""
+    ros = one_handed.ros
+    one_handed.pause()
+    one_handed.node.end(signal.SIGKILL)
+    one_handed.torques.clear()
+    one_handed.diagnostics.clear()
+    one_handed.node = ros.start('torque_node', EVERY_GAP)
+    ros.wait(lambda: newest(one_handed.diagnostics, 'state') == 'tracking', 'a pose')
+    begin = one_handed.time() + 0.05
+    one_handed.start([[-0.2, 0.2, 0.2], [0.0, 0.0, 0.0]], begin)
+    # it rests at first, so that what sank before the first torques comes back
+    assert one_handed.until_end(begin, settled=0.3) < TRACKING
 
 
 def assert_ends_with_zero(tracking, number):
@@ -342,7 +399,8 @@ def test_parameters_are_described_and_checked_on_change(bench):
         return bench.ros.call(SetParameters, '/torque_node/set_parameters', request).results[0]
     number, text = ParameterType.PARAMETER_DOUBLE, ParameterType.PARAMETER_STRING
     assert change('kp', type=number, double_value=100.0).successful
-    assert 'range' in change('kp', type=number, double_value=-1.0).reason
+    reason = change('kp', type=number, double_value=-1.0).reason
+    assert 'kp' in reason and 'range' in reason
     assert 'one of' in change('mode', type=text, string_value='pid').reason
     wrong = change('joint_gains', type=ParameterType.PARAMETER_STRING_ARRAY,
                    string_array_value=['left_sholder=1,2'])

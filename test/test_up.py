@@ -124,4 +124,7 @@ def test_the_composition_follows_its_arguments():
     assert names(programs) == ['torque_node', 'loop_state_node', 'contact_node']
     assert programs[0].remappings == {'joint_states': 'measured',
                                       'effort_controller/commands': 'arm/commands'}
-    assert programs[1].remappings['measured_joint_states'] == 'measured'
+    taken, given = ({programs[1].remappings[before + kind] for kind in (
+        'joint_states', 'multi_dof_joint_states')} for before in ('measured_', ''))
+    assert taken == {'measured', 'multi_dof_joint_states'}
+    assert not given & {'measured', 'multi_dof_joint_states'}   # what torque_node listens to

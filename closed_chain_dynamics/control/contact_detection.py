@@ -21,7 +21,8 @@ class ContactDetector:
     Decides about one contact.
 
     `signal`: 'force' [N] or 'height' [m]; `make`, `release`: thresholds, `release` below `make`
-    for a force and above it for a height; `debounce`, `dwell`: times [s].
+    for a force and above it for a height; `debounce`, `dwell`: times [s]. `closed` may be None,
+    not known yet: then the first signal beyond either threshold decides.
     """
 
     def __init__(self, signal, make, release, *, debounce=0.01, dwell=0.1, closed=False):
@@ -41,7 +42,7 @@ class ContactDetector:
         self._make, self._release = self._sign * make, self._sign * release
         self._debounce, self._dwell = debounce, dwell
         self.closed = closed
-        self._since = self._changed = self._time = None
+        self._since = self._changed = self._time = self._wanted = None
 
     def update(self, time, value):
         """Take a value at a time; return 'connect', 'cut' or None."""
@@ -52,19 +53,20 @@ class ContactDetector:
             self._since = self._changed = None
         self._time = time
         value *= self._sign
-        beyond = value < self._release if self.closed else value > self._make
-        if not beyond:
+        wanted = True if value > self._make else False if value < self._release else self.closed
+        if wanted == self.closed:
             self._since = None
             return None
-        if self._since is None:
-            self._since = time
+        if self._since is None or wanted != self._wanted:
+            self._since, self._wanted = time, wanted
         if time - self._since < self._debounce - TICK or (
                 self._changed is not None and time - self._changed < self._dwell - TICK):
             return None
-        self.closed, self._changed, self._since = not self.closed, time, None
+        self.closed, self._changed, self._since = wanted, time, None
         return 'connect' if self.closed else 'cut'
 
     def correct(self, closed, time):
         """Take over what the contact really is, after a refusal or an event of somebody else."""
         if closed != self.closed:
-            self.closed, self._changed, self._since = closed, time, None
+            self._changed = None if self.closed is None else time
+            self.closed, self._since = closed, None

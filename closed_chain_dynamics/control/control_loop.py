@@ -40,7 +40,7 @@ class ControlLoop:
         self.tracker = StateTracker(self.robot, on_refusal=on_refusal)
         self.reference, self.fallback = Reference(self.robot), fallback
         self.command, self.reason = None, 'no joint states yet'
-        self._arrived, self._waiting = -math.inf, None
+        self._arrived, self._waiting, self._reshaped = -math.inf, None, False
         self.set_timeouts(state_timeout, reference_timeout)
 
     @property
@@ -58,6 +58,9 @@ class ControlLoop:
         """
         if not self.tracker.take(names, position, velocity, stamp=stamp, age=age):
             return None
+        if self._reshaped:
+            self.reference.restructured(self.state.q, self.state.v)
+            self._reshaped = False
         if self.tracker.restarted:
             self.reference.rebase(stamp)
         self._arrived = now
@@ -104,7 +107,7 @@ class ControlLoop:
     def fall_back(self, now, reason):
         """Return safe torques: zero, or those that hold the last pose."""
         self.reason, self.command = reason, None
-        if self.fallback == 'gravity' and self.state is not None and self.state.q is not None:
+        if self.fallback == 'gravity' and self.tracker.is_known:
             try:
                 return self.guard.limit(self.controller.gravity(self.state.q).tau_A, now)
             except (ClosedChainError, np.linalg.LinAlgError) as error:
@@ -114,8 +117,7 @@ class ControlLoop:
     def describe(self):
         """Return what a person has to know about the last turn, by name."""
         command = self.command
-        known = self.state is not None and self.state.q is not None
-        shown = self.state.describe() if known else {}
+        shown = self.state.describe() if self.tracker.is_known else {}
         if command is not None:
             shown |= {'tracking error [rad or m]': command.error, 'singular': command.singular,
                       'saturated': ', '.join(self.guard.saturated) or 'none',
@@ -158,7 +160,7 @@ class ControlLoop:
         One that comes before the first state waits for it.
         """
         state = self.state
-        if state is None or state.q is None:
+        if not self.tracker.is_known:
             self._waiting = names, times, positions, velocities, accelerations, start
             return True
         self._waiting = None
@@ -180,8 +182,13 @@ class ControlLoop:
         self.tracker.cut(name)
         self._restructured()
 
+    def follow(self, closed):
+        """Make the structure what its owner says, see StateTracker; return whether it changed."""
+        changed = self.tracker.follow(closed)
+        if changed:
+            self._restructured()
+        return changed
+
     def _restructured(self):
         self.controller.restructured()
-        state = self.state
-        if state is not None and state.q is not None:
-            self.reference.restructured(state.q, state.v)
+        self._reshaped = True   # the reference too, as soon as there is a pose

@@ -113,30 +113,76 @@ class StateTracker:
     # --- structure -------------------------------------------------------------------------------
     def connect(self, name, *, gap=CONNECT_GAP, angle=CONNECT_ANGLE):
         """Close a loop joint, or join a tree joint that was cut; raise where it is refused."""
-        robot, state = self.robot, self._known_state()
+        robot = self.robot
         if name not in robot.loop_names:
             self._known(name)
+            state = self._known_state()
             state.restructured(*robot.join_joint(name, state.q, state.v, gap=gap, angle=angle))
             return
         robot.connect(name)
-        metres, radians = robot.loop_gaps(state.q)[name]
+        # before the first state there is no gap to look at: states have to fit the loop then
+        metres, radians = robot.loop_gaps(self.state.q)[name] if self.is_known else (0.0, 0.0)
         if metres > gap or radians > angle:
             robot.cut(name)
             raise StructureError(
                 f'loop joint {name!r} is {metres:.4g} m and {radians:.4g} rad apart here, and a '
                 f'connection closes {gap:g} m and {angle:g} rad', where=robot.name,
                 repair='Bring the two frames together first.')
-        state.restructured()
+        self._restructured()
 
     def cut(self, name):
         """Open a loop joint, or cut a joint of the tree; raise where it is refused."""
-        robot, state = self.robot, self._known_state()
+        robot = self.robot
         if name in robot.loop_names:
             robot.cut(name)
-            state.restructured()
+            self._restructured()
         else:
             self._known(name)
+            state = self._known_state()
             state.restructured(*robot.cut_joint(name, state.q, state.v))
+
+    def follow(self, closed):
+        """
+        Make the structure what its owner says, {name: closed?}; return whether it changed.
+
+        No gap is too large, for it is so already, and no pose has to be known. Loop joints that
+        are not named stay as they are; tree joints that are not named are whole.
+        """
+        robot, changed = self.robot, False
+        q, v = (self.state.q, self.state.v) if self.is_known else (robot.neutral(), None)
+        for name in robot.loop_names:
+            now = robot.is_connected(name)
+            if closed.get(name, now) != now:
+                (robot.cut if now else robot.connect)(name)
+                changed = True
+        is_free = robot.structure()[1]
+        for name, body in robot._packing.joints.items():
+            if closed.get(name, True) != is_free[body]:
+                continue
+            try:
+                v = np.zeros(robot.nv) if v is None else v
+                q, v = robot.join_joint(name, q, v, gap=np.inf, angle=np.inf) if is_free[body] \
+                    else robot.cut_joint(name, q, v)
+                changed = True
+            except ClosedChainError as error:
+                self.refuse('contact/state', str(error))
+        for name in closed:
+            if name not in robot.loop_names and name not in robot.joint_names:
+                self.refuse('contact/state', f'{robot.name} has no joint {name!r}')
+        if changed:
+            self._restructured(q, v)
+        return changed
+
+    @property
+    def is_known(self):
+        """Return whether there is a pose."""
+        return self.state is not None and self.state.q is not None
+
+    def _restructured(self, q=None, v=None):
+        if self.is_known:
+            self.state.restructured(q, v)
+        else:
+            self.state = None   # a pose that fits is looked for with the next joint states
 
     def _known(self, name):
         if name not in self.robot.joint_names:
@@ -144,7 +190,7 @@ class StateTracker:
                                where=self.robot.name)
 
     def _known_state(self):
-        if self.state is None:
+        if not self.is_known:
             raise StructureError('the pose is not known yet', where=self.robot.name,
                                  repair='Send joint states first.')
         return self.state

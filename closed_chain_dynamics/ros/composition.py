@@ -58,14 +58,16 @@ def hardware(model, *, joint_states='joint_states', commands='effort_controller/
 
     `model` may be empty: from robot_description. `joint_states`: what the joint_state_broadcaster
     publishes; `commands`: what the effort controller takes; `complete`: where joint states with
-    the passive joints go.
+    the passive joints go, those of several degrees beside them.
     """
     named = {'model': str(model)} if model else {}
     programs = [
         Program('torque_node', 'torques that follow a reference', named,
                 {'joint_states': joint_states, 'effort_controller/commands': commands}),
         Program('loop_state_node', 'passive joints from the measured ones', named,
-                {'measured_joint_states': joint_states, 'joint_states': complete})]
+                {'measured_joint_states': joint_states, 'joint_states': complete,
+                 'measured_multi_dof_joint_states': 'multi_dof_joint_states',
+                 'multi_dof_joint_states': 'multi_dof_joint_states_complete'})]
     if contacts:
         programs.append(Program('contact_node', 'connections and cuts from wrench sensors'))
     return programs

@@ -9,6 +9,8 @@ contact/state    std_msgs/String, latched     JSON {joint: closed?}: what really
 Gives            Type                         When
 contact/connect  std_msgs/String              the name, when contact is made
 contact/cut      std_msgs/String              the name, when it is released
+contact/state    std_msgs/String, latched     JSON {joint: closed?}, with every decision, while
+                                              nobody else publishes it
 diagnostics      diagnostic_msgs/DiagnosticArray  once a second
 
 Contact is made above `make_force` or below `make_height`, and released below `release_force` or
@@ -18,6 +20,10 @@ connection was refused or that somebody else made it, that is taken over, and as
 `dwell` if the signal still wants it. Values that are not finite, and stamps that go back for a
 moment, are refused and counted; a signal that stays away longer than `timeout` decides nothing
 and is named in diagnostics.
+
+On a robot this node owns the contacts: who starts late or anew learns them from `contact/state`.
+A contact is in it from its first decision on, which every contact gets as soon as its signal is
+beyond either threshold. Beside a simulator, which knows better, the node says nothing there.
 """
 
 import json
@@ -32,6 +38,7 @@ from rclpy.node import Node
 from sensor_msgs.msg import Range
 from std_msgs.msg import String
 
+from .contacts import read_state
 from .diagnostics import Diagnostics, Rejections
 from .driven_simulation import assignments
 from .measured_states import seconds
@@ -57,6 +64,7 @@ SETTINGS = [
     Setting('timeout', 0.5, 'a signal away longer than this is named [s]', low=0.001, high=60.0),
 ]
 REPORT_EVERY = 1.0   # [s]
+NAMES = {True: 'closed', False: 'open', None: 'not known yet'}
 
 
 class ContactNode(Node):
@@ -64,7 +72,7 @@ class ContactNode(Node):
 
     def __init__(self, **options):
         super().__init__('contact_node', **options)
-        self._detectors, self._heard, self._stamps = {}, {}, {}
+        self._detectors, self._heard, self._stamps, self._own_state = {}, {}, {}, None
         self.parameters = Parameters(self, SETTINGS, check=self._check, changed=self._on_change)
         self.diagnostics, self.rejected = Diagnostics(self), Rejections()
         self._topics = {kind: self.create_publisher(String, f'contact/{kind}', COMMAND)
@@ -94,7 +102,8 @@ class ContactNode(Node):
                     raise StateError(f'contact {name!r} is named twice' if name in made else
                                      f'{name!r} needs two thresholds', where='contact_node',
                                      repair='Write name=make,release.')
-                made[name] = ContactDetector(signal, *pair, debounce=p.debounce, dwell=p.dwell)
+                made[name] = ContactDetector(signal, *pair, debounce=p.debounce, dwell=p.dwell,
+                                             closed=None)
         if own:
             raise StateError(f'thresholds for {", ".join(own)}, which is no contact here',
                              where='contact_node', repair='Name it in force_contacts or '
@@ -133,12 +142,32 @@ class ContactNode(Node):
         self._heard[name] = now
         if decision:
             self._topics[decision].publish(String(data=name))
+            self._tell()
+
+    def _tell(self):
+        """Publish what was decided, unless somebody else owns the contacts."""
+        if not self._is_owner():
+            return
+        if self._own_state is None:
+            self._own_state = self.create_publisher(String, 'contact/state', LATCHED)
+        self._own_state.publish(String(data=json.dumps({
+            name: each.closed for name, each in self._detectors.items()
+            if each.closed is not None})))
+
+    def _is_owner(self):
+        """Return whether nobody else publishes contact/state; give way to who does."""
+        others = self.count_publishers('contact/state') - (self._own_state is not None)
+        if others > 0 and self._own_state is not None:
+            self.destroy_publisher(self._own_state)
+            self._own_state = None
+        return others <= 0
 
     def _on_state(self, message):
-        try:
-            state = {str(name): bool(closed) for name, closed in json.loads(message.data).items()}
-        except (ValueError, AttributeError):
-            self.rejected('contact/state', 'contact/state is not a JSON object')
+        if self._own_state is not None and self._is_owner():
+            return   # its own words
+        state = read_state(message.data)
+        if state is None:
+            self.rejected('contact/state', 'contact/state is no JSON {name: true or false}')
             return
         for name, detector in self._detectors.items():
             if name in state:
@@ -151,8 +180,7 @@ class ContactNode(Node):
         for name in self._detectors:
             if now - self._heard.get(name, -math.inf) > self.parameters.timeout:
                 late.append(name)
-        values = {name: 'closed' if detector.closed else 'open'
-                  for name, detector in self._detectors.items()}
+        values = {name: NAMES[detector.closed] for name, detector in self._detectors.items()}
         message = f'no signal of {", ".join(late)}' if late else \
             f'{len(values)} contacts' if values else 'no contacts are named in the parameters'
         self.diagnostics.publish('warning' if late or not values else 'ok', message,

@@ -4,7 +4,9 @@
 Takes                         Type                            What
 measured_joint_states         sensor_msgs/JointState          best effort; some joints
 measured_multi_dof_joint_states  sensor_msgs/MultiDOFJointState  joints of several degrees, if any
-contact/connect, contact/cut  std_msgs/String                 the name of a loop or tree joint
+contact/state                 std_msgs/String, latched        JSON {joint: closed?}, of the owner
+contact/connect, contact/cut  std_msgs/String                 the name of a loop or tree joint;
+                                                              see contacts.py for who decides
 
 Gives                         Type                            When
 joint_states                  sensor_msgs/JointState          all joints of one degree, with the
@@ -23,16 +25,15 @@ import sys
 import time
 
 from closed_chain_dynamics.control.state_tracking import OTHER_CLOCK, StateTracker
-from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.simulation import CONNECT_ANGLE, CONNECT_GAP
 import numpy as np
 from sensor_msgs.msg import JointState, MultiDOFJointState
-from std_msgs.msg import String
 
+from .contacts import Contacts
 from .managed_node import ManagedNode
 from .measured_states import MeasuredStates, seconds
 from .parameters import Setting
-from .qos import COMMAND, LATEST, PUBLISHED_STATE
+from .qos import LATEST, PUBLISHED_STATE
 from .running import run
 from .state_messages import StateMessages
 
@@ -68,10 +69,7 @@ class LoopStateNode(ManagedNode):
                                  lambda raw: self._take('joint_states', raw), LATEST, raw=True)
         self.create_subscription(MultiDOFJointState, 'measured_multi_dof_joint_states',
                                  lambda raw: self._take('multi_dof', raw), LATEST, raw=True)
-        for kind in ('connect', 'cut'):
-            self.create_subscription(
-                String, f'contact/{kind}',
-                lambda message, kind=kind: self._on_contact(kind, message.data), COMMAND)
+        self.contacts = Contacts(self, self._restructured)
         self.create_timer(REPORT_EVERY, self._report)
         self.start()
 
@@ -83,6 +81,7 @@ class LoopStateNode(ManagedNode):
         self.tracker.warm_up()
         self.measured = MeasuredStates(robot, self.rejected, patience=p.state_timeout)
         self._restructured()
+        self.contacts.use(self.tracker)
 
     def _restructured(self):
         robot = self.tracker.robot
@@ -92,6 +91,7 @@ class LoopStateNode(ManagedNode):
     def forget(self):
         """Give up the model."""
         self.tracker = self.measured = None
+        self.contacts.use(None)
 
     def _on_change(self, names):
         if self.tracker:
@@ -119,20 +119,6 @@ class LoopStateNode(ManagedNode):
         if self.tracker.state and self.tracker.state.status != self._said:
             self._report()
 
-    def _on_contact(self, kind, name):
-        if not (self.active and self.tracker):
-            return
-        try:
-            if kind == 'cut':
-                self.tracker.cut(name)
-            else:
-                self.tracker.connect(name, gap=self.parameters.connect_gap,
-                                     angle=self.parameters.connect_angle)
-            self._restructured()
-        except ClosedChainError as error:
-            self.rejected(f'contact/{kind}', str(error))
-            self.get_logger().warning(str(error))
-
     # --- what goes out ---------------------------------------------------------------------------
     def _report(self):
         if not self.tracker:
@@ -141,8 +127,8 @@ class LoopStateNode(ManagedNode):
             return
         state = self.tracker.state
         self._said = state and state.status
-        shown = state.describe() if state is not None and state.q is not None else {}
-        if time.monotonic() - self._came > self.parameters.state_timeout:
+        shown = state.describe() if self.tracker.is_known else {}
+        if state is None or time.monotonic() - self._came > self.parameters.state_timeout:
             level, message = 'stale', 'no good measured_joint_states'
         elif state.status == 'lost':
             level, message = 'error', 'lost: the joints are not where they can have moved to'
@@ -150,7 +136,8 @@ class LoopStateNode(ManagedNode):
             level, message = 'warning', f'{state.worst_name} contradicts the loops'
         else:
             level, message = 'ok', state.status
-        self.diagnostics.publish(level, message, {**shown, **self.rejected.values()},
+        self.diagnostics.publish(level, message, {**shown, **self.contacts.values(),
+                                                  **self.rejected.values()},
                                  self.tracker.robot.name)
 
 

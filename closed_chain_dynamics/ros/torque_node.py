@@ -6,7 +6,9 @@ joint_states                  sensor_msgs/JointState           best effort; actu
 multi_dof_joint_states        sensor_msgs/MultiDOFJointState   joints of several degrees, if any
 reference                     trajectory_msgs/JointTrajectory  points to be joined, or a stream of
                                                                single points at time 0
-contact/connect, contact/cut  std_msgs/String                  the name of a loop or tree joint
+contact/state                 std_msgs/String, latched         JSON {joint: closed?}, of the owner
+contact/connect, contact/cut  std_msgs/String                  the name of a loop or tree joint;
+                                                               see contacts.py for who decides
 
 Gives                         Type                             When
 actuator_torques              sensor_msgs/JointState           name and effort [N m, N], with the
@@ -23,7 +25,7 @@ No torque leaves that is not finite, beyond the effort limits of the model or be
 continuous are refused, counted and named. After `state_timeout` without a good one, without a
 reference, or `reference_timeout` after the last point of a stream, torques are zero or, with
 `fallback` gravity, hold the last pose; good input ends that by itself. An impossible contact
-changes nothing. The last command before the end is zero.
+command changes nothing. The last command before the end is zero.
 """
 
 from array import array
@@ -32,13 +34,14 @@ import time
 
 from closed_chain_dynamics.control.control_loop import ControlLoop
 from closed_chain_dynamics.control.state_tracking import OTHER_CLOCK
-from closed_chain_dynamics.errors import ClosedChainError, NameNotFound
+from closed_chain_dynamics.errors import NameNotFound
 import numpy as np
 from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState, MultiDOFJointState
-from std_msgs.msg import Float64MultiArray, String
+from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
+from .contacts import Contacts
 from .managed_node import ManagedNode
 from .measured_states import MeasuredStates, seconds
 from .qos import COMMAND, LATEST, PUBLISHED_STATE
@@ -69,10 +72,7 @@ class TorqueNode(ManagedNode):
         self.create_subscription(MultiDOFJointState, 'multi_dof_joint_states', self._on_multi_dof,
                                  LATEST, raw=True)
         self.create_subscription(JointTrajectory, 'reference', self._on_reference, COMMAND)
-        for kind in ('connect', 'cut'):
-            self.create_subscription(
-                String, f'contact/{kind}',
-                lambda message, kind=kind: self._on_contact(kind, message.data), COMMAND)
+        self.contacts = Contacts(self, lambda: self.measured.restructured())
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._watch_timer = self.create_timer(0.5 * self.parameters.state_timeout, self._watch,
                                               clock=steady)
@@ -97,6 +97,7 @@ class TorqueNode(ManagedNode):
         # what the messages hold now may be a copy of what they were given
         self._effort = np.frombuffer(self._torque_message.effort)
         self._command = np.frombuffer(self._command_message.data)
+        self.contacts.use(loop)
 
     def _check(self, parameters):
         """Refuse parameters that do not fit the model."""
@@ -133,6 +134,7 @@ class TorqueNode(ManagedNode):
     def forget(self):
         """Give up the model."""
         self.loop = self.measured = None
+        self.contacts.use(None)
 
     # --- what comes in ---------------------------------------------------------------------------
     def _on_joint_states(self, raw):
@@ -174,20 +176,6 @@ class TorqueNode(ManagedNode):
             list(message.joint_names), [seconds(point.time_from_start) for point in points],
             *(values if index == 0 or any(values) else None
               for index, values in enumerate(arrays)), start=start)
-
-    def _on_contact(self, kind, name):
-        if not (self.active and self.loop):
-            return
-        try:
-            if kind == 'cut':
-                self.loop.cut(name)
-            else:
-                self.loop.connect(name, gap=self.parameters.connect_gap,
-                                  angle=self.parameters.connect_angle)
-            self.measured.restructured()
-        except ClosedChainError as error:
-            self.rejected(f'contact/{kind}', str(error))
-            self.get_logger().warning(str(error))
 
     # --- what goes out ---------------------------------------------------------------------------
     def _publish(self, tau, stamp=None):
@@ -234,8 +222,8 @@ class TorqueNode(ManagedNode):
         self.diagnostics.publish(
             'warning' if reason else 'ok',
             f'fallback {p.fallback}: {reason}' if reason else f'{p.mode} of {name}',
-            {'mode': p.mode, **self.loop.describe(), **self._times.values(),
-             **self.rejected.values()}, name)
+            {'mode': p.mode, **self.loop.describe(), **self.contacts.values(),
+             **self._times.values(), **self.rejected.values()}, name)
 
 
 def main(args=None):
