@@ -38,7 +38,7 @@ class MeasuredStates:
 
     def __init__(self, robot, reject, *, wanted=(), patience=0.1):
         self.robot, self._reject, self._wanted = robot, reject, list(wanted)
-        self._patience = patience
+        self._patience, self._multi_came = patience, -np.inf
         self._read_single, self._read_multi = read_joint_state(), read_multi_dof()
         self.restructured()
 
@@ -46,7 +46,7 @@ class MeasuredStates:
         """Take note that joints were connected or cut."""
         self._names, self._problem, self._single = None, None, []
         self._multi_names, self._places = None, None
-        self._half, self._multi, self._multi_came = None, None, -np.inf
+        self._half, self._multi = None, None
 
     def joint_states(self, raw, now):
         """Take the bytes of a JointState that arrived now [s]; return the state if complete."""

@@ -22,7 +22,6 @@ Bad messages are refused, counted and named in diagnostics.
 """
 
 from collections import deque
-import json
 import sys
 import time
 
@@ -34,6 +33,7 @@ from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import String
 
+from .contacts import read_state
 from .managed_node import ManagedNode
 from .measured_states import MeasuredStates, seconds
 from .parameters import Setting
@@ -161,11 +161,12 @@ class ViewerNode(ManagedNode):
             live.take_joints(joints, seconds(stamp))
 
     def _take_structure(self, live, text):
+        closed = read_state(text)
+        if closed is None:
+            self.rejected('contact/state', 'contact/state is no JSON {name: true or false}')
+            return
         try:
-            closed = {str(name): bool(each) for name, each in json.loads(text).items()}
             live.take_structure(closed)
-        except (ValueError, AttributeError):
-            self.rejected('contact/state', 'contact/state is not a JSON object')
         except ClosedChainError as error:
             self.rejected('contact/state', str(error))
         self._measured.restructured()
