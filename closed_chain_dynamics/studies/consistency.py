@@ -6,13 +6,13 @@ agree with the loops. Here is how far they disagree, which joint would explain i
 out, what limits the record breaks, and which forces its motion would need that no actuator gives.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 import math
 
 import numpy as np
 
 from ..coordinates import constraint_jacobian
-from ..errors import AssemblyError, StateError
+from ..errors import StateError
 from ..motion.reading import Motion, move, Tracks
 from ..motion.torques import motion_torques, MotionTorques
 from ..recording.log_files import write_columns
@@ -48,27 +48,27 @@ class Consistency:
 
     `gaps`: {loop or coupling: (samples, 2)} [m, rad]; `suspects`: best explanation first;
     `exceeded`: dicts of joint, kind (range, speed, effort), limit, value, time; `motion`: the
-    nearest one that closes the loops, None where there is none, and `torques` that it needs;
+    nearest one that closes the loops, and `torques` that it needs;
     `residual`: {coordinate: (peak, rms, share)} of forces that no actuator gives.
     """
 
     robot: object
     tracks: Tracks
     filled: list                    # joints that were not measured
+    recorded: np.ndarray            # (samples, nq): as measured, these as the loops want them
     gaps: dict
     tolerance: float
-    suspects: list = field(default_factory=list)
-    exceeded: list = field(default_factory=list)
-    motion: 'Motion | None' = None
-    torques: 'MotionTorques | None' = None
-    residual: dict = field(default_factory=dict)
-    failure: str = ''               # why there is no motion
+    suspects: list
+    exceeded: list
+    motion: Motion
+    torques: MotionTorques
+    residual: dict
 
     @property
     def widest(self):
         """Return the largest gap of all loops over time, (samples,) [m or rad]."""
-        return np.max([gap.max(axis=1) for gap in self.gaps.values()], axis=0,
-                      initial=0.0) if self.gaps else np.zeros(len(self.tracks.time))
+        closed = np.zeros(len(self.tracks.time))
+        return np.max([closed, *(gap.max(axis=1) for gap in self.gaps.values())], axis=0)
 
     @property
     def culprit(self):
@@ -82,22 +82,25 @@ class Consistency:
             return None
         return alike[0].joint
 
+    def moved(self):
+        """Return {joint: how far its record is from the motion that closes the loops}."""
+        steps = np.abs([difference(self.robot, *each)
+                        for each in zip(self.recorded, self.motion.q)])
+        return {joint: float(steps[:, self.robot.joint_slices(joint)[1]].max())
+                for joint in self.tracks.joints}
+
     @property
     def verdicts(self):
         """Return {question: whether the answer is good}."""
         kinds = {each['kind'] for each in self.exceeded}
-        return {'loops': bool(self.widest.max(initial=0.0) <= self.tolerance),
+        return {'loops': bool(self.widest.max() <= self.tolerance),
                 'range': 'range' not in kinds, 'speed': 'speed' not in kinds,
-                'effort': self.motion is not None and 'effort' not in kinds,
-                'forces': self.motion is not None and all(
-                    share <= SHARE for _, _, share in self.residual.values())}
+                'effort': 'effort' not in kinds,
+                'forces': all(share <= SHARE for _, _, share in self.residual.values())}
 
     def to_csv(self, path):
         """Write the motion that closes the loops: time, q and v."""
         robot, motion = self.robot, self.motion
-        if motion is None:
-            raise AssemblyError(f'there is no motion to write: {self.failure}', where=robot.name,
-                                repair='Leave out the joint that the study suspects.')
         write_columns(path, [('time', motion.time), *(
             (f'{what}:{name}', column) for what, names, values in (
                 ('q', position_names(robot), motion.q), ('v', robot.coordinate_names, motion.v))
@@ -109,32 +112,28 @@ def study_consistency(robot, tracks, *, start, tolerance=TOLERANCE, progress=Non
     measured = [*tracks.joints]
     filled = [joint for joint in robot.joint_names if joint not in measured]
     q = _filled(robot, tracks, start)
-    gaps = [robot.loop_gaps(each) for each in q]
-    found = Consistency(robot, tracks, filled, {
-        name: np.array([each[name] for each in gaps]) for name in gaps[0]}, tolerance)
-    if found.widest.max(initial=0.0) > tolerance:
-        found.suspects = _suspects(robot, measured, filled, q)
-    found.exceeded = _exceeded(robot, tracks)
-    try:
-        found.motion = move(robot, _complete(robot, tracks, q), q[0], progress=progress)
-    except AssemblyError as error:
-        found.failure = error.why
-        return found
-    found.torques = motion_torques(robot, found.motion)
-    found.exceeded += [each for each in found.torques.exceeded() if each['kind'] == 'effort']
-    found.residual = _residual(found.torques)
-    return found
+    samples = [robot.loop_gaps(each) for each in q]
+    gaps = {name: np.array([each[name] for each in samples]) for name in samples[0]}
+    motion = move(robot, _complete(robot, tracks, q), q[0], progress=progress)
+    torques = motion_torques(robot, motion)
+    exceeded = _exceeded(robot, tracks) + [
+        each for each in torques.exceeded() if each['kind'] == 'effort']
+    opened = any(gap.max() > tolerance for gap in gaps.values())
+    return Consistency(robot, tracks, filled, q, gaps, tolerance,
+                       _suspects(robot, measured, filled, q) if opened else [], exceeded, motion,
+                       torques, _residual(torques))
 
 
 def _fit(robot, q, free):
     """Return the pose whose loops are least open, when only some coordinates may move."""
     error = constraint_jacobian(robot, q)[1]
+    if not (error.size and free.any()):
+        return q
     for _ in range(ITERATIONS):
         J_C = constraint_jacobian(robot, q)[0]
         step = np.zeros(robot.nv)
         step[free] = np.linalg.lstsq(J_C[:, free], -error, rcond=1e-9)[0]
-        size = np.abs(step).max(initial=0.0)
-        if size < STILL:
+        if np.abs(step).max() < STILL:
             break
         for half in range(ITERATIONS):
             tried = integrate(robot, q, 0.5**half * step)
@@ -164,7 +163,7 @@ def _filled(robot, tracks, q):
         q = q.copy()
         for joint, track in tracks.joints.items():
             q[robot.joint_slices(joint)[0]] = track[0][k]
-        q = _fit(robot, q, free) if free.any() and robot.loop_names else q
+        q = _fit(robot, q, free)
         poses.append(q)
     return np.array(poses)
 

@@ -25,9 +25,6 @@ def consistency_report(found):
         loops.append({'name': name, 'metres': float(gap[:, 0].max()),
                       'radians': float(gap[:, 1].max()), 'time': float(time[k]),
                       'rms': float(np.sqrt(np.mean(gap.max(axis=1)**2)))})
-    moved = {} if found.motion is None else {
-        joint: float(np.abs(found.motion.q[:, robot.joint_slices(joint)[0]] - track[0]).max())
-        for joint, track in found.tracks.joints.items()}
     return {
         'schema': SCHEMA,
         'name': robot.name,
@@ -39,12 +36,12 @@ def consistency_report(found):
         'filled': found.filled,
         'consistent': all(found.verdicts.values()),
         'verdicts': found.verdicts,
-        'gap': float(found.widest.max(initial=0.0)),
+        'gap': float(found.widest.max()),
         'loops': loops,
         'culprit': found.culprit,
         'suspects': [vars(each) for each in found.suspects],
         'exceeded': found.exceeded,
-        'moved': moved,
+        'moved': found.moved(),
         'residual': [{'name': name, 'peak': peak, 'rms': rms,
                       'share': share if math.isfinite(share) else None}
                      for name, (peak, rms, share) in found.residual.items()],
@@ -61,8 +58,6 @@ def _warnings(found):
         said.append(_accusation(found))
     if found.filled:
         said.append(f'Not measured: {listed(found.filled)}; the loops decide, or they keep still.')
-    if found.failure:
-        said.append(f'No motion near the record closes the loops: {found.failure}.')
     for each in found.exceeded:
         said.append(f'{each["joint"]}: {each["kind"]} {number(each["value"])} at '
                     f'{number(each["time"])} s is beyond the limit {number(each["limit"])}.')

@@ -59,12 +59,11 @@ def plot_what_if(robot, variations, runs, path):
 def plot_consistency(found, path):
     """Write a figure of a Consistency: the record and its loops, gaps, forces nobody gives."""
     time, robot = found.tracks.time, found.robot
-    measured = [(joint, track[0][:, 0]) for joint, track in found.tracks.joints.items()
-                if track[0].shape[1] == 1]
-    panels = []
-    if measured:
-        panels.append((partial(draw_lines, time=time, columns=measured, unit='[rad or m]',
-                               title='Record'), 3))
+    names = position_names(robot)
+    measured = [each for joint, track in found.tracks.joints.items()
+                for each in zip(names[robot.joint_slices(joint)[0]], track[0].T)]
+    panels = [(partial(draw_lines, time=time, columns=measured, unit='[rad or m]',
+                       title='Record'), 3)]
     if found.gaps:
         panels.append((lambda ax: _logarithmic(
             ax, time, [(name, gap.max(axis=1)) for name, gap in found.gaps.items()],

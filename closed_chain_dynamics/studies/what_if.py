@@ -88,8 +88,8 @@ class Run:
     What came of one run.
 
     `values`: {label: value}, empty for the model as it is; `final`: {position name: value};
-    `watched`: {joint: dict of its end, and of its largest speed, force and moment};
-    `series`: {joint: (samples,) or (samples, numbers)}; `stopped`: why it did not reach the end, or ''.
+    `watched`: {joint: dict of its end, and of its largest speed, force and moment}; `series`:
+    {joint: (samples,) or (samples, numbers)}; `stopped`: why it did not reach the end, or ''.
     """
 
     values: dict
@@ -139,6 +139,11 @@ def what_if(robot, variations, *, q, v=None, tau=None, duration=5.0, dt=1e-3, wa
     q, v: the start, loops closed; `tau`: constant torques by actuator; `watch`: joints, tree or
     loop, whose speed, force and moment are kept; `progress(share)` is told how far it is.
     """
+    labels = [each.label for each in variations]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise StateError(f'{label} is varied twice', where=robot.name,
+                             repair='Give all its values at once, with commas between.')
     size = 1 + math.prod(len(each.values) for each in variations)
     if size > MOST_RUNS:
         raise StateError(f'the grid has {size} runs, more than {MOST_RUNS}', where=robot.name,
@@ -152,10 +157,15 @@ def what_if(robot, variations, *, q, v=None, tau=None, duration=5.0, dt=1e-3, wa
     runs = []
     for values, other in zip(grid, others):
         sim = Simulation(other, q=q, v=v, dt=dt, integrator=integrator)
-        stopped = _run(sim, duration, tau, progress and (
-            lambda share: progress((len(runs) + share) / len(grid))))
-        runs.append(_outcome(sim, dict(zip((each.label for each in variations), values)), watch,
-                             stopped))
+        try:
+            stopped = ''
+            sim.run(duration, tau, progress=progress and (
+                lambda share: progress((len(runs) + share) / len(grid))))
+        except ClosedChainError as error:
+            if not values:   # the model as it is: the call itself is wrong, or nothing works
+                raise
+            stopped = error.why
+        runs.append(_outcome(sim, dict(zip(labels, values)), watch, stopped))
     return runs
 
 
@@ -167,18 +177,6 @@ def _combined(robot, variations, values):
     if other is not robot:
         other.restructure(robot.structure())
     return other
-
-
-def _run(sim, duration, tau, progress):
-    """Run to the end, or return why it stopped before."""
-    start = sim.time
-    try:
-        sim.run(duration, tau, progress=progress)
-    except ClosedChainError as error:
-        if sim.time == start:   # not a matter of the values: the call itself is wrong
-            raise
-        return error.why
-    return ''
 
 
 def _outcome(sim, values, watch, stopped):
@@ -199,6 +197,6 @@ def _peaks(log, name):
     speeds = log.velocity(name).reshape(len(log), -1)
     wrenches = log.reactions(name)
     force, moment = (np.linalg.norm(part, axis=1) for part in (wrenches[:, :3], wrenches[:, 3:]))
-    end = log.joint(name)[-1].tolist()
-    return {'end': end, 'speed': float(np.nanmax(np.abs(speeds), initial=0.0)), 'force': float(force.max()),
-            'moment': float(moment.max())}
+    return {'end': log.joint(name)[-1].tolist(),
+            'speed': float(np.nanmax(np.abs(speeds), initial=0.0)),
+            'force': float(force.max()), 'moment': float(moment.max())}

@@ -1,4 +1,4 @@
-"""What ``closed-chain study what-if`` says about runs: a dict for ``--json``, text, and a table."""
+"""What ``closed-chain study what-if`` says about runs: a dict for ``--json``, text, a table."""
 
 import numpy as np
 
