@@ -82,11 +82,11 @@ def _refuse_beginning(parser, argv):
     """Refuse a line that begins with something else than a command, --help or --version."""
     known = next((each for each in parser._actions
                   if isinstance(each, argparse._SubParsersAction)), None)
-    if known is None or not argv or argv[0] in ('-h', *_options_of(parser)):
+    if known is None or not argv or argv[0] in ('-h', '--help', '--version'):
         return
     first = argv[0]
-    if first in known.choices:   # a command may have kinds of its own
-        _refuse_beginning(known.choices[first], argv[1:])
+    if first in known.choices or first in _options_of(parser):   # a command may have kinds of its own
+        _refuse_beginning(known.choices.get(first, parser), argv[1:])
         return
     what = known.metavar.lower()
     if not first.startswith('-'):

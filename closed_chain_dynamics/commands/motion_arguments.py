@@ -34,9 +34,9 @@ def positive(text):
     return value
 
 
-def add_motion(group, *, required=False):
+def add_motion(group):
     """Add --trajectory and --sine, of which one may be given, --time and --rate."""
-    source = group.add_mutually_exclusive_group(required=required)
+    source = group.add_mutually_exclusive_group()
     source.add_argument('--trajectory', metavar='FILE',
                         help='CSV with a column time and one for each joint that is given; a '
                              'spline gives velocities and accelerations')

@@ -45,7 +45,7 @@ examples:
   closed-chain simulate four_bar --v crank=3 --time 1 --csv run.csv
   closed-chain study validity four_bar --trajectory run.csv --plot validity.png
       does the motion of a simulation come back?
-  closed-chain study validity pendulum --q swing=3.1416 --sine swing=0.05,0.5 --time 4
+  closed-chain study validity pendulum --q swing=3.1416 --sine swing=0.05,0.5 --time 6
       an inverted pendulum: reproduced for a while, then it falls
 """
 WHAT_IF = """\
@@ -131,19 +131,21 @@ def set_up(parser):
 def _add_validity(parser):
     pose = parser.add_argument_group('motion')
     add_assignments(pose, {'--q': 'pose to swing about, or near the begin of the file'})
-    add_motion(pose, required=True)
+    add_motion(pose)
     parser.add_argument('--tolerance', metavar='X', type=positive, default=1e-3,
                         help='error of a joint that is tolerated [rad or m] (default: '
                              '%(default)g)')
     parser.add_argument('--dt', metavar='S', type=positive,
                         help='longest step of the simulation (default: a quarter of the time '
-                             'between samples, 1 ms at most)')
+                             'between samples, at most 1 ms)')
     add_files(parser, 'files to write', 'table of torques and errors, one line per sample')
 
     def study(robot, args):
         from closed_chain_dynamics.studies.figures import plot_validity
         from closed_chain_dynamics.studies.validity import render, study_validity, validity_report
-        wrong = wrong_motion(args)
+        moves = args.trajectory or args.sine
+        wrong = wrong_motion(args) if moves else 'which motion? Give one with --trajectory or ' \
+            '--sine'
         if wrong:
             parser.error(wrong)
         motion = given_motion(robot, args)

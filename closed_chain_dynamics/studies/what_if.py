@@ -20,6 +20,7 @@ from ..simulation import Simulation
 __all__ = ['PARAMETERS', 'Run', 'Variation', 'varied', 'what_if']
 
 MOST_RUNS = 200     # of a grid: each takes seconds, and nobody reads a longer table
+MOST_REACTIONS = 1000   # samples of a run at which forces in joints are computed
 
 
 def _mass(link, value, scale):
@@ -195,7 +196,7 @@ def _outcome(sim, values, watch, stopped):
 def _peaks(log, name):
     """Return where a joint ended, and its largest speed, force and moment."""
     speeds = log.velocity(name).reshape(len(log), -1)
-    wrenches = log.reactions(name)
+    wrenches = log.reactions(name, every=math.ceil(len(log) / MOST_REACTIONS))
     force, moment = (np.linalg.norm(part, axis=1) for part in (wrenches[:, :3], wrenches[:, 3:]))
     return {'end': log.joint(name)[-1].tolist(),
             'speed': float(np.nanmax(np.abs(speeds), initial=0.0)),
