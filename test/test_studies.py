@@ -315,6 +315,14 @@ def test_two_joints_of_one_loop_cannot_accuse_each_other_when_both_could_be_it()
     assert [each.remaining < 1e-6 for each in found.suspects] == [True, True]
 
 
+def test_of_two_joints_that_could_be_it_the_steadier_one_is(record):
+    robot, tracks = record
+    part = Tracks(tracks.time, {each: tracks.joints[each] for each in ('crank', 'rocker')})
+    found = consistency(robot, shifted(part, 'crank', OFFSET))
+    assert [each.remaining < 1e-6 for each in found.suspects] == [True, True]
+    assert found.culprit == 'crank'
+
+
 @pytest.mark.parametrize('fall, weight', [(0.0, 1.0), (9.80665, 0.0), (4.0, 1.0 - 4.0 / 9.80665)])
 def test_the_root_of_a_figure_tells_what_holds_it(fall, weight):
     robot = ccd.load('figure')
@@ -340,6 +348,7 @@ def test_limits_that_a_record_breaks_are_told_with_joint_and_time():
     told = {(each['kind'], each['limit']): each for each in found.exceeded}
     assert set(told) == {('speed', 3.0), ('range', 0.5), ('range', -0.5)}
     assert told['range', 0.5]['time'] == pytest.approx(0.25)
+    assert told['range', -0.5]['time'] == pytest.approx(0.75)
     assert told['range', -0.5]['value'] == pytest.approx(-0.6)
     assert told['speed', 3.0]['value'] == pytest.approx(1.2 * np.pi, rel=1e-4)
     assert [name for name, good in found.verdicts.items() if not good] == ['range', 'speed']
