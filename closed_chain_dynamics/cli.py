@@ -85,7 +85,8 @@ def _refuse_beginning(parser, argv):
     if known is None or not argv or argv[0] in ('-h', '--help', '--version'):
         return
     first = argv[0]
-    if first in known.choices or first in _options_of(parser):   # a command may have kinds of its own
+    if first in known.choices or first in _options_of(parser):
+        # what follows: a command may have kinds of its own
         _refuse_beginning(known.choices.get(first, parser), argv[1:])
         return
     what = known.metavar.lower()
