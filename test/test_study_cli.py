@@ -17,19 +17,18 @@ def rows_of(path):
         return list(csv.DictReader(file))
 
 
-@pytest.fixture
-def run(tmp_path, capsys):
+@pytest.fixture(scope='module')
+def run(tmp_path_factory):
     """Return the table of a simulated motion of the four-bar."""
-    path = str(tmp_path / 'run.csv')
+    path = str(tmp_path_factory.mktemp('study') / 'run.csv')
     assert main(['simulate', 'four_bar', '--v', 'crank=3', '--time', '0.3', '--csv', path]) == 0
-    capsys.readouterr()
     return path
 
 
-@pytest.fixture
-def record(run, tmp_path):
+@pytest.fixture(scope='module')
+def record(run, tmp_path_factory):
     """Return the same motion as encoders give it, that of the rocker with an offset."""
-    path = tmp_path / 'record.csv'
+    path = tmp_path_factory.mktemp('study') / 'record.csv'
     joints = ('crank', 'coupler', 'rocker')
     path.write_text('\n'.join([','.join(('time', *joints)), *(
         ','.join((row['time'], row['q:crank'], row['q:coupler'],
