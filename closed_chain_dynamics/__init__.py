@@ -7,7 +7,8 @@ arrays; `tree_dynamics` is the dynamics of the tree after the virtual cut. On it
 `coordinates` (rank, theta_G, H, W, S), `assembly` (closed poses and motions), `inverse_dynamics`,
 `actuation`, `forward_dynamics`, `reactions` and `impact`; `simulation` and `contact` move it in
 time, `recording` keeps what happened, `control` gives torques for a reference, `motion` those of a
-given motion. Outer layers, which nothing here imports: `symbolic`, `viewer`, `ros`, `commands`.
+given motion. Outer layers, which nothing here imports: `studies`, `symbolic`, `viewer`,
+`ros`, `commands`.
 """
 
 from .actuation import actuator_torques

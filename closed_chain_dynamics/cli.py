@@ -18,7 +18,8 @@ from closed_chain_dynamics.terminal import Style
 
 __all__ = ['main']
 
-COMMANDS = ('models', 'check', 'torque', 'simulate', 'derive', 'view', 'up', 'bench', 'doctor')
+COMMANDS = ('models', 'check', 'torque', 'simulate', 'derive', 'study', 'view', 'up', 'bench',
+            'doctor')
 
 DESCRIPTION = """\
 Closed kinematic chains: mechanisms with loops, held together and let go.
@@ -79,15 +80,22 @@ def main(argv=None):
 
 def _refuse_beginning(parser, argv):
     """Refuse a line that begins with something else than a command, --help or --version."""
-    first = argv[0]
-    if first in COMMANDS or first in ('-h', *_options_of(parser)):
+    known = next((each for each in parser._actions
+                  if isinstance(each, argparse._SubParsersAction)), None)
+    if known is None or not argv or argv[0] in ('-h', '--help', '--version'):
         return
+    first = argv[0]
+    if first in known.choices or first in _options_of(parser):
+        # what follows: a command may have kinds of its own
+        _refuse_beginning(known.choices.get(first, parser), argv[1:])
+        return
+    what = known.metavar.lower()
     if not first.startswith('-'):
-        parser.error(f'there is no command {first!r}. {nearest_names(first, COMMANDS)}')
-    command = next((each for each in argv if each in COMMANDS), None)
+        parser.error(f'there is no {what} {first!r}. {nearest_names(first, known.choices)}')
+    command = next((each for each in argv if each in known.choices), None)
     if command:
-        parser.error(f'{first!r} stands before the command: options come after it, as in '
-                     f"'closed-chain {command} ... {first}'.")
+        parser.error(f'{first!r} stands before the {what}: options come after it, as in '
+                     f"'{parser.prog} {command} ... {first}'.")
     _refuse_unknown(parser, [first])
 
 
@@ -113,6 +121,8 @@ class _Parser(argparse.ArgumentParser):
         """Write one paragraph and exit with code 2."""
         if 'are required: MODEL' in message:
             message = "which MODEL? Name a file, or one of those that 'closed-chain models' lists."
+        if 'are required: STUDY' in message:
+            message = 'which STUDY? Name validity, what-if or consistency.'
         brand = Style.of(sys.stderr).paint(f'{self.prog}:', 'red', 'bold')
         self.exit(2, f"{brand} {message}\nSee '{self.prog} --help'.\n")
 
@@ -132,12 +142,20 @@ def _parser():
             formatter_class=argparse.RawDescriptionHelpFormatter)
         child.add_argument('--json', action='store_true', help='write JSON, for programs')
         child.set_defaults(run=module.set_up(child), parser=child)
-        # Positions first: an option that takes several values would swallow them.
-        names = [f'[{name}]' if nargs == '?' else name for name, nargs in (
-            (each.metavar or each.dest.upper(), each.nargs)
-            for each in child._get_positional_actions())]
-        child.usage = ' '.join(['%(prog)s', *names, '[options]'])
+        _put_positions_first(child)
     return parser
+
+
+def _put_positions_first(parser):
+    """Write the usage: an option that takes several values would swallow what stands after it."""
+    actions = parser._get_positional_actions()
+    names = [f'[{name}]' if nargs == '?' else name for name, nargs in (
+        (each.metavar or each.dest.upper(), each.nargs) for each in actions)]
+    parser.usage = ' '.join(['%(prog)s', *names, '[options]'])
+    for action in actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for child in action.choices.values():
+                _put_positions_first(child)
 
 
 class _Version(argparse.Action):

@@ -16,6 +16,7 @@ from bad_files import CASES, YAML_CASES
 from bad_lists import LISTS
 from bad_motions import MOTIONS
 from bad_ros import NODES, ROS, VALUES
+from bad_studies import STUDIES
 from closed_chain_dynamics import cli
 from closed_chain_dynamics.description import read
 from closed_chain_dynamics.errors import ClosedChainError
@@ -48,6 +49,7 @@ WRONG_USAGE = {
     'a time that is none': ['up', 'four_bar', '--seconds', '0'],
     'a domain that is none': ['up', 'four_bar', '--domain', '300'],
     'a term that is none': ['derive', 'four_bar', '--what', 'X'],
+    'a variation without values': ['study', 'what-if', 'pendulum', '--vary', 'mass:arm'],
     'a rate of zero': ['torque', 'four_bar', '--sine', 'crank=1,1', '--rate', '0'],
 }
 
@@ -94,7 +96,7 @@ def bad_file(text):
 
 BAD_INPUTS = {**{f'file: {name}': bad_file(case[0]) for name, case in CASES.items()},
               **{f'YAML: {name}': beside(case[0]) for name, case in YAML_CASES.items()},
-              **CALLS, **EQUATIONS, **LISTS, **MOTIONS, **NODES}
+              **CALLS, **EQUATIONS, **LISTS, **MOTIONS, **NODES, **STUDIES}
 
 
 @pytest.fixture(scope='module')
@@ -123,7 +125,7 @@ def test_every_entry_of_the_catalogue_is_in_the_source():
 
 
 def test_no_bad_input_hides_another():
-    tables = CASES, YAML_CASES, CALLS, EQUATIONS, LISTS, MOTIONS, NODES
+    tables = CASES, YAML_CASES, CALLS, EQUATIONS, LISTS, MOTIONS, NODES, STUDIES
     assert len(BAD_INPUTS) == sum(map(len, tables))
 
 

@@ -5,13 +5,13 @@ Here are its arguments, and the motion that they stand for; `torque_report` says
 Heavy imports stay inside, so that help is instant.
 """
 
-import argparse
-import math
 import sys
 
 from closed_chain_dynamics.commands.arguments import (
-    add_assignments, add_gravity, add_model_arguments, assignment, load_model, print_report)
-from closed_chain_dynamics.terminal import Bar, Style
+    add_assignments, add_gravity, add_model_arguments, load_model, print_report)
+from closed_chain_dynamics.commands.motion_arguments import (
+    add_files, add_motion, check_files, given_motion, write_files, wrong_motion)
+from closed_chain_dynamics.terminal import Style
 
 SUMMARY = 'compute what the actuators have to do for a motion'
 DETAILS = """\
@@ -39,28 +39,6 @@ examples:
 Values with several numbers have commas: --q base=0,0,1,0,0,0,1 (position, then quaternion xyzw).
 """
 
-SAMPLES = 200       # of a period of the slowest sine
-
-
-def _wave(text):
-    """Read 'joint=size,frequency'."""
-    name, values = assignment(text)
-    if not (isinstance(values, list) and len(values) == 2 and all(map(math.isfinite, values))
-            and values[1] > 0.0):
-        raise argparse.ArgumentTypeError(
-            f'{text!r} is not of the form joint=amplitude,frequency, as crank=0.3,2 [rad, Hz]')
-    return name, values
-
-
-def _positive(text):
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0.0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f'{text!r} is not a positive number')
-    return value
-
 
 def set_up(parser):
     """Add the arguments; return what runs."""
@@ -70,19 +48,7 @@ def set_up(parser):
                            '--v': 'velocities; loops decide the rest [rad/s or m/s]',
                            '--a': 'accelerations; loops decide the rest [rad/s^2 or m/s^2]'})
     add_gravity(pose)
-    motion = parser.add_argument_group('motion, instead of one pose')
-    source = motion.add_mutually_exclusive_group()
-    source.add_argument('--trajectory', metavar='FILE',
-                        help='CSV with a column time and one for each joint that is given; a '
-                             'spline gives velocities and accelerations')
-    source.add_argument('--sine', metavar='JOINT=AMPLITUDE,HZ', nargs='+', type=_wave,
-                        help='joints that swing about the pose [rad or m, Hz]; the others that '
-                             'are free keep still')
-    motion.add_argument('--time', metavar='S', type=_positive,
-                        help='how long the sines last (default: a period of the slowest)')
-    motion.add_argument('--rate', metavar='HZ', type=_positive,
-                        help='samples per second (default: those of the file; '
-                             f'{SAMPLES} in a period of a sine)')
+    add_motion(parser.add_argument_group('motion, instead of one pose'))
     choice = parser.add_argument_group('which torques, where several or none would do')
     choice.add_argument('--policy', choices=['minimum_norm', 'weighted', 'within_limits'],
                         default='minimum_norm',
@@ -96,9 +62,7 @@ def set_up(parser):
                         help='what to do in a singular pose: drop the constraints that fall '
                              'together, hold the motion that comes free, or stop (default: '
                              '%(default)s)')
-    files = parser.add_argument_group('files to write, of a motion')
-    files.add_argument('--plot', metavar='FILE', help='figure: .png, .svg or .pdf')
-    files.add_argument('--csv', metavar='FILE', help='table with one line per sample')
+    add_files(parser, 'files to write, of a motion', 'table with one line per sample')
 
     def run(args):
         wrong = wrong_usage(args)
@@ -117,57 +81,37 @@ def wrong_usage(args):
         return '--plot draws a motion: give one with --trajectory or --sine'
     if moves and (args.v or args.a):
         return '--v and --a are for one pose; a motion has its own velocities and accelerations'
-    if args.time and not args.sine:
-        return '--time is for --sine; a trajectory lasts as long as its file says'
-    if args.rate and not moves:
-        return '--rate is for a motion: give one with --trajectory or --sine'
     if args.weights and args.policy != 'weighted':
         return '--weights need --policy weighted'
-    return ''
+    return wrong_motion(args)
 
 
 def compute(robot, args):
     """Compute the torques that the arguments ask for, write the files, return the report."""
-    from closed_chain_dynamics.recording import log_files, plots
     from closed_chain_dynamics.motion.torques import motion_torques
     from closed_chain_dynamics.motion.plot import plot_torques
     from closed_chain_dynamics.motion.report import torque_report
     if args.gravity:
         robot.gravity = args.gravity
-    for path, check in ((args.plot, plots.check_plot), (args.csv, log_files.check_folder)):
-        if path:   # before the work, not after it
-            check(path)
+    check_files(args)
     motion = _motion(robot, args)
     found = motion_torques(robot, motion, policy=args.policy, singularity=args.singularity,
                            weights=dict(args.weights) or None, preload=dict(args.preload) or None)
     report = torque_report(
         found, 'trajectory' if args.trajectory else 'sine' if args.sine else 'pose')
-    for option, write in (('plot', lambda path: plot_torques(found, path)),
-                          ('csv', found.to_csv)):
-        path = getattr(args, option)
-        if path:
-            write(path)
-            report['files'][option] = path
+    write_files(report, args, {'plot': lambda path: plot_torques(found, path),
+                               'csv': found.to_csv})
     return report
 
 
 def _motion(robot, args):
     """Return the Motion that the arguments ask for; a pose is a motion of one sample."""
+    if args.trajectory or args.sine:
+        return given_motion(robot, args)
     import closed_chain_dynamics as ccd
-    from closed_chain_dynamics.motion.reading import Motion, move, read_trajectory, sines
+    from closed_chain_dynamics.motion.reading import Motion
     import numpy as np
-    if args.trajectory:
-        tracks = read_trajectory(robot, args.trajectory, args.rate)
-        q = ccd.assemble(robot, dict(args.q), limits=False)
-    else:
-        q = ccd.assemble(robot, dict(args.q))
-    if args.sine:
-        slowest = min(frequency for _, (_, frequency) in args.sine)
-        duration, rate = args.time or 1.0 / slowest, args.rate or SAMPLES * slowest
-        tracks = sines(robot, q, dict(args.sine), np.arange(round(duration * rate) + 1) / rate)
-    if not (args.trajectory or args.sine):
-        v = ccd.complete_velocity(robot, q, dict(args.v))
-        a = ccd.complete_acceleration(robot, q, v, dict(args.a))
-        return Motion(np.zeros(1), q[None], v[None], a[None], [])
-    with Bar('moving', sys.stderr) as bar:
-        return move(robot, tracks, q, progress=bar)
+    q = ccd.assemble(robot, dict(args.q))
+    v = ccd.complete_velocity(robot, q, dict(args.v))
+    a = ccd.complete_acceleration(robot, q, v, dict(args.a))
+    return Motion(np.zeros(1), q[None], v[None], a[None], [])

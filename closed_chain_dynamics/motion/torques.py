@@ -1,13 +1,12 @@
 """The forces that a whole motion needs, and what they say about the motors."""
 
-import csv
 import math
 
 import numpy as np
 
 from ..coordinates import actuator_rows
 from ..inverse_dynamics import inverse_dynamics
-from ..recording.log_files import writing
+from ..recording.log_files import write_columns
 from ..recording.segments import position_names
 
 __all__ = ['MotionTorques', 'motion_torques']
@@ -86,11 +85,7 @@ class MotionTorques:
         columns.append(('power', self.power))
         columns += [(f'{what}:{name}', values) for what in ('tau_G', 'residual')
                     for name, values in getattr(self, what).items()]
-        with writing(path), open(path, 'w', newline='', encoding='utf-8') as file:
-            writer = csv.writer(file)
-            writer.writerow([name for name, _ in columns])
-            for row in np.column_stack([values for _, values in columns]).tolist():
-                writer.writerow(['' if value != value else value for value in row])
+        write_columns(path, columns)
 
 
 def motion_torques(robot, motion, **options):

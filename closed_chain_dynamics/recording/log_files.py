@@ -15,8 +15,8 @@ from ..simulation import Event
 from .log import COLUMNS, Log
 from .segments import Segment
 
-__all__ = ['check_folder', 'event_record', 'events_by_sample', 'read_npz', 'write_csv',
-           'write_npz', 'writing']
+__all__ = ['check_folder', 'event_record', 'events_by_sample', 'read_npz', 'write_columns',
+           'write_csv', 'write_npz', 'writing']
 
 SERIES = (*COLUMNS, 'lost')
 
@@ -37,6 +37,15 @@ def check_folder(path):
     if not folder.is_dir():
         raise ClosedChainError(f'there is no folder {str(folder)!r} to write to', file=path,
                                repair='Make the folder first.')
+
+
+def write_columns(path, columns):
+    """Write a table of (name, values); a cell that is NaN stays empty."""
+    with writing(path), open(path, 'w', newline='', encoding='utf-8') as file:
+        writer = csv.writer(file)
+        writer.writerow([name for name, _ in columns])
+        for row in np.column_stack([values for _, values in columns]).tolist():
+            writer.writerow(['' if value != value else value for value in row])
 
 
 def write_csv(log, path):

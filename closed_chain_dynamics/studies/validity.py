@@ -1,0 +1,213 @@
+"""
+Internal validity: inverse dynamics of a motion, then forward dynamics under its torques.
+
+Paper 4, section 8.0.2, asks this of a model before any other question is put to it: started from
+the measured state and driven only by the torques that the inverse solution gave, it must return
+the measured motion. Errors grow by themselves where the motion is unstable: how fast is told, too.
+"""
+
+from dataclasses import dataclass, field
+import math
+
+import numpy as np
+
+from ..errors import ClosedChainError, StateError
+from ..explanation import listed
+from ..motion.torques import motion_torques, MotionTorques
+from ..recording.log_files import write_columns
+from ..simulation import Simulation
+from ..terminal import closing_sections, number, sections, table
+from ..tree_dynamics import difference
+
+__all__ = ['Validity', 'render', 'study_validity', 'validity_report']
+
+SCHEMA = 'closed-chain-study-validity/1'   # a key that is added keeps it, one that changes ends it
+TOLERANCE = 1e-3    # error of a joint up to which a motion counts as reproduced [rad or m]
+PAIRS = 2           # of steps of the simulation between two samples, at least
+LONGEST = 1e-3      # step [s]
+SMALL = 1e-2        # errors up to here grow as the linearised motion says [rad or m]
+ROUNDING = 1e-13    # errors below this are noise [rad or m]
+# A fit over the second half of a time tells exponentials from powers of time: t^2, that of a
+# constant error in a torque, grows by 4 in it, and t^4 by 16.
+GROWN = 20.0
+
+
+@dataclass
+class Validity:
+    """
+    How well a motion comes back; arrays have one row per sample.
+
+    `errors`: {joint: (samples,)}, the largest of a joint's coordinates [rad or m], NaN after a run
+    that stopped; `q`: the motion that came back; `rate`: growth of the error [1/s], None where it
+    does not grow exponentially; `until`: how long it stays within the tolerance [s].
+    """
+
+    torques: MotionTorques
+    q: np.ndarray
+    errors: dict
+    tolerance: float
+    dt: float
+    stopped: str = ''
+    worst: np.ndarray = field(init=False)       # of all joints, (samples,)
+    rate: 'float | None' = field(init=False)
+    until: float = field(init=False)
+
+    def __post_init__(self):
+        time = self.torques.motion.time
+        self.worst = np.max(list(self.errors.values()), axis=0)
+        self.rate = growth(time, self.worst)
+        beyond = np.flatnonzero(~(self.worst <= self.tolerance))
+        last = beyond[0] - 1 if beyond.size else len(time) - 1
+        self.until = float(time[last] - time[0])
+
+    @property
+    def valid(self):
+        """Return whether the whole motion was reproduced within the tolerance."""
+        return bool(np.all(self.worst <= self.tolerance))
+
+    def to_csv(self, path):
+        """Write one line per sample: time, torques, and the error of every joint."""
+        found = self.torques
+        write_columns(path, [
+            ('time', found.motion.time),
+            *((f'tau:{name}', values) for name, values in zip(found.robot.actuator_names,
+                                                              found.tau_A.T)),
+            *((f'error:{name}', values) for name, values in self.errors.items())])
+
+
+def growth(time, errors):
+    """Return the rate of errors that grow exponentially while they are small, or None [1/s]."""
+    small = np.flatnonzero(~(errors <= SMALL))
+    end = small[0] if small.size else len(errors)
+    if end < 3:
+        return None
+    middle = (time[0] + time[end - 1]) / 2.0
+    fitted = np.flatnonzero((time[:end] >= middle) & (errors[:end] > ROUNDING))
+    if fitted.size < 3 or errors[fitted[-1]] < GROWN * errors[fitted[0]]:
+        return None
+    return float(np.polyfit(time[fitted], np.log(errors[fitted]), 1)[0])
+
+
+def study_validity(robot, motion, *, forward=None, tolerance=TOLERANCE, dt=None, progress=None):
+    """
+    Return the Validity of a Motion: torques by inverse dynamics, and what they move.
+
+    `forward` is the mechanism that is moved, where it is not the one that the torques are of;
+    `dt` the step of the simulation [s], by default a part of the time between samples.
+    """
+    from scipy.interpolate import CubicSpline
+    if len(motion.time) < 4:
+        raise StateError(f'a motion of {len(motion.time)} samples is too short to be reproduced',
+                         where=robot.name, repair='Give four samples or more.')
+    found = motion_torques(robot, motion)
+    torque = CubicSpline(motion.time, found.tau_A)
+    between = np.diff(motion.time)
+    pairs = np.maximum(1 if dt else PAIRS, np.ceil(between / (2.0 * (dt or LONGEST)) - 1e-9))
+    steps = between / (2.0 * pairs)
+    sim = Simulation(forward or robot, q=motion.q[0], v=motion.v[0], dt=steps[0], log_every=0)
+    q, stopped = np.full(motion.q.shape, np.nan), ''
+    q[0] = sim.q
+    for k, sim.dt in enumerate(steps):   # a sample is the end of a step
+        try:
+            for pair in range(int(pairs[k])):
+                for tau in _two_torques(torque, motion.time[k] + 2.0 * pair * sim.dt, sim.dt):
+                    sim.step(tau)
+        except ClosedChainError as error:
+            stopped = error.why
+            break
+        q[k + 1] = sim.q
+        if progress:
+            progress((k + 2) / len(motion.time))
+    return Validity(found, q, _errors(robot, motion.q, q), tolerance,
+                    float(steps.max()), stopped)
+
+
+def _two_torques(torque, time, dt):
+    """
+    Return the constant torques of two steps that stand for a torque that changes with time.
+
+    Torques enter the equations of motion linearly, so these weights of the two Gauss points are
+    of fourth order (the commutator-free method of two exponentials); a mean would be of second.
+    """
+    early, late = (torque(time + dt * (1.0 + side / math.sqrt(3.0))) for side in (-1.0, 1.0))
+    mean, slope = (early + late) / 2.0, (late - early) / math.sqrt(3.0)
+    return mean - slope, mean + slope
+
+
+def _errors(robot, wanted, got):
+    """Return {joint: largest error of its coordinates, (samples,)}."""
+    steps = np.array([difference(robot, a, b) if np.isfinite(b).all()
+                      else np.full(robot.nv, np.nan) for a, b in zip(wanted, got)])
+    return {joint: np.abs(steps[:, robot.joint_slices(joint)[1]]).max(axis=1)
+            for joint in robot.joint_names}
+
+
+def validity_report(found):
+    """Return what a Validity says, as plain values."""
+    motion, robot = found.torques.motion, found.torques.robot
+    joints = []
+    for name, errors in found.errors.items():
+        k = int(np.nanargmax(errors))
+        joints.append({'name': name, 'error': float(errors[k]), 'time': float(motion.time[k]),
+                       'rms': float(np.sqrt(np.nanmean(errors**2)))})
+    reached = np.isfinite(found.worst)
+    return {
+        'schema': SCHEMA,
+        'name': robot.name,
+        'file': robot.description.file,
+        'samples': len(motion.time),
+        'duration': float(motion.time[-1] - motion.time[0]),
+        'dt': found.dt,
+        'tolerance': found.tolerance,
+        'valid': found.valid,
+        'reproduced_for': found.until,
+        'error': float(found.worst[reached].max()),
+        'growth_rate': found.rate,
+        'doubling_time': None if found.rate is None else math.log(2.0) / found.rate,
+        'joints': joints,
+        'series': {'time': motion.time[reached].tolist(), 'error': found.worst[reached].tolist()},
+        'files': {},
+        'warnings': motion.notes + _warnings(found),
+    }
+
+
+def _warnings(found):
+    said, torques = [], found.torques
+    for name, k in torques.unmet.items():
+        said.append(f'{name}: up to {number(abs(torques.residual[name][k]))} of the generalized '
+                    'force is given by no actuator: without it the motion cannot come back.')
+    if found.stopped:
+        said.append(f'The simulation stopped: {found.stopped}.')
+    if torques.singular.any():
+        said.append(f'{torques.singular.sum()} poses of the motion are singular.')
+    if not found.valid and found.rate is not None:
+        said.append('The error grows exponentially: the motion is unstable without feedback, and '
+                    'whatever the model, no torques given in advance hold it for long.')
+    return said
+
+
+def render(report, style):
+    """Return a report as text."""
+    if report['valid']:
+        verdict = ('valid', 'green')
+    else:
+        verdict = ('not valid', 'red')
+    growing = 'not exponential' if report['growth_rate'] is None else \
+        f'{number(report["growth_rate"])} 1/s, it doubles in {number(report["doubling_time"])} s'
+    worst = [each['name'] for each in report['joints'] if each['error'] == report['error']]
+    rows = [
+        ['verdict', verdict],
+        ['largest error', f'{number(report["error"], 3)} rad or m, of {listed(worst)}; '
+                          f'{number(report["tolerance"])} is tolerated'],
+        ['reproduced for', f'{number(report["reproduced_for"])} of '
+                           f'{number(report["duration"])} s'],
+        ['growth of error', growing]]
+    joints = [[each['name'], number(each['error'], 3), f'{number(each["time"])} s',
+               number(each['rms'], 3)] for each in report['joints']]
+    about = f'{report["samples"]} samples in {number(report["duration"])} s, steps of ' \
+        f'{number(report["dt"])} s'
+    return sections([
+        ('', [f'{style.paint(report["name"], "bold")}  {style.paint(about, "dim")}']),
+        ('Internal validity', table(['', ''], rows, style)[1:]),
+        ('Errors [rad or m]', table(['joint', 'largest', 'at', 'rms'], joints, style)),
+        *closing_sections(report, style)], style)

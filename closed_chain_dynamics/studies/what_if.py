@@ -1,0 +1,203 @@
+"""
+What if: the same run with other masses, springs, damping, friction or gravity.
+
+Paper 4, section 8.0.2, names such questions as what forward solutions are for. Every run starts
+from the same state under the same torques; only the numbers that are varied differ. Geometry is
+not varied: another pose would close the loops, and the start would not be the same.
+"""
+
+from dataclasses import dataclass, field, replace
+from itertools import product
+import math
+
+import numpy as np
+
+from ..errors import ClosedChainError, NameNotFound, StateError
+from ..mechanism import Mechanism
+from ..recording.log_files import event_record
+from ..simulation import Simulation
+
+__all__ = ['PARAMETERS', 'Run', 'Variation', 'varied', 'what_if']
+
+MOST_RUNS = 200     # of a grid: each takes seconds, and nobody reads a longer table
+MOST_REACTIONS = 1000   # samples of a run at which forces in joints are computed
+
+
+def _mass(link, value, scale):
+    """Return a link with another density: the inertia grows with the mass."""
+    mass = link.inertia.mass
+    factor = value if scale else value / mass
+    moments = tuple(factor * each for each in link.inertia.moments)
+    return replace(link, inertia=replace(link.inertia, mass=factor * mass, moments=moments))
+
+
+def _dynamics(name):
+    def change(joint, value, scale):
+        value = value * getattr(joint.dynamics, name) if scale else value
+        return replace(joint, dynamics=replace(joint.dynamics, **{name: value}))
+    return change
+
+
+def _stiffness(spring, value, scale):
+    return replace(spring, stiffness=value * spring.stiffness if scale else value)
+
+
+def _mu(loop, value, scale):
+    """Return a loop with other friction; what holds a standing point keeps its ratio to it."""
+    contact = loop.contact
+    mu = value * contact.mu if scale else value
+    static = contact.mu_static
+    if static is not None:
+        static = static * mu / contact.mu if contact.mu else max(static, mu)
+    return replace(loop, contact=replace(contact, mu=mu, mu_static=static))
+
+
+# parameter: (parts of a description that may have it, which of them do, how it is changed)
+PARAMETERS = {
+    'mass': (('links',), lambda link: link.inertia is not None and link.inertia.mass > 0.0, _mass),
+    'stiffness': (('springs',), lambda spring: True, _stiffness),
+    'damping': (('joints', 'loops'), lambda joint: True, _dynamics('damping')),
+    'friction': (('joints', 'loops'), lambda joint: True, _dynamics('friction')),
+    'mu': (('loops',), lambda loop: loop.contact is not None, _mu),
+}
+KINDS = {'links': 'link', 'springs': 'spring', 'joints': 'joint', 'loops': 'contact'}
+
+
+@dataclass(frozen=True)
+class Variation:
+    """
+    A number of the model that is varied.
+
+    `parameter`: mass, stiffness, damping, friction, mu or gravity; `name`: of link, spring, joint
+    or contact ('' for gravity); `values`: those to try, factors of what the model says if `scale`.
+    """
+
+    parameter: str
+    name: str
+    values: tuple
+    scale: bool = False
+
+    @property
+    def label(self):
+        """Return how it is written, as in mass:arm."""
+        return f'{self.parameter}:{self.name}' if self.name else self.parameter
+
+
+@dataclass
+class Run:
+    """
+    What came of one run.
+
+    `values`: {label: value}, empty for the model as it is; `final`: {position name: value};
+    `watched`: {joint: dict of its end, and of its largest speed, force and moment}; `series`:
+    {joint: (samples,) or (samples, numbers)}; `stopped`: why it did not reach the end, or ''.
+    """
+
+    values: dict
+    final: dict
+    watched: dict
+    energy: dict
+    events: list
+    time: np.ndarray = field(repr=False)
+    series: dict = field(repr=False)
+    stopped: str = ''
+
+
+def varied(robot, variation, value):
+    """Return a mechanism with another number: that of the variation is given this value."""
+    if not (math.isfinite(value) and value >= 0.0) or variation.parameter == 'mass' and not value:
+        raise StateError(f'{variation.label} cannot be {value:g}', where=robot.name,
+                         repair='Give values above zero; all but a mass may be zero.')
+    if variation.parameter == 'gravity':
+        return Mechanism(robot.description, gravity=_gravity(robot, value, variation.scale))
+    if variation.parameter not in PARAMETERS:
+        raise NameNotFound('parameter to vary', variation.parameter, [*PARAMETERS, 'gravity'],
+                           where=robot.name)
+    groups, has_it, change = PARAMETERS[variation.parameter]
+    model = robot.description
+    known = [each.name for group in groups for each in getattr(model, group) if has_it(each)]
+    if variation.name not in known:
+        raise NameNotFound(KINDS[groups[0]], variation.name, known, where=robot.name)
+    parts = {group: tuple(change(each, value, variation.scale) if each.name == variation.name
+                          else each for each in getattr(model, group)) for group in groups}
+    return Mechanism(replace(model, **parts), gravity=robot.gravity)
+
+
+def _gravity(robot, value, scale):
+    """Return gravity of another strength, in the direction that it has, or down."""
+    present = robot.gravity
+    strength = np.linalg.norm(present)
+    if scale:
+        return value * present
+    return value * present / strength if strength else np.array((0.0, 0.0, -value))
+
+
+def what_if(robot, variations, *, q, v=None, tau=None, duration=5.0, dt=1e-3, watch=(),
+            integrator='rk4', progress=None):
+    """
+    Return the Runs of a grid of variations, the model as it is first.
+
+    q, v: the start, loops closed; `tau`: constant torques by actuator; `watch`: joints, tree or
+    loop, whose speed, force and moment are kept; `progress(share)` is told how far it is.
+    """
+    labels = [each.label for each in variations]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise StateError(f'{label} is varied twice', where=robot.name,
+                             repair='Give all its values at once, with commas between.')
+    size = 1 + math.prod(len(each.values) for each in variations)
+    if size > MOST_RUNS:
+        raise StateError(f'the grid has {size} runs, more than {MOST_RUNS}', where=robot.name,
+                         repair='Vary fewer numbers at a time, or give fewer values.')
+    known = [*robot.joint_names, *robot.loop_names]
+    for name in watch:
+        if name not in known:
+            raise NameNotFound('joint', name, known, where=robot.name)
+    grid = [(), *product(*(each.values for each in variations))] if variations else [()]
+    others = [_combined(robot, variations, values) for values in grid]   # refused before any run
+    runs = []
+    for values, other in zip(grid, others):
+        sim = Simulation(other, q=q, v=v, dt=dt, integrator=integrator)
+        try:
+            stopped = ''
+            sim.run(duration, tau, progress=progress and (
+                lambda share: progress((len(runs) + share) / len(grid))))
+        except ClosedChainError as error:
+            if not values:   # the model as it is: the call itself is wrong, or nothing works
+                raise
+            stopped = error.why
+        runs.append(_outcome(sim, dict(zip(labels, values)), watch, stopped))
+    return runs
+
+
+def _combined(robot, variations, values):
+    """Return a mechanism with all these values, connected as the one given."""
+    other = robot
+    for variation, value in zip(variations, values):
+        other = varied(other, variation, value)
+    if other is not robot:
+        other.restructure(robot.structure())
+    return other
+
+
+def _outcome(sim, values, watch, stopped):
+    log = sim.log
+    return Run(
+        values,
+        dict(zip(log.segments[-1].names('q'), sim.q.tolist())),
+        {name: _peaks(log, name) for name in watch},
+        {'dissipated': float(log.dissipated[-1]), 'lost': float(log.lost[-1]),
+         'work': float(log.work[-1]), 'exchanged': float(np.ptp(log.kinetic)),
+         'drift': float(abs(log.balance - log.balance[0]).max())},
+        [event_record(event) for event in log.events],
+        log.time, {name: log.joint(name) for name in watch}, stopped)
+
+
+def _peaks(log, name):
+    """Return where a joint ended, and its largest speed, force and moment."""
+    speeds = log.velocity(name).reshape(len(log), -1)
+    wrenches = log.reactions(name, every=math.ceil(len(log) / MOST_REACTIONS))
+    force, moment = (np.linalg.norm(part, axis=1) for part in (wrenches[:, :3], wrenches[:, 3:]))
+    return {'end': log.joint(name)[-1].tolist(),
+            'speed': float(np.nanmax(np.abs(speeds), initial=0.0)),
+            'force': float(force.max()), 'moment': float(moment.max())}
