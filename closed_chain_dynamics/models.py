@@ -13,7 +13,7 @@ import sys
 from closed_chain_dynamics.errors import (
     ClosedChainError, DescriptionError, NameNotFound, nearest_names)
 
-__all__ = ['about', 'find', 'share_folder', 'shipped']
+__all__ = ['about', 'find', 'share_folder', 'shipped', 'shipped_lists']
 
 PACKAGE = 'closed_chain_dynamics'
 SUFFIXES = ('.urdf', '.xacro', '.xml')
@@ -52,9 +52,17 @@ def shipped():
     return {name.split('.')[0]: folder / name for name in _models_in(folder)}
 
 
+def shipped_lists():
+    """Return the list files that come with the package: a dict of name and path."""
+    return {path.stem: path for path in sorted((share_folder() / 'urdf/lists').glob('*.yaml'))}
+
+
 def about(path):
-    """Return what a model file says about itself: the first paragraph of its first comment."""
+    """Return what a file says about itself: the first paragraph of its first comment."""
     text = Path(path).read_text(encoding='utf-8', errors='replace')
+    if Path(path).suffix == '.yaml':
+        comment = re.match(r'(?:# .*\n)*', text)[0].replace('# ', '')
+        return ' '.join(comment.split())
     comment = re.search(r'<!--(.*?)-->', text, re.DOTALL)
     return ' '.join(comment[1].strip().split('\n\n')[0].split()) if comment else ''
 

@@ -206,8 +206,10 @@ def test_models_lists_what_is_shipped(capsys):
     listed = json_of(capsys, 'models')['models']
     assert {each['name']: Path(each['file']) for each in listed} == models.shipped()
     assert main(['models']) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(
-        models.shipped())
+    mechanisms, _, lists = capsys.readouterr().out.partition('\n\n')
+    assert [line.split()[0] for line in mechanisms.splitlines()] == list(models.shipped())
+    assert [line.split()[0] for line in lists.splitlines()[1:]] == [
+        path.name for path in models.shipped_lists().values()]
 
 
 @pytest.mark.parametrize('text', ['', '<robot name="x">', 'no xml at all', '<robot name="x"/>'])

@@ -9,10 +9,11 @@ __all__ = ['add_assignments', 'add_gravity', 'add_model_arguments', 'assignment'
            'print_report']
 
 
-def add_model_arguments(parser):
-    """Add what every command that loads a model takes."""
-    parser.add_argument('model', metavar='MODEL', help='a file (.urdf, .xacro, MJCF .xml), or the '
-                        "name of a model that 'closed-chain models' lists")
+def add_model_arguments(parser, also=''):
+    """Add what every command that loads a model takes; `also` is one more kind of file."""
+    kinds = ', '.join(['.urdf', '.xacro', 'MJCF .xml', *[also] * bool(also)])
+    parser.add_argument('model', metavar='MODEL', help=f'a file ({kinds}), or the name of a model '
+                        "that 'closed-chain models' lists")
     parser.add_argument('--actuated', metavar='JOINTS', type=lambda text: text.split(','),
                         help='the joints that have motors, as in --actuated hip,knee; loop joints '
                              'may have one, too (default: as the model says)')

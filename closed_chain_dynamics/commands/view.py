@@ -31,7 +31,7 @@ examples:
 
 def set_up(parser):
     """Add the arguments; return what runs."""
-    add_model_arguments(parser)
+    add_model_arguments(parser, also='log .npz')
     parser.add_argument('--simulate', action='store_true', help='let it move')
     parser.add_argument('--hold', action='store_true',
                         help='let the motors hold the pose at the start (with --simulate)')
