@@ -37,7 +37,8 @@ def find(name_or_path):
         raise NameNotFound('file or shipped model', name, known)
     if path.is_dir():
         raise DescriptionError('this is a folder, and a model is a file', file=name,
-                               repair=nearest_names(path.name, _models_in(path)))
+                               repair=nearest_names(path.name, _models_in(path))
+                               if _models_in(path) else f'None of {", ".join(SUFFIXES)} is in it.')
     if not path.parent.is_dir():
         raise DescriptionError('there is no such file, and no such folder either', file=name,
                                repair=f'Look for {str(path.parent)!r}, or name a shipped model: '

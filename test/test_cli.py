@@ -212,6 +212,14 @@ def test_models_lists_what_is_shipped(capsys):
         path.name for path in models.shipped_lists().values()]
 
 
+def test_what_a_file_has_too_much_is_told_once(rich, capsys, caplog):
+    path = Path(rich)
+    path.write_text(path.read_text().replace('</robot>', '<gadget/></robot>'))
+    assert main(['check', rich]) == 0
+    shown, complaints = capsys.readouterr()
+    assert shown.count('gadget') == 1 and complaints == '' and not caplog.records
+
+
 @pytest.mark.parametrize('text', ['', '<robot name="x">', 'no xml at all', '<robot name="x"/>'])
 def test_a_bad_file_gives_one_paragraph_and_exit_code_1(tmp_path, text, capsys):
     path = tmp_path / 'bad.urdf'

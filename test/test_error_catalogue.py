@@ -45,7 +45,7 @@ WRONG_USAGE = {
     'an event without time': ['simulate', 'four_bar', '--cut', 'coupler_rocker'],
     'a size of one number': ['simulate', 'four_bar', '--size', '640'],
     'a sine without frequency': ['torque', 'four_bar', '--sine', 'crank=1'],
-    'a time that is none': ['up', 'four_bar', '--seconds', '0'],
+    'a time with a unit': ['simulate', 'four_bar', '--time', '5s'],
     'a domain that is none': ['up', 'four_bar', '--domain', '300'],
     'a term that is none': ['derive', 'four_bar', '--what', 'X'],
     'a rate of zero': ['torque', 'four_bar', '--sine', 'crank=1,1', '--rate', '0'],

@@ -9,7 +9,7 @@ import argparse
 import sys
 
 from closed_chain_dynamics.commands.arguments import (
-    add_assignments, add_gravity, add_model_arguments, load_model, print_report)
+    add_assignments, add_gravity, add_model_arguments, load_model, print_report, real)
 from closed_chain_dynamics.commands.derive_list import derive_list, list_file, render_list
 from closed_chain_dynamics.commands.written_files import write_files
 from closed_chain_dynamics.errors import StructureError
@@ -72,7 +72,7 @@ def set_up(parser):
     add_assignments(what, {'--q': 'the pose that decides the branch of every loop; loops decide '
                                   'the rest [rad or m]'})
     add_gravity(what)
-    what.add_argument('--longest', metavar='S', type=float, default=600.0,
+    what.add_argument('--longest', metavar='S', type=real, default=600.0,
                       help='refuse what would take longer (default: %(default)g s)')
     files = parser.add_argument_group('files to write')
     for option, kind in (('--latex', 'LaTeX document'), ('--python', 'Python module for numba'),

@@ -10,7 +10,8 @@ import math
 import sys
 
 from closed_chain_dynamics.commands.arguments import (
-    add_assignments, add_gravity, add_model_arguments, assignment, load_model, print_report)
+    add_assignments, add_gravity, add_model_arguments, assignment, load_model, positive,
+    print_report)
 from closed_chain_dynamics.terminal import Bar, Style
 
 SUMMARY = 'compute what the actuators have to do for a motion'
@@ -52,16 +53,6 @@ def _wave(text):
     return name, values
 
 
-def _positive(text):
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0.0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f'{text!r} is not a positive number')
-    return value
-
-
 def set_up(parser):
     """Add the arguments; return what runs."""
     add_model_arguments(parser)
@@ -78,9 +69,9 @@ def set_up(parser):
     source.add_argument('--sine', metavar='JOINT=AMPLITUDE,HZ', nargs='+', type=_wave,
                         help='joints that swing about the pose [rad or m, Hz]; the others that '
                              'are free keep still')
-    motion.add_argument('--time', metavar='S', type=_positive,
+    motion.add_argument('--time', metavar='S', type=positive,
                         help='how long the sines last (default: a period of the slowest)')
-    motion.add_argument('--rate', metavar='HZ', type=_positive,
+    motion.add_argument('--rate', metavar='HZ', type=positive,
                         help='samples per second (default: those of the file; '
                              f'{SAMPLES} in a period of a sine)')
     choice = parser.add_argument_group('which torques, where several or none would do')
