@@ -170,13 +170,12 @@ def _balance(robot, q, v, a, tau, wrenches, extra):
     """Return the actuators' torques, and what the loops have to add on the tree, (nv,)."""
     needed = tree_force(robot, q, v, a, wrenches) - added(robot, extra)
     tau_A = actuator_vector(robot, tau, 'tau')
+    if not (np.all(np.isfinite(needed)) and np.all(np.isfinite(tau_A))):
+        raise StateError('tau or extra is not finite', where=robot.name)
     if tau is None and len(tau_A):
         c = coordinates(robot, q)
         tau_A = actuator_torques(robot, c.S, c.W.T @ needed).tau_A
-    force = needed - actuator_rows(robot, q).T @ tau_A
-    if not np.all(np.isfinite(force)):
-        raise StateError('tau or extra is not finite', where=robot.name)
-    return tau_A, force
+    return tau_A, needed - actuator_rows(robot, q).T @ tau_A
 
 
 def _unique_components(robot, found):

@@ -396,5 +396,5 @@ def test_nodes_share_a_process(ros):
                       'simulator_node:rate:=100.0', '-p', 'torque_node:mode:=gravity_compensation')
     torques = ros.listen(JointState, 'actuator_torques')
     ros.wait(lambda: torques and any(torques[-1].effort), 'torques')
-    assert {'simulator_node', 'torque_node'} <= set(ros.node.get_node_names())
+    ros.wait(lambda: {'simulator_node', 'torque_node'} <= set(ros.node.get_node_names()), 'both')
     assert process.end(signal.SIGTERM) == 0, process.output()

@@ -145,11 +145,12 @@ class ViewerNode(ManagedNode):
         if raw is None:
             return
         self._raw['joint_states'].clear()
-        self._came, joints = time.monotonic(), {}
-        message = deserialize_message(raw, JointState)
-        state = self._measured.joint_states(message, self._came)
-        if state is not None:
-            joints = {name: (q, v if v == v else None) for name, q, v in zip(*state[1:])}
+        self._came = time.monotonic()
+        state = self._measured.joint_states(raw, self._came)
+        if state is None:
+            return
+        stamp, *parts = state
+        joints = {name: (q, v if v == v else None) for name, q, v in zip(*parts)}
         if other:
             try:
                 joints.update(multi_dof_states(live.robot, deserialize_message(
@@ -157,7 +158,7 @@ class ViewerNode(ManagedNode):
             except ClosedChainError as error:
                 self.rejected('multi_dof_joint_states', str(error))
         if joints:
-            live.take_joints(joints, seconds(message.header.stamp))
+            live.take_joints(joints, seconds(stamp))
 
     def _take_structure(self, live, text):
         try:
