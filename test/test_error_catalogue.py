@@ -46,6 +46,7 @@ WRONG_USAGE = {
     'a size of one number': ['simulate', 'four_bar', '--size', '640'],
     'a sine without frequency': ['torque', 'four_bar', '--sine', 'crank=1'],
     'a time with a unit': ['simulate', 'four_bar', '--time', '5s'],
+    'a port that is none': ['view', 'four_bar', '--port', '99999'],
     'a domain that is none': ['up', 'four_bar', '--domain', '300'],
     'a term that is none': ['derive', 'four_bar', '--what', 'X'],
     'a rate of zero': ['torque', 'four_bar', '--sine', 'crank=1,1', '--rate', '0'],

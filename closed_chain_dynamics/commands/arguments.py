@@ -7,7 +7,7 @@ import math
 from closed_chain_dynamics import models
 
 __all__ = ['add_assignments', 'add_gravity', 'add_model_arguments', 'assignment', 'load_model',
-           'positive', 'print_report', 'real']
+           'port', 'positive', 'print_report', 'real']
 
 
 def add_model_arguments(parser, also=''):
@@ -81,6 +81,13 @@ def positive(text):
     if not 0.0 < value < math.inf:
         raise argparse.ArgumentTypeError(f'{text!r} is not a positive number')
     return value
+
+
+def port(text):
+    """Read the number of a port."""
+    if not (text.isdecimal() and int(text) <= 65535):
+        raise argparse.ArgumentTypeError(f'{text!r} is not a port, a whole number up to 65535')
+    return int(text)
 
 
 def print_report(report, args, text):

@@ -6,7 +6,7 @@ import sys
 import time
 
 from closed_chain_dynamics.commands.arguments import (
-    add_assignments, add_model_arguments, load_model, positive, print_report)
+    add_assignments, add_model_arguments, load_model, port, positive, print_report)
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.terminal import bullets, number, Style, table
 
@@ -59,7 +59,7 @@ def set_up(parser):
                      help='simulated seconds per second (default: 1)')
     run.add_argument('--domain', metavar='N', type=_domain,
                      help='ROS domain (default: that of ROS_DOMAIN_ID, else 0)')
-    run.add_argument('--port', type=int, default=8080,
+    run.add_argument('--port', type=port, default=8080,
                      help='of the view (default: %(default)s, or the next that is free)')
 
     def run_up(args):

@@ -5,7 +5,7 @@ import sys
 import time
 
 from closed_chain_dynamics.commands.arguments import (
-    add_assignments, add_gravity, add_model_arguments, load_model, real)
+    add_assignments, add_gravity, add_model_arguments, load_model, port, real)
 from closed_chain_dynamics.terminal import Style
 
 SUMMARY = 'look at a model, a simulation or a log in the browser, and move it by hand'
@@ -43,7 +43,7 @@ def set_up(parser):
     parser.add_argument('--dt', metavar='S', type=real, default=1e-3,
                         help='step of the integrator (default: %(default)g s)')
     page = parser.add_argument_group('page')
-    page.add_argument('--port', type=int, default=8080,
+    page.add_argument('--port', type=port, default=8080,
                       help='where to serve it (default: %(default)s, or the next that is free)')
     page.add_argument('--open', action='store_true', help='open the browser, too')
     page.add_argument('--time', metavar='S', type=real, help='end after a time')
