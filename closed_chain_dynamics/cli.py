@@ -28,8 +28,8 @@ A loop is written into a URDF file as one more tag, <constraint>. From such a fi
 finds out how the mechanism can move, computes what its motors have to do, and lets it move,
 also while joints connect and let go.
 
-MODEL, where a command wants one, is a file (.urdf, .xacro) or the name of a model that comes
-with the package; 'closed-chain models' lists these.
+MODEL, where a command wants one, is a file (.urdf, .xacro, MJCF .xml) or the name of a model
+that comes with the package; 'closed-chain models' lists these.
 """
 
 EXAMPLES = """\

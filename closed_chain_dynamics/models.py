@@ -13,7 +13,7 @@ import sys
 from closed_chain_dynamics.errors import (
     ClosedChainError, DescriptionError, NameNotFound, nearest_names)
 
-__all__ = ['about', 'find', 'share_folder', 'shipped']
+__all__ = ['about', 'find', 'share_folder', 'shipped', 'shipped_lists']
 
 PACKAGE = 'closed_chain_dynamics'
 SUFFIXES = ('.urdf', '.xacro', '.xml')
@@ -37,7 +37,8 @@ def find(name_or_path):
         raise NameNotFound('file or shipped model', name, known)
     if path.is_dir():
         raise DescriptionError('this is a folder, and a model is a file', file=name,
-                               repair=nearest_names(path.name, _models_in(path)))
+                               repair=nearest_names(path.name, _models_in(path))
+                               if _models_in(path) else f'None of {", ".join(SUFFIXES)} is in it.')
     if not path.parent.is_dir():
         raise DescriptionError('there is no such file, and no such folder either', file=name,
                                repair=f'Look for {str(path.parent)!r}, or name a shipped model: '
@@ -52,9 +53,17 @@ def shipped():
     return {name.split('.')[0]: folder / name for name in _models_in(folder)}
 
 
+def shipped_lists():
+    """Return the list files that come with the package: a dict of name and path."""
+    return {path.stem: path for path in sorted((share_folder() / 'urdf/lists').glob('*.yaml'))}
+
+
 def about(path):
-    """Return what a model file says about itself: the first paragraph of its first comment."""
+    """Return what a file says about itself: the first paragraph of its first comment."""
     text = Path(path).read_text(encoding='utf-8', errors='replace')
+    if Path(path).suffix == '.yaml':
+        comment = re.match(r'(?:# .*\n)*', text)[0].replace('# ', '')
+        return ' '.join(comment.split())
     comment = re.search(r'<!--(.*?)-->', text, re.DOTALL)
     return ' '.join(comment[1].strip().split('\n\n')[0].split()) if comment else ''
 

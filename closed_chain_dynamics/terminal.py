@@ -101,9 +101,10 @@ class Bar:
         if now - self.begun < PATIENCE or now - self.drawn < REDRAW:
             return
         full = int(round(BAR * share))
-        left = (now - self.begun) * (1.0 - share) / max(share, 1e-9)
+        # The first hundredth says little about the rest.
+        left = f', {(now - self.begun) * (1.0 / share - 1.0):.0f} s left' if share > 0.01 else ''
         self.stream.write(f'\r{self.label} [{"#" * full}{"." * (BAR - full)}] '
-                          f'{100 * share:3.0f} %, {left:.0f} s left \033[K')
+                          f'{100 * share:3.0f} %{left} \033[K')
         self.stream.flush()
         self.drawn, self.visible = now, True
 

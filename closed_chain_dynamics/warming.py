@@ -18,8 +18,8 @@ from .simulation import INTEGRATORS, Simulation
 
 __all__ = ['warm_up']
 
-# Two links that a free-flying base carries, and a loop: enough to reach every kernel.
-SMALL = """<robot name="small">
+# Two links that a free-flying base carries, and a loop or a contact: enough for every kernel.
+SMALL = """<robot name="small" xmlns:cc="urn:closed_chain_dynamics">
   <link name="a"/>
   <link name="b"><inertial><mass value="1"/>
     <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
@@ -28,15 +28,17 @@ SMALL = """<robot name="small">
   <joint name="base" type="floating"><parent link="a"/><child link="b"/></joint>
   <joint name="knee" type="continuous"><parent link="b"/><child link="c"/>
     <origin xyz="0 0 1"/><axis xyz="0 1 0"/></joint>
-  <constraint name="grip" type="revolute"><parent link="a"/><parent_origin xyz="0 0 2"/>
+  <constraint name="grip" type="{type}"><parent link="a"/><parent_origin xyz="0 0 2"/>
     <parent_axis xyz="0 1 0"/><child link="c"/><child_origin xyz="0 0 1"/>
-    <child_axis xyz="0 1 0"/></constraint>
+    {more}</constraint>
 </robot>"""
+HINGED = SMALL.format(type='revolute', more='<child_axis xyz="0 1 0"/>')
+STANDING = SMALL.format(type='surface', more='<cc:contact normal="0 0 1" mu="0.5"/>')
 
 
 def warm_up(*, quiet=False):
     """Run every computation once on a small mechanism, which compiles what is not compiled yet."""
-    robot = load(SMALL, actuated=['knee'])
+    robot = load(HINGED, actuated=['knee'])
     q, zero = robot.neutral(), np.zeros(robot.nv)
     tree.difference(robot, q, tree.integrate(robot, q, zero))
     tree.newton_euler(robot, q, zero, zero)
@@ -56,8 +58,11 @@ def warm_up(*, quiet=False):
     for integrator in INTEGRATORS:
         sim = Simulation(robot, q=q, dt=1e-3, integrator=integrator)
         sim.step()
+    whole = sim.robot.structure()
     sim.cut('grip')
     sim.cut('knee')
+    sim.robot.copy().restructure(whole)
     sim.connect('knee', 'grip')
+    Simulation(load(STANDING), dt=1e-3).step()
     if not quiet:
         print('closed_chain_dynamics: all kernels are compiled', file=sys.stderr)

@@ -6,6 +6,7 @@ from unittest import mock
 from bad_calls import FLOATING, four_bar
 from bad_files import ARM, BASE, hinge, robot, TIP
 import closed_chain_dynamics as ccd
+from closed_chain_dynamics.commands.derive_list import list_file
 from closed_chain_dynamics.symbolic.elimination import derive
 from closed_chain_dynamics.symbolic.size import refuse_too_large, size_estimate
 from closed_chain_dynamics.symbolic.speed import compile_c
@@ -81,6 +82,7 @@ def without_compiler():
 
 
 EQUATIONS = {
+    'an unknown list file': lambda at: list_file('standing_figur'),
     'an unknown method': lambda at: derive(four_bar()[0], 'guess'),
     'an unknown term': lambda at: derive(four_bar()[0]).term('M_2'),
     'numbers that do not fit': lambda at: derive(four_bar()[0]).evaluate('g_1', np.zeros(2)),

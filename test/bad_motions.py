@@ -5,7 +5,7 @@ import math
 from bad_calls import command, FLOATING, four_bar, moving, without_library, without_mass
 from bad_files import ARM, BASE, hinge, robot
 import closed_chain_dynamics as ccd
-from closed_chain_dynamics.commands import derive, torque, view
+from closed_chain_dynamics.commands import derive, torque
 from closed_chain_dynamics.control.contact_detection import ContactDetector
 from closed_chain_dynamics.control.law import TorqueController
 from closed_chain_dynamics.control.loop_state import LoopState
@@ -13,7 +13,7 @@ from closed_chain_dynamics.control.torque_guard import TorqueGuard
 from closed_chain_dynamics.control.trajectory import Reference, Trajectory
 from closed_chain_dynamics.description import read
 from closed_chain_dynamics.recording.log_files import read_npz
-from closed_chain_dynamics.viewer import LogSource, open_view
+from closed_chain_dynamics.viewer import LogSource, ModelSource, open_view
 from closed_chain_dynamics.viewer.holding import Holding
 import numpy as np
 
@@ -128,7 +128,8 @@ MOTIONS = {
     'a pose held without mass': lambda at: Holding(without_mass(), np.zeros(1)),
     'no folder for equations': lambda at: command(
         'four_bar', '--c', at / 'none' / 'four_bar.c', module=derive)(at),
-    'a port beyond all ports': command('four_bar', '--port', '70000', module=view),
+    'a port beyond all ports': lambda at: open_view(
+        ModelSource(ccd.load('four_bar')), port=70000),
     'no viser': without_library('viser', lambda at: open_view(None),
                                 *(f'closed_chain_dynamics.viewer.{each}'
                                   for each in ('window', 'scene', 'panel'))),

@@ -206,8 +206,18 @@ def test_models_lists_what_is_shipped(capsys):
     listed = json_of(capsys, 'models')['models']
     assert {each['name']: Path(each['file']) for each in listed} == models.shipped()
     assert main(['models']) == 0
-    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(
-        models.shipped())
+    mechanisms, _, lists = capsys.readouterr().out.partition('\n\n')
+    assert [line.split()[0] for line in mechanisms.splitlines()] == list(models.shipped())
+    assert [line.split()[0] for line in lists.splitlines()[1:]] == [
+        path.name for path in models.shipped_lists().values()]
+
+
+def test_what_a_file_has_too_much_is_told_once(rich, capsys, caplog):
+    path = Path(rich)
+    path.write_text(path.read_text().replace('</robot>', '<gadget/></robot>'))
+    assert main(['check', rich]) == 0
+    shown, complaints = capsys.readouterr()
+    assert shown.count('gadget') == 1 and complaints == '' and not caplog.records
 
 
 @pytest.mark.parametrize('text', ['', '<robot name="x">', 'no xml at all', '<robot name="x"/>'])

@@ -236,7 +236,9 @@ def test_errors_are_json_for_programs(capsys):
     (['four_bar', '--cut', 'coupler_rocker@9'], 'not within the run, which is from 0 to 5 s'),
     (['four_bar', '--size', 'big'], 'not a size such as 640x480'),
     (['four_bar', '--integrator', 'rk45'], 'invalid choice'),
-    (['four_bar', '--time', 'long'], 'invalid float'), ([], 'MODEL')])
+    (['four_bar', '--time', '5s'], "'5s' is not a number; numbers stand without unit"),
+    (['four_bar', '--q', 'crank=1', 'crank=2'], "argument --q: 'crank' is given twice"),
+    ([], 'MODEL')])
 def test_wrong_usage_has_exit_code_2(arguments, message, capsys):
     with pytest.raises(SystemExit) as stopped:
         main(['simulate', *arguments])

@@ -84,7 +84,10 @@ def test_the_figure_on_the_swing_lets_go_and_grips_again(ros):
     (['four_baar'], 1, 'four_bar'),
     (['four_bar', '--demo'], 1, 'swing'),
     (['four_bar', '--seconds', '-1'], 2, '-1'),
+    (['four_bar', '--rate', '-5'], 2, "'-5' is not a positive number"),
     (['four_bar', '--domain', '500'], 2, '500'),
+    (['four_bar', '--q', 'crnk=1'], 1, "Did you mean 'crank'"),
+    (['four_bar', '--v', 'rockr=1'], 1, "Did you mean 'rocker'"),
 ])
 def test_misuse_is_told_before_anything_starts(capsys, words, code, culprit):
     """A bad model or argument: one paragraph, and no process."""

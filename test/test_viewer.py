@@ -200,7 +200,9 @@ def test_scrubbing_through_a_log_shows_its_samples_and_its_structure(log):
         assert source.samples()[-1, 0] <= log.time[k]
     source.paused = False
     source.advance(1e3)
-    assert source.snapshot().time == log.time[-1]
+    assert source.snapshot().time == log.time[-1] and source.paused
+    source.toggle()                  # at the end, to go on is to begin again
+    assert source.snapshot().time == log.time[0] and not source.paused
 
 
 def test_a_joint_that_was_torn_off_is_shown_open(torn):

@@ -2,17 +2,19 @@
 
 import argparse
 import json
+import math
 
 from closed_chain_dynamics import models
 
 __all__ = ['add_assignments', 'add_gravity', 'add_model_arguments', 'assignment', 'load_model',
-           'print_report']
+           'port', 'positive', 'print_report', 'real']
 
 
-def add_model_arguments(parser):
-    """Add what every command that loads a model takes."""
-    parser.add_argument('model', metavar='MODEL', help='a file (.urdf, .xacro, MJCF .xml), or the '
-                        "name of a model that 'closed-chain models' lists")
+def add_model_arguments(parser, also=''):
+    """Add what every command that loads a model takes; `also` is one more kind of file."""
+    kinds = ', '.join(['.urdf', '.xacro', 'MJCF .xml', *[also] * bool(also)])
+    parser.add_argument('model', metavar='MODEL', help=f'a file ({kinds}), or the name of a model '
+                        "that 'closed-chain models' lists")
     parser.add_argument('--actuated', metavar='JOINTS', type=lambda text: text.split(','),
                         help='the joints that have motors, as in --actuated hip,knee; loop joints '
                              'may have one, too (default: as the model says)')
@@ -24,13 +26,24 @@ def add_model_arguments(parser):
 def add_assignments(group, options, metavar='JOINT=VALUE'):
     """Add options, {option: help}, that take one 'joint=value' or more."""
     for option, what in options.items():
-        group.add_argument(option, metavar=metavar, nargs='+', action='extend', type=assignment,
-                           default=[], help=what)
+        group.add_argument(option, metavar=metavar, nargs='+', action=_Assignments,
+                           type=assignment, default=[], help=what)
+
+
+class _Assignments(argparse.Action):
+    """Collects assignments, of which a joint has one."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        known = [*getattr(namespace, self.dest), *values]
+        for name, _ in known:
+            if [each for each, _ in known].count(name) > 1:
+                parser.error(f'argument {option_string}: {name!r} is given twice')
+        setattr(namespace, self.dest, known)
 
 
 def add_gravity(group):
     """Add --gravity."""
-    group.add_argument('--gravity', metavar=('X', 'Y', 'Z'), nargs=3, type=float,
+    group.add_argument('--gravity', metavar=('X', 'Y', 'Z'), nargs=3, type=real,
                        help='acceleration of gravity [m/s^2] (default: 0 0 -9.80665)')
 
 
@@ -48,8 +61,33 @@ def assignment(text):
     except ValueError:
         numbers = []
     if not (name and sign and numbers):
-        raise argparse.ArgumentTypeError(f'{text!r} is not of the form joint=value')
+        raise argparse.ArgumentTypeError(
+            f'{text!r} is not of the form joint=value, as crank=1.57; numbers stand without unit')
     return name, numbers[0] if len(numbers) == 1 else numbers
+
+
+def real(text):
+    """Read a number."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f'{text!r} is not a number; numbers stand without unit') from None
+
+
+def positive(text):
+    """Read a number above zero."""
+    value = real(text)
+    if not 0.0 < value < math.inf:
+        raise argparse.ArgumentTypeError(f'{text!r} is not a positive number')
+    return value
+
+
+def port(text):
+    """Read the number of a port."""
+    if not (text.isdecimal() and int(text) <= 65535):
+        raise argparse.ArgumentTypeError(f'{text!r} is not a port, a whole number up to 65535')
+    return int(text)
 
 
 def print_report(report, args, text):

@@ -1,5 +1,6 @@
 """``closed-chain check``: what a model is made of, and what it lacks."""
 
+import logging
 import sys
 
 from closed_chain_dynamics.commands.arguments import add_model_arguments, load_model, print_report
@@ -34,5 +35,15 @@ def run(args):
     """Print the report."""
     from closed_chain_dynamics.commands.check_report import check_report
     from closed_chain_dynamics.commands.check_text import render
-    report = check_report(load_model(args))
+    logging.getLogger('closed_chain_dynamics').addFilter(_is_reported)
+    try:
+        robot = load_model(args)
+    finally:
+        logging.getLogger('closed_chain_dynamics').removeFilter(_is_reported)
+    report = check_report(robot)
     print_report(report, args, lambda: render(report, Style.of(sys.stdout)))
+
+
+def _is_reported(record):
+    """Keep warnings about the file off the terminal: they are in the report."""
+    return record.levelno > logging.WARNING

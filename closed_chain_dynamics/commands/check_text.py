@@ -31,8 +31,9 @@ def _headline(report, style):
     counts = [count(report['links'], 'link'), count(report['joints'], 'joint')]
     counts += [count(report[key], key[:-1]) for key in ('loops', 'couplings', 'springs')
                if report[key]]
-    sizes = [count(report['actuators'], 'actuator'), f'nq {report["nq"]}', f'nv {report["nv"]}',
-             f'{rows} constraint row{"s" * (rows != 1)}', f'{number(report["total_mass"])} kg']
+    sizes = [count(report['actuators'], 'actuated joint'), f'nq {report["nq"]}',
+             f'nv {report["nv"]}', f'{rows} constraint row{"s" * (rows != 1)}',
+             f'{number(report["total_mass"])} kg']
     return (f'{style.paint(report["name"], "bold")}  {style.paint(report["file"], "dim")}\n'
             f'{", ".join(counts)}; {", ".join(sizes)}')
 

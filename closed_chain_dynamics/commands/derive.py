@@ -6,13 +6,13 @@ Heavy imports stay inside, so that help is instant.
 """
 
 import argparse
-import os
 import sys
-import tempfile
 
 from closed_chain_dynamics.commands.arguments import (
-    add_assignments, add_gravity, add_model_arguments, load_model, print_report)
-from closed_chain_dynamics.errors import ClosedChainError, StructureError
+    add_assignments, add_gravity, add_model_arguments, load_model, print_report, real)
+from closed_chain_dynamics.commands.derive_list import derive_list, list_file, render_list
+from closed_chain_dynamics.commands.written_files import write_files
+from closed_chain_dynamics.errors import StructureError
 from closed_chain_dynamics.terminal import (
     Bar, bullets, closing_sections, number, sections, Style, table)
 
@@ -27,6 +27,10 @@ eliminated in one of three ways: te and de solve planar loops and gears for the 
 te by their sines and cosines, de by their angles; ic projects the equations of the tree with
 W = [E; -J_2^-1 J_1], takes all positions q, and any loop. Joints must turn about or slide along
 one axis. --cost counts the operations of all three ways.
+
+MODEL may also be a list file (.yaml): points, segments, springs and forces by name, in 2D or 3D.
+Its equations of motion come from Lagrange's method, with constraint forces as multipliers, in
+SymPy's notation; 'closed-chain models' lists those that are shipped.
 """
 EXAMPLES = """\
 examples:
@@ -36,6 +40,7 @@ examples:
   closed-chain derive slider_crank --latex slider_crank.tex
   closed-chain derive exo --cost                        the three ways, beside the paper's table
   closed-chain derive exo --method ic --speed           against the numeric core
+  closed-chain derive standing_figure --latex figure.tex --c figure.c        from a list file
 """
 
 SCHEMA = 'closed-chain-derive/1'   # a key that is added keeps it, one that changes ends it
@@ -55,19 +60,19 @@ def _terms(text):
 
 def set_up(parser):
     """Add the arguments; return what runs."""
-    add_model_arguments(parser)
+    add_model_arguments(parser, also='list file .yaml')
     what = parser.add_argument_group('what to derive')
     what.add_argument('--method', choices=['te', 'de', 'ic'], default='te',
                       help='trigonometric elimination, direct elimination, implicit constraints '
                            '(default: %(default)s)')
-    what.add_argument('--what', metavar='TERMS', type=_terms, default=USUAL,
+    what.add_argument('--what', metavar='TERMS', type=_terms, default=_terms(USUAL),
                       help=f'of {", ".join(SHORT)}, with commas between them (default: '
-                           '%(default)s); tau is the whole inverse dynamics, W all rates per '
+                           f'{USUAL}); tau is the whole inverse dynamics, W all rates per '
                            'independent rate, q all positions')
     add_assignments(what, {'--q': 'the pose that decides the branch of every loop; loops decide '
                                   'the rest [rad or m]'})
     add_gravity(what)
-    what.add_argument('--longest', metavar='S', type=float, default=600.0,
+    what.add_argument('--longest', metavar='S', type=real, default=600.0,
                       help='refuse what would take longer (default: %(default)g s)')
     files = parser.add_argument_group('files to write')
     for option, kind in (('--latex', 'LaTeX document'), ('--python', 'Python module for numba'),
@@ -80,8 +85,10 @@ def set_up(parser):
                       help='inverse dynamics against the numeric core; compiles for a while')
 
     def run(args):
-        report = derive(args)
-        print_report(report, args, lambda: render(report, Style.of(sys.stdout)))
+        path = list_file(args.model)
+        report = derive_list(path, args) if path else derive(args)
+        show = render_list if path else render
+        print_report(report, args, lambda: show(report, Style.of(sys.stdout)))
     return run
 
 
@@ -148,39 +155,12 @@ def _speed_report(equations):
 
 
 def _write(equations, args):
-    """Write the files that were asked for, each at once or not at all; return them by option."""
+    """Write the files that were asked for; return them by option."""
     from closed_chain_dynamics.symbolic.code import c_source, python_source
     from closed_chain_dynamics.symbolic.latex import latex_source
-    texts = {option: source(equations, args.what)
-             for option, source in (('latex', latex_source), ('python', python_source),
-                                    ('c', c_source)) if getattr(args, option)}
-    for option, text in texts.items():
-        write_at_once(getattr(args, option), text)
-    return {option: getattr(args, option) for option in texts}
-
-
-def write_at_once(path, text):
-    """Write a file under another name first, so that an interrupt leaves no half of it."""
-    folder = os.path.dirname(os.path.abspath(path))
-    try:
-        handle, draft = tempfile.mkstemp(dir=folder, prefix=f'.{os.path.basename(path)}.')
-    except OSError as error:
-        raise ClosedChainError(f'it cannot be written: {error.strerror}', file=path,
-                               repair='Name a file in a folder that can be written to.') from error
-    try:
-        with os.fdopen(handle, 'w', encoding='utf-8') as out:
-            out.write(text)
-        os.chmod(draft, 0o666 & ~_umask())
-        os.replace(draft, path)
-    except BaseException:
-        os.unlink(draft)
-        raise
-
-
-def _umask():
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    return write_files(args, {
+        option: lambda source=source: source(equations, args.what) for option, source in (
+            ('latex', latex_source), ('python', python_source), ('c', c_source))})
 
 
 # --- for people -------------------------------------------------------------------------------

@@ -10,7 +10,8 @@ SUMMARY = 'list the models that come with the package'
 DETAILS = """\
 Lists the models that come with the package, each with what it says about itself. Every command
 that wants a MODEL takes these names; --json tells where the files are, as a start for one of your
-own.
+own. List files, at the end, describe a model by points and segments: 'closed-chain derive' takes
+them and writes down the equations of motion.
 """
 EXAMPLES = """\
 examples:
@@ -27,10 +28,20 @@ def set_up(parser):
 
 def run(args):
     """Print the list."""
-    shipped = models.shipped()
-    report = {'models': [{'name': name, 'file': str(path), 'about': models.about(path)}
-                         for name, path in shipped.items()]}
-    style, width = Style.of(sys.stdout), max(map(len, shipped))
-    print_report(report, args, lambda: '\n'.join(
-        f'{style.paint(each["name"].ljust(width), "bold")}  {each["about"]}'
-        for each in report['models']))
+    report = {'models': _entries(models.shipped()), 'lists': _entries(models.shipped_lists())}
+    print_report(report, args, lambda: render(report, Style.of(sys.stdout)))
+
+
+def _entries(files):
+    # With its suffix a list file is told from the model of the same name.
+    return [{'name': path.name if path.suffix == '.yaml' else name, 'file': str(path),
+             'about': models.about(path)} for name, path in files.items()]
+
+
+def render(report, style):
+    """Return the list as text."""
+    width = max(len(each['name']) for entries in report.values() for each in entries)
+    lines = {key: [f'{style.paint(each["name"].ljust(width), "bold")}  {each["about"]}'
+                   for each in entries] for key, entries in report.items()}
+    return '\n'.join([*lines['models'], '', "List files, for 'closed-chain derive':",
+                      *lines['lists']])

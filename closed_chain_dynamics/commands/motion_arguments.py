@@ -4,10 +4,10 @@ import argparse
 import math
 import sys
 
-from closed_chain_dynamics.commands.arguments import assignment
+from closed_chain_dynamics.commands.arguments import assignment, positive
 from closed_chain_dynamics.terminal import Bar
 
-__all__ = ['add_files', 'add_motion', 'check_files', 'given_motion', 'positive', 'write_files',
+__all__ = ['add_files', 'add_motion', 'check_files', 'given_motion', 'write_files',
            'wrong_motion']
 
 SAMPLES = 200       # of a period of the slowest sine
@@ -21,17 +21,6 @@ def _wave(text):
         raise argparse.ArgumentTypeError(
             f'{text!r} is not of the form joint=amplitude,frequency, as crank=0.3,2 [rad, Hz]')
     return name, values
-
-
-def positive(text):
-    """Read a positive number."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = math.nan
-    if not 0.0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f'{text!r} is not a positive number')
-    return value
 
 
 def add_motion(group):

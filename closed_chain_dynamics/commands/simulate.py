@@ -11,7 +11,7 @@ import sys
 import time
 
 from closed_chain_dynamics.commands.arguments import (
-    add_assignments, add_gravity, add_model_arguments, load_model, print_report)
+    add_assignments, add_gravity, add_model_arguments, load_model, print_report, real)
 from closed_chain_dynamics.errors import NameNotFound
 from closed_chain_dynamics.terminal import Bar, closing_sections, number, sections, Style, table
 
@@ -85,9 +85,9 @@ def set_up(parser):
         '--tau': 'constant torques of actuators [N m or N]'})
     add_gravity(start)
     run = parser.add_argument_group('run')
-    run.add_argument('--time', metavar='S', type=float, default=5.0,
+    run.add_argument('--time', metavar='S', type=real, default=5.0,
                      help='how long to simulate (default: %(default)g s)')
-    run.add_argument('--dt', metavar='S', type=float, default=1e-3,
+    run.add_argument('--dt', metavar='S', type=real, default=1e-3,
                      help='step of the integrator (default: %(default)g s)')
     run.add_argument('--integrator', choices=['rk4', 'euler', 'adaptive'], default='rk4',
                      help='rk4: fourth order; euler: semi-implicit, the fastest; adaptive: as '
@@ -106,14 +106,14 @@ def set_up(parser):
                                     'rosbag2 folder')):
         files.add_argument(option, metavar='FILE', help=what)
     look = parser.add_argument_group('looks of the animation')
-    look.add_argument('--fps', metavar='HZ', type=float, default=25,
+    look.add_argument('--fps', metavar='HZ', type=real, default=25,
                       help='pictures per second (default: 25)')
     look.add_argument('--size', metavar='WxH', type=_size, default=(640, 480),
                       help='pixels (default: 640x480)')
     look.add_argument('--view', metavar='VIEW', type=_view,
                       help='front, side, top, corner, or azimuth,elevation [deg] (default: '
                            'across the widest side)')
-    look.add_argument('--speed', metavar='X', type=float, default=1.0,
+    look.add_argument('--speed', metavar='X', type=real, default=1.0,
                       help='below 1 is slow motion (default: 1)')
 
     def run(args):

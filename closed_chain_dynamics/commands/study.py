@@ -9,9 +9,9 @@ import argparse
 import sys
 
 from closed_chain_dynamics.commands.arguments import (
-    add_assignments, add_gravity, add_model_arguments, load_model, print_report)
+    add_assignments, add_gravity, add_model_arguments, load_model, positive, print_report)
 from closed_chain_dynamics.commands.motion_arguments import (
-    add_files, add_motion, check_files, given_motion, positive, write_files, wrong_motion)
+    add_files, add_motion, check_files, given_motion, write_files, wrong_motion)
 from closed_chain_dynamics.terminal import Bar, Style
 
 SUMMARY = 'ask a model more: is it valid, what if, does a record fit it'

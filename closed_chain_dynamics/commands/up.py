@@ -6,7 +6,7 @@ import sys
 import time
 
 from closed_chain_dynamics.commands.arguments import (
-    add_assignments, add_model_arguments, load_model, print_report)
+    add_assignments, add_model_arguments, load_model, port, positive, print_report)
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.terminal import bullets, number, Style, table
 
@@ -32,16 +32,6 @@ SCHEMA = 'closed-chain-up/1'   # a key that is added keeps it, one that changes 
 LONGEST_START = 120.0          # kernels may have to be compiled [s]
 
 
-def _seconds(text):
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0.0 < value < 1e9:
-        raise argparse.ArgumentTypeError(f'{text!r} is not a time in seconds')
-    return value
-
-
 def _domain(text):
     if not (text.isdigit() and int(text) <= 232):
         raise argparse.ArgumentTypeError(f'{text!r} is not a whole number from 0 to 232')
@@ -61,15 +51,15 @@ def set_up(parser):
     run = parser.add_argument_group('run')
     add_assignments(run, {'--q': 'positions at the start; loops decide the rest [rad or m]',
                           '--v': 'velocities at the start [rad/s or m/s]'})
-    run.add_argument('--seconds', metavar='S', type=_seconds,
+    run.add_argument('--seconds', metavar='S', type=positive,
                      help='end so long after simulated time began to pass')
-    run.add_argument('--rate', metavar='HZ', type=_seconds,
+    run.add_argument('--rate', metavar='HZ', type=positive,
                      help='joint states and torques per second (default: 1000; 250 with --demo)')
-    run.add_argument('--factor', metavar='X', type=_seconds, default=1.0,
+    run.add_argument('--factor', metavar='X', type=positive, default=1.0,
                      help='simulated seconds per second (default: 1)')
     run.add_argument('--domain', metavar='N', type=_domain,
                      help='ROS domain (default: that of ROS_DOMAIN_ID, else 0)')
-    run.add_argument('--port', type=int, default=8080,
+    run.add_argument('--port', type=port, default=8080,
                      help='of the view (default: %(default)s, or the next that is free)')
 
     def run_up(args):
@@ -82,6 +72,8 @@ def up(args):
     """Start the nodes, wait for the end, and return the summary."""
     robot = load_model(args)   # what is wrong with it is told at once, and by one
     programs = _programs(args, robot)
+    if args.q or args.v:
+        _check_start(robot, args)
     _check_ros()
     environment = {'ROS_AUTOMATIC_DISCOVERY_RANGE':
                    os.environ.get('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')}
@@ -92,11 +84,18 @@ def up(args):
     family = Family(programs, environment)
     monitor, elapsed = _run(family, args)
     if family.problem:
-        raise ClosedChainError(family.problem, where='closed-chain up')
+        raise ClosedChainError(family.problem, where=robot.name)
     return {'schema': SCHEMA, 'name': robot.name, 'file': robot.description.file,
             'seconds': elapsed, 'domain': int(os.environ.get('ROS_DOMAIN_ID') or 0),
             'nodes': family.report(), **monitor,
             'view': _address(family) or None}
+
+
+def _check_start(robot, args):
+    """Refuse a start that the simulator would refuse, before anything is started."""
+    import closed_chain_dynamics as ccd
+    q = ccd.assemble(robot.copy(), dict(args.q))
+    ccd.complete_velocity(robot.copy(), q, dict(args.v))
 
 
 def _address(family):

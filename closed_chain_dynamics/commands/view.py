@@ -5,7 +5,7 @@ import sys
 import time
 
 from closed_chain_dynamics.commands.arguments import (
-    add_assignments, add_gravity, add_model_arguments, load_model)
+    add_assignments, add_gravity, add_model_arguments, load_model, port, real)
 from closed_chain_dynamics.terminal import Style
 
 SUMMARY = 'look at a model, a simulation or a log in the browser, and move it by hand'
@@ -31,7 +31,7 @@ examples:
 
 def set_up(parser):
     """Add the arguments; return what runs."""
-    add_model_arguments(parser)
+    add_model_arguments(parser, also='log .npz')
     parser.add_argument('--simulate', action='store_true', help='let it move')
     parser.add_argument('--hold', action='store_true',
                         help='let the motors hold the pose at the start (with --simulate)')
@@ -40,13 +40,13 @@ def set_up(parser):
         '--v': 'velocities at the start, with --simulate [rad/s or m/s]',
         '--tau': 'constant torques of actuators, with --simulate [N m or N]'})
     add_gravity(parser)
-    parser.add_argument('--dt', metavar='S', type=float, default=1e-3,
+    parser.add_argument('--dt', metavar='S', type=real, default=1e-3,
                         help='step of the integrator (default: %(default)g s)')
     page = parser.add_argument_group('page')
-    page.add_argument('--port', type=int, default=8080,
+    page.add_argument('--port', type=port, default=8080,
                       help='where to serve it (default: %(default)s, or the next that is free)')
     page.add_argument('--open', action='store_true', help='open the browser, too')
-    page.add_argument('--time', metavar='S', type=float, help='end after a time')
+    page.add_argument('--time', metavar='S', type=real, help='end after a time')
 
     def run(args):
         moving = [name for name, given in (('--hold', args.hold), ('--v', args.v),

@@ -104,6 +104,10 @@ class Equations:
 
     def compile(self, parameters=None):
         """Return the Dynamics with numbers for all parameters: those given, else the file's."""
+        return Dynamics(self, self.numbers(parameters))
+
+    def numbers(self, parameters=None):
+        """Return a number for each parameter, given or of the file; refuse what has none."""
         values = dict(self.lists.parameters)
         for name, value in (parameters or {}).items():
             if name not in values:
@@ -119,4 +123,4 @@ class Equations:
                              where=self.lists.name,
                              repair=f'Write compile({{{missing[0]!r}: ...}}), or put it into the '
                                     'list file.')
-        return Dynamics(self, values)
+        return values

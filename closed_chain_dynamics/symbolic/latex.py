@@ -6,7 +6,7 @@ from .expression_graph import needed
 from .program import flat, Program
 from .reduced_equations import TERMS
 
-__all__ = ['latex_source', 'sympy_of']
+__all__ = ['equation', 'latex_source', 'sympy_of']
 
 HEAD = r"""\documentclass[a4paper,landscape]{article}
 \usepackage[margin=15mm]{geometry}
@@ -58,19 +58,20 @@ def latex_source(equations, terms):
         assignments, matrix = sympy_of(equations, term)
         parts.append(rf'\section*{{${SYMBOLS[term]}$: {TERMS[term]}}}')
         for symbol, expression in assignments:
-            parts.append(_equation(sympy.latex(symbol), sympy.latex(expression)))
+            parts.append(equation(sympy.latex(symbol), sympy.latex(expression)))
         for (row, column), entry in _entries(matrix):
             place = f'{row + 1}' + f'{column + 1}' * (matrix.cols > 1)
-            parts.append(_equation(rf'\left({SYMBOLS[term]}\right)_{{{place}}}',
-                                   sympy.latex(entry)))
+            parts.append(equation(rf'\left({SYMBOLS[term]}\right)_{{{place}}}',
+                                  sympy.latex(entry)))
         parameters.update(equations.parameters(term))
     parts.append(r'\section*{Parameters}')
-    parts += [_equation(sympy.latex(sympy.Symbol(name)), f'{value!r}')
+    parts += [equation(sympy.latex(sympy.Symbol(name)), f'{value!r}')
               for name, value in sorted(parameters.items())]
     return '\n'.join([*parts, r'\end{document}', ''])
 
 
-def _equation(left, right):
+def equation(left, right):
+    """Return a displayed equation that breaks its lines by itself."""
     return rf'\begin{{dmath*}} {left} = {right} \end{{dmath*}}'
 
 

@@ -11,7 +11,7 @@ import re
 import yaml
 
 from closed_chain_dynamics.errors import DescriptionError, NameNotFound, nearest_names
-from closed_chain_dynamics.models import share_folder
+from closed_chain_dynamics.models import shipped_lists
 from closed_chain_dynamics.symbolic.list_expressions import (FORCE_FUNCTIONS, FUNCTIONS,
                                                              parse_expression)
 from closed_chain_dynamics.symbolic.lists import (Force, GRS, Joint, LinearSpring, Lists, Point,
@@ -35,11 +35,6 @@ SHAPES = {
 KEYS = ('name', 'dimension', 'coordinates', 'inputs', 'parameters', 'gravity', 'euler',
         *SHAPES, 'constraint')
 NAME = re.compile(r'\w+')
-
-
-def shipped_lists():
-    """Return the list files that come with the package: a dict of name and path."""
-    return {path.stem: path for path in sorted((share_folder() / 'urdf/lists').glob('*.yaml'))}
 
 
 def read_lists(name_or_path):

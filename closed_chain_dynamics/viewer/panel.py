@@ -55,7 +55,7 @@ class Panel:
         source = self.source
         if source.can_run:
             self.play = self.gui.add_button('Pause', hint='stop and go on')
-            self.play.on_click(lambda _: self.do(self._toggle))
+            self.play.on_click(lambda _: self.do(source.toggle))
             speed = self.gui.add_slider('speed', *SPEEDS, 0.05, source.speed)
             speed.on_update(lambda _: setattr(source, 'speed', speed.value))
         actions = {'Step': source.step} if source.can_step else {}
@@ -152,9 +152,6 @@ class Panel:
         return self._torques[self.group.value if self.group else next(iter(self._torques))]
 
     # --- what people do, in the thread of the view -----------------------------------------------
-    def _toggle(self):
-        self.source.paused = not self.source.paused
-
     def _drag(self, joint, value):
         self.source.drag(joint.name, self._nearest_turn(joint, value))
 

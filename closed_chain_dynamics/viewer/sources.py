@@ -62,6 +62,10 @@ class Source:
     def advance(self, elapsed):
         """Let time [s] pass, if the source has a time of its own."""
 
+    def toggle(self):
+        """Stop, or go on."""
+        self.paused = not self.paused
+
     def snapshot(self):
         """Return the present Snapshot."""
         raise NotImplementedError
@@ -246,8 +250,15 @@ class LogSource(Source):
 
     def advance(self, elapsed):
         """Play on, and stop at the end."""
-        if not self.paused and self.position < self.duration:
+        if not self.paused:
             self.seek(min(self.position + elapsed * self.speed, self.duration))
+            self.paused = self.position >= self.duration
+
+    def toggle(self):
+        """Stop, or go on: from the start where the end is reached."""
+        super().toggle()
+        if self.position >= self.duration:
+            self.reset()
 
     def seek(self, position):
         """Go to a time after the start of the log [s]."""

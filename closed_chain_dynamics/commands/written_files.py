@@ -1,0 +1,40 @@
+"""Files that a command writes: each at once, or not at all."""
+
+import os
+import tempfile
+
+from closed_chain_dynamics.errors import ClosedChainError
+
+__all__ = ['write_at_once', 'write_files']
+
+
+def write_files(args, sources):
+    """Write sources, {option: function that returns a text}, that were asked for; return names."""
+    texts = {option: source() for option, source in sources.items() if getattr(args, option)}
+    for option, text in texts.items():
+        write_at_once(getattr(args, option), text)
+    return {option: getattr(args, option) for option in texts}
+
+
+def write_at_once(path, text):
+    """Write a file under another name first, so that an interrupt leaves no half of it."""
+    folder = os.path.dirname(os.path.abspath(path))
+    try:
+        handle, draft = tempfile.mkstemp(dir=folder, prefix=f'.{os.path.basename(path)}.')
+    except OSError as error:
+        raise ClosedChainError(f'it cannot be written: {error.strerror}', file=path,
+                               repair='Name a file in a folder that can be written to.') from error
+    try:
+        with os.fdopen(handle, 'w', encoding='utf-8') as out:
+            out.write(text)
+        os.chmod(draft, 0o666 & ~_umask())
+        os.replace(draft, path)
+    except BaseException:
+        os.unlink(draft)
+        raise
+
+
+def _umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
