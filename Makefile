@@ -78,5 +78,7 @@ browser:
 
 .venv/warm: .venv/installed $(KERNELS)
 	@echo 'Compiling the kernels.'
-	@$(BIN)/python -c 'import closed_chain_dynamics as ccd; ccd.warm_up()'
+	@$(BIN)/python -c 'import closed_chain_dynamics as ccd; ccd.warm_up()' & \
+		$(BIN)/python -c 'import closed_chain_dynamics as ccd; ccd.warm_up(backwards=True)' \
+		2> /dev/null; wait $$!
 	@touch $@
