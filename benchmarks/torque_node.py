@@ -14,6 +14,7 @@ import json
 import os
 from pathlib import Path
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -56,32 +57,34 @@ class Feeder:
 
     def __init__(self, arguments):
         import rclpy
-        from rclpy.executors import SingleThreadedExecutor
         from sensor_msgs.msg import JointState, MultiDOFJointState
         from trajectory_msgs.msg import JointTrajectory
         from closed_chain_dynamics.ros.qos import COMMAND, LATEST, PUBLISHED_STATE
+        from closed_chain_dynamics.ros.running import make_executor
         from closed_chain_dynamics.ros.state_messages import StateMessages
         self.arguments, self.period = arguments, 1.0 / arguments.rate
         count = round((arguments.seconds + WARM_UP) * arguments.rate)
         self.robot, self.states, self.reference = motion(arguments.model, count, self.period)
         rclpy.init()
         self.node = rclpy.create_node('feeder')
-        self._executor = SingleThreadedExecutor()
+        self._executor = make_executor()
         self._executor.add_node(self.node)
         self._messages = StateMessages(self.robot)
         self._single = self.node.create_publisher(JointState, 'joint_states', PUBLISHED_STATE)
         self._multi = self.node.create_publisher(MultiDOFJointState, 'multi_dof_joint_states',
                                                  PUBLISHED_STATE)
         self._reference = self.node.create_publisher(JointTrajectory, 'reference', COMMAND)
-        self.node.create_subscription(JointState, 'actuator_torques', self._answered, LATEST)
+        self.node.create_subscription(JointState, 'actuator_torques', self._answered, LATEST,
+                                      raw=True)
         self.sent, self.answered = np.full(count, np.nan), np.full(count, np.nan)
         self._efforts = np.zeros(len(self.robot.actuator_names))
 
-    def _answered(self, message):
-        k = round((message.header.stamp.sec - 1000 + 1e-9 * message.header.stamp.nanosec)
-                  / self.period)
+    def _answered(self, raw):
+        now = time.monotonic()
+        sec, nanosec = struct.unpack_from('<iI', raw, 4)   # the header comes first
+        k = round((sec - 1000 + 1e-9 * nanosec) / self.period)
         if 0 <= k < len(self.answered) and np.isnan(self.answered[k]):
-            self.answered[k] = time.monotonic()
+            self.answered[k] = now
 
     def wait_for_node(self, process):
         """Spin until the node listens, and send it the reference."""

@@ -8,10 +8,11 @@ import pytest
 pytest.importorskip('rclpy', reason='ROS 2 is not installed here: no rclpy')
 
 from closed_chain_dynamics.ros.measured_states import MeasuredStates   # noqa: E402
-from closed_chain_dynamics.ros.raw_states import read_joint_state   # noqa: E402
+from closed_chain_dynamics.ros.raw_states import RawMessage, read_joint_state   # noqa: E402
 from closed_chain_dynamics.ros.state_messages import StateMessages   # noqa: E402
-from rclpy.serialization import serialize_message   # noqa: E402
+from rclpy.serialization import deserialize_message, serialize_message   # noqa: E402
 from sensor_msgs.msg import JointState   # noqa: E402
+from std_msgs.msg import Float64MultiArray   # noqa: E402
 
 NUMBERS = some.floats(width=64)
 
@@ -99,3 +100,21 @@ def test_names_of_other_machines_are_left_out_and_told():
     assert measured.joint_states(serialize_message(JointState(name=['rocker'], position=[1.0])),
                                  0.0) is None
     assert refused[-1][0] == 'missing joint'
+
+
+@given(names=some.lists(some.text('abc_', min_size=1, max_size=9), max_size=6, unique=True),
+       sec=some.integers(0, 2**31 - 1), nanosec=some.integers(0, 10**9 - 1),
+       number=some.floats(allow_nan=False))
+def test_ros_reads_what_was_written_in_place(names, sec, nanosec, number):
+    """Names of any length, so any alignment; no numbers too."""
+    numbers = number * np.arange(len(names)) if np.isfinite(number) else np.zeros(len(names))
+    torques = RawMessage(JointState(name=names), 'effort', len(names))
+    torques.numbers[:] = numbers
+    torques.stamp(sec, nanosec)
+    message = deserialize_message(bytes(torques), JointState)
+    assert (message.header.stamp.sec, message.header.stamp.nanosec) == (sec, nanosec)
+    assert message.name == names and list(message.effort) == numbers.tolist()
+    commands = RawMessage(Float64MultiArray(), 'data', len(names))
+    assert not any(deserialize_message(bytes(commands), Float64MultiArray).data)
+    commands.numbers[:] = numbers
+    assert list(deserialize_message(bytes(commands), Float64MultiArray).data) == numbers.tolist()

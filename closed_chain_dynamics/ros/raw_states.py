@@ -1,6 +1,6 @@
 """
-Joint states read from the bytes of their messages, because Python objects for them cost more time
-than the torques do.
+Joint states read from the bytes of their messages, and torques written into them, because Python
+objects for them cost more time than the torques do.
 
 The bytes are CDR, little endian: numbers aligned to their size, strings and sequences behind
 their count. Names seldom change, so they are read once and compared as bytes. What is encoded in
@@ -10,12 +10,37 @@ another way, or does not add up, is left to ROS: then `read` returns None.
 import struct
 
 import numpy as np
+from rclpy.serialization import serialize_message
 
-__all__ = ['read_joint_state', 'read_multi_dof', 'RawReader']
+__all__ = ['read_joint_state', 'read_multi_dof', 'RawMessage', 'RawReader']
 
 PLAIN_CDR = b'\x00\x01'   # little endian, first version of the encoding
 BEGIN = 4                 # behind the header of the encoding, from where alignment counts
 NAMES = BEGIN + 8         # behind the stamp: frame_id, then names
+
+
+class RawMessage:
+    """
+    A message that is serialized once; later its stamp and its last numbers are written in place.
+
+    `field` is the last one of the message, a sequence of doubles, and will have `count` of them.
+    """
+
+    def __init__(self, message, field, count):
+        marks = np.pi + np.arange(count)   # bytes that nothing else in the message has
+        setattr(message, field, marks.tolist())
+        raw = serialize_message(message)   # may be longer than the message
+        place = raw.rindex(marks.tobytes())
+        self._bytes = bytearray(raw[:place + marks.nbytes])
+        self.numbers = np.frombuffer(self._bytes, offset=place) if count else marks
+        self.numbers[:] = 0.0
+
+    def stamp(self, sec, nanosec):
+        """Write the stamp of a message that begins with a Header."""
+        struct.pack_into('=iI', self._bytes, BEGIN, sec, nanosec)
+
+    def __bytes__(self):
+        return bytes(self._bytes)
 
 
 class RawReader:

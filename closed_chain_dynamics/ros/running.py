@@ -15,7 +15,7 @@ import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 
-__all__ = ['run']
+__all__ = ['make_executor', 'run']
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 PATIENCE = 0.1   # between two looks for a signal while nothing happens [s]
@@ -33,7 +33,7 @@ def run(*makers, args=None, until=None):
         signal.signal(each, lambda number, _: stopped.append(number))
     # rclpy's own handlers would close the context before the last command is out.
     rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-    executor, nodes = _executor(), []
+    executor, nodes = make_executor(), []
     try:
         for make in makers:
             nodes.append(make())
@@ -57,7 +57,7 @@ def run(*makers, args=None, until=None):
         rclpy.try_shutdown()
 
 
-def _executor():
+def make_executor():
     """Return rclpy's executor in C++ where there is one: the other takes a core at 1 kHz."""
     try:
         from rclpy.experimental import EventsExecutor

@@ -28,7 +28,6 @@ reference, or `reference_timeout` after the last point of a stream, torques are 
 command changes nothing. The last command before the end is zero.
 """
 
-from array import array
 import sys
 import time
 
@@ -45,6 +44,7 @@ from .contacts import Contacts
 from .managed_node import ManagedNode
 from .measured_states import MeasuredStates, seconds
 from .qos import COMMAND, LATEST, PUBLISHED_STATE
+from .raw_states import RawMessage
 from .running import run
 from .torque_settings import law, required_joints, SETTINGS
 from .turn_times import TurnTimes
@@ -91,12 +91,8 @@ class TorqueNode(ManagedNode):
         loop.warm_up()
         self.loop, self._order = loop, np.array([names.index(name) for name in order])
         self._apply()
-        self._torque_message, self._command_message = JointState(name=names), Float64MultiArray()
-        self._torque_message.effort = array('d', [0.0] * len(names))
-        self._command_message.data = array('d', [0.0] * len(order))
-        # what the messages hold now may be a copy of what they were given
-        self._effort = np.frombuffer(self._torque_message.effort)
-        self._command = np.frombuffer(self._command_message.data)
+        self._torque_message = RawMessage(JointState(name=names), 'effort', len(names))
+        self._command_message = RawMessage(Float64MultiArray(), 'data', len(order))
         self.contacts.use(loop)
 
     def _check(self, parameters):
@@ -179,15 +175,12 @@ class TorqueNode(ManagedNode):
 
     # --- what goes out ---------------------------------------------------------------------------
     def _publish(self, tau, stamp=None):
-        self._effort[:] = tau
-        np.take(tau, self._order, out=self._command)
-        header = self._torque_message.header
-        if stamp:
-            header.stamp.sec, header.stamp.nanosec = stamp
-        else:
-            header.stamp = self.get_clock().now().to_msg()
-        self._torques.publish(self._torque_message)
-        self._commands.publish(self._command_message)
+        torques, commands = self._torque_message, self._command_message
+        torques.numbers[:] = tau
+        commands.numbers[:] = tau[self._order]
+        torques.stamp(*(stamp or self.get_clock().now().seconds_nanoseconds()))
+        self._torques.publish(bytes(torques))
+        self._commands.publish(bytes(commands))
 
     def _watch(self):
         """Publish the fallback when states stay away."""
