@@ -64,7 +64,7 @@ setup(
         # Peers, parsers and tools that the tests compare with or run.
         'test': [
             'flake8', 'hypothesis', 'mcap-ros2-support', 'mujoco', 'pin', 'playwright', 'pytest',
-            'setuptools', 'urdfdom-py', 'wheel',
+            'pytest-rerunfailures', 'setuptools', 'urdfdom-py', 'wheel',
         ],
     },
     data_files=[
