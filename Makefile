@@ -45,7 +45,8 @@ clean:  ## remove .venv and everything that was built
 
 # The tests of the view press buttons in a real browser; without one they are skipped.
 browser:
-	@if ! command -v chromium chromium-browser google-chrome > /dev/null \
+	@if ! { command -v chromium || command -v chromium-browser \
+			|| command -v google-chrome; } > /dev/null \
 			&& [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
 		echo 'Installing Chromium for the tests of the view.'; \
 		{ apt-get install -y -qq chromium || { apt-get update -qq \
