@@ -1,6 +1,7 @@
 """contact_node as a process of its own: signals in, connections and cuts out, over DDS."""
 
 import json
+import signal
 import math
 import time
 
@@ -20,9 +21,7 @@ class Signals:
 
     def __init__(self, ros, owner=True):
         self.ros, self.stamp = ros, 10**9
-        self.process = ros.start('contact_node', {
-            'force_contacts': ['left_hand'], 'height_contacts': ['left_foot'],
-            'thresholds': ['left_foot=0.01,0.05'], 'debounce': 0.01, 'dwell': 0.05})
+        self.start()
         self.events = []
         for kind in ('connect', 'cut'):
             ros.node.create_subscription(
@@ -36,9 +35,15 @@ class Signals:
             ros.wait_for_reader(publisher)
         for kind in ('connect', 'cut'):
             ros.wait(lambda kind=kind: ros.node.count_publishers(f'contact/{kind}'), 'the node')
-        ros.wait(self._is_heard, 'both signals to be heard')
+        ros.wait(self.is_heard, 'both signals to be heard')
 
-    def _is_heard(self):
+    def start(self):
+        """Start the node, the first time or again."""
+        self.process = self.ros.start('contact_node', {
+            'force_contacts': ['left_hand'], 'height_contacts': ['left_foot'],
+            'thresholds': ['left_foot=0.01,0.05'], 'debounce': 0.01, 'dwell': 0.05})
+
+    def is_heard(self):
         """Publish values that decide nothing; return whether the node has heard of them."""
         self.send(self.wrench, 30.0)
         self.send(self.height, 0.02)
@@ -116,6 +121,18 @@ def test_a_decision_stands_for_the_dwell_time(signals):
     signals.send(signals.wrench, 0.0, 30)
     assert signals.heard() == []
     assert signals.until_event(signals.wrench, 0.0) == [('cut', 'left_hand')]
+
+
+def test_it_comes_back_after_kill(signals):
+    """While it is away nothing is decided; started anew, it decides again."""
+    signals.process.end(signal.SIGKILL)
+    signals.send(signals.wrench, 80.0, 60)
+    assert signals.heard() == []
+    signals.diagnostics.clear()
+    signals.start()
+    signals.ros.wait(signals.is_heard, 'both signals to be heard')
+    assert ('connect', 'left_hand') in signals.until_event(signals.wrench, 80.0)
+    assert ('cut', 'left_hand') in signals.until_event(signals.wrench, 0.0)
 
 
 def test_a_refused_connection_is_asked_for_again(signals):

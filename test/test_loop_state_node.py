@@ -25,12 +25,17 @@ class Measured:
         q = ccd.assemble(robot)
         self.sim = ccd.Simulation(robot, q=q, v=ccd.complete_velocity(robot, q, rates),
                                   log_every=0)
-        self.process = ros.start('loop_state_node', {'model': model, 'state_timeout': 10.0})
+        self.start()
         self.complete = ros.listen(JointState, 'joint_states')
         self.others = ros.listen(MultiDOFJointState, 'multi_dof_joint_states')
         self.diagnostics = ros.listen(DiagnosticArray, 'diagnostics', 100)
         self.publisher = ros.publisher(JointState, 'measured_joint_states')
         ros.wait_for_reader(self.publisher)
+
+    def start(self):
+        """Start the node, the first time or again."""
+        self.process = self.ros.start('loop_state_node', {'model': self.sim.robot.name,
+                                                          'state_timeout': 10.0})
 
     def send(self, offset=0.0, step=True):
         """Publish the measured joints, moved by an offset; return the answer or None."""
@@ -94,6 +99,15 @@ def test_a_jump_is_not_published_and_diagnostics_says_lost(five_bar):
     five_bar.told('lost')
     assert five_bar.send() is not None
     five_bar.told('tracking')
+
+
+def test_it_comes_back_after_kill(five_bar):
+    """While it is away nobody answers; started anew, it closes the loop again."""
+    five_bar.process.end(signal.SIGKILL)
+    assert five_bar.send() is None
+    five_bar.start()
+    q = five_bar.configuration(five_bar.ros.wait(five_bar.send, 'an answer'))
+    assert max(max(gap) for gap in five_bar.sim.robot.loop_gaps(q).values()) < CLOSED
 
 
 def test_a_loop_that_is_cut_is_followed_no_longer(five_bar):
