@@ -17,7 +17,7 @@ def shared_files(*folders):
         # A folder that is empty or absent adds nothing.
         for path in sorted((HERE / folder).rglob('*')):
             relative = path.relative_to(HERE)
-            hidden = any(part.startswith(('.', '__')) for part in relative.parts)
+            hidden = any(part.startswith('.') or part == '__pycache__' for part in relative.parts)
             if path.is_file() and not hidden:
                 target = f'share/{PACKAGE}/{relative.parent.as_posix()}'
                 entries.setdefault(target, []).append(relative.as_posix())
@@ -63,19 +63,19 @@ setup(
         'docs': ['latex2mathml', 'mkdocs-material'],
         # Peers, parsers and tools that the tests compare with or run.
         'test': [
-            'flake8', 'hypothesis', 'mcap-ros2-support', 'mujoco', 'pin', 'playwright', 'pytest',
-            'pytest-rerunfailures', 'setuptools', 'urdfdom-py', 'wheel',
+            'flake8', 'hypothesis', 'import-linter', 'mcap-ros2-support', 'mujoco', 'pin',
+            'playwright', 'pytest', 'pytest-rerunfailures', 'setuptools', 'urdfdom-py', 'wheel',
         ],
     },
     data_files=[
         ('share/ament_index/resource_index/packages', [f'resource/{PACKAGE}']),
         (f'share/{PACKAGE}', ['package.xml']),
-        *shared_files('launch', 'config', 'urdf'),
+        *shared_files('launch', 'config', 'urdf', 'benchmarks'),
     ],
     entry_points={
         'console_scripts': [
-            'closed-chain = closed_chain_dynamics.cli:main',
-            *(f'{node} = {PACKAGE}.ros.{node}:main' for node in NODES),
+            'closed-chain = closed_chain_dynamics.cli.main:main',
+            *(f'{node} = {PACKAGE}.ros.nodes.{node}:main' for node in NODES),
         ],
     },
 )

@@ -6,7 +6,7 @@ import sys
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from closed_chain_dynamics.cli import main  # noqa: E402: the path comes first
+from closed_chain_dynamics.cli.main import main  # noqa: E402: the path comes first
 
 if __name__ == '__main__':
     sys.exit(main(['bench', *sys.argv[1:]]))

@@ -56,12 +56,12 @@ class Feeder:
     """Publishes states on time and notes when each was answered."""
 
     def __init__(self, arguments):
+        from closed_chain_dynamics.ros.messages.qos import COMMAND, LATEST, PUBLISHED_STATE
+        from closed_chain_dynamics.ros.messages.state_messages import StateMessages
+        from closed_chain_dynamics.ros.running import make_executor
         import rclpy
         from sensor_msgs.msg import JointState, MultiDOFJointState
         from trajectory_msgs.msg import JointTrajectory
-        from closed_chain_dynamics.ros.qos import COMMAND, LATEST, PUBLISHED_STATE
-        from closed_chain_dynamics.ros.running import make_executor
-        from closed_chain_dynamics.ros.state_messages import StateMessages
         self.arguments, self.period = arguments, 1.0 / arguments.rate
         count = round((arguments.seconds + WARM_UP) * arguments.rate)
         self.robot, self.states, self.reference = motion(arguments.model, count, self.period)
@@ -140,8 +140,8 @@ def processor_seconds(pid):
 
 def computation(feeder):
     """Return the time of a turn without messages, in this process [s]."""
-    from closed_chain_dynamics.control.law import TorqueController
     from closed_chain_dynamics.control.control_loop import ControlLoop
+    from closed_chain_dynamics.control.law import TorqueController
     from closed_chain_dynamics.control.torque_guard import TorqueGuard
     robot, spent = feeder.robot, []
     loop = ControlLoop(TorqueController(robot), TorqueGuard(robot))
@@ -166,7 +166,7 @@ def measure(arguments):
     feeder = Feeder(arguments)
     alone = computation(feeder)
     process = subprocess.Popen([
-        sys.executable, '-m', 'closed_chain_dynamics.ros.torque_node', '--ros-args', '-p',
+        sys.executable, '-m', 'closed_chain_dynamics.ros.nodes.torque_node', '--ros-args', '-p',
         f'model:={arguments.model}'], cwd=Path(__file__).resolve().parent.parent)
     try:
         feeder.wait_for_node(process)

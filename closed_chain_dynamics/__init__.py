@@ -1,35 +1,36 @@
 """
 Dynamics of closed kinematic chains whose structure changes while they move.
 
-Layers, from the file to the answer: `description` reads files into frozen dataclasses;
-`packing` and `mechanism` turn them into flat arrays; `kernels` is the compiled code on these
-arrays; `tree_dynamics` is the dynamics of the tree after the virtual cut. On it stand
-`coordinates` (rank, theta_G, H, W, S), `assembly` (closed poses and motions), `inverse_dynamics`,
-`actuation`, `forward_dynamics`, `reactions` and `impact`; `simulation` and `contact` move it in
-time, `recording` keeps what happened, `control` gives torques for a reference, `motion` those of a
-given motion. Outer layers, which nothing here imports: `studies`, `symbolic`, `viewer`,
-`ros`, `commands`.
+The rooms, each of which imports only those before it: `errors`; `description` reads files into
+frozen dataclasses; `kernels` is the compiled code on flat arrays; `model` lays a description out
+for it and connects and cuts; `dynamics` is the mathematics of one state: the tree after the
+virtual cut, rank, theta_G, H, W and S, torques, accelerations, reactions, impacts; `assembly`
+closes loops; `recording` keeps what happened; `simulation` makes it happen; `symbolic` writes
+equations; `control` gives torques for a reference; `studies` asks what takes many computations;
+`viewer` shows, `ros` carries messages, and `cli` is the command line.
 """
 
-from .actuation import actuator_torques
-from .assembly.completion import complete_acceleration, complete_velocity
-from .assembly.search import assemble, Assembled, find_assembly
-from .contact import contact_forces, contact_wrenches
-from .coordinates import (Coordinates, constraint_jacobian, coordinates, loop_jacobian,
-                          loop_positions)
-from .description import Description
-from .errors import (ActuationError, AssemblyError, ClosedChainError, DescriptionError,
-                     NameNotFound, SingularityError, StateError, StructureError)
-from .forward_dynamics import ForwardDynamics, forward_dynamics
-from .impact import Impact, impact
-from .inverse_dynamics import InverseDynamics, inverse_dynamics
-from .mechanism import Mechanism, load
-from .reactions import Reaction, Reactions, reactions
-from .simulation import Simulation
-from .tree_dynamics import (center_of_mass, difference, energy, integrate, jacobian,
-                            jacobian_bias, joint_wrenches, link_accelerations, link_placement,
-                            link_placements, link_velocities, mass_matrix, momentum, newton_euler)
-from .warming import warm_up
+from closed_chain_dynamics.assembly.completion import complete_acceleration, complete_velocity
+from closed_chain_dynamics.assembly.search import assemble, Assembled, find_assembly
+from closed_chain_dynamics.description import Description
+from closed_chain_dynamics.dynamics.actuation import actuator_torques
+from closed_chain_dynamics.dynamics.contact_forces import contact_forces, contact_wrenches
+from closed_chain_dynamics.dynamics.coordinates import (
+    Coordinates, constraint_jacobian, coordinates, loop_jacobian, loop_positions)
+from closed_chain_dynamics.dynamics.forward import ForwardDynamics, forward_dynamics
+from closed_chain_dynamics.dynamics.impact import Impact, impact
+from closed_chain_dynamics.dynamics.inverse import InverseDynamics, inverse_dynamics
+from closed_chain_dynamics.dynamics.reactions import Reaction, Reactions, reactions
+from closed_chain_dynamics.dynamics.tree import (
+    center_of_mass, difference, energy, integrate, jacobian, jacobian_bias, joint_wrenches,
+    link_accelerations, link_placement, link_placements, link_velocities, mass_matrix,
+    momentum, newton_euler)
+from closed_chain_dynamics.errors import (
+    ActuationError, AssemblyError, ClosedChainError, DescriptionError, NameNotFound,
+    SingularityError, StateError, StructureError)
+from closed_chain_dynamics.model.mechanism import Mechanism, load
+from closed_chain_dynamics.simulation.simulation import Simulation
+from closed_chain_dynamics.warming import warm_up
 
 __version__ = '0.1.0'
 

@@ -2,19 +2,18 @@
 
 import sys
 
+from closed_chain_dynamics.assembly.completion import complete_acceleration, complete_velocity
+from closed_chain_dynamics.assembly.search import assemble
+from closed_chain_dynamics.control.control_loop import ControlLoop
+from closed_chain_dynamics.control.law import TorqueController
+from closed_chain_dynamics.control.torque_guard import TorqueGuard
+from closed_chain_dynamics.dynamics import tree
+from closed_chain_dynamics.dynamics.coordinates import coordinates, loop_positions
+from closed_chain_dynamics.dynamics.forward import forward_dynamics
+from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
+from closed_chain_dynamics.model.mechanism import load
+from closed_chain_dynamics.simulation.simulation import INTEGRATORS, Simulation
 import numpy as np
-
-from . import tree_dynamics as tree
-from .assembly.completion import complete_acceleration, complete_velocity
-from .assembly.search import assemble
-from .control.control_loop import ControlLoop
-from .control.law import TorqueController
-from .control.torque_guard import TorqueGuard
-from .coordinates import coordinates, loop_positions
-from .forward_dynamics import forward_dynamics
-from .inverse_dynamics import inverse_dynamics
-from .mechanism import load
-from .simulation import INTEGRATORS, Simulation
 
 __all__ = ['warm_up']
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import sys
 
 import closed_chain_dynamics as ccd
-from closed_chain_dynamics.contact import contact_forces
+from closed_chain_dynamics.dynamics.contact_forces import contact_forces
 import numpy as np
 
 PATH = Path(sys.argv[1] if len(sys.argv) > 1 else 'out/04_two_link_on_floor.png')

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from helpers.logged_runs import all_kinds_run, four_bar_run, torn_run
 from hypothesis import settings
-from logged_runs import all_kinds_run, four_bar_run, torn_run
 import pytest
 
 # Compiling a kernel would break any deadline, and a failure must come back when it is run again.

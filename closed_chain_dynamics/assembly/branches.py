@@ -1,13 +1,12 @@
 """Names for the ways in which a mechanism can be assembled."""
 
+from closed_chain_dynamics.assembly.closure import Closure
+from closed_chain_dynamics.assembly.starts import put_hint
+from closed_chain_dynamics.dynamics.coordinates import coordinates
+from closed_chain_dynamics.dynamics.tree import difference
+from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.kernels import layout as at
 import numpy as np
-
-from ..coordinates import coordinates
-from ..errors import ClosedChainError
-from ..kernels import layout as at
-from ..tree_dynamics import difference
-from .closure import Closure
-from .starts import put_hint
 
 __all__ = ['name_branch']
 

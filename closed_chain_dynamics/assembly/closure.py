@@ -8,10 +8,9 @@ of the error, which keeps the convergence quadratic where J_C has redundant rows
 every planar linkage has.
 """
 
+from closed_chain_dynamics import kernels
+from closed_chain_dynamics.kernels import layout as at
 import numpy as np
-
-from .. import kernels
-from ..kernels import layout as at
 
 __all__ = ['Closure']
 

@@ -9,13 +9,13 @@ done in an orthonormal basis of W, so it does not depend on which coordinates ar
 
 from collections.abc import Mapping
 
+from closed_chain_dynamics import kernels
+from closed_chain_dynamics.assembly.held_joints import check_state, numbers
+from closed_chain_dynamics.dynamics.coordinates import (
+    constraint_jacobian, coordinates, loop_jacobian, row_units)
+from closed_chain_dynamics.errors import NameNotFound, SingularityError, StateError
+from closed_chain_dynamics.kernels import layout as at
 import numpy as np
-
-from .. import kernels
-from ..coordinates import constraint_jacobian, coordinates, loop_jacobian, row_units
-from ..errors import NameNotFound, SingularityError, StateError
-from ..kernels import layout as at
-from .held_joints import check_state, numbers
 
 __all__ = ['complete_acceleration', 'complete_velocity']
 

@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from closed_chain_dynamics import kernels
+from closed_chain_dynamics.assembly.closure import has_position
+from closed_chain_dynamics.errors import AssemblyError, NameNotFound, StateError
+from closed_chain_dynamics.kernels import layout as at
 import numpy as np
-
-from .. import kernels
-from ..errors import AssemblyError, NameNotFound, StateError
-from ..kernels import layout as at
-from .closure import has_position
 
 __all__ = ['Held', 'check_state', 'numbers', 'read_held', 'refuse_contradictions']
 

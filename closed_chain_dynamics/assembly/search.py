@@ -10,16 +10,17 @@ the way is blocked, they jump.
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from closed_chain_dynamics import kernels
+from closed_chain_dynamics.assembly.branches import name_branch
+from closed_chain_dynamics.assembly.closure import Closure
+from closed_chain_dynamics.assembly.held_joints import (
+    check_state, read_held, refuse_contradictions)
+from closed_chain_dynamics.assembly.starts import (
+    distance, into_range, middle, put_hint, random_pose, shake, unwind)
+from closed_chain_dynamics.dynamics.coordinates import coordinates
+from closed_chain_dynamics.errors import AssemblyError, NameNotFound
+from closed_chain_dynamics.kernels import layout as at
 import numpy as np
-
-from .. import kernels
-from ..coordinates import coordinates
-from ..errors import AssemblyError, NameNotFound
-from ..kernels import layout as at
-from .branches import name_branch
-from .closure import Closure
-from .held_joints import check_state, read_held, refuse_contradictions
-from .starts import distance, into_range, middle, put_hint, random_pose, shake, unwind
 
 __all__ = ['Assembled', 'assemble', 'find_assembly', 'nearby_rank']
 

@@ -1,9 +1,8 @@
 """Poses to start closing a cluster from, and how far one is from another."""
 
+from closed_chain_dynamics import kernels
+from closed_chain_dynamics.kernels import layout as at
 import numpy as np
-
-from .. import kernels
-from ..kernels import layout as at
 
 __all__ = ['distance', 'into_range', 'middle', 'put_hint', 'random_pose', 'shake', 'unwind']
 

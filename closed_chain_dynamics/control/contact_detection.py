@@ -8,7 +8,7 @@ for the dwell time at least.
 
 import math
 
-from ..errors import StateError
+from closed_chain_dynamics.errors import StateError
 
 __all__ = ['ContactDetector', 'SIGNALS']
 

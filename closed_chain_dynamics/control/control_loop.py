@@ -13,13 +13,12 @@ torques; timeouts and rate limits are in the time of the machine that runs this.
 import copy
 import math
 
+from closed_chain_dynamics.assembly.search import assemble
+from closed_chain_dynamics.control.state_tracking import StateTracker
+from closed_chain_dynamics.control.torque_guard import TorqueGuard
+from closed_chain_dynamics.control.trajectory import Reference
+from closed_chain_dynamics.errors import ClosedChainError
 import numpy as np
-
-from ..assembly.search import assemble
-from ..errors import ClosedChainError
-from .state_tracking import StateTracker
-from .torque_guard import TorqueGuard
-from .trajectory import Reference
 
 __all__ = ['ControlLoop', 'FALLBACKS']
 

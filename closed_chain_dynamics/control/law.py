@@ -17,17 +17,16 @@ stay bounded near poses where an actuator loses its grip.
 
 from dataclasses import dataclass, field
 
+from closed_chain_dynamics import kernels
+from closed_chain_dynamics.dynamics.actuation import actuator_vector, POLICIES
+from closed_chain_dynamics.dynamics.coordinates import actuator_rows, coordinates
+from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
+from closed_chain_dynamics.dynamics.singularities import check_policy, refuse
+from closed_chain_dynamics.dynamics.tree import mass_matrix
+from closed_chain_dynamics.errors import ActuationError, NameNotFound, StateError
+from closed_chain_dynamics.kernels import layout as at
+from closed_chain_dynamics.kernels.tangent import compute_tangent
 import numpy as np
-
-from .. import kernels
-from ..actuation import actuator_vector, POLICIES
-from ..coordinates import actuator_rows, coordinates
-from ..errors import ActuationError, NameNotFound, StateError
-from ..inverse_dynamics import inverse_dynamics
-from ..kernels import layout as at
-from ..kernels.tangent import compute_tangent
-from ..singularities import check_policy, refuse
-from ..tree_dynamics import mass_matrix
 
 __all__ = ['Command', 'MODES', 'TorqueController']
 

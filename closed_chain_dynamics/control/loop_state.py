@@ -13,15 +13,14 @@ lied: the state says 'lost' and stays, until several updates in a row agree that
 elsewhere; then the pose is assembled anew.
 """
 
+from closed_chain_dynamics import kernels
+from closed_chain_dynamics.assembly.closure import Closure
+from closed_chain_dynamics.assembly.search import assemble
+from closed_chain_dynamics.dynamics.coordinates import coordinates
+from closed_chain_dynamics.errors import AssemblyError, StateError
+from closed_chain_dynamics.kernels import following as how, layout as at
+from closed_chain_dynamics.kernels.tangent import compute_tangent
 import numpy as np
-
-from .. import kernels
-from ..assembly.closure import Closure
-from ..assembly.search import assemble
-from ..coordinates import coordinates
-from ..errors import AssemblyError, StateError
-from ..kernels import following as how, layout as at
-from ..kernels.tangent import compute_tangent
 
 __all__ = ['LoopState']
 

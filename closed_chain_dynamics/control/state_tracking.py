@@ -9,12 +9,11 @@ for from the start.
 from collections import Counter
 import math
 
+from closed_chain_dynamics.assembly.search import assemble
+from closed_chain_dynamics.control.loop_state import LoopState
+from closed_chain_dynamics.errors import ClosedChainError, NameNotFound, StructureError
+from closed_chain_dynamics.simulation.simulation import CONNECT_ANGLE, CONNECT_GAP
 import numpy as np
-
-from ..assembly.search import assemble
-from ..errors import ClosedChainError, NameNotFound, StructureError
-from ..simulation import CONNECT_ANGLE, CONNECT_GAP
-from .loop_state import LoopState
 
 __all__ = ['OTHER_CLOCK', 'StampCheck', 'StateTracker']
 

@@ -1,10 +1,9 @@
 """The last thing that torques pass before they leave: finite, within effort, within a rate."""
 
+from closed_chain_dynamics.dynamics.actuation import actuator_vector
+from closed_chain_dynamics.errors import StateError
+from closed_chain_dynamics.kernels import layout as at
 import numpy as np
-
-from ..actuation import actuator_vector
-from ..errors import StateError
-from ..kernels import layout as at
 
 __all__ = ['TorqueGuard']
 

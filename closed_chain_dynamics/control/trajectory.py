@@ -7,10 +7,9 @@ the joints are; after the last it stays there. One point at time zero is one of 
 extrapolated by its rates until the next one.
 """
 
+from closed_chain_dynamics.control.loop_state import LoopState
+from closed_chain_dynamics.errors import NameNotFound, StateError
 import numpy as np
-
-from ..errors import NameNotFound, StateError
-from .loop_state import LoopState
 
 __all__ = ['Reference', 'Trajectory']
 

@@ -4,7 +4,8 @@ Files in, frozen dataclasses out: the only layer that reads XML.
 ``read`` turns a URDF, a xacro, a URDF+, an MJCF or an Extended-URDF pair of files into a
 ``Description``; ``write`` saves a description in the own spelling. ``document`` opens files
 safely, ``fields`` reads attributes, one module reads each kind of element, ``checks`` judges the
-whole.
+whole, and ``assignments`` reads what users write of joints on a command line. It may import
+`errors` alone.
 """
 
 from dataclasses import replace

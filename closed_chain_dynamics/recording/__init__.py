@@ -1,6 +1,9 @@
 """
-What happened: the `log` of a simulation, its files (`log_files`, `mcap`), `plots` and `animation`.
+What happened: the `log` of a simulation, its files (`log_files`, `mcap`), `plots`, `animation`.
 
-`segments` are the stretches between structure changes, `tracks` where everything was, `shapes` and
-`picture` what an animation is painted with.
+`events` are the structure changes that a log has, `segments` the stretches between them, `tracks`
+where everything was, `shapes`, `picture` and `raster` what an animation is painted with;
+`terminal` is how text is written for people. What is kept or shown of a run lives here, and
+nothing that makes one. It may import `assembly`, `dynamics` and the rooms below them; matplotlib
+and rosbags inside functions only.
 """

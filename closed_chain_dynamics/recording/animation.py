@@ -5,13 +5,12 @@ from pathlib import Path
 import shutil
 import subprocess
 
+from closed_chain_dynamics.errors import ClosedChainError, StateError
+from closed_chain_dynamics.recording.log_files import check_folder, writing
+from closed_chain_dynamics.recording.picture import CLOSED, fit_camera, INK, OPEN, Painter, pillow
+from closed_chain_dynamics.recording.shapes import triangles_of
+from closed_chain_dynamics.recording.tracks import link_tracks, loop_tracks
 import numpy as np
-
-from ..errors import ClosedChainError, StateError
-from .log_files import check_folder, writing
-from .picture import CLOSED, fit_camera, INK, OPEN, Painter, pillow
-from .shapes import triangles_of
-from .tracks import link_tracks, loop_tracks
 
 __all__ = ['check_animation', 'framing', 'record', 'snapshot']
 

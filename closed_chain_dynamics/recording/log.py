@@ -7,10 +7,9 @@ its mechanism can be had again, connected as it was, for whatever is computed af
 
 from itertools import chain
 
+from closed_chain_dynamics.errors import NameNotFound
+from closed_chain_dynamics.recording.segments import joint_part, joint_width, Segment
 import numpy as np
-
-from ..errors import NameNotFound
-from .segments import joint_part, joint_width, Segment
 
 __all__ = ['Log']
 
@@ -186,8 +185,8 @@ class Log:
         return np.array([sample[joint].wrench for sample in self._reactions[key]])
 
     def _all_reactions(self, frame, every):
-        from ..forward_dynamics import forward_dynamics
-        from ..reactions import reactions
+        from closed_chain_dynamics.dynamics.forward import forward_dynamics
+        from closed_chain_dynamics.dynamics.reactions import reactions
         torques, found, number = chain.from_iterable(_listed(self.tau)), [], 0
         for segment in self.segments:
             robot, wrenches = segment.mechanism(), segment.wrenches or None
@@ -203,27 +202,27 @@ class Log:
     # --- files -----------------------------------------------------------------------------------
     def to_csv(self, path):
         """Write one line per sample: time, energies, loop error, q, v, torques and events."""
-        from .log_files import write_csv
+        from closed_chain_dynamics.recording.log_files import write_csv
         write_csv(self, path)
 
     def to_npz(self, path):
         """Write all arrays, their names and the events for `numpy.load`."""
-        from .log_files import write_npz
+        from closed_chain_dynamics.recording.log_files import write_npz
         write_npz(self, path)
 
     def to_mcap(self, path):
         """Write ROS 2 messages: one MCAP file where the path ends so, else a rosbag2 folder."""
-        from .mcap import write_mcap
+        from closed_chain_dynamics.recording.mcap import write_mcap
         write_mcap(self, path)
 
     def plot(self, path):
         """Write a figure (.png, .svg, .pdf) of motion, energies, loop error and events."""
-        from .plots import plot_log
+        from closed_chain_dynamics.recording.plots import plot_log
         plot_log(self, path)
 
     def record(self, path, **options):
         """Write an animation (.gif, .mp4); for options and result see `animation.record`."""
-        from .animation import record
+        from closed_chain_dynamics.recording.animation import record
         return record(self, path, **options)
 
 

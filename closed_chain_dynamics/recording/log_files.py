@@ -6,14 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 import zipfile
 
+from closed_chain_dynamics.description import read, to_xml
+from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.recording.events import Event
+from closed_chain_dynamics.recording.log import COLUMNS, Log
+from closed_chain_dynamics.recording.segments import Segment
 import numpy as np
-
-from ..description import read, to_xml
-from ..errors import ClosedChainError
-from ..mechanism import Mechanism
-from ..simulation import Event
-from .log import COLUMNS, Log
-from .segments import Segment
 
 __all__ = ['check_folder', 'event_record', 'events_by_sample', 'read_npz', 'write_columns',
            'write_csv', 'write_npz', 'writing']

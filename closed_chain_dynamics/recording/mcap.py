@@ -16,14 +16,14 @@ import json
 from pathlib import Path
 import tempfile
 
+from closed_chain_dynamics.description.elements import JointType
+from closed_chain_dynamics.description.writer import to_xml
+from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.model.packing import rotation_to
+from closed_chain_dynamics.recording.log_files import (
+    check_folder, event_record, events_by_sample, writing)
+from closed_chain_dynamics.recording.tracks import link_tracks
 import numpy as np
-
-from ..description.elements import JointType
-from ..description.writer import to_xml
-from ..errors import ClosedChainError
-from ..packing import rotation_to
-from .log_files import check_folder, event_record, events_by_sample, writing
-from .tracks import link_tracks
 
 __all__ = ['check_mcap', 'write_mcap']
 

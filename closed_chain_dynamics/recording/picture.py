@@ -6,10 +6,9 @@ Loop joints are dots, green while they are closed and red while they are open.
 
 from dataclasses import dataclass
 
+from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.recording import raster
 import numpy as np
-
-from ..errors import ClosedChainError
-from ..kernels import raster
 
 __all__ = ['Camera', 'Painter', 'fit_camera', 'pillow']
 

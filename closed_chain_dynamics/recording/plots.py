@@ -3,10 +3,9 @@
 from functools import partial
 from pathlib import Path
 
+from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.recording.log_files import check_folder, writing
 import numpy as np
-
-from ..errors import ClosedChainError
-from .log_files import check_folder, writing
 
 __all__ = ['check_plot', 'draw_lines', 'draw_panels', 'plot_log']
 

@@ -1,9 +1,8 @@
 """Samples of a log that share one structure, and what they say about a joint."""
 
+from closed_chain_dynamics.dynamics.coordinates import _loop_kinematics
+from closed_chain_dynamics.errors import NameNotFound
 import numpy as np
-
-from ..coordinates import _loop_kinematics
-from ..errors import NameNotFound
 
 __all__ = ['Segment', 'joint_part', 'joint_width', 'position_names']
 

@@ -4,9 +4,8 @@ What a mechanism looks like, as triangles: the visuals of its links, or sticks w
 
 from dataclasses import dataclass
 
+from closed_chain_dynamics.model.packing import rotation_to
 import numpy as np
-
-from ..packing import rotation_to
 
 __all__ = ['Triangles', 'triangles_of']
 

@@ -1,9 +1,8 @@
 """Where links, loop joints and cut joints were in every sample of a log."""
 
+from closed_chain_dynamics.dynamics.tree import _body_placements
+from closed_chain_dynamics.kernels import layout as at
 import numpy as np
-
-from ..kernels import layout as at
-from ..tree_dynamics import _body_placements
 
 __all__ = ['link_tracks', 'loop_tracks']
 

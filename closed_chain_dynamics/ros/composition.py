@@ -6,7 +6,7 @@ The launch files and `closed-chain up` start what stands here, so that both star
 
 from dataclasses import dataclass, field
 
-from closed_chain_dynamics import models
+from closed_chain_dynamics.model import library
 
 __all__ = ['hardware', 'Program', 'simulation', 'view']
 
@@ -23,12 +23,12 @@ class Program:
     @property
     def module(self):
         """Return the module that can be run instead of the executable."""
-        return f'closed_chain_dynamics.ros.{self.executable}'
+        return f'closed_chain_dynamics.ros.nodes.{self.executable}'
 
     @property
     def parameter_file(self):
         """Return the path of its file in config/, or None."""
-        path = models.share_folder() / 'config' / f'{self.executable}.yaml'
+        path = library.share_folder() / 'config' / f'{self.executable}.yaml'
         return path if path.is_file() else None
 
 

@@ -6,29 +6,18 @@ and cuts wait in a queue for the next period. Ages count in simulated time, so t
 between the same periods give the same bits, however long anybody took.
 """
 
-from argparse import ArgumentTypeError
-
 from closed_chain_dynamics.assembly.completion import complete_velocity
 from closed_chain_dynamics.assembly.search import assemble
-from closed_chain_dynamics.commands.arguments import assignment
+from closed_chain_dynamics.description.assignments import assignments
+from closed_chain_dynamics.dynamics.tree import link_placement
 from closed_chain_dynamics.errors import ClosedChainError, NameNotFound, StateError
 from closed_chain_dynamics.recording.log_files import event_record
-from closed_chain_dynamics.simulation import Simulation
-from closed_chain_dynamics.tree_dynamics import link_placement
+from closed_chain_dynamics.simulation.simulation import Simulation
 import numpy as np
 
-__all__ = ['assignments', 'DrivenSimulation']
+__all__ = ['DrivenSimulation']
 
 MOST_WAITING = 1000   # connections and cuts between two periods; more is somebody's mistake
-
-
-def assignments(texts, what):
-    """Return {joint: value} of texts 'joint=value', or say which is none."""
-    try:
-        return dict(assignment(each) for each in texts)
-    except ArgumentTypeError as error:
-        raise StateError(str(error), where=what,
-                         repair='For example crank=1.0, or base=0,0,1,0,0,0,1.') from None
 
 
 class DrivenSimulation:

@@ -1,6 +1,6 @@
 """What the launch files share: arguments, and programs of `composition` as launch actions."""
 
-from closed_chain_dynamics.models import share_folder
+from closed_chain_dynamics.model.library import share_folder
 from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.conditions import IfCondition

@@ -7,11 +7,10 @@ what is bad is logged and leaves the node unconfigured.
 """
 
 from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.ros.messages.diagnostics import Diagnostics, Rejections
+from closed_chain_dynamics.ros.model_source import MODEL_SETTINGS, ModelSource
+from closed_chain_dynamics.ros.parameters import Parameters, Setting
 from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
-
-from .diagnostics import Diagnostics, Rejections
-from .model_source import MODEL_SETTINGS, ModelSource
-from .parameters import Parameters, Setting
 
 __all__ = ['ManagedNode']
 

@@ -1,12 +1,11 @@
 """The model of a node: named by its parameter `model`, or latched on `robot_description`."""
 
-from closed_chain_dynamics import models
 from closed_chain_dynamics.errors import ClosedChainError
-from closed_chain_dynamics.mechanism import load, STANDARD_GRAVITY
+from closed_chain_dynamics.model import library
+from closed_chain_dynamics.model.mechanism import load, STANDARD_GRAVITY
+from closed_chain_dynamics.ros.messages.qos import LATCHED
+from closed_chain_dynamics.ros.parameters import Setting
 from std_msgs.msg import String
-
-from .parameters import Setting
-from .qos import LATCHED
 
 __all__ = ['MODEL_SETTINGS', 'ModelSource']
 
@@ -35,7 +34,7 @@ class ModelSource:
         self._text, self.problem = None, 'waiting for a model on topic robot_description'
         self._subscription = None
         if parameters.model:
-            self._take(models.find(parameters.model))
+            self._take(library.find(parameters.model))
         else:
             self._subscription = node.create_subscription(
                 String, 'robot_description', self._on_description, LATCHED)

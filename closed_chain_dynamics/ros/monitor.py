@@ -5,12 +5,11 @@ import json
 from struct import unpack_from
 import time
 
+from closed_chain_dynamics.ros.messages.qos import EVENTS, STREAM
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
-
-from .qos import EVENTS, STREAM
 
 __all__ = ['Monitor']
 

@@ -1,16 +1,15 @@
 """The parameters of torque_node, and the control law that they stand for."""
 
-from closed_chain_dynamics.actuation import POLICIES
 from closed_chain_dynamics.control.control_loop import FALLBACKS
 from closed_chain_dynamics.control.law import MODES, TorqueController
 from closed_chain_dynamics.control.torque_guard import TorqueGuard
+from closed_chain_dynamics.description.assignments import assignments
+from closed_chain_dynamics.dynamics.actuation import POLICIES
+from closed_chain_dynamics.dynamics.singularities import SINGULARITY_POLICIES
 from closed_chain_dynamics.errors import ClosedChainError
-from closed_chain_dynamics.simulation import CONNECT_ANGLE, CONNECT_GAP
-from closed_chain_dynamics.singularities import SINGULARITY_POLICIES
+from closed_chain_dynamics.ros.parameters import Setting
+from closed_chain_dynamics.simulation.simulation import CONNECT_ANGLE, CONNECT_GAP
 import numpy as np
-
-from .driven_simulation import assignments
-from .parameters import Setting
 
 __all__ = ['law', 'required_joints', 'SETTINGS']
 

@@ -9,15 +9,14 @@ out, what limits the record breaks, and which forces its motion would need that 
 from dataclasses import dataclass
 import math
 
+from closed_chain_dynamics.dynamics.coordinates import constraint_jacobian
+from closed_chain_dynamics.dynamics.tree import difference, integrate
+from closed_chain_dynamics.errors import StateError
+from closed_chain_dynamics.recording.log_files import write_columns
+from closed_chain_dynamics.recording.segments import position_names
+from closed_chain_dynamics.studies.motion.reading import Motion, move, Tracks
+from closed_chain_dynamics.studies.motion.torques import motion_torques, MotionTorques
 import numpy as np
-
-from ..coordinates import constraint_jacobian
-from ..errors import StateError
-from ..motion.reading import Motion, move, Tracks
-from ..motion.torques import motion_torques, MotionTorques
-from ..recording.log_files import write_columns
-from ..recording.segments import position_names
-from ..tree_dynamics import difference, integrate
 
 __all__ = ['Consistency', 'smoothed', 'study_consistency', 'Suspect']
 

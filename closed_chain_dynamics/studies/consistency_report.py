@@ -2,11 +2,10 @@
 
 import math
 
+from closed_chain_dynamics.dynamics.explanation import listed
+from closed_chain_dynamics.recording.terminal import closing_sections, number, sections, table
+from closed_chain_dynamics.studies.consistency import CLEARLY, EXPLAINS, SHARE
 import numpy as np
-
-from ..explanation import listed
-from ..terminal import closing_sections, number, sections, table
-from .consistency import CLEARLY, EXPLAINS, SHARE
 
 __all__ = ['consistency_report', 'render']
 

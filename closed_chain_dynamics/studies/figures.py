@@ -2,11 +2,10 @@
 
 from functools import partial
 
+from closed_chain_dynamics.recording.plots import draw_lines, draw_panels
+from closed_chain_dynamics.recording.segments import position_names
+from closed_chain_dynamics.studies.what_if_report import run_label
 import numpy as np
-
-from ..recording.plots import draw_lines, draw_panels
-from ..recording.segments import position_names
-from .what_if_report import run_label
 
 __all__ = ['plot_consistency', 'plot_validity', 'plot_what_if']
 

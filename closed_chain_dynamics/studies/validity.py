@@ -9,15 +9,14 @@ the measured motion. Errors grow by themselves where the motion is unstable: how
 from dataclasses import dataclass, field
 import math
 
+from closed_chain_dynamics.dynamics.explanation import listed
+from closed_chain_dynamics.dynamics.tree import difference
+from closed_chain_dynamics.errors import ClosedChainError, StateError
+from closed_chain_dynamics.recording.log_files import write_columns
+from closed_chain_dynamics.recording.terminal import closing_sections, number, sections, table
+from closed_chain_dynamics.simulation.simulation import Simulation
+from closed_chain_dynamics.studies.motion.torques import motion_torques, MotionTorques
 import numpy as np
-
-from ..errors import ClosedChainError, StateError
-from ..explanation import listed
-from ..motion.torques import motion_torques, MotionTorques
-from ..recording.log_files import write_columns
-from ..simulation import Simulation
-from ..terminal import closing_sections, number, sections, table
-from ..tree_dynamics import difference
 
 __all__ = ['Validity', 'render', 'study_validity', 'validity_report']
 

@@ -10,12 +10,11 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 import math
 
+from closed_chain_dynamics.errors import ClosedChainError, NameNotFound, StateError
+from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.recording.log_files import event_record
+from closed_chain_dynamics.simulation.simulation import Simulation
 import numpy as np
-
-from ..errors import ClosedChainError, NameNotFound, StateError
-from ..mechanism import Mechanism
-from ..recording.log_files import event_record
-from ..simulation import Simulation
 
 __all__ = ['PARAMETERS', 'Run', 'Variation', 'varied', 'what_if']
 

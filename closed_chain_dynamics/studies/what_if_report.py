@@ -1,9 +1,8 @@
 """What ``closed-chain study what-if`` says about runs: a dict for ``--json``, text, a table."""
 
+from closed_chain_dynamics.recording.log_files import write_columns
+from closed_chain_dynamics.recording.terminal import closing_sections, number, sections, table
 import numpy as np
-
-from ..recording.log_files import write_columns
-from ..terminal import closing_sections, number, sections, table
 
 __all__ = ['render', 'run_label', 'what_if_report', 'write_runs']
 

@@ -1,7 +1,8 @@
 """
 Equations instead of numbers: of models as linked lists, and of mechanisms with loops.
 
-Importing this folder loads SymPy; nothing else in the package does.
+Importing this room loads SymPy; nothing else in the package does. It may import `simulation` and
+the rooms below it.
 """
 
 from closed_chain_dynamics.errors import ClosedChainError
@@ -12,17 +13,18 @@ except ImportError:
     raise ClosedChainError('equations need SymPy, which is not installed',
                            repair='Install it: pip install sympy.') from None
 
-from .cost import cost_table
-from .elimination import derive
-from .equations import Equations
-from .lagrange import estimate, lagrange
-from .list_dynamics import Dynamics
-from .list_files import parse_lists, read_lists, shipped_lists
-from .list_kinematics import Kinematics, kinematics
-from .lists import (Force, Joint, LinearSpring, Lists, Point, ReferenceSystem, Segment,
-                    TorsionalSpring, Torque)
-from .reduced_equations import ReducedEquations
-from .size import size_estimate
+from closed_chain_dynamics.symbolic.cost import cost_table
+from closed_chain_dynamics.symbolic.elimination import derive
+from closed_chain_dynamics.symbolic.equations import Equations
+from closed_chain_dynamics.symbolic.lagrange import estimate, lagrange
+from closed_chain_dynamics.symbolic.list_dynamics import Dynamics
+from closed_chain_dynamics.symbolic.list_files import parse_lists, read_lists, shipped_lists
+from closed_chain_dynamics.symbolic.list_kinematics import Kinematics, kinematics
+from closed_chain_dynamics.symbolic.lists import (
+    Force, Joint, LinearSpring, Lists, Point, ReferenceSystem, Segment, TorsionalSpring,
+    Torque)
+from closed_chain_dynamics.symbolic.reduced_equations import ReducedEquations
+from closed_chain_dynamics.symbolic.size import size_estimate
 
 __all__ = [
     'Dynamics', 'Equations', 'Force', 'Joint', 'Kinematics', 'LinearSpring', 'Lists', 'Point',

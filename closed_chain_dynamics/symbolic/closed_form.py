@@ -13,11 +13,11 @@ else sines and cosines alone (trigonometric elimination, Eq. (3)).
 from dataclasses import dataclass
 
 from closed_chain_dynamics.errors import StructureError
+from closed_chain_dynamics.symbolic.expression_graph import evaluate, Node, total
+from closed_chain_dynamics.symbolic.from_mechanism import Angle
+from closed_chain_dynamics.symbolic.planar_loops import (
+    closed_couplings, closed_loops, outside, planar_loop)
 import numpy as np
-
-from .expression_graph import evaluate, Node, total
-from .from_mechanism import Angle
-from .planar_loops import closed_couplings, closed_loops, outside, planar_loop
 
 __all__ = ['ClosedForm']
 

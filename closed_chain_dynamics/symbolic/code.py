@@ -7,8 +7,8 @@ matrices lie row by row. A pose beyond the reach of a loop gives NaN.
 
 import re
 
-from .program import flat, Program, text_of
-from .reduced_equations import TERMS
+from closed_chain_dynamics.symbolic.program import flat, Program, text_of
+from closed_chain_dynamics.symbolic.reduced_equations import TERMS
 
 __all__ = ['c_source', 'compiled', 'identifier', 'python_source']
 

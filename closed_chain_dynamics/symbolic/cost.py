@@ -8,8 +8,8 @@ Assignments are results, and values used more than once.
 from dataclasses import dataclass
 import time
 
-from .elimination import derive, METHODS
-from .program import flat, Program
+from closed_chain_dynamics.symbolic.elimination import derive, METHODS
+from closed_chain_dynamics.symbolic.program import flat, Program
 
 __all__ = ['Cost', 'cost', 'cost_table', 'PAPER', 'WEIGHTS']
 

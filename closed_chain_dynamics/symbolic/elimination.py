@@ -14,13 +14,13 @@ The paper leaves dampers out; here they are tau_1d.
 
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.errors import NameNotFound
-
-from . import symbolic_dynamics as dynamics
-from .closed_form import ClosedForm
-from .expression_graph import gradient, rate, total
-from .from_mechanism import Angle, dot, plus, times
-from .implicit_constraints import blocks_of, constraint_rows, independent_rows, solution
-from .reduced_equations import ReducedEquations, TERMS
+from closed_chain_dynamics.symbolic import symbolic_dynamics as dynamics
+from closed_chain_dynamics.symbolic.closed_form import ClosedForm
+from closed_chain_dynamics.symbolic.expression_graph import gradient, rate, total
+from closed_chain_dynamics.symbolic.from_mechanism import Angle, dot, plus, times
+from closed_chain_dynamics.symbolic.implicit_constraints import (
+    blocks_of, constraint_rows, independent_rows, solution)
+from closed_chain_dynamics.symbolic.reduced_equations import ReducedEquations, TERMS
 
 __all__ = ['derive', 'METHODS']
 

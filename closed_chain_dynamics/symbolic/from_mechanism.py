@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from closed_chain_dynamics.description import JointType
 from closed_chain_dynamics.description.tree import ONE_DOF, Tree
 from closed_chain_dynamics.errors import StructureError
+from closed_chain_dynamics.symbolic.expression_graph import Graph, Node, total
 import numpy as np
-
-from .expression_graph import Graph, Node, total
 
 __all__ = ['Angle', 'Body', 'Frame', 'SymbolicTree', 'cross', 'dot', 'plus', 'rounded', 'times',
            'turn_z_to']

@@ -9,11 +9,12 @@ solved one after the other, it is inverted block by block.
 
 from closed_chain_dynamics.description import LoopType
 from closed_chain_dynamics.errors import StructureError
+from closed_chain_dynamics.symbolic.expression_graph import evaluate, total
+from closed_chain_dynamics.symbolic.from_mechanism import (
+    cross, dot, plus, rounded, times, turn_z_to)
+from closed_chain_dynamics.symbolic.planar_loops import (
+    closed_couplings, closed_loops, plane_of, planar_loop)
 import numpy as np
-
-from .expression_graph import evaluate, total
-from .from_mechanism import cross, dot, plus, rounded, times, turn_z_to
-from .planar_loops import closed_couplings, closed_loops, plane_of, planar_loop
 
 __all__ = ['LoopGeometry', 'constraint_rows', 'independent_rows', 'solution']
 

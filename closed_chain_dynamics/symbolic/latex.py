@@ -1,10 +1,9 @@
 """Equations as SymPy, and as LaTeX that compiles by itself."""
 
+from closed_chain_dynamics.symbolic.expression_graph import needed
+from closed_chain_dynamics.symbolic.program import flat, Program
+from closed_chain_dynamics.symbolic.reduced_equations import TERMS
 import sympy
-
-from .expression_graph import needed
-from .program import flat, Program
-from .reduced_equations import TERMS
 
 __all__ = ['equation', 'latex_source', 'sympy_of']
 
@@ -49,7 +48,7 @@ def sympy_of(equations, term):
 
 def latex_source(equations, terms):
     """Return a LaTeX document with all assignments, terms and parameters."""
-    from .code import about
+    from closed_chain_dynamics.symbolic.code import about
     parts = [HEAD]
     parts += [rf'\noindent\verb|{line.replace("|", "/")}|\\'
               for line in about(equations, terms) if line]

@@ -7,13 +7,12 @@ coordinates q, velocities v and, where there are any, inputs u. Matrices lie row
 
 import re
 
+from closed_chain_dynamics.symbolic.code import C_HEAD, identifier
+from closed_chain_dynamics.symbolic.latex import equation, HEAD
+from closed_chain_dynamics.symbolic.lists import TIME
 import sympy
 from sympy.printing.c import C99CodePrinter
 from sympy.printing.pycode import PythonCodePrinter
-
-from .code import C_HEAD, identifier
-from .latex import equation, HEAD
-from .lists import TIME
 
 __all__ = ['list_c_source', 'list_latex_source', 'list_python_source']
 

@@ -8,15 +8,14 @@ and a name such as `no` stays a name. Errors name file, line and entry.
 from pathlib import Path
 import re
 
-import yaml
-
 from closed_chain_dynamics.errors import DescriptionError, NameNotFound, nearest_names
-from closed_chain_dynamics.models import shipped_lists
+from closed_chain_dynamics.model.library import shipped_lists
 from closed_chain_dynamics.symbolic.list_expressions import (FORCE_FUNCTIONS, FUNCTIONS,
                                                              parse_expression)
 from closed_chain_dynamics.symbolic.lists import (Force, GRS, Joint, LinearSpring, Lists, Point,
                                                   place_of, ReferenceSystem, Segment,
                                                   TorsionalSpring, Torque)
+import yaml
 
 __all__ = ['parse_lists', 'read_lists', 'shipped_lists']
 

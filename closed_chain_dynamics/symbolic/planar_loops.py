@@ -10,9 +10,8 @@ from dataclasses import dataclass
 
 from closed_chain_dynamics.description import LoopType
 from closed_chain_dynamics.errors import StructureError
+from closed_chain_dynamics.symbolic.from_mechanism import rounded
 import numpy as np
-
-from .from_mechanism import rounded
 
 __all__ = ['PlanarLoop', 'Step', 'closed_couplings', 'closed_loops', 'outside', 'plane_of',
            'planar_loop']

@@ -5,7 +5,7 @@ What is used more than once is computed once and has a name; the rest is written
 as long as it stays readable.
 """
 
-from .expression_graph import needed
+from closed_chain_dynamics.symbolic.expression_graph import needed
 
 __all__ = ['flat', 'Program', 'text_of']
 

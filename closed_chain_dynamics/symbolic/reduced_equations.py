@@ -7,16 +7,15 @@ asked for.
 
 import time
 
-from closed_chain_dynamics.coordinates import coordinates
 from closed_chain_dynamics.description import LoopType
+from closed_chain_dynamics.dynamics.coordinates import coordinates
 from closed_chain_dynamics.errors import NameNotFound, StateError
+from closed_chain_dynamics.symbolic.expression_graph import evaluate, gradient, needed, total
+from closed_chain_dynamics.symbolic.from_mechanism import dot, plus, SymbolicTree
+from closed_chain_dynamics.symbolic.implicit_constraints import LoopGeometry
+from closed_chain_dynamics.symbolic.planar_loops import closed_loops
+from closed_chain_dynamics.symbolic.program import flat
 import numpy as np
-
-from .expression_graph import evaluate, gradient, needed, total
-from .from_mechanism import dot, plus, SymbolicTree
-from .implicit_constraints import LoopGeometry
-from .planar_loops import closed_loops
-from .program import flat
 
 __all__ = ['ReducedEquations', 'TERMS']
 
@@ -101,12 +100,12 @@ class ReducedEquations:
 
     def sympy(self, name):
         """Return a term as SymPy, (assignments, Matrix) the way `sympy.cse` returns them."""
-        from .latex import sympy_of
+        from closed_chain_dynamics.symbolic.latex import sympy_of
         return sympy_of(self, name)
 
     def compiled(self, name):
         """Return the numba-compiled function of a term; its first call compiles."""
-        from .code import compiled
+        from closed_chain_dynamics.symbolic.code import compiled
         return compiled(self, name)
 
     # --- what both ways share -----------------------------------------------------------------

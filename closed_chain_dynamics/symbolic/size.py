@@ -3,12 +3,11 @@
 from dataclasses import dataclass
 
 from closed_chain_dynamics.assembly.search import assemble
-from closed_chain_dynamics.coordinates import coordinates
+from closed_chain_dynamics.dynamics.coordinates import coordinates
 from closed_chain_dynamics.errors import StructureError
-
-from .from_mechanism import SymbolicTree
-from .implicit_constraints import CRAMER
-from .planar_loops import closed_loops, planar_loop
+from closed_chain_dynamics.symbolic.from_mechanism import SymbolicTree
+from closed_chain_dynamics.symbolic.implicit_constraints import CRAMER
+from closed_chain_dynamics.symbolic.planar_loops import closed_loops, planar_loop
 
 __all__ = ['refuse_too_large', 'Size', 'size_estimate']
 

@@ -14,13 +14,12 @@ import time
 
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.assembly.completion import complete_acceleration, complete_velocity
-from closed_chain_dynamics.coordinates import learn_rank
+from closed_chain_dynamics.dynamics.coordinates import learn_rank
+from closed_chain_dynamics.dynamics.tree import NO_WRENCHES
 from closed_chain_dynamics.errors import ClosedChainError
-from closed_chain_dynamics.tree_dynamics import NO_WRENCHES
+from closed_chain_dynamics.symbolic.code import c_source, compiled, identifier
 from numba import njit
 import numpy as np
-
-from .code import c_source, compiled, identifier
 
 __all__ = ['compile_c', 'has_compiler', 'measure', 'seconds_per_call']
 

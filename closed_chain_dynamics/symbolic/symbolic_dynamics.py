@@ -5,8 +5,8 @@ A state is one entry per body: its Angle, or the node of how far it slides. Velo
 accelerations are one node per body.
 """
 
-from .expression_graph import total
-from .from_mechanism import cross, dot, plus, times
+from closed_chain_dynamics.symbolic.expression_graph import total
+from closed_chain_dynamics.symbolic.from_mechanism import cross, dot, plus, times
 
 __all__ = ['gravity_forces', 'gravity_potential', 'kinetic_energy', 'mass_matrix',
            'newton_euler', 'projected_mass_matrix']

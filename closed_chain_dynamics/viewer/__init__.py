@@ -5,11 +5,12 @@ The browser view: a mechanism to look at, to move along its loops, to connect an
 that runs elsewhere) at an address of this machine alone, and asks nothing of any other.
 `observation` computes what there is to see, `scene` draws it, `panel` holds the controls, and
 `window` is the server and the one thread that all happens in. `NullViewer` takes the same calls
-and shows nothing. This package is the only one that imports viser.
+and shows nothing. This room is the only one that imports viser, and may import `studies` and
+the rooms below it.
 """
 
-from ..errors import ClosedChainError
-from .sources import LogSource, ModelSource, SimulationSource, Source
+from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.viewer.sources import LogSource, ModelSource, SimulationSource, Source
 
 __all__ = ['LogSource', 'ModelSource', 'NullViewer', 'SimulationSource', 'Source', 'open_view']
 
@@ -35,9 +36,9 @@ def open_view(source, *, port=PORT):
     A port that is taken gives way to the next free one.
     """
     try:
-        from .window import Window
+        from closed_chain_dynamics.viewer.window import Window
     except ImportError as error:
-        if error.name != 'viser':
+        if (error.name or '').partition('.')[0] != 'viser':
             raise
         raise ClosedChainError('the browser view needs the library viser',
                                repair='Install it: pip install viser.') from None

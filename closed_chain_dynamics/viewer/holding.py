@@ -1,10 +1,9 @@
 """Motors that hold a pose: so that a figure does not go limp while somebody looks at it."""
 
+from closed_chain_dynamics.dynamics.coordinates import actuator_rows
+from closed_chain_dynamics.dynamics.tree import difference, mass_matrix
+from closed_chain_dynamics.errors import StateError
 import numpy as np
-
-from ..coordinates import actuator_rows
-from ..errors import StateError
-from ..tree_dynamics import difference, mass_matrix
 
 __all__ = ['Holding']
 

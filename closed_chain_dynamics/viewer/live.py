@@ -1,9 +1,8 @@
 """A system that runs elsewhere, as its messages describe it; knows nothing of messages itself."""
 
+from closed_chain_dynamics.viewer.observation import Snapshot
+from closed_chain_dynamics.viewer.sources import ModelSource
 import numpy as np
-
-from .observation import Snapshot
-from .sources import ModelSource
 
 __all__ = ['LiveSource']
 

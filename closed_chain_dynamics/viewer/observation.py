@@ -2,16 +2,15 @@
 
 from dataclasses import dataclass, field
 
+from closed_chain_dynamics.dynamics.contact_forces import contact_forces
+from closed_chain_dynamics.dynamics.coordinates import coordinates
+from closed_chain_dynamics.dynamics.forward import forward_dynamics
+from closed_chain_dynamics.dynamics.reactions import reactions
+from closed_chain_dynamics.dynamics.tree import center_of_mass, energy
+from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.kernels import layout as at
+from closed_chain_dynamics.recording.tracks import link_tracks, loop_tracks
 import numpy as np
-
-from ..contact import contact_forces
-from ..coordinates import coordinates
-from ..errors import ClosedChainError
-from ..forward_dynamics import forward_dynamics
-from ..kernels import layout as at
-from ..reactions import reactions
-from ..recording.tracks import link_tracks, loop_tracks
-from ..tree_dynamics import center_of_mass, energy
 
 __all__ = ['Force', 'Loop', 'Observation', 'Snapshot', 'explain', 'observe']
 

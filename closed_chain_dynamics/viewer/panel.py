@@ -6,12 +6,11 @@ Callbacks of the browser only note what is wanted; the thread of the view does i
 
 import html
 
+from closed_chain_dynamics.description import JointType
+from closed_chain_dynamics.kernels import layout as at
+from closed_chain_dynamics.viewer.scene import COLOURS, put
 import numpy as np
 from viser import uplot
-
-from ..description import JointType
-from ..kernels import layout as at
-from .scene import COLOURS, put
 
 __all__ = ['Panel']
 

@@ -4,14 +4,14 @@ Draws what there is to see of a mechanism into the browser.
 Shapes of links are sent once; afterwards only placements, colours, lines and arrows change.
 """
 
+from closed_chain_dynamics.kernels import layout as at
+from closed_chain_dynamics.recording.animation import framing
+from closed_chain_dynamics.recording.picture import (
+    CLOSED, FIELD_OF_VIEW, fit_camera, FLOOR, LINES, OPEN)
+from closed_chain_dynamics.recording.shapes import triangles_of
+from closed_chain_dynamics.viewer.meshes import load_meshes
 import numpy as np
 import viser.transforms as tf
-
-from ..kernels import layout as at
-from ..recording.animation import framing
-from ..recording.picture import CLOSED, FIELD_OF_VIEW, fit_camera, FLOOR, LINES, OPEN
-from ..recording.shapes import triangles_of
-from .meshes import load_meshes
 
 __all__ = ['COLOURS', 'Scene', 'put']
 

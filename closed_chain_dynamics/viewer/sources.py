@@ -7,13 +7,12 @@ view; what is asked of it and cannot be done is a ClosedChainError, which the vi
 
 from collections import deque
 
+from closed_chain_dynamics.assembly.search import assemble
+from closed_chain_dynamics.errors import ClosedChainError, StructureError
+from closed_chain_dynamics.simulation.simulation import CONNECT_ANGLE, CONNECT_GAP, Simulation
+from closed_chain_dynamics.viewer.holding import Holding
+from closed_chain_dynamics.viewer.observation import Snapshot
 import numpy as np
-
-from ..assembly.search import assemble
-from ..errors import ClosedChainError, StructureError
-from ..simulation import CONNECT_ANGLE, CONNECT_GAP, Simulation
-from .holding import Holding
-from .observation import Snapshot
 
 __all__ = ['History', 'LogSource', 'ModelSource', 'SimulationSource', 'Source']
 

@@ -7,12 +7,11 @@ import threading
 import time
 from urllib.parse import urlsplit
 
+from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.viewer.observation import explain, observe
+from closed_chain_dynamics.viewer.panel import Panel
+from closed_chain_dynamics.viewer.scene import Scene
 import viser
-
-from ..errors import ClosedChainError
-from .observation import explain, observe
-from .panel import Panel
-from .scene import Scene
 
 __all__ = ['Window']
 

@@ -1,1 +1,0 @@
-"""Speed `side_by_side` with other engines (`peers`), on the same `models`."""

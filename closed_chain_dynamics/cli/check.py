@@ -1,0 +1,49 @@
+"""``closed-chain check``: what a model is made of, and what it lacks."""
+
+import logging
+import sys
+
+from closed_chain_dynamics.cli.arguments import add_model_arguments, load_model, print_report
+from closed_chain_dynamics.recording.terminal import Style
+
+SUMMARY = 'say what a model is made of, and what it lacks'
+DETAILS = """\
+Reads a model, closes its loops and reports what it is made of: the tree of links, joints, loops
+and couplings, springs, motors and who named them, masses. Then how it can move: mobility (the
+number of independent motions), the generalized coordinates and why these, constraints that say
+nothing new, how far the next singular pose is, and whether the motors are enough. At the end what
+is missing, and what looks wrong. A file that cannot be read is refused with the place and the
+repair.
+"""
+EXAMPLES = """\
+examples:
+  closed-chain check four_bar                            a model that comes with the package
+  closed-chain check robot.urdf                          one of your own
+  closed-chain check five_bar --actuated left_shoulder   what if there were one motor only?
+  closed-chain check robot.urdf --root-joint floating    a robot that stands on nothing
+  closed-chain check four_bar --json | python3 -m json.tool
+"""
+
+
+def set_up(parser):
+    """Add the arguments; return what runs."""
+    add_model_arguments(parser)
+    return run
+
+
+def run(args):
+    """Print the report."""
+    from closed_chain_dynamics.cli.check_report import check_report
+    from closed_chain_dynamics.cli.check_text import render
+    logging.getLogger('closed_chain_dynamics').addFilter(_is_reported)
+    try:
+        robot = load_model(args)
+    finally:
+        logging.getLogger('closed_chain_dynamics').removeFilter(_is_reported)
+    report = check_report(robot)
+    print_report(report, args, lambda: render(report, Style.of(sys.stdout)))
+
+
+def _is_reported(record):
+    """Keep warnings about the file off the terminal: they are in the report."""
+    return record.levelno > logging.WARNING

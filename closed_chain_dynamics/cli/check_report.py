@@ -1,0 +1,208 @@
+"""
+What ``closed-chain check`` says about a mechanism.
+
+``check_report`` gathers everything into one plain dict, which is what ``--json`` prints;
+``report_text`` writes the same dict for people, so that the two cannot disagree.
+"""
+
+import math
+
+from closed_chain_dynamics.assembly.search import assemble
+from closed_chain_dynamics.description.elements import JointType
+from closed_chain_dynamics.dynamics.actuation import kind_of
+from closed_chain_dynamics.dynamics.coordinates import coordinates
+from closed_chain_dynamics.dynamics.explanation import explain
+from closed_chain_dynamics.errors import AssemblyError
+from closed_chain_dynamics.kernels import layout as at
+from closed_chain_dynamics.recording.terminal import number
+
+__all__ = ['check_report', 'closed_chain_section']
+
+SCHEMA = 'closed-chain-check/1'   # a key that is added keeps it, one that changes or goes ends it
+
+
+def check_report(robot):
+    """Return everything that `check` knows about a mechanism: plain values, fit for JSON."""
+    model = robot.description
+    actuated = {actuator.joint for actuator in model.actuators}
+    links = [_link(link, model) for link in model.links]
+    section = closed_chain_section(robot)
+    warnings = list(model.notes)
+    if not section['assembled']:
+        warnings.append(f'The loops could not be closed: {section["explanation"]}')
+    return {
+        'schema': SCHEMA,
+        'name': model.name,
+        'file': model.file,
+        'root_link': model.root,
+        'nq': robot.nq,
+        'nv': robot.nv,
+        'coordinate_names': list(robot.coordinate_names),
+        'total_mass': math.fsum(link['mass'] for link in links),
+        'links': links,
+        'joints': [_joint(joint, actuated) for joint in model.joints],
+        'loops': [_loop(loop, actuated) for loop in model.loops],
+        'couplings': [_coupling(coupling) for coupling in model.couplings],
+        'springs': [_spring(spring) for spring in model.springs],
+        'actuators': [{'joint': each.joint, 'source': each.source} for each in model.actuators],
+        'assemblies': [{'name': each.name, 'positions': dict(each.positions)}
+                       for each in model.assemblies],
+        'mobility': section,
+        'warnings': warnings,
+        'missing': _missing(model, actuated),
+    }
+
+
+def closed_chain_section(robot):
+    """
+    Return mobility, chosen coordinates, redundancy, singularity and actuation, in a closed pose.
+
+    Where no closed pose is found, `assembled` is False, `explanation` says why, and what only a
+    closed pose can tell is None.
+    """
+    section = dict.fromkeys(('mobility', 'rank', 'rows', 'independent', 'dependent',
+                             'redundant_rows', 'condition', 'distance', 'singular', 'actuation',
+                             'explanation', 'assembled'))
+    section.update(rows=int(robot.mi[at.N_ROWS]), assembled=False)
+    try:
+        q = assemble(robot, {})
+    except AssemblyError as error:
+        section.update(explanation=' '.join(str(error).split()))
+        return section
+    c = coordinates(robot, q)
+    section.update(
+        mobility=c.mobility, rank=c.rank, independent=list(c.independent),
+        dependent=list(c.dependent), redundant_rows=c.redundant_rows_by_loop,
+        # JSON knows no infinity; in a singular pose the values that are left say nothing
+        condition=c.condition if math.isfinite(c.condition) and not c.lost_rank else None,
+        distance=0.0 if c.lost_rank else c.distance, singular=bool(c.is_singular),
+        actuation=kind_of(c.S) if len(c.S) else 'none',
+        # that there is no actuator is said once, among what is missing
+        explanation=explain(c, actuators=bool(len(c.S))), assembled=True)
+    return section
+
+
+def _link(link, model):
+    inertia = link.inertia
+    return {
+        'name': link.name,
+        'parent_joint': next((joint.name for joint in model.joints if joint.child == link.name),
+                             None),
+        'mass': inertia.mass if inertia else 0.0,
+        'center_of_mass': list(inertia.origin.xyz) if inertia else None,
+        # about the centre of mass, in the axes of the link
+        'inertia': inertia.tensor.tolist() if inertia else None,
+    }
+
+
+def _joint(joint, actuated):
+    return {
+        'name': joint.name,
+        'type': joint.type.value,
+        'parent': joint.parent,
+        'child': joint.child,
+        'nv': joint.type.nv,
+        'axis': list(joint.axis),
+        'role': _role(joint, actuated),
+        'independent': joint.independent,
+        **_passive_properties(joint),
+    }
+
+
+def _loop(loop, actuated):
+    contact = loop.contact
+    return {
+        'name': loop.name,
+        'type': loop.type.value,
+        'rows': loop.type.rows,
+        'active': loop.active,
+        'parent': loop.parent,
+        'child': loop.child,
+        'role': _role(loop, actuated),
+        **_passive_properties(loop),
+        'contact': contact and {'normal': list(contact.normal), 'unilateral': contact.unilateral,
+                                'mu': contact.mu},
+    }
+
+
+def _role(joint, actuated):
+    return 'actuated' if joint.name in actuated else 'passive'
+
+
+def _passive_properties(joint):
+    """Return limits, damping, friction and limit moment of a tree or loop joint."""
+    limit, moment = joint.limit, joint.limit_moment
+    return {
+        # JSON knows no infinity: null is "no limit"
+        'limit': {key: value if math.isfinite(value) else None
+                  for key, value in vars(limit).items()},
+        'dynamics': dict(vars(joint.dynamics)),
+        'limit_moment': moment and dict(vars(moment)),
+    }
+
+
+def _coupling(coupling):
+    return {
+        'name': coupling.name,
+        'rows': 1,
+        'active': coupling.active,
+        'terms': [{'joint': term.joint, 'coefficients': list(term.coefficients)}
+                  for term in coupling.terms],
+        'constant': coupling.constant,
+        'equation': _equation(coupling),
+        'predecessor': coupling.predecessor or None,
+        'successor': coupling.successor or None,
+        'carrier': coupling.carrier or None,
+    }
+
+
+def _equation(coupling):
+    """Write a coupling as people do, for instance 'rotor - 6 crank + 0.1 = 0'."""
+    parts = [(value, term.joint if power == 1 else f'{term.joint}^{power}')
+             for term in coupling.terms
+             for power, value in enumerate(term.coefficients, start=1) if value]
+    parts += [(coupling.constant, '')] if coupling.constant or not parts else []
+    text = ''
+    for value, name in parts:
+        size = '' if abs(value) == 1 and name else number(abs(value))
+        sign = ('-' if value < 0 else '') if not text else (' - ' if value < 0 else ' + ')
+        text += sign + ' '.join(filter(None, (size, name)))
+    return f'{text} = 0'
+
+
+def _spring(spring):
+    ends = ({'joint': spring.joint} if spring.joint else
+            {'from': {'link': spring.from_link, 'xyz': list(spring.from_xyz)},
+             'to': {'link': spring.to_link, 'xyz': list(spring.to_xyz)}})
+    return {'name': spring.name, 'type': spring.type, 'stiffness': spring.stiffness,
+            'damping': spring.damping, 'rest': spring.rest, **ends}
+
+
+def _missing(model, actuated):
+    """Return what the model leaves out and some later step will want, each with its repair."""
+    missing = []
+    movable = [joint for joint in model.joints if joint.type is not JointType.FIXED]
+    if not movable:
+        missing.append('Nothing moves: every joint is fixed.')
+    elif not actuated:
+        missing.append('No joint is actuated, so no actuator torques can be computed. Mark motors '
+                       'with cc:role="actuated", by <ros2_control> or <transmission>, or name '
+                       'them with --actuated.')
+    limits = {joint.name: joint.limit for joint in (*movable, *model.loops)}
+    weak = [name for name in limits if name in actuated and not 0 < limits[name].effort < math.inf]
+    if weak:
+        missing.append(f'No effort limit is given for {_names(weak)}: whether a motor is strong '
+                       'enough cannot be told. Add effort to <limit>.')
+    if any(loop.active for loop in model.loops) and not model.assemblies:
+        missing.append('No pose is given in which the loops are closed: several may exist, and '
+                       'which of them is found is left to the solver. Add a <cc:assembly>.')
+    unseen = [link.name for link in model.links
+              if link.inertia and link.inertia.mass and not link.visuals]
+    if unseen:
+        missing.append(f'No visual is given for {_names(unseen)}: nothing will be drawn there.')
+    return missing
+
+
+def _names(names, most=6):
+    more = f' and {len(names) - most} more' if len(names) > most else ''
+    return ', '.join(names[:most]) + more

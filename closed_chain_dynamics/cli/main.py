@@ -1,0 +1,180 @@
+"""
+The ``closed-chain`` command.
+
+Each sub-command is one module of this room: its SUMMARY, DETAILS and EXAMPLES are its help, and
+its `set_up` is given a parser, adds its arguments and returns what to run. Heavy imports stay
+inside, so that help is instant. Exit codes: 0 done, 1 the model or the data is bad (one paragraph
+on standard error), 2 wrong usage.
+"""
+
+import argparse
+from importlib import import_module
+import json
+import os
+import sys
+
+from closed_chain_dynamics.errors import ClosedChainError, nearest_names
+from closed_chain_dynamics.recording.terminal import Style
+
+__all__ = ['main']
+
+COMMANDS = ('models', 'check', 'torque', 'simulate', 'derive', 'study', 'view', 'up', 'bench',
+            'doctor')
+
+DESCRIPTION = """\
+Closed kinematic chains: mechanisms with loops, held together and let go.
+
+A loop is written into a URDF file as one more tag, <constraint>. From such a file this command
+finds out how the mechanism can move, computes what its motors have to do, and lets it move,
+also while joints connect and let go.
+
+MODEL, where a command wants one, is a file (.urdf, .xacro, MJCF .xml) or the name of a model
+that comes with the package; 'closed-chain models' lists these.
+"""
+
+EXAMPLES = """\
+examples:
+  closed-chain models                                list the models that can be tried at once
+  closed-chain check four_bar                        how does it move, and what does it lack?
+  closed-chain torque four_bar --q crank=1 --v crank=6      what must the motor do?
+  closed-chain simulate four_bar --record run.gif    let it move, and see it
+
+'closed-chain COMMAND --help' tells all about a command, with examples. Units are SI and radians.
+Every command takes --json, for programs, and ends with exit code 0 when done, 1 when the model or
+the data is bad, 2 when it was called wrongly. Colours are for terminals only; NO_COLOR=1 switches
+them off. Something is missing on this machine? 'closed-chain doctor' says what, and the remedy.
+"""
+
+
+def main(argv=None):
+    """Run the command line and return its exit code."""
+    argv = sys.argv[1:] if argv is None else list(argv)
+    # Names in a model may not fit the encoding of a pipe: show them escaped, do not fail.
+    if hasattr(sys.stdout, 'reconfigure'):
+        sys.stdout.reconfigure(errors='backslashreplace')
+    # Numba paints with colorama where that is installed, which resets colours when all is done:
+    # let it believe that it has arranged for that already, since a plain terminal has none.
+    if 'colorama' in sys.modules:
+        sys.modules['colorama'].initialise.atexit_done = True
+    parser = _parser()
+    if not argv:
+        parser.print_help(sys.stderr)
+        return 2
+    _refuse_beginning(parser, argv)
+    args, unknown = parser.parse_known_args(argv)
+    if unknown:
+        _refuse_unknown(args.parser, unknown)
+    try:
+        code = args.run(args)
+        sys.stdout.flush()
+    except ClosedChainError as error:
+        return _fail(error, args)
+    except BrokenPipeError:
+        # The reader has gone, as in `| head`; keep the interpreter from complaining at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return 130
+    return code or 0
+
+
+def _refuse_beginning(parser, argv):
+    """Refuse a line that begins with something else than a command, --help or --version."""
+    known = next((each for each in parser._actions
+                  if isinstance(each, argparse._SubParsersAction)), None)
+    if known is None or not argv or argv[0] in ('-h', '--help', '--version'):
+        return
+    first = argv[0]
+    if first in known.choices or first in _options_of(parser):
+        # what follows: a command may have kinds of its own
+        _refuse_beginning(known.choices.get(first, parser), argv[1:])
+        return
+    what = known.metavar.lower()
+    if not first.startswith('-'):
+        parser.error(f'there is no {what} {first!r}. {nearest_names(first, known.choices)}')
+    command = next((each for each in argv if each in known.choices), None)
+    if command:
+        parser.error(f'{first!r} stands before the {what}: options come after it, as in '
+                     f"'{parser.prog} {command} ... {first}'.")
+    _refuse_unknown(parser, [first])
+
+
+def _refuse_unknown(parser, unknown):
+    """Refuse what a command does not take, and offer what was probably meant."""
+    options = [each.partition('=')[0] for each in unknown if each.startswith('-')]
+    if options:
+        parser.error(f'there is no option {options[0]!r}. '
+                     f'{nearest_names(options[0], _options_of(parser), most=1)}')
+    parser.error(f'{unknown[0]!r} is one argument too many.')
+
+
+def _options_of(parser):
+    """Return the options that a parser knows, without the short ones."""
+    return [each for action in parser._actions for each in action.option_strings
+            if each.startswith('--')]
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose complaints are short, and say where more is to be had."""
+
+    def error(self, message):
+        """Write one paragraph and exit with code 2."""
+        if 'are required: MODEL' in message:
+            message = "which MODEL? Name a file, or one of those that 'closed-chain models' lists."
+        if 'are required: STUDY' in message:
+            message = 'which STUDY? Name validity, what-if or consistency.'
+        brand = Style.of(sys.stderr).paint(f'{self.prog}:', 'red', 'bold')
+        self.exit(2, f"{brand} {message}\nSee '{self.prog} --help'.\n")
+
+
+def _parser():
+    parser = _Parser(
+        prog='closed-chain', description=DESCRIPTION, epilog=EXAMPLES, allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter, usage='%(prog)s COMMAND [options]')
+    parser.add_argument('--version', action=_Version, help='show the version and exit')
+    commands = parser.add_subparsers(title='commands', metavar='COMMAND', required=True,
+                                     prog='closed-chain')
+    for name in COMMANDS:
+        module = import_module(f'closed_chain_dynamics.cli.{name}')
+        child = commands.add_parser(
+            name, help=module.SUMMARY, description=getattr(module, 'DETAILS', module.SUMMARY),
+            epilog=module.EXAMPLES, allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter)
+        child.add_argument('--json', action='store_true', help='write JSON, for programs')
+        child.set_defaults(run=module.set_up(child), parser=child)
+        _put_positions_first(child)
+    return parser
+
+
+def _put_positions_first(parser):
+    """Write the usage: an option that takes several values would swallow what stands after it."""
+    actions = parser._get_positional_actions()
+    names = [f'[{name}]' if nargs == '?' else name for name, nargs in (
+        (each.metavar or each.dest.upper(), each.nargs) for each in actions)]
+    parser.usage = ' '.join(['%(prog)s', *names, '[options]'])
+    for action in actions:
+        if isinstance(action, argparse._SubParsersAction):
+            for child in action.choices.values():
+                _put_positions_first(child)
+
+
+class _Version(argparse.Action):
+    """Prints the version, looked up only when asked for."""
+
+    def __init__(self, option_strings, dest, **options):
+        super().__init__(option_strings, dest, nargs=0, **options)
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        from closed_chain_dynamics import __version__
+        parser.exit(message=f'closed-chain {__version__}\n')
+
+
+def _fail(error, args):
+    """Say what is wrong in one paragraph, and to programs in JSON too."""
+    message = ' '.join(str(error).split())
+    print(Style.of(sys.stderr).paint('closed-chain:', 'red', 'bold'), message, file=sys.stderr)
+    if args.json:
+        print(json.dumps({'error': {'type': type(error).__name__, 'file': error.file,
+                                    'where': error.where, 'why': error.why,
+                                    'repair': error.repair}}, indent=2))
+    return 1

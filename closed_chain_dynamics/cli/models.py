@@ -1,0 +1,47 @@
+"""``closed-chain models``: the models that come with the package."""
+
+import sys
+
+from closed_chain_dynamics.cli.arguments import print_report
+from closed_chain_dynamics.model import library
+from closed_chain_dynamics.recording.terminal import Style
+
+SUMMARY = 'list the models that come with the package'
+DETAILS = """\
+Lists the models that come with the package, each with what it says about itself. Every command
+that wants a MODEL takes these names; --json tells where the files are, as a start for one of your
+own. List files, at the end, describe a model by points and segments: 'closed-chain derive' takes
+them and writes down the equations of motion.
+"""
+EXAMPLES = """\
+examples:
+  closed-chain models
+  closed-chain models --json
+  closed-chain check four_bar      more about one of them
+"""
+
+
+def set_up(parser):
+    """Return what runs; there is nothing to ask."""
+    return run
+
+
+def run(args):
+    """Print the list."""
+    report = {'models': _entries(library.shipped()), 'lists': _entries(library.shipped_lists())}
+    print_report(report, args, lambda: render(report, Style.of(sys.stdout)))
+
+
+def _entries(files):
+    # With its suffix a list file is told from the model of the same name.
+    return [{'name': path.name if path.suffix == '.yaml' else name, 'file': str(path),
+             'about': library.about(path)} for name, path in files.items()]
+
+
+def render(report, style):
+    """Return the list as text."""
+    width = max(len(each['name']) for entries in report.values() for each in entries)
+    lines = {key: [f'{style.paint(each["name"].ljust(width), "bold")}  {each["about"]}'
+                   for each in entries] for key, entries in report.items()}
+    return '\n'.join([*lines['models'], '', "List files, for 'closed-chain derive':",
+                      *lines['lists']])

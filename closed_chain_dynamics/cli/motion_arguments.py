@@ -1,0 +1,90 @@
+"""What the commands that take a motion share: its arguments, the motion, the files to write."""
+
+import argparse
+import math
+import sys
+
+from closed_chain_dynamics.cli.arguments import positive
+from closed_chain_dynamics.description.assignments import assignment
+from closed_chain_dynamics.recording.terminal import Bar
+
+__all__ = ['add_files', 'add_motion', 'check_files', 'given_motion', 'write_files',
+           'wrong_motion']
+
+SAMPLES = 200       # of a period of the slowest sine
+
+
+def _wave(text):
+    """Read 'joint=size,frequency'."""
+    name, values = assignment(text)
+    if not (isinstance(values, list) and len(values) == 2 and all(map(math.isfinite, values))
+            and values[1] > 0.0):
+        raise argparse.ArgumentTypeError(
+            f'{text!r} is not of the form joint=amplitude,frequency, as crank=0.3,2 [rad, Hz]')
+    return name, values
+
+
+def add_motion(group):
+    """Add --trajectory and --sine, of which one may be given, --time and --rate."""
+    source = group.add_mutually_exclusive_group()
+    source.add_argument('--trajectory', metavar='FILE',
+                        help='CSV with a column time and one for each joint that is given; a '
+                             'spline gives velocities and accelerations')
+    source.add_argument('--sine', metavar='JOINT=AMPLITUDE,HZ', nargs='+', type=_wave,
+                        help='joints that swing about the pose [rad or m, Hz]; the others that '
+                             'are free keep still')
+    group.add_argument('--time', metavar='S', type=positive,
+                       help='how long the sines last (default: a period of the slowest)')
+    group.add_argument('--rate', metavar='HZ', type=positive,
+                       help='samples per second (default: those of the file; '
+                            f'{SAMPLES} in a period of a sine)')
+
+
+def wrong_motion(args):
+    """Return what is wrong with arguments of a motion that are fine one by one, or nothing."""
+    if args.time and not args.sine:
+        return '--time is for --sine; a trajectory lasts as long as its file says'
+    if args.rate and not (args.sine or args.trajectory):
+        return '--rate is for a motion: give one with --trajectory or --sine'
+    return ''
+
+
+def given_motion(robot, args):
+    """Return the Motion of a trajectory or of sines, about or from the pose --q."""
+    import closed_chain_dynamics as ccd
+    from closed_chain_dynamics.studies.motion.reading import move, read_trajectory, sines
+    import numpy as np
+    if args.trajectory:
+        tracks = read_trajectory(robot, args.trajectory, args.rate)
+        q = ccd.assemble(robot, dict(args.q), limits=False)
+    else:
+        q = ccd.assemble(robot, dict(args.q))
+        slowest = min(frequency for _, (_, frequency) in args.sine)
+        duration, rate = args.time or 1.0 / slowest, args.rate or SAMPLES * slowest
+        tracks = sines(robot, q, dict(args.sine), np.arange(round(duration * rate) + 1) / rate)
+    with Bar('moving', sys.stderr) as bar:
+        return move(robot, tracks, q, progress=bar)
+
+
+def add_files(parser, title, table):
+    """Add --plot and --csv; `table` says what the table holds."""
+    files = parser.add_argument_group(title)
+    files.add_argument('--plot', metavar='FILE', help='figure: .png, .svg or .pdf')
+    files.add_argument('--csv', metavar='FILE', help=table)
+
+
+def check_files(args):
+    """Refuse bad file names before the work, not after it."""
+    from closed_chain_dynamics.recording import log_files, plots
+    for path, check in ((args.plot, plots.check_plot), (args.csv, log_files.check_folder)):
+        if path:
+            check(path)
+
+
+def write_files(report, args, writers):
+    """Write what was asked for, {option: function of a path}, and note it in the report."""
+    for option, write in writers.items():
+        path = getattr(args, option)
+        if path:
+            write(path)
+            report['files'][option] = path

@@ -1,0 +1,283 @@
+"""
+``closed-chain simulate``: let a model move, connect and cut it, and see what happens.
+
+The report is one plain dict, which is what ``--json`` prints; `render` writes it for people.
+Heavy imports stay inside, so that help is instant.
+"""
+
+import argparse
+import math
+import sys
+import time
+
+from closed_chain_dynamics.cli.arguments import (
+    add_assignments, add_gravity, add_model_arguments, load_model, print_report, real)
+from closed_chain_dynamics.errors import NameNotFound
+from closed_chain_dynamics.recording.terminal import (
+    Bar, closing_sections, number, sections, Style, table)
+
+SUMMARY = 'let a model move, connect and cut it, and see what happens'
+DETAILS = """\
+Simulates a model from a pose with all loops closed, at rest unless --v says otherwise, under
+gravity, springs and constant torques. Name as many joints as you like with --q and --v; the loops
+decide the others. Joints named with --connect and --cut are connected and cut while it moves.
+The report says how fast the run was, how well the loops held, where the energy went and what
+happened; a log of everything can be written as figure, animation, table, arrays or ROS 2 bag.
+"""
+EXAMPLES = """\
+examples:
+  closed-chain simulate pendulum
+      5 s from the pose of the file, under gravity alone
+  closed-chain simulate four_bar --q crank=1 --tau crank=0.5 --plot run.png
+      the motor pushes with 0.5 N m; a figure of angles, energies and errors
+  closed-chain simulate four_bar --v crank=6 --cut coupler_rocker@1.5 --time 3 --record run.gif
+      the crank starts at 6 rad/s, the loop breaks after 1.5 s; an animation
+  closed-chain simulate swing --cut left_thigh@1 right_thigh@1 left_hand@1.8 --record swing.gif
+      a figure on a swing loses its seat, then lets go with one hand
+  closed-chain simulate four_bar --dt 1e-4 --integrator adaptive --csv run.csv --mcap run.mcap
+      to 1e-9; a table for a spreadsheet, and a bag for PlotJuggler or RViz
+  closed-chain simulate four_bar --gravity 0 0 -1.62 --json | python3 -m json.tool
+      on the Moon, for a program
+
+Values with several numbers have commas: --q base=0,0,1,0,0,0,1 (position, then quaternion xyzw).
+"""
+
+SCHEMA = 'closed-chain-simulate/1'   # a key that is added keeps it, one that changes ends it
+NOTHING = 1e-9      # share of the energy below which nothing was exchanged
+WORTH_A_WARNING = 1e-3   # relative drift of the energy balance
+
+
+def _appointment(text):
+    """Read 'name@time'."""
+    name, sign, when = text.rpartition('@')
+    try:
+        when = float(when)
+    except ValueError:
+        sign = ''
+    if not (name and sign and math.isfinite(when)):
+        raise argparse.ArgumentTypeError(f'{text!r} is not of the form name@seconds')
+    return name, when
+
+
+def _size(text):
+    try:
+        width, height = map(int, text.lower().split('x'))
+        return width, height
+    except ValueError:
+        raise argparse.ArgumentTypeError(f'{text!r} is not a size such as 640x480') from None
+
+
+def _view(text):
+    """Read 'azimuth,elevation', or take the name of a view as it is."""
+    try:
+        azimuth, elevation = map(float, text.split(','))
+        return azimuth, elevation
+    except ValueError:
+        return text
+
+
+def set_up(parser):
+    """Add the arguments; return what runs."""
+    add_model_arguments(parser)
+    start = parser.add_argument_group('start and forces')
+    add_assignments(start, {
+        '--q': 'positions at the start; loops decide the rest [rad or m]',
+        '--v': 'velocities at the start; loops decide the rest [rad/s or m/s]',
+        '--tau': 'constant torques of actuators [N m or N]'})
+    add_gravity(start)
+    run = parser.add_argument_group('run')
+    run.add_argument('--time', metavar='S', type=real, default=5.0,
+                     help='how long to simulate (default: %(default)g s)')
+    run.add_argument('--dt', metavar='S', type=real, default=1e-3,
+                     help='step of the integrator (default: %(default)g s)')
+    run.add_argument('--integrator', choices=['rk4', 'euler', 'adaptive'], default='rk4',
+                     help='rk4: fourth order; euler: semi-implicit, the fastest; adaptive: as '
+                          'small steps as 1e-9 needs (default: %(default)s)')
+    for option, what in (('--connect', 'connect a loop joint at a time, at the nearest step'),
+                         ('--cut', 'cut a joint, of a loop or of the tree, at a time; before '
+                                   'what is connected at the same time')):
+        run.add_argument(option, metavar='NAME@S', nargs='+', action='extend',
+                         type=_appointment, default=[], help=what)
+    files = parser.add_argument_group('files to write')
+    for option, what in (('--plot', 'figure of the run: .png, .svg or .pdf'),
+                         ('--record', 'animation: .gif or .mp4'),
+                         ('--csv', 'table with one line per sample'),
+                         ('--npz', 'arrays for NumPy'),
+                         ('--mcap', 'ROS 2 messages: one file if it ends in .mcap, else a '
+                                    'rosbag2 folder')):
+        files.add_argument(option, metavar='FILE', help=what)
+    look = parser.add_argument_group('looks of the animation')
+    look.add_argument('--fps', metavar='HZ', type=real, default=25,
+                      help='pictures per second (default: 25)')
+    look.add_argument('--size', metavar='WxH', type=_size, default=(640, 480),
+                      help='pixels (default: 640x480)')
+    look.add_argument('--view', metavar='VIEW', type=_view,
+                      help='front, side, top, corner, or azimuth,elevation [deg] (default: '
+                           'across the widest side)')
+    look.add_argument('--speed', metavar='X', type=real, default=1.0,
+                      help='below 1 is slow motion (default: 1)')
+
+    def run(args):
+        wrong = wrong_usage(args)
+        if wrong:
+            parser.error(wrong)
+        report = simulate(load_model(args), args)
+        print_report(report, args, lambda: render(report, Style.of(sys.stdout)))
+    return run
+
+
+def wrong_usage(args):
+    """Return what is wrong with arguments that are fine one by one, or nothing."""
+    late = [f'{name}@{when:g}' for name, when in (*args.connect, *args.cut)
+            if not 0.0 <= when <= args.time]
+    if late and args.time >= 0.0:
+        return f'{", ".join(late)}: not within the run, which is from 0 to {args.time:g} s'
+    return ''
+
+
+def simulate(robot, args):
+    """Run a simulation as the arguments say, write its files, and return the report."""
+    import closed_chain_dynamics as ccd
+    if args.gravity:
+        robot.gravity = args.gravity
+    _check_files(args)
+    known = [*robot.loop_names, *robot.joint_names]
+    for name, _ in (*args.connect, *args.cut):   # before the run, not in the middle of it
+        if name not in known:
+            raise NameNotFound('joint', name, known, where=robot.name)
+    q = ccd.assemble(robot, dict(args.q))
+    v = ccd.complete_velocity(robot, q, dict(args.v)) if args.v else None
+    options = {'q': q, 'v': v, 'dt': args.dt, 'integrator': args.integrator}
+    tau = dict(args.tau)
+    # What is compiled or loaded from a cache at the first step does not count as speed.
+    ccd.Simulation(robot, **options, log_every=0).step(tau)
+    sim = ccd.Simulation(robot, **options)
+    before = sim.mobility()
+    wall = _run(sim, args, tau)
+    report = _report(sim, before, wall)
+    drift = report['energy']['relative_drift']
+    if drift > WORTH_A_WARNING:
+        report['warnings'].append(
+            f'The energy balance drifts by {number(100.0 * drift, 2)} % of what was exchanged: '
+            'take a smaller --dt, or --integrator adaptive.')
+    report['files'] = _write(sim.log, args, report['warnings'])
+    return report
+
+
+def _check_files(args):
+    """Refuse bad file names before a long run, not after it."""
+    from closed_chain_dynamics.recording import animation, log_files, mcap, plots
+    for path, check in ((args.plot, plots.check_plot), (args.record, animation.check_animation),
+                        (args.csv, log_files.check_folder), (args.npz, log_files.check_folder),
+                        (args.mcap, mcap.check_mcap)):
+        if path:
+            check(path)
+
+
+def _run(sim, args, tau):
+    """Run from event to event; return how long the computation took [s]."""
+    stops = {}
+    for kind, wanted in (('cut', args.cut), ('connect', args.connect)):
+        for name, when in wanted:
+            stops.setdefault(int(round(when / sim.dt)), {}).setdefault(kind, []).append(name)
+    if not 0.0 <= args.time < math.inf:
+        sim.run(args.time)   # says what is wrong with it
+    steps, wall, done = int(round(args.time / sim.dt)), 0.0, 0
+    with Bar('simulating', sys.stderr) as bar:
+        for stop in sorted({*stops, steps}):
+            count = stop - done
+            start = time.perf_counter()
+            sim.run(count * sim.dt, tau, progress=bar and (
+                lambda share: bar((done + share * count) / max(steps, 1))))
+            wall += time.perf_counter() - start
+            done = stop
+            for kind, names in stops.get(stop, {}).items():
+                getattr(sim, kind)(*names)
+    return wall
+
+
+def _write(log, args, warnings):
+    """Write the files that were asked for; return them by option."""
+    files = {}
+    for option, write in (('plot', log.plot), ('csv', log.to_csv), ('npz', log.to_npz),
+                          ('mcap', log.to_mcap)):
+        path = getattr(args, option)
+        if path:
+            write(path)
+            files[option] = path
+    if args.record:
+        with Bar('recording', sys.stderr) as bar:
+            warnings += log.record(args.record, fps=args.fps, size=args.size, view=args.view,
+                                   speed=args.speed, progress=bar)
+        files['record'] = args.record
+    return files
+
+
+def _report(sim, before, wall):
+    from closed_chain_dynamics.recording.log_files import event_record
+    log = sim.log
+    balance = log.balance
+    drift = float(abs(balance - balance[0]).max())
+    exchanged = max(float(each.max() - each.min()) for each in
+                    (log.kinetic, log.potential, log.work, log.dissipated))
+    # at rest only rounding is exchanged
+    exchanged = max(exchanged, NOTHING * float(abs(log.energy).max()), sys.float_info.min)
+    state = {what: dict(zip(sim.log.segments[-1].names(what), getattr(sim, what).tolist()))
+             for what in ('q', 'v')}
+    steps = int(round(sim.time / sim.dt))
+    return {
+        'schema': SCHEMA,
+        'name': sim.robot.name,
+        'file': sim.robot.description.file,
+        'time': sim.time,
+        'dt': sim.dt,
+        'integrator': sim.integrator,
+        'steps': steps,
+        'samples': len(log),
+        'wall_time': wall,
+        'speed': sim.time / wall if steps else None,
+        'mobility': {'before': before, 'after': sim.mobility()},
+        'energy': {
+            'start': float(log.energy[0]), 'end': float(log.energy[-1]),
+            **{name: float(getattr(log, name)[-1])
+               for name in ('kinetic', 'potential', 'work', 'dissipated', 'lost')},
+            'drift': drift, 'relative_drift': drift / exchanged},
+        'loop_error': float(log.loop_error.max()),
+        'events': [event_record(event) for event in log.events],
+        'final': state,
+        'files': {},
+        'warnings': [],
+    }
+
+
+def render(report, style):
+    """Return a report as text."""
+    energy, mobility = report['energy'], report['mobility']
+    speed = f', {number(report["speed"], 3)} times real time' if report['speed'] else ''
+    rows = [
+        ['simulated', f'{number(report["time"])} s in {report["steps"]} steps of '
+                      f'{number(report["dt"])} s, {report["integrator"]}'],
+        ['computed in', f'{number(report["wall_time"], 3)} s{speed}'],
+        ['mobility', f'{mobility["before"]} at the start, {mobility["after"]} at the end'],
+        ['energy', f'{number(energy["start"])} J at the start, {number(energy["end"])} J at the '
+                   f'end: {number(energy["work"])} J put in, {number(energy["dissipated"])} J '
+                   f'dissipated, {number(energy["lost"])} J lost at events'],
+        ['energy drift', f'{number(energy["drift"], 2)} J, '
+                         f'{number(energy["relative_drift"], 2)} of what was exchanged'],
+        ['loop error', f'at most {number(report["loop_error"], 2)} m or rad']]
+    events = [[f'{number(each["time"], 6)} s', (each['kind'], _look(each['kind'])), each['name'],
+               f'{each["mobility_before"]} to {each["mobility_after"]}',
+               f'{number(each["energy_lost"], 3)} J',
+               ' '.join(number(value, 3) for value in each['impulse'])]
+              for each in report['events']]
+    return sections([
+        ('', [style.paint(report['name'], 'bold')]),
+        ('Run', table(['', ''], rows, style)[1:]),
+        ('Events', table(['time', 'event', 'joint', 'mobility', 'energy lost',
+                          'impulse [N s, N m s]'], events, style)),
+        *closing_sections(report, style)], style)
+
+
+def _look(kind):
+    return {'connect': 'green', 'touch_down': 'green', 'cut': 'red', 'lift_off': 'red'}.get(
+        kind, 'yellow')

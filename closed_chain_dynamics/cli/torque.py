@@ -1,0 +1,117 @@
+"""
+``closed-chain torque``: what the actuators have to do for a motion.
+
+Here are its arguments, and the motion that they stand for; `torque_report` says what comes of it.
+Heavy imports stay inside, so that help is instant.
+"""
+
+import sys
+
+from closed_chain_dynamics.cli.arguments import (
+    add_assignments, add_gravity, add_model_arguments, load_model, print_report)
+from closed_chain_dynamics.cli.motion_arguments import (
+    add_files, add_motion, check_files, given_motion, write_files, wrong_motion)
+from closed_chain_dynamics.recording.terminal import Style
+
+SUMMARY = 'compute what the actuators have to do for a motion'
+DETAILS = """\
+Inverse dynamics of the closed chain: the torques tau_A that the actuators need for a motion.
+Name positions, velocities and accelerations of as many joints as you like; the loops decide those
+of the others. Without a motion it is one pose: at rest unless --v and --a say otherwise.
+
+A motion comes from a file (--trajectory), or some joints swing about the pose (--sine).
+The report names every actuator with its torque and how much of its effort limit that is, what no
+actuator gives (the residual), limits that are exceeded, and poses that are singular.
+"""
+EXAMPLES = """\
+examples:
+  closed-chain torque four_bar --q crank=1
+      hold the crank still at 1 rad: the torque against gravity
+  closed-chain torque four_bar --q crank=1 --v crank=2 --a crank=0.5
+      the same in motion; coupler and rocker follow from the loop
+  closed-chain torque five_bar --sine left_shoulder=0.3,0.5 right_shoulder=0.2,1 --plot torque.png
+      shoulders swing by 0.3 and 0.2 rad, 0.5 and 1 times a second
+  closed-chain torque four_bar --trajectory motion.csv --csv torques.csv
+      motion.csv has the columns time and crank; 'simulate --csv' writes such files
+  closed-chain torque four_bar --q crank=1 --actuated crank,rocker --preload rocker=2
+      two motors for one way to move: of all solutions the one nearest to 2 N m at the rocker
+
+Values with several numbers have commas: --q base=0,0,1,0,0,0,1 (position, then quaternion xyzw).
+"""
+
+
+def set_up(parser):
+    """Add the arguments; return what runs."""
+    add_model_arguments(parser)
+    pose = parser.add_argument_group('pose')
+    add_assignments(pose, {'--q': 'positions; loops decide the rest [rad or m]',
+                           '--v': 'velocities; loops decide the rest [rad/s or m/s]',
+                           '--a': 'accelerations; loops decide the rest [rad/s^2 or m/s^2]'})
+    add_gravity(pose)
+    add_motion(parser.add_argument_group('motion, instead of one pose'))
+    choice = parser.add_argument_group('which torques, where several or none would do')
+    choice.add_argument('--policy', choices=['minimum_norm', 'weighted', 'within_limits'],
+                        default='minimum_norm',
+                        help='with more actuators than needed: the smallest torques, the smallest '
+                             'by --weights, or within the effort limits (default: %(default)s)')
+    add_assignments(choice, {
+        '--weights': "with --policy weighted: a large one keeps an actuator's torque small "
+                     '(default: 1)',
+        '--preload': 'torques to stay near to, instead of zero [N m or N]'}, 'ACTUATOR=VALUE')
+    choice.add_argument('--singularity', choices=['damp', 'hold', 'refuse'], default='damp',
+                        help='what to do in a singular pose: drop the constraints that fall '
+                             'together, hold the motion that comes free, or stop (default: '
+                             '%(default)s)')
+    add_files(parser, 'files to write, of a motion', 'table with one line per sample')
+
+    def run(args):
+        wrong = wrong_usage(args)
+        if wrong:
+            parser.error(wrong)
+        from closed_chain_dynamics.studies.motion.report import render
+        report = compute(load_model(args), args)
+        print_report(report, args, lambda: render(report, Style.of(sys.stdout)))
+    return run
+
+
+def wrong_usage(args):
+    """Return what is wrong with arguments that are fine one by one, or nothing."""
+    moves = bool(args.sine or args.trajectory)
+    if args.plot and not moves:
+        return '--plot draws a motion: give one with --trajectory or --sine'
+    if moves and (args.v or args.a):
+        return '--v and --a are for one pose; a motion has its own velocities and accelerations'
+    if args.weights and args.policy != 'weighted':
+        return '--weights need --policy weighted'
+    return wrong_motion(args)
+
+
+def compute(robot, args):
+    """Compute the torques that the arguments ask for, write the files, return the report."""
+    from closed_chain_dynamics.studies.motion.plot import plot_torques
+    from closed_chain_dynamics.studies.motion.report import torque_report
+    from closed_chain_dynamics.studies.motion.torques import motion_torques
+    if args.gravity:
+        robot.gravity = args.gravity
+    check_files(args)
+    motion = _motion(robot, args)
+    found = motion_torques(robot, motion, policy=args.policy, singularity=args.singularity,
+                           weights=dict(args.weights) or None, preload=dict(args.preload) or None)
+    report = torque_report(
+        found, 'trajectory' if args.trajectory else 'sine' if args.sine else 'pose')
+    write_files(report, args, {'plot': lambda path: plot_torques(found, path),
+                               'csv': found.to_csv})
+    return report
+
+
+def _motion(robot, args):
+    """Return the Motion that the arguments ask for; a pose is a motion of one sample."""
+    if args.trajectory or args.sine:
+        return given_motion(robot, args)
+    import closed_chain_dynamics as ccd
+    from closed_chain_dynamics.studies.motion.reading import Motion
+    import numpy as np
+    q = ccd.assemble(robot, dict(args.q))
+    v = ccd.complete_velocity(robot, q, dict(args.v))
+    a = ccd.complete_acceleration(robot, q, v, dict(args.a))
+    return Motion(np.zeros(1), q[None], v[None], a[None], [])

@@ -1,0 +1,102 @@
+"""``closed-chain view``: a model, a simulation or a log in the browser."""
+
+import json
+import sys
+import time
+
+from closed_chain_dynamics.cli.arguments import (
+    add_assignments, add_gravity, add_model_arguments, load_model, port, real)
+from closed_chain_dynamics.recording.terminal import Style
+
+SUMMARY = 'look at a model, a simulation or a log in the browser, and move it by hand'
+DETAILS = """\
+Shows a mechanism in the browser: its shapes, its loops coloured by their state (green closed, red
+open, orange sliding, blue sticking), springs, forces and the centre of mass. Drag a joint, and all
+others follow along the loops. Buttons cut and connect every loop, while it moves too; plots show
+torques, energy and loop error; another page says why these coordinates were chosen.
+
+MODEL is shown at rest, with the torques that hold it; with --simulate it moves, from the moment a
+browser looks. MODEL may also be a log, which 'closed-chain simulate --npz' writes: it is played
+and scrubbed through.
+The page is served to this computer alone, and asks nothing of any other. Ctrl-C ends it.
+"""
+EXAMPLES = """\
+examples:
+  closed-chain view four_bar                       drag the crank
+  closed-chain view swing --simulate --hold        a figure that keeps its pose: let a hand go
+  closed-chain view four_bar --simulate --q crank=1 --v crank=6
+  closed-chain simulate four_bar --npz run.npz; closed-chain view run.npz
+"""
+
+
+def set_up(parser):
+    """Add the arguments; return what runs."""
+    add_model_arguments(parser, also='log .npz')
+    parser.add_argument('--simulate', action='store_true', help='let it move')
+    parser.add_argument('--hold', action='store_true',
+                        help='let the motors hold the pose at the start (with --simulate)')
+    add_assignments(parser, {
+        '--q': 'positions at the start; loops decide the rest [rad or m]',
+        '--v': 'velocities at the start, with --simulate [rad/s or m/s]',
+        '--tau': 'constant torques of actuators, with --simulate [N m or N]'})
+    add_gravity(parser)
+    parser.add_argument('--dt', metavar='S', type=real, default=1e-3,
+                        help='step of the integrator (default: %(default)g s)')
+    page = parser.add_argument_group('page')
+    page.add_argument('--port', type=port, default=8080,
+                      help='where to serve it (default: %(default)s, or the next that is free)')
+    page.add_argument('--open', action='store_true', help='open the browser, too')
+    page.add_argument('--time', metavar='S', type=real, help='end after a time')
+
+    def run(args):
+        moving = [name for name, given in (('--hold', args.hold), ('--v', args.v),
+                                           ('--tau', args.tau)) if given]
+        if moving and not args.simulate:
+            parser.error(f'{moving[0]} needs --simulate: a model at rest does not move')
+        if args.simulate and args.model.endswith('.npz'):
+            parser.error('a log is played, not simulated: leave --simulate out')
+        show(args)
+    return run
+
+
+def show(args):
+    """Open the view, say where it is, and wait until somebody ends it."""
+    from closed_chain_dynamics import viewer
+    source = source_of(args)
+    view = viewer.open_view(source, port=args.port)
+    try:
+        if args.json:
+            print(json.dumps({'name': source.robot.name, 'kind': source.kind,
+                              'address': view.address}), flush=True)
+        else:
+            where = Style.of(sys.stdout).paint(view.address, 'bold')
+            print(f'The {source.kind} {source.robot.name} is at {where} (Ctrl-C ends it).',
+                  flush=True)
+        if args.open:
+            import webbrowser
+            webbrowser.open(view.address)
+        end = float('inf') if args.time is None else time.monotonic() + args.time
+        while time.monotonic() < end:
+            time.sleep(min(1.0, max(0.0, end - time.monotonic())))
+    finally:
+        view.stop()
+
+
+def source_of(args):
+    """Return the source that the arguments name."""
+    import closed_chain_dynamics as ccd
+    from closed_chain_dynamics import viewer
+    from closed_chain_dynamics.recording.log_files import read_npz
+    if args.model.endswith('.npz'):
+        return viewer.LogSource(read_npz(args.model))
+    robot = load_model(args)
+    if args.gravity:
+        robot.gravity = args.gravity
+    q = ccd.assemble(robot, dict(args.q))
+    if not args.simulate:
+        return viewer.ModelSource(robot, q)
+    v = ccd.complete_velocity(robot, q, dict(args.v)) if args.v else None
+    sim = ccd.Simulation(robot, q, v, dt=args.dt, log_every=0)
+    source = viewer.SimulationSource(sim, dict(args.tau))
+    source.hold = args.hold
+    return source

@@ -1,1 +1,0 @@
-"""The sub-commands of ``closed-chain``, one module each."""

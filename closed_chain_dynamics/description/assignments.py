@@ -1,0 +1,29 @@
+"""Texts 'joint=value', as arguments of commands and parameters of nodes give them."""
+
+from argparse import ArgumentTypeError
+
+from closed_chain_dynamics.errors import StateError
+
+__all__ = ['assignment', 'assignments']
+
+
+def assignment(text):
+    """Read 'joint=value', with commas where a joint has several numbers."""
+    name, sign, values = text.rpartition('=')
+    try:
+        numbers = [float(each) for each in values.split(',')]
+    except ValueError:
+        numbers = []
+    if not (name and sign and numbers):
+        raise ArgumentTypeError(
+            f'{text!r} is not of the form joint=value, as crank=1.57; numbers stand without unit')
+    return name, numbers[0] if len(numbers) == 1 else numbers
+
+
+def assignments(texts, what):
+    """Return {joint: value} of texts 'joint=value', or say which is none."""
+    try:
+        return dict(assignment(each) for each in texts)
+    except ArgumentTypeError as error:
+        raise StateError(str(error), where=what,
+                         repair='For example crank=1.0, or base=0,0,1,0,0,0,1.') from None

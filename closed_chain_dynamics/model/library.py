@@ -1,0 +1,90 @@
+"""
+Finds model files: those of the user by path, those shipped with the package by name.
+
+Shipped models lie in ``urdf/`` of the source tree, and in ``share/closed_chain_dynamics/urdf``
+below the prefix once installed, by pip as well as by colcon.
+"""
+
+import os
+from pathlib import Path
+import re
+import sys
+
+from closed_chain_dynamics.errors import (
+    ClosedChainError, DescriptionError, NameNotFound, nearest_names)
+
+__all__ = ['about', 'find', 'share_folder', 'shipped', 'shipped_lists']
+
+PACKAGE = 'closed_chain_dynamics'
+SUFFIXES = ('.urdf', '.xacro', '.xml')
+
+
+def find(name_or_path):
+    """
+    Return the path of a model, given the path of a file or the name of a shipped model.
+
+    A file wins over a shipped model of the same name.
+    """
+    path = Path(name_or_path).expanduser()
+    if path.is_file():
+        return path
+    name = str(name_or_path)
+    known = shipped()
+    if name in known:
+        return known[name]
+    looks_like_path = path.name != name or path.suffix in SUFFIXES or path.is_dir()
+    if not looks_like_path:
+        raise NameNotFound('file or shipped model', name, known)
+    if path.is_dir():
+        raise DescriptionError('this is a folder, and a model is a file', file=name,
+                               repair=nearest_names(path.name, _models_in(path))
+                               if _models_in(path) else f'None of {", ".join(SUFFIXES)} is in it.')
+    if not path.parent.is_dir():
+        raise DescriptionError('there is no such file, and no such folder either', file=name,
+                               repair=f'Look for {str(path.parent)!r}, or name a shipped model: '
+                                      f'{", ".join(known)}.')
+    raise DescriptionError('there is no such file', file=name,
+                           repair=nearest_names(path.name, [*_models_in(path.parent), *known]))
+
+
+def shipped():
+    """Return the shipped models: a dict of name and path, in alphabetical order."""
+    folder = share_folder() / 'urdf'
+    return {name.split('.')[0]: folder / name for name in _models_in(folder)}
+
+
+def shipped_lists():
+    """Return the list files that come with the package: a dict of name and path."""
+    return {path.stem: path for path in sorted((share_folder() / 'urdf/lists').glob('*.yaml'))}
+
+
+def about(path):
+    """Return what a file says about itself: the first paragraph of its first comment."""
+    text = Path(path).read_text(encoding='utf-8', errors='replace')
+    if Path(path).suffix == '.yaml':
+        comment = re.match(r'(?:# .*\n)*', text)[0].replace('# ', '')
+        return ' '.join(comment.split())
+    comment = re.search(r'<!--(.*?)-->', text, re.DOTALL)
+    return ' '.join(comment[1].strip().split('\n\n')[0].split()) if comment else ''
+
+
+def share_folder():
+    """Return the folder that holds ``urdf``, ``benchmarks`` and the like of this very package."""
+    here = Path(__file__).resolve().parents[1]
+    if (here.parent / 'package.xml').is_file():
+        return here.parent   # a source tree, also behind an editable or symlinked install
+    # The nearest prefix above the package comes first, so that two installed versions do not mix.
+    ament = os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)
+    prefixes = [*here.parents, Path(sys.prefix), *map(Path, filter(None, ament))]
+    for prefix in prefixes:
+        share = prefix / 'share' / PACKAGE
+        if (share / 'urdf').is_dir():
+            return share
+    raise ClosedChainError(f'the models of {PACKAGE} are not where its code is installed',
+                           where=str(here), repair='Install it again, with pip or colcon.')
+
+
+def _models_in(folder):
+    """Return the names of the files in a folder that may be models."""
+    return sorted(path.name for path in folder.iterdir()
+                  if path.suffix in SUFFIXES and path.is_file())

@@ -1,0 +1,86 @@
+"""
+Which joints are closed: as the owner of the contacts says, or commands where there is none.
+
+`contact/state`, latched, is the word of whoever owns the contacts: a simulator, or contact_node
+on a robot. Once it was heard, the structure is made equal to it, also for who starts late or
+anew, and commands about the joints that it decides are wishes to the owner: they change nothing
+here. Loop joints that it does not name, and all joints where nobody publishes it, follow
+`contact/connect` and `contact/cut`.
+"""
+
+import json
+
+from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.ros.messages.qos import COMMAND, LATCHED
+from std_msgs.msg import String
+
+__all__ = ['Contacts', 'read_state']
+
+
+def read_state(text):
+    """Return {name: closed?} of a `contact/state`, or None where it is something else."""
+    try:
+        state = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    good = isinstance(state, dict) and all(isinstance(each, bool) for each in state.values())
+    return state if good else None
+
+
+class Contacts:
+    """
+    Listens for a node, and keeps the structure of its ControlLoop or StateTracker up to date.
+
+    `changed()` is called after each change. The node has `active`, `rejected`, and parameters
+    `connect_gap` and `connect_angle`.
+    """
+
+    def __init__(self, node, changed):
+        self._node, self._changed, self._holder, self._state = node, changed, None, None
+        node.create_subscription(String, 'contact/state', self._on_state, LATCHED)
+        for kind in ('connect', 'cut'):
+            node.create_subscription(
+                String, f'contact/{kind}',
+                lambda message, kind=kind: self._on_command(kind, message.data), COMMAND)
+
+    def use(self, holder):
+        """Take a new ControlLoop or StateTracker, or None; what was heard before holds for it."""
+        self._holder = holder
+        self._follow()
+
+    def _on_state(self, message):
+        state = read_state(message.data)
+        if state is None:
+            self._node.rejected('contact/state', 'contact/state is no JSON {name: true or false}')
+            return
+        self._state = state
+        self._follow()
+
+    def _follow(self):
+        if self._holder and self._state is not None and self._holder.follow(self._state):
+            self._changed()
+
+    def _on_command(self, kind, name):
+        if not (self._node.active and self._holder) or self._is_decided(name):
+            return
+        chosen = self._node.parameters
+        limits = {'gap': chosen.connect_gap, 'angle': chosen.connect_angle}
+        try:
+            getattr(self._holder, kind)(name, **(limits if kind == 'connect' else {}))
+            self._changed()
+        except ClosedChainError as error:
+            self._node.rejected(f'contact/{kind}', str(error))
+            self._node.get_logger().warning(str(error))
+
+    def _is_decided(self, name):
+        """Return whether a joint is the owner's: tree joints are named only while they are cut."""
+        return self._state is not None and (name in self._state or
+                                            name in self._holder.robot.joint_names)
+
+    def values(self):
+        """Return what diagnostics shows."""
+        robot = self._holder.robot
+        cut = [name for name in robot.joint_names if not (self._state or {}).get(name, True)]
+        cut += [name for name in robot.loop_names if not robot.is_connected(name)]
+        return {'contacts as told by': 'commands' if self._state is None else 'contact/state',
+                'open': ', '.join(cut) or 'none'}

@@ -1,0 +1,151 @@
+"""What RViz shows of a mechanism in motion: tf, markers, and the wrench in every joint."""
+
+import re
+
+from closed_chain_dynamics.description.elements import JointType
+from closed_chain_dynamics.dynamics.forward import forward_dynamics
+from closed_chain_dynamics.dynamics.reactions import reactions
+from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.recording.tracks import link_tracks
+from closed_chain_dynamics.ros.messages.qos import LATCHED, PUBLISHED_STATE, TF
+from closed_chain_dynamics.ros.messages.state_messages import set_quaternion, set_vector
+from closed_chain_dynamics.viewer.observation import observe, Snapshot
+from geometry_msgs.msg import Point, TransformStamped, WrenchStamped
+import numpy as np
+from scipy.spatial.transform import Rotation
+from std_msgs.msg import ColorRGBA
+from tf2_msgs.msg import TFMessage
+from visualization_msgs.msg import Marker, MarkerArray
+
+__all__ = ['SceneMessages']
+
+METRES_PER_NEWTON = 0.001   # length of the arrows
+GRIP, THICK, THIN = 0.04, 0.02, 0.008   # of spheres, arrows and lines [m]
+GREEN, RED, BLUE, ORANGE = ((0.1, 0.7, 0.2), (0.9, 0.1, 0.1), (0.2, 0.4, 1.0), (1.0, 0.55, 0.0))
+STATE_COLOURS = {'closed': GREEN, 'sticking': GREEN, 'sliding': ORANGE, 'open': RED}
+
+
+class SceneMessages:
+    """Publishes the scene of a node; what costs much only if somebody listens."""
+
+    def __init__(self, node, robot, stamp):
+        self._node, self._stamp = node, stamp
+        self._tf = node.create_publisher(TFMessage, '/tf', TF)
+        self._static = node.create_publisher(TFMessage, '/tf_static', LATCHED)
+        self._markers = node.create_publisher(MarkerArray, 'markers', PUBLISHED_STATE)
+        self._wrenches = {}   # joint: publisher and message
+        model = robot.description
+        self._root = robot.link_names[0]
+        self._joints = [joint for joint in model.joints if joint.type is not JointType.FIXED]
+        self._moving = TFMessage(transforms=[
+            _transform(stamp, joint.parent, joint.child) for joint in self._joints])
+        for joint in (*model.joints, *model.loops):
+            topic = 'joint_wrenches/' + re.sub(r'\W', '_', joint.name)
+            message = WrenchStamped()
+            message.header.stamp = stamp
+            message.header.frame_id = f'loop/{joint.name}' if joint in model.loops else joint.child
+            self._wrenches[joint.name] = (
+                node.create_publisher(WrenchStamped, topic, PUBLISHED_STATE), message)
+        self._publish_static(model)
+
+    def close(self):
+        """Give the publishers back."""
+        for publisher in (self._tf, self._static, self._markers,
+                          *(publisher for publisher, _ in self._wrenches.values())):
+            self._node.destroy_publisher(publisher)
+
+    def _publish_static(self, model):
+        """Publish fixed joints, and the frame of each loop joint on its child."""
+        fixed = [(joint.parent, joint.child, joint.origin) for joint in model.joints
+                 if joint.type is JointType.FIXED]
+        fixed += [(loop.child, f'loop/{loop.name}', loop.child_origin) for loop in model.loops]
+        message = TFMessage()
+        for parent, child, origin in fixed:
+            transform = _transform(self._stamp, parent, child)
+            _place(transform.transform, Rotation.from_matrix(origin.rotation).as_quat(),
+                   origin.position)
+            message.transforms.append(transform)
+        self._static.publish(message)
+
+    def publish(self, robot, q, v, tau, wrenches):
+        """Publish a state; `robot` is a mechanism that may be computed with."""
+        self._publish_tf(robot, q)
+        if self._markers.get_subscription_count():
+            seen = observe(Snapshot(robot, q, v, tau, wrenches=wrenches))
+            self._markers.publish(self._drawn(robot, seen))
+        listened = [name for name, (publisher, _) in self._wrenches.items()
+                    if publisher.get_subscription_count()]
+        if listened:
+            self._publish_wrenches(robot, q, v, tau, wrenches, listened)
+
+    def _publish_tf(self, robot, q):
+        if not self._joints:
+            return
+        tracks = link_tracks(robot, [q])
+        R_parent, p_parent = _stacked(tracks, [joint.parent for joint in self._joints])
+        R_child, p_child = _stacked(tracks, [joint.child for joint in self._joints])
+        to_parent = R_parent.transpose(0, 2, 1)
+        turned = Rotation.from_matrix(to_parent @ R_child).as_quat()
+        at = (to_parent @ (p_child - p_parent)[..., None])[..., 0]
+        for stamped, quaternion, position in zip(self._moving.transforms, turned, at):
+            _place(stamped.transform, quaternion, position)
+        self._tf.publish(self._moving)
+
+    def _publish_wrenches(self, robot, q, v, tau, wrenches, names):
+        try:
+            acceleration = forward_dynamics(robot, q, v, tau, wrenches=wrenches).acceleration
+            found = reactions(robot, q, v, acceleration, tau, wrenches=wrenches or None,
+                              frame='joint')
+        except ClosedChainError:
+            return   # a pose without an answer; what comes next has one again
+        for name in names:
+            publisher, message = self._wrenches[name]
+            set_vector(message.wrench.force, found[name].force)
+            set_vector(message.wrench.torque, found[name].moment)
+            publisher.publish(message)
+
+    # --- markers ---------------------------------------------------------------------------------
+    def _drawn(self, robot, seen):
+        """Return loops, springs and the forces in loops and contacts as markers."""
+        array = MarkerArray(markers=[Marker(action=Marker.DELETEALL)])
+        for loop in seen.loops:
+            shape = Marker.LINE_LIST if loop.state == 'open' else Marker.SPHERE_LIST
+            array.markers.append(self._marker('loops', shape, STATE_COLOURS[loop.state],
+                                              loop.ends))
+        for ends in seen.springs:
+            array.markers.append(self._marker('springs', Marker.LINE_STRIP, BLUE, ends))
+        for force in seen.forces:
+            if force.kind != 'joint' and np.any(force.vector):
+                tip = force.point + METRES_PER_NEWTON * force.vector
+                array.markers.append(self._marker(f'{force.kind}_forces', Marker.ARROW, ORANGE,
+                                                  (force.point, tip)))
+        for number, marker in enumerate(array.markers):
+            marker.id = number
+        return array
+
+    def _marker(self, namespace, shape, colour, points):
+        marker = Marker(ns=namespace, type=shape, action=Marker.ADD)
+        marker.header.frame_id, marker.header.stamp = self._root, self._stamp
+        marker.pose.orientation.w = 1.0
+        sizes = {Marker.SPHERE_LIST: (GRIP, GRIP, GRIP), Marker.ARROW: (THICK, 2.0 * THICK, 0.0)}
+        set_vector(marker.scale, sizes.get(shape, (THIN, 0.0, 0.0)))
+        marker.color = ColorRGBA(r=colour[0], g=colour[1], b=colour[2], a=1.0)
+        marker.points = [Point(x=float(x), y=float(y), z=float(z)) for x, y, z in points]
+        return marker
+
+
+def _transform(stamp, parent, child):
+    made = TransformStamped(child_frame_id=child)
+    made.header.stamp, made.header.frame_id = stamp, parent
+    return made
+
+
+def _place(transform, quaternion, position):
+    set_quaternion(transform.rotation, quaternion)
+    set_vector(transform.translation, position)
+
+
+def _stacked(tracks, links):
+    """Return rotations (n, 3, 3) and positions (n, 3) of links."""
+    return (np.stack([tracks[link][0][0] for link in links]),
+            np.stack([tracks[link][1][0] for link in links]))

@@ -1,0 +1,67 @@
+"""What simulator_node publishes of a simulation: its state, its events, and the scene."""
+
+import json
+
+from closed_chain_dynamics.description.writer import to_xml
+from closed_chain_dynamics.ros.messages.qos import EVENTS, LATCHED, PUBLISHED_STATE
+from closed_chain_dynamics.ros.messages.scene_messages import SceneMessages
+from closed_chain_dynamics.ros.messages.state_messages import StateMessages
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState, MultiDOFJointState
+from std_msgs.msg import String
+
+__all__ = ['SimulationMessages']
+
+
+class SimulationMessages:
+    """The publishers of a node, and the messages of a `DrivenSimulation`, made once."""
+
+    def __init__(self, node):
+        self._node = node
+        self._states = self._scene = None
+        self._joint_states = node.create_publisher(JointState, 'joint_states', PUBLISHED_STATE)
+        self._multi_dof = node.create_publisher(MultiDOFJointState, 'multi_dof_joint_states',
+                                                PUBLISHED_STATE)
+        self._clock = node.create_publisher(Clock, '/clock', PUBLISHED_STATE)
+        self._connections = node.create_publisher(String, 'contact/state', LATCHED)
+        self._events = node.create_publisher(String, 'contact/events', EVENTS)
+        # A model that came by this topic is not sent back to it.
+        self._description = node.create_publisher(String, 'robot_description', LATCHED) \
+            if node.parameters.model else None
+
+    def show(self, driven):
+        """Publish a new model: what stays, and the present state."""
+        if self._scene:
+            self._scene.close()
+        self._states = StateMessages(driven.robot)
+        self._scene = SceneMessages(self._node, driven.robot, self._states.stamp)
+        if self._description:
+            self._description.publish(String(data=to_xml(driven.robot.description)))
+        self.restructured(driven)
+        self.publish_scene(driven)
+
+    def restructured(self, driven):
+        """Publish the state after joints may have been connected or cut."""
+        self._states = StateMessages(driven.robot, self._states.stamp)
+        self._connections.publish(String(data=json.dumps(driven.connections())))
+        self.publish_state(driven)
+
+    def publish_state(self, driven):
+        """Publish clock and joint states."""
+        sim, states = driven.sim, self._states
+        states.fill(sim.time, sim.q, sim.v, driven.torques)
+        self._clock.publish(Clock(clock=states.stamp))
+        self._joint_states.publish(states.joint_states)
+        if states.multi_dof:
+            self._multi_dof.publish(states.multi_dof)
+
+    def publish_events(self, records):
+        """Publish what happened and what was refused, in order."""
+        for record in records:
+            self._events.publish(String(data=json.dumps(record)))
+
+    def publish_scene(self, driven):
+        """Publish tf and, for those who listen, markers and wrenches."""
+        sim = driven.sim
+        # A copy: what is computed to be shown must not change the motion, not even its last bit.
+        self._scene.publish(sim.robot.copy(), sim.q, sim.v, driven.torques, driven.wrenches)

@@ -1,0 +1,194 @@
+"""
+`viewer_node`: a live system in the browser, on this machine alone.
+
+Takes                   Type                             What
+joint_states            sensor_msgs/JointState           best effort, while a browser looks
+multi_dof_joint_states  sensor_msgs/MultiDOFJointState   the same, of the same stamp
+actuator_torques        sensor_msgs/JointState           name and effort, to be plotted [N m, N]
+contact/state           std_msgs/String, latched         JSON {joint: closed?}
+robot_description       std_msgs/String, latched         unless parameter `model` names a model
+diagnostics             diagnostic_msgs/DiagnosticArray  what is not ok is shown
+
+Gives                   Type                             When
+contact/connect, contact/cut  std_msgs/String            the name, when its button is pressed
+diagnostics             diagnostic_msgs/DiagnosticArray  once a second: address, browsers
+
+The page is at the address in the log and in diagnostics; a port that is taken gives way to the
+next. Until the first joint state comes, the model is shown at rest, with sliders that move it
+along its loops; after that nothing but the messages moves it. Joints that no message names stay
+where they were. States are looked at thirty times a second and only while a browser is open: of
+what came in between, the newest is shown. Without states for `state_timeout` the page says so.
+Bad messages are refused, counted and named in diagnostics.
+"""
+
+from collections import deque
+import sys
+import time
+
+from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.ros.managed_node import ManagedNode
+from closed_chain_dynamics.ros.messages.contacts import read_state
+from closed_chain_dynamics.ros.messages.measured_states import MeasuredStates, seconds
+from closed_chain_dynamics.ros.messages.qos import COMMAND, LATCHED, STREAM
+from closed_chain_dynamics.ros.messages.state_messages import multi_dof_states
+from closed_chain_dynamics.ros.parameters import Setting
+from closed_chain_dynamics.ros.running import run
+from closed_chain_dynamics.viewer import open_view
+from closed_chain_dynamics.viewer.live import LiveSource
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import JointState, MultiDOFJointState
+from std_msgs.msg import String
+
+__all__ = ['main', 'ViewerNode']
+
+SETTINGS = [
+    Setting('port', 8080, 'where the page is served; 0: any that is free', low=0, high=65535,
+            fixed=True),
+    Setting('state_timeout', 1.0, 'states away longer than this are missed [s]', low=0.01,
+            high=3600.0),
+]
+REPORT_EVERY, LOOK_EVERY = 1.0, 0.2   # diagnostics; at whether somebody looks [s]
+KEPT = 10               # messages of a stream that halves of one state are looked for in
+STAMP = slice(4, 12)    # of a serialized message that begins with a header
+OK = 0                  # level of diagnostics, as a byte
+STREAMS = {'joint_states': JointState, 'multi_dof_joint_states': MultiDOFJointState,
+           'actuator_torques': JointState}
+
+
+class ViewerNode(ManagedNode):
+    """See the top of this file."""
+
+    def __init__(self, **options):
+        self.view, self._streams, self._others = None, [], {}
+        self._raw = {topic: deque(maxlen=KEPT) for topic in STREAMS}
+        self._structure, self._came = None, None
+        super().__init__('viewer_node', SETTINGS, **options)
+        self._ask = {kind: self.create_publisher(String, f'contact/{kind}', COMMAND)
+                     for kind in ('connect', 'cut')}
+        self.create_subscription(String, 'contact/state', self._on_structure, LATCHED)
+        self.create_subscription(DiagnosticArray, 'diagnostics', self._on_diagnostics, COMMAND)
+        self.create_timer(REPORT_EVERY, self._report)
+        self.create_timer(LOOK_EVERY, self._look)
+        self.start()
+
+    def use_model(self, robot):
+        """Show a new model."""
+        self.forget()
+        self._live = LiveSource(robot, self._hand_over, self._wanted)
+        self._measured = MeasuredStates(self._live.robot, self.rejected, patience=-1.0)
+        self.view = open_view(self._live, port=self.parameters.port)
+        self.get_logger().info(f'{robot.name} is shown at {self.view.address}')
+
+    def forget(self):
+        """Close the page."""
+        if self.view is not None:
+            self.view.stop()
+            self.view = None
+
+    def stop(self):
+        """End: close the page first."""
+        self.forget()
+        super().stop()
+
+    # --- what comes in: only kept, until a picture is due ----------------------------------------
+    def _look(self):
+        """Listen to the streams while somebody looks: a thousand messages a second cost."""
+        watched = self.view is not None and self.active and self.view.browsers > 0
+        if watched and not self._streams:
+            self._streams = [self.create_subscription(
+                kind, topic, lambda raw, kept=self._raw[topic]: kept.append(raw), STREAM, raw=True)
+                for topic, kind in STREAMS.items()]
+        elif not watched and self._streams:
+            for each in self._streams:
+                self.destroy_subscription(each)
+            self._streams = []
+
+    def _on_structure(self, message):
+        self._structure = message.data
+
+    def _on_diagnostics(self, message):
+        own = self.get_fully_qualified_name().lstrip('/')
+        for status in message.status:
+            level = status.level[0] if isinstance(status.level, bytes) else status.level
+            self._others[status.name] = '' if level == OK or status.name == own \
+                else f'{status.name}: {status.message}'
+
+    # --- in the thread of the view ---------------------------------------------------------------
+    def _hand_over(self, live):
+        """Give the view what has come in since the last picture."""
+        structure, self._structure = self._structure, None
+        if structure is not None:
+            self._take_structure(live, structure)
+        self._take_state(live)
+        torques = self._newest('actuator_torques')
+        if torques is not None and len(torques.name) == len(torques.effort):
+            live.take_torques(dict(zip(torques.name, torques.effort)))
+        notes = [note for note in self._others.values() if note]
+        if live.heard and time.monotonic() - self._came > self.parameters.state_timeout:
+            notes.append('No joint states come in any more.')
+        live.take_notes(notes)
+
+    def _newest(self, topic):
+        raw, kept = None, self._raw[topic]
+        if kept:
+            raw = kept[-1]
+            kept.clear()
+        return raw and deserialize_message(raw, STREAMS[topic])
+
+    def _take_state(self, live):
+        """Take the newest state whose halves, if there are two, have the same stamp."""
+        single, multi = (list(self._raw[topic]) for topic in list(STREAMS)[:2])
+        other = {raw[STAMP]: raw for raw in multi}
+        raw = next((raw for raw in reversed(single) if not other or raw[STAMP] in other), None)
+        if raw is None:
+            return
+        self._raw['joint_states'].clear()
+        self._came = time.monotonic()
+        state = self._measured.joint_states(raw, self._came)
+        if state is None:
+            return
+        stamp, *parts = state
+        joints = {name: (q, v if v == v else None) for name, q, v in zip(*parts)}
+        if other:
+            try:
+                joints.update(multi_dof_states(live.robot, deserialize_message(
+                    other[raw[STAMP]], MultiDOFJointState)))
+            except ClosedChainError as error:
+                self.rejected('multi_dof_joint_states', str(error))
+        if joints:
+            live.take_joints(joints, seconds(stamp))
+
+    def _take_structure(self, live, text):
+        closed = read_state(text)
+        if closed is None:
+            self.rejected('contact/state', 'contact/state is no JSON {name: true or false}')
+            return
+        try:
+            live.take_structure(closed)
+        except ClosedChainError as error:
+            self.rejected('contact/state', str(error))
+        self._measured.restructured()
+
+    def _wanted(self, kind, name):
+        self._ask[kind].publish(String(data=name))
+
+    # --- what goes out ---------------------------------------------------------------------------
+    def _report(self):
+        if self.view is None:
+            self.diagnostics.publish('stale', self.source.problem if self.source else
+                                     'not configured', self.rejected.values())
+            return
+        self.diagnostics.publish(
+            'ok', f'at {self.view.address}', {'browsers': self.view.browsers,
+                                              'live': self._live.heard, **self.rejected.values()},
+            self._live.robot.name)
+
+
+def main(args=None):
+    """Run the node; return the exit code."""
+    return run(ViewerNode, args=args)
+
+
+if __name__ == '__main__':
+    sys.exit(main())

@@ -1,0 +1,96 @@
+"""The forces that a whole motion needs, and what they say about the motors."""
+
+import math
+
+from closed_chain_dynamics.dynamics.coordinates import actuator_rows
+from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
+from closed_chain_dynamics.recording.log_files import write_columns
+from closed_chain_dynamics.recording.segments import position_names
+import numpy as np
+
+__all__ = ['MotionTorques', 'motion_torques']
+
+BEYOND = 1e-9       # share of a limit by which it must be exceeded to be told
+
+
+class MotionTorques:
+    """
+    Torques of a motion; arrays have one row per sample.
+
+    `tau_A`, `rates`: torque and speed of every actuator, (samples, actuators); `power` [W] that
+    all of them give; `tau_G`, `residual`: {coordinate: (samples,)}, NaN while the coordinate is
+    not a generalized one; `singular`: bool, (samples,).
+    """
+
+    def __init__(self, robot, motion, results):
+        self.robot, self.motion = robot, motion
+        self.tau_A = np.array([each.tau_A for each in results])
+        self.rates = np.array([actuator_rows(robot, q) @ v for q, v in zip(motion.q, motion.v)])
+        self.power = (self.tau_A * self.rates).sum(axis=1)
+        self.singular = np.array([each.singular for each in results])
+        self.tau_G, self.residual = (
+            self._by_coordinate(results, what) for what in ('tau_G', 'residual'))
+        self.unmet = {}     # coordinate: place of the largest residual
+        for k, each in enumerate(results):
+            for name, value in each.residual_by_name.items():
+                if name not in self.unmet or abs(value) > abs(
+                        self.residual[name][self.unmet[name]]):
+                    self.unmet[name] = k
+
+    def _by_coordinate(self, results, what):
+        series = {}
+        for k, each in enumerate(results):
+            for name, value in zip(each.coordinates.independent, getattr(each, what)):
+                series.setdefault(name, np.full(len(results), np.nan))[k] = value
+        return series
+
+    def limits(self):
+        """Return {actuator: Limit} of every actuator's joint, tree or loop."""
+        model = self.robot.description
+        joints = {joint.name: joint.limit for joint in (*model.joints, *model.loops)}
+        # an actuator of a joint with several coordinates is named joint:wx
+        return {name: joints[name if name in joints else name.rpartition(':')[0]]
+                for name in self.robot.actuator_names}
+
+    def exceeded(self):
+        """Return what goes beyond a limit: dicts of joint, kind, limit, value and time."""
+        found = []
+        for k, (name, limit) in enumerate(self.limits().items()):
+            found += self._beyond(name, 'effort', np.abs(self.tau_A[:, k]), limit.effort)
+            found += self._beyond(name, 'speed', np.abs(self.rates[:, k]), limit.velocity)
+        for joint in self.robot.description.joints:
+            if joint.name in self.robot.joint_names and joint.type.nq == 1:
+                q = self.motion.q[:, self.robot.joint_slices(joint.name)[0]][:, 0]
+                found += self._beyond(joint.name, 'range', q, joint.limit.upper)
+                found += self._beyond(joint.name, 'range', -q, -joint.limit.lower, -1.0)
+        return found
+
+    def _beyond(self, name, kind, values, limit, sign=1.0):
+        worst = int(np.argmax(values))
+        if not math.isfinite(limit) or values[worst] <= limit + BEYOND * max(abs(limit), 1.0):
+            return []
+        return [{'joint': name, 'kind': kind, 'limit': sign * limit + 0.0,
+                 'value': float(sign * values[worst]), 'time': float(self.motion.time[worst])}]
+
+    def to_csv(self, path):
+        """Write one line per sample: time, q, v, a, torques, power, tau_G and residuals."""
+        robot, motion = self.robot, self.motion
+        columns = [('time', motion.time)]
+        for what, names, values in (
+                ('q', position_names(robot), motion.q), ('v', robot.coordinate_names, motion.v),
+                ('a', robot.coordinate_names, motion.a),
+                ('tau', robot.actuator_names, self.tau_A)):
+            columns += [(f'{what}:{name}', column) for name, column in zip(names, values.T)]
+        columns.append(('power', self.power))
+        columns += [(f'{what}:{name}', values) for what in ('tau_G', 'residual')
+                    for name, values in getattr(self, what).items()]
+        write_columns(path, columns)
+
+
+def motion_torques(robot, motion, **options):
+    """Return the MotionTorques of a Motion; for the options see `inverse_dynamics`."""
+    results = []
+    for q, v, a in zip(motion.q, motion.v, motion.a):
+        results.append(inverse_dynamics(robot, q, v, a, **options))
+        _ = results[-1].coordinates   # kept now: a later pose may choose others
+    return MotionTorques(robot, motion, results)

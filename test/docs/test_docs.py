@@ -1,0 +1,257 @@
+"""
+Every block of code in the documentation does what the page says.
+
+python    the blocks of a page run in order, in one namespace and one empty folder
+xml       with title="name" it is saved there; a whole <robot> is loaded as it stands; anything
+          else is put into the robot of its page that has the mark, and loaded
+yaml      parsed, and saved where it has a title
+console   every `$ closed-chain ...` runs in that folder and must exit with 0, or with what a line
+          `exit code 1` says; each line between commands stands in the output. Programs that need
+          a network, a robot or another installation do not run (NOT_RUN)
+"""
+
+import ast
+import importlib
+import importlib.util
+import logging
+import os
+from pathlib import Path
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.cli.main import COMMANDS, main
+from closed_chain_dynamics.description import read
+from helpers.error_sites import PACKAGE
+from helpers.page_blocks import blocks, DOCS
+import pytest
+import yaml
+
+PAGES = sorted((DOCS / 'pages').glob('*.md'))
+ROBOT = re.compile('<(robot|mujoco) ')
+MARK = '<!-- the example stands here -->'
+NOT_RUN = ('pip', 'make', 'git', 'colcon', 'ros2', 'apt', 'source', 'rosdep')
+TOO_LONG = ('bench', 'up')   # a minute, and many processes: their own tests run them
+NODES = ('contact_node', 'loop_state_node', 'simulator_node', 'torque_node', 'viewer_node')
+KINDS = ('python', 'xml', 'yaml', 'console', 'text')
+
+
+def settings(node):
+    """Return the parameters of a node by name."""
+    module = importlib.import_module(f'closed_chain_dynamics.ros.nodes.{node}')
+    managed = importlib.import_module('closed_chain_dynamics.ros.managed_node')
+    shared = importlib.import_module('closed_chain_dynamics.ros.model_source')
+    return {each.name: each for each in (
+        managed.AUTOSTART, *shared.MODEL_SETTINGS, *module.SETTINGS)}
+
+
+class Reader:
+    """Someone who does everything that a page says, in the folder that is the current one."""
+
+    def __init__(self, page, capsys):
+        self.namespace, self.capsys = {'__name__': page.stem}, capsys
+        self.frame = next((text for _, _, text in blocks(page) if MARK in text), '')
+
+    def python(self, title, text):
+        """Run a block."""
+        exec(compile(text, title or 'python block', 'exec'), self.namespace)
+
+    def xml(self, title, text):
+        """Load a robot, or a robot with this part."""
+        if title:
+            Path(title).write_text(text)
+        whole = text if ROBOT.search(text) else self.frame.replace(MARK, text)
+        assert ROBOT.search(whole), 'a part of a robot, but no robot of the page has the mark'
+        notes = ccd.load(whole).description.notes
+        assert not any('ignored' in note for note in notes), notes
+
+    def yaml(self, title, text):
+        """Parse a file; parameters of a node must be those that it has, within their bounds."""
+        for name, part in yaml.safe_load(text).items():
+            if name in NODES and importlib.util.find_spec('rclpy'):
+                known = settings(name)
+                for key, value in part['ros__parameters'].items():
+                    known[key].read(value)
+        if title:
+            Path(title).write_text(text)
+
+    def console(self, title, text):
+        """Run commands and look for the lines below them in their output."""
+        for part in re.split(r'^\$ ', text, flags=re.MULTILINE)[1:]:
+            line, *expected = part.rstrip('\n').replace('\\\n', ' ').split('\n')
+            program, *arguments = shlex.split(line, comments=True)
+            if program in NOT_RUN or arguments[:1] and arguments[0] in TOO_LONG:
+                continue
+            assert program == 'closed-chain', f'nobody runs {program!r} here'
+            code = 0
+            if expected and expected[-1].startswith('exit code '):
+                code = int(expected.pop().split()[-1])
+            self._command(line, arguments, code, expected)
+
+    def _command(self, line, arguments, code, expected):
+        self.capsys.readouterr()
+        try:
+            got = main(arguments)
+        except SystemExit as stopped:
+            got = stopped.code or 0
+        output = ''.join(self.capsys.readouterr())
+        assert got == code, f'$ {line}\n{output}'
+        said = ' '.join(output.split())
+        for each in expected:
+            assert ' '.join(each.split()) in said, f'$ {line}\n{output}\nlacks {each!r}'
+
+    def text(self, title, text):
+        """Nothing is asked of what is only shown."""
+
+
+@pytest.mark.parametrize('page', PAGES, ids=lambda page: page.stem)
+def test_every_block_of_a_page_works(page, tmp_path, monkeypatch, capsys, caplog):
+    caplog.set_level(logging.CRITICAL)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv('NO_COLOR', '1')
+    monkeypatch.setenv('COLUMNS', '200')
+    reader = Reader(page, capsys)
+    for kind, title, text in blocks(page):
+        assert kind in KINDS, f'a block of kind {kind!r}: how is it tested?'
+        getattr(reader, kind)(title, text)
+
+
+@pytest.mark.parametrize('page', PAGES, ids=lambda page: page.stem)
+def test_no_block_is_overlooked(page):
+    fences = [line for line in page.read_text(encoding='utf-8').splitlines() if '```' in line]
+    assert len(fences) == 2 * len(blocks(page)), fences
+
+
+def test_a_part_of_a_robot_that_is_wrong_is_found(capsys):
+    reader = Reader(DOCS / 'pages' / 'tags.md', capsys)
+    with pytest.raises(ccd.ClosedChainError):
+        reader.xml('', '<constraint name="grip" type="magnetic"/>')
+    with pytest.raises(AssertionError, match='lacks'):
+        reader.console('', '$ closed-chain models\nfive_bra\n')
+
+
+def test_the_page_on_python_has_every_public_name():
+    text = (DOCS / 'pages' / 'python.md').read_text(encoding='utf-8')
+    missing = [name for name in ccd.__all__ if f'`{name}' not in text and f'.{name}`' not in text]
+    assert not missing
+
+
+def test_the_page_on_the_command_line_has_every_command_and_no_other():
+    text = (DOCS / 'pages' / 'command_line.md').read_text(encoding='utf-8')
+    assert set(re.findall(r'^## closed-chain (\w+)', text, re.MULTILINE)) == set(COMMANDS)
+
+
+@pytest.mark.parametrize('node', NODES)
+def test_the_page_on_ros_has_every_parameter_with_its_default(node):
+    pytest.importorskip('rclpy', reason='ROS 2 is not installed: no rclpy')
+    known = settings(node)
+    text = (DOCS / 'pages' / 'ros.md').read_text(encoding='utf-8')
+    shared, mine = text.split('## torque_node')[0], re.split(r'^## ', text, flags=re.MULTILINE)
+    mine = shared + next(part for part in mine if part.startswith(node))
+    rows = dict(re.findall(r'^\| `(\w+)`(?: \*)? \| `(.+?)` \|', mine, re.MULTILINE))
+    for name, setting in known.items():
+        assert name in rows, name
+        if isinstance(setting.default, (bool, int, float)):
+            assert yaml.safe_load(rows[name]) == setting.default, name
+    assert set(rows) <= set(known)
+
+
+def test_the_page_on_ros_has_every_argument_of_the_launch_files():
+    text = (DOCS / 'pages' / 'ros.md').read_text(encoding='utf-8')
+    for path in (DOCS.parent / 'launch').glob('*.launch.py'):
+        tree = ast.parse(path.read_text(encoding='utf-8'))
+        arguments = next(ast.literal_eval(node.value) for node in tree.body
+                         if isinstance(node, ast.Assign) and node.targets[0].id == 'ARGUMENTS')
+        for name, (default, about) in arguments.items():
+            row = rf'\| `{name}` \| .*{path.name.split(".")[0]}.* \| {re.escape(about)} \|'
+            assert re.search(row, text), f'{path.name}: {name}'
+
+
+def test_the_tag_reference_has_every_own_element_and_attribute():
+    from closed_chain_dynamics.description.fields import CC_ATTRIBUTES, CC_ELEMENTS
+    text = (DOCS / 'pages' / 'tags.md').read_text(encoding='utf-8')
+    examples = ' '.join(block for kind, _, block in blocks(DOCS / 'pages' / 'tags.md')
+                        if kind == 'xml')
+    for element, attributes in CC_ELEMENTS.items():
+        assert f'<cc:{element}' in examples, element
+        for attribute in attributes:
+            assert f'`{attribute}`' in text, f'{element} {attribute}'
+    for attribute in set().union(*CC_ATTRIBUTES.values()):
+        assert f'cc:{attribute}=' in examples, attribute
+
+
+def test_the_gallery_shows_every_example():
+    text = (DOCS / 'pages' / 'gallery.md').read_text(encoding='utf-8')
+    for example in (DOCS.parent / 'examples').glob('[0-9][0-9]_*.py'):
+        about = ast.get_docstring(ast.parse(example.read_text(encoding='utf-8')))
+        assert f'{about.splitlines()[0]} `examples/{example.name}`' in text, example.name
+    for picture in re.findall(r'\((pictures/.+?)\)', text):
+        assert (DOCS / picture).is_file(), picture
+
+
+def test_files_and_tests_that_the_pages_name_are_there():
+    root = DOCS.parent
+    tests = {path.stem: path.read_text() for path in (root / 'test').rglob('*.py')}
+    for page in PAGES:
+        text = page.read_text(encoding='utf-8')
+        for name in re.findall(r'`((?:[a-z]+/)+[\w.]+\.(?:py|md|urdf|yaml|yml|rviz))`', text):
+            assert (root / name).exists() or (PACKAGE / name).exists(), f'{page.name}: {name}'
+        for name in re.findall(r'`(test_\w+)`', text):
+            found = any(f'def {name}(' in test for test in tests.values())
+            assert found or name in tests, f'{page.name}: {name}'
+
+
+def build(docs, folder):
+    """Build the site as `make docs` does; return what happened."""
+    pytest.importorskip('material', reason='mkdocs-material is not installed')
+    pytest.importorskip('latex2mathml', reason='latex2mathml is not installed')
+    # not --quiet: MkDocs would not count the warnings that it does not show
+    return subprocess.run(
+        [sys.executable, '-m', 'mkdocs', 'build', '--strict', '--site-dir', folder,
+         '--config-file', docs / 'mkdocs.yml'], capture_output=True, text=True,
+        env={**os.environ, 'NO_MKDOCS_2_WARNING': '1'})
+
+
+@pytest.fixture(scope='module')
+def site(tmp_path_factory):
+    folder = tmp_path_factory.mktemp('site')
+    done = build(DOCS, folder)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert 'WARNING' not in done.stdout + done.stderr
+    return folder
+
+
+def test_a_link_that_leads_nowhere_stops_the_build(tmp_path):
+    shutil.copytree(DOCS, tmp_path / 'docs')
+    with open(tmp_path / 'docs' / 'pages' / 'limits.md', 'a') as page:
+        page.write('[there](tags.md#nowhere)')
+    done = build(tmp_path / 'docs', tmp_path / 'site')
+    assert done.returncode != 0 and '#nowhere' in done.stderr
+
+
+def test_the_site_is_built_with_every_page_and_without_a_warning(site):
+    assert {page.stem for page in PAGES} <= {path.stem for path in site.glob('*.html')}
+
+
+def test_the_pages_ask_nothing_of_other_hosts(site):
+    outside = re.compile(r'<(?:script|link|img|iframe|source|video|audio)\b[^>]*'
+                         r'(?:src|href)="?(?:https?:)?//', re.IGNORECASE)
+    for path in site.rglob('*.html'):
+        assert not outside.search(path.read_text(encoding='utf-8')), path.name
+    for path in site.rglob('*.css'):
+        assert not re.search(r'(?:url\(|@import)["\' ]*(?:https?:)?//', path.read_text()), path
+
+
+def test_equations_are_in_the_pages_themselves(site):
+    text = (site / 'theory.html').read_text(encoding='utf-8')
+    assert text.count('<math') > 20 and 'arithmatex' not in text
+
+
+def test_xml_of_the_pages_stays_readable_when_it_is_saved(tmp_path):
+    text = next(text for _, title, text in blocks(DOCS / 'pages' / 'tutorial.md')
+                if title == 'lift.urdf')
+    ccd.load(text).save(tmp_path / 'again.urdf')
+    assert read(tmp_path / 'again.urdf') == read(text)

@@ -1,0 +1,139 @@
+"""What the nodes refuse: id -> function of a folder. Empty where ROS 2 is not installed."""
+
+from importlib.util import find_spec
+import json
+import math
+from unittest import mock
+
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.cli import up
+from closed_chain_dynamics.control.state_tracking import StateTracker
+from helpers.bad_calls import command, FLOATING, four_bar, without
+import numpy as np
+
+__all__ = ['NODES', 'ROS', 'VALUES']
+
+ROS = find_spec('rclpy') is not None
+
+
+def tracked():
+    """Return a tracker that knows the pose of a four-bar."""
+    mechanism, q = four_bar()
+    tracker = StateTracker(mechanism.copy())
+    tracker.take(['crank'], np.array([1.0]), None, stamp=1.0)
+    return tracker
+
+
+def reconnected():
+    """Cut a loop of a tracked mechanism, let it fall open, and connect it again."""
+    tracker = tracked()
+    tracker.cut('coupler_rocker')
+    tracker.take(['crank', 'coupler', 'rocker'], np.array([1.0, 0.0, 0.0]), None, stamp=1.001)
+    for stamp in (1.002, 1.003, 1.004):
+        tracker.take(['crank', 'coupler', 'rocker'], np.array([1.0, 0.0, 0.0]), None, stamp=stamp)
+    tracker.connect('coupler_rocker')
+
+
+def without_ros(at):
+    """Start nodes where ROS 2 is not installed."""
+    with without('rclpy'):
+        command('four_bar', module=up)(at)
+
+
+# Values that a parameter refuses, with its default and the options of its Setting.
+VALUES = {'a word for a list': ([], 'crank', {}), 'a number for a word': ('zero', 3, {}),
+          'a number that is nan': (1.0, math.nan, {}),
+          'a number beyond its bounds': (1.0, -1.0, {'low': 0.0}),
+          'a word that is no choice': ('zero', 'one', {'choices': ('zero', 'gravity')})}
+
+NODES = {
+    'a connection before any state': lambda at: StateTracker(four_bar()[0]).connect('crank'),
+    'an unknown joint of a tracked state': lambda at: tracked().cut('cranc'),
+    'a connection far from closed': lambda at: reconnected(),
+    'no ROS 2': without_ros,
+}
+
+if ROS:
+    from closed_chain_dynamics.ros.driven_simulation import DrivenSimulation, MOST_WAITING
+    from closed_chain_dynamics.ros.messages.state_messages import multi_dof_states
+    from closed_chain_dynamics.ros.nodes.contact_node import ContactNode
+    from closed_chain_dynamics.ros.nodes.demo_node import DemoNode
+    from closed_chain_dynamics.ros.nodes.torque_node import TorqueNode
+    from closed_chain_dynamics.ros.supervision import Family
+    from geometry_msgs.msg import Transform, Twist
+    import rclpy
+    from rclpy.parameter import Parameter
+    from sensor_msgs.msg import MultiDOFJointState
+    from std_msgs.msg import String
+
+    def node(kind, use=lambda node: None, **parameters):
+        """Return a call that makes a node with parameters."""
+        def run(at):
+            context = rclpy.Context()
+            rclpy.init(context=context)
+            made = None
+            try:
+                made = kind(context=context, parameter_overrides=[
+                    Parameter(name, value=value) for name, value in parameters.items()])
+                use(made)
+            finally:
+                if made is not None:
+                    made.destroy_node()
+                rclpy.shutdown(context=context)
+        return run
+
+    def driven(**settings):
+        """Return the simulation of a simulator_node."""
+        usual = {'initial_positions': [], 'initial_velocities': [], 'integrator': 'rk4'}
+        return DrivenSimulation(four_bar()[0], mock.Mock(**{**usual, **settings}), 1e-3)
+
+    def crowded():
+        """Ask for more connections than anybody means."""
+        simulation = driven()
+        for _ in range(MOST_WAITING + 1):
+            simulation.ask('cut', 'coupler_rocker')
+
+    def states(*names, x=0.0, w=1.0, twists=0, mechanism=None):
+        """Read a message with these joints."""
+        message = MultiDOFJointState(joint_names=list(names))
+        for _ in names:
+            pose = Transform()
+            pose.translation.x, pose.rotation.w = x, w
+            message.transforms.append(pose)
+        message.twist = [Twist()] * twists
+        return multi_dof_states(mechanism or ccd.load(FLOATING), message)
+
+    def start_nothing():
+        """Start a program where there is no Python to run it."""
+        family = Family([mock.Mock(executable='torque_node', parameter_file='', parameters={},
+                                   remappings={}, module='nothing')], {})
+        with mock.patch('sys.executable', '/nowhere/python'):
+            family.start()
+
+    NODES |= {
+        'a parameter that is no list': node(TorqueNode, measured='crank'),
+        'a parameter that is no choice': node(TorqueNode, mode='magic'),
+        'one gain instead of two': node(TorqueNode, model='four_bar', joint_gains=['crank=1']),
+        'gains that are no assignment': node(TorqueNode, model='four_bar', joint_gains=['crank']),
+        'an order of unknown motors': node(TorqueNode, model='four_bar', command_order=['cranc']),
+        'a contact named twice': node(ContactNode, force_contacts=['a', 'a']),
+        'one threshold instead of two': node(ContactNode, force_contacts=['a'],
+                                             thresholds=['a=1']),
+        'thresholds of no contact': node(ContactNode, thresholds=['a=2,1']),
+        'a demonstration of another model': node(
+            DemoNode, lambda made: made._on_state(String(data=json.dumps({'crank': True})))),
+        'the demonstration of a four-bar': command('four_bar', '--demo', module=up),
+        'names without efforts': lambda at: driven().set_torques(['crank'], []),
+        'a motor named twice': lambda at: driven().set_torques(['crank', 'crank'], [1.0, 1.0]),
+        'a torque of an unknown motor': lambda at: driven().set_torques(['cranc'], [1.0]),
+        'an effort that is nan': lambda at: driven().set_torques(['crank'], [math.nan]),
+        'a push without end': lambda at: driven().push('crank_link', 6 * [math.inf]),
+        'too many connections': lambda at: crowded(),
+        'names without transforms': lambda at: multi_dof_states(
+            ccd.load(FLOATING), MultiDOFJointState(joint_names=['free'])),
+        'a state of an unknown joint': lambda at: states('fre'),
+        'a state that is nan': lambda at: states('free', x=math.nan),
+        'a state without orientation': lambda at: states('free', w=0.0),
+        'a state of a hinge': lambda at: states('crank', mechanism=four_bar()[0]),
+        'a program that cannot be started': lambda at: start_nothing(),
+    }

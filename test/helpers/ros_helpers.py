@@ -1,0 +1,185 @@
+"""
+Real nodes in processes of their own, and a node of the test that talks to them over DDS.
+
+A test takes the fixture `ros`: every test has a ROS domain of its own, on this machine only.
+Import `ros` into the test module; where there is no rclpy, the module is skipped.
+"""
+
+from contextlib import contextmanager
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+import pytest
+
+rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed here: no rclpy')
+from rclpy.executors import SingleThreadedExecutor   # noqa: E402
+from rclpy.qos import QoSProfile   # noqa: E402
+
+DOMAINS = range(60, 100)   # beyond what people use by hand, below the ephemeral ports
+CLAIM_PORT = 47000         # plus the domain: whoever holds this port has the domain
+START_TIMEOUT = 30.0       # of a node: imports, kernels from the cache, discovery [s]
+
+
+class Process:
+    """A program that runs beside the test."""
+
+    def __init__(self, command, environment, folder):
+        self.name = command[2].rpartition('.')[2]
+        self._log = folder / f'{self.name}-{time.monotonic_ns()}.log'
+        with open(self._log, 'w') as log:
+            self._popen = subprocess.Popen(command, env=environment, stdout=log,
+                                           stderr=subprocess.STDOUT)
+
+    @property
+    def pid(self):
+        """Return the number of the process."""
+        return self._popen.pid
+
+    def output(self):
+        """Return what it has written until now."""
+        return self._log.read_text()
+
+    def is_running(self):
+        """Return whether it has not ended."""
+        return self._popen.poll() is None
+
+    def wait(self, timeout=START_TIMEOUT):
+        """Wait for the end; return the exit code."""
+        return self._popen.wait(timeout)
+
+    def end(self, number=signal.SIGINT, timeout=10.0):
+        """Send a signal, wait for the end, return the exit code."""
+        if self.is_running():
+            self._popen.send_signal(number)
+        try:
+            return self.wait(timeout)
+        except subprocess.TimeoutExpired:
+            self._popen.kill()
+            self._popen.wait()
+            raise AssertionError(f'{self.name} did not end within {timeout} s of signal {number}:'
+                                 f'\n{self.output()}') from None
+
+
+class Ros:
+    """A ROS domain with processes in it, and a node of the test."""
+
+    def __init__(self, domain, folder):
+        self.environment = {**os.environ, 'ROS_DOMAIN_ID': str(domain),
+                            'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST', 'PYTHONUNBUFFERED': '1'}
+        os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+        self.folder, self.processes = folder, []
+        self.context = rclpy.Context()
+        rclpy.init(context=self.context, domain_id=domain)
+        self.node = rclpy.create_node('test', context=self.context)
+        self._executor = SingleThreadedExecutor(context=self.context)
+        self._executor.add_node(self.node)
+
+    def start(self, program, parameters=(), remappings=()):
+        """Start a node of the package; parameters and remappings are dicts."""
+        words = [word for name, value in dict(parameters).items()
+                 for word in ('-p', f'{name}:={json.dumps(value)}')]
+        words += [word for old, new in dict(remappings).items()
+                  for word in ('-r', f'{old}:={new}')]
+        return self.run(f'closed_chain_dynamics.ros.nodes.{program}', '--ros-args', *words)
+
+    def run(self, module, *arguments):
+        """Start a module as a program in this domain."""
+        self.processes.append(Process([sys.executable, '-m', module, *arguments],
+                                      self.environment, self.folder))
+        return self.processes[-1]
+
+    def listen(self, kind, topic, qos=10):
+        """Return a list that every message of a topic is added to from now on."""
+        heard = []
+        self.node.create_subscription(kind, topic, heard.append, qos)
+        return heard
+
+    def publisher(self, kind, topic, qos=10):
+        """Return a publisher; `wait_for_reader` says when somebody listens."""
+        return self.node.create_publisher(kind, topic, qos)
+
+    def wait_for_reader(self, publisher):
+        """Spin until somebody has subscribed."""
+        self.wait(publisher.get_subscription_count, f'a reader of {publisher.topic_name}')
+
+    def spin(self, seconds):
+        """Receive for a while."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self._executor.spin_once(timeout_sec=max(end - time.monotonic(), 0.0))
+
+    def wait(self, condition, what, timeout=START_TIMEOUT):
+        """Receive until a condition holds, and return what it returned; fail after a time."""
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            result = condition()
+            if result:
+                return result
+            self._executor.spin_once(timeout_sec=0.02)
+        outputs = '\n'.join(f'--- {each.name}\n{each.output()}' for each in self.processes)
+        raise AssertionError(f'waited {timeout} s in vain for {what}\n{outputs}')
+
+    def next(self, heard, what, timeout=START_TIMEOUT):
+        """Forget what was heard, wait for one message more, and return it."""
+        heard.clear()
+        return self.wait(lambda: heard, what, timeout)[-1]
+
+    def call(self, kind, service, request=None, timeout=START_TIMEOUT):
+        """Call a service and return its response."""
+        client = self.node.create_client(kind, service)
+        self.wait(client.service_is_ready, f'service {service}', timeout)
+        future = client.call_async(request or kind.Request())
+        self.wait(future.done, f'the answer of {service}', timeout)
+        self.node.destroy_client(client)
+        return future.result()
+
+    def close(self):
+        """End what is still running."""
+        for process in self.processes:
+            if process.is_running():
+                process.end(signal.SIGKILL)
+        self._executor.shutdown()
+        self.node.destroy_node()
+        rclpy.shutdown(context=self.context)
+
+
+def latched(depth=1):
+    """Return the quality of service that gets what was published before."""
+    return QoSProfile(depth=depth, durability=rclpy.qos.DurabilityPolicy.TRANSIENT_LOCAL)
+
+
+def _claim_domain():
+    """Return a domain that no other test has at this time, and what holds it."""
+    for domain in DOMAINS:
+        holder = socket.socket()
+        try:
+            holder.bind(('127.0.0.1', CLAIM_PORT + domain))
+        except OSError:
+            holder.close()
+            continue
+        return domain, holder
+    raise AssertionError('other tests hold all ROS domains')
+
+
+@contextmanager
+def own_domain(folder):
+    """Give a Ros of its own, in a domain that nobody else has meanwhile."""
+    domain, holder = _claim_domain()
+    made = Ros(domain, folder)
+    try:
+        yield made
+    finally:
+        made.close()
+        holder.close()
+
+
+@pytest.fixture
+def ros(tmp_path):
+    """Return a Ros of its own for one test."""
+    with own_domain(tmp_path) as made:
+        yield made

@@ -1,0 +1,438 @@
+"""torque_node as a process of its own, with the simulator or the test at the other end of DDS."""
+
+import signal
+import time
+
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.control.trajectory import Trajectory
+from helpers.ros_helpers import own_domain, ros   # skips this file where there is no rclpy
+import numpy as np
+import pytest
+
+from builtin_interfaces.msg import Duration   # noqa: I100
+from closed_chain_dynamics.ros.messages.measured_states import seconds
+from diagnostic_msgs.msg import DiagnosticArray
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
+from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
+from rcl_interfaces.srv import DescribeParameters, SetParameters
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import SetBool
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+__all__ = ['ros']   # a fixture: pytest finds it by its name here
+
+SHOULDERS = ['left_shoulder', 'right_shoulder']
+KNEES = ['left_knee', 'right_knee']
+EFFORT = 20.0          # of both motors of the five-bar [N m]
+# At 1 kHz on an idle machine 1e-3 rad is left; a loaded one leaves out turns, ten of them at most.
+TRACKING = 2e-2
+EVERY_GAP = {'connect_gap': 10.0, 'connect_angle': 3.15}
+PERIOD = 0.005         # of states that the test itself publishes [s]
+
+
+class Bench:
+    """A torque_node under test, with what goes in and what comes out."""
+
+    def __init__(self, ros, **parameters):
+        self.ros, self.robot, self.sent = ros, ccd.load('five_bar'), []
+        self.node = ros.start('torque_node', {'model': 'five_bar', **parameters})
+        self.torques = ros.listen(JointState, 'actuator_torques', 10)
+        self.diagnostics = ros.listen(DiagnosticArray, 'diagnostics')
+        self.states = ros.publisher(JointState, 'joint_states')
+        self.references = ros.publisher(JointTrajectory, 'reference')
+        ros.wait_for_reader(self.states)
+        ros.wait_for_reader(self.references)
+        ros.wait(lambda: self.torques, 'torques')
+        self.q = ccd.assemble(self.robot)
+
+    def send(self, *, names=SHOULDERS, position=None, velocity=None, stamp=None):
+        """Publish a joint state, by default a good one of now."""
+        message = JointState(name=list(names))
+        message.position = list(map(float, self.q[[0, 2]] if position is None else position))
+        message.velocity = [0.0] * len(message.position) if velocity is None \
+            else list(map(float, velocity))
+        stamp = self.ros.node.get_clock().now().nanoseconds if stamp is None else stamp
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
+        self.states.publish(message)
+        self.sent = self.sent[-1000:] + [message]
+        return message
+
+    def stream(self, seconds, **options):
+        """Publish states for a while; return the torques that came."""
+        self.torques.clear()
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.send(**options)
+            self.ros.spin(PERIOD)
+        return [np.array(each.effort) for each in self.torques]
+
+    def hold(self):
+        """Ask for the pose that the states tell; wait for the torques that hold it."""
+        expected = ccd.inverse_dynamics(self.robot, self.q, np.zeros(4), np.zeros(4)).tau_A
+        self.references.publish(trajectory(SHOULDERS, [(1000.0, self.q[[0, 2]])]))
+        self.ros.wait(lambda: self.stream(0.05) and np.allclose(self.torques[-1].effort, expected),
+                      'torques that hold the pose')
+        return expected
+
+    def told(self, key, timeout=5.0):
+        """Wait until diagnostics has a value by this name, and return it."""
+        return self.ros.wait(lambda: newest(self.diagnostics, key), f'{key!r} in diagnostics',
+                             timeout)
+
+    def until_told(self, text):
+        """Publish good states until the message of diagnostics has a text."""
+        self.diagnostics.clear()
+        self.ros.wait(lambda: self.stream(0.05) and self.says(text), f'{text!r} in diagnostics')
+
+    def says(self, text):
+        """Return whether the newest message of diagnostics has a text."""
+        return self.diagnostics and text in self.diagnostics[-1].status[0].message
+
+
+def newest(diagnostics, key):
+    """Return the last value by a name in diagnostics, or None."""
+    return next((pair.value for array in reversed(diagnostics) for pair in array.status[0].values
+                 if pair.key == key), None)
+
+
+def trajectory(names, points):
+    """Return a JointTrajectory of (time, positions)."""
+    made = JointTrajectory(joint_names=names)
+    for when, positions in points:
+        made.points.append(JointTrajectoryPoint(
+            positions=list(map(float, positions)),
+            time_from_start=Duration(sec=int(when), nanosec=round(when % 1.0 * 1e9))))
+    return made
+
+
+@pytest.fixture(scope='module')
+def bench(tmp_path_factory):
+    """Return a Bench that several tests share: each leaves it as it was."""
+    with own_domain(tmp_path_factory.mktemp('torque_node')) as ros:
+        yield Bench(ros, command_order=SHOULDERS[::-1])
+
+
+class Tracking:
+    """Simulator and torque_node, each in a process, and a reference."""
+
+    def __init__(self, ros, model, names, parameters=(), pace=1.0):
+        self.ros, self.names = ros, names
+        self.simulator = ros.start('simulator_node', {'model': model, 'start_paused': True,
+                                                      'real_time_factor': pace})
+        self.node = ros.start('torque_node', parameters)   # its model is the simulator's
+        self.states = ros.listen(JointState, 'joint_states', 50)
+        self.torques = ros.listen(JointState, 'actuator_torques', 10)
+        self.references = ros.publisher(JointTrajectory, 'reference')
+        ros.wait_for_reader(self.references)
+        ros.wait(lambda: self.states and self.torques, 'both nodes')
+
+    def positions(self, state):
+        """Return where the joints are."""
+        return [state.position[state.name.index(name)] for name in self.names]
+
+    def time(self):
+        """Return the simulated time of the newest state [s]."""
+        return seconds(self.states[-1].header.stamp)
+
+    def start(self, steps, begin=0.01):
+        """Publish a trajectory about the present pose, for a simulated time, and go."""
+        centre = np.array(self.positions(self.states[-1]))
+        self.times = [0.3 * k for k in range(len(steps) + 2)]
+        self.points = [centre, centre, *(centre + step for step in steps)]
+        asked = trajectory(self.names, list(zip(self.times, self.points)))
+        asked.header.stamp.sec, asked.header.stamp.nanosec = int(begin), round(begin % 1.0 * 1e9)
+        self.references.publish(asked)
+        self.pause(False)
+
+    def pause(self, paused=True):
+        """Let time stand still, or go on."""
+        self.ros.call(SetBool, 'pause', SetBool.Request(data=paused))
+
+    def until_end(self, begin=0.01, settled=0.0):
+        """Wait for the end of the trajectory; return the error from some time after its begin."""
+        self.ros.wait(lambda: self.time() > begin + self.times[-1] + 0.1, 'the end of it')
+        return self.error(begin, settled)
+
+    def error(self, begin, settled=0.0):
+        """Return the largest distance to the trajectory that began at a simulated time."""
+        expected, errors = Trajectory(self.names, self.times, self.points), []
+        for state in self.states:
+            t = seconds(state.header.stamp) - begin
+            if settled < t < self.times[-1]:
+                errors.append(np.abs(self.positions(state) - expected.sample(t)[0]).max())
+        assert len(errors) > 100
+        return max(errors)
+
+    def stream_positions(self, begin):
+        """Ask for the same motion again, point by point, without velocities or accelerations."""
+        same = Trajectory(self.names, self.times, self.points)
+        while self.time() < begin + self.times[-1]:
+            t = max(self.time() - begin, 0.0)
+            self.references.publish(trajectory(self.names, [(0.0, same.sample(t)[0])]))
+            self.ros.spin(PERIOD)
+
+
+def test_two_processes_track_a_reference_on_the_five_bar_and_need_the_feedforward_for_it(ros):
+    """The model goes over the latched topic; without feedforward the error is far beyond."""
+    tracking = Tracking(ros, 'five_bar', SHOULDERS)
+    tracking.start([[0.3, 0.1], [-0.2, 0.2], [0.1, -0.1], [0.0, 0.0]])
+    assert tracking.until_end() < TRACKING
+    begin = tracking.time() + 0.1
+    tracking.states.clear()
+    ros.wait(lambda: tracking.states, 'states')
+    tracking.stream_positions(begin)
+    assert tracking.error(begin) > 2.0 * TRACKING
+    assert_ends_with_zero(tracking, signal.SIGINT)
+
+
+def test_two_processes_move_the_knees_of_the_figure_on_the_swing(ros):
+    """Spherical joints come as MultiDOFJointState; the swing swings as it likes."""
+    tracking = Tracking(ros, 'swing', KNEES)
+    tracking.start([[0.3, 0.3], [-0.1, -0.1], [0.0, 0.0]])
+    assert tracking.until_end() < TRACKING
+    assert_ends_with_zero(tracking, signal.SIGTERM)
+
+
+@pytest.fixture(scope='module')
+def one_handed(tmp_path_factory):
+    """Return a Tracking of the figure on the swing, whose left hand has let go and is away."""
+    with own_domain(tmp_path_factory.mktemp('one_handed')) as ros:
+        tracking = Tracking(ros, 'swing', [*KNEES, 'left_elbow'], EVERY_GAP, pace=0.5)
+        tracking.contact = {kind: ros.publisher(String, f'contact/{kind}')
+                            for kind in ('connect', 'cut')}
+        tracking.diagnostics = ros.listen(DiagnosticArray, 'diagnostics')
+        tracking.events = ros.listen(String, 'contact/events', 100)
+        for publisher in tracking.contact.values():
+            ros.wait(lambda each=publisher: each.get_subscription_count() == 2, 'both readers')
+        tracking.contact['cut'].publish(String(data='left_hand'))
+        tracking.start([[0.3, 0.3, 0.2], [0.0, 0.0, 0.5]])   # the hand moves off the rod
+        ros.wait(lambda: newest(tracking.diagnostics, 'open') == 'left_hand', 'an open hand')
+        assert tracking.until_end() < TRACKING
+        yield tracking
+
+
+def test_a_connection_that_the_simulator_refuses_is_not_believed(one_handed):
+    """Although the node, if it were asked, would close every gap."""
+    ros, diagnostics = one_handed.ros, one_handed.diagnostics
+    one_handed.contact['connect'].publish(String(data='left_hand'))
+    ros.wait(lambda: 'refused' in ''.join(each.data for each in one_handed.events), 'a refusal')
+    ros.spin(0.2)
+    diagnostics.clear()
+    ros.wait(lambda: newest(diagnostics, 'open') == 'left_hand', 'a hand that is still open')
+    assert newest(diagnostics, 'contacts as told by') == 'contact/state'
+    begin = one_handed.time() + 0.05
+    one_handed.start([[-0.2, 0.2, 0.2], [0.0, 0.0, 0.0]], begin)
+    assert one_handed.until_end(begin) < TRACKING
+
+
+def test_a_node_that_is_killed_while_a_hand_is_open_finds_back_by_itself(one_handed):
+    """The latched contact/state tells it what it has missed: no reset, and the knees follow."""
+    ros = one_handed.ros
+    one_handed.pause()
+    one_handed.node.end(signal.SIGKILL)
+    one_handed.torques.clear()
+    one_handed.diagnostics.clear()
+    one_handed.node = ros.start('torque_node', EVERY_GAP)
+    ros.wait(lambda: newest(one_handed.diagnostics, 'state') == 'tracking', 'a pose')
+    begin = one_handed.time() + 0.05
+    one_handed.start([[-0.2, 0.2, 0.2], [0.0, 0.0, 0.0]], begin)
+    # it rests at first, so that what sank before the first torques comes back
+    assert one_handed.until_end(begin, settled=0.3) < TRACKING
+
+
+def assert_ends_with_zero(tracking, number):
+    """Both nodes end with exit code 0 while torques flow; the last command is zero."""
+    assert np.any(tracking.torques[-1].effort)
+    for process in (tracking.node, tracking.simulator):
+        assert process.end(number) == 0 and 'Traceback' not in process.output()
+    tracking.ros.spin(0.2)
+    assert not np.any(tracking.torques[-1].effort)
+
+
+def test_torques_answer_the_state_and_are_those_of_inverse_dynamics(bench):
+    """By name, with the stamp of the state, and again in the order of the effort controller."""
+    ros = bench.ros
+    commands = ros.listen(Float64MultiArray, 'effort_controller/commands')
+    expected = bench.hold()
+    ros.wait(lambda: bench.stream(0.05) and commands, 'commands')
+    stamps = [each.header.stamp for each in bench.sent]
+    assert all(each.header.stamp in stamps for each in bench.torques if np.any(each.effort))
+    assert bench.torques[-1].name == SHOULDERS
+    np.testing.assert_allclose(bench.torques[-1].effort, expected, rtol=1e-6)
+    np.testing.assert_allclose(commands[-1].data, expected[::-1], rtol=1e-6)
+
+
+def test_bad_states_are_refused_counted_and_named(bench):
+    """And none of them gives a torque of its own."""
+    bench.hold()
+    now = bench.ros.node.get_clock().now().nanoseconds
+    bad = {'not finite': dict(position=[np.nan, 1.0]),
+           'wrong size': dict(position=[1.0]),
+           'unknown joint': dict(names=['elbow', 'wrist']),
+           'missing joint': dict(names=['left_shoulder'], position=bench.q[:1]),
+           'stale': dict(stamp=now - 10**9),
+           'lost': dict(position=[0.0, 3.0])}
+    for reason, options in bad.items():
+        bench.torques.clear()
+        stamp = bench.send(**options).header.stamp
+        bench.ros.spin(0.1)
+        assert not any(each.header.stamp == stamp for each in bench.torques), reason
+        assert int(bench.told(f'rejected: {reason}')) >= 1
+        bench.stream(0.03)
+    twice = bench.send()
+    bench.ros.spin(0.02)
+    bench.states.publish(twice)
+    assert int(bench.told('rejected: repeated')) >= 1
+    assert np.any(bench.stream(0.2)[-1])
+
+
+def test_states_that_stop_give_zero_within_the_timeout_and_it_recovers(bench):
+    """As when the simulator or a driver dies: kill -9 says no good-bye either."""
+    bench.hold()
+    bench.send()
+    stopped = time.monotonic()
+    bench.torques.clear()
+    bench.ros.wait(lambda: bench.torques and not np.any(bench.torques[-1].effort), 'zero torques')
+    assert time.monotonic() - stopped < 0.05 + 0.1   # the timeout, and a loaded machine
+    bench.ros.wait(lambda: bench.says('timeout'), 'the timeout in diagnostics')
+    bench.until_told('computed_torque')
+    assert np.any(bench.stream(0.3)[-1])
+
+
+def test_a_killed_simulator_that_comes_back_is_controlled_again(ros):
+    """Its clock starts anew; the torque node finds it by itself, and the other way round."""
+    simulator = ros.start('simulator_node', {'model': 'five_bar'})
+    node = ros.start('torque_node', {'mode': 'gravity_compensation'})
+    torques = ros.listen(JointState, 'actuator_torques', 1)
+
+    def flowing():
+        return torques and np.any(torques[-1].effort)
+    ros.wait(flowing, 'torques')
+    simulator.end(signal.SIGKILL)
+    ros.wait(lambda: not flowing(), 'zero torques')
+    simulator = ros.start('simulator_node', {'model': 'five_bar'})
+    ros.wait(flowing, 'torques after the simulator came back')
+    node.end(signal.SIGKILL)
+    torques.clear()
+    ros.start('torque_node', {'mode': 'gravity_compensation'})
+    ros.wait(flowing, 'torques after the torque node came back')
+
+
+def test_dropped_repeated_reordered_and_late_states_give_no_bad_torque(bench):
+    """A network of the worst kind: finite, within effort and rate, or zero."""
+    bench.hold()
+    rng, kept, before = np.random.default_rng(3), [], np.zeros(2)
+    bench.torques.clear()
+    for _ in range(300):
+        kind = rng.integers(0, 6)
+        if kind == 0 and kept:
+            bench.states.publish(kept[rng.integers(0, len(kept))])   # again, or out of order
+        elif kind == 1:
+            bench.send(stamp=bench.ros.node.get_clock().now().nanoseconds - 10**8)   # late
+        elif kind == 2:
+            bench.send(position=rng.choice([np.nan, np.inf, 1e300], 2))
+        elif kind > 2:
+            kept = kept[-20:] + [bench.send()]
+        bench.ros.spin(0.002)
+    bench.ros.spin(0.1)
+    assert len(bench.torques) > 50
+    for each in bench.torques:
+        tau = np.array(each.effort)
+        assert np.isfinite(tau).all() and np.abs(tau).max() <= EFFORT
+        # a pause of the guard counts as 10 ms at most: 100 efforts per second times that
+        assert not tau.any() or np.abs(tau - before).max() <= EFFORT + 1e-9
+        before = tau
+
+
+def test_references_that_do_not_fit_are_refused(bench):
+    """Unknown joints, wrong sizes, times that do not rise; the old reference is followed."""
+    expected = bench.hold()
+    for bad in (trajectory(['elbow'], [(1.0, [0.0])]),
+                trajectory(SHOULDERS, [(1.0, [0.0])]),
+                trajectory(SHOULDERS, [(1.0, [0.0, 0.0]), (0.5, [0.0, 0.0])]),
+                trajectory(SHOULDERS, [(1.0, [np.nan, 0.0])]), JointTrajectory()):
+        bench.references.publish(bad)
+    bench.ros.wait(lambda: int(bench.told('rejected: reference')) >= 5, 'five refusals')
+    np.testing.assert_allclose(bench.stream(0.2)[-1], expected, rtol=1e-6)
+
+
+def test_impossible_contacts_change_nothing_and_possible_ones_do(bench):
+    """Cut and connect go by name; each refusal has its reason."""
+    bench.hold()
+    topics = {kind: bench.ros.publisher(String, f'contact/{kind}') for kind in ('connect', 'cut')}
+    for publisher in topics.values():
+        bench.ros.wait_for_reader(publisher)
+    topics['cut'].publish(String(data='tpi'))
+    topics['connect'].publish(String(data='tip'))
+    bench.stream(0.1)
+    assert int(bench.told('rejected: contact/cut')) == 1
+    assert int(bench.told('rejected: contact/connect')) == 1
+    topics['cut'].publish(String(data='tip'))
+    bench.ros.spin(0.1)
+    names, q = bench.robot.joint_names, bench.q
+    bench.robot.cut('tip')
+    # without the loop the lower bars hang on the shoulders alone: nothing holds the elbows
+    bench.ros.wait(lambda: bench.stream(0.1, names=names, position=q)
+                   and [value for array in bench.diagnostics[-3:] for value in
+                        array.status[0].values if value.key.startswith('residual: ')],
+                   'a residual of the elbows, which no motor holds')
+    assert all(np.isfinite(each.effort).all() for each in bench.torques)
+    assert ccd.coordinates(bench.robot, q).mobility == 4
+    bench.robot.connect('tip')
+    topics['connect'].publish(String(data='tip'))
+    bench.hold()
+
+
+def test_parameters_are_described_and_checked_on_change(bench):
+    """Bounds, choices and what does not fit the model are refused with a reason."""
+    bench.ros.wait(lambda: bench.torques, 'torques')
+    answer = bench.ros.call(DescribeParameters, '/torque_node/describe_parameters',
+                            DescribeParameters.Request(names=['kp', 'mode', 'fallback']))
+    assert all(each.description for each in answer.descriptors)
+    assert answer.descriptors[0].floating_point_range[0].to_value == 1e6
+
+    def change(name, **value):
+        request = SetParameters.Request(parameters=[
+            Parameter(name=name, value=ParameterValue(**value))])
+        return bench.ros.call(SetParameters, '/torque_node/set_parameters', request).results[0]
+    number, text = ParameterType.PARAMETER_DOUBLE, ParameterType.PARAMETER_STRING
+    assert change('kp', type=number, double_value=100.0).successful
+    reason = change('kp', type=number, double_value=-1.0).reason
+    assert 'kp' in reason and 'range' in reason
+    assert 'one of' in change('mode', type=text, string_value='pid').reason
+    wrong = change('joint_gains', type=ParameterType.PARAMETER_STRING_ARRAY,
+                   string_array_value=['left_sholder=1,2'])
+    assert not wrong.successful and "'left_shoulder'" in wrong.reason
+    assert change('mode', type=text, string_value='gravity_compensation').successful
+    bench.until_told('gravity_compensation')
+    for name in ('kp', 'mode'):   # as they were
+        value = {'type': number, 'double_value': 400.0} if name == 'kp' else \
+            {'type': text, 'string_value': 'computed_torque'}
+        assert change(name, **value).successful
+
+
+def test_a_deactivated_node_sends_zero_and_then_nothing(bench):
+    """And goes on when it is activated again."""
+    bench.hold()
+
+    def step(number):
+        return bench.ros.call(ChangeState, '/torque_node/change_state', ChangeState.Request(
+            transition=Transition(id=number))).success
+    assert step(Transition.TRANSITION_DEACTIVATE)
+    bench.ros.spin(0.1)
+    assert not np.any(bench.torques[-1].effort)
+    assert bench.stream(0.2) == []
+    assert step(Transition.TRANSITION_ACTIVATE)
+    assert np.any(bench.stream(0.3)[-1])
+
+
+def test_a_bad_model_or_parameter_ends_with_one_line(ros):
+    """Exit code 1, no traceback."""
+    for parameters, word in (({'model': 'fve_bar'}, 'five_bar'),
+                             ({'model': 'five_bar', 'kd': -1.0}, "'kd'"),
+                             ({'model': 'five_bar', 'command_order': ['elbow']}, 'elbow')):
+        node = ros.start('torque_node', parameters)
+        assert node.wait() == 1
+        assert word in node.output() and 'Traceback' not in node.output()

@@ -1,0 +1,63 @@
+"""The node `viewer_node`: a live system, over real DDS, in a real browser."""
+
+import json
+import os
+import time
+
+from helpers.ros_helpers import latched, ros   # first: it skips where there is no ROS
+from helpers.browser_helpers import chromium, opened
+from diagnostic_msgs.msg import DiagnosticArray
+from std_msgs.msg import String
+
+__all__ = ['chromium', 'ros']   # fixtures: pytest finds them by their names here
+
+IDLE_SHARE = 0.1        # of a core, while no browser looks
+MEASURED = 2.0          # for how long that is looked at [s]
+
+
+def address_of(heard):
+    """Return where the node says that its page is."""
+    for message in heard:
+        for status in message.status:
+            if status.name == 'viewer_node' and status.message.startswith('at http'):
+                return status.message[3:]
+    return None
+
+
+def seconds_of_processor(process):
+    with open(f'/proc/{process.pid}/stat') as file:
+        fields = file.read().rpartition(')')[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf('SC_CLK_TCK')
+
+
+def test_buttons_of_the_view_cut_and_connect_a_live_system(ros, chromium):
+    # without gravity the ends of the loop stay where they are when it is cut
+    simulator = ros.start('simulator_node', {'model': 'four_bar', 'gravity': [0.0, 0.0, 0.0]})
+    node = ros.start('viewer_node', {'port': 0})
+    states = ros.listen(String, 'contact/state', latched())
+    heard = ros.listen(DiagnosticArray, 'diagnostics')
+    address = ros.wait(lambda: address_of(heard), 'the address of the page')
+
+    ros.spin(1.0)   # what starting has left to do
+    before, start = seconds_of_processor(node), time.monotonic()
+    ros.spin(MEASURED)
+    share = (seconds_of_processor(node) - before) / (time.monotonic() - start)
+    assert share < IDLE_SHARE
+
+    with opened(chromium, address) as page:
+        page.get_by_text('live system').wait_for()
+        assert page.get_by_role('slider').count() == 0, 'nobody drags a live system'
+        page.get_by_role('tab', name='Loops').click()
+        for button, closed, shown in (('Cut', False, 'open'), ('Connect', True, 'closed')):
+            page.get_by_role('button', name=f'{button} coupler_rocker').click()
+            ros.wait(lambda: json.loads(states[-1].data) == {'coupler_rocker': closed}, button)
+            page.get_by_role('cell', name=shown).wait_for()
+    assert node.end() == 0 and simulator.end() == 0
+
+
+def test_a_model_that_nobody_moves_is_dragged_in_the_view(ros, chromium):
+    node = ros.start('viewer_node', {'port': 0, 'model': 'four_bar'})
+    heard = ros.listen(DiagnosticArray, 'diagnostics')
+    with opened(chromium, ros.wait(lambda: address_of(heard), 'the address of the page')) as page:
+        assert page.get_by_role('slider').count() == 3
+    assert node.end() == 0
