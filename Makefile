@@ -34,9 +34,10 @@ bench: setup  ## measure the speed, side by side with other engines
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m closed_chain_dynamics.cli bench $(ARGS)
 	@$(BIN)/python benchmarks/torque_node.py $(filter --json,$(ARGS))
 
-lint: .venv/installed  ## check the style of the code
+lint: .venv/installed  ## check the style of the code, and which room imports which
 	@echo 'Checking style.'
 	@$(BIN)/python -m flake8
+	@$(BIN)/lint-imports --no-logo --no-cache
 
 clean:  ## remove .venv and everything that was built
 	@echo 'Removing .venv and build products.'
