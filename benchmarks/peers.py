@@ -8,8 +8,9 @@ on without one that is not installed.
 from importlib import import_module
 from xml.sax.saxutils import quoteattr
 
-from closed_chain_dynamics.description.elements import JointType, LoopType
 import numpy as np
+
+from closed_chain_dynamics.description.elements import JointType, LoopType
 
 __all__ = ['MuJoCo', 'Pinocchio', 'depth_first']
 
@@ -39,18 +40,29 @@ class Pinocchio:
         self.data = self.model.createData()
         self.constraints, self.on_world = pin.StdVec_RigidConstraintModel(), False
         for loop in description.loops:
-            kind = {LoopType.SPHERICAL: pin.ContactType.CONTACT_3D,
-                    LoopType.FIXED: pin.ContactType.CONTACT_6D}[loop.type]
+            kind = {
+                LoopType.SPHERICAL: pin.ContactType.CONTACT_3D,
+                LoopType.FIXED: pin.ContactType.CONTACT_6D,
+            }[loop.type]
             ends = self.numbers[loop.parent], self.numbers[loop.child]
             self.on_world |= 0 in ends
-            self.constraints.append(pin.RigidConstraintModel(
-                kind, self.model, ends[0], self._se3(loop.parent_origin), ends[1],
-                self._se3(loop.child_origin), pin.ReferenceFrame.LOCAL))
+            self.constraints.append(
+                pin.RigidConstraintModel(
+                    kind,
+                    self.model,
+                    ends[0],
+                    self._se3(loop.parent_origin),
+                    ends[1],
+                    self._se3(loop.child_origin),
+                    pin.ReferenceFrame.LOCAL,
+                )
+            )
         self.constraint_data = pin.StdVec_RigidConstraintData()
         self.constraint_data.extend([each.createData() for each in self.constraints])
         pin.initConstraintDynamics(self.model, self.data, self.constraints, self.constraint_data)
-        self.actuated = [case.robot.coordinate_names.index(name)
-                         for name in case.robot.actuator_names]
+        self.actuated = [
+            case.robot.coordinate_names.index(name) for name in case.robot.actuator_names
+        ]
 
     def _se3(self, pose):
         return self.pin.SE3(pose.rotation, pose.position)
@@ -59,21 +71,29 @@ class Pinocchio:
         pin = self.pin
         inertias = {link.name: link.inertia for link in description.links}
         # joints about an axis of their frame have faster classes of their own
-        turning = {(1.0, 0.0, 0.0): pin.JointModelRX, (0.0, 1.0, 0.0): pin.JointModelRY,
-                   (0.0, 0.0, 1.0): pin.JointModelRZ}
-        others = {JointType.SPHERICAL: pin.JointModelSpherical,
-                  JointType.FLOATING: pin.JointModelFreeFlyer}
+        turning = {
+            (1.0, 0.0, 0.0): pin.JointModelRX,
+            (0.0, 1.0, 0.0): pin.JointModelRY,
+            (0.0, 0.0, 1.0): pin.JointModelRZ,
+        }
+        others = {
+            JointType.SPHERICAL: pin.JointModelSpherical,
+            JointType.FLOATING: pin.JointModelFreeFlyer,
+        }
         self.numbers = {description.root: 0}
         # depth first: with any other order `crba` is wrong and does not say so
         for joint in depth_first(description):
             kind = others.get(joint.type) or turning[joint.axis]
-            number = self.model.addJoint(self.numbers[joint.parent], kind(),
-                                         self._se3(joint.origin), joint.name)
+            number = self.model.addJoint(
+                self.numbers[joint.parent], kind(), self._se3(joint.origin), joint.name
+            )
             self.numbers[joint.child] = number
             inertia = inertias[joint.child]
             self.model.appendBodyToJoint(
-                number, pin.Inertia(inertia.mass, inertia.origin.position, inertia.tensor),
-                pin.SE3.Identity())
+                number,
+                pin.Inertia(inertia.mass, inertia.origin.position, inertia.tensor),
+                pin.SE3.Identity(),
+            )
 
     def newton_euler(self):
         """Return the function and the arguments of tree inverse dynamics."""
@@ -87,8 +107,15 @@ class Pinocchio:
         """Return the function and the arguments of the dense closed-chain forward dynamics."""
         settings = self.pin.ProximalSettings(accuracy, mu, iterations)
         return self.pin.constraintDynamics, (
-            self.model, self.data, self.case.q, self.case.v, self.case.tau, self.constraints,
-            self.constraint_data, settings)
+            self.model,
+            self.data,
+            self.case.q,
+            self.case.v,
+            self.case.tau,
+            self.constraints,
+            self.constraint_data,
+            settings,
+        )
 
     def recursive_dynamics(self, mu, iterations, accuracy=1e-14):
         """
@@ -103,22 +130,30 @@ class Pinocchio:
         constraint_data = self.pin.StdVec_RigidConstraintData()
         constraint_data.extend([each.createData() for each in self.constraints])
         settings = self.pin.ProximalSettings(accuracy, mu, iterations)
-        return self.pin.lcaba, (self.model, data, self.case.q, self.case.v, self.case.tau,
-                                self.constraints, constraint_data, settings)
+        return self.pin.lcaba, (
+            self.model,
+            data,
+            self.case.q,
+            self.case.v,
+            self.case.tau,
+            self.constraints,
+            constraint_data,
+            settings,
+        )
 
     def constraint_jacobian(self):
         """Return J_C, (rows, nv), at the pose of the case."""
         pin, model, data = self.pin, self.model, self.data
         pin.computeJointJacobians(model, data, self.case.q)
         for constraint, result in zip(self.constraints, self.constraint_data):
-            constraint.calc(model, data, result)   # without it the Jacobian is that of a past pose
+            constraint.calc(model, data, result)  # without it the Jacobian is that of a past pose
         return pin.getConstraintsJacobian(model, data, self.constraints, self.constraint_data)
 
     def inverse_by_null_space(self):
         """Return tau_A as one writes it with NumPy: W from the SVD of J_C, S^T tau_A = tau_G."""
         tau_O = self.pin.rnea(self.model, self.data, self.case.q, self.case.v, self.case.a)
         _, sigma, V_t = np.linalg.svd(self.constraint_jacobian())
-        W = V_t[int(np.sum(sigma > 1e-9 * sigma[0])):].T
+        W = V_t[int(np.sum(sigma > 1e-9 * sigma[0])) :].T
         return np.linalg.lstsq(W[self.actuated].T, W.T @ tau_O, rcond=1e-9)[0]
 
     def inverse_by_least_squares(self):
@@ -141,7 +176,7 @@ class MuJoCo:
     0.9999, and in a ladder of loops that adds up: `softened` says what it makes of our equations.
     """
 
-    SOFTNESS = 1e-4   # (1 - d) / d
+    SOFTNESS = 1e-4  # (1 - d) / d
 
     def __init__(self, case):
         self.mujoco = mujoco = import_module('mujoco')
@@ -149,8 +184,9 @@ class MuJoCo:
         self.case = case
         self.model = mujoco.MjModel.from_xml_string(mjcf(case.robot))
         self.data = mujoco.MjData(self.model)
-        self._free = [joint for joint in case.robot.description.joints
-                      if joint.type is JointType.FLOATING]
+        self._free = [
+            joint for joint in case.robot.description.joints if joint.type is JointType.FLOATING
+        ]
         self.set_state(case.v)
 
     def set_state(self, v):
@@ -159,7 +195,7 @@ class MuJoCo:
         for joint in robot.description.joints:
             if joint.type in (JointType.FLOATING, JointType.SPHERICAL):
                 last = robot.joint_slices(joint.name)[0].stop
-                q[last - 4:last] = np.roll(q[last - 4:last], 1)
+                q[last - 4 : last] = np.roll(q[last - 4 : last], 1)
         self.data.qpos[:], self.data.qvel[:] = q, self.to_world(v)
         self.data.qfrc_applied[:] = self.to_world(self.case.tau)
 
@@ -193,7 +229,7 @@ class MuJoCo:
         rows, data = np.zeros((self.data.nefc, self.model.nv)), self.data
         if self.mujoco.mj_isSparse(self.model):
             for row, first, count in zip(rows, data.efc_J_rowadr, data.efc_J_rownnz):
-                row[data.efc_J_colind[first:first + count]] = data.efc_J[first:first + count]
+                row[data.efc_J_colind[first : first + count]] = data.efc_J[first : first + count]
         else:
             rows[:] = data.efc_J.reshape(rows.shape)
         return np.array([self.from_world(row) for row in rows]), data.efc_R.copy()
@@ -227,12 +263,14 @@ def mjcf(robot):
     for loop in description.loops:
         sites.setdefault(loop.parent, []).append((f'{loop.name}_1', loop.parent_origin))
         sites.setdefault(loop.child, []).append((f'{loop.name}_2', loop.child_origin))
-    lines = ['<mujoco><compiler angle="radian"/>',
-             f'<option gravity="{_numbers(robot.gravity)}"/><worldbody>']
+    lines = [
+        '<mujoco><compiler angle="radian"/>',
+        f'<option gravity="{_numbers(robot.gravity)}"/><worldbody>',
+    ]
     lines += _sites(sites.get(description.root, ()))
     open_links = [description.root]
     for joint in depth_first(description):
-        while open_links[-1] != joint.parent:   # depth first: close what is finished
+        while open_links[-1] != joint.parent:  # depth first: close what is finished
             open_links.pop()
             lines.append('</body>')
         lines.append(f'<body name={quoteattr(joint.child)} {_placement(joint.origin)}>')
@@ -241,15 +279,19 @@ def mjcf(robot):
         lines.append(f'<joint name={quoteattr(joint.name)} type="{kind}"{axis}/>')
         inertia = links[joint.child].inertia
         six = inertia.tensor[(0, 1, 2, 0, 0, 1), (0, 1, 2, 1, 2, 2)]
-        lines.append(f'<inertial pos="{_numbers(inertia.origin.xyz)}" mass="{inertia.mass!r}" '
-                     f'fullinertia="{_numbers(six)}"/>')
+        lines.append(
+            f'<inertial pos="{_numbers(inertia.origin.xyz)}" mass="{inertia.mass!r}" '
+            f'fullinertia="{_numbers(six)}"/>'
+        )
         lines += _sites(sites.get(joint.child, ()))
         open_links.append(joint.child)
     lines += ['</body>'] * (len(open_links) - 1) + ['</worldbody><equality>']
     for loop in description.loops:
         kind = {LoopType.SPHERICAL: 'connect', LoopType.FIXED: 'weld'}[loop.type]
-        lines.append(f'<{kind} site1="{loop.name}_1" site2="{loop.name}_2" '
-                     'solref="-1e6 -2e3" solimp="0.9999 0.9999 0.001 0.5 2"/>')
+        lines.append(
+            f'<{kind} site1="{loop.name}_1" site2="{loop.name}_2" '
+            'solref="-1e6 -2e3" solimp="0.9999 0.9999 0.001 0.5 2"/>'
+        )
     return '\n'.join(lines + ['</equality></mujoco>'])
 
 
@@ -264,8 +306,12 @@ def _placement(pose):
 def _quaternion(rpy):
     """Return roll, pitch and yaw as the quaternion w, x, y, z."""
     (a, b, c), (x, y, z) = np.cos(np.array(rpy) / 2.0), np.sin(np.array(rpy) / 2.0)
-    return (a * b * c + x * y * z, x * b * c - a * y * z, a * y * c + x * b * z,
-            a * b * z - x * y * c)
+    return (
+        a * b * c + x * y * z,
+        x * b * c - a * y * z,
+        a * y * c + x * b * z,
+        a * b * z - x * y * c,
+    )
 
 
 def _numbers(values):

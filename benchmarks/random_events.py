@@ -22,14 +22,14 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import closed_chain_dynamics as ccd  # noqa: E402: the path comes first
-from closed_chain_dynamics import kernels  # noqa: E402
-from closed_chain_dynamics.description import LoopJoint, LoopType, Pose  # noqa: E402
+from closed_chain_dynamics import kernels
+from closed_chain_dynamics.description import LoopJoint, LoopType, Pose
 
-GAP, ANGLE = 0.05, 0.3     # what a connection may close here [m], [rad]
-MOST_OPEN = 6              # joints that may be apart at a time
-FASTEST = 30.0             # speed beyond which the figure starts anew [rad/s or m/s]
-LONGEST = 400              # events after which it starts anew in any case
-RUNS = (0, 1, 2, 5)        # steps between two events, of DT [s]
+GAP, ANGLE = 0.05, 0.3  # what a connection may close here [m], [rad]
+MOST_OPEN = 6  # joints that may be apart at a time
+FASTEST = 30.0  # speed beyond which the figure starts anew [rad/s or m/s]
+LONGEST = 400  # events after which it starts anew in any case
+RUNS = (0, 1, 2, 5)  # steps between two events, of DT [s]
 DT = 1e-3
 AXES = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
 
@@ -39,24 +39,26 @@ class Tally:
     """What a number of random events came to."""
 
     events: int = 0
-    kinds: Counter = field(default_factory=Counter)     # connect, cut, refused, ...
-    worst_loop: float = 0.0                             # largest error of a closed loop [m, rad]
-    seconds: list = field(default_factory=list)         # of processor time, of every event
-    moved: bool = False                                 # whether an array was allocated again
-    compiled: int = 0                                   # kernels compiled on the way
-    resident: list = field(default_factory=list)        # resident memory at each tenth [kB]
+    kinds: Counter = field(default_factory=Counter)  # connect, cut, refused, ...
+    worst_loop: float = 0.0  # largest error of a closed loop [m, rad]
+    seconds: list = field(default_factory=list)  # of processor time, of every event
+    moved: bool = False  # whether an array was allocated again
+    compiled: int = 0  # kernels compiled on the way
+    resident: list = field(default_factory=list)  # resident memory at each tenth [kB]
 
     def __str__(self):
         """Return a few lines for people."""
         micro = 1e6 * np.array(self.seconds)
         kinds = ', '.join(f'{count} {kind}' for kind, count in sorted(self.kinds.items()))
         grown = (self.resident[-1] - self.resident[1]) / 1024 if len(self.resident) > 2 else 0.0
-        return (f'{self.events} events: {kinds}\n'
-                f'largest loop error {self.worst_loop:.2e} m or rad\n'
-                f'processor time per event: mean {micro.mean():.0f}, median '
-                f'{np.median(micro):.0f}, 99 of 100 below {np.percentile(micro, 99):.0f} us\n'
-                f'arrays allocated again: {"yes" if self.moved else "no"}; kernels compiled on '
-                f'the way: {self.compiled}; resident memory {grown:+.1f} MB since the first tenth')
+        return (
+            f'{self.events} events: {kinds}\n'
+            f'largest loop error {self.worst_loop:.2e} m or rad\n'
+            f'processor time per event: mean {micro.mean():.0f}, median '
+            f'{np.median(micro):.0f}, 99 of 100 below {np.percentile(micro, 99):.0f} us\n'
+            f'arrays allocated again: {"yes" if self.moved else "no"}; kernels compiled on '
+            f'the way: {self.compiled}; resident memory {grown:+.1f} MB since the first tenth'
+        )
 
 
 def signatures():
@@ -78,20 +80,31 @@ def figure():
     X = ccd.link_placements(robot, q)
     more = []
     for name, kind, parent, child, point in (
-            ('chest_rest', LoopType.SURFACE, 'swing', 'torso', (0.1, 0.05, 0.3)),
-            ('clasp', LoopType.SPHERICAL, 'left_forearm', 'right_forearm', (0.02, 0.1, -0.2)),
-            ('ankles', LoopType.SPHERICAL, 'left_shank', 'right_shank', (0.0, -0.09, -0.4)),
-            ('brace', LoopType.UNIVERSAL, 'torso', 'left_shank', (0.05, 0.02, -0.1)),
-            ('left_foot', LoopType.SPHERICAL, 'world', 'left_shank', (0.1, 0.03, -0.3))):
+        ('chest_rest', LoopType.SURFACE, 'swing', 'torso', (0.1, 0.05, 0.3)),
+        ('clasp', LoopType.SPHERICAL, 'left_forearm', 'right_forearm', (0.02, 0.1, -0.2)),
+        ('ankles', LoopType.SPHERICAL, 'left_shank', 'right_shank', (0.0, -0.09, -0.4)),
+        ('brace', LoopType.UNIVERSAL, 'torso', 'left_shank', (0.05, 0.02, -0.1)),
+        ('left_foot', LoopType.SPHERICAL, 'world', 'left_shank', (0.1, 0.03, -0.3)),
+    ):
         on_child = Pose(point)
         X_W = X[child] @ np.block([[np.eye(3), np.array(point)[:, None]], [0, 0, 0, 1]])
         X_P = np.linalg.inv(X[parent]) @ X_W
         R = X_P[:3, :3]
         pitch = np.arctan2(-R[2, 0], np.hypot(R[0, 0], R[1, 0]))
         rpy = (np.arctan2(R[2, 1], R[2, 2]), pitch, np.arctan2(R[1, 0], R[0, 0]))
-        more.append(LoopJoint(name, kind, parent, child, parent_origin=Pose(
-            tuple(map(float, X_P[:3, 3])), tuple(map(float, rpy))), child_origin=on_child,
-            parent_axis=AXES[0], child_axis=AXES[kind is LoopType.UNIVERSAL], active=False))
+        more.append(
+            LoopJoint(
+                name,
+                kind,
+                parent,
+                child,
+                parent_origin=Pose(tuple(map(float, X_P[:3, 3])), tuple(map(float, rpy))),
+                child_origin=on_child,
+                parent_axis=AXES[0],
+                child_axis=AXES[kind is LoopType.UNIVERSAL],
+                active=False,
+            )
+        )
     description = replace(description, loops=(*description.loops, *more))
     return ccd.Mechanism(description), q
 
@@ -172,7 +185,7 @@ class RandomEvents:
     def run(self, events, progress=None):
         """Return the Tally of so many events, refused ones included."""
         tally = Tally()
-        for _ in range(200):   # whatever is allocated or compiled once
+        for _ in range(200):  # whatever is allocated or compiled once
             self.one(Tally())
         before, tenth = signatures(), max(1, events // 10)
         self.renew()
@@ -195,8 +208,11 @@ def main():
     arguments = parser.parse_args()
 
     def tell(count, tally):
-        print(f'{count:8d} events, {dict(tally.kinds)}, loops {tally.worst_loop:.1e}',
-              file=sys.stderr, flush=True)
+        print(
+            f'{count:8d} events, {dict(tally.kinds)}, loops {tally.worst_loop:.1e}',
+            file=sys.stderr,
+            flush=True,
+        )
 
     tally = RandomEvents(arguments.seed).run(arguments.events, tell)
     print(tally)

@@ -21,11 +21,14 @@ import time
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-import numpy as np   # noqa: E402: the path comes first
+import numpy as np  # noqa: E402: the path comes first
 
-MODELS = {'five_bar': ('left_shoulder', 'right_shoulder'), 'four_bar': ('crank',),
-          'swing': ('left_knee', 'right_knee')}   # joints that move
-WARM_UP = 1.0   # not measured [s]
+MODELS = {
+    'five_bar': ('left_shoulder', 'right_shoulder'),
+    'four_bar': ('crank',),
+    'swing': ('left_knee', 'right_knee'),
+}  # joints that move
+WARM_UP = 1.0  # not measured [s]
 
 
 def parse():
@@ -42,6 +45,7 @@ def motion(model, count, period):
     """Return complete states of a mechanism that moves along a reference, and the reference."""
     import closed_chain_dynamics as ccd
     from closed_chain_dynamics.control.trajectory import Reference
+
     robot = ccd.load(model)
     q, names = ccd.assemble(robot), list(MODELS[model])
     centre = np.array([q[robot.joint_slices(name)[0]][0] for name in names])
@@ -56,12 +60,14 @@ class Feeder:
     """Publishes states on time and notes when each was answered."""
 
     def __init__(self, arguments):
-        from closed_chain_dynamics.ros.messages.qos import COMMAND, LATEST, PUBLISHED_STATE
-        from closed_chain_dynamics.ros.messages.state_messages import StateMessages
-        from closed_chain_dynamics.ros.running import make_executor
         import rclpy
         from sensor_msgs.msg import JointState, MultiDOFJointState
         from trajectory_msgs.msg import JointTrajectory
+
+        from closed_chain_dynamics.ros.messages.qos import COMMAND, LATEST, PUBLISHED_STATE
+        from closed_chain_dynamics.ros.messages.state_messages import StateMessages
+        from closed_chain_dynamics.ros.running import make_executor
+
         self.arguments, self.period = arguments, 1.0 / arguments.rate
         count = round((arguments.seconds + WARM_UP) * arguments.rate)
         self.robot, self.states, self.reference = motion(arguments.model, count, self.period)
@@ -71,17 +77,19 @@ class Feeder:
         self._executor.add_node(self.node)
         self._messages = StateMessages(self.robot)
         self._single = self.node.create_publisher(JointState, 'joint_states', PUBLISHED_STATE)
-        self._multi = self.node.create_publisher(MultiDOFJointState, 'multi_dof_joint_states',
-                                                 PUBLISHED_STATE)
+        self._multi = self.node.create_publisher(
+            MultiDOFJointState, 'multi_dof_joint_states', PUBLISHED_STATE
+        )
         self._reference = self.node.create_publisher(JointTrajectory, 'reference', COMMAND)
-        self.node.create_subscription(JointState, 'actuator_torques', self._answered, LATEST,
-                                      raw=True)
+        self.node.create_subscription(
+            JointState, 'actuator_torques', self._answered, LATEST, raw=True
+        )
         self.sent, self.answered = np.full(count, np.nan), np.full(count, np.nan)
         self._efforts = np.zeros(len(self.robot.actuator_names))
 
     def _answered(self, raw):
         now = time.monotonic()
-        sec, nanosec = struct.unpack_from('<iI', raw, 4)   # the header comes first
+        sec, nanosec = struct.unpack_from('<iI', raw, 4)  # the header comes first
         k = round((sec - 1000 + 1e-9 * nanosec) / self.period)
         if 0 <= k < len(self.answered) and np.isnan(self.answered[k]):
             self.answered[k] = now
@@ -89,8 +97,9 @@ class Feeder:
     def wait_for_node(self, process):
         """Spin until the node listens, and send it the reference."""
         end = time.monotonic() + 60.0
-        while not (self._single.get_subscription_count()
-                   and self._reference.get_subscription_count()):
+        while not (
+            self._single.get_subscription_count() and self._reference.get_subscription_count()
+        ):
             self._executor.spin_once(timeout_sec=0.05)
             if time.monotonic() > end or process.poll() is not None:
                 raise SystemExit('torque_node did not come up')
@@ -99,6 +108,7 @@ class Feeder:
 
     def _trajectory(self):
         from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
         names, times, points = self.reference
         made = JointTrajectory(joint_names=names)
         made.header.stamp.sec = 1000
@@ -143,6 +153,7 @@ def computation(feeder):
     from closed_chain_dynamics.control.control_loop import ControlLoop
     from closed_chain_dynamics.control.law import TorqueController
     from closed_chain_dynamics.control.torque_guard import TorqueGuard
+
     robot, spent = feeder.robot, []
     loop = ControlLoop(TorqueController(robot), TorqueGuard(robot))
     names, times, points = feeder.reference
@@ -156,18 +167,29 @@ def computation(feeder):
 
 def quantiles(values, unit):
     """Return median, p99, p99.9 and the largest, in a unit."""
-    return {'median': float(np.median(values) / unit),
-            'p99': float(np.quantile(values, 0.99) / unit),
-            'p99.9': float(np.quantile(values, 0.999) / unit), 'max': float(values.max() / unit)}
+    return {
+        'median': float(np.median(values) / unit),
+        'p99': float(np.quantile(values, 0.99) / unit),
+        'p99.9': float(np.quantile(values, 0.999) / unit),
+        'max': float(values.max() / unit),
+    }
 
 
 def measure(arguments):
     """Run node and feeder; return the numbers."""
     feeder = Feeder(arguments)
     alone = computation(feeder)
-    process = subprocess.Popen([
-        sys.executable, '-m', 'closed_chain_dynamics.ros.nodes.torque_node', '--ros-args', '-p',
-        f'model:={arguments.model}'], cwd=Path(__file__).resolve().parent.parent)
+    process = subprocess.Popen(
+        [
+            sys.executable,
+            '-m',
+            'closed_chain_dynamics.ros.nodes.torque_node',
+            '--ros-args',
+            '-p',
+            f'model:={arguments.model}',
+        ],
+        cwd=Path(__file__).resolve().parent.parent,
+    )
     try:
         feeder.wait_for_node(process)
         began, used = time.monotonic(), processor_seconds(process.pid)
@@ -182,33 +204,42 @@ def measure(arguments):
     if not came.size:
         raise SystemExit('torque_node answered no state')
     late = int(np.sum(~(latency <= feeder.period)))
-    return {'model': arguments.model, 'asked rate [Hz]': arguments.rate,
-            'sent rate [Hz]': float((len(sent) - 1) / (sent[-1] - sent[0])),
-            'achieved rate [Hz]': float(len(came) / (sent[-1] - sent[0])),
-            'latency [ms]': quantiles(came, 1e-3),
-            'computation alone [us]': quantiles(alone, 1e-6),
-            'processor load of torque_node [%]': 100.0 * load,
-            'missed deadlines per 1000': 1000.0 * late / len(sent),
-            'load average of the machine': os.getloadavg()[0], 'exit code': code}
+    return {
+        'model': arguments.model,
+        'asked rate [Hz]': arguments.rate,
+        'sent rate [Hz]': float((len(sent) - 1) / (sent[-1] - sent[0])),
+        'achieved rate [Hz]': float(len(came) / (sent[-1] - sent[0])),
+        'latency [ms]': quantiles(came, 1e-3),
+        'computation alone [us]': quantiles(alone, 1e-6),
+        'processor load of torque_node [%]': 100.0 * load,
+        'missed deadlines per 1000': 1000.0 * late / len(sent),
+        'load average of the machine': os.getloadavg()[0],
+        'exit code': code,
+    }
 
 
 def main():
     """Measure and print; return the exit code."""
     arguments = parse()
     try:
-        import rclpy   # noqa: F401
+        import rclpy  # noqa: F401
     except ImportError:
         print('{}' if arguments.json else 'torque_node: ROS 2 is not installed here (no rclpy).')
         return 0
     os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
-    os.environ.setdefault('ROS_DOMAIN_ID', '58')   # nobody's by default
+    os.environ.setdefault('ROS_DOMAIN_ID', '58')  # nobody's by default
     numbers = measure(arguments)
     if arguments.json:
         print(json.dumps(numbers, indent=2))
         return 0
     for name, value in numbers.items():
-        text = '   '.join(f'{key} {each:.3f}' for key, each in value.items()) \
-            if isinstance(value, dict) else value if isinstance(value, str) else f'{value:.4g}'
+        text = (
+            '   '.join(f'{key} {each:.3f}' for key, each in value.items())
+            if isinstance(value, dict)
+            else value
+            if isinstance(value, str)
+            else f'{value:.4g}'
+        )
         print(f'{name:<36} {text}')
     return 0
 

@@ -8,8 +8,15 @@ Every error raised on purpose is a ``ClosedChainError``. Its message is one para
 import difflib
 
 __all__ = [
-    'ActuationError', 'AssemblyError', 'ClosedChainError', 'DescriptionError', 'NameNotFound',
-    'SingularityError', 'StateError', 'StructureError', 'nearest_names',
+    'ActuationError',
+    'AssemblyError',
+    'ClosedChainError',
+    'DescriptionError',
+    'NameNotFound',
+    'SingularityError',
+    'StateError',
+    'StructureError',
+    'nearest_names',
 ]
 
 
@@ -62,11 +69,15 @@ class NameNotFound(ClosedChainError, KeyError):
 
     def __init__(self, kind, name, known, *, file='', where=''):
         self.name = name
-        super().__init__(f'there is no {kind} named {name!r}', where=where,
-                         repair=nearest_names(name, known), file=file)
+        super().__init__(
+            f'there is no {kind} named {name!r}',
+            where=where,
+            repair=nearest_names(name, known),
+            file=file,
+        )
 
     def __str__(self):
-        return Exception.__str__(self)   # KeyError would print the repr
+        return Exception.__str__(self)  # KeyError would print the repr
 
 
 def nearest_names(name, known, *, most=3):

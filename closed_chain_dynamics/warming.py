@@ -2,6 +2,8 @@
 
 import sys
 
+import numpy as np
+
 from closed_chain_dynamics.assembly.completion import complete_acceleration, complete_velocity
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.control.control_loop import ControlLoop
@@ -13,7 +15,6 @@ from closed_chain_dynamics.dynamics.forward import forward_dynamics
 from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
 from closed_chain_dynamics.model.mechanism import load
 from closed_chain_dynamics.simulation.simulation import INTEGRATORS, Simulation
-import numpy as np
 
 __all__ = ['warm_up']
 

@@ -8,8 +8,7 @@ from latex2mathml.converter import convert
 from mkdocs.structure.files import File
 
 PICTURES = Path(__file__).resolve().parent / 'pictures'
-EQUATION = re.compile(
-    r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
+EQUATION = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 
 
 def on_files(files, config):

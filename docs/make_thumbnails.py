@@ -16,16 +16,17 @@ from PIL import Image, ImageSequence
 
 DOCS = Path(__file__).resolve().parent
 TARGET = DOCS / 'pictures' / 'examples'
-WIDTH = 400                                  # of a picture [pixels]
-MOVING = ('13', '15', '16')                  # those that stay animations
+WIDTH = 400  # of a picture [pixels]
+MOVING = ('13', '15', '16')  # those that stay animations
 FILM_WIDTH = 290
-COMMON, RARE = 128, 64                       # colours of large surfaces, and of small parts
+COMMON, RARE = 128, 64  # colours of large surfaces, and of small parts
 
 
 def shrink(image, width):
     """Return a picture in colour, of a width."""
-    return image.convert('RGB').resize((width, round(image.height * width / image.width)),
-                                       Image.Resampling.LANCZOS)
+    return image.convert('RGB').resize(
+        (width, round(image.height * width / image.width)), Image.Resampling.LANCZOS
+    )
 
 
 def main(wanted):
@@ -37,8 +38,9 @@ def main(wanted):
         suffix = re.search(rf'{example.stem}(\.\w+)', example.read_text(encoding='utf-8'))[1]
         with tempfile.TemporaryDirectory() as folder:
             picture = Path(folder) / f'{example.stem}{suffix}'
-            subprocess.run([sys.executable, example, picture], check=True,
-                           stdout=subprocess.DEVNULL)
+            subprocess.run(
+                [sys.executable, example, picture], check=True, stdout=subprocess.DEVNULL
+            )
             with Image.open(picture) as image:
                 write(image, example)
 
@@ -53,11 +55,19 @@ def write(image, example):
     duration = image.info['duration']
     frames = [shrink(frame, FILM_WIDTH) for frame in frames]
     palette, middle = Image.new('P', (1, 1)), frames[len(frames) // 2]
-    palette.putpalette(middle.quantize(COMMON).getpalette()[:3 * COMMON] + middle.quantize(
-        RARE, method=Image.Quantize.MAXCOVERAGE).getpalette()[:3 * RARE])
+    palette.putpalette(
+        middle.quantize(COMMON).getpalette()[: 3 * COMMON]
+        + middle.quantize(RARE, method=Image.Quantize.MAXCOVERAGE).getpalette()[: 3 * RARE]
+    )
     frames = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
-    frames[0].save(TARGET / f'{example.stem}.gif', save_all=True, append_images=frames[1:],
-                   duration=duration, loop=0, optimize=True)
+    frames[0].save(
+        TARGET / f'{example.stem}.gif',
+        save_all=True,
+        append_images=frames[1:],
+        duration=duration,
+        loop=0,
+        optimize=True,
+    )
 
 
 if __name__ == '__main__':

@@ -14,8 +14,13 @@ def main():
     """Write docs/pictures/lift.png."""
     page = (DOCS / 'pages' / 'tutorial.md').read_text(encoding='utf-8')
     robot = ccd.load(re.search(r'```xml title="lift.urdf"\n(.*?)```', page, re.DOTALL)[1])
-    snapshot(robot, ccd.assemble(robot, {'motor': 0.7}), DOCS / 'pictures' / 'lift.png',
-             size=(480, 480), view=(-25.0, 14.0))
+    snapshot(
+        robot,
+        ccd.assemble(robot, {'motor': 0.7}),
+        DOCS / 'pictures' / 'lift.png',
+        size=(480, 480),
+        view=(-25.0, 14.0),
+    )
 
 
 if __name__ == '__main__':

@@ -9,16 +9,17 @@ from pathlib import Path
 import shutil
 import time
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics.viewer import open_view, SimulationSource
-from closed_chain_dynamics.viewer.observation import observe
 import numpy as np
 from playwright.sync_api import sync_playwright
 
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.viewer import SimulationSource, open_view
+from closed_chain_dynamics.viewer.observation import observe
+
 PICTURE = Path(__file__).resolve().parent / 'pictures' / 'viewer.png'
-TILT = 0.45             # of the swing at the start [rad]
-LET_GO, TAKEN = 3.2, 5.0   # [s]
-RENDERING = 8.0         # what a machine without graphics card may take for the last picture [s]
+TILT = 0.45  # of the swing at the start [rad]
+LET_GO, TAKEN = 3.2, 5.0  # [s]
+RENDERING = 8.0  # what a machine without graphics card may take for the last picture [s]
 
 
 def play(source, until):
@@ -40,11 +41,12 @@ def main():
     with sync_playwright() as tools:
         browser = tools.chromium.launch(
             executable_path=shutil.which('chromium'),
-            args=['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'])
+            args=['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'],
+        )
         page = browser.new_page(viewport={'width': 1280, 'height': 800})
         page.goto(view.address)
         page.get_by_role('tab', name='Plots').click()
-        page.locator('.mantine-Notification-closeButton').click()   # there is no graphics card
+        page.locator('.mantine-Notification-closeButton').click()  # there is no graphics card
         view.do(play, source, LET_GO)
         view.do(source.cut, 'left_hand')
         view.do(play, source, TAKEN)

@@ -4,22 +4,23 @@
 from pathlib import Path
 import sys
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics.recording.animation import snapshot
 from matplotlib.figure import Figure
 from matplotlib.image import imread
 import numpy as np
 from scipy.integrate import trapezoid
 
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.recording.animation import snapshot
+
 PATH = Path(sys.argv[1] if len(sys.argv) > 1 else 'out/01_four_bar.png')
-SPEED = 6.0   # of the crank [rad/s]
+SPEED = 6.0  # of the crank [rad/s]
 
 robot = ccd.load('four_bar')
 print(ccd.coordinates(robot, ccd.assemble(robot, {'crank': 1.0})))
 
 angles, torques, q = np.linspace(0.0, 2.0 * np.pi, 181), [], ccd.assemble(robot, {'crank': 0.0})
 for angle in angles:
-    q = ccd.assemble(robot, {'crank': angle}, start=q)          # passive joints follow
+    q = ccd.assemble(robot, {'crank': angle}, start=q)  # passive joints follow
     v = ccd.complete_velocity(robot, q, {'crank': SPEED})
     a = ccd.complete_acceleration(robot, q, v, {'crank': 0.0})
     torques.append(ccd.inverse_dynamics(robot, q, v, a).tau_A[0])
@@ -42,7 +43,10 @@ picture, axes = figure.subplots(1, 2)
 picture.imshow(imread(PATH))
 picture.axis('off')
 axes.plot(angles, torques, color='#1f5fa8')
-axes.set(xlabel='crank [rad]', ylabel='torque of the motor [N m]',
-         title='Four-bar linkage, crank at 6 rad/s')
+axes.set(
+    xlabel='crank [rad]',
+    ylabel='torque of the motor [N m]',
+    title='Four-bar linkage, crank at 6 rad/s',
+)
 figure.savefig(PATH, dpi=110)
 print(f'wrote {PATH}')

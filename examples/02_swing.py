@@ -12,28 +12,35 @@ PATH = Path(sys.argv[1] if len(sys.argv) > 1 else 'out/02_swing.gif')
 
 # Springs in elbows and knees hold the posture: a limp figure would fold up.
 description = ccd.load('swing').description
-holding = tuple(Spring(f'{side}_{joint}_spring', 'torsional', 60.0, 2.0, angle,
-                       joint=f'{side}_{joint}')
-                for side in ('left', 'right') for joint, angle in (('elbow', -2.0), ('knee', 1.5)))
+holding = tuple(
+    Spring(f'{side}_{joint}_spring', 'torsional', 60.0, 2.0, angle, joint=f'{side}_{joint}')
+    for side in ('left', 'right')
+    for joint, angle in (('elbow', -2.0), ('knee', 1.5))
+)
 robot = ccd.Mechanism(replace(description, springs=holding))
 q = ccd.assemble(robot, {})
 # All swing about the two joints in the ceiling, nobody moves on the plate.
-v = ccd.complete_velocity(robot, q, {'left_ceiling': (0.0, -1.2, 0.0), 'left_elbow': 0.0,
-                                     'left_knee': 0.0, 'right_knee': 0.0})
+v = ccd.complete_velocity(
+    robot,
+    q,
+    {'left_ceiling': (0.0, -1.2, 0.0), 'left_elbow': 0.0, 'left_knee': 0.0, 'right_knee': 0.0},
+)
 sim = ccd.Simulation(robot, q, v, dt=1e-3, log_every=5)
-assert sim.mobility() == 7                     # 30 joint variables, rank 23: paper 2
+assert sim.mobility() == 7  # 30 joint variables, rank 23: paper 2
 sim.run(1.5)
-sim.cut('left_thigh', 'right_thigh')           # off the seat, hanging by the hands
+sim.cut('left_thigh', 'right_thigh')  # off the seat, hanging by the hands
 assert sim.mobility() == 17
 sim.run(0.25)
-sim.cut('left_hand', 'right_hand')             # and away
+sim.cut('left_hand', 'right_hand')  # and away
 assert sim.mobility() == 23
 before = ccd.momentum(sim.robot, sim.q, sim.v)
 sim.run(0.35)
 
 log = sim.log
-print(f'loop error at most {log.loop_error.max():.1e}; energy books within '
-      f'{abs(log.balance - log.balance[0]).max():.1e} J of {log.kinetic.max():.0f} J')
+print(
+    f'loop error at most {log.loop_error.max():.1e}; energy books within '
+    f'{abs(log.balance - log.balance[0]).max():.1e} J of {log.kinetic.max():.0f} J'
+)
 assert log.loop_error.max() < 1e-10
 assert abs(log.balance - log.balance[0]).max() < 1e-4
 PATH.parent.mkdir(parents=True, exist_ok=True)

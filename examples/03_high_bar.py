@@ -4,14 +4,15 @@
 from pathlib import Path
 import sys
 
-import closed_chain_dynamics as ccd
 import numpy as np
+
+import closed_chain_dynamics as ccd
 
 PATH = Path(sys.argv[1] if len(sys.argv) > 1 else 'out/03_high_bar.gif')
 
 robot = ccd.load('high_bar')
 sim = ccd.Simulation(robot, dt=1e-3, log_every=5)
-assert sim.mobility() == 12                    # 24 joint variables, rank 12: paper 2
+assert sim.mobility() == 12  # 24 joint variables, rank 12: paper 2
 sim.run(0.3)
 left = ccd.link_velocities(sim.robot, sim.q, sim.v)
 before = ccd.forward_dynamics(sim.robot, sim.q, sim.v).acceleration

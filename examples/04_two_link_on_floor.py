@@ -4,15 +4,19 @@
 from pathlib import Path
 import sys
 
+import numpy as np
+
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.dynamics.contact_forces import contact_forces
-import numpy as np
 
 PATH = Path(sys.argv[1] if len(sys.argv) > 1 else 'out/04_two_link_on_floor.png')
 # t, angles, normal force: the motion of Tables I and II, found with a tight integrator
-TABLE = ((0.10, (-1.8443872, 0.5471817), 9.3241742), (4.85, (-2.3525907, 1.5635887), 9.5327407),
-         (10.0, (-2.5384186, 1.9352446), 9.7130432))
-TAU = (0.0, -1.225)   # [N m]
+TABLE = (
+    (0.10, (-1.8443872, 0.5471817), 9.3241742),
+    (4.85, (-2.3525907, 1.5635887), 9.5327407),
+    (10.0, (-2.5384186, 1.9352446), 9.7130432),
+)
+TAU = (0.0, -1.225)  # [N m]
 
 robot = ccd.load('two_link', gravity=(0.0, 0.0, -9.8))
 q = ccd.assemble(robot, {'joint_1': -np.pi / 2 - np.pi / 12, 'joint_2': np.pi / 6})
@@ -25,7 +29,7 @@ for t, angles, normal in TABLE:
     assert np.allclose(sim.q, angles, atol=1e-6) and abs(f_n - normal) < 1e-5
 
 log = sim.log
-assert log.loop_error.max() < 1e-10                    # the tip never leaves the floor
+assert log.loop_error.max() < 1e-10  # the tip never leaves the floor
 assert abs(log.balance - log.balance[0]).max() < 1e-6  # friction and damping are in the books
 PATH.parent.mkdir(parents=True, exist_ok=True)
 log.plot(PATH)

@@ -4,20 +4,24 @@
 from pathlib import Path
 import sys
 
-import closed_chain_dynamics as ccd
 import numpy as np
+
+import closed_chain_dynamics as ccd
 
 PATH = Path(sys.argv[1] if len(sys.argv) > 1 else 'out/05_three_link_on_floor.png')
 # t, angles: the motion of Tables III and IV, found with a tight integrator
-TABLE = ((1.00, (-0.0855451, -1.4916258, -1.4226611)),
-         (2.00, (-0.2064652, -1.4211986, -1.1161532)),
-         (3.01, (-0.6070491, -1.171912, -0.4538031)),
-         (3.95, (-1.4468425, -0.479225, 0.5814012)),
-         (10.0, (-3.0925264, 1.5205924, 1.5604564)))
+TABLE = (
+    (1.00, (-0.0855451, -1.4916258, -1.4226611)),
+    (2.00, (-0.2064652, -1.4211986, -1.1161532)),
+    (3.01, (-0.6070491, -1.171912, -0.4538031)),
+    (3.95, (-1.4468425, -0.479225, 0.5814012)),
+    (10.0, (-3.0925264, 1.5205924, 1.5604564)),
+)
 
 robot = ccd.load('three_link', gravity=(0.0, 0.0, -9.8))
-q = ccd.assemble(robot, {'joint_1': -0.05, 'joint_2': 0.05 - np.pi / 2,
-                         'joint_3': 0.05 - np.pi / 2})
+q = ccd.assemble(
+    robot, {'joint_1': -0.05, 'joint_2': 0.05 - np.pi / 2, 'joint_3': 0.05 - np.pi / 2}
+)
 sim = ccd.Simulation(robot, q, dt=1e-3, log_every=10)
 for t, angles in TABLE:
     sim.run(t - sim.time)

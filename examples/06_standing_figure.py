@@ -4,10 +4,20 @@
 from pathlib import Path
 import sys
 
+import numpy as np
+
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.description import (
-    Actuator, Description, Geometry, Inertia, Joint, JointType, Link, Pose, Shape)
-import numpy as np
+    Actuator,
+    Description,
+    Geometry,
+    Inertia,
+    Joint,
+    JointType,
+    Link,
+    Pose,
+    Shape,
+)
 
 PATH = Path(sys.argv[1] if len(sys.argv) > 1 else 'out/06_standing_figure.gif')
 NAMES = ('shank', 'thigh', 'trunk')
@@ -17,19 +27,31 @@ MASS, LENGTH, COM, MOMENT = (7, 15, 50), (0.44, 0.44, 0.7), (0.25, 0.25, 0.32), 
 def segment(name, mass, length, com, moment):
     """Return a link along +x, its moment about its own centre of mass."""
     look = Shape(Geometry('box', (length, 0.12, 0.1)), Pose((length / 2, 0.0, 0.0)))
-    return Link(name, Inertia(mass, Pose((com, 0.0, 0.0)), (0.01, 0.0, 0.0, moment, 0.0, moment)),
-                visuals=(look,))
+    return Link(
+        name,
+        Inertia(mass, Pose((com, 0.0, 0.0)), (0.01, 0.0, 0.0, moment, 0.0, moment)),
+        visuals=(look,),
+    )
 
 
 links = [Link('world'), Link('foot')]
 links += [segment(*each) for each in zip(NAMES, MASS, LENGTH, COM, MOMENT)]
 joints = [Joint('slide', JointType.PRISMATIC, 'world', 'foot', axis=(1.0, 0.0, 0.0))]
-for name, joint, parent, x in zip(NAMES, ('ankle', 'knee', 'hip'), ('foot', *NAMES),
-                                  (0.0, 0.44, 0.44)):
-    joints.append(Joint(joint, JointType.CONTINUOUS, parent, name, Pose((x, 0.0, 0.0)),
-                        (0.0, -1.0, 0.0)))
-robot = ccd.Mechanism(Description('standing', tuple(links), tuple(joints), actuators=tuple(
-    Actuator(joint.name) for joint in joints[1:])), gravity=(0.0, 0.0, -9.81))
+for name, joint, parent, x in zip(
+    NAMES, ('ankle', 'knee', 'hip'), ('foot', *NAMES), (0.0, 0.44, 0.44)
+):
+    joints.append(
+        Joint(joint, JointType.CONTINUOUS, parent, name, Pose((x, 0.0, 0.0)), (0.0, -1.0, 0.0))
+    )
+robot = ccd.Mechanism(
+    Description(
+        'standing',
+        tuple(links),
+        tuple(joints),
+        actuators=tuple(Actuator(joint.name) for joint in joints[1:]),
+    ),
+    gravity=(0.0, 0.0, -9.81),
+)
 
 # The paper's angles are against the ground: joint angles are their differences.
 D = np.array([[1, 0, 0, 0], [0, 1, 0, 0], [0, -1, 1, 0], [0, 0, -1, 1]], dtype=float)
@@ -37,12 +59,21 @@ q, v = D @ (0.05, 1.45, 1.70, 1.40), D @ (0.2, -0.6, 0.9, -0.4)
 E_inverse = np.linalg.inv(D)
 M = D.T @ ccd.mass_matrix(robot, q) @ D
 assert np.allclose(M[0], (72.0, -30.1288392780, -25.5353688692, -15.7671956798), atol=1e-8)
-wrench = {'thigh': (30.0, 0.0, 0.0, *np.cross((0.44 * np.cos(1.70), 0, 0.44 * np.sin(1.70)),
-                                              (30.0, 0.0, 0.0)))}   # F pulls at the hip
+wrench = {
+    'thigh': (
+        30.0,
+        0.0,
+        0.0,
+        *np.cross((0.44 * np.cos(1.70), 0, 0.44 * np.sin(1.70)), (30.0, 0.0, 0.0)),
+    )
+}  # F pulls at the hip
 f = ccd.forward_dynamics(robot, q, v, {'ankle': 20.0, 'knee': -35.0, 'hip': 15.0}, wrenches=wrench)
-print('accelerations of the paper\'s angles:', E_inverse @ f.acceleration)
-assert np.allclose(E_inverse @ f.acceleration, (14.7890744262, 51.5172261130, -19.8131278340,
-                                                -0.664017530305), atol=1e-7)
+print("accelerations of the paper's angles:", E_inverse @ f.acceleration)
+assert np.allclose(
+    E_inverse @ f.acceleration,
+    (14.7890744262, 51.5172261130, -19.8131278340, -0.664017530305),
+    atol=1e-7,
+)
 
 sim = ccd.Simulation(robot, D @ (0.0, 1.50, 1.65, 1.52), dt=1e-3, log_every=5)
 sim.run(0.3)

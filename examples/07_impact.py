@@ -4,10 +4,21 @@
 from pathlib import Path
 import sys
 
+import numpy as np
+
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.description import (
-    Description, Geometry, Inertia, Joint, JointType, Link, LoopJoint, LoopType, Pose, Shape)
-import numpy as np
+    Description,
+    Geometry,
+    Inertia,
+    Joint,
+    JointType,
+    Link,
+    LoopJoint,
+    LoopType,
+    Pose,
+    Shape,
+)
 
 PATH = Path(sys.argv[1] if len(sys.argv) > 1 else 'out/07_impact.gif')
 
@@ -19,12 +30,27 @@ def bar(name, mass):
     return Link(name, Inertia(mass, Pose(), (round_, 0.0, 0.0, flat, 0.0, flat)), visuals=(look,))
 
 
-robot = ccd.Mechanism(Description(
-    'two_bars', (Link('world'), bar('one', 2.0), bar('two', 3.0)),
-    tuple(Joint(f'{name}_free', JointType.FLOATING, 'world', name) for name in ('one', 'two')),
-    loops=(LoopJoint('pin', LoopType.REVOLUTE, 'one', 'two', parent_origin=Pose((0.3, 0.0, 0.0)),
-                     child_origin=Pose((-0.3, 0.0, 0.0)), parent_axis=(0.0, 1.0, 0.0),
-                     child_axis=(0.0, 1.0, 0.0), active=False),)), gravity=(0.0, 0.0, 0.0))
+robot = ccd.Mechanism(
+    Description(
+        'two_bars',
+        (Link('world'), bar('one', 2.0), bar('two', 3.0)),
+        tuple(Joint(f'{name}_free', JointType.FLOATING, 'world', name) for name in ('one', 'two')),
+        loops=(
+            LoopJoint(
+                'pin',
+                LoopType.REVOLUTE,
+                'one',
+                'two',
+                parent_origin=Pose((0.3, 0.0, 0.0)),
+                child_origin=Pose((-0.3, 0.0, 0.0)),
+                parent_axis=(0.0, 1.0, 0.0),
+                child_axis=(0.0, 1.0, 0.0),
+                active=False,
+            ),
+        ),
+    ),
+    gravity=(0.0, 0.0, 0.0),
+)
 q, v = robot.neutral(), np.zeros(robot.nv)
 q[robot.joint_slices('one_free')[0].start] = -0.5
 q[robot.joint_slices('one_free')[0].start + 2] = -0.16
@@ -33,10 +59,12 @@ v[robot.joint_slices('one_free')[1]] = (0.5, 0.0, 0.4, 0.0, 0.0, 0.0)
 v[robot.joint_slices('two_free')[1]] = (-0.5, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 sim = ccd.Simulation(robot, q, v, dt=1e-3, log_every=5)
-sim.run(0.4)                                    # here the two ends meet
-event, = sim.connect('pin')
-print(f'impulse {np.linalg.norm(event.impulse[:3]):.4f} N s, lost {event.energy_lost:.4f} J, '
-      f'mobility {event.mobility_before} -> {event.mobility_after}')
+sim.run(0.4)  # here the two ends meet
+(event,) = sim.connect('pin')
+print(
+    f'impulse {np.linalg.norm(event.impulse[:3]):.4f} N s, lost {event.energy_lost:.4f} J, '
+    f'mobility {event.mobility_before} -> {event.mobility_after}'
+)
 assert event.mobility_after == event.mobility_before - 5 and event.energy_lost > 0.0
 assert np.allclose(event.momentum_change[:3], 0.0, atol=1e-10)
 sim.run(1.5)

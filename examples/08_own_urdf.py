@@ -4,21 +4,30 @@
 from pathlib import Path
 import sys
 
-import closed_chain_dynamics as ccd
 from matplotlib.figure import Figure
 import numpy as np
 
+import closed_chain_dynamics as ccd
+
 PATH = Path(sys.argv[1] if len(sys.argv) > 1 else 'out/08_own_urdf.png')
-LONG, SIDE, CRANK = 0.5, 0.2, 0.2   # two long bars, a rhombus, a crank as long as its base [m]
+LONG, SIDE, CRANK = 0.5, 0.2, 0.2  # two long bars, a rhombus, a crank as long as its base [m]
 # name, parent, where on the parent, length, angle of an assembled pose
-BARS = [('crank', 'world', CRANK, CRANK, 0.0), ('long_a', 'world', 0.0, LONG, 0.39),
-        ('long_b', 'world', 0.0, LONG, -0.39), ('near_a', 'crank', CRANK, SIDE, 1.25),
-        ('near_b', 'crank', CRANK, SIDE, -1.25), ('far_a', 'long_a', LONG, SIDE, -1.64),
-        ('far_b', 'long_b', LONG, SIDE, 1.64)]
-PINS = [('a', 'near_a', SIDE, 'long_a', LONG), ('b', 'near_b', SIDE, 'long_b', LONG),
-        ('pen', 'far_a', SIDE, 'far_b', SIDE)]
+BARS = [
+    ('crank', 'world', CRANK, CRANK, 0.0),
+    ('long_a', 'world', 0.0, LONG, 0.39),
+    ('long_b', 'world', 0.0, LONG, -0.39),
+    ('near_a', 'crank', CRANK, SIDE, 1.25),
+    ('near_b', 'crank', CRANK, SIDE, -1.25),
+    ('far_a', 'long_a', LONG, SIDE, -1.64),
+    ('far_b', 'long_b', LONG, SIDE, 1.64),
+]
+PINS = [
+    ('a', 'near_a', SIDE, 'long_a', LONG),
+    ('b', 'near_b', SIDE, 'long_b', LONG),
+    ('pen', 'far_a', SIDE, 'far_b', SIDE),
+]
 xml = '<robot name="peaucellier" xmlns:cc="urn:closed_chain_dynamics"> <link name="world"/>'
-for name, parent, x, length, _ in BARS:   # 1 kg/m, along +x
+for name, parent, x, length, _ in BARS:  # 1 kg/m, along +x
     role, moment = 'actuated' if name == 'crank' else 'passive', length**3 / 12.0
     xml += f"""
       <link name="{name}"> <inertial> <origin xyz="{length / 2} 0 0"/> <mass value="{length}"/>
@@ -26,7 +35,7 @@ for name, parent, x, length, _ in BARS:   # 1 kg/m, along +x
       </inertial> </link>
       <joint name="{name}" type="continuous" cc:role="{role}"> <parent link="{parent}"/>
         <child link="{name}"/> <origin xyz="{x} 0 0"/> <axis xyz="0 -1 0"/> </joint>"""
-for name, one, x, other, y in PINS:       # what closes the loops
+for name, one, x, other, y in PINS:  # what closes the loops
     xml += f"""
       <constraint name="{name}" type="revolute"> <parent link="{one}"/> <child link="{other}"/>
         <parent_origin xyz="{x} 0 0"/> <parent_axis xyz="0 -1 0"/>
@@ -45,7 +54,7 @@ for angle in np.linspace(-1.2, 1.2, 49):
         ends = ccd.link_placement(robot, q, name) @ ((0.0, length), (0, 0), (0, 0), (1, 1))
         axes.plot(ends[0], ends[2], '-o', color='#1f5fa8', alpha=len(pen) / 49, linewidth=3)
 pen = np.array(pen)
-line = (LONG**2 - SIDE**2) / (2.0 * CRANK)   # by inversion in a circle: Peaucellier, 1864
+line = (LONG**2 - SIDE**2) / (2.0 * CRANK)  # by inversion in a circle: Peaucellier, 1864
 print(f'the pen moves by {np.ptp(pen[:, 2]):.3f} m up, and by {np.ptp(pen[:, 0]):.1e} m sideways')
 assert np.allclose(pen[:, 0], line, rtol=0.0, atol=1e-12) and np.ptp(pen[:, 2]) > 0.5
 axes.plot(pen[:, 0], pen[:, 2], color='#e07b1a', linewidth=3)

@@ -4,17 +4,19 @@
 from pathlib import Path
 import sys
 
-import closed_chain_dynamics as ccd
 from matplotlib.figure import Figure
 import numpy as np
 
+import closed_chain_dynamics as ccd
+
 PATH = Path(sys.argv[1] if len(sys.argv) > 1 else 'out/09_bearing_load.png')
-A, B, C, D, G = 0.2, 0.5, 0.4, 0.5, np.array((0.0, 9.80665))   # crank, coupler, rocker, ground
-SPEED, H, DAMPING = 20.0, 3e-4, 0.002   # of the crank [rad/s]; step; of the passive pins
+A, B, C, D, G = 0.2, 0.5, 0.4, 0.5, np.array((0.0, 9.80665))  # crank, coupler, rocker, ground
+SPEED, H, DAMPING = 20.0, 3e-4, 0.002  # of the crank [rad/s]; step; of the passive pins
 
 robot = ccd.load('four_bar')
-(M_B, I_B), (M_C, I_C) = ((link.inertia.mass, link.inertia.tensor[1, 1])
-                          for link in robot.description.links[-2:])
+(M_B, I_B), (M_C, I_C) = (
+    (link.inertia.mass, link.inertia.tensor[1, 1]) for link in robot.description.links[-2:]
+)
 
 
 def directions(angle):
@@ -31,9 +33,10 @@ def pin_force(angle):
     rate_b, rate_c = (after - before) / (2 * H) * SPEED
     slope_b, slope_c = (after - 2 * here + before) / H**2 * SPEED**2
     (u, n), (_, k) = (np.array(((np.cos(x), np.sin(x)), (-np.sin(x), np.cos(x)))) for x in here)
-    a_b = -A * SPEED**2 * np.array((np.cos(angle), np.sin(angle))) \
-        + B / 2 * (slope_b * n - rate_b**2 * u)   # of the middle of the coupler
-    rub = DAMPING * (rate_b - rate_c)             # moment in the pin
+    a_b = -A * SPEED**2 * np.array((np.cos(angle), np.sin(angle))) + B / 2 * (
+        slope_b * n - rate_b**2 * u
+    )  # of the middle of the coupler
+    rub = DAMPING * (rate_b - rate_c)  # moment in the pin
     on_b = I_B * slope_b + M_B * B / 2 * n @ (a_b + G) + DAMPING * (rate_b - SPEED) + rub
     on_c = (I_C + M_C * C**2 / 4) * slope_c + M_C * C / 2 * k @ G + DAMPING * rate_c - rub
     return np.linalg.solve((-B * n, C * k), (on_b, on_c))

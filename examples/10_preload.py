@@ -4,16 +4,17 @@
 from pathlib import Path
 import sys
 
-import closed_chain_dynamics as ccd
 from matplotlib.figure import Figure
 import numpy as np
 
+import closed_chain_dynamics as ccd
+
 PATH = Path(sys.argv[1] if len(sys.argv) > 1 else 'out/10_preload.png')
-SPEED, PRELOAD = 8.0, {'rocker': 4.0}    # of the crank [rad/s]; of the motor at the rocker [N m]
+SPEED, PRELOAD = 8.0, {'rocker': 4.0}  # of the crank [rad/s]; of the motor at the rocker [N m]
 
 robot = ccd.load('four_bar', actuated=['crank', 'rocker'])
 angles, q = np.linspace(0.0, 2.0 * np.pi, 145), ccd.assemble(robot, {'crank': 0.0})
-alone = ccd.load('four_bar')             # with the motor at the crank only
+alone = ccd.load('four_bar')  # with the motor at the crank only
 smallest, loaded, single = [], [], []
 for angle in angles:
     q = ccd.assemble(robot, {'crank': angle}, start=q)
@@ -31,15 +32,19 @@ for angle in angles:
     end = 0.2 * np.array((np.cos(angle), np.sin(angle)))
     pin = np.array((0.5, 0.0)) + 0.4 * np.array((np.cos(q[-1]), np.sin(q[-1])))
     line, arm = pin - end, pin - (0.5, 0.0)
-    assert abs(h - (end[0] * line[1] - end[1] * line[0]) / (arm[0] * line[1] - arm[1] * line[0])) \
+    assert (
+        abs(h - (end[0] * line[1] - end[1] * line[0]) / (arm[0] * line[1] - arm[1] * line[0]))
         < 1e-9
-    tau = single[-1] * np.array((1.0, h)) / (1.0 + h**2)   # the least squares of one equation
+    )
+    tau = single[-1] * np.array((1.0, h)) / (1.0 + h**2)  # the least squares of one equation
     assert np.allclose(smallest[-1], tau, atol=1e-9)
     assert abs(loaded[-1] @ (1.0, h) - single[-1]) < 1e-9
 smallest, loaded = np.array(smallest), np.array(loaded)
 turns = [int(np.sum(np.diff(np.sign(tau[:, 1])) != 0.0)) for tau in (smallest, loaded)]
-print(f'over a turn the torque at the rocker changes its sign {turns[0]} times; with preload '
-      f'{turns[1]} times')
+print(
+    f'over a turn the torque at the rocker changes its sign {turns[0]} times; with preload '
+    f'{turns[1]} times'
+)
 assert turns[0] > 0 and turns[1] == 0
 
 figure = Figure(figsize=(7.0, 4.4), layout='constrained')

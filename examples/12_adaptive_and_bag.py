@@ -5,40 +5,52 @@ from dataclasses import replace
 from pathlib import Path
 import sys
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics.description.elements import Dynamics
 import numpy as np
 from rosbags.highlevel import AnyReader
-from rosbags.typesys import get_typestore, Stores
+from rosbags.typesys import Stores, get_typestore
 from scipy.special import ellipk
 
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.description.elements import Dynamics
+
 PATH = Path(sys.argv[1] if len(sys.argv) > 1 else 'out/12_adaptive_and_bag.png')
-START = 3.1   # [rad]
+START = 3.1  # [rad]
 
 description = ccd.load('pendulum').description
-robot = ccd.Mechanism(replace(description, joints=tuple(   # the same, without its damping
-    replace(joint, dynamics=Dynamics()) for joint in description.joints)))
+robot = ccd.Mechanism(
+    replace(
+        description,
+        joints=tuple(  # the same, without its damping
+            replace(joint, dynamics=Dynamics()) for joint in description.joints
+        ),
+    )
+)
 
 # T = 4 sqrt(I / (m g l)) K(sin^2(START / 2)), K the complete elliptic integral of the first kind
 inertia = ccd.mass_matrix(robot, robot.neutral())[0, 0]
 weight = ccd.inverse_dynamics(robot, [np.pi / 2], [0.0], [0.0]).tau_A[0]
-period = 4.0 * np.sqrt(inertia / weight) * ellipk(np.sin(START / 2.0)**2)
+period = 4.0 * np.sqrt(inertia / weight) * ellipk(np.sin(START / 2.0) ** 2)
 
 off = {}
 for integrator in ('euler', 'rk4', 'adaptive'):
     sim = ccd.Simulation(robot, [START], dt=period / 400, integrator=integrator, tolerance=1e-13)
-    sim.run(2.25 * period)   # now it should just hang, at its fastest
+    sim.run(2.25 * period)  # now it should just hang, at its fastest
     off[integrator] = abs(sim.q[0] / sim.v[0]) / sim.time
-print(f'period {period:.9f} s; off by ' + ', '.join(f'{share:.1e} ({name})'
-                                                    for name, share in off.items()))
+print(
+    f'period {period:.9f} s; off by '
+    + ', '.join(f'{share:.1e} ({name})' for name, share in off.items())
+)
 assert off['adaptive'] < 1e-9 and off['adaptive'] < off['rk4'] < off['euler']
 
 PATH.parent.mkdir(parents=True, exist_ok=True)
 bag = PATH.with_suffix('.mcap')
-sim.log.to_mcap(bag)   # ros2 bag play, PlotJuggler, Foxglove
+sim.log.to_mcap(bag)  # ros2 bag play, PlotJuggler, Foxglove
 with AnyReader([bag], default_typestore=get_typestore(Stores.ROS2_HUMBLE)) as reader:
-    angles = [reader.deserialize(data, connection.msgtype).position[0]
-              for connection, _, data in reader.messages() if connection.topic == '/joint_states']
+    angles = [
+        reader.deserialize(data, connection.msgtype).position[0]
+        for connection, _, data in reader.messages()
+        if connection.topic == '/joint_states'
+    ]
     topics = sorted(connection.topic for connection in reader.connections)
 print(f'{len(angles)} joint states in the bag, which has {", ".join(topics)}')
 assert np.array_equal(angles, sim.log.joint('swing'))

@@ -4,14 +4,15 @@
 from pathlib import Path
 import sys
 
-import closed_chain_dynamics as ccd
 import numpy as np
 from scipy.interpolate import CubicSpline
 
+import closed_chain_dynamics as ccd
+
 PATH = Path(sys.argv[1] if len(sys.argv) > 1 else 'out/14_exoskeleton.gif')
-MIDDLE = {'rho1': -0.3, 'rho2': -0.6, 'rho4': 0.7, 'rho5': 0.7, 'rho7': 0.0}   # the five motors
-SWING = np.array((0.4, 0.5, 0.5, 0.4, 0.8))                                    # [rad]
-OMEGA, STIFFNESS, DAMPING = np.pi, 100.0, 5.0           # [rad/s, N m/rad, N m s/rad]
+MIDDLE = {'rho1': -0.3, 'rho2': -0.6, 'rho4': 0.7, 'rho5': 0.7, 'rho7': 0.0}  # the five motors
+SWING = np.array((0.4, 0.5, 0.5, 0.4, 0.8))  # [rad]
+OMEGA, STIFFNESS, DAMPING = np.pi, 100.0, 5.0  # [rad/s, N m/rad, N m s/rad]
 
 robot = ccd.load('exo')
 in_q, in_v = ([robot.joint_slices(name)[k].start for name in MIDDLE] for k in (0, 1))
@@ -25,16 +26,23 @@ def potential(joints):
 
 # At rest a torque is the slope of the potential energy along the loops.
 held = ccd.inverse_dynamics(robot, pose, still, still).torques()
-slope = {name: (potential({**MIDDLE, name: x + 1e-4}) - potential({**MIDDLE, name: x - 1e-4}))
-         / 2e-4 for name, x in MIDDLE.items()}
+slope = {
+    name: (potential({**MIDDLE, name: x + 1e-4}) - potential({**MIDDLE, name: x - 1e-4})) / 2e-4
+    for name, x in MIDDLE.items()
+}
 print('holding takes', ', '.join(f'{name} {torque:.3f}' for name, torque in held.items()), 'N m')
 assert all(abs(held[name] - slope[name]) < 1e-5 for name in MIDDLE)
 
 times, q, wanted = np.arange(0.0, 2.001, 0.01), pose, []
-for t in times:   # the motors swing, the other eight joints follow
-    angles, rates, slopes = (dict(zip(MIDDLE, x)) for x in (
-        np.array([*MIDDLE.values()]) + SWING * np.sin(OMEGA * t),
-        SWING * OMEGA * np.cos(OMEGA * t), -SWING * OMEGA**2 * np.sin(OMEGA * t)))
+for t in times:  # the motors swing, the other eight joints follow
+    angles, rates, slopes = (
+        dict(zip(MIDDLE, x))
+        for x in (
+            np.array([*MIDDLE.values()]) + SWING * np.sin(OMEGA * t),
+            SWING * OMEGA * np.cos(OMEGA * t),
+            -SWING * OMEGA**2 * np.sin(OMEGA * t),
+        )
+    )
     q = ccd.assemble(robot, angles, start=q)
     v = ccd.complete_velocity(robot, q, rates)
     a = ccd.complete_acceleration(robot, q, v, slopes)
@@ -46,10 +54,15 @@ track = CubicSpline(times, wanted)
 error = []
 for share in (0.0, 1.0):
     sim, off = ccd.Simulation(robot, *start, dt=1e-3, log_every=10), []
-    sim.run(2.0, lambda sim: share * track(sim.time)[2]
+    sim.run(
+        2.0,
+        lambda sim: (
+            share * track(sim.time)[2]
             + STIFFNESS * (track(sim.time)[0] - sim.q[in_q])
-            + DAMPING * (track(sim.time)[1] - sim.v[in_v]),
-            callback=lambda sim: off.append(np.abs(track(sim.time)[0] - sim.q[in_q]).max()))
+            + DAMPING * (track(sim.time)[1] - sim.v[in_v])
+        ),
+        callback=lambda sim: off.append(np.abs(track(sim.time)[0] - sim.q[in_q]).max()),
+    )
     error.append(max(off))
 print(f'error with feedback {error[0]:.1e} rad, with feedforward as well {error[1]:.1e} rad')
 assert error[1] < 0.01 * error[0] and sim.log.loop_error.max() < 1e-10

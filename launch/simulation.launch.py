@@ -23,9 +23,13 @@ def programs(given):
     """Return what to start."""
     rate = float(given['rate'])
     return composition.simulation(
-        given['model'], controller=is_true(given['controller']), viewer=is_true(given['viewer']),
-        port=int(given['port']), torque={'rate': rate},
-        simulator={'rate': rate, 'real_time_factor': float(given['real_time_factor'])})
+        given['model'],
+        controller=is_true(given['controller']),
+        viewer=is_true(given['viewer']),
+        port=int(given['port']),
+        torque={'rate': rate},
+        simulator={'rate': rate, 'real_time_factor': float(given['real_time_factor'])},
+    )
 
 
 def generate_launch_description():

@@ -27,8 +27,12 @@ ARGUMENTS = {
 def programs(given):
     """Return what to start."""
     return composition.hardware(
-        given['model'], joint_states=given['joint_states'], commands=given['commands'],
-        complete=given['complete'], contacts=is_true(given['contacts']))
+        given['model'],
+        joint_states=given['joint_states'],
+        commands=given['commands'],
+        complete=given['complete'],
+        contacts=is_true(given['contacts']),
+    )
 
 
 def generate_launch_description():

@@ -10,7 +10,7 @@ import pytest
 settings.register_profile('reproducible', deadline=None, derandomize=True)
 settings.load_profile('reproducible')
 
-REAL_PROCESSES = {'ros', 'chromium', 'own_domain'}   # what modules import that start some
+REAL_PROCESSES = {'ros', 'chromium', 'own_domain'}  # what modules import that start some
 
 
 def pytest_collection_modifyitems(config, items):

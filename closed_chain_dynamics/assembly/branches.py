@@ -1,17 +1,18 @@
 """Names for the ways in which a mechanism can be assembled."""
 
+import numpy as np
+
 from closed_chain_dynamics.assembly.closure import Closure
 from closed_chain_dynamics.assembly.starts import put_hint
 from closed_chain_dynamics.dynamics.coordinates import coordinates
 from closed_chain_dynamics.dynamics.tree import difference
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.kernels import layout as at
-import numpy as np
 
 __all__ = ['name_branch']
 
-INDEPENDENT = 1e-3   # share of a row's length that must be new for it to count as independent
-SINGULAR = 1e-12     # determinant below which it has no sign
+INDEPENDENT = 1e-3  # share of a row's length that must be new for it to count as independent
+SINGULAR = 1e-12  # determinant below which it has no sign
 
 
 def name_branch(robot, q):
@@ -22,11 +23,11 @@ def name_branch(robot, q):
     for each in robot.description.assemblies:
         pose = _closed_hint(robot, q, each)
         step = difference(robot, pose, q)
-        around = robot.table(at.DOF_F)[:, at.SCALE] == 1.0   # angles count once round
+        around = robot.table(at.DOF_F)[:, at.SCALE] == 1.0  # angles count once round
         step[around] = np.remainder(step[around] + np.pi, 2.0 * np.pi) - np.pi
         try:
             same = _signs(robot, pose) == signs
-        except ClosedChainError:   # a hint that does not close names no branch, only a place
+        except ClosedChainError:  # a hint that does not close names no branch, only a place
             same = False
         if (same, -np.linalg.norm(step)) > nearest:
             nearest, hint = (same, -np.linalg.norm(step)), each.name
@@ -54,15 +55,23 @@ def _signs(robot, q):
     c = coordinates(robot, q)
     loop_i, preference = robot.table(at.LOOP_I), robot.table(at.DOF_I)[:, at.DOF_PREFERENCE]
     signs = ''
-    for cluster, row in enumerate(robot.table(at.CLUSTER_I)[:robot.mi[at.N_CLUSTERS]]):
-        rows = [r for loop in loop_i if loop[at.LOOP_ACTIVE] and loop[at.LOOP_CLUSTER] == cluster
-                for r in range(loop[at.LOOP_ROW], loop[at.LOOP_ROW] + loop[at.LOOP_N_ROWS])]
+    for cluster, row in enumerate(robot.table(at.CLUSTER_I)[: robot.mi[at.N_CLUSTERS]]):
+        rows = [
+            r
+            for loop in loop_i
+            if loop[at.LOOP_ACTIVE] and loop[at.LOOP_CLUSTER] == cluster
+            for r in range(loop[at.LOOP_ROW], loop[at.LOOP_ROW] + loop[at.LOOP_N_ROWS])
+        ]
         if not rows:
             continue
-        rows += [coupling[at.COUPLING_ROW] for coupling in robot.table(at.COUPLING_I)
-                 if coupling[at.COUPLING_ACTIVE] and coupling[at.COUPLING_CLUSTER] == cluster]
+        rows += [
+            coupling[at.COUPLING_ROW]
+            for coupling in robot.table(at.COUPLING_I)
+            if coupling[at.COUPLING_ACTIVE] and coupling[at.COUPLING_CLUSTER] == cluster
+        ]
         dofs = robot.table(at.CLUSTER_DOFS)[0][
-            row[at.CLUSTER_DOF]:row[at.CLUSTER_DOF] + row[at.CLUSTER_N_DOFS]]
+            row[at.CLUSTER_DOF] : row[at.CLUSTER_DOF] + row[at.CLUSTER_N_DOFS]
+        ]
         dofs = sorted(dofs, key=lambda j: (preference[j], -j))
         J = c.J_C[np.ix_(rows, dofs)]
         theta_S = _first_independent(J.T, row[at.CLUSTER_RANK])

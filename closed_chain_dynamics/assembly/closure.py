@@ -8,21 +8,22 @@ of the error, which keeps the convergence quadratic where J_C has redundant rows
 every planar linkage has.
 """
 
+import numpy as np
+
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.kernels import layout as at
-import numpy as np
 
 __all__ = ['Closure']
 
-ITERATIONS = 100       # more than any start that ends well was seen to need
-LONGEST_STEP = 0.7     # largest change of a joint in one step [rad, or typical lengths]
-STUCK = 1e-8           # squared share of the error that a step can take away: a local minimum
-TRIALS = 12            # times that damping may grow fourfold before a step counts as impossible
-WORSE = 1e-3           # share of the foreseen gain below which a step is not taken
-SWEEP_STEP = 0.1       # step of held joints on the way to their target [rad, or typical lengths]
-NEARBY = 1e-3          # how far a pose is that tells a singularity [rad, or typical lengths]
-ROUNDING = 1e-15       # an error that no step can be expected to make smaller
-WITHIN = 1e-9          # a loop joint this little beyond its limit is at it [rad or m]
+ITERATIONS = 100  # more than any start that ends well was seen to need
+LONGEST_STEP = 0.7  # largest change of a joint in one step [rad, or typical lengths]
+STUCK = 1e-8  # squared share of the error that a step can take away: a local minimum
+TRIALS = 12  # times that damping may grow fourfold before a step counts as impossible
+WORSE = 1e-3  # share of the foreseen gain below which a step is not taken
+SWEEP_STEP = 0.1  # step of held joints on the way to their target [rad, or typical lengths]
+NEARBY = 1e-3  # how far a pose is that tells a singularity [rad, or typical lengths]
+ROUNDING = 1e-15  # an error that no step can be expected to make smaller
+WITHIN = 1e-9  # a loop joint this little beyond its limit is at it [rad or m]
 
 
 class Closure:
@@ -37,13 +38,23 @@ class Closure:
         self.robot, self.cluster = robot, cluster
         row = robot.table(at.CLUSTER_I)[cluster]
         self.dofs = robot.table(at.CLUSTER_DOFS)[0][
-            row[at.CLUSTER_DOF]:row[at.CLUSTER_DOF] + row[at.CLUSTER_N_DOFS]].copy()
-        self.loops = [int(k) for k in robot.table(at.CLUSTER_LOOPS)[0][
-            row[at.CLUSTER_LOOP]:row[at.CLUSTER_LOOP] + row[at.CLUSTER_N_LOOPS]]]
-        self.couplings = [int(k) for k in robot.table(at.CLUSTER_COUPLINGS)[0][
-            row[at.CLUSTER_COUPLING]:row[at.CLUSTER_COUPLING] + row[at.CLUSTER_N_COUPLINGS]]]
+            row[at.CLUSTER_DOF] : row[at.CLUSTER_DOF] + row[at.CLUSTER_N_DOFS]
+        ].copy()
+        self.loops = [
+            int(k)
+            for k in robot.table(at.CLUSTER_LOOPS)[0][
+                row[at.CLUSTER_LOOP] : row[at.CLUSTER_LOOP] + row[at.CLUSTER_N_LOOPS]
+            ]
+        ]
+        self.couplings = [
+            int(k)
+            for k in robot.table(at.CLUSTER_COUPLINGS)[0][
+                row[at.CLUSTER_COUPLING] : row[at.CLUSTER_COUPLING] + row[at.CLUSTER_N_COUPLINGS]
+            ]
+        ]
         bodies = robot.table(at.CLUSTER_BODIES)[0][
-            row[at.CLUSTER_BODY]:row[at.CLUSTER_BODY] + row[at.CLUSTER_N_BODIES]]
+            row[at.CLUSTER_BODY] : row[at.CLUSTER_BODY] + row[at.CLUSTER_N_BODIES]
+        ]
         self.q_places = body_places(robot, bodies)
         self.n_rows = int(row[at.CLUSTER_N_ROWS])
         self.held, self.limits = held[self.dofs], limits
@@ -75,8 +86,11 @@ class Closure:
         for k in self.loops:
             for d in _loop_dofs(self.robot, k):
                 lower, upper = self.robot.table(at.LOOP_DOF_F)[d, [at.LOWER, at.UPPER]]
-                if d not in self.loop_targets and np.isfinite([lower, upper]).any() \
-                        and has_position(self.robot, d):
+                if (
+                    d not in self.loop_targets
+                    and np.isfinite([lower, upper]).any()
+                    and has_position(self.robot, d)
+                ):
                     bounds[d] = (lower, upper)
         return bounds
 
@@ -88,15 +102,18 @@ class Closure:
         if self.loop_targets or self.loop_bounds:
             count = len(robot.loop_coordinate_names)
             L, positions = np.empty((count, robot.nv)), np.empty(count)
-            kernels.compute_loop_jacobian(robot.mi, robot.mf, robot.w, q, robot._zeros, L,
-                                          positions)
-            wanted = [*((d, value, value) for d, value in self.loop_targets.items()),
-                      *((d, *bounds) for d, bounds in self.loop_bounds.items())]
+            kernels.compute_loop_jacobian(
+                robot.mi, robot.mf, robot.w, q, robot._zeros, L, positions
+            )
+            wanted = [
+                *((d, value, value) for d, value in self.loop_targets.items()),
+                *((d, *bounds) for d, bounds in self.loop_bounds.items()),
+            ]
             for i, (d, lower, upper) in enumerate(wanted, start=n):
                 away = positions[d] - np.clip(positions[d], lower, upper)
                 if lower == upper and is_turn(robot, d):
                     away = np.remainder(away + np.pi, 2.0 * np.pi) - np.pi
-                if away or lower == upper:   # a joint within its range asks for nothing
+                if away or lower == upper:  # a joint within its range asks for nothing
                     error[i], J[i] = away, L[d, self.dofs] * self.scale
         return error, J
 
@@ -104,7 +121,7 @@ class Closure:
         """Return the largest error [rad or m]; a loop joint at its limit counts as within."""
         size = np.abs(error * self.units)
         if self.loop_bounds:
-            size[-len(self.loop_bounds):] -= WITHIN
+            size[-len(self.loop_bounds) :] -= WITHIN
         return float(size.max(initial=0.0))
 
     def move(self, q, step):
@@ -125,8 +142,9 @@ class Closure:
         free = ~self.held
         for j in self.limited:
             x = q[self.places[j]]
-            if (x <= self.lower[j] and gradient[j] > 0.0) or \
-                    (x >= self.upper[j] and gradient[j] < 0.0):
+            if (x <= self.lower[j] and gradient[j] > 0.0) or (
+                x >= self.upper[j] and gradient[j] < 0.0
+            ):
                 free[j] = False
         return free
 
@@ -143,7 +161,7 @@ class Closure:
         damping, gap, iteration = 0.1, self.gap(error), 0
         while gap > ROUNDING and iteration < ITERATIONS:
             iteration += 1
-            last = gap <= tolerance   # one more step: convergence is quadratic, so to rounding
+            last = gap <= tolerance  # one more step: convergence is quadratic, so to rounding
             size = error @ error
             free = self._free(q, J.T @ error)
             U, sigma, Vt = self._directions(J, free)
@@ -156,7 +174,7 @@ class Closure:
                 step *= min(1.0, LONGEST_STEP / np.abs(step).max())
                 moved = self.move(q, step)
                 error_there, J_there = self.evaluate(moved)
-                foreseen = size - ((error + J @ step)**2).sum()
+                foreseen = size - ((error + J @ step) ** 2).sum()
                 ratio = (size - error_there @ error_there) / max(foreseen, 1e-300)
                 if ratio > WORSE:
                     break
@@ -172,11 +190,11 @@ class Closure:
     def nearby(self, q, rng):
         """Return a closed pose a little way off along what the cluster can do, or None."""
         free = ~self.held
-        _, sigma, Vt = self._directions(self.evaluate(q)[1], free)
+        _, _sigma, Vt = self._directions(self.evaluate(q)[1], free)
         step = np.zeros(self.dofs.size)
         step[free] = rng.normal(size=free.sum())
         step[free] -= (Vt @ step[free]) @ Vt
-        if np.abs(step).max(initial=0.0) < 1e-9:   # nothing moves
+        if np.abs(step).max(initial=0.0) < 1e-9:  # nothing moves
             return None
         q, gap, _ = self.close(self.move(q, NEARBY * step / np.abs(step).max()), 1e-12)
         return q if gap < 1e-3 * NEARBY else None
@@ -204,7 +222,7 @@ class Closure:
         away[around] = np.remainder(away[around] + np.pi, 2.0 * np.pi) - np.pi
         count, iterations = max(int(np.ceil(np.abs(away).max(initial=0.0) / SWEEP_STEP)), 1), 0
         for _ in range(count):
-            error, J = self.evaluate(q)
+            _error, J = self.evaluate(q)
             U, sigma, Vt = self._directions(J, ~self.held)
             step = away / count
             step[~self.held] = -((U.T @ (J @ step)) / sigma) @ Vt
@@ -231,8 +249,7 @@ def single_places(robot, dofs):
     bodies = body_i[dof_i[dofs, at.DOF_BODY]]
     single = bodies[:, at.TYPE] <= at.PRISMATIC
     counted = np.isin(dofs, robot.table(at.TERM_I)[:, at.TERM_DOF])
-    return (np.where(single, bodies[:, at.IQ], -1),
-            (bodies[:, at.TYPE] == at.REVOLUTE) & ~counted)
+    return (np.where(single, bodies[:, at.IQ], -1), (bodies[:, at.TYPE] == at.REVOLUTE) & ~counted)
 
 
 def _loop_dofs(robot, k):
@@ -243,14 +260,23 @@ def _loop_dofs(robot, k):
 
 def has_position(robot, d):
     """Return whether a loop coordinate's rate is the derivative of its position."""
-    loop = next(loop for loop in robot.table(at.LOOP_I)
-                if loop[at.LOOP_DOF] <= d < loop[at.LOOP_DOF] + loop[at.LOOP_N_DOFS])
-    return not is_turn(robot, d) or loop[at.LOOP_TYPE] not in (at.LOOP_SPHERICAL, at.LOOP_SURFACE,
-                                                               at.LOOP_FREE)
+    loop = next(
+        loop
+        for loop in robot.table(at.LOOP_I)
+        if loop[at.LOOP_DOF] <= d < loop[at.LOOP_DOF] + loop[at.LOOP_N_DOFS]
+    )
+    return not is_turn(robot, d) or loop[at.LOOP_TYPE] not in (
+        at.LOOP_SPHERICAL,
+        at.LOOP_SURFACE,
+        at.LOOP_FREE,
+    )
 
 
 def is_turn(robot, d):
     """Return whether a loop coordinate is an angle."""
-    kind = next(loop[at.LOOP_TYPE] for loop in robot.table(at.LOOP_I)
-                if loop[at.LOOP_DOF] <= d < loop[at.LOOP_DOF] + loop[at.LOOP_N_DOFS])
+    kind = next(
+        loop[at.LOOP_TYPE]
+        for loop in robot.table(at.LOOP_I)
+        if loop[at.LOOP_DOF] <= d < loop[at.LOOP_DOF] + loop[at.LOOP_N_DOFS]
+    )
     return kind != at.LOOP_PRISMATIC and ':v' not in robot.loop_coordinate_names[d]

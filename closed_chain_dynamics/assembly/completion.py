@@ -9,17 +9,22 @@ done in an orthonormal basis of W, so it does not depend on which coordinates ar
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.assembly.held_joints import check_state, numbers
 from closed_chain_dynamics.dynamics.coordinates import (
-    constraint_jacobian, coordinates, loop_jacobian, row_units)
+    constraint_jacobian,
+    coordinates,
+    loop_jacobian,
+    row_units,
+)
 from closed_chain_dynamics.errors import NameNotFound, SingularityError, StateError
 from closed_chain_dynamics.kernels import layout as at
-import numpy as np
 
 __all__ = ['complete_acceleration', 'complete_velocity']
 
-CONFLICT = 1e-9      # share of the named values that may be left over before they contradict
+CONFLICT = 1e-9  # share of the named values that may be left over before they contradict
 OUT_OF_REACH = 1e-9  # rates that move others a thousand million times as fast cannot be met
 INCONSISTENT = 1e-6  # share of a velocity that the loops may refuse, that of rank decisions
 
@@ -76,8 +81,11 @@ def _finite(robot, values, what):
     values = robot.vector(values, robot.nv, what)
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
-        raise StateError(f'the value of {robot.coordinate_names[bad[0]]!r} in {what} is '
-                         f'{values[bad[0]]}', where=robot.name, repair='Give finite numbers only.')
+        raise StateError(
+            f'the value of {robot.coordinate_names[bad[0]]!r} in {what} is {values[bad[0]]}',
+            where=robot.name,
+            repair='Give finite numbers only.',
+        )
     return values
 
 
@@ -97,13 +105,18 @@ def _named(robot, q, given):
             in_v = robot.joint_slices(name)[1]
             first, count = in_v.start, in_v.stop - in_v.start
         else:
-            raise NameNotFound('joint or coordinate', name, [
-                *robot.joint_names, *robot.coordinate_names, *robot.loop_coordinate_names],
-                where=robot.name)
+            raise NameNotFound(
+                'joint or coordinate',
+                name,
+                [*robot.joint_names, *robot.coordinate_names, *robot.loop_coordinate_names],
+                where=robot.name,
+            )
         for j, each in enumerate(numbers(robot, name, value, count), start=first):
             if exact.setdefault(j, each) != each:
-                raise StateError(f'{robot.coordinate_names[j]!r} is given twice: {exact[j]} and '
-                                 f'{each}', where=robot.name)
+                raise StateError(
+                    f'{robot.coordinate_names[j]!r} is given twice: {exact[j]} and {each}',
+                    where=robot.name,
+                )
             names.append(robot.coordinate_names[j])
             values.append(each)
             rows.append(np.eye(robot.nv)[j])
@@ -115,8 +128,14 @@ def _solve(robot, c, names, rows, values, what):
     if not len(names):
         return np.zeros(rows.shape[1])
     # each row on its own scale: metres beside radians, and a rate that moves little
-    units = np.array([robot.table(at.DOF_F)[robot.coordinate_names.index(name), at.SCALE]
-                      if name in robot.coordinate_names else 1.0 for name in names])
+    units = np.array(
+        [
+            robot.table(at.DOF_F)[robot.coordinate_names.index(name), at.SCALE]
+            if name in robot.coordinate_names
+            else 1.0
+            for name in names
+        ]
+    )
     rows, values = rows / units[:, None], values / units
     U, sigma, Vt = np.linalg.svd(rows, full_matrices=True)
     rank = int((sigma > OUT_OF_REACH).sum())
@@ -125,9 +144,12 @@ def _solve(robot, c, names, rows, values, what):
         at_odds = [name for name, row in zip(names, U[:, rank:]) if np.abs(row).max() > 1e-6]
         left = np.abs(U[:, rank:] @ missed * units).max()
         near = ' The pose is singular.' if c.is_singular else ''
-        raise StateError(f'the {what} of {", ".join(map(repr, at_odds))} contradict the loops: '
-                         f'{left:.3g} is left over', where=robot.name,
-                         repair=f'Name fewer, or values that fit.{near}')
+        raise StateError(
+            f'the {what} of {", ".join(map(repr, at_odds))} contradict the loops: '
+            f'{left:.3g} is left over',
+            where=robot.name,
+            repair=f'Name fewer, or values that fit.{near}',
+        )
     return Vt[:rank].T @ ((U[:, :rank].T @ values) / sigma[:rank])
 
 
@@ -138,16 +160,22 @@ def _drift(robot, c, q, v, scale):
     J, speed = unit[:, None] * J_C * scale, np.linalg.norm(v / scale)
     slip = np.abs(unit * (J_C @ v)).max(initial=0.0)
     if slip > INCONSISTENT * max(speed, 1e-300):
-        raise StateError(f'v opens the loops at a rate of {slip:.3g}', where=robot.name,
-                         repair='Make it consistent: v = ccd.complete_velocity(robot, q, v).')
+        raise StateError(
+            f'v opens the loops at a rate of {slip:.3g}',
+            where=robot.name,
+            repair='Make it consistent: v = ccd.complete_velocity(robot, q, v).',
+        )
     U, sigma, Vt = np.linalg.svd(J, full_matrices=False)
-    U, sigma, Vt = U[:, :c.rank], sigma[:c.rank], Vt[:c.rank]
+    U, sigma, Vt = U[:, : c.rank], sigma[: c.rank], Vt[: c.rank]
     along = U.T @ (unit * bias)
     left = np.linalg.norm(unit * bias - U @ along)
     if left > INCONSISTENT * max(np.linalg.norm(unit * bias), speed**2):
-        raise SingularityError(f'the pose is singular, and no acceleration keeps the loops closed '
-                               f'at this velocity: {left:.3g} is left over', where=robot.name,
-                               repair='Move in another direction, or leave the pose first.')
+        raise SingularityError(
+            f'the pose is singular, and no acceleration keeps the loops closed '
+            f'at this velocity: {left:.3g} is left over',
+            where=robot.name,
+            repair='Move in another direction, or leave the pose first.',
+        )
     return -scale * ((along / sigma) @ Vt)
 
 

@@ -10,26 +10,37 @@ the way is blocked, they jump.
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.assembly.branches import name_branch
 from closed_chain_dynamics.assembly.closure import Closure
 from closed_chain_dynamics.assembly.held_joints import (
-    check_state, read_held, refuse_contradictions)
+    check_state,
+    read_held,
+    refuse_contradictions,
+)
 from closed_chain_dynamics.assembly.starts import (
-    distance, into_range, middle, put_hint, random_pose, shake, unwind)
+    distance,
+    into_range,
+    middle,
+    put_hint,
+    random_pose,
+    shake,
+    unwind,
+)
 from closed_chain_dynamics.dynamics.coordinates import coordinates
 from closed_chain_dynamics.errors import AssemblyError, NameNotFound
 from closed_chain_dynamics.kernels import layout as at
-import numpy as np
 
 __all__ = ['Assembled', 'assemble', 'find_assembly', 'nearby_rank']
 
-NEARLY_CLOSED = 1e-2    # a start with smaller gaps is a pose to sweep from [m or rad]
+NEARLY_CLOSED = 1e-2  # a start with smaller gaps is a pose to sweep from [m or rad]
 # how far a start is shaken off a dead point or a straight line, where no step leads anywhere
 # [rad or typical lengths]: a chosen start little, the neutral pose far enough to be well off it
 SHAKES = {'start': (0.05, 0.3), 'neutral': (0.4, 0.8)}
-UNASKED = ('neutral', 'mid-range')   # starts that the caller has not chosen
-BATCH = 4               # random starts among which the nearest pose is taken
+UNASKED = ('neutral', 'mid-range')  # starts that the caller has not chosen
+BATCH = 4  # random starts among which the nearest pose is taken
 
 
 @dataclass(frozen=True)
@@ -38,9 +49,9 @@ class Assembled:
 
     robot: object = field(repr=False)
     q: np.ndarray
-    attempts: int        # starts that the hardest cluster took
-    iterations: int      # steps of all clusters and starts together
-    started_from: str    # the start that closed the hardest cluster
+    attempts: int  # starts that the hardest cluster took
+    iterations: int  # steps of all clusters and starts together
+    started_from: str  # the start that closed the hardest cluster
 
     @cached_property
     def gaps(self):
@@ -70,8 +81,9 @@ def assemble(robot, joints=None, **options):
     return find_assembly(robot, joints, **options).q
 
 
-def find_assembly(robot, joints=None, *, start=None, hint=None, limits=True, tolerance=1e-12,
-                  attempts=60, seed=0):
+def find_assembly(
+    robot, joints=None, *, start=None, hint=None, limits=True, tolerance=1e-12, attempts=60, seed=0
+):
     """
     Return an Assembled: a closed pose, its branch, what is left open, and how it was found.
 
@@ -112,8 +124,9 @@ def _reference(robot, start, hint):
         names = [each.name for each in robot.description.assemblies]
         if hint not in names:
             raise NameNotFound('assembly hint', hint, names, where=robot.name)
-        return put_hint(robot, reference, robot.description.assemblies[names.index(hint)]), \
-            f'hint {hint!r}'
+        return put_hint(
+            robot, reference, robot.description.assemblies[names.index(hint)]
+        ), f'hint {hint!r}'
     return reference, 'neutral' if start is None else 'start'
 
 
@@ -126,7 +139,7 @@ class _Found:
     attempts: int = 0
     iterations: int = 0
     source: str = ''
-    worth: int = 0       # 0 open, 1 closed where nearby poses have another rank, 2 closed
+    worth: int = 0  # 0 open, 1 closed where nearby poses have another rank, 2 closed
 
 
 class _Search:
@@ -147,7 +160,7 @@ class _Search:
         """Return the pose nearest to the reference that closes a cluster, or the best failure."""
         base = into_range(closure, reference.copy())
         best = _Found(into_range(closure, self.goal.copy()), np.inf)
-        if not closure.units.size:   # nothing to close: the first hint of the file says where
+        if not closure.units.size:  # nothing to close: the first hint of the file says where
             if hints:
                 best.q = put_hint(self.robot, best.q, hints[0])
                 best.q[self.held.places] = self.held.positions
@@ -160,8 +173,13 @@ class _Search:
             q, gap, iterations = self._try(closure, q, sweep)
             best.iterations += iterations
             # what nobody asked for had better not be a dead point or a linkage folded flat
-            worth = 0 if gap > self.enough else \
-                1 if source in UNASKED and closure.is_singular(q, rng) else 2
+            worth = (
+                0
+                if gap > self.enough
+                else 1
+                if source in UNASKED and closure.is_singular(q, rng)
+                else 2
+            )
             near = distance(closure, base, q) if worth else gap
             if (worth, -near) > (best.worth, -best.gap):
                 best.q, best.gap, best.worth = q, near, worth
@@ -182,8 +200,10 @@ class _Search:
             closed = closure.gap(closure.evaluate(base)[0]) <= NEARLY_CLOSED
             yield label, base, closed or label != 'start'
         for each in hints:
-            if any(self.robot.joint_slices(joint)[1].start in closure.dofs
-                   for joint, _ in each.positions):
+            if any(
+                self.robot.joint_slices(joint)[1].start in closure.dofs
+                for joint, _ in each.positions
+            ):
                 yield f'hint {each.name!r}', put_hint(self.robot, base, each), True
         if label == 'neutral':
             yield label, base, False
@@ -215,8 +235,9 @@ class _Search:
         closure, found = failed[0]
         gaps = self.robot.loop_gaps(q)
         length = self.robot.table(at.WORLD_F)[0, at.LENGTH]
-        names = [self.robot.loop_names[k] for k in closure.loops] \
-            + [self.robot.coupling_names[k] for k in closure.couplings]
+        names = [self.robot.loop_names[k] for k in closure.loops] + [
+            self.robot.coupling_names[k] for k in closure.couplings
+        ]
         name = max(names, key=lambda each: max(gaps[each][0] / length, gaps[each][1]))
         metres, radians = gaps[name]
         kind = 'loop' if name in self.robot.loop_names else 'coupling'
@@ -226,21 +247,33 @@ class _Search:
         tried = f'{found.attempts} starts' + (f' around hint {hint!r}' if hint else '')
         if self.held.names:
             why += f' with {", ".join(map(repr, self.held.names))} held'
-        return AssemblyError(f'{why}; tried {tried}', where=self.robot.name,
-                             repair=self._way_out(closure, found, hint))
+        return AssemblyError(
+            f'{why}; tried {tried}',
+            where=self.robot.name,
+            repair=self._way_out(closure, found, hint),
+        )
 
     def _way_out(self, closure, found, hint):
         """Return what closes the loops instead: other limits, other values, or neither."""
         if self.limits:
-            wide = _Search(self.robot, self.held, self.goal, False, self.tolerance,
-                           self.attempts // 3, self.seed)
+            wide = _Search(
+                self.robot,
+                self.held,
+                self.goal,
+                False,
+                self.tolerance,
+                self.attempts // 3,
+                self.seed,
+            )
             other = wide.run(wide.closure(closure.cluster), found.q, 'start', ())
             if other.worth:
-                beyond = [f'{self.robot.coordinate_names[closure.dofs[j]]!r} at '
-                          f'{other.q[closure.places[j]]:.4g} (range {closure.lower[j]:.4g} to '
-                          f'{closure.upper[j]:.4g})' for j in closure.limited
-                          if not closure.lower[j] <= other.q[closure.places[j]]
-                          <= closure.upper[j]]
+                beyond = [
+                    f'{self.robot.coordinate_names[closure.dofs[j]]!r} at '
+                    f'{other.q[closure.places[j]]:.4g} (range {closure.lower[j]:.4g} to '
+                    f'{closure.upper[j]:.4g})'
+                    for j in closure.limited
+                    if not closure.lower[j] <= other.q[closure.places[j]] <= closure.upper[j]
+                ]
                 where = ', '.join(beyond) if beyond else 'a loop joint out of its range'
                 return f'It closes only beyond joint limits: {where}; limits=False allows that.'
         if closure.held.any():
@@ -249,7 +282,8 @@ class _Search:
             if gap <= self.enough:
                 return f'It closes nearby with {self.held.at(q)}: hold that, or fewer joints.'
         return 'Check lengths and frames of the loop in the file' + (
-            ', or leave out hint=.' if hint else ', or give start= a pose close to closed.')
+            ', or leave out hint=.' if hint else ', or give start= a pose close to closed.'
+        )
 
 
 def nearby_rank(c):
@@ -267,6 +301,6 @@ def nearby_rank(c):
             closure = Closure(robot, cluster, nobody, False)
             other = closure.nearby(q, rng) if closure.units.size else None
             q = q if other is None else other
-        kernels.build_clusters(robot.mi)   # forget the choice that was made at the pose
+        kernels.build_clusters(robot.mi)  # forget the choice that was made at the pose
         rank = max(rank, coordinates(robot, q).rank)
     return rank

@@ -1,13 +1,14 @@
 """Poses to start closing a cluster from, and how far one is from another."""
 
+import numpy as np
+
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.kernels import layout as at
-import numpy as np
 
 __all__ = ['distance', 'into_range', 'middle', 'put_hint', 'random_pose', 'shake', 'unwind']
 
 TURN = 2.0 * np.pi
-REACH = 2.0          # how far sliders are thrown that have no range [typical lengths]
+REACH = 2.0  # how far sliders are thrown that have no range [typical lengths]
 
 
 def put_hint(robot, q, assembly):
@@ -24,8 +25,13 @@ def into_range(closure, q):
     for j in closure.limited[closure.turns[closure.limited]]:
         k, lower, upper = closure.places[j], closure.lower[j], closure.upper[j]
         if not lower <= q[k] <= upper:
-            middle = 0.5 * (lower + upper) if np.isfinite(lower + upper) else \
-                lower if np.isfinite(lower) else upper
+            middle = (
+                0.5 * (lower + upper)
+                if np.isfinite(lower + upper)
+                else lower
+                if np.isfinite(lower)
+                else upper
+            )
             q[k] += TURN * np.round((middle - q[k]) / TURN)
     return closure.clamp(q)
 
@@ -67,8 +73,11 @@ def middle(closure, q):
 def random_pose(closure, q, rng):
     """Return a random pose of the cluster: anywhere in range, or anywhere within reach."""
     turning = closure.robot.table(at.DOF_F)[closure.dofs, at.SCALE] == 1.0
-    step = np.where(turning, rng.uniform(-np.pi, np.pi, closure.dofs.size),
-                    rng.uniform(-REACH, REACH, closure.dofs.size))
+    step = np.where(
+        turning,
+        rng.uniform(-np.pi, np.pi, closure.dofs.size),
+        rng.uniform(-REACH, REACH, closure.dofs.size),
+    )
     out = closure.move(q, np.where(closure.held, 0.0, step))
     both = _with_two_limits(closure)
     out[closure.places[both]] = rng.uniform(closure.lower[both], closure.upper[both])

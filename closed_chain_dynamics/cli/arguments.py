@@ -7,28 +7,54 @@ import math
 from closed_chain_dynamics.description.assignments import assignment
 from closed_chain_dynamics.model import library
 
-__all__ = ['add_assignments', 'add_gravity', 'add_model_arguments', 'load_model', 'port',
-           'positive', 'print_report', 'real']
+__all__ = [
+    'add_assignments',
+    'add_gravity',
+    'add_model_arguments',
+    'load_model',
+    'port',
+    'positive',
+    'print_report',
+    'real',
+]
 
 
 def add_model_arguments(parser, also=''):
     """Add what every command that loads a model takes; `also` is one more kind of file."""
     kinds = ', '.join(['.urdf', '.xacro', 'MJCF .xml', *[also] * bool(also)])
-    parser.add_argument('model', metavar='MODEL', help=f'a file ({kinds}), or the name of a model '
-                        "that 'closed-chain models' lists")
-    parser.add_argument('--actuated', metavar='JOINTS', type=lambda text: text.split(','),
-                        help='the joints that have motors, as in --actuated hip,knee; loop joints '
-                             'may have one, too (default: as the model says)')
-    parser.add_argument('--root-joint', choices=['fixed', 'floating'], default='fixed',
-                        help='floating lets the root link fly freely, as that of a humanoid '
-                             '(default: %(default)s)')
+    parser.add_argument(
+        'model',
+        metavar='MODEL',
+        help=f"a file ({kinds}), or the name of a model that 'closed-chain models' lists",
+    )
+    parser.add_argument(
+        '--actuated',
+        metavar='JOINTS',
+        type=lambda text: text.split(','),
+        help='the joints that have motors, as in --actuated hip,knee; loop joints '
+        'may have one, too (default: as the model says)',
+    )
+    parser.add_argument(
+        '--root-joint',
+        choices=['fixed', 'floating'],
+        default='fixed',
+        help='floating lets the root link fly freely, as that of a humanoid '
+        '(default: %(default)s)',
+    )
 
 
 def add_assignments(group, options, metavar='JOINT=VALUE'):
     """Add options, {option: help}, that take one 'joint=value' or more."""
     for option, what in options.items():
-        group.add_argument(option, metavar=metavar, nargs='+', action=_Assignments,
-                           type=assignment, default=[], help=what)
+        group.add_argument(
+            option,
+            metavar=metavar,
+            nargs='+',
+            action=_Assignments,
+            type=assignment,
+            default=[],
+            help=what,
+        )
 
 
 class _Assignments(argparse.Action):
@@ -44,13 +70,19 @@ class _Assignments(argparse.Action):
 
 def add_gravity(group):
     """Add --gravity."""
-    group.add_argument('--gravity', metavar=('X', 'Y', 'Z'), nargs=3, type=real,
-                       help='acceleration of gravity [m/s^2] (default: 0 0 -9.80665)')
+    group.add_argument(
+        '--gravity',
+        metavar=('X', 'Y', 'Z'),
+        nargs=3,
+        type=real,
+        help='acceleration of gravity [m/s^2] (default: 0 0 -9.80665)',
+    )
 
 
 def load_model(args):
     """Load the model that the arguments name."""
     import closed_chain_dynamics as ccd
+
     return ccd.load(library.find(args.model), root_joint=args.root_joint, actuated=args.actuated)
 
 
@@ -60,7 +92,8 @@ def real(text):
         return float(text)
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f'{text!r} is not a number; numbers stand without unit') from None
+            f'{text!r} is not a number; numbers stand without unit'
+        ) from None
 
 
 def positive(text):

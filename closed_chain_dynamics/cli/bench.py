@@ -27,8 +27,11 @@ examples:
 
 def set_up(parser):
     """Add the arguments; return what runs."""
-    parser.add_argument('--quick', action='store_true',
-                        help='measure for a shorter time; medians scatter a little more')
+    parser.add_argument(
+        '--quick',
+        action='store_true',
+        help='measure for a shorter time; medians scatter a little more',
+    )
     return run
 
 
@@ -49,8 +52,11 @@ def side_by_side() -> ModuleType:
     folder = share_folder() / 'benchmarks'
     spec = spec_from_file_location('benchmarks', folder / '__init__.py')
     if spec is None or spec.loader is None or not (folder / 'side_by_side.py').is_file():
-        raise ClosedChainError('the benchmarks were not installed with the package',
-                               where=str(folder), repair='Install it again, with pip or colcon.')
+        raise ClosedChainError(
+            'the benchmarks were not installed with the package',
+            where=str(folder),
+            repair='Install it again, with pip or colcon.',
+        )
     package = module_from_spec(spec)
     sys.modules['benchmarks'] = package
     spec.loader.exec_module(package)

@@ -35,6 +35,7 @@ def run(args):
     """Print the report."""
     from closed_chain_dynamics.cli.check_report import check_report
     from closed_chain_dynamics.cli.check_text import render
+
     logging.getLogger('closed_chain_dynamics').addFilter(_is_reported)
     try:
         robot = load_model(args)

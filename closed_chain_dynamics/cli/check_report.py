@@ -18,7 +18,7 @@ from closed_chain_dynamics.recording.terminal import number
 
 __all__ = ['check_report', 'closed_chain_section']
 
-SCHEMA = 'closed-chain-check/1'   # a key that is added keeps it, one that changes or goes ends it
+SCHEMA = 'closed-chain-check/1'  # a key that is added keeps it, one that changes or goes ends it
 
 
 def check_report(robot):
@@ -45,8 +45,9 @@ def check_report(robot):
         'couplings': [_coupling(coupling) for coupling in model.couplings],
         'springs': [_spring(spring) for spring in model.springs],
         'actuators': [{'joint': each.joint, 'source': each.source} for each in model.actuators],
-        'assemblies': [{'name': each.name, 'positions': dict(each.positions)}
-                       for each in model.assemblies],
+        'assemblies': [
+            {'name': each.name, 'positions': dict(each.positions)} for each in model.assemblies
+        ],
         'mobility': section,
         'warnings': warnings,
         'missing': _missing(model, actuated),
@@ -60,9 +61,22 @@ def closed_chain_section(robot):
     Where no closed pose is found, `assembled` is False, `explanation` says why, and what only a
     closed pose can tell is None.
     """
-    section = dict.fromkeys(('mobility', 'rank', 'rows', 'independent', 'dependent',
-                             'redundant_rows', 'condition', 'distance', 'singular', 'actuation',
-                             'explanation', 'assembled'))
+    section = dict.fromkeys(
+        (
+            'mobility',
+            'rank',
+            'rows',
+            'independent',
+            'dependent',
+            'redundant_rows',
+            'condition',
+            'distance',
+            'singular',
+            'actuation',
+            'explanation',
+            'assembled',
+        )
+    )
     section.update(rows=int(robot.mi[at.N_ROWS]), assembled=False)
     try:
         q = assemble(robot, {})
@@ -71,14 +85,20 @@ def closed_chain_section(robot):
         return section
     c = coordinates(robot, q)
     section.update(
-        mobility=c.mobility, rank=c.rank, independent=list(c.independent),
-        dependent=list(c.dependent), redundant_rows=c.redundant_rows_by_loop,
+        mobility=c.mobility,
+        rank=c.rank,
+        independent=list(c.independent),
+        dependent=list(c.dependent),
+        redundant_rows=c.redundant_rows_by_loop,
         # JSON knows no infinity; in a singular pose the values that are left say nothing
         condition=c.condition if math.isfinite(c.condition) and not c.lost_rank else None,
-        distance=0.0 if c.lost_rank else c.distance, singular=bool(c.is_singular),
+        distance=0.0 if c.lost_rank else c.distance,
+        singular=bool(c.is_singular),
         actuation=kind_of(c.S) if len(c.S) else 'none',
         # that there is no actuator is said once, among what is missing
-        explanation=explain(c, actuators=bool(len(c.S))), assembled=True)
+        explanation=explain(c, actuators=bool(len(c.S))),
+        assembled=True,
+    )
     return section
 
 
@@ -86,8 +106,9 @@ def _link(link, model):
     inertia = link.inertia
     return {
         'name': link.name,
-        'parent_joint': next((joint.name for joint in model.joints if joint.child == link.name),
-                             None),
+        'parent_joint': next(
+            (joint.name for joint in model.joints if joint.child == link.name), None
+        ),
         'mass': inertia.mass if inertia else 0.0,
         'center_of_mass': list(inertia.origin.xyz) if inertia else None,
         # about the centre of mass, in the axes of the link
@@ -120,8 +141,8 @@ def _loop(loop, actuated):
         'child': loop.child,
         'role': _role(loop, actuated),
         **_passive_properties(loop),
-        'contact': contact and {'normal': list(contact.normal), 'unilateral': contact.unilateral,
-                                'mu': contact.mu},
+        'contact': contact
+        and {'normal': list(contact.normal), 'unilateral': contact.unilateral, 'mu': contact.mu},
     }
 
 
@@ -134,8 +155,9 @@ def _passive_properties(joint):
     limit, moment = joint.limit, joint.limit_moment
     return {
         # JSON knows no infinity: null is "no limit"
-        'limit': {key: value if math.isfinite(value) else None
-                  for key, value in vars(limit).items()},
+        'limit': {
+            key: value if math.isfinite(value) else None for key, value in vars(limit).items()
+        },
         'dynamics': dict(vars(joint.dynamics)),
         'limit_moment': moment and dict(vars(moment)),
     }
@@ -146,8 +168,10 @@ def _coupling(coupling):
         'name': coupling.name,
         'rows': 1,
         'active': coupling.active,
-        'terms': [{'joint': term.joint, 'coefficients': list(term.coefficients)}
-                  for term in coupling.terms],
+        'terms': [
+            {'joint': term.joint, 'coefficients': list(term.coefficients)}
+            for term in coupling.terms
+        ],
         'constant': coupling.constant,
         'equation': _equation(coupling),
         'predecessor': coupling.predecessor or None,
@@ -158,9 +182,12 @@ def _coupling(coupling):
 
 def _equation(coupling):
     """Write a coupling as people do, for instance 'rotor - 6 crank + 0.1 = 0'."""
-    parts = [(value, term.joint if power == 1 else f'{term.joint}^{power}')
-             for term in coupling.terms
-             for power, value in enumerate(term.coefficients, start=1) if value]
+    parts = [
+        (value, term.joint if power == 1 else f'{term.joint}^{power}')
+        for term in coupling.terms
+        for power, value in enumerate(term.coefficients, start=1)
+        if value
+    ]
     parts += [(coupling.constant, '')] if coupling.constant or not parts else []
     text = ''
     for value, name in parts:
@@ -171,11 +198,22 @@ def _equation(coupling):
 
 
 def _spring(spring):
-    ends = ({'joint': spring.joint} if spring.joint else
-            {'from': {'link': spring.from_link, 'xyz': list(spring.from_xyz)},
-             'to': {'link': spring.to_link, 'xyz': list(spring.to_xyz)}})
-    return {'name': spring.name, 'type': spring.type, 'stiffness': spring.stiffness,
-            'damping': spring.damping, 'rest': spring.rest, **ends}
+    ends = (
+        {'joint': spring.joint}
+        if spring.joint
+        else {
+            'from': {'link': spring.from_link, 'xyz': list(spring.from_xyz)},
+            'to': {'link': spring.to_link, 'xyz': list(spring.to_xyz)},
+        }
+    )
+    return {
+        'name': spring.name,
+        'type': spring.type,
+        'stiffness': spring.stiffness,
+        'damping': spring.damping,
+        'rest': spring.rest,
+        **ends,
+    }
 
 
 def _missing(model, actuated):
@@ -185,19 +223,28 @@ def _missing(model, actuated):
     if not movable:
         missing.append('Nothing moves: every joint is fixed.')
     elif not actuated:
-        missing.append('No joint is actuated, so no actuator torques can be computed. Mark motors '
-                       'with cc:role="actuated", by <ros2_control> or <transmission>, or name '
-                       'them with --actuated.')
+        missing.append(
+            'No joint is actuated, so no actuator torques can be computed. Mark motors '
+            'with cc:role="actuated", by <ros2_control> or <transmission>, or name '
+            'them with --actuated.'
+        )
     limits = {joint.name: joint.limit for joint in (*movable, *model.loops)}
     weak = [name for name in limits if name in actuated and not 0 < limits[name].effort < math.inf]
     if weak:
-        missing.append(f'No effort limit is given for {_names(weak)}: whether a motor is strong '
-                       'enough cannot be told. Add effort to <limit>.')
+        missing.append(
+            f'No effort limit is given for {_names(weak)}: whether a motor is strong '
+            'enough cannot be told. Add effort to <limit>.'
+        )
     if any(loop.active for loop in model.loops) and not model.assemblies:
-        missing.append('No pose is given in which the loops are closed: several may exist, and '
-                       'which of them is found is left to the solver. Add a <cc:assembly>.')
-    unseen = [link.name for link in model.links
-              if link.inertia and link.inertia.mass and not link.visuals]
+        missing.append(
+            'No pose is given in which the loops are closed: several may exist, and '
+            'which of them is found is left to the solver. Add a <cc:assembly>.'
+        )
+    unseen = [
+        link.name
+        for link in model.links
+        if link.inertia and link.inertia.mass and not link.visuals
+    ]
     if unseen:
         missing.append(f'No visual is given for {_names(unseen)}: nothing will be drawn there.')
     return missing

@@ -10,32 +10,42 @@ __all__ = ['render']
 
 def render(report, style=Style()):
     """Return a report as text."""
-    return sections([
-        ('', [_headline(report, style)]),
-        ('Tree', _tree(report, style)),
-        ('Joints', _joint_table(report, style)),
-        ('Loops', _loop_table(report, style)),
-        ('Couplings', _coupling_table(report, style)),
-        ('Springs', _spring_table(report, style)),
-        ('Actuators', _actuator_table(report, style)),
-        ('Masses', _mass_table(report, style)),
-        ('Assembly hints', _assembly_lines(report)),
-        ('Mobility', _mobility_lines(report, style)),
-        ('Missing', bullets(report['missing'], style)),
-        ('Warnings', bullets(report['warnings'], style)),
-    ], style)
+    return sections(
+        [
+            ('', [_headline(report, style)]),
+            ('Tree', _tree(report, style)),
+            ('Joints', _joint_table(report, style)),
+            ('Loops', _loop_table(report, style)),
+            ('Couplings', _coupling_table(report, style)),
+            ('Springs', _spring_table(report, style)),
+            ('Actuators', _actuator_table(report, style)),
+            ('Masses', _mass_table(report, style)),
+            ('Assembly hints', _assembly_lines(report)),
+            ('Mobility', _mobility_lines(report, style)),
+            ('Missing', bullets(report['missing'], style)),
+            ('Warnings', bullets(report['warnings'], style)),
+        ],
+        style,
+    )
 
 
 def _headline(report, style):
     rows = sum(each['rows'] for each in report['loops'] + report['couplings'] if each['active'])
     counts = [count(report['links'], 'link'), count(report['joints'], 'joint')]
-    counts += [count(report[key], key[:-1]) for key in ('loops', 'couplings', 'springs')
-               if report[key]]
-    sizes = [count(report['actuators'], 'actuated joint'), f'nq {report["nq"]}',
-             f'nv {report["nv"]}', f'{rows} constraint row{"s" * (rows != 1)}',
-             f'{number(report["total_mass"])} kg']
-    return (f'{style.paint(report["name"], "bold")}  {style.paint(report["file"], "dim")}\n'
-            f'{", ".join(counts)}; {", ".join(sizes)}')
+    counts += [
+        count(report[key], key[:-1]) for key in ('loops', 'couplings', 'springs') if report[key]
+    ]
+    sizes = [
+        count(report['actuators'], 'actuated joint'),
+        f'nq {report["nq"]}',
+        f'nv {report["nv"]}',
+        f'{rows} constraint row{"s" * (rows != 1)}',
+        f'{number(report["total_mass"])} kg',
+    ]
+    return (
+        f'{style.paint(report["name"], "bold")}  {style.paint(report["file"], "dim")}\n'
+        f'{", ".join(counts)}; {", ".join(sizes)}'
+    )
 
 
 def _tree(report, style):
@@ -54,16 +64,21 @@ def _tree(report, style):
     tee, corner, bar = ('├─ ', '└─ ', '│  ') if style.lines else ('|- ', '`- ', '|  ')
     rows = [label(report['root_link'])]
     # A stack, not recursion: a chain may be longer than Python's stack is deep.
-    stack = [('', joint, joint is children[report['root_link']][-1])
-             for joint in reversed(children[report['root_link']])]
+    stack = [
+        ('', joint, joint is children[report['root_link']][-1])
+        for joint in reversed(children[report['root_link']])
+    ]
     while stack:
         lead, joint, last = stack.pop()
         motor = style.paint(', actuated', 'green') if joint['role'] == 'actuated' else ''
-        rows.append(f'{lead}{corner if last else tee}{label(joint["child"])}  '
-                    f'{style.paint(joint["name"], "dim")} ({joint["type"]}{motor})')
+        rows.append(
+            f'{lead}{corner if last else tee}{label(joint["child"])}  '
+            f'{style.paint(joint["name"], "dim")} ({joint["type"]}{motor})'
+        )
         below = children[joint['child']]
-        stack += [(lead + ('   ' if last else bar), each, each is below[-1])
-                  for each in reversed(below)]
+        stack += [
+            (lead + ('   ' if last else bar), each, each is below[-1]) for each in reversed(below)
+        ]
     return rows
 
 
@@ -75,11 +90,17 @@ def _joint_table(report, style):
         unit = 'm' if joint['type'] == 'prismatic' else 'rad'
         has_axis = joint['type'] in ('revolute', 'continuous', 'prismatic', 'planar')
         one = joint['nv'] == 1
-        rows.append([joint['name'], joint['type'], _axis(joint['axis']) if has_axis else '',
-                     _range(joint['limit'], unit) if one else '',
-                     _limit(joint['limit']['effort'], 'N' if unit == 'm' else 'N m'),
-                     _limit(joint['limit']['velocity'], f'{unit}/s'),
-                     _role(joint)])
+        rows.append(
+            [
+                joint['name'],
+                joint['type'],
+                _axis(joint['axis']) if has_axis else '',
+                _range(joint['limit'], unit) if one else '',
+                _limit(joint['limit']['effort'], 'N' if unit == 'm' else 'N m'),
+                _limit(joint['limit']['velocity'], f'{unit}/s'),
+                _role(joint),
+            ]
+        )
     return table(['joint', 'type', 'axis', 'range', 'effort', 'speed', 'role'], rows, style)
 
 
@@ -87,18 +108,40 @@ def _loop_table(report, style):
     rows = []
     for loop in report['loops']:
         contact = loop['contact']
-        note = '' if not contact else (
-            f'contact, {"one-sided" if contact["unilateral"] else "two-sided"}, '
-            f'mu {number(contact["mu"])}')
-        rows.append([(loop['name'], 'cyan'), loop['type'], loop['rows'], _state(loop),
-                     loop['parent'], loop['child'], _role(loop), note])
+        note = (
+            ''
+            if not contact
+            else (
+                f'contact, {"one-sided" if contact["unilateral"] else "two-sided"}, '
+                f'mu {number(contact["mu"])}'
+            )
+        )
+        rows.append(
+            [
+                (loop['name'], 'cyan'),
+                loop['type'],
+                loop['rows'],
+                _state(loop),
+                loop['parent'],
+                loop['child'],
+                _role(loop),
+                note,
+            ]
+        )
     return table(['loop', 'type', 'rows', 'state', 'parent', 'child', 'role', ''], rows, style)
 
 
 def _coupling_table(report, style):
-    rows = [[coupling['name'], coupling['rows'], _state(coupling), coupling['equation'],
-             f'relative to {coupling["carrier"]}' if coupling['carrier'] else '']
-            for coupling in report['couplings']]
+    rows = [
+        [
+            coupling['name'],
+            coupling['rows'],
+            _state(coupling),
+            coupling['equation'],
+            f'relative to {coupling["carrier"]}' if coupling['carrier'] else '',
+        ]
+        for coupling in report['couplings']
+    ]
     return table(['coupling', 'rows', 'state', 'equation', ''], rows, style)
 
 
@@ -107,11 +150,21 @@ def _spring_table(report, style):
     for spring in report['springs']:
         turning = 'joint' in spring
         unit = 'N m/rad' if turning else 'N/m'
-        ends = (f'on joint {spring["joint"]}' if turning
-                else f'{spring["from"]["link"]} to {spring["to"]["link"]}')
-        rows.append([spring['name'], spring['type'], ends,
-                     f'{number(spring["stiffness"])} {unit}', number(spring['damping']),
-                     f'{number(spring["rest"])} {"rad" if turning else "m"}'])
+        ends = (
+            f'on joint {spring["joint"]}'
+            if turning
+            else f'{spring["from"]["link"]} to {spring["to"]["link"]}'
+        )
+        rows.append(
+            [
+                spring['name'],
+                spring['type'],
+                ends,
+                f'{number(spring["stiffness"])} {unit}',
+                number(spring['damping']),
+                f'{number(spring["rest"])} {"rad" if turning else "m"}',
+            ]
+        )
     return table(['spring', 'type', 'between', 'stiffness', 'damping', 'rest'], rows, style)
 
 
@@ -121,18 +174,26 @@ def _actuator_table(report, style):
 
 
 def _mass_table(report, style):
-    rows = [[link['name'], f'{number(link["mass"])} kg',
-             '  '.join(number(x) for x in link['center_of_mass']),
-             '  '.join(number(link['inertia'][i][i], 3) for i in range(3))]
-            for link in report['links'] if link['mass']]
+    rows = [
+        [
+            link['name'],
+            f'{number(link["mass"])} kg',
+            '  '.join(number(x) for x in link['center_of_mass']),
+            '  '.join(number(link['inertia'][i][i], 3) for i in range(3)),
+        ]
+        for link in report['links']
+        if link['mass']
+    ]
     rows.append(['total', f'{number(report["total_mass"])} kg', '', ''])
     return table(['link', 'mass', 'centre of mass [m]', 'Ixx Iyy Izz [kg m^2]'], rows, style)
 
 
 def _assembly_lines(report):
-    return [f'{each["name"]}: ' + ', '.join(f'{name} {_position(value)}'
-                                            for name, value in each['positions'].items())
-            for each in report['assemblies']]
+    return [
+        f'{each["name"]}: '
+        + ', '.join(f'{name} {_position(value)}' for name, value in each['positions'].items())
+        for each in report['assemblies']
+    ]
 
 
 def _position(value):
@@ -145,8 +206,11 @@ def _mobility_lines(report, style):
         return [style.paint('unknown: no pose was found in which all loops are closed', 'yellow')]
     rows = []
     for line in section['explanation'].splitlines():
-        rows += textwrap.wrap(line, style.width - 4, subsequent_indent='  ') \
-            if style.width > 24 else [line]
+        rows += (
+            textwrap.wrap(line, style.width - 4, subsequent_indent='  ')
+            if style.width > 24
+            else [line]
+        )
     return rows
 
 

@@ -9,12 +9,25 @@ import argparse
 import sys
 
 from closed_chain_dynamics.cli.arguments import (
-    add_assignments, add_gravity, add_model_arguments, load_model, print_report, real)
+    add_assignments,
+    add_gravity,
+    add_model_arguments,
+    load_model,
+    print_report,
+    real,
+)
 from closed_chain_dynamics.cli.derive_list import derive_list, list_file, render_list
 from closed_chain_dynamics.cli.written_files import write_files
 from closed_chain_dynamics.errors import StructureError
 from closed_chain_dynamics.recording.terminal import (
-    Bar, bullets, closing_sections, number, sections, Style, table)
+    Bar,
+    Style,
+    bullets,
+    closing_sections,
+    number,
+    sections,
+    table,
+)
 
 SUMMARY = 'equations of motion as LaTeX, Python and C, and what they cost'
 DETAILS = """\
@@ -43,10 +56,18 @@ examples:
   closed-chain derive standing_figure --latex figure.tex --c figure.c        from a list file
 """
 
-SCHEMA = 'closed-chain-derive/1'   # a key that is added keeps it, one that changes ends it
-SHORT = {'M': 'M_1', 'c': 'c_1', 'g': 'g_1', 'tau_s': 'tau_1s', 'tau_d': 'tau_1d', 'tau': 'tau_1',
-         'W': 'W', 'q': 'q'}
-WORTH_TELLING = 5.0     # what takes longer is announced [s]
+SCHEMA = 'closed-chain-derive/1'  # a key that is added keeps it, one that changes ends it
+SHORT = {
+    'M': 'M_1',
+    'c': 'c_1',
+    'g': 'g_1',
+    'tau_s': 'tau_1s',
+    'tau_d': 'tau_1d',
+    'tau': 'tau_1',
+    'W': 'W',
+    'q': 'q',
+}
+WORTH_TELLING = 5.0  # what takes longer is announced [s]
 USUAL = 'M,c,g,tau_s,tau_d'
 
 
@@ -62,42 +83,70 @@ def set_up(parser):
     """Add the arguments; return what runs."""
     add_model_arguments(parser, also='list file .yaml')
     what = parser.add_argument_group('what to derive')
-    what.add_argument('--method', choices=['te', 'de', 'ic'], default='te',
-                      help='trigonometric elimination, direct elimination, implicit constraints '
-                           '(default: %(default)s)')
-    what.add_argument('--what', metavar='TERMS', type=_terms, default=_terms(USUAL),
-                      help=f'of {", ".join(SHORT)}, with commas between them (default: '
-                           f'{USUAL}); tau is the whole inverse dynamics, W all rates per '
-                           'independent rate, q all positions')
-    add_assignments(what, {'--q': 'the pose that decides the branch of every loop; loops decide '
-                                  'the rest [rad or m]'})
+    what.add_argument(
+        '--method',
+        choices=['te', 'de', 'ic'],
+        default='te',
+        help='trigonometric elimination, direct elimination, implicit constraints '
+        '(default: %(default)s)',
+    )
+    what.add_argument(
+        '--what',
+        metavar='TERMS',
+        type=_terms,
+        default=_terms(USUAL),
+        help=f'of {", ".join(SHORT)}, with commas between them (default: '
+        f'{USUAL}); tau is the whole inverse dynamics, W all rates per '
+        'independent rate, q all positions',
+    )
+    add_assignments(
+        what,
+        {
+            '--q': 'the pose that decides the branch of every loop; loops decide '
+            'the rest [rad or m]'
+        },
+    )
     add_gravity(what)
-    what.add_argument('--longest', metavar='S', type=real, default=600.0,
-                      help='refuse what would take longer (default: %(default)g s)')
+    what.add_argument(
+        '--longest',
+        metavar='S',
+        type=real,
+        default=600.0,
+        help='refuse what would take longer (default: %(default)g s)',
+    )
     files = parser.add_argument_group('files to write')
-    for option, kind in (('--latex', 'LaTeX document'), ('--python', 'Python module for numba'),
-                         ('--c', 'C99 file')):
+    for option, kind in (
+        ('--latex', 'LaTeX document'),
+        ('--python', 'Python module for numba'),
+        ('--c', 'C99 file'),
+    ):
         files.add_argument(option, metavar='FILE', help=kind)
     more = parser.add_argument_group('more to know')
-    more.add_argument('--cost', action='store_true',
-                      help='operations of g and M by all three methods')
-    more.add_argument('--speed', action='store_true',
-                      help='inverse dynamics against the numeric core; compiles for a while')
+    more.add_argument(
+        '--cost', action='store_true', help='operations of g and M by all three methods'
+    )
+    more.add_argument(
+        '--speed',
+        action='store_true',
+        help='inverse dynamics against the numeric core; compiles for a while',
+    )
 
     def run(args):
         path = list_file(args.model)
         report = derive_list(path, args) if path else derive(args)
         show = render_list if path else render
         print_report(report, args, lambda: show(report, Style.of(sys.stdout)))
+
     return run
 
 
 def derive(args):
     """Derive what the arguments ask for; return the report."""
     from closed_chain_dynamics.assembly.search import assemble
-    from closed_chain_dynamics.symbolic.cost import cost, WEIGHTS
+    from closed_chain_dynamics.symbolic.cost import WEIGHTS, cost
     from closed_chain_dynamics.symbolic.elimination import derive as derive_equations
     from closed_chain_dynamics.symbolic.size import readable, refuse_too_large, size_estimate
+
     robot = load_model(args)
     if args.gravity:
         robot.gravity = args.gravity
@@ -112,26 +161,36 @@ def derive(args):
         equations = derive_equations(robot, args.method, q, progress=step)
         costs = {term: cost(equations, term) for term in args.what}
     report = {
-        'schema': SCHEMA, 'name': robot.name, 'file': robot.description.file,
-        'method': args.method, 'independent': equations.independent,
-        'dependent': equations.dependent, 'branches': equations.branches,
+        'schema': SCHEMA,
+        'name': robot.name,
+        'file': robot.description.file,
+        'method': args.method,
+        'independent': equations.independent,
+        'dependent': equations.dependent,
+        'branches': equations.branches,
         'estimate': {'operations': size.operations, 'seconds': size.seconds},
         'terms': {term: _cost_record(each, WEIGHTS) for term, each in costs.items()},
         'cost': _cost_report(robot, q, WEIGHTS) if args.cost else None,
         'speed': _speed_report(equations) if args.speed else None,
-        'files': {}, 'warnings': list(equations.notes)}
+        'files': {},
+        'warnings': list(equations.notes),
+    }
     report['files'] = _write(equations, args)
     return report
 
 
 def _cost_record(cost, weights):
-    return {'operations': dict(zip(weights, cost.counts)), 'weighted': cost.weighted,
-            'seconds': cost.seconds}
+    return {
+        'operations': dict(zip(weights, cost.counts)),
+        'weighted': cost.weighted,
+        'seconds': cost.seconds,
+    }
 
 
 def _cost_report(robot, q, weights):
     """Return the costs of all methods that fit, with the paper's for its own mechanism."""
-    from closed_chain_dynamics.symbolic.cost import Cost, cost_table, PAPER
+    from closed_chain_dynamics.symbolic.cost import PAPER, Cost, cost_table
+
     rows, left_out = [], ''
     for term in ('g_1', 'M_1'):
         for method in ('te', 'de', 'ic'):
@@ -149,18 +208,30 @@ def _cost_report(robot, q, weights):
 
 def _speed_report(equations):
     from closed_chain_dynamics.symbolic.speed import measure
+
     seconds = measure(equations)
-    return {'seconds': seconds,
-            'ratio_to_core': {kind: seconds['core'] / each for kind, each in seconds.items()}}
+    return {
+        'seconds': seconds,
+        'ratio_to_core': {kind: seconds['core'] / each for kind, each in seconds.items()},
+    }
 
 
 def _write(equations, args):
     """Write the files that were asked for; return them by option."""
     from closed_chain_dynamics.symbolic.code import c_source, python_source
     from closed_chain_dynamics.symbolic.latex import latex_source
-    return write_files(args, {
-        option: lambda source=source: source(equations, args.what) for option, source in (
-            ('latex', latex_source), ('python', python_source), ('c', c_source))})
+
+    return write_files(
+        args,
+        {
+            option: lambda source=source: source(equations, args.what)
+            for option, source in (
+                ('latex', latex_source),
+                ('python', python_source),
+                ('c', c_source),
+            )
+        },
+    )
 
 
 # --- for people -------------------------------------------------------------------------------
@@ -168,23 +239,32 @@ def render(report, style):
     """Return a report as text."""
     heads = ['term', '+-', '*', '/', 'sqrt', 'sin/cos', 'atan', ':=', 'weighted', 'derived in']
     terms = [[term, *_cells(each)] for term, each in report['terms'].items()]
-    about = [['method', report['method'].upper()],
-             ['q_1', ', '.join(report['independent'])],
-             ['q_2', ', '.join(report['dependent'])]]
+    about = [
+        ['method', report['method'].upper()],
+        ['q_1', ', '.join(report['independent'])],
+        ['q_2', ', '.join(report['dependent'])],
+    ]
     branches = [f'{loop}: {branch}' for loop, branch in report['branches'].items()]
-    return sections([
-        ('', [style.paint(report['name'], 'bold')]),
-        ('Equations', table(['', ''], about, style)[1:]),
-        ('Branches', branches),
-        ('Operations', table(heads, terms, style)),
-        ('Cost of the methods', _cost_lines(report['cost'], heads, style)),
-        ('Speed of inverse dynamics', _speed_lines(report['speed'], style)),
-        *closing_sections(report, style)], style)
+    return sections(
+        [
+            ('', [style.paint(report['name'], 'bold')]),
+            ('Equations', table(['', ''], about, style)[1:]),
+            ('Branches', branches),
+            ('Operations', table(heads, terms, style)),
+            ('Cost of the methods', _cost_lines(report['cost'], heads, style)),
+            ('Speed of inverse dynamics', _speed_lines(report['speed'], style)),
+            *closing_sections(report, style),
+        ],
+        style,
+    )
 
 
 def _cells(record):
-    return [*map(str, record['operations'].values()), str(record['weighted']),
-            _time(record['seconds'])]
+    return [
+        *map(str, record['operations'].values()),
+        str(record['weighted']),
+        _time(record['seconds']),
+    ]
 
 
 def _time(seconds):
@@ -208,7 +288,15 @@ def _speed_lines(speed, style):
     if not speed:
         return []
     names = {'core': 'numeric core', 'numba': 'generated, numba', 'c': 'generated, C'}
-    return table(['', 'per call', 'times as fast'], [
-        [names[kind], f'{number(seconds * 1e6, 3)} us',
-         number(speed['ratio_to_core'][kind], 3)]
-        for kind, seconds in speed['seconds'].items()], style)
+    return table(
+        ['', 'per call', 'times as fast'],
+        [
+            [
+                names[kind],
+                f'{number(seconds * 1e6, 3)} us',
+                number(speed['ratio_to_core'][kind], 3),
+            ]
+            for kind, seconds in speed['seconds'].items()
+        ],
+        style,
+    )

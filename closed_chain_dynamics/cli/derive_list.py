@@ -11,7 +11,7 @@ from closed_chain_dynamics.recording.terminal import Bar, closing_sections, numb
 
 __all__ = ['derive_list', 'list_file', 'render_list']
 
-SCHEMA = 'closed-chain-derive-list/1'   # a key that is added keeps it, one that changes ends it
+SCHEMA = 'closed-chain-derive-list/1'  # a key that is added keeps it, one that changes ends it
 FOR_MODELS = ('actuated', 'root_joint', 'method', 'what', 'q', 'gravity', 'cost', 'speed')
 
 
@@ -27,8 +27,9 @@ def list_file(name):
     if path.exists() or path.suffix or path.name != name or name in library.shipped():
         return None
     if name not in known:
-        raise NameNotFound('file, shipped model or list file', name,
-                           {**library.shipped(), **known})
+        raise NameNotFound(
+            'file, shipped model or list file', name, {**library.shipped(), **known}
+        )
     return known[name]
 
 
@@ -36,29 +37,45 @@ def derive_list(path, args):
     """Derive the equations of a list file; return the report."""
     from closed_chain_dynamics.symbolic.lagrange import lagrange
     from closed_chain_dynamics.symbolic.list_code import (
-        list_c_source, list_latex_source, list_python_source)
+        list_c_source,
+        list_latex_source,
+        list_python_source,
+    )
     from closed_chain_dynamics.symbolic.list_files import read_lists
+
     for name in FOR_MODELS:
         if getattr(args, name) != args.parser.get_default(name):
-            args.parser.error(f'--{name.replace("_", "-")} is for mechanisms, and {args.model} is '
-                              'a list file')
+            args.parser.error(
+                f'--{name.replace("_", "-")} is for mechanisms, and {args.model} is a list file'
+            )
     lists = read_lists(path)
     with Bar('deriving', sys.stderr) as bar:
         equations = lagrange(lists, progress=_steps(bar), longest=args.longest)
     with Bar('simplifying', sys.stderr) as bar:
         simple = equations.simplified(progress=_steps(bar))
     report = {
-        'schema': SCHEMA, 'name': lists.name, 'file': str(path),
-        'coordinates': list(lists.coordinates), 'inputs': list(lists.inputs),
+        'schema': SCHEMA,
+        'name': lists.name,
+        'file': str(path),
+        'coordinates': list(lists.coordinates),
+        'inputs': list(lists.inputs),
         'multipliers': [str(each) for each in equations.multipliers],
         'degrees_of_freedom': equations.degrees_of_freedom,
         'parameters': dict(lists.parameters),
-        'kinetic_energy': str(equations.kinetic), 'potential_energy': str(equations.potential),
+        'kinetic_energy': str(equations.kinetic),
+        'potential_energy': str(equations.potential),
         'equations': [f'{each.lhs} = {each.rhs}' for each in simple.equations],
-        'files': {}, 'warnings': []}
-    report['files'] = write_files(args, {
-        'latex': lambda: list_latex_source(simple),
-        'python': lambda: list_python_source(equations), 'c': lambda: list_c_source(equations)})
+        'files': {},
+        'warnings': [],
+    }
+    report['files'] = write_files(
+        args,
+        {
+            'latex': lambda: list_latex_source(simple),
+            'python': lambda: list_python_source(equations),
+            'c': lambda: list_c_source(equations),
+        },
+    )
     return report
 
 
@@ -68,17 +85,32 @@ def _steps(bar):
 
 def render_list(report, style):
     """Return a report as text."""
-    parameters = ', '.join(name if value is None else f'{name} = {number(value, 6)}'
-                           for name, value in report['parameters'].items())
-    about = [['coordinates', ', '.join(report['coordinates'])],
-             ['inputs', ', '.join(report['inputs']) or 'none'],
-             ['multipliers', ', '.join(report['multipliers']) or 'none'],
-             ['degrees of freedom', str(report['degrees_of_freedom'])],
-             ['parameters', parameters or 'none']]
+    parameters = ', '.join(
+        name if value is None else f'{name} = {number(value, 6)}'
+        for name, value in report['parameters'].items()
+    )
+    about = [
+        ['coordinates', ', '.join(report['coordinates'])],
+        ['inputs', ', '.join(report['inputs']) or 'none'],
+        ['multipliers', ', '.join(report['multipliers']) or 'none'],
+        ['degrees of freedom', str(report['degrees_of_freedom'])],
+        ['parameters', parameters or 'none'],
+    ]
     lines = []
     for equation in report['equations']:
-        lines += textwrap.wrap(equation, style.width - 4, subsequent_indent='    ',
-                               break_long_words=False) if style.width > 24 else [equation]
-    return sections([('', [style.paint(report['name'], 'bold')]),
-                     ('Model', table(['', ''], about, style)[1:]),
-                     ('Equations of motion', lines), *closing_sections(report, style)], style)
+        lines += (
+            textwrap.wrap(
+                equation, style.width - 4, subsequent_indent='    ', break_long_words=False
+            )
+            if style.width > 24
+            else [equation]
+        )
+    return sections(
+        [
+            ('', [style.paint(report['name'], 'bold')]),
+            ('Model', table(['', ''], about, style)[1:]),
+            ('Equations of motion', lines),
+            *closing_sections(report, style),
+        ],
+        style,
+    )

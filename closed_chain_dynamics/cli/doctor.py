@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 from closed_chain_dynamics.cli.arguments import print_report
-from closed_chain_dynamics.recording.terminal import sections, Style, table
+from closed_chain_dynamics.recording.terminal import Style, sections, table
 
 SUMMARY = 'tell what is present on this machine, and how to get what is missing'
 DETAILS = """\
@@ -31,10 +31,15 @@ examples:
   closed-chain doctor --json | python3 -m json.tool
 """
 
-SCHEMA = 'closed-chain-doctor/1'   # a key that is added keeps it, one that changes ends it
-PATIENCE = 30       # [s] for a program that is asked for its version
-GROUPS = {'core': 'Core', 'ros': 'ROS 2', 'viewer': 'Browser view', 'files': 'Files',
-          'peers': 'Comparison and symbolic models'}
+SCHEMA = 'closed-chain-doctor/1'  # a key that is added keeps it, one that changes ends it
+PATIENCE = 30  # [s] for a program that is asked for its version
+GROUPS = {
+    'core': 'Core',
+    'ros': 'ROS 2',
+    'viewer': 'Browser view',
+    'files': 'Files',
+    'peers': 'Comparison and symbolic models',
+}
 LOOKS = {'ok': 'green', 'missing': 'yellow', 'broken': 'red'}
 BROWSERS = ('chromium', 'chromium-browser', 'google-chrome', 'firefox', 'microsoft-edge')
 COMPILERS = ('cc', 'gcc', 'clang')
@@ -47,10 +52,10 @@ class Finding:
 
     name: str
     group: str
-    state: str          # ok, missing or broken
+    state: str  # ok, missing or broken
     version: str = ''
-    about: str = ''     # what it is for, where it is, or what is wrong with it
-    remedy: str = ''    # the command that gets it
+    about: str = ''  # what it is for, where it is, or what is wrong with it
+    remedy: str = ''  # the command that gets it
 
 
 def set_up(parser):
@@ -61,8 +66,11 @@ def set_up(parser):
 def run(args):
     """Print what was found; return the exit code, 1 when the core cannot work."""
     found = findings()
-    works = all(each.state == 'ok' for each in found if each.group == 'core'
-                and each.name not in ('compiler', 'kernels'))
+    works = all(
+        each.state == 'ok'
+        for each in found
+        if each.group == 'core' and each.name not in ('compiler', 'kernels')
+    )
     report = {'schema': SCHEMA, 'works': works, 'findings': [asdict(each) for each in found]}
     print_report(report, args, lambda: render(report, Style.of(sys.stdout)))
     return 0 if works else 1
@@ -74,9 +82,15 @@ def findings():
     for name, group, check in _checks():
         try:
             found.append(check(name, group))
-        except Exception as error:   # whatever it is: the next check may still be of use
-            found.append(Finding(name, group, 'broken', about=' '.join(
-                f'the check failed: {type(error).__name__}: {error}'.split())))
+        except Exception as error:  # whatever it is: the next check may still be of use
+            found.append(
+                Finding(
+                    name,
+                    group,
+                    'broken',
+                    about=' '.join(f'the check failed: {type(error).__name__}: {error}'.split()),
+                )
+            )
     return found
 
 
@@ -84,34 +98,80 @@ def _checks():
     """Return (name, group, check) of everything that is looked for."""
     pip = f'{sys.executable} -m pip install'
     checks = [('python', 'core', _python)]
-    checks += [(name, 'core', _library(module, f'{pip} {name}', 'the core needs it'))
-               for name, module in (('numpy', 'numpy'), ('numba', 'numba'), ('scipy', 'scipy'),
-                                    ('lxml', 'lxml'), ('pyyaml', 'yaml'), ('xacro', 'xacro'))]
-    checks += [('package', 'core', _package), ('kernels', 'core', _kernels),
-               ('trial', 'core', _trial),
-               ('compiler', 'core', _program(COMPILERS, 'apt install gcc', 'compiles generated C '
-                                             'code, and tf2_msgs where no ROS brings it'))]
-    checks += [('rclpy', 'ros', _imported('rclpy', f"{pip} 'ros-jazzy-rclpy[fastrtps]'",
-                                          'the nodes'))]
+    checks += [
+        (name, 'core', _library(module, f'{pip} {name}', 'the core needs it'))
+        for name, module in (
+            ('numpy', 'numpy'),
+            ('numba', 'numba'),
+            ('scipy', 'scipy'),
+            ('lxml', 'lxml'),
+            ('pyyaml', 'yaml'),
+            ('xacro', 'xacro'),
+        )
+    ]
+    checks += [
+        ('package', 'core', _package),
+        ('kernels', 'core', _kernels),
+        ('trial', 'core', _trial),
+        (
+            'compiler',
+            'core',
+            _program(
+                COMPILERS,
+                'apt install gcc',
+                'compiles generated C code, and tf2_msgs where no ROS brings it',
+            ),
+        ),
+    ]
+    checks += [
+        ('rclpy', 'ros', _imported('rclpy', f"{pip} 'ros-jazzy-rclpy[fastrtps]'", 'the nodes'))
+    ]
     names = [f'ros-jazzy-{each}-msgs' for each in MESSAGES] + ['ros-jazzy-std-srvs']
-    checks += [('messages', 'ros', _messages(f'{pip} {" ".join(names)}')),
-               ('tf2_msgs', 'ros', _imported(
-                   'tf2_msgs.msg', f'{sys.executable} -m closed_chain_dynamics.ros.tf2_msgs_setup',
-                   'frames for RViz')),
-               ('launch_ros', 'ros', _library('launch_ros', _apt('launch-ros'), 'launch files; '
-                                              "'closed-chain up' does without")),
-               ('rviz2', 'ros', _program(('rviz2',), _apt('rviz2'), 'shows the robot; the browser '
-                                         'view does as well'))]
-    checks += [('viser', 'viewer', _library('viser', f'{pip} viser', 'the view itself')),
-               ('browser', 'viewer', _program(BROWSERS, 'apt install chromium', 'to look at it; '
-                                              'one on another machine will do'))]
-    checks += [('matplotlib', 'files', _library('matplotlib', f'{pip} matplotlib', 'plots')),
-               ('pillow', 'files', _library('PIL', f'{pip} pillow', 'pictures and GIF')),
-               ('ffmpeg', 'files', _program(('ffmpeg',), 'apt install ffmpeg', 'MP4')),
-               ('rosbags', 'files', _library('rosbags', f'{pip} rosbags', 'MCAP and ROS 2 bags'))]
-    checks += [('sympy', 'peers', _library('sympy', f'{pip} sympy', 'symbolic models')),
-               ('pin', 'peers', _library('pinocchio', f'{pip} pin', 'Pinocchio, for bench')),
-               ('mujoco', 'peers', _library('mujoco', f'{pip} mujoco', 'MuJoCo, for bench'))]
+    checks += [
+        ('messages', 'ros', _messages(f'{pip} {" ".join(names)}')),
+        (
+            'tf2_msgs',
+            'ros',
+            _imported(
+                'tf2_msgs.msg',
+                f'{sys.executable} -m closed_chain_dynamics.ros.tf2_msgs_setup',
+                'frames for RViz',
+            ),
+        ),
+        (
+            'launch_ros',
+            'ros',
+            _library(
+                'launch_ros', _apt('launch-ros'), "launch files; 'closed-chain up' does without"
+            ),
+        ),
+        (
+            'rviz2',
+            'ros',
+            _program(('rviz2',), _apt('rviz2'), 'shows the robot; the browser view does as well'),
+        ),
+    ]
+    checks += [
+        ('viser', 'viewer', _library('viser', f'{pip} viser', 'the view itself')),
+        (
+            'browser',
+            'viewer',
+            _program(
+                BROWSERS, 'apt install chromium', 'to look at it; one on another machine will do'
+            ),
+        ),
+    ]
+    checks += [
+        ('matplotlib', 'files', _library('matplotlib', f'{pip} matplotlib', 'plots')),
+        ('pillow', 'files', _library('PIL', f'{pip} pillow', 'pictures and GIF')),
+        ('ffmpeg', 'files', _program(('ffmpeg',), 'apt install ffmpeg', 'MP4')),
+        ('rosbags', 'files', _library('rosbags', f'{pip} rosbags', 'MCAP and ROS 2 bags')),
+    ]
+    checks += [
+        ('sympy', 'peers', _library('sympy', f'{pip} sympy', 'symbolic models')),
+        ('pin', 'peers', _library('pinocchio', f'{pip} pin', 'Pinocchio, for bench')),
+        ('mujoco', 'peers', _library('mujoco', f'{pip} mujoco', 'MuJoCo, for bench')),
+    ]
     return checks
 
 
@@ -122,16 +182,23 @@ def _apt(package):
 
 def _python(name, group):
     good = (3, 10) <= sys.version_info[:2] < (3, 14)
-    return Finding(name, group, 'ok' if good else 'broken', platform.python_version(),
-                   sys.executable if good else '3.10 to 3.13 are supported')
+    return Finding(
+        name,
+        group,
+        'ok' if good else 'broken',
+        platform.python_version(),
+        sys.executable if good else '3.10 to 3.13 are supported',
+    )
 
 
 def _library(module, remedy, about):
     """Return a check that finds a module without importing it."""
+
     def check(name, group):
         if util.find_spec(module) is None:
             return Finding(name, group, 'missing', about=about, remedy=remedy)
         return Finding(name, group, 'ok', _version(name, module), about)
+
     return check
 
 
@@ -147,6 +214,7 @@ def _version(*names):
 
 def _program(names, remedy, about):
     """Return a check that finds the first of some programs and asks it for its version."""
+
     def check(name, group):
         path = next(filter(None, map(shutil.which, names)), None)
         if path is None:
@@ -156,12 +224,14 @@ def _program(names, remedy, about):
         said = '' if name == 'rviz2' else _first_line(_ask(path, flag).stdout)
         version = re.search(r'\d+(\.\d+)+', said)
         return Finding(name, group, 'ok', version[0] if version else said, path)
+
     return check
 
 
 def _ask(*command):
-    return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE,
-                          errors='replace')
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=PATIENCE, errors='replace'
+    )
 
 
 def _first_line(text):
@@ -170,6 +240,7 @@ def _first_line(text):
 
 def _imported(module, remedy, about):
     """Return a check that imports a module in a process of its own: found is not yet working."""
+
     def check(name, group):
         package = module.partition('.')[0]
         spec = util.find_spec(package)
@@ -181,6 +252,7 @@ def _imported(module, remedy, about):
             return Finding(name, group, 'broken', remedy=remedy, about=_last_line(done.stderr))
         source = _source(place)
         return Finding(name, group, 'ok', _version(f'ros-jazzy-{package}', package), source)
+
     return check
 
 
@@ -203,6 +275,7 @@ def _messages(remedy):
         if missing:
             return Finding(name, group, 'missing', about=', '.join(missing), remedy=remedy)
         return Finding(name, group, 'ok', about=', '.join(wanted))
+
     return check
 
 
@@ -210,6 +283,7 @@ def _package(name, group):
     """Import the core, and look for the files that come with it."""
     import closed_chain_dynamics as ccd
     from closed_chain_dynamics.model import library
+
     shipped = library.shipped()
     about = f'{len(shipped)} models in {library.share_folder() / "urdf"}'
     return Finding(name, group, 'ok', ccd.__version__, about)
@@ -218,19 +292,31 @@ def _package(name, group):
 def _kernels(name, group):
     """Say where compiled kernels are kept, whether they are there, and whether they can be."""
     from closed_chain_dynamics import kernels
+
     # a kernel is a dispatcher of numba with a cache of its own
-    every = [each for each in vars(kernels).values() if hasattr(each, 'stats')
-             and hasattr(each, '_cache')]
+    every = [
+        each
+        for each in vars(kernels).values()
+        if hasattr(each, 'stats') and hasattr(each, '_cache')
+    ]
     folder = Path(every[0].stats.cache_path)
     there = sum(bool(each._cache._cache_file._load_index()) for each in every)
     state = 'warm' if there == len(every) else 'cold' if there == 0 else 'partly warm'
     writable = os.access(folder if folder.exists() else folder.parent, os.W_OK)
     about = f'{state}: {there} of {len(every)} are compiled, in {folder}'
     if not writable:
-        return Finding(name, group, 'broken', about=f'{about}, which cannot be written: every '
-                       'start compiles again', remedy='export NUMBA_CACHE_DIR=~/.cache/numba')
-    remedy = '' if state == 'warm' else f"{sys.executable} -c 'import closed_chain_dynamics as " \
-        "ccd; ccd.warm_up()'"
+        return Finding(
+            name,
+            group,
+            'broken',
+            about=f'{about}, which cannot be written: every start compiles again',
+            remedy='export NUMBA_CACHE_DIR=~/.cache/numba',
+        )
+    remedy = (
+        ''
+        if state == 'warm'
+        else f"{sys.executable} -c 'import closed_chain_dynamics as ccd; ccd.warm_up()'"
+    )
     return Finding(name, group, 'ok', about=about, remedy=remedy)
 
 
@@ -238,25 +324,39 @@ def _trial(name, group):
     """Compute a torque, unless that would mean to compile for a minute."""
     if not _kernels(name, group).about.startswith('warm'):
         return Finding(name, group, 'ok', about='left out until all kernels are compiled')
-    import closed_chain_dynamics as ccd
     import numpy as np
+
+    import closed_chain_dynamics as ccd
+
     robot = ccd.load('four_bar')
     q = ccd.assemble(robot, {'crank': 1.0})
     torque = ccd.inverse_dynamics(robot, q, np.zeros(robot.nv), np.zeros(robot.nv)).tau_A[0]
     # at rest the motor carries the weights: the slope of the potential energy
-    height = [ccd.energy(robot, ccd.assemble(robot, {'crank': 1.0 + step}, start=q),
-                         np.zeros(robot.nv))[1] for step in (-1e-5, 1e-5)]
+    height = [
+        ccd.energy(robot, ccd.assemble(robot, {'crank': 1.0 + step}, start=q), np.zeros(robot.nv))[
+            1
+        ]
+        for step in (-1e-5, 1e-5)
+    ]
     good = abs(torque - (height[1] - height[0]) / 2e-5) < 1e-6
-    return Finding(name, group, 'ok' if good else 'broken', about='the torque that holds a '
-                   f'four-bar is {"" if good else "not "}the slope of its potential energy')
+    return Finding(
+        name,
+        group,
+        'ok' if good else 'broken',
+        about='the torque that holds a '
+        f'four-bar is {"" if good else "not "}the slope of its potential energy',
+    )
 
 
 def render(report, style):
     """Return a report as text."""
     parts = []
     for group, title in GROUPS.items():
-        rows = [[each['name'], (each['state'], LOOKS[each['state']]), each['version'],
-                 each['about']] for each in report['findings'] if each['group'] == group]
+        rows = [
+            [each['name'], (each['state'], LOOKS[each['state']]), each['version'], each['about']]
+            for each in report['findings']
+            if each['group'] == group
+        ]
         parts.append((title, table(['', '', '', ''], rows, style)[1:]))
     remedies = [[each['name'], each['remedy']] for each in report['findings'] if each['remedy']]
     parts.append(('How to get what is missing', table(['', ''], remedies, style)[1:]))

@@ -18,8 +18,18 @@ from closed_chain_dynamics.recording.terminal import Style
 
 __all__ = ['main']
 
-COMMANDS = ('models', 'check', 'torque', 'simulate', 'derive', 'study', 'view', 'up', 'bench',
-            'doctor')
+COMMANDS = (
+    'models',
+    'check',
+    'torque',
+    'simulate',
+    'derive',
+    'study',
+    'view',
+    'up',
+    'bench',
+    'doctor',
+)
 
 DESCRIPTION = """\
 Closed kinematic chains: mechanisms with loops, held together and let go.
@@ -80,8 +90,9 @@ def main(argv=None):
 
 def _refuse_beginning(parser, argv):
     """Refuse a line that begins with something else than a command, --help or --version."""
-    known = next((each for each in parser._actions
-                  if isinstance(each, argparse._SubParsersAction)), None)
+    known = next(
+        (each for each in parser._actions if isinstance(each, argparse._SubParsersAction)), None
+    )
     if known is None or not argv or argv[0] in ('-h', '--help', '--version'):
         return
     first = argv[0]
@@ -94,8 +105,10 @@ def _refuse_beginning(parser, argv):
         parser.error(f'there is no {what} {first!r}. {nearest_names(first, known.choices)}')
     command = next((each for each in argv if each in known.choices), None)
     if command:
-        parser.error(f'{first!r} stands before the {what}: options come after it, as in '
-                     f"'{parser.prog} {command} ... {first}'.")
+        parser.error(
+            f'{first!r} stands before the {what}: options come after it, as in '
+            f"'{parser.prog} {command} ... {first}'."
+        )
     _refuse_unknown(parser, [first])
 
 
@@ -103,15 +116,21 @@ def _refuse_unknown(parser, unknown):
     """Refuse what a command does not take, and offer what was probably meant."""
     options = [each.partition('=')[0] for each in unknown if each.startswith('-')]
     if options:
-        parser.error(f'there is no option {options[0]!r}. '
-                     f'{nearest_names(options[0], _options_of(parser), most=1)}')
+        parser.error(
+            f'there is no option {options[0]!r}. '
+            f'{nearest_names(options[0], _options_of(parser), most=1)}'
+        )
     parser.error(f'{unknown[0]!r} is one argument too many.')
 
 
 def _options_of(parser):
     """Return the options that a parser knows, without the short ones."""
-    return [each for action in parser._actions for each in action.option_strings
-            if each.startswith('--')]
+    return [
+        each
+        for action in parser._actions
+        for each in action.option_strings
+        if each.startswith('--')
+    ]
 
 
 class _Parser(argparse.ArgumentParser):
@@ -129,17 +148,27 @@ class _Parser(argparse.ArgumentParser):
 
 def _parser():
     parser = _Parser(
-        prog='closed-chain', description=DESCRIPTION, epilog=EXAMPLES, allow_abbrev=False,
-        formatter_class=argparse.RawDescriptionHelpFormatter, usage='%(prog)s COMMAND [options]')
+        prog='closed-chain',
+        description=DESCRIPTION,
+        epilog=EXAMPLES,
+        allow_abbrev=False,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        usage='%(prog)s COMMAND [options]',
+    )
     parser.add_argument('--version', action=_Version, help='show the version and exit')
-    commands = parser.add_subparsers(title='commands', metavar='COMMAND', required=True,
-                                     prog='closed-chain')
+    commands = parser.add_subparsers(
+        title='commands', metavar='COMMAND', required=True, prog='closed-chain'
+    )
     for name in COMMANDS:
         module = import_module(f'closed_chain_dynamics.cli.{name}')
         child = commands.add_parser(
-            name, help=module.SUMMARY, description=getattr(module, 'DETAILS', module.SUMMARY),
-            epilog=module.EXAMPLES, allow_abbrev=False,
-            formatter_class=argparse.RawDescriptionHelpFormatter)
+            name,
+            help=module.SUMMARY,
+            description=getattr(module, 'DETAILS', module.SUMMARY),
+            epilog=module.EXAMPLES,
+            allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
         child.add_argument('--json', action='store_true', help='write JSON, for programs')
         child.set_defaults(run=module.set_up(child), parser=child)
         _put_positions_first(child)
@@ -149,8 +178,10 @@ def _parser():
 def _put_positions_first(parser):
     """Write the usage: an option that takes several values would swallow what stands after it."""
     actions = parser._get_positional_actions()
-    names = [f'[{name}]' if nargs == '?' else name for name, nargs in (
-        (each.metavar or each.dest.upper(), each.nargs) for each in actions)]
+    names = [
+        f'[{name}]' if nargs == '?' else name
+        for name, nargs in ((each.metavar or each.dest.upper(), each.nargs) for each in actions)
+    ]
     parser.usage = ' '.join(['%(prog)s', *names, '[options]'])
     for action in actions:
         if isinstance(action, argparse._SubParsersAction):
@@ -166,6 +197,7 @@ class _Version(argparse.Action):
 
     def __call__(self, parser, namespace, values, option_string=None):
         from closed_chain_dynamics import __version__
+
         parser.exit(message=f'closed-chain {__version__}\n')
 
 
@@ -174,7 +206,18 @@ def _fail(error, args):
     message = ' '.join(str(error).split())
     print(Style.of(sys.stderr).paint('closed-chain:', 'red', 'bold'), message, file=sys.stderr)
     if args.json:
-        print(json.dumps({'error': {'type': type(error).__name__, 'file': error.file,
-                                    'where': error.where, 'why': error.why,
-                                    'repair': error.repair}}, indent=2))
+        print(
+            json.dumps(
+                {
+                    'error': {
+                        'type': type(error).__name__,
+                        'file': error.file,
+                        'where': error.where,
+                        'why': error.why,
+                        'repair': error.repair,
+                    }
+                },
+                indent=2,
+            )
+        )
     return 1

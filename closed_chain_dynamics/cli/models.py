@@ -34,14 +34,26 @@ def run(args):
 
 def _entries(files):
     # With its suffix a list file is told from the model of the same name.
-    return [{'name': path.name if path.suffix == '.yaml' else name, 'file': str(path),
-             'about': library.about(path)} for name, path in files.items()]
+    return [
+        {
+            'name': path.name if path.suffix == '.yaml' else name,
+            'file': str(path),
+            'about': library.about(path),
+        }
+        for name, path in files.items()
+    ]
 
 
 def render(report, style):
     """Return the list as text."""
     width = max(len(each['name']) for entries in report.values() for each in entries)
-    lines = {key: [f'{style.paint(each["name"].ljust(width), "bold")}  {each["about"]}'
-                   for each in entries] for key, entries in report.items()}
-    return '\n'.join([*lines['models'], '', "List files, for 'closed-chain derive':",
-                      *lines['lists']])
+    lines = {
+        key: [
+            f'{style.paint(each["name"].ljust(width), "bold")}  {each["about"]}'
+            for each in entries
+        ]
+        for key, entries in report.items()
+    }
+    return '\n'.join(
+        [*lines['models'], '', "List files, for 'closed-chain derive':", *lines['lists']]
+    )

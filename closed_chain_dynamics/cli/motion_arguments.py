@@ -8,36 +8,55 @@ from closed_chain_dynamics.cli.arguments import positive
 from closed_chain_dynamics.description.assignments import assignment
 from closed_chain_dynamics.recording.terminal import Bar
 
-__all__ = ['add_files', 'add_motion', 'check_files', 'given_motion', 'write_files',
-           'wrong_motion']
+__all__ = ['add_files', 'add_motion', 'check_files', 'given_motion', 'write_files', 'wrong_motion']
 
-SAMPLES = 200       # of a period of the slowest sine
+SAMPLES = 200  # of a period of the slowest sine
 
 
 def _wave(text):
     """Read 'joint=size,frequency'."""
     name, values = assignment(text)
-    if not (isinstance(values, list) and len(values) == 2 and all(map(math.isfinite, values))
-            and values[1] > 0.0):
+    if not (
+        isinstance(values, list)
+        and len(values) == 2
+        and all(map(math.isfinite, values))
+        and values[1] > 0.0
+    ):
         raise argparse.ArgumentTypeError(
-            f'{text!r} is not of the form joint=amplitude,frequency, as crank=0.3,2 [rad, Hz]')
+            f'{text!r} is not of the form joint=amplitude,frequency, as crank=0.3,2 [rad, Hz]'
+        )
     return name, values
 
 
 def add_motion(group):
     """Add --trajectory and --sine, of which one may be given, --time and --rate."""
     source = group.add_mutually_exclusive_group()
-    source.add_argument('--trajectory', metavar='FILE',
-                        help='CSV with a column time and one for each joint that is given; a '
-                             'spline gives velocities and accelerations')
-    source.add_argument('--sine', metavar='JOINT=AMPLITUDE,HZ', nargs='+', type=_wave,
-                        help='joints that swing about the pose [rad or m, Hz]; the others that '
-                             'are free keep still')
-    group.add_argument('--time', metavar='S', type=positive,
-                       help='how long the sines last (default: a period of the slowest)')
-    group.add_argument('--rate', metavar='HZ', type=positive,
-                       help='samples per second (default: those of the file; '
-                            f'{SAMPLES} in a period of a sine)')
+    source.add_argument(
+        '--trajectory',
+        metavar='FILE',
+        help='CSV with a column time and one for each joint that is given; a '
+        'spline gives velocities and accelerations',
+    )
+    source.add_argument(
+        '--sine',
+        metavar='JOINT=AMPLITUDE,HZ',
+        nargs='+',
+        type=_wave,
+        help='joints that swing about the pose [rad or m, Hz]; the others that '
+        'are free keep still',
+    )
+    group.add_argument(
+        '--time',
+        metavar='S',
+        type=positive,
+        help='how long the sines last (default: a period of the slowest)',
+    )
+    group.add_argument(
+        '--rate',
+        metavar='HZ',
+        type=positive,
+        help=f'samples per second (default: those of the file; {SAMPLES} in a period of a sine)',
+    )
 
 
 def wrong_motion(args):
@@ -51,9 +70,11 @@ def wrong_motion(args):
 
 def given_motion(robot, args):
     """Return the Motion of a trajectory or of sines, about or from the pose --q."""
+    import numpy as np
+
     import closed_chain_dynamics as ccd
     from closed_chain_dynamics.studies.motion.reading import move, read_trajectory, sines
-    import numpy as np
+
     if args.trajectory:
         tracks = read_trajectory(robot, args.trajectory, args.rate)
         q = ccd.assemble(robot, dict(args.q), limits=False)
@@ -76,6 +97,7 @@ def add_files(parser, title, table):
 def check_files(args):
     """Refuse bad file names before the work, not after it."""
     from closed_chain_dynamics.recording import log_files, plots
+
     for path, check in ((args.plot, plots.check_plot), (args.csv, log_files.check_folder)):
         if path:
             check(path)

@@ -11,10 +11,22 @@ import sys
 import time
 
 from closed_chain_dynamics.cli.arguments import (
-    add_assignments, add_gravity, add_model_arguments, load_model, print_report, real)
+    add_assignments,
+    add_gravity,
+    add_model_arguments,
+    load_model,
+    print_report,
+    real,
+)
 from closed_chain_dynamics.errors import NameNotFound
 from closed_chain_dynamics.recording.terminal import (
-    Bar, closing_sections, number, sections, Style, table)
+    Bar,
+    Style,
+    closing_sections,
+    number,
+    sections,
+    table,
+)
 
 SUMMARY = 'let a model move, connect and cut it, and see what happens'
 DETAILS = """\
@@ -42,9 +54,9 @@ examples:
 Values with several numbers have commas: --q base=0,0,1,0,0,0,1 (position, then quaternion xyzw).
 """
 
-SCHEMA = 'closed-chain-simulate/1'   # a key that is added keeps it, one that changes ends it
-NOTHING = 1e-9      # share of the energy below which nothing was exchanged
-WORTH_A_WARNING = 1e-3   # relative drift of the energy balance
+SCHEMA = 'closed-chain-simulate/1'  # a key that is added keeps it, one that changes ends it
+NOTHING = 1e-9  # share of the energy below which nothing was exchanged
+WORTH_A_WARNING = 1e-3  # relative drift of the energy balance
 
 
 def _appointment(text):
@@ -80,42 +92,80 @@ def set_up(parser):
     """Add the arguments; return what runs."""
     add_model_arguments(parser)
     start = parser.add_argument_group('start and forces')
-    add_assignments(start, {
-        '--q': 'positions at the start; loops decide the rest [rad or m]',
-        '--v': 'velocities at the start; loops decide the rest [rad/s or m/s]',
-        '--tau': 'constant torques of actuators [N m or N]'})
+    add_assignments(
+        start,
+        {
+            '--q': 'positions at the start; loops decide the rest [rad or m]',
+            '--v': 'velocities at the start; loops decide the rest [rad/s or m/s]',
+            '--tau': 'constant torques of actuators [N m or N]',
+        },
+    )
     add_gravity(start)
     run = parser.add_argument_group('run')
-    run.add_argument('--time', metavar='S', type=real, default=5.0,
-                     help='how long to simulate (default: %(default)g s)')
-    run.add_argument('--dt', metavar='S', type=real, default=1e-3,
-                     help='step of the integrator (default: %(default)g s)')
-    run.add_argument('--integrator', choices=['rk4', 'euler', 'adaptive'], default='rk4',
-                     help='rk4: fourth order; euler: semi-implicit, the fastest; adaptive: as '
-                          'small steps as 1e-9 needs (default: %(default)s)')
-    for option, what in (('--connect', 'connect a loop joint at a time, at the nearest step'),
-                         ('--cut', 'cut a joint, of a loop or of the tree, at a time; before '
-                                   'what is connected at the same time')):
-        run.add_argument(option, metavar='NAME@S', nargs='+', action='extend',
-                         type=_appointment, default=[], help=what)
+    run.add_argument(
+        '--time',
+        metavar='S',
+        type=real,
+        default=5.0,
+        help='how long to simulate (default: %(default)g s)',
+    )
+    run.add_argument(
+        '--dt',
+        metavar='S',
+        type=real,
+        default=1e-3,
+        help='step of the integrator (default: %(default)g s)',
+    )
+    run.add_argument(
+        '--integrator',
+        choices=['rk4', 'euler', 'adaptive'],
+        default='rk4',
+        help='rk4: fourth order; euler: semi-implicit, the fastest; adaptive: as '
+        'small steps as 1e-9 needs (default: %(default)s)',
+    )
+    for option, what in (
+        ('--connect', 'connect a loop joint at a time, at the nearest step'),
+        (
+            '--cut',
+            'cut a joint, of a loop or of the tree, at a time; before '
+            'what is connected at the same time',
+        ),
+    ):
+        run.add_argument(
+            option,
+            metavar='NAME@S',
+            nargs='+',
+            action='extend',
+            type=_appointment,
+            default=[],
+            help=what,
+        )
     files = parser.add_argument_group('files to write')
-    for option, what in (('--plot', 'figure of the run: .png, .svg or .pdf'),
-                         ('--record', 'animation: .gif or .mp4'),
-                         ('--csv', 'table with one line per sample'),
-                         ('--npz', 'arrays for NumPy'),
-                         ('--mcap', 'ROS 2 messages: one file if it ends in .mcap, else a '
-                                    'rosbag2 folder')):
+    for option, what in (
+        ('--plot', 'figure of the run: .png, .svg or .pdf'),
+        ('--record', 'animation: .gif or .mp4'),
+        ('--csv', 'table with one line per sample'),
+        ('--npz', 'arrays for NumPy'),
+        ('--mcap', 'ROS 2 messages: one file if it ends in .mcap, else a rosbag2 folder'),
+    ):
         files.add_argument(option, metavar='FILE', help=what)
     look = parser.add_argument_group('looks of the animation')
-    look.add_argument('--fps', metavar='HZ', type=real, default=25,
-                      help='pictures per second (default: 25)')
-    look.add_argument('--size', metavar='WxH', type=_size, default=(640, 480),
-                      help='pixels (default: 640x480)')
-    look.add_argument('--view', metavar='VIEW', type=_view,
-                      help='front, side, top, corner, or azimuth,elevation [deg] (default: '
-                           'across the widest side)')
-    look.add_argument('--speed', metavar='X', type=real, default=1.0,
-                      help='below 1 is slow motion (default: 1)')
+    look.add_argument(
+        '--fps', metavar='HZ', type=real, default=25, help='pictures per second (default: 25)'
+    )
+    look.add_argument(
+        '--size', metavar='WxH', type=_size, default=(640, 480), help='pixels (default: 640x480)'
+    )
+    look.add_argument(
+        '--view',
+        metavar='VIEW',
+        type=_view,
+        help='front, side, top, corner, or azimuth,elevation [deg] (default: '
+        'across the widest side)',
+    )
+    look.add_argument(
+        '--speed', metavar='X', type=real, default=1.0, help='below 1 is slow motion (default: 1)'
+    )
 
     def run(args):
         wrong = wrong_usage(args)
@@ -123,13 +173,17 @@ def set_up(parser):
             parser.error(wrong)
         report = simulate(load_model(args), args)
         print_report(report, args, lambda: render(report, Style.of(sys.stdout)))
+
     return run
 
 
 def wrong_usage(args):
     """Return what is wrong with arguments that are fine one by one, or nothing."""
-    late = [f'{name}@{when:g}' for name, when in (*args.connect, *args.cut)
-            if not 0.0 <= when <= args.time]
+    late = [
+        f'{name}@{when:g}'
+        for name, when in (*args.connect, *args.cut)
+        if not 0.0 <= when <= args.time
+    ]
     if late and args.time >= 0.0:
         return f'{", ".join(late)}: not within the run, which is from 0 to {args.time:g} s'
     return ''
@@ -138,11 +192,12 @@ def wrong_usage(args):
 def simulate(robot, args):
     """Run a simulation as the arguments say, write its files, and return the report."""
     import closed_chain_dynamics as ccd
+
     if args.gravity:
         robot.gravity = args.gravity
     _check_files(args)
     known = [*robot.loop_names, *robot.joint_names]
-    for name, _ in (*args.connect, *args.cut):   # before the run, not in the middle of it
+    for name, _ in (*args.connect, *args.cut):  # before the run, not in the middle of it
         if name not in known:
             raise NameNotFound('joint', name, known, where=robot.name)
     q = ccd.assemble(robot, dict(args.q))
@@ -159,7 +214,8 @@ def simulate(robot, args):
     if drift > WORTH_A_WARNING:
         report['warnings'].append(
             f'The energy balance drifts by {number(100.0 * drift, 2)} % of what was exchanged: '
-            'take a smaller --dt, or --integrator adaptive.')
+            'take a smaller --dt, or --integrator adaptive.'
+        )
     report['files'] = _write(sim.log, args, report['warnings'])
     return report
 
@@ -167,9 +223,14 @@ def simulate(robot, args):
 def _check_files(args):
     """Refuse bad file names before a long run, not after it."""
     from closed_chain_dynamics.recording import animation, log_files, mcap, plots
-    for path, check in ((args.plot, plots.check_plot), (args.record, animation.check_animation),
-                        (args.csv, log_files.check_folder), (args.npz, log_files.check_folder),
-                        (args.mcap, mcap.check_mcap)):
+
+    for path, check in (
+        (args.plot, plots.check_plot),
+        (args.record, animation.check_animation),
+        (args.csv, log_files.check_folder),
+        (args.npz, log_files.check_folder),
+        (args.mcap, mcap.check_mcap),
+    ):
         if path:
             check(path)
 
@@ -179,16 +240,19 @@ def _run(sim, args, tau):
     stops = {}
     for kind, wanted in (('cut', args.cut), ('connect', args.connect)):
         for name, when in wanted:
-            stops.setdefault(int(round(when / sim.dt)), {}).setdefault(kind, []).append(name)
+            stops.setdefault(round(when / sim.dt), {}).setdefault(kind, []).append(name)
     if not 0.0 <= args.time < math.inf:
-        sim.run(args.time)   # says what is wrong with it
-    steps, wall, done = int(round(args.time / sim.dt)), 0.0, 0
+        sim.run(args.time)  # says what is wrong with it
+    steps, wall, done = round(args.time / sim.dt), 0.0, 0
     with Bar('simulating', sys.stderr) as bar:
         for stop in sorted({*stops, steps}):
             count = stop - done
             start = time.perf_counter()
-            sim.run(count * sim.dt, tau, progress=bar and (
-                lambda share: bar((done + share * count) / max(steps, 1))))
+            sim.run(
+                count * sim.dt,
+                tau,
+                progress=bar and (lambda share: bar((done + share * count) / max(steps, 1))),
+            )
             wall += time.perf_counter() - start
             done = stop
             for kind, names in stops.get(stop, {}).items():
@@ -199,32 +263,47 @@ def _run(sim, args, tau):
 def _write(log, args, warnings):
     """Write the files that were asked for; return them by option."""
     files = {}
-    for option, write in (('plot', log.plot), ('csv', log.to_csv), ('npz', log.to_npz),
-                          ('mcap', log.to_mcap)):
+    for option, write in (
+        ('plot', log.plot),
+        ('csv', log.to_csv),
+        ('npz', log.to_npz),
+        ('mcap', log.to_mcap),
+    ):
         path = getattr(args, option)
         if path:
             write(path)
             files[option] = path
     if args.record:
         with Bar('recording', sys.stderr) as bar:
-            warnings += log.record(args.record, fps=args.fps, size=args.size, view=args.view,
-                                   speed=args.speed, progress=bar)
+            warnings += log.record(
+                args.record,
+                fps=args.fps,
+                size=args.size,
+                view=args.view,
+                speed=args.speed,
+                progress=bar,
+            )
         files['record'] = args.record
     return files
 
 
 def _report(sim, before, wall):
     from closed_chain_dynamics.recording.log_files import event_record
+
     log = sim.log
     balance = log.balance
     drift = float(abs(balance - balance[0]).max())
-    exchanged = max(float(each.max() - each.min()) for each in
-                    (log.kinetic, log.potential, log.work, log.dissipated))
+    exchanged = max(
+        float(each.max() - each.min())
+        for each in (log.kinetic, log.potential, log.work, log.dissipated)
+    )
     # at rest only rounding is exchanged
     exchanged = max(exchanged, NOTHING * float(abs(log.energy).max()), sys.float_info.min)
-    state = {what: dict(zip(sim.log.segments[-1].names(what), getattr(sim, what).tolist()))
-             for what in ('q', 'v')}
-    steps = int(round(sim.time / sim.dt))
+    state = {
+        what: dict(zip(sim.log.segments[-1].names(what), getattr(sim, what).tolist()))
+        for what in ('q', 'v')
+    }
+    steps = round(sim.time / sim.dt)
     return {
         'schema': SCHEMA,
         'name': sim.robot.name,
@@ -238,10 +317,15 @@ def _report(sim, before, wall):
         'speed': sim.time / wall if steps else None,
         'mobility': {'before': before, 'after': sim.mobility()},
         'energy': {
-            'start': float(log.energy[0]), 'end': float(log.energy[-1]),
-            **{name: float(getattr(log, name)[-1])
-               for name in ('kinetic', 'potential', 'work', 'dissipated', 'lost')},
-            'drift': drift, 'relative_drift': drift / exchanged},
+            'start': float(log.energy[0]),
+            'end': float(log.energy[-1]),
+            **{
+                name: float(getattr(log, name)[-1])
+                for name in ('kinetic', 'potential', 'work', 'dissipated', 'lost')
+            },
+            'drift': drift,
+            'relative_drift': drift / exchanged,
+        },
         'loop_error': float(log.loop_error.max()),
         'events': [event_record(event) for event in log.events],
         'final': state,
@@ -255,29 +339,56 @@ def render(report, style):
     energy, mobility = report['energy'], report['mobility']
     speed = f', {number(report["speed"], 3)} times real time' if report['speed'] else ''
     rows = [
-        ['simulated', f'{number(report["time"])} s in {report["steps"]} steps of '
-                      f'{number(report["dt"])} s, {report["integrator"]}'],
+        [
+            'simulated',
+            f'{number(report["time"])} s in {report["steps"]} steps of '
+            f'{number(report["dt"])} s, {report["integrator"]}',
+        ],
         ['computed in', f'{number(report["wall_time"], 3)} s{speed}'],
         ['mobility', f'{mobility["before"]} at the start, {mobility["after"]} at the end'],
-        ['energy', f'{number(energy["start"])} J at the start, {number(energy["end"])} J at the '
-                   f'end: {number(energy["work"])} J put in, {number(energy["dissipated"])} J '
-                   f'dissipated, {number(energy["lost"])} J lost at events'],
-        ['energy drift', f'{number(energy["drift"], 2)} J, '
-                         f'{number(energy["relative_drift"], 2)} of what was exchanged'],
-        ['loop error', f'at most {number(report["loop_error"], 2)} m or rad']]
-    events = [[f'{number(each["time"], 6)} s', (each['kind'], _look(each['kind'])), each['name'],
-               f'{each["mobility_before"]} to {each["mobility_after"]}',
-               f'{number(each["energy_lost"], 3)} J',
-               ' '.join(number(value, 3) for value in each['impulse'])]
-              for each in report['events']]
-    return sections([
-        ('', [style.paint(report['name'], 'bold')]),
-        ('Run', table(['', ''], rows, style)[1:]),
-        ('Events', table(['time', 'event', 'joint', 'mobility', 'energy lost',
-                          'impulse [N s, N m s]'], events, style)),
-        *closing_sections(report, style)], style)
+        [
+            'energy',
+            f'{number(energy["start"])} J at the start, {number(energy["end"])} J at the '
+            f'end: {number(energy["work"])} J put in, {number(energy["dissipated"])} J '
+            f'dissipated, {number(energy["lost"])} J lost at events',
+        ],
+        [
+            'energy drift',
+            f'{number(energy["drift"], 2)} J, '
+            f'{number(energy["relative_drift"], 2)} of what was exchanged',
+        ],
+        ['loop error', f'at most {number(report["loop_error"], 2)} m or rad'],
+    ]
+    events = [
+        [
+            f'{number(each["time"], 6)} s',
+            (each['kind'], _look(each['kind'])),
+            each['name'],
+            f'{each["mobility_before"]} to {each["mobility_after"]}',
+            f'{number(each["energy_lost"], 3)} J',
+            ' '.join(number(value, 3) for value in each['impulse']),
+        ]
+        for each in report['events']
+    ]
+    return sections(
+        [
+            ('', [style.paint(report['name'], 'bold')]),
+            ('Run', table(['', ''], rows, style)[1:]),
+            (
+                'Events',
+                table(
+                    ['time', 'event', 'joint', 'mobility', 'energy lost', 'impulse [N s, N m s]'],
+                    events,
+                    style,
+                ),
+            ),
+            *closing_sections(report, style),
+        ],
+        style,
+    )
 
 
 def _look(kind):
     return {'connect': 'green', 'touch_down': 'green', 'cut': 'red', 'lift_off': 'red'}.get(
-        kind, 'yellow')
+        kind, 'yellow'
+    )

@@ -9,9 +9,21 @@ import argparse
 import sys
 
 from closed_chain_dynamics.cli.arguments import (
-    add_assignments, add_gravity, add_model_arguments, load_model, positive, print_report)
+    add_assignments,
+    add_gravity,
+    add_model_arguments,
+    load_model,
+    positive,
+    print_report,
+)
 from closed_chain_dynamics.cli.motion_arguments import (
-    add_files, add_motion, check_files, given_motion, write_files, wrong_motion)
+    add_files,
+    add_motion,
+    check_files,
+    given_motion,
+    write_files,
+    wrong_motion,
+)
 from closed_chain_dynamics.recording.terminal import Bar, Style
 
 SUMMARY = 'ask a model more: is it valid, what if, does a record fit it'
@@ -93,9 +105,11 @@ def variation(text):
         numbers = [float(each.removeprefix('x') if scale else each) for each in parts]
     except ValueError:
         numbers = []
-    if not (label and numbers) or parameter == 'gravity' and name:
-        raise argparse.ArgumentTypeError(f'{text!r} is not of the form parameter:name=values, as '
-                                         'mass:arm=x0.5,x2 or gravity=1.62')
+    if not (label and numbers) or (parameter == 'gravity' and name):
+        raise argparse.ArgumentTypeError(
+            f'{text!r} is not of the form parameter:name=values, as '
+            'mass:arm=x0.5,x2 or gravity=1.62'
+        )
     return parameter, name, tuple(numbers), scale
 
 
@@ -103,17 +117,36 @@ def set_up(parser):
     """Add the three studies; return what runs."""
     studies = parser.add_subparsers(title='studies', metavar='STUDY', required=True)
     for name, about, details, examples, add in (
-            ('validity', 'do the torques of a motion bring it back?', VALIDITY,
-             VALIDITY_EXAMPLES, _add_validity),
-            ('what-if', 'the same run with other numbers', WHAT_IF, WHAT_IF_EXAMPLES,
-             _add_what_if),
-            ('consistency', 'can a recorded motion be one of this model?', CONSISTENCY,
-             CONSISTENCY_EXAMPLES, _add_consistency)):
-        child = studies.add_parser(name, help=about, description=details, epilog=examples,
-                                   allow_abbrev=False,
-                                   formatter_class=argparse.RawDescriptionHelpFormatter)
-        child.add_argument('--json', action='store_true', default=argparse.SUPPRESS,
-                           help='write JSON, for programs')
+        (
+            'validity',
+            'do the torques of a motion bring it back?',
+            VALIDITY,
+            VALIDITY_EXAMPLES,
+            _add_validity,
+        ),
+        ('what-if', 'the same run with other numbers', WHAT_IF, WHAT_IF_EXAMPLES, _add_what_if),
+        (
+            'consistency',
+            'can a recorded motion be one of this model?',
+            CONSISTENCY,
+            CONSISTENCY_EXAMPLES,
+            _add_consistency,
+        ),
+    ):
+        child = studies.add_parser(
+            name,
+            help=about,
+            description=details,
+            epilog=examples,
+            allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        child.add_argument(
+            '--json',
+            action='store_true',
+            default=argparse.SUPPRESS,
+            help='write JSON, for programs',
+        )
         add_model_arguments(child)
         add_gravity(child)
         child.set_defaults(study=add(child), parser=child)
@@ -125,6 +158,7 @@ def set_up(parser):
             robot.gravity = args.gravity
         report, render = args.study(robot, args)
         print_report(report, args, lambda: render(report, Style.of(sys.stdout)))
+
     return run
 
 
@@ -132,84 +166,153 @@ def _add_validity(parser):
     pose = parser.add_argument_group('motion')
     add_assignments(pose, {'--q': 'pose to swing about, or near the begin of the file'})
     add_motion(pose)
-    parser.add_argument('--tolerance', metavar='X', type=positive, default=1e-3,
-                        help='error of a joint that is tolerated [rad or m] (default: '
-                             '%(default)g)')
-    parser.add_argument('--dt', metavar='S', type=positive,
-                        help='longest step of the simulation (default: a quarter of the time '
-                             'between samples, at most 1 ms)')
+    parser.add_argument(
+        '--tolerance',
+        metavar='X',
+        type=positive,
+        default=1e-3,
+        help='error of a joint that is tolerated [rad or m] (default: %(default)g)',
+    )
+    parser.add_argument(
+        '--dt',
+        metavar='S',
+        type=positive,
+        help='longest step of the simulation (default: a quarter of the time '
+        'between samples, at most 1 ms)',
+    )
     add_files(parser, 'files to write', 'table of torques and errors, one line per sample')
 
     def study(robot, args):
         from closed_chain_dynamics.studies.figures import plot_validity
         from closed_chain_dynamics.studies.validity import render, study_validity, validity_report
+
         moves = args.trajectory or args.sine
-        wrong = wrong_motion(args) if moves else 'which motion? Give one with --trajectory or ' \
-            '--sine'
+        wrong = (
+            wrong_motion(args) if moves else 'which motion? Give one with --trajectory or --sine'
+        )
         if wrong:
             parser.error(wrong)
         motion = given_motion(robot, args)
         with Bar('simulating', sys.stderr) as bar:
-            found = study_validity(robot, motion, tolerance=args.tolerance, dt=args.dt,
-                                   progress=bar)
+            found = study_validity(
+                robot, motion, tolerance=args.tolerance, dt=args.dt, progress=bar
+            )
         report = validity_report(found)
-        write_files(report, args, {'plot': lambda path: plot_validity(found, path),
-                                   'csv': found.to_csv})
+        write_files(
+            report, args, {'plot': lambda path: plot_validity(found, path), 'csv': found.to_csv}
+        )
         return report, render
+
     return study
 
 
 def _add_what_if(parser):
-    parser.add_argument('--vary', metavar='PARAMETER=VALUES', nargs='+', action='extend',
-                        type=variation, required=True,
-                        help='what to vary, as mass:arm=1,2 or mass:arm=x0.5,x2')
-    parser.add_argument('--watch', metavar='JOINT', nargs='+', default=[],
-                        help='joints, of tree or loop, to report on and to draw (default: the '
-                             'first that has a motor, else the first)')
+    parser.add_argument(
+        '--vary',
+        metavar='PARAMETER=VALUES',
+        nargs='+',
+        action='extend',
+        type=variation,
+        required=True,
+        help='what to vary, as mass:arm=1,2 or mass:arm=x0.5,x2',
+    )
+    parser.add_argument(
+        '--watch',
+        metavar='JOINT',
+        nargs='+',
+        default=[],
+        help='joints, of tree or loop, to report on and to draw (default: the '
+        'first that has a motor, else the first)',
+    )
     start = parser.add_argument_group('start, forces and run')
-    add_assignments(start, {
-        '--q': 'positions at the start; loops decide the rest [rad or m]',
-        '--v': 'velocities at the start; loops decide the rest [rad/s or m/s]',
-        '--tau': 'constant torques of actuators [N m or N]'})
-    start.add_argument('--time', metavar='S', type=positive, default=2.0,
-                       help='how long each run is (default: %(default)g s)')
-    start.add_argument('--dt', metavar='S', type=positive, default=1e-3,
-                       help='step (default: %(default)g s)')
+    add_assignments(
+        start,
+        {
+            '--q': 'positions at the start; loops decide the rest [rad or m]',
+            '--v': 'velocities at the start; loops decide the rest [rad/s or m/s]',
+            '--tau': 'constant torques of actuators [N m or N]',
+        },
+    )
+    start.add_argument(
+        '--time',
+        metavar='S',
+        type=positive,
+        default=2.0,
+        help='how long each run is (default: %(default)g s)',
+    )
+    start.add_argument(
+        '--dt', metavar='S', type=positive, default=1e-3, help='step (default: %(default)g s)'
+    )
     add_files(parser, 'files to write', 'table of outcomes, one line per run')
 
     def study(robot, args):
         import closed_chain_dynamics as ccd
         from closed_chain_dynamics.studies.figures import plot_what_if
         from closed_chain_dynamics.studies.what_if import Variation, what_if
-        from closed_chain_dynamics.studies.what_if_report import (
-            render, what_if_report, write_runs)
+        from closed_chain_dynamics.studies.what_if_report import render, what_if_report, write_runs
+
         q = ccd.assemble(robot, dict(args.q))
         v = ccd.complete_velocity(robot, q, dict(args.v)) if args.v else None
-        joints = [each for each in (*robot.actuator_names, *robot.joint_names)
-                  if each in (*robot.joint_names, *robot.loop_names)]
+        joints = [
+            each
+            for each in (*robot.actuator_names, *robot.joint_names)
+            if each in (*robot.joint_names, *robot.loop_names)
+        ]
         variations = [Variation(*each) for each in args.vary]
         with Bar('simulating', sys.stderr) as bar:
-            runs = what_if(robot, variations, q=q, v=v, tau=dict(args.tau), duration=args.time,
-                           dt=args.dt, watch=args.watch or joints[:1], progress=bar)
+            runs = what_if(
+                robot,
+                variations,
+                q=q,
+                v=v,
+                tau=dict(args.tau),
+                duration=args.time,
+                dt=args.dt,
+                watch=args.watch or joints[:1],
+                progress=bar,
+            )
         report = what_if_report(robot, variations, runs, args.time)
-        write_files(report, args, {
-            'plot': lambda path: plot_what_if(robot, variations, runs, path),
-            'csv': lambda path: write_runs(runs, path)})
+        write_files(
+            report,
+            args,
+            {
+                'plot': lambda path: plot_what_if(robot, variations, runs, path),
+                'csv': lambda path: write_runs(runs, path),
+            },
+        )
         return report, render
+
     return study
 
 
 def _add_consistency(parser):
     record = parser.add_argument_group('record')
-    record.add_argument('--trajectory', metavar='FILE', required=True,
-                        help='CSV with a column time and one for each joint that was measured')
-    record.add_argument('--rate', metavar='HZ', type=positive,
-                        help='samples per second, from a spline (default: those of the file)')
-    record.add_argument('--smooth', metavar='HZ', type=positive,
-                        help='take out what is faster: Butterworth, fourth order, without delay')
+    record.add_argument(
+        '--trajectory',
+        metavar='FILE',
+        required=True,
+        help='CSV with a column time and one for each joint that was measured',
+    )
+    record.add_argument(
+        '--rate',
+        metavar='HZ',
+        type=positive,
+        help='samples per second, from a spline (default: those of the file)',
+    )
+    record.add_argument(
+        '--smooth',
+        metavar='HZ',
+        type=positive,
+        help='take out what is faster: Butterworth, fourth order, without delay',
+    )
     add_assignments(record, {'--q': 'pose near the begin, for joints that were not measured'})
-    parser.add_argument('--tolerance', metavar='X', type=positive, default=1e-3,
-                        help='gap of a loop that is tolerated [m or rad] (default: %(default)g)')
+    parser.add_argument(
+        '--tolerance',
+        metavar='X',
+        type=positive,
+        default=1e-3,
+        help='gap of a loop that is tolerated [m or rad] (default: %(default)g)',
+    )
     add_files(parser, 'files to write', 'table of the nearest motion that closes the loops')
 
     def study(robot, args):
@@ -218,15 +321,19 @@ def _add_consistency(parser):
         from closed_chain_dynamics.studies.consistency_report import consistency_report, render
         from closed_chain_dynamics.studies.figures import plot_consistency
         from closed_chain_dynamics.studies.motion.reading import read_trajectory
+
         tracks = read_trajectory(robot, args.trajectory, args.rate)
         if args.smooth:
             tracks = smoothed(tracks, args.smooth)
         start = ccd.assemble(robot, dict(args.q), limits=False)
         with Bar('comparing', sys.stderr) as bar:
-            found = study_consistency(robot, tracks, start=start, tolerance=args.tolerance,
-                                      progress=bar)
+            found = study_consistency(
+                robot, tracks, start=start, tolerance=args.tolerance, progress=bar
+            )
         report = consistency_report(found)
-        write_files(report, args, {'plot': lambda path: plot_consistency(found, path),
-                                   'csv': found.to_csv})
+        write_files(
+            report, args, {'plot': lambda path: plot_consistency(found, path), 'csv': found.to_csv}
+        )
         return report, render
+
     return study

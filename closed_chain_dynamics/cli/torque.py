@@ -8,9 +8,20 @@ Heavy imports stay inside, so that help is instant.
 import sys
 
 from closed_chain_dynamics.cli.arguments import (
-    add_assignments, add_gravity, add_model_arguments, load_model, print_report)
+    add_assignments,
+    add_gravity,
+    add_model_arguments,
+    load_model,
+    print_report,
+)
 from closed_chain_dynamics.cli.motion_arguments import (
-    add_files, add_motion, check_files, given_motion, write_files, wrong_motion)
+    add_files,
+    add_motion,
+    check_files,
+    given_motion,
+    write_files,
+    wrong_motion,
+)
 from closed_chain_dynamics.recording.terminal import Style
 
 SUMMARY = 'compute what the actuators have to do for a motion'
@@ -44,24 +55,41 @@ def set_up(parser):
     """Add the arguments; return what runs."""
     add_model_arguments(parser)
     pose = parser.add_argument_group('pose')
-    add_assignments(pose, {'--q': 'positions; loops decide the rest [rad or m]',
-                           '--v': 'velocities; loops decide the rest [rad/s or m/s]',
-                           '--a': 'accelerations; loops decide the rest [rad/s^2 or m/s^2]'})
+    add_assignments(
+        pose,
+        {
+            '--q': 'positions; loops decide the rest [rad or m]',
+            '--v': 'velocities; loops decide the rest [rad/s or m/s]',
+            '--a': 'accelerations; loops decide the rest [rad/s^2 or m/s^2]',
+        },
+    )
     add_gravity(pose)
     add_motion(parser.add_argument_group('motion, instead of one pose'))
     choice = parser.add_argument_group('which torques, where several or none would do')
-    choice.add_argument('--policy', choices=['minimum_norm', 'weighted', 'within_limits'],
-                        default='minimum_norm',
-                        help='with more actuators than needed: the smallest torques, the smallest '
-                             'by --weights, or within the effort limits (default: %(default)s)')
-    add_assignments(choice, {
-        '--weights': "with --policy weighted: a large one keeps an actuator's torque small "
-                     '(default: 1)',
-        '--preload': 'torques to stay near to, instead of zero [N m or N]'}, 'ACTUATOR=VALUE')
-    choice.add_argument('--singularity', choices=['damp', 'hold', 'refuse'], default='damp',
-                        help='what to do in a singular pose: drop the constraints that fall '
-                             'together, hold the motion that comes free, or stop (default: '
-                             '%(default)s)')
+    choice.add_argument(
+        '--policy',
+        choices=['minimum_norm', 'weighted', 'within_limits'],
+        default='minimum_norm',
+        help='with more actuators than needed: the smallest torques, the smallest '
+        'by --weights, or within the effort limits (default: %(default)s)',
+    )
+    add_assignments(
+        choice,
+        {
+            '--weights': "with --policy weighted: a large one keeps an actuator's torque small "
+            '(default: 1)',
+            '--preload': 'torques to stay near to, instead of zero [N m or N]',
+        },
+        'ACTUATOR=VALUE',
+    )
+    choice.add_argument(
+        '--singularity',
+        choices=['damp', 'hold', 'refuse'],
+        default='damp',
+        help='what to do in a singular pose: drop the constraints that fall '
+        'together, hold the motion that comes free, or stop (default: '
+        '%(default)s)',
+    )
     add_files(parser, 'files to write, of a motion', 'table with one line per sample')
 
     def run(args):
@@ -69,8 +97,10 @@ def set_up(parser):
         if wrong:
             parser.error(wrong)
         from closed_chain_dynamics.studies.motion.report import render
+
         report = compute(load_model(args), args)
         print_report(report, args, lambda: render(report, Style.of(sys.stdout)))
+
     return run
 
 
@@ -91,16 +121,25 @@ def compute(robot, args):
     from closed_chain_dynamics.studies.motion.plot import plot_torques
     from closed_chain_dynamics.studies.motion.report import torque_report
     from closed_chain_dynamics.studies.motion.torques import motion_torques
+
     if args.gravity:
         robot.gravity = args.gravity
     check_files(args)
     motion = _motion(robot, args)
-    found = motion_torques(robot, motion, policy=args.policy, singularity=args.singularity,
-                           weights=dict(args.weights) or None, preload=dict(args.preload) or None)
+    found = motion_torques(
+        robot,
+        motion,
+        policy=args.policy,
+        singularity=args.singularity,
+        weights=dict(args.weights) or None,
+        preload=dict(args.preload) or None,
+    )
     report = torque_report(
-        found, 'trajectory' if args.trajectory else 'sine' if args.sine else 'pose')
-    write_files(report, args, {'plot': lambda path: plot_torques(found, path),
-                               'csv': found.to_csv})
+        found, 'trajectory' if args.trajectory else 'sine' if args.sine else 'pose'
+    )
+    write_files(
+        report, args, {'plot': lambda path: plot_torques(found, path), 'csv': found.to_csv}
+    )
     return report
 
 
@@ -108,9 +147,11 @@ def _motion(robot, args):
     """Return the Motion that the arguments ask for; a pose is a motion of one sample."""
     if args.trajectory or args.sine:
         return given_motion(robot, args)
+    import numpy as np
+
     import closed_chain_dynamics as ccd
     from closed_chain_dynamics.studies.motion.reading import Motion
-    import numpy as np
+
     q = ccd.assemble(robot, dict(args.q))
     v = ccd.complete_velocity(robot, q, dict(args.v))
     a = ccd.complete_acceleration(robot, q, v, dict(args.a))

@@ -6,9 +6,15 @@ import sys
 import time
 
 from closed_chain_dynamics.cli.arguments import (
-    add_assignments, add_model_arguments, load_model, port, positive, print_report)
+    add_assignments,
+    add_model_arguments,
+    load_model,
+    port,
+    positive,
+    print_report,
+)
 from closed_chain_dynamics.errors import ClosedChainError
-from closed_chain_dynamics.recording.terminal import bullets, number, Style, table
+from closed_chain_dynamics.recording.terminal import Style, bullets, number, table
 
 SUMMARY = 'start the ROS 2 nodes: simulator, controller and view'
 DETAILS = """\
@@ -28,8 +34,8 @@ examples:
   closed-chain up swing --demo --seconds 10 --json
 """
 
-SCHEMA = 'closed-chain-up/1'   # a key that is added keeps it, one that changes ends it
-LONGEST_START = 120.0          # kernels may have to be compiled [s]
+SCHEMA = 'closed-chain-up/1'  # a key that is added keeps it, one that changes ends it
+LONGEST_START = 120.0  # kernels may have to be compiled [s]
 
 
 def _domain(text):
@@ -42,58 +48,107 @@ def set_up(parser):
     """Add the arguments; return what runs."""
     add_model_arguments(parser)
     parts = parser.add_argument_group('parts')
-    parts.add_argument('--controller', action=argparse.BooleanOptionalAction, default=True,
-                       help='torque_node (default: yes, if the model has actuators)')
-    parts.add_argument('--viewer', action=argparse.BooleanOptionalAction, default=None,
-                       help='viewer_node (default: with --demo only)')
-    parts.add_argument('--demo', action='store_true',
-                       help='move the figure on the swing; only for the model swing')
+    parts.add_argument(
+        '--controller',
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help='torque_node (default: yes, if the model has actuators)',
+    )
+    parts.add_argument(
+        '--viewer',
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help='viewer_node (default: with --demo only)',
+    )
+    parts.add_argument(
+        '--demo',
+        action='store_true',
+        help='move the figure on the swing; only for the model swing',
+    )
     run = parser.add_argument_group('run')
-    add_assignments(run, {'--q': 'positions at the start; loops decide the rest [rad or m]',
-                          '--v': 'velocities at the start [rad/s or m/s]'})
-    run.add_argument('--seconds', metavar='S', type=positive,
-                     help='end so long after simulated time began to pass')
-    run.add_argument('--rate', metavar='HZ', type=positive,
-                     help='joint states and torques per second (default: 1000; 250 with --demo)')
-    run.add_argument('--factor', metavar='X', type=positive, default=1.0,
-                     help='simulated seconds per second (default: 1)')
-    run.add_argument('--domain', metavar='N', type=_domain,
-                     help='ROS domain (default: that of ROS_DOMAIN_ID, else 0)')
-    run.add_argument('--port', type=port, default=8080,
-                     help='of the view (default: %(default)s, or the next that is free)')
+    add_assignments(
+        run,
+        {
+            '--q': 'positions at the start; loops decide the rest [rad or m]',
+            '--v': 'velocities at the start [rad/s or m/s]',
+        },
+    )
+    run.add_argument(
+        '--seconds',
+        metavar='S',
+        type=positive,
+        help='end so long after simulated time began to pass',
+    )
+    run.add_argument(
+        '--rate',
+        metavar='HZ',
+        type=positive,
+        help='joint states and torques per second (default: 1000; 250 with --demo)',
+    )
+    run.add_argument(
+        '--factor',
+        metavar='X',
+        type=positive,
+        default=1.0,
+        help='simulated seconds per second (default: 1)',
+    )
+    run.add_argument(
+        '--domain',
+        metavar='N',
+        type=_domain,
+        help='ROS domain (default: that of ROS_DOMAIN_ID, else 0)',
+    )
+    run.add_argument(
+        '--port',
+        type=port,
+        default=8080,
+        help='of the view (default: %(default)s, or the next that is free)',
+    )
 
     def run_up(args):
         report = up(args)
         print_report(report, args, lambda: render(report, Style.of(sys.stdout)))
+
     return run_up
 
 
 def up(args):
     """Start the nodes, wait for the end, and return the summary."""
-    robot = load_model(args)   # what is wrong with it is told at once, and by one
+    robot = load_model(args)  # what is wrong with it is told at once, and by one
     programs = _programs(args, robot)
     if args.q or args.v:
         _check_start(robot, args)
     _check_ros()
-    environment = {'ROS_AUTOMATIC_DISCOVERY_RANGE':
-                   os.environ.get('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')}
+    environment = {
+        'ROS_AUTOMATIC_DISCOVERY_RANGE': os.environ.get(
+            'ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST'
+        )
+    }
     if args.domain is not None:
         environment['ROS_DOMAIN_ID'] = str(args.domain)
-    os.environ.update(environment)   # this process listens, too
+    os.environ.update(environment)  # this process listens, too
     from closed_chain_dynamics.ros.supervision import Family
+
     family = Family(programs, environment)
     monitor, elapsed = _run(family, args)
     if family.problem:
         raise ClosedChainError(family.problem, where=robot.name)
-    return {'schema': SCHEMA, 'name': robot.name, 'file': robot.description.file,
-            'seconds': elapsed, 'domain': int(os.environ.get('ROS_DOMAIN_ID') or 0),
-            'nodes': family.report(), **monitor,
-            'view': _address(family) or None}
+    return {
+        'schema': SCHEMA,
+        'name': robot.name,
+        'file': robot.description.file,
+        'seconds': elapsed,
+        'domain': int(os.environ.get('ROS_DOMAIN_ID') or 0),
+        'nodes': family.report(),
+        **monitor,
+        'view': _address(family) or None,
+    }
 
 
 def _check_start(robot, args):
     """Refuse a start that the simulator would refuse, before anything is started."""
     import closed_chain_dynamics as ccd
+
     q = ccd.assemble(robot.copy(), dict(args.q))
     ccd.complete_velocity(robot.copy(), q, dict(args.v))
 
@@ -101,53 +156,72 @@ def _check_start(robot, args):
 def _address(family):
     """Return where the view is, as the viewer has said it."""
     line = family.said('viewer_node', 'http://')
-    return line[line.find('http://'):].split()[0] if line else ''
+    return line[line.find('http://') :].split()[0] if line else ''
 
 
 def _programs(args, robot):
     """Return what to start."""
     from closed_chain_dynamics.model import library
     from closed_chain_dynamics.ros import composition
+
     if args.controller and not robot.actuator_names:
         print('No joint is actuated: there is no torque_node.', file=sys.stderr)
     rate = args.rate or (250.0 if args.demo else 1000.0)
-    simulator = {'rate': rate, 'real_time_factor': args.factor, 'root_joint': args.root_joint,
-                 'initial_positions': _texts(args.q), 'initial_velocities': _texts(args.v)}
+    simulator = {
+        'rate': rate,
+        'real_time_factor': args.factor,
+        'root_joint': args.root_joint,
+        'initial_positions': _texts(args.q),
+        'initial_velocities': _texts(args.v),
+    }
     if args.actuated:
         simulator['actuated'] = args.actuated
     if args.demo:
         from closed_chain_dynamics.ros.demo_programme import OPEN, START
+
         if not set(OPEN) <= set(robot.loop_names):
-            raise ClosedChainError('the demonstration is for the model swing', where=robot.name,
-                                   repair='closed-chain up swing --demo')
+            raise ClosedChainError(
+                'the demonstration is for the model swing',
+                where=robot.name,
+                repair='closed-chain up swing --demo',
+            )
         simulator |= {'start_paused': True, 'initial_velocities': _texts(args.v) or START}
     simulator = {name: value for name, value in simulator.items() if value != []}
     return composition.simulation(
-        str(library.find(args.model)), controller=args.controller and bool(robot.actuator_names),
-        viewer=args.demo if args.viewer is None else args.viewer, port=args.port, demo=args.demo,
-        simulator=simulator, torque={'rate': rate})
+        str(library.find(args.model)),
+        controller=args.controller and bool(robot.actuator_names),
+        viewer=args.demo if args.viewer is None else args.viewer,
+        port=args.port,
+        demo=args.demo,
+        simulator=simulator,
+        torque={'rate': rate},
+    )
 
 
 def _texts(assignments):
-    return [f'{name}={",".join(map(repr, value)) if isinstance(value, list) else value!r}'
-            for name, value in assignments]
+    return [
+        f'{name}={",".join(map(repr, value)) if isinstance(value, list) else value!r}'
+        for name, value in assignments
+    ]
 
 
 def _check_ros():
     try:
-        import rclpy     # noqa: F401
-        import tf2_msgs   # noqa: F401
+        import rclpy  # noqa: F401
+        import tf2_msgs  # noqa: F401
     except ImportError as error:
         raise ClosedChainError(
             f'the nodes need ROS 2, and {error.name} is not there',
             repair="Source a ROS 2 installation, or run 'make setup'; 'closed-chain doctor' says "
-                   'what is missing.') from None
+            'what is missing.',
+        ) from None
 
 
 def _run(family, args):
     """Start and look after the nodes until the end; return what was counted, and how long [s]."""
     from closed_chain_dynamics.ros.monitor import Monitor
     from closed_chain_dynamics.ros.running import run
+
     monitors, next_look, told = [], 0.0, False
 
     def make():
@@ -180,26 +254,43 @@ def _run(family, args):
 
 
 def _announce(family):
-    rows = [[each['node'], str(each['pid']), member.program.about]
-            for each, member in zip(family.report(), family.members)]
-    print(*table(['node', 'process', 'what it does'], rows, Style.of(sys.stderr)),
-          'Ctrl-C ends all of it.', sep='\n', file=sys.stderr)
+    rows = [
+        [each['node'], str(each['pid']), member.program.about]
+        for each, member in zip(family.report(), family.members)
+    ]
+    print(
+        *table(['node', 'process', 'what it does'], rows, Style.of(sys.stderr)),
+        'Ctrl-C ends all of it.',
+        sep='\n',
+        file=sys.stderr,
+    )
 
 
 def render(report, style):
     """Return a summary as text."""
     rates, factor = report['rates'], report['real_time_factor']
     counts = ', '.join(f'{count} {kind}' for kind, count in report['event_counts'].items())
-    rows = [['simulated', f'{number(report["simulated"], 3)} s'],
-            ['domain', str(report['domain'])],
-            *([f'{topic}', f'{number(rate, 4)} per second'] for topic, rate in rates.items()),
-            ['real-time factor', number(factor, 4) if factor else 'time did not pass'],
-            ['loop error', f'at most {number(report["loop_error"], 2)} m or rad'],
-            ['events', counts or 'none']]
-    nodes = [[each['node'], str(each['restarts']), report['diagnostics'].get(each['node'], '')]
-             for each in report['nodes']]
-    refused = [f'{each["wanted"]} {each["name"]} was refused: {each["reason"]}'
-               for each in report['events'] if each['kind'] == 'refused']
-    blocks = [[style.paint(report['name'], 'bold')], table(['', ''], rows, style)[1:],
-              table(['node', 'crashes', 'last said'], nodes, style), bullets(refused[:5], style)]
+    rows = [
+        ['simulated', f'{number(report["simulated"], 3)} s'],
+        ['domain', str(report['domain'])],
+        *([f'{topic}', f'{number(rate, 4)} per second'] for topic, rate in rates.items()),
+        ['real-time factor', number(factor, 4) if factor else 'time did not pass'],
+        ['loop error', f'at most {number(report["loop_error"], 2)} m or rad'],
+        ['events', counts or 'none'],
+    ]
+    nodes = [
+        [each['node'], str(each['restarts']), report['diagnostics'].get(each['node'], '')]
+        for each in report['nodes']
+    ]
+    refused = [
+        f'{each["wanted"]} {each["name"]} was refused: {each["reason"]}'
+        for each in report['events']
+        if each['kind'] == 'refused'
+    ]
+    blocks = [
+        [style.paint(report['name'], 'bold')],
+        table(['', ''], rows, style)[1:],
+        table(['node', 'crashes', 'last said'], nodes, style),
+        bullets(refused[:5], style),
+    ]
     return '\n\n'.join('\n'.join(block) for block in blocks if block)

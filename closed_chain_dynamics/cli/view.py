@@ -5,7 +5,13 @@ import sys
 import time
 
 from closed_chain_dynamics.cli.arguments import (
-    add_assignments, add_gravity, add_model_arguments, load_model, port, real)
+    add_assignments,
+    add_gravity,
+    add_model_arguments,
+    load_model,
+    port,
+    real,
+)
 from closed_chain_dynamics.recording.terminal import Style
 
 SUMMARY = 'look at a model, a simulation or a log in the browser, and move it by hand'
@@ -33,47 +39,75 @@ def set_up(parser):
     """Add the arguments; return what runs."""
     add_model_arguments(parser, also='log .npz')
     parser.add_argument('--simulate', action='store_true', help='let it move')
-    parser.add_argument('--hold', action='store_true',
-                        help='let the motors hold the pose at the start (with --simulate)')
-    add_assignments(parser, {
-        '--q': 'positions at the start; loops decide the rest [rad or m]',
-        '--v': 'velocities at the start, with --simulate [rad/s or m/s]',
-        '--tau': 'constant torques of actuators, with --simulate [N m or N]'})
+    parser.add_argument(
+        '--hold',
+        action='store_true',
+        help='let the motors hold the pose at the start (with --simulate)',
+    )
+    add_assignments(
+        parser,
+        {
+            '--q': 'positions at the start; loops decide the rest [rad or m]',
+            '--v': 'velocities at the start, with --simulate [rad/s or m/s]',
+            '--tau': 'constant torques of actuators, with --simulate [N m or N]',
+        },
+    )
     add_gravity(parser)
-    parser.add_argument('--dt', metavar='S', type=real, default=1e-3,
-                        help='step of the integrator (default: %(default)g s)')
+    parser.add_argument(
+        '--dt',
+        metavar='S',
+        type=real,
+        default=1e-3,
+        help='step of the integrator (default: %(default)g s)',
+    )
     page = parser.add_argument_group('page')
-    page.add_argument('--port', type=port, default=8080,
-                      help='where to serve it (default: %(default)s, or the next that is free)')
+    page.add_argument(
+        '--port',
+        type=port,
+        default=8080,
+        help='where to serve it (default: %(default)s, or the next that is free)',
+    )
     page.add_argument('--open', action='store_true', help='open the browser, too')
     page.add_argument('--time', metavar='S', type=real, help='end after a time')
 
     def run(args):
-        moving = [name for name, given in (('--hold', args.hold), ('--v', args.v),
-                                           ('--tau', args.tau)) if given]
+        moving = [
+            name
+            for name, given in (('--hold', args.hold), ('--v', args.v), ('--tau', args.tau))
+            if given
+        ]
         if moving and not args.simulate:
             parser.error(f'{moving[0]} needs --simulate: a model at rest does not move')
         if args.simulate and args.model.endswith('.npz'):
             parser.error('a log is played, not simulated: leave --simulate out')
         show(args)
+
     return run
 
 
 def show(args):
     """Open the view, say where it is, and wait until somebody ends it."""
     from closed_chain_dynamics import viewer
+
     source = source_of(args)
     view = viewer.open_view(source, port=args.port)
     try:
         if args.json:
-            print(json.dumps({'name': source.robot.name, 'kind': source.kind,
-                              'address': view.address}), flush=True)
+            print(
+                json.dumps(
+                    {'name': source.robot.name, 'kind': source.kind, 'address': view.address}
+                ),
+                flush=True,
+            )
         else:
             where = Style.of(sys.stdout).paint(view.address, 'bold')
-            print(f'The {source.kind} {source.robot.name} is at {where} (Ctrl-C ends it).',
-                  flush=True)
+            print(
+                f'The {source.kind} {source.robot.name} is at {where} (Ctrl-C ends it).',
+                flush=True,
+            )
         if args.open:
             import webbrowser
+
             webbrowser.open(view.address)
         end = float('inf') if args.time is None else time.monotonic() + args.time
         while time.monotonic() < end:
@@ -87,6 +121,7 @@ def source_of(args):
     import closed_chain_dynamics as ccd
     from closed_chain_dynamics import viewer
     from closed_chain_dynamics.recording.log_files import read_npz
+
     if args.model.endswith('.npz'):
         return viewer.LogSource(read_npz(args.model))
     robot = load_model(args)

@@ -22,8 +22,11 @@ def write_at_once(path, text):
     try:
         handle, draft = tempfile.mkstemp(dir=folder, prefix=f'.{os.path.basename(path)}.')
     except OSError as error:
-        raise ClosedChainError(f'it cannot be written: {error.strerror}', file=path,
-                               repair='Name a file in a folder that can be written to.') from error
+        raise ClosedChainError(
+            f'it cannot be written: {error.strerror}',
+            file=path,
+            repair='Name a file in a folder that can be written to.',
+        ) from error
     try:
         with os.fdopen(handle, 'w', encoding='utf-8') as out:
             out.write(text)

@@ -10,10 +10,10 @@ import math
 
 from closed_chain_dynamics.errors import StateError
 
-__all__ = ['ContactDetector', 'SIGNALS']
+__all__ = ['SIGNALS', 'ContactDetector']
 
 SIGNALS = ('force', 'height')
-TICK = 1e-9   # of stamps: differences of times are no better [s]
+TICK = 1e-9  # of stamps: differences of times are no better [s]
 
 
 class ContactDetector:
@@ -27,15 +27,21 @@ class ContactDetector:
 
     def __init__(self, signal, make, release, *, debounce=0.01, dwell=0.1, closed=False):
         if signal not in SIGNALS:
-            raise StateError(f'unknown signal {signal!r}', where='contact',
-                             repair=f'Choose one of {", ".join(SIGNALS)}.')
+            raise StateError(
+                f'unknown signal {signal!r}',
+                where='contact',
+                repair=f'Choose one of {", ".join(SIGNALS)}.',
+            )
         if not (math.isfinite(make) and math.isfinite(release)):
             raise StateError('thresholds must be finite', where='contact')
         if (make < release) if signal == 'force' else (make > release):
             side = 'below' if signal == 'force' else 'above'
-            raise StateError(f'a {signal} is released {side} the value that makes contact, and '
-                             f'{release:g} is not {side} {make:g}', where='contact',
-                             repair='Swap the thresholds.')
+            raise StateError(
+                f'a {signal} is released {side} the value that makes contact, and '
+                f'{release:g} is not {side} {make:g}',
+                where='contact',
+                repair='Swap the thresholds.',
+            )
         if not (0.0 <= debounce < math.inf and 0.0 <= dwell < math.inf):
             raise StateError('debounce and dwell are times of zero or more', where='contact')
         self._sign = 1.0 if signal == 'force' else -1.0
@@ -47,9 +53,10 @@ class ContactDetector:
     def update(self, time, value):
         """Take a value at a time; return 'connect', 'cut' or None."""
         if not math.isfinite(value):
-            raise StateError(f'the signal is {value}', where='contact',
-                             repair='Give finite numbers only.')
-        if self._time is not None and time < self._time:   # a clock that started anew
+            raise StateError(
+                f'the signal is {value}', where='contact', repair='Give finite numbers only.'
+            )
+        if self._time is not None and time < self._time:  # a clock that started anew
             self._since = self._changed = None
         self._time = time
         value *= self._sign
@@ -60,7 +67,8 @@ class ContactDetector:
         if self._since is None or wanted != self._wanted:
             self._since, self._wanted = time, wanted
         if time - self._since < self._debounce - TICK or (
-                self._changed is not None and time - self._changed < self._dwell - TICK):
+            self._changed is not None and time - self._changed < self._dwell - TICK
+        ):
             return None
         self.closed, self._changed, self._since = wanted, time, None
         return 'connect' if self.closed else 'cut'

@@ -13,14 +13,15 @@ torques; timeouts and rate limits are in the time of the machine that runs this.
 import copy
 import math
 
+import numpy as np
+
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.control.state_tracking import StateTracker
 from closed_chain_dynamics.control.torque_guard import TorqueGuard
 from closed_chain_dynamics.control.trajectory import Reference
 from closed_chain_dynamics.errors import ClosedChainError
-import numpy as np
 
-__all__ = ['ControlLoop', 'FALLBACKS']
+__all__ = ['FALLBACKS', 'ControlLoop']
 
 FALLBACKS = ('zero', 'gravity')
 
@@ -33,8 +34,16 @@ class ControlLoop:
     point of a stream is followed [s]; `on_refusal(name, text)` is told of everything refused.
     """
 
-    def __init__(self, controller, guard, *, state_timeout=0.05, reference_timeout=0.5,
-                 fallback='zero', on_refusal=None):
+    def __init__(
+        self,
+        controller,
+        guard,
+        *,
+        state_timeout=0.05,
+        reference_timeout=0.5,
+        fallback='zero',
+        on_refusal=None,
+    ):
         self.robot, self.controller, self.guard = controller.robot, controller, guard
         self.tracker = StateTracker(self.robot, on_refusal=on_refusal)
         self.reference, self.fallback = Reference(self.robot), fallback
@@ -76,13 +85,18 @@ class ControlLoop:
             if mode != 'gravity_compensation':
                 if not self.reference:
                     return self.fall_back(now, 'no reference yet')
-                if self.reference.is_stream and \
-                        stamp - self.reference.received > self.reference_timeout:
+                if (
+                    self.reference.is_stream
+                    and stamp - self.reference.received > self.reference_timeout
+                ):
                     return self.fall_back(now, 'the stream of references has ended')
                 reference = self.reference.at(stamp)
                 if self.reference.is_lost:
-                    self.tracker.refuse('reference lost', 'the reference jumped, or asks for a '
-                                        'pose that does not exist: the last one is held')
+                    self.tracker.refuse(
+                        'reference lost',
+                        'the reference jumped, or asks for a '
+                        'pose that does not exist: the last one is held',
+                    )
             self.command = self.controller.torques(state.q, state.v, reference)
             tau = self.guard.limit(self.command.tau_A, now)
         except (ClosedChainError, np.linalg.LinAlgError) as error:
@@ -100,8 +114,9 @@ class ControlLoop:
         if not self.is_stale(now):
             return None
         seen = math.isfinite(self._arrived)
-        return self.fall_back(now, 'no good joint state within the timeout' if seen
-                              else 'no joint states yet')
+        return self.fall_back(
+            now, 'no good joint state within the timeout' if seen else 'no joint states yet'
+        )
 
     def fall_back(self, now, reason):
         """Return safe torques: zero, or those that hold the last pose."""
@@ -118,11 +133,15 @@ class ControlLoop:
         command = self.command
         shown = self.state.describe() if self.tracker.is_known else {}
         if command is not None:
-            shown |= {'tracking error [rad or m]': command.error, 'singular': command.singular,
-                      'saturated': ', '.join(self.guard.saturated) or 'none',
-                      'rate-limited': ', '.join(self.guard.rate_limited) or 'none'}
-            shown |= {f'residual: {name} [N m or N]': value
-                      for name, value in command.residual.items()}
+            shown |= {
+                'tracking error [rad or m]': command.error,
+                'singular': command.singular,
+                'saturated': ', '.join(self.guard.saturated) or 'none',
+                'rate-limited': ', '.join(self.guard.rate_limited) or 'none',
+            }
+            shown |= {
+                f'residual: {name} [N m or N]': value for name, value in command.residual.items()
+            }
         if self.reference:
             shown['reference: contradiction [rad or lengths]'] = self.reference.residual
         return shown
@@ -141,18 +160,22 @@ class ControlLoop:
         trial = ControlLoop(controller, TorqueGuard(robot), fallback='gravity')
         try:
             q = assemble(robot, limits=False)
-        except ClosedChainError:   # it may be closed later, by an event
+        except ClosedChainError:  # it may be closed later, by an event
             return
-        single = [name for name in robot.joint_names
-                  if robot.joint_slices(name)[1].stop - robot.joint_slices(name)[1].start == 1]
-        for now in (0.0, 1e-3, 2e-3):   # without a reference, then with one
+        single = [
+            name
+            for name in robot.joint_names
+            if robot.joint_slices(name)[1].stop - robot.joint_slices(name)[1].start == 1
+        ]
+        for now in (0.0, 1e-3, 2e-3):  # without a reference, then with one
             trial.take_state(robot.joint_names, q, np.zeros(robot.nv), stamp=now, now=now)
             if single:
                 trial.take_reference(single[:1], [1.0], [q[robot.joint_slices(single[0])[0]]])
 
     # --- what comes seldom ---------------------------------------------------------------------
-    def take_reference(self, names, times, positions, velocities=None, accelerations=None, *,
-                       start=None):
+    def take_reference(
+        self, names, times, positions, velocities=None, accelerations=None, *, start=None
+    ):
         """
         Follow a trajectory from a stamp, or from now; return whether it was accepted.
 
@@ -164,8 +187,17 @@ class ControlLoop:
             return True
         self._waiting = None
         try:
-            self.reference.take(names, times, positions, velocities, accelerations,
-                                time=state.time, q=state.q, v=state.v, start=start)
+            self.reference.take(
+                names,
+                times,
+                positions,
+                velocities,
+                accelerations,
+                time=state.time,
+                q=state.q,
+                v=state.v,
+                start=start,
+            )
         except ClosedChainError as error:
             self.tracker.refuse('reference', str(error))
             return False
@@ -190,4 +222,4 @@ class ControlLoop:
 
     def _restructured(self):
         self.controller.restructured()
-        self._reshaped = True   # the reference too, as soon as there is a pose
+        self._reshaped = True  # the reference too, as soon as there is a pose

@@ -17,8 +17,10 @@ stay bounded near poses where an actuator loses its grip.
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from closed_chain_dynamics import kernels
-from closed_chain_dynamics.dynamics.actuation import actuator_vector, POLICIES
+from closed_chain_dynamics.dynamics.actuation import POLICIES, actuator_vector
 from closed_chain_dynamics.dynamics.coordinates import actuator_rows, coordinates
 from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
 from closed_chain_dynamics.dynamics.singularities import check_policy, refuse
@@ -26,22 +28,21 @@ from closed_chain_dynamics.dynamics.tree import mass_matrix
 from closed_chain_dynamics.errors import ActuationError, NameNotFound, StateError
 from closed_chain_dynamics.kernels import layout as at
 from closed_chain_dynamics.kernels.tangent import compute_tangent
-import numpy as np
 
-__all__ = ['Command', 'MODES', 'TorqueController']
+__all__ = ['MODES', 'Command', 'TorqueController']
 
 MODES = ('computed_torque', 'feedforward', 'gravity_compensation')
-SMALL_SHARE = 1e-9   # of tau_G; a residual below it is rounding
+SMALL_SHARE = 1e-9  # of tau_G; a residual below it is rounding
 
 
 @dataclass
 class Command:
     """Torques, and what has to be known about them."""
 
-    tau_A: np.ndarray              # (actuators,) [N m or N], before any limit
-    residual: dict = field(default_factory=dict)   # of tau_G by generalized coordinate
-    singular: bool = False         # whether the pose is singular and the policy was at work
-    error: float = 0.0             # largest e of the actuated coordinates [rad or m]
+    tau_A: np.ndarray  # (actuators,) [N m or N], before any limit
+    residual: dict = field(default_factory=dict)  # of tau_G by generalized coordinate
+    singular: bool = False  # whether the pose is singular and the policy was at work
+    error: float = 0.0  # largest e of the actuated coordinates [rad or m]
 
 
 class TorqueController:
@@ -54,19 +55,38 @@ class TorqueController:
     nearer than `singular_distance` (see Coordinates.distance).
     """
 
-    def __init__(self, robot, *, mode='computed_torque', kp=400.0, kd=40.0,
-                 policy='minimum_norm', weights=None, preload=None, singularity='damp',
-                 singular_distance=1e-4, weak_lever=1e-3):
+    def __init__(
+        self,
+        robot,
+        *,
+        mode='computed_torque',
+        kp=400.0,
+        kd=40.0,
+        policy='minimum_norm',
+        weights=None,
+        preload=None,
+        singularity='damp',
+        singular_distance=1e-4,
+        weak_lever=1e-3,
+    ):
         if mode not in MODES:
-            raise StateError(f'unknown mode {mode!r}', where=robot.name,
-                             repair=f'Choose one of {", ".join(MODES)}.')
+            raise StateError(
+                f'unknown mode {mode!r}',
+                where=robot.name,
+                repair=f'Choose one of {", ".join(MODES)}.',
+            )
         if policy not in POLICIES:
-            raise ActuationError(f'unknown policy {policy!r}', where=robot.name,
-                                 repair=f'Choose one of {", ".join(POLICIES)}.')
+            raise ActuationError(
+                f'unknown policy {policy!r}',
+                where=robot.name,
+                repair=f'Choose one of {", ".join(POLICIES)}.',
+            )
         if not robot.actuator_names:
-            raise ActuationError('no joint is actuated', where=robot.name,
-                                 repair='Mark joints cc:role="actuated", or load with '
-                                        'actuated=[...].')
+            raise ActuationError(
+                'no joint is actuated',
+                where=robot.name,
+                repair='Mark joints cc:role="actuated", or load with actuated=[...].',
+            )
         check_policy(robot, singularity)
         for values, what in ((weights, 'weights'), (preload, 'preload')):
             actuator_vector(robot, values, what)
@@ -97,12 +117,18 @@ class TorqueController:
             elif name in robot.coordinate_names:
                 gains[robot.coordinate_names.index(name)] = value
             elif name != 'default':
-                raise NameNotFound('joint or coordinate', name,
-                                   [*robot.joint_names, *robot.coordinate_names],
-                                   where='gains')
+                raise NameNotFound(
+                    'joint or coordinate',
+                    name,
+                    [*robot.joint_names, *robot.coordinate_names],
+                    where='gains',
+                )
         if not (np.isfinite(gains).all() and (gains >= 0.0).all()):
-            raise StateError('gains must be finite and not negative', where=robot.name,
-                             repair='kp in 1/s^2, kd in 1/s; kd = 2 sqrt(kp) does not overshoot.')
+            raise StateError(
+                'gains must be finite and not negative',
+                where=robot.name,
+                repair='kp in 1/s^2, kd in 1/s; kd = 2 sqrt(kp) does not overshoot.',
+            )
         return gains
 
     def torques(self, q, v, reference=None):
@@ -114,8 +140,11 @@ class TorqueController:
         if self.mode == 'gravity_compensation':
             return self.gravity(q)
         if reference is None:
-            raise StateError('there is no reference', where=self.robot.name,
-                             repair='Give q_d, v_d, a_d, or choose mode gravity_compensation.')
+            raise StateError(
+                'there is no reference',
+                where=self.robot.name,
+                repair='Give q_d, v_d, a_d, or choose mode gravity_compensation.',
+            )
         q_d, v_d, a_d = reference
         if self.mode == 'feedforward':
             return self._command(q_d, v_d, a_d)
@@ -139,10 +168,10 @@ class TorqueController:
         theta_G = dofs[:, at.DOF_DEPENDENT] == 0
         e = self._error[theta_G]
         feedback = (self._kd * (v_d - v) + self._kp * self._error)[theta_G]
-        W, drift, wanted = self._W[:, :e.size], self._drift, a_d[theta_G]
+        W, drift, wanted = self._W[:, : e.size], self._drift, a_d[theta_G]
         if self._singularity == 'refuse':
             self._refuse_singular(coordinates(robot, q))
-        if (dofs[theta_G, at.DOF_ACTUATOR] >= 0).all():   # S has unit rows: all can be driven
+        if (dofs[theta_G, at.DOF_ACTUATOR] >= 0).all():  # S has unit rows: all can be driven
             return W @ (wanted + feedback) + drift, {}, float(np.abs(e).max(initial=0.0))
         S = (self._rows if self._rows is not None else actuator_rows(robot, q)) @ W
         squares, V = np.linalg.eigh(S.T @ S)
@@ -163,15 +192,16 @@ class TorqueController:
             refuse(self.robot, c)
 
     def _command(self, q, v, a):
-        r = inverse_dynamics(self.robot, q, v, a, singularity=self._singularity,
-                             **self._redundancy)
-        if self.mode == 'computed_torque':   # has been looked at before
+        r = inverse_dynamics(
+            self.robot, q, v, a, singularity=self._singularity, **self._redundancy
+        )
+        if self.mode == 'computed_torque':  # has been looked at before
             return Command(r.tau_A, {}, r.singular)
-        return Command(r.tau_A, _by_name(r.coordinates.independent, r.residual, r.tau_G),
-                       r.singular)
+        return Command(
+            r.tau_A, _by_name(r.coordinates.independent, r.residual, r.tau_G), r.singular
+        )
 
 
 def _by_name(names, residual, tau_G):
     small = SMALL_SHARE * max(np.abs(tau_G).max(initial=0.0), 1.0)
-    return {name: float(value) for name, value in zip(names, residual)
-            if abs(value) > small}
+    return {name: float(value) for name, value in zip(names, residual) if abs(value) > small}

@@ -13,6 +13,8 @@ lied: the state says 'lost' and stays, until several updates in a row agree that
 elsewhere; then the pose is assembled anew.
 """
 
+import numpy as np
+
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.assembly.closure import Closure
 from closed_chain_dynamics.assembly.search import assemble
@@ -20,18 +22,17 @@ from closed_chain_dynamics.dynamics.coordinates import coordinates
 from closed_chain_dynamics.errors import AssemblyError, StateError
 from closed_chain_dynamics.kernels import following as how, layout as at
 from closed_chain_dynamics.kernels.tangent import compute_tangent
-import numpy as np
 
 __all__ = ['LoopState']
 
-AT_REST = 1e-3        # speeds below this tell nothing about branches [rad/s, or lengths/s]
-FLIP = 0.3            # share of the speed by which unnamed joints may jump when named ones do not
-NEAR = 0.05           # distance to a singular pose within which branches can be mixed up
-COASTS = 20           # updates that a state coasts past a singular pose before it counts as lost
-ATTEMPTS = 6          # starts for assembling a pose anew: it must not take long
+AT_REST = 1e-3  # speeds below this tell nothing about branches [rad/s, or lengths/s]
+FLIP = 0.3  # share of the speed by which unnamed joints may jump when named ones do not
+NEAR = 0.05  # distance to a singular pose within which branches can be mixed up
+COASTS = 20  # updates that a state coasts past a singular pose before it counts as lost
+ATTEMPTS = 6  # starts for assembling a pose anew: it must not take long
 LONGEST_PATIENCE = 500  # updates between two attempts to find a pose that was not found
-LONGEST_GAP = 0.1     # time over which a velocity still foretells a pose [s]
-WIDTHS_IN_V = {1: 1, 4: 3, 7: 6}   # of joints, by their width in q
+LONGEST_GAP = 0.1  # time over which a velocity still foretells a pose [s]
+WIDTHS_IN_V = {1: 1, 4: 3, 7: 6}  # of joints, by their width in q
 
 
 class LoopState:
@@ -58,11 +59,11 @@ class LoopState:
     def restructured(self, q=None, v=None):
         """Take note that joints were connected or cut; give the state where its size changed."""
         robot, first = self.robot, [0, 0]
-        keep, places = ([], []), ([], [])   # each in q and in v
+        keep, places = ([], []), ([], [])  # each in q and in v
         for name, width in zip(self.names, self._widths):
             slices, widths = robot.joint_slices(name), (width, WIDTHS_IN_V[width])
             for k in (0, 1):
-                if slices[0].stop - slices[0].start == width:   # else cut: it moves in other ways
+                if slices[0].stop - slices[0].start == width:  # else cut: it moves in other ways
                     keep[k].extend(range(first[k], first[k] + widths[k]))
                     places[k].extend(range(slices[k].start, slices[k].stop))
                 first[k] += widths[k]
@@ -79,7 +80,7 @@ class LoopState:
         self._misses, self._coasts, self._patience = 0, 0, self._confirm
         if q is not None:
             self.q, self.v = q.copy(), v.copy()
-        if self.q is not None and not self._close(self.q):   # a connection closes a small gap
+        if self.q is not None and not self._close(self.q):  # a connection closes a small gap
             self.q, self.status = None, 'lost'
         if self.q is not None:
             self.v = self._allowed(self.q, self.v)
@@ -107,11 +108,32 @@ class LoopState:
         dt = dt if 0.0 < dt <= LONGEST_GAP else 0.0
         ahead, q, v = np.empty(robot.nq), np.empty(robot.nq), np.empty(robot.nv)
         done = how.compute_follow(
-            robot.mi, robot.mf, robot.w, self.q, self.v, dt, position, rates, self._q_places,
-            self._v_places, self._scale, self._jump, self._usually_free, self._work, self._W,
-            self._drift, self._R, self._gain, self._sigma, ahead, q, v, facts)
+            robot.mi,
+            robot.mf,
+            robot.w,
+            self.q,
+            self.v,
+            dt,
+            position,
+            rates,
+            self._q_places,
+            self._v_places,
+            self._scale,
+            self._jump,
+            self._usually_free,
+            self._work,
+            self._W,
+            self._drift,
+            self._R,
+            self._gain,
+            self._sigma,
+            ahead,
+            q,
+            v,
+            facts,
+        )
         if done == how.BAD:
-            self._target(ahead, position)   # says what is bad
+            self._target(ahead, position)  # says what is bad
         if done != how.FOLLOWED or max(facts[how.DISTANCE], facts[how.MISFIT]) > self._jump:
             coasted = done == how.HARD and self._coast(ahead, time)
             return coasted or self._missed(time, position, velocity)
@@ -127,10 +149,16 @@ class LoopState:
         values = self.robot.vector(values, self._sizes[k], what)[self._keep[k]]
         if not np.isfinite(values).all() and (k == 0 or np.isinf(values).any()):
             bad = int(np.flatnonzero(~np.isfinite(values))[0])
-            places = [name for name, width in zip(self.names, self._widths)
-                      for _ in range((width, WIDTHS_IN_V[width])[k])]
-            raise StateError(f'the {what} of {places[self._keep[k][bad]]!r} is {values[bad]}',
-                             where=self.robot.name, repair='Give finite numbers only.')
+            places = [
+                name
+                for name, width in zip(self.names, self._widths)
+                for _ in range((width, WIDTHS_IN_V[width])[k])
+            ]
+            raise StateError(
+                f'the {what} of {places[self._keep[k][bad]]!r} is {values[bad]}',
+                where=self.robot.name,
+                repair='Give finite numbers only.',
+            )
         return values
 
     def _coast(self, ahead, time):
@@ -145,9 +173,12 @@ class LoopState:
     def _flipped(self):
         """Return whether unnamed joints changed their speed as only another branch would."""
         facts = self._facts
-        return facts[how.SPEED] > AT_REST and facts[how.UNNAMED_CHANGE] > \
-            FLIP * facts[how.SPEED] + 10.0 * facts[how.NAMED_CHANGE] \
+        return (
+            facts[how.SPEED] > AT_REST
+            and facts[how.UNNAMED_CHANGE]
+            > FLIP * facts[how.SPEED] + 10.0 * facts[how.NAMED_CHANGE]
             and coordinates(self.robot, self.q).distance < NEAR
+        )
 
     def _missed(self, time, position, velocity):
         """Say that the state is lost; believe the joints when they insist."""
@@ -161,7 +192,7 @@ class LoopState:
             found = self.update(time, position, velocity)
             self._patience = self._confirm
             return found
-        except AssemblyError:   # searching takes its time: not with every state
+        except AssemblyError:  # searching takes its time: not with every state
             self.q, self.time, self._misses = self._start, time, 0
             self._patience, self.status = min(2 * self._patience, LONGEST_PATIENCE), 'lost'
             self.v = np.zeros(self.robot.nv)
@@ -179,21 +210,47 @@ class LoopState:
     def _find(self, position):
         """Assemble the pose, holding as many of the named joints as agree with the loops."""
         robot, target = self.robot, self._target(self.robot.neutral(), position)
-        held = {name: target[robot.joint_slices(name)[0]]
-                for name, width in zip(self.names, self._widths) if self._width(name) == width}
+        held = {
+            name: target[robot.joint_slices(name)[0]]
+            for name, width in zip(self.names, self._widths)
+            if self._width(name) == width
+        }
         options = {'start': self._start, 'limits': False, 'attempts': ATTEMPTS}
         try:
             q = assemble(robot, held, **options)
-        except AssemblyError:   # they contradict each other a little, as sensors do
+        except AssemblyError:  # they contradict each other a little, as sensors do
             start = self._start if self._start is not None else assemble(robot, limits=False)
             options['start'] = self._target(start, position)
             q = assemble(robot, {}, **options)
             fitted, v = q.copy(), np.empty(robot.nv)
-            if how.compute_follow(
-                    robot.mi, robot.mf, robot.w, q, self._zero, 0.0, position, self._unknown,
-                    self._q_places, self._v_places, self._scale, np.inf, 0, self._work, self._W,
-                    self._drift, self._R, self._gain, self._sigma, np.empty(robot.nq), fitted, v,
-                    self._facts) == how.FOLLOWED:
+            if (
+                how.compute_follow(
+                    robot.mi,
+                    robot.mf,
+                    robot.w,
+                    q,
+                    self._zero,
+                    0.0,
+                    position,
+                    self._unknown,
+                    self._q_places,
+                    self._v_places,
+                    self._scale,
+                    np.inf,
+                    0,
+                    self._work,
+                    self._W,
+                    self._drift,
+                    self._R,
+                    self._gain,
+                    self._sigma,
+                    np.empty(robot.nq),
+                    fitted,
+                    v,
+                    self._facts,
+                )
+                == how.FOLLOWED
+            ):
                 q = fitted
         away = np.empty(robot.nv)
         kernels.difference(robot.mi, q, self._target(q, position), away)
@@ -201,17 +258,22 @@ class LoopState:
         self._facts[how.MISFIT] = off.max(initial=0.0)
         self._facts[how.WORST] = off.argmax() if off.size else 0
         if self.residual > self._jump:
-            raise AssemblyError(f'the joints contradict the loops by {self.residual:.3g}, most of '
-                                f'all {self.worst_name!r}', where=robot.name,
-                                repair='Check names, signs and offsets of the sensors.')
+            raise AssemblyError(
+                f'the joints contradict the loops by {self.residual:.3g}, most of '
+                f'all {self.worst_name!r}',
+                where=robot.name,
+                repair='Check names, signs and offsets of the sensors.',
+            )
         self.q = q
 
     def _close(self, q):
         """Close the loops of q in place; near singular poses by the smallest motion."""
         robot = self.robot
         kept, away = q.copy(), np.empty(robot.nv)
-        if not kernels.close_loops(robot.mi, robot.mf, robot.w, q, self._zero.copy(), self._work) \
-                and how.distance(robot.mi, self._scale, kept, q, away) <= 0.1 * self._jump:
+        if (
+            not kernels.close_loops(robot.mi, robot.mf, robot.w, q, self._zero.copy(), self._work)
+            and how.distance(robot.mi, self._scale, kept, q, away) <= 0.1 * self._jump
+        ):
             return True
         q[:] = kept
         for cluster in range(robot.mi[at.N_CLUSTERS]):
@@ -227,9 +289,24 @@ class LoopState:
         robot = self.robot
         wanted, v = np.zeros(robot.nv), np.empty(robot.nv)
         wanted[self._v_places] = rates
-        how.fit_velocity(robot.mi, robot.mf, robot.w, q, self._zero, wanted, self._v_places,
-                         self._scale, robot.nv, self._W, self._drift, self._R, self._gain,
-                         self._sigma, v, self._facts)
+        how.fit_velocity(
+            robot.mi,
+            robot.mf,
+            robot.w,
+            q,
+            self._zero,
+            wanted,
+            self._v_places,
+            self._scale,
+            robot.nv,
+            self._W,
+            self._drift,
+            self._R,
+            self._gain,
+            self._sigma,
+            v,
+            self._facts,
+        )
         return v
 
     def _allowed(self, q, v):
@@ -274,10 +351,14 @@ class LoopState:
 
     def describe(self):
         """Return what a person has to know about the state, by name."""
-        return {'state': self.status, 'jumps': self.jumps,
-                'contradiction [rad or lengths]': self.residual, 'fits least': self.worst_name,
-                'contradiction of rates': self.rate_residual,
-                'motions not measured': self.unobserved}
+        return {
+            'state': self.status,
+            'jumps': self.jumps,
+            'contradiction [rad or lengths]': self.residual,
+            'fits least': self.worst_name,
+            'contradiction of rates': self.rate_residual,
+            'motions not measured': self.unobserved,
+        }
 
     @property
     def worst_name(self):
@@ -290,4 +371,4 @@ class LoopState:
     def unobserved(self):
         """Return how many motions the named joints do not tell anything about."""
         self._fit(self.q, self._v_places, self._R, self._gain)
-        return int((self._sigma[:self.robot.mi[at.MOBILITY]] <= 1e-6).sum())
+        return int((self._sigma[: self.robot.mi[at.MOBILITY]] <= 1e-6).sum())

@@ -9,16 +9,17 @@ for from the start.
 from collections import Counter
 import math
 
+import numpy as np
+
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.control.loop_state import LoopState
 from closed_chain_dynamics.errors import ClosedChainError, NameNotFound, StructureError
 from closed_chain_dynamics.simulation.simulation import CONNECT_ANGLE, CONNECT_GAP
-import numpy as np
 
 __all__ = ['OTHER_CLOCK', 'StampCheck', 'StateTracker']
 
-OTHER_CLOCK = 3600.0   # stamps further from now are of another clock, and tell no age [s]
-RESTARTED = 5          # states in a row with old but rising stamps: their clock started anew
+OTHER_CLOCK = 3600.0  # stamps further from now are of another clock, and tell no age [s]
+RESTARTED = 5  # states in a row with old but rising stamps: their clock started anew
 
 
 class StampCheck:
@@ -79,8 +80,9 @@ class StateTracker:
                 start = None if self.state is None else self.state.q
                 self.state = LoopState(self.robot, names, start=start, **self._options)
             if not self.state.update(stamp, position, velocity):
-                return self.refuse('lost', 'the joints jumped, or are where no pose closes the '
-                                           'loops')
+                return self.refuse(
+                    'lost', 'the joints jumped, or are where no pose closes the loops'
+                )
         except ClosedChainError as error:
             if self.state is not None and self.state.q is None:
                 self.state = None
@@ -93,14 +95,17 @@ class StateTracker:
         trial = StateTracker(robot)
         try:
             q = assemble(robot, limits=False)
-        except ClosedChainError:   # it may be closed later, by an event
+        except ClosedChainError:  # it may be closed later, by an event
             return
-        for k in range(4):   # all joints, then all but one, which has to be found
-            names = robot.joint_names[k // 2:]
+        for k in range(4):  # all joints, then all but one, which has to be found
+            names = robot.joint_names[k // 2 :]
             slices = [robot.joint_slices(name) for name in names]
-            trial.take(names, np.concatenate([np.zeros(0), *(q[each] for each, _ in slices)]),
-                       np.zeros(sum(each.stop - each.start for _, each in slices)),
-                       stamp=1e-3 * k)
+            trial.take(
+                names,
+                np.concatenate([np.zeros(0), *(q[each] for each, _ in slices)]),
+                np.zeros(sum(each.stop - each.start for _, each in slices)),
+                stamp=1e-3 * k,
+            )
 
     def refuse(self, name, text):
         """Count a refusal and tell it; return False."""
@@ -125,8 +130,10 @@ class StateTracker:
             robot.cut(name)
             raise StructureError(
                 f'loop joint {name!r} is {metres:.4g} m and {radians:.4g} rad apart here, and a '
-                f'connection closes {gap:g} m and {angle:g} rad', where=robot.name,
-                repair='Bring the two frames together first.')
+                f'connection closes {gap:g} m and {angle:g} rad',
+                where=robot.name,
+                repair='Bring the two frames together first.',
+            )
         self._restructured()
 
     def cut(self, name):
@@ -160,8 +167,11 @@ class StateTracker:
                 continue
             try:
                 v = np.zeros(robot.nv) if v is None else v
-                q, v = robot.join_joint(name, q, v, gap=np.inf, angle=np.inf) if is_free[body] \
+                q, v = (
+                    robot.join_joint(name, q, v, gap=np.inf, angle=np.inf)
+                    if is_free[body]
                     else robot.cut_joint(name, q, v)
+                )
                 changed = True
             except ClosedChainError as error:
                 self.refuse('contact/state', str(error))
@@ -181,15 +191,22 @@ class StateTracker:
         if self.is_known:
             self.state.restructured(q, v)
         else:
-            self.state = None   # a pose that fits is looked for with the next joint states
+            self.state = None  # a pose that fits is looked for with the next joint states
 
     def _known(self, name):
         if name not in self.robot.joint_names:
-            raise NameNotFound('joint', name, [*self.robot.loop_names, *self.robot.joint_names],
-                               where=self.robot.name)
+            raise NameNotFound(
+                'joint',
+                name,
+                [*self.robot.loop_names, *self.robot.joint_names],
+                where=self.robot.name,
+            )
 
     def _known_state(self):
         if not self.is_known:
-            raise StructureError('the pose is not known yet', where=self.robot.name,
-                                 repair='Send joint states first.')
+            raise StructureError(
+                'the pose is not known yet',
+                where=self.robot.name,
+                repair='Send joint states first.',
+            )
         return self.state

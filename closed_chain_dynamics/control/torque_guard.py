@@ -1,13 +1,14 @@
 """The last thing that torques pass before they leave: finite, within effort, within a rate."""
 
+import numpy as np
+
 from closed_chain_dynamics.dynamics.actuation import actuator_vector
 from closed_chain_dynamics.errors import StateError
 from closed_chain_dynamics.kernels import layout as at
-import numpy as np
 
 __all__ = ['TorqueGuard']
 
-LONGEST_STEP = 0.01   # a longer pause does not allow a larger change [s]
+LONGEST_STEP = 0.01  # a longer pause does not allow a larger change [s]
 
 
 class TorqueGuard:
@@ -21,11 +22,16 @@ class TorqueGuard:
 
     def __init__(self, robot, *, effort_share=1.0, rate_limit=100.0):
         if not 0.0 < effort_share <= 1.0:
-            raise StateError(f'effort_share must be above 0 and at most 1, not {effort_share!r}',
-                             where=robot.name)
+            raise StateError(
+                f'effort_share must be above 0 and at most 1, not {effort_share!r}',
+                where=robot.name,
+            )
         if not rate_limit > 0.0:
-            raise StateError(f'rate_limit must be positive, not {rate_limit!r}', where=robot.name,
-                             repair='Efforts per second: 100 reaches the limit in 10 ms.')
+            raise StateError(
+                f'rate_limit must be positive, not {rate_limit!r}',
+                where=robot.name,
+                repair='Efforts per second: 100 reaches the limit in 10 ms.',
+            )
         self.robot = robot
         self.effort = effort_share * robot.table(at.ACTUATOR_F)[:, at.EFFORT]
         self._unlimited = ~np.isfinite(self.effort)

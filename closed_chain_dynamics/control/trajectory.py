@@ -7,13 +7,14 @@ the joints are; after the last it stays there. One point at time zero is one of 
 extrapolated by its rates until the next one.
 """
 
+import numpy as np
+
 from closed_chain_dynamics.control.loop_state import LoopState
 from closed_chain_dynamics.errors import NameNotFound, StateError
-import numpy as np
 
 __all__ = ['Reference', 'Trajectory']
 
-EXTRAPOLATED = 0.1   # longest time that a point of a stream moves on by its rates [s]
+EXTRAPOLATED = 0.1  # longest time that a point of a stream moves on by its rates [s]
 
 
 class Trajectory:
@@ -25,12 +26,15 @@ class Trajectory:
     zero, for a first point that comes later.
     """
 
-    def __init__(self, names, times, positions, velocities=None, accelerations=None, *,
-                 start=None):
+    def __init__(
+        self, names, times, positions, velocities=None, accelerations=None, *, start=None
+    ):
         self.names = [str(name) for name in names]
         if not self.names or len(set(self.names)) < len(self.names):
-            raise _refused('it names no joint' if not self.names else 'it names a joint twice',
-                           'Name each joint once.')
+            raise _refused(
+                'it names no joint' if not self.names else 'it names a joint twice',
+                'Name each joint once.',
+            )
         times = _numbers(times, 'times', (-1,))
         if not len(times):
             raise _refused('it has no points', 'Give at least one point.')
@@ -71,9 +75,13 @@ class Trajectory:
         t = max(t, self.times[0])
         k = int(np.searchsorted(self.times, t, side='right')) - 1
         s = t - self.times[k]
-        powers = np.array([[1.0, s, s**2, s**3, s**4, s**5],
-                           [0.0, 1.0, 2.0 * s, 3.0 * s**2, 4.0 * s**3, 5.0 * s**4],
-                           [0.0, 0.0, 2.0, 6.0 * s, 12.0 * s**2, 20.0 * s**3]])
+        powers = np.array(
+            [
+                [1.0, s, s**2, s**3, s**4, s**5],
+                [0.0, 1.0, 2.0 * s, 3.0 * s**2, 4.0 * s**3, 5.0 * s**4],
+                [0.0, 0.0, 2.0, 6.0 * s, 12.0 * s**2, 20.0 * s**3],
+            ]
+        )
         return tuple(powers @ self._coefficients[k])
 
 
@@ -86,11 +94,15 @@ def _numbers(values, what, shape):
     try:
         array = np.array(values, dtype=float)
     except (TypeError, ValueError):
-        raise _refused(f'its {what} are not numbers, one per joint in every point',
-                       'Give as many as there are joints.') from None
+        raise _refused(
+            f'its {what} are not numbers, one per joint in every point',
+            'Give as many as there are joints.',
+        ) from None
     if array.ndim != len(shape) or any(n not in (-1, m) for n, m in zip(shape, array.shape)):
-        raise _refused(f'its {what} have shape {array.shape} where {shape} is needed',
-                       'Give as many as there are joints, in every point or in none.')
+        raise _refused(
+            f'its {what} have shape {array.shape} where {shape} is needed',
+            'Give as many as there are joints, in every point or in none.',
+        )
     if not np.isfinite(array).all():
         raise _refused(f'its {what} are not all finite', 'Give finite numbers only.')
     return array
@@ -109,7 +121,7 @@ def _polynomials(times, p, v, a, v_start):
         c[:, 3] = (h * (v[:-1] + v[1:]) - 2.0 * step) / h**3
         return c
     c[:, 2] = 0.5 * a[:-1]
-    rest = step - h * v[:-1] - 0.5 * h**2 * a[:-1]          # what the last three powers must add
+    rest = step - h * v[:-1] - 0.5 * h**2 * a[:-1]  # what the last three powers must add
     rate, bend = h * (v[1:] - v[:-1] - h * a[:-1]), h**2 * (a[1:] - a[:-1])
     c[:, 3] = (10.0 * rest - 4.0 * rate + 0.5 * bend) / h**3
     c[:, 4] = (-15.0 * rest + 7.0 * rate - bend) / h**4
@@ -121,15 +133,16 @@ def _spline_velocities(h, p, v_start):
     """Return the velocities at the points that make accelerations continuous, (n, joints)."""
     v = np.zeros_like(p)
     v[0] = v_start
-    n = len(p) - 2   # the last velocity is zero, the first that of the start
+    n = len(p) - 2  # the last velocity is zero, the first that of the start
     if n > 0:
-        from scipy.linalg import solve_banded   # slow to import, seldom needed
+        from scipy.linalg import solve_banded  # slow to import, seldom needed
+
         slope = (p[1:] - p[:-1]) / h
         right = 3.0 * (h[1:] * slope[:-1] + h[:-1] * slope[1:])
         right[0] -= h[1] * v[0]
         bands = np.zeros((3, n))
         bands[1] = 2.0 * (h[1:] + h[:-1])[:, 0]
-        bands[0, 1:], bands[2, :-1] = h[:-2, 0][:n - 1], h[2:, 0][:n - 1]
+        bands[0, 1:], bands[2, :-1] = h[:-2, 0][: n - 1], h[2:, 0][: n - 1]
         v[1:-1] = solve_banded((1, 1), bands, right)
     return v
 
@@ -154,8 +167,19 @@ class Reference:
         """Return whether points come one by one, so that their staying away means something."""
         return bool(self) and self._trajectory.is_stream
 
-    def take(self, names, times, positions, velocities=None, accelerations=None, *, time, q, v,
-             start=None):
+    def take(
+        self,
+        names,
+        times,
+        positions,
+        velocities=None,
+        accelerations=None,
+        *,
+        time,
+        q,
+        v,
+        start=None,
+    ):
         """
         Follow a trajectory from a time on; refuse it, and keep the old one, if it does not fit.
 
@@ -166,8 +190,11 @@ class Reference:
             if in_q is None:
                 raise NameNotFound('joint', name, self.robot.joint_names, where='trajectory')
             if in_q.stop - in_q.start != 1:
-                raise StateError(f'joint {name!r} has several coordinates', where='trajectory',
-                                 repair='Name joints of one coordinate; the others stay.')
+                raise StateError(
+                    f'joint {name!r} has several coordinates',
+                    where='trajectory',
+                    repair='Name joints of one coordinate; the others stay.',
+                )
         start = time if start is None else start
         begin = self._begin(names, max(time, start), q, v)
         trajectory = Trajectory(names, times, positions, velocities, accelerations, start=begin)
@@ -184,8 +211,10 @@ class Reference:
         places = [self.robot.joint_slices(name) for name in names]
         if self and list(names) == self._trajectory.names:
             return self._trajectory.sample(time - self._start)[:2]
-        return (np.array([q[in_q][0] for in_q, _ in places]),
-                np.array([v[in_v][0] for _, in_v in places]))
+        return (
+            np.array([q[in_q][0] for in_q, _ in places]),
+            np.array([v[in_v][0] for _, in_v in places]),
+        )
 
     def restructured(self, q, v):
         """Take note of joints that were connected or cut: what is not named stays as it is now."""

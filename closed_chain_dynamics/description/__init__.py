@@ -13,10 +13,27 @@ from dataclasses import replace
 from closed_chain_dynamics.description.actuators import resolve
 from closed_chain_dynamics.description.checks import check, check_references, check_structure
 from closed_chain_dynamics.description.couplings import read_coupling, read_mimic
-from closed_chain_dynamics.description.document import open_document, SIZE_LIMIT
+from closed_chain_dynamics.description.document import SIZE_LIMIT, open_document
 from closed_chain_dynamics.description.elements import (
-    Actuator, Assembly, Contact, Coupling, CouplingTerm, Description, Dynamics, Geometry, Inertia,
-    Joint, JointType, Limit, LimitMoment, Link, LoopJoint, LoopType, Pose, Shape, Spring,
+    Actuator,
+    Assembly,
+    Contact,
+    Coupling,
+    CouplingTerm,
+    Description,
+    Dynamics,
+    Geometry,
+    Inertia,
+    Joint,
+    JointType,
+    Limit,
+    LimitMoment,
+    Link,
+    LoopJoint,
+    LoopType,
+    Pose,
+    Shape,
+    Spring,
 )
 from closed_chain_dynamics.description.extended_yaml import apply_yaml, find_yaml
 from closed_chain_dynamics.description.fields import Reader
@@ -30,13 +47,44 @@ from closed_chain_dynamics.description.writer import to_xml, write
 from closed_chain_dynamics.errors import DescriptionError
 
 __all__ = [
-    'Actuator', 'Assembly', 'Contact', 'Coupling', 'CouplingTerm', 'Description', 'Dynamics',
-    'Geometry', 'Inertia', 'Joint', 'JointType', 'Limit', 'LimitMoment', 'Link', 'LoopJoint',
-    'LoopType', 'Pose', 'SIZE_LIMIT', 'Shape', 'Spring', 'check', 'read', 'to_xml', 'write',
+    'SIZE_LIMIT',
+    'Actuator',
+    'Assembly',
+    'Contact',
+    'Coupling',
+    'CouplingTerm',
+    'Description',
+    'Dynamics',
+    'Geometry',
+    'Inertia',
+    'Joint',
+    'JointType',
+    'Limit',
+    'LimitMoment',
+    'Link',
+    'LoopJoint',
+    'LoopType',
+    'Pose',
+    'Shape',
+    'Spring',
+    'check',
+    'read',
+    'to_xml',
+    'write',
 ]
 
-ROBOT_TAGS = {'link', 'joint', 'material', 'constraint', 'loop', 'coupling', 'ros2_control',
-              'transmission', 'cc:spring', 'cc:assembly'}
+ROBOT_TAGS = {
+    'link',
+    'joint',
+    'material',
+    'constraint',
+    'loop',
+    'coupling',
+    'ros2_control',
+    'transmission',
+    'cc:spring',
+    'cc:assembly',
+}
 WORLD = 'world'
 ROOT_JOINT = 'root_joint'
 
@@ -51,13 +99,15 @@ def read(source, *, actuated=None, root_joint='fixed', xacro_args=None):
     `closed_loop` next to `robot.urdf` is read with it.
     """
     if root_joint not in ('fixed', 'floating'):
-        raise DescriptionError(f'root_joint is {root_joint!r}',
-                               repair="Give 'fixed' or 'floating'.")
+        raise DescriptionError(
+            f'root_joint is {root_joint!r}', repair="Give 'fixed' or 'floating'."
+        )
     document = open_document(source, xacro_args=xacro_args)
     root, reader = document.root, Reader(document.label)
     if root.tag == 'mujoco':
-        description = read_mjcf(reader, root, document.path, actuated=actuated,
-                                root_joint=root_joint)
+        description = read_mjcf(
+            reader, root, document.path, actuated=actuated, root_joint=root_joint
+        )
         return replace(description, notes=tuple(reader.notes))
     reader.check_vocabulary(root)
     reader.ignore_unknown(root, ROBOT_TAGS)
@@ -82,17 +132,25 @@ def read(source, *, actuated=None, root_joint='fixed', xacro_args=None):
     tree, link_names = Tree(joints), [link.name for link in links]
     couplings = [read_mimic(reader, each) for each in root.findall('joint')]
     couplings = [each for each in couplings if each is not None]
-    couplings += [read_coupling(reader, each, tree, link_names)
-                  for each in root.findall('coupling')]
-    joints, loops, actuators = resolve(reader, root, joints, loops, argument=actuated,
-                                       motors=motors)
+    couplings += [
+        read_coupling(reader, each, tree, link_names) for each in root.findall('coupling')
+    ]
+    joints, loops, actuators = resolve(
+        reader, root, joints, loops, argument=actuated, motors=motors
+    )
     description = Description(
-        name, links, joints, loops, couplings=tuple(couplings),
+        name,
+        links,
+        joints,
+        loops,
+        couplings=tuple(couplings),
         springs=tuple(read_spring(reader, each) for each in reader.children(root, 'cc:spring')),
         actuators=actuators,
-        assemblies=tuple(read_assembly(reader, each)
-                         for each in reader.children(root, 'cc:assembly')),
-        file=str(document.path or ''))
+        assemblies=tuple(
+            read_assembly(reader, each) for each in reader.children(root, 'cc:assembly')
+        ),
+        file=str(document.path or ''),
+    )
     check_references(description, reader)
     check_inertias(description, reader)
     return replace(description, notes=tuple(reader.notes))
@@ -104,13 +162,17 @@ def _on_floating_joint(description, reader):
     above = [joint for joint in description.joints if joint.parent == root]
     if above and all(joint.type is JointType.FLOATING for joint in above):
         raise DescriptionError(
-            f'the file already floats, by the joint {above[0].name!r}', file=reader.label,
-            repair="Read it with root_joint='fixed'.")
+            f'the file already floats, by the joint {above[0].name!r}',
+            file=reader.label,
+            repair="Read it with root_joint='fixed'.",
+        )
     taken = {link.name for link in description.links} & {WORLD}
     taken |= {each.name for each in (*description.joints, *description.loops)} & {ROOT_JOINT}
     if taken:
         raise DescriptionError(
-            f'the name {min(taken)!r}, which root_joint=\'floating\' needs, is used in the file',
-            file=reader.label, repair='Rename it, or write the floating joint into the file.')
+            f"the name {min(taken)!r}, which root_joint='floating' needs, is used in the file",
+            file=reader.label,
+            repair='Rename it, or write the floating joint into the file.',
+        )
     floating = Joint(ROOT_JOINT, JointType.FLOATING, WORLD, root)
     return (Link(WORLD), *description.links), (floating, *description.joints)

@@ -28,12 +28,18 @@ def resolve(reader, root, joints, loops, *, argument=None, motors=()):
         source, named = 'argument', [(name, 'the argument `actuated`') for name in argument]
         passive = set()
     else:
-        by_role = [(each.name, reader.where(kind, each.name))
-                   for kind, group in (('joint', joints), ('loop', loops)) for each in group
-                   if each.role == 'actuated']
-        sources = (('cc:role', by_role), ('name_mot', motors),
-                   ('ros2_control', _ros2_control(reader, root)),
-                   ('transmission', _transmissions(reader, root)))
+        by_role = [
+            (each.name, reader.where(kind, each.name))
+            for kind, group in (('joint', joints), ('loop', loops))
+            for each in group
+            if each.role == 'actuated'
+        ]
+        sources = (
+            ('cc:role', by_role),
+            ('name_mot', motors),
+            ('ros2_control', _ros2_control(reader, root)),
+            ('transmission', _transmissions(reader, root)),
+        )
         source, named = next((pair for pair in sources if pair[1]), ('', []))
     chosen = set()
     for name, place in named:
@@ -41,13 +47,17 @@ def resolve(reader, root, joints, loops, *, argument=None, motors=()):
             raise NameNotFound('joint', name, everything, file=reader.label, where=place)
         if everything[name].type in (JointType.FIXED, LoopType.FIXED):
             raise DescriptionError(
-                f'the joint {name!r} is fixed and cannot be actuated', file=reader.label,
-                where=place, repair='Give it a type that moves, or take it out.')
+                f'the joint {name!r} is fixed and cannot be actuated',
+                file=reader.label,
+                where=place,
+                repair='Give it a type that moves, or take it out.',
+            )
         if name not in passive:
             chosen.add(name)
     joints, loops = (tuple(_settled(each, chosen) for each in group) for group in (joints, loops))
-    actuators = tuple(Actuator(each.name, source) for each in (*joints, *loops)
-                      if each.name in chosen)
+    actuators = tuple(
+        Actuator(each.name, source) for each in (*joints, *loops) if each.name in chosen
+    )
     return joints, loops, actuators
 
 
@@ -59,11 +69,15 @@ def _settled(joint, chosen):
 
 
 def _ros2_control(reader, root):
-    return [(joint.get('name', ''), reader.place(joint))
-            for joint in root.iterfind('ros2_control/joint')
-            if joint.find('command_interface') is not None]
+    return [
+        (joint.get('name', ''), reader.place(joint))
+        for joint in root.iterfind('ros2_control/joint')
+        if joint.find('command_interface') is not None
+    ]
 
 
 def _transmissions(reader, root):
-    return [(joint.get('name', ''), reader.place(joint))
-            for joint in root.iterfind('transmission/joint')]
+    return [
+        (joint.get('name', ''), reader.place(joint))
+        for joint in root.iterfind('transmission/joint')
+    ]

@@ -16,7 +16,8 @@ def assignment(text):
         numbers = []
     if not (name and sign and numbers):
         raise ArgumentTypeError(
-            f'{text!r} is not of the form joint=value, as crank=1.57; numbers stand without unit')
+            f'{text!r} is not of the form joint=value, as crank=1.57; numbers stand without unit'
+        )
     return name, numbers[0] if len(numbers) == 1 else numbers
 
 
@@ -25,5 +26,6 @@ def assignments(texts, what):
     try:
         return dict(assignment(each) for each in texts)
     except ArgumentTypeError as error:
-        raise StateError(str(error), where=what,
-                         repair='For example crank=1.0, or base=0,0,1,0,0,0,1.') from None
+        raise StateError(
+            str(error), where=what, repair='For example crank=1.0, or base=0,0,1,0,0,0,1.'
+        ) from None

@@ -17,11 +17,13 @@ from closed_chain_dynamics.errors import DescriptionError, NameNotFound
 __all__ = ['check', 'check_references', 'check_structure']
 
 ONE_DOF_LOOPS = (LoopType.REVOLUTE, LoopType.PRISMATIC)
-POSITIONS = {JointType.SPHERICAL: 'four numbers (quaternion x y z w)',
-             JointType.FLOATING: 'seven numbers (position, then quaternion x y z w)',
-             JointType.PLANAR: 'four numbers (x y cos sin)'}
+POSITIONS = {
+    JointType.SPHERICAL: 'four numbers (quaternion x y z w)',
+    JointType.FLOATING: 'seven numbers (position, then quaternion x y z w)',
+    JointType.PLANAR: 'four numbers (x y cos sin)',
+}
 NEUTRAL = {JointType.SPHERICAL: '0001', JointType.FLOATING: '0000001', JointType.PLANAR: '0010'}
-UNIT_LENGTH = 1e-2    # a hint is a start: a rotation written with few digits is brought to length
+UNIT_LENGTH = 1e-2  # a hint is a start: a rotation written with few digits is brought to length
 LOOP_OF_JOINT = {JointType.CONTINUOUS: 'revolute', JointType.FLOATING: 'free'}
 
 
@@ -37,8 +39,12 @@ def check(description):
 def check_structure(description, reader):
     """Names are unique, ends exist, and the joints form one tree."""
     if not description.links:
-        raise DescriptionError('it has no <link>', file=reader.label, where='<robot>',
-                               repair='Add at least one <link name="..."/>.')
+        raise DescriptionError(
+            'it has no <link>',
+            file=reader.label,
+            where='<robot>',
+            repair='Add at least one <link name="..."/>.',
+        )
     _check_unique(reader, (('link', description.links),))
     _check_unique(reader, (('joint', description.joints), ('loop', description.loops)))
     links = dict.fromkeys(link.name for link in description.links)
@@ -46,20 +52,30 @@ def check_structure(description, reader):
         for each in group:
             for end in (each.parent, each.child):
                 if end not in links:
-                    raise NameNotFound('link', end, links, file=reader.label,
-                                       where=reader.where(kind, each.name))
+                    raise NameNotFound(
+                        'link', end, links, file=reader.label, where=reader.where(kind, each.name)
+                    )
             if each.parent == each.child:
                 raise DescriptionError(
-                    f'it joins the link {each.child!r} with itself', file=reader.label,
-                    where=reader.where(kind, each.name), repair='Name two different links.')
+                    f'it joins the link {each.child!r} with itself',
+                    file=reader.label,
+                    where=reader.where(kind, each.name),
+                    repair='Name two different links.',
+                )
     _check_one_parent(description, reader)
     _check_one_root(description, reader)
 
 
 def check_references(description, reader):
     """Couplings, springs, assemblies and actuators name joints and links that fit."""
-    _check_unique(reader, (('joint', description.joints), ('loop', description.loops),
-                           ('coupling', description.couplings)))
+    _check_unique(
+        reader,
+        (
+            ('joint', description.joints),
+            ('loop', description.loops),
+            ('coupling', description.couplings),
+        ),
+    )
     _check_unique(reader, (('spring', description.springs),))
     _check_unique(reader, (('assembly', description.assemblies),))
     tree_joints = {joint.name: joint.type for joint in description.joints}
@@ -78,9 +94,12 @@ def check_references(description, reader):
             if end not in links:
                 raise NameNotFound('link', end, links, file=reader.label, where=where)
         if spring.from_link == spring.to_link:
-            raise DescriptionError(f'both ends are on the link {spring.to_link!r}',
-                                   file=reader.label, where=where,
-                                   repair='Name two different links.')
+            raise DescriptionError(
+                f'both ends are on the link {spring.to_link!r}',
+                file=reader.label,
+                where=where,
+                repair='Name two different links.',
+            )
     for assembly in description.assemblies:
         where = reader.where('assembly', assembly.name)
         for joint, value in assembly.positions:
@@ -88,29 +107,35 @@ def check_references(description, reader):
     for actuator in description.actuators:
         if actuator.joint not in everything:
             raise NameNotFound('joint', actuator.joint, everything, file=reader.label)
-    free = [joint.name for joint in description.joints
-            if joint.type in (JointType.REVOLUTE, JointType.PRISMATIC)
-            and joint.limit.lower == -joint.limit.upper == float('-inf')]
+    free = [
+        joint.name
+        for joint in description.joints
+        if joint.type in (JointType.REVOLUTE, JointType.PRISMATIC)
+        and joint.limit.lower == -joint.limit.upper == float('-inf')
+    ]
     if free:
-        reader.note('No position limits are given for, and none are put on: '
-                    f'{some_of(free)}.')
+        reader.note(f'No position limits are given for, and none are put on: {some_of(free)}.')
 
 
 def _check_unique(reader, groups):
     names = Counter(each.name for _, group in groups for each in group)
     for name, count in names.items():
         if not name:
-            raise DescriptionError(f'a {groups[0][0]} has an empty name', file=reader.label,
-                                   repair='Name it.')
+            raise DescriptionError(
+                f'a {groups[0][0]} has an empty name', file=reader.label, repair='Name it.'
+            )
         if count > 1:
-            places = [where for kind, group in groups
-                      for where in reader.places.get((kind, name), [])]
+            places = [
+                where for kind, group in groups for where in reader.places.get((kind, name), [])
+            ]
             kinds = ' or '.join(kind for kind, _ in groups)
             raise DescriptionError(
                 f'the name {name!r} is used {count} times for a {kinds}'
-                + (f' (also at {places[0]})' if len(places) > 1 else ''), file=reader.label,
+                + (f' (also at {places[0]})' if len(places) > 1 else ''),
+                file=reader.label,
                 where=places[-1] if places else f'<{groups[0][0]} name="{name}">',
-                repair='Give each its own name.')
+                repair='Give each its own name.',
+            )
 
 
 def _check_one_parent(description, reader):
@@ -123,19 +148,23 @@ def _check_one_parent(description, reader):
         if other is not joint:
             raise DescriptionError(
                 f'the link {joint.child!r} has two parents, by the joints {other.name!r} and '
-                f'{joint.name!r}, which closes a loop', file=reader.label,
+                f'{joint.name!r}, which closes a loop',
+                file=reader.label,
                 where=reader.where('joint', joint.name, which),
-                repair='Replace this joint by the loop joint ' + _as_constraint(joint))
+                repair='Replace this joint by the loop joint ' + _as_constraint(joint),
+            )
 
 
 def _as_constraint(joint):
     kind = LOOP_OF_JOINT.get(joint.type, joint.type.value)
     axis = _spaced(joint.axis)
-    return (f'<constraint name="{joint.name}" type="{kind}"> <parent link="{joint.parent}"/> '
-            f'<parent_origin xyz="{_spaced(joint.origin.xyz)}" '
-            f'rpy="{_spaced(joint.origin.rpy)}"/> <parent_axis xyz="{axis}"/> '
-            f'<child link="{joint.child}"/> <child_origin xyz="0 0 0" rpy="0 0 0"/> '
-            f'<child_axis xyz="{axis}"/> </constraint>')
+    return (
+        f'<constraint name="{joint.name}" type="{kind}"> <parent link="{joint.parent}"/> '
+        f'<parent_origin xyz="{_spaced(joint.origin.xyz)}" '
+        f'rpy="{_spaced(joint.origin.rpy)}"/> <parent_axis xyz="{axis}"/> '
+        f'<child link="{joint.child}"/> <child_origin xyz="0 0 0" rpy="0 0 0"/> '
+        f'<child_axis xyz="{axis}"/> </constraint>'
+    )
 
 
 def _spaced(values):
@@ -151,24 +180,28 @@ def _check_one_root(description, reader):
             name = above[name].parent
         if name in walked:
             cyclic = list(walked)
-            cyclic = cyclic[cyclic.index(name):]
+            cyclic = cyclic[cyclic.index(name) :]
             break
         rooted.update(walked)
     if cyclic:
         closing = above[cyclic[0]]
         chain = ' -> '.join([*reversed(cyclic), cyclic[-1]])
         raise DescriptionError(
-            f'the joints form a cycle, {chain}, that no root carries', file=reader.label,
+            f'the joints form a cycle, {chain}, that no root carries',
+            file=reader.label,
             where=reader.where('joint', closing.name),
             repair='Turn one joint of the cycle into a <constraint>, and hang the rest on the '
-                   'root.')
+            'root.',
+        )
     roots = [link.name for link in description.links if link.name not in above]
     if len(roots) > 1:
         shown = some_of([repr(root) for root in roots])
         raise DescriptionError(
             f'there are {len(roots)} roots, links that no joint carries: {shown}',
-            file=reader.label, where=reader.where('link', roots[1]),
-            repair='Join them to one root, for example by a joint of type "fixed" or "floating".')
+            file=reader.label,
+            where=reader.where('link', roots[1]),
+            repair='Join them to one root, for example by a joint of type "fixed" or "floating".',
+        )
 
 
 def _need_one_dof(reader, name, types, where):
@@ -177,8 +210,10 @@ def _need_one_dof(reader, name, types, where):
     if types[name] not in (*ONE_DOF, *ONE_DOF_LOOPS):
         raise DescriptionError(
             f'the joint {name!r} is {types[name].value} and has no single coordinate',
-            file=reader.label, where=where,
-            repair='Name a revolute, continuous or prismatic joint.')
+            file=reader.label,
+            where=where,
+            repair='Name a revolute, continuous or prismatic joint.',
+        )
 
 
 def _need_position(reader, name, value, types, where):
@@ -187,17 +222,26 @@ def _need_position(reader, name, value, types, where):
         raise NameNotFound('joint', name, types, file=reader.label, where=where)
     kind, values = types[name], value if isinstance(value, tuple) else (value,)
     if kind is JointType.FIXED:
-        raise DescriptionError(f'the joint {name!r} is fixed and has no position',
-                               file=reader.label, where=where, repair='Leave it out.')
+        raise DescriptionError(
+            f'the joint {name!r} is fixed and has no position',
+            file=reader.label,
+            where=where,
+            repair='Leave it out.',
+        )
     if len(values) != kind.nq:
         raise DescriptionError(
             f'the joint {name!r} is {kind.value} and has {POSITIONS.get(kind, "one number")}, but '
-            f'{len(values)} are given', file=reader.label, where=where,
-            repair=f'Write value="{" ".join(NEUTRAL.get(kind, "0"))}", or where else it is.')
+            f'{len(values)} are given',
+            file=reader.label,
+            where=where,
+            repair=f'Write value="{" ".join(NEUTRAL.get(kind, "0"))}", or where else it is.',
+        )
     if kind in POSITIONS:
         length = math.hypot(*values[2:] if kind is JointType.PLANAR else values[-4:])
         if abs(length - 1.0) > UNIT_LENGTH:
             raise DescriptionError(
                 f'the orientation of the joint {name!r} has length {length:.6g} instead of 1',
-                file=reader.label, where=where,
-                repair='Write a unit quaternion x y z w (of a planar joint: cos sin).')
+                file=reader.label,
+                where=where,
+                repair='Write a unit quaternion x y z w (of a planar joint: cos sin).',
+            )

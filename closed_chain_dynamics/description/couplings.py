@@ -27,9 +27,11 @@ def read_mimic(reader, element):
         raise reader.error(mimic, 'a joint cannot mimic itself', 'Name another joint.')
     multiplier = reader.number(mimic, 'multiplier', 1.0)
     reader.remember('coupling', f'{name}_mimic', mimic)
-    return Coupling(f'{name}_mimic', (CouplingTerm(name, (1.0,)),
-                                      CouplingTerm(leader, (0.0 - multiplier,))),
-                    constant=0.0 - reader.number(mimic, 'offset', 0.0))
+    return Coupling(
+        f'{name}_mimic',
+        (CouplingTerm(name, (1.0,)), CouplingTerm(leader, (0.0 - multiplier,))),
+        constant=0.0 - reader.number(mimic, 'offset', 0.0),
+    )
 
 
 def read_coupling(reader, element, tree, links):
@@ -45,30 +47,48 @@ def read_coupling(reader, element, tree, links):
         return _gear_pair(reader, element, name, offset, active, tree, links)
     for tag in ('predecessor', 'successor', 'ratio', 'carrier'):
         if reader.child(element, tag) is not None:
-            raise reader.error(element, f'it has both <cc:term> and <{tag}>',
-                               'Write either joints with <cc:term>, or links with '
-                               '<predecessor> and <successor>.')
-    return Coupling(name, tuple(
-        CouplingTerm(reader.text(term, 'joint'),
-                     reader.numbers(term, 'coefficients', (1.0,), most=LARGEST_DEGREE))
-        for term in terms), constant=0.0 - offset, active=active)
+            raise reader.error(
+                element,
+                f'it has both <cc:term> and <{tag}>',
+                'Write either joints with <cc:term>, or links with <predecessor> and <successor>.',
+            )
+    return Coupling(
+        name,
+        tuple(
+            CouplingTerm(
+                reader.text(term, 'joint'),
+                reader.numbers(term, 'coefficients', (1.0,), most=LARGEST_DEGREE),
+            )
+            for term in terms
+        ),
+        constant=0.0 - offset,
+        active=active,
+    )
 
 
 def _gear_pair(reader, element, name, offset, active, tree, links):
     ends = {}
     for tag in ('predecessor', 'successor', 'carrier'):
-        end = reader.child(element, tag, required=tag != 'carrier',
-                           example=f'<{tag} link="..."/>, or <cc:term joint="..."/> elements')
+        end = reader.child(
+            element,
+            tag,
+            required=tag != 'carrier',
+            example=f'<{tag} link="..."/>, or <cc:term joint="..."/> elements',
+        )
         if end is None:
             ends[tag] = tree.nearest_common_ancestor(ends['predecessor'], ends['successor'])
             continue
         ends[tag] = reader.text(end, 'link')
         if ends[tag] not in links:
-            raise NameNotFound('link', ends[tag], links, file=reader.label,
-                               where=reader.place(end))
+            raise NameNotFound(
+                'link', ends[tag], links, file=reader.label, where=reader.place(end)
+            )
     if ends['predecessor'] == ends['successor']:
-        raise reader.error(element, f'it couples the link {ends["successor"]!r} with itself',
-                           'Name two different links.')
+        raise reader.error(
+            element,
+            f'it couples the link {ends["successor"]!r} with itself',
+            'Name two different links.',
+        )
     ratio = reader.child(element, 'ratio')
     ratio = 1.0 if ratio is None else reader.number(ratio, 'value')
     sums = {}
@@ -77,36 +97,48 @@ def _gear_pair(reader, element, name, offset, active, tree, links):
             sums[joint] = sums.get(joint, 0.0) + factor * sign
     terms = tuple(CouplingTerm(joint, (value,)) for joint, value in sums.items() if value)
     if not terms:
-        raise reader.error(element, 'its terms cancel, so that it says nothing',
-                           'Check ratio, links and carrier.')
-    return Coupling(name, terms, constant=0.0 - offset, ratio=ratio, offset=offset, active=active,
-                    **ends)
+        raise reader.error(
+            element, 'its terms cancel, so that it says nothing', 'Check ratio, links and carrier.'
+        )
+    return Coupling(
+        name, terms, constant=0.0 - offset, ratio=ratio, offset=offset, active=active, **ends
+    )
 
 
 def _turn(reader, element, tree, carrier, link):
     """Return (joint name, sign) pairs whose sum is the turn of a link relative to the carrier."""
-    path = [(joint, way) for joint, way in tree.path(carrier, link)
-            if joint.type is not JointType.FIXED]
+    path = [
+        (joint, way)
+        for joint, way in tree.path(carrier, link)
+        if joint.type is not JointType.FIXED
+    ]
     if not path:
-        raise reader.error(element, f'the link {link!r} does not move relative to the carrier '
-                           f'{carrier!r}', 'Name another <carrier link="..."/>.')
+        raise reader.error(
+            element,
+            f'the link {link!r} does not move relative to the carrier {carrier!r}',
+            'Name another <carrier link="..."/>.',
+        )
     for joint, _ in path:
         if joint.type not in ONE_DOF:
             raise reader.error(
-                element, f'between the carrier {carrier!r} and {link!r} lies the '
+                element,
+                f'between the carrier {carrier!r} and {link!r} lies the '
                 f'{joint.type.value} joint {joint.name!r}, which has more than one coordinate',
-                'Name a <carrier link="..."/> beyond it.')
+                'Name a <carrier link="..."/> beyond it.',
+            )
     last, _ = path[-1]
     slides = last.type is JointType.PRISMATIC
     reference = tree.axis_in_root(last)
     pairs = []
     for joint, way in path:
         if (joint.type is JointType.PRISMATIC) != slides:
-            continue     # a slide does not turn the link, nor does a turn slide it
+            continue  # a slide does not turn the link, nor does a turn slide it
         direction = parallel(tree.axis_in_root(joint), reference)
         if direction == 0:
-            reader.note(f'In the coupling {element.get("name")!r} the axes of {joint.name!r} and '
-                        f'{last.name!r} are not parallel; their coordinates are summed as they '
-                        'are.')
+            reader.note(
+                f'In the coupling {element.get("name")!r} the axes of {joint.name!r} and '
+                f'{last.name!r} are not parallel; their coordinates are summed as they '
+                'are.'
+            )
         pairs.append((joint.name, way * (direction or 1)))
     return pairs

@@ -14,9 +14,9 @@ from closed_chain_dynamics.errors import DescriptionError
 
 __all__ = ['CC', 'SIZE_LIMIT', 'Document', 'open_document', 'read_bytes', 'stem_of']
 
-SIZE_LIMIT = 64 * 2 ** 20   # bytes; the largest humanoid descriptions are below 1 MiB
+SIZE_LIMIT = 64 * 2**20  # bytes; the largest humanoid descriptions are below 1 MiB
 CC = 'urn:closed_chain_dynamics'
-TEXT_LABEL = 'XML text'     # what errors call a description that was not read from a file
+TEXT_LABEL = 'XML text'  # what errors call a description that was not read from a file
 ROBOT_SUFFIXES = ('.urdf', '.xacro', '.xml')
 
 
@@ -26,20 +26,23 @@ class Document:
     def __init__(self, root, label, path):
         self.root = root
         self.label = label
-        self.path = path    # None for a text
+        self.path = path  # None for a text
 
 
 def open_document(source, *, xacro_args=None):
     """Open a path or an XML text and return its Document; xacro is expanded."""
     text = source.lstrip('\ufeff \t\r\n') if isinstance(source, str) else ''
     if text.startswith('<'):
-        if not text.startswith('<?xml'):      # a declaration must be the very first thing
-            text = source.lstrip('\ufeff')    # else keep the lines as the user counts them
+        if not text.startswith('<?xml'):  # a declaration must be the very first thing
+            text = source.lstrip('\ufeff')  # else keep the lines as the user counts them
         # Already decoded, so whatever encoding the text declares is no longer true.
         root = _parse(text.encode('utf-8', 'surrogatepass'), TEXT_LABEL, encoding='utf-8')
         if _uses_xacro(root):
-            raise DescriptionError('the text holds xacro macros', file=TEXT_LABEL,
-                                   repair='Give the path of the .xacro file, or expand it first.')
+            raise DescriptionError(
+                'the text holds xacro macros',
+                file=TEXT_LABEL,
+                repair='Give the path of the .xacro file, or expand it first.',
+            )
         path, label = None, TEXT_LABEL
     else:
         path = _existing_file(source)
@@ -50,8 +53,11 @@ def open_document(source, *, xacro_args=None):
             root = _parse(_expand_xacro(path, xacro_args), label)
     if etree.QName(root).localname not in ('robot', 'mujoco'):
         raise DescriptionError(
-            f'the root element is <{etree.QName(root).localname}>, not <robot>', file=label,
-            where=f'line {root.sourceline}', repair='Give a URDF, xacro, URDF+ or MJCF file.')
+            f'the root element is <{etree.QName(root).localname}>, not <robot>',
+            file=label,
+            where=f'line {root.sourceline}',
+            repair='Give a URDF, xacro, URDF+ or MJCF file.',
+        )
     return Document(root, label, path)
 
 
@@ -60,7 +66,7 @@ def stem_of(path):
     stem = path.name
     for suffix in ('.xacro', '.urdf', '.xml'):
         if stem.lower().endswith(suffix):
-            stem = stem[:-len(suffix)]
+            stem = stem[: -len(suffix)]
     return stem
 
 
@@ -70,20 +76,26 @@ def read_bytes(path):
         with open(path, 'rb') as file:
             data = file.read(SIZE_LIMIT + 1)
     except OSError as error:
-        raise DescriptionError(f'the file cannot be read: {error.strerror or error}', file=path,
-                               repair='Check its permissions.') from None
+        raise DescriptionError(
+            f'the file cannot be read: {error.strerror or error}',
+            file=path,
+            repair='Check its permissions.',
+        ) from None
     _check_size(data, path)
     if not data.strip():
-        raise DescriptionError('the file is empty', file=path,
-                               repair='Write a <robot> element with links and joints.')
+        raise DescriptionError(
+            'the file is empty', file=path, repair='Write a <robot> element with links and joints.'
+        )
     return data
 
 
 def _check_size(data, label):
     if len(data) > SIZE_LIMIT:
         raise DescriptionError(
-            f'it is larger than the limit of {SIZE_LIMIT // 2 ** 20} MiB', file=label,
-            repair='Keep meshes and other data outside the description.')
+            f'it is larger than the limit of {SIZE_LIMIT // 2**20} MiB',
+            file=label,
+            repair='Keep meshes and other data outside the description.',
+        )
 
 
 def _existing_file(source):
@@ -94,14 +106,21 @@ def _existing_file(source):
     except (TypeError, ValueError, OSError) as error:
         raise DescriptionError(
             f'{str(source)[:80]!r} is neither a path nor an XML text ({error})',
-            repair="Give a path, or a text that starts with '<'.") from None
+            repair="Give a path, or a text that starts with '<'.",
+        ) from None
     if is_folder:
-        inside = [each.name for each in sorted(path.iterdir())
-                  if each.name.lower().endswith(ROBOT_SUFFIXES)]
+        inside = [
+            each.name
+            for each in sorted(path.iterdir())
+            if each.name.lower().endswith(ROBOT_SUFFIXES)
+        ]
         raise DescriptionError(
-            'this is a folder, not a file', file=path,
-            repair=f'Give a file in it: {", ".join(inside[:8])}.' if inside
-            else 'It holds no .urdf, .xacro or .xml file.')
+            'this is a folder, not a file',
+            file=path,
+            repair=f'Give a file in it: {", ".join(inside[:8])}.'
+            if inside
+            else 'It holds no .urdf, .xacro or .xml file.',
+        )
     if not exists:
         folder = path.parent
         names = [each.name for each in sorted(folder.iterdir())] if folder.is_dir() else []
@@ -119,10 +138,17 @@ def _existing_file(source):
 
 def _parse(data, label, *, encoding=None):
     """Parse bytes without entities, DTD or network, and return the root element."""
-    _check_size(data, label)     # of a text, or of what macros grew to
+    _check_size(data, label)  # of a text, or of what macros grew to
     parser = etree.XMLParser(
-        resolve_entities=False, no_network=True, load_dtd=False, dtd_validation=False,
-        huge_tree=False, remove_comments=True, remove_pis=True, encoding=encoding)
+        resolve_entities=False,
+        no_network=True,
+        load_dtd=False,
+        dtd_validation=False,
+        huge_tree=False,
+        remove_comments=True,
+        remove_pis=True,
+        encoding=encoding,
+    )
     try:
         root = etree.fromstring(data, parser)
     except (etree.XMLSyntaxError, ValueError) as error:
@@ -142,8 +168,10 @@ def _parse(data, label, *, encoding=None):
 def _doctype_refused(label):
     return DescriptionError(
         'a DOCTYPE or entity declaration is refused, because entities can read other files or '
-        'grow without bound', file=label,
-        repair='Remove the <!DOCTYPE ...> block and write the values out, or use xacro.')
+        'grow without bound',
+        file=label,
+        repair='Remove the <!DOCTYPE ...> block and write the values out, or use xacro.',
+    )
 
 
 def _malformed(error, label):
@@ -153,25 +181,35 @@ def _malformed(error, label):
         repair = f'Declare it: <robot name="..." xmlns:cc="{CC}">.'
     else:
         repair = 'Check that every tag is closed and every attribute value is quoted.'
-    return DescriptionError(f'the XML is malformed: {why}', file=label,
-                            where=f'line {line}, column {column}', repair=repair)
+    return DescriptionError(
+        f'the XML is malformed: {why}',
+        file=label,
+        where=f'line {line}, column {column}',
+        repair=repair,
+    )
 
 
 def _uses_xacro(root):
     """Tell whether any element is a macro; a bare namespace declaration does not count."""
-    return any(isinstance(element.tag, str) and element.prefix == 'xacro'
-               for element in root.iter())
+    return any(
+        isinstance(element.tag, str) and element.prefix == 'xacro' for element in root.iter()
+    )
 
 
 def _expand_xacro(path, xacro_args):
-    import xacro    # slow to import, and only this one case needs it
+    import xacro  # slow to import, and only this one case needs it
+
     mappings = {str(key): str(value) for key, value in (xacro_args or {}).items()}
     try:
         # The same text as the `xacro` command prints, so that line numbers are of use.
         return xacro.process_file(str(path), mappings=mappings).toprettyxml(
-            indent='  ', encoding='utf-8')
-    except Exception as error:   # xacro evaluates user expressions: any exception can come out
+            indent='  ', encoding='utf-8'
+        )
+    except Exception as error:  # xacro evaluates user expressions: any exception can come out
         why = ' '.join(str(error).split()) or type(error).__name__
-        raise DescriptionError(f'xacro failed: {type(error).__name__}: {why}', file=path,
-                               repair='Run `xacro` on the file to see the macro, and check its '
-                                      'arguments and includes.') from None
+        raise DescriptionError(
+            f'xacro failed: {type(error).__name__}: {why}',
+            file=path,
+            repair='Run `xacro` on the file to see the macro, and check its '
+            'arguments and includes.',
+        ) from None

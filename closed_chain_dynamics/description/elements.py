@@ -12,9 +12,25 @@ import math
 import numpy as np
 
 __all__ = [
-    'Actuator', 'Assembly', 'Contact', 'Coupling', 'CouplingTerm', 'Description', 'Dynamics',
-    'Geometry', 'Inertia', 'Joint', 'JointType', 'Limit', 'LimitMoment', 'Link', 'LoopJoint',
-    'LoopType', 'Pose', 'Shape', 'Spring',
+    'Actuator',
+    'Assembly',
+    'Contact',
+    'Coupling',
+    'CouplingTerm',
+    'Description',
+    'Dynamics',
+    'Geometry',
+    'Inertia',
+    'Joint',
+    'JointType',
+    'Limit',
+    'LimitMoment',
+    'Link',
+    'LoopJoint',
+    'LoopType',
+    'Pose',
+    'Shape',
+    'Spring',
 ]
 
 
@@ -32,14 +48,28 @@ class JointType(Enum):
     @property
     def nv(self):
         """Return the number of velocities of the joint."""
-        return {'fixed': 0, 'revolute': 1, 'continuous': 1, 'prismatic': 1, 'planar': 3,
-                'spherical': 3, 'floating': 6}[self.value]
+        return {
+            'fixed': 0,
+            'revolute': 1,
+            'continuous': 1,
+            'prismatic': 1,
+            'planar': 3,
+            'spherical': 3,
+            'floating': 6,
+        }[self.value]
 
     @property
     def nq(self):
         """Return the number of position values (a planar joint: x, y, cos, sin)."""
-        return {'fixed': 0, 'revolute': 1, 'continuous': 1, 'prismatic': 1, 'planar': 4,
-                'spherical': 4, 'floating': 7}[self.value]
+        return {
+            'fixed': 0,
+            'revolute': 1,
+            'continuous': 1,
+            'prismatic': 1,
+            'planar': 4,
+            'spherical': 4,
+            'floating': 7,
+        }[self.value]
 
 
 class LoopType(Enum):
@@ -58,14 +88,31 @@ class LoopType(Enum):
     @property
     def rows(self):
         """Return the number of constraint rows."""
-        return {'fixed': 6, 'revolute': 5, 'prismatic': 5, 'cylindrical': 4, 'universal': 4,
-                'spherical': 3, 'planar': 3, 'surface': 1, 'free': 0}[self.value]
+        return {
+            'fixed': 6,
+            'revolute': 5,
+            'prismatic': 5,
+            'cylindrical': 4,
+            'universal': 4,
+            'spherical': 3,
+            'planar': 3,
+            'surface': 1,
+            'free': 0,
+        }[self.value]
 
 
 LOOP_TYPE_ALIASES = {
-    'link': 'fixed', 'weld': 'fixed', '6d': 'fixed', 'continuous': 'revolute',
-    'hinge': 'revolute', 'ball': 'spherical', '3d': 'spherical', 'connect': 'spherical',
-    'point_on_plane': 'surface', 'point on plane': 'surface', 'floating': 'free',
+    'link': 'fixed',
+    'weld': 'fixed',
+    '6d': 'fixed',
+    'continuous': 'revolute',
+    'hinge': 'revolute',
+    'ball': 'spherical',
+    '3d': 'spherical',
+    'connect': 'spherical',
+    'point_on_plane': 'surface',
+    'point on plane': 'surface',
+    'floating': 'free',
 }
 
 
@@ -80,9 +127,13 @@ class Pose:
     def rotation(self):
         """Return the rotation matrix, (3, 3)."""
         (cr, cp, cy), (sr, sp, sy) = np.cos(self.rpy), np.sin(self.rpy)
-        return np.array([[cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-                         [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-                         [-sp, cp * sr, cp * cr]])
+        return np.array(
+            [
+                [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
+                [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
+                [-sp, cp * sr, cp * cr],
+            ]
+        )
 
     @property
     def position(self):
@@ -183,8 +234,8 @@ class Joint:
     limit: Limit = Limit()
     dynamics: Dynamics = Dynamics()
     limit_moment: 'LimitMoment | None' = None
-    role: str = ''                # '', 'actuated' or 'passive': what the file says with cc:role
-    independent: 'bool | None' = None   # a preference for theta_G, never a motor
+    role: str = ''  # '', 'actuated' or 'passive': what the file says with cc:role
+    independent: 'bool | None' = None  # a preference for theta_G, never a motor
 
 
 @dataclass(frozen=True)
@@ -312,7 +363,7 @@ class Description:
     actuators: tuple = ()
     assemblies: tuple = ()
     file: str = field(default='', compare=False)
-    notes: tuple = field(default=(), compare=False)   # warnings, each one a plain sentence
+    notes: tuple = field(default=(), compare=False)  # warnings, each one a plain sentence
 
     @property
     def root(self):

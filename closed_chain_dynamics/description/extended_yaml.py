@@ -12,7 +12,12 @@ import re
 
 from closed_chain_dynamics.description.document import read_bytes, stem_of
 from closed_chain_dynamics.description.elements import (
-    Joint, JointType, Limit, Link, LoopJoint, Pose,
+    Joint,
+    JointType,
+    Limit,
+    Link,
+    LoopJoint,
+    Pose,
 )
 from closed_chain_dynamics.description.loops import loop_type
 from closed_chain_dynamics.errors import DescriptionError, NameNotFound, nearest_names
@@ -31,7 +36,7 @@ def find_yaml(path):
         return None
     beside = path.with_name(f'{stem_of(path)}.yaml')
     if not beside.is_file() or beside.stat().st_size == 0:
-        return None      # other tools keep other YAML files beside a URDF
+        return None  # other tools keep other YAML files beside a URDF
     return beside if b'closed_loop' in read_bytes(beside) else None
 
 
@@ -50,7 +55,8 @@ def apply_yaml(reader, path, links, joints, loops):
 
 
 def _load(path):
-    import yaml     # only this dialect needs it
+    import yaml  # only this dialect needs it
+
     try:
         content = yaml.safe_load(read_bytes(path))
     except yaml.YAMLError as error:
@@ -58,13 +64,20 @@ def _load(path):
         where = f'line {mark.line + 1}, column {mark.column + 1}' if mark else ''
         raise DescriptionError(
             f'the YAML is malformed: {getattr(error, "problem", None) or "unreadable"}',
-            file=path, where=where, repair='Check brackets, quotes and indentation.') from None
+            file=path,
+            where=where,
+            repair='Check brackets, quotes and indentation.',
+        ) from None
     except RecursionError:
-        raise DescriptionError('the YAML is nested too deep', file=path,
-                               repair='Write plain lists of names.') from None
+        raise DescriptionError(
+            'the YAML is nested too deep', file=path, repair='Write plain lists of names.'
+        ) from None
     if not isinstance(content, dict):
-        raise DescriptionError('the top of the file is not a mapping', file=path,
-                               repair=f'Write keys among {", ".join(KEYS)}.')
+        raise DescriptionError(
+            'the top of the file is not a mapping',
+            file=path,
+            repair=f'Write keys among {", ".join(KEYS)}.',
+        )
     return content
 
 
@@ -73,15 +86,19 @@ def _names(path, content, key):
     values = content.get(key)
     values = [] if values is None else values
     if not isinstance(values, list) or not all(isinstance(each, str) for each in values):
-        raise DescriptionError(f'{key} is not a list of names', file=path,
-                               repair=f"Write {key}: ['first', 'second'].")
+        raise DescriptionError(
+            f'{key} is not a list of names', file=path, repair=f"Write {key}: ['first', 'second']."
+        )
     return values
 
 
 def _same_length(path, first, second, count, other):
     if count != other:
-        raise DescriptionError(f'{first} has {count} entries, but {second} has {other}',
-                               file=path, repair=f'Give one {second} for each {first}.')
+        raise DescriptionError(
+            f'{first} has {count} entries, but {second} has {other}',
+            file=path,
+            repair=f'Give one {second} for each {first}.',
+        )
 
 
 def _retype(path, content, joints, links):
@@ -93,9 +110,12 @@ def _retype(path, content, joints, links):
         if name not in known:
             raise NameNotFound('joint', name, known, file=path, where='joint_name')
         if kind not in ('SPHERICAL', 'FIXED') and not UNIVERSAL.fullmatch(kind):
-            raise DescriptionError(f'{kind!r} is no type of joint', file=path,
-                                   where=f'joint_type of {name!r}',
-                                   repair=nearest_names(kind, JOINT_TYPES))
+            raise DescriptionError(
+                f'{kind!r} is no type of joint',
+                file=path,
+                where=f'joint_type of {name!r}',
+                repair=nearest_names(kind, JOINT_TYPES),
+            )
         wanted[name] = kind
     result = []
     for joint in joints:
@@ -103,8 +123,9 @@ def _retype(path, content, joints, links):
         if kind is None:
             result.append(joint)
         elif kind in ('SPHERICAL', 'FIXED'):
-            result.append(replace(joint, type=JointType(kind.lower()), axis=Joint.axis,
-                                  limit=Limit()))
+            result.append(
+                replace(joint, type=JointType(kind.lower()), axis=Joint.axis, limit=Limit())
+            )
         else:
             middle = Link(f'{joint.name}_cross')
             links += (middle,)
@@ -115,22 +136,41 @@ def _retype(path, content, joints, links):
 def _universal(joint, middle, first, second):
     """Return the two turns of a universal joint; the massless cross between them is `middle`."""
     return [
-        replace(joint, name=f'{joint.name}_{first}', type=JointType.CONTINUOUS, child=middle,
-                axis=AXES[first], limit=Limit()),
-        replace(joint, name=f'{joint.name}_{second}', type=JointType.CONTINUOUS, parent=middle,
-                origin=Pose(), axis=AXES[second], limit=Limit())]
+        replace(
+            joint,
+            name=f'{joint.name}_{first}',
+            type=JointType.CONTINUOUS,
+            child=middle,
+            axis=AXES[first],
+            limit=Limit(),
+        ),
+        replace(
+            joint,
+            name=f'{joint.name}_{second}',
+            type=JointType.CONTINUOUS,
+            parent=middle,
+            origin=Pose(),
+            axis=AXES[second],
+            limit=Limit(),
+        ),
+    ]
 
 
 def _loops(path, content, joints, links):
     pairs = content.get('closed_loop') or []
     if not isinstance(pairs, list) or not all(
-            isinstance(pair, list) and len(pair) == 2 and all(isinstance(end, str) for end in pair)
-            for pair in pairs):
-        raise DescriptionError('closed_loop is not a list of pairs of names', file=path,
-                               repair="Write closed_loop: [['frame_A', 'frame_B']].")
+        isinstance(pair, list) and len(pair) == 2 and all(isinstance(end, str) for end in pair)
+        for pair in pairs
+    ):
+        raise DescriptionError(
+            'closed_loop is not a list of pairs of names',
+            file=path,
+            repair="Write closed_loop: [['frame_A', 'frame_B']].",
+        )
     # Without types the dialect means 6d.
-    types = _names(path, content, 'type') if content.get('type') is not None \
-        else ['6d'] * len(pairs)
+    types = (
+        _names(path, content, 'type') if content.get('type') is not None else ['6d'] * len(pairs)
+    )
     _same_length(path, 'closed_loop', 'type', len(pairs), len(types))
     link_of = {joint.name: joint.child for joint in joints}
     link_of |= {link.name: link.name for link in links}
@@ -141,9 +181,12 @@ def _loops(path, content, joints, links):
                 raise NameNotFound('link or joint', end, link_of, file=path, where='closed_loop')
         kind = loop_type(text)
         if kind is None:
-            raise DescriptionError(f'{text!r} is no type of loop', file=path,
-                                   where=f'type of the pair {pair[0]!r}, {pair[1]!r}',
-                                   repair="Write '3d' or '6d'.")
+            raise DescriptionError(
+                f'{text!r} is no type of loop',
+                file=path,
+                where=f'type of the pair {pair[0]!r}, {pair[1]!r}',
+                repair="Write '3d' or '6d'.",
+            )
         parent, child = (link_of[end] for end in pair)
         result.append(LoopJoint(f'{pair[0]}_{pair[1]}', kind, parent, child))
     return tuple(result)

@@ -13,7 +13,7 @@ from closed_chain_dynamics.description.document import CC
 from closed_chain_dynamics.description.elements import Pose
 from closed_chain_dynamics.errors import DescriptionError, nearest_names
 
-__all__ = ['Reader', 'UNLIMITED', 'some_of', 'unit_vector']
+__all__ = ['UNLIMITED', 'Reader', 'some_of', 'unit_vector']
 
 logger = logging.getLogger('closed_chain_dynamics')
 
@@ -27,8 +27,17 @@ WORTH_A_NOTE = 1e-2
 
 # The cc: vocabulary: element -> attributes it takes.
 CC_ELEMENTS = {
-    'contact': {'normal', 'unilateral', 'mu', 'mu_static', 'surface', 'radius', 'restitution',
-                'stiffness', 'damping'},
+    'contact': {
+        'normal',
+        'unilateral',
+        'mu',
+        'mu_static',
+        'surface',
+        'radius',
+        'restitution',
+        'stiffness',
+        'damping',
+    },
     'limit_moment': {'model', 'stiffness', 'damping', 'transition'},
     'spring': {'name', 'type', 'joint'},
     'from': {'link', 'xyz'},
@@ -48,7 +57,7 @@ class Reader:
     def __init__(self, label):
         self.label = label
         self.notes = []
-        self.places = {}       # (kind, name) -> where it stands, for checks of the whole
+        self.places = {}  # (kind, name) -> where it stands, for checks of the whole
         self._ignored = set()
 
     def place(self, element):
@@ -80,7 +89,8 @@ class Reader:
         """Return the place that was remembered, or just what it is."""
         found = self.places.get((kind, name), [])
         tag = {'loop': 'constraint', 'spring': 'cc:spring', 'assembly': 'cc:assembly'}.get(
-            kind, kind)
+            kind, kind
+        )
         return found[which] if which < len(found) else f'<{tag} name="{name}">'
 
     # ---- children ---------------------------------------------------------------------------
@@ -89,11 +99,11 @@ class Reader:
         """Return the only child with this tag ('cc:x' for the own namespace), or None."""
         found = element.findall(_qualified(tag))
         if len(found) > 1:
-            raise self.error(element, f'it has {len(found)} <{tag}> elements',
-                             f'Keep one <{tag}>.')
+            raise self.error(
+                element, f'it has {len(found)} <{tag}> elements', f'Keep one <{tag}>.'
+            )
         if not found and required:
-            raise self.error(element, f'it has no <{tag}>',
-                             f'Add {example or f"<{tag}/>"}.')
+            raise self.error(element, f'it has no <{tag}>', f'Add {example or f"<{tag}/>"}.')
         return found[0] if found else None
 
     def children(self, element, tag):
@@ -105,12 +115,18 @@ class Reader:
         for element in root.iter(etree.Element):
             name = etree.QName(element)
             if element.prefix == 'cc' and name.namespace != CC:
-                raise self.error(element, f'the prefix cc means {name.namespace!r} here',
-                                 f'Write xmlns:cc="{CC}" on <robot>.')
+                raise self.error(
+                    element,
+                    f'the prefix cc means {name.namespace!r} here',
+                    f'Write xmlns:cc="{CC}" on <robot>.',
+                )
             own = name.namespace == CC
             if own and name.localname not in CC_ELEMENTS:
-                raise self.error(element, f'there is no element <cc:{name.localname}>',
-                                 nearest_names(name.localname, CC_ELEMENTS))
+                raise self.error(
+                    element,
+                    f'there is no element <cc:{name.localname}>',
+                    nearest_names(name.localname, CC_ELEMENTS),
+                )
             known = CC_ELEMENTS[name.localname] if own else CC_ATTRIBUTES.get(name.localname, ())
             for key in element.attrib:
                 attribute = etree.QName(key)
@@ -118,10 +134,14 @@ class Reader:
                 if foreign or (attribute.namespace is None and not own):
                     continue
                 if attribute.localname not in known:
-                    shown = f'cc:{attribute.localname}' if attribute.namespace \
-                        else attribute.localname
-                    raise self.error(element, f'there is no attribute {shown} here',
-                                     nearest_names(attribute.localname, sorted(known)))
+                    shown = (
+                        f'cc:{attribute.localname}' if attribute.namespace else attribute.localname
+                    )
+                    raise self.error(
+                        element,
+                        f'there is no attribute {shown} here',
+                        nearest_names(attribute.localname, sorted(known)),
+                    )
 
     def ignore_unknown(self, element, known):
         """Log and note each tag that nothing reads, once per kind of place."""
@@ -130,14 +150,20 @@ class Reader:
             if tag in known:
                 continue
             if etree.QName(each).namespace == CC:
-                raise self.error(each, f'<{tag}> does not belong inside <{_shown(element)}>',
-                                 'Move it to where docs/ show it.')
+                raise self.error(
+                    each,
+                    f'<{tag}> does not belong inside <{_shown(element)}>',
+                    'Move it to where docs/ show it.',
+                )
             if (tag, _shown(element)) not in self._ignored:
                 self._ignored.add((tag, _shown(element)))
-                logger.warning('%s, %s: unknown tag <%s> is ignored', self.label,
-                               self.place(each), tag)
-                self.note(f'The tag <{tag}> inside <{_shown(element)}> is unknown and ignored '
-                          f'(first at line {each.sourceline}).')
+                logger.warning(
+                    '%s, %s: unknown tag <%s> is ignored', self.label, self.place(each), tag
+                )
+                self.note(
+                    f'The tag <{tag}> inside <{_shown(element)}> is unknown and ignored '
+                    f'(first at line {each.sourceline}).'
+                )
 
     # ---- attributes -------------------------------------------------------------------------
 
@@ -148,8 +174,9 @@ class Reader:
             if default is not None and value is None:
                 return default
             state = 'is missing' if value is None else 'is empty'
-            raise self.error(element, f'the attribute {attribute} {state}',
-                             f'Write {attribute}="...".')
+            raise self.error(
+                element, f'the attribute {attribute} {state}', f'Write {attribute}="...".'
+            )
         if choices is not None and value not in choices:
             raise self.error(element, f'{attribute} is {value!r}', nearest_names(value, choices))
         return value
@@ -160,37 +187,53 @@ class Reader:
         if text is None:
             if default is not None:
                 return default
-            raise self.error(element, f'the attribute {attribute} is missing',
-                             f'Write {attribute}="{" ".join(["0"] * (count or 1))}".')
+            raise self.error(
+                element,
+                f'the attribute {attribute} is missing',
+                f'Write {attribute}="{" ".join(["0"] * (count or 1))}".',
+            )
         parts = text.split()
         if (count and len(parts) != count) or not parts or (most and len(parts) > most):
-            wanted = f'{count} number{"s" if count > 1 else ""}' if count \
-                else f'1 to {most} numbers'
-            raise self.error(element, f'{attribute} needs {wanted}, but is {text!r}',
-                             'Separate numbers by spaces.')
+            wanted = (
+                f'{count} number{"s" if count > 1 else ""}' if count else f'1 to {most} numbers'
+            )
+            raise self.error(
+                element,
+                f'{attribute} needs {wanted}, but is {text!r}',
+                'Separate numbers by spaces.',
+            )
         return tuple(self._number(element, attribute, part) for part in parts)
 
     def number(self, element, attribute, default=None, *, least=None):
         """Return an attribute as a finite float, not below `least`."""
         if element.get(attribute) is None and default is not None:
             return default
-        value, = self.numbers(element, attribute, count=1)
+        (value,) = self.numbers(element, attribute, count=1)
         if least is not None and value < least:
-            raise self.error(element, f'{attribute} is {value:g}, but must not be below {least:g}',
-                             f'Correct {attribute}.')
+            raise self.error(
+                element,
+                f'{attribute} is {value:g}, but must not be below {least:g}',
+                f'Correct {attribute}.',
+            )
         return value
 
     def _number(self, element, attribute, part):
         try:
-            if '_' in part:      # Python would read 1_000 as a number, no other parser does
+            if '_' in part:  # Python would read 1_000 as a number, no other parser does
                 raise ValueError
             value = float(part)
         except ValueError:
-            raise self.error(element, f'{attribute} holds {part!r}, which is not a number',
-                             'Write a number such as 0.5 or 1e-3.') from None
+            raise self.error(
+                element,
+                f'{attribute} holds {part!r}, which is not a number',
+                'Write a number such as 0.5 or 1e-3.',
+            ) from None
         if not math.isfinite(value):
-            raise self.error(element, f'{attribute} holds {part!r}, which is not finite',
-                             'Write a finite number, or leave an optional attribute out.')
+            raise self.error(
+                element,
+                f'{attribute} holds {part!r}, which is not finite',
+                'Write a finite number, or leave an optional attribute out.',
+            )
         return value
 
     def boolean(self, element, attribute, default):
@@ -202,27 +245,37 @@ class Reader:
             return True
         if value.strip().lower() in ('false', '0'):
             return False
-        raise self.error(element, f'{attribute} is {value!r}',
-                         f'Write {attribute}="true" or {attribute}="false".')
+        raise self.error(
+            element,
+            f'{attribute} is {value!r}',
+            f'Write {attribute}="true" or {attribute}="false".',
+        )
 
     def pose(self, element):
         """Return the Pose of an origin element, identity when there is none."""
         if element is None:
             return Pose()
         zero = (0.0, 0.0, 0.0)
-        return Pose(self.numbers(element, 'xyz', zero, count=3),
-                    self.numbers(element, 'rpy', zero, count=3))
+        return Pose(
+            self.numbers(element, 'xyz', zero, count=3),
+            self.numbers(element, 'rpy', zero, count=3),
+        )
 
     def axis(self, element, attribute='xyz', default=None):
         """Return a unit vector; a zero one is refused."""
         raw = self.numbers(element, attribute, default, count=3)
         vector = unit_vector(raw)
         if vector is None:
-            raise self.error(element, f'{attribute} is a zero vector, which has no direction',
-                             f'Write a direction such as {attribute}="0 0 1".')
+            raise self.error(
+                element,
+                f'{attribute} is a zero vector, which has no direction',
+                f'Write a direction such as {attribute}="0 0 1".',
+            )
         if abs(math.hypot(*raw) - 1.0) > WORTH_A_NOTE:
-            self.note(f'The vector {attribute} at {self.place(element)} is not a unit vector and '
-                      'was normalised.')
+            self.note(
+                f'The vector {attribute} at {self.place(element)} is not a unit vector and '
+                'was normalised.'
+            )
         return vector
 
 
@@ -239,7 +292,7 @@ def unit_vector(vector):
         return None
     if abs(math.hypot(*vector) - 1.0) <= UNIT_ROUNDING:
         return tuple(vector)
-    scaled = [value / largest for value in vector]    # the squares must not overflow
+    scaled = [value / largest for value in vector]  # the squares must not overflow
     length = math.hypot(*scaled)
     return tuple(value / length for value in scaled)
 

@@ -17,9 +17,9 @@ from closed_chain_dynamics.errors import DescriptionError
 __all__ = ['check_inertias']
 
 PURE_TURNING = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.SPHERICAL)
-TRIANGLE_TOLERANCE = 1e-6    # relative; files round to six or seven digits
-TRIANGLE_LIMIT = 0.3         # what identified moments of real robots were seen to miss it by
-NEGATIVE_TOLERANCE = 1e-9    # of the largest moment; what an eigenvalue solver may leave
+TRIANGLE_TOLERANCE = 1e-6  # relative; files round to six or seven digits
+TRIANGLE_LIMIT = 0.3  # what identified moments of real robots were seen to miss it by
+NEGATIVE_TOLERANCE = 1e-9  # of the largest moment; what an eigenvalue solver may leave
 
 
 def check_inertias(description, reader):
@@ -31,13 +31,17 @@ def check_inertias(description, reader):
         if verdict:
             (harmless if verdict == 'harmless' else inexact).append(link.name)
     if inexact:
-        reader.note('The largest principal moment of inertia of these links exceeds the sum of '
-                    f'the other two, by less than {TRIANGLE_LIMIT:.0%}, which no rigid body '
-                    f'has; taken as it is: {some_of(inexact)}.')
+        reader.note(
+            'The largest principal moment of inertia of these links exceeds the sum of '
+            f'the other two, by less than {TRIANGLE_LIMIT:.0%}, which no rigid body '
+            f'has; taken as it is: {some_of(inexact)}.'
+        )
     if harmless:
-        reader.note('No rigid body has the moments of inertia of these links, but they turn '
-                    'about one axis only, so that the wrong ones never count: '
-                    f'{some_of(harmless)}.')
+        reader.note(
+            'No rigid body has the moments of inertia of these links, but they turn '
+            'about one axis only, so that the wrong ones never count: '
+            f'{some_of(harmless)}.'
+        )
     _check_massless(description, tree, reader)
 
 
@@ -45,16 +49,23 @@ def _check_moments(link, tree, reader):
     """Return '' for possible moments, 'harmless' or 'inexact' for those that get a note."""
     where = reader.where('link', link.name)
     if link.inertia.mass < 0.0:
-        raise DescriptionError(f'the mass is negative ({link.inertia.mass:g} kg)', where=where,
-                               file=reader.label, repair='Write a mass of zero or more.')
+        raise DescriptionError(
+            f'the mass is negative ({link.inertia.mass:g} kg)',
+            where=where,
+            file=reader.label,
+            repair='Write a mass of zero or more.',
+        )
     ixx, ixy, ixz, iyy, iyz, izz = link.inertia.moments
     moments, axes = np.linalg.eigh([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
     smallest, middle, largest = moments
     if smallest < -NEGATIVE_TOLERANCE * max(abs(smallest), abs(largest)):
         raise DescriptionError(
             f'the inertia has a negative principal moment, {smallest:.6g} kg m^2 (all: '
-            f'{_listed(moments)})', file=reader.label, where=where,
-            repair='Check the signs and the order of ixx ixy ixz iyy iyz izz.')
+            f'{_listed(moments)})',
+            file=reader.label,
+            where=where,
+            repair='Check the signs and the order of ixx ixy ixz iyy iyz izz.',
+        )
     if largest <= (smallest + middle) * (1.0 + TRIANGLE_TOLERANCE):
         return ''
     turning = turning_axis(tree, link.name)
@@ -67,9 +78,12 @@ def _check_moments(link, tree, reader):
         return 'inexact'
     raise DescriptionError(
         'no rigid body has this inertia: the largest principal moment exceeds the sum of the '
-        f'other two, {largest:.6g} > {smallest:.6g} + {middle:.6g} kg m^2', file=reader.label,
-        where=where, repair='Give it about the centre of mass, in the axes of the inertial '
-        '<origin>, in kg m^2.')
+        f'other two, {largest:.6g} > {smallest:.6g} + {middle:.6g} kg m^2',
+        file=reader.label,
+        where=where,
+        repair='Give it about the centre of mass, in the axes of the inertial '
+        '<origin>, in kg m^2.',
+    )
 
 
 def _listed(moments):
@@ -79,21 +93,29 @@ def _listed(moments):
 def _check_massless(description, tree, reader):
     """Refuse a joint that moves no mass at all: its acceleration would be unbounded."""
     mass = {link.name: link.inertia.mass if link.inertia else 0.0 for link in description.links}
-    rotary = {link.name: any(link.inertia.moments) if link.inertia else False
-              for link in description.links}
+    rotary = {
+        link.name: any(link.inertia.moments) if link.inertia else False
+        for link in description.links
+    }
     # Geared rotors are often written as pure rotary inertia, their mass counted elsewhere.
     rotors = [name for name in mass if rotary[name] and not mass[name]]
     if rotors:
         reader.note(f'These links have a moment of inertia but no mass: {some_of(rotors)}.')
-    for joint in reversed(tree.outward(description.root)):      # from the leaves to the root
+    for joint in reversed(tree.outward(description.root)):  # from the leaves to the root
         mass[joint.parent] += mass[joint.child]
         rotary[joint.parent] |= rotary[joint.child]
     for joint in description.joints:
-        if joint.type is JointType.FIXED or mass[joint.child] \
-                or (joint.type in PURE_TURNING and rotary[joint.child]):
+        if (
+            joint.type is JointType.FIXED
+            or mass[joint.child]
+            or (joint.type in PURE_TURNING and rotary[joint.child])
+        ):
             continue
         where = reader.where('joint', joint.name)
         raise DescriptionError(
             f'the joint {joint.name!r} moves the link {joint.child!r}, which has no mass, nor '
-            'has anything on it', file=reader.label, where=where,
-            repair=f'Give {joint.child!r} an <inertial> with a mass, or make the joint fixed.')
+            'has anything on it',
+            file=reader.label,
+            where=where,
+            repair=f'Give {joint.child!r} an <inertial> with a mass, or make the joint fixed.',
+        )

@@ -1,21 +1,39 @@
 """Loop joints: <constraint> of the own spelling and <loop> of URDF+."""
 
 from closed_chain_dynamics.description.elements import (
-    Contact, LOOP_TYPE_ALIASES, LoopJoint, LoopType,
+    LOOP_TYPE_ALIASES,
+    Contact,
+    LoopJoint,
+    LoopType,
 )
 from closed_chain_dynamics.description.urdf import (
-    read_dynamics, read_limit, read_limit_moment, read_role,
+    read_dynamics,
+    read_limit,
+    read_limit_moment,
+    read_role,
 )
 from closed_chain_dynamics.errors import nearest_names
 
 __all__ = ['loop_type', 'read_loop']
 
-TYPES_WITH_AXIS = (LoopType.REVOLUTE, LoopType.PRISMATIC, LoopType.CYLINDRICAL,
-                   LoopType.UNIVERSAL, LoopType.PLANAR, LoopType.SURFACE)
+TYPES_WITH_AXIS = (
+    LoopType.REVOLUTE,
+    LoopType.PRISMATIC,
+    LoopType.CYLINDRICAL,
+    LoopType.UNIVERSAL,
+    LoopType.PLANAR,
+    LoopType.SURFACE,
+)
 SURFACES = ('plane', 'sphere', 'cylinder')
 COMMON_TAGS = {'limit', 'dynamics', 'cc:contact', 'cc:limit_moment'}
-CONSTRAINT_TAGS = {'parent', 'parent_origin', 'parent_axis', 'child', 'child_origin',
-                   'child_axis'} | COMMON_TAGS
+CONSTRAINT_TAGS = {
+    'parent',
+    'parent_origin',
+    'parent_axis',
+    'child',
+    'child_origin',
+    'child_axis',
+} | COMMON_TAGS
 LOOP_TAGS = {'predecessor', 'successor', 'axis'} | COMMON_TAGS
 
 
@@ -34,17 +52,21 @@ def read_loop(reader, element):
     kind = loop_type(text)
     if kind is None:
         known = [each.value for each in LoopType] + sorted(LOOP_TYPE_ALIASES)
-        raise reader.error(element, f'{text!r} is no type of loop joint',
-                           nearest_names(text, known))
+        raise reader.error(
+            element, f'{text!r} is no type of loop joint', nearest_names(text, known)
+        )
     ends = _ends_of_constraint if element.tag == 'constraint' else _ends_of_loop
     return LoopJoint(
-        name, kind, **ends(reader, element, kind),
+        name,
+        kind,
+        **ends(reader, element, kind),
         active=reader.boolean(element, 'active', True),
         limit=read_limit(reader, element),
         dynamics=read_dynamics(reader, element),
         limit_moment=read_limit_moment(reader, element),
         role=read_role(reader, element),
-        contact=_read_contact(reader, element))
+        contact=_read_contact(reader, element),
+    )
 
 
 def _ends_of_constraint(reader, element, kind):
@@ -80,12 +102,16 @@ def _both_axes(reader, element, kind, axes):
     if kind not in TYPES_WITH_AXIS:
         return {}
     if kind is LoopType.UNIVERSAL and len(axes) < 2:
-        raise reader.error(element, 'a universal joint has two axes, one on each side',
-                           'Write a <constraint> with <parent_axis xyz="1 0 0"/> and '
-                           '<child_axis xyz="0 1 0"/>.')
+        raise reader.error(
+            element,
+            'a universal joint has two axes, one on each side',
+            'Write a <constraint> with <parent_axis xyz="1 0 0"/> and <child_axis xyz="0 1 0"/>.',
+        )
     if not axes:
-        reader.note(f'The {kind.value} loop joint at {reader.place(element)} has no axis; '
-                    'z of both loop frames is taken.')
+        reader.note(
+            f'The {kind.value} loop joint at {reader.place(element)} has no axis; '
+            'z of both loop frames is taken.'
+        )
         return {}
     given = next(iter(axes.values()))
     return {'parent_axis': given, 'child_axis': given} | axes
@@ -97,20 +123,36 @@ def _read_contact(reader, element):
         return None
     surface = contact.get('surface', 'plane')
     if surface not in SURFACES:
-        raise reader.error(contact, f'surface is {surface!r}',
-                           f'Write one of {", ".join(SURFACES)}.')
-    values = {name: reader.number(contact, name, 0.0, least=0.0)
-              for name in ('mu', 'radius', 'restitution', 'stiffness', 'damping')}
+        raise reader.error(
+            contact, f'surface is {surface!r}', f'Write one of {", ".join(SURFACES)}.'
+        )
+    values = {
+        name: reader.number(contact, name, 0.0, least=0.0)
+        for name in ('mu', 'radius', 'restitution', 'stiffness', 'damping')
+    }
     if surface != 'plane' and values['radius'] == 0.0:
         raise reader.error(contact, f'a {surface} needs a radius', 'Write radius="0.5".')
     if values['restitution'] > 1.0:
-        raise reader.error(contact, f'restitution is {values["restitution"]:g}, and would make '
-                           'energy', 'Write a number from 0 to 1.')
-    static = None if contact.get('mu_static') is None \
+        raise reader.error(
+            contact,
+            f'restitution is {values["restitution"]:g}, and would make energy',
+            'Write a number from 0 to 1.',
+        )
+    static = (
+        None
+        if contact.get('mu_static') is None
         else reader.number(contact, 'mu_static', least=0.0)
+    )
     if static is not None and static < values['mu']:
-        raise reader.error(contact, f'mu_static is {static:g}, less than mu = {values["mu"]:g}',
-                           'Static friction holds at least as much as sliding friction drags.')
-    return Contact(normal=reader.axis(contact, 'normal', (0.0, 0.0, 1.0)),
-                   unilateral=reader.boolean(contact, 'unilateral', True),
-                   mu_static=static, surface=surface, **values)
+        raise reader.error(
+            contact,
+            f'mu_static is {static:g}, less than mu = {values["mu"]:g}',
+            'Static friction holds at least as much as sliding friction drags.',
+        )
+    return Contact(
+        normal=reader.axis(contact, 'normal', (0.0, 0.0, 1.0)),
+        unilateral=reader.boolean(contact, 'unilateral', True),
+        mu_static=static,
+        surface=surface,
+        **values,
+    )

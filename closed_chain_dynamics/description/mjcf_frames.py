@@ -2,15 +2,23 @@
 
 import math
 
-from closed_chain_dynamics.description.elements import Geometry, Inertia, Pose, Shape
 import numpy as np
 
+from closed_chain_dynamics.description.elements import Geometry, Inertia, Pose, Shape
+
 __all__ = [
-    'Defaults', 'Frames', 'inertia_of_shapes', 'pose_of', 'quaternion', 'read_shape', 'rotation',
-    'turn', 'upper_triangle',
+    'Defaults',
+    'Frames',
+    'inertia_of_shapes',
+    'pose_of',
+    'quaternion',
+    'read_shape',
+    'rotation',
+    'turn',
+    'upper_triangle',
 ]
 
-DENSITY = 1000.0     # of a shape that states neither mass nor density [kg/m^3]
+DENSITY = 1000.0  # of a shape that states neither mass nor density [kg/m^3]
 TURNS = {'x': 0, 'y': 1, 'z': 2}
 
 
@@ -104,9 +112,13 @@ def _along(direction):
 def rotation(wxyz):
     """Return the rotation matrix of a quaternion as MuJoCo writes it."""
     x, y, z, w = quaternion(wxyz)
-    return np.array([[1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-                     [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-                     [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)]])
+    return np.array(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+            [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+            [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+        ]
+    )
 
 
 def quaternion(wxyz):
@@ -121,7 +133,7 @@ def pose_of(R, p):
     pitch = math.atan2(-R[2, 0], level)
     if level > 1e-9:
         roll, yaw = math.atan2(R[2, 1], R[2, 2]), math.atan2(R[1, 0], R[0, 0])
-    else:   # straight up or down: only the sum or the difference of roll and yaw counts
+    else:  # straight up or down: only the sum or the difference of roll and yaw counts
         roll, yaw = math.atan2(-R[1, 2], R[1, 1]), 0.0
     return Pose(tuple(float(each) + 0.0 for each in p), (roll + 0.0, pitch + 0.0, yaw + 0.0))
 
@@ -148,11 +160,15 @@ def read_shape(frames, geom, meshes):
         R, p = _along(ends[3:] - ends[:3]), 0.5 * (ends[:3] + ends[3:])
         size = [size[0], 0.5 * float(np.linalg.norm(ends[3:] - ends[:3]))]
     # MuJoCo writes halves, URDF whole lengths
-    given = {'box': tuple(2.0 * each for each in size), 'sphere': (size[0],),
-             'capsule': (size[0], 2.0 * size[-1]), 'cylinder': (size[0], 2.0 * size[-1]),
-             'ellipsoid': tuple(size)}[kind]
+    given = {
+        'box': tuple(2.0 * each for each in size),
+        'sphere': (size[0],),
+        'capsule': (size[0], 2.0 * size[-1]),
+        'cylinder': (size[0], 2.0 * size[-1]),
+        'ellipsoid': tuple(size),
+    }[kind]
     solid = shown = Geometry(kind, given)
-    if kind == 'ellipsoid':   # URDF has none: show a ball of its volume
+    if kind == 'ellipsoid':  # URDF has none: show a ball of its volume
         shown = Geometry('sphere', (float(np.prod(size)) ** (1.0 / 3.0),))
     return Shape(shown, pose_of(R, p), rgba, name=name), solid, R, p
 
@@ -164,8 +180,12 @@ def inertia_of_shapes(frames, shapes):
         if solid is None:
             continue
         volume, moments = _solid(solid)
-        mass = frames.reader.number(geom, 'mass', volume * frames.reader.number(
-            geom, 'density', DENSITY, least=0.0), least=0.0)
+        mass = frames.reader.number(
+            geom,
+            'mass',
+            volume * frames.reader.number(geom, 'density', DENSITY, least=0.0),
+            least=0.0,
+        )
         parts.append((mass, p, R @ np.diag(moments) @ R.T * mass))
     total = sum(mass for mass, _, _ in parts)
     if not parts or total <= 0.0:
@@ -190,10 +210,11 @@ def _solid(geometry):
         return x * y * z, np.array([y * y + z * z, x * x + z * z, x * x + y * y]) / 12.0
     if geometry.kind == 'ellipsoid':
         a, b, c = geometry.size
-        return 4.0 / 3.0 * math.pi * a * b * c, \
-            np.array([b * b + c * c, a * a + c * c, a * a + b * b]) / 5.0
+        return 4.0 / 3.0 * math.pi * a * b * c, np.array(
+            [b * b + c * c, a * a + c * c, a * a + b * b]
+        ) / 5.0
     r = geometry.size[0]
-    ball, ball_moment = 4.0 / 3.0 * math.pi * r ** 3, 0.4 * r * r
+    ball, ball_moment = 4.0 / 3.0 * math.pi * r**3, 0.4 * r * r
     if geometry.kind == 'sphere':
         return ball, np.full(3, ball_moment)
     h = geometry.size[1]

@@ -16,16 +16,22 @@ def read_spring(reader, element):
     own, other = ('rest_length', 'rest_angle') if linear else ('rest_angle', 'rest_length')
     if law.get(other) is not None:
         raise reader.error(law, f'a {kind} spring has no {other}', f'Write {own}="...".')
-    values = {'stiffness': reader.number(law, 'stiffness', least=0.0),
-              'damping': reader.number(law, 'damping', 0.0, least=0.0),
-              'rest': reader.number(law, own, 0.0, least=0.0 if linear else None)}
+    values = {
+        'stiffness': reader.number(law, 'stiffness', least=0.0),
+        'damping': reader.number(law, 'damping', 0.0, least=0.0),
+        'rest': reader.number(law, own, 0.0, least=0.0 if linear else None),
+    }
     if linear:
         if element.get('joint') is not None:
-            raise reader.error(element, 'a linear spring joins two points, not a joint',
-                               'Remove joint="...", or write type="torsional".')
+            raise reader.error(
+                element,
+                'a linear spring joins two points, not a joint',
+                'Remove joint="...", or write type="torsional".',
+            )
         for end in ('from', 'to'):
-            point = reader.child(element, f'cc:{end}', required=True,
-                                 example=f'<cc:{end} link="..." xyz="0 0 0"/>')
+            point = reader.child(
+                element, f'cc:{end}', required=True, example=f'<cc:{end} link="..." xyz="0 0 0"/>'
+            )
             values[f'{end}_link'] = reader.text(point, 'link')
             values[f'{end}_xyz'] = reader.numbers(point, 'xyz', (0.0, 0.0, 0.0), count=3)
     else:
@@ -38,8 +44,13 @@ def read_assembly(reader, element):
     name = reader.text(element, 'name')
     reader.remember('assembly', name, element)
     reader.ignore_unknown(element, {'cc:joint'})
-    return Assembly(name, tuple((reader.text(joint, 'name'), _read_position(reader, joint))
-                                for joint in reader.children(element, 'cc:joint')))
+    return Assembly(
+        name,
+        tuple(
+            (reader.text(joint, 'name'), _read_position(reader, joint))
+            for joint in reader.children(element, 'cc:joint')
+        ),
+    )
 
 
 def _read_position(reader, element):

@@ -9,7 +9,7 @@ __all__ = ['ONE_DOF', 'Tree', 'parallel', 'turning_axis']
 ONE_DOF = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC)
 TURNING = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PLANAR)
 NOT_TURNING = (JointType.FIXED, JointType.PRISMATIC)
-PARALLEL = 1e-6     # sine of the angle below which two axes count as parallel
+PARALLEL = 1e-6  # sine of the angle below which two axes count as parallel
 
 
 class Tree:

@@ -3,33 +3,62 @@
 import math
 
 from closed_chain_dynamics.description.elements import (
-    Dynamics, Geometry, Inertia, Joint, JointType, Limit, LimitMoment, Link, Shape,
+    Dynamics,
+    Geometry,
+    Inertia,
+    Joint,
+    JointType,
+    Limit,
+    LimitMoment,
+    Link,
+    Shape,
 )
 from closed_chain_dynamics.description.fields import UNLIMITED
 from closed_chain_dynamics.errors import nearest_names
 
 __all__ = [
-    'materials', 'read_dynamics', 'read_joint', 'read_limit', 'read_limit_moment', 'read_link',
+    'materials',
+    'read_dynamics',
+    'read_joint',
+    'read_limit',
+    'read_limit_moment',
+    'read_link',
     'read_role',
 ]
 
 LIMIT_MOMENT_MODELS = ('linear',)
-TYPES_WITH_AXIS = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC,
-                   JointType.PLANAR)
+TYPES_WITH_AXIS = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC, JointType.PLANAR)
 LINK_TAGS = {'inertial', 'visual', 'collision'}
 SHAPE_TAGS = {'origin', 'geometry', 'material'}
-JOINT_TAGS = {'parent', 'child', 'origin', 'axis', 'limit', 'dynamics', 'mimic', 'calibration',
-              'safety_controller', 'cc:limit_moment'}
+JOINT_TAGS = {
+    'parent',
+    'child',
+    'origin',
+    'axis',
+    'limit',
+    'dynamics',
+    'mimic',
+    'calibration',
+    'safety_controller',
+    'cc:limit_moment',
+}
 # geometry tag -> attributes that make up Geometry.size, with the count of numbers of each
-PRIMITIVES = {'box': (('size', 3),), 'cylinder': (('radius', 1), ('length', 1)),
-              'capsule': (('radius', 1), ('length', 1)), 'sphere': (('radius', 1),)}
+PRIMITIVES = {
+    'box': (('size', 3),),
+    'cylinder': (('radius', 1), ('length', 1)),
+    'capsule': (('radius', 1), ('length', 1)),
+    'sphere': (('radius', 1),),
+}
 
 
 def materials(reader, root):
     """Return the colours of all named materials: those of the robot first, then of the shapes."""
     named = {}
-    for element in [*root.findall('material'), *root.iterfind('link/visual/material'),
-                    *root.iterfind('link/collision/material')]:
+    for element in [
+        *root.findall('material'),
+        *root.iterfind('link/visual/material'),
+        *root.iterfind('link/collision/material'),
+    ]:
         color = element.find('color')
         if color is not None and element.get('name'):
             rgba = reader.numbers(color, 'rgba', count=4)
@@ -47,7 +76,8 @@ def read_link(reader, element, colors):
         name,
         inertia=None if inertial is None else _read_inertia(reader, inertial),
         visuals=_read_shapes(reader, element, 'visual', colors),
-        collisions=_read_shapes(reader, element, 'collision', colors))
+        collisions=_read_shapes(reader, element, 'collision', colors),
+    )
 
 
 def _read_inertia(reader, inertial):
@@ -56,14 +86,17 @@ def _read_inertia(reader, inertial):
     inertia = reader.child(inertial, 'inertia')
     if inertia is None:
         moments = (0.0,) * 6
-        reader.note(f'The inertia of {reader.place(inertial)} is missing and taken as zero '
-                    '(a point mass).')
+        reader.note(
+            f'The inertia of {reader.place(inertial)} is missing and taken as zero (a point mass).'
+        )
     else:
         moments = tuple(
             reader.number(inertia, key, None if key in ('ixx', 'iyy', 'izz') else 0.0)
-            for key in ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz'))
-    return Inertia(reader.number(mass, 'value'), reader.pose(reader.child(inertial, 'origin')),
-                   moments)
+            for key in ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
+        )
+    return Inertia(
+        reader.number(mass, 'value'), reader.pose(reader.child(inertial, 'origin')), moments
+    )
 
 
 def _read_shapes(reader, link, tag, colors):
@@ -79,36 +112,54 @@ def _read_shapes(reader, link, tag, colors):
             reader.ignore_unknown(material, {'color'})
             name = material.get('name', '')
             color = reader.child(material, 'color')
-            rgba = colors.get(name, ()) if color is None \
-                else reader.numbers(color, 'rgba', count=4)
-        shapes.append(Shape(geometry, reader.pose(reader.child(element, 'origin')), rgba, name,
-                            element.get('name', '')))
+            rgba = (
+                colors.get(name, ()) if color is None else reader.numbers(color, 'rgba', count=4)
+            )
+        shapes.append(
+            Shape(
+                geometry,
+                reader.pose(reader.child(element, 'origin')),
+                rgba,
+                name,
+                element.get('name', ''),
+            )
+        )
     return tuple(shapes)
 
 
 def _read_geometry(reader, shape):
     """Return the Geometry, or None (and a note) for one that is unknown."""
-    geometry = reader.child(shape, 'geometry', required=True,
-                            example='<geometry><box size="1 1 1"/></geometry>')
+    geometry = reader.child(
+        shape, 'geometry', required=True, example='<geometry><box size="1 1 1"/></geometry>'
+    )
     reader.ignore_unknown(geometry, {*PRIMITIVES, 'mesh'})
     for kind, attributes in PRIMITIVES.items():
         element = reader.child(geometry, kind)
         if element is None:
             continue
-        size = tuple(value for attribute, count in attributes
-                     for value in reader.numbers(element, attribute, count=count))
+        size = tuple(
+            value
+            for attribute, count in attributes
+            for value in reader.numbers(element, attribute, count=count)
+        )
         if min(size) < 0.0:
-            raise reader.error(element, f'a size is negative ({min(size):g} m)',
-                               'Write sizes of zero or more.')
+            raise reader.error(
+                element, f'a size is negative ({min(size):g} m)', 'Write sizes of zero or more.'
+            )
         return Geometry(kind, size)
     mesh = reader.child(geometry, 'mesh')
     if mesh is None:
         if len(geometry) == 0:
-            raise reader.error(geometry, 'it is empty', 'Add <box>, <cylinder>, <sphere>, '
-                               '<capsule> or <mesh>.')
+            raise reader.error(
+                geometry, 'it is empty', 'Add <box>, <cylinder>, <sphere>, <capsule> or <mesh>.'
+            )
         return None
-    return Geometry('mesh', (), reader.text(mesh, 'filename'),
-                    reader.numbers(mesh, 'scale', (1.0, 1.0, 1.0), count=3))
+    return Geometry(
+        'mesh',
+        (),
+        reader.text(mesh, 'filename'),
+        reader.numbers(mesh, 'scale', (1.0, 1.0, 1.0), count=3),
+    )
 
 
 def read_joint(reader, element):
@@ -125,14 +176,18 @@ def read_joint(reader, element):
         if axis is not None:
             values['axis'] = reader.axis(axis, default=(1.0, 0.0, 0.0))
     return Joint(
-        name, kind, reader.text(parent, 'link'), reader.text(child, 'link'),
+        name,
+        kind,
+        reader.text(parent, 'link'),
+        reader.text(child, 'link'),
         origin=reader.pose(reader.child(element, 'origin')),
         limit=read_limit(reader, element, ranged=kind is not JointType.CONTINUOUS),
         dynamics=read_dynamics(reader, element),
         limit_moment=read_limit_moment(reader, element),
         role=read_role(reader, element),
         independent=reader.boolean(element, 'independent', None),
-        **values)
+        **values,
+    )
 
 
 def _joint_type(reader, element):
@@ -142,8 +197,11 @@ def _joint_type(reader, element):
         raise reader.error(element, f'{text!r} is no type of joint', nearest_names(text, known))
     own = reader.text(element, 'cc:type', '', choices=('spherical',))
     if own and text not in ('floating', 'spherical'):
-        raise reader.error(element, f'cc:type="spherical" stands on a {text} joint',
-                           'Write type="floating" cc:type="spherical".')
+        raise reader.error(
+            element,
+            f'cc:type="spherical" stands on a {text} joint',
+            'Write type="floating" cc:type="spherical".',
+        )
     return JointType(own or text)
 
 
@@ -156,10 +214,15 @@ def read_limit(reader, element, *, ranged=True):
     upper = reader.number(limit, 'upper', math.inf) if ranged else math.inf
     if lower > upper:
         raise reader.error(limit, f'lower ({lower:g}) is above upper ({upper:g})', 'Swap them.')
-    effort, velocity = (reader.number(limit, key, math.inf, least=0.0)
-                        for key in ('effort', 'velocity'))
-    return Limit(lower, upper, math.inf if effort >= UNLIMITED else effort,
-                 math.inf if velocity >= UNLIMITED else velocity)
+    effort, velocity = (
+        reader.number(limit, key, math.inf, least=0.0) for key in ('effort', 'velocity')
+    )
+    return Limit(
+        lower,
+        upper,
+        math.inf if effort >= UNLIMITED else effort,
+        math.inf if velocity >= UNLIMITED else velocity,
+    )
 
 
 def read_dynamics(reader, element):
@@ -167,8 +230,10 @@ def read_dynamics(reader, element):
     dynamics = reader.child(element, 'dynamics')
     if dynamics is None:
         return Dynamics()
-    return Dynamics(reader.number(dynamics, 'damping', 0.0, least=0.0),
-                    reader.number(dynamics, 'friction', 0.0, least=0.0))
+    return Dynamics(
+        reader.number(dynamics, 'damping', 0.0, least=0.0),
+        reader.number(dynamics, 'friction', 0.0, least=0.0),
+    )
 
 
 def read_limit_moment(reader, element):
@@ -178,8 +243,11 @@ def read_limit_moment(reader, element):
         return None
     return LimitMoment(
         reader.text(moment, 'model', 'linear', choices=LIMIT_MOMENT_MODELS),
-        *(reader.number(moment, key, 0.0, least=0.0)
-          for key in ('stiffness', 'damping', 'transition')))
+        *(
+            reader.number(moment, key, 0.0, least=0.0)
+            for key in ('stiffness', 'damping', 'transition')
+        ),
+    )
 
 
 def read_role(reader, element):

@@ -12,9 +12,7 @@ from pathlib import Path
 from lxml import etree
 
 from closed_chain_dynamics.description.document import CC
-from closed_chain_dynamics.description.elements import (
-    Contact, Dynamics, JointType, Limit, Pose,
-)
+from closed_chain_dynamics.description.elements import Contact, Dynamics, JointType, Limit, Pose
 from closed_chain_dynamics.description.extended_yaml import find_yaml
 from closed_chain_dynamics.description.fields import UNLIMITED
 from closed_chain_dynamics.description.loops import TYPES_WITH_AXIS as LOOPS_WITH_AXIS
@@ -31,13 +29,18 @@ def write(description, path):
     if beside is not None:
         raise DescriptionError(
             f'{beside.name} beside it describes loops and would be read again with it',
-            file=path, repair='Choose another file name or folder.')
+            file=path,
+            repair='Choose another file name or folder.',
+        )
     text = to_xml(description)
     try:
         path.write_text(text, encoding='utf-8')
     except OSError as error:
-        raise DescriptionError(f'the file cannot be written: {error.strerror or error}',
-                               file=path, repair='Check the folder and its permissions.') from None
+        raise DescriptionError(
+            f'the file cannot be written: {error.strerror or error}',
+            file=path,
+            repair='Check the folder and its permissions.',
+        ) from None
 
 
 def to_xml(description):
@@ -51,7 +54,7 @@ def to_xml(description):
             _write_joint(root, joint, mimics.get(joint.name))
         for loop in description.loops:
             _write_loop(root, loop)
-        for coupling in description.couplings[len(mimics):]:
+        for coupling in description.couplings[len(mimics) :]:
             _write_coupling(root, coupling)
         for spring in description.springs:
             _write_spring(root, spring)
@@ -59,9 +62,11 @@ def to_xml(description):
             element = _add(root, 'cc:assembly', name=assembly.name)
             for joint, value in assembly.positions:
                 _add(element, 'cc:joint', name=joint, value=value)
-    except ValueError as error:     # control characters have no spelling in XML
-        raise DescriptionError(f'a name cannot be written as XML: {error}',
-                               repair='Remove control characters from the names.') from None
+    except ValueError as error:  # control characters have no spelling in XML
+        raise DescriptionError(
+            f'a name cannot be written as XML: {error}',
+            repair='Remove control characters from the names.',
+        ) from None
     etree.indent(root, '  ')
     return etree.tostring(root, encoding='unicode') + '\n'
 
@@ -100,8 +105,11 @@ def _write_link(root, link):
         inertial = _add(element, 'inertial')
         _add_pose(inertial, 'origin', link.inertia.origin)
         _add(inertial, 'mass', value=link.inertia.mass)
-        _add(inertial, 'inertia', **dict(zip(('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz'),
-                                             link.inertia.moments)))
+        _add(
+            inertial,
+            'inertia',
+            **dict(zip(('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz'), link.inertia.moments)),
+        )
     for tag, shapes in (('visual', link.visuals), ('collision', link.collisions)):
         for shape in shapes:
             _write_shape(_add(element, tag, name=shape.name or None), shape)
@@ -116,7 +124,7 @@ def _write_shape(element, shape):
     else:
         values, start = {}, 0
         for attribute, count in PRIMITIVES[kind]:
-            values[attribute] = tuple(size[start:start + count])
+            values[attribute] = tuple(size[start : start + count])
             start += count
         _add(geometry, kind, **values)
     if shape.material or shape.rgba:
@@ -127,37 +135,59 @@ def _write_shape(element, shape):
 
 def _write_joint(root, joint, mimic):
     spherical = joint.type is JointType.SPHERICAL
-    element = _add(root, 'joint', name=joint.name,
-                   type='floating' if spherical else joint.type.value,
-                   cc_type='spherical' if spherical else None, cc_role=joint.role or None,
-                   independent=joint.independent)
+    element = _add(
+        root,
+        'joint',
+        name=joint.name,
+        type='floating' if spherical else joint.type.value,
+        cc_type='spherical' if spherical else None,
+        cc_role=joint.role or None,
+        independent=joint.independent,
+    )
     _add_pose(element, 'origin', joint.origin)
     _add(element, 'parent', link=joint.parent)
     _add(element, 'child', link=joint.child)
     if joint.type in TYPES_WITH_AXIS:
         _add(element, 'axis', xyz=joint.axis)
     # urdfdom refuses a revolute or prismatic joint without <limit>.
-    _write_behaviour(element, joint, needs_limit=joint.type in (JointType.REVOLUTE,
-                                                                JointType.PRISMATIC))
+    _write_behaviour(
+        element, joint, needs_limit=joint.type in (JointType.REVOLUTE, JointType.PRISMATIC)
+    )
     if mimic is not None:
         leader = mimic.terms[1]
-        _add(element, 'mimic', joint=leader.joint, multiplier=0.0 - leader.coefficients[0],
-             offset=0.0 - mimic.constant)
+        _add(
+            element,
+            'mimic',
+            joint=leader.joint,
+            multiplier=0.0 - leader.coefficients[0],
+            offset=0.0 - mimic.constant,
+        )
 
 
 def _write_behaviour(element, joint, *, needs_limit=False):
     """Write what tree joints and loop joints have in common: limit, dynamics, limit moment."""
     limit = joint.limit
     if needs_limit or limit != Limit():
-        _add(element, 'limit', lower=_finite(limit.lower), upper=_finite(limit.upper),
-             effort=min(limit.effort, UNLIMITED), velocity=min(limit.velocity, UNLIMITED))
+        _add(
+            element,
+            'limit',
+            lower=_finite(limit.lower),
+            upper=_finite(limit.upper),
+            effort=min(limit.effort, UNLIMITED),
+            velocity=min(limit.velocity, UNLIMITED),
+        )
     if joint.dynamics != Dynamics():
-        _add(element, 'dynamics', damping=joint.dynamics.damping,
-             friction=joint.dynamics.friction)
+        _add(element, 'dynamics', damping=joint.dynamics.damping, friction=joint.dynamics.friction)
     moment = joint.limit_moment
     if moment is not None:
-        _add(element, 'cc:limit_moment', model=moment.model, stiffness=moment.stiffness,
-             damping=moment.damping, transition=moment.transition)
+        _add(
+            element,
+            'cc:limit_moment',
+            model=moment.model,
+            stiffness=moment.stiffness,
+            damping=moment.damping,
+            transition=moment.transition,
+        )
 
 
 def _finite(value):
@@ -165,8 +195,14 @@ def _finite(value):
 
 
 def _write_loop(root, loop):
-    element = _add(root, 'constraint', name=loop.name, type=loop.type.value, active=loop.active,
-                   cc_role=loop.role or None)
+    element = _add(
+        root,
+        'constraint',
+        name=loop.name,
+        type=loop.type.value,
+        active=loop.active,
+        cc_role=loop.role or None,
+    )
     for side in ('parent', 'child'):
         _add(element, side, link=getattr(loop, side))
         _add_pose(element, f'{side}_origin', getattr(loop, f'{side}_origin'))
@@ -175,12 +211,19 @@ def _write_loop(root, loop):
     _write_behaviour(element, loop)
     if loop.contact is not None:
         contact = loop.contact
-        extras = {name: getattr(contact, name)
-                  for name in ('mu_static', 'surface', 'radius', 'restitution', 'stiffness',
-                               'damping')
-                  if getattr(contact, name) != getattr(Contact, name)}
-        _add(element, 'cc:contact', normal=contact.normal, unilateral=contact.unilateral,
-             mu=contact.mu, **extras)
+        extras = {
+            name: getattr(contact, name)
+            for name in ('mu_static', 'surface', 'radius', 'restitution', 'stiffness', 'damping')
+            if getattr(contact, name) != getattr(Contact, name)
+        }
+        _add(
+            element,
+            'cc:contact',
+            normal=contact.normal,
+            unilateral=contact.unilateral,
+            mu=contact.mu,
+            **extras,
+        )
 
 
 def _leading_mimics(description):
@@ -194,20 +237,23 @@ def _leading_mimics(description):
     mimics, last = {}, -1
     for coupling in description.couplings:
         follower = coupling.terms[0].joint if coupling.terms else ''
-        if not (len(coupling.terms) == 2 and coupling.name == f'{follower}_mimic'
-                and coupling.terms[0].coefficients == (1.0,)
-                and len(coupling.terms[1].coefficients) == 1
-                and coupling.terms[1].joint != follower
-                and coupling.active and not coupling.successor
-                and order.get(follower, -1) > last):
+        if not (
+            len(coupling.terms) == 2
+            and coupling.name == f'{follower}_mimic'
+            and coupling.terms[0].coefficients == (1.0,)
+            and len(coupling.terms[1].coefficients) == 1
+            and coupling.terms[1].joint != follower
+            and coupling.active
+            and not coupling.successor
+            and order.get(follower, -1) > last
+        ):
             break
         mimics[follower], last = coupling, order[follower]
     return mimics
 
 
 def _write_coupling(root, coupling):
-    element = _add(root, 'coupling', name=coupling.name,
-                   active=None if coupling.active else False)
+    element = _add(root, 'coupling', name=coupling.name, active=None if coupling.active else False)
     if coupling.successor:
         for tag in ('predecessor', 'successor', 'carrier'):
             _add(element, tag, link=getattr(coupling, tag))
@@ -221,10 +267,20 @@ def _write_coupling(root, coupling):
 
 def _write_spring(root, spring):
     linear = spring.type == 'linear'
-    element = _add(root, 'cc:spring', name=spring.name, type=spring.type,
-                   joint=None if linear else spring.joint)
+    element = _add(
+        root,
+        'cc:spring',
+        name=spring.name,
+        type=spring.type,
+        joint=None if linear else spring.joint,
+    )
     if linear:
         _add(element, 'cc:from', link=spring.from_link, xyz=spring.from_xyz)
         _add(element, 'cc:to', link=spring.to_link, xyz=spring.to_xyz)
-    _add(element, 'cc:law', stiffness=spring.stiffness, damping=spring.damping,
-         **{'rest_length' if linear else 'rest_angle': spring.rest})
+    _add(
+        element,
+        'cc:law',
+        stiffness=spring.stiffness,
+        damping=spring.damping,
+        **{'rest_length' if linear else 'rest_angle': spring.rest},
+    )

@@ -8,24 +8,25 @@ Deficient: the nearest that the actuators can do, and the residual that they can
 
 from dataclasses import dataclass, field
 
-from closed_chain_dynamics.errors import ActuationError, StateError
-from closed_chain_dynamics.kernels import layout as at
 import numpy as np
 
-__all__ = ['Actuation', 'POLICIES', 'actuator_torques']
+from closed_chain_dynamics.errors import ActuationError, StateError
+from closed_chain_dynamics.kernels import layout as at
+
+__all__ = ['POLICIES', 'Actuation', 'actuator_torques']
 
 POLICIES = ('minimum_norm', 'weighted', 'within_limits')
-RANK_TOLERANCE = 1e-10   # singular values of S below this share of the largest count as zero
+RANK_TOLERANCE = 1e-10  # singular values of S below this share of the largest count as zero
 
 
 @dataclass
 class Actuation:
     """A solution of S^T tau_A = tau_G."""
 
-    tau_A: np.ndarray                     # (actuators,) [N m or N]
-    residual: np.ndarray                  # tau_G - S^T tau_A, (mobility,)
-    kind: str                             # 'square', 'redundant', 'deficient' or 'mixed'
-    null_space: np.ndarray = field(repr=False)   # (actuators, k): torques that only preload
+    tau_A: np.ndarray  # (actuators,) [N m or N]
+    residual: np.ndarray  # tau_G - S^T tau_A, (mobility,)
+    kind: str  # 'square', 'redundant', 'deficient' or 'mixed'
+    null_space: np.ndarray = field(repr=False)  # (actuators, k): torques that only preload
 
 
 def null_space(S):
@@ -54,17 +55,26 @@ def actuator_torques(robot, S, tau_G, *, policy='minimum_norm', weights=None, pr
     is the torque that the solution should be nearest to, instead of zero.
     """
     if policy not in POLICIES:
-        raise ActuationError(f'unknown policy {policy!r}', where=robot.name,
-                             repair=f'Choose one of {", ".join(POLICIES)}.')
+        raise ActuationError(
+            f'unknown policy {policy!r}',
+            where=robot.name,
+            repair=f'Choose one of {", ".join(POLICIES)}.',
+        )
     n = len(robot.actuator_names)
     wanted = actuator_vector(robot, preload, 'preload')
     weight = actuator_vector(robot, weights, 'weights', 1.0)
     if weights is not None and policy != 'weighted':
-        raise ActuationError(f'the policy {policy!r} takes no weights', where=robot.name,
-                             repair="Choose policy='weighted'.")
+        raise ActuationError(
+            f'the policy {policy!r} takes no weights',
+            where=robot.name,
+            repair="Choose policy='weighted'.",
+        )
     if not np.all(weight > 0.0):
-        raise ActuationError('weights must be positive', where=robot.name,
-                             repair='A large weight keeps a torque small; zero has no meaning.')
+        raise ActuationError(
+            'weights must be positive',
+            where=robot.name,
+            repair='A large weight keeps a torque small; zero has no meaning.',
+        )
     unit = 1.0 / np.sqrt(weight) if policy == 'weighted' else np.ones(n)
     # substitute tau_A = wanted + unit x: then x of least norm is what the policy asks for
     lever, rest = S.T * unit, tau_G - S.T @ wanted
@@ -75,7 +85,7 @@ def actuator_torques(robot, S, tau_G, *, policy='minimum_norm', weights=None, pr
     else:
         x = np.linalg.lstsq(lever, rest, rcond=RANK_TOLERANCE)[0]
     tau_A = wanted + unit * x
-    if policy == 'within_limits':   # what the sum has lost of the last digit
+    if policy == 'within_limits':  # what the sum has lost of the last digit
         effort = robot.table(at.ACTUATOR_F)[:, at.EFFORT]
         tau_A = np.clip(tau_A, -effort, effort)
     return Actuation(tau_A, tau_G - S.T @ tau_A, kind_of(S), null_space(S))
@@ -89,12 +99,16 @@ def _bounded(robot, lever, rest, wanted):
         worst = int(np.argmax(np.maximum(lower, -upper)))
         raise ActuationError(
             f'the preload of actuator {robot.actuator_names[worst]!r} is beyond its effort limit '
-            f'{effort[worst]:g}', where=robot.name, repair='Ask for less preload.')
+            f'{effort[worst]:g}',
+            where=robot.name,
+            repair='Ask for less preload.',
+        )
     exact = np.linalg.lstsq(lever, rest, rcond=RANK_TOLERANCE)[0]
     if np.all((exact >= lower) & (exact <= upper)):
         return exact
-    from scipy.optimize import lsq_linear   # a third of a second to import, seldom needed
-    x, free = np.zeros(len(effort)), upper > lower   # an actuator without any effort is left out
+    from scipy.optimize import lsq_linear  # a third of a second to import, seldom needed
+
+    x, free = np.zeros(len(effort)), upper > lower  # an actuator without any effort is left out
     if not free.any():
         return x
     # meet the forces first; among equals take the smallest, by a weight that stays below rounding
@@ -102,11 +116,16 @@ def _bounded(robot, lever, rest, wanted):
     small = 1e-6 * max(np.linalg.norm(lever, 2), 1e-300)
     matrix = np.vstack([lever[:, free], small * np.eye(free.sum())])
     target = np.concatenate([rest, np.zeros(free.sum())])
-    found = lsq_linear(matrix, target, bounds=(lower[free], upper[free]), method='bvls', tol=1e-15,
-                       max_iter=100 * len(effort))
+    found = lsq_linear(
+        matrix,
+        target,
+        bounds=(lower[free], upper[free]),
+        method='bvls',
+        tol=1e-15,
+        max_iter=100 * len(effort),
+    )
     # with those at their bounds known, the others follow exactly, free of the small weight
-    x[free] = np.select([found.active_mask < 0, found.active_mask > 0],
-                        [lower[free], upper[free]])
+    x[free] = np.select([found.active_mask < 0, found.active_mask > 0], [lower[free], upper[free]])
     inside = np.flatnonzero(free)[found.active_mask == 0]
     x[inside] = np.linalg.lstsq(lever[:, inside], rest - lever @ x, rcond=RANK_TOLERANCE)[0]
     return np.clip(x, lower, upper)
@@ -126,11 +145,15 @@ def actuator_vector(robot, values, what, default=0.0):
     try:
         array = np.ascontiguousarray(values, dtype=float)
     except (TypeError, ValueError):
-        raise StateError(f'{what} must be numbers', where=robot.name,
-                         repair=f'One for each actuator: {names}.') from None
+        raise StateError(
+            f'{what} must be numbers', where=robot.name, repair=f'One for each actuator: {names}.'
+        ) from None
     if array.shape != (n,):
-        raise StateError(f'{what} has shape {array.shape} but the mechanism needs ({n},)',
-                         where=robot.name, repair=f'One number for each actuator: {names}.')
+        raise StateError(
+            f'{what} has shape {array.shape} but the mechanism needs ({n},)',
+            where=robot.name,
+            repair=f'One number for each actuator: {names}.',
+        )
     refuse_non_finite(robot, array, what)
     return array if array.flags.writeable else array.copy()
 
@@ -139,15 +162,24 @@ def refuse_non_finite(robot, array, what):
     """Refuse numbers over the actuators of which one is not finite, and name it."""
     bad = np.flatnonzero(~np.isfinite(array))
     if bad.size:
-        raise StateError(f'{what} of {robot.actuator_names[bad[0]]!r} is {array[bad[0]]}',
-                         where=robot.name, repair='Give finite numbers only.')
+        raise StateError(
+            f'{what} of {robot.actuator_names[bad[0]]!r} is {array[bad[0]]}',
+            where=robot.name,
+            repair='Give finite numbers only.',
+        )
 
 
 def _place(robot, name):
     """Return the place of an actuator; a joint that is there but has none is told so."""
     if name not in robot.actuator_names and name in (
-            *robot.joint_names, *robot.coordinate_names, *robot.loop_names,
-            *robot.loop_coordinate_names):
-        raise ActuationError(f'joint {name!r} is passive and takes no torque', where=robot.name,
-                             repair='Mark it cc:role="actuated", or load with actuated=[...].')
+        *robot.joint_names,
+        *robot.coordinate_names,
+        *robot.loop_names,
+        *robot.loop_coordinate_names,
+    ):
+        raise ActuationError(
+            f'joint {name!r} is passive and takes no torque',
+            where=robot.name,
+            repair='Mark it cc:role="actuated", or load with actuated=[...].',
+        )
     return robot.index('actuator', name)

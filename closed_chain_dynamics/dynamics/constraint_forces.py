@@ -9,19 +9,25 @@ A contact that slides drags with K f_n, and f_n is one of the lambda: where a mo
 are found together, as Eqs. (20) and (21) of paper 3 do where the motion is not.
 """
 
+import numpy as np
+
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.dynamics.contact_forces import REST_SPEED
 from closed_chain_dynamics.dynamics.coordinates import actuator_rows, constraint_jacobian
 from closed_chain_dynamics.dynamics.tree import (
-    body_wrenches, jacobian, link_placement, mass_matrix, NO_WRENCHES)
+    NO_WRENCHES,
+    body_wrenches,
+    jacobian,
+    link_placement,
+    mass_matrix,
+)
 from closed_chain_dynamics.kernels import layout as at
 from closed_chain_dynamics.model.friction_lock import locked_error
-import numpy as np
 
 __all__ = ['drag', 'motion_residual', 'multipliers', 'solve_multipliers', 'tree_force']
 
-DRAGGED = 1e-12     # share of the largest drag to which all are found
-MOST_ROUNDS = 10    # one is enough unless a contact changes the side that it pushes to
+DRAGGED = 1e-12  # share of the largest drag to which all are found
+MOST_ROUNDS = 10  # one is enough unless a contact changes the side that it pushes to
 
 
 def tree_force(robot, q, v, a, wrenches):
@@ -31,7 +37,7 @@ def tree_force(robot, q, v, a, wrenches):
     status = kernels.compute_inverse_dynamics(robot.mi, robot.mf, robot.w, q, v, a, forces, out)
     if status and status not in (at.UNSOLVED, at.SINGULAR):
         robot.raise_for(status, q, v, a)
-    return out[1:1 + robot.nv]
+    return out[1 : 1 + robot.nv]
 
 
 def added(robot, extra):
@@ -50,8 +56,12 @@ def motion_residual(f):
     given = actuator_rows(robot, f.q).T @ f.tau_A + added(robot, f.extra)
     if robot.mi[at.N_CONTACTS]:
         J_C, rest = constraint_jacobian(robot, f.q)[0], needed - given
-        given = given + drag(robot, f.q, f.v, lambda force: solve_multipliers(
-            robot, J_C, rest - force)[0])[0]
+        given = (
+            given
+            + drag(robot, f.q, f.v, lambda force: solve_multipliers(robot, J_C, rest - force)[0])[
+                0
+            ]
+        )
     # in free fall weight and inertia cancel: measure by the terms, not by their sum
     inertial = np.abs(mass_matrix(robot, f.q)) @ np.abs(f.acceleration)
     unit = max(np.abs(each).max(initial=0.0) for each in (needed, given, inertial))
@@ -70,27 +80,36 @@ def drag(robot, q, v, normal_forces):
 
     `normal_forces(force)`: lambda, (rows,), when friction puts that force on the tree.
     """
-    rough = [k for k, loop in enumerate(robot.table(at.LOOP_I)) if loop[at.LOOP_ACTIVE]
-             and loop[at.LOOP_MODE] == at.SLIDE and robot.table(at.LOOP_F)[k, at.MU] > 0.0]
+    rough = [
+        k
+        for k, loop in enumerate(robot.table(at.LOOP_I))
+        if loop[at.LOOP_ACTIVE]
+        and loop[at.LOOP_MODE] == at.SLIDE
+        and robot.table(at.LOOP_F)[k, at.MU] > 0.0
+    ]
     if not rough:
         return np.zeros(robot.nv), {}
     loops, K = robot.table(at.LOOP_I)[rough], robot.table(at.LOOP_F)[rough, at.MU]
     ways = [_sliding(robot, q, v, k) for k in rough]
-    levers = -np.array([way @ _relative(robot, q, robot.description.loops[k])
-                        for k, way in zip(rough, ways)])
+    levers = -np.array(
+        [way @ _relative(robot, q, robot.description.loops[k]) for k, way in zip(rough, ways)]
+    )
     size, rows = np.zeros(len(rough)), loops[:, at.LOOP_ROW]
     for _ in range(MOST_ROUNDS):
         normal = normal_forces(size @ levers)[rows]
         side = np.where((normal < 0.0) & (loops[:, at.LOOP_CONTACT] != at.UNILATERAL), -1.0, 1.0)
         missing = K * side * normal - size
         if np.abs(missing).max() <= DRAGGED * max(np.abs(normal).max(), 1e-300):
-            return size @ levers, {robot.loop_names[k]: -force * way
-                                   for k, force, way in zip(rough, size, ways)}
-        change = np.column_stack([normal_forces((size + unit) @ levers)[rows] - normal
-                                  for unit in np.eye(len(rough))])
+            return size @ levers, {
+                robot.loop_names[k]: -force * way for k, force, way in zip(rough, size, ways)
+            }
+        change = np.column_stack(
+            [normal_forces((size + unit) @ levers)[rows] - normal for unit in np.eye(len(rough))]
+        )
         try:
-            size = size + np.linalg.solve(np.eye(len(rough)) - (K * side)[:, None] * change,
-                                          missing)
+            size = size + np.linalg.solve(
+                np.eye(len(rough)) - (K * side)[:, None] * change, missing
+            )
         except np.linalg.LinAlgError:
             break
     raise locked_error(robot)
@@ -99,14 +118,20 @@ def drag(robot, q, v, normal_forces):
 def _sliding(robot, q, v, k):
     """Return the unit direction in which a contact slides; standing, the one noted for it."""
     kernels.compute_loop_placement(robot.mi, robot.mf, robot.w, q, v, k)
-    frame, body_w, loop = robot.table(at.LOOP_W)[k], robot.table(at.BODY_W), \
-        robot.table(at.LOOP_I)[k]
-    way = np.array(kernels.sliding_velocity(frame, body_w[loop[at.LOOP_BODY_1]],
-                                            body_w[loop[at.LOOP_BODY_2]])[:3])
+    frame, body_w, loop = (
+        robot.table(at.LOOP_W)[k],
+        robot.table(at.BODY_W),
+        robot.table(at.LOOP_I)[k],
+    )
+    way = np.array(
+        kernels.sliding_velocity(
+            frame, body_w[loop[at.LOOP_BODY_1]], body_w[loop[at.LOOP_BODY_2]]
+        )[:3]
+    )
     speed = np.linalg.norm(way)
     if speed > REST_SPEED:
         return way / speed
-    return frame[:9].reshape(3, 3) @ robot.table(at.LOOP_F)[k, at.DIRECTION:at.DIRECTION + 3]
+    return frame[:9].reshape(3, 3) @ robot.table(at.LOOP_F)[k, at.DIRECTION : at.DIRECTION + 3]
 
 
 def _relative(robot, q, loop):
@@ -132,9 +157,12 @@ def solve_multipliers(robot, J_C, force):
         if not cluster[at.CLUSTER_N_ROWS]:
             continue
         first, n, m = cluster[at.CLUSTER_DOF], cluster[at.CLUSTER_N_DOFS], cluster[at.CLUSTER_RANK]
-        dofs = robot.table(at.CLUSTER_DOFS)[0, first:first + n]
-        mine = [row for loop in loop_i[loop_i[:, at.LOOP_CLUSTER] == c]
-                for row in range(loop[at.LOOP_ROW], loop[at.LOOP_ROW] + loop[at.LOOP_N_ROWS])]
+        dofs = robot.table(at.CLUSTER_DOFS)[0, first : first + n]
+        mine = [
+            row
+            for loop in loop_i[loop_i[:, at.LOOP_CLUSTER] == c]
+            for row in range(loop[at.LOOP_ROW], loop[at.LOOP_ROW] + loop[at.LOOP_N_ROWS])
+        ]
         mine += list(coupling_i[coupling_i[:, at.COUPLING_CLUSTER] == c, at.COUPLING_ROW])
         U, sigma, V = np.linalg.svd(J_C[np.ix_(mine, dofs)])
         solution[mine] = U[:, :m] @ ((V[:m] @ force[dofs]) / sigma[:m])
@@ -142,5 +170,5 @@ def solve_multipliers(robot, J_C, force):
         block[mine] = U[:, m:]
         null.append(block)
         free[mine] = False
-    null.append(np.eye(rows)[:, free])   # a loop from a body to itself: no joint feels its rows
+    null.append(np.eye(rows)[:, free])  # a loop from a body to itself: no joint feels its rows
     return solution, [block for block in null if block.shape[1]]

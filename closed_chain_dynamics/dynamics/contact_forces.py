@@ -1,19 +1,23 @@
 """Forces of the contacts at a given state, as forward dynamics left them (paper 3)."""
 
+import numpy as np
+
 from closed_chain_dynamics.dynamics.tree import link_placement
 from closed_chain_dynamics.kernels import layout as at
-import numpy as np
 
 __all__ = ['REST_SPEED', 'contact_forces', 'contact_wrenches']
 
-REST_SPEED = 1e-7      # below this a contact stands still [m/s]
+REST_SPEED = 1e-7  # below this a contact stands still [m/s]
 
 
 def _closed_contacts(robot):
     """Return name, description and results of every closed contact, soft ones included."""
     tables = zip(robot.description.loops, robot.table(at.LOOP_I), robot.table(at.LOOP_W))
-    return [(loop, row) for loop, kind, row in tables
-            if kind[at.LOOP_MODE] != at.NO_MODE and kind[at.LOOP_ACTIVE]]
+    return [
+        (loop, row)
+        for loop, kind, row in tables
+        if kind[at.LOOP_MODE] != at.NO_MODE and kind[at.LOOP_ACTIVE]
+    ]
 
 
 def contact_forces(robot):
@@ -22,9 +26,13 @@ def contact_forces(robot):
 
     `normal` [N], positive when it pushes; `drag` (3,) the friction force on the child, world axes.
     """
-    return {loop.name: (float(row[at.NORMAL_FORCE]),
-                        row[at.FRICTION_FORCE:at.FRICTION_FORCE + 3].copy())
-            for loop, row in _closed_contacts(robot)}
+    return {
+        loop.name: (
+            float(row[at.NORMAL_FORCE]),
+            row[at.FRICTION_FORCE : at.FRICTION_FORCE + 3].copy(),
+        )
+        for loop, row in _closed_contacts(robot)
+    }
 
 
 def contact_wrenches(robot, q):
@@ -37,8 +45,10 @@ def contact_wrenches(robot, q):
     """
     wrenches = {}
     for loop, row in _closed_contacts(robot):
-        force = row[at.FRICTION_FORCE:at.FRICTION_FORCE + 3] \
-            + row[at.NORMAL_FORCE] * row[at.CONTACT_NORMAL:at.CONTACT_NORMAL + 3]
+        force = (
+            row[at.FRICTION_FORCE : at.FRICTION_FORCE + 3]
+            + row[at.NORMAL_FORCE] * row[at.CONTACT_NORMAL : at.CONTACT_NORMAL + 3]
+        )
         X_child = link_placement(robot, q, loop.child)
         point = X_child[:3, 3] + X_child[:3, :3] @ loop.child_origin.position
         for link, sign in ((loop.child, 1.0), (loop.parent, -1.0)):

@@ -18,16 +18,16 @@ kernels/loops.py), and their rates are `L theta_O'`, so that a motor on one has 
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
+
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.dynamics.explanation import explain
 from closed_chain_dynamics.dynamics.singularities import lost_motion
 from closed_chain_dynamics.kernels import layout as at
-import numpy as np
 
-__all__ = ['Coordinates', 'constraint_jacobian', 'coordinates', 'loop_jacobian',
-           'loop_positions']
+__all__ = ['Coordinates', 'constraint_jacobian', 'coordinates', 'loop_jacobian', 'loop_positions']
 
-SINGULAR_DISTANCE = 1e-4   # below this the pose counts as close to a singularity
+SINGULAR_DISTANCE = 1e-4  # below this the pose counts as close to a singularity
 
 
 def constraint_jacobian(robot, q, v=None):
@@ -51,8 +51,9 @@ def _loop_kinematics(robot, q):
     q = robot.vector(q, robot.nq, 'q')
     n = len(robot.loop_coordinate_names)
     L, positions = np.empty((n, robot.nv)), np.empty(n)
-    status = kernels.compute_loop_jacobian(robot.mi, robot.mf, robot.w, q, robot._zeros, L,
-                                           positions)
+    status = kernels.compute_loop_jacobian(
+        robot.mi, robot.mf, robot.w, q, robot._zeros, L, positions
+    )
     if status:
         robot.raise_for(status, q)
     return L, positions
@@ -78,7 +79,7 @@ class Coordinates:
     W: np.ndarray = field(repr=False)
     independent: list
     dependent: list
-    full_rank: int = 0    # the rank of J_C at closed poses around this one
+    full_rank: int = 0  # the rank of J_C at closed poses around this one
 
     @property
     def mobility(self):
@@ -105,8 +106,9 @@ class Coordinates:
     def _svd(self):
         """Singular values of J_C with rows and columns freed of units."""
         units = self.robot.table(at.DOF_F)[:, at.SCALE]
-        return np.linalg.svd(row_units(self.robot)[:, None] * self.J_C * units,
-                             full_matrices=False)
+        return np.linalg.svd(
+            row_units(self.robot)[:, None] * self.J_C * units, full_matrices=False
+        )
 
     @property
     def singular_values(self):
@@ -151,10 +153,11 @@ class Coordinates:
         """Return the rows of J_C that the others imply, a list of row numbers."""
         if not len(self.J_C):
             return []
-        from scipy.linalg import qr   # slow to import, seldom needed
+        from scipy.linalg import qr  # slow to import, seldom needed
+
         rows = row_units(self.robot)[:, None] * self.J_C
         order = qr(rows.T, mode='r', pivoting=True)[1]
-        return sorted(int(row) for row in order[self.rank:])
+        return sorted(int(row) for row in order[self.rank :])
 
     @property
     def redundant_rows_by_loop(self):
@@ -186,7 +189,7 @@ def row_units(robot):
     for loop in robot.table(at.LOOP_I):
         if loop[at.LOOP_ACTIVE]:
             linear = kernels.linear_rows(loop)
-            units[loop[at.LOOP_ROW]:loop[at.LOOP_ROW] + linear] = 1.0 / length
+            units[loop[at.LOOP_ROW] : loop[at.LOOP_ROW] + linear] = 1.0 / length
     return units
 
 
@@ -196,12 +199,15 @@ def actuator_rows(robot, q):
     L = None
     for row, (on_loop, dof) in zip(rows, robot.table(at.ACTUATOR_I)):
         if not on_loop:
-            row[dof] = dof >= 0   # else its joint has been cut
+            row[dof] = dof >= 0  # else its joint has been cut
         else:
             L = loop_jacobian(robot, q) if L is None else L
-            loop = next(loop for loop in robot.table(at.LOOP_I)
-                        if loop[at.LOOP_DOF] <= dof < loop[at.LOOP_DOF] + loop[at.LOOP_N_DOFS])
-            if loop[at.LOOP_ACTIVE]:   # a motor on an open joint moves nothing
+            loop = next(
+                loop
+                for loop in robot.table(at.LOOP_I)
+                if loop[at.LOOP_DOF] <= dof < loop[at.LOOP_DOF] + loop[at.LOOP_N_DOFS]
+            )
+            if loop[at.LOOP_ACTIVE]:  # a motor on an open joint moves nothing
                 row[:] = L[dof]
     return rows
 
@@ -221,9 +227,15 @@ def coordinates(robot, q):
         robot.raise_for(status, q)
     dependent = robot.table(at.DOF_I)[:, at.DOF_DEPENDENT].astype(bool)
     names = np.array(robot.coordinate_names, dtype=object)
-    return Coordinates(robot, q, constraint_jacobian(robot, q)[0],
-                       W[:, :robot.mi[at.MOBILITY]].copy(), list(names[~dependent]),
-                       list(names[dependent]), int(robot.mi[at.FULL_RANK]))
+    return Coordinates(
+        robot,
+        q,
+        constraint_jacobian(robot, q)[0],
+        W[:, : robot.mi[at.MOBILITY]].copy(),
+        list(names[~dependent]),
+        list(names[dependent]),
+        int(robot.mi[at.FULL_RANK]),
+    )
 
 
 def learn_rank(robot, q):
@@ -234,6 +246,7 @@ def learn_rank(robot, q):
     """
     if not robot.rank_known:
         from closed_chain_dynamics.assembly.search import nearby_rank
+
         robot.rank_known = True
         other = robot.copy()
         rank = nearby_rank(coordinates(other, q))

@@ -6,17 +6,18 @@ stand for them and why, which constraints say nothing new, how far the next sing
 moves idly, and what the actuators can do.
 """
 
-from closed_chain_dynamics.dynamics.actuation import kind_of, RANK_TOLERANCE
-from closed_chain_dynamics.dynamics.idle_motion import idle_motions, Motions
-from closed_chain_dynamics.kernels import layout as at
 import numpy as np
+
+from closed_chain_dynamics.dynamics.actuation import RANK_TOLERANCE, kind_of
+from closed_chain_dynamics.dynamics.idle_motion import Motions, idle_motions
+from closed_chain_dynamics.kernels import layout as at
 
 __all__ = ['explain', 'unmoved_joints']
 
-FREE_SHARE = 0.1    # joints that move by less than this share of the fastest are not named
-MOVES = 1e-7        # a coordinate that moves by less than this share of the fastest stands still
-PARALLEL = 1e-7     # sine of the angle between axes, and share of a slide across a plane
-MOST = 8            # names in a list before the rest is only counted
+FREE_SHARE = 0.1  # joints that move by less than this share of the fastest are not named
+MOVES = 1e-7  # a coordinate that moves by less than this share of the fastest stands still
+PARALLEL = 1e-7  # sine of the angle between axes, and share of a slide across a plane
+MOST = 8  # names in a list before the rest is only counted
 
 
 def explain(c, *, actuators=True):
@@ -29,8 +30,14 @@ def explain(c, *, actuators=True):
         return 'Mobility 0: nothing moves, every joint is fixed.'
     motions = Motions(c)
     idle = idle_motions(motions)
-    lines = [_mobility(c), *_choice(c), _redundancy(c, motions), *_singularity(c), _clusters(c),
-             _idle(idle)]
+    lines = [
+        _mobility(c),
+        *_choice(c),
+        _redundancy(c, motions),
+        *_singularity(c),
+        _clusters(c),
+        _idle(idle),
+    ]
     lines += [_actuation(c), _unmoved(c, len(idle))] if actuators else []
     return '\n'.join(line for line in lines if line)
 
@@ -68,8 +75,10 @@ def _mobility(c):
     if not len(c.J_C):
         reason = 'all loops are open' if c.robot.loop_names else 'no loop or coupling'
         return f'Mobility {c.mobility}: {velocities}, {reason}.'
-    text = f'Mobility {c.mobility} = {velocities} - rank {c.rank} of ' \
+    text = (
+        f'Mobility {c.mobility} = {velocities} - rank {c.rank} of '
         f'{plural(len(c.J_C), "constraint row")}'
+    )
     return f'{text}: a structure, nothing moves.' if c.mobility == 0 else f'{text}.'
 
 
@@ -84,22 +93,31 @@ def _choice(c):
             motors += [name] if wish == 2 else []
             continue
         tied = cluster_i[body_i[dof[at.DOF_BODY], at.CLUSTER], at.CLUSTER_N_ROWS]
-        reason = ('actuated' if wish == 2 else 'on no loop' if not tied else
-                  'marked independent' if wish == 1 else 'the best conditioned of those left')
+        reason = (
+            'actuated'
+            if wish == 2
+            else 'on no loop'
+            if not tied
+            else 'marked independent'
+            if wish == 1
+            else 'the best conditioned of those left'
+        )
         reasons.setdefault(reason, []).append(name)
     lines, noun = [], f'Generalized coordinate{"s" * (c.mobility != 1)}'
     if reasons and len(c.J_C):
-        parts = [f'{listed(compact(c.robot, found))} ({reason})'
-                 for reason, found in reasons.items()]
+        parts = [
+            f'{listed(compact(c.robot, found))} ({reason})' for reason, found in reasons.items()
+        ]
         lines.append(f'{noun}: {"; ".join(parts)}.')
-    elif reasons:   # without constraints there was no choice
+    elif reasons:  # without constraints there was no choice
         lines.append(f'{noun}: {listed(compact(c.robot, c.independent))}.')
     if c.mobility and c.dependent:
         lines.append(f'Dependent: {listed(compact(c.robot, c.dependent))}.')
         if motors:
             follow = 'follows' if len(motors) == 1 else 'follow'
-            lines.append(f'Actuated and yet dependent: {listed(motors)}, which {follow} from '
-                         'the others.')
+            lines.append(
+                f'Actuated and yet dependent: {listed(motors)}, which {follow} from the others.'
+            )
     return lines
 
 
@@ -112,8 +130,13 @@ def _redundancy(c, motions):
         if name in robot.loop_names:
             loop = robot.table(at.LOOP_I)[robot.loop_names.index(name)]
             rows, cluster = loop[at.LOOP_N_ROWS], loop[at.LOOP_CLUSTER]
-            why = ', within one body' if cluster < 0 else \
-                ', a planar loop' if is_planar(motions.columns(cluster), motions.length) else ''
+            why = (
+                ', within one body'
+                if cluster < 0
+                else ', a planar loop'
+                if is_planar(motions.columns(cluster), motions.length)
+                else ''
+            )
             parts.append(f'{name} ({count} of {rows}{why})')
         else:
             parts.append(f'{name} (a coupling)')
@@ -130,22 +153,30 @@ def is_planar(columns, length):
         return np.linalg.matrix_rank(linear, tol=PARALLEL) <= 2
     normal = angular[np.argmax(turns)] / turns.max()
     size = max(1.0, np.abs(linear).max())
-    return bool(np.abs(np.cross(angular, normal)).max() < PARALLEL
-                and np.abs(linear @ normal).max() < PARALLEL * size)
+    return bool(
+        np.abs(np.cross(angular, normal)).max() < PARALLEL
+        and np.abs(linear @ normal).max() < PARALLEL * size
+    )
 
 
 def _singularity(c):
     if c.rank == 0:
         return []
-    if c.lost_rank:   # the singular values that are left say nothing about the one that is lost
+    if c.lost_rank:  # the singular values that are left say nothing about the one that is lost
         ways = 'one way' if c.lost_rank == 1 else f'{c.lost_rank} ways'
-        return [f'At a singularity, distance 0: {listed(_fastest(c, c.W))} can move in {ways} '
-                'more than in the poses nearby.']
-    lines = [f'Condition {c.condition:.3g}; distance to the nearest singularity {c.distance:.3g} '
-             '(smallest over largest singular value).']
+        return [
+            f'At a singularity, distance 0: {listed(_fastest(c, c.W))} can move in {ways} '
+            'more than in the poses nearby.'
+        ]
+    lines = [
+        f'Condition {c.condition:.3g}; distance to the nearest singularity {c.distance:.3g} '
+        '(smallest over largest singular value).'
+    ]
     if c.is_singular:
-        lines.append('Close to a singularity: in it '
-                     f'{listed(_fastest(c, c.singular_direction[:, None]))} would come free.')
+        lines.append(
+            'Close to a singularity: in it '
+            f'{listed(_fastest(c, c.singular_direction[:, None]))} would come free.'
+        )
     return lines
 
 
@@ -157,15 +188,19 @@ def _fastest(c, directions):
         if not cluster_i[body_i[dof[at.DOF_BODY], at.CLUSTER], at.CLUSTER_N_ROWS]:
             speed[j] = 0.0
     order = np.argsort(-speed, kind='stable')
-    return [c.robot.coordinate_names[j] for j in order
-            if speed[j] > FREE_SHARE * speed.max(initial=0.0)]
+    return [
+        c.robot.coordinate_names[j]
+        for j in order
+        if speed[j] > FREE_SHARE * speed.max(initial=0.0)
+    ]
 
 
 def _clusters(c):
     groups = {}
     for names, table, active, column in (
-            (c.robot.loop_names, at.LOOP_I, at.LOOP_ACTIVE, at.LOOP_CLUSTER),
-            (c.robot.coupling_names, at.COUPLING_I, at.COUPLING_ACTIVE, at.COUPLING_CLUSTER)):
+        (c.robot.loop_names, at.LOOP_I, at.LOOP_ACTIVE, at.LOOP_CLUSTER),
+        (c.robot.coupling_names, at.COUPLING_I, at.COUPLING_ACTIVE, at.COUPLING_CLUSTER),
+    ):
         for name, row in zip(names, c.robot.table(table)):
             if row[active] and row[column] >= 0:
                 groups.setdefault(row[column], []).append(name)
@@ -173,8 +208,10 @@ def _clusters(c):
         return ''
     parts = [', '.join(group) for group in groups.values()]
     more = [f'{len(parts) - MOST} more'] if len(parts) > MOST else []
-    return f'{len(groups)} clusters that share no joint, each solved on its own: ' \
+    return (
+        f'{len(groups)} clusters that share no joint, each solved on its own: '
         f'{"; ".join(parts[:MOST] + more)}.'
+    )
 
 
 def _idle(idle):
@@ -183,8 +220,12 @@ def _idle(idle):
     axes = {}
     for motion in idle:
         axes.setdefault(motion.axis, []).append(motion.link)
-    parts = [f'{links[0]} spins about its {axis} axis' if len(links) == 1 else
-             f'{listed(links)} spin about their {axis} axes' for axis, links in axes.items()]
+    parts = [
+        f'{links[0]} spins about its {axis} axis'
+        if len(links) == 1
+        else f'{listed(links)} spin about their {axis} axes'
+        for axis, links in axes.items()
+    ]
     words = 'Idle degree of freedom' if len(idle) == 1 else f'{len(idle)} idle degrees of freedom'
     return f'{words}: {"; ".join(parts)}, and nothing else moves.'
 
@@ -192,8 +233,10 @@ def _idle(idle):
 def _actuation(c):
     actuators, mobility = c.S.shape
     if not actuators:
-        return ('No joint is actuated: mark motors with cc:role="actuated", or load with '
-                'actuated=[...].')
+        return (
+            'No joint is actuated: mark motors with cc:role="actuated", or load with '
+            'actuated=[...].'
+        )
     if not mobility:
         return f'{plural(actuators, "actuator")} in a structure: torques only preload it.'
     kind, rank = kind_of(c.S), np.linalg.matrix_rank(c.S, tol=_lever(c.S))
@@ -201,12 +244,16 @@ def _actuation(c):
     if kind == 'square':
         return f'Actuation is square: {have}.'
     if kind == 'redundant':
-        return f'Actuation is redundant by {actuators - mobility}: {have}, so that torques can ' \
+        return (
+            f'Actuation is redundant by {actuators - mobility}: {have}, so that torques can '
             'preload the mechanism.'
+        )
     if kind == 'deficient':
         return f'Actuation is deficient by {mobility - rank}: {have}.'
-    return f'Actuation is mixed: {have} drive {rank} of it, deficient by {mobility - rank} and ' \
+    return (
+        f'Actuation is mixed: {have} drive {rank} of it, deficient by {mobility - rank} and '
         f'redundant by {actuators - rank}.'
+    )
 
 
 def _lever(S):
@@ -218,7 +265,7 @@ def _free_of_actuators(c):
     if not c.S.size:
         return c.W
     _, sigma, V = np.linalg.svd(c.S)
-    return c.W @ V[int(np.sum(sigma > _lever(c.S))):].T
+    return c.W @ V[int(np.sum(sigma > _lever(c.S))) :].T
 
 
 def unmoved_joints(c):

@@ -7,14 +7,19 @@ accelerations - A and b as a whole, constraint forces - is computed when asked f
 
 from functools import cached_property
 
+import numpy as np
+
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.dynamics.actuation import actuator_vector, refuse_non_finite
 from closed_chain_dynamics.dynamics.coordinates import (
-    actuator_rows, AtPose, constraint_jacobian, learn_rank)
+    AtPose,
+    actuator_rows,
+    constraint_jacobian,
+    learn_rank,
+)
 from closed_chain_dynamics.dynamics.singularities import check_policy, hold_forward, refuse
 from closed_chain_dynamics.dynamics.tree import NO_WRENCHES, body_wrenches, mass_matrix
 from closed_chain_dynamics.kernels import layout as at
-import numpy as np
 
 __all__ = ['ForwardDynamics', 'forward_dynamics']
 
@@ -39,7 +44,8 @@ class ForwardDynamics(AtPose):
         return f'ForwardDynamics(acceleration={self.acceleration!r}, singular={self.singular})'
 
     robot, q, v, tau_A, extra, wrenches = (
-        property(lambda self, place=place: self._asked[place]) for place in range(6))
+        property(lambda self, place=place: self._asked[place]) for place in range(6)
+    )
 
     @cached_property
     def A(self):
@@ -72,6 +78,7 @@ class ForwardDynamics(AtPose):
         They solve J_C^T lambda = tau_O - tau; of least norm where rows are redundant.
         """
         from closed_chain_dynamics.dynamics.reactions import multipliers
+
         return multipliers(self)
 
     def check(self):
@@ -82,12 +89,15 @@ class ForwardDynamics(AtPose):
         of the tree with the constraint forces; `power`: relative power of the constraint forces.
         """
         from closed_chain_dynamics.dynamics.reactions import motion_residual
+
         J_C, _, bias = constraint_jacobian(self.robot, self.q, self.v)
         missing, unit = motion_residual(self)
         force = J_C.T @ self.constraint_forces
-        return {'loops': float(np.abs(J_C @ self.acceleration + bias).max(initial=0.0)),
-                'motion': float(np.abs(missing - force).max(initial=0.0) / unit),
-                'power': float(abs(force @ self.v) / (np.abs(force) @ np.abs(self.v) + 1e-300))}
+        return {
+            'loops': float(np.abs(J_C @ self.acceleration + bias).max(initial=0.0)),
+            'motion': float(np.abs(missing - force).max(initial=0.0) / unit),
+            'power': float(abs(force @ self.v) / (np.abs(force) @ np.abs(self.v) + 1e-300)),
+        }
 
 
 def forward_dynamics(robot, q, v, tau=None, *, wrenches=None, extra=None, singularity='damp'):
@@ -104,15 +114,16 @@ def forward_dynamics(robot, q, v, tau=None, *, wrenches=None, extra=None, singul
     forces = body_wrenches(robot, q, wrenches) if wrenches else NO_WRENCHES
     added = NO_FORCE if extra is None else robot.vector(extra, robot.nv, 'extra')
     acceleration = np.empty(robot.nv)
-    try:   # the usual case costs nothing: the kernel itself looks at types and sizes
+    try:  # the usual case costs nothing: the kernel itself looks at types and sizes
         status = _kernel.call(robot.mi, robot.mf, robot.w, q, v, tau, added, forces, acceleration)
     except TypeError:
         status = at.WRONG_SIZE
     if status == at.WRONG_SIZE:
         q, v = robot.vector(q, robot.nq, 'q'), robot.vector(v, robot.nv, 'v')
         tau = actuator_vector(robot, tau, 'tau')
-        status = _kernel.checked(robot.mi, robot.mf, robot.w, q, v, tau, added, forces,
-                                 acceleration)
+        status = _kernel.checked(
+            robot.mi, robot.mf, robot.w, q, v, tau, added, forces, acceleration
+        )
     if status and status != at.SINGULAR:
         refuse_non_finite(robot, tau, 'tau')
         robot.raise_for(status, q, v, added)
@@ -130,6 +141,7 @@ def forward_dynamics(robot, q, v, tau=None, *, wrenches=None, extra=None, singul
 def _driving_force(f):
     """Return what drives the tree at zero acceleration, tau - h with all that acts, (nv,)."""
     from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
+
     needed = inverse_dynamics(f.robot, f.q, f.v, np.zeros(f.robot.nv), wrenches=f.wrenches).tau_O
     given = actuator_rows(f.robot, f.q).T @ f.tau_A
     return given - needed + (0.0 if f.extra is None else f.extra)

@@ -9,14 +9,15 @@ still, and every centre of mass inside it too (almost: rods are not balanced).
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.kernels import layout as at
-import numpy as np
 
 __all__ = ['IdleMotion', 'Motions', 'idle_motions']
 
-STILL = 1e-7        # a body that moves by less than this share of the fastest stands still
-IDLE_ARM = 0.05     # centre of mass off the axis, as a share of the typical length
+STILL = 1e-7  # a body that moves by less than this share of the fastest stands still
+IDLE_ARM = 0.05  # centre of mass off the axis, as a share of the typical length
 
 
 @dataclass(frozen=True)
@@ -36,14 +37,14 @@ class Motions:
         out = np.empty((robot.mi[at.N_BODIES], 12))
         kernels.compute_placements(robot.mi, robot.mf, robot.w, c.q, out)
         self.rotation = out[:, :9].reshape(-1, 3, 3)
-        self.subspaces = robot.table(at.DOF_W)[:, at.S_W:at.S_W + 6].copy()   # (nv, 6)
-        self.com = robot.table(at.BODY_W)[:, at.C:at.C + 3].copy()            # at the same point
+        self.subspaces = robot.table(at.DOF_W)[:, at.S_W : at.S_W + 6].copy()  # (nv, 6)
+        self.com = robot.table(at.BODY_W)[:, at.C : at.C + 3].copy()  # at the same point
 
     def dofs(self, cluster):
         """Return the places in v of the joints of a cluster."""
         row = self.robot.table(at.CLUSTER_I)[cluster]
         first = row[at.CLUSTER_DOF]
-        return self.robot.table(at.CLUSTER_DOFS)[0, first:first + row[at.CLUSTER_N_DOFS]]
+        return self.robot.table(at.CLUSTER_DOFS)[0, first : first + row[at.CLUSTER_N_DOFS]]
 
     def columns(self, cluster):
         """Return the motion subspaces of the joints of a cluster, (n, 6), at one point."""
@@ -90,7 +91,7 @@ def _idle_in_cluster(motions, cluster):
 
 def _null_space(matrix, tolerance):
     _, sigma, V = np.linalg.svd(matrix)
-    return V[int(np.sum(sigma > tolerance)):].T
+    return V[int(np.sum(sigma > tolerance)) :].T
 
 
 def _spins(motions, chain, V):
@@ -98,7 +99,7 @@ def _spins(motions, chain, V):
     mass = motions.robot.table(at.BODY_F)[chain, at.MASS]
     slides = (V[:, :3] * (mass > 0.0)[:, None, None]).reshape(-1, V.shape[2])
     found = []
-    for x in np.linalg.svd(slides)[2][::-1]:   # those that slide least first
+    for x in np.linalg.svd(slides)[2][::-1]:  # those that slide least first
         omega = V[:, 3:] @ x
         turn = np.linalg.norm(omega, axis=1).max()
         if turn > 0.0 and np.linalg.norm(slides @ x) <= IDLE_ARM * turn:
@@ -130,8 +131,11 @@ def _chains(robot, cluster):
     body_i, loop_i = robot.table(at.BODY_I), robot.table(at.LOOP_I)
     bodies = np.flatnonzero(body_i[1:, at.CLUSTER] == cluster) + 1
     edges = [(int(body), int(body_i[body, at.PARENT])) for body in bodies]
-    edges += [(int(loop[at.LOOP_BODY_1]), int(loop[at.LOOP_BODY_2])) for loop in loop_i
-              if loop[at.LOOP_CLUSTER] == cluster]
+    edges += [
+        (int(loop[at.LOOP_BODY_1]), int(loop[at.LOOP_BODY_2]))
+        for loop in loop_i
+        if loop[at.LOOP_CLUSTER] == cluster
+    ]
     degree = dict.fromkeys(bodies.tolist(), 0)
     for edge in edges:
         for end in edge:
@@ -143,6 +147,7 @@ def _chains(robot, cluster):
         while leader[body] != body:
             body = leader[body]
         return body
+
     for one, two in edges:
         if degree.get(one, 3) < 3 and degree.get(two, 3) < 3:
             leader[lead(one)] = lead(two)

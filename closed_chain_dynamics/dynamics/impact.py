@@ -12,12 +12,13 @@ part of it, and begins with the motion after it.
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.dynamics.coordinates import constraint_jacobian, row_owners
 from closed_chain_dynamics.dynamics.link_loads import cross
 from closed_chain_dynamics.dynamics.tree import center_of_mass, energy, momentum
 from closed_chain_dynamics.kernels import layout as at
-import numpy as np
 
 __all__ = ['Impact', 'body_record', 'impact', 'impact_on_bodies']
 
@@ -27,8 +28,8 @@ class Impact:
     """A jump of velocities, and what passed through the joints in that instant."""
 
     v_after: np.ndarray
-    impulse: np.ndarray          # in the rows of J_C, on the child against the parent [N s, N m s]
-    energy_before: float         # kinetic [J]
+    impulse: np.ndarray  # in the rows of J_C, on the child against the parent [N s, N m s]
+    energy_before: float  # kinetic [J]
     energy_after: float
     momentum_before: np.ndarray  # linear, and angular about the centre of mass, (6,)
     momentum_after: np.ndarray
@@ -81,8 +82,9 @@ def impact_on_bodies(robot, q, bodies, *, joints=(), moved=True, v=None, restitu
     """
     v_after, force = np.empty(robot.nv), np.empty(robot.nv)
     jump = np.empty((len(bodies), 6))
-    status, before = kernels.compute_impact(robot.mi, robot.mf, robot.w, q, bodies.copy(), moved,
-                                            v_after, jump, force)
+    status, before = kernels.compute_impact(
+        robot.mi, robot.mf, robot.w, q, bodies.copy(), moved, v_after, jump, force
+    )
     if status:
         robot.raise_for(status, q, v_after)
     if restitution:
@@ -91,11 +93,19 @@ def impact_on_bodies(robot, q, bodies, *, joints=(), moved=True, v=None, restitu
     J_C, _, _ = constraint_jacobian(robot, q)
     impulse = np.linalg.lstsq(J_C.T, force, rcond=1e-10)[0] if len(J_C) else np.zeros(0)
     after, gained = momentum(robot, q, v_after), jump.sum(axis=0)
-    arm = center_of_mass(robot, q) - robot.table(at.WORLD_W)[0, at.ORIGIN:at.ORIGIN + 3]
+    arm = center_of_mass(robot, q) - robot.table(at.WORLD_W)[0, at.ORIGIN : at.ORIGIN + 3]
     gained[3:] -= cross(arm, gained[:3])
     passed = _passed(robot, joints, jump, impulse) if joints else {}
-    return Impact(v_after, impulse, before, energy(robot, q, v_after)[0], after - gained, after,
-                  row_owners(robot), passed)
+    return Impact(
+        v_after,
+        impulse,
+        before,
+        energy(robot, q, v_after)[0],
+        after - gained,
+        after,
+        row_owners(robot),
+        passed,
+    )
 
 
 def _passed(robot, joints, jump, impulse):
@@ -105,14 +115,14 @@ def _passed(robot, joints, jump, impulse):
     To be called after `constraint_jacobian`, which leaves placements and the covectors of J_C.
     """
     body_i, body_w = robot.table(at.BODY_I), robot.table(at.BODY_W)
-    covectors, total = robot.table(at.ROW_W)[:, at.ROW_F:at.ROW_F + 6], jump.copy()
+    covectors, total = robot.table(at.ROW_W)[:, at.ROW_F : at.ROW_F + 6], jump.copy()
     for loop in robot.table(at.LOOP_I):
         if loop[at.LOOP_ACTIVE]:
             mine = slice(loop[at.LOOP_ROW], loop[at.LOOP_ROW] + loop[at.LOOP_N_ROWS])
             wrench = impulse[mine] @ covectors[mine]
             total[loop[at.LOOP_BODY_2]] -= wrench
             total[loop[at.LOOP_BODY_1]] += wrench
-    for body in range(len(total) - 1, 0, -1):   # a child stands behind its parent
+    for body in range(len(total) - 1, 0, -1):  # a child stands behind its parent
         total[body_i[body, at.PARENT]] += total[body]
-    total[:, 3:] -= cross(body_w[:, at.P:at.P + 3], total[:, :3])
+    total[:, 3:] -= cross(body_w[:, at.P : at.P + 3], total[:, :3])
     return {name: total[robot._packing.joints[name]] for name in joints}

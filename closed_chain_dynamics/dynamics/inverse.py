@@ -7,14 +7,19 @@ S^T tau_A = tau_G, which is tau_A = S^-T W^T tau_O when actuators and mobility m
 
 from functools import cached_property
 
+import numpy as np
+
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.dynamics.actuation import actuator_torques
 from closed_chain_dynamics.dynamics.coordinates import (
-    actuator_rows, AtPose, constraint_jacobian, learn_rank)
+    AtPose,
+    actuator_rows,
+    constraint_jacobian,
+    learn_rank,
+)
 from closed_chain_dynamics.dynamics.singularities import branch_tangent, check_policy, refuse
 from closed_chain_dynamics.dynamics.tree import NO_WRENCHES, body_wrenches
 from closed_chain_dynamics.kernels import layout as at
-import numpy as np
 
 __all__ = ['InverseDynamics', 'inverse_dynamics']
 
@@ -33,30 +38,31 @@ class InverseDynamics(AtPose):
     singular = False
 
     def __init__(self, forces, asked):
-        self._forces, self._asked = forces, asked   # as the kernel writes them
+        self._forces, self._asked = forces, asked  # as the kernel writes them
 
     @cached_property
     def tau_O(self):
         """Return the forces on the tree, (nv,)."""
-        return self._forces[1:1 + len(self.v)]
+        return self._forces[1 : 1 + len(self.v)]
 
     @cached_property
     def tau_A(self):
         """Return the torques of the actuators, (actuators,)."""
         first = 1 + len(self.v)
-        return self._forces[first:first + len(self.robot.actuator_names)]
+        return self._forces[first : first + len(self.robot.actuator_names)]
 
     @cached_property
     def tau_G(self):
         """Return the generalized forces W^T tau_O, (mobility,), Eq. (7)."""
         first = 1 + len(self.v) + len(self.robot.actuator_names)
-        return self._forces[first:first + int(self._forces[0])]
+        return self._forces[first : first + int(self._forces[0])]
 
     def __repr__(self):
         return f'InverseDynamics(tau_A={self.torques()}, singular={self.singular})'
 
     robot, q, v, a, wrenches = (
-        property(lambda self, place=place: self._asked[place]) for place in range(5))
+        property(lambda self, place=place: self._asked[place]) for place in range(5)
+    )
 
     @cached_property
     def residual(self):
@@ -67,9 +73,11 @@ class InverseDynamics(AtPose):
     def residual_by_name(self):
         """Return the residual by generalized coordinate, without those that are met."""
         scale = max(np.abs(self.tau_G).max(initial=0.0), 1.0)
-        return {name: float(value)
-                for name, value in zip(self.coordinates.independent, self.residual)
-                if abs(value) > 1e-9 * scale}
+        return {
+            name: float(value)
+            for name, value in zip(self.coordinates.independent, self.residual)
+            if abs(value) > 1e-9 * scale
+        }
 
     def torques(self):
         """Return the actuator torques by name."""
@@ -83,6 +91,7 @@ class InverseDynamics(AtPose):
         residual and of tau_O; `forward`: relative difference of forward dynamics and `a`.
         """
         from closed_chain_dynamics.dynamics.forward import forward_dynamics
+
         J_C, _, bias = constraint_jacobian(self.robot, self.q, self.v)
         c = self.coordinates
         independent = [self.robot.coordinate_names.index(name) for name in c.independent]
@@ -92,16 +101,31 @@ class InverseDynamics(AtPose):
         unit = np.abs(self.tau_O) @ np.abs(self.v) + 1e-300
         missing = np.zeros(self.robot.nv)
         missing[independent] = self.residual
-        forward = forward_dynamics(self.robot, self.q, self.v, self.tau_A, extra=missing,
-                                   wrenches=self.wrenches).acceleration
-        return {'loops': float(np.abs(J_C @ self.a + bias).max(initial=0.0)),
-                'power': float(abs(power - power_tree) / unit),
-                'forward': float(np.abs(forward - self.a).max(initial=0.0)
-                                 / max(np.abs(self.a).max(initial=0.0), 1.0))}
+        forward = forward_dynamics(
+            self.robot, self.q, self.v, self.tau_A, extra=missing, wrenches=self.wrenches
+        ).acceleration
+        return {
+            'loops': float(np.abs(J_C @ self.a + bias).max(initial=0.0)),
+            'power': float(abs(power - power_tree) / unit),
+            'forward': float(
+                np.abs(forward - self.a).max(initial=0.0)
+                / max(np.abs(self.a).max(initial=0.0), 1.0)
+            ),
+        }
 
 
-def inverse_dynamics(robot, q, v, a, *, wrenches=None, policy='minimum_norm', weights=None,
-                     preload=None, singularity='damp'):
+def inverse_dynamics(
+    robot,
+    q,
+    v,
+    a,
+    *,
+    wrenches=None,
+    policy='minimum_norm',
+    weights=None,
+    preload=None,
+    singularity='damp',
+):
     """
     Return the forces that a motion of the closed chain needs, Eqs. (7) to (9) of paper 1.
 
@@ -116,7 +140,7 @@ def inverse_dynamics(robot, q, v, a, *, wrenches=None, policy='minimum_norm', we
         learn_rank(robot, robot.vector(q, robot.nq, 'q'))
     forces = body_wrenches(robot, q, wrenches) if wrenches else NO_WRENCHES
     out = np.empty(1 + 2 * robot.nv + len(robot.actuator_names))
-    try:   # the usual case costs nothing: the kernel itself looks at types and sizes
+    try:  # the usual case costs nothing: the kernel itself looks at types and sizes
         status = _kernel.call(robot.mi, robot.mf, robot.w, q, v, a, forces, out)
     except TypeError:
         status = at.WRONG_SIZE
@@ -127,19 +151,25 @@ def inverse_dynamics(robot, q, v, a, *, wrenches=None, policy='minimum_norm', we
     if status and status not in (at.UNSOLVED, at.SINGULAR):
         robot.raise_for(status, q, v, a)
     result = InverseDynamics(out, (robot, q, v, a, wrenches))
-    if status or policy != 'minimum_norm' or singularity != 'damp' \
-            or preload is not None or weights is not None:
+    if (
+        status
+        or policy != 'minimum_norm'
+        or singularity != 'damp'
+        or preload is not None
+        or weights is not None
+    ):
         result.singular = status == at.SINGULAR
         check_policy(robot, singularity)
         if result.singular and singularity == 'refuse':
             refuse(robot, result.coordinates)
         W, rows = result.coordinates.W, actuator_rows(robot, q)
-        if result.singular and singularity == 'hold':   # ask nothing of the motion that came free
+        if result.singular and singularity == 'hold':  # ask nothing of the motion that came free
             W = branch_tangent(robot, q, v, result.coordinates)
 
         def torques(force):
-            return actuator_torques(robot, rows @ W, W.T @ force, policy=policy, weights=weights,
-                                    preload=preload).tau_A
+            return actuator_torques(
+                robot, rows @ W, W.T @ force, policy=policy, weights=weights, preload=preload
+            ).tau_A
 
         if robot.mi[at.N_CONTACTS]:
             _take_off_drag(result, rows, torques)
@@ -150,6 +180,7 @@ def inverse_dynamics(robot, q, v, a, *, wrenches=None, policy='minimum_norm', we
 def _take_off_drag(result, rows, torques):
     """Let the friction of sliding contacts do its part: what they drag, no actuator needs to."""
     from closed_chain_dynamics.dynamics.constraint_forces import drag, solve_multipliers
+
     robot, q, needed = result.robot, result.q, result.tau_O.copy()
     J_C = constraint_jacobian(robot, q)[0]
 

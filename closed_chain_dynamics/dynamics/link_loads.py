@@ -2,14 +2,15 @@
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.kernels import layout as at
 from closed_chain_dynamics.kernels.passive import joint_force
-import numpy as np
 
 __all__ = ['LinkLoads', 'cross', 'link_loads', 'loop_efforts']
 
-NO_DIRECTION = 1e-12   # a spring shorter than this has none, and no force [m]
+NO_DIRECTION = 1e-12  # a spring shorter than this has none, and no force [m]
 
 
 @dataclass
@@ -21,24 +22,29 @@ class LinkLoads:
     are lost.
     """
 
-    index: dict              # link name -> row
-    parent: np.ndarray       # row of the parent link, -1 for the root
-    rotation: np.ndarray     # (n, 3, 3)
-    point: np.ndarray        # origin of the link, (n, 3)
-    com: np.ndarray          # centre of mass, (n, 3)
-    force: np.ndarray        # that the motion needs, less the weight, (n, 3)
-    moment: np.ndarray       # the same about the centre of mass, (n, 3)
-    external: list           # (row, point, wrench (6,)) of every force from outside and spring
-    origin: np.ndarray       # where O is in the world, (3,)
-    size: float              # the largest weight or inertial force, which may cancel in `force`
+    index: dict  # link name -> row
+    parent: np.ndarray  # row of the parent link, -1 for the root
+    rotation: np.ndarray  # (n, 3, 3)
+    point: np.ndarray  # origin of the link, (n, 3)
+    com: np.ndarray  # centre of mass, (n, 3)
+    force: np.ndarray  # that the motion needs, less the weight, (n, 3)
+    moment: np.ndarray  # the same about the centre of mass, (n, 3)
+    external: list  # (row, point, wrench (6,)) of every force from outside and spring
+    origin: np.ndarray  # where O is in the world, (3,)
+    size: float  # the largest weight or inertial force, which may cancel in `force`
 
 
 def cross(a, b):
     """Return the vector product along the last axis; numpy's own takes ten times as long."""
     a, b = np.asarray(a), np.asarray(b)
-    return np.stack([a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1],
-                     a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2],
-                     a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]], axis=-1)
+    return np.stack(
+        [
+            a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1],
+            a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2],
+            a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0],
+        ],
+        axis=-1,
+    )
 
 
 def link_loads(robot, q, v, a, wrenches=None):
@@ -59,11 +65,18 @@ def link_loads(robot, q, v, a, wrenches=None):
     for joint in robot.description.joints:
         parent[index[joint.child]] = index[joint.parent]
     size = mass * np.maximum(np.linalg.norm(linear, axis=1), np.linalg.norm(robot.gravity))
-    loads = LinkLoads(index, parent, R, point, point + arm,
-                      mass[:, None] * (linear - robot.gravity),
-                      np.einsum('nij,nj->ni', tensor, alpha) + cross(omega, spin), [],
-                      robot.table(at.WORLD_W)[0, at.ORIGIN:at.ORIGIN + 3].copy(),
-                      float(size.max()))
+    loads = LinkLoads(
+        index,
+        parent,
+        R,
+        point,
+        point + arm,
+        mass[:, None] * (linear - robot.gravity),
+        np.einsum('nij,nj->ni', tensor, alpha) + cross(omega, spin),
+        [],
+        robot.table(at.WORLD_W)[0, at.ORIGIN : at.ORIGIN + 3].copy(),
+        float(size.max()),
+    )
     for link, wrench in (wrenches or {}).items():
         k = index[link]
         loads.external.append((k, point[k], robot.vector(wrench, 6, f'wrench on link {link!r}')))
@@ -81,9 +94,9 @@ def _link_motion(robot, q, v, a):
     frames = [robot.link_frame(name) for name in robot.link_names]
     body = [frame[0] for frame in frames]
     place = robot.table(at.BODY_W)[body]
-    R_body = place[:, at.R:at.R + 9].reshape(-1, 3, 3)
+    R_body = place[:, at.R : at.R + 9].reshape(-1, 3, 3)
     arm = np.einsum('nij,nj->ni', R_body, np.array([frame[2] for frame in frames]))
-    point = place[:, at.P:at.P + 3] + arm
+    point = place[:, at.P : at.P + 3] + arm
     V, A = bodies[body, :6], bodies[body, 6:]
     V[:, :3] += cross(V[:, 3:], arm)
     # A is the rate of V at a point that rests; the link's own point moves on with V
@@ -94,8 +107,11 @@ def _link_motion(robot, q, v, a):
 def _inertias(robot):
     """Return masses (n,), centres of mass (n, 3) and inertias about them (n, 3, 3), link axes."""
     names = robot.link_names
-    mass, arm, tensor = np.zeros(len(names)), np.zeros((len(names), 3)), np.zeros(
-        (len(names), 3, 3))
+    mass, arm, tensor = (
+        np.zeros(len(names)),
+        np.zeros((len(names), 3)),
+        np.zeros((len(names), 3, 3)),
+    )
     inertias = {link.name: link.inertia for link in robot.description.links}
     for k, name in enumerate(names):
         if inertias[name] is not None:
@@ -120,24 +136,29 @@ def _add_springs(robot, loads, V):
         if length < NO_DIRECTION:
             continue
         way = way / length
-        pull = spring.stiffness * (length - spring.rest) \
-            + spring.damping * (way @ (rates[1] - rates[0]))
+        pull = spring.stiffness * (length - spring.rest) + spring.damping * (
+            way @ (rates[1] - rates[0])
+        )
         for (k, point), sign in zip(ends, (1.0, -1.0)):
             loads.external.append((k, point, np.concatenate([sign * pull * way, np.zeros(3)])))
 
 
 def _add_soft_contacts(robot, loads):
     """Add the forces of soft contacts, as the passive forces of this state left them."""
-    for loop, kind, row in zip(robot.description.loops, robot.table(at.LOOP_I),
-                               robot.table(at.LOOP_W)):
+    for loop, kind, row in zip(
+        robot.description.loops, robot.table(at.LOOP_I), robot.table(at.LOOP_W)
+    ):
         if kind[at.LOOP_ACTIVE] and kind[at.LOOP_MODE] == at.SOFT:
-            force = row[at.FRICTION_FORCE:at.FRICTION_FORCE + 3] \
-                + row[at.NORMAL_FORCE] * row[at.CONTACT_NORMAL:at.CONTACT_NORMAL + 3]
+            force = (
+                row[at.FRICTION_FORCE : at.FRICTION_FORCE + 3]
+                + row[at.NORMAL_FORCE] * row[at.CONTACT_NORMAL : at.CONTACT_NORMAL + 3]
+            )
             child = loads.index[loop.child]
             point = loads.point[child] + loads.rotation[child] @ loop.child_origin.position
             for link, sign in ((loop.child, 1.0), (loop.parent, -1.0)):
-                loads.external.append((loads.index[link], point,
-                                       np.concatenate([sign * force, np.zeros(3)])))
+                loads.external.append(
+                    (loads.index[link], point, np.concatenate([sign * force, np.zeros(3)]))
+                )
 
 
 def loop_efforts(robot, q, v, tau_A):
@@ -158,8 +179,9 @@ def loop_efforts(robot, q, v, tau_A):
     for spring in robot.description.springs:
         if spring.joint in robot.loop_coordinate_names:
             d = robot.loop_coordinate_names.index(spring.joint)
-            efforts[d] -= spring.stiffness * (positions[d] - spring.rest) \
-                + spring.damping * rates[d]
+            efforts[d] -= (
+                spring.stiffness * (positions[d] - spring.rest) + spring.damping * rates[d]
+            )
     for (on_loop, d), torque in zip(robot.table(at.ACTUATOR_I), tau_A):
         if on_loop:
             efforts[d] += torque

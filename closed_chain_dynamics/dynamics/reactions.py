@@ -18,19 +18,29 @@ O             the point at which wrenches (force, moment) of all links are added
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from closed_chain_dynamics.dynamics.actuation import actuator_torques, actuator_vector
 from closed_chain_dynamics.dynamics.constraint_forces import (
-    added, drag, motion_residual, multipliers, solve_multipliers, tree_force)
+    added,
+    drag,
+    motion_residual,
+    multipliers,
+    solve_multipliers,
+    tree_force,
+)
 from closed_chain_dynamics.dynamics.coordinates import (
-    actuator_rows, constraint_jacobian, coordinates)
+    actuator_rows,
+    constraint_jacobian,
+    coordinates,
+)
 from closed_chain_dynamics.dynamics.link_loads import cross, link_loads, loop_efforts
 from closed_chain_dynamics.errors import StateError
 from closed_chain_dynamics.kernels import layout as at
-import numpy as np
 
 __all__ = ['Reaction', 'Reactions', 'motion_residual', 'multipliers', 'reactions']
 
-UNIQUE = 1e-9   # a null vector that changes a joint by less than this share of it is rounding
+UNIQUE = 1e-9  # a null vector that changes a joint by less than this share of it is rounding
 SPLITS = ('joints', 'loops')
 
 
@@ -38,13 +48,13 @@ SPLITS = ('joints', 'loops')
 class Reaction:
     """Force and moment that a joint passes on from its parent to its child."""
 
-    force: np.ndarray       # (3,) [N]
-    moment: np.ndarray      # (3,) [N m], about `point`
-    unique: bool            # False: redundant constraints leave a part of it open
-    point: np.ndarray = field(repr=False)               # origin of the child's frame, world (3,)
-    frame: str              # whose axes: 'world', 'joint', or a link
-    unique_components: np.ndarray = field(repr=False)   # (6,) of bool: force, then moment
-    axes: np.ndarray = field(repr=False)                # rotation from those axes to the world
+    force: np.ndarray  # (3,) [N]
+    moment: np.ndarray  # (3,) [N m], about `point`
+    unique: bool  # False: redundant constraints leave a part of it open
+    point: np.ndarray = field(repr=False)  # origin of the child's frame, world (3,)
+    frame: str  # whose axes: 'world', 'joint', or a link
+    unique_components: np.ndarray = field(repr=False)  # (6,) of bool: force, then moment
+    axes: np.ndarray = field(repr=False)  # rotation from those axes to the world
 
     @property
     def wrench(self):
@@ -83,8 +93,9 @@ class Reactions(dict):
             rest[link] += _at(wrench, loads.com[link] - point)
         for joint in (*model.joints, *model.loops):
             reaction = self[joint.name]
-            wrench = np.concatenate([reaction.axes @ reaction.force,
-                                     reaction.axes @ reaction.moment])
+            wrench = np.concatenate(
+                [reaction.axes @ reaction.force, reaction.axes @ reaction.moment]
+            )
             point = reaction.point - loads.origin
             for link, sign in ((joint.child, 1.0), (joint.parent, -1.0)):
                 k = loads.index[link]
@@ -99,9 +110,11 @@ class Reactions(dict):
         along a coordinate that the motion needs and neither motors, passive forces nor loops give.
         """
         size = max([np.abs(each.wrench).max() for each in self.values()], default=0.0)
-        size = max(size, self._loads.size, 1e-300)   # in free fall joints pass nothing on
-        return {'equilibrium': float(self.equilibrium() / size),
-                'missing': float(np.abs(self.missing).max(initial=0.0) / size)}
+        size = max(size, self._loads.size, 1e-300)  # in free fall joints pass nothing on
+        return {
+            'equilibrium': float(self.equilibrium() / size),
+            'missing': float(np.abs(self.missing).max(initial=0.0) / size),
+        }
 
 
 def _at(wrench, arm):
@@ -110,8 +123,9 @@ def _at(wrench, arm):
     return np.concatenate([force, moment - cross(arm, force)])
 
 
-def reactions(robot, q, v, a, tau=None, *, wrenches=None, extra=None, frame='world',
-              split='joints'):
+def reactions(
+    robot, q, v, a, tau=None, *, wrenches=None, extra=None, frame='world', split='joints'
+):
     """
     Return the Reactions of a motion: force and moment in every joint by name.
 
@@ -126,17 +140,26 @@ def reactions(robot, q, v, a, tau=None, *, wrenches=None, extra=None, frame='wor
     least norm, as `constraint_forces` of forward dynamics has them.
     """
     if split not in SPLITS:
-        raise StateError(f'unknown split {split!r}', where=robot.name,
-                         repair=f'Choose one of {", ".join(SPLITS)}.')
+        raise StateError(
+            f'unknown split {split!r}',
+            where=robot.name,
+            repair=f'Choose one of {", ".join(SPLITS)}.',
+        )
     q, v = robot.vector(q, robot.nq, 'q'), robot.vector(v, robot.nv, 'v')
     a = robot.vector(a, robot.nv, 'a')
     if frame not in ('world', 'joint'):
-        robot.link_frame(frame)   # an unknown name is refused before any work
+        robot.link_frame(frame)  # an unknown name is refused before any work
     J_C, friction = constraint_jacobian(robot, q)[0], {}
     if robot.mi[at.N_CONTACTS]:
         extra = added(robot, extra)
-        dragged, friction = drag(robot, q, v, lambda force: solve_multipliers(
-            robot, J_C, _balance(robot, q, v, a, tau, wrenches, extra + force)[1])[0])
+        dragged, friction = drag(
+            robot,
+            q,
+            v,
+            lambda force: solve_multipliers(
+                robot, J_C, _balance(robot, q, v, a, tau, wrenches, extra + force)[1]
+            )[0],
+        )
         extra = extra + dragged
     tau_A, force = _balance(robot, q, v, a, tau, wrenches, extra)
     solution, null = solve_multipliers(robot, J_C, force)
@@ -146,8 +169,10 @@ def reactions(robot, q, v, a, tau=None, *, wrenches=None, extra=None, frame='wor
     on_loops = _loop_wrenches(robot, q, v, tau_A, rows, friction)
     on_joints = _joint_wrenches(robot, loads, on_loops, rows.shape[1])
     places = _places(robot, loads, frame)
-    found = {name: _in_frame(wrench, *places[name])
-             for name, wrench in (*on_joints.items(), *on_loops.items())}
+    found = {
+        name: _in_frame(wrench, *places[name])
+        for name, wrench in (*on_joints.items(), *on_loops.items())
+    }
     first = 1
     for block in null if split == 'joints' else ():
         columns = slice(first, first + block.shape[1])
@@ -160,9 +185,15 @@ def reactions(robot, q, v, a, tau=None, *, wrenches=None, extra=None, frame='wor
     unique = _unique_components(robot, found)
     for name, wrench in found.items():
         R, point = places[name]
-        result[name] = Reaction(wrench[:3, 0].copy(), wrench[3:, 0].copy(),
-                                bool(unique[name].all()), point + loads.origin, frame,
-                                unique[name], R)
+        result[name] = Reaction(
+            wrench[:3, 0].copy(),
+            wrench[3:, 0].copy(),
+            bool(unique[name].all()),
+            point + loads.origin,
+            frame,
+            unique[name],
+            R,
+        )
     return result
 
 
@@ -193,13 +224,16 @@ def _least_shares(robot, found, places, columns):
     Forces weigh against moments by the extent of the joints that share: neither the cut nor the
     rest of the mechanism matters. Fixed joints do not count, they only divide a body.
     """
-    names = [name for name in (*robot.joint_names, *robot.loop_names)
-             if np.abs(found[name][:, columns]).max() > UNIQUE]
-    if not names:   # couplings that say the same: no joint feels how they share
+    names = [
+        name
+        for name in (*robot.joint_names, *robot.loop_names)
+        if np.abs(found[name][:, columns]).max() > UNIQUE
+    ]
+    if not names:  # couplings that say the same: no joint feels how they share
         return np.zeros(columns.stop - columns.start)
     points = np.array([places[name][1] for name in names])
-    length = np.sqrt(np.mean(np.sum((points - points.mean(axis=0))**2, axis=1)))
-    if length < UNIQUE * robot.table(at.WORLD_F)[0, at.LENGTH]:   # all in one place
+    length = np.sqrt(np.mean(np.sum((points - points.mean(axis=0)) ** 2, axis=1)))
+    if length < UNIQUE * robot.table(at.WORLD_F)[0, at.LENGTH]:  # all in one place
         length = robot.table(at.WORLD_F)[0, at.LENGTH]
     units = np.repeat([length, 1.0], 3)[:, None]
     shares = np.concatenate([found[name] * units for name in names])
@@ -213,9 +247,9 @@ def _loop_wrenches(robot, q, v, tau_A, rows, friction):
     `friction`: {loop: (3,)}, of contacts that slide.
     """
     efforts = loop_efforts(robot, q, v, tau_A)
-    covectors = robot.table(at.LOOP_DOF_W)[:, at.LOOP_DOF_ROW:at.LOOP_DOF_ROW + 6].copy()
-    constraint_jacobian(robot, q)   # leaves the covector of every row of J_C
-    row_covectors = robot.table(at.ROW_W)[:, at.ROW_F:at.ROW_F + 6]
+    covectors = robot.table(at.LOOP_DOF_W)[:, at.LOOP_DOF_ROW : at.LOOP_DOF_ROW + 6].copy()
+    constraint_jacobian(robot, q)  # leaves the covector of every row of J_C
+    row_covectors = robot.table(at.ROW_W)[:, at.ROW_F : at.ROW_F + 6]
     wrenches, frames = {}, robot.table(at.LOOP_W)
     for name, loop in zip(robot.loop_names, robot.table(at.LOOP_I)):
         wrench = np.zeros((6, rows.shape[1]))
@@ -225,7 +259,7 @@ def _loop_wrenches(robot, q, v, tau_A, rows, friction):
             wrench += row_covectors[mine].T @ rows[mine]
             wrench[:, 0] += covectors[own].T @ efforts[own]
         if name in friction:
-            point = frames[robot.loop_names.index(name), at.LOOP_P_2:at.LOOP_P_2 + 3]
+            point = frames[robot.loop_names.index(name), at.LOOP_P_2 : at.LOOP_P_2 + 3]
             wrench[:, 0] += np.concatenate([friction[name], cross(point, friction[name])])
         wrenches[name] = wrench
     return wrenches
@@ -241,7 +275,7 @@ def _joint_wrenches(robot, loads, on_loops, columns):
     for loop in robot.description.loops:
         total[loads.index[loop.child]] -= on_loops[loop.name]
         total[loads.index[loop.parent]] += on_loops[loop.name]
-    for k in range(len(total) - 1, 0, -1):   # a child stands behind its parent
+    for k in range(len(total) - 1, 0, -1):  # a child stands behind its parent
         total[loads.parent[k]] += total[k]
     return {joint.name: total[loads.index[joint.child]] for joint in robot.description.joints}
 
@@ -252,8 +286,7 @@ def _places(robot, loads, frame):
     for joint in (*model.joints, *model.loops):
         R, point = loads.rotation[loads.index[joint.child]], loads.point[loads.index[joint.child]]
         if hasattr(joint, 'child_origin'):
-            R, point = (R @ joint.child_origin.rotation,
-                        point + R @ joint.child_origin.position)
+            R, point = (R @ joint.child_origin.rotation, point + R @ joint.child_origin.position)
         if frame != 'joint':
             R = np.eye(3) if frame == 'world' else loads.rotation[loads.index[frame]]
         places[joint.name] = R, point

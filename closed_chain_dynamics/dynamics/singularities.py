@@ -12,20 +12,24 @@ hold     the motion that came free is held: the mechanism keeps to the branch of
 refuse   an error that names the joints that come free.
 """
 
-from closed_chain_dynamics.errors import SingularityError, StateError
 import numpy as np
+
+from closed_chain_dynamics.errors import SingularityError, StateError
 
 __all__ = ['SINGULARITY_POLICIES']
 
 SINGULARITY_POLICIES = ('damp', 'hold', 'refuse')
-STEP_ASIDE = 1e-3   # how far to look for the branch [rad, or typical lengths]
+STEP_ASIDE = 1e-3  # how far to look for the branch [rad, or typical lengths]
 
 
 def check_policy(robot, policy):
     """Refuse an unknown policy."""
     if policy not in SINGULARITY_POLICIES:
-        raise StateError(f'unknown policy {policy!r} for singularities', where=robot.name,
-                         repair=f'Choose one of {", ".join(SINGULARITY_POLICIES)}.')
+        raise StateError(
+            f'unknown policy {policy!r} for singularities',
+            where=robot.name,
+            repair=f'Choose one of {", ".join(SINGULARITY_POLICIES)}.',
+        )
 
 
 def refuse(robot, c):
@@ -35,7 +39,9 @@ def refuse(robot, c):
     raise SingularityError(
         f'the pose is singular: the loops lose {c.lost_rank} of {c.full_rank} constraints, and '
         f'{", ".join(names)} can move beside the motion that the poses around it have',
-        where=robot.name, repair="Move away from it, or choose the policy 'damp' or 'hold'.")
+        where=robot.name,
+        repair="Move away from it, or choose the policy 'damp' or 'hold'.",
+    )
 
 
 def branch_tangent(robot, q, v, c):
@@ -47,6 +53,7 @@ def branch_tangent(robot, q, v, c):
     from closed_chain_dynamics.assembly.search import assemble
     from closed_chain_dynamics.dynamics.coordinates import coordinates
     from closed_chain_dynamics.dynamics.tree import integrate
+
     size = np.abs(v).max(initial=0.0)
     direction = v / size if size > 0.0 else c.W @ np.ones(c.mobility)
     ahead = assemble(robot, {}, start=integrate(robot, q, STEP_ASIDE * direction), limits=False)
@@ -71,6 +78,7 @@ def hold_forward(robot, f, force):
     """
     from closed_chain_dynamics.dynamics.coordinates import constraint_jacobian
     from closed_chain_dynamics.dynamics.tree import mass_matrix
+
     W = branch_tangent(robot, f.q, f.v, f.coordinates)
     J_C, _, bias = constraint_jacobian(robot, f.q, f.v)
     rest = -np.linalg.lstsq(J_C, bias, rcond=1e-6)[0]

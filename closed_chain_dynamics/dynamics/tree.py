@@ -4,15 +4,27 @@ Kinematics and dynamics of the tree that remains when every loop is cut virtuall
 All spatial quantities are (linear, angular) in world axes; those of a link are at its origin.
 """
 
+import numpy as np
+
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.errors import StateError
 from closed_chain_dynamics.kernels import layout as at
-import numpy as np
 
 __all__ = [
-    'center_of_mass', 'difference', 'energy', 'integrate', 'jacobian', 'jacobian_bias',
-    'joint_wrenches', 'link_accelerations', 'link_placement', 'link_placements',
-    'link_velocities', 'mass_matrix', 'momentum', 'newton_euler',
+    'center_of_mass',
+    'difference',
+    'energy',
+    'integrate',
+    'jacobian',
+    'jacobian_bias',
+    'joint_wrenches',
+    'link_accelerations',
+    'link_placement',
+    'link_placements',
+    'link_velocities',
+    'mass_matrix',
+    'momentum',
+    'newton_euler',
 ]
 
 NO_WRENCHES = np.zeros((0, 6))
@@ -78,7 +90,7 @@ def _body_motion(robot, q, v, a):
     status = kernels.compute_motion(robot.mi, robot.mf, robot.w, q, v, a, out)
     if status:
         robot.raise_for(status, q, v, a)
-    return out, robot.table(at.BODY_W)[:, at.R:at.R + 9]
+    return out, robot.table(at.BODY_W)[:, at.R : at.R + 9]
 
 
 def link_velocities(robot, q, v):
@@ -104,7 +116,8 @@ def link_accelerations(robot, q, v, a):
         linear, alpha = bodies[body, 6:9], bodies[body, 9:12]
         at_link = velocity + np.cross(omega, r)
         accelerations[link] = np.concatenate(
-            [linear + np.cross(alpha, r) + np.cross(omega, at_link), alpha])
+            [linear + np.cross(alpha, r) + np.cross(omega, at_link), alpha]
+        )
     return accelerations
 
 
@@ -156,7 +169,7 @@ def newton_euler(robot, q, v, a, *, wrenches=None):
     """Return tau_O of the tree, (nv,), by Newton-Euler with joint damping: paper 3, (2) to (9)."""
     forces = body_wrenches(robot, q, wrenches) if wrenches else NO_WRENCHES
     tau = np.empty(robot.nv)
-    try:   # the usual case costs nothing: the kernel itself looks at types and sizes
+    try:  # the usual case costs nothing: the kernel itself looks at types and sizes
         status = _newton_euler.call(robot.mi, robot.mf, robot.w, q, v, a, forces, tau)
     except TypeError:
         status = at.WRONG_SIZE
@@ -174,8 +187,9 @@ def joint_wrenches(robot, q, v, a, *, wrenches=None):
     q, v = robot.vector(q, robot.nq, 'q'), robot.vector(v, robot.nv, 'v')
     a = robot.vector(a, robot.nv, 'a')
     out = np.empty((robot.mi[at.N_BODIES], 6))
-    status = kernels.compute_joint_wrenches(robot.mi, robot.mf, robot.w, q, v, a,
-                                            body_wrenches(robot, q, wrenches), out)
+    status = kernels.compute_joint_wrenches(
+        robot.mi, robot.mf, robot.w, q, v, a, body_wrenches(robot, q, wrenches), out
+    )
     if status:
         robot.raise_for(status, q, v, a)
     return {joint: out[number + 1] for number, joint in enumerate(robot.joint_names)}

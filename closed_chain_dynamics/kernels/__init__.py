@@ -19,8 +19,13 @@ from .forward import compute_forward_dynamics, forward_dynamics
 from .impact import BODY_RECORD, compute_bodies, compute_impact, compute_settling
 from .inertia import compute_mass_matrix, compute_totals
 from .inverse import compute_inverse_dynamics
-from .kinematics import (UNIT_TOLERANCE, check_state, compute_jacobian, compute_motion,
-                         compute_placements)
+from .kinematics import (
+    UNIT_TOLERANCE,
+    check_state,
+    compute_jacobian,
+    compute_motion,
+    compute_placements,
+)
 from .loops import linear_rows
 from .manifold import difference, integrate, neutral
 from .newton_euler import compute_joint_wrenches, compute_newton_euler
@@ -31,15 +36,48 @@ from .structure import build_clusters
 from .surfaces import sliding_velocity, surface_distance
 
 __all__ = [
-    'BODY_RECORD', 'EVENT_TIME', 'Strict', 'UNIT_TOLERANCE', 'advance', 'build_clusters',
-    'check_state', 'close_loops', 'compute_bodies', 'compute_closure', 'compute_constraints',
-    'compute_coordinates', 'compute_forward_dynamics', 'compute_free', 'compute_gaps',
-    'compute_home', 'compute_impact', 'compute_inverse_dynamics', 'compute_jacobian',
-    'compute_joint_wrenches', 'compute_layout', 'compute_loop_bias', 'compute_loop_jacobian',
-    'compute_loop_placement', 'compute_mass_matrix', 'compute_motion', 'compute_newton_euler',
-    'compute_placements', 'compute_run', 'compute_settling', 'compute_signs', 'compute_totals',
-    'difference', 'forward_dynamics', 'integrate', 'linear_rows', 'local_rate', 'neutral',
-    'note_directions', 'record', 'sliding_velocity', 'surface_distance',
+    'BODY_RECORD',
+    'EVENT_TIME',
+    'UNIT_TOLERANCE',
+    'Strict',
+    'advance',
+    'build_clusters',
+    'check_state',
+    'close_loops',
+    'compute_bodies',
+    'compute_closure',
+    'compute_constraints',
+    'compute_coordinates',
+    'compute_forward_dynamics',
+    'compute_free',
+    'compute_gaps',
+    'compute_home',
+    'compute_impact',
+    'compute_inverse_dynamics',
+    'compute_jacobian',
+    'compute_joint_wrenches',
+    'compute_layout',
+    'compute_loop_bias',
+    'compute_loop_jacobian',
+    'compute_loop_placement',
+    'compute_mass_matrix',
+    'compute_motion',
+    'compute_newton_euler',
+    'compute_placements',
+    'compute_run',
+    'compute_settling',
+    'compute_signs',
+    'compute_totals',
+    'difference',
+    'forward_dynamics',
+    'integrate',
+    'linear_rows',
+    'local_rate',
+    'neutral',
+    'note_directions',
+    'record',
+    'sliding_velocity',
+    'surface_distance',
 ]
 
 
@@ -88,11 +126,13 @@ def _drop_stale_caches():
     for index in (folder / '__pycache__').glob('*.nbi'):
         module = index.name.split('.')[0]
         try:
-            newest = max((folder / f'{name}.py').stat().st_mtime
-                         for name in _sources_of(module, folder, set()))
+            newest = max(
+                (folder / f'{name}.py').stat().st_mtime
+                for name in _sources_of(module, folder, set())
+            )
             if index.stat().st_mtime < newest:
                 index.unlink()
-        except OSError:   # a read-only installation, or another process was faster
+        except OSError:  # a read-only installation, or another process was faster
             logging.getLogger('closed_chain_dynamics').debug('cannot drop %s', index)
 
 
@@ -105,8 +145,12 @@ class _Announcer(event.Listener):
         function = event.data['dispatcher'].py_func
         if not self.said and function.__module__.startswith(__name__):
             _Announcer.said = True
-            print('closed_chain_dynamics: compiling kernels for this machine (once, about a '
-                  'minute) ...', file=sys.stderr, flush=True)
+            print(
+                'closed_chain_dynamics: compiling kernels for this machine (once, about a '
+                'minute) ...',
+                file=sys.stderr,
+                flush=True,
+            )
 
     def on_end(self, event):
         """Nothing to say at the end of a compilation."""

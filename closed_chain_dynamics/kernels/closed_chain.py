@@ -12,21 +12,72 @@ import numpy as np
 
 from .coordinates import constraint_matrix
 from .inertia import body_inertias, expand_inertia, inner
-from .layout import (A, ACTUATOR_DOF, ACTUATOR_I, ACTUATOR_ON_LOOP, BIAS, BODY_I, BODY_IA, BODY_W,
-                     CARRIES, CLUSTER_BODIES, CLUSTER_BODY, CLUSTER_DOF, CLUSTER_DOFS, CLUSTER_I,
-                     CLUSTER_N_BODIES, CLUSTER_N_DOFS, CLUSTER_N_ROWS, CLUSTER_PARENT,
-                     CLUSTER_RANK, CLUSTER_SCRATCH, CLUSTER_WIDTH, D_INVERSE, DISSIPATION,
-                     DOF_ABOVE, DOF_I, DOF_LOCAL, DOF_W, F, IV, kernel, LOOP_ACTIVE, LOOP_BODY_1,
-                     LOOP_BODY_2, LOOP_DOF, LOOP_DOF_RATE, LOOP_DOF_W, LOOP_I, LOOP_N_DOFS, matrix,
-                     N_BODIES, N_CLUSTERS, N_DOF, N_LOOPS, N_SPRINGS, NOT_POSITIVE, NV, OK, PARENT,
-                     PASSIVE_JOINTS, PASSIVE_LOOPS, POWER, REST_FORCE, SCRATCH, table, TAU, U,
-                     VECTORS, WORLD_W)
+from .layout import (
+    ACTUATOR_DOF,
+    ACTUATOR_I,
+    ACTUATOR_ON_LOOP,
+    BIAS,
+    BODY_I,
+    BODY_IA,
+    BODY_W,
+    CARRIES,
+    CLUSTER_BODIES,
+    CLUSTER_BODY,
+    CLUSTER_DOF,
+    CLUSTER_DOFS,
+    CLUSTER_I,
+    CLUSTER_N_BODIES,
+    CLUSTER_N_DOFS,
+    CLUSTER_N_ROWS,
+    CLUSTER_PARENT,
+    CLUSTER_RANK,
+    CLUSTER_SCRATCH,
+    CLUSTER_WIDTH,
+    D_INVERSE,
+    DISSIPATION,
+    DOF_ABOVE,
+    DOF_I,
+    DOF_LOCAL,
+    DOF_W,
+    IV,
+    LOOP_ACTIVE,
+    LOOP_BODY_1,
+    LOOP_BODY_2,
+    LOOP_DOF,
+    LOOP_DOF_RATE,
+    LOOP_DOF_W,
+    LOOP_I,
+    LOOP_N_DOFS,
+    N_BODIES,
+    N_CLUSTERS,
+    N_DOF,
+    N_LOOPS,
+    N_SPRINGS,
+    NOT_POSITIVE,
+    NV,
+    OK,
+    PARENT,
+    PASSIVE_JOINTS,
+    PASSIVE_LOOPS,
+    POWER,
+    REST_FORCE,
+    SCRATCH,
+    TAU,
+    VECTORS,
+    WORLD_W,
+    A,
+    F,
+    U,
+    kernel,
+    matrix,
+    table,
+)
 from .linear_algebra import axpy, cholesky, cholesky_solve, dot, solve_upper
 from .loops import loop_coordinates
 from .newton_euler import apply_wrenches
 from .passive import add_passive_forces, push_apart
 
-INDEFINITE = 1e-13   # a pivot of A below this share of its diagonal: a massless motion
+INDEFINITE = 1e-13  # a pivot of A below this share of its diagonal: a massless motion
 
 
 @kernel
@@ -62,7 +113,7 @@ def applied_forces(mi, mf, w, q, v, tau_A, extra, wrenches):
     for k in range(tau_A.size):
         if actuator_i[k, ACTUATOR_ON_LOOP]:
             _loop_motor(mi, mf, w, actuator_i[k, ACTUATOR_DOF], tau_A[k])
-        elif actuator_i[k, ACTUATOR_DOF] >= 0:   # else its joint has been cut
+        elif actuator_i[k, ACTUATOR_DOF] >= 0:  # else its joint has been cut
             tau[actuator_i[k, ACTUATOR_DOF]] += tau_A[k]
             world[POWER] += tau_A[k] * v[actuator_i[k, ACTUATOR_DOF]]
     return tau
@@ -94,7 +145,7 @@ def _add_to_parent(mi, w, i, up):
 def _momentum(column, inertia):
     """Write articulated inertia times the motion subspace behind the latter."""
     u0 = u1 = u2 = u3 = u4 = u5 = 0.0
-    for k in range(6):   # symmetric: columns are read as rows
+    for k in range(6):  # symmetric: columns are read as rows
         s, o = column[k], 6 * k
         u0, u1, u2 = u0 + inertia[o] * s, u1 + inertia[o + 1] * s, u2 + inertia[o + 2] * s
         u3, u4, u5 = u3 + inertia[o + 3] * s, u4 + inertia[o + 4] * s, u5 + inertia[o + 5] * s
@@ -105,8 +156,14 @@ def _momentum(column, inertia):
 @kernel
 def _force_along(row, column):
     """Return the force of a body along a motion subspace."""
-    return (row[F] * column[0] + row[F + 1] * column[1] + row[F + 2] * column[2]
-            + row[F + 3] * column[3] + row[F + 4] * column[4] + row[F + 5] * column[5])
+    return (
+        row[F] * column[0]
+        + row[F + 1] * column[1]
+        + row[F + 2] * column[2]
+        + row[F + 3] * column[3]
+        + row[F + 4] * column[4]
+        + row[F + 5] * column[5]
+    )
 
 
 @kernel
@@ -124,8 +181,8 @@ def _fold_single(mi, w, i, tau):
     _add_to_parent(mi, w, i, up)
     if up > 0:
         for r in range(6):
-            axpy(body_ia[up, 6 * r:6 * r + 6], column[U:U + 6], -column[U + r] / d, 0, 6)
-    axpy(body_w[up, F:F + 6], column[U:U + 6], rest / d, 0, 6)
+            axpy(body_ia[up, 6 * r : 6 * r + 6], column[U : U + 6], -column[U + r] / d, 0, 6)
+    axpy(body_w[up, F : F + 6], column[U : U + 6], rest / d, 0, 6)
     return OK
 
 
@@ -135,8 +192,12 @@ def cluster_matrices(mi, w, c):
     row = table(mi, mi, CLUSTER_I)[c]
     n = row[CLUSTER_N_DOFS]
     start = mi[SCRATCH] + row[CLUSTER_SCRATCH] + row[CLUSTER_N_ROWS] * row[CLUSTER_WIDTH]
-    return (matrix(w, start, n, n), matrix(w, start + n * n, n, n),
-            matrix(w, start + 2 * n * n, n, 6), matrix(w, start + 2 * n * n + 6 * n, 2, n))
+    return (
+        matrix(w, start, n, n),
+        matrix(w, start + n * n, n, n),
+        matrix(w, start + 2 * n * n, n, 6),
+        matrix(w, start + 2 * n * n + 6 * n, 2, n),
+    )
 
 
 @kernel
@@ -154,10 +215,16 @@ def _gather(mi, w, c, M, force, tau):
             column, place = dof_w[j], np.uint64(dof_i[j, DOF_LOCAL])
             _momentum(column, body_ia[i])
             force[place] = tau[j] - _force_along(body_w[i], column)
-            u0, u1, u2, u3, u4, u5 = column[U], column[U + 1], column[U + 2], column[U + 3], \
-                column[U + 4], column[U + 5]
+            u0, u1, u2, u3, u4, u5 = (
+                column[U],
+                column[U + 1],
+                column[U + 2],
+                column[U + 3],
+                column[U + 4],
+                column[U + 5],
+            )
             other = j
-            while other >= 0:   # this coordinate and those of the cluster above it
+            while other >= 0:  # this coordinate and those of the cluster above it
                 m = np.uint64(other)
                 s, at = dof_w[m], np.uint64(dof_i[m, DOF_LOCAL])
                 value = s[0] * u0 + s[1] * u1 + s[2] * u2 + s[3] * u3 + s[4] * u4 + s[5] * u5
@@ -177,13 +244,17 @@ def _project(J, n, rank, M, A):
     """
     first, last = np.uint64(rank), np.uint64(n)
     for s in range(first):
-        for k in range(np.uint64(0), first & ~np.uint64(3), np.uint64(4)):   # four rows at a time
+        for k in range(np.uint64(0), first & ~np.uint64(3), np.uint64(4)):  # four rows at a time
             a, b = -0.5 * M[s, k], -0.5 * M[s, k + np.uint64(1)]
             c, d = -0.5 * M[s, k + np.uint64(2)], -0.5 * M[s, k + np.uint64(3)]
             if a != 0.0 or b != 0.0 or c != 0.0 or d != 0.0:
                 for g in range(first, last):
-                    M[s, g] += (a * J[k, g] + b * J[k + np.uint64(1), g]
-                                + c * J[k + np.uint64(2), g] + d * J[k + np.uint64(3), g])
+                    M[s, g] += (
+                        a * J[k, g]
+                        + b * J[k + np.uint64(1), g]
+                        + c * J[k + np.uint64(2), g]
+                        + d * J[k + np.uint64(3), g]
+                    )
         for k in range(first & ~np.uint64(3), first):
             a = -0.5 * M[s, k]
             if a != 0.0:
@@ -198,9 +269,12 @@ def _project(J, n, rank, M, A):
             c, d = -J[s + np.uint64(2), first + g], -J[s + np.uint64(3), first + g]
             if a != 0.0 or b != 0.0 or c != 0.0 or d != 0.0:
                 for k in range(ng):
-                    A[g, k] += (a * M[s, first + k] + b * M[s + np.uint64(1), first + k]
-                                + c * M[s + np.uint64(2), first + k]
-                                + d * M[s + np.uint64(3), first + k])
+                    A[g, k] += (
+                        a * M[s, first + k]
+                        + b * M[s + np.uint64(1), first + k]
+                        + c * M[s + np.uint64(2), first + k]
+                        + d * M[s + np.uint64(3), first + k]
+                    )
         for s in range(first & ~np.uint64(3), first):
             a = -J[s, first + g]
             if a != 0.0:
@@ -223,13 +297,13 @@ def _fold_cluster(mi, mf, w, c, tau):
     rank, first, up = row[CLUSTER_RANK], row[CLUSTER_DOF], row[CLUSTER_PARENT]
     _project(J, n, rank, M, A_G)
     ng = n - rank
-    for g in range(ng):   # W^T times force
+    for g in range(ng):  # W^T times force
         y[g] = force[rank + g]
     for s in range(np.uint64(rank)):
         for g in range(np.uint64(ng)):
             y[g] -= J[s, np.uint64(rank) + g] * force[s]
     if up > 0:
-        _momenta_of_coordinates(J, n, rank, dofs[first:first + n], dof_w, U_G)
+        _momenta_of_coordinates(J, n, rank, dofs[first : first + n], dof_w, U_G)
     if not cholesky(A_G, ng, INDEFINITE):
         return NOT_POSITIVE
     if up > 0:
@@ -242,8 +316,14 @@ def _momenta_of_coordinates(J, n, rank, dofs, dof_w, U_G):
     """Write W^T U, six numbers a generalized coordinate."""
     for g in range(n - rank):
         column = dof_w[dofs[rank + g]]
-        u0, u1, u2, u3, u4, u5 = column[U], column[U + 1], column[U + 2], column[U + 3], \
-            column[U + 4], column[U + 5]
+        u0, u1, u2, u3, u4, u5 = (
+            column[U],
+            column[U + 1],
+            column[U + 2],
+            column[U + 3],
+            column[U + 4],
+            column[U + 5],
+        )
         for s in range(rank):
             h, other = -J[s, rank + g], dof_w[dofs[s]]
             u0, u1, u2 = u0 + h * other[U], u1 + h * other[U + 1], u2 + h * other[U + 2]
@@ -256,7 +336,7 @@ def _momenta_of_coordinates(J, n, rank, dofs, dof_w, U_G):
 def _fold_outwards(mi, w, up, L, ng, U_G, y):
     """Take U_G A^-1 U_G^T off the carrier's inertia, and add U_G A^-1 y to its force."""
     inertia, force = table(w, mi, BODY_IA)[up], table(w, mi, BODY_W)[up]
-    for g in range(ng):   # Z = L^-1 U_G in place, z = L^-1 y in place
+    for g in range(ng):  # Z = L^-1 U_G in place, z = L^-1 y in place
         for k in range(g):
             axpy(U_G[g], U_G[k], -L[k, g], 0, 6)
             y[g] -= L[k, g] * y[k]
@@ -284,19 +364,24 @@ def _unfold(mi, mf, w, acceleration):
         body_w[0, A + k] = 0.0
     for c in range(mi[N_CLUSTERS]):
         row = cluster_i[c]
-        n, rank, first, up = row[CLUSTER_N_DOFS], row[CLUSTER_RANK], row[CLUSTER_DOF], \
-            row[CLUSTER_PARENT]
+        n, rank, first, up = (
+            row[CLUSTER_N_DOFS],
+            row[CLUSTER_RANK],
+            row[CLUSTER_DOF],
+            row[CLUSTER_PARENT],
+        )
         if n == 1 and rank == 0:
             j = dofs[first]
             column = dof_w[j]
             acceleration[j] = column[D_INVERSE] * (
-                column[REST_FORCE] - dot(column[U:U + 6], body_w[up, A:A + 6], 0, 6))
+                column[REST_FORCE] - dot(column[U : U + 6], body_w[up, A : A + 6], 0, 6)
+            )
         else:
             _, L, U_G, vectors = cluster_matrices(mi, w, c)
             y, ng = vectors[1], n - rank
-            if up > 0:   # y and U_G hold L^-1 times theirs: one more solve with L^T
+            if up > 0:  # y and U_G hold L^-1 times theirs: one more solve with L^T
                 for g in range(ng):
-                    y[g] -= dot(U_G[g], body_w[up, A:A + 6], 0, 6)
+                    y[g] -= dot(U_G[g], body_w[up, A : A + 6], 0, 6)
                 solve_upper(L, ng, y)
             else:
                 cholesky_solve(L, ng, y)
@@ -307,13 +392,13 @@ def _unfold(mi, mf, w, acceleration):
                 acceleration[dofs[first + s]] = -dot(J[s, rank:], y, 0, ng)
         for k in range(row[CLUSTER_BODY], row[CLUSTER_BODY] + row[CLUSTER_N_BODIES]):
             i = bodies[k]
-            if not body_i[i, CARRIES]:   # no other cluster asks for it
+            if not body_i[i, CARRIES]:  # no other cluster asks for it
                 continue
             out = body_w[i]
             for r in range(A, A + 6):
                 out[r] = body_w[body_i[i, PARENT], r]
             for j in range(body_i[i, IV], body_i[i, IV] + body_i[i, N_DOF]):
-                axpy(out[A:A + 6], dof_w[j], acceleration[j], 0, 6)
+                axpy(out[A : A + 6], dof_w[j], acceleration[j], 0, 6)
 
 
 @kernel

@@ -11,19 +11,65 @@ closed. Near the closed pose both kinds of rows agree to second order.
 import numpy as np
 
 from .kinematics import check_state, motion, placements
-from .layout import (A, BODY_W, CLUSTER_COUPLING, CLUSTER_COUPLINGS, CLUSTER_DOF, CLUSTER_DOFS,
-                     CLUSTER_I, CLUSTER_LOOP, CLUSTER_LOOPS, CLUSTER_N_COUPLINGS, CLUSTER_N_DOFS,
-                     CLUSTER_N_LOOPS, DOF_F, DOF_I, DOF_LOCAL, kernel, LENGTH, LOOP_BODY_1,
-                     LOOP_BODY_2, LOOP_CYLINDRICAL, LOOP_DOF, LOOP_DOF_W, LOOP_FIXED, LOOP_I,
-                     LOOP_N_DOFS, LOOP_N_ROWS, LOOP_PLANAR, LOOP_PRISMATIC, LOOP_R_1,
-                     LOOP_REVOLUTE, LOOP_ROW, LOOP_SURFACE, LOOP_TYPE, LOOP_UNIVERSAL, LOOP_W,
-                     N_LOOPS, OK, ROW_ERROR, ROW_W, SCALE, table, V, VECTORS, WORLD_F, ZERO)
+from .layout import (
+    BODY_W,
+    CLUSTER_COUPLING,
+    CLUSTER_COUPLINGS,
+    CLUSTER_DOF,
+    CLUSTER_DOFS,
+    CLUSTER_I,
+    CLUSTER_LOOP,
+    CLUSTER_LOOPS,
+    CLUSTER_N_COUPLINGS,
+    CLUSTER_N_DOFS,
+    CLUSTER_N_LOOPS,
+    DOF_F,
+    DOF_I,
+    DOF_LOCAL,
+    LENGTH,
+    LOOP_BODY_1,
+    LOOP_BODY_2,
+    LOOP_CYLINDRICAL,
+    LOOP_DOF,
+    LOOP_DOF_W,
+    LOOP_FIXED,
+    LOOP_I,
+    LOOP_N_DOFS,
+    LOOP_N_ROWS,
+    LOOP_PLANAR,
+    LOOP_PRISMATIC,
+    LOOP_R_1,
+    LOOP_REVOLUTE,
+    LOOP_ROW,
+    LOOP_SURFACE,
+    LOOP_TYPE,
+    LOOP_UNIVERSAL,
+    LOOP_W,
+    N_LOOPS,
+    OK,
+    ROW_ERROR,
+    ROW_W,
+    SCALE,
+    VECTORS,
+    WORLD_F,
+    ZERO,
+    A,
+    V,
+    kernel,
+    table,
+)
 from .loop_frames import axis_product, place_loop, slide_bias, slide_row
-from .loops import (add_loop_to_jacobian, coupling_row, loop_coordinates, rotation_vector, slides,
-                    turn_coordinate)
+from .loops import (
+    add_loop_to_jacobian,
+    coupling_row,
+    loop_coordinates,
+    rotation_vector,
+    slides,
+    turn_coordinate,
+)
 from .surfaces import surface_rows
 
-PARALLEL = 1e-12   # sine below which two axes give no direction to turn about
+PARALLEL = 1e-12  # sine below which two axes give no direction to turn about
 
 
 @kernel
@@ -53,9 +99,9 @@ def closing_rows(mi, mf, w, k):
             turn_coordinate(x, LOOP_R_1 + i, rows[r + i])
         factor = np.arctan2(sine, pz) / sine if sine > PARALLEL else 1.0
         rows[r, ROW_ERROR], rows[r + 1, ROW_ERROR] = -factor * py, factor * px
-        if sine <= PARALLEL and pz < 0.0:   # half a turn away, in any direction
+        if sine <= PARALLEL and pz < 0.0:  # half a turn away, in any direction
             rows[r, ROW_ERROR] = np.pi
-    elif kind == LOOP_UNIVERSAL:   # a quarter turn minus the angle between the axes
+    elif kind == LOOP_UNIVERSAL:  # a quarter turn minus the angle between the axes
         c, s = (py / sine, -px / sine) if sine > PARALLEL else (1.0, 0.0)
         row = rows[r]
         for i in range(3):
@@ -140,9 +186,13 @@ def compute_loop_bias(mi, mf, w, q, v, bias):
                 bias[d] = slide_bias(x, along, one, two)
                 continue
             # an axis n that turns with one of the two frames: (o x n) (o_2 - o_1) + n (o_2 - o_1)'
-            in_one = kind == LOOP_REVOLUTE or kind == LOOP_CYLINDRICAL or kind == LOOP_PLANAR \
+            in_one = (
+                kind == LOOP_REVOLUTE
+                or kind == LOOP_CYLINDRICAL
+                or kind == LOOP_PLANAR
                 or (kind == LOOP_UNIVERSAL and d == first)
-            o = one[V + 3:V + 6] if in_one else two[V + 3:V + 6]
+            )
+            o = one[V + 3 : V + 6] if in_one else two[V + 3 : V + 6]
             bias[d] = 0.0
             for i in range(3, 6):
                 j, m = 3 + (i + 1) % 3, 3 + (i + 2) % 3

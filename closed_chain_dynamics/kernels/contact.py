@@ -12,23 +12,63 @@ import numpy as np
 from .closed_chain import applied_forces, solve_motion
 from .coordinates import constraint_matrix
 from .kinematics import motion
-from .layout import (BIAS, BODY_W, CLUSTER_DOF, CLUSTER_DOFS, CLUSTER_I, CLUSTER_LOOP,
-                     CLUSTER_LOOPS, CLUSTER_N_DOFS, CLUSTER_N_LOOPS, CLUSTER_RANK, CLUSTER_WIDTH,
-                     CONTACT_NORMAL, DIRECTION, DISSIPATION, FRICTION_FORCE, kernel, LENGTH,
-                     LOCKED, LOOP_ACTIVE, LOOP_BODY_1, LOOP_BODY_2, LOOP_CONTACT, LOOP_F, LOOP_I,
-                     LOOP_MODE, LOOP_N_ROWS, LOOP_P_2, LOOP_W, MU, MU_STATIC, N_CLUSTERS, N_LOOPS,
-                     NO_MODE, NORMAL_FORCE, NV, OK, SLIDE, SLIDING, SOFT, STICK, table, UNILATERAL,
-                     VECTORS, WORLD_F, WORLD_W)
+from .layout import (
+    BIAS,
+    BODY_W,
+    CLUSTER_DOF,
+    CLUSTER_DOFS,
+    CLUSTER_I,
+    CLUSTER_LOOP,
+    CLUSTER_LOOPS,
+    CLUSTER_N_DOFS,
+    CLUSTER_N_LOOPS,
+    CLUSTER_RANK,
+    CLUSTER_WIDTH,
+    CONTACT_NORMAL,
+    DIRECTION,
+    DISSIPATION,
+    FRICTION_FORCE,
+    LENGTH,
+    LOCKED,
+    LOOP_ACTIVE,
+    LOOP_BODY_1,
+    LOOP_BODY_2,
+    LOOP_CONTACT,
+    LOOP_F,
+    LOOP_I,
+    LOOP_MODE,
+    LOOP_N_ROWS,
+    LOOP_P_2,
+    LOOP_W,
+    MU,
+    MU_STATIC,
+    N_CLUSTERS,
+    N_LOOPS,
+    NO_MODE,
+    NORMAL_FORCE,
+    NV,
+    OK,
+    SLIDE,
+    SLIDING,
+    SOFT,
+    STICK,
+    UNILATERAL,
+    VECTORS,
+    WORLD_F,
+    WORLD_W,
+    kernel,
+    table,
+)
 from .loop_frames import place_loop
 from .newton_euler import body_forces, pass_forces_inwards, project_forces
 from .passive import push_apart
 from .surfaces import sliding_velocity, surface_distance, surface_normal
 
-LOCKING = 1e-9       # share of the normal forces below which friction locks
-STANDING = 1e-9      # speed below which the direction of sliding is the one noted [m/s]
-MOVING = 1e-7        # speed above which a direction of sliding is noted [m/s]
-TOUCHING = 1e-11     # depth at which an open contact has touched: above the rounding of one [m]
-NO_LOAD = 1e-12      # share of the largest normal force that is rounding
+LOCKING = 1e-9  # share of the normal forces below which friction locks
+STANDING = 1e-9  # speed below which the direction of sliding is the one noted [m/s]
+MOVING = 1e-7  # speed above which a direction of sliding is noted [m/s]
+TOUCHING = 1e-11  # depth at which an open contact has touched: above the rounding of one [m]
+NO_LOAD = 1e-12  # share of the largest normal force that is rounding
 
 
 @kernel
@@ -50,12 +90,15 @@ def sliding_direction(mi, mf, w, k):
     speed = np.sqrt(vx * vx + vy * vy + vz * vz)
     noted = np.empty(3)
     for i in range(3):
-        noted[i] = x[3 * i] * law[DIRECTION] + x[3 * i + 1] * law[DIRECTION + 1] \
+        noted[i] = (
+            x[3 * i] * law[DIRECTION]
+            + x[3 * i + 1] * law[DIRECTION + 1]
             + x[3 * i + 2] * law[DIRECTION + 2]
+        )
     forward = vx * noted[0] + vy * noted[1] + vz * noted[2]
     if speed > STANDING and (forward > 0.0 or not np.any(noted)):
         x[SLIDING], x[SLIDING + 1], x[SLIDING + 2] = vx / speed, vy / speed, vz / speed
-    else:   # within a step the friction does not turn round: that is an event
+    else:  # within a step the friction does not turn round: that is an event
         for i in range(3):
             x[SLIDING + i] = noted[i]
     return forward
@@ -100,11 +143,11 @@ def _row_forces(J, n, rank, residual, dofs):
     are forces in balance. Of all solutions it is the one of least norm: equal supports share.
     """
     m = J.shape[0]
-    forces, balanced = np.zeros(m), J[rank:, n + 1:n + 1 + m].copy()
+    forces, balanced = np.zeros(m), J[rank:, n + 1 : n + 1 + m].copy()
     for s in range(rank):
         for i in range(m):
             forces[i] += J[s, n + 1 + i] * residual[dofs[s]]
-    for r in range(m - rank):   # Gram and Schmidt, and off with what is in balance
+    for r in range(m - rank):  # Gram and Schmidt, and off with what is in balance
         for s in range(r):
             balanced[r] -= np.sum(balanced[s] * balanced[r]) * balanced[s]
         balanced[r] /= np.sqrt(np.sum(balanced[r] * balanced[r]))
@@ -123,13 +166,18 @@ def _contact_forces(mi, mf, w, residual, normal):
         n, first = row[CLUSTER_N_DOFS], row[CLUSTER_DOF]
         if row[CLUSTER_WIDTH] == n + 1:
             continue
-        forces = _row_forces(constraint_matrix(mi, mf, w, c), n, row[CLUSTER_RANK], residual,
-                             dofs[first:first + n])
+        forces = _row_forces(
+            constraint_matrix(mi, mf, w, c),
+            n,
+            row[CLUSTER_RANK],
+            residual,
+            dofs[first : first + n],
+        )
         i = 0
-        for k in loops[row[CLUSTER_LOOP]:row[CLUSTER_LOOP] + row[CLUSTER_N_LOOPS]]:
+        for k in loops[row[CLUSTER_LOOP] : row[CLUSTER_LOOP] + row[CLUSTER_N_LOOPS]]:
             x, mode, rows = table(w, mi, LOOP_W)[k], loop_i[k, LOOP_MODE], loop_i[k, LOOP_N_ROWS]
             if mode == SLIDE or mode == STICK:
-                _resolve(x, mode, unit * forces[i:i + rows])
+                _resolve(x, mode, unit * forces[i : i + rows])
                 normal[k] = x[NORMAL_FORCE]
             i += rows
 
@@ -161,7 +209,7 @@ def contact_dynamics(mi, mf, w, q, v, tau_A, extra, wrenches, acceleration):
     for k in range(n):
         if loop_i[k, LOOP_ACTIVE] and loop_i[k, LOOP_MODE] == SLIDE:
             sliding_direction(mi, mf, w, k)
-            table(w, mi, LOOP_W)[k, FRICTION_FORCE:FRICTION_FORCE + 3] = 0.0
+            table(w, mi, LOOP_W)[k, FRICTION_FORCE : FRICTION_FORCE + 3] = 0.0
             if law[k, MU] > 0.0:
                 rough[count] = k
                 count += 1
@@ -172,7 +220,7 @@ def contact_dynamics(mi, mf, w, q, v, tau_A, extra, wrenches, acceleration):
     if count == 0:
         return OK
     free, share = normal.copy(), np.zeros((count, count))
-    for b in range(count):   # how a unit drag on one changes the normal force of all
+    for b in range(count):  # how a unit drag on one changes the normal force of all
         drags[:] = 0.0
         drags[rough[b]] = 1.0
         status = _try(mi, mf, w, q, v, tau_A, extra, wrenches, drags, acceleration, residual)
@@ -227,12 +275,14 @@ def _write_drags(mi, w, rough, drags):
     loop_i, x = table(mi, mi, LOOP_I), table(w, mi, LOOP_W)
     body_w, world = table(w, mi, BODY_W), table(w, mi, WORLD_W)[0]
     for k in rough:
-        vx, vy, vz, _ = sliding_velocity(x[k], body_w[loop_i[k, LOOP_BODY_1]],
-                                         body_w[loop_i[k, LOOP_BODY_2]])
+        vx, vy, vz, _ = sliding_velocity(
+            x[k], body_w[loop_i[k, LOOP_BODY_1]], body_w[loop_i[k, LOOP_BODY_2]]
+        )
         for i in range(3):
             x[k, FRICTION_FORCE + i] = -drags[k] * x[k, SLIDING + i]
-        world[DISSIPATION] += drags[k] * (vx * x[k, SLIDING] + vy * x[k, SLIDING + 1]
-                                          + vz * x[k, SLIDING + 2])
+        world[DISSIPATION] += drags[k] * (
+            vx * x[k, SLIDING] + vy * x[k, SLIDING + 1] + vz * x[k, SLIDING + 2]
+        )
 
 
 @kernel
@@ -243,8 +293,9 @@ def note_directions(mi, mf, w):
     for k in range(mi[N_LOOPS]):
         loop, x = loop_i[k], table(w, mi, LOOP_W)[k]
         if loop[LOOP_ACTIVE] and loop[LOOP_MODE] == SLIDE:
-            vx, vy, vz, _ = sliding_velocity(x, body_w[loop[LOOP_BODY_1]],
-                                             body_w[loop[LOOP_BODY_2]])
+            vx, vy, vz, _ = sliding_velocity(
+                x, body_w[loop[LOOP_BODY_1]], body_w[loop[LOOP_BODY_2]]
+            )
             speed = np.sqrt(vx * vx + vy * vy + vz * vz)
             if speed > MOVING:
                 turned = turned or vx * x[SLIDING] + vy * x[SLIDING + 1] + vz * x[SLIDING + 2] < 0
@@ -278,8 +329,11 @@ def contact_signs(mi, mf, w, signs):
         if loop[LOOP_CONTACT] == UNILATERAL:
             signs[k, 1] = x[k, NORMAL_FORCE] + NO_LOAD * load
         if loop[LOOP_MODE] == STICK:
-            held = np.sqrt(x[k, FRICTION_FORCE]**2 + x[k, FRICTION_FORCE + 1]**2
-                           + x[k, FRICTION_FORCE + 2]**2)
+            held = np.sqrt(
+                x[k, FRICTION_FORCE] ** 2
+                + x[k, FRICTION_FORCE + 1] ** 2
+                + x[k, FRICTION_FORCE + 2] ** 2
+            )
             signs[k, 0] = law[k, MU_STATIC] * abs(x[k, NORMAL_FORCE]) - held + NO_LOAD * load
         elif law[k, MU] > 0.0:
             signs[k, 0] = sliding_direction(mi, mf, w, k) + STANDING

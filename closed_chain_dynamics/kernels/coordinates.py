@@ -11,27 +11,82 @@ the same velocities, so nothing in the state jumps.
 import numpy as np
 
 from .kinematics import check_state, motion, placements
-from .layout import (CLOSING_TOLERANCE, CLUSTER_CHOSEN, CLUSTER_COUPLING, CLUSTER_COUPLINGS,
-                     CLUSTER_DOF, CLUSTER_DOFS, CLUSTER_I, CLUSTER_LOOP, CLUSTER_LOOPS,
-                     CLUSTER_N_COUPLINGS, CLUSTER_N_DOFS, CLUSTER_N_LOOPS, CLUSTER_N_ROWS,
-                     CLUSTER_RANK, CLUSTER_SCRATCH, CLUSTER_WIDTH, COUPLING_ACTIVE, COUPLING_I,
-                     COUPLING_ROW, DOF_DEPENDENT, DOF_F, DOF_I, DOF_LOCAL, DOF_PREFERENCE,
-                     FULL_RANK, kernel, LENGTH, LOOP_ACTIVE, LOOP_DOF, LOOP_DOF_POSITION,
-                     LOOP_DOF_W, LOOP_I, LOOP_N_DOFS, LOOP_N_ROWS, LOOP_OPEN, LOOP_ROW,
-                     LOOP_SPHERICAL, LOOP_TYPE, matrix, MOBILITY, N_CLUSTERS, N_COUPLINGS, N_LOOPS,
-                     NV, OK, RANK, RANK_TOLERANCE, ROW_BIAS, ROW_ERROR, ROW_W, SCALE, SCRATCH,
-                     table, VECTORS, WORLD_F, ZERO)
+from .layout import (
+    CLOSING_TOLERANCE,
+    CLUSTER_CHOSEN,
+    CLUSTER_COUPLING,
+    CLUSTER_COUPLINGS,
+    CLUSTER_DOF,
+    CLUSTER_DOFS,
+    CLUSTER_I,
+    CLUSTER_LOOP,
+    CLUSTER_LOOPS,
+    CLUSTER_N_COUPLINGS,
+    CLUSTER_N_DOFS,
+    CLUSTER_N_LOOPS,
+    CLUSTER_N_ROWS,
+    CLUSTER_RANK,
+    CLUSTER_SCRATCH,
+    CLUSTER_WIDTH,
+    COUPLING_ACTIVE,
+    COUPLING_I,
+    COUPLING_ROW,
+    DOF_DEPENDENT,
+    DOF_F,
+    DOF_I,
+    DOF_LOCAL,
+    DOF_PREFERENCE,
+    FULL_RANK,
+    LENGTH,
+    LOOP_ACTIVE,
+    LOOP_DOF,
+    LOOP_DOF_POSITION,
+    LOOP_DOF_W,
+    LOOP_I,
+    LOOP_N_DOFS,
+    LOOP_N_ROWS,
+    LOOP_OPEN,
+    LOOP_ROW,
+    LOOP_SPHERICAL,
+    LOOP_TYPE,
+    MOBILITY,
+    N_CLUSTERS,
+    N_COUPLINGS,
+    N_LOOPS,
+    NV,
+    OK,
+    RANK,
+    RANK_TOLERANCE,
+    ROW_BIAS,
+    ROW_ERROR,
+    ROW_W,
+    SCALE,
+    SCRATCH,
+    VECTORS,
+    WORLD_F,
+    ZERO,
+    kernel,
+    matrix,
+    table,
+)
 from .linear_algebra import axpy, largest, sum_of_squares, swap_rows
-from .loops import (add_loop_to_jacobian, add_loop_to_rows, coupling_row, loop_coordinates,
-                    loop_is_flipped, loop_rows, point_rows)
+from .loops import (
+    add_loop_to_jacobian,
+    add_loop_to_rows,
+    coupling_row,
+    loop_coordinates,
+    loop_is_flipped,
+    loop_rows,
+    point_rows,
+)
 
 # A pivot counts less in an actuated or wanted column, so that these become theta_G unless H
 # would grow beyond the inverse of the weight.
 WEIGHT_ACTUATED, WEIGHT_INDEPENDENT, WEIGHT_DEPENDENT = 0.01, 0.08, 100.0
-MOST_FILLED = 8      # a column in many rows counts less, but never as little as a wanted one
-GOOD_PIVOT = 0.005   # share of the largest entry that a pivot has while loops are taken in turn
-LONGEST_LEVER = 100.0   # in typical lengths
-SWITCH = 1e3   # |H| above which the choice is made anew: ten times what a fresh choice can give
+MOST_FILLED = 8  # a column in many rows counts less, but never as little as a wanted one
+GOOD_PIVOT = 0.005  # share of the largest entry that a pivot has while loops are taken in turn
+LONGEST_LEVER = 100.0  # in typical lengths
+SWITCH = 1e3  # |H| above which the choice is made anew: ten times what a fresh choice can give
 
 
 @kernel
@@ -51,8 +106,9 @@ def cluster_scale(mi, w, c):
     """Return the place of the tolerance of a cluster's pivots, kept from the last choice."""
     row = table(mi, mi, CLUSTER_I)[c]
     n, m = row[CLUSTER_N_DOFS], row[CLUSTER_N_ROWS]
-    return matrix(w, mi[SCRATCH] + row[CLUSTER_SCRATCH] + m * row[CLUSTER_WIDTH]
-                  + 2 * n * n + 8 * n, 1, 1)[0]
+    return matrix(
+        w, mi[SCRATCH] + row[CLUSTER_SCRATCH] + m * row[CLUSTER_WIDTH] + 2 * n * n + 8 * n, 1, 1
+    )[0]
 
 
 @kernel
@@ -80,7 +136,7 @@ def fill_constraints(mi, mf, w, c, q, v, bias):
             loop_rows(mi, mf, w, k, bias)
             add_loop_to_rows(mi, w, k, unit, J, i, n, bias)
         i += loop_i[k, LOOP_N_ROWS]
-    for k in couplings[row[CLUSTER_COUPLING]:row[CLUSTER_COUPLING] + row[CLUSTER_N_COUPLINGS]]:
+    for k in couplings[row[CLUSTER_COUPLING] : row[CLUSTER_COUPLING] + row[CLUSTER_N_COUPLINGS]]:
         g = rows[table(mi, mi, COUPLING_I)[k, COUPLING_ROW]]
         g[ROW_ERROR], g[ROW_BIAS] = coupling_row(mi, mf, k, q, v, J, i, local, bias)
         J[i, n] = g[ROW_BIAS] if bias else g[ROW_ERROR]
@@ -103,7 +159,7 @@ def choose(mi, mf, w, c):
     dofs = table(mi, mi, CLUSTER_DOFS)[0]
     J, n, m = constraint_matrix(mi, mf, w, c), row[CLUSTER_N_DOFS], row[CLUSTER_N_ROWS]
     first = row[CLUSTER_DOF]
-    for j in range(n):   # metres against radians in columns too
+    for j in range(n):  # metres against radians in columns too
         for i in range(m):
             J[i, j] *= dof_f[dofs[first + j], SCALE]
     # Levers are a few typical lengths. In a pose far off, where a method of integration may look,
@@ -117,11 +173,12 @@ def choose(mi, mf, w, c):
     while rank < min(m, n):
         best, pivot_row, pivot_column = 0.0, rank, rank
         for j in range(rank, n):
-            filled = 0   # a column in few rows makes few others depend on it
+            filled = 0  # a column in few rows makes few others depend on it
             for i in range(rank, m):
                 filled += J[i, j] != 0.0
-            weight = _weight(dof_i[dofs[first + j], DOF_PREFERENCE]) \
-                / min(max(filled, 1), MOST_FILLED)
+            weight = _weight(dof_i[dofs[first + j], DOF_PREFERENCE]) / min(
+                max(filled, 1), MOST_FILLED
+            )
             for i in range(rank, seen):
                 size = abs(J[i, j])
                 if size > least and size * weight > best:
@@ -140,8 +197,10 @@ def choose(mi, mf, w, c):
         swap_rows(J, rank, pivot_row, 0, n)
         for i in range(m):
             J[i, rank], J[i, pivot_column] = J[i, pivot_column], J[i, rank]
-        dofs[first + rank], dofs[first + pivot_column] = \
-            dofs[first + pivot_column], dofs[first + rank]
+        dofs[first + rank], dofs[first + pivot_column] = (
+            dofs[first + pivot_column],
+            dofs[first + rank],
+        )
         for i in range(rank + 1, m):
             axpy(J[i], J[rank], -J[i, rank] / J[rank, rank], rank, n)
             J[i, rank] = 0.0
@@ -170,8 +229,12 @@ def eliminate(mi, mf, w, c, fresh):
     over redundant. A fresh choice is followed through whatever its pivots.
     """
     row = table(mi, mi, CLUSTER_I)[c]
-    J, n, m, rank = constraint_matrix(mi, mf, w, c), row[CLUSTER_N_DOFS], row[CLUSTER_N_ROWS], \
-        row[CLUSTER_RANK]
+    J, n, m, rank = (
+        constraint_matrix(mi, mf, w, c),
+        row[CLUSTER_N_DOFS],
+        row[CLUSTER_N_ROWS],
+        row[CLUSTER_RANK],
+    )
     width = row[CLUSTER_WIDTH]
     tolerance = cluster_scale(mi, w, c)[0]
     for k in range(rank):
@@ -179,11 +242,11 @@ def eliminate(mi, mf, w, c, fresh):
         for i in range(k + 1, m):
             if abs(J[i, k]) > best:
                 best, pivot = abs(J[i, k]), i
-        for i in range(k, m):   # the first that is large enough: loops are finished one by one
+        for i in range(k, m):  # the first that is large enough: loops are finished one by one
             if abs(J[i, k]) >= 0.1 * best:
                 pivot = i
                 break
-        if best <= 0.1 * tolerance and not fresh:   # hysteresis against `choose`
+        if best <= 0.1 * tolerance and not fresh:  # hysteresis against `choose`
             return False
         if best == 0.0:
             continue
@@ -197,15 +260,16 @@ def eliminate(mi, mf, w, c, fresh):
             if factor != 0.0:
                 for j in range(at, np.uint64(width)):
                     J[i, j] -= factor * J[at, j]
-    for k in range(rank - 1, 0, -1):   # back substitution, in the columns that matter
+    for k in range(rank - 1, 0, -1):  # back substitution, in the columns that matter
         at = np.uint64(k)
         for i in range(at):
             factor = J[i, at]
             if factor != 0.0:
                 for j in range(np.uint64(rank), np.uint64(width)):
                     J[i, j] -= factor * J[at, j]
-    return (sum_of_squares(J, 0, rank, rank, n) <= SWITCH * SWITCH
-            and (m == rank or largest(J, rank, m, rank, n) <= tolerance))
+    return sum_of_squares(J, 0, rank, rank, n) <= SWITCH * SWITCH and (
+        m == rank or largest(J, rank, m, rank, n) <= tolerance
+    )
 
 
 @kernel
@@ -246,8 +310,7 @@ def check_closed(mi, mf, w):
                     return LOOP_OPEN
             if loop_is_flipped(mi, w, k):
                 return LOOP_OPEN
-        for j in range(row[CLUSTER_COUPLING],
-                       row[CLUSTER_COUPLING] + row[CLUSTER_N_COUPLINGS]):
+        for j in range(row[CLUSTER_COUPLING], row[CLUSTER_COUPLING] + row[CLUSTER_N_COUPLINGS]):
             k = table(mi, mi, CLUSTER_COUPLINGS)[0, j]
             if not abs(rows[coupling_i[k, COUPLING_ROW], ROW_ERROR]) <= tolerance:
                 return LOOP_OPEN
@@ -262,8 +325,11 @@ def compute_constraints(mi, mf, w, q, v, J, error, bias):
         return status
     placements(mi, mf, w, q)
     motion(mi, mf, w, v, table(w, mi, VECTORS)[ZERO], 0.0)
-    loop_i, coupling_i, rows = table(mi, mi, LOOP_I), table(mi, mi, COUPLING_I), \
-        table(w, mi, ROW_W)
+    loop_i, coupling_i, rows = (
+        table(mi, mi, LOOP_I),
+        table(mi, mi, COUPLING_I),
+        table(w, mi, ROW_W),
+    )
     columns = np.arange(mi[NV])
     J[:, :] = 0.0
     for k in range(mi[N_LOOPS]):

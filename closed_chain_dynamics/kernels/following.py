@@ -10,11 +10,27 @@ import numpy as np
 
 from .coordinates import constraint_matrix, solve_constraints, write_W
 from .kinematics import check_state, placements
-from .layout import (CLUSTER_DOF, CLUSTER_DOFS, CLUSTER_I, CLUSTER_N_DOFS, CLUSTER_RANK,
-                     DOF_DEPENDENT, DOF_I, kernel, MOBILITY, N_CLUSTERS, N_ROWS, NQ, NV, OK,
-                     ROW_ERROR, ROW_W, table)
+from .layout import (
+    CLUSTER_DOF,
+    CLUSTER_DOFS,
+    CLUSTER_I,
+    CLUSTER_N_DOFS,
+    CLUSTER_RANK,
+    DOF_DEPENDENT,
+    DOF_I,
+    MOBILITY,
+    N_CLUSTERS,
+    N_ROWS,
+    NQ,
+    NV,
+    OK,
+    ROW_ERROR,
+    ROW_W,
+    kernel,
+    table,
+)
 from .manifold import difference, integrate
-from .step import close_loops, CLOSED, CLOSING_STEPS
+from .step import CLOSED, CLOSING_STEPS, close_loops
 from .tangent import compute_tangent
 
 # what happened: done; bad numbers (the status of the kernels); too far; a harder way is needed
@@ -23,12 +39,12 @@ FOLLOWED, BAD, FAR, HARD = range(4)
 # of rates, largest change of speed of unnamed and of named velocities, speed before, free motions
 DISTANCE, MISFIT, WORST, RATE_MISFIT, UNNAMED_CHANGE, NAMED_CHANGE, SPEED, FREE = range(8)
 N_FACTS = 8
-STEPS = 10            # of Gauss-Newton; a fresh prediction needs one or two
-CONVERGED = 1e-11     # square of the last step, of which the rest is [rad, or typical lengths]
-SLOW = 1e-3           # a step that is still this long after all of them does not converge
-WEAK = 0.01           # share that named joints have in a motion below which it is damped
+STEPS = 10  # of Gauss-Newton; a fresh prediction needs one or two
+CONVERGED = 1e-11  # square of the last step, of which the rest is [rad, or typical lengths]
+SLOW = 1e-3  # a step that is still this long after all of them does not converge
+WEAK = 0.01  # share that named joints have in a motion below which it is damped
 NEARLY_CLOSED = 1e-7  # a complete pose that moves less when it is closed needs no fit
-SAME_RATE = 1e-9      # share of a velocity that is rounding
+SAME_RATE = 1e-9  # share of a velocity that is rounding
 
 
 @kernel
@@ -64,8 +80,8 @@ def compute_fit(mi, W, scale, places, R, gain, sigma):
     squares, V = np.linalg.eigh(np.dot(named.T, named))
     for k in range(m):
         sigma[k] = np.sqrt(max(squares[k], 0.0))
-        weak = WEAK * max(1.0 - (sigma[k] / WEAK)**2, 0.0)
-        factor = 1.0 / (sigma[k]**2 + weak**2 + 1e-300)
+        weak = WEAK * max(1.0 - (sigma[k] / WEAK) ** 2, 0.0)
+        factor = 1.0 / (sigma[k] ** 2 + weak**2 + 1e-300)
         along = np.dot(inverse.T, np.ascontiguousarray(V[:, k]))
         seen = np.dot(named, np.ascontiguousarray(V[:, k]))
         for i in range(n):
@@ -156,7 +172,7 @@ def _project(mi, W, R, scale, v, out):
             column = 0.0
             for k in range(m):
                 column += W[j, k] * R[k, g]
-            along += column * v[j] / scale[j]**2
+            along += column * v[j] / scale[j] ** 2
         for j in range(nv):
             for k in range(m):
                 out[j] += W[j, k] * R[k, g] * along
@@ -180,7 +196,7 @@ def _fit_pose(mi, mf, w, q, target, places, scale, jump, W, drift, R, gain, sigm
         q[:] = moved
         if not 0.0 <= _close_nearest(mi, mf, w, q, scale, W, R, gain, sigma) <= jump:
             return HARD
-        if size * size < CONVERGED:   # what is left is of second order
+        if size * size < CONVERGED:  # what is left is of second order
             break
     return FOLLOWED if size < SLOW else HARD
 
@@ -217,8 +233,9 @@ def velocity_of_theta_G(mi, W, wanted, v):
 
 
 @kernel
-def fit_velocity(mi, mf, w, q, before, wanted, places, scale, usually_free, W, drift, R, gain,
-                 sigma, v, facts):
+def fit_velocity(
+    mi, mf, w, q, before, wanted, places, scale, usually_free, W, drift, R, gain, sigma, v, facts
+):
     """
     Write the velocity that the loops allow and that fits the wanted rates of named joints best.
 
@@ -256,8 +273,31 @@ def fit_velocity(mi, mf, w, q, before, wanted, places, scale, usually_free, W, d
 
 
 @kernel
-def compute_follow(mi, mf, w, q, v, dt, position, rates, q_places, places, scale, jump,
-                   usually_free, work, W, drift, R, gain, sigma, ahead, found, v_found, facts):
+def compute_follow(
+    mi,
+    mf,
+    w,
+    q,
+    v,
+    dt,
+    position,
+    rates,
+    q_places,
+    places,
+    scale,
+    jump,
+    usually_free,
+    work,
+    W,
+    drift,
+    R,
+    gain,
+    sigma,
+    ahead,
+    found,
+    v_found,
+    facts,
+):
     """
     Write the pose and velocity that named positions and rates lead to; return what happened.
 
@@ -282,8 +322,10 @@ def compute_follow(mi, mf, w, q, v, dt, position, rates, q_places, places, scale
         quick = 0.0 <= far <= (jump if quick else NEARLY_CLOSED)
     if not quick:
         found[:] = ahead
-        if _fit_pose(mi, mf, w, found, target, places, scale, jump, W, drift, R, gain,
-                     sigma) != FOLLOWED:
+        if (
+            _fit_pose(mi, mf, w, found, target, places, scale, jump, W, drift, R, gain, sigma)
+            != FOLLOWED
+        ):
             return HARD
     facts[DISTANCE] = distance(mi, scale, ahead, found, away)
     difference(mi, found, target, away)
@@ -302,8 +344,24 @@ def compute_follow(mi, mf, w, q, v, dt, position, rates, q_places, places, scale
             wanted[j] = away[j] / dt
         else:
             wanted[j] = v[j] if np.isnan(rates[i]) else rates[i]
-    fit_velocity(mi, mf, w, found, v, wanted, places, scale, usually_free, W, drift, R, gain,
-                 sigma, v_found, facts)
+    fit_velocity(
+        mi,
+        mf,
+        w,
+        found,
+        v,
+        wanted,
+        places,
+        scale,
+        usually_free,
+        W,
+        drift,
+        R,
+        gain,
+        sigma,
+        v_found,
+        facts,
+    )
     facts[SPEED] = facts[UNNAMED_CHANGE] = facts[NAMED_CHANGE] = 0.0
     for j in range(nv):
         facts[SPEED] = max(facts[SPEED], abs(v[j]) / scale[j])

@@ -10,8 +10,25 @@ from .closed_chain import applied_forces, bias_acceleration, solve_motion
 from .contact import contact_dynamics, note_directions
 from .coordinates import check_closed, solve_constraints
 from .kinematics import add_acceleration, check_state, motion, placements
-from .layout import (BIAS, FULL_RANK, kernel, LOCKED, N_ACTUATORS, N_CONTACTS, N_ROWS, NOT_FINITE,
-                     NQ, NV, OK, RANK, SINGULAR, table, VECTORS, WRONG_SIZE, ZERO)
+from .layout import (
+    BIAS,
+    FULL_RANK,
+    LOCKED,
+    N_ACTUATORS,
+    N_CONTACTS,
+    N_ROWS,
+    NOT_FINITE,
+    NQ,
+    NV,
+    OK,
+    RANK,
+    SINGULAR,
+    VECTORS,
+    WRONG_SIZE,
+    ZERO,
+    kernel,
+    table,
+)
 from .newton_euler import body_forces
 
 

@@ -15,10 +15,41 @@ from .closed_chain import solve_motion
 from .coordinates import solve_constraints
 from .inertia import body_inertias, energies, rigid_momentum
 from .kinematics import check_state, motion, placements
-from .layout import (BODY_F, BODY_I, BODY_IA, BODY_W, C, F, FREE, INERTIA, IQ, kernel, KINETIC,
-                     LOOP_ACTIVE, LOOP_BODY_1, LOOP_BODY_2, LOOP_I, LOOP_N_ROWS, LOOP_OPEN, MASS,
-                     N_BODIES, N_LOOPS, NQ, NV, OK, ORIGIN, PARENT, table, TAU, TREE_R, TYPE, V,
-                     VECTORS, WORLD_W, ZERO)
+from .layout import (
+    BODY_F,
+    BODY_I,
+    BODY_IA,
+    BODY_W,
+    FREE,
+    INERTIA,
+    IQ,
+    KINETIC,
+    LOOP_ACTIVE,
+    LOOP_BODY_1,
+    LOOP_BODY_2,
+    LOOP_I,
+    LOOP_N_ROWS,
+    LOOP_OPEN,
+    MASS,
+    N_BODIES,
+    N_LOOPS,
+    NQ,
+    NV,
+    OK,
+    ORIGIN,
+    PARENT,
+    TAU,
+    TREE_R,
+    TYPE,
+    VECTORS,
+    WORLD_W,
+    ZERO,
+    C,
+    F,
+    V,
+    kernel,
+    table,
+)
 from .manifold import integrate
 from .newton_euler import pass_forces_inwards, project_forces
 from .step import close_loops, closing_step
@@ -26,9 +57,9 @@ from .step import close_loops, closing_step
 # a record of bodies: R, centre of mass, its velocity, angular velocity, all in the world
 AT_C, AT_V, AT_O = 9, 12, 15
 BODY_RECORD = 18
-MOST_SETTLING = 8     # steps that close a gap; the first takes most of the way
-SETTLED = 1e-9        # a step that is not worth another one [rad, m]
-LONGEST = 0.7         # a step that leads nobody knows where [rad, m]
+MOST_SETTLING = 8  # steps that close a gap; the first takes most of the way
+SETTLED = 1e-9  # a step that is not worth another one [rad, m]
+LONGEST = 0.7  # a step that leads nobody knows where [rad, m]
 
 
 @kernel
@@ -41,7 +72,8 @@ def _momenta_as_forces(mi, mf, w):
     for i in range(1, mi[N_BODIES]):
         row = body_w[i]
         row[F], row[F + 1], row[F + 2], row[F + 3], row[F + 4], row[F + 5] = rigid_momentum(
-            body_ia[i], -row[V], -row[V + 1], -row[V + 2], -row[V + 3], -row[V + 4], -row[V + 5])
+            body_ia[i], -row[V], -row[V + 1], -row[V + 2], -row[V + 3], -row[V + 4], -row[V + 5]
+        )
 
 
 @kernel
@@ -58,8 +90,11 @@ def nearest_motion(mi, mf, w, out):
 def _let_move(row, x, y, z, ox, oy, oz):
     """Let a body's centre of mass move with (x, y, z) while it turns with o."""
     cx, cy, cz = row[C], row[C + 1], row[C + 2]
-    row[V], row[V + 1], row[V + 2] = x - (oy * cz - oz * cy), y - (oz * cx - ox * cz), \
-        z - (ox * cy - oy * cx)
+    row[V], row[V + 1], row[V + 2] = (
+        x - (oy * cz - oz * cy),
+        y - (oz * cx - ox * cz),
+        z - (ox * cy - oy * cx),
+    )
     row[V + 3], row[V + 4], row[V + 5] = ox, oy, oz
 
 
@@ -77,10 +112,16 @@ def compute_bodies(mi, mf, w, q, v, bodies):
         out[:AT_C] = row[:AT_C]
         x, y, z = row[C], row[C + 1], row[C + 2]
         ox, oy, oz = row[V + 3], row[V + 4], row[V + 5]
-        out[AT_C], out[AT_C + 1], out[AT_C + 2] = \
-            x + world[ORIGIN], y + world[ORIGIN + 1], z + world[ORIGIN + 2]
-        out[AT_V], out[AT_V + 1], out[AT_V + 2] = row[V] + oy * z - oz * y, \
-            row[V + 1] + oz * x - ox * z, row[V + 2] + ox * y - oy * x
+        out[AT_C], out[AT_C + 1], out[AT_C + 2] = (
+            x + world[ORIGIN],
+            y + world[ORIGIN + 1],
+            z + world[ORIGIN + 2],
+        )
+        out[AT_V], out[AT_V + 1], out[AT_V + 2] = (
+            row[V] + oy * z - oz * y,
+            row[V + 1] + oz * x - ox * z,
+            row[V + 2] + ox * y - oy * x,
+        )
         out[AT_O], out[AT_O + 1], out[AT_O + 2] = ox, oy, oz
     return OK
 
@@ -102,15 +143,21 @@ def _settling_step(mi, mf, w, q, bodies, step, rest):
     done = np.empty(6)
     for i in range(1, mi[N_BODIES]):
         row, old = body_w[i], bodies[i]
-        done[:] = row[V:V + 6]
-        ox = oy = oz = 0.0   # half the sum of axis x axis before: the sine of the turn
+        done[:] = row[V : V + 6]
+        ox = oy = oz = 0.0  # half the sum of axis x axis before: the sine of the turn
         for k in range(3):
             ox += 0.5 * (row[3 + k] * old[6 + k] - row[6 + k] * old[3 + k])
             oy += 0.5 * (row[6 + k] * old[k] - row[k] * old[6 + k])
             oz += 0.5 * (row[k] * old[3 + k] - row[3 + k] * old[k])
-        _let_move(row, old[AT_C] - row[C] - world[ORIGIN],
-                  old[AT_C + 1] - row[C + 1] - world[ORIGIN + 1],
-                  old[AT_C + 2] - row[C + 2] - world[ORIGIN + 2], ox, oy, oz)
+        _let_move(
+            row,
+            old[AT_C] - row[C] - world[ORIGIN],
+            old[AT_C + 1] - row[C + 1] - world[ORIGIN + 1],
+            old[AT_C + 2] - row[C + 2] - world[ORIGIN + 2],
+            ox,
+            oy,
+            oz,
+        )
         for k in range(6):
             row[V + k] -= done[k]
     status = nearest_motion(mi, mf, w, rest)
@@ -161,13 +208,15 @@ def _shift_back(mi, mf, w, q, bodies):
     placements(mi, mf, w, q)
     _free_systems(mi, label)
     for system in range(1, n):
-        if label[system] != system or _centres(mi, mf, w, bodies, label, system, before,
-                                               after) == 0.0:
+        if (
+            label[system] != system
+            or _centres(mi, mf, w, bodies, label, system, before, after) == 0.0
+        ):
             continue
         for i in range(1, n):
             if label[i] == system and body_i[i, PARENT] == 0:
                 t, k = body_f[i], body_i[i, IQ]
-                for r in range(3):   # positions are in the axes of the joint
+                for r in range(3):  # positions are in the axes of the joint
                     for c in range(3):
                         q[k + r] += t[TREE_R + 3 * c + r] * (before[c] - after[c])
 
@@ -204,8 +253,14 @@ def compute_settling(mi, mf, w, q, bodies, work):
 def _tensor(axes, t):
     """Return the inertia of a body about its centre of mass in the world, (3, 3)."""
     turn = axes[:9].copy().reshape(3, 3)
-    xx, xy, xz, yy, yz, zz = t[INERTIA], t[INERTIA + 1], t[INERTIA + 2], t[INERTIA + 3], \
-        t[INERTIA + 4], t[INERTIA + 5]
+    xx, xy, xz, yy, yz, zz = (
+        t[INERTIA],
+        t[INERTIA + 1],
+        t[INERTIA + 2],
+        t[INERTIA + 3],
+        t[INERTIA + 4],
+        t[INERTIA + 5],
+    )
     own = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
     return turn @ own @ turn.T.copy()
 
@@ -225,15 +280,17 @@ def _turn_back(mi, mf, w, bodies, label, system):
     for i in range(1, n):
         if label[i] == system:
             m, new = body_f[i, MASS], _tensor(body_w[i], body_f[i])
-            r = body_w[i, C:C + 3] + world[ORIGIN:ORIGIN + 3] - after
+            r = body_w[i, C : C + 3] + world[ORIGIN : ORIGIN + 3] - after
             moved = bodies[i, AT_C:AT_V] - before - r
-            missing += m * np.cross(moved, bodies[i, AT_V:AT_O]) \
+            missing += (
+                m * np.cross(moved, bodies[i, AT_V:AT_O])
                 + (_tensor(bodies[i], body_f[i]) - new) @ bodies[i, AT_O:]
+            )
             inertia += m * (np.sum(r * r) * np.eye(3) - np.outer(r, r)) + new
-    turn = np.linalg.lstsq(inertia, missing, 1e-12)[0]   # points on a line cannot turn about it
+    turn = np.linalg.lstsq(inertia, missing, 1e-12)[0]  # points on a line cannot turn about it
     for i in range(1, n):
         if label[i] == system:
-            r = body_w[i, C:C + 3] + world[ORIGIN:ORIGIN + 3] - after
+            r = body_w[i, C : C + 3] + world[ORIGIN : ORIGIN + 3] - after
             bodies[i, AT_V:AT_O] += np.cross(turn, r)
             bodies[i, AT_O:] += turn
 
@@ -266,7 +323,7 @@ def compute_impact(mi, mf, w, q, bodies, moved, v_after, jump, force):
     status = nearest_motion(mi, mf, w, v_after)
     if status != OK:
         return status, kinetic
-    _momenta_as_forces(mi, mf, w)   # solving the motion has used them up
+    _momenta_as_forces(mi, mf, w)  # solving the motion has used them up
     for i in range(n):
         for k in range(6):
             jump[i, k] = body_w[i, F + k]

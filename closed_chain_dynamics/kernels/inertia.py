@@ -6,9 +6,35 @@ of them, with no change of frame. Articulated inertias fill the 6 x 6 matrix: 36
 """
 
 from .kinematics import check_state, motion, placements
-from .layout import (BODY_F, BODY_I, BODY_IA, BODY_W, C, DOF_BODY, DOF_I, DOF_PARENT, DOF_W,
-                     GRAVITY, INERTIA, kernel, KINETIC, MASS, N_BODIES, NQ, NV, OK, ORIGIN, PARENT,
-                     POTENTIAL, table, U, V, WORLD_F, WORLD_W, WRONG_SIZE)
+from .layout import (
+    BODY_F,
+    BODY_I,
+    BODY_IA,
+    BODY_W,
+    DOF_BODY,
+    DOF_I,
+    DOF_PARENT,
+    DOF_W,
+    GRAVITY,
+    INERTIA,
+    KINETIC,
+    MASS,
+    N_BODIES,
+    NQ,
+    NV,
+    OK,
+    ORIGIN,
+    PARENT,
+    POTENTIAL,
+    WORLD_F,
+    WORLD_W,
+    WRONG_SIZE,
+    C,
+    U,
+    V,
+    kernel,
+    table,
+)
 
 
 @kernel
@@ -24,12 +50,21 @@ def body_inertias(mi, mf, w):
         ixx, ixy, ixz = t[INERTIA], t[INERTIA + 1], t[INERTIA + 2]
         iyy, iyz, izz = t[INERTIA + 3], t[INERTIA + 4], t[INERTIA + 5]
         # T = R I, then I_world = T R^T
-        t0, t1, t2 = r0 * ixx + r1 * ixy + r2 * ixz, r0 * ixy + r1 * iyy + r2 * iyz, \
-            r0 * ixz + r1 * iyz + r2 * izz
-        t3, t4, t5 = r3 * ixx + r4 * ixy + r5 * ixz, r3 * ixy + r4 * iyy + r5 * iyz, \
-            r3 * ixz + r4 * iyz + r5 * izz
-        t6, t7, t8 = r6 * ixx + r7 * ixy + r8 * ixz, r6 * ixy + r7 * iyy + r8 * iyz, \
-            r6 * ixz + r7 * iyz + r8 * izz
+        t0, t1, t2 = (
+            r0 * ixx + r1 * ixy + r2 * ixz,
+            r0 * ixy + r1 * iyy + r2 * iyz,
+            r0 * ixz + r1 * iyz + r2 * izz,
+        )
+        t3, t4, t5 = (
+            r3 * ixx + r4 * ixy + r5 * ixz,
+            r3 * ixy + r4 * iyy + r5 * iyz,
+            r3 * ixz + r4 * iyz + r5 * izz,
+        )
+        t6, t7, t8 = (
+            r6 * ixx + r7 * ixy + r8 * ixz,
+            r6 * ixy + r7 * iyy + r8 * iyz,
+            r6 * ixz + r7 * iyz + r8 * izz,
+        )
         m, x, y, z = t[MASS], row[C], row[C + 1], row[C + 2]
         mx, my, mz = m * x, m * y, m * z
         jxx = t0 * r0 + t1 * r1 + t2 * r2 + my * y + mz * z
@@ -59,17 +94,27 @@ def expand_inertia(row):
 def rigid_momentum(inertia, x, y, z, ox, oy, oz):
     """Return the momentum of a rigid inertia of ten numbers with velocity (x y z, o)."""
     m, hx, hy, hz = inertia[0], inertia[1], inertia[2], inertia[3]
-    return (m * x + oy * hz - oz * hy, m * y + oz * hx - ox * hz, m * z + ox * hy - oy * hx,
-            hy * z - hz * y + inertia[4] * ox + inertia[5] * oy + inertia[6] * oz,
-            hz * x - hx * z + inertia[5] * ox + inertia[7] * oy + inertia[8] * oz,
-            hx * y - hy * x + inertia[6] * ox + inertia[8] * oy + inertia[9] * oz)
+    return (
+        m * x + oy * hz - oz * hy,
+        m * y + oz * hx - ox * hz,
+        m * z + ox * hy - oy * hx,
+        hy * z - hz * y + inertia[4] * ox + inertia[5] * oy + inertia[6] * oz,
+        hz * x - hx * z + inertia[5] * ox + inertia[7] * oy + inertia[8] * oz,
+        hx * y - hy * x + inertia[6] * ox + inertia[8] * oy + inertia[9] * oz,
+    )
 
 
 @kernel
 def inner(s, u):
     """Return S_w of one degree of freedom times the momentum of another."""
-    return (s[0] * u[U] + s[1] * u[U + 1] + s[2] * u[U + 2]
-            + s[3] * u[U + 3] + s[4] * u[U + 4] + s[5] * u[U + 5])
+    return (
+        s[0] * u[U]
+        + s[1] * u[U + 1]
+        + s[2] * u[U + 2]
+        + s[3] * u[U + 3]
+        + s[4] * u[U + 4]
+        + s[5] * u[U + 5]
+    )
 
 
 @kernel
@@ -91,9 +136,17 @@ def compute_mass_matrix(mi, mf, w, q, M):
     M[:] = 0.0
     for j in range(mi[NV]):
         column = dof_w[j]
-        column[U], column[U + 1], column[U + 2], column[U + 3], column[U + 4], column[U + 5] = \
-            rigid_momentum(body_ia[dof_i[j, DOF_BODY]], column[0], column[1], column[2],
-                           column[3], column[4], column[5])
+        column[U], column[U + 1], column[U + 2], column[U + 3], column[U + 4], column[U + 5] = (
+            rigid_momentum(
+                body_ia[dof_i[j, DOF_BODY]],
+                column[0],
+                column[1],
+                column[2],
+                column[3],
+                column[4],
+                column[5],
+            )
+        )
         k = j
         while k >= 0:
             M[j, k] = M[k, j] = inner(dof_w[k], column)
@@ -118,12 +171,17 @@ def energies(mi, mf, w):
         wy = row[1] * ox + row[4] * oy + row[7] * oz
         wz = row[2] * ox + row[5] * oy + row[8] * oz
         kinetic += 0.5 * t[MASS] * (vx * vx + vy * vy + vz * vz)
-        kinetic += 0.5 * (t[INERTIA] * wx * wx + t[INERTIA + 3] * wy * wy
-                          + t[INERTIA + 5] * wz * wz) + t[INERTIA + 1] * wx * wy \
-            + t[INERTIA + 2] * wx * wz + t[INERTIA + 4] * wy * wz
-        potential -= t[MASS] * (g[GRAVITY] * (cx + world[ORIGIN])
-                                + g[GRAVITY + 1] * (cy + world[ORIGIN + 1])
-                                + g[GRAVITY + 2] * (cz + world[ORIGIN + 2]))
+        kinetic += (
+            0.5 * (t[INERTIA] * wx * wx + t[INERTIA + 3] * wy * wy + t[INERTIA + 5] * wz * wz)
+            + t[INERTIA + 1] * wx * wy
+            + t[INERTIA + 2] * wx * wz
+            + t[INERTIA + 4] * wy * wz
+        )
+        potential -= t[MASS] * (
+            g[GRAVITY] * (cx + world[ORIGIN])
+            + g[GRAVITY + 1] * (cy + world[ORIGIN + 1])
+            + g[GRAVITY + 2] * (cz + world[ORIGIN + 2])
+        )
     world[KINETIC], world[POTENTIAL] = kinetic, potential
 
 
@@ -152,8 +210,9 @@ def compute_totals(mi, mf, w, q, v, out):
         for k in range(3):
             out[2 + k] += m * body_w[i, C + k]
         row = body_w[i]
-        h = rigid_momentum(body_ia[i], row[V], row[V + 1], row[V + 2], row[V + 3], row[V + 4],
-                           row[V + 5])
+        h = rigid_momentum(
+            body_ia[i], row[V], row[V + 1], row[V + 2], row[V + 3], row[V + 4], row[V + 5]
+        )
         for k in range(6):
             out[5 + k] += h[k]
     if mass > 0.0:

@@ -8,15 +8,38 @@ import numpy as np
 from .closed_chain import applied_forces, cluster_matrices
 from .coordinates import check_closed, constraint_matrix, solve_constraints
 from .kinematics import check_state, motion, placements
-from .layout import (ACTUATOR_I, ACTUATOR_ON_LOOP, CLUSTER_DOF, CLUSTER_DOFS, CLUSTER_I,
-                     CLUSTER_N_DOFS, CLUSTER_RANK, DOF_ACTUATOR, DOF_DEPENDENT, DOF_I, FULL_RANK,
-                     kernel, N_ACTUATORS, N_CLUSTERS, N_CONTACTS, NQ, NV, OK, RANK, SINGULAR,
-                     table, TAU, UNSOLVED, VECTORS, WRONG_SIZE)
+from .layout import (
+    ACTUATOR_I,
+    ACTUATOR_ON_LOOP,
+    CLUSTER_DOF,
+    CLUSTER_DOFS,
+    CLUSTER_I,
+    CLUSTER_N_DOFS,
+    CLUSTER_RANK,
+    DOF_ACTUATOR,
+    DOF_DEPENDENT,
+    DOF_I,
+    FULL_RANK,
+    N_ACTUATORS,
+    N_CLUSTERS,
+    N_CONTACTS,
+    NQ,
+    NV,
+    OK,
+    RANK,
+    SINGULAR,
+    TAU,
+    UNSOLVED,
+    VECTORS,
+    WRONG_SIZE,
+    kernel,
+    table,
+)
 from .linear_algebra import axpy, cholesky, cholesky_solve, dot
 from .newton_euler import body_forces, pass_forces_inwards, project_forces
 
-NO_LEVER = 1e-10     # directions of H below this are rounding: no actuator reaches them
-WEAK_LEVER = 1e-4    # those between are left to a more careful solution
+NO_LEVER = 1e-10  # directions of H below this are rounding: no actuator reaches them
+WEAK_LEVER = 1e-4  # those between are left to a more careful solution
 
 
 @kernel
@@ -58,14 +81,14 @@ def _actuate_cluster(mi, mf, w, c, tau_O, tau_A):
         axpy(tau, J[s, rank:], -tau_O[dofs[first + s]], 0, ng)
     for g in range(ng):
         tau_O[dofs[first + rank + g]] = tau[g]
-    nd = 0   # actuators on dependent coordinates
+    nd = 0  # actuators on dependent coordinates
     for s in range(rank):
         if dof_i[dofs[first + s], DOF_ACTUATOR] >= 0:
             for g in range(ng):
                 B[nd, g] = -J[s, rank + g]
             nd += 1
     if nd:
-        passive = dofs[first + rank:first + n]
+        passive = dofs[first + rank : first + n]
         r = _range_of_passive(B, nd, ng, dof_i, passive)
         if r < 0:
             return False
@@ -117,7 +140,7 @@ def _rest(B, nd, r, g):
     out = B[nd + r]
     for d in range(nd):
         out[d] = B[d, g]
-    for _ in range(2):   # twice is enough
+    for _ in range(2):  # twice is enough
         for k in range(r):
             axpy(out, B[nd + k], -dot(out, B[nd + k], 0, nd), 0, nd)
     return np.sqrt(dot(out, out, 0, nd))
@@ -198,7 +221,7 @@ def compute_inverse_dynamics(mi, mf, w, q, v, a, wrenches, out):
     for j in range(mi[NV]):
         work[j] = tau_O[j]
     for k in range(mi[N_ACTUATORS]):
-        tau_A[k] = 0.0   # what sits on a joint that has been cut
+        tau_A[k] = 0.0  # what sits on a joint that has been cut
         if actuator_i[k, ACTUATOR_ON_LOOP]:
             status = UNSOLVED
     for c in range(mi[N_CLUSTERS]):

@@ -9,18 +9,51 @@ shift costs nothing and keeps full precision for a robot that walked far from th
 
 import numpy as np
 
-from .layout import (A, BODY_F, BODY_I, BODY_IA, BODY_W, C, COM, DOF_W, FREE, GRAVITY, IQ, IV,
-                     kernel, N_BODIES, N_DOF, NOT_FINITE, NOT_UNIT, NV, OK, ORIGIN, P, PARENT,
-                     PLANAR, PRISMATIC, R, REVOLUTE, S_W, SPHERICAL, table, TREE_P, TREE_R, TYPE,
-                     V, WORLD_F, WORLD_W)
+from .layout import (
+    BODY_F,
+    BODY_I,
+    BODY_IA,
+    BODY_W,
+    COM,
+    DOF_W,
+    FREE,
+    GRAVITY,
+    IQ,
+    IV,
+    N_BODIES,
+    N_DOF,
+    NOT_FINITE,
+    NOT_UNIT,
+    NV,
+    OK,
+    ORIGIN,
+    PARENT,
+    PLANAR,
+    PRISMATIC,
+    REVOLUTE,
+    S_W,
+    SPHERICAL,
+    TREE_P,
+    TREE_R,
+    TYPE,
+    WORLD_F,
+    WORLD_W,
+    A,
+    C,
+    P,
+    R,
+    V,
+    kernel,
+    table,
+)
 
-UNIT_TOLERANCE = 1e-6   # a quaternion this close to unit length is normalised, else refused
+UNIT_TOLERANCE = 1e-6  # a quaternion this close to unit length is normalised, else refused
 
 
 @kernel
 def check_state(mi, q, v, a):
     """Return OK, NOT_FINITE or NOT_UNIT for a state; a zero times a bad number is not zero."""
-    bad = 0   # counted, not summed up: integers vectorise
+    bad = 0  # counted, not summed up: integers vectorise
     for k in range(np.uint64(q.size)):
         bad += q[k] - q[k] != 0.0
     for k in range(np.uint64(v.size)):
@@ -146,7 +179,7 @@ def placements(mi, mf, w, q):
             for axis in range(3):
                 _linear_column(dof_w[j + axis], row, axis)
                 _angular_column(dof_w[j + 3 + axis], row, axis)
-        else:   # PLANAR
+        else:  # PLANAR
             _slide(row, q[k], q[k + 1], 0.0)
             length = np.sqrt(q[k + 2] * q[k + 2] + q[k + 3] * q[k + 3])
             _turn_about_z(row, q[k + 2] / length, q[k + 3] / length)
@@ -216,7 +249,7 @@ def motion(mi, mf, w, v, a, gravity):
 def add_acceleration(mi, w, a):
     """Add joint accelerations to A of every body, after `motion` without them."""
     body_i, body_w, dof_w = table(mi, mi, BODY_I), table(w, mi, BODY_W), table(w, mi, DOF_W)
-    change = table(w, mi, BODY_IA)   # inertias come later: their place is free until then
+    change = table(w, mi, BODY_IA)  # inertias come later: their place is free until then
     for r in range(6):
         change[0, r] = 0.0
     for i in range(1, mi[N_BODIES]):

@@ -20,27 +20,33 @@ from numba import carray, njit, types
 from numba.extending import intrinsic
 
 OPTIONS = {'cache': True, 'nogil': True, 'error_model': 'numpy'}
-kernel = njit(**OPTIONS, fastmath={"contract"})
+kernel = njit(**OPTIONS, fastmath={'contract'})
 
 
 @intrinsic
 def _address(typing, array, offset):
     """Return the address of an element, without a reference to the array that holds it."""
+
     def codegen(context, builder, signature, arguments):
         data = context.make_array(signature.args[0])(context, builder, arguments[0]).data
         return builder.gep(data, [arguments[1]])
+
     return types.CPointer(array.dtype)(array, offset), codegen
 
 
 @intrinsic
 def call_at(typing, address, given, out):
     """Call a compiled `void f(const double *given, double *out)` at an address."""
+
     def codegen(context, builder, signature, arguments):
-        data = [context.make_array(kind)(context, builder, array).data
-                for kind, array in zip(signature.args[1:], arguments[1:])]
+        data = [
+            context.make_array(kind)(context, builder, array).data
+            for kind, array in zip(signature.args[1:], arguments[1:])
+        ]
         kind = ir.FunctionType(ir.VoidType(), [ir.DoubleType().as_pointer()] * 2)
         builder.call(builder.inttoptr(arguments[0], kind.as_pointer()), data)
         return context.get_dummy_value()
+
     return types.void(address, given, out), codegen
 
 
@@ -58,18 +64,63 @@ def matrix(array, offset, rows, columns):
 
 
 # --- the head of mi -------------------------------------------------------------------------
-N_BODIES, NQ, NV, N_LOOPS, N_COUPLINGS, N_SPRINGS, N_ACTUATORS, N_CLUSTERS, N_ROWS, MAX_ROWS, \
-    N_LOOP_DOFS, SCRATCH, PASSIVE_JOINTS, PASSIVE_LOOPS, MOBILITY, RANK, FULL_RANK, \
-    N_CONTACTS = range(18)
+(
+    N_BODIES,
+    NQ,
+    NV,
+    N_LOOPS,
+    N_COUPLINGS,
+    N_SPRINGS,
+    N_ACTUATORS,
+    N_CLUSTERS,
+    N_ROWS,
+    MAX_ROWS,
+    N_LOOP_DOFS,
+    SCRATCH,
+    PASSIVE_JOINTS,
+    PASSIVE_LOOPS,
+    MOBILITY,
+    RANK,
+    FULL_RANK,
+    N_CONTACTS,
+) = range(18)
 DIRECTORY = 20
 
 # --- tables of integers, in mi --------------------------------------------------------------
-BODY_I, DOF_I, LOOP_I, COUPLING_I, TERM_I, SPRING_I, ACTUATOR_I, CLUSTER_I, CLUSTER_DOFS, \
-    CLUSTER_BODIES, CLUSTER_LOOPS, CLUSTER_COUPLINGS, HOME_BODY, HOME_DOF, HOME_TERMS, \
-    HOME_SPRINGS, HOME_ACTUATORS, HOME_COUPLINGS = range(18)
+(
+    BODY_I,
+    DOF_I,
+    LOOP_I,
+    COUPLING_I,
+    TERM_I,
+    SPRING_I,
+    ACTUATOR_I,
+    CLUSTER_I,
+    CLUSTER_DOFS,
+    CLUSTER_BODIES,
+    CLUSTER_LOOPS,
+    CLUSTER_COUPLINGS,
+    HOME_BODY,
+    HOME_DOF,
+    HOME_TERMS,
+    HOME_SPRINGS,
+    HOME_ACTUATORS,
+    HOME_COUPLINGS,
+) = range(18)
 # --- tables of floats, in mf -----------------------------------------------------------------
-WORLD_F, BODY_F, DOF_F, LOOP_F, LOOP_DOF_F, COUPLING_F, TERM_F, SPRING_F, ACTUATOR_F, \
-    HOME_TREE, HOME_DOF_F = range(18, 29)
+(
+    WORLD_F,
+    BODY_F,
+    DOF_F,
+    LOOP_F,
+    LOOP_DOF_F,
+    COUPLING_F,
+    TERM_F,
+    SPRING_F,
+    ACTUATOR_F,
+    HOME_TREE,
+    HOME_DOF_F,
+) = range(18, 29)
 # --- tables of results, in w -----------------------------------------------------------------
 WORLD_W, BODY_W, BODY_IA, DOF_W, LOOP_W, ROW_W, LOOP_DOF_W, VECTORS = range(29, 37)
 N_TABLES = 37
@@ -93,9 +144,22 @@ DOF_I_COLUMNS = 7
 # columns of LOOP_I: type, bodies of both ends, active, first row and number of rows, cluster,
 # first coordinate of the loop joint and their number; what kind of contact it is, if any; the
 # address of a surface that is given as a function; the nearest common ancestor of both ends
-LOOP_TYPE, LOOP_BODY_1, LOOP_BODY_2, LOOP_ACTIVE, LOOP_ROW, LOOP_N_ROWS, LOOP_CLUSTER, \
-    LOOP_DOF, LOOP_N_DOFS, LOOP_CONTACT, LOOP_MODE, LOOP_SHAPE, LOOP_FUNCTION, \
-    LOOP_TOP = range(14)
+(
+    LOOP_TYPE,
+    LOOP_BODY_1,
+    LOOP_BODY_2,
+    LOOP_ACTIVE,
+    LOOP_ROW,
+    LOOP_N_ROWS,
+    LOOP_CLUSTER,
+    LOOP_DOF,
+    LOOP_N_DOFS,
+    LOOP_CONTACT,
+    LOOP_MODE,
+    LOOP_SHAPE,
+    LOOP_FUNCTION,
+    LOOP_TOP,
+) = range(14)
 LOOP_I_COLUMNS = 14
 # LOOP_CONTACT; LOOP_MODE of a contact; LOOP_SHAPE of its surface
 NO_CONTACT, BILATERAL, UNILATERAL = range(3)
@@ -118,9 +182,22 @@ ACTUATOR_I_COLUMNS = 2
 # and couplings; the body outside that carries the cluster; number of rows; rank; where its
 # matrices stand in the scratch part of w; whether theta_G has been chosen; columns of the
 # constraint matrix: coordinates, bias and, where contact forces are wanted, its row operations
-CLUSTER_DOF, CLUSTER_N_DOFS, CLUSTER_BODY, CLUSTER_N_BODIES, CLUSTER_LOOP, CLUSTER_N_LOOPS, \
-    CLUSTER_COUPLING, CLUSTER_N_COUPLINGS, CLUSTER_PARENT, CLUSTER_N_ROWS, CLUSTER_RANK, \
-    CLUSTER_SCRATCH, CLUSTER_CHOSEN, CLUSTER_WIDTH = range(14)
+(
+    CLUSTER_DOF,
+    CLUSTER_N_DOFS,
+    CLUSTER_BODY,
+    CLUSTER_N_BODIES,
+    CLUSTER_LOOP,
+    CLUSTER_N_LOOPS,
+    CLUSTER_COUPLING,
+    CLUSTER_N_COUPLINGS,
+    CLUSTER_PARENT,
+    CLUSTER_N_ROWS,
+    CLUSTER_RANK,
+    CLUSTER_SCRATCH,
+    CLUSTER_CHOSEN,
+    CLUSTER_WIDTH,
+) = range(14)
 CLUSTER_I_COLUMNS = 14
 
 # columns of BODY_F: placement of the joint in the parent body (R row by row), mass, centre of
@@ -135,8 +212,20 @@ DOF_F_COLUMNS = 8
 # columns of LOOP_F: placement of both loop frames in their bodies; for a contact the point where
 # it sticks (in frame 1), friction when it slides and when it sticks, radius of the surface,
 # restitution, stiffness and damping of a soft one, direction of sliding (in frame 1)
-LOOP_R_1, LOOP_P_1, LOOP_R_2, LOOP_P_2, ANCHOR, MU, MU_STATIC, RADIUS, RESTITUTION, \
-    CONTACT_STIFFNESS, CONTACT_DAMPING, DIRECTION = 0, 9, 12, 21, 24, 27, 28, 29, 30, 31, 32, 33
+(
+    LOOP_R_1,
+    LOOP_P_1,
+    LOOP_R_2,
+    LOOP_P_2,
+    ANCHOR,
+    MU,
+    MU_STATIC,
+    RADIUS,
+    RESTITUTION,
+    CONTACT_STIFFNESS,
+    CONTACT_DAMPING,
+    DIRECTION,
+) = 0, 9, 12, 21, 24, 27, 28, 29, 30, 31, 32, 33
 LOOP_F_COLUMNS = 36
 # columns of SPRING_F: points in their bodies, stiffness, damping, rest
 SPRING_P_1, SPRING_P_2, STIFFNESS, SPRING_DAMPING, REST = 0, 3, 6, 7, 8
@@ -176,9 +265,28 @@ LOOP_DOF_W_COLUMNS = 8
 # --- joint types of the kernels ---------------------------------------------------------------
 REVOLUTE, PRISMATIC, PLANAR, SPHERICAL, FREE = range(5)
 # --- loop types: the order of description.LoopType --------------------------------------------
-LOOP_FIXED, LOOP_REVOLUTE, LOOP_PRISMATIC, LOOP_CYLINDRICAL, LOOP_UNIVERSAL, LOOP_SPHERICAL, \
-    LOOP_PLANAR, LOOP_SURFACE, LOOP_FREE = range(9)
+(
+    LOOP_FIXED,
+    LOOP_REVOLUTE,
+    LOOP_PRISMATIC,
+    LOOP_CYLINDRICAL,
+    LOOP_UNIVERSAL,
+    LOOP_SPHERICAL,
+    LOOP_PLANAR,
+    LOOP_SURFACE,
+    LOOP_FREE,
+) = range(9)
 
 # --- what a kernel returns ----------------------------------------------------------------------
-OK, NOT_FINITE, NOT_UNIT, LOOP_OPEN, SINGULAR, NOT_POSITIVE, UNSOLVED, EVENT, LOCKED, \
-    WRONG_SIZE = range(10)
+(
+    OK,
+    NOT_FINITE,
+    NOT_UNIT,
+    LOOP_OPEN,
+    SINGULAR,
+    NOT_POSITIVE,
+    UNSOLVED,
+    EVENT,
+    LOCKED,
+    WRONG_SIZE,
+) = range(10)

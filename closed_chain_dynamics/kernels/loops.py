@@ -13,19 +13,66 @@ are eliminated by construction, which leaves the rows of the table in the docume
 
 import numpy as np
 
-from .layout import (A, BODY_I, BODY_W, COUPLING_F, COUPLING_I, COUPLING_N_TERMS, COUPLING_TERM,
-                     DOF_I, DOF_LOCAL, DOF_W, IV, kernel, LOOP_ACTIVE, LOOP_BODY_1, LOOP_BODY_2,
-                     LOOP_CYLINDRICAL, LOOP_DOF, LOOP_DOF_POSITION, LOOP_DOF_RATE, LOOP_DOF_W,
-                     LOOP_F, LOOP_FIXED, LOOP_FREE, LOOP_I, LOOP_N_DOFS, LOOP_N_ROWS, LOOP_P_1,
-                     LOOP_P_2, LOOP_PLANAR, LOOP_PRISMATIC, LOOP_R_1, LOOP_R_2, LOOP_REVOLUTE,
-                     LOOP_ROW, LOOP_SPHERICAL, LOOP_SURFACE, LOOP_TOP, LOOP_TYPE, LOOP_UNIVERSAL,
-                     LOOP_W, N_DOF, N_LOOPS, P, PARENT, ROW_BIAS, ROW_ERROR, ROW_W, table,
-                     TERM_DOF, TERM_F, TERM_I, TERM_IQ, V)
+from .layout import (
+    BODY_I,
+    BODY_W,
+    COUPLING_F,
+    COUPLING_I,
+    COUPLING_N_TERMS,
+    COUPLING_TERM,
+    DOF_I,
+    DOF_LOCAL,
+    DOF_W,
+    IV,
+    LOOP_ACTIVE,
+    LOOP_BODY_1,
+    LOOP_BODY_2,
+    LOOP_CYLINDRICAL,
+    LOOP_DOF,
+    LOOP_DOF_POSITION,
+    LOOP_DOF_RATE,
+    LOOP_DOF_W,
+    LOOP_F,
+    LOOP_FIXED,
+    LOOP_FREE,
+    LOOP_I,
+    LOOP_N_DOFS,
+    LOOP_N_ROWS,
+    LOOP_P_1,
+    LOOP_P_2,
+    LOOP_PLANAR,
+    LOOP_PRISMATIC,
+    LOOP_R_1,
+    LOOP_R_2,
+    LOOP_REVOLUTE,
+    LOOP_ROW,
+    LOOP_SPHERICAL,
+    LOOP_SURFACE,
+    LOOP_TOP,
+    LOOP_TYPE,
+    LOOP_UNIVERSAL,
+    LOOP_W,
+    N_DOF,
+    N_LOOPS,
+    PARENT,
+    ROW_BIAS,
+    ROW_ERROR,
+    ROW_W,
+    TERM_DOF,
+    TERM_F,
+    TERM_I,
+    TERM_IQ,
+    A,
+    P,
+    V,
+    kernel,
+    table,
+)
 from .loop_frames import axis_product, place_loop, relative_bias, slide_row
 from .structure import common_ancestor
 from .surfaces import surface_rows
 
-STRAIGHT = 1e-12   # sine below which a turn has no direction of its own
+STRAIGHT = 1e-12  # sine below which a turn has no direction of its own
 
 
 @kernel
@@ -46,15 +93,20 @@ def _product_bias(x, k, m, factor, one, two, row):
     cx, cy, cz = x[LOOP_R_2 + m], x[LOOP_R_2 + 3 + m], x[LOOP_R_2 + 6 + m]
     ox, oy, oz = one[V + 3], one[V + 4], one[V + 5]
     px, py, pz = two[V + 3], two[V + 4], two[V + 5]
-    dx, dy, dz = oy * bz - oz * by, oz * bx - ox * bz, ox * by - oy * bx     # b'
-    ex, ey, ez = py * cz - pz * cy, pz * cx - px * cz, px * cy - py * cx     # c'
+    dx, dy, dz = oy * bz - oz * by, oz * bx - ox * bz, ox * by - oy * bx  # b'
+    ex, ey, ez = py * cz - pz * cy, pz * cx - px * cz, px * cy - py * cx  # c'
     row[ROW_BIAS] += factor * (
         (two[A + 3] - one[A + 3]) * (cy * bz - cz * by)
         + (two[A + 4] - one[A + 4]) * (cz * bx - cx * bz)
         + (two[A + 5] - one[A + 5]) * (cx * by - cy * bx)
-        + (py * ez - pz * ey) * bx + (pz * ex - px * ez) * by + (px * ey - py * ex) * bz
-        + (oy * dz - oz * dy) * cx + (oz * dx - ox * dz) * cy + (ox * dy - oy * dx) * cz
-        + 2.0 * (dx * ex + dy * ey + dz * ez))
+        + (py * ez - pz * ey) * bx
+        + (pz * ex - px * ez) * by
+        + (px * ey - py * ex) * bz
+        + (oy * dz - oz * dy) * cx
+        + (oz * dx - ox * dz) * cy
+        + (ox * dy - oy * dx) * cz
+        + 2.0 * (dx * ex + dy * ey + dz * ez)
+    )
 
 
 @kernel
@@ -102,7 +154,7 @@ def loop_rows(mi, mf, w, k, bias):
             rows[r, ROW_BIAS] = x[axis] * bx + x[3 + axis] * by + x[6 + axis] * bz
         r += 1
     if kind == LOOP_FIXED or kind == LOOP_PRISMATIC:
-        for i in range(3):   # half of z_1 y_2 - y_1 z_2, and so on round
+        for i in range(3):  # half of z_1 y_2 - y_1 z_2, and so on round
             j, m = (i + 1) % 3, (i + 2) % 3
             _clear(rows[r])
             _product_row(x, m, j, 0.5, rows[r])
@@ -112,7 +164,7 @@ def loop_rows(mi, mf, w, k, bias):
                 _product_bias(x, j, m, -0.5, one, two, rows[r])
             r += 1
     elif kind == LOOP_REVOLUTE or kind == LOOP_CYLINDRICAL or kind == LOOP_PLANAR:
-        for i in range(2):   # -y_1 z_2 turns about x, x_1 z_2 about y
+        for i in range(2):  # -y_1 z_2 turns about x, x_1 z_2 about y
             axis, factor = (1, -1.0) if i == 0 else (0, 1.0)
             _clear(rows[r])
             _product_row(x, axis, 2, factor, rows[r])
@@ -143,7 +195,7 @@ def loop_is_flipped(mi, w, k):
         for i in range(3):
             products[axis] += x[3 * i + axis] * x[LOOP_R_2 + 3 * i + axis]
     if kind == LOOP_FIXED or kind == LOOP_PRISMATIC:
-        return products[0] + products[1] + products[2] < 1.0   # 1 + 2 cos(turn)
+        return products[0] + products[1] + products[2] < 1.0  # 1 + 2 cos(turn)
     return products[2] < 0.0
 
 
@@ -153,16 +205,23 @@ def add_loop_to_jacobian(mi, w, k, row, covector, J, at_dof):
     body_i, dof_w = table(mi, mi, BODY_I), table(w, mi, DOF_W)
     loop = table(mi, mi, LOOP_I)[k]
     top = common_ancestor(body_i, loop[LOOP_BODY_1], loop[LOOP_BODY_2])
-    f0, f1, f2, f3, f4, f5 = covector[0], covector[1], covector[2], covector[3], covector[4], \
-        covector[5]
+    f0, f1, f2, f3, f4, f5 = (
+        covector[0],
+        covector[1],
+        covector[2],
+        covector[3],
+        covector[4],
+        covector[5],
+    )
     for end in range(2):
         sign = 2.0 * end - 1.0
         b = loop[LOOP_BODY_1 + end]
         while b != top:
             for j in range(body_i[b, IV], body_i[b, IV] + body_i[b, N_DOF]):
                 s = dof_w[j]
-                J[row, at_dof[j]] += sign * (f0 * s[0] + f1 * s[1] + f2 * s[2] + f3 * s[3]
-                                             + f4 * s[4] + f5 * s[5])
+                J[row, at_dof[j]] += sign * (
+                    f0 * s[0] + f1 * s[1] + f2 * s[2] + f3 * s[3] + f4 * s[4] + f5 * s[5]
+                )
             b = body_i[b, PARENT]
 
 
@@ -171,8 +230,12 @@ def add_loop_to_rows(mi, w, k, unit, J, i, n, bias):
     """Write all rows of a loop to J from row i on, the path from end to end walked only once."""
     loop, rows = table(mi, mi, LOOP_I)[k], table(w, mi, ROW_W)
     body_i, dof_i, dof_w = table(mi, mi, BODY_I), table(mi, mi, DOF_I), table(w, mi, DOF_W)
-    top, first, count, n_linear = loop[LOOP_TOP], loop[LOOP_ROW], loop[LOOP_N_ROWS], \
-        linear_rows(loop)
+    top, first, count, n_linear = (
+        loop[LOOP_TOP],
+        loop[LOOP_ROW],
+        loop[LOOP_N_ROWS],
+        linear_rows(loop),
+    )
     for r in range(count):
         g = rows[first + r]
         J[i + r, n] = (g[ROW_BIAS] if bias else g[ROW_ERROR]) * (unit if r < n_linear else 1.0)
@@ -187,7 +250,8 @@ def add_loop_to_rows(mi, w, k, unit, J, i, n, bias):
                     f = rows[np.uint64(first) + r]
                     scale = sign * unit if r < n_linear else sign
                     J[np.uint64(i) + r, column] = scale * (
-                        f[0] * s0 + f[1] * s1 + f[2] * s2 + f[3] * s3 + f[4] * s4 + f[5] * s5)
+                        f[0] * s0 + f[1] * s1 + f[2] * s2 + f[3] * s3 + f[4] * s4 + f[5] * s5
+                    )
             b = body_i[b, PARENT]
 
 
@@ -228,9 +292,11 @@ def point_rows(mi, mf, w, k, unit, J, i, n, bias):
 def _point(row, frame, o):
     """Return where a point of a body is, given in the body's frame by three numbers at o."""
     a, b, c = frame[o], frame[o + 1], frame[o + 2]
-    return (row[P] + row[0] * a + row[1] * b + row[2] * c,
-            row[P + 1] + row[3] * a + row[4] * b + row[5] * c,
-            row[P + 2] + row[6] * a + row[7] * b + row[8] * c)
+    return (
+        row[P] + row[0] * a + row[1] * b + row[2] * c,
+        row[P + 1] + row[3] * a + row[4] * b + row[5] * c,
+        row[P + 2] + row[6] * a + row[7] * b + row[8] * c,
+    )
 
 
 @kernel
@@ -301,8 +367,10 @@ def turn_coordinate(x, axis, row):
 @kernel
 def _turn(x):
     """Return the angle of frame 2 about the z axis that it shares with frame 1."""
-    return np.arctan2(axis_product(x, 1, 0) - axis_product(x, 0, 1),
-                      axis_product(x, 0, 0) + axis_product(x, 1, 1))
+    return np.arctan2(
+        axis_product(x, 1, 0) - axis_product(x, 0, 1),
+        axis_product(x, 0, 0) + axis_product(x, 1, 1),
+    )
 
 
 @kernel
@@ -326,8 +394,9 @@ def rotation_vector(x, out):
             best = i
     n, side = np.zeros(3), 0.0
     for i in range(3):
-        n[i] = 0.5 * (axis_product(x, i, best) + axis_product(x, best, i)) \
-            - (cosine if i == best else 0.0)
+        n[i] = 0.5 * (axis_product(x, i, best) + axis_product(x, best, i)) - (
+            cosine if i == best else 0.0
+        )
         side += n[i] * out[i]
     length = np.sqrt(n[0] * n[0] + n[1] * n[1] + n[2] * n[2])
     for i in range(3):

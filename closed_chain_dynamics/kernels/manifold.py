@@ -8,10 +8,22 @@ the axes of the moving link (on the left it would have to be in those of the par
 
 import numpy as np
 
-from .layout import (BODY_I, FREE, IQ, IV, kernel, N_BODIES, NQ, PLANAR, PRISMATIC, SPHERICAL,
-                     table, TYPE)
+from .layout import (
+    BODY_I,
+    FREE,
+    IQ,
+    IV,
+    N_BODIES,
+    NQ,
+    PLANAR,
+    PRISMATIC,
+    SPHERICAL,
+    TYPE,
+    kernel,
+    table,
+)
 
-SMALL_ANGLE = 1e-4   # below it the series are exact to rounding: the next term is angle^4 / 120
+SMALL_ANGLE = 1e-4  # below it the series are exact to rounding: the next term is angle^4 / 120
 
 
 @kernel
@@ -65,7 +77,7 @@ def integrate(mi, q, step, out):
             dz = vz + b * uz + c * (ox * uy - oy * ux)
             _add_rotated(q, k + 3, dx, dy, dz, 1.0, q, k, out)
             rotate_step(q, k + 3, ox, oy, oz, out)
-        else:   # PLANAR: x, y, cos, sin
+        else:  # PLANAR: x, y, cos, sin
             vx, vy, o = step[j], step[j + 1], step[j + 2]
             b, c = _screw_coefficients(abs(o))
             dx = vx - o * b * vy - o * o * c * vx
@@ -85,8 +97,11 @@ def _add_rotated(q, k, x, y, z, sign, base, at, out):
     a, b, c, d = sign * q[k], sign * q[k + 1], sign * q[k + 2], q[k + 3]
     s = 2.0 / (a * a + b * b + c * c + d * d)
     tx, ty, tz = s * (b * z - c * y), s * (c * x - a * z), s * (a * y - b * x)
-    ux, uy, uz = x + d * tx + b * tz - c * ty, y + d * ty + c * tx - a * tz, \
-        z + d * tz + a * ty - b * tx
+    ux, uy, uz = (
+        x + d * tx + b * tz - c * ty,
+        y + d * ty + c * tx - a * tz,
+        z + d * tz + a * ty - b * tx,
+    )
     out[at], out[at + 1], out[at + 2] = base[at] + ux, base[at + 1] + uy, base[at + 2] + uz
 
 
@@ -99,7 +114,7 @@ def _rotation_vector(p, q, k, out, j):
     m = d * y + b * w + c * x - a * z
     n = d * z + c * w + a * y - b * x
     r = d * w - a * x - b * y - c * z
-    if r < 0.0:   # the shorter way round
+    if r < 0.0:  # the shorter way round
         i, m, n, r = -i, -m, -n, -r
     s = np.sqrt(i * i + m * m + n * n)
     # angle / sin(angle / 2); atan2 stays exact near half a turn, and near none
@@ -111,7 +126,7 @@ def _rotation_vector(p, q, k, out, j):
 def _unscrew(ox, oy, oz, x, y, z, out, j):
     """Write the velocity whose screw about o displaces by (x, y, z); undoes `integrate`."""
     angle = np.sqrt(ox * ox + oy * oy + oz * oz)
-    if angle < 1e-2:   # next term: angle^4 / 30240, below rounding
+    if angle < 1e-2:  # next term: angle^4 / 30240, below rounding
         e = 1.0 / 12.0 + angle * angle / 720.0
     else:
         half = 0.5 * angle
@@ -135,13 +150,30 @@ def difference(mi, p, q, out):
             _rotation_vector(p, q, k, out, j)
         elif joint == FREE:
             displacement[:] = 0.0
-            _add_rotated(p, k + 3, q[k] - p[k], q[k + 1] - p[k + 1], q[k + 2] - p[k + 2], -1.0,
-                         displacement, 0, displacement)
+            _add_rotated(
+                p,
+                k + 3,
+                q[k] - p[k],
+                q[k + 1] - p[k + 1],
+                q[k + 2] - p[k + 2],
+                -1.0,
+                displacement,
+                0,
+                displacement,
+            )
             _rotation_vector(p, q, k + 3, turn, 0)
-            _unscrew(turn[0], turn[1], turn[2], displacement[0], displacement[1],
-                     displacement[2], out, j)
+            _unscrew(
+                turn[0],
+                turn[1],
+                turn[2],
+                displacement[0],
+                displacement[1],
+                displacement[2],
+                out,
+                j,
+            )
             out[j + 3], out[j + 4], out[j + 5] = turn[0], turn[1], turn[2]
-        else:   # PLANAR
+        else:  # PLANAR
             cs, sn = p[k + 2], p[k + 3]
             x, y = q[k] - p[k], q[k + 1] - p[k + 1]
             o = np.arctan2(cs * q[k + 3] - sn * q[k + 2], cs * q[k + 2] + sn * q[k + 3])

@@ -6,8 +6,31 @@ to its body falls out for every joint, whether it moves anything or not.
 """
 
 from .kinematics import check_state, motion, placements
-from .layout import (A, BODY_F, BODY_I, BODY_W, C, DAMPING, DOF_BODY, DOF_F, DOF_I, DOF_W, F,
-                     INERTIA, kernel, MASS, N_BODIES, NQ, NV, OK, P, PARENT, table, V, WRONG_SIZE)
+from .layout import (
+    BODY_F,
+    BODY_I,
+    BODY_W,
+    DAMPING,
+    DOF_BODY,
+    DOF_F,
+    DOF_I,
+    DOF_W,
+    INERTIA,
+    MASS,
+    N_BODIES,
+    NQ,
+    NV,
+    OK,
+    PARENT,
+    WRONG_SIZE,
+    A,
+    C,
+    F,
+    P,
+    V,
+    kernel,
+    table,
+)
 
 
 @kernel
@@ -63,8 +86,11 @@ def apply_wrenches(mi, w, wrenches):
     for i in range(wrenches.shape[0]):
         row, f = body_w[i], wrenches[i]
         x, y, z = row[P], row[P + 1], row[P + 2]
-        mx, my, mz = f[3] + y * f[2] - z * f[1], f[4] + z * f[0] - x * f[2], \
-            f[5] + x * f[1] - y * f[0]
+        mx, my, mz = (
+            f[3] + y * f[2] - z * f[1],
+            f[4] + z * f[0] - x * f[2],
+            f[5] + x * f[1] - y * f[0],
+        )
         for k in range(3):
             row[F + k] -= f[k]
             power += f[k] * row[V + k]
@@ -89,8 +115,14 @@ def project_forces(mi, w, tau):
     dof_i, body_w, dof_w = table(mi, mi, DOF_I), table(w, mi, BODY_W), table(w, mi, DOF_W)
     for j in range(mi[NV]):
         f, s = body_w[dof_i[j, DOF_BODY]], dof_w[j]
-        tau[j] = (s[0] * f[F] + s[1] * f[F + 1] + s[2] * f[F + 2]
-                  + s[3] * f[F + 3] + s[4] * f[F + 4] + s[5] * f[F + 5])
+        tau[j] = (
+            s[0] * f[F]
+            + s[1] * f[F + 1]
+            + s[2] * f[F + 2]
+            + s[3] * f[F + 3]
+            + s[4] * f[F + 4]
+            + s[5] * f[F + 5]
+        )
 
 
 @kernel

@@ -7,15 +7,65 @@ a loop joint, is a pair of opposite wrenches on two bodies, so it joins the Newt
 
 import numpy as np
 
-from .layout import (BODY_I, BODY_W, CONTACT_DAMPING, CONTACT_NORMAL, CONTACT_STIFFNESS, DAMPING,
-                     DISSIPATION, DOF_BODY, DOF_F, DOF_I, F, FRICTION, FRICTION_FORCE, IQ, kernel,
-                     LOOP_ACTIVE, LOOP_BODY_1, LOOP_BODY_2, LOOP_DOF, LOOP_DOF_F,
-                     LOOP_DOF_POSITION, LOOP_DOF_RATE, LOOP_DOF_W, LOOP_F, LOOP_I, LOOP_MODE,
-                     LOOP_N_DOFS, LOOP_P_2, LOWER, MU, N_DOF, N_LOOPS, N_SPRINGS, NORMAL_FORCE, NV,
-                     P, PASSIVE_JOINTS, PASSIVE_LOOPS, REST, SOFT, SPRING_BODY_1, SPRING_BODY_2,
-                     SPRING_DAMPING, SPRING_DOF, SPRING_F, SPRING_I, SPRING_IQ, SPRING_P_1,
-                     SPRING_TYPE, STIFFNESS, STOP_DAMPING, STOP_STIFFNESS, STOP_TRANSITION, table,
-                     UPPER, V, WORLD_W)
+from .layout import (
+    BODY_I,
+    BODY_W,
+    CONTACT_DAMPING,
+    CONTACT_NORMAL,
+    CONTACT_STIFFNESS,
+    DAMPING,
+    DISSIPATION,
+    DOF_BODY,
+    DOF_F,
+    DOF_I,
+    FRICTION,
+    FRICTION_FORCE,
+    IQ,
+    LOOP_ACTIVE,
+    LOOP_BODY_1,
+    LOOP_BODY_2,
+    LOOP_DOF,
+    LOOP_DOF_F,
+    LOOP_DOF_POSITION,
+    LOOP_DOF_RATE,
+    LOOP_DOF_W,
+    LOOP_F,
+    LOOP_I,
+    LOOP_MODE,
+    LOOP_N_DOFS,
+    LOOP_P_2,
+    LOWER,
+    MU,
+    N_DOF,
+    N_LOOPS,
+    N_SPRINGS,
+    NORMAL_FORCE,
+    NV,
+    PASSIVE_JOINTS,
+    PASSIVE_LOOPS,
+    REST,
+    SOFT,
+    SPRING_BODY_1,
+    SPRING_BODY_2,
+    SPRING_DAMPING,
+    SPRING_DOF,
+    SPRING_F,
+    SPRING_I,
+    SPRING_IQ,
+    SPRING_P_1,
+    SPRING_TYPE,
+    STIFFNESS,
+    STOP_DAMPING,
+    STOP_STIFFNESS,
+    STOP_TRANSITION,
+    UPPER,
+    WORLD_W,
+    F,
+    P,
+    V,
+    kernel,
+    table,
+)
 from .loop_frames import place_loop
 from .loops import loop_coordinates
 from .surfaces import sliding_velocity, surface_distance, surface_normal
@@ -23,7 +73,7 @@ from .surfaces import sliding_velocity, surface_distance, surface_normal
 # Coulomb friction changes its sign over this speed [rad/s or m/s]: tanh is exact to rounding
 # above twenty times it
 FRICTION_SPEED = 1e-3
-CREEP_SPEED = 1e-2   # the same for a soft contact [m/s]
+CREEP_SPEED = 1e-2  # the same for a soft contact [m/s]
 
 
 @kernel
@@ -94,8 +144,12 @@ def _spring_ends(mi, mf, w, k, ends):
         row = table(w, mi, BODY_W)[spring[SPRING_BODY_1 + end]]
         o = SPRING_P_1 + 3 * end
         for i in range(3):
-            ends[end, i] = row[P + i] + row[3 * i] * law[o] + row[3 * i + 1] * law[o + 1] \
+            ends[end, i] = (
+                row[P + i]
+                + row[3 * i] * law[o]
+                + row[3 * i + 1] * law[o + 1]
                 + row[3 * i + 2] * law[o + 2]
+            )
         x, y, z = ends[end, 0], ends[end, 1], ends[end, 2]
         ends[end, 3] = row[V] + row[V + 4] * z - row[V + 5] * y
         ends[end, 4] = row[V + 1] + row[V + 5] * x - row[V + 3] * z
@@ -113,12 +167,21 @@ def _linear_spring(mi, mf, w, k):
     if length < 1e-12:
         return
     dx, dy, dz = dx / length, dy / length, dz / length
-    rate = dx * (ends[1, 3] - ends[0, 3]) + dy * (ends[1, 4] - ends[0, 4]) \
+    rate = (
+        dx * (ends[1, 3] - ends[0, 3])
+        + dy * (ends[1, 4] - ends[0, 4])
         + dz * (ends[1, 5] - ends[0, 5])
+    )
     x, y, z = ends[1, 0], ends[1, 1], ends[1, 2]
     covector = np.array([dx, dy, dz, y * dz - z * dy, z * dx - x * dz, x * dy - y * dx])
-    push_apart(mi, w, spring[SPRING_BODY_1], spring[SPRING_BODY_2], covector,
-               -law[STIFFNESS] * (length - law[REST]) - law[SPRING_DAMPING] * rate)
+    push_apart(
+        mi,
+        w,
+        spring[SPRING_BODY_1],
+        spring[SPRING_BODY_2],
+        covector,
+        -law[STIFFNESS] * (length - law[REST]) - law[SPRING_DAMPING] * rate,
+    )
     table(w, mi, WORLD_W)[0, DISSIPATION] += law[SPRING_DAMPING] * rate * rate
 
 
@@ -144,14 +207,20 @@ def _soft_contact(mi, mf, w, k):
     normal = max(elastic - law[CONTACT_DAMPING] * depth * away, 0.0)
     speed = np.sqrt(vx * vx + vy * vy + vz * vz)
     drag = law[MU] * normal * np.tanh(speed / CREEP_SPEED) / max(speed, 1e-300)
-    fx, fy, fz = normal * x[CONTACT_NORMAL] - drag * vx, normal * x[CONTACT_NORMAL + 1] \
-        - drag * vy, normal * x[CONTACT_NORMAL + 2] - drag * vz
+    fx, fy, fz = (
+        normal * x[CONTACT_NORMAL] - drag * vx,
+        normal * x[CONTACT_NORMAL + 1] - drag * vy,
+        normal * x[CONTACT_NORMAL + 2] - drag * vz,
+    )
     px, py, pz = x[LOOP_P_2], x[LOOP_P_2 + 1], x[LOOP_P_2 + 2]
     wrench = np.array([fx, fy, fz, py * fz - pz * fy, pz * fx - px * fz, px * fy - py * fx])
     push_apart(mi, w, loop[LOOP_BODY_1], loop[LOOP_BODY_2], wrench, 1.0)
     x[NORMAL_FORCE] = normal
-    x[FRICTION_FORCE], x[FRICTION_FORCE + 1], x[FRICTION_FORCE + 2] = \
-        -drag * vx, -drag * vy, -drag * vz
+    x[FRICTION_FORCE], x[FRICTION_FORCE + 1], x[FRICTION_FORCE + 2] = (
+        -drag * vx,
+        -drag * vy,
+        -drag * vz,
+    )
     table(w, mi, WORLD_W)[0, DISSIPATION] += (elastic - normal) * away + drag * speed * speed
 
 
@@ -176,8 +245,11 @@ def add_passive_forces(mi, mf, w, q, v, tau):
             for d in range(loop_i[k, LOOP_DOF], loop_i[k, LOOP_DOF] + loop_i[k, LOOP_N_DOFS]):
                 row = loop_dof_w[d]
                 force, lost = joint_force(
-                    table(mf, mi, LOOP_DOF_F)[d], row[LOOP_DOF_POSITION], row[LOOP_DOF_RATE],
-                    loop_i[k, LOOP_N_DOFS] == 1)
+                    table(mf, mi, LOOP_DOF_F)[d],
+                    row[LOOP_DOF_POSITION],
+                    row[LOOP_DOF_RATE],
+                    loop_i[k, LOOP_N_DOFS] == 1,
+                )
                 push_apart(mi, w, loop_i[k, LOOP_BODY_1], loop_i[k, LOOP_BODY_2], row, force)
                 world[DISSIPATION] += lost
     spring_i, spring_f = table(mi, mi, SPRING_I), table(mf, mi, SPRING_F)
@@ -187,20 +259,27 @@ def add_passive_forces(mi, mf, w, q, v, tau):
             _linear_spring(mi, mf, w, k)
         elif spring[SPRING_TYPE] == 1:
             j = spring[SPRING_DOF]
-            if j < 0:   # its joint has been cut
+            if j < 0:  # its joint has been cut
                 continue
-            tau[j] -= law[STIFFNESS] * (q[spring[SPRING_IQ]] - law[REST]) \
-                + law[SPRING_DAMPING] * v[j]
+            tau[j] -= (
+                law[STIFFNESS] * (q[spring[SPRING_IQ]] - law[REST]) + law[SPRING_DAMPING] * v[j]
+            )
             world[DISSIPATION] += law[SPRING_DAMPING] * v[j] * v[j]
         else:
             d = spring[SPRING_DOF]
-            loop = loop_i[spring[SPRING_BODY_1]]   # the loop that has this coordinate
+            loop = loop_i[spring[SPRING_BODY_1]]  # the loop that has this coordinate
             if loop[LOOP_ACTIVE]:
                 row = loop_dof_w[d]
-                push_apart(mi, w, loop[LOOP_BODY_1], loop[LOOP_BODY_2], row,
-                           -law[STIFFNESS] * (row[LOOP_DOF_POSITION] - law[REST])
-                           - law[SPRING_DAMPING] * row[LOOP_DOF_RATE])
-                world[DISSIPATION] += law[SPRING_DAMPING] * row[LOOP_DOF_RATE]**2
+                push_apart(
+                    mi,
+                    w,
+                    loop[LOOP_BODY_1],
+                    loop[LOOP_BODY_2],
+                    row,
+                    -law[STIFFNESS] * (row[LOOP_DOF_POSITION] - law[REST])
+                    - law[SPRING_DAMPING] * row[LOOP_DOF_RATE],
+                )
+                world[DISSIPATION] += law[SPRING_DAMPING] * row[LOOP_DOF_RATE] ** 2
 
 
 @kernel
@@ -217,8 +296,9 @@ def passive_energy(mi, mf, w, q):
                 energy += _stop_energy(above, dof_f[j]) + _stop_energy(below, dof_f[j])
     for k in range(mi[N_LOOPS]):
         if loop_i[k, LOOP_ACTIVE] and loop_i[k, LOOP_MODE] == SOFT:
-            depth = -surface_distance(loop_i[k], table(mf, mi, LOOP_F)[k],
-                                      place_loop(mi, mf, w, k))
+            depth = -surface_distance(
+                loop_i[k], table(mf, mi, LOOP_F)[k], place_loop(mi, mf, w, k)
+            )
             if depth > 0.0:
                 energy += 0.5 * table(mf, mi, LOOP_F)[k, CONTACT_STIFFNESS] * depth * depth
         elif loop_i[k, LOOP_ACTIVE] and (mi[PASSIVE_LOOPS] or mi[N_SPRINGS]):
@@ -235,8 +315,14 @@ def passive_energy(mi, mf, w, q):
         stretch = 0.0
         if spring[SPRING_TYPE] == 0:
             _spring_ends(mi, mf, w, k, ends)
-            stretch = np.sqrt((ends[1, 0] - ends[0, 0])**2 + (ends[1, 1] - ends[0, 1])**2
-                              + (ends[1, 2] - ends[0, 2])**2) - law[REST]
+            stretch = (
+                np.sqrt(
+                    (ends[1, 0] - ends[0, 0]) ** 2
+                    + (ends[1, 1] - ends[0, 1]) ** 2
+                    + (ends[1, 2] - ends[0, 2]) ** 2
+                )
+                - law[REST]
+            )
         elif spring[SPRING_TYPE] == 1 and spring[SPRING_DOF] >= 0:
             stretch = q[spring[SPRING_IQ]] - law[REST]
         elif spring[SPRING_TYPE] == 2 and loop_i[spring[SPRING_BODY_1], LOOP_ACTIVE]:

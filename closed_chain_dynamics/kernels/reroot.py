@@ -11,16 +11,79 @@ import numpy as np
 from .coordinates import solve_constraints
 from .impact import nearest_motion
 from .kinematics import motion, placements
-from .layout import (ACTUATOR_DOF, ACTUATOR_I, ACTUATOR_ON_LOOP, BODY_F, BODY_I, BODY_W,
-                     CLUSTER_DOFS, COUPLING_ACTIVE, COUPLING_I, COUPLING_N_TERMS, COUPLING_TERM,
-                     DIRECTORY, DOF_ACTUATOR, DOF_BODY, DOF_F, DOF_F_COLUMNS, DOF_I, DOF_I_COLUMNS,
-                     DOF_PARENT, DOF_PREFERENCE, DOF_W, DOF_W_COLUMNS, FREE, HOME_ACTUATORS,
-                     HOME_BODY, HOME_COUPLINGS, HOME_DOF, HOME_DOF_F, HOME_IV, HOME_PARENT,
-                     HOME_SPRINGS, HOME_TERMS, HOME_TREE, HOME_TYPE, IQ, IV, kernel, LENGTH, LOWER,
-                     N_ACTUATORS, N_BODIES, N_COUPLINGS, N_DOF, N_SPRINGS, N_VECTORS, NQ, NV,
-                     ORIGIN, P, PARENT, PRISMATIC, REVOLUTE, SCALE, SPHERICAL, SPRING_DOF,
-                     SPRING_I, SPRING_IQ, SPRING_TYPE, table, TERM_DOF, TERM_I, TERM_IQ,
-                     TREE_P, TREE_R, TYPE, UPPER, V, VECTORS, WORLD_F, WORLD_W, ZERO)
+from .layout import (
+    ACTUATOR_DOF,
+    ACTUATOR_I,
+    ACTUATOR_ON_LOOP,
+    BODY_F,
+    BODY_I,
+    BODY_W,
+    CLUSTER_DOFS,
+    COUPLING_ACTIVE,
+    COUPLING_I,
+    COUPLING_N_TERMS,
+    COUPLING_TERM,
+    DIRECTORY,
+    DOF_ACTUATOR,
+    DOF_BODY,
+    DOF_F,
+    DOF_F_COLUMNS,
+    DOF_I,
+    DOF_I_COLUMNS,
+    DOF_PARENT,
+    DOF_PREFERENCE,
+    DOF_W,
+    DOF_W_COLUMNS,
+    FREE,
+    HOME_ACTUATORS,
+    HOME_BODY,
+    HOME_COUPLINGS,
+    HOME_DOF,
+    HOME_DOF_F,
+    HOME_IV,
+    HOME_PARENT,
+    HOME_SPRINGS,
+    HOME_TERMS,
+    HOME_TREE,
+    HOME_TYPE,
+    IQ,
+    IV,
+    LENGTH,
+    LOWER,
+    N_ACTUATORS,
+    N_BODIES,
+    N_COUPLINGS,
+    N_DOF,
+    N_SPRINGS,
+    N_VECTORS,
+    NQ,
+    NV,
+    ORIGIN,
+    PARENT,
+    PRISMATIC,
+    REVOLUTE,
+    SCALE,
+    SPHERICAL,
+    SPRING_DOF,
+    SPRING_I,
+    SPRING_IQ,
+    SPRING_TYPE,
+    TERM_DOF,
+    TERM_I,
+    TERM_IQ,
+    TREE_P,
+    TREE_R,
+    TYPE,
+    UPPER,
+    VECTORS,
+    WORLD_F,
+    WORLD_W,
+    ZERO,
+    P,
+    V,
+    kernel,
+    table,
+)
 from .structure import build_clusters
 
 
@@ -54,7 +117,7 @@ def index_anew(mi, mf, w):
     _resize(mi, DOF_W, nv, DOF_W_COLUMNS)
     _resize(mi, VECTORS, N_VECTORS, nv)
     _resize(mi, CLUSTER_DOFS, 1, nv)
-    table(w, mi, VECTORS)[ZERO, :] = 0.0   # of another length, it reaches into other numbers
+    table(w, mi, VECTORS)[ZERO, :] = 0.0  # of another length, it reaches into other numbers
     dof_i, dof_f = table(mi, mi, DOF_I), table(mf, mi, DOF_F)
     home_dof, home_dof_f = table(mi, mi, HOME_DOF), table(mf, mi, HOME_DOF_F)
     length = table(mf, mi, WORLD_F)[0, LENGTH]
@@ -176,8 +239,11 @@ def compute_free(mi, mf, w, q, v, i, q_new, v_new):
     k, j = body_i[i, IQ], body_i[i, IV]
     ox, oy, oz = here[V + 3], here[V + 4], here[V + 5]
     x, y, z = here[P], here[P + 1], here[P + 2]
-    vx, vy, vz = here[V] + oy * z - oz * y, here[V + 1] + oz * x - ox * z, \
-        here[V + 2] + ox * y - oy * x
+    vx, vy, vz = (
+        here[V] + oy * z - oz * y,
+        here[V + 1] + oz * x - ox * z,
+        here[V + 2] + ox * y - oy * x,
+    )
     for r in range(3):
         q_new[k + r] = here[P + r] + world[ORIGIN + r]
         a, b, c = here[r], here[3 + r], here[6 + r]
@@ -194,17 +260,26 @@ def _joint_position(mi, mf, w, i, q_new):
     joint, relative, p = np.empty(9), np.empty(9), np.empty(3)
     for r in range(3):
         for c in range(3):
-            joint[3 * r + c] = up[3 * r] * t[TREE_R + c] + up[3 * r + 1] * t[TREE_R + 3 + c] \
+            joint[3 * r + c] = (
+                up[3 * r] * t[TREE_R + c]
+                + up[3 * r + 1] * t[TREE_R + 3 + c]
                 + up[3 * r + 2] * t[TREE_R + 6 + c]
+            )
     d = np.empty(3)
     for r in range(3):
-        d[r] = row[P + r] - up[P + r] - up[3 * r] * t[TREE_P] - up[3 * r + 1] * t[TREE_P + 1] \
+        d[r] = (
+            row[P + r]
+            - up[P + r]
+            - up[3 * r] * t[TREE_P]
+            - up[3 * r + 1] * t[TREE_P + 1]
             - up[3 * r + 2] * t[TREE_P + 2]
+        )
     for r in range(3):
         p[r] = joint[r] * d[0] + joint[3 + r] * d[1] + joint[6 + r] * d[2]
         for c in range(3):
-            relative[3 * r + c] = joint[r] * row[c] + joint[3 + r] * row[3 + c] \
-                + joint[6 + r] * row[6 + c]
+            relative[3 * r + c] = (
+                joint[r] * row[c] + joint[3 + r] * row[3 + c] + joint[6 + r] * row[6 + c]
+            )
     kind = body_i[i, TYPE]
     angle = np.arctan2(relative[3] - relative[1], relative[0] + relative[4])
     gap = np.sqrt(d[0] * d[0] + d[1] * d[1] + d[2] * d[2])
@@ -244,7 +319,7 @@ def compute_home(mi, mf, w, q, v, i, q_new, v_new):
     motion(mi, mf, w, v, table(w, mi, VECTORS)[ZERO], 0.0)
     body_i, body_w, world = table(mi, mi, BODY_I), table(w, mi, BODY_W), table(w, mi, WORLD_W)[0]
     old_iq, old_iv = body_i[:, IQ].copy(), body_i[:, IV].copy()
-    velocities, origin = body_w[:, V:V + 6].copy(), world[ORIGIN:ORIGIN + 3].copy()
+    velocities, origin = body_w[:, V : V + 6].copy(), world[ORIGIN : ORIGIN + 3].copy()
     set_home(mi, mf, i)
     index_anew(mi, mf, w)
     build_clusters(mi)
@@ -252,8 +327,11 @@ def compute_home(mi, mf, w, q, v, i, q_new, v_new):
     gap, tilt = _joint_position(mi, mf, w, i, q_new)
     placements(mi, mf, w, q_new)
     # momenta of the bodies as they moved before, about the origin as it is now
-    x, y, z = world[ORIGIN] - origin[0], world[ORIGIN + 1] - origin[1], \
-        world[ORIGIN + 2] - origin[2]
+    x, y, z = (
+        world[ORIGIN] - origin[0],
+        world[ORIGIN + 1] - origin[1],
+        world[ORIGIN + 2] - origin[2],
+    )
     for b in range(mi[N_BODIES]):
         ox, oy, oz = velocities[b, 3], velocities[b, 4], velocities[b, 5]
         body_w[b, V] = velocities[b, 0] + oy * z - oz * y

@@ -13,18 +13,47 @@ from .contact import contact_signs, note_directions
 from .forward import forward_dynamics
 from .inertia import energies
 from .kinematics import motion, placements
-from .layout import (BODY_F, EVENT, GRAVITY, kernel, KINETIC, LENGTH, LOCKED, LOOP_ACTIVE, LOOP_F,
-                     LOOP_I, LOOP_MODE, LOOP_N_ROWS, LOOP_ROW, MASS, N_BODIES, N_CONTACTS, N_LOOPS,
-                     NOT_FINITE, NQ, NV, OK, POTENTIAL, ROW_ERROR, ROW_W, SLIDE, STICK, table,
-                     VECTORS, WORLD_F, WORLD_W, ZERO)
+from .layout import (
+    BODY_F,
+    EVENT,
+    GRAVITY,
+    KINETIC,
+    LENGTH,
+    LOCKED,
+    LOOP_ACTIVE,
+    LOOP_F,
+    LOOP_I,
+    LOOP_MODE,
+    LOOP_N_ROWS,
+    LOOP_ROW,
+    MASS,
+    N_BODIES,
+    N_CONTACTS,
+    N_LOOPS,
+    NOT_FINITE,
+    NQ,
+    NV,
+    OK,
+    POTENTIAL,
+    ROW_ERROR,
+    ROW_W,
+    SLIDE,
+    STICK,
+    VECTORS,
+    WORLD_F,
+    WORLD_W,
+    ZERO,
+    kernel,
+    table,
+)
 from .loop_frames import place_loop
 from .loops import active_loop_rows
 from .passive import passive_energy
 from .step import close_loops, euler_step, rk4_step
 from .surfaces import surface_normal
 
-FINEST = 64          # parts that a step is taken in, at most
-EVENT_TIME = 1e-13   # events are found to this time [s]
+FINEST = 64  # parts that a step is taken in, at most
+EVENT_TIME = 1e-13  # events are found to this time [s]
 
 
 @kernel
@@ -56,8 +85,8 @@ def record(mi, mf, w, q, v, t, books, row):
 def _lift(mi, mf):
     """Return the energy that lifts all masses by the characteristic length."""
     body_f, world = table(mf, mi, BODY_F), table(mf, mi, WORLD_F)[0]
-    g = np.sqrt(world[GRAVITY]**2 + world[GRAVITY + 1]**2 + world[GRAVITY + 2]**2)
-    return g * world[LENGTH] * np.sum(body_f[1:mi[N_BODIES], MASS])
+    g = np.sqrt(world[GRAVITY] ** 2 + world[GRAVITY + 1] ** 2 + world[GRAVITY + 2] ** 2)
+    return g * world[LENGTH] * np.sum(body_f[1 : mi[N_BODIES], MASS])
 
 
 @kernel
@@ -96,8 +125,9 @@ def _take_step(mi, mf, w, q, v, tau_A, extra, wrenches, dt, method, tolerance, b
     left = part = FINEST
     while left > 0:
         keep_q[:], keep_v[:], keep_books[:] = q[:nq], v[:nv], books[:2]
-        status = _take_part(mi, mf, w, q, v, tau_A, extra, wrenches, part / FINEST * dt, method,
-                            books, work)
+        status = _take_part(
+            mi, mf, w, q, v, tau_A, extra, wrenches, part / FINEST * dt, method, books, work
+        )
         if status == LOCKED:
             return status
         fine, after = False, 0.0
@@ -121,7 +151,7 @@ def _happened(mi, mf, w, q, v, tau_A, extra, wrenches, work, signs):
     """Return whether any contact tells of an event in this state; its signs are written."""
     status = OK
     if mi[N_CONTACTS]:
-        status = forward_dynamics(mi, mf, w, q, v, tau_A, extra, wrenches, work[3, :mi[NV]])
+        status = forward_dynamics(mi, mf, w, q, v, tau_A, extra, wrenches, work[3, : mi[NV]])
     else:
         placements(mi, mf, w, q)
         motion(mi, mf, w, v, table(w, mi, VECTORS)[ZERO], 0.0)
@@ -144,8 +174,29 @@ def compute_signs(mi, mf, w, q, v, tau_A, extra, wrenches, work, signs):
 
 
 @kernel
-def compute_run(mi, mf, w, q, v, tau_A, extra, wrenches, start, first, dt, steps, method,
-                tolerance, stride, books, work, log, log_q, log_v, signs):
+def compute_run(
+    mi,
+    mf,
+    w,
+    q,
+    v,
+    tau_A,
+    extra,
+    wrenches,
+    start,
+    first,
+    dt,
+    steps,
+    method,
+    tolerance,
+    stride,
+    books,
+    work,
+    log,
+    log_q,
+    log_v,
+    signs,
+):
     """
     Take steps and log every `stride`-th state; return a status, steps taken, time, samples.
 
@@ -165,8 +216,9 @@ def compute_run(mi, mf, w, q, v, tau_A, extra, wrenches, start, first, dt, steps
     for step in range(steps):
         now = start + (first + step) * dt
         keep_q[:], keep_v[:], keep_books[:] = q[:nq], v[:nv], books[:2]
-        status = _take_step(mi, mf, w, q, v, tau_A, extra, wrenches, dt, method, tolerance,
-                            books, work)
+        status = _take_step(
+            mi, mf, w, q, v, tau_A, extra, wrenches, dt, method, tolerance, books, work
+        )
         event = False
         if status == OK and watch:
             status, event = _happened(mi, mf, w, q, v, tau_A, extra, wrenches, work, signs)
@@ -178,25 +230,51 @@ def compute_run(mi, mf, w, q, v, tau_A, extra, wrenches, start, first, dt, steps
             while (late - early) * dt > EVENT_TIME:
                 middle = 0.5 * (early + late)
                 q[:nq], v[:nv], books[:2] = keep_q, keep_v, keep_books
-                status = _take_step(mi, mf, w, q, v, tau_A, extra, wrenches, middle * dt, method,
-                                    tolerance, books, work)
+                status = _take_step(
+                    mi,
+                    mf,
+                    w,
+                    q,
+                    v,
+                    tau_A,
+                    extra,
+                    wrenches,
+                    middle * dt,
+                    method,
+                    tolerance,
+                    books,
+                    work,
+                )
                 if status == OK:
-                    status, event = _happened(mi, mf, w, q, v, tau_A, extra, wrenches, work,
-                                              signs)
+                    status, event = _happened(mi, mf, w, q, v, tau_A, extra, wrenches, work, signs)
                 if event or status != OK:
                     late = middle
                 else:
                     early = middle
             q[:nq], v[:nv], books[:2] = keep_q, keep_v, keep_books
-            status = _take_step(mi, mf, w, q, v, tau_A, extra, wrenches, late * dt, method,
-                                tolerance, books, work)
+            status = _take_step(
+                mi, mf, w, q, v, tau_A, extra, wrenches, late * dt, method, tolerance, books, work
+            )
             if status == OK:
                 status, _ = _happened(mi, mf, w, q, v, tau_A, extra, wrenches, work, signs)
-            if status != OK:   # friction locks: up to there
+            if status != OK:  # friction locks: up to there
                 q[:nq], v[:nv], books[:2] = keep_q, keep_v, keep_books
                 if early > 0.0:
-                    _take_step(mi, mf, w, q, v, tau_A, extra, wrenches, early * dt, method,
-                               tolerance, books, work)
+                    _take_step(
+                        mi,
+                        mf,
+                        w,
+                        q,
+                        v,
+                        tau_A,
+                        extra,
+                        wrenches,
+                        early * dt,
+                        method,
+                        tolerance,
+                        books,
+                        work,
+                    )
                 return status, step, now + early * dt, logged
             return EVENT, step, now + late * dt, logged
         if watch:

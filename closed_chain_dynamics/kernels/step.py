@@ -11,10 +11,37 @@ import numpy as np
 from .coordinates import constraint_matrix, solve_constraints
 from .forward import forward_dynamics
 from .kinematics import placements
-from .layout import (BODY_I, CLUSTER_DOF, CLUSTER_DOFS, CLUSTER_I, CLUSTER_N_DOFS, CLUSTER_RANK,
-                     DISSIPATION, FREE, IQ, IV, kernel, LOOP_ACTIVE, LOOP_I, LOOP_OPEN, N_BODIES,
-                     N_CLUSTERS, N_LOOPS, N_ROWS, NQ, NV, OK, POWER, PRISMATIC, ROW_ERROR, ROW_W,
-                     SPHERICAL, table, TYPE, WORLD_W)
+from .layout import (
+    BODY_I,
+    CLUSTER_DOF,
+    CLUSTER_DOFS,
+    CLUSTER_I,
+    CLUSTER_N_DOFS,
+    CLUSTER_RANK,
+    DISSIPATION,
+    FREE,
+    IQ,
+    IV,
+    LOOP_ACTIVE,
+    LOOP_I,
+    LOOP_OPEN,
+    N_BODIES,
+    N_CLUSTERS,
+    N_LOOPS,
+    N_ROWS,
+    NQ,
+    NV,
+    OK,
+    POWER,
+    PRISMATIC,
+    ROW_ERROR,
+    ROW_W,
+    SPHERICAL,
+    TYPE,
+    WORLD_W,
+    kernel,
+    table,
+)
 from .loops import loop_is_flipped
 from .manifold import integrate, rotate_step
 
@@ -28,7 +55,7 @@ def _rotation_rate(u, j, ox, oy, oz, rate):
     """Write J_r(u)^-1 omega, the rate of a rotation vector whose body turns with omega."""
     x, y, z = u[j], u[j + 1], u[j + 2]
     angle = np.sqrt(x * x + y * y + z * z)
-    if angle < 1e-2:   # next term angle^4 / 30240
+    if angle < 1e-2:  # next term angle^4 / 30240
         e = 1.0 / 12.0 + angle * angle / 720.0
     else:
         half = 0.5 * angle
@@ -49,7 +76,7 @@ def local_rate(mi, q, v, u, rate):
             rate[j] = v[j]
         elif joint == SPHERICAL:
             _rotation_rate(u, j, v[j], v[j + 1], v[j + 2], rate)
-        elif joint == FREE:   # velocities are in the moving frame, positions are not
+        elif joint == FREE:  # velocities are in the moving frame, positions are not
             x, y, z, c = q[k + 3], q[k + 4], q[k + 5], q[k + 6]
             s = 2.0 / (x * x + y * y + z * z + c * c)
             a, b, d = v[j], v[j + 1], v[j + 2]
@@ -58,7 +85,7 @@ def local_rate(mi, q, v, u, rate):
             rate[j + 1] = b + c * ty + z * tx - x * tz
             rate[j + 2] = d + c * tz + x * ty - y * tx
             _rotation_rate(u, j + 3, v[j + 3], v[j + 4], v[j + 5], rate)
-        else:   # PLANAR
+        else:  # PLANAR
             cs, sn = q[k + 2], q[k + 3]
             rate[j] = cs * v[j] - sn * v[j + 1]
             rate[j + 1] = sn * v[j] + cs * v[j + 1]
@@ -79,7 +106,7 @@ def advance(mi, q, u, out):
             for r in range(3):
                 out[k + r] = q[k + r] + u[j + r]
             rotate_step(q, k + 3, u[j + 3], u[j + 4], u[j + 5], out)
-        else:   # PLANAR
+        else:  # PLANAR
             out[k], out[k + 1] = q[k] + u[j], q[k + 1] + u[j + 1]
             c, s = np.cos(u[j + 2]), np.sin(u[j + 2])
             x, y = q[k + 2] * c - q[k + 3] * s, q[k + 3] * c + q[k + 2] * s
@@ -112,8 +139,20 @@ def rk4_step(mi, mf, w, q, v, tau_A, extra, wrenches, dt, books, work):
         stage_q[k] = q[k]
     for s in range(4):
         slope = work[3 + s]
-        status = _stage(mi, mf, w, stage_q, stage_v, tau_A, extra, wrenches, u, slope[:nv],
-                        slope[nv:2 * nv], slope[2 * nv:2 * nv + 2])
+        status = _stage(
+            mi,
+            mf,
+            w,
+            stage_q,
+            stage_v,
+            tau_A,
+            extra,
+            wrenches,
+            u,
+            slope[:nv],
+            slope[nv : 2 * nv],
+            slope[2 * nv : 2 * nv + 2],
+        )
         if status != OK:
             return status
         if s < 3:
@@ -124,8 +163,11 @@ def rk4_step(mi, mf, w, q, v, tau_A, extra, wrenches, dt, books, work):
             advance(mi, q, u, stage_q)
     for j in range(nv):
         u[j] = dt / 6.0 * (work[3, j] + 2.0 * work[4, j] + 2.0 * work[5, j] + work[6, j])
-        v[j] += dt / 6.0 * (work[3, nv + j] + 2.0 * work[4, nv + j] + 2.0 * work[5, nv + j]
-                            + work[6, nv + j])
+        v[j] += (
+            dt
+            / 6.0
+            * (work[3, nv + j] + 2.0 * work[4, nv + j] + 2.0 * work[5, nv + j] + work[6, nv + j])
+        )
     for b in range(2):
         k = 2 * nv + b
         books[b] += dt / 6.0 * (work[3, k] + 2.0 * work[4, k] + 2.0 * work[5, k] + work[6, k])

@@ -8,17 +8,67 @@ algebra stays inside a cluster, and a long mechanism of small loops costs in pro
 length. Only connecting and cutting changes the clusters.
 """
 
-from .layout import (BODY_I, CARRIES, CLUSTER, CLUSTER_BODIES, CLUSTER_BODY, CLUSTER_CHOSEN,
-                     CLUSTER_COUPLING, CLUSTER_COUPLINGS, CLUSTER_DOF, CLUSTER_DOFS, CLUSTER_I,
-                     CLUSTER_LOOP, CLUSTER_LOOPS, CLUSTER_N_BODIES, CLUSTER_N_COUPLINGS,
-                     CLUSTER_N_DOFS, CLUSTER_N_LOOPS, CLUSTER_N_ROWS, CLUSTER_PARENT, CLUSTER_RANK,
-                     CLUSTER_SCRATCH, CLUSTER_WIDTH, COUPLING_ACTIVE, COUPLING_CLUSTER, COUPLING_I,
-                     COUPLING_N_TERMS, COUPLING_ROW, COUPLING_TERM, DOF_ABOVE, DOF_BODY,
-                     DOF_DEPENDENT, DOF_I, DOF_LOCAL, DOF_PARENT, FULL_RANK, IV, kernel,
-                     LOOP_ACTIVE, LOOP_BODY_1, LOOP_BODY_2, LOOP_CLUSTER, LOOP_I, LOOP_MODE,
-                     LOOP_N_ROWS, LOOP_ROW, LOOP_TOP, N_BODIES, N_CLUSTERS, N_CONTACTS,
-                     N_COUPLINGS, N_DOF, N_LOOPS, N_ROWS, PARENT, SLIDE, STICK, table, TERM_DOF,
-                     TERM_I)
+from .layout import (
+    BODY_I,
+    CARRIES,
+    CLUSTER,
+    CLUSTER_BODIES,
+    CLUSTER_BODY,
+    CLUSTER_CHOSEN,
+    CLUSTER_COUPLING,
+    CLUSTER_COUPLINGS,
+    CLUSTER_DOF,
+    CLUSTER_DOFS,
+    CLUSTER_I,
+    CLUSTER_LOOP,
+    CLUSTER_LOOPS,
+    CLUSTER_N_BODIES,
+    CLUSTER_N_COUPLINGS,
+    CLUSTER_N_DOFS,
+    CLUSTER_N_LOOPS,
+    CLUSTER_N_ROWS,
+    CLUSTER_PARENT,
+    CLUSTER_RANK,
+    CLUSTER_SCRATCH,
+    CLUSTER_WIDTH,
+    COUPLING_ACTIVE,
+    COUPLING_CLUSTER,
+    COUPLING_I,
+    COUPLING_N_TERMS,
+    COUPLING_ROW,
+    COUPLING_TERM,
+    DOF_ABOVE,
+    DOF_BODY,
+    DOF_DEPENDENT,
+    DOF_I,
+    DOF_LOCAL,
+    DOF_PARENT,
+    FULL_RANK,
+    IV,
+    LOOP_ACTIVE,
+    LOOP_BODY_1,
+    LOOP_BODY_2,
+    LOOP_CLUSTER,
+    LOOP_I,
+    LOOP_MODE,
+    LOOP_N_ROWS,
+    LOOP_ROW,
+    LOOP_TOP,
+    N_BODIES,
+    N_CLUSTERS,
+    N_CONTACTS,
+    N_COUPLINGS,
+    N_DOF,
+    N_LOOPS,
+    N_ROWS,
+    PARENT,
+    SLIDE,
+    STICK,
+    TERM_DOF,
+    TERM_I,
+    kernel,
+    table,
+)
 
 
 @kernel
@@ -70,7 +120,7 @@ def _tie_coupling(mi, k):
     top = anchor
     for t in range(first, last):
         top = common_ancestor(body_i, top, dof_i[term_i[t, TERM_DOF], DOF_BODY])
-    for t in range(first, last):   # the joint of the ancestor itself may be a term
+    for t in range(first, last):  # the joint of the ancestor itself may be a term
         if dof_i[term_i[t, TERM_DOF], DOF_BODY] == top:
             top = body_i[top, PARENT]
             break
@@ -85,7 +135,7 @@ def _number_clusters(mi):
     """Replace leaders by consecutive numbers, and open a row for each cluster."""
     body_i, cluster_i = table(mi, mi, BODY_I), table(mi, mi, CLUSTER_I)
     n, count = mi[N_BODIES], 0
-    for i in range(1, n):   # leaders come before their followers
+    for i in range(1, n):  # leaders come before their followers
         if body_i[i, CLUSTER] == i:
             cluster_i[count, :] = 0
             cluster_i[count, CLUSTER_PARENT] = body_i[i, PARENT]
@@ -116,13 +166,13 @@ def _assign_rows(mi):
             top = common_ancestor(body_i, loop[LOOP_BODY_1], loop[LOOP_BODY_2])
             loop[LOOP_TOP] = top
             end = loop[LOOP_BODY_1] if loop[LOOP_BODY_1] != top else loop[LOOP_BODY_2]
-            if end != top:   # both ends on one body: no joint moves the loop
+            if end != top:  # both ends on one body: no joint moves the loop
                 loop[LOOP_CLUSTER] = body_i[end, CLUSTER]
                 cluster_i[loop[LOOP_CLUSTER], CLUSTER_N_LOOPS] += 1
                 cluster_i[loop[LOOP_CLUSTER], CLUSTER_N_ROWS] += loop[LOOP_N_ROWS]
                 if loop[LOOP_MODE] == SLIDE or loop[LOOP_MODE] == STICK:
                     mi[N_CONTACTS] += 1
-                    cluster_i[loop[LOOP_CLUSTER], CLUSTER_WIDTH] = 1   # contact forces wanted
+                    cluster_i[loop[LOOP_CLUSTER], CLUSTER_WIDTH] = 1  # contact forces wanted
             rows += loop[LOOP_N_ROWS]
     for k in range(mi[N_COUPLINGS]):
         coupling = coupling_i[k]
@@ -221,4 +271,4 @@ def build_clusters(mi):
         b = table(mi, mi, CLUSTER_I)[c, CLUSTER_PARENT]
         while b > 0 and not body_i[b, CARRIES]:
             body_i[b, CARRIES], b = 1, body_i[b, PARENT]
-    mi[FULL_RANK] = 0   # the largest rank seen in this structure, not known yet
+    mi[FULL_RANK] = 0  # the largest rank seen in this structure, not known yet

@@ -7,13 +7,37 @@ is the unit normal.
 
 import numpy as np
 
-from .layout import (ANCHOR, BODY_W, call_at, CONTACT_NORMAL, CYLINDER, FUNCTION, kernel,
-                     LOOP_BODY_1, LOOP_BODY_2, LOOP_F, LOOP_FUNCTION, LOOP_I, LOOP_MODE, LOOP_P_1,
-                     LOOP_P_2, LOOP_ROW, LOOP_SHAPE, PLANE, RADIUS, ROW_BIAS, ROW_ERROR, ROW_W,
-                     SPHERE, STICK, table, V)
+from .layout import (
+    ANCHOR,
+    BODY_W,
+    CONTACT_NORMAL,
+    CYLINDER,
+    FUNCTION,
+    LOOP_BODY_1,
+    LOOP_BODY_2,
+    LOOP_F,
+    LOOP_FUNCTION,
+    LOOP_I,
+    LOOP_MODE,
+    LOOP_P_1,
+    LOOP_P_2,
+    LOOP_ROW,
+    LOOP_SHAPE,
+    PLANE,
+    RADIUS,
+    ROW_BIAS,
+    ROW_ERROR,
+    ROW_W,
+    SPHERE,
+    STICK,
+    V,
+    call_at,
+    kernel,
+    table,
+)
 from .loop_frames import place_loop, slide_bias, slide_row
 
-BEND_STEP = 1e-5   # half the distance over which a given surface's normal is compared [m]
+BEND_STEP = 1e-5  # half the distance over which a given surface's normal is compared [m]
 
 
 @kernel
@@ -45,7 +69,7 @@ def surface_rows(mi, mf, w, k, bias):
     row[ROW_ERROR] = surface_distance(loop, law, x)
     if bias:
         row[ROW_BIAS] = 0.0
-        for axis in range(3):   # the normal as it is now, held in frame 1, and then its turning
+        for axis in range(3):  # the normal as it is now, held in frame 1, and then its turning
             share = nx * x[axis] + ny * x[3 + axis] + nz * x[6 + axis]
             if share != 0.0:
                 row[ROW_BIAS] += share * slide_bias(x, axis, one, two)
@@ -58,8 +82,11 @@ def surface_rows(mi, mf, w, k, bias):
 @kernel
 def _in_frame_1(x, axis):
     """Return where frame 2 stands along an axis of frame 1."""
-    return (x[axis] * (x[LOOP_P_2] - x[LOOP_P_1]) + x[3 + axis] * (x[LOOP_P_2 + 1]
-            - x[LOOP_P_1 + 1]) + x[6 + axis] * (x[LOOP_P_2 + 2] - x[LOOP_P_1 + 2]))
+    return (
+        x[axis] * (x[LOOP_P_2] - x[LOOP_P_1])
+        + x[3 + axis] * (x[LOOP_P_2 + 1] - x[LOOP_P_1 + 1])
+        + x[6 + axis] * (x[LOOP_P_2 + 2] - x[LOOP_P_1 + 2])
+    )
 
 
 @kernel
@@ -79,8 +106,11 @@ def _bend(loop, x, one, two):
     By a central difference of the gradient along the motion: good to about 1e-10 of it.
     """
     vx, vy, vz, _ = sliding_velocity(x, one, two)
-    u, v, w = vx * x[0] + vy * x[3] + vz * x[6], vx * x[1] + vy * x[4] + vz * x[7], \
-        vx * x[2] + vy * x[5] + vz * x[8]
+    u, v, w = (
+        vx * x[0] + vy * x[3] + vz * x[6],
+        vx * x[1] + vy * x[4] + vz * x[7],
+        vx * x[2] + vy * x[5] + vz * x[8],
+    )
     speed = np.sqrt(u * u + v * v + w * w)
     if speed == 0.0:
         return 0.0
@@ -88,8 +118,9 @@ def _bend(loop, x, one, two):
     a, b, c = _in_frame_1(x, 0), _in_frame_1(x, 1), _in_frame_1(x, 2)
     bend = 0.0
     for side in (-1.0, 1.0):
-        _, na, nb, nc, length = surface_function(loop, a + side * h * u, b + side * h * v,
-                                                 c + side * h * w)
+        _, na, nb, nc, length = surface_function(
+            loop, a + side * h * u, b + side * h * v, c + side * h * w
+        )
         bend += side * length * (na * u + nb * v + nc * w)
     return bend / (2.0 * h * surface_function(loop, a, b, c)[4])
 
@@ -114,7 +145,8 @@ def surface_normal(loop, law, x):
     a, b, c, curvature = 0.0, 0.0, 1.0, 0.0
     if loop[LOOP_SHAPE] == FUNCTION:
         _, a, b, c, _ = surface_function(
-            loop, _in_frame_1(x, 0), _in_frame_1(x, 1), _in_frame_1(x, 2))
+            loop, _in_frame_1(x, 0), _in_frame_1(x, 1), _in_frame_1(x, 2)
+        )
     elif loop[LOOP_SHAPE] != PLANE:
         a, b = _in_frame_1(x, 0), _in_frame_1(x, 1)
         c = _in_frame_1(x, 2) if loop[LOOP_SHAPE] == SPHERE else 0.0
@@ -143,7 +175,7 @@ def sliding_velocity(x, one, two):
 def _speed_on_surface(loop, x, one, two):
     """Return the square of the speed along the curved directions of the surface."""
     vx, vy, vz, _ = sliding_velocity(x, one, two)
-    if loop[LOOP_SHAPE] == CYLINDER:   # along its axis it is straight
+    if loop[LOOP_SHAPE] == CYLINDER:  # along its axis it is straight
         along = vx * x[2] + vy * x[5] + vz * x[8]
         vx, vy, vz = vx - along * x[2], vy - along * x[5], vz - along * x[8]
     return vx * vx + vy * vy + vz * vz

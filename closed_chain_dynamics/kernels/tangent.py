@@ -3,7 +3,7 @@
 from .closed_chain import bias_acceleration
 from .coordinates import check_closed, solve_constraints, write_W
 from .kinematics import check_state, motion, placements
-from .layout import BIAS, kernel, NV, OK, table, VECTORS, ZERO
+from .layout import BIAS, NV, OK, VECTORS, ZERO, kernel, table
 
 
 @kernel

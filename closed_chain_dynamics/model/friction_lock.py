@@ -8,10 +8,14 @@ __all__ = ['locked_error']
 
 def locked_error(robot, when=''):
     """Return the error that friction locks a mechanism (the frictional paradox)."""
-    names = ', '.join(repr(loop.name) for loop, kind in zip(robot.description.loops,
-                                                            robot.table(at.LOOP_I))
-                      if kind[at.LOOP_ACTIVE] and kind[at.LOOP_MODE] == at.SLIDE)
+    names = ', '.join(
+        repr(loop.name)
+        for loop, kind in zip(robot.description.loops, robot.table(at.LOOP_I))
+        if kind[at.LOOP_ACTIVE] and kind[at.LOOP_MODE] == at.SLIDE
+    )
     return StructureError(
         f'friction locks the contact {names}{when}: the coefficient A of the normal force is not '
-        'positive (frictional paradox), no finite force fits the motion', where=robot.name,
-        repair='Less friction, or another pose, lets it move on.')
+        'positive (frictional paradox), no finite force fits the motion',
+        where=robot.name,
+        repair='Less friction, or another pose, lets it move on.',
+    )

@@ -11,7 +11,11 @@ import re
 import sys
 
 from closed_chain_dynamics.errors import (
-    ClosedChainError, DescriptionError, NameNotFound, nearest_names)
+    ClosedChainError,
+    DescriptionError,
+    NameNotFound,
+    nearest_names,
+)
 
 __all__ = ['about', 'find', 'share_folder', 'shipped', 'shipped_lists']
 
@@ -36,15 +40,24 @@ def find(name_or_path):
     if not looks_like_path:
         raise NameNotFound('file or shipped model', name, known)
     if path.is_dir():
-        raise DescriptionError('this is a folder, and a model is a file', file=name,
-                               repair=nearest_names(path.name, _models_in(path))
-                               if _models_in(path) else f'None of {", ".join(SUFFIXES)} is in it.')
+        raise DescriptionError(
+            'this is a folder, and a model is a file',
+            file=name,
+            repair=nearest_names(path.name, _models_in(path))
+            if _models_in(path)
+            else f'None of {", ".join(SUFFIXES)} is in it.',
+        )
     if not path.parent.is_dir():
-        raise DescriptionError('there is no such file, and no such folder either', file=name,
-                               repair=f'Look for {str(path.parent)!r}, or name a shipped model: '
-                                      f'{", ".join(known)}.')
-    raise DescriptionError('there is no such file', file=name,
-                           repair=nearest_names(path.name, [*_models_in(path.parent), *known]))
+        raise DescriptionError(
+            'there is no such file, and no such folder either',
+            file=name,
+            repair=f'Look for {str(path.parent)!r}, or name a shipped model: {", ".join(known)}.',
+        )
+    raise DescriptionError(
+        'there is no such file',
+        file=name,
+        repair=nearest_names(path.name, [*_models_in(path.parent), *known]),
+    )
 
 
 def shipped():
@@ -72,7 +85,7 @@ def share_folder():
     """Return the folder that holds ``urdf``, ``benchmarks`` and the like of this very package."""
     here = Path(__file__).resolve().parents[1]
     if (here.parent / 'package.xml').is_file():
-        return here.parent   # a source tree, also behind an editable or symlinked install
+        return here.parent  # a source tree, also behind an editable or symlinked install
     # The nearest prefix above the package comes first, so that two installed versions do not mix.
     ament = os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)
     prefixes = [*here.parents, Path(sys.prefix), *map(Path, filter(None, ament))]
@@ -80,11 +93,15 @@ def share_folder():
         share = prefix / 'share' / PACKAGE
         if (share / 'urdf').is_dir():
             return share
-    raise ClosedChainError(f'the models of {PACKAGE} are not where its code is installed',
-                           where=str(here), repair='Install it again, with pip or colcon.')
+    raise ClosedChainError(
+        f'the models of {PACKAGE} are not where its code is installed',
+        where=str(here),
+        repair='Install it again, with pip or colcon.',
+    )
 
 
 def _models_in(folder):
     """Return the names of the files in a folder that may be models."""
-    return sorted(path.name for path in folder.iterdir()
-                  if path.suffix in SUFFIXES and path.is_file())
+    return sorted(
+        path.name for path in folder.iterdir() if path.suffix in SUFFIXES and path.is_file()
+    )

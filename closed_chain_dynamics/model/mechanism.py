@@ -9,15 +9,21 @@ Connecting and cutting switches rows on and off; nothing is allocated or compile
 
 import copy
 
+import numpy as np
+
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.description import read, write
 from closed_chain_dynamics.errors import (
-    ClosedChainError, DescriptionError, NameNotFound, StateError, StructureError)
+    ClosedChainError,
+    DescriptionError,
+    NameNotFound,
+    StateError,
+    StructureError,
+)
 from closed_chain_dynamics.kernels import layout as at
 from closed_chain_dynamics.model import library
 from closed_chain_dynamics.model.friction_lock import locked_error
 from closed_chain_dynamics.model.packing import pack
-import numpy as np
 
 __all__ = ['Mechanism', 'load']
 
@@ -25,9 +31,14 @@ STANDARD_GRAVITY = (0.0, 0.0, -9.80665)
 FLOAT = np.dtype(float)
 # by the joint types of the kernels: revolute, prismatic, planar, spherical, free
 WIDTHS_IN_Q = (1, 1, 4, 4, 7)
-STRUCTURE = [at.LOOP_ACTIVE, at.LOOP_MODE, at.LOOP_N_ROWS]   # what events change of a loop
-VELOCITY_SUFFIXES = (('',), ('',), (':vx', ':vy', ':wz'), (':wx', ':wy', ':wz'),
-                     (':vx', ':vy', ':vz', ':wx', ':wy', ':wz'))
+STRUCTURE = [at.LOOP_ACTIVE, at.LOOP_MODE, at.LOOP_N_ROWS]  # what events change of a loop
+VELOCITY_SUFFIXES = (
+    ('',),
+    ('',),
+    (':vx', ':vy', ':wz'),
+    (':wx', ':wy', ':wz'),
+    (':vx', ':vy', ':vz', ':wx', ':wy', ':wz'),
+)
 
 
 def load(source, *, root_joint='fixed', actuated=None, gravity=STANDARD_GRAVITY):
@@ -49,8 +60,11 @@ def _checked_gravity(gravity, where):
     except (TypeError, ValueError):
         gravity = np.full(3, np.nan)
     if gravity.shape != (3,) or not np.all(np.isfinite(gravity)):
-        raise StateError('gravity must be three finite numbers', where=where,
-                         repair='For example (0, 0, -9.80665), in world axes [m/s^2].')
+        raise StateError(
+            'gravity must be three finite numbers',
+            where=where,
+            repair='For example (0, 0, -9.80665), in world axes [m/s^2].',
+        )
     return gravity
 
 
@@ -87,19 +101,23 @@ class Mechanism:
                     raise DescriptionError(
                         f'it joins {loop.parent!r} and {loop.child!r}, which are fixed to each '
                         f'other {gaps[loop.name][0]:.3g} m and {gaps[loop.name][1]:.3g} rad off',
-                        where=f'loop joint {loop.name!r}', file=self.description.file,
-                        repair='Correct its origins, or let a joint move between the two links.')
+                        where=f'loop joint {loop.name!r}',
+                        file=self.description.file,
+                        repair='Correct its origins, or let a joint move between the two links.',
+                    )
 
     def __repr__(self):
-        return (f'<Mechanism {self.name!r}: {self.nv} velocities, {len(self.loop_names)} loops, '
-                f'{len(self.actuator_names)} actuators>')
+        return (
+            f'<Mechanism {self.name!r}: {self.nv} velocities, {len(self.loop_names)} loops, '
+            f'{len(self.actuator_names)} actuators>'
+        )
 
     # --- names and tables --------------------------------------------------------------------
     def table(self, number):
         """Return one of the kernels' tables as an array that shares its memory."""
-        start, rows, columns = self.mi[at.DIRECTORY + 3 * number:][:3]
+        start, rows, columns = self.mi[at.DIRECTORY + 3 * number :][:3]
         array = self.mi if number < at.WORLD_F else self.mf if number < at.WORLD_W else self.w
-        return array[start:start + rows * columns].reshape(rows, columns)
+        return array[start : start + rows * columns].reshape(rows, columns)
 
     def index(self, kind, name):
         """Return the place of a name in `<kind>_names`, or raise with the nearest names."""
@@ -107,8 +125,7 @@ class Mechanism:
         try:
             return names.index(name)
         except ValueError:
-            raise NameNotFound(kind.replace('_', ' '), name, names,
-                               where=self.name) from None
+            raise NameNotFound(kind.replace('_', ' '), name, names, where=self.name) from None
 
     def link_frame(self, link):
         """Return body number, rotation and position of a link in its body."""
@@ -124,17 +141,19 @@ class Mechanism:
         except KeyError:
             raise NameNotFound('joint', joint, self.joint_names, where=self.name) from None
         in_q = WIDTHS_IN_Q[body[at.TYPE]]
-        return (slice(body[at.IQ], body[at.IQ] + in_q),
-                slice(body[at.IV], body[at.IV] + body[at.N_DOF]))
+        return (
+            slice(body[at.IQ], body[at.IQ] + in_q),
+            slice(body[at.IV], body[at.IV] + body[at.N_DOF]),
+        )
 
     @property
     def gravity(self):
         """Return the acceleration of gravity in world axes, (3,) [m/s^2]; may be assigned."""
-        return self.table(at.WORLD_F)[0, at.GRAVITY:at.GRAVITY + 3].copy()
+        return self.table(at.WORLD_F)[0, at.GRAVITY : at.GRAVITY + 3].copy()
 
     @gravity.setter
     def gravity(self, value):
-        self.table(at.WORLD_F)[0, at.GRAVITY:at.GRAVITY + 3] = _checked_gravity(value, self.name)
+        self.table(at.WORLD_F)[0, at.GRAVITY : at.GRAVITY + 3] = _checked_gravity(value, self.name)
 
     @property
     def total_mass(self):
@@ -150,17 +169,25 @@ class Mechanism:
 
     def vector(self, values, length, what):
         """Return values as a contiguous array of floats, or say what does not fit."""
-        if type(values) is np.ndarray and values.dtype is FLOAT and values.shape == (length,) \
-                and values.flags.carray:
-            return values   # what the kernels take: the fast way, without a copy
+        if (
+            type(values) is np.ndarray
+            and values.dtype is FLOAT
+            and values.shape == (length,)
+            and values.flags.carray
+        ):
+            return values  # what the kernels take: the fast way, without a copy
         try:
             array = np.ascontiguousarray(values, dtype=float)
         except (TypeError, ValueError):
-            raise StateError(f'{what} must be numbers, not {type(values).__name__}',
-                             where=self.name) from None
+            raise StateError(
+                f'{what} must be numbers, not {type(values).__name__}', where=self.name
+            ) from None
         if array.shape != (length,):
-            raise StateError(f'{what} has shape {array.shape} but the mechanism needs ({length},)',
-                             where=self.name, repair=self._expected(what))
+            raise StateError(
+                f'{what} has shape {array.shape} but the mechanism needs ({length},)',
+                where=self.name,
+                repair=self._expected(what),
+            )
         return array if array.flags.writeable else array.copy()
 
     def _expected(self, what):
@@ -176,8 +203,11 @@ class Mechanism:
                 bad = np.flatnonzero(~np.isfinite(array))
                 if bad.size:
                     names = self.coordinate_names if array is not q else self._position_names()
-                    raise StateError(f'the value of {names[bad[0]]!r} is {array[bad[0]]}',
-                                     where=self.name, repair='Give finite numbers only.')
+                    raise StateError(
+                        f'the value of {names[bad[0]]!r} is {array[bad[0]]}',
+                        where=self.name,
+                        repair='Give finite numbers only.',
+                    )
         if status == at.NOT_UNIT:
             for joint in self.joint_names:
                 part = q[self.joint_slices(joint)[0]]
@@ -187,8 +217,10 @@ class Mechanism:
                     if abs(norm - 1.0) > kernels.UNIT_TOLERANCE:
                         raise StateError(
                             f'the orientation of joint {joint!r} has length {norm:.9g} instead '
-                            'of 1', where=self.name,
-                            repair='Normalise the quaternion (x, y, z, w; planar: cos, sin).')
+                            'of 1',
+                            where=self.name,
+                            repair='Normalise the quaternion (x, y, z, w; planar: cos, sin).',
+                        )
         if status == at.LOOP_OPEN:
             gaps = self.loop_gaps(q)
             worst = max(gaps, key=lambda name: max(gaps[name]))
@@ -196,13 +228,18 @@ class Mechanism:
             raise StateError(
                 f'{kind} {worst!r} is open by {gaps[worst][0]:.3g} m and {gaps[worst][1]:.3g} '
                 f'rad, more than {self.table(at.WORLD_F)[0, at.CLOSING_TOLERANCE]:.3g}',
-                where=self.name, repair='Close it first: q = ccd.assemble(robot, ...).')
+                where=self.name,
+                repair='Close it first: q = ccd.assemble(robot, ...).',
+            )
         if status == at.LOCKED:
             raise locked_error(self)
         if status == at.NOT_POSITIVE:
             names = ', '.join(map(repr, self._massless_motion(q)))
-            raise StateError(f'no mass resists a motion of {names}', where=self.name,
-                             repair='Give the links that it moves an <inertial>.')
+            raise StateError(
+                f'no mass resists a motion of {names}',
+                where=self.name,
+                repair='Give the links that it moves an <inertial>.',
+            )
         raise ClosedChainError(f'the computation failed with status {status}', where=self.name)
 
     def loop_gaps(self, q):
@@ -212,15 +249,25 @@ class Mechanism:
         status = kernels.compute_gaps(self.mi, self.mf, self.w, q, gaps)
         if status:
             self.raise_for(status, q)
-        named = {name: (float(gap[0]), float(gap[1])) for name, gap, loop
-                 in zip(self.loop_names, gaps, self.table(at.LOOP_I)) if loop[at.LOOP_ACTIVE]}
+        named = {
+            name: (float(gap[0]), float(gap[1]))
+            for name, gap, loop in zip(self.loop_names, gaps, self.table(at.LOOP_I))
+            if loop[at.LOOP_ACTIVE]
+        }
         for coupling, row in zip(self.description.couplings, self.table(at.COUPLING_I)):
             if row[at.COUPLING_ACTIVE]:
-                error = abs(coupling.constant + sum(
-                    q[self.joint_slices(term.joint)[0]][0]**power * c for term in coupling.terms
-                    for power, c in enumerate(term.coefficients, start=1)))
-                slides = self.table(at.BODY_I)[self._packing.joints[coupling.terms[0].joint],
-                                               at.TYPE] == at.PRISMATIC
+                error = abs(
+                    coupling.constant
+                    + sum(
+                        q[self.joint_slices(term.joint)[0]][0] ** power * c
+                        for term in coupling.terms
+                        for power, c in enumerate(term.coefficients, start=1)
+                    )
+                )
+                slides = (
+                    self.table(at.BODY_I)[self._packing.joints[coupling.terms[0].joint], at.TYPE]
+                    == at.PRISMATIC
+                )
                 named[coupling.name] = (error, 0.0) if slides else (0.0, error)
         return named
 
@@ -228,6 +275,7 @@ class Mechanism:
         """Return the coordinates that move most in the motion that A = W^T M W misses."""
         from closed_chain_dynamics.dynamics.coordinates import coordinates
         from closed_chain_dynamics.dynamics.tree import mass_matrix
+
         W = coordinates(self.copy(), q).W
         motion = np.abs(W @ np.linalg.eigh(W.T @ mass_matrix(self, q) @ W)[1][:, 0])
         return [self.coordinate_names[j] for j in np.flatnonzero(motion > 0.3 * motion.max())]
@@ -236,9 +284,12 @@ class Mechanism:
         return self._packing.bodies[self._packing.joints[joint]].joint.type.value == 'planar'
 
     def _position_names(self):
-        return [name for joint in self.joint_names
-                for name in [joint] * (self.joint_slices(joint)[0].stop
-                                       - self.joint_slices(joint)[0].start)]
+        return [
+            name
+            for joint in self.joint_names
+            for name in [joint]
+            * (self.joint_slices(joint)[0].stop - self.joint_slices(joint)[0].start)
+        ]
 
     # --- structure ----------------------------------------------------------------------------
     def is_connected(self, name):
@@ -257,8 +308,11 @@ class Mechanism:
         loop = self.table(at.LOOP_I)[self.index('loop', name)]
         if loop[at.LOOP_ACTIVE] == active:
             state, other = ('connected', 'Cut') if active else ('open', 'Connect')
-            raise StructureError(f'loop joint {name!r} is already {state}', where=self.name,
-                                 repair=f'{other} it first.')
+            raise StructureError(
+                f'loop joint {name!r} is already {state}',
+                where=self.name,
+                repair=f'{other} it first.',
+            )
         loop[at.LOOP_ACTIVE] = active
         self._build()
 
@@ -274,8 +328,10 @@ class Mechanism:
         self.rank_known = self.mi[at.N_ROWS] == 0
         body_i = self.table(at.BODY_I)
         self.coordinate_names = [
-            name + suffix for name, body in self._packing.joints.items()
-            for suffix in VELOCITY_SUFFIXES[body_i[body, at.TYPE]]]
+            name + suffix
+            for name, body in self._packing.joints.items()
+            for suffix in VELOCITY_SUFFIXES[body_i[body, at.TYPE]]
+        ]
 
     def structure(self):
         """Return which joints are connected and cut, to go back to with `restructure`."""
@@ -301,15 +357,18 @@ class Mechanism:
         The part hangs on the world by a free joint of the same name (paper 2, section V-B).
         """
         q, v = self.vector(q, self.nq, 'q'), self.vector(v, self.nv, 'v')
-        self.joint_slices(name)   # an unknown name is told
+        self.joint_slices(name)  # an unknown name is told
         body = self._packing.joints[name]
         if self.table(at.BODY_I)[body, at.TYPE] == at.FREE:
-            raise StructureError(f'joint {name!r} is free already', where=self.name,
-                                 repair='Cut a joint that holds something.')
+            raise StructureError(
+                f'joint {name!r} is free already',
+                where=self.name,
+                repair='Cut a joint that holds something.',
+            )
         q_new, v_new = np.empty(self.nq + 7), np.empty(self.nv + 6)
         kernels.compute_free(self.mi, self.mf, self.w, q, v, body, q_new, v_new)
         self._took_shape()
-        return q_new[:self.nq].copy(), v_new[:self.nv].copy()
+        return q_new[: self.nq].copy(), v_new[: self.nv].copy()
 
     def join_joint(self, name, q, v, *, gap, angle):
         """
@@ -321,11 +380,13 @@ class Mechanism:
         self.joint_slices(name)
         body, before = self._packing.joints[name], self.structure()
         if not before[1][body]:
-            raise StructureError(f'joint {name!r} is already connected', where=self.name,
-                                 repair='Cut it first.')
+            raise StructureError(
+                f'joint {name!r} is already connected', where=self.name, repair='Cut it first.'
+            )
         q_new, v_new = np.empty(self.nq), np.empty(self.nv)
-        status, metres, radians = kernels.compute_home(self.mi, self.mf, self.w, q, v, body, q_new,
-                                                       v_new)
+        status, metres, radians = kernels.compute_home(
+            self.mi, self.mf, self.w, q, v, body, q_new, v_new
+        )
         self._took_shape()
         if status or metres > gap or radians > angle:
             self.restructure(before)
@@ -333,13 +394,16 @@ class Mechanism:
                 self.raise_for(status, q, v)
             raise StructureError(
                 f'joint {name!r} is {metres:.4g} m and {radians:.4g} rad apart, more than the '
-                f'{gap:g} m and {angle:g} rad that a connection closes', where=self.name,
-                repair='Bring the two parts together first, or allow more with gap= and angle=.')
-        return q_new[:self.nq].copy(), v_new[:self.nv].copy()
+                f'{gap:g} m and {angle:g} rad that a connection closes',
+                where=self.name,
+                repair='Bring the two parts together first, or allow more with gap= and angle=.',
+            )
+        return q_new[: self.nq].copy(), v_new[: self.nv].copy()
 
     def set_surface(self, name, function):
         """Let the point of a surface loop slide on C(x, y, z) = 0; see `surfaces.set_surface`."""
         from closed_chain_dynamics.model.surfaces import set_surface
+
         set_surface(self, name, function)
 
     def copy(self):

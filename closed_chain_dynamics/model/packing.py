@@ -9,39 +9,59 @@ order of their joints' names: the order in which Pinocchio numbers them.
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from closed_chain_dynamics.description import JointType, LoopType
 from closed_chain_dynamics.errors import DescriptionError
 from closed_chain_dynamics.kernels import layout as at
-import numpy as np
 
 __all__ = ['Packing', 'pack']
 
-KERNEL_TYPES = {JointType.REVOLUTE: at.REVOLUTE, JointType.CONTINUOUS: at.REVOLUTE,
-                JointType.PRISMATIC: at.PRISMATIC, JointType.PLANAR: at.PLANAR,
-                JointType.SPHERICAL: at.SPHERICAL, JointType.FLOATING: at.FREE}
-VELOCITY_SUFFIXES = {JointType.PLANAR: ('vx', 'vy', 'wz'),
-                     JointType.SPHERICAL: ('wx', 'wy', 'wz'),
-                     JointType.FLOATING: ('vx', 'vy', 'vz', 'wx', 'wy', 'wz')}
+KERNEL_TYPES = {
+    JointType.REVOLUTE: at.REVOLUTE,
+    JointType.CONTINUOUS: at.REVOLUTE,
+    JointType.PRISMATIC: at.PRISMATIC,
+    JointType.PLANAR: at.PLANAR,
+    JointType.SPHERICAL: at.SPHERICAL,
+    JointType.FLOATING: at.FREE,
+}
+VELOCITY_SUFFIXES = {
+    JointType.PLANAR: ('vx', 'vy', 'wz'),
+    JointType.SPHERICAL: ('wx', 'wy', 'wz'),
+    JointType.FLOATING: ('vx', 'vy', 'vz', 'wx', 'wy', 'wz'),
+}
 LOOP_TYPES = {kind: number for number, kind in enumerate(LoopType)}
-LOOP_SUFFIXES = {LoopType.FIXED: (), LoopType.REVOLUTE: ('',), LoopType.PRISMATIC: ('',),
-                 LoopType.CYLINDRICAL: (':vz', ':wz'), LoopType.UNIVERSAL: (':w1', ':w2'),
-                 LoopType.SPHERICAL: (':wx', ':wy', ':wz'), LoopType.PLANAR: (':vx', ':vy', ':wz'),
-                 LoopType.SURFACE: (':vx', ':vy', ':wx', ':wy', ':wz'),
-                 LoopType.FREE: (':vx', ':vy', ':vz', ':wx', ':wy', ':wz')}
+LOOP_SUFFIXES = {
+    LoopType.FIXED: (),
+    LoopType.REVOLUTE: ('',),
+    LoopType.PRISMATIC: ('',),
+    LoopType.CYLINDRICAL: (':vz', ':wz'),
+    LoopType.UNIVERSAL: (':w1', ':w2'),
+    LoopType.SPHERICAL: (':wx', ':wy', ':wz'),
+    LoopType.PLANAR: (':vx', ':vy', ':wz'),
+    LoopType.SURFACE: (':vx', ':vy', ':wx', ':wy', ':wz'),
+    LoopType.FREE: (':vx', ':vy', ':vz', ':wx', ':wy', ':wz'),
+}
 # loop types whose axis matters: their frames are turned so that the axis is z
-AXIAL_LOOPS = {LoopType.REVOLUTE, LoopType.PRISMATIC, LoopType.CYLINDRICAL, LoopType.UNIVERSAL,
-               LoopType.PLANAR, LoopType.SURFACE}
+AXIAL_LOOPS = {
+    LoopType.REVOLUTE,
+    LoopType.PRISMATIC,
+    LoopType.CYLINDRICAL,
+    LoopType.UNIVERSAL,
+    LoopType.PLANAR,
+    LoopType.SURFACE,
+}
 
 
-CLOSING_TOLERANCE = 1e-6   # largest error of a closed loop [m, or rad]
-RANK_TOLERANCE = 1e-6      # pivots of J_C below this share of the largest entry count as zero
+CLOSING_TOLERANCE = 1e-6  # largest error of a closed loop [m, or rad]
+RANK_TOLERANCE = 1e-6  # pivots of J_C below this share of the largest entry count as zero
 
 
 @dataclass
 class Body:
     """A set of links that are fixed to each other, moved by one joint."""
 
-    joint: object = None            # description.Joint, None for the world
+    joint: object = None  # description.Joint, None for the world
     parent: int = 0
     R_tree: np.ndarray = field(default_factory=lambda: np.eye(3))
     p_tree: np.ndarray = field(default_factory=lambda: np.zeros(3))
@@ -72,8 +92,8 @@ class Packing:
     mf: np.ndarray
     w: np.ndarray
     bodies: list
-    links: dict             # link name -> (body, R, p)
-    joints: dict            # moving joint name -> body
+    links: dict  # link name -> (body, R, p)
+    joints: dict  # moving joint name -> body
     coordinate_names: list
     loop_coordinate_names: list
     actuator_names: list
@@ -86,10 +106,11 @@ def rotation_to(axis):
         k = 1.0 / (1.0 + z)
     elif x * x + y * y == 0.0:
         return np.diag([1.0, -1.0, -1.0])
-    else:   # the same number; 1 + z has lost its digits when the axis is close to -z
+    else:  # the same number; 1 + z has lost its digits when the axis is close to -z
         k = (1.0 - z) / (x * x + y * y)
-    return np.array([[1.0 - k * x * x, -k * x * y, x], [-k * x * y, 1.0 - k * y * y, y],
-                     [-x, -y, z]])
+    return np.array(
+        [[1.0 - k * x * x, -k * x * y, x], [-k * x * y, 1.0 - k * y * y, y], [-x, -y, z]]
+    )
 
 
 def _parallel_axis(r):
@@ -113,8 +134,9 @@ def pack(description, gravity):
     actuators = _pack_actuators(rows, description, joints, names, dof_of, loop_names)
     _set_preferences(rows, bodies, dof_of)
     length = _characteristic_length(bodies, description)
-    rows.add(at.WORLD_F, at.WORLD_F_COLUMNS, [[*gravity, length, CLOSING_TOLERANCE,
-                                               RANK_TOLERANCE]])
+    rows.add(
+        at.WORLD_F, at.WORLD_F_COLUMNS, [[*gravity, length, CLOSING_TOLERANCE, RANK_TOLERANCE]]
+    )
     _set_scales(rows, names, length)
     _remember_home(rows)
     mi, mf, w = _lay_out(rows, len(bodies), names, loop_names, description)
@@ -143,8 +165,15 @@ def _grow(description):
             bodies[number].add(inertias[name], R, p)
         # last in, first out: brothers are pushed in reverse
         for joint in reversed(children.get(name, ())):
-            stack.append((joint.child, joint, number, R @ joint.origin.rotation,
-                          p + R @ joint.origin.position))
+            stack.append(
+                (
+                    joint.child,
+                    joint,
+                    number,
+                    R @ joint.origin.rotation,
+                    p + R @ joint.origin.position,
+                )
+            )
     return bodies, links, joints
 
 
@@ -174,8 +203,9 @@ def _pack_tree(rows, bodies, names, dof_of):
         joint = body.joint
         suffixes = VELOCITY_SUFFIXES.get(joint.type)
         dof_of[joint.name] = (len(names), iq)
-        body_i.append([body.parent, KERNEL_TYPES[joint.type], iq, len(names), joint.type.nv, 0,
-                       -1, 0])
+        body_i.append(
+            [body.parent, KERNEL_TYPES[joint.type], iq, len(names), joint.type.nv, 0, -1, 0]
+        )
         for k in range(joint.type.nv):
             up = len(names) - 1 if k else last_dof[body.parent]
             dof_i.append([number, up, 0, 0, 0, -1, -1])
@@ -199,8 +229,14 @@ def _pack_tree(rows, bodies, names, dof_of):
 def _joint_law(joint):
     """Return damping, friction, range and limit moment of one coordinate of a joint."""
     stop = joint.limit_moment
-    return [joint.dynamics.damping, joint.dynamics.friction, joint.limit.lower, joint.limit.upper,
-            *((stop.stiffness, stop.damping, stop.transition) if stop else (0.0, 0.0, 0.0)), 1.0]
+    return [
+        joint.dynamics.damping,
+        joint.dynamics.friction,
+        joint.limit.lower,
+        joint.limit.upper,
+        *((stop.stiffness, stop.damping, stop.transition) if stop else (0.0, 0.0, 0.0)),
+        1.0,
+    ]
 
 
 def _any_law(dof_f):
@@ -214,8 +250,10 @@ def loop_frames(loop, links):
     if loop.type is LoopType.SURFACE and loop.contact is not None:
         parent_axis = loop.contact.normal
     ends = []
-    for link, origin, axis in ((loop.parent, loop.parent_origin, parent_axis),
-                               (loop.child, loop.child_origin, loop.child_axis)):
+    for link, origin, axis in (
+        (loop.parent, loop.parent_origin, parent_axis),
+        (loop.child, loop.child_origin, loop.child_axis),
+    ):
         body, R, p = links[link]
         R_axis = rotation_to(axis) if loop.type in AXIAL_LOOPS else np.eye(3)
         ends.append((body, R @ origin.rotation @ R_axis, p + R @ origin.position))
@@ -229,8 +267,22 @@ def _pack_loops(rows, description, links):
         suffixes = LOOP_SUFFIXES[loop.type]
         kind, law = _contact_law(loop)
         n_rows = 0 if kind[1] == at.SOFT else loop.type.rows
-        loop_i.append([LOOP_TYPES[loop.type], body_1, body_2, loop.active, 0, n_rows, -1,
-                       len(names), len(suffixes), *kind, 0, 0])
+        loop_i.append(
+            [
+                LOOP_TYPES[loop.type],
+                body_1,
+                body_2,
+                loop.active,
+                0,
+                n_rows,
+                -1,
+                len(names),
+                len(suffixes),
+                *kind,
+                0,
+                0,
+            ]
+        )
         loop_f.append([*R_1.ravel(), *p_1, *R_2.ravel(), *p_2, 0.0, 0.0, 0.0, *law, 0.0, 0.0, 0.0])
         for suffix in suffixes:
             names.append(loop.name + suffix)
@@ -246,20 +298,34 @@ def _contact_law(loop):
     contact = loop.contact
     if contact is None or loop.type is not LoopType.SURFACE:
         return (at.NO_CONTACT, at.NO_MODE, at.PLANE), [0.0] * 6
-    static = max(contact.mu, contact.mu_static or 0.0)   # what slides at once has not stuck
-    return ((at.UNILATERAL if contact.unilateral else at.BILATERAL,
-             at.SOFT if contact.stiffness > 0.0 else at.SLIDE,
-             ('plane', 'sphere', 'cylinder').index(contact.surface)),
-            [contact.mu, static, contact.radius, contact.restitution, contact.stiffness,
-             contact.damping])
+    static = max(contact.mu, contact.mu_static or 0.0)  # what slides at once has not stuck
+    return (
+        (
+            at.UNILATERAL if contact.unilateral else at.BILATERAL,
+            at.SOFT if contact.stiffness > 0.0 else at.SLIDE,
+            ('plane', 'sphere', 'cylinder').index(contact.surface),
+        ),
+        [
+            contact.mu,
+            static,
+            contact.radius,
+            contact.restitution,
+            contact.stiffness,
+            contact.damping,
+        ],
+    )
 
 
 def _single_coordinate(what, name, bodies, joints, dof_of, file):
     """Return places in v and q of a joint with one degree of freedom, or say why it has not."""
     if name not in joints or bodies[joints[name]].joint.type.nv != 1:
         kind = 'a joint of the tree' if name not in joints else 'a joint with one coordinate'
-        raise DescriptionError(f'joint {name!r} is not {kind}', where=what, file=file,
-                               repair='Name a revolute, continuous or prismatic <joint>.')
+        raise DescriptionError(
+            f'joint {name!r} is not {kind}',
+            where=what,
+            file=file,
+            repair='Name a revolute, continuous or prismatic <joint>.',
+        )
     return dof_of[name]
 
 
@@ -269,8 +335,9 @@ def _pack_couplings(rows, description, bodies, joints, dof_of):
         coupling_i.append([len(term_i), len(coupling.terms), coupling.active, 0, -1])
         coupling_f.append([coupling.constant])
         for term in coupling.terms:
-            dof, iq = _single_coordinate(f'coupling {coupling.name!r}', term.joint, bodies, joints,
-                                         dof_of, description.file)
+            dof, iq = _single_coordinate(
+                f'coupling {coupling.name!r}', term.joint, bodies, joints, dof_of, description.file
+            )
             term_i.append([dof, iq])
             term_f.append([*term.coefficients, 0.0, 0.0, 0.0, 0.0][:4])
     rows.add(at.COUPLING_I, at.COUPLING_I_COLUMNS, coupling_i)
@@ -292,8 +359,9 @@ def _pack_springs(rows, description, links, bodies, joints, dof_of, loop_names):
             loop = [loop.name for loop in description.loops].index(spring.joint)
             spring_i.append([2, loop, loop, loop_names.index(spring.joint), 0])
         else:
-            dof, iq = _single_coordinate(f'spring {spring.name!r}', spring.joint, bodies, joints,
-                                         dof_of, description.file)
+            dof, iq = _single_coordinate(
+                f'spring {spring.name!r}', spring.joint, bodies, joints, dof_of, description.file
+            )
             spring_i.append([1, 0, 0, dof, iq])
         spring_f.append([0.0] * 6 + law)
     rows.add(at.SPRING_I, at.SPRING_I_COLUMNS, spring_i)
@@ -323,7 +391,7 @@ def _set_preferences(rows, bodies, dof_of):
     for body in bodies[1:]:
         first = dof_of[body.joint.name][0]
         wanted = {True: 1, False: -1, None: 0}[body.joint.independent]
-        dof_i[first:first + body.joint.type.nv, at.DOF_PREFERENCE] = wanted
+        dof_i[first : first + body.joint.type.nv, at.DOF_PREFERENCE] = wanted
     for number, (on_loop, dof) in enumerate(rows[at.ACTUATOR_I].astype(int)):
         if not on_loop:
             dof_i[dof, at.DOF_PREFERENCE], dof_i[dof, at.DOF_ACTUATOR] = 2, number
@@ -339,15 +407,16 @@ def _set_scales(rows, names, length):
 
 def _remember_home(rows):
     """Keep what a cut of a tree joint will change, so that it can be undone."""
-    rows.add(at.HOME_BODY, at.HOME_BODY_COLUMNS,
-             rows[at.BODY_I][:, [at.PARENT, at.TYPE, at.IV]])
+    rows.add(at.HOME_BODY, at.HOME_BODY_COLUMNS, rows[at.BODY_I][:, [at.PARENT, at.TYPE, at.IV]])
     rows.add(at.HOME_DOF, 2, rows[at.DOF_I][:, [at.DOF_PREFERENCE, at.DOF_ACTUATOR]])
-    rows.add(at.HOME_TREE, 12, rows[at.BODY_F][:, at.TREE_R:at.TREE_R + 12])
+    rows.add(at.HOME_TREE, 12, rows[at.BODY_F][:, at.TREE_R : at.TREE_R + 12])
     rows.add(at.HOME_DOF_F, at.DOF_F_COLUMNS, rows[at.DOF_F])
-    for home, number, column in ((at.HOME_TERMS, at.TERM_I, at.TERM_DOF),
-                                 (at.HOME_SPRINGS, at.SPRING_I, at.SPRING_DOF),
-                                 (at.HOME_ACTUATORS, at.ACTUATOR_I, at.ACTUATOR_DOF),
-                                 (at.HOME_COUPLINGS, at.COUPLING_I, at.COUPLING_ACTIVE)):
+    for home, number, column in (
+        (at.HOME_TERMS, at.TERM_I, at.TERM_DOF),
+        (at.HOME_SPRINGS, at.SPRING_I, at.SPRING_DOF),
+        (at.HOME_ACTUATORS, at.ACTUATOR_I, at.ACTUATOR_DOF),
+        (at.HOME_COUPLINGS, at.COUPLING_I, at.COUPLING_ACTIVE),
+    ):
         rows.add(home, 1, rows[number][:, column])
 
 
@@ -365,16 +434,24 @@ def _lay_out(rows, n, names, loop_names, description):
     nv, n_loop_dofs = len(names), len(loop_names)
     n_loops, n_couplings = len(description.loops), len(description.couplings)
     # a point that sticks to its surface has three rows
-    max_rows = n_couplings + sum(3 if loop.type is LoopType.SURFACE else loop.type.rows
-                                 for loop in description.loops)
-    shapes = {at.CLUSTER_I: (n, at.CLUSTER_I_COLUMNS), at.CLUSTER_DOFS: (1, nv),
-              at.CLUSTER_BODIES: (1, n), at.CLUSTER_LOOPS: (1, n_loops),
-              at.CLUSTER_COUPLINGS: (1, n_couplings),
-              at.WORLD_W: (1, at.WORLD_W_COLUMNS), at.BODY_W: (n, at.BODY_W_COLUMNS),
-              at.BODY_IA: (n, 36), at.DOF_W: (nv, at.DOF_W_COLUMNS),
-              at.LOOP_W: (n_loops, at.LOOP_W_COLUMNS), at.ROW_W: (max_rows, at.ROW_W_COLUMNS),
-              at.LOOP_DOF_W: (n_loop_dofs, at.LOOP_DOF_W_COLUMNS),
-              at.VECTORS: (at.N_VECTORS, nv)}
+    max_rows = n_couplings + sum(
+        3 if loop.type is LoopType.SURFACE else loop.type.rows for loop in description.loops
+    )
+    shapes = {
+        at.CLUSTER_I: (n, at.CLUSTER_I_COLUMNS),
+        at.CLUSTER_DOFS: (1, nv),
+        at.CLUSTER_BODIES: (1, n),
+        at.CLUSTER_LOOPS: (1, n_loops),
+        at.CLUSTER_COUPLINGS: (1, n_couplings),
+        at.WORLD_W: (1, at.WORLD_W_COLUMNS),
+        at.BODY_W: (n, at.BODY_W_COLUMNS),
+        at.BODY_IA: (n, 36),
+        at.DOF_W: (nv, at.DOF_W_COLUMNS),
+        at.LOOP_W: (n_loops, at.LOOP_W_COLUMNS),
+        at.ROW_W: (max_rows, at.ROW_W_COLUMNS),
+        at.LOOP_DOF_W: (n_loop_dofs, at.LOOP_DOF_W_COLUMNS),
+        at.VECTORS: (at.N_VECTORS, nv),
+    }
     shapes.update({number: values.shape for number, values in rows.of.items()})
     ends = {'mi': at.HEAD, 'mf': 0, 'w': 0}
     directory = []
@@ -392,18 +469,26 @@ def _lay_out(rows, n, names, loop_names, description):
     scratch = max_rows * (room + 1 + max_rows) + 2 * room * room + 8 * room + n
     mi = np.zeros(ends['mi'], dtype=np.int64)
     mf, w = np.zeros(ends['mf'] + 1), np.zeros(ends['w'] + scratch)
-    mi[at.DIRECTORY:at.HEAD] = np.ravel(directory)
+    mi[at.DIRECTORY : at.HEAD] = np.ravel(directory)
     for number, values in rows.of.items():
         start = directory[number][0]
         array = mi if number < at.WORLD_F else mf
-        array[start:start + values.size] = values.ravel()
-    head = {at.N_BODIES: n, at.NQ: rows.nq, at.NV: nv, at.N_LOOPS: n_loops,
-            at.N_COUPLINGS: n_couplings, at.N_SPRINGS: len(description.springs),
-            at.N_ACTUATORS: len(rows[at.ACTUATOR_I]), at.MAX_ROWS: max_rows,
-            at.N_LOOP_DOFS: n_loop_dofs, at.SCRATCH: ends['w'],
-            at.PASSIVE_JOINTS: _any_law(rows[at.DOF_F]),
-            at.PASSIVE_LOOPS: _any_law(rows[at.LOOP_DOF_F])
-            or bool(np.any(rows[at.LOOP_I][:, at.LOOP_MODE] == at.SOFT))}
+        array[start : start + values.size] = values.ravel()
+    head = {
+        at.N_BODIES: n,
+        at.NQ: rows.nq,
+        at.NV: nv,
+        at.N_LOOPS: n_loops,
+        at.N_COUPLINGS: n_couplings,
+        at.N_SPRINGS: len(description.springs),
+        at.N_ACTUATORS: len(rows[at.ACTUATOR_I]),
+        at.MAX_ROWS: max_rows,
+        at.N_LOOP_DOFS: n_loop_dofs,
+        at.SCRATCH: ends['w'],
+        at.PASSIVE_JOINTS: _any_law(rows[at.DOF_F]),
+        at.PASSIVE_LOOPS: _any_law(rows[at.LOOP_DOF_F])
+        or bool(np.any(rows[at.LOOP_I][:, at.LOOP_MODE] == at.SOFT)),
+    }
     for place, value in head.items():
         mi[place] = value
     return mi, mf, w

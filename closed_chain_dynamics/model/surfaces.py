@@ -6,18 +6,20 @@ complex steps, C(x + i h) / h, which cost no digits; so it must be analytic: sum
 and NumPy's functions of its arguments, no abs and no comparisons.
 """
 
+import numpy as np
+
 from closed_chain_dynamics.errors import DescriptionError
 from closed_chain_dynamics.kernels import layout as at
-import numpy as np
 
 __all__ = ['compile_surface', 'set_surface']
 
-STEP = 1e-40   # of the imaginary part: its square vanishes beside any coordinate
+STEP = 1e-40  # of the imaginary part: its square vanishes beside any coordinate
 
 
 def compile_surface(function):
     """Return a cfunc `void (r, out)` that writes C and its gradient, (4,), at r, (3,)."""
     from numba import cfunc, njit, types
+
     C, step, pointer = njit(function), STEP, types.CPointer(types.float64)
 
     @cfunc(types.void(pointer, pointer))
@@ -39,38 +41,57 @@ def set_surface(robot, name, function):
     be a distance: the kernels divide by the length of its gradient.
     """
     from numba.core.errors import NumbaError
+
     row = robot.table(at.LOOP_I)[robot.index('loop', name)]
     where = f'loop joint {name!r}'
     if row[at.LOOP_TYPE] != at.LOOP_SURFACE:
-        raise DescriptionError('it is no point on a surface', where=where,
-                               file=robot.description.file, repair='Write type="surface".')
+        raise DescriptionError(
+            'it is no point on a surface',
+            where=where,
+            file=robot.description.file,
+            repair='Write type="surface".',
+        )
     try:
         compiled = compile_surface(function)
     except (NumbaError, TypeError) as error:
         raise DescriptionError(
-            f'its surface cannot be compiled: {str(error).strip().splitlines()[0]}', where=where,
+            f'its surface cannot be compiled: {str(error).strip().splitlines()[0]}',
+            where=where,
             repair='Write C(x, y, z) with + - * / ** and functions of numpy, for example '
-                   'lambda x, y, z: z - x * x - y * y.') from None
+            'lambda x, y, z: z - x * x - y * y.',
+        ) from None
     _check_gradient(compiled, where)
-    robot._surfaces = {**getattr(robot, '_surfaces', {}), name: compiled}   # kept alive
+    robot._surfaces = {**getattr(robot, '_surfaces', {}), name: compiled}  # kept alive
     row[at.LOOP_SHAPE], row[at.LOOP_FUNCTION] = at.FUNCTION, compiled.address
 
 
 def _check_gradient(compiled, where):
     """Refuse a function whose complex steps are not its gradient at a place as good as any."""
+
     def values(place):
         out = np.zeros(4)
-        compiled.ctypes(*(array.ctypes.data_as(kind) for array, kind
-                          in zip((place, out), compiled.ctypes.argtypes)))
+        compiled.ctypes(
+            *(
+                array.ctypes.data_as(kind)
+                for array, kind in zip((place, out), compiled.ctypes.argtypes)
+            )
+        )
         return out
 
     place, h = np.array([0.31, 0.47, 0.59]), 1e-6
     gradient = values(place)[1:]
-    difference = np.array([values(place + h * axis)[0] - values(place - h * axis)[0]
-                           for axis in np.eye(3)]) / (2.0 * h)
+    difference = np.array(
+        [values(place + h * axis)[0] - values(place - h * axis)[0] for axis in np.eye(3)]
+    ) / (2.0 * h)
     if np.abs(gradient - difference).max() > 1e-4 * np.abs(difference).max():
-        raise DescriptionError('its surface function is not analytic', where=where,
-                               repair='Leave out abs, comparisons and complex numbers.')
+        raise DescriptionError(
+            'its surface function is not analytic',
+            where=where,
+            repair='Leave out abs, comparisons and complex numbers.',
+        )
     if not np.any(difference) and not np.any(np.isnan(gradient)):
-        raise DescriptionError('its surface function is constant and has no normal', where=where,
-                               repair='C must change with x, y or z.')
+        raise DescriptionError(
+            'its surface function is constant and has no normal',
+            where=where,
+            repair='C must change with x, y or z.',
+        )

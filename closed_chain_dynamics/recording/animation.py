@@ -5,20 +5,21 @@ from pathlib import Path
 import shutil
 import subprocess
 
+import numpy as np
+
 from closed_chain_dynamics.errors import ClosedChainError, StateError
 from closed_chain_dynamics.recording.log_files import check_folder, writing
-from closed_chain_dynamics.recording.picture import CLOSED, fit_camera, INK, OPEN, Painter, pillow
+from closed_chain_dynamics.recording.picture import CLOSED, INK, OPEN, Painter, fit_camera, pillow
 from closed_chain_dynamics.recording.shapes import triangles_of
 from closed_chain_dynamics.recording.tracks import link_tracks, loop_tracks
-import numpy as np
 
 __all__ = ['check_animation', 'framing', 'record', 'snapshot']
 
 FORMATS = ('.gif', '.mp4')
 SIZE = (640, 480)
-ROOM = 0.4              # how much of fixed surroundings is shown, share of what moves
-CAPTION_TIME = 1.0      # how long an event is named [s]
-KEPT = (CLOSED, OPEN, INK, (255, 255, 255))   # colours that every picture has exactly
+ROOM = 0.4  # how much of fixed surroundings is shown, share of what moves
+CAPTION_TIME = 1.0  # how long an event is named [s]
+KEPT = (CLOSED, OPEN, INK, (255, 255, 255))  # colours that every picture has exactly
 EVENT_COLOURS = {'connect': CLOSED, 'touch_down': CLOSED, 'cut': OPEN, 'lift_off': OPEN}
 VIEWS = {'front': (0.0, 8.0), 'side': (90.0, 8.0), 'top': (0.0, 89.0), 'corner': (40.0, 22.0)}
 
@@ -28,11 +29,17 @@ def check_animation(path):
     pillow()
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
-        raise ClosedChainError('an animation of this kind cannot be written', file=path,
-                               repair=f'End the name in {" or ".join(FORMATS)}.')
+        raise ClosedChainError(
+            'an animation of this kind cannot be written',
+            file=path,
+            repair=f'End the name in {" or ".join(FORMATS)}.',
+        )
     if suffix == '.mp4' and shutil.which('ffmpeg') is None:
-        raise ClosedChainError('writing MP4 needs the program ffmpeg, which is not installed',
-                               file=path, repair='Install it, or end the name in .gif.')
+        raise ClosedChainError(
+            'writing MP4 needs the program ffmpeg, which is not installed',
+            file=path,
+            repair='Install it, or end the name in .gif.',
+        )
     check_folder(path)
 
 
@@ -48,10 +55,13 @@ def record(log, path, *, fps=25, size=SIZE, view=None, speed=1.0, progress=None)
     check_animation(path)
     _check_numbers(fps=fps, speed=speed, width=size[0], height=size[1])
     if not len(log):
-        raise ClosedChainError('there is nothing to show: the log has no samples', file=path,
-                               repair='Let the simulation log: log_every=1.')
+        raise ClosedChainError(
+            'there is nothing to show: the log has no samples',
+            file=path,
+            repair='Let the simulation log: log_every=1.',
+        )
     gif = Path(path).suffix.lower() == '.gif'
-    hundredths = max(2, round(100.0 / fps))     # a GIF counts time in hundredths of a second
+    hundredths = max(2, round(100.0 / fps))  # a GIF counts time in hundredths of a second
     fps = 100.0 / hundredths if gif else fps
     film = _Film(log, size, view, fps / speed)
     frames = film.frames(progress)
@@ -72,8 +82,9 @@ def snapshot(robot, q, path, *, size=SIZE, view=None):
     tracks = link_tracks(robot, [robot.vector(q, robot.nq, 'q')])
     painter = _painter(robot, triangles, *_stacked(robot, tracks), size, view)
     with writing(path):
-        painter.paint(*(each[0] for each in _stacked(robot, tracks)),
-                      _dots(loop_tracks(robot, tracks), 0)).save(path)
+        painter.paint(
+            *(each[0] for each in _stacked(robot, tracks)), _dots(loop_tracks(robot, tracks), 0)
+        ).save(path)
     return triangles.notes
 
 
@@ -85,8 +96,9 @@ def _check_numbers(**numbers):
 
 def _stacked(robot, tracks):
     """Return rotations (samples, links, 3, 3) and positions (samples, links, 3)."""
-    return tuple(np.stack([tracks[link][part] for link in robot.link_names], axis=1)
-                 for part in (0, 1))
+    return tuple(
+        np.stack([tracks[link][part] for link in robot.link_names], axis=1) for part in (0, 1)
+    )
 
 
 def framing(robot, triangles, rotations, positions):
@@ -95,13 +107,21 @@ def framing(robot, triangles, rotations, positions):
     for link in np.unique(triangles.links):
         mine = triangles.corners[triangles.links == link].reshape(-1, 3)
         low, high = mine.min(axis=0), mine.max(axis=0)
-        box = np.array([[x, y, z] for x in (low[0], high[0]) for y in (low[1], high[1])
-                        for z in (low[2], high[2])])
-        points[link] = (box @ rotations[:, link].transpose(0, 2, 1)
-                        + positions[:, None, link]).reshape(-1, 3)
+        box = np.array(
+            [
+                [x, y, z]
+                for x in (low[0], high[0])
+                for y in (low[1], high[1])
+                for z in (low[2], high[2])
+            ]
+        )
+        points[link] = (
+            box @ rotations[:, link].transpose(0, 2, 1) + positions[:, None, link]
+        ).reshape(-1, 3)
     if not points:
-        raise ClosedChainError('there is nothing to draw', where=robot.name,
-                               repair='Give the links <visual> shapes.')
+        raise ClosedChainError(
+            'there is nothing to draw', where=robot.name, repair='Give the links <visual> shapes.'
+        )
     every = np.concatenate(list(points.values()))
     is_fixed = {link: robot.link_frame(robot.link_names[link])[0] == 0 for link in points}
     moving = [each for link, each in points.items() if not is_fixed[link]]
@@ -111,8 +131,10 @@ def framing(robot, triangles, rotations, positions):
         room = ROOM * np.max(high - low)
         every = every.clip(low - room, high + room)
     # what is fixed stands on the ground; what moves may swing below it
-    ground = min((each[:, 2].min() for link, each in points.items() if is_fixed[link]),
-                 default=every[:, 2].min())
+    ground = min(
+        (each[:, 2].min() for link, each in points.items() if is_fixed[link]),
+        default=every[:, 2].min(),
+    )
     return every, ground
 
 
@@ -121,8 +143,11 @@ def _painter(robot, triangles, rotations, positions, size, view):
     every, ground = framing(robot, triangles, rotations, positions)
     if isinstance(view, str):
         if view not in VIEWS:
-            raise StateError(f'unknown view {view!r}', where=robot.name,
-                             repair=f'Choose one of {", ".join(VIEWS)}, or two angles [deg].')
+            raise StateError(
+                f'unknown view {view!r}',
+                where=robot.name,
+                repair=f'Choose one of {", ".join(VIEWS)}, or two angles [deg].',
+            )
         view = VIEWS[view]
     return Painter(triangles, fit_camera(every, ground, view, tuple(size)), robot.name)
 
@@ -131,9 +156,12 @@ def _dots(ends, sample):
     """Return the dots of joints: one where a loop is closed, one at either end where open."""
     dots = []
     for closed, on_parent, on_child in ends:
-        dots += [(on_child[sample], CLOSED)] if closed else [(on_parent[sample], OPEN),
-                                                             (on_child[sample], OPEN)]
-    return sorted(dots, key=lambda dot: dot[1] == CLOSED)   # where both are, closed is to be seen
+        dots += (
+            [(on_child[sample], CLOSED)]
+            if closed
+            else [(on_parent[sample], OPEN), (on_child[sample], OPEN)]
+        )
+    return sorted(dots, key=lambda dot: dot[1] == CLOSED)  # where both are, closed is to be seen
 
 
 class _Film:
@@ -160,21 +188,26 @@ class _Film:
             self.dots += [_dots(ends, k) for k in range(len(mine))]
         triangles = triangles_of(robot)
         self.notes = triangles.notes
-        self.painter = _painter(robot, triangles, np.array(self.rotations),
-                                np.array(self.positions), size, view)
+        self.painter = _painter(
+            robot, triangles, np.array(self.rotations), np.array(self.positions), size, view
+        )
 
     def frames(self, progress):
         """Yield the pictures."""
         for k, time in enumerate(self.times):
-            yield self.painter.paint(self.rotations[k], self.positions[k], self.dots[k], time,
-                                     self._caption(time))
+            yield self.painter.paint(
+                self.rotations[k], self.positions[k], self.dots[k], time, self._caption(time)
+            )
             if progress:
                 progress((k + 1) / len(self.times))
 
     def _caption(self, time):
         """Return the name of what has just happened, and its colour."""
-        recent = [event for event in self.events
-                  if event.time <= time + 1e-9 and time - event.time < CAPTION_TIME]
+        recent = [
+            event
+            for event in self.events
+            if event.time <= time + 1e-9 and time - event.time < CAPTION_TIME
+        ]
         if not recent:
             return '', INK
         text = ', '.join(f'{event.kind} {event.name}' for event in recent[-2:])
@@ -185,32 +218,62 @@ def _write_gif(frames, path, milliseconds):
     """Write a GIF whose frames share one palette, so that what stands still costs nothing."""
     Image = pillow()[0]
     frames = list(frames)
-    shown = frames[::max(1, len(frames) // 6)]
+    shown = frames[:: max(1, len(frames) // 6)]
     width, height = frames[0].size
     sheet = Image.new('RGB', (width, height * len(shown)))
     for k, frame in enumerate(shown):
         sheet.paste(frame, (0, k * height))
     palette = sheet.quantize(256 - len(KEPT), method=Image.Quantize.MEDIANCUT)
     # small dots would lose their colour to large surfaces
-    palette.putpalette(palette.getpalette()[:3 * (256 - len(KEPT))] + [*chain(*KEPT)])
+    palette.putpalette(palette.getpalette()[: 3 * (256 - len(KEPT))] + [*chain(*KEPT)])
     frames = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
-    frames[0].save(path, format='GIF', save_all=True, append_images=frames[1:],
-                   duration=milliseconds, loop=0, optimize=False)
+    frames[0].save(
+        path,
+        format='GIF',
+        save_all=True,
+        append_images=frames[1:],
+        duration=milliseconds,
+        loop=0,
+        optimize=False,
+    )
 
 
 def _write_mp4(frames, path, fps, size):
     """Pipe the pictures through ffmpeg; sides are made even, as its pixel format wants."""
-    command = ['ffmpeg', '-y', '-loglevel', 'error', '-f', 'rawvideo', '-pix_fmt', 'rgb24',
-               '-s', f'{size[0]}x{size[1]}', '-r', f'{fps:g}', '-i', '-', '-an',
-               '-vf', 'pad=ceil(iw/2)*2:ceil(ih/2)*2', '-pix_fmt', 'yuv420p',
-               '-movflags', '+faststart', str(path)]
+    command = [
+        'ffmpeg',
+        '-y',
+        '-loglevel',
+        'error',
+        '-f',
+        'rawvideo',
+        '-pix_fmt',
+        'rgb24',
+        '-s',
+        f'{size[0]}x{size[1]}',
+        '-r',
+        f'{fps:g}',
+        '-i',
+        '-',
+        '-an',
+        '-vf',
+        'pad=ceil(iw/2)*2:ceil(ih/2)*2',
+        '-pix_fmt',
+        'yuv420p',
+        '-movflags',
+        '+faststart',
+        str(path),
+    ]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as ffmpeg:
         try:
             for frame in frames:
                 ffmpeg.stdin.write(frame.tobytes())
         except BrokenPipeError:
-            pass   # what ffmpeg says about it comes below
+            pass  # what ffmpeg says about it comes below
         complaint = ffmpeg.communicate()[1].decode(errors='replace').strip()
     if ffmpeg.returncode:
-        raise ClosedChainError(f'ffmpeg could not write the animation: {complaint}', file=path,
-                               repair='Try a GIF: end the name in .gif.')
+        raise ClosedChainError(
+            f'ffmpeg could not write the animation: {complaint}',
+            file=path,
+            repair='Try a GIF: end the name in .gif.',
+        )

@@ -12,12 +12,12 @@ class Event:
     """Something that happened at an instant: a connection, a cut, or a refusal."""
 
     time: float
-    kind: str                     # connect, cut; touch_down, bounce, lift_off, stick, slip
+    kind: str  # connect, cut; touch_down, bounce, lift_off, stick, slip
     name: str
     mobility_before: int
     mobility_after: int
-    energy_lost: float = 0.0      # in the blow, never negative; at a cut, what springs held [J]
+    energy_lost: float = 0.0  # in the blow, never negative; at a cut, what springs held [J]
     # in the rows of a loop joint; of a tree joint force and moment on the child [N s, N m s]
     impulse: np.ndarray = field(default_factory=lambda: np.zeros(0))
     momentum_change: np.ndarray = field(default_factory=lambda: np.zeros(6))
-    energy_of_gap: float = 0.0    # that closing it took: from gravity, springs and motion [J]
+    energy_of_gap: float = 0.0  # that closing it took: from gravity, springs and motion [J]

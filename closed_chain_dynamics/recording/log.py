@@ -7,15 +7,19 @@ its mechanism can be had again, connected as it was, for whatever is computed af
 
 from itertools import chain
 
-from closed_chain_dynamics.errors import NameNotFound
-from closed_chain_dynamics.recording.segments import joint_part, joint_width, Segment
 import numpy as np
+
+from closed_chain_dynamics.errors import NameNotFound
+from closed_chain_dynamics.recording.segments import Segment, joint_part, joint_width
 
 __all__ = ['Log']
 
 COLUMNS = ('time', 'kinetic', 'potential', 'work', 'dissipated', 'loop_error')
-WIDTHS = {'q': lambda robot: robot.nq, 'v': lambda robot: robot.nv,
-          'tau': lambda robot: len(robot.actuator_names)}
+WIDTHS = {
+    'q': lambda robot: robot.nq,
+    'v': lambda robot: robot.nv,
+    'tau': lambda robot: len(robot.actuator_names),
+}
 
 
 def _column(name, about):
@@ -54,16 +58,24 @@ class Log:
         """
         count = len(rows)
         torques = np.full((count, len(self.robot.actuator_names)), np.nan if tau is None else tau)
-        self._segment(wrenches or {}).add(rows=np.array(rows), q=np.array(q), v=np.array(v),
-                                          lost=np.full(count, lost), tau=torques)
+        self._segment(wrenches or {}).add(
+            rows=np.array(rows),
+            q=np.array(q),
+            v=np.array(v),
+            lost=np.full(count, lost),
+            tau=torques,
+        )
 
     def _segment(self, wrenches):
         """Return the segment for the present structure: the last one, or a new one."""
         robot, structure = self.robot, self.robot.structure()
         last = self.segments[-1] if self.segments else None
         same_robot = last is not None and last.template._packing is robot._packing
-        if same_robot and all(map(np.array_equal, last.structure, structure)) \
-                and _same_wrenches(last.wrenches, wrenches):
+        if (
+            same_robot
+            and all(map(np.array_equal, last.structure, structure))
+            and _same_wrenches(last.wrenches, wrenches)
+        ):
             return last
         # One copy serves all structures: events may be very many.
         template = last.template if same_robot else robot.copy()
@@ -128,8 +140,9 @@ class Log:
     # --- by name -------------------------------------------------------------------------------
     def table(self, what):
         """Return names and one array (samples, names) of 'q', 'v' or 'tau'; NaN: not there."""
-        names = list(dict.fromkeys(name for segment in self.segments
-                                   for name in segment.names(what)))
+        names = list(
+            dict.fromkeys(name for segment in self.segments for name in segment.names(what))
+        )
         values = np.full((len(self), len(names)), np.nan)
         rows = chain.from_iterable(_listed(self._array(what)))
         for segment, samples in self.spans():
@@ -163,7 +176,7 @@ class Log:
         values = np.full((len(self), width), np.nan)
         for segment, samples in self.spans():
             found = joint_part(segment, name, place)
-            if found.shape[1] == width:   # a joint that is cut has the coordinates of a free one
+            if found.shape[1] == width:  # a joint that is cut has the coordinates of a free one
                 values[samples] = found
         return values[:, 0] if width == 1 else values
 
@@ -187,6 +200,7 @@ class Log:
     def _all_reactions(self, frame, every):
         from closed_chain_dynamics.dynamics.forward import forward_dynamics
         from closed_chain_dynamics.dynamics.reactions import reactions
+
         torques, found, number = chain.from_iterable(_listed(self.tau)), [], 0
         for segment in self.segments:
             robot, wrenches = segment.mechanism(), segment.wrenches or None
@@ -194,8 +208,13 @@ class Log:
                 tau = next(torques)
                 if number % every == 0:
                     f = forward_dynamics(robot, q, v, tau, wrenches=wrenches)
-                    found.append(dict(reactions(robot, q, v, f.acceleration, tau,
-                                                wrenches=wrenches, frame=frame)))
+                    found.append(
+                        dict(
+                            reactions(
+                                robot, q, v, f.acceleration, tau, wrenches=wrenches, frame=frame
+                            )
+                        )
+                    )
                 number += 1
         return found
 
@@ -203,26 +222,31 @@ class Log:
     def to_csv(self, path):
         """Write one line per sample: time, energies, loop error, q, v, torques and events."""
         from closed_chain_dynamics.recording.log_files import write_csv
+
         write_csv(self, path)
 
     def to_npz(self, path):
         """Write all arrays, their names and the events for `numpy.load`."""
         from closed_chain_dynamics.recording.log_files import write_npz
+
         write_npz(self, path)
 
     def to_mcap(self, path):
         """Write ROS 2 messages: one MCAP file where the path ends so, else a rosbag2 folder."""
         from closed_chain_dynamics.recording.mcap import write_mcap
+
         write_mcap(self, path)
 
     def plot(self, path):
         """Write a figure (.png, .svg, .pdf) of motion, energies, loop error and events."""
         from closed_chain_dynamics.recording.plots import plot_log
+
         plot_log(self, path)
 
     def record(self, path, **options):
         """Write an animation (.gif, .mp4); for options and result see `animation.record`."""
         from closed_chain_dynamics.recording.animation import record
+
         return record(self, path, **options)
 
 
@@ -239,6 +263,7 @@ def _held(tau):
     unknown = np.isnan(tau).any(axis=1)
     steps = np.flatnonzero(~unknown)
     if steps.size and unknown.any():
-        tau[unknown] = tau[steps[np.searchsorted(steps, np.flatnonzero(unknown))
-                                 .clip(max=steps.size - 1)]]
+        tau[unknown] = tau[
+            steps[np.searchsorted(steps, np.flatnonzero(unknown)).clip(max=steps.size - 1)]
+        ]
     return np.nan_to_num(tau)

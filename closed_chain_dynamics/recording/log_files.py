@@ -6,16 +6,25 @@ from dataclasses import replace
 from pathlib import Path
 import zipfile
 
+import numpy as np
+
 from closed_chain_dynamics.description import read, to_xml
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.recording.events import Event
 from closed_chain_dynamics.recording.log import COLUMNS, Log
 from closed_chain_dynamics.recording.segments import Segment
-import numpy as np
 
-__all__ = ['check_folder', 'event_record', 'events_by_sample', 'read_npz', 'write_columns',
-           'write_csv', 'write_npz', 'writing']
+__all__ = [
+    'check_folder',
+    'event_record',
+    'events_by_sample',
+    'read_npz',
+    'write_columns',
+    'write_csv',
+    'write_npz',
+    'writing',
+]
 
 SERIES = (*COLUMNS, 'lost')
 
@@ -26,16 +35,22 @@ def writing(path):
     try:
         yield
     except OSError as error:
-        raise ClosedChainError(f'the file cannot be written: {error.strerror or error}',
-                               file=path, repair='Check the folder and its permissions.') from None
+        raise ClosedChainError(
+            f'the file cannot be written: {error.strerror or error}',
+            file=path,
+            repair='Check the folder and its permissions.',
+        ) from None
 
 
 def check_folder(path):
     """Refuse a path whose folder does not exist, before any work is spent on its content."""
     folder = Path(path).parent
     if not folder.is_dir():
-        raise ClosedChainError(f'there is no folder {str(folder)!r} to write to', file=path,
-                               repair='Make the folder first.')
+        raise ClosedChainError(
+            f'there is no folder {str(folder)!r} to write to',
+            file=path,
+            repair='Make the folder first.',
+        )
 
 
 def write_columns(path, columns):
@@ -56,12 +71,18 @@ def write_csv(log, path):
     a coordinate is not part of the mechanism.
     """
     tables = {what: log.table(what) for what in ('q', 'v', 'tau')}
-    heads = [*SERIES, *(f'{what}:{name}' for what, (names, _) in tables.items()
-                        for name in names), 'event']
-    numbers = np.column_stack([*(getattr(log, name) for name in SERIES),
-                               *(values for _, values in tables.values())])
-    events = {number: '; '.join(f'{event.kind} {event.name}' for event in happened)
-              for number, happened in events_by_sample(log).items()}
+    heads = [
+        *SERIES,
+        *(f'{what}:{name}' for what, (names, _) in tables.items() for name in names),
+        'event',
+    ]
+    numbers = np.column_stack(
+        [*(getattr(log, name) for name in SERIES), *(values for _, values in tables.values())]
+    )
+    events = {
+        number: '; '.join(f'{event.kind} {event.name}' for event in happened)
+        for number, happened in events_by_sample(log).items()
+    }
     with writing(path), open(path, 'w', newline='', encoding='utf-8') as file:
         writer = csv.writer(file)
         writer.writerow(heads)
@@ -82,11 +103,16 @@ def events_by_sample(log):
 
 def event_record(event):
     """Return an event as plain values, fit for JSON."""
-    return {'time': event.time, 'kind': event.kind, 'name': event.name,
-            'mobility_before': event.mobility_before, 'mobility_after': event.mobility_after,
-            'energy_lost': float(event.energy_lost),
-            'energy_of_gap': float(event.energy_of_gap),
-            'impulse': [float(each) for each in event.impulse]}
+    return {
+        'time': event.time,
+        'kind': event.kind,
+        'name': event.name,
+        'mobility_before': event.mobility_before,
+        'mobility_after': event.mobility_after,
+        'energy_lost': float(event.energy_lost),
+        'energy_of_gap': float(event.energy_of_gap),
+        'impulse': [float(each) for each in event.impulse],
+    }
 
 
 def write_npz(log, path):
@@ -109,8 +135,10 @@ def write_npz(log, path):
         event_name=np.array([event.name for event in events], dtype=str),
         event_energy_lost=np.array([event.energy_lost for event in events]),
         event_energy_of_gap=np.array([event.energy_of_gap for event in events]),
-        event_mobility=np.array([(event.mobility_before, event.mobility_after)
-                                 for event in events], dtype=int).reshape(-1, 2))
+        event_mobility=np.array(
+            [(event.mobility_before, event.mobility_after) for event in events], dtype=int
+        ).reshape(-1, 2),
+    )
     arrays.update(_model_arrays(log))
     with writing(path), open(path, 'wb') as file:
         np.savez_compressed(file, **arrays)
@@ -123,12 +151,15 @@ def _model_arrays(log):
     for row, segment in zip(wrenches, segments):
         for link, wrench in segment.wrenches.items():
             row[robot.link_names.index(link)] = wrench
-    return {'model': np.array(to_xml(robot.description)),
-            'model_file': np.array(robot.description.file), 'gravity': robot.gravity,
-            'segment_samples': np.array([len(each) for each in segments], dtype=int),
-            'segment_loops': np.array([each.structure[0] for each in segments], dtype=int),
-            'segment_free': np.array([each.structure[1] for each in segments], dtype=bool),
-            'segment_wrenches': wrenches}
+    return {
+        'model': np.array(to_xml(robot.description)),
+        'model_file': np.array(robot.description.file),
+        'gravity': robot.gravity,
+        'segment_samples': np.array([len(each) for each in segments], dtype=int),
+        'segment_loops': np.array([each.structure[0] for each in segments], dtype=int),
+        'segment_free': np.array([each.structure[1] for each in segments], dtype=bool),
+        'segment_wrenches': wrenches,
+    }
 
 
 def read_npz(path):
@@ -138,12 +169,16 @@ def read_npz(path):
             arrays = dict(file)
         return _log_of(arrays)
     except OSError as error:
-        raise ClosedChainError(f'the log cannot be read: {error.strerror or error}', file=path,
-                               repair='Check the name and the permissions.') from None
+        raise ClosedChainError(
+            f'the log cannot be read: {error.strerror or error}',
+            file=path,
+            repair='Check the name and the permissions.',
+        ) from None
     except (EOFError, IndexError, KeyError, ValueError, zipfile.BadZipFile) as error:
         repair = 'Write one: closed-chain simulate MODEL --npz FILE.'
-        raise ClosedChainError(f'this is not a log of a simulation ({error})', file=path,
-                               repair=repair) from None
+        raise ClosedChainError(
+            f'this is not a log of a simulation ({error})', file=path, repair=repair
+        ) from None
 
 
 def _log_of(arrays):
@@ -151,20 +186,38 @@ def _log_of(arrays):
     robot = Mechanism(model, gravity=arrays['gravity'])
     log, start = Log(robot), 0
     rows = np.column_stack([arrays[name] for name in COLUMNS])
-    for count, loops, free, wrenches in zip(*(arrays[f'segment_{name}'] for name in (
-            'samples', 'loops', 'free', 'wrenches'))):
-        acting = {link: wrench for link, wrench in zip(robot.link_names, wrenches)
-                  if np.any(wrench)}
+    for count, loops, free, wrenches in zip(
+        *(arrays[f'segment_{name}'] for name in ('samples', 'loops', 'free', 'wrenches'))
+    ):
+        acting = {
+            link: wrench for link, wrench in zip(robot.link_names, wrenches) if np.any(wrench)
+        }
         segment, samples = Segment(robot, (loops, free), acting), slice(start, start + count)
-        columns = {what: [list(arrays[f'{what}_names']).index(name)
-                          for name in segment.names(what)] for what in ('q', 'v', 'tau')}
-        segment.add(rows=rows[samples], lost=arrays['lost'][samples], **{
-            what: arrays[what][samples][:, places] for what, places in columns.items()})
+        columns = {
+            what: [list(arrays[f'{what}_names']).index(name) for name in segment.names(what)]
+            for what in ('q', 'v', 'tau')
+        }
+        segment.add(
+            rows=rows[samples],
+            lost=arrays['lost'][samples],
+            **{what: arrays[what][samples][:, places] for what, places in columns.items()},
+        )
         log.segments.append(segment)
         start += count
-    log.events = [Event(float(time), str(kind), str(name), *map(int, mobility), float(lost),
-                        energy_of_gap=float(gap))
-                  for time, kind, name, mobility, lost, gap in zip(*(
-                      arrays[f'event_{part}'] for part in ('time', 'kind', 'name', 'mobility',
-                                                           'energy_lost', 'energy_of_gap')))]
+    log.events = [
+        Event(
+            float(time),
+            str(kind),
+            str(name),
+            *map(int, mobility),
+            float(lost),
+            energy_of_gap=float(gap),
+        )
+        for time, kind, name, mobility, lost, gap in zip(
+            *(
+                arrays[f'event_{part}']
+                for part in ('time', 'kind', 'name', 'mobility', 'energy_lost', 'energy_of_gap')
+            )
+        )
+    ]
     return log

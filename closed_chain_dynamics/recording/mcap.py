@@ -16,22 +16,33 @@ import json
 from pathlib import Path
 import tempfile
 
+import numpy as np
+
 from closed_chain_dynamics.description.elements import JointType
 from closed_chain_dynamics.description.writer import to_xml
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.model.packing import rotation_to
 from closed_chain_dynamics.recording.log_files import (
-    check_folder, event_record, events_by_sample, writing)
+    check_folder,
+    event_record,
+    events_by_sample,
+    writing,
+)
 from closed_chain_dynamics.recording.tracks import link_tracks
-import numpy as np
 
 __all__ = ['check_mcap', 'write_mcap']
 
 SUFFIX = '.mcap'
-SERIES = {'/energy/kinetic': 'kinetic', '/energy/potential': 'potential', '/energy/work': 'work',
-          '/energy/dissipated': 'dissipated', '/energy/lost': 'lost',
-          '/energy/balance': 'balance', '/loop_error': 'loop_error'}
-BAG_VERSION = 8     # of the metadata: what all rosbag2 since Iron reads
+SERIES = {
+    '/energy/kinetic': 'kinetic',
+    '/energy/potential': 'potential',
+    '/energy/work': 'work',
+    '/energy/dissipated': 'dissipated',
+    '/energy/lost': 'lost',
+    '/energy/balance': 'balance',
+    '/loop_error': 'loop_error',
+}
+BAG_VERSION = 8  # of the metadata: what all rosbag2 since Iron reads
 
 
 def check_mcap(path):
@@ -39,9 +50,12 @@ def check_mcap(path):
     _library()
     check_folder(path)
     if Path(path).suffix != SUFFIX and Path(path).exists():
-        raise ClosedChainError('this bag is there already', file=path,
-                               repair=f'Remove it, choose another name, or write one file: '
-                                      f'{Path(path).name}{SUFFIX}.')
+        raise ClosedChainError(
+            'this bag is there already',
+            file=path,
+            repair=f'Remove it, choose another name, or write one file: '
+            f'{Path(path).name}{SUFFIX}.',
+        )
 
 
 def write_mcap(log, path):
@@ -61,16 +75,18 @@ def _library():
     try:
         from rosbags import rosbag2, typesys
     except ImportError:
-        raise ClosedChainError('writing MCAP needs the library rosbags',
-                               repair='Install it: pip install rosbags.') from None
+        raise ClosedChainError(
+            'writing MCAP needs the library rosbags', repair='Install it: pip install rosbags.'
+        ) from None
     return rosbag2, typesys
 
 
 def _write_bag(log, folder):
     rosbag2, typesys = _library()
     store = typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
-    with rosbag2.Writer(folder, version=BAG_VERSION,
-                        storage_plugin=rosbag2.StoragePlugin.MCAP) as bag:
+    with rosbag2.Writer(
+        folder, version=BAG_VERSION, storage_plugin=rosbag2.StoragePlugin.MCAP
+    ) as bag:
         bag = _Topics(bag, store)
         for stamp, topic, message in _messages(log, store.types):
             bag.write(topic, stamp, message)
@@ -86,19 +102,36 @@ class _Topics:
         kind = message.__msgtype__
         if topic not in self.of:
             latched = topic in ('/tf_static', '/robot_description')
-            self.of[topic] = self.bag.add_connection(topic, kind, typestore=self.store,
-                                                     offered_qos_profiles=[_qos(latched)])
+            self.of[topic] = self.bag.add_connection(
+                topic, kind, typestore=self.store, offered_qos_profiles=[_qos(latched)]
+            )
         self.bag.write(self.of[topic], stamp, self.store.serialize_cdr(message, kind))
 
 
 def _qos(latched):
     """Return the quality of service: who comes late still gets what is latched."""
-    from rosbags.interfaces import (Qos, QosDurability, QosHistory, QosLiveliness,
-                                    QosReliability, QosTime)
+    from rosbags.interfaces import (
+        Qos,
+        QosDurability,
+        QosHistory,
+        QosLiveliness,
+        QosReliability,
+        QosTime,
+    )
+
     durability = QosDurability.TRANSIENT_LOCAL if latched else QosDurability.VOLATILE
     forever = QosTime(9223372036, 854775807)
-    return Qos(QosHistory.KEEP_LAST, 1 if latched else 100, QosReliability.RELIABLE, durability,
-               forever, forever, QosLiveliness.AUTOMATIC, forever, False)
+    return Qos(
+        QosHistory.KEEP_LAST,
+        1 if latched else 100,
+        QosReliability.RELIABLE,
+        durability,
+        forever,
+        forever,
+        QosLiveliness.AUTOMATIC,
+        forever,
+        False,
+    )
 
 
 def _messages(log, types):
@@ -110,9 +143,22 @@ def _messages(log, types):
         yield stamps[0], '/robot_description', make.text(to_xml(model))
         fixed = [joint for joint in model.joints if joint.type is JointType.FIXED]
         if fixed:
-            yield stamps[0], '/tf_static', make.transforms(stamps[0], [
-                (joint.parent, joint.child, _quaternions(joint.origin.rotation), joint.origin.xyz)
-                for joint in fixed])
+            yield (
+                stamps[0],
+                '/tf_static',
+                make.transforms(
+                    stamps[0],
+                    [
+                        (
+                            joint.parent,
+                            joint.child,
+                            _quaternions(joint.origin.rotation),
+                            joint.origin.xyz,
+                        )
+                        for joint in fixed
+                    ],
+                ),
+            )
     series = [(topic, getattr(log, name).tolist()) for topic, name in SERIES.items()]
     events = events_by_sample(log)
     torques, rows = log.table('tau')
@@ -133,9 +179,13 @@ def _messages(log, types):
 
 def _quaternions(rotations):
     """Return quaternions x y z w of rotation matrices, (..., 3, 3)."""
-    from scipy.spatial.transform import Rotation   # slow to import
-    return Rotation.from_matrix(rotations.reshape(-1, 3, 3)).as_quat().reshape(
-        *rotations.shape[:-2], 4)
+    from scipy.spatial.transform import Rotation  # slow to import
+
+    return (
+        Rotation.from_matrix(rotations.reshape(-1, 3, 3))
+        .as_quat()
+        .reshape(*rotations.shape[:-2], 4)
+    )
 
 
 class _Motion:
@@ -151,8 +201,8 @@ class _Motion:
         none = np.zeros(len(q))
         self.effort = np.array([torques.get(name, none) for name in self.single]).T
         tracks = link_tracks(robot, q)
-        self.moving = []    # parent, child, quaternions and positions in the parent
-        self.several = {}   # joint: quaternions and positions in its frame, twists
+        self.moving = []  # parent, child, quaternions and positions in the parent
+        self.several = {}  # joint: quaternions and positions in its frame, twists
         for joint in robot.description.joints:
             if joint.type is JointType.FIXED:
                 continue
@@ -162,24 +212,37 @@ class _Motion:
             self.moving.append((joint.parent, joint.child, _quaternions(R), p))
             if joint.type.nv > 1 and joint.name in widths:
                 R_joint = joint.origin.rotation
-                self.several[joint.name] = (_quaternions(R_joint.T @ R),
-                                            (p - joint.origin.position) @ R_joint,
-                                            _twists(joint, v[:, widths[joint.name][1]]))
+                self.several[joint.name] = (
+                    _quaternions(R_joint.T @ R),
+                    (p - joint.origin.position) @ R_joint,
+                    _twists(joint, v[:, widths[joint.name][1]]),
+                )
 
     def states(self, k, stamp):
         """Yield topic and message of the states of the joints."""
         if self.single:
-            yield '/joint_states', self.make.joint_state(stamp, self.single, self.position[k],
-                                                         self.rate[k], self.effort[k])
+            yield (
+                '/joint_states',
+                self.make.joint_state(
+                    stamp, self.single, self.position[k], self.rate[k], self.effort[k]
+                ),
+            )
         if self.several:
-            yield '/multi_dof_joint_states', self.make.multi_dof_joint_state(
-                stamp, list(self.several), [[each[k] for each in arrays]
-                                            for arrays in self.several.values()])
+            yield (
+                '/multi_dof_joint_states',
+                self.make.multi_dof_joint_state(
+                    stamp,
+                    list(self.several),
+                    [[each[k] for each in arrays] for arrays in self.several.values()],
+                ),
+            )
 
     def frames(self, k):
         """Return parent, child, quaternion and position of every moving link."""
-        return [(parent, child, quaternions[k], positions[k])
-                for parent, child, quaternions, positions in self.moving]
+        return [
+            (parent, child, quaternions[k], positions[k])
+            for parent, child, quaternions, positions in self.moving
+        ]
 
 
 def _twists(joint, v):
@@ -189,7 +252,7 @@ def _twists(joint, v):
     none = np.zeros_like(v)
     if joint.type is JointType.SPHERICAL:
         return np.hstack([none, v])
-    R_axis = rotation_to(joint.axis)   # a planar joint moves across its axis
+    R_axis = rotation_to(joint.axis)  # a planar joint moves across its axis
     none[:, :2] = v[:, :2]
     return np.hstack([none @ R_axis.T, v[:, 2:] * R_axis[:, 2]])
 
@@ -198,10 +261,13 @@ class _Messages:
     """Makes messages of plain values."""
 
     def __init__(self, types):
-        names = {'builtin_interfaces': ('Time',), 'std_msgs': ('Header', 'String', 'Float64'),
-                 'geometry_msgs': ('Quaternion', 'Vector3', 'Transform', 'TransformStamped',
-                                   'Twist'),
-                 'sensor_msgs': ('JointState', 'MultiDOFJointState'), 'tf2_msgs': ('TFMessage',)}
+        names = {
+            'builtin_interfaces': ('Time',),
+            'std_msgs': ('Header', 'String', 'Float64'),
+            'geometry_msgs': ('Quaternion', 'Vector3', 'Transform', 'TransformStamped', 'Twist'),
+            'sensor_msgs': ('JointState', 'MultiDOFJointState'),
+            'tf2_msgs': ('TFMessage',),
+        }
         for package, kinds in names.items():
             for kind in kinds:
                 setattr(self, kind, types[f'{package}/msg/{kind}'])
@@ -218,26 +284,43 @@ class _Messages:
 
     def joint_state(self, stamp, names, position, velocity, effort):
         position, velocity, effort = map(np.ascontiguousarray, (position, velocity, effort))
-        return self.JointState(header=self.header(stamp), name=names, position=position,
-                               velocity=velocity, effort=effort)
+        return self.JointState(
+            header=self.header(stamp),
+            name=names,
+            position=position,
+            velocity=velocity,
+            effort=effort,
+        )
 
     def multi_dof_joint_state(self, stamp, names, parts):
         return self.MultiDOFJointState(
-            header=self.header(stamp), joint_names=names, wrench=[],
+            header=self.header(stamp),
+            joint_names=names,
+            wrench=[],
             transforms=[self.transform(quaternion, p) for quaternion, p, _ in parts],
-            twist=[self.Twist(linear=self.vector(twist[:3]), angular=self.vector(twist[3:]))
-                   for _, _, twist in parts])
+            twist=[
+                self.Twist(linear=self.vector(twist[:3]), angular=self.vector(twist[3:]))
+                for _, _, twist in parts
+            ],
+        )
 
     def transforms(self, stamp, frames):
-        return self.TFMessage(transforms=[
-            self.TransformStamped(header=self.header(stamp, parent), child_frame_id=child,
-                                  transform=self.transform(quaternion, p))
-            for parent, child, quaternion, p in frames])
+        return self.TFMessage(
+            transforms=[
+                self.TransformStamped(
+                    header=self.header(stamp, parent),
+                    child_frame_id=child,
+                    transform=self.transform(quaternion, p),
+                )
+                for parent, child, quaternion, p in frames
+            ]
+        )
 
     def transform(self, quaternion, p):
         x, y, z, w = map(float, quaternion)
-        return self.Transform(translation=self.vector(p),
-                              rotation=self.Quaternion(x=x, y=y, z=z, w=w))
+        return self.Transform(
+            translation=self.vector(p), rotation=self.Quaternion(x=x, y=y, z=z, w=w)
+        )
 
     def vector(self, values):
         x, y, z = map(float, values)

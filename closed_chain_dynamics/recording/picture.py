@@ -6,20 +6,21 @@ Loop joints are dots, green while they are closed and red while they are open.
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.recording import raster
-import numpy as np
 
 __all__ = ['Camera', 'Painter', 'fit_camera', 'pillow']
 
-FINE = 2                        # pixels are computed so many times finer, then averaged
+FINE = 2  # pixels are computed so many times finer, then averaged
 FIELD_OF_VIEW = np.radians(28.0)
-MARGIN = 0.86                   # share of the picture that the motion fills
-LIGHT = np.array([-0.40, 0.60, 0.80])    # towards it: right, towards the viewer, up
+MARGIN = 0.86  # share of the picture that the motion fills
+LIGHT = np.array([-0.40, 0.60, 0.80])  # towards it: right, towards the viewer, up
 AMBIENT, DIFFUSE, GLOSS, SHININESS = 0.56, 0.58, 0.14, 24
-SHADOW, OUTLINE = 0.26, 0.62    # how much darker a shadow makes, how dark an outline
-LIGHT_MAP = 1200                # side of the picture that the light has [pixels]
-BIAS = 0.02                     # share of the size by which something must stand out to shade
+SHADOW, OUTLINE = 0.26, 0.62  # how much darker a shadow makes, how dark an outline
+LIGHT_MAP = 1200  # side of the picture that the light has [pixels]
+BIAS = 0.02  # share of the size by which something must stand out to shade
 SKY, FLOOR, LINES = (250, 251, 253), (232, 236, 241), (205, 211, 219)
 INK, GREY = (43, 47, 54), (128, 136, 147)
 CLOSED, OPEN = (38, 154, 80), (214, 57, 48)
@@ -30,8 +31,9 @@ def pillow():
     try:
         from PIL import Image, ImageDraw, ImageFilter, ImageFont
     except ImportError:
-        raise ClosedChainError('drawing pictures needs the library pillow',
-                               repair='Install it: pip install pillow.') from None
+        raise ClosedChainError(
+            'drawing pictures needs the library pillow', repair='Install it: pip install pillow.'
+        ) from None
     return Image, ImageDraw, ImageFilter, ImageFont
 
 
@@ -39,20 +41,26 @@ def pillow():
 class Camera:
     """Where the eye is, and how far the picture reaches."""
 
-    eye: np.ndarray         # (3,) [m]
-    axes: np.ndarray        # rows: right, up, and towards the viewer, (3, 3)
-    size: tuple             # width and height of the picture [pixels]
-    radius: float           # of what is looked at [m]
-    ground: float           # height of the ground [m]
-    centre: np.ndarray      # what is looked at, (3,) [m]
+    eye: np.ndarray  # (3,) [m]
+    axes: np.ndarray  # rows: right, up, and towards the viewer, (3, 3)
+    size: tuple  # width and height of the picture [pixels]
+    radius: float  # of what is looked at [m]
+    ground: float  # height of the ground [m]
+    centre: np.ndarray  # what is looked at, (3,) [m]
 
     def project(self, points):
         """Return column, row and 1 / distance of points in the world, (..., 3)."""
         seen = (points - self.eye) @ self.axes.T
         width, height = self.size
         near = 1.0 / np.maximum(-seen[..., 2], 1e-6)
-        return np.stack([0.5 * width + self.scale * seen[..., 0] * near,
-                         0.5 * height - self.scale * seen[..., 1] * near, near], axis=-1)
+        return np.stack(
+            [
+                0.5 * width + self.scale * seen[..., 0] * near,
+                0.5 * height - self.scale * seen[..., 1] * near,
+                near,
+            ],
+            axis=-1,
+        )
 
     @property
     def scale(self):
@@ -71,8 +79,13 @@ def fit_camera(points, ground, view, size):
     if view is None:
         view = (25.0 if high[0] - low[0] >= high[1] - low[1] else 115.0, 14.0)
     azimuth, elevation = np.radians(view)
-    towards = np.array([np.sin(azimuth) * np.cos(elevation), -np.cos(azimuth) * np.cos(elevation),
-                        np.sin(elevation)])
+    towards = np.array(
+        [
+            np.sin(azimuth) * np.cos(elevation),
+            -np.cos(azimuth) * np.cos(elevation),
+            np.sin(elevation),
+        ]
+    )
     right = np.array([np.cos(azimuth), np.sin(azimuth), 0.0])
     axes = np.array([right, np.cross(towards, right), towards])
     seen = points @ axes.T
@@ -97,7 +110,7 @@ class Painter:
         self.Image, self.ImageDraw, self.ImageFilter, font = pillow()
         self.small = font.load_default(size=max(10, camera.size[1] / 34) * FINE)
         azimuth = camera.axes[0]
-        level = np.array([-azimuth[1], azimuth[0], 0.0])    # horizontally away from the eye
+        level = np.array([-azimuth[1], azimuth[0], 0.0])  # horizontally away from the eye
         light = LIGHT[0] * azimuth - LIGHT[1] * level + (0.0, 0.0, LIGHT[2])
         self.light = light / np.linalg.norm(light)
         self.background = self._background()
@@ -131,14 +144,21 @@ class Painter:
         half /= np.linalg.norm(half, axis=-1, keepdims=True)
         lit = np.maximum(normals @ self.light, 0.0)
         sky = 0.5 + 0.5 * normals[..., 2]
-        gloss = GLOSS * np.maximum((normals * half).sum(axis=-1), 0.0)**SHININESS
+        gloss = GLOSS * np.maximum((normals * half).sum(axis=-1), 0.0) ** SHININESS
         shade = AMBIENT * (0.75 + 0.5 * sky) + DIFFUSE * lit
-        colours = 255.0 * (self.triangles.colours[facing, None] * shade[..., None]
-                           + gloss[..., None])
+        colours = 255.0 * (
+            self.triangles.colours[facing, None] * shade[..., None] + gloss[..., None]
+        )
         shape = image.shape[:2]
         nearness, owner = np.zeros(shape), np.full(shape, -1)
-        raster.rasterize(self.camera.project(corners), colours, self.triangles.links[facing],
-                         nearness, image, owner)
+        raster.rasterize(
+            self.camera.project(corners),
+            colours,
+            self.triangles.links[facing],
+            nearness,
+            image,
+            owner,
+        )
         return nearness, owner
 
     def _shadows(self, corners, normals, nearness):
@@ -153,14 +173,27 @@ class Painter:
         facing = np.any(normals @ self.light > 0.0, axis=1)
         points = corners[facing] @ axes.T + offset
         light_map = np.zeros((side, side))
-        raster.rasterize(points, np.zeros_like(points), self.triangles.links[facing], light_map,
-                         np.empty((side, side, 3), dtype=np.float32),
-                         np.empty((side, side), dtype=int))
-        coarse = np.ascontiguousarray(nearness[FINE // 2::FINE, FINE // 2::FINE])
+        raster.rasterize(
+            points,
+            np.zeros_like(points),
+            self.triangles.links[facing],
+            light_map,
+            np.empty((side, side, 3), dtype=np.float32),
+            np.empty((side, side), dtype=int),
+        )
+        coarse = np.ascontiguousarray(nearness[FINE // 2 :: FINE, FINE // 2 :: FINE])
         shadow = np.zeros(coarse.shape, dtype=np.uint8)
-        raster.cast_shadows(coarse, camera.eye, camera.axes, camera.scale / FINE, camera.ground,
-                            np.column_stack([axes, offset]), light_map, BIAS * camera.radius,
-                            shadow)
+        raster.cast_shadows(
+            coarse,
+            camera.eye,
+            camera.axes,
+            camera.scale / FINE,
+            camera.ground,
+            np.column_stack([axes, offset]),
+            light_map,
+            BIAS * camera.radius,
+            shadow,
+        )
         blur = self.ImageFilter.GaussianBlur(0.005 * shadow.shape[0])
         return np.array(self.Image.fromarray(shadow).filter(blur))
 
@@ -186,7 +219,7 @@ class Painter:
 
     def _fading(self, draw, image, line, reach):
         """Draw a line on the ground that fades with the distance from the middle."""
-        height, width = image.shape[:2]
+        height, _width = image.shape[:2]
         strength = 1.0 - np.linalg.norm(line[:, :2] - self.camera.centre[:2], axis=1) / reach
         depth = (line - self.camera.eye) @ self.camera.axes[2]
         points = self.camera.project(line)
@@ -195,8 +228,11 @@ class Painter:
                 row = int(np.clip(points[k, 1], 0, height - 1))
                 share = min(1.0, 1.6 * strength[k])
                 colour = (1.0 - share) * image[row, 0] + share * np.array(LINES)
-                draw.line([tuple(points[k, :2]), tuple(points[k + 1, :2])],
-                          fill=tuple(colour.astype(int)), width=FINE)
+                draw.line(
+                    [tuple(points[k, :2]), tuple(points[k + 1, :2])],
+                    fill=tuple(colour.astype(int)),
+                    width=FINE,
+                )
 
     def _draw_dots(self, picture, dots):
         draw = self.ImageDraw.Draw(picture)
@@ -212,14 +248,20 @@ class Painter:
         edge = 0.025 * width
         draw.text((edge, edge), self.title, font=self.small, fill=GREY)
         if time is not None:
-            draw.text((edge, height - edge), f't = {time:.2f} s', font=self.small, fill=INK,
-                      anchor='ls')
-        draw.text((width - edge, height - edge), caption[0], font=self.small, fill=caption[1],
-                  anchor='rs')
+            draw.text(
+                (edge, height - edge), f't = {time:.2f} s', font=self.small, fill=INK, anchor='ls'
+            )
+        draw.text(
+            (width - edge, height - edge),
+            caption[0],
+            font=self.small,
+            fill=caption[1],
+            anchor='rs',
+        )
         return picture
 
 
 def _round_number(value):
     """Return 1, 2 or 5 times a power of ten that is near a value."""
-    power = 10.0**np.floor(np.log10(value))
+    power = 10.0 ** np.floor(np.log10(value))
     return power * min((1.0, 2.0, 5.0, 10.0), key=lambda digit: abs(digit - value / power))

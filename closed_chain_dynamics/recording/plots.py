@@ -3,28 +3,46 @@
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.recording.log_files import check_folder, writing
-import numpy as np
 
 __all__ = ['check_plot', 'draw_lines', 'draw_panels', 'plot_log']
 
 FORMATS = ('.png', '.svg', '.pdf')
-MOST_LINES = 8          # lines of a panel that can still be told apart
-MOST_POINTS = 4000      # more than a figure has pixels across
-LOWEST_ERROR = 1e-18    # below this an error is nothing
-MOST_LABELS = 12        # event names that fit side by side
-NEAR = 0.02             # share of the run within which events share a label
+MOST_LINES = 8  # lines of a panel that can still be told apart
+MOST_POINTS = 4000  # more than a figure has pixels across
+LOWEST_ERROR = 1e-18  # below this an error is nothing
+MOST_LABELS = 12  # event names that fit side by side
+NEAR = 0.02  # share of the run within which events share a label
 COLOURS = ('#1f5fa8', '#e07b1a', '#2e8b57', '#b8336a', '#6a4fa3', '#8a6d3b', '#148f9e', '#5c6670')
-EVENT_COLOURS = {'connect': '#2e8b57', 'touch_down': '#2e8b57', 'cut': '#c0392b',
-                 'lift_off': '#c0392b'}
+EVENT_COLOURS = {
+    'connect': '#2e8b57',
+    'touch_down': '#2e8b57',
+    'cut': '#c0392b',
+    'lift_off': '#c0392b',
+}
 INK, PALE = '#2b2f36', '#d9dde3'
 STYLE = {
-    'font.size': 9, 'axes.titlesize': 10, 'axes.titleweight': 'bold', 'axes.titlelocation': 'left',
-    'axes.edgecolor': '#8a919c', 'axes.labelcolor': INK, 'text.color': INK, 'xtick.color': INK,
-    'ytick.color': INK, 'axes.spines.top': False, 'axes.spines.right': False, 'axes.grid': True,
-    'grid.color': PALE, 'grid.linewidth': 0.6, 'lines.linewidth': 1.4, 'legend.frameon': False,
-    'legend.fontsize': 8, 'svg.hashsalt': 'closed_chain_dynamics',
+    'font.size': 9,
+    'axes.titlesize': 10,
+    'axes.titleweight': 'bold',
+    'axes.titlelocation': 'left',
+    'axes.edgecolor': '#8a919c',
+    'axes.labelcolor': INK,
+    'text.color': INK,
+    'xtick.color': INK,
+    'ytick.color': INK,
+    'axes.spines.top': False,
+    'axes.spines.right': False,
+    'axes.grid': True,
+    'grid.color': PALE,
+    'grid.linewidth': 0.6,
+    'lines.linewidth': 1.4,
+    'legend.frameon': False,
+    'legend.fontsize': 8,
+    'svg.hashsalt': 'closed_chain_dynamics',
 }
 
 
@@ -32,18 +50,22 @@ def check_plot(path):
     """Refuse, before any work, a path that cannot be written to or a library that is missing."""
     _matplotlib()
     if Path(path).suffix.lower() not in FORMATS:
-        raise ClosedChainError('a figure of this kind cannot be written', file=path,
-                               repair=f'End the name in {", ".join(FORMATS)}.')
+        raise ClosedChainError(
+            'a figure of this kind cannot be written',
+            file=path,
+            repair=f'End the name in {", ".join(FORMATS)}.',
+        )
     check_folder(path)
 
 
 def _matplotlib():
     try:
         import matplotlib
-        from matplotlib.backends import backend_agg, backend_pdf, backend_svg   # noqa: F401
+        from matplotlib.backends import backend_agg, backend_pdf, backend_svg  # noqa: F401
     except ImportError:
-        raise ClosedChainError('plotting needs the library matplotlib',
-                               repair='Install it: pip install matplotlib.') from None
+        raise ClosedChainError(
+            'plotting needs the library matplotlib', repair='Install it: pip install matplotlib.'
+        ) from None
     return matplotlib
 
 
@@ -54,12 +76,21 @@ def plot_log(log, path, *, size=(9.0, 9.5), dpi=130):
     Panels: positions that turn, positions that slide, energies, the change of their balance, and
     the loop error; events are vertical lines with their names. `size` in inches.
     """
+
     def finish(axes):
         for ax in axes:
             _mark_events(ax, log.events)
         _name_events(axes[0], log)
-    draw_panels(path, [(partial(draw, log=log), height) for draw, height in _panels(log)],
-                log.time, log.robot.name, size=size, dpi=dpi, finish=finish)
+
+    draw_panels(
+        path,
+        [(partial(draw, log=log), height) for draw, height in _panels(log)],
+        log.time,
+        log.robot.name,
+        size=size,
+        dpi=dpi,
+        finish=finish,
+    )
 
 
 def draw_panels(path, panels, time, title, *, size=(9.0, 9.5), dpi=130, finish=None):
@@ -71,12 +102,14 @@ def draw_panels(path, panels, time, title, *, size=(9.0, 9.5), dpi=130, finish=N
     """
     check_plot(path)
     matplotlib = _matplotlib()
-    from matplotlib.figure import Figure   # not pyplot: no display, nothing global
+    from matplotlib.figure import Figure  # not pyplot: no display, nothing global
+
     with matplotlib.rc_context(STYLE), writing(path):
         figure = Figure(figsize=size, layout='constrained')
         heights = [height for _, height in panels]
-        axes = figure.subplots(len(panels), 1, sharex=True, squeeze=False,
-                               gridspec_kw={'height_ratios': heights})[:, 0]
+        axes = figure.subplots(
+            len(panels), 1, sharex=True, squeeze=False, gridspec_kw={'height_ratios': heights}
+        )[:, 0]
         for ax, (draw, _) in zip(axes, panels):
             draw(ax)
         if len(time) and time[-1] > time[0]:
@@ -95,8 +128,11 @@ def draw_panels(path, panels, time, title, *, size=(9.0, 9.5), dpi=130, finish=N
 def _panels(log):
     """Return the panels that this log has something for: a drawing function and its height."""
     groups = (('angle [rad]', 'Joint angles'), ('position [m]', 'Joint positions'))
-    panels = [(partial(_positions, columns=columns, unit=unit, title=title), 3)
-              for columns, (unit, title) in zip(_grouped(log), groups) if columns]
+    panels = [
+        (partial(_positions, columns=columns, unit=unit, title=title), 3)
+        for columns, (unit, title) in zip(_grouped(log), groups)
+        if columns
+    ]
     panels += [(_energies, 3), (_balance, 1.6)]
     if np.any(log.loop_error > 0.0):
         panels.append((_loop_error, 1.6))
@@ -107,8 +143,9 @@ def _grouped(log):
     """Return (label, values) of positions that turn and of those that slide."""
     names, values = log.table('q')
     turning, sliding = [], []
-    slides = {joint.name for joint in log.robot.description.joints
-              if joint.type.value == 'prismatic'}
+    slides = {
+        joint.name for joint in log.robot.description.joints if joint.type.value == 'prismatic'
+    }
     for name, column in zip(names, values.T):
         joint, _, part = name.rpartition(':')
         if joint in log.robot.joint_names and part in ('qx', 'qy', 'qz', 'qw', 'cos', 'sin'):
@@ -123,11 +160,13 @@ def _grouped(log):
 
 def _turned(joint, names, values):
     """Return the angle between an orientation and the neutral one, over time [rad]."""
+
     def part(suffix):
         return values[:, names.index(f'{joint}:{suffix}')]
+
     if f'{joint}:cos' in names:
         return np.unwrap(np.arctan2(part('sin'), part('cos')))
-    axis = np.sqrt(sum(part(each)**2 for each in ('qx', 'qy', 'qz')))
+    axis = np.sqrt(sum(part(each) ** 2 for each in ('qx', 'qy', 'qz')))
     return 2.0 * np.arctan2(axis, np.abs(part('qw')))
 
 
@@ -139,8 +178,9 @@ def _line(ax, time, values, **looks):
 
 def draw_lines(ax, time, columns, unit, title, hidden='that move less'):
     """Draw those of some (label, values) that change most; return {label: colour}."""
-    spread = [np.nanmax(values) - np.nanmin(values) if len(values) else 0.0
-              for _, values in columns]
+    spread = [
+        np.nanmax(values) - np.nanmin(values) if len(values) else 0.0 for _, values in columns
+    ]
     shown = sorted(np.argsort(spread, kind='stable')[::-1][:MOST_LINES])
     for place, number in enumerate(shown):
         label, values = columns[number]
@@ -158,16 +198,26 @@ def _positions(ax, log, columns, unit, title):
 
 
 def _energies(ax, log):
-    lowest = log.potential.min()   # its zero is arbitrary, and may be far from what moves
-    series = [('kinetic', log.kinetic), ('potential', log.potential - lowest),
-              ('total', log.energy - lowest),
-              ('work put in', log.work), ('dissipated', log.dissipated),
-              ('lost at connections', log.lost)]
+    lowest = log.potential.min()  # its zero is arbitrary, and may be far from what moves
+    series = [
+        ('kinetic', log.kinetic),
+        ('potential', log.potential - lowest),
+        ('total', log.energy - lowest),
+        ('work put in', log.work),
+        ('dissipated', log.dissipated),
+        ('lost at connections', log.lost),
+    ]
     colours = dict(zip((name for name, _ in series), (COLOURS[0], COLOURS[1], INK, *COLOURS[2:])))
     for name, values in series:
         if name in ('kinetic', 'potential', 'total') or np.any(values != 0.0):
-            _line(ax, log.time, values, label=name, color=colours[name],
-                  linestyle='-' if name in ('kinetic', 'potential', 'total') else '--')
+            _line(
+                ax,
+                log.time,
+                values,
+                label=name,
+                color=colours[name],
+                linestyle='-' if name in ('kinetic', 'potential', 'total') else '--',
+            )
     ax.set_ylabel('energy [J]')
     ax.set_title('Energies (potential above its lowest)')
     _legend(ax)
@@ -183,9 +233,18 @@ def _balance(ax, log):
 
 def _loop_error(ax, log):
     # Rounding has no course in time: dots, not a line.
-    error = np.where(log.loop_error > 0.0, log.loop_error, np.nan)   # zero has no logarithm
-    _line(ax, log.time, error, color=COLOURS[4],
-          linestyle='', marker='.', markersize=2, markeredgewidth=0, rasterized=True)
+    error = np.where(log.loop_error > 0.0, log.loop_error, np.nan)  # zero has no logarithm
+    _line(
+        ax,
+        log.time,
+        error,
+        color=COLOURS[4],
+        linestyle='',
+        marker='.',
+        markersize=2,
+        markeredgewidth=0,
+        rasterized=True,
+    )
     ax.set_yscale('log')
     ax.set_ylim(bottom=LOWEST_ERROR)
     ax.set_ylabel('[m or rad]')
@@ -198,8 +257,13 @@ def _legend(ax):
 
 def _mark_events(ax, events):
     for event in events:
-        ax.axvline(event.time, color=EVENT_COLOURS.get(event.kind, INK), linewidth=0.9,
-                   linestyle=(0, (4, 2)), zorder=1)
+        ax.axvline(
+            event.time,
+            color=EVENT_COLOURS.get(event.kind, INK),
+            linewidth=0.9,
+            linestyle=(0, (4, 2)),
+            zorder=1,
+        )
 
 
 def _name_events(ax, log):
@@ -215,9 +279,16 @@ def _name_events(ax, log):
         return
     for group in groups:
         colours = {EVENT_COLOURS.get(event.kind, INK) for event in group}
-        ax.annotate('\n'.join(f'{event.kind} {event.name}' for event in group),
-                    (group[-1].time, 1.0), xycoords=('data', 'axes fraction'), xytext=(3, -3),
-                    textcoords='offset points', fontsize=7.5, va='top', rotation=90,
-                    multialignment='right',
-                    color=colours.pop() if len(colours) == 1 else INK,
-                    bbox={'facecolor': 'white', 'edgecolor': 'none', 'alpha': 0.75, 'pad': 1})
+        ax.annotate(
+            '\n'.join(f'{event.kind} {event.name}' for event in group),
+            (group[-1].time, 1.0),
+            xycoords=('data', 'axes fraction'),
+            xytext=(3, -3),
+            textcoords='offset points',
+            fontsize=7.5,
+            va='top',
+            rotation=90,
+            multialignment='right',
+            color=colours.pop() if len(colours) == 1 else INK,
+            bbox={'facecolor': 'white', 'edgecolor': 'none', 'alpha': 0.75, 'pad': 1},
+        )

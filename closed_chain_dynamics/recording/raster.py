@@ -1,7 +1,8 @@
 """Pictures without a display: triangles into pixels, the nearest in front."""
 
-from closed_chain_dynamics.kernels.layout import kernel
 import numpy as np
+
+from closed_chain_dynamics.kernels.layout import kernel
 
 
 @kernel
@@ -43,8 +44,9 @@ def rasterize(points, colours, owners, nearness, image, owner):
                     nearness[row, column] = near
                     owner[row, column] = owners[n]
                     for k in range(3):
-                        image[row, column, k] = (a * colours[n, 0, k] + b * colours[n, 1, k]
-                                                 + c * colours[n, 2, k])
+                        image[row, column, k] = (
+                            a * colours[n, 0, k] + b * colours[n, 1, k] + c * colours[n, 2, k]
+                        )
 
 
 @kernel
@@ -78,8 +80,11 @@ def cast_shadows(nearness, eye, axes, scale, ground, light_axes, light_map, bias
             w = light_axes[2, 0] * x + light_axes[2, 1] * y + light_axes[2, 2] * z
             i = int(np.floor(v + light_axes[1, 3]))
             j = int(np.floor(u + light_axes[0, 3]))
-            if 0 <= i < map_rows and 0 <= j < map_columns \
-                    and light_map[i, j] > w + light_axes[2, 3] + bias:
+            if (
+                0 <= i < map_rows
+                and 0 <= j < map_columns
+                and light_map[i, j] > w + light_axes[2, 3] + bias
+            ):
                 shadow[row, column] = 255
 
 
@@ -96,8 +101,9 @@ def finish(image, owner, shadow, darker, outline, out):
         for column in range(columns):
             light = 1.0 - darker / 255.0 * shadow[row // k, column // k]
             mine = owner[row, column]
-            if (row > 0 and owner[row - 1, column] != mine) \
-                    or (column > 0 and owner[row, column - 1] != mine):
-                light *= outline   # tells a link from one behind it that has the same colour
+            if (row > 0 and owner[row - 1, column] != mine) or (
+                column > 0 and owner[row, column - 1] != mine
+            ):
+                light *= outline  # tells a link from one behind it that has the same colour
             for c in range(3):
                 out[row, column, c] = min(255.0, max(0.0, light * image[row, column, c]))

@@ -1,13 +1,17 @@
 """Samples of a log that share one structure, and what they say about a joint."""
 
+import numpy as np
+
 from closed_chain_dynamics.dynamics.coordinates import _loop_kinematics
 from closed_chain_dynamics.errors import NameNotFound
-import numpy as np
 
 __all__ = ['Segment', 'joint_part', 'joint_width', 'position_names']
 
-POSITION_SUFFIXES = {7: (':x', ':y', ':z', ':qx', ':qy', ':qz', ':qw'),
-                     4: (':qx', ':qy', ':qz', ':qw'), 1: ('',)}
+POSITION_SUFFIXES = {
+    7: (':x', ':y', ':z', ':qx', ':qy', ':qz', ':qw'),
+    4: (':qx', ':qy', ':qz', ':qw'),
+    1: ('',),
+}
 PLANAR_SUFFIXES = (':x', ':y', ':cos', ':sin')
 
 
@@ -16,7 +20,7 @@ def position_names(robot):
     names = []
     for joint in robot.joint_names:
         places = robot.joint_slices(joint)[0]
-        width = places.stop - places.start   # that of a free joint where the joint is cut
+        width = places.stop - places.start  # that of a free joint where the joint is cut
         planar = width == 4 and robot._is_planar(joint)
         suffixes = PLANAR_SUFFIXES if planar else POSITION_SUFFIXES[width]
         names += [joint + suffix for suffix in suffixes]
@@ -54,8 +58,11 @@ class Segment:
     def names(self, what):
         """Return the names of the columns of q, v or tau."""
         robot = self.mechanism()
-        return {'q': position_names, 'v': lambda _: robot.coordinate_names,
-                'tau': lambda _: robot.actuator_names}[what](robot)
+        return {
+            'q': position_names,
+            'v': lambda _: robot.coordinate_names,
+            'tau': lambda _: robot.actuator_names,
+        }[what](robot)
 
 
 def joint_width(robot, name, place):
@@ -82,5 +89,8 @@ def joint_part(segment, name, place):
 
 
 def _loop_places(robot, name):
-    return [k for k, each in enumerate(robot.loop_coordinate_names)
-            if each == name or each.startswith(name + ':')]
+    return [
+        k
+        for k, each in enumerate(robot.loop_coordinate_names)
+        if each == name or each.startswith(name + ':')
+    ]

@@ -1,20 +1,27 @@
-"""
-What a mechanism looks like, as triangles: the visuals of its links, or sticks where it has none.
-"""
+"""What a mechanism looks like, as triangles: the visuals of its links, or else sticks."""
 
 from dataclasses import dataclass
 
-from closed_chain_dynamics.model.packing import rotation_to
 import numpy as np
+
+from closed_chain_dynamics.model.packing import rotation_to
 
 __all__ = ['Triangles', 'triangles_of']
 
-ROUND = 20              # sides of a circle
-ARC = 5                 # rings from the pole of a sphere to its equator
-INVISIBLE = 0.05        # visuals more transparent than this are left out
-STICK = 0.018           # radius of a stick, share of the size of the mechanism
-PALETTE = ((0.25, 0.47, 0.75), (0.92, 0.55, 0.20), (0.30, 0.62, 0.43), (0.72, 0.33, 0.47),
-           (0.47, 0.40, 0.68), (0.55, 0.47, 0.33), (0.22, 0.60, 0.65), (0.50, 0.54, 0.60))
+ROUND = 20  # sides of a circle
+ARC = 5  # rings from the pole of a sphere to its equator
+INVISIBLE = 0.05  # visuals more transparent than this are left out
+STICK = 0.018  # radius of a stick, share of the size of the mechanism
+PALETTE = (
+    (0.25, 0.47, 0.75),
+    (0.92, 0.55, 0.20),
+    (0.30, 0.62, 0.43),
+    (0.72, 0.33, 0.47),
+    (0.47, 0.40, 0.68),
+    (0.55, 0.47, 0.33),
+    (0.22, 0.60, 0.65),
+    (0.50, 0.54, 0.60),
+)
 BOX_FACES = [(axis, side) for axis in range(3) for side in (-1.0, 1.0)]
 
 
@@ -22,11 +29,11 @@ BOX_FACES = [(axis, side) for axis in range(3) for side in (-1.0, 1.0)]
 class Triangles:
     """Triangles in the frames of their links."""
 
-    links: np.ndarray       # (n,) number of the link in `robot.link_names`
-    corners: np.ndarray     # (n, 3 corners, 3)
-    normals: np.ndarray     # (n, 3 corners, 3)
-    colours: np.ndarray     # (n, 3), 0 to 1
-    notes: list             # what could not be drawn, plain sentences
+    links: np.ndarray  # (n,) number of the link in `robot.link_names`
+    corners: np.ndarray  # (n, 3 corners, 3)
+    normals: np.ndarray  # (n, 3 corners, 3)
+    colours: np.ndarray  # (n, 3), 0 to 1
+    notes: list  # what could not be drawn, plain sentences
 
 
 def triangles_of(robot):
@@ -42,21 +49,35 @@ def triangles_of(robot):
             if solid is None:
                 notes.append(f'The {shape.geometry.kind} of link {link.name!r} is not drawn.')
             elif not shape.rgba or shape.rgba[3] >= INVISIBLE:
-                parts.append(_placed(place, solid, shape.origin.rotation, shape.origin.position,
-                                     shape.rgba[:3] or colour))
+                parts.append(
+                    _placed(
+                        place,
+                        solid,
+                        shape.origin.rotation,
+                        shape.origin.position,
+                        shape.rgba[:3] or colour,
+                    )
+                )
                 drawn = True
         if not drawn:
             for start, end in sticks[link.name]:
                 parts.append(_stick(place, start, end, STICK * _size(model), colour))
-    links, corners, normals, colours = map(np.concatenate, zip(*parts)) if parts else (
-        np.zeros(0, int), np.zeros((0, 3, 3)), np.zeros((0, 3, 3)), np.zeros((0, 3)))
+    links, corners, normals, colours = (
+        map(np.concatenate, zip(*parts))
+        if parts
+        else (np.zeros(0, int), np.zeros((0, 3, 3)), np.zeros((0, 3, 3)), np.zeros((0, 3)))
+    )
     return Triangles(links, corners, normals, colours, notes)
 
 
 def _placed(link, solid, R, p, colour):
     corners, normals = solid
-    return (np.full(len(corners), link), corners @ R.T + p, normals @ R.T,
-            np.tile(np.array(colour, dtype=float), (len(corners), 1)))
+    return (
+        np.full(len(corners), link),
+        corners @ R.T + p,
+        normals @ R.T,
+        np.tile(np.array(colour, dtype=float), (len(corners), 1)),
+    )
 
 
 def _solid(geometry):
@@ -69,9 +90,13 @@ def _solid(geometry):
         return _lathe(_capsule_profile(*geometry.size))
     if geometry.kind == 'cylinder':
         radius, half = geometry.size[0], 0.5 * geometry.size[1]
-        return _lathe([((0, -half), (radius, -half), (0, -1), (0, -1)),
-                       ((radius, -half), (radius, half), (1, 0), (1, 0)),
-                       ((radius, half), (0, half), (0, 1), (0, 1))])
+        return _lathe(
+            [
+                ((0, -half), (radius, -half), (0, -1), (0, -1)),
+                ((radius, -half), (radius, half), (1, 0), (1, 0)),
+                ((radius, half), (0, half), (0, 1), (0, 1)),
+            ]
+        )
     return None
 
 
@@ -92,12 +117,15 @@ def _capsule_profile(radius, length):
     """Return the outline of a capsule; `length` is that of its straight part."""
     angles = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 2 * ARC + 1)
     normals = np.column_stack([np.cos(angles), np.sin(angles)])
-    lower, upper = normals[:ARC + 1], normals[ARC:]
+    lower, upper = normals[: ARC + 1], normals[ARC:]
     shift = (0.0, 0.5 * length)
     points = np.vstack([radius * lower - shift, radius * upper + shift])
     normals = np.vstack([lower, upper])
-    return [(points[k], points[k + 1], normals[k], normals[k + 1])
-            for k in range(len(points) - 1) if not np.array_equal(points[k], points[k + 1])]
+    return [
+        (points[k], points[k + 1], normals[k], normals[k + 1])
+        for k in range(len(points) - 1)
+        if not np.array_equal(points[k], points[k + 1])
+    ]
 
 
 def _lathe(profile):
@@ -112,8 +140,10 @@ def _lathe(profile):
         ring = [_turned(each, angles) for each in (start, end, normal_start, normal_end)]
         for k in range(ROUND):
             # a stretch that touches the axis gives one triangle per side, any other two
-            for use, picks in ((start[0], ((0, k), (0, k + 1), (1, k))),
-                               (end[0], ((0, k + 1), (1, k + 1), (1, k)))):
+            for use, picks in (
+                (start[0], ((0, k), (0, k + 1), (1, k))),
+                (end[0], ((0, k + 1), (1, k + 1), (1, k))),
+            ):
                 if use > 1e-12:
                     corners.append([ring[i][j] for i, j in picks])
                     normals.append([ring[i + 2][j] for i, j in picks])
@@ -121,8 +151,9 @@ def _lathe(profile):
 
 
 def _turned(point, angles):
-    return np.column_stack([point[0] * np.cos(angles), point[0] * np.sin(angles),
-                            np.full(len(angles), point[1])])
+    return np.column_stack(
+        [point[0] * np.cos(angles), point[0] * np.sin(angles), np.full(len(angles), point[1])]
+    )
 
 
 def _sticks(model):
@@ -138,18 +169,25 @@ def _sticks(model):
         if not ends[link.name] and link.inertia is not None:
             ends[link.name].append(link.inertia.origin.position)
         if link.name not in moved and link.inertia is None:
-            ends[link.name] = []   # the world is not a body
-    return {name: [(np.zeros(3), end) for end in points if np.linalg.norm(end) > 1e-9]
-            for name, points in ends.items()}
+            ends[link.name] = []  # the world is not a body
+    return {
+        name: [(np.zeros(3), end) for end in points if np.linalg.norm(end) > 1e-9]
+        for name, points in ends.items()
+    }
 
 
 def _stick(link, start, end, radius, colour):
     length = np.linalg.norm(end - start)
-    return _placed(link, _lathe(_capsule_profile(radius, length)),
-                   rotation_to((end - start) / length), 0.5 * (start + end), colour)
+    return _placed(
+        link,
+        _lathe(_capsule_profile(radius, length)),
+        rotation_to((end - start) / length),
+        0.5 * (start + end),
+        colour,
+    )
 
 
 def _size(model):
     """Return a length that the sticks' thickness goes by [m]."""
     lengths = [np.linalg.norm(joint.origin.xyz) for joint in model.joints]
-    return max(float(np.linalg.norm(lengths)), 1e-3)   # many short links are no long one
+    return max(float(np.linalg.norm(lengths)), 1e-3)  # many short links are no long one

@@ -8,9 +8,9 @@ import time
 
 __all__ = ['Bar', 'Style', 'bullets', 'closing_sections', 'count', 'number', 'sections', 'table']
 
-PATIENCE = 0.5      # a bar is shown for what takes longer than this [s]
-REDRAW = 0.1        # between two drawings of it [s]
-BAR = 30            # characters
+PATIENCE = 0.5  # a bar is shown for what takes longer than this [s]
+REDRAW = 0.1  # between two drawings of it [s]
+BAR = 30  # characters
 
 
 @dataclass(frozen=True)
@@ -19,16 +19,18 @@ class Style:
 
     colour: bool = False
     lines: bool = False
-    width: int = 0       # where to wrap sentences; 0: never, one line stays one line for grep
+    width: int = 0  # where to wrap sentences; 0: never, one line stays one line for grep
 
     @classmethod
     def of(cls, stream):
         """Return the style that fits a stream."""
         if not stream.isatty() or os.environ.get('TERM') == 'dumb':
             return cls()
-        return cls(colour=not os.environ.get('NO_COLOR'),
-                   lines='utf' in (stream.encoding or '').lower(),
-                   width=min(shutil.get_terminal_size().columns, 99))
+        return cls(
+            colour=not os.environ.get('NO_COLOR'),
+            lines='utf' in (stream.encoding or '').lower(),
+            width=min(shutil.get_terminal_size().columns, 99),
+        )
 
     def paint(self, text, *looks):
         """Return the text in bold, dim or a colour."""
@@ -42,13 +44,19 @@ def table(heads, rows, style):
     """Line up columns; a cell is text, or text and its look. Without rows there is no table."""
     if not rows:
         return []
-    cells = [[cell if isinstance(cell, tuple) else (str(cell), '') for cell in row]
-             for row in [[(head, 'dim') for head in heads], *rows]]
+    cells = [
+        [cell if isinstance(cell, tuple) else (str(cell), '') for cell in row]
+        for row in [[(head, 'dim') for head in heads], *rows]
+    ]
     used = [i for i in range(len(heads)) if any(row[i][0] for row in cells[1:])]
     widths = {i: max(len(row[i][0]) for row in cells) for i in used}
-    return ['  '.join(style.paint(row[i][0], *filter(None, [row[i][1]]))
-                      + ' ' * (widths[i] - len(row[i][0])) for i in used).rstrip()
-            for row in cells]
+    return [
+        '  '.join(
+            style.paint(row[i][0], *filter(None, [row[i][1]])) + ' ' * (widths[i] - len(row[i][0]))
+            for i in used
+        ).rstrip()
+        for row in cells
+    ]
 
 
 def bullets(sentences, style):
@@ -56,8 +64,10 @@ def bullets(sentences, style):
     rows = []
     for sentence in sentences:
         lines = textwrap.wrap(sentence, style.width - 4) if style.width > 24 else [sentence]
-        rows += [('- ' if i == 0 else '  ') + style.paint(line, 'yellow')
-                 for i, line in enumerate(lines)]
+        rows += [
+            ('- ' if i == 0 else '  ') + style.paint(line, 'yellow')
+            for i, line in enumerate(lines)
+        ]
     return rows
 
 
@@ -74,8 +84,10 @@ def sections(parts, style):
 def closing_sections(report, style):
     """Return the sections that end a report: the files that were written, and warnings."""
     files = [list(each) for each in report['files'].items()]
-    return [('Files', table(['', ''], files, style)[1:]),
-            ('Warnings', bullets(report['warnings'], style))]
+    return [
+        ('Files', table(['', ''], files, style)[1:]),
+        ('Warnings', bullets(report['warnings'], style)),
+    ]
 
 
 def count(items, noun):
@@ -97,14 +109,16 @@ class Bar:
         self.visible = False
 
     def __call__(self, share):
+        """Show a share of the work, 0 to 1, as done."""
         now = time.monotonic()
         if now - self.begun < PATIENCE or now - self.drawn < REDRAW:
             return
-        full = int(round(BAR * share))
+        full = round(BAR * share)
         # The first hundredth says little about the rest.
         left = f', {(now - self.begun) * (1.0 / share - 1.0):.0f} s left' if share > 0.01 else ''
-        self.stream.write(f'\r{self.label} [{"#" * full}{"." * (BAR - full)}] '
-                          f'{100 * share:3.0f} %{left} \033[K')
+        self.stream.write(
+            f'\r{self.label} [{"#" * full}{"." * (BAR - full)}] {100 * share:3.0f} %{left} \033[K'
+        )
         self.stream.flush()
         self.drawn, self.visible = now, True
 

@@ -1,8 +1,9 @@
 """Where links, loop joints and cut joints were in every sample of a log."""
 
+import numpy as np
+
 from closed_chain_dynamics.dynamics.tree import _body_placements
 from closed_chain_dynamics.kernels import layout as at
-import numpy as np
 
 __all__ = ['link_tracks', 'loop_tracks']
 
@@ -36,13 +37,18 @@ def loop_tracks(robot, tracks):
     free = robot.structure()[1]
     ends = []
     for loop in robot.description.loops:
-        ends.append((robot.is_connected(loop.name),
-                     _point(tracks[loop.parent], loop.parent_origin),
-                     _point(tracks[loop.child], loop.child_origin)))
+        ends.append(
+            (
+                robot.is_connected(loop.name),
+                _point(tracks[loop.parent], loop.parent_origin),
+                _point(tracks[loop.child], loop.child_origin),
+            )
+        )
     for joint in robot.description.joints:
         if joint.name in robot.joint_names and free[robot._packing.joints[joint.name]]:
-            ends.append((False, _point(tracks[joint.parent], joint.origin),
-                         tracks[joint.child][1]))
+            ends.append(
+                (False, _point(tracks[joint.parent], joint.origin), tracks[joint.child][1])
+            )
     return ends
 
 

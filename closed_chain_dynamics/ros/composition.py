@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from closed_chain_dynamics.model import library
 
-__all__ = ['hardware', 'Program', 'simulation', 'view']
+__all__ = ['Program', 'hardware', 'simulation', 'view']
 
 
 @dataclass(frozen=True)
@@ -32,16 +32,22 @@ class Program:
         return path if path.is_file() else None
 
 
-def simulation(model, *, controller=True, viewer=False, port=8080, demo=False, simulator=(),
-               torque=()):
+def simulation(
+    model, *, controller=True, viewer=False, port=8080, demo=False, simulator=(), torque=()
+):
     """
     Return the programs of a simulated system.
 
     `model`: a file or the name of a shipped model; the simulator alone reads it, the others get
     it on robot_description. `simulator` and `torque` are further parameters of these nodes.
     """
-    programs = [Program('simulator_node', 'forward dynamics, contacts, tf, /clock',
-                        {'model': str(model), **dict(simulator)})]
+    programs = [
+        Program(
+            'simulator_node',
+            'forward dynamics, contacts, tf, /clock',
+            {'model': str(model), **dict(simulator)},
+        )
+    ]
     if controller:
         programs.append(Program('torque_node', 'torques that follow a reference', dict(torque)))
     if demo:
@@ -51,8 +57,14 @@ def simulation(model, *, controller=True, viewer=False, port=8080, demo=False, s
     return programs
 
 
-def hardware(model, *, joint_states='joint_states', commands='effort_controller/commands',
-             complete='joint_states_complete', contacts=True):
+def hardware(
+    model,
+    *,
+    joint_states='joint_states',
+    commands='effort_controller/commands',
+    complete='joint_states_complete',
+    contacts=True,
+):
     """
     Return the programs beside a real robot that ros2_control drives.
 
@@ -62,12 +74,24 @@ def hardware(model, *, joint_states='joint_states', commands='effort_controller/
     """
     named = {'model': str(model)} if model else {}
     programs = [
-        Program('torque_node', 'torques that follow a reference', named,
-                {'joint_states': joint_states, 'effort_controller/commands': commands}),
-        Program('loop_state_node', 'passive joints from the measured ones', named,
-                {'measured_joint_states': joint_states, 'joint_states': complete,
-                 'measured_multi_dof_joint_states': 'multi_dof_joint_states',
-                 'multi_dof_joint_states': 'multi_dof_joint_states_complete'})]
+        Program(
+            'torque_node',
+            'torques that follow a reference',
+            named,
+            {'joint_states': joint_states, 'effort_controller/commands': commands},
+        ),
+        Program(
+            'loop_state_node',
+            'passive joints from the measured ones',
+            named,
+            {
+                'measured_joint_states': joint_states,
+                'joint_states': complete,
+                'measured_multi_dof_joint_states': 'multi_dof_joint_states',
+                'multi_dof_joint_states': 'multi_dof_joint_states_complete',
+            },
+        ),
+    ]
     if contacts:
         programs.append(Program('contact_node', 'connections and cuts from wrench sensors'))
     return programs

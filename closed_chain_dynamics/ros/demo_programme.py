@@ -12,12 +12,12 @@ __all__ = ['JOINTS', 'OPEN', 'ROUND', 'START', 'wanted_closed', 'wanted_motion']
 # Rates at which all swing about the ceiling, and nobody moves on the plate.
 START = ['left_ceiling=0,-1.2,0', 'left_elbow=0', 'left_knee=0', 'right_knee=0']
 JOINTS = ('left_knee', 'right_knee', 'left_elbow', 'right_elbow')
-SWING = 2.6                   # a swing to and fro [s]
-ROUND = 3.0 * SWING           # of the programme [s]
-KNEE, ELBOW = 1.5707963267948966, -2.084505393772381   # where the model starts [rad]
-KNEE_SWING, WAVE = 0.5, 1.0   # how far they move [rad]
-OPEN = {'left_hand': (1.3, 3.3), 'right_hand': (4.7, 6.7)}   # of every round [s]
-MARGIN = 0.2                  # the elbow rests just after letting go, and before gripping [s]
+SWING = 2.6  # a swing to and fro [s]
+ROUND = 3.0 * SWING  # of the programme [s]
+KNEE, ELBOW = 1.5707963267948966, -2.084505393772381  # where the model starts [rad]
+KNEE_SWING, WAVE = 0.5, 1.0  # how far they move [rad]
+OPEN = {'left_hand': (1.3, 3.3), 'right_hand': (4.7, 6.7)}  # of every round [s]
+MARGIN = 0.2  # the elbow rests just after letting go, and before gripping [s]
 
 
 def wanted_closed(time):
@@ -29,17 +29,19 @@ def wanted_closed(time):
 def wanted_motion(time):
     """Return positions, velocities and accelerations of JOINTS at a time within a round [s]."""
     omega = 2.0 * np.pi / SWING
-    knee = np.array([np.sin(omega * time), omega * np.cos(omega * time),
-                     -omega**2 * np.sin(omega * time)])
+    knee = np.array(
+        [np.sin(omega * time), omega * np.cos(omega * time), -(omega**2) * np.sin(omega * time)]
+    )
     motion = np.zeros((3, len(JOINTS)))
     motion[:, 0] = motion[:, 1] = -KNEE_SWING * knee
     for column, (begin, end) in enumerate(OPEN.values(), start=2):
         span = end - begin - 2.0 * MARGIN
         turn = 2.0 * np.pi * np.clip((time - begin - MARGIN) / span, 0.0, 1.0)
-        if 0.0 < turn < 2.0 * np.pi:   # there and back, with continuous accelerations at the ends
+        if 0.0 < turn < 2.0 * np.pi:  # there and back, with continuous accelerations at the ends
             rate = 2.0 * np.pi / span
             u, du, ddu = 1.0 - np.cos(turn), np.sin(turn) * rate, np.cos(turn) * rate**2
-            motion[:, column] = 0.25 * WAVE * np.array([u * u, 2.0 * u * du,
-                                                        2.0 * (du * du + u * ddu)])
+            motion[:, column] = (
+                0.25 * WAVE * np.array([u * u, 2.0 * u * du, 2.0 * (du * du + u * ddu)])
+            )
     motion[0] += KNEE, KNEE, ELBOW, ELBOW
     return motion

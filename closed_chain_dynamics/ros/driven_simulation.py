@@ -6,6 +6,8 @@ and cuts wait in a queue for the next period. Ages count in simulated time, so t
 between the same periods give the same bits, however long anybody took.
 """
 
+import numpy as np
+
 from closed_chain_dynamics.assembly.completion import complete_velocity
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.description.assignments import assignments
@@ -13,11 +15,10 @@ from closed_chain_dynamics.dynamics.tree import link_placement
 from closed_chain_dynamics.errors import ClosedChainError, NameNotFound, StateError
 from closed_chain_dynamics.recording.log_files import event_record
 from closed_chain_dynamics.simulation.simulation import Simulation
-import numpy as np
 
 __all__ = ['DrivenSimulation']
 
-MOST_WAITING = 1000   # connections and cuts between two periods; more is somebody's mistake
+MOST_WAITING = 1000  # connections and cuts between two periods; more is somebody's mistake
 
 
 class DrivenSimulation:
@@ -33,11 +34,12 @@ class DrivenSimulation:
     def __init__(self, robot, settings, dt):
         self.settings, self.wrenches = settings, {}
         q = assemble(robot, assignments(settings.initial_positions, 'initial_positions'))
-        v = complete_velocity(robot, q, assignments(settings.initial_velocities,
-                                                    'initial_velocities'))
+        v = complete_velocity(
+            robot, q, assignments(settings.initial_velocities, 'initial_velocities')
+        )
         self.sim = Simulation(robot, q, v, dt=dt, integrator=settings.integrator, log_every=0)
         self.robot = self.sim.robot
-        self._names, self._places = [], np.zeros(0, dtype=int)   # of the last torques
+        self._names, self._places = [], np.zeros(0, dtype=int)  # of the last torques
         self.reset()
 
     def reset(self):
@@ -46,10 +48,10 @@ class DrivenSimulation:
         count = len(self.robot.actuator_names)
         self._torques, self._given = np.zeros(count), np.full(count, -np.inf)
         self._fresh = np.zeros(count, dtype=bool)
-        self.torques = np.zeros(count)   # of the last period
+        self.torques = np.zeros(count)  # of the last period
         for link in self.wrenches:
             self.sim.apply_wrench(link, None)
-        self.wrenches = {}               # of the last period, {link: (6,)} in world axes
+        self.wrenches = {}  # of the last period, {link: (6,)} in world axes
         self._pushes, self._waiting = {}, []
         self.records, self.failure = [], ''
         self.taken = {'torques': 0, 'pushes': 0, 'events': 0}
@@ -61,12 +63,18 @@ class DrivenSimulation:
             self._places, self._names = self._find(names), list(names)
         efforts = np.array(efforts, dtype=float)
         if len(names) != len(efforts):
-            raise StateError(f'{len(names)} names with {len(efforts)} efforts', where='torques',
-                             repair='Give one effort per name.')
+            raise StateError(
+                f'{len(names)} names with {len(efforts)} efforts',
+                where='torques',
+                repair='Give one effort per name.',
+            )
         if not np.isfinite(efforts).all():
             bad = int(np.flatnonzero(~np.isfinite(efforts))[0])
-            raise StateError(f'the effort of {names[bad]!r} is {efforts[bad]}', where='torques',
-                             repair='Give finite numbers only.')
+            raise StateError(
+                f'the effort of {names[bad]!r} is {efforts[bad]}',
+                where='torques',
+                repair='Give finite numbers only.',
+            )
         self._torques[self._places], self._fresh[self._places] = efforts, True
         self.taken['torques'] += 1
 
@@ -77,8 +85,9 @@ class DrivenSimulation:
             if name not in known:
                 raise NameNotFound('actuator', name, known, where='torques')
             if name in names[:k]:
-                raise StateError(f'{name!r} is named twice', where='torques',
-                                 repair='Name each actuator once.')
+                raise StateError(
+                    f'{name!r} is named twice', where='torques', repair='Name each actuator once.'
+                )
         return np.array([known.index(name) for name in names], dtype=int)
 
     def push(self, link, wrench):
@@ -87,7 +96,7 @@ class DrivenSimulation:
         wrench = np.array(wrench, dtype=float)
         if not np.all(np.isfinite(wrench)):
             raise StateError(f'the wrench on link {link!r} is not finite', where='push')
-        self._pushes[link] = [wrench, None]   # its time begins with the next period
+        self._pushes[link] = [wrench, None]  # its time begins with the next period
         self.taken['pushes'] += 1
 
     def ask(self, kind, name):
@@ -115,7 +124,7 @@ class DrivenSimulation:
 
     def _stale(self):
         limit = self.settings.torque_timeout or np.inf
-        return ~(self.sim.time - self._given <= limit)   # what was never given is infinitely old
+        return ~(self.sim.time - self._given <= limit)  # what was never given is infinitely old
 
     def are_stale(self):
         """Return whether there is a motor without a torque that is new enough."""
@@ -128,9 +137,16 @@ class DrivenSimulation:
             try:
                 getattr(self.sim, kind)(name, **(limits if kind == 'connect' else {}))
             except ClosedChainError as error:
-                self._note(self.sim.events)   # what came before stands before it
-                self.records.append({'time': self.sim.time, 'kind': 'refused', 'name': name,
-                                     'wanted': kind, 'reason': str(error)})
+                self._note(self.sim.events)  # what came before stands before it
+                self.records.append(
+                    {
+                        'time': self.sim.time,
+                        'kind': 'refused',
+                        'name': name,
+                        'wanted': kind,
+                        'reason': str(error),
+                    }
+                )
         self._note(self.sim.events)
 
     def _apply_pushes(self):
@@ -157,13 +173,21 @@ class DrivenSimulation:
         """Return {name: closed?} of all loop joints, and of tree joints that are cut."""
         state = {name: self.robot.is_connected(name) for name in self.robot.loop_names}
         free = self.robot.structure()[1]
-        return {**state, **{name: False for name, body in self.robot._packing.joints.items()
-                            if free[body]}}
+        return {
+            **state,
+            **{name: False for name, body in self.robot._packing.joints.items() if free[body]},
+        }
 
     def warm_up(self):
         """Load every kernel that a period may need, so that none is late."""
-        trial = Simulation(self.robot, self.sim.q, self.sim.v, dt=self.sim.dt,
-                           integrator=self.sim.integrator, log_every=0)
+        trial = Simulation(
+            self.robot,
+            self.sim.q,
+            self.sim.v,
+            dt=self.sim.dt,
+            integrator=self.sim.integrator,
+            log_every=0,
+        )
         trial.step()
         for name in self.robot.loop_names[:1]:
             changes = (trial.cut, trial.connect)
@@ -172,4 +196,4 @@ class DrivenSimulation:
                     change(name)
                     trial.step()
                 except ClosedChainError:
-                    pass   # a loop that is open too far, or cannot be opened, loads less
+                    pass  # a loop that is open too far, or cannot be opened, loads less

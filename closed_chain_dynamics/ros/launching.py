@@ -1,11 +1,12 @@
 """What the launch files share: arguments, and programs of `composition` as launch actions."""
 
-from closed_chain_dynamics.model.library import share_folder
-from launch import LaunchDescription
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
+
+from closed_chain_dynamics.model.library import share_folder
+from launch import LaunchDescription
 
 __all__ = ['describe', 'is_true', 'rviz']
 
@@ -19,18 +20,32 @@ def describe(arguments, programs, *more):
     `arguments`: {name: (default, what it is)}; `programs(given)` returns what to start, where
     `given` has the values of the arguments as text, by name; `more`: further actions.
     """
+
     def start(context):
         given = {name: LaunchConfiguration(name).perform(context) for name in arguments}
-        return [Node(package=PACKAGE, executable=each.executable,
-                     namespace=given.get('namespace', ''),
-                     parameters=[*filter(None, [each.parameter_file]), each.parameters],
-                     remappings=list(each.remappings.items()), output='screen', emulate_tty=True)
-                for each in programs(given)]
+        return [
+            Node(
+                package=PACKAGE,
+                executable=each.executable,
+                namespace=given.get('namespace', ''),
+                parameters=[*filter(None, [each.parameter_file]), each.parameters],
+                remappings=list(each.remappings.items()),
+                output='screen',
+                emulate_tty=True,
+            )
+            for each in programs(given)
+        ]
 
-    return LaunchDescription([
-        *(DeclareLaunchArgument(name, default_value=default, description=about)
-          for name, (default, about) in arguments.items()),
-        OpaqueFunction(function=start), *more])
+    return LaunchDescription(
+        [
+            *(
+                DeclareLaunchArgument(name, default_value=default, description=about)
+                for name, (default, about) in arguments.items()
+            ),
+            OpaqueFunction(function=start),
+            *more,
+        ]
+    )
 
 
 def is_true(text):
@@ -42,7 +57,10 @@ def is_true(text):
 
 def rviz(argument, **parameters):
     """Return RViz with the configuration of this package, if an argument says so."""
-    return Node(package='rviz2', executable='rviz2',
-                condition=IfCondition(LaunchConfiguration(argument)),
-                arguments=['-d', str(share_folder() / 'config' / 'mechanism.rviz')],
-                parameters=[parameters])
+    return Node(
+        package='rviz2',
+        executable='rviz2',
+        condition=IfCondition(LaunchConfiguration(argument)),
+        arguments=['-d', str(share_folder() / 'config' / 'mechanism.rviz')],
+        parameters=[parameters],
+    )

@@ -6,11 +6,12 @@ parameter ends the program with one line; without, a manager or `ros2 lifecycle`
 what is bad is logged and leaves the node unconfigured.
 """
 
+from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
+
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.ros.messages.diagnostics import Diagnostics, Rejections
 from closed_chain_dynamics.ros.model_source import MODEL_SETTINGS, ModelSource
 from closed_chain_dynamics.ros.parameters import Parameters, Setting
-from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
 
 __all__ = ['ManagedNode']
 
@@ -28,8 +29,9 @@ class ManagedNode(LifecycleNode):
 
     def __init__(self, name, settings, *, check=None, changed=None, **options):
         super().__init__(name, **options)
-        self.parameters = Parameters(self, [AUTOSTART, *MODEL_SETTINGS, *settings], check=check,
-                                     changed=changed)
+        self.parameters = Parameters(
+            self, [AUTOSTART, *MODEL_SETTINGS, *settings], check=check, changed=changed
+        )
         self.diagnostics, self.rejected = Diagnostics(self), Rejections()
         self.source, self.active, self._problem = None, False, None
 

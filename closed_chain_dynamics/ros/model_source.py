@@ -1,22 +1,37 @@
 """The model of a node: named by its parameter `model`, or latched on `robot_description`."""
 
+from std_msgs.msg import String
+
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.model import library
-from closed_chain_dynamics.model.mechanism import load, STANDARD_GRAVITY
+from closed_chain_dynamics.model.mechanism import STANDARD_GRAVITY, load
 from closed_chain_dynamics.ros.messages.qos import LATCHED
 from closed_chain_dynamics.ros.parameters import Setting
-from std_msgs.msg import String
 
 __all__ = ['MODEL_SETTINGS', 'ModelSource']
 
 MODEL_SETTINGS = [
-    Setting('model', '', 'file or name of a shipped model; empty: from topic robot_description',
-            fixed=True),
+    Setting(
+        'model',
+        '',
+        'file or name of a shipped model; empty: from topic robot_description',
+        fixed=True,
+    ),
     Setting('actuated', [], 'actuated joints; empty: as the model says', fixed=True),
-    Setting('root_joint', 'fixed', 'how the root link is held by the world',
-            choices=('fixed', 'floating'), fixed=True),
-    Setting('gravity', list(STANDARD_GRAVITY), 'acceleration of gravity in world axes [m/s^2]',
-            fixed=True, item=float),
+    Setting(
+        'root_joint',
+        'fixed',
+        'how the root link is held by the world',
+        choices=('fixed', 'floating'),
+        fixed=True,
+    ),
+    Setting(
+        'gravity',
+        list(STANDARD_GRAVITY),
+        'acceleration of gravity in world axes [m/s^2]',
+        fixed=True,
+        item=float,
+    ),
 ]
 
 
@@ -37,12 +52,17 @@ class ModelSource:
             self._take(library.find(parameters.model))
         else:
             self._subscription = node.create_subscription(
-                String, 'robot_description', self._on_description, LATCHED)
+                String, 'robot_description', self._on_description, LATCHED
+            )
 
     def _take(self, source):
         chosen = self._parameters
-        robot = load(source, root_joint=chosen.root_joint, actuated=chosen.actuated or None,
-                     gravity=chosen.gravity)
+        robot = load(
+            source,
+            root_joint=chosen.root_joint,
+            actuated=chosen.actuated or None,
+            gravity=chosen.gravity,
+        )
         self._use(robot)
         self.problem = ''
 

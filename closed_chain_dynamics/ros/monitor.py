@@ -5,18 +5,19 @@ import json
 from struct import unpack_from
 import time
 
-from closed_chain_dynamics.ros.messages.qos import EVENTS, STREAM
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
+from closed_chain_dynamics.ros.messages.qos import EVENTS, STREAM
+
 __all__ = ['Monitor']
 
 COUNTED = ('joint_states', 'actuator_torques')
-BEGINNING = 1e-6   # a simulator that waits for its start publishes this time at most [s]
-STAMP = 4   # place of the stamp in a serialized message: after the mark of its encoding
-LOOP_ERROR = 'loop error [m or rad]'   # as simulator_node calls it
+BEGINNING = 1e-6  # a simulator that waits for its start publishes this time at most [s]
+STAMP = 4  # place of the stamp in a serialized message: after the mark of its encoding
+LOOP_ERROR = 'loop error [m or rad]'  # as simulator_node calls it
 
 
 class Monitor(Node):
@@ -26,7 +27,7 @@ class Monitor(Node):
         super().__init__('monitor', **options)
         self.events, self.loop_error, self._said = [], 0.0, {}
         self._counts = {topic: _Count() for topic in COUNTED}
-        for topic, count in self._counts.items():   # raw: number and stamp are all we want
+        for topic, count in self._counts.items():  # raw: number and stamp are all we want
             self.create_subscription(JointState, topic, count, STREAM, raw=True)
         self.create_subscription(String, 'contact/events', self._on_event, EVENTS)
         self.create_subscription(DiagnosticArray, 'diagnostics', self._on_diagnostics, STREAM)
@@ -49,18 +50,22 @@ class Monitor(Node):
     def summary(self):
         """Return rates [Hz], loop error, real-time factor, events and what nodes last said."""
         kinds = Counter(event['kind'] for event in self.events)
-        return {'rates': {topic: count.rate() for topic, count in self._counts.items()},
-                'loop_error': self.loop_error,
-                'simulated': self._counts['joint_states'].simulated,
-                'real_time_factor': self._counts['joint_states'].factor(),
-                'event_counts': dict(kinds), 'events': self.events, 'diagnostics': self._said}
+        return {
+            'rates': {topic: count.rate() for topic, count in self._counts.items()},
+            'loop_error': self.loop_error,
+            'simulated': self._counts['joint_states'].simulated,
+            'real_time_factor': self._counts['joint_states'].factor(),
+            'event_counts': dict(kinds),
+            'events': self.events,
+            'diagnostics': self._said,
+        }
 
 
 class _Count:
     """Counts messages from the first on that is not of the beginning, and the time they span."""
 
     def __init__(self):
-        self.first = self._last = None   # of arrivals
+        self.first = self._last = None  # of arrivals
         self._number, self._stamp, self.simulated = 0, 0.0, 0.0
 
     def __call__(self, raw):
@@ -71,7 +76,7 @@ class _Count:
             if self.first is None:
                 self.first, self._stamp = self._last, stamp
             self._number += 1
-            self.simulated += max(stamp - self._stamp, 0.0)   # a reset goes back
+            self.simulated += max(stamp - self._stamp, 0.0)  # a reset goes back
             self._stamp = stamp
 
     def rate(self):

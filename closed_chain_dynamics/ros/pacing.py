@@ -4,8 +4,8 @@ import time
 
 __all__ = ['Pace']
 
-SHORTEST = 0.001   # between two looks at the clock; faster simulations take several periods [s]
-MOST_LAG = 0.1     # a simulation that is later than this does not try to catch up [s]
+SHORTEST = 0.001  # between two looks at the clock; faster simulations take several periods [s]
+MOST_LAG = 0.1  # a simulation that is later than this does not try to catch up [s]
 
 
 class Pace:

@@ -8,10 +8,15 @@ reason that names it, and holds the present values as attributes.
 from dataclasses import dataclass
 import math
 
-from closed_chain_dynamics.errors import ClosedChainError
-from rcl_interfaces.msg import (FloatingPointRange, IntegerRange, ParameterDescriptor,
-                                SetParametersResult)
+from rcl_interfaces.msg import (
+    FloatingPointRange,
+    IntegerRange,
+    ParameterDescriptor,
+    SetParametersResult,
+)
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
+
+from closed_chain_dynamics.errors import ClosedChainError
 
 __all__ = ['Parameters', 'Setting']
 
@@ -29,8 +34,8 @@ class Setting:
     low: float = -math.inf
     high: float = math.inf
     choices: tuple = ()
-    fixed: bool = False    # read at the start only
-    item: type = str       # of a list
+    fixed: bool = False  # read at the start only
+    item: type = str  # of a list
 
     def read(self, value):
         """Return the value in the type of the default, or raise ValueError with the reason."""
@@ -53,21 +58,24 @@ class Setting:
             if not self.low <= value <= self.high:
                 raise ValueError(f'must be {self._bounds()}, not {value!r}')
         if self.choices and value not in self.choices:
-            raise ValueError(f'must be one of {", ".join(map(repr, self.choices))}, '
-                             f'not {value!r}')
+            raise ValueError(f'must be one of {", ".join(map(repr, self.choices))}, not {value!r}')
         return value
 
     def _bounds(self):
-        parts = [f'at least {self.low:g}'] * math.isfinite(self.low) \
-            + [f'at most {self.high:g}'] * math.isfinite(self.high)
+        parts = [f'at least {self.low:g}'] * math.isfinite(self.low) + [
+            f'at most {self.high:g}'
+        ] * math.isfinite(self.high)
         return ' and '.join(parts)
 
     def descriptor(self):
         """Return what `ros2 param describe` shows."""
         # A whole number given for a real one would be refused by a static type: we check instead.
         made = ParameterDescriptor(
-            name=self.name, description=self.about, read_only=self.fixed,
-            dynamic_typing=isinstance(self.default, (float, list, tuple)))
+            name=self.name,
+            description=self.about,
+            read_only=self.fixed,
+            dynamic_typing=isinstance(self.default, (float, list, tuple)),
+        )
         if self.choices:
             made.additional_constraints = f'one of {", ".join(map(str, self.choices))}'
         elif math.isfinite(self.low) or math.isfinite(self.high):
@@ -75,11 +83,15 @@ class Setting:
         # What shows sliders for bounds needs both of them.
         if math.isfinite(self.low) and math.isfinite(self.high):
             if isinstance(self.default, float):
-                made.floating_point_range = [FloatingPointRange(
-                    from_value=float(self.low), to_value=float(self.high), step=0.0)]
+                made.floating_point_range = [
+                    FloatingPointRange(
+                        from_value=float(self.low), to_value=float(self.high), step=0.0
+                    )
+                ]
             elif isinstance(self.default, int) and not isinstance(self.default, bool):
-                made.integer_range = [IntegerRange(
-                    from_value=int(self.low), to_value=int(self.high), step=1)]
+                made.integer_range = [
+                    IntegerRange(from_value=int(self.low), to_value=int(self.high), step=1)
+                ]
         return made
 
 
@@ -120,10 +132,11 @@ class Parameters:
     def _on_set(self, parameters):
         before = self._values
         try:
-            new = {each.name: self._read(each) for each in parameters
-                   if each.name in self._settings}
+            new = {
+                each.name: self._read(each) for each in parameters if each.name in self._settings
+            }
             self._values = {**before, **new}
-            if self._check and self._changed:   # a start is checked as a whole
+            if self._check and self._changed:  # a start is checked as a whole
                 self._check(self)
         except (ValueError, ClosedChainError) as error:
             self._values, self._refused = before, str(error)

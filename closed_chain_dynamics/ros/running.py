@@ -10,15 +10,16 @@ import gc
 import signal
 import sys
 
-from closed_chain_dynamics.errors import ClosedChainError
 import rclpy
 from rclpy.executors import SingleThreadedExecutor
 from rclpy.signals import SignalHandlerOptions
 
+from closed_chain_dynamics.errors import ClosedChainError
+
 __all__ = ['make_executor', 'run']
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-PATIENCE = 0.1   # between two looks for a signal while nothing happens [s]
+PATIENCE = 0.1  # between two looks for a signal while nothing happens [s]
 
 
 def run(*makers, args=None, until=None):
@@ -39,7 +40,7 @@ def run(*makers, args=None, until=None):
             nodes.append(make())
             executor.add_node(nodes[-1])
         gc.collect()
-        gc.freeze()   # what lives as long as the process is not looked through again and again
+        gc.freeze()  # what lives as long as the process is not looked through again and again
         while rclpy.ok() and not stopped and not (until and until()):
             executor.spin_once(timeout_sec=PATIENCE)
         return 0
@@ -61,6 +62,6 @@ def make_executor():
     """Return rclpy's executor in C++ where there is one: the other takes a core at 1 kHz."""
     try:
         from rclpy.experimental import EventsExecutor
-    except ImportError:   # before Jazzy
+    except ImportError:  # before Jazzy
         return SingleThreadedExecutor()
     return EventsExecutor()

@@ -13,8 +13,8 @@ from closed_chain_dynamics.errors import ClosedChainError
 __all__ = ['Family']
 
 MOST_RESTARTS = 5
-RESTART_AFTER = 0.5    # a crash [s]
-PATIENCE = 5.0         # for a program that was asked to end [s]
+RESTART_AFTER = 0.5  # a crash [s]
+PATIENCE = 5.0  # for a program that was asked to end [s]
 
 
 class Family:
@@ -45,8 +45,9 @@ class Family:
                 self.problem = f'{member.name} ended with code {code}: {member.last_line()}'
                 return False
             if code != 0 and time.monotonic() - member.noticed() > RESTART_AFTER:
-                print(f'[{member.name}] ended with code {code}; starting it again',
-                      file=sys.stderr)
+                print(
+                    f'[{member.name}] ended with code {code}; starting it again', file=sys.stderr
+                )
                 member.restarts += 1
                 member.start(self._environment)
         return True
@@ -67,13 +68,28 @@ class Family:
 
     def report(self):
         """Return name, process, restarts and exit code of every program."""
-        return [{'node': member.name, 'pid': member.process.pid, 'restarts': member.restarts,
-                 'exit_code': member.process.poll()} for member in self.members]
+        return [
+            {
+                'node': member.name,
+                'pid': member.process.pid,
+                'restarts': member.restarts,
+                'exit_code': member.process.poll(),
+            }
+            for member in self.members
+        ]
 
     def said(self, name, mark):
         """Return the last line of a program that contains a mark, or nothing."""
-        return next((line for member in self.members if member.name == name
-                     for line in reversed(member.lines) if mark in line), '')
+        return next(
+            (
+                line
+                for member in self.members
+                if member.name == name
+                for line in reversed(member.lines)
+                if mark in line
+            ),
+            '',
+        )
 
 
 class _Member:
@@ -93,8 +109,13 @@ class _Member:
             command += ['-r', f'{old}:={new}']
         self._crashed = None
         try:
-            self.process = subprocess.Popen(command, env=environment, text=True,
-                                            stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+            self.process = subprocess.Popen(
+                command,
+                env=environment,
+                text=True,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+            )
         except OSError as error:
             raise ClosedChainError(f'{self.name} cannot be started: {error}') from None
         threading.Thread(target=self._listen, args=(self.process.stdout,), daemon=True).start()

@@ -48,8 +48,11 @@ find_package(rosidl_default_generators REQUIRED)
 rosidl_generate_interfaces(tf2_msgs "msg/TFMessage.msg" DEPENDENCIES geometry_msgs)
 ament_package()
 """
-FILES = {'package.xml': PACKAGE_XML, 'CMakeLists.txt': CMAKE_LISTS,
-         'msg/TFMessage.msg': 'geometry_msgs/TransformStamped[] transforms\n'}
+FILES = {
+    'package.xml': PACKAGE_XML,
+    'CMakeLists.txt': CMAKE_LISTS,
+    'msg/TFMessage.msg': 'geometry_msgs/TransformStamped[] transforms\n',
+}
 
 
 def main():
@@ -57,13 +60,18 @@ def main():
     if importlib.util.find_spec('tf2_msgs'):
         return 0
     if not importlib.util.find_spec('rclpy'):
-        print('tf2_msgs: there is no rclpy in this environment, so nothing to build it for.',
-              file=sys.stderr)
+        print(
+            'tf2_msgs: there is no rclpy in this environment, so nothing to build it for.',
+            file=sys.stderr,
+        )
         return 1
     missing = [tool for tool in ('cmake', 'c++', 'make') if not _tool(tool)]
     if missing:
-        print(f'tf2_msgs: building it needs {", ".join(missing)}. On Debian: apt install '
-              'build-essential cmake.', file=sys.stderr)
+        print(
+            f'tf2_msgs: building it needs {", ".join(missing)}. On Debian: apt install '
+            'build-essential cmake.',
+            file=sys.stderr,
+        )
         return 1
     print('Building tf2_msgs (about 20 s, once).')
     with tempfile.TemporaryDirectory() as folder:
@@ -77,17 +85,33 @@ def main():
 
 def _build(source, build):
     cmake, prefix = _tool('cmake'), sys.prefix
-    for step in ([cmake, '-S', source, '-B', build, '-DBUILD_TESTING=OFF',
-                  f'-DCMAKE_PREFIX_PATH={prefix}', f'-DCMAKE_INSTALL_PREFIX={prefix}',
-                  f'-DPython3_EXECUTABLE={sys.executable}'],
-                 [cmake, '--build', build, '--parallel', '2'],
-                 [cmake, '--install', build]):
-        done = subprocess.run([str(each) for each in step], stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True)
+    for step in (
+        [
+            cmake,
+            '-S',
+            source,
+            '-B',
+            build,
+            '-DBUILD_TESTING=OFF',
+            f'-DCMAKE_PREFIX_PATH={prefix}',
+            f'-DCMAKE_INSTALL_PREFIX={prefix}',
+            f'-DPython3_EXECUTABLE={sys.executable}',
+        ],
+        [cmake, '--build', build, '--parallel', '2'],
+        [cmake, '--install', build],
+    ):
+        done = subprocess.run(
+            [str(each) for each in step],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
         if done.returncode:
             print(done.stdout[-4000:], file=sys.stderr)
-            print(f'tf2_msgs: {" ".join(map(str, step[:4]))} failed; what it said is above.',
-                  file=sys.stderr)
+            print(
+                f'tf2_msgs: {" ".join(map(str, step[:4]))} failed; what it said is above.',
+                file=sys.stderr,
+            )
             return 1
     return 0
 

@@ -1,5 +1,7 @@
 """The parameters of torque_node, and the control law that they stand for."""
 
+import numpy as np
+
 from closed_chain_dynamics.control.control_loop import FALLBACKS
 from closed_chain_dynamics.control.law import MODES, TorqueController
 from closed_chain_dynamics.control.torque_guard import TorqueGuard
@@ -9,44 +11,75 @@ from closed_chain_dynamics.dynamics.singularities import SINGULARITY_POLICIES
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.ros.parameters import Setting
 from closed_chain_dynamics.simulation.simulation import CONNECT_ANGLE, CONNECT_GAP
-import numpy as np
 
-__all__ = ['law', 'required_joints', 'SETTINGS']
+__all__ = ['SETTINGS', 'law', 'required_joints']
 
 SETTINGS = [
     Setting('mode', 'computed_torque', 'the control law', choices=MODES),
     Setting('rate', 1000.0, 'most turns per second of the stamps [Hz]', low=1.0, high=10000.0),
     Setting('kp', 400.0, 'stiffness of the error [1/s^2]', low=0.0, high=1e6),
-    Setting('kd', 40.0, 'damping of the error [1/s]; 2 sqrt(kp) does not overshoot', low=0.0,
-            high=1e4),
+    Setting(
+        'kd', 40.0, 'damping of the error [1/s]; 2 sqrt(kp) does not overshoot', low=0.0, high=1e4
+    ),
     Setting('joint_gains', [], 'joint=kp,kd for joints with gains of their own'),
-    Setting('policy', 'minimum_norm', 'which torques redundant actuators give',
-            choices=POLICIES),
+    Setting('policy', 'minimum_norm', 'which torques redundant actuators give', choices=POLICIES),
     Setting('weights', [], 'actuator=weight, for policy weighted'),
     Setting('preload', [], 'actuator=torque that redundant actuators stay near [N m, N]'),
-    Setting('singularity', 'damp', 'what is done in singular poses',
-            choices=SINGULARITY_POLICIES),
-    Setting('singular_distance', 1e-4, 'with policy refuse, how near is too near', low=0.0,
-            high=1.0),
-    Setting('weak_lever', 1e-3, 'share of the best lever below which an actuator drives nothing',
-            low=1e-9, high=0.5),
-    Setting('effort_share', 1.0, 'share of the effort limits that may be used', low=1e-3,
-            high=1.0),
-    Setting('rate_limit', 100.0, 'largest change of a torque, in effort limits per second',
-            low=1e-3, high=1e6),
-    Setting('state_timeout', 0.05, 'age of a state from which torques fall back [s]', low=1e-3,
-            high=10.0),
-    Setting('reference_timeout', 0.5, 'how long the last point of a stream is followed [s]',
-            low=1e-3, high=3600.0),
-    Setting('fallback', 'zero', 'torques when in doubt: none, or what holds the last pose',
-            choices=FALLBACKS),
+    Setting('singularity', 'damp', 'what is done in singular poses', choices=SINGULARITY_POLICIES),
+    Setting(
+        'singular_distance', 1e-4, 'with policy refuse, how near is too near', low=0.0, high=1.0
+    ),
+    Setting(
+        'weak_lever',
+        1e-3,
+        'share of the best lever below which an actuator drives nothing',
+        low=1e-9,
+        high=0.5,
+    ),
+    Setting(
+        'effort_share', 1.0, 'share of the effort limits that may be used', low=1e-3, high=1.0
+    ),
+    Setting(
+        'rate_limit',
+        100.0,
+        'largest change of a torque, in effort limits per second',
+        low=1e-3,
+        high=1e6,
+    ),
+    Setting(
+        'state_timeout',
+        0.05,
+        'age of a state from which torques fall back [s]',
+        low=1e-3,
+        high=10.0,
+    ),
+    Setting(
+        'reference_timeout',
+        0.5,
+        'how long the last point of a stream is followed [s]',
+        low=1e-3,
+        high=3600.0,
+    ),
+    Setting(
+        'fallback',
+        'zero',
+        'torques when in doubt: none, or what holds the last pose',
+        choices=FALLBACKS,
+    ),
     Setting('measured', [], 'joints that every state must have; empty: the actuated ones'),
-    Setting('command_order', [], 'actuators in effort_controller/commands; empty: all',
-            fixed=True),
-    Setting('connect_gap', CONNECT_GAP, 'largest gap that a connection closes [m]', low=0.0,
-            high=10.0),
-    Setting('connect_angle', CONNECT_ANGLE, 'largest misalignment that it closes [rad]', low=0.0,
-            high=3.15),
+    Setting(
+        'command_order', [], 'actuators in effort_controller/commands; empty: all', fixed=True
+    ),
+    Setting(
+        'connect_gap', CONNECT_GAP, 'largest gap that a connection closes [m]', low=0.0, high=10.0
+    ),
+    Setting(
+        'connect_angle',
+        CONNECT_ANGLE,
+        'largest misalignment that it closes [rad]',
+        low=0.0,
+        high=3.15,
+    ),
 ]
 
 
@@ -55,18 +88,33 @@ def law(p, robot):
     gains = assignments(p.joint_gains, "parameter 'joint_gains'")
     bad = [name for name, pair in gains.items() if np.shape(pair) != (2,)]
     if bad:
-        raise ClosedChainError(f'{bad[0]!r} needs two gains', where="parameter 'joint_gains'",
-                               repair='Write joint=kp,kd.')
-    kp, kd = ({'default': default, **{name: pair[k] for name, pair in gains.items()}}
-              for k, default in enumerate((p.kp, p.kd)))
-    weights, preload = (assignments(getattr(p, name), f'parameter {name!r}') or None
-                        for name in ('weights', 'preload'))
+        raise ClosedChainError(
+            f'{bad[0]!r} needs two gains',
+            where="parameter 'joint_gains'",
+            repair='Write joint=kp,kd.',
+        )
+    kp, kd = (
+        {'default': default, **{name: pair[k] for name, pair in gains.items()}}
+        for k, default in enumerate((p.kp, p.kd))
+    )
+    weights, preload = (
+        assignments(getattr(p, name), f'parameter {name!r}') or None
+        for name in ('weights', 'preload')
+    )
     for name in p.measured:
-        robot.joint_slices(name)   # an unknown name is told
+        robot.joint_slices(name)  # an unknown name is told
     controller = TorqueController(
-        robot, mode=p.mode, kp=kp, kd=kd, policy=p.policy, weights=weights, preload=preload,
-        singularity=p.singularity, singular_distance=p.singular_distance,
-        weak_lever=p.weak_lever)
+        robot,
+        mode=p.mode,
+        kp=kp,
+        kd=kd,
+        policy=p.policy,
+        weights=weights,
+        preload=preload,
+        singularity=p.singularity,
+        singular_distance=p.singular_distance,
+        weak_lever=p.weak_lever,
+    )
     return controller, TorqueGuard(robot, effort_share=p.effort_share, rate_limit=p.rate_limit)
 
 

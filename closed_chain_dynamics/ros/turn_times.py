@@ -4,7 +4,7 @@ import numpy as np
 
 __all__ = ['TurnTimes']
 
-LENGTH = 500   # turns that are remembered: a report in between must not hold up the next turn
+LENGTH = 500  # turns that are remembered: a report in between must not hold up the next turn
 
 
 class TurnTimes:
@@ -25,7 +25,10 @@ class TurnTimes:
             return {'turns': self.count}
         last = np.arange(max(self.count - LENGTH, 0), self.count) % LENGTH
         spent, gaps = np.sort(1e6 * self._spent[last]), np.diff(self._began[last])
-        return {'turns': self.count, 'rate [Hz]': float(len(gaps) / max(gaps.sum(), 1e-9)),
-                'turn median [us]': float(spent[len(spent) // 2]),
-                'turn p99 [us]': float(spent[int(0.99 * len(spent))]),
-                'longest pause [s]': float(gaps.max())}
+        return {
+            'turns': self.count,
+            'rate [Hz]': float(len(gaps) / max(gaps.sum(), 1e-9)),
+            'turn median [us]': float(spent[len(spent) // 2]),
+            'turn p99 [us]': float(spent[int(0.99 * len(spent))]),
+            'longest pause [s]': float(gaps.max()),
+        }

@@ -6,14 +6,15 @@ closed again after every accepted step, so that its dense output spans two close
 contacts are found on the dense output.
 """
 
+import numpy as np
+
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.dynamics.forward import NO_FORCE
 from closed_chain_dynamics.kernels import layout as at
-import numpy as np
 
 __all__ = ['adaptive_run']
 
-SHORTEST = 1e-6   # share of dt below which a step that leaves the loops open is an error
+SHORTEST = 1e-6  # share of dt below which a step that leaves the loops open is an error
 
 
 def adaptive_run(sim, steps):
@@ -29,7 +30,8 @@ def adaptive_run(sim, steps):
 
 def _inner_step(sim, end, first):
     """Take one step of the adaptive method, up to an event; return the size of the next."""
-    from scipy.integrate import DOP853   # slow to import
+    from scipy.integrate import DOP853  # slow to import
+
     robot, nv = sim.robot, sim.robot.nv
     a, rate, q_stage, base = np.empty(nv), np.empty(nv), np.empty(robot.nq), sim.q.copy()
     locked = []
@@ -37,11 +39,12 @@ def _inner_step(sim, end, first):
     def slope(_, x):
         if not np.all(np.isfinite(x)):
             return np.full(2 * nv + 2, np.nan)
-        u, v = x[:nv].copy(), x[nv:2 * nv].copy()
+        u, v = x[:nv].copy(), x[nv : 2 * nv].copy()
         kernels.advance(robot.mi, base, u, q_stage)
-        status = kernels.forward_dynamics(robot.mi, robot.mf, robot.w, q_stage, v, sim._torques,
-                                          NO_FORCE, sim._forces, a)
-        if status == at.LOCKED:   # a step too far ahead: the method takes a shorter one
+        status = kernels.forward_dynamics(
+            robot.mi, robot.mf, robot.w, q_stage, v, sim._torques, NO_FORCE, sim._forces, a
+        )
+        if status == at.LOCKED:  # a step too far ahead: the method takes a shorter one
             locked.append(status)
             return np.full(2 * nv + 2, np.nan)
         if status:
@@ -51,11 +54,11 @@ def _inner_step(sim, end, first):
 
     def close(t, x):
         """Put the simulation into a state of this step, its loops closed; return a status."""
-        q, v = np.empty(robot.nq), x[nv:2 * nv].copy()
+        q, v = np.empty(robot.nq), x[nv : 2 * nv].copy()
         kernels.advance(robot.mi, base, x[:nv].copy(), q)
         status = kernels.close_loops(robot.mi, robot.mf, robot.w, q, v, sim._work)
         if not status:
-            sim.q, sim.v, sim._books, sim.time = q, v, x[2 * nv:].copy(), float(t)
+            sim.q, sim.v, sim._books, sim.time = q, v, x[2 * nv :].copy(), float(t)
         return status
 
     def take(t, x):
@@ -66,9 +69,16 @@ def _inner_step(sim, end, first):
         return sim.contacts._evaluate() if sim.contacts.loops else np.ones((1, 2))
 
     start = np.concatenate([np.zeros(nv), sim.v, sim._books])
-    solver = DOP853(slope, sim.time, start, end, rtol=sim.tolerance, atol=1e-3 * sim.tolerance,
-                    first_step=min(first, end - sim.time))
-    with np.errstate(all='ignore'):   # what is not finite ends the run with an error of our own
+    solver = DOP853(
+        slope,
+        sim.time,
+        start,
+        end,
+        rtol=sim.tolerance,
+        atol=1e-3 * sim.tolerance,
+        first_step=min(first, end - sim.time),
+    )
+    with np.errstate(all='ignore'):  # what is not finite ends the run with an error of our own
         solver.step()
     if solver.status == 'failed':
         sim._raise(locked[-1] if locked else at.NOT_FINITE)

@@ -10,6 +10,8 @@ Friction acts through forces, not through blows: at a touch-down a sliding conta
 along the normal only. Where several supports are redundant, their forces are those of least norm.
 """
 
+import numpy as np
+
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.dynamics.contact_forces import REST_SPEED
 from closed_chain_dynamics.dynamics.coordinates import constraint_jacobian
@@ -17,17 +19,16 @@ from closed_chain_dynamics.dynamics.forward import NO_FORCE
 from closed_chain_dynamics.dynamics.impact import impact
 from closed_chain_dynamics.dynamics.tree import mass_matrix
 from closed_chain_dynamics.kernels import layout as at
-import numpy as np
 
-__all__ = ['Contacts', 'MOST_EVENTS']
+__all__ = ['MOST_EVENTS', 'Contacts']
 
-BOUNCE_SPEED = 1e-3    # a contact that touches down slower than this does not bounce [m/s]
-TOUCHING = 1e-9        # open contacts nearer than this touch down together [m]
-HELD = 1e-6            # acceleration of a point that friction holds: rounding [m/s^2]
-PULLING = 1e-9         # share of the largest impulse below which one does not pull
-AIMED = 1e-10          # a direction of sliding is found to this
-MOST_TURNS = 500       # and in no more iterations than these
-MOST_EVENTS = 1000     # in one step; more means that it never comes to rest
+BOUNCE_SPEED = 1e-3  # a contact that touches down slower than this does not bounce [m/s]
+TOUCHING = 1e-9  # open contacts nearer than this touch down together [m]
+HELD = 1e-6  # acceleration of a point that friction holds: rounding [m/s^2]
+PULLING = 1e-9  # share of the largest impulse below which one does not pull
+AIMED = 1e-10  # a direction of sliding is found to this
+MOST_TURNS = 500  # and in no more iterations than these
+MOST_EVENTS = 1000  # in one step; more means that it never comes to rest
 
 
 class Contacts:
@@ -37,8 +38,8 @@ class Contacts:
         self.sim = sim
         modes = sim.robot.table(at.LOOP_I)[:, at.LOOP_MODE]
         self.loops = [int(k) for k in np.flatnonzero((modes == at.SLIDE) | (modes == at.STICK))]
-        for k in self.loops:   # a direction noted in an earlier run says nothing
-            self._law(k)[at.DIRECTION:at.DIRECTION + 3] = 0.0
+        for k in self.loops:  # a direction noted in an earlier run says nothing
+            self._law(k)[at.DIRECTION : at.DIRECTION + 3] = 0.0
 
     def begin(self):
         """Decide for every closed contact whether it sticks or slides, at the start of a run."""
@@ -55,8 +56,18 @@ class Contacts:
         """Compute the motion of the present state; return the signs of all contacts."""
         sim, robot = self.sim, self.sim.robot
         signs = np.ones((len(robot.loop_names), 2))
-        status = kernels.compute_signs(robot.mi, robot.mf, robot.w, sim.q, sim.v, sim._torques,
-                                       NO_FORCE, sim._forces, sim._work, signs)
+        status = kernels.compute_signs(
+            robot.mi,
+            robot.mf,
+            robot.w,
+            sim.q,
+            sim.v,
+            sim._torques,
+            NO_FORCE,
+            sim._forces,
+            sim._work,
+            signs,
+        )
         if status:
             sim._raise(status)
         return signs
@@ -67,7 +78,8 @@ class Contacts:
         kernels.compute_loop_placement(robot.mi, robot.mf, robot.w, sim.q, sim.v, k)
         loop, body_w = self._row(k), robot.table(at.BODY_W)
         *sliding, away = kernels.sliding_velocity(
-            robot.table(at.LOOP_W)[k], body_w[loop[at.LOOP_BODY_1]], body_w[loop[at.LOOP_BODY_2]])
+            robot.table(at.LOOP_W)[k], body_w[loop[at.LOOP_BODY_1]], body_w[loop[at.LOOP_BODY_2]]
+        )
         return np.array(sliding), away
 
     def _mode(self, k):
@@ -111,7 +123,7 @@ class Contacts:
                     bounce = min(bounce, self._law(k)[at.RESTITUTION] * (-away > BOUNCE_SPEED))
         for k in touching:
             self._set_mode(k, at.SLIDE)
-            self._law(k)[at.DIRECTION:at.DIRECTION + 3] = 0.0
+            self._law(k)[at.DIRECTION : at.DIRECTION + 3] = 0.0
         blow, released = self._blow(bounce)
         sim.v = blow.v_after
         for k in touching if bounce else ():
@@ -121,22 +133,27 @@ class Contacts:
         lost = before - float(sim.energy())
         sim.lost += lost
         kind = 'bounce' if bounce else 'touch_down'
-        events = [sim.event(kind, self._name(k), lost if k == touching[0] else 0.0, blow)
-                  for k in touching]
+        events = [
+            sim.event(kind, self._name(k), lost if k == touching[0] else 0.0, blow)
+            for k in touching
+        ]
         return events + [self.lift_off(k) for k in released if k not in touching] + self._settle()
 
     def _distance(self, k):
-        return kernels.surface_distance(self._row(k), self._law(k),
-                                        self.sim.robot.table(at.LOOP_W)[k])
+        return kernels.surface_distance(
+            self._row(k), self._law(k), self.sim.robot.table(at.LOOP_W)[k]
+        )
 
     def _blow(self, bounce):
         """Return the Impact of the closed contacts, and those that let go as they cannot pull."""
         released = []
         while True:
             blow = impact(self.sim.robot, self.sim.q, self.sim.v, restitution=bounce)
-            pushes = {k: self._push(k, blow.impulse_of(self._name(k))) for k in self.loops
-                      if self._mode(k) is not None
-                      and self._row(k)[at.LOOP_CONTACT] == at.UNILATERAL}
+            pushes = {
+                k: self._push(k, blow.impulse_of(self._name(k)))
+                for k in self.loops
+                if self._mode(k) is not None and self._row(k)[at.LOOP_CONTACT] == at.UNILATERAL
+            }
             worst = min(pushes, key=pushes.get)
             if pushes[worst] >= -PULLING * max(map(abs, pushes.values())):
                 return blow, released
@@ -148,13 +165,13 @@ class Contacts:
         if len(impulse) == 1:
             return impulse[0]
         self._velocity(k)
-        normal = self.sim.robot.table(at.LOOP_W)[k, at.CONTACT_NORMAL:at.CONTACT_NORMAL + 3]
+        normal = self.sim.robot.table(at.LOOP_W)[k, at.CONTACT_NORMAL : at.CONTACT_NORMAL + 3]
         return normal @ self._axes(k) @ impulse
 
     def lift_off(self, k):
         """Open a contact that would have to pull."""
         self._set_mode(k, at.SLIDE, active=0)
-        self._law(k)[at.DIRECTION:at.DIRECTION + 3] = 0.0
+        self._law(k)[at.DIRECTION : at.DIRECTION + 3] = 0.0
         return self.sim.event('lift_off', self._name(k))
 
     # --- stick and slip --------------------------------------------------------------------------
@@ -166,13 +183,13 @@ class Contacts:
         one alone could not hold what several share. Returns the events.
         """
         was = {k: self._mode(k) for k in self.loops}
-        slid = {k: bool(np.any(self._law(k)[at.DIRECTION:at.DIRECTION + 3])) for k in self.loops}
+        slid = {k: bool(np.any(self._law(k)[at.DIRECTION : at.DIRECTION + 3])) for k in self.loops}
         for k in self.loops:
             if was[k] == at.SLIDE:
                 velocity = self._velocity(k)[0]
                 if np.linalg.norm(velocity) > REST_SPEED:
                     self._note(k, velocity)
-                    was[k] = None   # it slides on
+                    was[k] = None  # it slides on
         tried = [k for k in self.loops if was[k] == at.SLIDE and self._law(k)[at.MU_STATIC] > 0.0]
         if tried:
             self._stick(tried)
@@ -191,12 +208,15 @@ class Contacts:
         while len(slips) < len(sticking):
             signs, frames = self._evaluate(), self.sim.robot.table(at.LOOP_W)
             escapes = self._escapes(sticking)
-            weak = [k for k in sticking if k not in slips
-                    and (signs[k, 0] < 0.0 or np.linalg.norm(escapes[k]) > HELD)]
+            weak = [
+                k
+                for k in sticking
+                if k not in slips and (signs[k, 0] < 0.0 or np.linalg.norm(escapes[k]) > HELD)
+            ]
             if not weak:
                 break
             worst = min(weak, key=lambda k: signs[k, 0])
-            held = frames[worst, at.FRICTION_FORCE:at.FRICTION_FORCE + 3].copy()
+            held = frames[worst, at.FRICTION_FORCE : at.FRICTION_FORCE + 3].copy()
             away = escapes[worst] if np.linalg.norm(escapes[worst]) > HELD else -held
             self._set_mode(worst, at.SLIDE)
             self._note(worst, away)
@@ -223,11 +243,11 @@ class Contacts:
             self._evaluate()
             astray = 0.0
             for k in slips:
-                noted = self._axes(k) @ self._law(k)[at.DIRECTION:at.DIRECTION + 3]
+                noted = self._axes(k) @ self._law(k)[at.DIRECTION : at.DIRECTION + 3]
                 normal = self.sim.robot.table(at.LOOP_W)[k, at.NORMAL_FORCE]
                 motion = self._acceleration(k)
                 size = np.linalg.norm(motion)
-                if size > HELD:   # else the others hold it
+                if size > HELD:  # else the others hold it
                     astray = max(astray, np.abs(motion / size - noted).max())
                     self._note(k, self._law(k)[at.MU] * abs(normal) * noted + gain * motion)
             if astray < AIMED:
@@ -239,36 +259,44 @@ class Contacts:
         loop, body_w = self._row(k), self.sim.robot.table(at.BODY_W)
         frame = self.sim.robot.table(at.LOOP_W)[k]
         one, two = body_w[loop[at.LOOP_BODY_1]], body_w[loop[at.LOOP_BODY_2]]
-        point = frame[at.LOOP_P_2:at.LOOP_P_2 + 3]
-        omega = two[at.V + 3:at.V + 6]
-        linear = two[at.A:at.A + 3] - one[at.A:at.A + 3] \
-            + np.cross(two[at.A + 3:at.A + 6] - one[at.A + 3:at.A + 6], point) \
-            + np.cross(omega - one[at.V + 3:at.V + 6],
-                       two[at.V:at.V + 3] + np.cross(omega, point))
-        normal = frame[at.CONTACT_NORMAL:at.CONTACT_NORMAL + 3]
+        point = frame[at.LOOP_P_2 : at.LOOP_P_2 + 3]
+        omega = two[at.V + 3 : at.V + 6]
+        linear = (
+            two[at.A : at.A + 3]
+            - one[at.A : at.A + 3]
+            + np.cross(two[at.A + 3 : at.A + 6] - one[at.A + 3 : at.A + 6], point)
+            + np.cross(
+                omega - one[at.V + 3 : at.V + 6], two[at.V : at.V + 3] + np.cross(omega, point)
+            )
+        )
+        normal = frame[at.CONTACT_NORMAL : at.CONTACT_NORMAL + 3]
         return linear - (linear @ normal) * normal
 
     def _escapes(self, sticking):
         """Return the accelerations along the surface that no force can keep at zero, {k: (3,)}."""
         sim, robot = self.sim, self.sim.robot
         J_C, _, bias = constraint_jacobian(robot, sim.q, sim.v)
-        rest = J_C @ sim._work[3, :robot.nv] + bias
-        rows = {k: slice(self._row(k)[at.LOOP_ROW], self._row(k)[at.LOOP_ROW] + 3)
-                for k in sticking if self._mode(k) == at.STICK}
+        rest = J_C @ sim._work[3, : robot.nv] + bias
+        rows = {
+            k: slice(self._row(k)[at.LOOP_ROW], self._row(k)[at.LOOP_ROW] + 3)
+            for k in sticking
+            if self._mode(k) == at.STICK
+        }
         return {k: self._axes(k) @ rest[rows[k]] if k in rows else np.zeros(3) for k in sticking}
 
     def _note(self, k, direction):
         """Note in which direction a contact slides; it keeps to it until an event."""
         size = np.linalg.norm(direction)
         if size > 0.0:
-            self._law(k)[at.DIRECTION:at.DIRECTION + 3] = self._axes(k).T @ direction / size
+            self._law(k)[at.DIRECTION : at.DIRECTION + 3] = self._axes(k).T @ direction / size
 
     def _stick(self, loops):
         """Hold contact points where they are, and take what is left of their speed."""
         for k in loops:
             self._velocity(k)
             frame = self.sim.robot.table(at.LOOP_W)[k]
-            self._law(k)[at.ANCHOR:at.ANCHOR + 3] = self._axes(k).T @ (
-                frame[at.LOOP_P_2:at.LOOP_P_2 + 3] - frame[at.LOOP_P_1:at.LOOP_P_1 + 3])
+            self._law(k)[at.ANCHOR : at.ANCHOR + 3] = self._axes(k).T @ (
+                frame[at.LOOP_P_2 : at.LOOP_P_2 + 3] - frame[at.LOOP_P_1 : at.LOOP_P_1 + 3]
+            )
             self._set_mode(k, at.STICK)
         self.sim._close()

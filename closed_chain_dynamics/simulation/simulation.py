@@ -8,6 +8,8 @@ motion (`impact`), cutting sets it free; both are in the log.
 
 import numbers
 
+import numpy as np
+
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.assembly.closure import Closure
 from closed_chain_dynamics.dynamics.actuation import actuator_vector
@@ -20,15 +22,14 @@ from closed_chain_dynamics.model.friction_lock import locked_error
 from closed_chain_dynamics.recording.events import Event
 from closed_chain_dynamics.recording.log import Log
 from closed_chain_dynamics.simulation.adaptive import adaptive_run
-from closed_chain_dynamics.simulation.contacts import Contacts, MOST_EVENTS
-import numpy as np
+from closed_chain_dynamics.simulation.contacts import MOST_EVENTS, Contacts
 
-__all__ = ['Energy', 'INTEGRATORS', 'Simulation']
+__all__ = ['INTEGRATORS', 'Energy', 'Simulation']
 
 INTEGRATORS = ('euler', 'rk4', 'adaptive')
-CONNECT_GAP = 0.02      # largest gap that a connection closes [m]
-CONNECT_ANGLE = 0.05    # largest misalignment that a connection closes [rad]
-NEARLY_CLOSED = 1e-10   # from here on one step of Newton's method closes a loop to rounding
+CONNECT_GAP = 0.02  # largest gap that a connection closes [m]
+CONNECT_ANGLE = 0.05  # largest misalignment that a connection closes [rad]
+NEARLY_CLOSED = 1e-10  # from here on one step of Newton's method closes a loop to rounding
 
 
 class Energy(float):
@@ -58,22 +59,37 @@ class Simulation:
     The mechanism given is copied: events here do not change it.
     """
 
-    def __init__(self, robot, q=None, v=None, *, dt=1e-3, integrator='rk4', log_every=1,
-                 tolerance=1e-10):
+    def __init__(
+        self, robot, q=None, v=None, *, dt=1e-3, integrator='rk4', log_every=1, tolerance=1e-10
+    ):
         from closed_chain_dynamics.assembly.search import assemble
+
         if not (isinstance(dt, numbers.Real) and np.isfinite(dt) and dt > 0.0):
-            raise StateError(f'the step dt must be a positive time, not {dt!r}', where=robot.name,
-                             repair='Give it in seconds, for example dt=1e-3.')
+            raise StateError(
+                f'the step dt must be a positive time, not {dt!r}',
+                where=robot.name,
+                repair='Give it in seconds, for example dt=1e-3.',
+            )
         if integrator not in INTEGRATORS:
-            raise StateError(f'unknown integrator {integrator!r}', where=robot.name,
-                             repair=f'Choose one of {", ".join(INTEGRATORS)}.')
+            raise StateError(
+                f'unknown integrator {integrator!r}',
+                where=robot.name,
+                repair=f'Choose one of {", ".join(INTEGRATORS)}.',
+            )
         if not (isinstance(log_every, numbers.Integral) and log_every >= 0):
-            raise StateError(f'log_every must be a number of steps, not {log_every!r}',
-                             where=robot.name, repair='Give 1 for every step, 0 for no log.')
-        if not (isinstance(tolerance, numbers.Real) and tolerance > 0.0) \
-                or integrator == 'adaptive' and np.isinf(tolerance):
-            raise StateError(f'the tolerance must be positive, not {tolerance!r}',
-                             where=robot.name, repair='For example tolerance=1e-9.')
+            raise StateError(
+                f'log_every must be a number of steps, not {log_every!r}',
+                where=robot.name,
+                repair='Give 1 for every step, 0 for no log.',
+            )
+        if not (isinstance(tolerance, numbers.Real) and tolerance > 0.0) or (
+            integrator == 'adaptive' and np.isinf(tolerance)
+        ):
+            raise StateError(
+                f'the tolerance must be positive, not {tolerance!r}',
+                where=robot.name,
+                repair='For example tolerance=1e-9.',
+            )
         self.robot = robot = robot.copy()
         self.dt, self.integrator, self.tolerance = float(dt), integrator, float(tolerance)
         self.log_every = int(log_every)
@@ -88,7 +104,7 @@ class Simulation:
         q, v, structure = self._start
         self.robot.restructure(structure)
         self.time, self.q, self.v = 0.0, q.copy(), v.copy()
-        self._grid = 0.0, 0, self.dt   # where steps are counted from, how many, and their size
+        self._grid = 0.0, 0, self.dt  # where steps are counted from, how many, and their size
         self.events, self.lost, self._angles = [], 0.0, {}
         self._books = np.zeros(2)
         self._torques, self._forces = np.zeros(len(self.robot.actuator_names)), NO_WRENCHES
@@ -120,8 +136,9 @@ class Simulation:
 
     def _log_now(self, torques=None):
         if self.log_every:
-            self.log.append(self._row()[None], self.q[None], self.v[None], self.lost, torques,
-                            self._wrenches)
+            self.log.append(
+                self._row()[None], self.q[None], self.v[None], self.lost, torques, self._wrenches
+            )
 
     # --- moving ---------------------------------------------------------------------------
     def apply_wrench(self, link, wrench):
@@ -145,9 +162,11 @@ class Simulation:
         either, all steps are taken in compiled code. `progress(share)` is told how far it is.
         """
         if not (isinstance(duration, numbers.Real) and np.isfinite(duration) and duration >= 0.0):
-            raise StateError(f'the duration must be a time of zero or more, not {duration!r}',
-                             where=self.robot.name)
-        steps = int(round(duration / self.dt))
+            raise StateError(
+                f'the duration must be a time of zero or more, not {duration!r}',
+                where=self.robot.name,
+            )
+        steps = round(duration / self.dt)
         if callable(tau) or callback is not None:
             self._run_stepwise(steps, tau, callback, progress)
             return
@@ -174,16 +193,17 @@ class Simulation:
         """Take steps, in one compiled call unless a contact has something to decide."""
         robot = self.robot
         if steps > 1 and any(np.any(robot.link_frame(link)[2]) for link in self._wrenches):
-            for _ in range(steps):   # the arm of the force turns with the body that the link is in
+            for _ in range(steps):  # the arm of the force turns with the body that the link is in
                 self._advance(torques, 1)
             return
         self._torques = torques
-        self._forces = body_wrenches(robot, self.q, self._wrenches) if self._wrenches \
-            else NO_WRENCHES
+        self._forces = (
+            body_wrenches(robot, self.q, self._wrenches) if self._wrenches else NO_WRENCHES
+        )
         if self.contacts.loops and not self._begun:
             self._begun = True
             self.contacts.begin()
-        if self._grid[2] != self.dt or self.time != self._tick():   # somebody set dt or the time
+        if self._grid[2] != self.dt or self.time != self._tick():  # somebody set dt or the time
             self._grid = self.time, 0, self.dt
         if self.integrator == 'adaptive':
             adaptive_run(self, steps)
@@ -191,7 +211,7 @@ class Simulation:
         last = self._grid[1] + steps
         while self._grid[1] < last:
             self._run_compiled(last - self._grid[1])
-            if self._grid[1] < last and self.time > self._tick():   # an event within a step
+            if self._grid[1] < last and self.time > self._tick():  # an event within a step
                 self._finish_step(self._tick(1))
 
     def _tick(self, ahead=0):
@@ -213,9 +233,12 @@ class Simulation:
                     self._log_now(self._torques)
                 return
             self._run_compiled(1, end - self.time)
-        raise StateError(f'the contacts do not come to rest at t = {self.time:.6g} s: more than '
-                         f'{MOST_EVENTS} events in one step', where=self.robot.name,
-                         repair='Less restitution, or more friction, lets them settle.')
+        raise StateError(
+            f'the contacts do not come to rest at t = {self.time:.6g} s: more than '
+            f'{MOST_EVENTS} events in one step',
+            where=self.robot.name,
+            repair='Less restitution, or more friction, lets them settle.',
+        )
 
     def _run_compiled(self, steps, part=None):
         """Take steps until an event: of the grid, or `part` [s] of one, which is not logged."""
@@ -226,14 +249,34 @@ class Simulation:
         log_v = np.empty((samples, robot.nv))
         signs = np.ones((max(len(robot.loop_names), 1), 2))
         status, taken, self.time, count = kernels.compute_run(
-            robot.mi, robot.mf, robot.w, self.q, self.v, self._torques, NO_FORCE, self._forces,
-            start, first, dt, steps, INTEGRATORS.index(self.integrator), self.tolerance,
-            log_every, self._books, self._work, log, log_q, log_v, signs)
+            robot.mi,
+            robot.mf,
+            robot.w,
+            self.q,
+            self.v,
+            self._torques,
+            NO_FORCE,
+            self._forces,
+            start,
+            first,
+            dt,
+            steps,
+            INTEGRATORS.index(self.integrator),
+            self.tolerance,
+            log_every,
+            self._books,
+            self._work,
+            log,
+            log_q,
+            log_v,
+            signs,
+        )
         if not part:
             self._count(taken)
         if count:
-            self.log.append(log[:count], log_q[:count], log_v[:count], self.lost, self._torques,
-                            self._wrenches)
+            self.log.append(
+                log[:count], log_q[:count], log_v[:count], self.lost, self._torques, self._wrenches
+            )
         if status == at.EVENT:
             self._happened(self.contacts.handle(signs))
         elif status:
@@ -245,18 +288,31 @@ class Simulation:
         if status == at.LOCKED:
             raise locked_error(robot, ' ' + when)
         if status == at.LOOP_OPEN:
-            raise StateError(f'the loops cannot be closed again after a step {when}',
-                             where=robot.name,
-                             repair=f'The motion is too fast for dt = {self.dt:g} s, or the '
-                                    'mechanism reached a pose that does not exist: take a '
-                                    'smaller step, or look at the pose before it.')
+            raise StateError(
+                f'the loops cannot be closed again after a step {when}',
+                where=robot.name,
+                repair=f'The motion is too fast for dt = {self.dt:g} s, or the '
+                'mechanism reached a pose that does not exist: take a '
+                'smaller step, or look at the pose before it.',
+            )
         if status == at.NOT_POSITIVE and not kernels.forward_dynamics(
-                robot.mi, robot.mf, robot.w, self.q, self.v, self._torques, NO_FORCE,
-                self._forces, np.empty(robot.nv)):
-            status = at.NOT_FINITE   # the masses are good; it is the step that left all bounds
+            robot.mi,
+            robot.mf,
+            robot.w,
+            self.q,
+            self.v,
+            self._torques,
+            NO_FORCE,
+            self._forces,
+            np.empty(robot.nv),
+        ):
+            status = at.NOT_FINITE  # the masses are good; it is the step that left all bounds
         if status == at.NOT_FINITE:
-            raise StateError(f'the motion grew beyond all bounds {when}', where=robot.name,
-                             repair=f'Take a step smaller than dt = {self.dt:g} s.')
+            raise StateError(
+                f'the motion grew beyond all bounds {when}',
+                where=robot.name,
+                repair=f'Take a step smaller than dt = {self.dt:g} s.',
+            )
         robot.raise_for(status, self.q, self.v)
 
     # --- changing the structure ----------------------------------------------------------------
@@ -279,11 +335,12 @@ class Simulation:
         robot, self.q, self.v = self.robot, self.q.copy(), np.zeros(self.robot.nv)
 
         def settle():
-            return kernels.compute_settling(robot.mi, robot.mf, robot.w, self.q, bodies,
-                                            self._work)
+            return kernels.compute_settling(
+                robot.mi, robot.mf, robot.w, self.q, bodies, self._work
+            )
 
         if settle():
-            rows = robot.table(at.CLUSTER_I)[:robot.mi[at.N_CLUSTERS], at.CLUSTER_N_ROWS]
+            rows = robot.table(at.CLUSTER_I)[: robot.mi[at.N_CLUSTERS], at.CLUSTER_N_ROWS]
             for cluster in np.flatnonzero(rows):
                 closure = Closure(robot, cluster, np.zeros(robot.nv, dtype=bool), False)
                 self.q = closure.close(self.q, NEARLY_CLOSED)[0]
@@ -319,13 +376,16 @@ class Simulation:
                     self._check_gap(name, gap, angle)
             self._allocate()
             self._bring_together(bodies)
-            blow = impact_on_bodies(self.robot, self.q, bodies,
-                                    joints=set(names).difference(self.robot.loop_names))
+            blow = impact_on_bodies(
+                self.robot, self.q, bodies, joints=set(names).difference(self.robot.loop_names)
+            )
             after = self.mobility()
             if after == 0:
-                raise StructureError(f'connecting {", ".join(map(repr, names))} would leave no '
-                                     'motion at all', where=self.robot.name,
-                                     repair='Cut another connection first.')
+                raise StructureError(
+                    f'connecting {", ".join(map(repr, names))} would leave no motion at all',
+                    where=self.robot.name,
+                    repair='Cut another connection first.',
+                )
         except ClosedChainError:
             self.robot.restructure(kept[2])
             self.q, self.v = kept[:2]
@@ -334,9 +394,20 @@ class Simulation:
         self.v, self._begun = blow.v_after, False
         total = energy - float(self.energy())
         self.lost += total
-        events = [Event(self.time, 'connect', name, before, after, 0.0, blow.impulse_of(name),
-                        blow.momentum_after - moved) for name in names]
-        for event in events[:1]:   # one blow, whatever number of joints shares it
+        events = [
+            Event(
+                self.time,
+                'connect',
+                name,
+                before,
+                after,
+                0.0,
+                blow.impulse_of(name),
+                blow.momentum_after - moved,
+            )
+            for name in names
+        ]
+        for event in events[:1]:  # one blow, whatever number of joints shares it
             event.energy_lost = max(float(blow.energy_lost), 0.0)
             event.energy_of_gap = total - event.energy_lost
         self._happened(events)
@@ -345,8 +416,12 @@ class Simulation:
     def _join(self, name, gap, angle):
         """Undo the cut of a tree joint; of whole turns it has those nearest to before the cut."""
         if name not in self.robot.joint_names:
-            raise NameNotFound('joint', name, [*self.robot.loop_names, *self.robot.joint_names],
-                               where=self.robot.name)
+            raise NameNotFound(
+                'joint',
+                name,
+                [*self.robot.loop_names, *self.robot.joint_names],
+                where=self.robot.name,
+            )
         self.q, self.v = self.robot.join_joint(name, self.q, self.v, gap=gap, angle=angle)
         place, rate = self.robot.joint_slices(name)
         if name in self._angles:
@@ -362,8 +437,10 @@ class Simulation:
         if metres > gap or radians > angle:
             raise StructureError(
                 f'loop joint {name!r} is {metres:.4g} m and {radians:.4g} rad apart, more than '
-                f'the {gap:g} m and {angle:g} rad that a connection closes', where=self.robot.name,
-                repair='Bring the two frames together first, or allow more with gap= and angle=.')
+                f'the {gap:g} m and {angle:g} rad that a connection closes',
+                where=self.robot.name,
+                repair='Bring the two frames together first, or allow more with gap= and angle=.',
+            )
 
     def cut(self, *names):
         """
@@ -381,19 +458,24 @@ class Simulation:
                     self._note_angle(name)
                     self.q, self.v = self.robot.cut_joint(name, self.q, self.v)
                 else:
-                    raise NameNotFound('joint', name,
-                                       [*self.robot.loop_names, *self.robot.joint_names],
-                                       where=self.robot.name)
+                    raise NameNotFound(
+                        'joint',
+                        name,
+                        [*self.robot.loop_names, *self.robot.joint_names],
+                        where=self.robot.name,
+                    )
         except ClosedChainError:
             self.robot.restructure(kept[2])
             self.q, self.v = kept[:2]
             raise
         self._allocate()
         after = self.mobility()
-        lost = energy - float(self.energy())   # what springs and limits of the joints had stored
+        lost = energy - float(self.energy())  # what springs and limits of the joints had stored
         self.lost += lost
-        events = [Event(self.time, 'cut', name, before, after, lost if name == names[0] else 0.0)
-                  for name in names]
+        events = [
+            Event(self.time, 'cut', name, before, after, lost if name == names[0] else 0.0)
+            for name in names
+        ]
         self._happened(events)
         return events
 

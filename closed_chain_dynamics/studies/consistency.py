@@ -9,25 +9,26 @@ out, what limits the record breaks, and which forces its motion would need that 
 from dataclasses import dataclass
 import math
 
+import numpy as np
+
 from closed_chain_dynamics.dynamics.coordinates import constraint_jacobian
 from closed_chain_dynamics.dynamics.tree import difference, integrate
 from closed_chain_dynamics.errors import StateError
 from closed_chain_dynamics.recording.log_files import write_columns
 from closed_chain_dynamics.recording.segments import position_names
-from closed_chain_dynamics.studies.motion.reading import Motion, move, Tracks
-from closed_chain_dynamics.studies.motion.torques import motion_torques, MotionTorques
-import numpy as np
+from closed_chain_dynamics.studies.motion.reading import Motion, Tracks, move
+from closed_chain_dynamics.studies.motion.torques import MotionTorques, motion_torques
 
-__all__ = ['Consistency', 'smoothed', 'study_consistency', 'Suspect']
+__all__ = ['Consistency', 'Suspect', 'smoothed', 'study_consistency']
 
-TOLERANCE = 1e-3    # gap up to which a loop counts as closed [m or rad]
-BEYOND = 1e-9       # share of a limit by which it must be exceeded to be told
-MOST_FITTED = 200   # samples that the search for a culprit looks at
-ITERATIONS = 30     # of Gauss-Newton: few are needed, the gaps are small
-STILL = 1e-13       # a step of Gauss-Newton below this changes nothing [rad or m]
-EXPLAINS = 0.5      # share of the gap that a culprit may leave
-CLEARLY = 2.0       # by this factor a culprit is better than the next one
-SHARE = 0.05        # residual that is put down to measurement, of what gravity and inertia need
+TOLERANCE = 1e-3  # gap up to which a loop counts as closed [m or rad]
+BEYOND = 1e-9  # share of a limit by which it must be exceeded to be told
+MOST_FITTED = 200  # samples that the search for a culprit looks at
+ITERATIONS = 30  # of Gauss-Newton: few are needed, the gaps are small
+STILL = 1e-13  # a step of Gauss-Newton below this changes nothing [rad or m]
+EXPLAINS = 0.5  # share of the gap that a culprit may leave
+CLEARLY = 2.0  # by this factor a culprit is better than the next one
+SHARE = 0.05  # residual that is put down to measurement, of what gravity and inertia need
 
 
 @dataclass(frozen=True)
@@ -35,9 +36,9 @@ class Suspect:
     """A joint, and what happens when its record is left out and the loops decide it instead."""
 
     joint: str
-    remaining: float    # share of the gap that is still there
-    offset: float       # where the loops want it, minus the record: mean over time [rad or m]
-    spread: float       # and standard deviation; small beside the mean: a constant offset
+    remaining: float  # share of the gap that is still there
+    offset: float  # where the loops want it, minus the record: mean over time [rad or m]
+    spread: float  # and standard deviation; small beside the mean: a constant offset
 
 
 @dataclass
@@ -53,8 +54,8 @@ class Consistency:
 
     robot: object
     tracks: Tracks
-    filled: list                    # joints that were not measured
-    recorded: np.ndarray            # (samples, nq): as measured, these as the loops want them
+    filled: list  # joints that were not measured
+    recorded: np.ndarray  # (samples, nq): as measured, these as the loops want them
     gaps: dict
     tolerance: float
     suspects: list
@@ -74,36 +75,55 @@ class Consistency:
         """Return the joint that explains the gaps, or None where none or several do."""
         if not self.suspects or self.suspects[0].remaining > EXPLAINS:
             return None
-        alike = [each for each in self.suspects
-                 if each.remaining <= CLEARLY * self.suspects[0].remaining + 1e-6]
-        alike.sort(key=lambda each: each.spread)   # a constant offset is likelier than one that
-        if len(alike) > 1 and alike[1].spread < CLEARLY * alike[0].spread + 1e-9:   # moves
+        alike = [
+            each
+            for each in self.suspects
+            if each.remaining <= CLEARLY * self.suspects[0].remaining + 1e-6
+        ]
+        alike.sort(key=lambda each: each.spread)  # a constant offset is likelier than one that
+        if len(alike) > 1 and alike[1].spread < CLEARLY * alike[0].spread + 1e-9:  # moves
             return None
         return alike[0].joint
 
     def moved(self):
         """Return {joint: how far its record is from the motion that closes the loops}."""
-        steps = np.abs([difference(self.robot, *each)
-                        for each in zip(self.recorded, self.motion.q)])
-        return {joint: float(steps[:, self.robot.joint_slices(joint)[1]].max())
-                for joint in self.tracks.joints}
+        steps = np.abs(
+            [difference(self.robot, *each) for each in zip(self.recorded, self.motion.q)]
+        )
+        return {
+            joint: float(steps[:, self.robot.joint_slices(joint)[1]].max())
+            for joint in self.tracks.joints
+        }
 
     @property
     def verdicts(self):
         """Return {question: whether the answer is good}."""
         kinds = {each['kind'] for each in self.exceeded}
-        return {'loops': bool(self.widest.max() <= self.tolerance),
-                'range': 'range' not in kinds, 'speed': 'speed' not in kinds,
-                'effort': 'effort' not in kinds,
-                'forces': all(share <= SHARE for _, _, share in self.residual.values())}
+        return {
+            'loops': bool(self.widest.max() <= self.tolerance),
+            'range': 'range' not in kinds,
+            'speed': 'speed' not in kinds,
+            'effort': 'effort' not in kinds,
+            'forces': all(share <= SHARE for _, _, share in self.residual.values()),
+        }
 
     def to_csv(self, path):
         """Write the motion that closes the loops: time, q and v."""
         robot, motion = self.robot, self.motion
-        write_columns(path, [('time', motion.time), *(
-            (f'{what}:{name}', column) for what, names, values in (
-                ('q', position_names(robot), motion.q), ('v', robot.coordinate_names, motion.v))
-            for name, column in zip(names, values.T))])
+        write_columns(
+            path,
+            [
+                ('time', motion.time),
+                *(
+                    (f'{what}:{name}', column)
+                    for what, names, values in (
+                        ('q', position_names(robot), motion.q),
+                        ('v', robot.coordinate_names, motion.v),
+                    )
+                    for name, column in zip(names, values.T)
+                ),
+            ],
+        )
 
 
 def study_consistency(robot, tracks, *, start, tolerance=TOLERANCE, progress=None):
@@ -116,11 +136,22 @@ def study_consistency(robot, tracks, *, start, tolerance=TOLERANCE, progress=Non
     motion = move(robot, _complete(robot, tracks, q), q[0], progress=progress)
     torques = motion_torques(robot, motion)
     exceeded = _exceeded(robot, tracks) + [
-        each for each in torques.exceeded() if each['kind'] == 'effort']
+        each for each in torques.exceeded() if each['kind'] == 'effort'
+    ]
     opened = any(gap.max() > tolerance for gap in gaps.values())
-    return Consistency(robot, tracks, filled, q, gaps, tolerance,
-                       _suspects(robot, measured, filled, q) if opened else [], exceeded, motion,
-                       torques, _residual(torques))
+    return Consistency(
+        robot,
+        tracks,
+        filled,
+        q,
+        gaps,
+        tolerance,
+        _suspects(robot, measured, filled, q) if opened else [],
+        exceeded,
+        motion,
+        torques,
+        _residual(torques),
+    )
 
 
 def _fit(robot, q, free):
@@ -155,8 +186,9 @@ def _coordinates_of(robot, joints):
 
 def _filled(robot, tracks, q):
     """Return the poses, (samples, nq): as measured, the other joints as the loops want them."""
-    free = _coordinates_of(robot, [joint for joint in robot.joint_names
-                                   if joint not in tracks.joints])
+    free = _coordinates_of(
+        robot, [joint for joint in robot.joint_names if joint not in tracks.joints]
+    )
     poses = []
     for k in range(len(tracks.time)):
         q = q.copy()
@@ -169,26 +201,32 @@ def _filled(robot, tracks, q):
 
 def _suspects(robot, measured, filled, poses):
     """Return Suspects, best explanation first: every joint is left out once."""
-    poses = poses[::max(1, math.ceil(len(poses) / MOST_FITTED))]
+    poses = poses[:: max(1, math.ceil(len(poses) / MOST_FITTED))]
     J_C = np.array([constraint_jacobian(robot, q)[0] for q in poses])
     before = _open(robot, poses)
     found = []
     for joint in measured:
         mine = robot.joint_slices(joint)[1]
-        if not np.abs(J_C[:, :, mine]).max(initial=0.0) > BEYOND:   # no loop goes through it
+        if not np.abs(J_C[:, :, mine]).max(initial=0.0) > BEYOND:  # no loop goes through it
             continue
         free = _coordinates_of(robot, [joint, *filled])
         closed = np.array([_fit(robot, q, free) for q in poses])
         moved = np.array([difference(robot, a, b)[mine] for a, b in zip(poses, closed)])
         worst = int(np.argmax(np.abs(moved.mean(axis=0))))
-        found.append(Suspect(joint, _open(robot, closed) / before,
-                             float(moved[:, worst].mean()), float(moved[:, worst].std())))
+        found.append(
+            Suspect(
+                joint,
+                _open(robot, closed) / before,
+                float(moved[:, worst].mean()),
+                float(moved[:, worst].std()),
+            )
+        )
     return sorted(found, key=lambda each: each.remaining)
 
 
 def _open(robot, poses):
     """Return the root mean square of the errors of all loops."""
-    return math.sqrt(np.mean([np.sum(constraint_jacobian(robot, q)[1]**2) for q in poses]))
+    return math.sqrt(np.mean([np.sum(constraint_jacobian(robot, q)[1] ** 2) for q in poses]))
 
 
 def _exceeded(robot, tracks):
@@ -200,29 +238,43 @@ def _exceeded(robot, tracks):
         positions, rates, _ = tracks.joints[joint.name]
         limit, sides = joint.limit, [('speed', np.abs(rates).max(axis=1), joint.limit.velocity, 1)]
         if positions.shape[1] == 1:
-            sides += [('range', positions[:, 0], limit.upper, 1),
-                      ('range', -positions[:, 0], -limit.lower, -1)]
+            sides += [
+                ('range', positions[:, 0], limit.upper, 1),
+                ('range', -positions[:, 0], -limit.lower, -1),
+            ]
         for kind, values, bound, sign in sides:
             k = int(np.argmax(values))
             if math.isfinite(bound) and values[k] > bound + BEYOND * max(abs(bound), 1.0):
-                found.append({'joint': joint.name, 'kind': kind, 'limit': sign * bound + 0.0,
-                              'value': float(sign * values[k]), 'time': float(tracks.time[k])})
+                found.append(
+                    {
+                        'joint': joint.name,
+                        'kind': kind,
+                        'limit': sign * bound + 0.0,
+                        'value': float(sign * values[k]),
+                        'time': float(tracks.time[k]),
+                    }
+                )
     return found
 
 
 def _complete(robot, tracks, poses):
     """Return Tracks of all joints: those that were measured, and those that the loops gave."""
     from scipy.interpolate import CubicSpline
+
     complete = Tracks(tracks.time)
     for joint in robot.joint_names:
         place, mine = robot.joint_slices(joint)
         if joint in tracks.joints:
             complete.joints[joint] = tracks.joints[joint]
-        else:   # in the tangent from the first pose, which for one coordinate is the angle itself
-            moved = CubicSpline(tracks.time, np.array(
-                [difference(robot, poses[0], q)[mine] for q in poses]))
-            complete.joints[joint] = (poses[:, place], moved(tracks.time, 1),
-                                      moved(tracks.time, 2))
+        else:  # in the tangent from the first pose, which for one coordinate is the angle itself
+            moved = CubicSpline(
+                tracks.time, np.array([difference(robot, poses[0], q)[mine] for q in poses])
+            )
+            complete.joints[joint] = (
+                poses[:, place],
+                moved(tracks.time, 1),
+                moved(tracks.time, 2),
+            )
     return complete
 
 
@@ -253,21 +305,32 @@ def smoothed(tracks, cutoff):
     """Return Tracks without what is faster than a frequency [Hz]: Butterworth, there and back."""
     from scipy.interpolate import CubicSpline
     from scipy.signal import butter, sosfiltfilt
+
     time = tracks.time
     rate = (len(time) - 1) / (time[-1] - time[0])
     if not 0.0 < cutoff < rate / 2.0:
-        raise StateError(f'a cutoff of {cutoff:g} Hz is not below half of the {rate:.4g} samples '
-                         'per second', repair='Give a lower one, or a higher --rate.')
+        raise StateError(
+            f'a cutoff of {cutoff:g} Hz is not below half of the {rate:.4g} samples per second',
+            repair='Give a lower one, or a higher --rate.',
+        )
     if np.ptp(np.diff(time)) > 1e-3 / rate:
-        raise StateError('the samples are not evenly spaced, as a filter needs them',
-                         repair='Take even ones from the spline with --rate.')
-    stages = butter(2, cutoff, fs=rate, output='sos')   # twice: fourth order, without delay
+        raise StateError(
+            'the samples are not evenly spaced, as a filter needs them',
+            repair='Take even ones from the spline with --rate.',
+        )
+    stages = butter(2, cutoff, fs=rate, output='sos')  # twice: fourth order, without delay
     found = Tracks(time)
     for joint, (positions, *_) in tracks.joints.items():
         if positions.shape[1] > 1:
-            raise StateError(f'the joint {joint!r} turns about more than one axis, and a filter '
-                             'takes one', repair='Smooth its record before.')
-        spline = CubicSpline(time, sosfiltfilt(stages, positions, axis=0,
-                                               padlen=min(len(time) - 1, 3 * int(rate / cutoff))))
+            raise StateError(
+                f'the joint {joint!r} turns about more than one axis, and a filter takes one',
+                repair='Smooth its record before.',
+            )
+        spline = CubicSpline(
+            time,
+            sosfiltfilt(
+                stages, positions, axis=0, padlen=min(len(time) - 1, 3 * int(rate / cutoff))
+            ),
+        )
         found.joints[joint] = tuple(spline(time, order) for order in range(3))
     return found

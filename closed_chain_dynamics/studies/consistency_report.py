@@ -2,17 +2,22 @@
 
 import math
 
+import numpy as np
+
 from closed_chain_dynamics.dynamics.explanation import listed
 from closed_chain_dynamics.recording.terminal import closing_sections, number, sections, table
 from closed_chain_dynamics.studies.consistency import CLEARLY, EXPLAINS, SHARE
-import numpy as np
 
 __all__ = ['consistency_report', 'render']
 
-SCHEMA = 'closed-chain-study-consistency/1'   # an added key keeps it, one that changes ends it
-QUESTIONS = {'loops': 'are the loops closed?', 'range': 'are the joints within their ranges?',
-             'speed': 'are they slow enough?', 'effort': 'are the actuators strong enough?',
-             'forces': 'do the actuators give all forces?'}
+SCHEMA = 'closed-chain-study-consistency/1'  # an added key keeps it, one that changes ends it
+QUESTIONS = {
+    'loops': 'are the loops closed?',
+    'range': 'are the joints within their ranges?',
+    'speed': 'are they slow enough?',
+    'effort': 'are the actuators strong enough?',
+    'forces': 'do the actuators give all forces?',
+}
 
 
 def consistency_report(found):
@@ -21,9 +26,15 @@ def consistency_report(found):
     loops = []
     for name, gap in found.gaps.items():
         k = int(np.argmax(gap.max(axis=1)))
-        loops.append({'name': name, 'metres': float(gap[:, 0].max()),
-                      'radians': float(gap[:, 1].max()), 'time': float(time[k]),
-                      'rms': float(np.sqrt(np.mean(gap.max(axis=1)**2)))})
+        loops.append(
+            {
+                'name': name,
+                'metres': float(gap[:, 0].max()),
+                'radians': float(gap[:, 1].max()),
+                'time': float(time[k]),
+                'rms': float(np.sqrt(np.mean(gap.max(axis=1) ** 2))),
+            }
+        )
     return {
         'schema': SCHEMA,
         'name': robot.name,
@@ -41,9 +52,15 @@ def consistency_report(found):
         'suspects': [vars(each) for each in found.suspects],
         'exceeded': found.exceeded,
         'moved': found.moved(),
-        'residual': [{'name': name, 'peak': peak, 'rms': rms,
-                      'share': share if math.isfinite(share) else None}
-                     for name, (peak, rms, share) in found.residual.items()],
+        'residual': [
+            {
+                'name': name,
+                'peak': peak,
+                'rms': rms,
+                'share': share if math.isfinite(share) else None,
+            }
+            for name, (peak, rms, share) in found.residual.items()
+        ],
         'series': {'time': time.tolist(), 'gap': found.widest.tolist()},
         'files': {},
         'warnings': _warnings(found),
@@ -51,20 +68,27 @@ def consistency_report(found):
 
 
 def _warnings(found):
-    said = [] if found.robot.actuator_names else [
-        'No joint is actuated: name those with motors, as in --actuated hip,knee.']
+    said = (
+        []
+        if found.robot.actuator_names
+        else ['No joint is actuated: name those with motors, as in --actuated hip,knee.']
+    )
     if found.gaps and not found.verdicts['loops']:
         said.append(_accusation(found))
     if found.filled:
         said.append(f'Not measured: {listed(found.filled)}; the loops decide, or they keep still.')
     for each in found.exceeded:
-        said.append(f'{each["joint"]}: {each["kind"]} {number(each["value"])} at '
-                    f'{number(each["time"])} s is beyond the limit {number(each["limit"])}.')
+        said.append(
+            f'{each["joint"]}: {each["kind"]} {number(each["value"])} at '
+            f'{number(each["time"])} s is beyond the limit {number(each["limit"])}.'
+        )
     for name, (peak, rms, share) in found.residual.items():
         if share > SHARE:
-            said.append(f'{name}: a force of {number(peak)} at most, {number(rms)} rms, is given '
-                        f'by no actuator; that is {number(100.0 * share, 3)} % of what gravity '
-                        'and inertia need. Something that the model lacks holds or pushes it.')
+            said.append(
+                f'{name}: a force of {number(peak)} at most, {number(rms)} rms, is given '
+                f'by no actuator; that is {number(100.0 * share, 3)} % of what gravity '
+                'and inertia need. Something that the model lacks holds or pushes it.'
+            )
     return said
 
 
@@ -74,16 +98,25 @@ def _accusation(found):
     if found.culprit:
         each = next(each for each in suspects if each.joint == found.culprit)
         constant = abs(each.offset) > CLEARLY * each.spread
-        return (f'{each.joint} is the culprit: without its record {_left(each)} of the gap is '
-                f'left. The loops want it moved by {number(each.offset)} rad or m'
-                + (', all the time: a constant offset.' if constant else
-                   f' on average, give or take {number(each.spread)}.'))
+        return (
+            f'{each.joint} is the culprit: without its record {_left(each)} of the gap is '
+            f'left. The loops want it moved by {number(each.offset)} rad or m'
+            + (
+                ', all the time: a constant offset.'
+                if constant
+                else f' on average, give or take {number(each.spread)}.'
+            )
+        )
     able = [each.joint for each in suspects if each.remaining <= EXPLAINS]
     if able:
-        return f'{listed(able)}: leaving out either would explain the gap, as far as this ' \
+        return (
+            f'{listed(able)}: leaving out either would explain the gap, as far as this '
             'record tells. Measure one more joint of the loop, or a longer motion.'
-    return 'No single joint explains the gap: look at the lengths of the model, or at the ' \
+        )
+    return (
+        'No single joint explains the gap: look at the lengths of the model, or at the '
         'record as a whole.'
+    )
 
 
 def _left(suspect):
@@ -92,24 +125,56 @@ def _left(suspect):
 
 def render(report, style):
     """Return a report as text."""
-    verdicts = [[QUESTIONS[name], ('yes', 'green') if good else ('no', 'red')]
-                for name, good in report['verdicts'].items()]
-    loops = [[each['name'], number(each['metres'], 3), number(each['radians'], 3),
-              f'{number(each["time"])} s', number(each['rms'], 3)] for each in report['loops']]
-    suspects = [[(each['joint'], 'red' if each['joint'] == report['culprit'] else ''),
-                 f'{number(100.0 * each["remaining"], 2)} %', number(each['offset']),
-                 number(each['spread'], 2)] for each in report['suspects']]
-    forces = [[each['name'], number(each['peak']), number(each['rms']),
-               '' if each['share'] is None else f'{number(100.0 * each["share"], 3)} %']
-              for each in report['residual']]
-    about = f'{report["samples"]} samples in {number(report["duration"])} s, ' \
+    verdicts = [
+        [QUESTIONS[name], ('yes', 'green') if good else ('no', 'red')]
+        for name, good in report['verdicts'].items()
+    ]
+    loops = [
+        [
+            each['name'],
+            number(each['metres'], 3),
+            number(each['radians'], 3),
+            f'{number(each["time"])} s',
+            number(each['rms'], 3),
+        ]
+        for each in report['loops']
+    ]
+    suspects = [
+        [
+            (each['joint'], 'red' if each['joint'] == report['culprit'] else ''),
+            f'{number(100.0 * each["remaining"], 2)} %',
+            number(each['offset']),
+            number(each['spread'], 2),
+        ]
+        for each in report['suspects']
+    ]
+    forces = [
+        [
+            each['name'],
+            number(each['peak']),
+            number(each['rms']),
+            '' if each['share'] is None else f'{number(100.0 * each["share"], 3)} %',
+        ]
+        for each in report['residual']
+    ]
+    about = (
+        f'{report["samples"]} samples in {number(report["duration"])} s, '
         f'{len(report["measured"])} joints measured'
-    return sections([
-        ('', [f'{style.paint(report["name"], "bold")}  {style.paint(about, "dim")}']),
-        ('Can this motion be one of the model?', table(['', ''], verdicts, style)[1:]),
-        ('Gaps of the record', table(['loop', '[m]', '[rad]', 'at', 'rms'], loops, style)),
-        ('If a joint were left out', table(['joint', 'gap left', 'loops want', 'give or take'],
-                                           suspects, style)),
-        ('Forces that no actuator gives [N m or N]',
-         table(['coordinate', 'peak', 'rms', 'of what is needed'], forces, style)),
-        *closing_sections(report, style)], style)
+    )
+    return sections(
+        [
+            ('', [f'{style.paint(report["name"], "bold")}  {style.paint(about, "dim")}']),
+            ('Can this motion be one of the model?', table(['', ''], verdicts, style)[1:]),
+            ('Gaps of the record', table(['loop', '[m]', '[rad]', 'at', 'rms'], loops, style)),
+            (
+                'If a joint were left out',
+                table(['joint', 'gap left', 'loops want', 'give or take'], suspects, style),
+            ),
+            (
+                'Forces that no actuator gives [N m or N]',
+                table(['coordinate', 'peak', 'rms', 'of what is needed'], forces, style),
+            ),
+            *closing_sections(report, style),
+        ],
+        style,
+    )

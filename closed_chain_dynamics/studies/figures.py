@@ -2,20 +2,27 @@
 
 from functools import partial
 
+import numpy as np
+
 from closed_chain_dynamics.recording.plots import draw_lines, draw_panels
 from closed_chain_dynamics.recording.segments import position_names
 from closed_chain_dynamics.studies.what_if_report import run_label
-import numpy as np
 
 __all__ = ['plot_consistency', 'plot_validity', 'plot_what_if']
 
-LOWEST = 1e-16      # errors below this have no place on a logarithmic axis
+LOWEST = 1e-16  # errors below this have no place on a logarithmic axis
 
 
 def _logarithmic(ax, time, columns, title, tolerance):
     """Draw errors, and the line that they should stay below."""
-    draw_lines(ax, time, [(name, np.maximum(values, LOWEST)) for name, values in columns],
-               '[rad or m]', title, 'that err less')
+    draw_lines(
+        ax,
+        time,
+        [(name, np.maximum(values, LOWEST)) for name, values in columns],
+        '[rad or m]',
+        title,
+        'that err less',
+    )
     ax.axhline(tolerance, color='#c0392b', linestyle=(0, (4, 2)), linewidth=0.9)
     ax.set_yscale('log')
 
@@ -26,17 +33,40 @@ def plot_validity(found, path):
     time, names = motion.time, position_names(robot)
 
     def positions(ax):
-        colours = draw_lines(ax, time, [*zip(names, motion.q.T)], '[rad or m]',
-                             'Motion, and with dashes what came back')
+        colours = draw_lines(
+            ax,
+            time,
+            [*zip(names, motion.q.T)],
+            '[rad or m]',
+            'Motion, and with dashes what came back',
+        )
         for name, values in zip(names, found.q.T):
             if name in colours:
                 ax.plot(time, values, color=colours[name], linestyle=(0, (4, 2)), linewidth=0.9)
-    panels = [(positions, 3), (lambda ax: _logarithmic(
-        ax, time, [*found.errors.items()], 'Errors, and what is tolerated', found.tolerance), 2.4)]
+
+    panels = [
+        (positions, 3),
+        (
+            lambda ax: _logarithmic(
+                ax, time, [*found.errors.items()], 'Errors, and what is tolerated', found.tolerance
+            ),
+            2.4,
+        ),
+    ]
     if robot.actuator_names:
-        panels.append((lambda ax: draw_lines(
-            ax, time, [*zip(robot.actuator_names, found.torques.tau_A.T)], '[N m or N]',
-            'Torques that were given', 'that change less'), 2.4))
+        panels.append(
+            (
+                lambda ax: draw_lines(
+                    ax,
+                    time,
+                    [*zip(robot.actuator_names, found.torques.tau_A.T)],
+                    '[N m or N]',
+                    'Torques that were given',
+                    'that change less',
+                ),
+                2.4,
+            )
+        )
     draw_panels(path, panels, time, robot.name, size=(9.0, 8.0))
 
 
@@ -46,12 +76,27 @@ def plot_what_if(robot, variations, runs, path):
     panels = []
     for joint in runs[0].series:
         for k in range(runs[0].series[joint].reshape(len(runs[0].time), -1).shape[1]):
-            columns = [(run_label(variations, run), np.interp(
-                time, run.time, run.series[joint].reshape(len(run.time), -1)[:, k],
-                right=np.nan)) for run in runs]
+            columns = [
+                (
+                    run_label(variations, run),
+                    np.interp(
+                        time,
+                        run.time,
+                        run.series[joint].reshape(len(run.time), -1)[:, k],
+                        right=np.nan,
+                    ),
+                )
+                for run in runs
+            ]
             title = joint if runs[0].series[joint].ndim == 1 else f'{joint}, number {k + 1}'
-            panels.append((partial(draw_lines, time=time, columns=columns, unit='[rad or m]',
-                                   title=title), 3))
+            panels.append(
+                (
+                    partial(
+                        draw_lines, time=time, columns=columns, unit='[rad or m]', title=title
+                    ),
+                    3,
+                )
+            )
     draw_panels(path, panels, time, robot.name, size=(9.0, 1.5 + 3.0 * len(panels)))
 
 
@@ -59,16 +104,38 @@ def plot_consistency(found, path):
     """Write a figure of a Consistency: the record and its loops, gaps, forces nobody gives."""
     time, robot = found.tracks.time, found.robot
     names = position_names(robot)
-    measured = [each for joint, track in found.tracks.joints.items()
-                for each in zip(names[robot.joint_slices(joint)[0]], track[0].T)]
-    panels = [(partial(draw_lines, time=time, columns=measured, unit='[rad or m]',
-                       title='Record'), 3)]
+    measured = [
+        each
+        for joint, track in found.tracks.joints.items()
+        for each in zip(names[robot.joint_slices(joint)[0]], track[0].T)
+    ]
+    panels = [
+        (partial(draw_lines, time=time, columns=measured, unit='[rad or m]', title='Record'), 3)
+    ]
     if found.gaps:
-        panels.append((lambda ax: _logarithmic(
-            ax, time, [(name, gap.max(axis=1)) for name, gap in found.gaps.items()],
-            'Gaps of the loops, and what is tolerated', found.tolerance), 2.4))
+        panels.append(
+            (
+                lambda ax: _logarithmic(
+                    ax,
+                    time,
+                    [(name, gap.max(axis=1)) for name, gap in found.gaps.items()],
+                    'Gaps of the loops, and what is tolerated',
+                    found.tolerance,
+                ),
+                2.4,
+            )
+        )
     if found.residual:
-        panels.append((partial(draw_lines, time=time, columns=[
-            (name, found.torques.residual[name]) for name in found.residual],
-            unit='[N m or N]', title='Forces that no actuator gives'), 2.4))
+        panels.append(
+            (
+                partial(
+                    draw_lines,
+                    time=time,
+                    columns=[(name, found.torques.residual[name]) for name in found.residual],
+                    unit='[N m or N]',
+                    title='Forces that no actuator gives',
+                ),
+                2.4,
+            )
+        )
     draw_panels(path, panels, time, robot.name, size=(9.0, 1.5 + 2.6 * len(panels)))

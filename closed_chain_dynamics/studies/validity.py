@@ -9,23 +9,24 @@ the measured motion. Errors grow by themselves where the motion is unstable: how
 from dataclasses import dataclass, field
 import math
 
+import numpy as np
+
 from closed_chain_dynamics.dynamics.explanation import listed
 from closed_chain_dynamics.dynamics.tree import difference
 from closed_chain_dynamics.errors import ClosedChainError, StateError
 from closed_chain_dynamics.recording.log_files import write_columns
 from closed_chain_dynamics.recording.terminal import closing_sections, number, sections, table
 from closed_chain_dynamics.simulation.simulation import Simulation
-from closed_chain_dynamics.studies.motion.torques import motion_torques, MotionTorques
-import numpy as np
+from closed_chain_dynamics.studies.motion.torques import MotionTorques, motion_torques
 
 __all__ = ['Validity', 'render', 'study_validity', 'validity_report']
 
-SCHEMA = 'closed-chain-study-validity/1'   # a key that is added keeps it, one that changes ends it
-TOLERANCE = 1e-3    # error of a joint up to which a motion counts as reproduced [rad or m]
-PAIRS = 2           # of steps of the simulation between two samples, at least
-LONGEST = 1e-3      # step [s]
-SMALL = 1e-2        # errors up to here grow as the linearised motion says [rad or m]
-ROUNDING = 1e-13    # errors below this are noise [rad or m]
+SCHEMA = 'closed-chain-study-validity/1'  # a key that is added keeps it, one that changes ends it
+TOLERANCE = 1e-3  # error of a joint up to which a motion counts as reproduced [rad or m]
+PAIRS = 2  # of steps of the simulation between two samples, at least
+LONGEST = 1e-3  # step [s]
+SMALL = 1e-2  # errors up to here grow as the linearised motion says [rad or m]
+ROUNDING = 1e-13  # errors below this are noise [rad or m]
 # A fit over the second half of a time tells exponentials from powers of time: t^2, that of a
 # constant error in a torque, grows by 4 in it, and t^4 by 16.
 GROWN = 20.0
@@ -47,7 +48,7 @@ class Validity:
     tolerance: float
     dt: float
     stopped: str = ''
-    worst: np.ndarray = field(init=False)       # of all joints, (samples,)
+    worst: np.ndarray = field(init=False)  # of all joints, (samples,)
     rate: 'float | None' = field(init=False)
     until: float = field(init=False)
 
@@ -67,11 +68,17 @@ class Validity:
     def to_csv(self, path):
         """Write one line per sample: time, torques, and the error of every joint."""
         found = self.torques
-        write_columns(path, [
-            ('time', found.motion.time),
-            *((f'tau:{name}', values) for name, values in zip(found.robot.actuator_names,
-                                                              found.tau_A.T)),
-            *((f'error:{name}', values) for name, values in self.errors.items())])
+        write_columns(
+            path,
+            [
+                ('time', found.motion.time),
+                *(
+                    (f'tau:{name}', values)
+                    for name, values in zip(found.robot.actuator_names, found.tau_A.T)
+                ),
+                *((f'error:{name}', values) for name, values in self.errors.items()),
+            ],
+        )
 
 
 def growth(time, errors):
@@ -95,9 +102,13 @@ def study_validity(robot, motion, *, forward=None, tolerance=TOLERANCE, dt=None,
     `dt` the step of the simulation [s], by default a part of the time between samples.
     """
     from scipy.interpolate import CubicSpline
+
     if len(motion.time) < 4:
-        raise StateError(f'a motion of {len(motion.time)} samples is too short to be reproduced',
-                         where=robot.name, repair='Give four samples or more.')
+        raise StateError(
+            f'a motion of {len(motion.time)} samples is too short to be reproduced',
+            where=robot.name,
+            repair='Give four samples or more.',
+        )
     found = motion_torques(robot, motion)
     torque = CubicSpline(motion.time, found.tau_A)
     between = np.diff(motion.time)
@@ -106,7 +117,7 @@ def study_validity(robot, motion, *, forward=None, tolerance=TOLERANCE, dt=None,
     sim = Simulation(forward or robot, q=motion.q[0], v=motion.v[0], dt=steps[0], log_every=0)
     q, stopped = np.full(motion.q.shape, np.nan), ''
     q[0] = sim.q
-    for k, sim.dt in enumerate(steps):   # a sample is the end of a step
+    for k, sim.dt in enumerate(steps):  # a sample is the end of a step
         try:
             for pair in range(int(pairs[k])):
                 for tau in _two_torques(torque, motion.time[k] + 2.0 * pair * sim.dt, sim.dt):
@@ -117,8 +128,7 @@ def study_validity(robot, motion, *, forward=None, tolerance=TOLERANCE, dt=None,
         q[k + 1] = sim.q
         if progress:
             progress((k + 2) / len(motion.time))
-    return Validity(found, q, _errors(robot, motion.q, q), tolerance,
-                    float(steps.max()), stopped)
+    return Validity(found, q, _errors(robot, motion.q, q), tolerance, float(steps.max()), stopped)
 
 
 def _two_torques(torque, time, dt):
@@ -135,10 +145,16 @@ def _two_torques(torque, time, dt):
 
 def _errors(robot, wanted, got):
     """Return {joint: largest error of its coordinates, (samples,)}."""
-    steps = np.array([difference(robot, a, b) if np.isfinite(b).all()
-                      else np.full(robot.nv, np.nan) for a, b in zip(wanted, got)])
-    return {joint: np.abs(steps[:, robot.joint_slices(joint)[1]]).max(axis=1)
-            for joint in robot.joint_names}
+    steps = np.array(
+        [
+            difference(robot, a, b) if np.isfinite(b).all() else np.full(robot.nv, np.nan)
+            for a, b in zip(wanted, got)
+        ]
+    )
+    return {
+        joint: np.abs(steps[:, robot.joint_slices(joint)[1]]).max(axis=1)
+        for joint in robot.joint_names
+    }
 
 
 def validity_report(found):
@@ -147,8 +163,14 @@ def validity_report(found):
     joints = []
     for name, errors in found.errors.items():
         k = int(np.nanargmax(errors))
-        joints.append({'name': name, 'error': float(errors[k]), 'time': float(motion.time[k]),
-                       'rms': float(np.sqrt(np.nanmean(errors**2)))})
+        joints.append(
+            {
+                'name': name,
+                'error': float(errors[k]),
+                'time': float(motion.time[k]),
+                'rms': float(np.sqrt(np.nanmean(errors**2))),
+            }
+        )
     reached = np.isfinite(found.worst)
     return {
         'schema': SCHEMA,
@@ -173,15 +195,19 @@ def validity_report(found):
 def _warnings(found):
     said, torques = [], found.torques
     for name, k in torques.unmet.items():
-        said.append(f'{name}: up to {number(abs(torques.residual[name][k]))} of the generalized '
-                    'force is given by no actuator: without it the motion cannot come back.')
+        said.append(
+            f'{name}: up to {number(abs(torques.residual[name][k]))} of the generalized '
+            'force is given by no actuator: without it the motion cannot come back.'
+        )
     if found.stopped:
         said.append(f'The simulation stopped: {found.stopped}.')
     if torques.singular.any():
         said.append(f'{torques.singular.sum()} poses of the motion are singular.')
     if not found.valid and found.rate is not None:
-        said.append('The error grows exponentially: the motion is unstable without feedback, and '
-                    'whatever the model, no torques given in advance hold it for long.')
+        said.append(
+            'The error grows exponentially: the motion is unstable without feedback, and '
+            'whatever the model, no torques given in advance hold it for long.'
+        )
     return said
 
 
@@ -191,22 +217,45 @@ def render(report, style):
         verdict = ('valid', 'green')
     else:
         verdict = ('not valid', 'red')
-    growing = 'not exponential' if report['growth_rate'] is None else \
-        f'{number(report["growth_rate"])} 1/s, it doubles in {number(report["doubling_time"])} s'
+    growing = (
+        'not exponential'
+        if report['growth_rate'] is None
+        else f'{number(report["growth_rate"])} 1/s, '
+        f'it doubles in {number(report["doubling_time"])} s'
+    )
     worst = [each['name'] for each in report['joints'] if each['error'] == report['error']]
     rows = [
         ['verdict', verdict],
-        ['largest error', f'{number(report["error"], 3)} rad or m, of {listed(worst)}; '
-                          f'{number(report["tolerance"])} is tolerated'],
-        ['reproduced for', f'{number(report["reproduced_for"])} of '
-                           f'{number(report["duration"])} s'],
-        ['growth of error', growing]]
-    joints = [[each['name'], number(each['error'], 3), f'{number(each["time"])} s',
-               number(each['rms'], 3)] for each in report['joints']]
-    about = f'{report["samples"]} samples in {number(report["duration"])} s, steps of ' \
+        [
+            'largest error',
+            f'{number(report["error"], 3)} rad or m, of {listed(worst)}; '
+            f'{number(report["tolerance"])} is tolerated',
+        ],
+        [
+            'reproduced for',
+            f'{number(report["reproduced_for"])} of {number(report["duration"])} s',
+        ],
+        ['growth of error', growing],
+    ]
+    joints = [
+        [
+            each['name'],
+            number(each['error'], 3),
+            f'{number(each["time"])} s',
+            number(each['rms'], 3),
+        ]
+        for each in report['joints']
+    ]
+    about = (
+        f'{report["samples"]} samples in {number(report["duration"])} s, steps of '
         f'{number(report["dt"])} s'
-    return sections([
-        ('', [f'{style.paint(report["name"], "bold")}  {style.paint(about, "dim")}']),
-        ('Internal validity', table(['', ''], rows, style)[1:]),
-        ('Errors [rad or m]', table(['joint', 'largest', 'at', 'rms'], joints, style)),
-        *closing_sections(report, style)], style)
+    )
+    return sections(
+        [
+            ('', [f'{style.paint(report["name"], "bold")}  {style.paint(about, "dim")}']),
+            ('Internal validity', table(['', ''], rows, style)[1:]),
+            ('Errors [rad or m]', table(['joint', 'largest', 'at', 'rms'], joints, style)),
+            *closing_sections(report, style),
+        ],
+        style,
+    )

@@ -10,16 +10,17 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 import math
 
+import numpy as np
+
 from closed_chain_dynamics.errors import ClosedChainError, NameNotFound, StateError
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.recording.log_files import event_record
 from closed_chain_dynamics.simulation.simulation import Simulation
-import numpy as np
 
 __all__ = ['PARAMETERS', 'Run', 'Variation', 'varied', 'what_if']
 
-MOST_RUNS = 200     # of a grid: each takes seconds, and nobody reads a longer table
-MOST_REACTIONS = 1000   # samples of a run at which forces in joints are computed
+MOST_RUNS = 200  # of a grid: each takes seconds, and nobody reads a longer table
+MOST_REACTIONS = 1000  # samples of a run at which forces in joints are computed
 
 
 def _mass(link, value, scale):
@@ -34,6 +35,7 @@ def _dynamics(name):
     def change(joint, value, scale):
         value = value * getattr(joint.dynamics, name) if scale else value
         return replace(joint, dynamics=replace(joint.dynamics, **{name: value}))
+
     return change
 
 
@@ -104,21 +106,31 @@ class Run:
 
 def varied(robot, variation, value):
     """Return a mechanism with another number: that of the variation is given this value."""
-    if not (math.isfinite(value) and value >= 0.0) or variation.parameter == 'mass' and not value:
-        raise StateError(f'{variation.label} cannot be {value:g}', where=robot.name,
-                         repair='Give values above zero; all but a mass may be zero.')
+    massless = variation.parameter == 'mass' and not value
+    if massless or not (math.isfinite(value) and value >= 0.0):
+        raise StateError(
+            f'{variation.label} cannot be {value:g}',
+            where=robot.name,
+            repair='Give values above zero; all but a mass may be zero.',
+        )
     if variation.parameter == 'gravity':
         return Mechanism(robot.description, gravity=_gravity(robot, value, variation.scale))
     if variation.parameter not in PARAMETERS:
-        raise NameNotFound('parameter to vary', variation.parameter, [*PARAMETERS, 'gravity'],
-                           where=robot.name)
+        raise NameNotFound(
+            'parameter to vary', variation.parameter, [*PARAMETERS, 'gravity'], where=robot.name
+        )
     groups, has_it, change = PARAMETERS[variation.parameter]
     model = robot.description
     known = [each.name for group in groups for each in getattr(model, group) if has_it(each)]
     if variation.name not in known:
         raise NameNotFound(KINDS[groups[0]], variation.name, known, where=robot.name)
-    parts = {group: tuple(change(each, value, variation.scale) if each.name == variation.name
-                          else each for each in getattr(model, group)) for group in groups}
+    parts = {
+        group: tuple(
+            change(each, value, variation.scale) if each.name == variation.name else each
+            for each in getattr(model, group)
+        )
+        for group in groups
+    }
     return Mechanism(replace(model, **parts), gravity=robot.gravity)
 
 
@@ -131,8 +143,19 @@ def _gravity(robot, value, scale):
     return value * present / strength if strength else np.array((0.0, 0.0, -value))
 
 
-def what_if(robot, variations, *, q, v=None, tau=None, duration=5.0, dt=1e-3, watch=(),
-            integrator='rk4', progress=None):
+def what_if(
+    robot,
+    variations,
+    *,
+    q,
+    v=None,
+    tau=None,
+    duration=5.0,
+    dt=1e-3,
+    watch=(),
+    integrator='rk4',
+    progress=None,
+):
     """
     Return the Runs of a grid of variations, the model as it is first.
 
@@ -142,27 +165,36 @@ def what_if(robot, variations, *, q, v=None, tau=None, duration=5.0, dt=1e-3, wa
     labels = [each.label for each in variations]
     for label in labels:
         if labels.count(label) > 1:
-            raise StateError(f'{label} is varied twice', where=robot.name,
-                             repair='Give all its values at once, with commas between.')
+            raise StateError(
+                f'{label} is varied twice',
+                where=robot.name,
+                repair='Give all its values at once, with commas between.',
+            )
     size = 1 + math.prod(len(each.values) for each in variations)
     if size > MOST_RUNS:
-        raise StateError(f'the grid has {size} runs, more than {MOST_RUNS}', where=robot.name,
-                         repair='Vary fewer numbers at a time, or give fewer values.')
+        raise StateError(
+            f'the grid has {size} runs, more than {MOST_RUNS}',
+            where=robot.name,
+            repair='Vary fewer numbers at a time, or give fewer values.',
+        )
     known = [*robot.joint_names, *robot.loop_names]
     for name in watch:
         if name not in known:
             raise NameNotFound('joint', name, known, where=robot.name)
     grid = [(), *product(*(each.values for each in variations))] if variations else [()]
-    others = [_combined(robot, variations, values) for values in grid]   # refused before any run
+    others = [_combined(robot, variations, values) for values in grid]  # refused before any run
     runs = []
     for values, other in zip(grid, others):
         sim = Simulation(other, q=q, v=v, dt=dt, integrator=integrator)
         try:
             stopped = ''
-            sim.run(duration, tau, progress=progress and (
-                lambda share: progress((len(runs) + share) / len(grid))))
+            sim.run(
+                duration,
+                tau,
+                progress=progress and (lambda share: progress((len(runs) + share) / len(grid))),
+            )
         except ClosedChainError as error:
-            if not values:   # the model as it is: the call itself is wrong, or nothing works
+            if not values:  # the model as it is: the call itself is wrong, or nothing works
                 raise
             stopped = error.why
         runs.append(_outcome(sim, dict(zip(labels, values)), watch, stopped))
@@ -185,11 +217,18 @@ def _outcome(sim, values, watch, stopped):
         values,
         dict(zip(log.segments[-1].names('q'), sim.q.tolist())),
         {name: _peaks(log, name) for name in watch},
-        {'dissipated': float(log.dissipated[-1]), 'lost': float(log.lost[-1]),
-         'work': float(log.work[-1]), 'exchanged': float(np.ptp(log.kinetic)),
-         'drift': float(abs(log.balance - log.balance[0]).max())},
+        {
+            'dissipated': float(log.dissipated[-1]),
+            'lost': float(log.lost[-1]),
+            'work': float(log.work[-1]),
+            'exchanged': float(np.ptp(log.kinetic)),
+            'drift': float(abs(log.balance - log.balance[0]).max()),
+        },
         [event_record(event) for event in log.events],
-        log.time, {name: log.joint(name) for name in watch}, stopped)
+        log.time,
+        {name: log.joint(name) for name in watch},
+        stopped,
+    )
 
 
 def _peaks(log, name):
@@ -197,6 +236,9 @@ def _peaks(log, name):
     speeds = log.velocity(name).reshape(len(log), -1)
     wrenches = log.reactions(name, every=math.ceil(len(log) / MOST_REACTIONS))
     force, moment = (np.linalg.norm(part, axis=1) for part in (wrenches[:, :3], wrenches[:, 3:]))
-    return {'end': log.joint(name)[-1].tolist(),
-            'speed': float(np.nanmax(np.abs(speeds), initial=0.0)),
-            'force': float(force.max()), 'moment': float(moment.max())}
+    return {
+        'end': log.joint(name)[-1].tolist(),
+        'speed': float(np.nanmax(np.abs(speeds), initial=0.0)),
+        'force': float(force.max()),
+        'moment': float(moment.max()),
+    }

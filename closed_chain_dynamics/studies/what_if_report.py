@@ -1,13 +1,14 @@
 """What ``closed-chain study what-if`` says about runs: a dict for ``--json``, text, a table."""
 
+import numpy as np
+
 from closed_chain_dynamics.recording.log_files import write_columns
 from closed_chain_dynamics.recording.terminal import closing_sections, number, sections, table
-import numpy as np
 
 __all__ = ['render', 'run_label', 'what_if_report', 'write_runs']
 
-SCHEMA = 'closed-chain-study-what-if/1'   # a key that is added keeps it, one that changes ends it
-WORTH_A_WARNING = 1e-3      # drift of the energy balance, of what was exchanged
+SCHEMA = 'closed-chain-study-what-if/1'  # a key that is added keeps it, one that changes ends it
+WORTH_A_WARNING = 1e-3  # drift of the energy balance, of what was exchanged
 
 
 def what_if_report(robot, variations, runs, duration):
@@ -17,11 +18,22 @@ def what_if_report(robot, variations, runs, duration):
         'name': robot.name,
         'file': robot.description.file,
         'time': duration,
-        'varied': [{'parameter': each.label, 'values': list(each.values), 'scale': each.scale}
-                   for each in variations],
-        'runs': [{'values': run.values, 'reached': float(run.time[-1]), 'final': run.final,
-                  'watched': run.watched, 'energy': run.energy, 'events': run.events,
-                  'stopped': run.stopped or None} for run in runs],
+        'varied': [
+            {'parameter': each.label, 'values': list(each.values), 'scale': each.scale}
+            for each in variations
+        ],
+        'runs': [
+            {
+                'values': run.values,
+                'reached': float(run.time[-1]),
+                'final': run.final,
+                'watched': run.watched,
+                'energy': run.energy,
+                'events': run.events,
+                'stopped': run.stopped or None,
+            }
+            for run in runs
+        ],
         'files': {},
         'warnings': _warnings(variations, runs),
     }
@@ -30,8 +42,10 @@ def what_if_report(robot, variations, runs, duration):
 def run_label(variations, run):
     """Return what a run is called: its values, or that it is the model itself."""
     scales = {each.label: 'x' * each.scale for each in variations}
-    return ', '.join(f'{label} {scales[label]}{number(value)}'
-                     for label, value in run.values.items()) or 'as it is'
+    return (
+        ', '.join(f'{label} {scales[label]}{number(value)}' for label, value in run.values.items())
+        or 'as it is'
+    )
 
 
 def _warnings(variations, runs):
@@ -40,11 +54,14 @@ def _warnings(variations, runs):
         name, energy = run_label(variations, run), run.energy
         if run.stopped:
             said.append(f'{name}: stopped at {number(run.time[-1])} s: {run.stopped}.')
-        exchanged = max(abs(energy['work']), energy['dissipated'], energy['lost'],
-                        energy['exchanged'])
+        exchanged = max(
+            abs(energy['work']), energy['dissipated'], energy['lost'], energy['exchanged']
+        )
         if energy['drift'] > WORTH_A_WARNING * exchanged:
-            said.append(f'{name}: the energy balance drifts by {number(energy["drift"], 2)} J: '
-                        'take a smaller --dt.')
+            said.append(
+                f'{name}: the energy balance drifts by {number(energy["drift"], 2)} J: '
+                'take a smaller --dt.'
+            )
     return said
 
 
@@ -52,31 +69,64 @@ def render(report, style):
     """Return a report as text."""
     scales = {each['parameter']: 'x' * each['scale'] for each in report['varied']}
     runs = report['runs']
-    labels = [[f'{scale}{number(run["values"][label])}' if run['values'] else 'as it is'
-               for label, scale in scales.items()] for run in runs]
-    joints = [(f'{name} [rad or m, N, N m]', table(
-        [*scales, 'ends at', 'fastest', 'largest force', 'largest moment'],
-        [[*label, *_cells(run['watched'][name])] for label, run in zip(labels, runs)], style))
-        for name in runs[0]['watched']]
-    energies = [[*label, *(number(run['energy'][what]) for what in ('work', 'dissipated', 'lost')),
-                 str(len(run['events'])), ('stopped', 'red') if run['stopped'] else '']
-                for label, run in zip(labels, runs)]
-    events = [[', '.join(label), f'{number(event["time"], 6)} s', event['kind'], event['name']]
-              for label, run in zip(labels, runs) for event in run['events']]
+    labels = [
+        [
+            f'{scale}{number(run["values"][label])}' if run['values'] else 'as it is'
+            for label, scale in scales.items()
+        ]
+        for run in runs
+    ]
+    joints = [
+        (
+            f'{name} [rad or m, N, N m]',
+            table(
+                [*scales, 'ends at', 'fastest', 'largest force', 'largest moment'],
+                [[*label, *_cells(run['watched'][name])] for label, run in zip(labels, runs)],
+                style,
+            ),
+        )
+        for name in runs[0]['watched']
+    ]
+    energies = [
+        [
+            *label,
+            *(number(run['energy'][what]) for what in ('work', 'dissipated', 'lost')),
+            str(len(run['events'])),
+            ('stopped', 'red') if run['stopped'] else '',
+        ]
+        for label, run in zip(labels, runs)
+    ]
+    events = [
+        [', '.join(label), f'{number(event["time"], 6)} s', event['kind'], event['name']]
+        for label, run in zip(labels, runs)
+        for event in run['events']
+    ]
     about = f'{len(runs)} runs of {number(report["time"])} s'
-    return sections([
-        ('', [f'{style.paint(report["name"], "bold")}  {style.paint(about, "dim")}']),
-        *joints,
-        ('Energy [J]', table([*scales, 'work put in', 'dissipated', 'lost at events', 'events',
-                              ''], energies, style)),
-        ('Events', table(['run', 'time', 'event', 'joint'], events, style)),
-        *closing_sections(report, style)], style)
+    return sections(
+        [
+            ('', [f'{style.paint(report["name"], "bold")}  {style.paint(about, "dim")}']),
+            *joints,
+            (
+                'Energy [J]',
+                table(
+                    [*scales, 'work put in', 'dissipated', 'lost at events', 'events', ''],
+                    energies,
+                    style,
+                ),
+            ),
+            ('Events', table(['run', 'time', 'event', 'joint'], events, style)),
+            *closing_sections(report, style),
+        ],
+        style,
+    )
 
 
 def _cells(peaks):
     """Return what is said of a joint: its end, of a ball several numbers, and its peaks."""
-    return [' '.join(map(number, np.atleast_1d(peaks['end']))),
-            *(number(peaks[what]) for what in ('speed', 'force', 'moment'))]
+    return [
+        ' '.join(map(number, np.atleast_1d(peaks['end']))),
+        *(number(peaks[what]) for what in ('speed', 'force', 'moment')),
+    ]
 
 
 def write_runs(runs, path):
@@ -86,9 +136,14 @@ def write_runs(runs, path):
     columns.append(('reached', [run.time[-1] for run in runs]))
     finals = dict.fromkeys(name for run in runs for name in run.final)
     columns += [(f'q:{name}', [run.final.get(name, np.nan) for run in runs]) for name in finals]
-    columns += [(f'{what}:{name}', [run.watched[name][what] for run in runs])
-                for name in runs[0].watched for what in ('speed', 'force', 'moment')]
-    columns += [(what, [run.energy[what] for run in runs])
-                for what in ('work', 'dissipated', 'lost', 'drift')]
+    columns += [
+        (f'{what}:{name}', [run.watched[name][what] for run in runs])
+        for name in runs[0].watched
+        for what in ('speed', 'force', 'moment')
+    ]
+    columns += [
+        (what, [run.energy[what] for run in runs])
+        for what in ('work', 'dissipated', 'lost', 'drift')
+    ]
     columns.append(('events', [len(run.events) for run in runs]))
     write_columns(path, columns)

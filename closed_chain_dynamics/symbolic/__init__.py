@@ -8,10 +8,11 @@ the rooms below it.
 from closed_chain_dynamics.errors import ClosedChainError
 
 try:
-    import sympy    # noqa: F401
+    import sympy  # noqa: F401
 except ImportError:
-    raise ClosedChainError('equations need SymPy, which is not installed',
-                           repair='Install it: pip install sympy.') from None
+    raise ClosedChainError(
+        'equations need SymPy, which is not installed', repair='Install it: pip install sympy.'
+    ) from None
 
 from closed_chain_dynamics.symbolic.cost import cost_table
 from closed_chain_dynamics.symbolic.elimination import derive
@@ -21,14 +22,40 @@ from closed_chain_dynamics.symbolic.list_dynamics import Dynamics
 from closed_chain_dynamics.symbolic.list_files import parse_lists, read_lists, shipped_lists
 from closed_chain_dynamics.symbolic.list_kinematics import Kinematics, kinematics
 from closed_chain_dynamics.symbolic.lists import (
-    Force, Joint, LinearSpring, Lists, Point, ReferenceSystem, Segment, TorsionalSpring,
-    Torque)
+    Force,
+    Joint,
+    LinearSpring,
+    Lists,
+    Point,
+    ReferenceSystem,
+    Segment,
+    Torque,
+    TorsionalSpring,
+)
 from closed_chain_dynamics.symbolic.reduced_equations import ReducedEquations
 from closed_chain_dynamics.symbolic.size import size_estimate
 
 __all__ = [
-    'Dynamics', 'Equations', 'Force', 'Joint', 'Kinematics', 'LinearSpring', 'Lists', 'Point',
-    'ReducedEquations', 'ReferenceSystem', 'Segment', 'TorsionalSpring', 'Torque', 'cost_table',
-    'derive', 'estimate', 'kinematics', 'lagrange', 'parse_lists', 'read_lists', 'shipped_lists',
+    'Dynamics',
+    'Equations',
+    'Force',
+    'Joint',
+    'Kinematics',
+    'LinearSpring',
+    'Lists',
+    'Point',
+    'ReducedEquations',
+    'ReferenceSystem',
+    'Segment',
+    'Torque',
+    'TorsionalSpring',
+    'cost_table',
+    'derive',
+    'estimate',
+    'kinematics',
+    'lagrange',
+    'parse_lists',
+    'read_lists',
+    'shipped_lists',
     'size_estimate',
 ]

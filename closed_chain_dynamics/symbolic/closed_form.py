@@ -12,12 +12,17 @@ else sines and cosines alone (trigonometric elimination, Eq. (3)).
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from closed_chain_dynamics.errors import StructureError
-from closed_chain_dynamics.symbolic.expression_graph import evaluate, Node, total
+from closed_chain_dynamics.symbolic.expression_graph import Node, evaluate, total
 from closed_chain_dynamics.symbolic.from_mechanism import Angle
 from closed_chain_dynamics.symbolic.planar_loops import (
-    closed_couplings, closed_loops, outside, planar_loop)
-import numpy as np
+    closed_couplings,
+    closed_loops,
+    outside,
+    planar_loop,
+)
 
 __all__ = ['ClosedForm']
 
@@ -28,9 +33,9 @@ class _Side:
 
     x: Node
     y: Node
-    turn: Angle              # from its first corner to its last, the corners not included
-    slide: tuple = None      # direction of the unknown slide in it
-    slider: int = -1         # and the body of that
+    turn: Angle  # from its first corner to its last, the corners not included
+    slide: tuple = None  # direction of the unknown slide in it
+    slider: int = -1  # and the body of that
 
 
 class ClosedForm:
@@ -51,8 +56,10 @@ class ClosedForm:
         loops = [planar_loop(tree, loop) for loop in closed_loops(tree.robot)]
         couplings = closed_couplings(tree.robot)
         while loops or couplings:
-            left = ([loop for loop in loops if not self._solve_loop(loop)],
-                    [each for each in couplings if not self._solve_coupling(each)])
+            left = (
+                [loop for loop in loops if not self._solve_loop(loop)],
+                [each for each in couplings if not self._solve_coupling(each)],
+            )
             if left == (loops, couplings):
                 self._refuse(loops, couplings)
             loops, couplings = left
@@ -65,20 +72,30 @@ class ClosedForm:
         """Return the coordinate q of a body as a node."""
         if i not in self._values:
             body = self.tree.bodies[i]
-            self._values[i] = (self.state[i] if body.slides
-                               else self.state[i].explicit() - body.delta)
+            self._values[i] = (
+                self.state[i] if body.slides else self.state[i].explicit() - body.delta
+            )
         return self._values[i]
 
     def _refuse(self, loops, couplings):
         for loop in loops:
             names = [repr(self.tree.bodies[i].joint) for i in self._unknown(loop)]
-            count = 'only one of its joints is' if len(names) == 1 else \
-                f'{len(names)} of its joints are'
-            raise outside(f'{count} unknown when its turn comes ({", ".join(names)}), and a '
-                          'triangle has two', self.tree.robot, loop.name)
-        raise StructureError('it cannot be solved for one joint',
-                             where=f'{self.tree.robot.name}, coupling {couplings[0].name!r}',
-                             repair="Use the method 'ic' (implicit constraints).")
+            count = (
+                'only one of its joints is'
+                if len(names) == 1
+                else f'{len(names)} of its joints are'
+            )
+            raise outside(
+                f'{count} unknown when its turn comes ({", ".join(names)}), and a '
+                'triangle has two',
+                self.tree.robot,
+                loop.name,
+            )
+        raise StructureError(
+            'it cannot be solved for one joint',
+            where=f'{self.tree.robot.name}, coupling {couplings[0].name!r}',
+            repair="Use the method 'ic' (implicit constraints).",
+        )
 
     def _unknown(self, loop):
         return sorted(i for i in loop.bodies if i not in self.state)
@@ -110,7 +127,7 @@ class ClosedForm:
         """Solve a loop for its two unknown joints; return whether it is settled."""
         unknown = self._unknown(loop)
         if not unknown:
-            return True     # the others imply it
+            return True  # the others imply it
         if len(unknown) != 2:
             return False
         slides = [i for i in unknown if self.tree.bodies[i].slides]
@@ -136,11 +153,18 @@ class ClosedForm:
     def _sides(self, loop, unknown):
         """Return the corners of the polygon, and the sides that follow each of them."""
         steps = loop.steps
-        cuts = [k for k, step in enumerate(steps)
-                if step.turn and (step.body < 0 or step.body in unknown)]
-        return ([steps[k] for k in cuts],
-                [self._side(steps, unknown, *ends)
-                 for ends in zip(cuts, [*cuts[1:], cuts[0] + len(steps)])])
+        cuts = [
+            k
+            for k, step in enumerate(steps)
+            if step.turn and (step.body < 0 or step.body in unknown)
+        ]
+        return (
+            [steps[k] for k in cuts],
+            [
+                self._side(steps, unknown, *ends)
+                for ends in zip(cuts, [*cuts[1:], cuts[0] + len(steps)])
+            ],
+        )
 
     def _side(self, steps, unknown, start, end):
         zero, one = self.tree.graph.node(0.0), self.tree.graph.node(1.0)
@@ -168,9 +192,13 @@ class ClosedForm:
         dots = [(squares[k - 2] - squares[k - 1] - squares[k]) * 0.5 for k in range(3)]
         area = self.tree.graph.function('sqrt', squares[0] * squares[1] - dots[1] * dots[1])
         area = area if sign > 0 else -area
-        return {corner.body: self._turn(sides[k - 1], sides[k], corner, dots[k], area,
-                                        squares[k - 1] * squares[k])
-                for k, corner in enumerate(corners) if corner.body >= 0}
+        return {
+            corner.body: self._turn(
+                sides[k - 1], sides[k], corner, dots[k], area, squares[k - 1] * squares[k]
+            )
+            for k, corner in enumerate(corners)
+            if corner.body >= 0
+        }
 
     def _slider(self, loop, unknown, sign):
         """Return the unknown slide and turn where one joint slides."""
@@ -184,9 +212,15 @@ class ClosedForm:
         sliding.x, sliding.y = sliding.x + x * way, sliding.y + y * way
         new = {sliding.slider: way}
         for k, corner in enumerate(corners):
-            if corner.body >= 0:   # the two sides lie on each other
-                new[corner.body] = self._turn(sides[k - 1], sides[k], corner, -square,
-                                              self.tree.graph.node(0.0), square * square)
+            if corner.body >= 0:  # the two sides lie on each other
+                new[corner.body] = self._turn(
+                    sides[k - 1],
+                    sides[k],
+                    corner,
+                    -square,
+                    self.tree.graph.node(0.0),
+                    square * square,
+                )
         return new
 
     def _turn(self, before, after, corner, K, D, square):
@@ -211,11 +245,16 @@ class ClosedForm:
         """Name the intersection: on which side of a line, or of a foot, it lies."""
         names = {i: self.tree.bodies[i].joint for i in unknown}
         if slides:
-            return (f'{names[slides[0]]} {"beyond" if sign > 0 else "before"} the foot of the '
-                    'perpendicular on its line')
+            return (
+                f'{names[slides[0]]} {"beyond" if sign > 0 else "before"} the foot of the '
+                'perpendicular on its line'
+            )
         base, vertex = unknown
-        corners = [step.body for step in loop.steps
-                   if step.turn and (step.body < 0 or step.body in unknown)]
+        corners = [
+            step.body
+            for step in loop.steps
+            if step.turn and (step.body < 0 or step.body in unknown)
+        ]
         follows = corners[(corners.index(base) + 1) % 3] == vertex
         side = 'right' if (sign > 0) == follows else 'left'
         return f'{names[vertex]} {side} of the line from {names[base]} to {loop.name}'

@@ -7,7 +7,7 @@ matrices lie row by row. A pose beyond the reach of a loop gives NaN.
 
 import re
 
-from closed_chain_dynamics.symbolic.program import flat, Program, text_of
+from closed_chain_dynamics.symbolic.program import Program, flat, text_of
 from closed_chain_dynamics.symbolic.reduced_equations import TERMS
 
 __all__ = ['c_source', 'compiled', 'identifier', 'python_source']
@@ -43,9 +43,11 @@ def identifier(name):
 def about(equations, terms):
     """Return lines that say what the code computes."""
     first = ', '.join(equations.independent)
-    lines = [f'Equations of motion of {equations.robot.name} by the method '
-             f'{equations.method.upper()}.', '',
-             f'q_1 = ({first}), and v_1, a_1 its rates.']
+    lines = [
+        f'Equations of motion of {equations.robot.name} by the method {equations.method.upper()}.',
+        '',
+        f'q_1 = ({first}), and v_1, a_1 its rates.',
+    ]
     if equations.position == 'q':
         lines += [f'q = ({", ".join(equations.robot.coordinate_names)}), all loops closed.']
     elif 'q' in terms or 'W' in terms:
@@ -59,8 +61,11 @@ class _Names:
     """Texts of leaves and named nodes of one function."""
 
     def __init__(self, arguments, program):
-        self.texts = {node.number: f'{vector}[{k}]' for vector, nodes in arguments.items()
-                      for k, node in enumerate(nodes)}
+        self.texts = {
+            node.number: f'{vector}[{k}]'
+            for vector, nodes in arguments.items()
+            for k, node in enumerate(nodes)
+        }
         self.used = {arg.number for node in program.operations for arg in node.args}
         self.used |= {node.number for node in program.outputs}
 
@@ -89,17 +94,20 @@ def _statements(equations, term):
 def c_source(equations, terms):
     """Return a C99 file with one function for each term."""
     prefix = identifier(equations.robot.name)
-    head = '\n'.join(f' * {line.replace("*/", "* /")}'.rstrip()
-                     for line in about(equations, terms))
+    head = '\n'.join(
+        f' * {line.replace("*/", "* /")}'.rstrip() for line in about(equations, terms)
+    )
     parts = [C_HEAD.format(about=head).replace('\n\n * Gen', '\n *\n * Gen')]
     for term in terms:
         names, assignments, outputs = _statements(equations, term)
         arguments = equations.arguments(term)
-        listed = ', '.join(f'const double {vector}[{len(nodes)}]'
-                           for vector, nodes in arguments.items())
+        listed = ', '.join(
+            f'const double {vector}[{len(nodes)}]' for vector, nodes in arguments.items()
+        )
         lines = [f'void {prefix}_{term}({listed}, double out[{len(outputs)}])', '{']
-        lines += [f'    (void){vector};' for vector, nodes in arguments.items()
-                  if not names.uses(nodes)]
+        lines += [
+            f'    (void){vector};' for vector, nodes in arguments.items() if not names.uses(nodes)
+        ]
         lines += [f'    const double {name} = {text};' for name, text in assignments]
         lines += [f'    out[{k}] = {text};' for k, text in enumerate(outputs)]
         parts.append('\n'.join([*lines, '}']))
@@ -112,11 +120,17 @@ def python_source(equations, terms, *, cache=True):
     parts = [PYTHON_HEAD.format(about=head)]
     for term in terms:
         _, assignments, outputs = _statements(equations, term)
-        shape = (f'({len(equations.term(term))}, {len(equations.term(term)[0])})'
-                 if isinstance(equations.term(term)[0], list) else str(len(outputs)))
+        shape = (
+            f'({len(equations.term(term))}, {len(equations.term(term)[0])})'
+            if isinstance(equations.term(term)[0], list)
+            else str(len(outputs))
+        )
         options = "cache=True, error_model='numpy'" if cache else "error_model='numpy'"
-        lines = [f'@njit({options})', f'def {term}({", ".join(equations.arguments(term))}):',
-                 f'    """Return the {TERMS[term]}."""']
+        lines = [
+            f'@njit({options})',
+            f'def {term}({", ".join(equations.arguments(term))}):',
+            f'    """Return the {TERMS[term]}."""',
+        ]
         lines += [f'    {name} = {text}' for name, text in assignments]
         lines += [f'    out = np.empty({shape})', '    flat = out.reshape(-1)']
         lines += [f'    flat[{k}] = {text}' for k, text in enumerate(outputs)]
@@ -127,6 +141,12 @@ def python_source(equations, terms, *, cache=True):
 def compiled(equations, term):
     """Return the numba-compiled function of a term; its first call compiles."""
     space = {'__name__': f'generated_{identifier(equations.robot.name)}'}
-    exec(compile(python_source(equations, [term], cache=False),
-                 f'<{equations.robot.name} {term}>', 'exec'), space)
+    exec(
+        compile(
+            python_source(equations, [term], cache=False),
+            f'<{equations.robot.name} {term}>',
+            'exec',
+        ),
+        space,
+    )
     return space[term]

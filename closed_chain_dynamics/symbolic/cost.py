@@ -8,15 +8,24 @@ Assignments are results, and values used more than once.
 from dataclasses import dataclass
 import time
 
-from closed_chain_dynamics.symbolic.elimination import derive, METHODS
-from closed_chain_dynamics.symbolic.program import flat, Program
+from closed_chain_dynamics.symbolic.elimination import METHODS, derive
+from closed_chain_dynamics.symbolic.program import Program, flat
 
-__all__ = ['Cost', 'cost', 'cost_table', 'PAPER', 'WEIGHTS']
+__all__ = ['PAPER', 'WEIGHTS', 'Cost', 'cost', 'cost_table']
 
 # the columns of Table 1, and what one operation of each weighs
 WEIGHTS = {'+-': 1, '*': 1, '/': 4, 'sqrt': 5, 'sin/cos': 10, 'atan': 15, ':=': 1}
-KINDS = {'add': '+-', 'sub': '+-', 'neg': '+-', 'mul': '*', 'div': '/', 'sqrt': 'sqrt',
-         'sin': 'sin/cos', 'cos': 'sin/cos', 'atan2': 'atan'}
+KINDS = {
+    'add': '+-',
+    'sub': '+-',
+    'neg': '+-',
+    'mul': '*',
+    'div': '/',
+    'sqrt': 'sqrt',
+    'sin': 'sin/cos',
+    'cos': 'sin/cos',
+    'atan2': 'atan',
+}
 # Table 1 in the same order. ':=' of DE, g_1 is printed as 358; with 272, the figure in the
 # authors' generated code, the printed sum is right.
 PAPER = {

@@ -19,10 +19,14 @@ from closed_chain_dynamics.symbolic.closed_form import ClosedForm
 from closed_chain_dynamics.symbolic.expression_graph import gradient, rate, total
 from closed_chain_dynamics.symbolic.from_mechanism import Angle, dot, plus, times
 from closed_chain_dynamics.symbolic.implicit_constraints import (
-    blocks_of, constraint_rows, independent_rows, solution)
-from closed_chain_dynamics.symbolic.reduced_equations import ReducedEquations, TERMS
+    blocks_of,
+    constraint_rows,
+    independent_rows,
+    solution,
+)
+from closed_chain_dynamics.symbolic.reduced_equations import TERMS, ReducedEquations
 
-__all__ = ['derive', 'METHODS']
+__all__ = ['METHODS', 'derive']
 
 METHODS = ('te', 'de', 'ic')
 
@@ -50,8 +54,12 @@ class _Explicit(ReducedEquations):
     def _close(self):
         graph = self.tree.graph
         self.inputs = [graph.input(f'q_{name}') for name in self.independent]
-        form = ClosedForm(self.tree, dict(zip(self._first, self.inputs)), self._pose,
-                          explicit=self.method == 'de')
+        form = ClosedForm(
+            self.tree,
+            dict(zip(self._first, self.inputs)),
+            self._pose,
+            explicit=self.method == 'de',
+        )
         self._form, self.branches = form, form.branches
         self.state = [form.state[i] for i in range(len(self.tree.bodies))]
         self._projection = None
@@ -75,8 +83,9 @@ class _Explicit(ReducedEquations):
         rates = []
         for i, entry in enumerate(self.state):
             if i in self._first:
-                rates.append(seeds.get(self.inputs[self._first.index(i)],
-                                       self.tree.graph.node(0.0)))
+                rates.append(
+                    seeds.get(self.inputs[self._first.index(i)], self.tree.graph.node(0.0))
+                )
             elif isinstance(entry, Angle) and entry.value is None:
                 cos, sin = rate([entry.cos, entry.sin], seeds)
                 rates.append(entry.cos * sin - entry.sin * cos)
@@ -101,15 +110,20 @@ class _Explicit(ReducedEquations):
         T = dynamics.kinetic_energy(self.tree, self.state, self._rates())
         momenta = gradient(T, self.v_1)
         seeds = {**dict(zip(self.inputs, self.v_1)), **accelerations}
-        return [change - slope for change, slope
-                in zip(rate(momenta, seeds), gradient(T, self.inputs))]
+        return [
+            change - slope for change, slope in zip(rate(momenta, seeds), gradient(T, self.inputs))
+        ]
 
     def _c_1(self):
         return self._inertial({})
 
     def _tau_1(self):
-        return plus(self._inertial(dict(zip(self.v_1, self.a_1))), self.term('g_1'),
-                    self.term('tau_1s'), self.term('tau_1d'))
+        return plus(
+            self._inertial(dict(zip(self.v_1, self.a_1))),
+            self.term('g_1'),
+            self.term('tau_1s'),
+            self.term('tau_1d'),
+        )
 
 
 class _Implicit(ReducedEquations):
@@ -123,8 +137,10 @@ class _Implicit(ReducedEquations):
         values = [graph.input(f'q_{body.joint}') for body in bodies]
         self.inputs = [values[i] for i in self.tree.order]
         self._values = values
-        self.state = [value if body.slides else Angle.of(value + body.delta)
-                      for value, body in zip(values, bodies)]
+        self.state = [
+            value if body.slides else Angle.of(value + body.delta)
+            for value, body in zip(values, bodies)
+        ]
         self._second = [i for i in range(len(bodies)) if i not in self._first]
         at_pose = {value: self._pose[i] for i, value in enumerate(values)}
         rows = constraint_rows(self.tree, self.state, values)
@@ -134,9 +150,10 @@ class _Implicit(ReducedEquations):
         zero = graph.node(0.0)
         right = {id(row): [-row.get(i, zero) for i in self._first] for row in self._rows}
         H = solution(self.tree, self._blocks, right, at_pose)
-        self._projection = [H[i] if i in H else
-                            [graph.node(float(i == each)) for each in self._first]
-                            for i in range(len(bodies))]
+        self._projection = [
+            H[i] if i in H else [graph.node(float(i == each)) for each in self._first]
+            for i in range(len(bodies))
+        ]
 
     def _value(self, i):
         return self._values[i]
@@ -154,8 +171,13 @@ class _Implicit(ReducedEquations):
     def _bias(self, rates):
         """Return q'' at q_1'' = 0: (0, -J_2^-1 J' q')."""
         seeds = dict(zip(self._values, rates))
-        changes = [total(self.tree.graph, [change * rates[i] for i, change in zip(
-            row, rate(list(row.values()), seeds))]) for row in self._rows]
+        changes = [
+            total(
+                self.tree.graph,
+                [change * rates[i] for i, change in zip(row, rate(list(row.values()), seeds))],
+            )
+            for row in self._rows
+        ]
         right = {id(row): [-change] for row, change in zip(self._rows, changes)}
         x = solution(self.tree, self._blocks, right, self._at_pose)
         zero = self.tree.graph.node(0.0)
@@ -176,8 +198,9 @@ class _Implicit(ReducedEquations):
 
     def _c_1(self):
         rates = self._rates()
-        return self._projected(dynamics.newton_euler(
-            self.tree, self.state, rates, self._bias(rates), gravity=False))
+        return self._projected(
+            dynamics.newton_euler(self.tree, self.state, rates, self._bias(rates), gravity=False)
+        )
 
     def _tau_1(self):
         rates = self._rates()

@@ -7,7 +7,7 @@ import sympy
 from closed_chain_dynamics.errors import NameNotFound, StateError
 from closed_chain_dynamics.symbolic.list_dynamics import Dynamics
 from closed_chain_dynamics.symbolic.list_kinematics import Kinematics
-from closed_chain_dynamics.symbolic.lists import acceleration, Lists, velocity
+from closed_chain_dynamics.symbolic.lists import Lists, acceleration, velocity
 
 __all__ = ['Equations']
 
@@ -21,19 +21,21 @@ class Equations:
     kinetic: sympy.Expr
     potential: sympy.Expr
     dissipation: sympy.Expr
-    M: sympy.Matrix                     # (n, n)
-    bias: sympy.Matrix                  # (n, 1) velocity terms, gravity and springs
-    generalized_forces: sympy.Matrix    # (n, 1) of frc and trq
-    damping_forces: sympy.Matrix        # (n, 1) of the dissipation
-    Phi: sympy.Matrix                   # (m, 1)
-    Phi_q: sympy.Matrix                 # (m, n)
-    gamma: sympy.Matrix                 # (m, 1) d^2 Phi/dt^2 - Phi_q q''
-    multipliers: tuple                  # (m,) symbols lambda_...
+    M: sympy.Matrix  # (n, n)
+    bias: sympy.Matrix  # (n, 1) velocity terms, gravity and springs
+    generalized_forces: sympy.Matrix  # (n, 1) of frc and trq
+    damping_forces: sympy.Matrix  # (n, 1) of the dissipation
+    Phi: sympy.Matrix  # (m, 1)
+    Phi_q: sympy.Matrix  # (m, n)
+    gamma: sympy.Matrix  # (m, 1) d^2 Phi/dt^2 - Phi_q q''
+    multipliers: tuple  # (m,) symbols lambda_...
 
     def __repr__(self):
         """Say what they are of; the equations themselves can fill pages."""
-        return (f'<Equations of {self.lists.name}: {len(self.coordinates)} coordinates, '
-                f'{len(self.multipliers)} multipliers>')
+        return (
+            f'<Equations of {self.lists.name}: {len(self.coordinates)} coordinates, '
+            f'{len(self.multipliers)} multipliers>'
+        )
 
     @property
     def coordinates(self):
@@ -98,8 +100,11 @@ class Equations:
             for q, symbol in zip(self.coordinates, symbols):
                 base, _, index = sympy.latex(q).partition('_')
                 names[symbol] = f'{dots}{{{base}}}' + (f'_{index}' if index else '')
-        lines = [f'{sympy.latex(each.lhs, symbol_names=names)} &= '
-                 f'{sympy.latex(each.rhs, symbol_names=names)}' for each in self.equations]
+        lines = [
+            f'{sympy.latex(each.lhs, symbol_names=names)} &= '
+            f'{sympy.latex(each.rhs, symbol_names=names)}'
+            for each in self.equations
+        ]
         return ' \\\\\n'.join(lines)
 
     def compile(self, parameters=None):
@@ -115,12 +120,16 @@ class Equations:
             try:
                 values[name] = float(value)
             except (TypeError, ValueError):
-                raise StateError(f'the value of {name} must be a number, not {value!r}',
-                                 where=self.lists.name, repair='Give a number.') from None
+                raise StateError(
+                    f'the value of {name} must be a number, not {value!r}',
+                    where=self.lists.name,
+                    repair='Give a number.',
+                ) from None
         missing = [name for name, value in values.items() if value is None]
         if missing:
-            raise StateError(f'no value is given for {", ".join(missing)}',
-                             where=self.lists.name,
-                             repair=f'Write compile({{{missing[0]!r}: ...}}), or put it into the '
-                                    'list file.')
+            raise StateError(
+                f'no value is given for {", ".join(missing)}',
+                where=self.lists.name,
+                repair=f'Write compile({{{missing[0]!r}: ...}}), or put it into the list file.',
+            )
         return values

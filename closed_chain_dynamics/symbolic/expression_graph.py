@@ -14,9 +14,14 @@ import numpy as np
 __all__ = ['Graph', 'Node', 'evaluate', 'gradient', 'needed', 'rate', 'total']
 
 FUNCTIONS = {'sqrt': np.sqrt, 'sin': np.sin, 'cos': np.cos, 'atan2': np.arctan2}
-STRIDE = 1024     # nodes between two calls of `progress`
-ARITHMETIC = {'add': np.add, 'sub': np.subtract, 'mul': np.multiply, 'div': np.divide,
-              'neg': np.negative}
+STRIDE = 1024  # nodes between two calls of `progress`
+ARITHMETIC = {
+    'add': np.add,
+    'sub': np.subtract,
+    'mul': np.multiply,
+    'div': np.divide,
+    'neg': np.negative,
+}
 
 
 class Node:
@@ -62,7 +67,7 @@ class Graph:
     def __init__(self):
         self.nodes = []
         self._known = {}
-        self.progress = None     # called with the number of nodes from time to time
+        self.progress = None  # called with the number of nodes from time to time
 
     def _intern(self, op, args=(), name='', value=None):
         key = (op, name, value) if not args else (op, *[arg.number for arg in args])
@@ -123,7 +128,7 @@ class Graph:
             return self.add(a, b.args[0])
         if a.op == 'neg':
             return self.neg(self.add(a.args[0], b))
-        if a.op == 'sub' and b.value is not None and a.value is None:   # constants together
+        if a.op == 'sub' and b.value is not None and a.value is None:  # constants together
             if a.args[1].value is not None:
                 return self.sub(a.args[0], self.add(a.args[1], b))
             if a.args[0].value is not None:
@@ -151,8 +156,12 @@ class Graph:
                 return self.neg(other)
             if one.op == 'neg':
                 return self.neg(self.mul(one.args[0], other))
-            if one.value is not None and other.op == 'mul' and other.value is None \
-                    and other.args[0].value is not None:
+            if (
+                one.value is not None
+                and other.op == 'mul'
+                and other.value is None
+                and other.args[0].value is not None
+            ):
                 return self.mul(self.mul(one, other.args[0]), other.args[1])
         # constants first
         ordered = sorted((a, b), key=lambda node: (node.value is None, node.number))
@@ -239,9 +248,14 @@ def rate(outputs, seeds):
     zero = outputs[0].graph.node(0.0) if outputs else None
     for node in needed(outputs):
         if node.number not in dots and any(arg.number in dots for arg in node.args):
-            dot = total(node.graph, [partial * dots[arg.number]
-                                     for arg, partial in zip(node.args, _partials(node))
-                                     if arg.number in dots])
+            dot = total(
+                node.graph,
+                [
+                    partial * dots[arg.number]
+                    for arg, partial in zip(node.args, _partials(node))
+                    if arg.number in dots
+                ],
+            )
             if not _is(dot, 0.0):
                 dots[node.number] = dot
     return [dots.get(node.number, zero) for node in outputs]
@@ -252,7 +266,7 @@ def gradient(output, inputs):
     graph = output.graph
     wanted = {node.number for node in inputs}
     nodes = needed([output])
-    moves = set()      # nodes that depend on an input
+    moves = set()  # nodes that depend on an input
     for node in nodes:
         if node.number in wanted or any(arg.number in moves for arg in node.args):
             moves.add(node.number)
@@ -275,11 +289,17 @@ def evaluate(outputs, values):
     """
     known = {node.number: np.asarray(value, dtype=float) for node, value in values.items()}
     shape = np.broadcast_shapes(*[value.shape for value in known.values()])
-    with np.errstate(invalid='ignore'):     # beyond the reach of a loop it is NaN
+    with np.errstate(invalid='ignore'):  # beyond the reach of a loop it is NaN
         for node in needed(outputs):
             if node.number not in known:
                 rule = ARITHMETIC.get(node.op) or FUNCTIONS.get(node.op)
-                known[node.number] = (node.value if node.value is not None else
-                                      rule(*[known[arg.number] for arg in node.args]))
-    return np.stack([np.broadcast_to(known[node.number], shape) for node in outputs], axis=-1) \
-        if outputs else np.empty((*shape, 0))
+                known[node.number] = (
+                    node.value
+                    if node.value is not None
+                    else rule(*[known[arg.number] for arg in node.args])
+                )
+    return (
+        np.stack([np.broadcast_to(known[node.number], shape) for node in outputs], axis=-1)
+        if outputs
+        else np.empty((*shape, 0))
+    )

@@ -9,16 +9,27 @@ are in delta. Links that are fixed to each other are one body.
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from closed_chain_dynamics.description import JointType
 from closed_chain_dynamics.description.tree import ONE_DOF, Tree
 from closed_chain_dynamics.errors import StructureError
 from closed_chain_dynamics.symbolic.expression_graph import Graph, Node, total
-import numpy as np
 
-__all__ = ['Angle', 'Body', 'Frame', 'SymbolicTree', 'cross', 'dot', 'plus', 'rounded', 'times',
-           'turn_z_to']
+__all__ = [
+    'Angle',
+    'Body',
+    'Frame',
+    'SymbolicTree',
+    'cross',
+    'dot',
+    'plus',
+    'rounded',
+    'times',
+    'turn_z_to',
+]
 
-ROUNDING = 1e-13     # of a rotation's element or of a share of a vector: noise of the file
+ROUNDING = 1e-13  # of a rotation's element or of a share of a vector: noise of the file
 
 
 @dataclass
@@ -47,8 +58,10 @@ class Angle:
 
     def then(self, other):
         """Return the turn by the sum of two angles."""
-        return Angle(self.cos * other.cos - self.sin * other.sin,
-                     self.sin * other.cos + self.cos * other.sin)
+        return Angle(
+            self.cos * other.cos - self.sin * other.sin,
+            self.sin * other.cos + self.cos * other.sin,
+        )
 
     def turn(self, x, y):
         """Return a plane vector turned by the angle."""
@@ -60,16 +73,16 @@ class Body:
     """A rigid body with the joint that moves it."""
 
     joint: str
-    parent: int          # -1: the world
+    parent: int  # -1: the world
     slides: bool
-    Q: list              # rows of a constant rotation, nodes
+    Q: list  # rows of a constant rotation, nodes
     Q_value: np.ndarray
-    p: list              # origin in the parent's frame, nodes
-    delta: Node          # theta - q [rad]
+    p: list  # origin in the parent's frame, nodes
+    delta: Node  # theta - q [rad]
     damping: float
     mass: Node = None
-    moment: list = None      # mass times centre of mass, in body axes [kg m]
-    inertia: list = None     # rows of the inertia about the body's origin [kg m^2]
+    moment: list = None  # mass times centre of mass, in body axes [kg m]
+    inertia: list = None  # rows of the inertia about the body's origin [kg m^2]
 
 
 @dataclass
@@ -98,8 +111,9 @@ class SymbolicTree:
         for body, inertia in zip(self.bodies, inertias):
             self._name_inertia(body, *inertia)
         self.names = [body.joint for body in self.bodies]
-        self.gravity = [self.graph.parameter(f'g_{axis}', value)
-                        for axis, value in zip('xyz', robot.gravity)]
+        self.gravity = [
+            self.graph.parameter(f'g_{axis}', value) for axis, value in zip('xyz', robot.gravity)
+        ]
         # in the robot's order
         self.order = [self.names.index(name) for name in robot.coordinate_names]
 
@@ -116,10 +130,18 @@ class SymbolicTree:
             if not slides:
                 Q, delta = _without_own_turn(Q)
             Q = rounded(Q)
-            self.bodies.append(Body(
-                joint.name, above.body, slides, self.rotation(joint.name, Q), Q,
-                self.vector(joint.name, p), self.graph.parameter(f'delta_{joint.name}', delta),
-                joint.dynamics.damping))
+            self.bodies.append(
+                Body(
+                    joint.name,
+                    above.body,
+                    slides,
+                    self.rotation(joint.name, Q),
+                    Q,
+                    self.vector(joint.name, p),
+                    self.graph.parameter(f'delta_{joint.name}', delta),
+                    joint.dynamics.damping,
+                )
+            )
             inertias.append([0.0, np.zeros(3), np.zeros((3, 3))])
             frame = Frame(len(self.bodies) - 1, to_link.T, np.zeros(3))
         self.frames[joint.child] = frame
@@ -128,31 +150,49 @@ class SymbolicTree:
             sums = inertias[frame.body]
             sums[0] += inertia.mass
             sums[1] = sums[1] + inertia.mass * c
-            sums[2] = sums[2] + frame.R @ inertia.tensor @ frame.R.T \
+            sums[2] = (
+                sums[2]
+                + frame.R @ inertia.tensor @ frame.R.T
                 + inertia.mass * (c @ c * np.eye(3) - np.outer(c, c))
+            )
 
     def rotation(self, joint, Q):
         """Return a rotation as nodes; equal elements share a parameter."""
         names = {}
-        return [[self.graph.parameter(
-            names.setdefault(abs(Q[i, j]), f'R{i + 1}{j + 1}_{joint}'), Q[i, j])
-            for j in range(3)] for i in range(3)]
+        return [
+            [
+                self.graph.parameter(
+                    names.setdefault(abs(Q[i, j]), f'R{i + 1}{j + 1}_{joint}'), Q[i, j]
+                )
+                for j in range(3)
+            ]
+            for i in range(3)
+        ]
 
     def vector(self, name, values):
         """Return a constant vector as nodes."""
         values = rounded(values, max(abs(values).max(), 1e-3))
-        return [self.graph.parameter(f'{axis}_{name}', value)
-                for axis, value in zip('xyz', values)]
+        return [
+            self.graph.parameter(f'{axis}_{name}', value) for axis, value in zip('xyz', values)
+        ]
 
     def _name_inertia(self, body, mass, moment, inertia):
         body.mass = self.graph.parameter(f'm_{body.joint}', mass)
         scale = max(abs(inertia).max(), 1e-300)
-        body.moment = [self.graph.parameter(f'h{axis}_{body.joint}', value) for axis, value
-                       in zip('xyz', rounded(moment, max(abs(moment).max(), 1e-300)))]
+        body.moment = [
+            self.graph.parameter(f'h{axis}_{body.joint}', value)
+            for axis, value in zip('xyz', rounded(moment, max(abs(moment).max(), 1e-300)))
+        ]
         inertia = rounded(inertia, scale)
-        body.inertia = [[self.graph.parameter(
-            f'I{"xyz"[min(i, j)]}{"xyz"[max(i, j)]}_{body.joint}', inertia[i, j])
-            for j in range(3)] for i in range(3)]
+        body.inertia = [
+            [
+                self.graph.parameter(
+                    f'I{"xyz"[min(i, j)]}{"xyz"[max(i, j)]}_{body.joint}', inertia[i, j]
+                )
+                for j in range(3)
+            ]
+            for i in range(3)
+        ]
 
     def point(self, link, xyz, name):
         """Return the body of a link's point, and the point in its frame as nodes."""
@@ -205,10 +245,14 @@ def _refuse_what_is_not_one_coordinate(robot):
                 f'joint {joint.name!r} is {joint.type.value} and has {joint.type.nv} coordinates',
                 where=robot.name,
                 repair='Equations are derived for joints that turn about or slide along one axis: '
-                       'write it as a chain of such joints, or use the numeric functions.')
+                'write it as a chain of such joints, or use the numeric functions.',
+            )
     if robot.structure()[1].any():
-        raise StructureError('a joint of its tree has been cut', where=robot.name,
-                             repair='Derive the equations of the mechanism as it is loaded.')
+        raise StructureError(
+            'a joint of its tree has been cut',
+            where=robot.name,
+            repair='Derive the equations of the mechanism as it is loaded.',
+        )
 
 
 def turn_z_to(axis):

@@ -7,26 +7,46 @@ which as many are kept as are independent at a pose. J_2 is sparse: sorted into 
 solved one after the other, it is inverted block by block.
 """
 
+import numpy as np
+
 from closed_chain_dynamics.description import LoopType
 from closed_chain_dynamics.errors import StructureError
 from closed_chain_dynamics.symbolic.expression_graph import evaluate, total
 from closed_chain_dynamics.symbolic.from_mechanism import (
-    cross, dot, plus, rounded, times, turn_z_to)
+    cross,
+    dot,
+    plus,
+    rounded,
+    times,
+    turn_z_to,
+)
 from closed_chain_dynamics.symbolic.planar_loops import (
-    closed_couplings, closed_loops, plane_of, planar_loop)
-import numpy as np
+    closed_couplings,
+    closed_loops,
+    planar_loop,
+    plane_of,
+)
 
 __all__ = ['LoopGeometry', 'constraint_rows', 'independent_rows', 'solution']
 
-CRAMER = 4             # largest block that determinants solve: they need no pivot
+CRAMER = 4  # largest block that determinants solve: they need no pivot
 # axes 0, 1, 2 along which a type lets nothing slide
-HELD_AXES = {LoopType.PRISMATIC: (0, 1), LoopType.CYLINDRICAL: (0, 1), LoopType.PLANAR: (2,),
-             LoopType.SURFACE: (2,), LoopType.FREE: ()}
+HELD_AXES = {
+    LoopType.PRISMATIC: (0, 1),
+    LoopType.CYLINDRICAL: (0, 1),
+    LoopType.PLANAR: (2,),
+    LoopType.SURFACE: (2,),
+    LoopType.FREE: (),
+}
 # pairs of axes, one of each frame, that a type keeps perpendicular
 HELD_ANGLES = {
-    LoopType.FIXED: ((1, 2), (0, 2), (0, 1)), LoopType.PRISMATIC: ((1, 2), (0, 2), (0, 1)),
-    LoopType.REVOLUTE: ((0, 2), (1, 2)), LoopType.CYLINDRICAL: ((0, 2), (1, 2)),
-    LoopType.PLANAR: ((0, 2), (1, 2)), LoopType.UNIVERSAL: ((2, 2),)}
+    LoopType.FIXED: ((1, 2), (0, 2), (0, 1)),
+    LoopType.PRISMATIC: ((1, 2), (0, 2), (0, 1)),
+    LoopType.REVOLUTE: ((0, 2), (1, 2)),
+    LoopType.CYLINDRICAL: ((0, 2), (1, 2)),
+    LoopType.PLANAR: ((0, 2), (1, 2)),
+    LoopType.UNIVERSAL: ((2, 2),),
+}
 
 
 class LoopGeometry:
@@ -37,21 +57,23 @@ class LoopGeometry:
             raise StructureError(
                 f'its point slides on a {loop.contact.surface}',
                 where=f'{tree.robot.name}, loop {loop.name!r}',
-                repair='Equations are derived for planes: cut it first, robot.cut(...).')
+                repair='Equations are derived for planes: cut it first, robot.cut(...).',
+            )
         self.tree, self.loop = tree, loop
         ends = [tree.frames[loop.parent], tree.frames[loop.child]]
         self.top = tree.common_ancestor(*[end.body for end in ends])
         self.axes, self.origins, self.signs, self.ends = {}, {}, {}, []
         axis = loop.contact.normal if loop.contact else loop.parent_axis
-        poses = zip(ends, (loop.parent_origin, loop.child_origin), (axis, loop.child_axis),
-                    (-1, 1))
+        poses = zip(
+            ends, (loop.parent_origin, loop.child_origin), (axis, loop.child_axis), (-1, 1)
+        )
         for end, origin, axis, sign in poses:
             R, p = self._walk(tree.path(end.body, self.top), sign, state)
             frame = end.R @ origin.rotation @ turn_z_to(np.array(axis))
             name = f'{loop.name}_{len(self.ends) + 1}'
             point = times(R, tree.vector(name, end.p + end.R @ origin.position))
             rows = [list(column) for column in zip(*tree.rotation(name, rounded(frame)))]
-            self.ends.append((list(times(R, row) for row in rows), plus(p, point)))
+            self.ends.append(([times(R, row) for row in rows], plus(p, point)))
 
     def _walk(self, path, sign, state):
         """Go down a branch; return rotation (rows) and origin of its last body."""
@@ -65,8 +87,11 @@ class LoopGeometry:
             if not body.slides:
                 c, s = state[i].cos, state[i].sin
                 x, y, z = columns
-                columns = [[c * a + s * b for a, b in zip(x, y)],
-                           [c * b - s * a for a, b in zip(x, y)], z]
+                columns = [
+                    [c * a + s * b for a, b in zip(x, y)],
+                    [c * b - s * a for a, b in zip(x, y)],
+                    z,
+                ]
             self.axes[i], self.origins[i], self.signs[i] = columns[2], p, sign
         return [list(row) for row in zip(*columns)], p
 
@@ -95,18 +120,20 @@ class LoopGeometry:
             x, y = plane_of(planar_loop(self.tree, self.loop).normal)[:2]
             return [self.columns([graph.node(value) for value in axis], False) for axis in (x, y)]
         except StructureError:
-            pass     # not planar
+            pass  # not planar
         one, two = self.ends[0][0], self.ends[1][0]
         held = HELD_AXES.get(self.loop.type, (0, 1, 2))
-        return ([self.columns(one[k], False) for k in held]
-                + [self.columns(cross(two[m], one[k]), True)
-                   for k, m in HELD_ANGLES.get(self.loop.type, ())])
+        return [self.columns(one[k], False) for k in held] + [
+            self.columns(cross(two[m], one[k]), True)
+            for k, m in HELD_ANGLES.get(self.loop.type, ())
+        ]
 
     def turning_rate(self, rates):
         """Return how fast the second end turns about the first one's z axis."""
         z = self.ends[0][0][2]
-        return total(self.tree.graph, [node * rates[i]
-                                       for i, node in self.columns(z, True).items()])
+        return total(
+            self.tree.graph, [node * rates[i] for i, node in self.columns(z, True).items()]
+        )
 
 
 def constraint_rows(tree, state, values):
@@ -129,20 +156,30 @@ def constraint_rows(tree, state, values):
 
 def independent_rows(tree, rows, dependent, pose):
     """Return as many rows as there are dependent coordinates, with J_2 regular at a pose."""
-    numbers = np.array([[float(evaluate([row[i]], pose)[0]) if i in row else 0.0
-                         for i in dependent] for row in rows]).reshape(len(rows), len(dependent))
-    from scipy.linalg import qr   # slow to import
+    numbers = np.array(
+        [
+            [float(evaluate([row[i]], pose)[0]) if i in row else 0.0 for i in dependent]
+            for row in rows
+        ]
+    ).reshape(len(rows), len(dependent))
+    from scipy.linalg import qr  # slow to import
+
     order = qr(numbers.T, mode='r', pivoting=True)[1] if len(dependent) else []
-    return [rows[k] for k in sorted(order[:len(dependent)])]
+    return [rows[k] for k in sorted(order[: len(dependent)])]
 
 
 def blocks_of(rows, dependent):
     """Return J_2 in blocks, [(rows, bodies)], each solvable once those before it are."""
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
+
     n = len(dependent)
-    pattern = np.array([[i in row and not (row[i].op == 'number' and row[i].value == 0.0)
-                         for i in dependent] for row in rows]).reshape(n, n)
+    pattern = np.array(
+        [
+            [i in row and not (row[i].op == 'number' and row[i].value == 0.0) for i in dependent]
+            for row in rows
+        ]
+    ).reshape(n, n)
     columns = maximum_bipartite_matching(csr_matrix(pattern), perm_type='column')
     # row a needs row b first, if it contains the unknown that belongs to b
     graph = pattern[:, columns]
@@ -155,8 +192,10 @@ def blocks_of(rows, dependent):
             if each not in order and before <= done:
                 order.append(each)
                 done.add(each)
-    return [([rows[k] for k in groups[each]], [dependent[columns[k]] for k in groups[each]])
-            for each in order]
+    return [
+        ([rows[k] for k in groups[each]], [dependent[columns[k]] for k in groups[each]])
+        for each in order
+    ]
 
 
 def solution(tree, blocks, right, pose):
@@ -184,17 +223,28 @@ def solution(tree, blocks, right, pose):
 def _cramer(graph, A, B, _):
     """Solve A X = B by determinants, which divide by nothing but det A."""
     inverse = graph.node(1.0) / _determinant(graph, A)
-    return [[_determinant(graph, [[*row[:k], side[j], *row[k + 1:]]
-                                  for row, side in zip(A, B)]) * inverse
-             for j in range(len(B[0]))] for k in range(len(A))]
+    return [
+        [
+            _determinant(graph, [[*row[:k], side[j], *row[k + 1 :]] for row, side in zip(A, B)])
+            * inverse
+            for j in range(len(B[0]))
+        ]
+        for k in range(len(A))
+    ]
 
 
 def _determinant(graph, A):
     if not A:
         return graph.node(1.0)
-    return total(graph, [
-        (-1.0)**j * (A[0][j] * _determinant(graph, [row[:j] + row[j + 1:] for row in A[1:]]))
-        for j in range(len(A)) if not (A[0][j].op == 'number' and A[0][j].value == 0.0)])
+    return total(
+        graph,
+        [
+            (-1.0) ** j
+            * (A[0][j] * _determinant(graph, [row[:j] + row[j + 1 :] for row in A[1:]]))
+            for j in range(len(A))
+            if not (A[0][j].op == 'number' and A[0][j].value == 0.0)
+        ],
+    )
 
 
 def _eliminate(graph, A, B, pose):

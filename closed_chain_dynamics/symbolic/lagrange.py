@@ -24,7 +24,7 @@ __all__ = ['estimate', 'lagrange']
 # Derivatives take about this long for each node of the energies and each coordinate; measured on
 # chains of 2 to 14 bodies in the plane and 1 to 5 in space, good to a factor of about three.
 SECONDS_PER_NODE = 4.5e-4
-LONGEST = 600.0     # [s]
+LONGEST = 600.0  # [s]
 
 
 @dataclass
@@ -35,7 +35,7 @@ class _Terms:
     potential: sympy.Expr = sympy.Integer(0)
     dissipation: sympy.Expr = sympy.Integer(0)
     forces: sympy.Matrix = None
-    constraints: dict = field(default_factory=dict)     # name -> Phi
+    constraints: dict = field(default_factory=dict)  # name -> Phi
 
 
 def lagrange(lists, *, progress=None, longest=LONGEST):
@@ -51,9 +51,11 @@ def lagrange(lists, *, progress=None, longest=LONGEST):
     if seconds > longest:
         raise DescriptionError(
             f'its {len(lists.coordinates)} coordinates would take about {_readable(seconds)}',
-            where=lists.name, file=lists.file,
+            where=lists.name,
+            file=lists.file,
             repair='Count angles from 0 and break the model up at joints, which makes the '
-                   'equations shorter, or allow more with longest=.')
+            'equations shorter, or allow more with longest=.',
+        )
     return _Derivation(lists, terms, progress or (lambda *step: None)).equations(motion)
 
 
@@ -89,12 +91,14 @@ def _readable(seconds):
 
 # ---- energies, forces, constraints --------------------------------------------------------------
 
+
 def _terms(lists, motion):
     terms = _Terms(forces=sympy.zeros(len(lists.coordinates), 1))
     for segment in lists.seg.values():
         terms.kinetic += _kinetic(lists, motion, segment)
         terms.potential -= segment.mass * sympy.Matrix(lists.gravity).dot(
-            motion.disp[segment.center])
+            motion.disp[segment.center]
+        )
     for spring in lists.spl.values():
         _add_linear_spring(terms, motion, spring)
     for name, spring in lists.spt.items():
@@ -138,8 +142,9 @@ def _add_linear_spring(terms, motion, spring):
     v = motion.velo[spring.second] - motion.velo[spring.first]
     squared = r.dot(r)
     # A spring of no free length needs no root, which has no derivative at length zero.
-    stretch = squared if spring.rest_length == 0 \
-        else (sympy.sqrt(squared) - spring.rest_length) ** 2
+    stretch = (
+        squared if spring.rest_length == 0 else (sympy.sqrt(squared) - spring.rest_length) ** 2
+    )
     terms.potential += spring.stiffness * stretch / 2
     if spring.damping != 0:
         terms.dissipation += spring.damping * r.dot(v) ** 2 / squared / 2
@@ -157,12 +162,18 @@ def _angle_between(lists, motion, name, spring):
         return motion.angle[spring.second] - motion.angle[spring.first]
     entry = lists.LRS.get(spring.second)
     turns = [] if entry is None else [each for each in entry.orientation if each != 0]
-    if entry is None or entry.relative_to != spring.first or len(entry.orientation) == 4 \
-            or len(turns) > 1:
+    if (
+        entry is None
+        or entry.relative_to != spring.first
+        or len(entry.orientation) == 4
+        or len(turns) > 1
+    ):
         raise DescriptionError(
             f'LRS {spring.first} and {spring.second} have no common axis',
             repair=f'Count LRS {spring.second} from {spring.first} and let two of its angles be '
-                   '0.', **lists.place('spt', name))
+            '0.',
+            **lists.place('spt', name),
+        )
     return sum(turns, sympy.Integer(0))
 
 
@@ -187,6 +198,7 @@ def _add_constraints(terms, lists, motion, places):
 
 # ---- derivatives --------------------------------------------------------------------------------
 
+
 class _Derivation:
     """The derivatives that make equations of the terms."""
 
@@ -199,9 +211,11 @@ class _Derivation:
         lists, terms = self.lists, self.terms
         n, m = len(self.q), len(terms.constraints)
         if m > n:
-            raise DescriptionError(f'{m} equations of constraint bind only {n} coordinates',
-                                   repair='Remove redundant ones, or add coordinates.',
-                                   **lists.place('constraint'))
+            raise DescriptionError(
+                f'{m} equations of constraint bind only {n} coordinates',
+                repair='Remove redundant ones, or add coordinates.',
+                **lists.place('constraint'),
+            )
         M, bias = sympy.zeros(n, n), sympy.zeros(n, 1)
         for i, name in enumerate(lists.coordinates):
             self.progress(i, n + 1, f'coordinate {name}')
@@ -211,11 +225,20 @@ class _Derivation:
         Phi_q = Phi.jacobian(self.q) if m else sympy.zeros(0, n)
         self._check_mass(M, Phi_q)
         result = Equations(
-            lists=lists, motion=motion, kinetic=terms.kinetic, potential=terms.potential,
-            dissipation=terms.dissipation, M=M, bias=bias, generalized_forces=terms.forces,
+            lists=lists,
+            motion=motion,
+            kinetic=terms.kinetic,
+            potential=terms.potential,
+            dissipation=terms.dissipation,
+            M=M,
+            bias=bias,
+            generalized_forces=terms.forces,
             damping_forces=sympy.Matrix([-sympy.diff(terms.dissipation, v) for v in self.v]),
-            Phi=Phi, Phi_q=Phi_q, gamma=self._gamma(Phi),
-            multipliers=tuple(sympy.Symbol(f'lambda_{name}') for name in terms.constraints))
+            Phi=Phi,
+            Phi_q=Phi_q,
+            gamma=self._gamma(Phi),
+            multipliers=tuple(sympy.Symbol(f'lambda_{name}') for name in terms.constraints),
+        )
         self.progress(n + 1, n + 1, 'done')
         return result
 
@@ -230,11 +253,14 @@ class _Derivation:
     def _gamma(self, Phi):
         def twice(phi):
             return rate(rate(phi, self.lists.coordinates), self.lists.coordinates)
+
         return Phi.applyfunc(twice) if len(Phi) else Phi
 
     def _check_mass(self, M, Phi_q):
         for i, name in enumerate(self.lists.coordinates):
             if M[:, i].is_zero_matrix and (not len(Phi_q) or Phi_q[:, i].is_zero_matrix):
-                raise DescriptionError('it moves no mass and no constraint',
-                                       repair='Remove it, or give a segment that moves with it.',
-                                       **self.lists.place('coordinates', name))
+                raise DescriptionError(
+                    'it moves no mass and no constraint',
+                    repair='Remove it, or give a segment that moves with it.',
+                    **self.lists.place('coordinates', name),
+                )

@@ -1,9 +1,10 @@
 """Equations as SymPy, and as LaTeX that compiles by itself."""
 
-from closed_chain_dynamics.symbolic.expression_graph import needed
-from closed_chain_dynamics.symbolic.program import flat, Program
-from closed_chain_dynamics.symbolic.reduced_equations import TERMS
 import sympy
+
+from closed_chain_dynamics.symbolic.expression_graph import needed
+from closed_chain_dynamics.symbolic.program import Program, flat
+from closed_chain_dynamics.symbolic.reduced_equations import TERMS
 
 __all__ = ['equation', 'latex_source', 'sympy_of']
 
@@ -12,12 +13,27 @@ HEAD = r"""\documentclass[a4paper,landscape]{article}
 \usepackage{amsmath,breqn}
 \begin{document}
 """
-SYMBOLS = {'M_1': 'M_1', 'c_1': 'c_1', 'g_1': 'g_1', 'tau_1s': r'\tau_{1\mathrm{s}}',
-           'tau_1d': r'\tau_{1\mathrm{d}}', 'tau_1': r'\tau_1', 'W': 'W', 'q': 'q'}
+SYMBOLS = {
+    'M_1': 'M_1',
+    'c_1': 'c_1',
+    'g_1': 'g_1',
+    'tau_1s': r'\tau_{1\mathrm{s}}',
+    'tau_1d': r'\tau_{1\mathrm{d}}',
+    'tau_1': r'\tau_1',
+    'W': 'W',
+    'q': 'q',
+}
 OPERATIONS = {
-    'add': lambda a, b: a + b, 'sub': lambda a, b: a - b, 'mul': lambda a, b: a * b,
-    'div': lambda a, b: a / b, 'neg': lambda a: -a, 'sqrt': sympy.sqrt, 'sin': sympy.sin,
-    'cos': sympy.cos, 'atan2': sympy.atan2}
+    'add': lambda a, b: a + b,
+    'sub': lambda a, b: a - b,
+    'mul': lambda a, b: a * b,
+    'div': lambda a, b: a / b,
+    'neg': lambda a: -a,
+    'sqrt': sympy.sqrt,
+    'sin': sympy.sin,
+    'cos': sympy.cos,
+    'atan2': sympy.atan2,
+}
 
 
 def sympy_of(equations, term):
@@ -32,8 +48,11 @@ def sympy_of(equations, term):
     known, assignments = {}, []
     for node in needed(program.outputs):
         if node.op == 'number':
-            known[node.number] = sympy.nsimplify(node.value) if node.value == round(
-                node.value, 6) else sympy.Float(node.value)
+            known[node.number] = (
+                sympy.nsimplify(node.value)
+                if node.value == round(node.value, 6)
+                else sympy.Float(node.value)
+            )
         elif not node.args:
             known[node.number] = sympy.Symbol(node.name)
         else:
@@ -49,9 +68,11 @@ def sympy_of(equations, term):
 def latex_source(equations, terms):
     """Return a LaTeX document with all assignments, terms and parameters."""
     from closed_chain_dynamics.symbolic.code import about
+
     parts = [HEAD]
-    parts += [rf'\noindent\verb|{line.replace("|", "/")}|\\'
-              for line in about(equations, terms) if line]
+    parts += [
+        rf'\noindent\verb|{line.replace("|", "/")}|\\' for line in about(equations, terms) if line
+    ]
     parameters = {}
     for term in terms:
         assignments, matrix = sympy_of(equations, term)
@@ -60,12 +81,15 @@ def latex_source(equations, terms):
             parts.append(equation(sympy.latex(symbol), sympy.latex(expression)))
         for (row, column), entry in _entries(matrix):
             place = f'{row + 1}' + f'{column + 1}' * (matrix.cols > 1)
-            parts.append(equation(rf'\left({SYMBOLS[term]}\right)_{{{place}}}',
-                                  sympy.latex(entry)))
+            parts.append(
+                equation(rf'\left({SYMBOLS[term]}\right)_{{{place}}}', sympy.latex(entry))
+            )
         parameters.update(equations.parameters(term))
     parts.append(r'\section*{Parameters}')
-    parts += [equation(sympy.latex(sympy.Symbol(name)), f'{value!r}')
-              for name, value in sorted(parameters.items())]
+    parts += [
+        equation(sympy.latex(sympy.Symbol(name)), f'{value!r}')
+        for name, value in sorted(parameters.items())
+    ]
     return '\n'.join([*parts, r'\end{document}', ''])
 
 
@@ -77,5 +101,9 @@ def equation(left, right):
 def _entries(matrix):
     """Return the entries of a matrix with their places; of a symmetric one the lower half."""
     symmetric = matrix.cols > 1 and matrix.is_square and matrix == matrix.T
-    return [((i, j), matrix[i, j]) for i in range(matrix.rows) for j in range(matrix.cols)
-            if not symmetric or j <= i]
+    return [
+        ((i, j), matrix[i, j])
+        for i in range(matrix.rows)
+        for j in range(matrix.cols)
+        if not symmetric or j <= i
+    ]

@@ -7,19 +7,23 @@ coordinates q, velocities v and, where there are any, inputs u. Matrices lie row
 
 import re
 
-from closed_chain_dynamics.symbolic.code import C_HEAD, identifier
-from closed_chain_dynamics.symbolic.latex import equation, HEAD
-from closed_chain_dynamics.symbolic.lists import TIME
 import sympy
 from sympy.printing.c import C99CodePrinter
 from sympy.printing.pycode import PythonCodePrinter
 
+from closed_chain_dynamics.symbolic.code import C_HEAD, identifier
+from closed_chain_dynamics.symbolic.latex import HEAD, equation
+from closed_chain_dynamics.symbolic.lists import TIME
+
 __all__ = ['list_c_source', 'list_latex_source', 'list_python_source']
 
-TERMS = {'M': 'the mass matrix', 'rhs': "what M q'' equals while no constraint pushes",
-         'Phi_q': 'the derivatives of the constraints by the coordinates',
-         'gamma': "what d^2 Phi/dt^2 has besides Phi_q q''",
-         'Phi': 'the constraints, zero where they hold'}
+TERMS = {
+    'M': 'the mass matrix',
+    'rhs': "what M q'' equals while no constraint pushes",
+    'Phi_q': 'the derivatives of the constraints by the coordinates',
+    'gamma': "what d^2 Phi/dt^2 has besides Phi_q q''",
+    'Phi': 'the constraints, zero where they hold',
+}
 MATRICES = ('M', 'Phi_q')
 PYTHON_HEAD = '''\
 """
@@ -35,15 +39,20 @@ import numpy as np
 
 def list_latex_source(equations):
     """Return a LaTeX document with the equations, and the numbers of their parameters."""
-    parts = [HEAD, *(rf'\noindent\verb|{line}|\\' for line in _about(equations) if line),
-             r'\section*{Equations of motion}']
+    parts = [
+        HEAD,
+        *(rf'\noindent\verb|{line}|\\' for line in _about(equations) if line),
+        r'\section*{Equations of motion}',
+    ]
     parts += [equation(*line.split(' &= ')) for line in equations.latex().split(' \\\\\n')]
-    known = {name: value for name, value in equations.lists.parameters.items()
-             if value is not None}
+    known = {
+        name: value for name, value in equations.lists.parameters.items() if value is not None
+    }
     if known:
         parts.append(r'\section*{Parameters}')
-    parts += [equation(sympy.latex(sympy.Symbol(name)), repr(value))
-              for name, value in known.items()]
+    parts += [
+        equation(sympy.latex(sympy.Symbol(name)), repr(value)) for name, value in known.items()
+    ]
     return '\n'.join([*parts, r'\end{document}', ''])
 
 
@@ -51,27 +60,49 @@ def list_c_source(equations):
     """Return a C99 file with one function for each term and the numbers of the parameters."""
     numbers = equations.numbers()
     # x * x is faster than pow and exact; macros such as M_PI are no part of C99.
-    printer = C99CodePrinter({'math_macros': {}, 'user_functions': {
-        'Pow': [(lambda base, power: power == 2, lambda base, power: f'(({base})*({base}))'),
-                (lambda base, power: power == sympy.Rational(1, 2),
-                 lambda base, power: f'sqrt({base})'),
-                (lambda base, power: True, 'pow')]}})
+    printer = C99CodePrinter(
+        {
+            'math_macros': {},
+            'user_functions': {
+                'Pow': [
+                    (lambda base, power: power == 2, lambda base, power: f'(({base})*({base}))'),
+                    (
+                        lambda base, power: power == sympy.Rational(1, 2),
+                        lambda base, power: f'sqrt({base})',
+                    ),
+                    (lambda base, power: True, 'pow'),
+                ]
+            },
+        }
+    )
     head = '\n'.join(f' * {line}'.rstrip() for line in _about(equations))
     parts = [C_HEAD.format(about=head).replace('\n\n * Gen', '\n *\n * Gen')]
     if numbers:
         values = ', '.join(map(repr, numbers.values()))
-        parts.append(f'/* {", ".join(numbers)} */\n'
-                     f'static const double p[{len(numbers)}] = {{{values}}};')
+        parts.append(
+            f'/* {", ".join(numbers)} */\nstatic const double p[{len(numbers)}] = {{{values}}};'
+        )
     for term in _terms(equations):
         steps, results = _steps(equations, term, printer)
-        listed = ['double t', *(f'const double {vector}[{len(symbols)}]'
-                                for vector, symbols in _vectors(equations).items())]
-        lines = [f'void {identifier(equations.lists.name)}_{term}({", ".join(listed)}, '
-                 f'double out[{len(results)}])', '{']
+        listed = [
+            'double t',
+            *(
+                f'const double {vector}[{len(symbols)}]'
+                for vector, symbols in _vectors(equations).items()
+            ),
+        ]
+        lines = [
+            f'void {identifier(equations.lists.name)}_{term}({", ".join(listed)}, '
+            f'double out[{len(results)}])',
+            '{',
+        ]
         lines += [f'    (void){each};' for each in ('t', *_vectors(equations))]
         lines += [f'    const double {name} = {text};' for name, text in steps]
-        parts.append('\n'.join([*lines, *(f'    out[{k}] = {text};'
-                                          for k, text in enumerate(results)), '}']))
+        parts.append(
+            '\n'.join(
+                [*lines, *(f'    out[{k}] = {text};' for k, text in enumerate(results)), '}']
+            )
+        )
     return '\n'.join([parts[0], '\n\n'.join(parts[1:]), ''])
 
 
@@ -83,33 +114,48 @@ def list_python_source(equations):
     for term in _terms(equations):
         steps, results = _steps(equations, term, printer)
         shape = getattr(equations, term).shape
-        lines = ["@njit(cache=True, error_model='numpy')",
-                 f'def {term}({", ".join(("t", *_vectors(equations)))}):',
-                 f'    """Return {TERMS[term]}."""']
+        lines = [
+            "@njit(cache=True, error_model='numpy')",
+            f'def {term}({", ".join(("t", *_vectors(equations)))}):',
+            f'    """Return {TERMS[term]}."""',
+        ]
         lines += [f'    {name} = {text}' for name, text in steps]
-        lines += [f'    out = np.empty({shape if term in MATRICES else shape[0]})',
-                  '    flat = out.reshape(-1)']
+        lines += [
+            f'    out = np.empty({shape if term in MATRICES else shape[0]})',
+            '    flat = out.reshape(-1)',
+        ]
         lines += [f'    flat[{k}] = {text}' for k, text in enumerate(results)]
         functions.append('\n'.join([*lines, '    return out']))
     imports = ', '.join(sorted(printer.module_imports.get('math', ())))
-    head = PYTHON_HEAD.format(about='\n'.join(_about(equations)),
-                              imports=f'from math import {imports}\n\n' * bool(imports))
+    head = PYTHON_HEAD.format(
+        about='\n'.join(_about(equations)),
+        imports=f'from math import {imports}\n\n' * bool(imports),
+    )
     table = [f'# {", ".join(numbers)}\np = np.array({list(numbers.values())})'] * bool(numbers)
-    return '\n\n'.join([head + '\n'.join(['', *table]), *functions]).replace(
-        '\n\n@njit', '\n\n\n@njit') + '\n'
+    return (
+        '\n\n'.join([head + '\n'.join(['', *table]), *functions]).replace(
+            '\n\n@njit', '\n\n\n@njit'
+        )
+        + '\n'
+    )
 
 
 def _about(equations):
     """Return lines that say what the file is about."""
     lists = equations.lists
-    name = re.sub(r'[^\w .-]', '_', lists.name)    # nothing that could end a comment
-    lines = [f'Equations of motion of {name}, derived by Lagrange.', '',
-             f'q = ({", ".join(lists.coordinates)}), and v its rates.']
+    name = re.sub(r'[^\w .-]', '_', lists.name)  # nothing that could end a comment
+    lines = [
+        f'Equations of motion of {name}, derived by Lagrange.',
+        '',
+        f'q = ({", ".join(lists.coordinates)}), and v its rates.',
+    ]
     if lists.inputs:
         lines += [f'u = ({", ".join(lists.inputs)}), the inputs.']
     if equations.multipliers:
-        lines += ["M q'' = rhs + Phi_q^T lambda, Phi_q q'' + gamma = 0, with",
-                  f'lambda = ({", ".join(map(str, equations.multipliers))}).']
+        lines += [
+            "M q'' = rhs + Phi_q^T lambda, Phi_q q'' + gamma = 0, with",
+            f'lambda = ({", ".join(map(str, equations.multipliers))}).',
+        ]
     else:
         lines += ["M q'' = rhs."]
     return lines
@@ -120,8 +166,11 @@ def _terms(equations):
 
 
 def _vectors(equations):
-    vectors = {'q': equations.coordinates, 'v': equations.velocities,
-               'u': tuple(map(sympy.Symbol, equations.lists.inputs))}
+    vectors = {
+        'q': equations.coordinates,
+        'v': equations.velocities,
+        'u': tuple(map(sympy.Symbol, equations.lists.inputs)),
+    }
     return {name: symbols for name, symbols in vectors.items() if symbols}
 
 
@@ -129,16 +178,22 @@ def _steps(equations, term, printer):
     """Return [(name, text)] of common parts and the texts of the entries of a term."""
     vectors = {**_vectors(equations), 'p': tuple(map(sympy.Symbol, equations.lists.parameters))}
     # No name of the user reaches the code: symbols become places in arrays.
-    places = {symbol: sympy.Symbol(f'{vector}[{k}]') for vector, symbols in vectors.items()
-              for k, symbol in enumerate(symbols)}
+    places = {
+        symbol: sympy.Symbol(f'{vector}[{k}]')
+        for vector, symbols in vectors.items()
+        for k, symbol in enumerate(symbols)
+    }
     places[TIME] = sympy.Symbol('t')
     entries = [each.xreplace(places) for each in getattr(equations, term)]
     constants = set().union(*(each.atoms(sympy.NumberSymbol) for each in entries))
     steps, results = sympy.cse(
         [each.xreplace({each: each.evalf(17) for each in constants}) for each in entries],
-        symbols=sympy.numbered_symbols('x', start=1))
-    return ([(str(name), printer.doprint(value)) for name, value in _used(steps, results)],
-            [printer.doprint(each) for each in results])
+        symbols=sympy.numbered_symbols('x', start=1),
+    )
+    return (
+        [(str(name), printer.doprint(value)) for name, value in _used(steps, results)],
+        [printer.doprint(each) for each in results],
+    )
 
 
 def _used(steps, results):

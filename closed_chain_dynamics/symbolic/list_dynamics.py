@@ -32,12 +32,20 @@ class Dynamics:
     def __init__(self, equations, parameters):
         self.equations, self.parameters = equations, parameters
         n, m = len(equations.coordinates), len(equations.multipliers)
-        self._at = np.cumsum([n * n, n, m * n, m, m])     # M, rhs, Phi_q, gamma, Phi, energies
+        self._at = np.cumsum([n * n, n, m * n, m, m])  # M, rhs, Phi_q, gamma, Phi, energies
         names = (*equations.lists.inputs, *parameters)
         self._function = _compiled(
             [TIME, *equations.coordinates, *equations.velocities, *map(sympy.Symbol, names)],
-            [*equations.M, *equations.rhs, *equations.Phi_q, *equations.gamma, *equations.Phi,
-             equations.kinetic, equations.potential])
+            [
+                *equations.M,
+                *equations.rhs,
+                *equations.Phi_q,
+                *equations.gamma,
+                *equations.Phi,
+                equations.kinetic,
+                equations.potential,
+            ],
+        )
 
     def __call__(self, q, v, inputs=None, t=0.0):
         """Return M (n, n) and the right-hand side (n,) that M q'' equals without constraints."""
@@ -57,7 +65,8 @@ class Dynamics:
                 'accelerations and constraint forces are not determined here',
                 where=self.equations.lists.name,
                 repair='Remove redundant constraints, give every coordinate a mass, use a '
-                       'quaternion where Euler angles fail, or leave this pose.')
+                'quaternion where Euler angles fail, or leave this pose.',
+            )
         solution = solution.ravel()
         return solution[:n], solution[n:]
 
@@ -74,17 +83,23 @@ class Dynamics:
         q, v = self._numbers('q', q), self._numbers('v', v)
         for what, values in (('q', q), ('v', v)):
             if values.shape != (n,):
-                raise StateError(f'{what} has shape {values.shape}, but there are {n} '
-                                 'coordinates', where=self.equations.lists.name,
-                                 repair=f'Give {", ".join(self.equations.lists.coordinates)}.')
+                raise StateError(
+                    f'{what} has shape {values.shape}, but there are {n} coordinates',
+                    where=self.equations.lists.name,
+                    repair=f'Give {", ".join(self.equations.lists.coordinates)}.',
+                )
         out = np.empty(self._at[-1] + 2)
-        self._function(np.array([t, *q, *v, *self._inputs(inputs), *self.parameters.values()],
-                                dtype=float), out)
+        self._function(
+            np.array([t, *q, *v, *self._inputs(inputs), *self.parameters.values()], dtype=float),
+            out,
+        )
         if not np.isfinite(out).all():
             raise SingularityError(
-                'a term of the equations is not finite here', where=self.equations.lists.name,
+                'a term of the equations is not finite here',
+                where=self.equations.lists.name,
                 repair='Look for a spring or damper of length zero, a division by zero, or a '
-                       'state that is no number.')
+                'state that is no number.',
+            )
         M, rhs, Phi_q, gamma, Phi, energies = np.split(out, self._at)
         return M.reshape(n, n), rhs, Phi_q.reshape(-1, n), gamma, Phi, energies
 
@@ -92,8 +107,11 @@ class Dynamics:
         try:
             return np.asarray(values, dtype=float)
         except (TypeError, ValueError):
-            raise StateError(f'{what} must be numbers', where=self.equations.lists.name,
-                             repair='Give one number for each.') from None
+            raise StateError(
+                f'{what} must be numbers',
+                where=self.equations.lists.name,
+                repair='Give one number for each.',
+            ) from None
 
     def _inputs(self, inputs):
         known, where = self.equations.lists.inputs, self.equations.lists.name
@@ -106,8 +124,11 @@ class Dynamics:
             return self._numbers('inputs', [inputs.get(name, 0.0) for name in known])
         inputs = self._numbers('inputs', inputs)
         if inputs.shape != (len(known),):
-            raise StateError(f'inputs have shape {inputs.shape}, but there are {len(known)}',
-                             where=where, repair=f'Give {", ".join(known)}, or a dict by name.')
+            raise StateError(
+                f'inputs have shape {inputs.shape}, but there are {len(known)}',
+                where=where,
+                repair=f'Give {", ".join(known)}, or a dict by name.',
+            )
         return inputs
 
 
@@ -115,12 +136,15 @@ def _compiled(symbols, expressions):
     """Return a function (x, out) that puts the values of expressions into out."""
     # No name of the user reaches the code: symbols become places in x.
     places = {symbol: sympy.Symbol(f'x[{k}]') for k, symbol in enumerate(symbols)}
-    steps, results = sympy.cse([each.xreplace(places) for each in expressions],
-                               symbols=sympy.numbered_symbols('s'))
+    steps, results = sympy.cse(
+        [each.xreplace(places) for each in expressions], symbols=sympy.numbered_symbols('s')
+    )
     write = PythonCodePrinter({'fully_qualified_modules': False}).doprint
-    lines = ['def evaluate(x, out):',
-             *(f'    {symbol} = {write(value)}' for symbol, value in steps),
-             *(f'    out[{k}] = {write(value)}' for k, value in enumerate(results))]
+    lines = [
+        'def evaluate(x, out):',
+        *(f'    {symbol} = {write(value)}' for symbol, value in steps),
+        *(f'    out[{k}] = {write(value)}' for k, value in enumerate(results)),
+    ]
     names = {**vars(math), 'math': math, '__name__': __name__}
     exec('\n'.join(lines), names)
-    return numba.njit(names['evaluate'], error_model='numpy')   # no exception inside
+    return numba.njit(names['evaluate'], error_model='numpy')  # no exception inside

@@ -16,19 +16,38 @@ __all__ = ['FORCE_FUNCTIONS', 'FUNCTIONS', 'parse_expression']
 
 # What Lagrange's equations can differentiate.
 FUNCTIONS = {
-    'sin': sympy.sin, 'cos': sympy.cos, 'tan': sympy.tan, 'asin': sympy.asin, 'acos': sympy.acos,
-    'atan': sympy.atan, 'atan2': sympy.atan2, 'sqrt': sympy.sqrt, 'exp': sympy.exp,
-    'log': sympy.log, 'sinh': sympy.sinh, 'cosh': sympy.cosh, 'tanh': sympy.tanh,
+    'sin': sympy.sin,
+    'cos': sympy.cos,
+    'tan': sympy.tan,
+    'asin': sympy.asin,
+    'acos': sympy.acos,
+    'atan': sympy.atan,
+    'atan2': sympy.atan2,
+    'sqrt': sympy.sqrt,
+    'exp': sympy.exp,
+    'log': sympy.log,
+    'sinh': sympy.sinh,
+    'cosh': sympy.cosh,
+    'tanh': sympy.tanh,
 }
 # Forces and torques are never differentiated, so they may have corners: the ground only pushes.
-FORCE_FUNCTIONS = {**FUNCTIONS, 'abs': sympy.Abs, 'sign': sympy.sign, 'max': sympy.Max,
-                   'min': sympy.Min}
+FORCE_FUNCTIONS = {
+    **FUNCTIONS,
+    'abs': sympy.Abs,
+    'sign': sympy.sign,
+    'max': sympy.Max,
+    'min': sympy.Min,
+}
 TWO_OR_MORE = {'max', 'min'}
-LONGEST = 2000      # characters; a longer text is not something a person wrote
+LONGEST = 2000  # characters; a longer text is not something a person wrote
 LARGEST_POWER = 64  # of numbers, so that 9**9**9 stays an error and not an afternoon
-OPERATORS = {ast.Add: lambda a, b: a + b, ast.Sub: lambda a, b: a - b,
-             ast.Mult: lambda a, b: a * b, ast.Div: lambda a, b: a / b,
-             ast.Pow: lambda a, b: a ** b}
+OPERATORS = {
+    ast.Add: lambda a, b: a + b,
+    ast.Sub: lambda a, b: a - b,
+    ast.Mult: lambda a, b: a * b,
+    ast.Div: lambda a, b: a / b,
+    ast.Pow: lambda a, b: a**b,
+}
 
 
 def parse_expression(text, symbols, *, functions=FUNCTIONS, **place):
@@ -40,8 +59,11 @@ def parse_expression(text, symbols, *, functions=FUNCTIONS, **place):
     """
     text = str(text).strip()
     if len(text) > LONGEST:
-        raise DescriptionError(f'an expression of {len(text)} characters is too long',
-                               repair='Give parts of it a name among the parameters.', **place)
+        raise DescriptionError(
+            f'an expression of {len(text)} characters is too long',
+            repair='Give parts of it a name among the parameters.',
+            **place,
+        )
     try:
         tree = ast.parse(text.replace('^', '**'), mode='eval').body
         result = _Translation(text, symbols, functions, place).translate(tree)
@@ -49,14 +71,21 @@ def parse_expression(text, symbols, *, functions=FUNCTIONS, **place):
         torn = text.count('(') != text.count(')')
         raise DescriptionError(
             f'{text!r} is not an expression',
-            repair='Put an expression with a comma into quotes, and close every bracket.' if torn
-            else 'Write e.g. l1*cos(q1) + 0.5.', **place) from None
+            repair='Put an expression with a comma into quotes, and close every bracket.'
+            if torn
+            else 'Write e.g. l1*cos(q1) + 0.5.',
+            **place,
+        ) from None
     except (RecursionError, MemoryError):
-        raise DescriptionError('the expression is nested too deep',
-                               repair='Give parts of it a name.', **place) from None
+        raise DescriptionError(
+            'the expression is nested too deep', repair='Give parts of it a name.', **place
+        ) from None
     if result.has(sympy.zoo, sympy.nan, sympy.oo, -sympy.oo, sympy.I) or result.is_real is False:
-        raise DescriptionError(f'{text!r} is not finite', **place, repair='It divides by zero, '
-                               'or takes a root or an arcus that no real number has.')
+        raise DescriptionError(
+            f'{text!r} is not finite',
+            **place,
+            repair='It divides by zero, or takes a root or an arcus that no real number has.',
+        )
     return result
 
 
@@ -78,8 +107,10 @@ class _Translation:
             return self._operation(node)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             return self._call(node)
-        raise self._error('is more than sums, products, powers and functions',
-                          f'Functions are {", ".join(self.functions)}.')
+        raise self._error(
+            'is more than sums, products, powers and functions',
+            f'Functions are {", ".join(self.functions)}.',
+        )
 
     def _error(self, why, repair):
         return DescriptionError(f'{self.text!r} {why}', repair=repair, **self.place)
@@ -89,18 +120,21 @@ class _Translation:
             return sympy.Integer(value)
         if isinstance(value, float) and math.isfinite(value):
             return sympy.Rational(repr(value))
-        raise self._error(f'contains {value!r}, which is no finite number', 'Write numbers '
-                          'and names.')
+        raise self._error(
+            f'contains {value!r}, which is no finite number', 'Write numbers and names.'
+        )
 
     def _name(self, name):
         if name == 'pi':
             return sympy.pi
         if name in self.functions:
-            raise self._error(f'uses the function {name} without an argument',
-                              f'Write {name}(...).')
+            raise self._error(
+                f'uses the function {name} without an argument', f'Write {name}(...).'
+            )
         if name not in self.symbols:
-            raise self._error(f'uses {name!r}, which is not known here',
-                              nearest_names(name, self.symbols))
+            raise self._error(
+                f'uses {name!r}, which is not known here', nearest_names(name, self.symbols)
+            )
         return self.symbols[name]
 
     def _operation(self, node):
@@ -112,14 +146,18 @@ class _Translation:
     def _call(self, node):
         name = node.func.id
         if name not in self.functions:
-            raise self._error(f'calls {name!r}, which is no function here',
-                              nearest_names(name, self.functions))
+            raise self._error(
+                f'calls {name!r}, which is no function here', nearest_names(name, self.functions)
+            )
         if node.keywords or any(isinstance(each, ast.Starred) for each in node.args):
-            raise self._error(f'calls {name} with more than plain arguments',
-                              f'Write {name}(...).')
+            raise self._error(
+                f'calls {name} with more than plain arguments', f'Write {name}(...).'
+            )
         count = len(node.args)
         wanted = 2 if name == 'atan2' or name in TWO_OR_MORE else 1
         if count < wanted or (count > wanted and name not in TWO_OR_MORE):
-            raise self._error(f'gives {name} {count} arguments, but it takes {wanted}',
-                              f'Write {name}({", ".join("ab"[:wanted])}).')
+            raise self._error(
+                f'gives {name} {count} arguments, but it takes {wanted}',
+                f'Write {name}({", ".join("ab"[:wanted])}).',
+            )
         return self.functions[name](*map(self.translate, node.args))

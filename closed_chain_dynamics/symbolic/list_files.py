@@ -8,14 +8,28 @@ and a name such as `no` stays a name. Errors name file, line and entry.
 from pathlib import Path
 import re
 
+import yaml
+
 from closed_chain_dynamics.errors import DescriptionError, NameNotFound, nearest_names
 from closed_chain_dynamics.model.library import shipped_lists
-from closed_chain_dynamics.symbolic.list_expressions import (FORCE_FUNCTIONS, FUNCTIONS,
-                                                             parse_expression)
-from closed_chain_dynamics.symbolic.lists import (Force, GRS, Joint, LinearSpring, Lists, Point,
-                                                  place_of, ReferenceSystem, Segment,
-                                                  TorsionalSpring, Torque)
-import yaml
+from closed_chain_dynamics.symbolic.list_expressions import (
+    FORCE_FUNCTIONS,
+    FUNCTIONS,
+    parse_expression,
+)
+from closed_chain_dynamics.symbolic.lists import (
+    GRS,
+    Force,
+    Joint,
+    LinearSpring,
+    Lists,
+    Point,
+    ReferenceSystem,
+    Segment,
+    Torque,
+    TorsionalSpring,
+    place_of,
+)
 
 __all__ = ['parse_lists', 'read_lists', 'shipped_lists']
 
@@ -23,7 +37,7 @@ __all__ = ['parse_lists', 'read_lists', 'shipped_lists']
 SHAPES = {
     'pt': '[LRS, x, y] or [LRS, x, y, z]',
     'LRS': '[pt, theta], [pt, theta1, theta2, theta3] or [pt, [x, y, z, w]], and after it the '
-           'LRS that the angles are counted from, unless that is 0',
+    'LRS that the angles are counted from, unless that is 0',
     'seg': '[pt, M], [pt, M, I], [pt, M, Ixx, Iyy, Izz] or [pt, M, Ixx, Iyy, Izz, Ixy, Ixz, Iyz]',
     'spl': '[pt, pt, k, c, rest length]',
     'spt': '[LRS, LRS, k, c, rest angle]',
@@ -31,8 +45,17 @@ SHAPES = {
     'trq': '[LRS, LRS, tau] or [LRS, LRS, tau_x, tau_y, tau_z]',
     'joint': '[pt, pt]',
 }
-KEYS = ('name', 'dimension', 'coordinates', 'inputs', 'parameters', 'gravity', 'euler',
-        *SHAPES, 'constraint')
+KEYS = (
+    'name',
+    'dimension',
+    'coordinates',
+    'inputs',
+    'parameters',
+    'gravity',
+    'euler',
+    *SHAPES,
+    'constraint',
+)
 NAME = re.compile(r'\w+')
 
 
@@ -42,14 +65,20 @@ def read_lists(name_or_path):
     known = shipped_lists()
     if not path.is_file():
         if str(name_or_path) not in known:
-            raise DescriptionError('there is no such list file', file=name_or_path,
-                                   repair=nearest_names(path.stem, known))
+            raise DescriptionError(
+                'there is no such list file',
+                file=name_or_path,
+                repair=nearest_names(path.stem, known),
+            )
         path = known[str(name_or_path)]
     try:
         text = path.read_text(encoding='utf-8')
     except (OSError, UnicodeDecodeError) as error:
-        raise DescriptionError(f'the file cannot be read: {error}', file=path,
-                               repair='It must be text in UTF-8 that you may read.') from None
+        raise DescriptionError(
+            f'the file cannot be read: {error}',
+            file=path,
+            repair='It must be text in UTF-8 that you may read.',
+        ) from None
     return parse_lists(text, file=str(path), name=path.stem)
 
 
@@ -65,8 +94,11 @@ class _ListFile:
         self.file, self.places = file, {}
         root = self._compose(text)
         if not isinstance(root, yaml.MappingNode):
-            raise DescriptionError('the top of the file is not a mapping', file=file,
-                                   repair=f'Write keys among {", ".join(KEYS)}.')
+            raise DescriptionError(
+                'the top of the file is not a mapping',
+                file=file,
+                repair=f'Write keys among {", ".join(KEYS)}.',
+            )
         self.nodes = self._mapping(root, '')
         for key in self.nodes:
             if key not in KEYS:
@@ -79,11 +111,14 @@ class _ListFile:
             mark = getattr(error, 'problem_mark', None)
             raise DescriptionError(
                 f'the YAML is malformed: {getattr(error, "problem", None) or "unreadable"}',
-                file=self.file, where=f'line {mark.line + 1}' if mark else '',
-                repair='Check brackets, colons and indentation.') from None
+                file=self.file,
+                where=f'line {mark.line + 1}' if mark else '',
+                repair='Check brackets, colons and indentation.',
+            ) from None
         except RecursionError:
-            raise DescriptionError('the YAML is nested too deep', file=self.file,
-                                   repair='Write plain lists.') from None
+            raise DescriptionError(
+                'the YAML is nested too deep', file=self.file, repair='Write plain lists.'
+            ) from None
 
     def place(self, section, name=''):
         """Return what an error says about where an entry stands."""
@@ -97,12 +132,16 @@ class _ListFile:
             at = (section, name) if section else (name, '')
             line = f'line {key.start_mark.line + 1}'
             if name in result:
-                raise DescriptionError(f'the name is given again in {line}',
-                                       repair='Rename one of the two entries.', **self.place(*at))
+                raise DescriptionError(
+                    f'the name is given again in {line}',
+                    repair='Rename one of the two entries.',
+                    **self.place(*at),
+                )
             self.places[at] = line
             if not NAME.fullmatch(name):
-                raise DescriptionError(f'{name!r} is no name', **self.place(*at),
-                                       repair='Use letters, digits and _.')
+                raise DescriptionError(
+                    f'{name!r} is no name', **self.place(*at), repair='Use letters, digits and _.'
+                )
             result[name] = value
         return result
 
@@ -111,37 +150,50 @@ class _ListFile:
     def scalar(self, node, section, name=''):
         """Return the text of a value."""
         if not isinstance(node, yaml.ScalarNode):
-            raise DescriptionError('a single value is expected here',
-                                   repair='Remove the brackets.', **self.place(section, name))
+            raise DescriptionError(
+                'a single value is expected here',
+                repair='Remove the brackets.',
+                **self.place(section, name),
+            )
         return node.value
 
     def _sequence(self, node, section, name=''):
         if not isinstance(node, yaml.SequenceNode):
-            raise DescriptionError('a list is expected here', **self.place(section, name),
-                                   repair=f'Write {SHAPES.get(section, "[a, b]")}.')
+            raise DescriptionError(
+                'a list is expected here',
+                **self.place(section, name),
+                repair=f'Write {SHAPES.get(section, "[a, b]")}.',
+            )
         return node.value
 
     def _names(self, section):
         if section not in self.nodes:
             return ()
-        return tuple(self.scalar(node, section)
-                     for node in self._sequence(self.nodes[section], section))
+        return tuple(
+            self.scalar(node, section) for node in self._sequence(self.nodes[section], section)
+        )
 
     def _entries(self, section):
         node = self.nodes.get(section)
         if node is None or (isinstance(node, yaml.ScalarNode) and not node.value):
             return {}
         if not isinstance(node, yaml.MappingNode):
-            raise DescriptionError('entries with names are expected here',
-                                   repair='Write one line "name: ..." for each.',
-                                   **self.place(section))
+            raise DescriptionError(
+                'entries with names are expected here',
+                repair='Write one line "name: ..." for each.',
+                **self.place(section),
+            )
         return self._mapping(node, section)
 
     def expression(self, node, section, name, symbols):
         """Return a value as SymPy."""
         functions = FORCE_FUNCTIONS if section in ('frc', 'trq') else FUNCTIONS
-        return parse_expression(self.scalar(node, section, name), symbols, functions=functions,
-                                **self.place(section, name))
+        return parse_expression(
+            self.scalar(node, section, name),
+            symbols,
+            functions=functions,
+            **self.place(section, name),
+        )
 
     # ---- the model --------------------------------------------------------------------------
 
@@ -149,31 +201,50 @@ class _ListFile:
         """Build the Lists: names first, for expressions may use them before they stand."""
         for key in ('dimension', 'coordinates', 'gravity'):
             if key not in self.nodes:
-                raise DescriptionError(f'the key {key!r} is missing', file=self.file,
-                                       repair={'gravity': 'Write e.g. gravity: [0, -g].'}.get(
-                                           key, f'Write {key}: ...'))
+                raise DescriptionError(
+                    f'the key {key!r} is missing',
+                    file=self.file,
+                    repair={'gravity': 'Write e.g. gravity: [0, -g].'}.get(
+                        key, f'Write {key}: ...'
+                    ),
+                )
         dimension = self.scalar(self.nodes['dimension'], 'dimension')
         if dimension not in ('2', '3'):
-            raise DescriptionError(f'the dimension is {dimension!r}', repair='Write 2 or 3.',
-                                   **self.place('dimension'))
+            raise DescriptionError(
+                f'the dimension is {dimension!r}',
+                repair='Write 2 or 3.',
+                **self.place('dimension'),
+            )
         self.dimension = int(dimension)
-        scalars = {key: self.scalar(self.nodes[key], key) for key in ('name', 'euler')
-                   if key in self.nodes}
+        scalars = {
+            key: self.scalar(self.nodes[key], key)
+            for key in ('name', 'euler')
+            if key in self.nodes
+        }
         nodes = {section: self._entries(section) for section in (*SHAPES, 'constraint')}
         # Only names: enough to tell which symbols each section may use.
-        outline = Lists(**{'name': name, **scalars}, dimension=self.dimension,
-                        coordinates=self._names('coordinates'), inputs=self._names('inputs'),
-                        parameters=self._parameters(), gravity=(0,) * self.dimension,
-                        pt={each: Point(GRS, (0,) * self.dimension) for each in nodes['pt']},
-                        file=self.file, places=self.places)
+        outline = Lists(
+            **{'name': name, **scalars},
+            dimension=self.dimension,
+            coordinates=self._names('coordinates'),
+            inputs=self._names('inputs'),
+            parameters=self._parameters(),
+            gravity=(0,) * self.dimension,
+            pt={each: Point(GRS, (0,) * self.dimension) for each in nodes['pt']},
+            file=self.file,
+            places=self.places,
+        )
         return self._filled(outline, nodes)
 
     def _parameters(self):
         result = {}
         for name, node in self._entries('parameters').items():
             value = self.scalar(node, 'parameters', name)
-            result[name] = None if value in ('', '~', 'null') else float(
-                self.expression(node, 'parameters', name, {}))
+            result[name] = (
+                None
+                if value in ('', '~', 'null')
+                else float(self.expression(node, 'parameters', name, {}))
+            )
         return result
 
     def _filled(self, outline, nodes):
@@ -185,13 +256,31 @@ class _ListFile:
                 result[name] = build(_Entry(self, section, name, items, known))
             return result
 
-        gravity = _Entry(self, 'gravity', '', self._sequence(self.nodes['gravity'], 'gravity'),
-                         outline.symbols('gravity')).rest()
-        shared = {each: getattr(outline, each) for each in
-                  ('name', 'dimension', 'coordinates', 'inputs', 'parameters', 'euler', 'file',
-                   'places')}
-        return Lists(**shared, gravity=gravity,
-                     **{section: entries(section, build) for section, build in BUILDERS.items()})
+        gravity = _Entry(
+            self,
+            'gravity',
+            '',
+            self._sequence(self.nodes['gravity'], 'gravity'),
+            outline.symbols('gravity'),
+        ).rest()
+        shared = {
+            each: getattr(outline, each)
+            for each in (
+                'name',
+                'dimension',
+                'coordinates',
+                'inputs',
+                'parameters',
+                'euler',
+                'file',
+                'places',
+            )
+        }
+        return Lists(
+            **shared,
+            gravity=gravity,
+            **{section: entries(section, build) for section, build in BUILDERS.items()},
+        )
 
 
 class _Entry:
@@ -209,9 +298,11 @@ class _Entry:
         return self.nodes[self.at - 1]
 
     def _misfit(self):
-        return DescriptionError(f'{len(self.nodes)} values do not make an entry',
-                                repair=f'Write {SHAPES[self.section]}.',
-                                **self.source.place(self.section, self.name))
+        return DescriptionError(
+            f'{len(self.nodes)} values do not make an entry',
+            repair=f'Write {SHAPES[self.section]}.',
+            **self.source.place(self.section, self.name),
+        )
 
     def _value(self, node):
         return self.source.expression(node, self.section, self.name, self.symbols)
@@ -223,7 +314,7 @@ class _Entry:
         return self._value(self._next())
 
     def rest(self):
-        nodes, self.at = self.nodes[self.at:], len(self.nodes)
+        nodes, self.at = self.nodes[self.at :], len(self.nodes)
         return tuple(map(self._value, nodes))
 
     def whole(self):
@@ -231,15 +322,18 @@ class _Entry:
 
     def orientation(self):
         """Return angles or a quaternion, and the LRS that they are counted from."""
-        nodes = self.nodes[self.at:]
+        nodes = self.nodes[self.at :]
         quaternion = bool(nodes) and isinstance(nodes[0], yaml.SequenceNode)
         count = 1 if quaternion or self.source.dimension == 2 else 3
         values = nodes[0].value if quaternion else nodes[:count]
         if len(nodes) not in (count, count + 1) or (quaternion and len(values) != 4):
             raise self._misfit()
         self.at = len(self.nodes)
-        relative_to = GRS if len(nodes) == count else self.source.scalar(
-            nodes[count], self.section, self.name)
+        relative_to = (
+            GRS
+            if len(nodes) == count
+            else self.source.scalar(nodes[count], self.section, self.name)
+        )
         return tuple(map(self._value, values)), relative_to
 
     def exactly(self, *values):
@@ -256,8 +350,13 @@ class _Entry:
 
 
 def _spring(entry):
-    return entry.exactly(entry.reference(), entry.reference(), entry.expression(),
-                         entry.expression(), entry.expression())
+    return entry.exactly(
+        entry.reference(),
+        entry.reference(),
+        entry.expression(),
+        entry.expression(),
+        entry.expression(),
+    )
 
 
 BUILDERS = {

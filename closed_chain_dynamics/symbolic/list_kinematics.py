@@ -29,8 +29,8 @@ class Kinematics:
     velo: dict = field(default_factory=dict)
     phi: dict = field(default_factory=dict)
     omga: dict = field(default_factory=dict)
-    angle: dict = field(default_factory=dict)           # in the plane: from X to the axis x
-    unit_norms: dict = field(default_factory=dict)      # LRS -> x^2 + y^2 + z^2 + w^2 - 1
+    angle: dict = field(default_factory=dict)  # in the plane: from X to the axis x
+    unit_norms: dict = field(default_factory=dict)  # LRS -> x^2 + y^2 + z^2 + w^2 - 1
 
     def place_values(self):
         """Return what X_hip, Y_hip, X_hip_dot and so on stand for, {Symbol: expression}."""
@@ -74,8 +74,11 @@ def _add_point(result, lists, name):
     phi, omega = result.phi[frame], result.omga[frame]
     r = sympy.Matrix(lists.pt[name].position)
     v = r.applyfunc(lambda x: rate(x, lists.coordinates))
-    turning = sympy.Matrix([-omega[0] * r[1], omega[0] * r[0]]) if lists.dimension == 2 \
+    turning = (
+        sympy.Matrix([-omega[0] * r[1], omega[0] * r[0]])
+        if lists.dimension == 2
         else omega.cross(r)
+    )
     result.disp[name] = result.disp[origin] + phi * r
     result.velo[name] = result.velo[origin] + phi * (v + turning)
 
@@ -108,9 +111,11 @@ def _unit_norm(lists, name, quaternion):
     if sympy.simplify(norm) == 0:
         return {}
     if not norm.free_symbols & set(map(sympy.Symbol, lists.coordinates)):
-        raise DescriptionError('the quaternion does not have length 1',
-                               repair='Divide its parts x, y, z, w by its length.',
-                               **lists.place('LRS', name))
+        raise DescriptionError(
+            'the quaternion does not have length 1',
+            repair='Divide its parts x, y, z, w by its length.',
+            **lists.place('LRS', name),
+        )
     return {name: norm}
 
 
@@ -137,9 +142,12 @@ def _quaternion(values, rates):
     takes up whatever that adds, so motion and forces are not touched.
     """
     x, y, z, w = values
-    phi = sympy.Matrix([
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)]])
+    phi = sympy.Matrix(
+        [
+            [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+        ]
+    )
     body = sympy.Matrix([[w, z, -y, -x], [-z, w, x, -y], [y, -x, w, -z]])
     return phi, 2 * body * rates

@@ -15,8 +15,22 @@ import sympy
 from closed_chain_dynamics.errors import DescriptionError, NameNotFound
 from closed_chain_dynamics.symbolic.list_expressions import FORCE_FUNCTIONS
 
-__all__ = ['Force', 'GRS', 'Joint', 'LinearSpring', 'Lists', 'Point', 'ReferenceSystem',
-           'Segment', 'TIME', 'TorsionalSpring', 'Torque', 'acceleration', 'place_of', 'velocity']
+__all__ = [
+    'GRS',
+    'TIME',
+    'Force',
+    'Joint',
+    'LinearSpring',
+    'Lists',
+    'Point',
+    'ReferenceSystem',
+    'Segment',
+    'Torque',
+    'TorsionalSpring',
+    'acceleration',
+    'place_of',
+    'velocity',
+]
 
 GRS = '0'
 TIME = sympy.Symbol('t')
@@ -52,7 +66,7 @@ class ReferenceSystem:
     """LRS = [pt, angles or quaternion xyzw, LRS they are counted from], Eq. (8.11)."""
 
     origin: str
-    orientation: tuple      # one angle in the plane; three, or four of a quaternion, in space
+    orientation: tuple  # one angle in the plane; three, or four of a quaternion, in space
     relative_to: str = GRS
 
 
@@ -62,7 +76,7 @@ class Segment:
 
     center: str
     mass: sympy.Expr
-    inertia: tuple = ()     # () a particle; I; Ixx Iyy Izz; or Ixx Iyy Izz Ixy Ixz Iyz
+    inertia: tuple = ()  # () a particle; I; Ixx Iyy Izz; or Ixx Iyy Izz Ixy Ixz Iyz
 
 
 @dataclass(frozen=True)
@@ -93,7 +107,7 @@ class Force:
 
     point: str
     components: tuple
-    reaction: str = None    # the point that the opposite force acts on
+    reaction: str = None  # the point that the opposite force acts on
 
 
 @dataclass(frozen=True)
@@ -102,7 +116,7 @@ class Torque:
 
     first: str
     second: str
-    components: tuple       # in the plane one; in space three, along the axes of the second
+    components: tuple  # in the plane one; in space three, along the axes of the second
 
 
 @dataclass(frozen=True)
@@ -139,12 +153,12 @@ class Lists:
     """A whole model; every reference must lead somewhere, and none in a ring."""
 
     name: str
-    dimension: int              # 2 or 3
-    coordinates: tuple          # names of the generalized coordinates
-    gravity: tuple              # acceleration in axes of the GRS, as (0, -g)
-    parameters: dict = field(default_factory=dict)      # name -> number, or None: given later
-    inputs: tuple = ()          # names of what drives the model: forces, torques
-    euler: str = 'zxz'          # axes of the three angles in space, each of the turned system
+    dimension: int  # 2 or 3
+    coordinates: tuple  # names of the generalized coordinates
+    gravity: tuple  # acceleration in axes of the GRS, as (0, -g)
+    parameters: dict = field(default_factory=dict)  # name -> number, or None: given later
+    inputs: tuple = ()  # names of what drives the model: forces, torques
+    euler: str = 'zxz'  # axes of the three angles in space, each of the turned system
     pt: dict = field(default_factory=dict)
     LRS: dict = field(default_factory=dict)
     seg: dict = field(default_factory=dict)
@@ -153,18 +167,24 @@ class Lists:
     frc: dict = field(default_factory=dict)
     trq: dict = field(default_factory=dict)
     joint: dict = field(default_factory=dict)
-    constraint: dict = field(default_factory=dict)      # name -> Phi, an expression that is zero
+    constraint: dict = field(default_factory=dict)  # name -> Phi, an expression that is zero
     file: str = field(default='', compare=False)
     places: dict = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self):
         """Check the model as a whole."""
         if self.dimension not in (2, 3):
-            raise DescriptionError(f'the dimension is {self.dimension!r}', repair='Write 2 or 3.',
-                                   **self.place('dimension'))
+            raise DescriptionError(
+                f'the dimension is {self.dimension!r}',
+                repair='Write 2 or 3.',
+                **self.place('dimension'),
+            )
         if len(self.euler) != 3 or set(self.euler) - set('xyz'):
-            raise DescriptionError(f'{self.euler!r} does not name three axes',
-                                   repair='Write e.g. zxz.', **self.place('euler'))
+            raise DescriptionError(
+                f'{self.euler!r} does not name three axes',
+                repair='Write e.g. zxz.',
+                **self.place('euler'),
+            )
         self._check_names()
         self._check_references()
         self.hanging_order()
@@ -190,41 +210,57 @@ class Lists:
             return _symbols(known)
         known |= dict.fromkeys(self._places())
         if section in ('frc', 'trq'):
-            known |= dict.fromkeys([*self.inputs, *(
-                str(velocity(name)) for name in (*self.coordinates, *self._places()))])
+            known |= dict.fromkeys(
+                [
+                    *self.inputs,
+                    *(str(velocity(name)) for name in (*self.coordinates, *self._places())),
+                ]
+            )
         return _symbols(known)
 
     def _places(self):
         """Return the names of what points have in the GRS: X_hip, Y_hip, ..."""
-        return [f'{axis}_{point}' for point in self.pt for axis in AXES[:self.dimension]]
+        return [f'{axis}_{point}' for point in self.pt for axis in AXES[: self.dimension]]
 
     # ---- checks -----------------------------------------------------------------------------
 
     def _check_names(self):
         if not self.coordinates:
-            raise DescriptionError('there are no coordinates', **self.place('coordinates'),
-                                   repair='Name what moves, as coordinates: [q1, q2].')
+            raise DescriptionError(
+                'there are no coordinates',
+                **self.place('coordinates'),
+                repair='Name what moves, as coordinates: [q1, q2].',
+            )
         owner = {}
         for section in ('coordinates', 'parameters', 'inputs'):
             for name in getattr(self, section):
                 if not name.isidentifier() or keyword.iskeyword(name) or name in RESERVED:
                     raise DescriptionError(
-                        'this cannot be the name of a quantity', **self.place(section, name),
-                        repair='Use letters, digits and _; t, pi and functions are taken.')
+                        'this cannot be the name of a quantity',
+                        **self.place(section, name),
+                        repair='Use letters, digits and _; t, pi and functions are taken.',
+                    )
                 if name in owner:
-                    raise DescriptionError(f'the name stands already in {owner[name]}',
-                                           repair='Rename one of the two.',
-                                           **self.place(section, name))
+                    raise DescriptionError(
+                        f'the name stands already in {owner[name]}',
+                        repair='Rename one of the two.',
+                        **self.place(section, name),
+                    )
                 owner[name] = section
         derived = {str(velocity(name)) for name in self.coordinates} | set(self._places())
         for name in sorted(derived & set(owner)):
-            raise DescriptionError('the name is that of a velocity or a place of a point',
-                                   repair='Rename it.', **self.place(owner[name], name))
+            raise DescriptionError(
+                'the name is that of a velocity or a place of a point',
+                repair='Rename it.',
+                **self.place(owner[name], name),
+            )
         for section in ('pt', 'LRS'):
             if GRS in getattr(self, section):
-                raise DescriptionError('index 0 is the global reference system',
-                                       repair='Start at 1, or use a name.',
-                                       **self.place(section, GRS))
+                raise DescriptionError(
+                    'index 0 is the global reference system',
+                    repair='Start at 1, or use a name.',
+                    **self.place(section, GRS),
+                )
 
     def _check_references(self):
         for section, references in REFERENCES.items():
@@ -239,9 +275,11 @@ class Lists:
         needs = {}
         for section in ('pt', 'LRS'):
             for name, entry in getattr(self, section).items():
-                needs[section, name] = [(target, getattr(entry, each)) for each, target
-                                        in REFERENCES[section].items()
-                                        if getattr(entry, each) != GRS]
+                needs[section, name] = [
+                    (target, getattr(entry, each))
+                    for each, target in REFERENCES[section].items()
+                    if getattr(entry, each) != GRS
+                ]
         order = []
         while needs:
             ready = [node for node, wanted in needs.items() if not needs.keys() & set(wanted)]
@@ -257,15 +295,21 @@ class Lists:
         way = [next(iter(needs))]
         while way[-1] not in way[:-1]:
             way.append(next(node for node in needs[way[-1]] if node in needs))
-        way = way[way.index(way[-1]):]
-        return DescriptionError('it hangs on itself: ' + ' -> '.join(map(' '.join, way)),
-                                repair='Let one of them hang on 0.', **self.place(*way[0]))
+        way = way[way.index(way[-1]) :]
+        return DescriptionError(
+            'it hangs on itself: ' + ' -> '.join(map(' '.join, way)),
+            repair='Let one of them hang on 0.',
+            **self.place(*way[0]),
+        )
 
     def _check_counts(self):
         if len(self.gravity) != self.dimension:
             raise DescriptionError(
                 f'gravity has {len(self.gravity)} components, but the dimension is '
-                f'{self.dimension}', repair='Give one for each axis.', **self.place('gravity'))
+                f'{self.dimension}',
+                repair='Give one for each axis.',
+                **self.place('gravity'),
+            )
         for section, (what, plane, space) in COUNTS.items():
             wanted = plane if self.dimension == 2 else space
             for name, entry in getattr(self, section).items():
@@ -273,15 +317,18 @@ class Lists:
                 if count not in wanted:
                     raise DescriptionError(
                         f'{what} has {count} components, but dimension {self.dimension} takes '
-                        f'{" or ".join(map(str, wanted))}', **self.place(section, name),
-                        repair='Add or remove components, or change dimension.')
+                        f'{" or ".join(map(str, wanted))}',
+                        **self.place(section, name),
+                        repair='Add or remove components, or change dimension.',
+                    )
         for name, segment in self.seg.items():
-            if segment.inertia and (segment.center == GRS or
-                                    self.pt[segment.center].frame == GRS):
+            if segment.inertia and (segment.center == GRS or self.pt[segment.center].frame == GRS):
                 raise DescriptionError(
                     f'it has inertia, but its centre {segment.center!r} is a point of 0, which '
-                    'does not turn', **self.place('seg', name),
-                    repair='Put the point into the LRS of the segment, or drop the inertia.')
+                    'does not turn',
+                    **self.place('seg', name),
+                    repair='Put the point into the LRS of the segment, or drop the inertia.',
+                )
 
     def _check_symbols(self):
         """Refuse expressions in symbols that their section does not know."""
@@ -292,8 +339,9 @@ class Lists:
                 for expression in _expressions(entry):
                     foreign = sympy.sympify(expression).free_symbols - set(known.values())
                     for symbol in sorted(foreign, key=str):
-                        raise NameNotFound('quantity', symbol.name, known,
-                                           **self.place(section, name))
+                        raise NameNotFound(
+                            'quantity', symbol.name, known, **self.place(section, name)
+                        )
 
 
 def _symbols(names):

@@ -8,33 +8,44 @@ the body that carries it all down to the pin, and up on the other side.
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from closed_chain_dynamics.description import LoopType
 from closed_chain_dynamics.errors import StructureError
 from closed_chain_dynamics.symbolic.from_mechanism import rounded
-import numpy as np
 
-__all__ = ['PlanarLoop', 'Step', 'closed_couplings', 'closed_loops', 'outside', 'plane_of',
-           'planar_loop']
+__all__ = [
+    'PlanarLoop',
+    'Step',
+    'closed_couplings',
+    'closed_loops',
+    'outside',
+    'planar_loop',
+    'plane_of',
+]
 
 PINS = (LoopType.REVOLUTE, LoopType.CYLINDRICAL, LoopType.SPHERICAL)
-PARALLEL = 1e-9      # sine of the angle between axes that are still parallel
+PARALLEL = 1e-9  # sine of the angle between axes that are still parallel
 
 
 def outside(why, robot, loop):
     """Return the error for a loop that has no closed form here, and offer the way that has."""
-    return StructureError(why, where=f'{robot.name}, loop {loop!r}',
-                          repair="Use the method 'ic' (implicit constraints), which takes any "
-                                 'loop of joints with one coordinate.')
+    return StructureError(
+        why,
+        where=f'{robot.name}, loop {loop!r}',
+        repair="Use the method 'ic' (implicit constraints), which takes any "
+        'loop of joints with one coordinate.',
+    )
 
 
 @dataclass
 class Step:
     """One element of a polygon: a way in the present direction, a slide, or a turn."""
 
-    body: int = -1                 # of a turn or a slide; -1: the pin, or none
-    turn: int = 0                  # sign of the joint's angle in the polygon's sense
-    way: tuple = None              # constant vector, nodes
-    slide: tuple = None            # constant direction, nodes
+    body: int = -1  # of a turn or a slide; -1: the pin, or none
+    turn: int = 0  # sign of the joint's angle in the polygon's sense
+    way: tuple = None  # constant vector, nodes
+    slide: tuple = None  # constant direction, nodes
 
 
 @dataclass
@@ -44,14 +55,17 @@ class PlanarLoop:
     name: str
     top: int
     steps: list
-    normal: np.ndarray             # in the frame of `top`
+    normal: np.ndarray  # in the frame of `top`
     bodies: tuple
 
 
 def closed_loops(robot):
     """Return the loop joints that are closed now; a soft contact is a spring, no loop."""
-    return [loop for loop in robot.description.loops if robot.is_connected(loop.name)
-            and not (loop.contact and loop.contact.stiffness)]
+    return [
+        loop
+        for loop in robot.description.loops
+        if robot.is_connected(loop.name) and not (loop.contact and loop.contact.stiffness)
+    ]
 
 
 def closed_couplings(robot):
@@ -62,8 +76,9 @@ def closed_couplings(robot):
 def planar_loop(tree, loop):
     """Return a loop as a polygon, or say why it is none."""
     if loop.type not in PINS:
-        raise outside(f'it is closed by a {loop.type.value} joint, and not by a pin', tree.robot,
-                      loop.name)
+        raise outside(
+            f'it is closed by a {loop.type.value} joint, and not by a pin', tree.robot, loop.name
+        )
     ends = [tree.frames[loop.parent], tree.frames[loop.child]]
     top = tree.common_ancestor(*[end.body for end in ends])
     paths = [tree.path(end.body, top) for end in ends]
@@ -79,8 +94,9 @@ def planar_loop(tree, loop):
         steps.append(Step(way=_nodes(tree, f'{loop.name}_{len(branches) + 1}', (K @ pin)[:2])))
         branches.append(steps)
     back = [_reversed(step) for step in reversed(branches[1])]
-    return PlanarLoop(loop.name, top, [*branches[0], Step(turn=1), *back], normal,
-                      tuple(paths[0] + paths[1]))
+    return PlanarLoop(
+        loop.name, top, [*branches[0], Step(turn=1), *back], normal, tuple(paths[0] + paths[1])
+    )
 
 
 def _normal(tree, top, paths, loop):
@@ -97,14 +113,21 @@ def _normal(tree, top, paths, loop):
             elif normal is None:
                 normal, first = axis, body.joint
             elif np.linalg.norm(np.cross(normal, axis)) > PARALLEL:
-                raise outside(f'it is not planar: {body.joint!r} does not turn about an axis '
-                              f'parallel to that of {first!r}', tree.robot, loop.name)
+                raise outside(
+                    f'it is not planar: {body.joint!r} does not turn about an axis '
+                    f'parallel to that of {first!r}',
+                    tree.robot,
+                    loop.name,
+                )
     if normal is None:
         raise outside('none of its joints turns', tree.robot, loop.name)
     for joint, axis in slides:
         if abs(normal @ axis) > PARALLEL:
-            raise outside(f'it is not planar: {joint!r} slides out of the plane in which '
-                          f'{first!r} turns', tree.robot, loop.name)
+            raise outside(
+                f'it is not planar: {joint!r} slides out of the plane in which {first!r} turns',
+                tree.robot,
+                loop.name,
+            )
     return normal
 
 
@@ -118,8 +141,9 @@ def plane_of(normal):
 
 
 def _nodes(tree, name, values):
-    return tuple(tree.graph.parameter(f'{axis}_{name}', value)
-                 for axis, value in zip('xy', rounded(values)))
+    return tuple(
+        tree.graph.parameter(f'{axis}_{name}', value) for axis, value in zip('xy', rounded(values))
+    )
 
 
 def _joint_steps(tree, i, K, loop):
@@ -135,6 +159,7 @@ def _joint_steps(tree, i, K, loop):
 
 
 def _reversed(step):
-    minus = [None if pair is None else tuple(-node for node in pair)
-             for pair in (step.way, step.slide)]
+    minus = [
+        None if pair is None else tuple(-node for node in pair) for pair in (step.way, step.slide)
+    ]
     return Step(step.body, -step.turn, *minus)

@@ -7,9 +7,9 @@ as long as it stays readable.
 
 from closed_chain_dynamics.symbolic.expression_graph import needed
 
-__all__ = ['flat', 'Program', 'text_of']
+__all__ = ['Program', 'flat', 'text_of']
 
-LONGEST = 10     # operations written in one expression
+LONGEST = 10  # operations written in one expression
 RANK = {'add': 1, 'sub': 1, 'neg': 2, 'mul': 3, 'div': 3}
 SIGNS = {'add': ' + ', 'sub': ' - ', 'mul': '*', 'div': '/'}
 

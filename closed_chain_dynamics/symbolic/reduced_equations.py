@@ -7,22 +7,29 @@ asked for.
 
 import time
 
+import numpy as np
+
 from closed_chain_dynamics.description import LoopType
 from closed_chain_dynamics.dynamics.coordinates import coordinates
 from closed_chain_dynamics.errors import NameNotFound, StateError
 from closed_chain_dynamics.symbolic.expression_graph import evaluate, gradient, needed, total
-from closed_chain_dynamics.symbolic.from_mechanism import dot, plus, SymbolicTree
+from closed_chain_dynamics.symbolic.from_mechanism import SymbolicTree, dot, plus
 from closed_chain_dynamics.symbolic.implicit_constraints import LoopGeometry
 from closed_chain_dynamics.symbolic.planar_loops import closed_loops
 from closed_chain_dynamics.symbolic.program import flat
-import numpy as np
 
-__all__ = ['ReducedEquations', 'TERMS']
+__all__ = ['TERMS', 'ReducedEquations']
 
-TERMS = {'M_1': 'inertia matrix', 'c_1': 'centrifugal and Coriolis forces',
-         'g_1': 'weight', 'tau_1s': 'forces of springs', 'tau_1d': 'forces of dampers',
-         'tau_1': 'inverse dynamics, the sum of all terms',
-         'W': 'rates of all joints per independent rate', 'q': 'positions of all joints'}
+TERMS = {
+    'M_1': 'inertia matrix',
+    'c_1': 'centrifugal and Coriolis forces',
+    'g_1': 'weight',
+    'tau_1s': 'forces of springs',
+    'tau_1d': 'forces of dampers',
+    'tau_1': 'inverse dynamics, the sum of all terms',
+    'W': 'rates of all joints per independent rate',
+    'q': 'positions of all joints',
+}
 
 
 class ReducedEquations:
@@ -85,7 +92,8 @@ class ReducedEquations:
                 raise StateError(
                     f'{argument} has shape {numbers.shape} and must end in {len(nodes)}',
                     where=f'{self.robot.name}, {name}',
-                    repair=f'One number each for {", ".join(node.name for node in nodes)}.')
+                    repair=f'One number each for {", ".join(node.name for node in nodes)}.',
+                )
             values.update(zip(nodes, np.moveaxis(numbers, -1, 0)))
         term = self.term(name)
         numbers = evaluate(flat(term), values)
@@ -95,17 +103,22 @@ class ReducedEquations:
 
     def parameters(self, name):
         """Return the parameters that a term contains, {name: value}."""
-        return {node.name: node.value for node in needed(flat(self.term(name)))
-                if node.op == 'parameter'}
+        return {
+            node.name: node.value
+            for node in needed(flat(self.term(name)))
+            if node.op == 'parameter'
+        }
 
     def sympy(self, name):
         """Return a term as SymPy, (assignments, Matrix) the way `sympy.cse` returns them."""
         from closed_chain_dynamics.symbolic.latex import sympy_of
+
         return sympy_of(self, name)
 
     def compiled(self, name):
         """Return the numba-compiled function of a term; its first call compiles."""
         from closed_chain_dynamics.symbolic.code import compiled
+
         return compiled(self, name)
 
     # --- what both ways share -----------------------------------------------------------------
@@ -127,9 +140,13 @@ class ReducedEquations:
                     value = self._value(self.tree.names.index(spring.joint))
                     stretches.append((spring, value - spring.rest))
                 continue
-            ends = [self.tree.point(link, xyz, f'{spring.name}_{end}')
-                    for link, xyz, end in ((spring.from_link, spring.from_xyz, 'from'),
-                                           (spring.to_link, spring.to_xyz, 'to'))]
+            ends = [
+                self.tree.point(link, xyz, f'{spring.name}_{end}')
+                for link, xyz, end in (
+                    (spring.from_link, spring.from_xyz, 'from'),
+                    (spring.to_link, spring.to_xyz, 'to'),
+                )
+            ]
             way = self._difference(*ends)
             length = self.tree.graph.function('sqrt', dot(way, way))
             stretches.append((spring, length - spring.rest))
@@ -141,21 +158,26 @@ class ReducedEquations:
         ends = []
         for body, point in (one, two):
             while body != top:
-                point = plus(self.tree.origin(body, self.state),
-                             self.tree.to_parent(body, point, self.state))
+                point = plus(
+                    self.tree.origin(body, self.state),
+                    self.tree.to_parent(body, point, self.state),
+                )
                 body = self.tree.bodies[body].parent
             ends.append(point)
         return [b - a for a, b in zip(*ends)]
 
     def _spring_energy(self):
-        return total(self.tree.graph, [stretch * stretch * (0.5 * spring.stiffness)
-                                       for spring, stretch in self._lengths()])
+        return total(
+            self.tree.graph,
+            [stretch * stretch * (0.5 * spring.stiffness) for spring, stretch in self._lengths()],
+        )
 
     def _tau_1d(self):
         """Return the gradient of Rayleigh's function with respect to q_1'."""
         rates = self._rates()
-        terms = [speed * speed * (0.5 * body.damping)
-                 for body, speed in zip(self.tree.bodies, rates)]
+        terms = [
+            speed * speed * (0.5 * body.damping) for body, speed in zip(self.tree.bodies, rates)
+        ]
         for loop in closed_loops(self.robot):
             if loop.dynamics.damping and loop.type is LoopType.REVOLUTE:
                 speed = LoopGeometry(self.tree, loop, self.state).turning_rate(rates)
@@ -169,18 +191,32 @@ class ReducedEquations:
     def _note_what_is_left_out(self):
         description = self.robot.description
         loops = closed_loops(self.robot)
-        frictional = [each.name for each in [*description.joints, *loops]
-                      if each.dynamics.friction]
+        frictional = [
+            each.name for each in [*description.joints, *loops] if each.dynamics.friction
+        ]
         frictional += [loop.name for loop in loops if loop.contact and loop.contact.mu]
         stops = [each.name for each in [*description.joints, *loops] if each.limit_moment]
-        springs = [spring.name for spring in description.springs
-                   if spring.type == 'torsional' and spring.joint not in self.tree.names]
-        damped = [loop.name for loop in loops
-                  if loop.dynamics.damping and loop.type is not LoopType.REVOLUTE]
-        soft = [loop.name for loop in description.loops
-                if self.robot.is_connected(loop.name) and loop not in loops]
-        for what, names in (('Coulomb friction of', frictional), ('limit moments of', stops),
-                            ('springs on loop joints:', springs),
-                            ('damping of the loop joints', damped), ('soft contacts:', soft)):
+        springs = [
+            spring.name
+            for spring in description.springs
+            if spring.type == 'torsional' and spring.joint not in self.tree.names
+        ]
+        damped = [
+            loop.name
+            for loop in loops
+            if loop.dynamics.damping and loop.type is not LoopType.REVOLUTE
+        ]
+        soft = [
+            loop.name
+            for loop in description.loops
+            if self.robot.is_connected(loop.name) and loop not in loops
+        ]
+        for what, names in (
+            ('Coulomb friction of', frictional),
+            ('limit moments of', stops),
+            ('springs on loop joints:', springs),
+            ('damping of the loop joints', damped),
+            ('soft contacts:', soft),
+        ):
             if names:
                 self.notes.append(f'The equations leave out {what} {", ".join(names)}.')

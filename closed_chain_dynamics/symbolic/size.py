@@ -9,9 +9,9 @@ from closed_chain_dynamics.symbolic.from_mechanism import SymbolicTree
 from closed_chain_dynamics.symbolic.implicit_constraints import CRAMER
 from closed_chain_dynamics.symbolic.planar_loops import closed_loops, planar_loop
 
-__all__ = ['refuse_too_large', 'Size', 'size_estimate']
+__all__ = ['Size', 'refuse_too_large', 'size_estimate']
 
-LONGEST = 600.0     # [s]
+LONGEST = 600.0  # [s]
 # Operations per joint, per pair of joints and so on, from chains of 4 to 32 joints with axes in
 # any direction; planar mechanisms have fewer. Good to a factor of about three.
 PER_JOINT = {'g_1': 120, 'c_1': 640, 'tau_1': 750, 'tau_1s': 60, 'tau_1d': 60, 'W': 30, 'q': 30}
@@ -36,8 +36,9 @@ def size_estimate(robot, method='te', terms=('M_1', 'c_1', 'g_1'), q=None):
     n, n_1, m = len(tree.bodies), chosen.mobility, chosen.rank
     operations = float(sum(PER_JOINT.get(term, 0) * n for term in terms)) + n * n_1
     if 'M_1' in terms:
-        operations += (45 * n * n + 120 * n + n * n * n_1 if method == 'ic'
-                       else n * n_1 * (3.2 * n_1 + 40))
+        operations += (
+            45 * n * n + 120 * n + n * n * n_1 if method == 'ic' else n * n_1 * (3.2 * n_1 + 40)
+        )
     if method == 'ic' and not _all_planar(tree):
         block = max(m, CRAMER)
         operations += 2 * block * block * (block + n_1)
@@ -60,7 +61,8 @@ def refuse_too_large(robot, size, longest=LONGEST):
             f'its equations have {size} and would take about {readable(size.seconds)}',
             where=robot.name,
             repair='Ask for fewer terms (tau_1 grows with the number of joints, M_1 with its '
-                   'cube), or allow more time.')
+            'cube), or allow more time.',
+        )
 
 
 def readable(seconds):

@@ -12,14 +12,15 @@ import subprocess
 import tempfile
 import time
 
+from numba import njit
+import numpy as np
+
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.assembly.completion import complete_acceleration, complete_velocity
 from closed_chain_dynamics.dynamics.coordinates import learn_rank
 from closed_chain_dynamics.dynamics.tree import NO_WRENCHES
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.symbolic.code import c_source, compiled, identifier
-from numba import njit
-import numpy as np
 
 __all__ = ['compile_c', 'has_compiler', 'measure', 'seconds_per_call']
 
@@ -35,23 +36,28 @@ def has_compiler():
 def compile_c(source, *, options=('-O2',)):
     """Return a ctypes library of a C source; warnings are errors."""
     if not has_compiler():
-        raise ClosedChainError('there is no C compiler named cc on this machine',
-                               repair='Install one, for instance gcc.')
+        raise ClosedChainError(
+            'there is no C compiler named cc on this machine',
+            repair='Install one, for instance gcc.',
+        )
     with tempfile.TemporaryDirectory() as folder:
         file, library = os.path.join(folder, 'code.c'), os.path.join(folder, 'code.so')
         with open(file, 'w', encoding='utf-8') as out:
             out.write(source)
-        done = subprocess.run(['cc', *STRICT, *options, '-shared', '-fPIC', file, '-o', library,
-                               '-lm'], capture_output=True, text=True)
+        done = subprocess.run(
+            ['cc', *STRICT, *options, '-shared', '-fPIC', file, '-o', library, '-lm'],
+            capture_output=True,
+            text=True,
+        )
         if done.returncode:
             said = ' '.join(done.stderr.split())
             raise ClosedChainError(f'the C compiler refuses it: {said[:500]}')
-        return ctypes.CDLL(library)   # stays mapped when the folder goes
+        return ctypes.CDLL(library)  # stays mapped when the folder goes
 
 
 def seconds_per_call(loop, *arguments):
     """Return the time per call of a loop(count, ...), the best of a few."""
-    loop(1, *arguments)   # compiles
+    loop(1, *arguments)  # compiles
     count, best = 1, 0.0
     while best < 0.02:
         count *= 4
@@ -84,8 +90,11 @@ def measure(equations):
     v = complete_velocity(robot, q, dict(zip(equations.independent, v_1)))
     a = complete_acceleration(robot, q, v, dict(zip(equations.independent, a_1)))
     buffer = np.empty(1 + 2 * robot.nv + len(robot.actuator_names))
-    seconds = {'core': seconds_per_call(_core_loop, robot.mi, robot.mf, robot.w, q, v, a,
-                                        NO_WRENCHES, buffer)}
+    seconds = {
+        'core': seconds_per_call(
+            _core_loop, robot.mi, robot.mf, robot.w, q, v, a, NO_WRENCHES, buffer
+        )
+    }
     places = [robot.coordinate_names.index(name) for name in equations.independent]
     position = q if equations.position == 'q' else q[places]
     function = compiled(equations, 'tau_1')

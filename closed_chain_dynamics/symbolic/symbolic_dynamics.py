@@ -8,8 +8,14 @@ accelerations are one node per body.
 from closed_chain_dynamics.symbolic.expression_graph import total
 from closed_chain_dynamics.symbolic.from_mechanism import cross, dot, plus, times
 
-__all__ = ['gravity_forces', 'gravity_potential', 'kinetic_energy', 'mass_matrix',
-           'newton_euler', 'projected_mass_matrix']
+__all__ = [
+    'gravity_forces',
+    'gravity_potential',
+    'kinetic_energy',
+    'mass_matrix',
+    'newton_euler',
+    'projected_mass_matrix',
+]
 
 
 def _scaled(factor, vector):
@@ -18,8 +24,10 @@ def _scaled(factor, vector):
 
 def _momentum(body, omega, v):
     """Return linear momentum, and angular momentum about the body's origin."""
-    return (plus(_scaled(body.mass, v), cross(omega, body.moment)),
-            plus(times(body.inertia, omega), cross(body.moment, v)))
+    return (
+        plus(_scaled(body.mass, v), cross(omega, body.moment)),
+        plus(times(body.inertia, omega), cross(body.moment, v)),
+    )
 
 
 def velocities(tree, state, rates):
@@ -73,18 +81,30 @@ def _carried_moments(tree, state):
         parent = tree.bodies[i].parent
         if parent >= 0:
             masses[parent] = masses[parent] + masses[i]
-            moments[parent] = plus(moments[parent], tree.to_parent(i, moments[i], state),
-                                   _scaled(masses[i], tree.origin(i, state)))
+            moments[parent] = plus(
+                moments[parent],
+                tree.to_parent(i, moments[i], state),
+                _scaled(masses[i], tree.origin(i, state)),
+            )
     return masses, moments
 
 
 def gravity_potential(tree, state):
     """Return U_g."""
     masses, moments = _carried_moments(tree, state)
-    return -total(tree.graph, [
-        dot(tree.gravity, plus(tree.to_parent(i, moments[i], state),
-                               _scaled(masses[i], tree.origin(i, state))))
-        for i, body in enumerate(tree.bodies) if body.parent < 0])
+    return -total(
+        tree.graph,
+        [
+            dot(
+                tree.gravity,
+                plus(
+                    tree.to_parent(i, moments[i], state), _scaled(masses[i], tree.origin(i, state))
+                ),
+            )
+            for i, body in enumerate(tree.bodies)
+            if body.parent < 0
+        ],
+    )
 
 
 def gravity_forces(tree, state):
@@ -111,15 +131,22 @@ def newton_euler(tree, state, rates, accelerations, *, gravity):
         alpha, omega = tree.to_child(i, alpha, state), motion[i][0]
         own = [zero, zero, rates[i]]
         if body.slides:
-            a = plus(a, _scaled(tree.graph.node(2.0), cross(omega, own)),
-                     [zero, zero, accelerations[i]])
+            a = plus(
+                a, _scaled(tree.graph.node(2.0), cross(omega, own)), [zero, zero, accelerations[i]]
+            )
         else:
             alpha = plus(alpha, cross(omega, own), [zero, zero, accelerations[i]])
         changes[i] = alpha, a
-        forces[i] = plus(_scaled(body.mass, a), cross(alpha, body.moment),
-                         cross(omega, cross(omega, body.moment)))
-        moments[i] = plus(times(body.inertia, alpha), cross(body.moment, a),
-                          cross(omega, times(body.inertia, omega)))
+        forces[i] = plus(
+            _scaled(body.mass, a),
+            cross(alpha, body.moment),
+            cross(omega, cross(omega, body.moment)),
+        )
+        moments[i] = plus(
+            times(body.inertia, alpha),
+            cross(body.moment, a),
+            cross(omega, times(body.inertia, omega)),
+        )
     return _handed_down(tree, state, forces, moments)
 
 
@@ -132,9 +159,11 @@ def _handed_down(tree, state, forces, moments):
         if body.parent >= 0:
             force = tree.to_parent(i, forces[i], state)
             forces[body.parent] = plus(forces[body.parent], force)
-            moments[body.parent] = plus(moments[body.parent],
-                                        tree.to_parent(i, moments[i], state),
-                                        cross(tree.origin(i, state), force))
+            moments[body.parent] = plus(
+                moments[body.parent],
+                tree.to_parent(i, moments[i], state),
+                cross(tree.origin(i, state), force),
+            )
     return tau
 
 
@@ -148,8 +177,9 @@ def mass_matrix(tree, state):
         body = tree.bodies[i]
         if body.parent >= 0:
             inertias[body.parent] = _sum_of_matrices(
-                inertias[body.parent], _inertia_in_parent(tree, i, inertias[i], state,
-                                                          masses[i], moments[i]))
+                inertias[body.parent],
+                _inertia_in_parent(tree, i, inertias[i], state, masses[i], moments[i]),
+            )
         if body.slides:
             force, moment = [zero, zero, masses[i]], cross(moments[i], _z(tree))
         else:
@@ -180,6 +210,8 @@ def _inertia_in_parent(tree, i, inertia, state, mass, moment):
     # m (r.r E - r r^T) + 2 h.r E - h r^T - r h^T
     diagonal = dot(r, plus(_scaled(mass, r), h, h))
     moved = [[-(r[j] * (mass * r[k] + h[k]) + h[j] * r[k]) for k in range(3)] for j in range(3)]
-    moved = [[moved[max(j, k)][min(j, k)] + (diagonal if j == k else 0.0) for k in range(3)]
-             for j in range(3)]
+    moved = [
+        [moved[max(j, k)][min(j, k)] + (diagonal if j == k else 0.0) for k in range(3)]
+        for j in range(3)
+    ]
     return _sum_of_matrices(turned, moved)

@@ -40,6 +40,7 @@ def open_view(source, *, port=PORT):
     except ImportError as error:
         if (error.name or '').partition('.')[0] != 'viser':
             raise
-        raise ClosedChainError('the browser view needs the library viser',
-                               repair='Install it: pip install viser.') from None
+        raise ClosedChainError(
+            'the browser view needs the library viser', repair='Install it: pip install viser.'
+        ) from None
     return Window(source, port=port)

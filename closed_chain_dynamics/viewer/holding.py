@@ -1,13 +1,14 @@
 """Motors that hold a pose: so that a figure does not go limp while somebody looks at it."""
 
+import numpy as np
+
 from closed_chain_dynamics.dynamics.coordinates import actuator_rows
 from closed_chain_dynamics.dynamics.tree import difference, mass_matrix
 from closed_chain_dynamics.errors import StateError
-import numpy as np
 
 __all__ = ['Holding']
 
-RATE = 2.0 * np.pi * 6.0    # of the spring that each motor acts like, on its own inertia [rad/s]
+RATE = 2.0 * np.pi * 6.0  # of the spring that each motor acts like, on its own inertia [rad/s]
 
 
 class Holding:
@@ -24,8 +25,11 @@ class Holding:
         try:
             M_inverse = np.linalg.inv(mass_matrix(self.robot, q))
         except np.linalg.LinAlgError:
-            raise StateError('a pose cannot be held where joints move no mass', where=robot.name,
-                             repair='Give every moving link an <inertial>.') from None
+            raise StateError(
+                'a pose cannot be held where joints move no mass',
+                where=robot.name,
+                repair='Give every moving link an <inertial>.',
+            ) from None
         mobility = np.einsum('ij,jk,ik->i', rows, M_inverse, rows)
         self.rows = rows
         self.inertia = np.divide(1.0, mobility, out=np.zeros_like(mobility), where=mobility > 0.0)

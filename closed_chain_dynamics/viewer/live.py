@@ -1,8 +1,9 @@
 """A system that runs elsewhere, as its messages describe it; knows nothing of messages itself."""
 
+import numpy as np
+
 from closed_chain_dynamics.viewer.observation import Snapshot
 from closed_chain_dynamics.viewer.sources import ModelSource
-import numpy as np
 
 __all__ = ['LiveSource']
 
@@ -41,7 +42,7 @@ class LiveSource(ModelSource):
         self.heard, self.time = True, time
         for name, (position, velocity) in joints.items():
             in_q, in_v = self.robot.joint_slices(name)
-            if np.size(position) == in_q.stop - in_q.start:   # else it was cut a moment ago
+            if np.size(position) == in_q.stop - in_q.start:  # else it was cut a moment ago
                 self.q[in_q] = position
                 self.v[in_v] = 0.0 if velocity is None else velocity
         self.version += 1

@@ -16,6 +16,7 @@ def load_meshes(robot):
     The meshes are a list of (link, Shape, trimesh.Trimesh), scaled as the file says.
     """
     import trimesh
+
     meshes, notes = [], []
     for link in robot.description.links:
         for shape in link.visuals:
@@ -28,9 +29,11 @@ def load_meshes(robot):
                 mesh = trimesh.load(path, force='mesh')
                 mesh.apply_scale(shape.geometry.scale)
                 meshes.append((link.name, shape, mesh))
-            except Exception as error:   # what a reader of foreign files raises is anybody's guess
-                notes.append(f'Link {link.name!r} is drawn without {shape.geometry.filename!r}: '
-                             f'{error or type(error).__name__}.')
+            except Exception as error:  # what a reader of foreign files raises is anybody's guess
+                notes.append(
+                    f'Link {link.name!r} is drawn without {shape.geometry.filename!r}: '
+                    f'{error or type(error).__name__}.'
+                )
     return meshes, notes
 
 
@@ -43,11 +46,11 @@ def find_mesh(name, model):
     """
     folder = Path(model).resolve().parent if model else Path.cwd()
     if name.startswith(PACKAGE):
-        package, _, rest = unquote(name[len(PACKAGE):]).partition('/')
+        package, _, rest = unquote(name[len(PACKAGE) :]).partition('/')
         prefixes = filter(None, os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep))
         places = [Path(prefix) / 'share' / package / rest for prefix in prefixes]
         places += [above / package / rest for above in (folder, *folder.parents)]
         places += [above / rest for above in folder.parents if above.name == package]
     else:
-        places = [folder / (unquote(name[len(FILE):]) if name.startswith(FILE) else name)]
+        places = [folder / (unquote(name[len(FILE) :]) if name.startswith(FILE) else name)]
     return next((place for place in places if place.is_file()), None)

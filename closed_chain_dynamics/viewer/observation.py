@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from closed_chain_dynamics.dynamics.contact_forces import contact_forces
 from closed_chain_dynamics.dynamics.coordinates import coordinates
 from closed_chain_dynamics.dynamics.forward import forward_dynamics
@@ -10,11 +12,10 @@ from closed_chain_dynamics.dynamics.tree import center_of_mass, energy
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.kernels import layout as at
 from closed_chain_dynamics.recording.tracks import link_tracks, loop_tracks
-import numpy as np
 
 __all__ = ['Force', 'Loop', 'Observation', 'Snapshot', 'explain', 'observe']
 
-MODES = {at.SLIDE: 'sliding', at.STICK: 'sticking'}   # of closed contacts
+MODES = {at.SLIDE: 'sliding', at.STICK: 'sticking'}  # of closed contacts
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Snapshot:
     v: np.ndarray
     tau: 'np.ndarray | None' = None
     time: float = 0.0
-    energy: 'tuple | None' = None     # kinetic, and potential with springs, where it is known
+    energy: 'tuple | None' = None  # kinetic, and potential with springs, where it is known
     wrenches: dict = field(default_factory=dict)
 
 
@@ -41,9 +42,9 @@ class Loop:
 
     name: str
     type: str
-    state: str              # closed, open, sliding, sticking
-    error: float            # of a closed one the gap [m or rad], else how far apart its ends are
-    ends: np.ndarray        # on the parent and on the child, world, (2, 3)
+    state: str  # closed, open, sliding, sticking
+    error: float  # of a closed one the gap [m or rad], else how far apart its ends are
+    ends: np.ndarray  # on the parent and on the child, world, (2, 3)
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,9 @@ class Force:
     """A force on a link at a point of the world."""
 
     name: str
-    kind: str               # loop, contact or joint
-    point: np.ndarray       # (3,) [m]
-    vector: np.ndarray      # (3,) [N]
+    kind: str  # loop, contact or joint
+    point: np.ndarray  # (3,) [m]
+    vector: np.ndarray  # (3,) [N]
     unique: bool = True
 
 
@@ -62,13 +63,13 @@ class Observation:
     """Everything that is drawn, written into tables, and plotted."""
 
     snapshot: Snapshot
-    rotations: np.ndarray       # of all links in the order of `robot.link_names`, (links, 3, 3)
-    positions: np.ndarray       # (links, 3)
+    rotations: np.ndarray  # of all links in the order of `robot.link_names`, (links, 3, 3)
+    positions: np.ndarray  # (links, 3)
     loops: list
-    springs: list               # ends of each linear spring, (2, 3)
+    springs: list  # ends of each linear spring, (2, 3)
     center_of_mass: np.ndarray  # (3,)
     forces: list
-    torques: np.ndarray         # (actuators,)
+    torques: np.ndarray  # (actuators,)
     kinetic: float
     potential: float
 
@@ -85,10 +86,17 @@ def observe(snapshot):
     forces, torques = _forces(snapshot)
     kinetic, potential = snapshot.energy or energy(robot, q, snapshot.v)
     return Observation(
-        snapshot, np.stack([tracks[link][0][0] for link in robot.link_names]),
+        snapshot,
+        np.stack([tracks[link][0][0] for link in robot.link_names]),
         np.stack([tracks[link][1][0] for link in robot.link_names]),
-        _loops(robot, q, tracks), _springs(robot, tracks), center_of_mass(robot, q), forces,
-        torques, kinetic, potential)
+        _loops(robot, q, tracks),
+        _springs(robot, tracks),
+        center_of_mass(robot, q),
+        forces,
+        torques,
+        kinetic,
+        potential,
+    )
 
 
 def explain(snapshot):
@@ -102,8 +110,10 @@ def explain(snapshot):
 def _loops(robot, q, tracks):
     gaps, loops = robot.loop_gaps(q), []
     modes = robot.table(at.LOOP_I)[:, at.LOOP_MODE]
-    ends = [np.array([on_parent[0], on_child[0]])
-            for _, on_parent, on_child in loop_tracks(robot, tracks)]
+    ends = [
+        np.array([on_parent[0], on_child[0]])
+        for _, on_parent, on_child in loop_tracks(robot, tracks)
+    ]
     for loop, mode, points in zip(robot.description.loops, modes, ends):
         if loop.name in gaps:
             state, error = MODES.get(mode, 'closed'), max(gaps[loop.name])
@@ -111,24 +121,40 @@ def _loops(robot, q, tracks):
             state, error = 'open', float(np.linalg.norm(points[1] - points[0]))
         loops.append(Loop(loop.name, loop.type.value, state, error, points))
     cut = [joint for joint in robot.description.joints if _is_cut(robot, joint)]
-    for joint, points in zip(cut, ends[len(loops):]):
-        loops.append(Loop(joint.name, joint.type.value, 'open',
-                          float(np.linalg.norm(points[1] - points[0])), points))
+    for joint, points in zip(cut, ends[len(loops) :]):
+        loops.append(
+            Loop(
+                joint.name,
+                joint.type.value,
+                'open',
+                float(np.linalg.norm(points[1] - points[0])),
+                points,
+            )
+        )
     return loops
 
 
 def _is_cut(robot, joint):
-    return joint.name in robot.joint_names and \
-        bool(robot.structure()[1][robot._packing.joints[joint.name]])
+    return joint.name in robot.joint_names and bool(
+        robot.structure()[1][robot._packing.joints[joint.name]]
+    )
 
 
 def _springs(robot, tracks):
     ends = []
     for spring in robot.description.springs:
         if spring.type == 'linear':
-            ends.append(np.array([tracks[link][1][0] + tracks[link][0][0] @ xyz for link, xyz in
-                                  ((spring.from_link, spring.from_xyz),
-                                   (spring.to_link, spring.to_xyz))]))
+            ends.append(
+                np.array(
+                    [
+                        tracks[link][1][0] + tracks[link][0][0] @ xyz
+                        for link, xyz in (
+                            (spring.from_link, spring.from_xyz),
+                            (spring.to_link, spring.to_xyz),
+                        )
+                    ]
+                )
+            )
     return ends
 
 
@@ -142,19 +168,22 @@ def _forces(snapshot):
             acceleration = forward_dynamics(robot, q, v, tau, wrenches=wrenches).acceleration
             touching = _contacts(robot)
         found = reactions(robot, q, v, acceleration, tau, wrenches=wrenches)
-    except ClosedChainError:   # a pose without an answer is shown without forces
+    except ClosedChainError:  # a pose without an answer is shown without forces
         return [], np.zeros(len(robot.actuator_names)) if tau is None else tau
     forces = []
     for name, reaction in found.items():
         kind = 'contact' if name in touching else 'loop' if name in robot.loop_names else 'joint'
-        forces.append(Force(name, kind, reaction.point, touching.get(name, reaction.force),
-                            reaction.unique))
+        forces.append(
+            Force(name, kind, reaction.point, touching.get(name, reaction.force), reaction.unique)
+        )
     return forces, found.tau_A
 
 
 def _contacts(robot):
     """Return the whole force on the child of each closed contact, {name: (3,)}."""
-    rows = robot.table(at.LOOP_W)[:, at.CONTACT_NORMAL:at.CONTACT_NORMAL + 3]
+    rows = robot.table(at.LOOP_W)[:, at.CONTACT_NORMAL : at.CONTACT_NORMAL + 3]
     normals = dict(zip(robot.loop_names, rows))
-    return {name: normal * normals[name] + drag
-            for name, (normal, drag) in contact_forces(robot).items()}
+    return {
+        name: normal * normals[name] + drag
+        for name, (normal, drag) in contact_forces(robot).items()
+    }

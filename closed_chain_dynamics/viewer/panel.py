@@ -6,26 +6,31 @@ Callbacks of the browser only note what is wanted; the thread of the view does i
 
 import html
 
-from closed_chain_dynamics.description import JointType
-from closed_chain_dynamics.kernels import layout as at
-from closed_chain_dynamics.viewer.scene import COLOURS, put
 import numpy as np
 from viser import uplot
 
+from closed_chain_dynamics.description import JointType
+from closed_chain_dynamics.kernels import layout as at
+from closed_chain_dynamics.viewer.scene import COLOURS, put
+
 __all__ = ['Panel']
 
-STEP = 1e-3             # of a slider [rad or m]
-SPEEDS = (0.05, 4.0)    # slowest and fastest
-MOST_SLIDERS = 12       # in a folder that is open at first
-MOST_CURVES = 8         # in one plot
+STEP = 1e-3  # of a slider [rad or m]
+SPEEDS = (0.05, 4.0)  # slowest and fastest
+MOST_SLIDERS = 12  # in a folder that is open at first
+MOST_CURVES = 8  # in one plot
 SMALLEST_ERROR = 1e-17  # errors below are drawn there, since a logarithm needs one
 REFUSED = 'color: #c92a2a; font-weight: bold'
 CURVES = ('#4078c0', '#e88c30', '#4c9e6e', '#b85478', '#7866ac', '#8c7854', '#389aa6', '#80899a')
-STATES = {state: '#%02x%02x%02x' % colour for state, colour in COLOURS.items()}
-HINTS = {'loops': 'balls: green closed, red open, orange sliding, blue sticking',
-         'forces': 'in loops and contacts, on the child; pale where redundancy leaves them open',
-         'joint forces': 'in the joints of the tree', 'centre of mass': 'a yellow ball',
-         'springs': 'springs between two points', 'names': 'of the loops'}
+STATES = {state: '#{:02x}{:02x}{:02x}'.format(*colour) for state, colour in COLOURS.items()}
+HINTS = {
+    'loops': 'balls: green closed, red open, orange sliding, blue sticking',
+    'forces': 'in loops and contacts, on the child; pale where redundancy leaves them open',
+    'joint forces': 'in the joints of the tree',
+    'centre of mass': 'a yellow ball',
+    'springs': 'springs between two points',
+    'names': 'of the loops',
+}
 
 
 class Panel:
@@ -61,18 +66,25 @@ class Panel:
         if source.can_run or source.can_drag:
             actions['Reset'] = source.reset
         if len(actions) > 1:
-            buttons = self.gui.add_button_group('time', list(actions), hint='Step: the smallest '
-                                                'step of time. Reset: back to the start.')
+            buttons = self.gui.add_button_group(
+                'time',
+                list(actions),
+                hint='Step: the smallest step of time. Reset: back to the start.',
+            )
             buttons.on_click(lambda _: self.do(actions[buttons.value]))
         elif actions:
             self.gui.add_button('Reset', hint='back to the start').on_click(
-                lambda _: self.do(source.reset))
+                lambda _: self.do(source.reset)
+            )
         if source.duration is not None:
             self.time = self.gui.add_slider('time [s]', 0.0, max(source.duration, STEP), STEP, 0.0)
             self.time.on_update(self._by_hand(lambda value: self.follow(source.seek, value)))
         if source.can_hold:
-            hold = self.gui.add_checkbox('motors hold the pose', source.hold,
-                                         hint='the pose at the moment when this is switched on')
+            hold = self.gui.add_checkbox(
+                'motors hold the pose',
+                source.hold,
+                hint='the pose at the moment when this is switched on',
+            )
             hold.on_update(lambda _: self.do(setattr, source, 'hold', hold.value))
 
     @staticmethod
@@ -87,8 +99,10 @@ class Panel:
         joints = [joint for joint in robot.description.joints if joint.type.nv == 1]
         driven = [joint for joint in joints if joint.name in robot.actuator_names]
         others = [joint for joint in joints if joint not in driven]
-        for title, group in (('Motors: drag one, the others follow', driven),
-                             ('Passive joints: drag one, the others follow', others)):
+        for title, group in (
+            ('Motors: drag one, the others follow', driven),
+            ('Passive joints: drag one, the others follow', others),
+        ):
             if group:
                 is_open = len(group) <= MOST_SLIDERS or len(group) == len(joints)
                 folder = self.gui.add_folder(title, expand_by_default=is_open)
@@ -107,8 +121,9 @@ class Panel:
         with self.gui.add_folder('Show', expand_by_default=False):
             for what, shown in self.scene.shown.items():
                 box = self.gui.add_checkbox(what, shown, hint=HINTS[what])
-                box.on_update(lambda event, what=what: self.follow(self._look, what,
-                                                                   event.target.value))
+                box.on_update(
+                    lambda event, what=what: self.follow(self._look, what, event.target.value)
+                )
             scale = self.gui.add_slider('length of forces', 0.1, 5.0, 0.1, 1.0)
             scale.on_update(lambda _: self.follow(self._look, None, scale.value))
 
@@ -121,13 +136,14 @@ class Panel:
             button.on_click(lambda _, name=name: self.do(self._switch, name))
             self.buttons[name] = button
         if self.source.gap is not None and self.buttons:
-            gap = self.gui.add_number('gap that connect closes [m]', self.source.gap, min=0.0,
-                                      step=0.005)
+            gap = self.gui.add_number(
+                'gap that connect closes [m]', self.source.gap, min=0.0, step=0.005
+            )
             gap.on_update(lambda _: setattr(self.source, 'gap', gap.value))
 
     def _add_plots(self):
         names = self.source.robot.actuator_names
-        groups = [names[k:k + MOST_CURVES] for k in range(0, len(names), MOST_CURVES)]
+        groups = [names[k : k + MOST_CURVES] for k in range(0, len(names), MOST_CURVES)]
         self._torques = {f'{group[0]} to {group[-1]}': group for group in groups}
         self.group = None
         if len(groups) > 1:
@@ -135,17 +151,23 @@ class Panel:
             self.group.on_update(lambda _: self.do(self._regroup))
         self.plots = {}
         if names:
-            self.plots['torques'] = self._plot('torques of the motors [N m or N]',
-                                               self._shown_torques())
-        self.plots['energy'] = self._plot('energy, potential from the start on [J]',
-                                          ('kinetic', 'potential', 'sum'))
+            self.plots['torques'] = self._plot(
+                'torques of the motors [N m or N]', self._shown_torques()
+            )
+        self.plots['energy'] = self._plot(
+            'energy, potential from the start on [J]', ('kinetic', 'potential', 'sum')
+        )
         self.plots['error'] = self._plot('loop error, power of ten [m or rad]', ('error',))
 
     def _plot(self, title, names):
-        return self.gui.add_uplot(tuple(np.zeros(1) for _ in range(len(names) + 1)),
-                                  _series(names), title=title, aspect=1.7,
-                                  scales={'x': uplot.Scale(time=False)},
-                                  legend=uplot.Legend(show=True))
+        return self.gui.add_uplot(
+            tuple(np.zeros(1) for _ in range(len(names) + 1)),
+            _series(names),
+            title=title,
+            aspect=1.7,
+            scales={'x': uplot.Scale(time=False)},
+            legend=uplot.Legend(show=True),
+        )
 
     def _shown_torques(self):
         return self._torques[self.group.value if self.group else next(iter(self._torques))]
@@ -185,14 +207,21 @@ class Panel:
         """Show the numbers of an Observation; plots and tables are slower than the picture."""
         source, snapshot = self.source, seen.snapshot
         time = '' if source.kind == 'model' else f' · {snapshot.time:.2f} s'
-        put(self.status, 'content', _paragraphs([
-            f'{source.kind} {source.robot.name}{time} · loop error {seen.loop_error:.1e}',
-            *source.notes]))
+        put(
+            self.status,
+            'content',
+            _paragraphs(
+                [
+                    f'{source.kind} {source.robot.name}{time} · loop error {seen.loop_error:.1e}',
+                    *source.notes,
+                ]
+            ),
+        )
         if source.can_run:
             put(self.play, 'label', 'Go on' if source.paused else 'Pause')
         if source.duration is not None:
             put(self.time, 'value', round(source.position, 3))
-        for folder in self.folders:   # a live system is moved by its messages
+        for folder in self.folders:  # a live system is moved by its messages
             put(folder, 'visible', source.can_drag)
         for name, slider in self.sliders.items():
             put(slider, 'value', _within(slider, self._position(snapshot, name)))
@@ -246,14 +275,18 @@ def _columns(*arrays):
 
 
 def _series(names):
-    return (uplot.Series(label='t'), *(
-        uplot.Series(label=name, stroke=colour, width=2) for name, colour in zip(names, CURVES)))
+    return (
+        uplot.Series(label='t'),
+        *(uplot.Series(label=name, stroke=colour, width=2) for name, colour in zip(names, CURVES)),
+    )
 
 
 def _paragraphs(lines, style=''):
     """Return lines of text as HTML; what a model calls itself is never taken as markup."""
-    return ''.join(f'<p style="margin: 0.4em 1em; font-size: 0.9em; {style}">'
-                   f'{html.escape(line)}</p>' for line in lines)
+    return ''.join(
+        f'<p style="margin: 0.4em 1em; font-size: 0.9em; {style}">{html.escape(line)}</p>'
+        for line in lines
+    )
 
 
 def _table(loops):
@@ -262,8 +295,14 @@ def _table(loops):
     rows = ''.join(
         f'<tr><td>{html.escape(loop.name)}</td><td>{loop.type}</td>'
         f'<td style="color: {STATES[loop.state]}"><b>{loop.state}</b></td>'
-        f'<td style="text-align: right">{loop.error:.1e}</td></tr>' for loop in loops)
-    head = ''.join(f'<th style="text-align: left">{each}</th>'
-                   for each in ('loop', 'type', 'state', 'error or gap'))
-    return ('<table style="width: 100%; padding: 0 1em; font-size: 0.85em">'
-            f'<tr>{head}</tr>{rows}</table>')
+        f'<td style="text-align: right">{loop.error:.1e}</td></tr>'
+        for loop in loops
+    )
+    head = ''.join(
+        f'<th style="text-align: left">{each}</th>'
+        for each in ('loop', 'type', 'state', 'error or gap')
+    )
+    return (
+        '<table style="width: 100%; padding: 0 1em; font-size: 0.85em">'
+        f'<tr>{head}</tr>{rows}</table>'
+    )

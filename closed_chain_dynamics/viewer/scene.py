@@ -4,27 +4,34 @@ Draws what there is to see of a mechanism into the browser.
 Shapes of links are sent once; afterwards only placements, colours, lines and arrows change.
 """
 
+import numpy as np
+import viser.transforms as tf
+
 from closed_chain_dynamics.kernels import layout as at
 from closed_chain_dynamics.recording.animation import framing
 from closed_chain_dynamics.recording.picture import (
-    CLOSED, FIELD_OF_VIEW, fit_camera, FLOOR, LINES, OPEN)
+    CLOSED,
+    FIELD_OF_VIEW,
+    FLOOR,
+    LINES,
+    OPEN,
+    fit_camera,
+)
 from closed_chain_dynamics.recording.shapes import triangles_of
 from closed_chain_dynamics.viewer.meshes import load_meshes
-import numpy as np
-import viser.transforms as tf
 
 __all__ = ['COLOURS', 'Scene', 'put']
 
 COLOURS = {'closed': CLOSED, 'open': OPEN, 'sliding': (224, 142, 24), 'sticking': (34, 110, 196)}
 FORCES = {'loop': (178, 24, 140), 'contact': (178, 24, 140), 'joint': (94, 84, 190)}
 MASS, SPRING = (245, 196, 0), (110, 118, 130)
-SHARED = 0.55           # how much paler a force is that redundant constraints leave open
-BALL, THIN = 0.028, 0.004   # radius of loop joints and half-width of lines, share of the radius
-LONG_ARROW = 0.5        # length of a large force, share of the radius
-COILS, TURN = 8, 8      # of a spring, and lines per coil
-SIZE = (900, 800)       # of the picture beside the panel, for which the camera is placed [pixels]
-BACK = 1.15             # how much further away the camera is than what just fits
-NOTHING = 1e-6          # forces below this share of a large one are not drawn
+SHARED = 0.55  # how much paler a force is that redundant constraints leave open
+BALL, THIN = 0.028, 0.004  # radius of loop joints and half-width of lines, share of the radius
+LONG_ARROW = 0.5  # length of a large force, share of the radius
+COILS, TURN = 8, 8  # of a spring, and lines per coil
+SIZE = (900, 800)  # of the picture beside the panel, for which the camera is placed [pixels]
+BACK = 1.15  # how much further away the camera is than what just fits
+NOTHING = 1e-6  # forces below this share of a large one are not drawn
 
 
 class Scene:
@@ -38,8 +45,14 @@ class Scene:
         self._place_camera(robot, triangles, seen)
         self._add_lights()
         self.unit = LONG_ARROW * self.radius / _large_force(robot, seen.forces)
-        self.shown = {'loops': True, 'forces': True, 'joint forces': False,
-                      'centre of mass': True, 'springs': True, 'names': False}
+        self.shown = {
+            'loops': True,
+            'forces': True,
+            'joint forces': False,
+            'centre of mass': True,
+            'springs': True,
+            'names': False,
+        }
         self.force_scale = 1.0
         self._add_links(robot, triangles, meshes)
         self._add_marks(robot, seen)
@@ -48,7 +61,7 @@ class Scene:
     # --- once ------------------------------------------------------------------------------------
     def _place_camera(self, robot, triangles, seen):
         points, ground = framing(robot, triangles, seen.rotations[None], seen.positions[None])
-        ground = min(ground, points[:, 2].min())   # what hangs from something fixed stays above
+        ground = min(ground, points[:, 2].min())  # what hangs from something fixed stays above
         self.camera = camera = fit_camera(points, ground, None, SIZE)
         self.radius = camera.radius
         start = self.server.initial_camera
@@ -57,39 +70,59 @@ class Scene:
         start.fov = FIELD_OF_VIEW
         self.scene.set_up_direction('+z')
         self.scene.world_axes.visible = False
-        cell = 10.0**np.floor(np.log10(2.0 * self.radius))
+        cell = 10.0 ** np.floor(np.log10(2.0 * self.radius))
         self.scene.add_grid(
-            '/ground', position=(*(np.round(camera.centre[:2] / cell) * cell),
-                                 ground - 1e-3 * cell),
-            infinite_grid=True, cell_size=cell / 2.0, section_size=cell, cell_color=FLOOR,
-            section_color=LINES, fade_distance=14.0 * self.radius, shadow_opacity=0.12)
+            '/ground',
+            position=(*(np.round(camera.centre[:2] / cell) * cell), ground - 1e-3 * cell),
+            infinite_grid=True,
+            cell_size=cell / 2.0,
+            section_size=cell,
+            cell_color=FLOOR,
+            section_color=LINES,
+            fade_distance=14.0 * self.radius,
+            shadow_opacity=0.12,
+        )
 
     def _add_lights(self):
         """Light the scene by sky and sun, without pictures of surroundings: they cost time."""
         self.scene.configure_environment_map(None)
         self.scene.configure_default_lights(False)
-        self.scene.add_light_hemisphere('/lights/sky', sky_color=(255, 255, 255),
-                                        ground_color=(170, 168, 165), intensity=1.7)
+        self.scene.add_light_hemisphere(
+            '/lights/sky', sky_color=(255, 255, 255), ground_color=(170, 168, 165), intensity=1.7
+        )
         self.scene.add_light_directional(
-            '/lights/sun', intensity=2.2, position=self.camera.eye + 2.0 * self.radius * (
-                self.camera.axes[1] - 0.5 * self.camera.axes[0]))
+            '/lights/sun',
+            intensity=2.2,
+            position=self.camera.eye
+            + 2.0 * self.radius * (self.camera.axes[1] - 0.5 * self.camera.axes[0]),
+        )
 
     def _add_links(self, robot, triangles, meshes):
-        self.frames = [self.scene.add_frame(f'/links/{number}', show_axes=False)
-                       for number in range(len(robot.link_names))]
+        self.frames = [
+            self.scene.add_frame(f'/links/{number}', show_axes=False)
+            for number in range(len(robot.link_names))
+        ]
         drawn = {link for link, _, _ in meshes}
         for number, name in enumerate(robot.link_names):
             link = next(each for each in robot.description.links if each.name == name)
             if name in drawn and all(each.geometry.kind == 'mesh' for each in link.visuals):
-                continue    # these triangles are the sticks of a link without visuals
+                continue  # these triangles are the sticks of a link without visuals
             self._add_triangles(number, triangles)
         for place, (name, shape, mesh) in enumerate(meshes):
             node = f'/links/{robot.link_names.index(name)}/mesh{place}'
-            where = {'position': shape.origin.position,
-                     'wxyz': tf.SO3.from_matrix(shape.origin.rotation).wxyz}
+            where = {
+                'position': shape.origin.position,
+                'wxyz': tf.SO3.from_matrix(shape.origin.rotation).wxyz,
+            }
             if shape.rgba:
-                self.scene.add_mesh_simple(node, mesh.vertices, mesh.faces, **where,
-                                           color=shape.rgba[:3], opacity=_opacity(shape.rgba))
+                self.scene.add_mesh_simple(
+                    node,
+                    mesh.vertices,
+                    mesh.faces,
+                    **where,
+                    color=shape.rgba[:3],
+                    opacity=_opacity(shape.rgba),
+                )
             else:
                 self.scene.add_mesh_trimesh(node, mesh, **where)
 
@@ -106,23 +139,35 @@ class Scene:
         """Add what is drawn over the links: loops, springs, forces, the centre of mass."""
         size, self.balls, self.labels = BALL * self.radius, {}, {}
         for number, loop in enumerate(robot.description.loops):
-            for end, (link, origin) in enumerate(((loop.parent, loop.parent_origin),
-                                                  (loop.child, loop.child_origin))):
+            for end, (link, origin) in enumerate(
+                ((loop.parent, loop.parent_origin), (loop.child, loop.child_origin))
+            ):
                 node = f'/links/{robot.link_names.index(link)}/loop{number}_{end}'
                 self.balls[loop.name, end] = self.scene.add_icosphere(
-                    node, radius=size * (1.0 + 0.15 * end), position=origin.position,
-                    cast_shadow=False)
+                    node,
+                    radius=size * (1.0 + 0.15 * end),
+                    position=origin.position,
+                    cast_shadow=False,
+                )
             self.labels[loop.name] = self.scene.add_label(f'/labels/{number}', loop.name)
         nowhere = np.zeros((0, 2, 3))
-        self.gaps = self.scene.add_line_segments('/gaps', nowhere, OPEN, thickness_units='screen',
-                                                 thickness=2.0)
-        self.springs = self.scene.add_line_segments('/springs', nowhere, SPRING,
-                                                    thickness=THIN * self.radius)
+        self.gaps = self.scene.add_line_segments(
+            '/gaps', nowhere, OPEN, thickness_units='screen', thickness=2.0
+        )
+        self.springs = self.scene.add_line_segments(
+            '/springs', nowhere, SPRING, thickness=THIN * self.radius
+        )
         self.arrows = self.scene.add_arrows(
-            '/forces', nowhere, np.zeros((0, 3)), shaft_radius=2.0 * THIN * self.radius,
-            head_radius=6.0 * THIN * self.radius, head_length=14.0 * THIN * self.radius)
-        self.mass = self.scene.add_icosphere('/mass', radius=0.9 * size, color=MASS,
-                                             cast_shadow=False)
+            '/forces',
+            nowhere,
+            np.zeros((0, 3)),
+            shaft_radius=2.0 * THIN * self.radius,
+            head_radius=6.0 * THIN * self.radius,
+            head_length=14.0 * THIN * self.radius,
+        )
+        self.mass = self.scene.add_icosphere(
+            '/mass', radius=0.9 * size, color=MASS, cast_shadow=False
+        )
 
     # --- every time ------------------------------------------------------------------------------
     def draw(self, seen):
@@ -133,9 +178,12 @@ class Scene:
                 frame.position, frame.wxyz = position, wxyz
             self._draw_loops(seen.loops)
             self._draw_forces(seen.forces)
-            _show(self.springs, np.concatenate([_coil(*ends, BALL * self.radius)
-                                                for ends in seen.springs])
-                  if seen.springs and self.shown['springs'] else ())
+            _show(
+                self.springs,
+                np.concatenate([_coil(*ends, BALL * self.radius) for ends in seen.springs])
+                if seen.springs and self.shown['springs']
+                else (),
+            )
             self.mass.position = seen.center_of_mass
             put(self.mass, 'visible', self.shown['centre of mass'])
 
@@ -143,7 +191,7 @@ class Scene:
         for loop in loops:
             for end in (0, 1):
                 ball = self.balls.get((loop.name, end))
-                if ball is not None:   # a joint of the tree has none
+                if ball is not None:  # a joint of the tree has none
                     put(ball, 'color', COLOURS[loop.state])
                     put(ball, 'visible', self.shown['loops'])
             if loop.name in self.labels:
@@ -155,19 +203,28 @@ class Scene:
 
     def _draw_forces(self, forces):
         smallest = NOTHING * LONG_ARROW * self.radius / self.unit
-        drawn = [force for force in forces
-                 if self.shown['joint forces' if force.kind == 'joint' else 'forces']
-                 and np.linalg.norm(force.vector) > smallest]
-        _show(self.arrows, [(force.point, force.point + self.unit * self.force_scale
-                             * force.vector) for force in drawn],
-              [_pale(FORCES[force.kind], force.unique) for force in drawn])
+        drawn = [
+            force
+            for force in forces
+            if self.shown['joint forces' if force.kind == 'joint' else 'forces']
+            and np.linalg.norm(force.vector) > smallest
+        ]
+        _show(
+            self.arrows,
+            [
+                (force.point, force.point + self.unit * self.force_scale * force.vector)
+                for force in drawn
+            ],
+            [_pale(FORCES[force.kind], force.unique) for force in drawn],
+        )
 
 
 def _large_force(robot, forces):
     """Return the weight of what moves, or the largest force in loops at first if that is more."""
     weight = robot.table(at.BODY_F)[1:, at.MASS].sum() * np.linalg.norm(robot.gravity)
-    largest = max([np.linalg.norm(force.vector) for force in forces if force.kind != 'joint'],
-                  default=0.0)
+    largest = max(
+        [np.linalg.norm(force.vector) for force in forces if force.kind != 'joint'], default=0.0
+    )
     return max(weight, largest) or 1.0
 
 
@@ -216,6 +273,10 @@ def _coil(start, end, radius):
     s = np.linspace(0.0, 1.0, COILS * TURN + 1)
     angle = 2.0 * np.pi * COILS * s
     swell = radius * np.minimum(1.0, 8.0 * np.minimum(s, 1.0 - s))
-    points = start + s[:, None] * way + swell[:, None] * (
-        np.cos(angle)[:, None] * across[0] + np.sin(angle)[:, None] * across[1])
+    points = (
+        start
+        + s[:, None] * way
+        + swell[:, None]
+        * (np.cos(angle)[:, None] * across[0] + np.sin(angle)[:, None] * across[1])
+    )
     return np.stack([points[:-1], points[1:]], axis=1)

@@ -7,17 +7,18 @@ view; what is asked of it and cannot be done is a ClosedChainError, which the vi
 
 from collections import deque
 
+import numpy as np
+
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.errors import ClosedChainError, StructureError
 from closed_chain_dynamics.simulation.simulation import CONNECT_ANGLE, CONNECT_GAP, Simulation
 from closed_chain_dynamics.viewer.holding import Holding
 from closed_chain_dynamics.viewer.observation import Snapshot
-import numpy as np
 
 __all__ = ['History', 'LogSource', 'ModelSource', 'SimulationSource', 'Source']
 
-KEPT = 300          # samples of a plot
-PERIOD = 0.004      # how often motors that hold a pose are told their torques [s]
+KEPT = 300  # samples of a plot
+PERIOD = 0.004  # how often motors that hold a pose are told their torques [s]
 MOST_AT_ONCE = 0.1  # simulated time between two pictures, at most [s]
 
 
@@ -29,8 +30,9 @@ class History:
 
     def add(self, seen):
         """Add a sample from an Observation."""
-        self._rows.append((seen.snapshot.time, seen.kinetic, seen.potential, seen.loop_error,
-                           *seen.torques))
+        self._rows.append(
+            (seen.snapshot.time, seen.kinetic, seen.potential, seen.loop_error, *seen.torques)
+        )
 
     def clear(self):
         """Forget everything."""
@@ -152,8 +154,9 @@ class SimulationSource(Source):
         return sim.robot.copy(), sim.q.copy(), sim.v.copy(), sim.time
 
     def _begin(self, robot, q, v, time):
-        self.sim = Simulation(robot, q, v, dt=self.sim.dt, integrator=self.sim.integrator,
-                              log_every=0)
+        self.sim = Simulation(
+            robot, q, v, dt=self.sim.dt, integrator=self.sim.integrator, log_every=0
+        )
         self.sim.time = time
         self.robot = self.sim.robot
         self.version += 1
@@ -194,7 +197,7 @@ class SimulationSource(Source):
             for done in range(0, steps, chunk):
                 self.sim.run(min(chunk, steps - done) * self.sim.dt, self._torques())
         except ClosedChainError:
-            self.paused = True   # the state is the last good one
+            self.paused = True  # the state is the last good one
             raise
 
     def snapshot(self):
@@ -202,8 +205,9 @@ class SimulationSource(Source):
         sim, robot = self.sim, self.sim.robot.copy()
         named, energy = self._torques(), sim.energy()
         tau = np.array([named.get(name, 0.0) for name in robot.actuator_names])
-        return Snapshot(robot, sim.q.copy(), sim.v.copy(), tau, sim.time,
-                        (energy.kinetic, energy.potential))
+        return Snapshot(
+            robot, sim.q.copy(), sim.v.copy(), tau, sim.time, (energy.kinetic, energy.potential)
+        )
 
     def drag(self, joint, value):
         """Stop, and put a joint somewhere; all others follow. It stands still there."""
@@ -236,15 +240,17 @@ class LogSource(Source):
 
     def __init__(self, log):
         if not len(log):
-            raise StructureError('there is nothing to show: the log has no samples',
-                                 where=log.robot.name)
+            raise StructureError(
+                'there is nothing to show: the log has no samples', where=log.robot.name
+            )
         super().__init__(log.robot)
         self.times, self._sample = log.time, 0
         self.duration = float(self.times[-1] - self.times[0])
         self._spans = list(log.spans())
         self._robots = [segment.mechanism() for segment, _ in self._spans]
-        self._table = np.column_stack([log.time, log.kinetic, log.potential, log.loop_error,
-                                       log.table('tau')[1]])
+        self._table = np.column_stack(
+            [log.time, log.kinetic, log.potential, log.loop_error, log.table('tau')[1]]
+        )
         self.position = 0.0
 
     def advance(self, elapsed):
@@ -286,8 +292,15 @@ class LogSource(Source):
         segment, span = self._spans[place]
         q, v = (segment.get(what)[k - span.start].copy() for what in 'qv')
         time, kinetic, potential, _, *tau = self._table[k]
-        return Snapshot(self._robots[place].copy(), q, v, np.array(tau), float(time),
-                        (kinetic, potential), segment.wrenches)
+        return Snapshot(
+            self._robots[place].copy(),
+            q,
+            v,
+            np.array(tau),
+            float(time),
+            (kinetic, potential),
+            segment.wrenches,
+        )
 
     def noticed(self, seen):
         """Keep nothing: it is all in the log."""
@@ -295,4 +308,4 @@ class LogSource(Source):
     def samples(self):
         """Return the samples up to the one that is shown, thinned out."""
         every = max(1, (self._sample + 1) // KEPT)
-        return self._table[self._sample::-every][::-1]
+        return self._table[self._sample :: -every][::-1]

@@ -7,28 +7,29 @@ import threading
 import time
 from urllib.parse import urlsplit
 
+import viser
+
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.viewer.observation import explain, observe
 from closed_chain_dynamics.viewer.panel import Panel
 from closed_chain_dynamics.viewer.scene import Scene
-import viser
 
 __all__ = ['Window']
 
 HOST = '127.0.0.1'
 LOCAL = (HOST, 'localhost', '::1')
-MOST_PORTS = 100                # that are tried
-PANEL = 390                     # width of the controls [pixels]
-PICTURES, NUMBERS = 30.0, 5.0   # per second
-EXPLAIN_EVERY = 1.0             # [s]; a moving pose is explained no more often,
-EXPLAIN_SHARE = 0.02            # and takes no more than this share of the time
+MOST_PORTS = 100  # that are tried
+PANEL = 390  # width of the controls [pixels]
+PICTURES, NUMBERS = 30.0, 5.0  # per second
+EXPLAIN_EVERY = 1.0  # [s]; a moving pose is explained no more often,
+EXPLAIN_SHARE = 0.02  # and takes no more than this share of the time
 
 
 class _LocalServer(viser.ViserServer):
     """A server that nobody outside is told about, and that no page from outside may talk to."""
 
     def __init__(self, port, label):
-        with redirect_stdout(io.StringIO()):   # the address is for the caller to print
+        with redirect_stdout(io.StringIO()):  # the address is for the caller to print
             super().__init__(host=HOST, port=port, label=label, verbose=False)
         self._websock_server.on_client_connect(self._refuse_strangers)
 
@@ -53,8 +54,11 @@ def _free_port(first):
                 return port
             except OSError:
                 continue
-    raise ClosedChainError(f'no port from {first} on is free', where='the browser view',
-                           repair='Choose another one between 1024 and 65535.')
+    raise ClosedChainError(
+        f'no port from {first} on is free',
+        where='the browser view',
+        repair='Choose another one between 1024 and 65535.',
+    )
 
 
 class Window:
@@ -145,7 +149,7 @@ class Window:
             self.scene.draw(pace.seen)
         if pace.unexplained and now > pace.explain_from:
             pace.explain(now)
-        if acted or pace.pending and now - pace.numbered > 1.0 / NUMBERS:
+        if acted or (pace.pending and now - pace.numbered > 1.0 / NUMBERS):
             pace.numbered, pace.pending = now, False
             self.panel.update(pace.seen, pace.text)
 

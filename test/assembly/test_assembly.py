@@ -4,18 +4,28 @@ import cmath
 from dataclasses import replace
 import math
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics import kernels
-from closed_chain_dynamics.assembly.closure import Closure
-from closed_chain_dynamics.description import (
-    Coupling, CouplingTerm, Description, Inertia, Joint, JointType, Limit, Link, LoopJoint,
-    LoopType, Pose,
-)
-from closed_chain_dynamics.kernels import layout as at
 from helpers.random_mechanisms import random_description, random_loops, random_state
 from hypothesis import given, settings, strategies as st
 import numpy as np
 import pytest
+
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics import kernels
+from closed_chain_dynamics.assembly.closure import Closure
+from closed_chain_dynamics.description import (
+    Coupling,
+    CouplingTerm,
+    Description,
+    Inertia,
+    Joint,
+    JointType,
+    Limit,
+    Link,
+    LoopJoint,
+    LoopType,
+    Pose,
+)
+from closed_chain_dynamics.kernels import layout as at
 
 # A closed loop is closed to rounding: placements are sums of a few products of numbers near one.
 CLOSED = 1e-14
@@ -24,8 +34,8 @@ POSITION = 1e-13
 # Central differences with a step of 1e-6: rounding of 1e-16 over the step, errors of about one.
 GRADIENT = 1e-6
 
-A, B = -0.25 + 0.45j, 0.25 + 0.45j         # pivots of the shipped four-bar in its plane
-CRANK, COUPLER, ROCKER = 0.2, 0.5, 0.4     # its bars [m]
+A, B = -0.25 + 0.45j, 0.25 + 0.45j  # pivots of the shipped four-bar in its plane
+CRANK, COUPLER, ROCKER = 0.2, 0.5, 0.4  # its bars [m]
 
 
 def worst_gap(robot, q):
@@ -43,7 +53,7 @@ def four_bar_angles(crank, side):
     """Return crank, coupler and rocker angles from the intersection of two circles."""
     pin = A + CRANK * cmath.exp(1j * crank)
     line = B - pin
-    along = (COUPLER**2 - ROCKER**2 + abs(line)**2) / (2.0 * abs(line))
+    along = (COUPLER**2 - ROCKER**2 + abs(line) ** 2) / (2.0 * abs(line))
     across = side * math.sqrt(COUPLER**2 - along**2)
     elbow = pin + (along + 1j * across) * line / abs(line)
     return [crank, cmath.phase(elbow - pin) - crank, cmath.phase(elbow - B)]
@@ -59,8 +69,9 @@ SIDES = {'elbow_up': 1.0, 'elbow_down': -1.0}
 
 
 # --- the shipped models --------------------------------------------------------------------------
-@pytest.mark.parametrize('model, mobility', [('four_bar', 1), ('five_bar', 2), ('two_link', 1),
-                                             ('three_link', 2)])
+@pytest.mark.parametrize(
+    'model, mobility', [('four_bar', 1), ('five_bar', 2), ('two_link', 1), ('three_link', 2)]
+)
 @pytest.mark.parametrize('from_neutral', [False, True])
 def test_shipped_models_close_from_hints_and_from_neutral(model, mobility, from_neutral):
     robot = ccd.load(model)
@@ -70,8 +81,10 @@ def test_shipped_models_close_from_hints_and_from_neutral(model, mobility, from_
     assert c.mobility == mobility and c.lost_rank == 0
 
 
-@pytest.mark.parametrize('model, hints', [('five_bar', ('tip_up', 'tip_down')),
-                                          ('four_bar', ('elbow_up', 'elbow_down'))])
+@pytest.mark.parametrize(
+    'model, hints',
+    [('five_bar', ('tip_up', 'tip_down')), ('four_bar', ('elbow_up', 'elbow_down'))],
+)
 def test_branches_have_the_names_of_their_hints(model, hints):
     robot = ccd.load(model)
     found = [ccd.find_assembly(robot, hint=hint) for hint in hints]
@@ -96,26 +109,31 @@ def test_warm_starts_keep_the_branch_all_round(hint):
     robot = ccd.load('four_bar')
     q = ccd.assemble(robot, {'crank': 0.0}, hint=hint)
     branch = None
-    for crank in np.linspace(0.0, 4.0 * math.pi, 41):   # steps of 0.3 rad, twice round
+    for crank in np.linspace(0.0, 4.0 * math.pi, 41):  # steps of 0.3 rad, twice round
         before = positions(robot, q, BARS)
         found = ccd.find_assembly(robot, {'crank': crank}, start=q)
         q, now = found.q, positions(robot, found.q, BARS)
         assert close_to(now, four_bar_angles(crank, SIDES[hint]))
-        assert np.abs(np.subtract(now, before)).max() < 1.0   # no whole turns either
+        assert np.abs(np.subtract(now, before)).max() < 1.0  # no whole turns either
         assert branch in (None, found.branch)
         branch = found.branch
 
 
 def slider_crank(radius=0.3, rod=0.8, **slider):
     """Return a slider-crank along x in the plane of x and y."""
-    links = (Link('ground'), *(Link(name, Inertia(1.0, moments=(1.0, 0.0, 0.0, 1.0, 0.0, 1.0)))
-                               for name in ('disc', 'rod', 'block')))
+    links = (
+        Link('ground'),
+        *(
+            Link(name, Inertia(1.0, moments=(1.0, 0.0, 0.0, 1.0, 0.0, 1.0)))
+            for name in ('disc', 'rod', 'block')
+        ),
+    )
     about_z = {'axis': (0.0, 0.0, 1.0)}
-    joints = (Joint('crank', JointType.CONTINUOUS, 'ground', 'disc', **about_z),
-              Joint('pin', JointType.CONTINUOUS, 'disc', 'rod', Pose((radius, 0.0, 0.0)),
-                    **about_z),
-              Joint('slider', JointType.PRISMATIC, 'ground', 'block', axis=(1.0, 0.0, 0.0),
-                    **slider))
+    joints = (
+        Joint('crank', JointType.CONTINUOUS, 'ground', 'disc', **about_z),
+        Joint('pin', JointType.CONTINUOUS, 'disc', 'rod', Pose((radius, 0.0, 0.0)), **about_z),
+        Joint('slider', JointType.PRISMATIC, 'ground', 'block', axis=(1.0, 0.0, 0.0), **slider),
+    )
     loop = LoopJoint('wrist', LoopType.REVOLUTE, 'rod', 'block', Pose((rod, 0.0, 0.0)))
     return ccd.Mechanism(Description('slider_crank', links, joints, (loop,)))
 
@@ -132,39 +150,45 @@ def test_slider_crank_has_its_closed_form(crank):
 
 
 # --- files of other projects ---------------------------------------------------------------------
-@pytest.mark.parametrize('file, mobility', [
-    ('urdfplus/four_bar.urdf', 1), ('urdfplus/planar_leg_linkage.urdf', 2),
-    ('urdfplus/mit_humanoid.urdf', 24),
-    ('urdfplus/parallel_chain_Implicit_depth5_loop_size3.urdf', 9),
-    ('extended_urdf/digit_like_2legs/robot.urdf', 12),
-    ('extended_urdf/5bar_linkage_iso3d/robot.urdf', 2),
-])
+@pytest.mark.parametrize(
+    'file, mobility',
+    [
+        ('urdfplus/four_bar.urdf', 1),
+        ('urdfplus/planar_leg_linkage.urdf', 2),
+        ('urdfplus/mit_humanoid.urdf', 24),
+        ('urdfplus/parallel_chain_Implicit_depth5_loop_size3.urdf', 9),
+        ('extended_urdf/digit_like_2legs/robot.urdf', 12),
+        ('extended_urdf/5bar_linkage_iso3d/robot.urdf', 2),
+    ],
+)
 def test_files_of_other_projects_close_with_the_mobility_they_have(shared_models, file, mobility):
     robot = ccd.load(shared_models / file)
     q = ccd.assemble(robot)
     assert worst_gap(robot, q) <= CLOSED
     c = ccd.coordinates(robot, q)
     assert c.mobility == mobility
-    assert c.lost_rank == 0 and c.distance > 1e-3   # far from the rank tolerance of 1e-6
+    assert c.lost_rank == 0 and c.distance > 1e-3  # far from the rank tolerance of 1e-6
 
 
 def parallelogram():
     """Return a parallelogram four-bar, folded flat at zero."""
     links = (Link('ground'), *(Link(name, Inertia(1.0)) for name in ('left', 'top', 'right')))
     about_z = {'axis': (0.0, 0.0, 1.0)}
-    joints = (Joint('a', JointType.CONTINUOUS, 'ground', 'left', **about_z),
-              Joint('b', JointType.CONTINUOUS, 'left', 'top', Pose((0.3, 0.0, 0.0)), **about_z),
-              Joint('c', JointType.CONTINUOUS, 'ground', 'right', Pose((0.5, 0.0, 0.0)),
-                    **about_z))
-    loop = LoopJoint('d', LoopType.REVOLUTE, 'top', 'right', Pose((0.5, 0.0, 0.0)),
-                     Pose((0.3, 0.0, 0.0)))
+    joints = (
+        Joint('a', JointType.CONTINUOUS, 'ground', 'left', **about_z),
+        Joint('b', JointType.CONTINUOUS, 'left', 'top', Pose((0.3, 0.0, 0.0)), **about_z),
+        Joint('c', JointType.CONTINUOUS, 'ground', 'right', Pose((0.5, 0.0, 0.0)), **about_z),
+    )
+    loop = LoopJoint(
+        'd', LoopType.REVOLUTE, 'top', 'right', Pose((0.5, 0.0, 0.0)), Pose((0.3, 0.0, 0.0))
+    )
     return ccd.Mechanism(Description('parallelogram', links, joints, (loop,)))
 
 
 def test_a_change_point_is_left_unless_it_is_asked_for():
     robot = parallelogram()
     flat = ccd.coordinates(robot, robot.neutral())
-    assert flat.mobility == 2 and flat.lost_rank == 1   # folded flat: two ways to go
+    assert flat.mobility == 2 and flat.lost_rank == 1  # folded flat: two ways to go
     q = ccd.assemble(robot)
     assert ccd.coordinates(robot, q).mobility == 1
     assert np.array_equal(ccd.assemble(robot, start=robot.neutral()), robot.neutral())
@@ -178,20 +202,22 @@ def test_a_long_way_from_the_start_keeps_the_branch(a):
     robot = parallelogram()
     pin = 0.3 * cmath.exp(1.5j)
     line = 0.5 - pin
-    corner = pin + (0.5 / line).conjugate() * line   # the straight corner, mirrored in the line
+    corner = pin + (0.5 / line).conjugate() * line  # the straight corner, mirrored in the line
     crossed = [1.5, cmath.phase(corner - pin) - 1.5, cmath.phase(corner - 0.5)]
-    found = [ccd.find_assembly(robot, {'a': a}, start=np.array(start))
-             for start in ([1.5, -1.5, 1.5], crossed)]
+    found = [
+        ccd.find_assembly(robot, {'a': a}, start=np.array(start))
+        for start in ([1.5, -1.5, 1.5], crossed)
+    ]
     assert max(map(max, found[1].gaps.values())) <= CLOSED
     assert close_to(found[0].q, [a, -a, a], 1e-12)
     assert found[0].branch != found[1].branch
 
 
 def test_convergence_is_quadratic_with_redundant_rows():
-    robot = ccd.load('five_bar')   # two of its five rows say nothing
+    robot = ccd.load('five_bar')  # two of its five rows say nothing
     q = ccd.assemble(robot, hint='tip_up')
     found = ccd.find_assembly(robot, start=q + 1e-3 * np.array([1.0, -2.0, 1.0, 3.0]))
-    assert found.iterations <= 4   # 1e-3, 1e-6, 1e-12, rounding
+    assert found.iterations <= 4  # 1e-3, 1e-6, 1e-12, rounding
 
 
 # --- random mechanisms ---------------------------------------------------------------------------
@@ -224,11 +250,14 @@ def test_random_mechanisms_close_from_anywhere(seed, n_joints, n_loops):
     anywhere = random_state(rng, description)[0]
     found = ccd.find_assembly(robot, start=anywhere)
     assert worst_gap(robot, found.q) <= CLOSED
-    turning = [robot.joint_slices(joint.name)[0].start for joint in description.joints
-               if joint.type in (JointType.REVOLUTE, JointType.CONTINUOUS)]
-    assert np.abs(found.q - anywhere)[turning].max(initial=0.0) <= math.pi + 1e-9   # unwound
+    turning = [
+        robot.joint_slices(joint.name)[0].start
+        for joint in description.joints
+        if joint.type in (JointType.REVOLUTE, JointType.CONTINUOUS)
+    ]
+    assert np.abs(found.q - anywhere)[turning].max(initial=0.0) <= math.pi + 1e-9  # unwound
     again = ccd.find_assembly(robot, start=anywhere)
-    assert np.array_equal(again.q, found.q)   # the same seed, the same pose
+    assert np.array_equal(again.q, found.q)  # the same seed, the same pose
 
 
 @settings(max_examples=30)
@@ -247,14 +276,21 @@ def test_the_gradient_of_the_squared_gap_is_exact_however_wide_it_is(seed):
             assert abs(slope - (J.T @ error)[j]) <= GRADIENT * (1.0 + error @ error)
 
 
-@pytest.mark.parametrize('kind', [LoopType.FIXED, LoopType.REVOLUTE, LoopType.PRISMATIC,
-                                  LoopType.CYLINDRICAL, LoopType.PLANAR])
+@pytest.mark.parametrize(
+    'kind',
+    [LoopType.FIXED, LoopType.REVOLUTE, LoopType.PRISMATIC, LoopType.CYLINDRICAL, LoopType.PLANAR],
+)
 def test_half_a_turn_is_not_closed(kind):
     links = (Link('ground'), Link('body', Inertia(1.0)))
-    robot = ccd.Mechanism(Description(
-        'brick', links, (Joint('fly', JointType.FLOATING, 'ground', 'body'),),
-        (LoopJoint('hold', kind, 'ground', 'body'),)))
-    flipped = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])   # half a turn about x
+    robot = ccd.Mechanism(
+        Description(
+            'brick',
+            links,
+            (Joint('fly', JointType.FLOATING, 'ground', 'body'),),
+            (LoopJoint('hold', kind, 'ground', 'body'),),
+        )
+    )
+    flipped = np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0])  # half a turn about x
     assert robot.loop_gaps(flipped)['hold'] == (0.0, pytest.approx(math.pi))
     q = ccd.assemble(robot, start=flipped)
     z = ccd.link_placement(robot, q, 'body')[:3, 2]
@@ -263,17 +299,20 @@ def test_half_a_turn_is_not_closed(kind):
 
 
 def test_the_closed_pose_nearest_to_a_straight_line_is_found():
-    robot = ccd.load('four_bar')   # at zero all bars lie in one line: no step leads anywhere
+    robot = ccd.load('four_bar')  # at zero all bars lie in one line: no step leads anywhere
     found = ccd.find_assembly(robot, {'crank': 0.0}, start=robot.neutral())
     assert found.started_from == 'start, shaken'
-    assert any(close_to(positions(robot, found.q, BARS), four_bar_angles(0.0, side))
-               for side in (1.0, -1.0))
+    assert any(
+        close_to(positions(robot, found.q, BARS), four_bar_angles(0.0, side))
+        for side in (1.0, -1.0)
+    )
 
 
 def test_couplings_close_with_the_loops():
     robot = slider_crank()
-    gear = Coupling('gear', (CouplingTerm('pin', (1.0,)), CouplingTerm('crank', (3.0, 0.1))),
-                    constant=-0.2)
+    gear = Coupling(
+        'gear', (CouplingTerm('pin', (1.0,)), CouplingTerm('crank', (3.0, 0.1))), constant=-0.2
+    )
     robot = ccd.Mechanism(replace(robot.description, loops=(), couplings=(gear,)))
     q = ccd.assemble(robot, {'crank': 0.4})
     assert abs(positions(robot, q, ['pin'])[0] - (0.2 - 3.0 * 0.4 - 0.1 * 0.4**2)) <= 1e-15

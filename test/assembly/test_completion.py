@@ -3,12 +3,13 @@
 from dataclasses import replace
 import math
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics.description import Coupling, CouplingTerm, JointType
 from helpers.random_mechanisms import random_description, random_loops, random_state
 from hypothesis import assume, given, settings, strategies as st
 import numpy as np
 import pytest
+
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.description import Coupling, CouplingTerm, JointType
 
 # What the loops allow, they allow to rounding, whatever the condition of the pose.
 ALLOWED = 1e-12
@@ -31,18 +32,28 @@ def random_closed(seed):
 
 def moving(robot, joints, rates, accelerations, t, start):
     """Return the closed pose at time t of a motion with constant accelerations of some joints."""
-    return ccd.assemble(robot, {
-        name: joints[name] + rates[name] * t + accelerations[name] * t * t / 2.0
-        for name in joints}, start=start)
+    return ccd.assemble(
+        robot,
+        {
+            name: joints[name] + rates[name] * t + accelerations[name] * t * t / 2.0
+            for name in joints
+        },
+        start=start,
+    )
 
 
 # --- against motions that were assembled pose by pose --------------------------------------------
-@pytest.mark.parametrize('model, hint, joints', [
-    ('four_bar', 'elbow_up', ['crank']), ('four_bar', 'elbow_down', ['rocker']),
-    ('four_bar', 'elbow_up', ['coupler_rocker']), ('five_bar', 'tip_up', ['tip', 'left_elbow']),
-    ('five_bar', 'tip_down', ['left_shoulder', 'right_shoulder']),
-    ('three_link', 'tent', ['joint_1', 'joint_3']),
-])
+@pytest.mark.parametrize(
+    'model, hint, joints',
+    [
+        ('four_bar', 'elbow_up', ['crank']),
+        ('four_bar', 'elbow_down', ['rocker']),
+        ('four_bar', 'elbow_up', ['coupler_rocker']),
+        ('five_bar', 'tip_up', ['tip', 'left_elbow']),
+        ('five_bar', 'tip_down', ['left_shoulder', 'right_shoulder']),
+        ('three_link', 'tent', ['joint_1', 'joint_3']),
+    ],
+)
 def test_rates_are_those_of_the_assembled_motion(model, hint, joints):
     robot = ccd.load(model)
     q = ccd.assemble(robot, hint=hint)
@@ -63,7 +74,7 @@ def test_what_is_completed_keeps_the_loops_closed(seed):
     rng, robot, q = random_closed(seed)
     c = ccd.coordinates(robot, q)
     assume(c.mobility)
-    names = [str(name) for name in rng.permutation(c.independent)[:rng.integers(1, 4)]]
+    names = [str(name) for name in rng.permutation(c.independent)[: rng.integers(1, 4)]]
     rates = {name: float(rng.normal()) for name in names}
     v = ccd.complete_velocity(robot, q, rates)
     assert all(v[robot.coordinate_names.index(name)] == rate for name, rate in rates.items())
@@ -111,24 +122,33 @@ def test_named_loop_joints_accelerate_as_told(seed):
     number = int(np.argmax(moves))
     v = ccd.complete_velocity(robot, q, rng.normal(size=robot.nv))
     a = ccd.complete_acceleration(robot, q, v, {robot.loop_coordinate_names[number]: 0.7})
-    rates = [ccd.loop_jacobian(robot, ccd.integrate(robot, q, t * v + t * t / 2.0 * a))[number]
-             @ (v + t * a) for t in (STEP, -STEP)]
+    rates = [
+        ccd.loop_jacobian(robot, ccd.integrate(robot, q, t * v + t * t / 2.0 * a))[number]
+        @ (v + t * a)
+        for t in (STEP, -STEP)
+    ]
     # along the manifold v + t a is the velocity to first order, so the difference to second
-    size = 1.0 + np.abs(v).max()**3 + np.abs(a).max()**2
+    size = 1.0 + np.abs(v).max() ** 3 + np.abs(a).max() ** 2
     assert abs((rates[0] - rates[1]) / (2.0 * STEP) - 0.7) <= ACCELERATION * size
 
 
 def test_parts_of_joints_and_couplings_can_be_named():
     description, base = ccd.load('four_bar').description, 'world_to_base'
-    robot = ccd.Mechanism(replace(description, joints=tuple(
-        replace(joint, type=JointType.FLOATING) if joint.name == base else joint
-        for joint in description.joints)))
+    robot = ccd.Mechanism(
+        replace(
+            description,
+            joints=tuple(
+                replace(joint, type=JointType.FLOATING) if joint.name == base else joint
+                for joint in description.joints
+            ),
+        )
+    )
     q = ccd.assemble(robot, {'crank': 0.8})
     twist = np.arange(6.0)
     v = ccd.complete_velocity(robot, q, {base: twist, 'crank': 2.0})
     assert np.array_equal(v[:6], twist)
     one = ccd.complete_velocity(robot, q, {f'{base}:vx': 2.0})
-    assert one[0] == 2.0 and np.abs(one[1:]).max() == 0.0   # nothing else has to move
+    assert one[0] == 2.0 and np.abs(one[1:]).max() == 0.0  # nothing else has to move
     gear = Coupling('gear', (CouplingTerm('rocker', (1.0,)), CouplingTerm('crank', (-2.0, -3.0))))
     geared = ccd.Mechanism(replace(description, loops=(), couplings=(gear,)))
     q = ccd.assemble(geared, {'crank': 0.3})
@@ -143,18 +163,26 @@ def test_parts_of_joints_and_couplings_can_be_named():
 def test_rates_that_contradict_the_loops_are_named():
     robot = ccd.load('five_bar')
     q = ccd.assemble(robot, hint='tip_up')
-    with pytest.raises(ccd.StateError, match="rates of 'left_shoulder', 'left_elbow', "
-                                             "'right_shoulder' contradict the loops: .* left"):
-        ccd.complete_velocity(robot, q, {'left_shoulder': 1.0, 'left_elbow': 1.0,
-                                         'right_shoulder': 1.0})
+    with pytest.raises(
+        ccd.StateError,
+        match="rates of 'left_shoulder', 'left_elbow', "
+        "'right_shoulder' contradict the loops: .* left",
+    ):
+        ccd.complete_velocity(
+            robot, q, {'left_shoulder': 1.0, 'left_elbow': 1.0, 'right_shoulder': 1.0}
+        )
 
 
 def test_a_dead_point_says_that_the_crank_cannot_be_driven_through():
     robot = ccd.load('four_bar')
     # crank and coupler in line: the rocker stands still, whatever the crank does
     q = ccd.assemble(robot, {'coupler': 0.0}, hint='elbow_up')
-    assert abs(ccd.complete_velocity(robot, q, {'crank': 1.0})
-               [robot.coordinate_names.index('rocker')]) < 1e-12
+    assert (
+        abs(
+            ccd.complete_velocity(robot, q, {'crank': 1.0})[robot.coordinate_names.index('rocker')]
+        )
+        < 1e-12
+    )
     with pytest.raises(ccd.StateError, match="'rocker' contradict the loops"):
         ccd.complete_velocity(robot, q, {'rocker': 1.0})
 
@@ -166,13 +194,16 @@ def test_a_velocity_that_opens_the_loops_is_refused():
         ccd.complete_acceleration(robot, q, np.ones(3), {'crank': 1.0})
 
 
-@pytest.mark.parametrize('rates, error, text', [
-    ({'krank': 1.0}, ccd.NameNotFound, "named 'krank'.*'crank'"),
-    ({'crank': math.inf}, ccd.StateError, "'crank' is inf"),
-    ({'crank': (1.0, 2.0)}, ccd.StateError, "'crank' has shape"),
-    (np.zeros(2), ccd.StateError, r'shape \(2,\)'),
-    (np.array([math.nan, 0.0, 0.0]), ccd.StateError, "'crank' in . is nan"),
-])
+@pytest.mark.parametrize(
+    'rates, error, text',
+    [
+        ({'krank': 1.0}, ccd.NameNotFound, "named 'krank'.*'crank'"),
+        ({'crank': math.inf}, ccd.StateError, "'crank' is inf"),
+        ({'crank': (1.0, 2.0)}, ccd.StateError, "'crank' has shape"),
+        (np.zeros(2), ccd.StateError, r'shape \(2,\)'),
+        (np.array([math.nan, 0.0, 0.0]), ccd.StateError, "'crank' in . is nan"),
+    ],
+)
 def test_wrong_input_is_refused(rates, error, text):
     robot = ccd.load('four_bar')
     q = ccd.assemble(robot)

@@ -5,20 +5,25 @@ from pathlib import Path
 import subprocess
 import sys
 
-from benchmarks import side_by_side as bench
-from benchmarks.models import case
-from benchmarks.peers import depth_first, MuJoCo, Pinocchio
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics.recording.terminal import Style
 from helpers.random_mechanisms import relative_error
 import numpy as np
 import pytest
 
+from benchmarks import side_by_side as bench
+from benchmarks.models import case
+from benchmarks.peers import MuJoCo, Pinocchio, depth_first
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.recording.terminal import Style
+
 ROOT = Path(__file__).resolve().parents[2]
 
 # tree degrees of freedom, rows, mobility, actuators: what the documentation of the models says
-SIZES = {'M1': (3, 3, 1, 1), 'M2': (34, 15, 19, 16), 'M3': (36, 18, 18, 30),
-         'M4_8': (24, 24, 8, 8)}
+SIZES = {
+    'M1': (3, 3, 1, 1),
+    'M2': (34, 15, 19, 16),
+    'M3': (36, 18, 18, 30),
+    'M4_8': (24, 24, 8, 8),
+}
 # Numbers pass through different algorithms, and the ladder's inertia has a condition number of 50.
 # The worst below is 5e-13, and 6e-11 where MuJoCo's solver stops.
 RELATIVE, MUJOCO = 1e-11, 1e-8
@@ -31,8 +36,12 @@ def model(request):
 
 def test_models_have_the_documented_size(model):
     c = ccd.coordinates(model.robot, model.q)
-    assert SIZES[model.key] == (model.robot.nv, len(c.J_C), c.mobility,
-                                len(model.robot.actuator_names))
+    assert SIZES[model.key] == (
+        model.robot.nv,
+        len(c.J_C),
+        c.mobility,
+        len(model.robot.actuator_names),
+    )
 
 
 def test_poses_are_closed_and_motions_respect_the_loops(model):
@@ -57,8 +66,10 @@ def test_pinocchio_gives_the_same_answers(model):
     assert relative_error(a, function(*arguments)) <= RELATIVE
     inverse = ccd.inverse_dynamics(robot, q, v, a)
     assert relative_error(inverse.tau_A, peer.inverse_by_null_space()) <= RELATIVE
-    assert relative_error(inverse.coordinates.S.T @ peer.inverse_by_least_squares(),
-                          inverse.tau_G) <= 10.0 * RELATIVE
+    assert (
+        relative_error(inverse.coordinates.S.T @ peer.inverse_by_least_squares(), inverse.tau_G)
+        <= 10.0 * RELATIVE
+    )
 
 
 def test_mujoco_gives_the_same_answers_but_for_its_softness(model):
@@ -92,6 +103,7 @@ def test_disagreement_stops_the_benchmark(model):
 def test_a_missing_engine_is_left_out(monkeypatch):
     def absent(model):
         raise ImportError('no such engine')
+
     monkeypatch.setattr(bench, 'Pinocchio', absent)
     monkeypatch.setattr(bench, 'MuJoCo', absent)
     monkeypatch.setattr(bench, 'MODELS', ('M1', 'M2', 'M3', 'M4_64'))
@@ -99,15 +111,22 @@ def test_a_missing_engine_is_left_out(monkeypatch):
     monkeypatch.setattr(bench, 'QUICK', bench.Plan(0.1, (1, 8, 16), 0.1))
     report = bench.bench_report(quick=True)
     assert set(report['missing']) == {'pinocchio', 'mujoco'}
-    assert all(list(each['times']) == ['ours'] for model in report['models']
-               for each in model['operations'].values())
+    assert all(
+        list(each['times']) == ['ours']
+        for model in report['models']
+        for each in model['operations'].values()
+    )
     assert 'no such engine' in bench.render(report, Style())
 
 
 def test_quick_bench_writes_json_with_ratios():
     done = subprocess.run(
         [sys.executable, '-m', 'closed_chain_dynamics.cli', 'bench', '--quick', '--json'],
-        cwd=ROOT, capture_output=True, text=True, timeout=600)
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
     assert done.returncode == 0, done.stderr
     report = json.loads(done.stdout)
     assert report['schema'] == bench.SCHEMA and not report['missing']

@@ -9,19 +9,37 @@ import shlex
 import subprocess
 import sys
 
-from closed_chain_dynamics.cli.check_text import render
-from closed_chain_dynamics.cli.main import _parser, COMMANDS, main
-from closed_chain_dynamics.model import library
-from closed_chain_dynamics.recording.terminal import Style
 import pytest
 from urdf_parser_py.urdf import URDF
+
+from closed_chain_dynamics.cli.check_text import render
+from closed_chain_dynamics.cli.main import COMMANDS, _parser, main
+from closed_chain_dynamics.model import library
+from closed_chain_dynamics.recording.terminal import Style
 
 ROOT = Path(__file__).resolve().parents[2]
 ESCAPE = '\033'
 
-KEYS = {'schema', 'name', 'file', 'root_link', 'nq', 'nv', 'coordinate_names', 'total_mass',
-        'links', 'joints', 'loops', 'couplings', 'springs', 'actuators', 'assemblies',
-        'mobility', 'warnings', 'missing'}
+KEYS = {
+    'schema',
+    'name',
+    'file',
+    'root_link',
+    'nq',
+    'nv',
+    'coordinate_names',
+    'total_mass',
+    'links',
+    'joints',
+    'loops',
+    'couplings',
+    'springs',
+    'actuators',
+    'assemblies',
+    'mobility',
+    'warnings',
+    'missing',
+}
 
 RICH = """\
 <robot name="rich" xmlns:cc="urn:closed_chain_dynamics">
@@ -56,27 +74,42 @@ def rich(tmp_path):
 def run(*arguments, **environment):
     """Run the real command in a process of its own, with its output in pipes."""
     return subprocess.run(
-        [sys.executable, '-m', 'closed_chain_dynamics.cli', *arguments], cwd=ROOT,
-        capture_output=True, text=True, env={**os.environ, **environment}, timeout=120)
+        [sys.executable, '-m', 'closed_chain_dynamics.cli', *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        timeout=120,
+    )
 
 
 def run_in_terminal(*arguments, **environment):
     """Run the real command on a pseudo-terminal and return what it shows."""
     ours, theirs = pty.openpty()
     # A variable given as None is taken away.
-    merged = {**os.environ, 'TERM': 'xterm', 'PYTHONIOENCODING': 'utf-8', 'NO_COLOR': None,
-              **environment}
+    merged = {
+        **os.environ,
+        'TERM': 'xterm',
+        'PYTHONIOENCODING': 'utf-8',
+        'NO_COLOR': None,
+        **environment,
+    }
     environment = {key: value for key, value in merged.items() if value is not None}
     with subprocess.Popen(
-            [sys.executable, '-m', 'closed_chain_dynamics.cli', *arguments], cwd=ROOT,
-            stdin=theirs, stdout=theirs, stderr=theirs, env=environment):
+        [sys.executable, '-m', 'closed_chain_dynamics.cli', *arguments],
+        cwd=ROOT,
+        stdin=theirs,
+        stdout=theirs,
+        stderr=theirs,
+        env=environment,
+    ):
         os.close(theirs)
         shown = b''
         try:
             while part := os.read(ours, 65536):
                 shown += part
         except OSError:
-            pass   # how Linux reports that the other side has closed
+            pass  # how Linux reports that the other side has closed
     os.close(ours)
     return shown.decode()
 
@@ -149,12 +182,15 @@ def test_json_has_the_stable_keys_and_agrees_with_another_parser(capsys):
     for joint, other in zip(report['joints'], plain.joints, strict=True):
         assert (joint['name'], joint['type']) == (other.name, other.type)
         if other.limit:
-            assert joint['limit'] == {key: getattr(other.limit, key)
-                                      for key in ('lower', 'upper', 'effort', 'velocity')}
+            assert joint['limit'] == {
+                key: getattr(other.limit, key) for key in ('lower', 'upper', 'effort', 'velocity')
+            }
     assert report['nv'] == 4
     assert [loop['rows'] for loop in report['loops']] == [5]
-    assert report['actuators'] == [{'joint': 'left_shoulder', 'source': 'cc:role'},
-                                   {'joint': 'right_shoulder', 'source': 'cc:role'}]
+    assert report['actuators'] == [
+        {'joint': 'left_shoulder', 'source': 'cc:role'},
+        {'joint': 'right_shoulder', 'source': 'cc:role'},
+    ]
 
 
 def test_json_has_no_infinities(capsys):
@@ -170,7 +206,7 @@ def test_check_shows_couplings_springs_and_open_loops(rich, capsys):
     assert 'return torsional on joint turn 7 N m/rad 0.5 0.2 rad' in shown
     assert 'strut linear base to slide 70 N/m 5 0.3 m' in shown
     assert 'grip spherical 3 open arm slide' in shown
-    assert '1 constraint row,' in shown   # the mimic; the open loop does not count
+    assert '1 constraint row,' in shown  # the mimic; the open loop does not count
 
 
 def test_check_says_what_is_missing(rich, capsys):
@@ -209,7 +245,8 @@ def test_models_lists_what_is_shipped(capsys):
     mechanisms, _, lists = capsys.readouterr().out.partition('\n\n')
     assert [line.split()[0] for line in mechanisms.splitlines()] == list(library.shipped())
     assert [line.split()[0] for line in lists.splitlines()[1:]] == [
-        path.name for path in library.shipped_lists().values()]
+        path.name for path in library.shipped_lists().values()
+    ]
 
 
 def test_what_a_file_has_too_much_is_told_once(rich, capsys, caplog):
@@ -246,21 +283,25 @@ def test_a_misspelt_model_gets_a_suggestion_and_exit_code_1():
     assert "Did you mean 'four_bar'" in done.stderr
 
 
-@pytest.mark.parametrize('arguments, advice', [
-    (['check', 'four_bar', '--actuatd', 'crank'], "Did you mean '--actuated'?"),
-    (['simulate', 'four_bar', '--integratr=rk4'], "Did you mean '--integrator'?"),
-    (['--json', 'check', 'four_bar'], "as in 'closed-chain check ... --json'"),
-    (['--verison'], "Did you mean '--version'?"),
-    (['check', 'four_bar', 'five_bar'], "'five_bar' is one argument too many"),
-    (['check'], "which MODEL? Name a file, or one of those that 'closed-chain models' lists"),
-    (['check', 'four_bar', '--root-joint', 'welded'], "choose from 'fixed', 'floating'")])
+@pytest.mark.parametrize(
+    'arguments, advice',
+    [
+        (['check', 'four_bar', '--actuatd', 'crank'], "Did you mean '--actuated'?"),
+        (['simulate', 'four_bar', '--integratr=rk4'], "Did you mean '--integrator'?"),
+        (['--json', 'check', 'four_bar'], "as in 'closed-chain check ... --json'"),
+        (['--verison'], "Did you mean '--version'?"),
+        (['check', 'four_bar', 'five_bar'], "'five_bar' is one argument too many"),
+        (['check'], "which MODEL? Name a file, or one of those that 'closed-chain models' lists"),
+        (['check', 'four_bar', '--root-joint', 'welded'], "choose from 'fixed', 'floating'"),
+    ],
+)
 def test_wrong_usage_comes_with_advice(arguments, advice, capsys):
     with pytest.raises(SystemExit) as stopped:
         main(arguments)
     assert stopped.value.code == 2
     shown, complaints = capsys.readouterr()
     assert shown == ''
-    assert advice in complaints.replace('fixed, floating', "'fixed', 'floating'")   # Python 3.12
+    assert advice in complaints.replace('fixed, floating', "'fixed', 'floating'")  # Python 3.12
     assert complaints.count('\n') == 2 and '--help' in complaints.splitlines()[1]
 
 
@@ -270,9 +311,15 @@ def test_a_misspelt_command_gets_a_suggestion_and_exit_code_2():
     assert "Did you mean 'check'?" in done.stderr
 
 
-@pytest.mark.parametrize('arguments', [
-    ['check'], ['--nonsense'], ['check', 'four_bar', '--js'],
-    ['check', 'four_bar', '--root-joint', 'welded']])
+@pytest.mark.parametrize(
+    'arguments',
+    [
+        ['check'],
+        ['--nonsense'],
+        ['check', 'four_bar', '--js'],
+        ['check', 'four_bar', '--root-joint', 'welded'],
+    ],
+)
 def test_wrong_usage_has_exit_code_2(arguments, capsys):
     with pytest.raises(SystemExit) as stopped:
         main(arguments)
@@ -299,7 +346,7 @@ def test_help_teaches_by_example(command, capsys):
     assert text.startswith(f'usage: closed-chain {command or "COMMAND"}')
     assert max(map(len, text.splitlines())) < 100
     for example in re.findall('^  (closed-chain .*)', text, re.MULTILINE):
-        line = re.split(r'\s{2,}|\s[|>]|;', example)[0]   # what follows is said about it
+        line = re.split(r'\s{2,}|\s[|>]|;', example)[0]  # what follows is said about it
         name, *arguments = shlex.split(line)[1:]
         parser = _parser()
         args, unknown = parser.parse_known_args([name, *arguments])
@@ -313,6 +360,11 @@ def test_positions_come_first_in_the_usage(capsys):
 def test_a_reader_that_leaves_early_does_no_harm():
     done = subprocess.run(
         f'{sys.executable} -m closed_chain_dynamics.cli check four_bar | true; '
-        'exit ${PIPESTATUS[0]}', shell=True, executable='/bin/bash', cwd=ROOT,
-        capture_output=True, text=True)
+        'exit ${PIPESTATUS[0]}',
+        shell=True,
+        executable='/bin/bash',
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
     assert (done.returncode, complaints_in(done.stderr)) == (0, [])

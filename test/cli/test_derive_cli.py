@@ -8,13 +8,27 @@ import subprocess
 import sys
 import time
 
-from closed_chain_dynamics.cli.main import main
-from helpers.eliminated import chain, SPATIAL
+from helpers.eliminated import SPATIAL, chain
 import pytest
 
+from closed_chain_dynamics.cli.main import main
+
 ROOT = Path(__file__).resolve().parents[2]
-KEYS = {'schema', 'name', 'file', 'method', 'independent', 'dependent', 'branches', 'estimate',
-        'terms', 'cost', 'speed', 'files', 'warnings'}
+KEYS = {
+    'schema',
+    'name',
+    'file',
+    'method',
+    'independent',
+    'dependent',
+    'branches',
+    'estimate',
+    'terms',
+    'cost',
+    'speed',
+    'files',
+    'warnings',
+}
 
 
 def report_of(capsys, *arguments):
@@ -48,11 +62,12 @@ def test_json_has_the_stable_keys(capsys):
 def test_cost_shows_the_paper_s_figures_beside(capsys):
     assert main(['derive', 'exo', '--cost']) == 0
     lines = capsys.readouterr().out.splitlines()
-    rows = [line.split() for line in lines[lines.index('Cost of the methods'):]]
+    rows = [line.split() for line in lines[lines.index('Cost of the methods') :]]
     papers = [row for row in rows if 'paper' in row]
     assert [row[-3] for row in papers] == ['2343', '1975', '1804', '3754', '3899', '4001']
-    assert [row[0] for row in rows if row[1:2] and row[1] in ('TE', 'DE', 'IC')] \
-        == ['g_1'] * 3 + ['M_1'] * 3
+    assert [row[0] for row in rows if row[1:2] and row[1] in ('TE', 'DE', 'IC')] == ['g_1'] * 3 + [
+        'M_1'
+    ] * 3
     assert papers[0][-2:] == ['1.4', 'h']
 
 
@@ -123,11 +138,24 @@ def test_an_interrupt_leaves_nothing_half_written(tmp_path):
     path.write_text(chain(70))
     target.write_text('/* of yesterday */\n')
     process = subprocess.Popen(
-        [sys.executable, '-m', 'closed_chain_dynamics.cli', 'derive', str(path), '--what', 'M',
-         '--c', str(target)], cwd=ROOT, stderr=subprocess.PIPE, text=True,
-        env={**os.environ, 'PYTHONUNBUFFERED': '1'})
+        [
+            sys.executable,
+            '-m',
+            'closed_chain_dynamics.cli',
+            'derive',
+            str(path),
+            '--what',
+            'M',
+            '--c',
+            str(target),
+        ],
+        cwd=ROOT,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, 'PYTHONUNBUFFERED': '1'},
+    )
     told = ''
-    while 'operations' not in told:      # the estimate, before the work
+    while 'operations' not in told:  # the estimate, before the work
         line = process.stderr.readline()
         assert line, told
         told += line

@@ -28,8 +28,13 @@ print([name for name in vars(kernels) if name in every.keys() - called
 def examine(**environment):
     """Run the real command in a process of its own; return exit code and findings by name."""
     environment = {**os.environ, 'PYTHONPATH': str(ROOT), **environment}
-    done = subprocess.run([sys.executable, '-m', 'closed_chain_dynamics.cli', 'doctor', '--json'],
-                          capture_output=True, text=True, env=environment, timeout=120)
+    done = subprocess.run(
+        [sys.executable, '-m', 'closed_chain_dynamics.cli', 'doctor', '--json'],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=120,
+    )
     assert 'Traceback' not in done.stderr, done.stderr
     return done.returncode, {each['name']: each for each in json.loads(done.stdout)['findings']}
 
@@ -42,7 +47,7 @@ def test_what_is_there_is_found_with_its_version(capsys):
     for name in ('numpy', 'numba', 'scipy', 'lxml'):
         assert (found[name]['state'], found[name]['version']) == ('ok', metadata.version(name))
     assert str(library.share_folder()) in found['package']['about']
-    for each in found.values():   # nothing is missing without a remedy
+    for each in found.values():  # nothing is missing without a remedy
         assert each['state'] == 'ok' or each['remedy'], each
 
 
@@ -75,8 +80,13 @@ def test_a_cold_cache_is_told_and_nothing_is_compiled(tmp_path):
 
 def test_warming_up_leaves_no_kernel_uncompiled():
     """What no kernel calls, warming up has called; what one calls is compiled with it."""
-    done = subprocess.run([sys.executable, '-c', NOT_READY], capture_output=True, text=True,
-                          env={**os.environ, 'PYTHONPATH': str(ROOT)}, timeout=600)
+    done = subprocess.run(
+        [sys.executable, '-c', NOT_READY],
+        capture_output=True,
+        text=True,
+        env={**os.environ, 'PYTHONPATH': str(ROOT)},
+        timeout=600,
+    )
     assert (done.stdout, done.returncode) == ('[]\n', 0), done.stderr
 
 
@@ -92,18 +102,24 @@ def test_a_library_of_a_distribution_is_known_by_its_place(tmp_path):
     place = tmp_path / 'lib' / 'python3' / 'site-packages'
     place.mkdir(parents=True)
     (place / 'rclpy.py').write_text('')
-    code, found = examine(PYTHONPATH=os.pathsep.join([str(place), str(ROOT)]),
-                          AMENT_PREFIX_PATH=str(tmp_path), ROS_DISTRO='rolling')
+    code, found = examine(
+        PYTHONPATH=os.pathsep.join([str(place), str(ROOT)]),
+        AMENT_PREFIX_PATH=str(tmp_path),
+        ROS_DISTRO='rolling',
+    )
     assert code == 0
     assert found['rclpy']['about'] == f'of the distribution rolling, {tmp_path}'
     assert 'ros-rolling-' in found['launch_ros']['remedy']
 
 
 def test_a_check_that_fails_is_reported(capsys, monkeypatch):
-    monkeypatch.setattr(doctor, 'BROWSERS', (3,))   # no name of a program
+    monkeypatch.setattr(doctor, 'BROWSERS', (3,))  # no name of a program
     assert main(['doctor', '--json']) == 0
-    browser, = (each for each in json.loads(capsys.readouterr().out)['findings']
-                if each['name'] == 'browser')
+    (browser,) = (
+        each
+        for each in json.loads(capsys.readouterr().out)['findings']
+        if each['name'] == 'browser'
+    )
     assert browser['state'] == 'broken' and 'the check failed: ' in browser['about']
 
 

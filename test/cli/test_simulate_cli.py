@@ -7,17 +7,35 @@ from pathlib import Path
 import subprocess
 import sys
 
-from closed_chain_dynamics.cli.main import main
-from closed_chain_dynamics.recording import terminal
 import numpy as np
 from PIL import Image
 import pytest
 
+from closed_chain_dynamics.cli.main import main
+from closed_chain_dynamics.recording import terminal
+
 ROOT = Path(__file__).resolve().parents[2]
-RK4_DRIFT = 1e-7        # relative, of RK4 at 1 ms on linkages of this size and speed
-CLOSED_LOOPS = 1e-12    # [m or rad]
-KEYS = {'schema', 'name', 'file', 'time', 'dt', 'integrator', 'steps', 'samples', 'wall_time',
-        'speed', 'mobility', 'energy', 'loop_error', 'events', 'final', 'files', 'warnings'}
+RK4_DRIFT = 1e-7  # relative, of RK4 at 1 ms on linkages of this size and speed
+CLOSED_LOOPS = 1e-12  # [m or rad]
+KEYS = {
+    'schema',
+    'name',
+    'file',
+    'time',
+    'dt',
+    'integrator',
+    'steps',
+    'samples',
+    'wall_time',
+    'speed',
+    'mobility',
+    'energy',
+    'loop_error',
+    'events',
+    'final',
+    'files',
+    'warnings',
+}
 MESHED = """<robot name="meshed"> <link name="base"/>
   <link name="arm"> <inertial> <origin xyz="0 0 -1"/> <mass value="1"/>
     <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/> </inertial>
@@ -30,7 +48,12 @@ def run(*arguments, **options):
     """Run the real command in a process of its own, with its output in pipes."""
     return subprocess.run(
         [sys.executable, '-m', 'closed_chain_dynamics.cli', 'simulate', *map(str, arguments)],
-        cwd=ROOT, capture_output=True, text=True, timeout=300, **options)
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        **options,
+    )
 
 
 def report_of(capsys, *arguments):
@@ -48,8 +71,9 @@ def complaint_of(capsys, *arguments):
 
 
 def test_json_has_the_stable_keys_and_good_numbers(capsys):
-    report = report_of(capsys, 'four_bar', '--time', 0.5, '--q', 'crank=1', '--v', 'crank=3',
-                       '--tau', 'crank=0.2')
+    report = report_of(
+        capsys, 'four_bar', '--time', 0.5, '--q', 'crank=1', '--v', 'crank=3', '--tau', 'crank=0.2'
+    )
     assert set(report) == KEYS
     assert (report['name'], report['steps'], report['samples']) == ('four_bar', 500, 501)
     assert report['mobility'] == {'before': 1, 'after': 1}
@@ -57,9 +81,11 @@ def test_json_has_the_stable_keys_and_good_numbers(capsys):
     energy = report['energy']
     assert energy['relative_drift'] < RK4_DRIFT and report['warnings'] == []
     assert energy['work'] == pytest.approx(
-        0.2 * (report['final']['q']['crank'] - 1.0), rel=RK4_DRIFT)   # constant torque
+        0.2 * (report['final']['q']['crank'] - 1.0), rel=RK4_DRIFT
+    )  # constant torque
     assert energy['start'] + energy['work'] - energy['dissipated'] == pytest.approx(
-        energy['end'], abs=1e-6)
+        energy['end'], abs=1e-6
+    )
     assert report['speed'] == pytest.approx(0.5 / report['wall_time'])
 
 
@@ -74,11 +100,24 @@ def test_the_same_in_words_in_a_pipe():
 
 
 def test_joints_are_cut_and_connected_at_their_times(capsys):
-    report = report_of(capsys, 'four_bar', '--time', 0.6, '--cut', 'coupler_rocker@0.2',
-                       '--connect', 'coupler_rocker@0.203', '--cut', 'coupler_rocker@0.5004')
+    report = report_of(
+        capsys,
+        'four_bar',
+        '--time',
+        0.6,
+        '--cut',
+        'coupler_rocker@0.2',
+        '--connect',
+        'coupler_rocker@0.203',
+        '--cut',
+        'coupler_rocker@0.5004',
+    )
     events = report['events']
     assert [(event['kind'], event['name']) for event in events] == [
-        ('cut', 'coupler_rocker'), ('connect', 'coupler_rocker'), ('cut', 'coupler_rocker')]
+        ('cut', 'coupler_rocker'),
+        ('connect', 'coupler_rocker'),
+        ('cut', 'coupler_rocker'),
+    ]
     assert [event['time'] for event in events] == pytest.approx([0.2, 0.203, 0.5], abs=1e-12)
     assert [event['mobility_after'] for event in events] == [3, 1, 3]
     assert events[1]['energy_lost'] > 0.0 and len(events[1]['impulse']) == 5
@@ -87,8 +126,16 @@ def test_joints_are_cut_and_connected_at_their_times(capsys):
 
 
 def test_what_is_cut_and_connected_at_once_is_cut_first(capsys):
-    report = report_of(capsys, 'four_bar', '--time', 0.1, '--connect', 'coupler_rocker@0.05',
-                       '--cut', 'coupler_rocker@0.05')
+    report = report_of(
+        capsys,
+        'four_bar',
+        '--time',
+        0.1,
+        '--connect',
+        'coupler_rocker@0.05',
+        '--cut',
+        'coupler_rocker@0.05',
+    )
     assert [event['kind'] for event in report['events']] == ['cut', 'connect']
 
 
@@ -109,8 +156,21 @@ def test_all_files_at_once(tmp_path, capsys):
     names = {'plot': 'a.png', 'record': 'a.gif', 'csv': 'a.csv', 'npz': 'a.npz', 'mcap': 'a.mcap'}
     files = {option: str(tmp_path / name) for option, name in names.items()}
     options = [each for option, path in files.items() for each in (f'--{option}', path)]
-    report = report_of(capsys, 'four_bar', '--time', 0.4, '--size', '160x120', '--fps', 10,
-                       '--view', '30,20', '--speed', 0.5, *options)
+    report = report_of(
+        capsys,
+        'four_bar',
+        '--time',
+        0.4,
+        '--size',
+        '160x120',
+        '--fps',
+        10,
+        '--view',
+        '30,20',
+        '--speed',
+        0.5,
+        *options,
+    )
     assert report['files'] == files
     with Image.open(files['record']) as film:
         assert (film.n_frames, film.size, film.info['duration']) == (9, (160, 120), 100)
@@ -125,14 +185,25 @@ def test_all_files_at_once(tmp_path, capsys):
 
 @pytest.mark.parametrize('integrator', ['rk4', 'euler', 'adaptive'])
 def test_integrators_agree(integrator, capsys):
-    report = report_of(capsys, 'pendulum', '--time', 0.2, '--q', 'swing=1', '--dt', 1e-4,
-                       '--integrator', integrator)
+    report = report_of(
+        capsys,
+        'pendulum',
+        '--time',
+        0.2,
+        '--q',
+        'swing=1',
+        '--dt',
+        1e-4,
+        '--integrator',
+        integrator,
+    )
     assert report['integrator'] == integrator
     other = report_of(capsys, 'pendulum', '--time', 0.2, '--q', 'swing=1')
     # semi-implicit Euler is of first order in dt
     tolerance = 1e-3 if integrator == 'euler' else 1e-8
-    assert report['final']['q']['swing'] == pytest.approx(other['final']['q']['swing'],
-                                                          abs=tolerance)
+    assert report['final']['q']['swing'] == pytest.approx(
+        other['final']['q']['swing'], abs=tolerance
+    )
 
 
 def test_gravity_is_an_option(capsys):
@@ -154,8 +225,16 @@ def test_a_step_that_is_too_long_is_told(capsys):
 
 def test_meshes_are_told_and_the_rest_is_drawn(tmp_path, capsys):
     (tmp_path / 'meshed.urdf').write_text(MESHED)
-    report = report_of(capsys, tmp_path / 'meshed.urdf', '--time', 0.04, '--record',
-                       tmp_path / 'a.gif', '--size', '64x48')
+    report = report_of(
+        capsys,
+        tmp_path / 'meshed.urdf',
+        '--time',
+        0.04,
+        '--record',
+        tmp_path / 'a.gif',
+        '--size',
+        '64x48',
+    )
     assert report['warnings'] == ["The mesh of link 'arm' is not drawn."]
 
 
@@ -186,40 +265,56 @@ def test_a_pipe_shows_no_bar_however_long_it_takes(monkeypatch, capsys):
     assert 'simulating' not in sys.stderr.getvalue()
 
 
-@pytest.mark.parametrize('arguments, message', [
-    (['four_bar', '--q', 'crnk=1'], "Did you mean 'crank'?"),
-    (['four_bar', '--v', 'crnk=1'], "Did you mean 'crank'"),
-    (['four_bar', '--tau', 'crnk=1'], "Did you mean 'crank'?"),
-    (['four_bar', '--tau', 'rocker=1'], 'is passive and takes no torque'),
-    (['four_bar', '--cut', 'coupler_roker@1'], "Did you mean 'coupler_rocker'"),
-    (['four_bar', '--connect', 'coupler_rocker@0.1'], 'is already connected'),
-    (['four_bar', '--time', '-1'], 'must be a time of zero or more'),
-    (['four_bar', '--time', 'nan'], 'must be a time of zero or more'),
-    (['four_bar', '--dt', '0'], 'must be a positive time'),
-    (['four_bar', '--q', 'crank=nan'], 'nan'),
-    (['four_bar', '--gravity', 'nan', '0', '0'], 'gravity must be three finite numbers'),
-    (['four_bar', '--cut', 'coupler_rocker@0.1', '--connect', 'coupler_rocker@0.6', '--time',
-      '1'], 'apart, more than'),
-    (['four_bar', '--plot', 'nowhere/a.png'], "there is no folder 'nowhere'"),
-    (['four_bar', '--csv', 'nowhere/a.csv'], "there is no folder 'nowhere'"),
-    (['four_bar', '--plot', 'a.doc'], 'End the name in .png'),
-    (['four_bar', '--record', 'a.doc'], 'End the name in .gif'),
-    (['fourbar'], "Did you mean 'four_bar'")])
+@pytest.mark.parametrize(
+    'arguments, message',
+    [
+        (['four_bar', '--q', 'crnk=1'], "Did you mean 'crank'?"),
+        (['four_bar', '--v', 'crnk=1'], "Did you mean 'crank'"),
+        (['four_bar', '--tau', 'crnk=1'], "Did you mean 'crank'?"),
+        (['four_bar', '--tau', 'rocker=1'], 'is passive and takes no torque'),
+        (['four_bar', '--cut', 'coupler_roker@1'], "Did you mean 'coupler_rocker'"),
+        (['four_bar', '--connect', 'coupler_rocker@0.1'], 'is already connected'),
+        (['four_bar', '--time', '-1'], 'must be a time of zero or more'),
+        (['four_bar', '--time', 'nan'], 'must be a time of zero or more'),
+        (['four_bar', '--dt', '0'], 'must be a positive time'),
+        (['four_bar', '--q', 'crank=nan'], 'nan'),
+        (['four_bar', '--gravity', 'nan', '0', '0'], 'gravity must be three finite numbers'),
+        (
+            [
+                'four_bar',
+                '--cut',
+                'coupler_rocker@0.1',
+                '--connect',
+                'coupler_rocker@0.6',
+                '--time',
+                '1',
+            ],
+            'apart, more than',
+        ),
+        (['four_bar', '--plot', 'nowhere/a.png'], "there is no folder 'nowhere'"),
+        (['four_bar', '--csv', 'nowhere/a.csv'], "there is no folder 'nowhere'"),
+        (['four_bar', '--plot', 'a.doc'], 'End the name in .png'),
+        (['four_bar', '--record', 'a.doc'], 'End the name in .gif'),
+        (['fourbar'], "Did you mean 'four_bar'"),
+    ],
+)
 def test_bad_data_gives_one_paragraph_and_exit_code_1(arguments, message, capsys):
     assert message in complaint_of(capsys, *arguments)
 
 
 def test_a_bad_file_name_is_told_before_the_run(tmp_path, capsys):
     # a run of years would not come to an end
-    assert 'End the name' in complaint_of(capsys, 'four_bar', '--time', 1e8, '--plot',
-                                          tmp_path / 'a.doc')
+    assert 'End the name' in complaint_of(
+        capsys, 'four_bar', '--time', 1e8, '--plot', tmp_path / 'a.doc'
+    )
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason='root may write anywhere')
 def test_a_folder_that_may_not_be_written_to_is_told(tmp_path, capsys):
     tmp_path.chmod(0o500)
-    assert 'cannot be written' in complaint_of(capsys, 'four_bar', '--time', 0, '--csv',
-                                               tmp_path / 'a.csv')
+    assert 'cannot be written' in complaint_of(
+        capsys, 'four_bar', '--time', 0, '--csv', tmp_path / 'a.csv'
+    )
 
 
 def test_errors_are_json_for_programs(capsys):
@@ -228,17 +323,21 @@ def test_errors_are_json_for_programs(capsys):
     assert error['type'] == 'NameNotFound' and 'crank' in error['repair']
 
 
-@pytest.mark.parametrize('arguments, message', [
-    (['four_bar', '--q', 'crank'], "'crank' is not of the form joint=value"),
-    (['four_bar', '--tau', 'crank=fast'], "'crank=fast' is not of the form joint=value"),
-    (['four_bar', '--cut', 'coupler_rocker'], 'not of the form name@seconds'),
-    (['four_bar', '--cut', 'coupler_rocker@soon'], 'not of the form name@seconds'),
-    (['four_bar', '--cut', 'coupler_rocker@9'], 'not within the run, which is from 0 to 5 s'),
-    (['four_bar', '--size', 'big'], 'not a size such as 640x480'),
-    (['four_bar', '--integrator', 'rk45'], 'invalid choice'),
-    (['four_bar', '--time', '5s'], "'5s' is not a number; numbers stand without unit"),
-    (['four_bar', '--q', 'crank=1', 'crank=2'], "argument --q: 'crank' is given twice"),
-    ([], 'MODEL')])
+@pytest.mark.parametrize(
+    'arguments, message',
+    [
+        (['four_bar', '--q', 'crank'], "'crank' is not of the form joint=value"),
+        (['four_bar', '--tau', 'crank=fast'], "'crank=fast' is not of the form joint=value"),
+        (['four_bar', '--cut', 'coupler_rocker'], 'not of the form name@seconds'),
+        (['four_bar', '--cut', 'coupler_rocker@soon'], 'not of the form name@seconds'),
+        (['four_bar', '--cut', 'coupler_rocker@9'], 'not within the run, which is from 0 to 5 s'),
+        (['four_bar', '--size', 'big'], 'not a size such as 640x480'),
+        (['four_bar', '--integrator', 'rk45'], 'invalid choice'),
+        (['four_bar', '--time', '5s'], "'5s' is not a number; numbers stand without unit"),
+        (['four_bar', '--q', 'crank=1', 'crank=2'], "argument --q: 'crank' is given twice"),
+        ([], 'MODEL'),
+    ],
+)
 def test_wrong_usage_has_exit_code_2(arguments, message, capsys):
     with pytest.raises(SystemExit) as stopped:
         main(['simulate', *arguments])
@@ -252,7 +351,20 @@ def test_help_teaches_by_example(capsys):
         main(['simulate', '--help'])
     assert not stopped.value.code
     shown = capsys.readouterr().out
-    for option in ('--q', '--v', '--tau', '--connect', '--cut', '--plot', '--record', '--csv',
-                   '--npz', '--mcap', '--json', '--gravity', '--integrator'):
+    for option in (
+        '--q',
+        '--v',
+        '--tau',
+        '--connect',
+        '--cut',
+        '--plot',
+        '--record',
+        '--csv',
+        '--npz',
+        '--mcap',
+        '--json',
+        '--gravity',
+        '--integrator',
+    ):
         assert option in shown
     assert 'examples:\n  closed-chain simulate ' in shown

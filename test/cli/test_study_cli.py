@@ -3,8 +3,9 @@
 import csv
 import json
 
-from closed_chain_dynamics.cli.main import main
 import pytest
+
+from closed_chain_dynamics.cli.main import main
 
 
 def report_of(capsys, *arguments):
@@ -30,14 +31,30 @@ def record(run, tmp_path_factory):
     """Return the same motion as encoders give it, that of the rocker with an offset."""
     path = tmp_path_factory.mktemp('study') / 'record.csv'
     joints = ('crank', 'coupler', 'rocker')
-    path.write_text('\n'.join([','.join(('time', *joints)), *(
-        ','.join((row['time'], row['q:crank'], row['q:coupler'],
-                  repr(float(row['q:rocker']) + 0.02))) for row in rows_of(run))]))
+    path.write_text(
+        '\n'.join(
+            [
+                ','.join(('time', *joints)),
+                *(
+                    ','.join(
+                        (
+                            row['time'],
+                            row['q:crank'],
+                            row['q:coupler'],
+                            repr(float(row['q:rocker']) + 0.02),
+                        )
+                    )
+                    for row in rows_of(run)
+                ),
+            ]
+        )
+    )
     return str(path)
 
 
 def test_a_simulated_motion_is_valid_and_a_tighter_tolerance_says_for_how_long(
-        run, tmp_path, capsys):
+    run, tmp_path, capsys
+):
     table = str(tmp_path / 'errors.csv')
     report = report_of(capsys, 'validity', 'four_bar', '--trajectory', run, '--csv', table)
     assert report['valid'] and report['reproduced_for'] == pytest.approx(0.3)
@@ -47,35 +64,84 @@ def test_a_simulated_motion_is_valid_and_a_tighter_tolerance_says_for_how_long(
     worst = max(float(row[f'error:{name}']) for row in rows for name in ('crank', 'rocker'))
     assert worst <= report['error'] < report['tolerance']
     assert float(rows[-1]['error:crank']) <= report['series']['error'][-1]
-    tight = report_of(capsys, 'validity', 'four_bar', '--trajectory', run, '--tolerance',
-                      str(report['error'] / 2))
+    tight = report_of(
+        capsys,
+        'validity',
+        'four_bar',
+        '--trajectory',
+        run,
+        '--tolerance',
+        str(report['error'] / 2),
+    )
     assert not tight['valid'] and 0.0 < tight['reproduced_for'] < 0.3
 
 
 def test_an_inverted_pendulum_is_told_to_be_unstable(capsys):
-    assert main(['study', 'validity', 'pendulum', '--q', 'swing=3.1416', '--sine',
-                 'swing=0.05,0.5', '--time', '6']) == 0
+    assert (
+        main(
+            [
+                'study',
+                'validity',
+                'pendulum',
+                '--q',
+                'swing=3.1416',
+                '--sine',
+                'swing=0.05,0.5',
+                '--time',
+                '6',
+            ]
+        )
+        == 0
+    )
     shown = capsys.readouterr().out
     assert 'not valid' in shown and 'it doubles in 0.15' in shown
     assert 'unstable without feedback' in shown
 
 
 def test_forces_that_nobody_gives_are_named(capsys):
-    report = report_of(capsys, 'validity', 'five_bar', '--actuated', 'left_shoulder', '--sine',
-                       'right_shoulder=0.2,1')
+    report = report_of(
+        capsys,
+        'validity',
+        'five_bar',
+        '--actuated',
+        'left_shoulder',
+        '--sine',
+        'right_shoulder=0.2,1',
+    )
     assert not report['valid']
     assert any('is given by no actuator' in each for each in report['warnings'])
 
 
 def test_a_grid_of_runs_is_reported_and_written(tmp_path, capsys):
     table = str(tmp_path / 'runs.csv')
-    arguments = ('what-if', 'four_bar', '--q', 'crank=1', '--tau', 'crank=0.1', '--vary',
-                 'mass:coupler_link=x0.5,x2', '--vary', 'damping:crank=0,0.1', '--watch', 'crank',
-                 'coupler_rocker', '--time', '0.2', '--csv', table)
+    arguments = (
+        'what-if',
+        'four_bar',
+        '--q',
+        'crank=1',
+        '--tau',
+        'crank=0.1',
+        '--vary',
+        'mass:coupler_link=x0.5,x2',
+        '--vary',
+        'damping:crank=0,0.1',
+        '--watch',
+        'crank',
+        'coupler_rocker',
+        '--time',
+        '0.2',
+        '--csv',
+        table,
+    )
     report = report_of(capsys, *arguments)
     assert [run['values'] for run in report['runs']] == [
-        {}, *({'mass:coupler_link': mass, 'damping:crank': damping}
-              for mass in (0.5, 2.0) for damping in (0.0, 0.1))]
+        {},
+        *(
+            {'mass:coupler_link': mass, 'damping:crank': damping}
+            for mass in (0.5, 2.0)
+            for damping in (0.0, 0.1)
+        ),
+    ]
     rows = rows_of(table)
     for run, row in zip(report['runs'], rows, strict=True):
         assert float(row['q:crank']) == run['final']['crank'] == run['watched']['crank']['end']
@@ -88,8 +154,9 @@ def test_a_grid_of_runs_is_reported_and_written(tmp_path, capsys):
 
 
 def test_the_first_motor_is_watched_where_nothing_is_said(capsys):
-    report = report_of(capsys, 'what-if', 'two_link', '--vary', 'mu:tip_on_floor=0.1,0.9',
-                       '--time', '0.2')
+    report = report_of(
+        capsys, 'what-if', 'two_link', '--vary', 'mu:tip_on_floor=0.1,0.9', '--time', '0.2'
+    )
     ends = [run['watched']['joint_1']['end'] for run in report['runs']]
     assert len(set(ends)) == 3 and report['warnings'] == []
 
@@ -101,7 +168,7 @@ def test_the_culprit_is_named_and_the_closed_motion_is_consistent(record, tmp_pa
     report = report_of(capsys, 'consistency', 'four_bar', '--trajectory', record, '--csv', closed)
     assert report['culprit'] == 'rocker' and not report['consistent']
     assert report['suspects'][0]['offset'] == pytest.approx(-0.02, abs=1e-6)
-    assert report['gap'] == pytest.approx(0.008, rel=1e-3)   # 0.02 rad at a rocker of 0.4 m
+    assert report['gap'] == pytest.approx(0.008, rel=1e-3)  # 0.02 rad at a rocker of 0.4 m
     again = report_of(capsys, 'consistency', 'four_bar', '--trajectory', closed)
     assert again['consistent'] and again['gap'] < 1e-9 and again['culprit'] is None
 
@@ -109,8 +176,13 @@ def test_the_culprit_is_named_and_the_closed_motion_is_consistent(record, tmp_pa
 def test_smoothing_takes_noise_out_of_the_forces(run, capsys, tmp_path):
     noisy = tmp_path / 'noisy.csv'
     rows = rows_of(run)
-    noisy.write_text('time,crank\n' + '\n'.join(
-        f'{row["time"]},{float(row["q:crank"]) + 1e-4 * (-1)**k}' for k, row in enumerate(rows)))
+    noisy.write_text(
+        'time,crank\n'
+        + '\n'.join(
+            f'{row["time"]},{float(row["q:crank"]) + 1e-4 * (-1) ** k}'
+            for k, row in enumerate(rows)
+        )
+    )
     arguments = ('consistency', 'four_bar', '--q', 'crank=1', '--trajectory', str(noisy))
     raw = report_of(capsys, *arguments)
     assert raw['filled'] == ['coupler', 'rocker']
@@ -119,11 +191,24 @@ def test_smoothing_takes_noise_out_of_the_forces(run, capsys, tmp_path):
     assert not smooth['exceeded'] and smooth['consistent']
 
 
-@pytest.mark.parametrize('arguments', [
-    ('validity', 'four_bar', '--q', 'crank=1', '--sine', 'crank=0.3,1', '--rate', '50'),
-    ('what-if', 'figure', '--vary', 'gravity=x0.5', '--watch', 'left_hip', 'left_elbow', '--time',
-     '0.05'),
-    ('consistency', 'four_bar', '--trajectory', 'RECORD')])
+@pytest.mark.parametrize(
+    'arguments',
+    [
+        ('validity', 'four_bar', '--q', 'crank=1', '--sine', 'crank=0.3,1', '--rate', '50'),
+        (
+            'what-if',
+            'figure',
+            '--vary',
+            'gravity=x0.5',
+            '--watch',
+            'left_hip',
+            'left_elbow',
+            '--time',
+            '0.05',
+        ),
+        ('consistency', 'four_bar', '--trajectory', 'RECORD'),
+    ],
+)
 def test_the_figure_is_written(arguments, record, tmp_path, capsys):
     path = tmp_path / 'study.png'
     arguments = [record if each == 'RECORD' else each for each in arguments]
@@ -132,20 +217,23 @@ def test_the_figure_is_written(arguments, record, tmp_path, capsys):
     assert report['files'] == {'plot': str(path)}
 
 
-@pytest.mark.parametrize('arguments, complaint', [
-    ([], 'which STUDY?'),
-    (['validty', 'four_bar'], "there is no study 'validty'. Did you mean 'validity'?"),
-    (['--json', 'validty'], "Did you mean 'validity'?"),
-    (['--plot', 'what-if'], "'--plot' stands before the study"),
-    (['what-if'], 'which MODEL?'),
-    (['what-if', 'pendulum'], 'required: --vary'),
-    (['validity', 'four_bar'], 'which motion? Give one with --trajectory or'),
-    (['validity', 'four_bar', '--trajectry', 'x'], "Did you mean '--trajectory'"),
-    (['validity', 'four_bar', '--trajectory', 'x', '--time', '1'], '--time is for --sine'),
-    (['what-if', 'pendulum', '--vary', 'mass:arm=x1,2'], 'parameter:name=values'),
-    (['what-if', 'pendulum', '--vary', 'gravity:arm=1'], 'parameter:name=values'),
-    (['consistency', 'four_bar'], 'required: --trajectory'),
-])
+@pytest.mark.parametrize(
+    'arguments, complaint',
+    [
+        ([], 'which STUDY?'),
+        (['validty', 'four_bar'], "there is no study 'validty'. Did you mean 'validity'?"),
+        (['--json', 'validty'], "Did you mean 'validity'?"),
+        (['--plot', 'what-if'], "'--plot' stands before the study"),
+        (['what-if'], 'which MODEL?'),
+        (['what-if', 'pendulum'], 'required: --vary'),
+        (['validity', 'four_bar'], 'which motion? Give one with --trajectory or'),
+        (['validity', 'four_bar', '--trajectry', 'x'], "Did you mean '--trajectory'"),
+        (['validity', 'four_bar', '--trajectory', 'x', '--time', '1'], '--time is for --sine'),
+        (['what-if', 'pendulum', '--vary', 'mass:arm=x1,2'], 'parameter:name=values'),
+        (['what-if', 'pendulum', '--vary', 'gravity:arm=1'], 'parameter:name=values'),
+        (['consistency', 'four_bar'], 'required: --trajectory'),
+    ],
+)
 def test_wrong_usage_is_told(arguments, complaint, capsys):
     with pytest.raises(SystemExit) as stopped:
         main(['study', *arguments])
@@ -164,6 +252,8 @@ def test_each_study_has_help_with_examples(study, capsys):
 
 
 def test_json_before_the_study_counts_as_well(capsys):
-    assert main(['study', '--json', 'what-if', 'pendulum', '--vary', 'gravity=1', '--time',
-                 '0.01']) == 0
+    assert (
+        main(['study', '--json', 'what-if', 'pendulum', '--vary', 'gravity=1', '--time', '0.01'])
+        == 0
+    )
     assert json.loads(capsys.readouterr().out)['name'] == 'pendulum'

@@ -3,14 +3,15 @@
 import csv
 import json
 
-from closed_chain_dynamics.cli.main import main
-from closed_chain_dynamics.model import library
 import numpy as np
 import pinocchio
 import pytest
 
-ROUNDING = 1e-12        # relative: the same formula, written twice
-SPLINE = 2e-3           # of a spline through samples 1 ms apart, near its ends [N m]
+from closed_chain_dynamics.cli.main import main
+from closed_chain_dynamics.model import library
+
+ROUNDING = 1e-12  # relative: the same formula, written twice
+SPLINE = 2e-3  # of a spline through samples 1 ms apart, near its ends [N m]
 SINE = ('--sine', 'swing=0.8,0.7')
 
 # A parallelogram, whose loop loses a constraint when all its bars lie in one line.
@@ -37,8 +38,11 @@ def columns_of(path, kinds=('',)):
     """Return the columns of a table whose names begin in one of some ways."""
     with open(path, newline='') as file:
         rows = list(csv.DictReader(file))
-    return {name: np.array([float(row[name]) for row in rows]) for name in rows[0]
-            if name.startswith(tuple(kinds))}
+    return {
+        name: np.array([float(row[name]) for row in rows])
+        for name in rows[0]
+        if name.startswith(tuple(kinds))
+    }
 
 
 def write_table(path, **columns):
@@ -56,14 +60,16 @@ def pendulum():
 
     def torque(angle, rate, slope):
         turn = np.array((np.cos(angle), np.sin(angle)))
-        return pinocchio.rnea(model, data, turn, np.array([rate]), np.array([slope]))[0] \
-            + 0.02 * rate
+        return (
+            pinocchio.rnea(model, data, turn, np.array([rate]), np.array([slope]))[0] + 0.02 * rate
+        )
+
     return torque
 
 
 def test_a_pose_gives_the_torque_of_another_engine(pendulum, capsys):
     report = report_of(capsys, 'pendulum', '--q', 'swing=1', '--v', 'swing=2', '--a', 'swing=0.5')
-    only, = report['actuators']
+    (only,) = report['actuators']
     assert only['torque'] == pytest.approx(pendulum(1.0, 2.0, 0.5), rel=ROUNDING)
     assert only['utilisation'] == pytest.approx(abs(only['torque']) / 25.0, rel=ROUNDING)
     assert report['power']['peak'] == pytest.approx(2.0 * only['torque'], rel=ROUNDING)
@@ -75,8 +81,14 @@ def test_a_sine_gives_the_torques_of_another_engine(pendulum, capsys, tmp_path):
     omega = 2.0 * np.pi * 0.7
     t = np.array(report['series']['time'])
     assert t[-1] == pytest.approx(1.0 / 0.7) and len(t) == 201
-    expected = [pendulum(0.3 + 0.8 * np.sin(omega * t), 0.8 * omega * np.cos(omega * t),
-                         -0.8 * omega**2 * np.sin(omega * t)) for t in t]
+    expected = [
+        pendulum(
+            0.3 + 0.8 * np.sin(omega * t),
+            0.8 * omega * np.cos(omega * t),
+            -0.8 * omega**2 * np.sin(omega * t),
+        )
+        for t in t
+    ]
     assert np.allclose(report['series']['tau_A']['swing'], expected, rtol=0.0, atol=1e-10)
     columns = columns_of(path)
     assert columns['tau:swing'].tolist() == report['series']['tau_A']['swing']
@@ -85,11 +97,12 @@ def test_a_sine_gives_the_torques_of_another_engine(pendulum, capsys, tmp_path):
 
 def test_over_a_period_the_motor_works_only_against_damping(capsys, tmp_path):
     path = tmp_path / 'torques.csv'
-    report = report_of(capsys, 'four_bar', '--q', 'crank=1', '--sine', 'crank=0.7,1.5',
-                       '--csv', str(path))
+    report = report_of(
+        capsys, 'four_bar', '--q', 'crank=1', '--sine', 'crank=0.7,1.5', '--csv', str(path)
+    )
     columns = columns_of(path)
     crank, coupler, rocker = (columns[f'v:{name}'] for name in ('crank', 'coupler', 'rocker'))
-    lost = 0.01 * crank**2 + 0.002 * (coupler**2 + rocker**2 + (crank + coupler - rocker)**2)
+    lost = 0.01 * crank**2 + 0.002 * (coupler**2 + rocker**2 + (crank + coupler - rocker) ** 2)
     # a trapezoidal sum over whole periods of something smooth is exact but for rounding
     dissipated = np.sum((lost[1:] + lost[:-1]) * np.diff(columns['time'])) / 2.0
     assert report['power']['work'] == pytest.approx(dissipated, rel=1e-9)
@@ -115,8 +128,9 @@ def test_a_coarse_trajectory_is_sampled_finer_by_its_spline(capsys, tmp_path):
     report = report_of(capsys, 'four_bar', '--trajectory', path, '--rate', '50')
     assert len(report['series']['time']) == 51
     exact = report_of(capsys, 'four_bar', '--q', 'crank=1.25', '--v', 'crank=1', '--a', 'crank=2')
-    assert report['series']['tau_A']['crank'][25] == pytest.approx(exact['actuators'][0]['torque'],
-                                                                   rel=1e-9)
+    assert report['series']['tau_A']['crank'][25] == pytest.approx(
+        exact['actuators'][0]['torque'], rel=1e-9
+    )
 
 
 def test_free_joints_that_the_motion_does_not_name_keep_still(capsys, tmp_path):
@@ -136,11 +150,12 @@ def test_redundant_motors_share_as_they_are_told(capsys):
     assert np.allclose(small, alone * np.array((1.0, h)) / (1.0 + h**2), rtol=1e-9)
     loaded = report_of(capsys, *pose, '--preload', 'rocker=2')
     assert loaded['actuators'][1]['torque'] > 1.9
-    assert loaded['actuators'][0]['torque'] + h * loaded['actuators'][1]['torque'] \
-        == pytest.approx(alone, rel=1e-9)
+    assert loaded['actuators'][0]['torque'] + h * loaded['actuators'][1][
+        'torque'
+    ] == pytest.approx(alone, rel=1e-9)
     weighted = report_of(capsys, *pose, '--policy', 'weighted', '--weights', 'rocker=1e6')
     assert abs(weighted['actuators'][1]['torque']) < 1e-5
-    within = report_of(capsys, *pose, '--policy', 'within_limits')   # the rocker's limit is 0
+    within = report_of(capsys, *pose, '--policy', 'within_limits')  # the rocker's limit is 0
     assert [each['torque'] for each in within['actuators']] == pytest.approx([alone, 0.0])
 
 
@@ -158,9 +173,10 @@ def test_a_model_without_motors_is_told_how_to_name_them(tmp_path, capsys):
     assert 'as in --actuated' in report['warnings'][0]
     alone = report_of(capsys, 'four_bar', '--q', 'crank=1', '--v', 'crank=1')
     # the generalized force is another coordinate's: power says the same
-    other, = report['coordinates']
+    (other,) = report['coordinates']
     assert other['residual'] * alone['start']['v'][other['name']] == pytest.approx(
-        report_of(capsys, 'four_bar', '--q', 'crank=1')['actuators'][0]['torque'], rel=1e-9)
+        report_of(capsys, 'four_bar', '--q', 'crank=1')['actuators'][0]['torque'], rel=1e-9
+    )
 
 
 def test_a_trajectory_with_open_loops_is_closed_and_told(tmp_path, capsys):
@@ -168,17 +184,20 @@ def test_a_trajectory_with_open_loops_is_closed_and_told(tmp_path, capsys):
     assert main(['simulate', 'four_bar', '--time', '0.1', '--csv', str(run)]) == 0
     capsys.readouterr()
     columns = columns_of(run, kinds=('time', 'q:'))
-    table = write_table(tmp_path / 'rounded.csv', **{
-        name: values.round(4).tolist() for name, values in columns.items()})
+    table = write_table(
+        tmp_path / 'rounded.csv',
+        **{name: values.round(4).tolist() for name, values in columns.items()},
+    )
     report = report_of(capsys, 'four_bar', '--trajectory', table)
-    assert any(each.startswith('The loops are open in the trajectory') for each in
-               report['warnings'])
+    assert any(
+        each.startswith('The loops are open in the trajectory') for each in report['warnings']
+    )
 
 
 def test_exceeded_limits_are_named(capsys):
     report = report_of(capsys, 'pendulum', '--sine', 'swing=2,2')
     found = {(each['joint'], each['kind']): each for each in report['exceeded']}
-    assert found['swing', 'speed']['value'] == pytest.approx(8.0 * np.pi)   # 2 pi 2 Hz 2 rad
+    assert found['swing', 'speed']['value'] == pytest.approx(8.0 * np.pi)  # 2 pi 2 Hz 2 rad
     assert found['swing', 'effort']['limit'] == 25.0
     assert any('swing: effort' in each for each in report['warnings'])
     wide = report_of(capsys, 'four_bar', '--sine', 'crank=0.1,1')
@@ -187,11 +206,14 @@ def test_exceeded_limits_are_named(capsys):
 
 def test_a_pose_out_of_range_is_named_in_a_trajectory(capsys, tmp_path):
     t = np.linspace(0.0, 1.0, 6)
-    path = write_table(tmp_path / 'motion.csv', time=t.tolist(),
-                       left_shoulder=(2.14 - 0.3 * t).tolist(),
-                       right_shoulder=(1.0 - 1.55 * t).tolist())
+    path = write_table(
+        tmp_path / 'motion.csv',
+        time=t.tolist(),
+        left_shoulder=(2.14 - 0.3 * t).tolist(),
+        right_shoulder=(1.0 - 1.55 * t).tolist(),
+    )
     report = report_of(capsys, 'five_bar', '--trajectory', path)
-    low, = (each for each in report['exceeded'] if each['joint'] == 'right_shoulder')
+    (low,) = (each for each in report['exceeded'] if each['joint'] == 'right_shoulder')
     assert (low['kind'], low['limit'], low['time']) == ('range', -0.5, 1.0)
     assert low['value'] == pytest.approx(-0.55)
 
@@ -202,29 +224,43 @@ def test_a_singular_pose_is_named(tmp_path, capsys):
     model = (str(path), '--actuated', 'crank', '--q', 'crank=0', 'coupler=0', 'rocker=0')
     report = report_of(capsys, *model)
     assert report['singular'] == [0.0]
-    assert any('The pose is singular: ' in each and 'coupler' in each
-               for each in report['warnings'])
+    assert any(
+        'The pose is singular: ' in each and 'coupler' in each for each in report['warnings']
+    )
     assert main(['torque', *model, '--singularity', 'refuse']) == 1
     assert 'the pose is singular' in capsys.readouterr().err
 
 
 def test_the_figure_is_written(tmp_path, capsys):
     path = tmp_path / 'torques.png'
-    report = report_of(capsys, 'five_bar', '--actuated', 'left_shoulder', '--sine',
-                       'left_shoulder=0.2,1', '--rate', '40', '--plot', str(path))
+    report = report_of(
+        capsys,
+        'five_bar',
+        '--actuated',
+        'left_shoulder',
+        '--sine',
+        'left_shoulder=0.2,1',
+        '--rate',
+        '40',
+        '--plot',
+        str(path),
+    )
     assert path.read_bytes().startswith(b'\x89PNG') and path.stat().st_size > 10000
     assert report['files'] == {'plot': str(path)}
 
 
-@pytest.mark.parametrize('text, complaint', [
-    ('crank\n1\n', "no column 'time'"),
-    ('time,crnk\n0,1\n', 'no column is named like a joint of four_bar'),
-    ('time,crank\n0,1\n1,1\n', 'needs 4 lines or more'),
-    ('time,crank\n0,1\n2,1\n1,1\n3,1\n', 'times that grow'),
-    ('time,crank\n0,1\n1,x\n2,1\n3,1\n', "line 3 has 'x' in the column 'crank'"),
-    ('time,crank\n0,1\n1\n2,1\n3,1\n', "line 3 has '' in the column 'crank'"),
-    ('time,crank,rocker\n0,1,1\n1,1,1\n2,1,1\n3,1,1\n', 'at t = 0 s'),
-])
+@pytest.mark.parametrize(
+    'text, complaint',
+    [
+        ('crank\n1\n', "no column 'time'"),
+        ('time,crnk\n0,1\n', 'no column is named like a joint of four_bar'),
+        ('time,crank\n0,1\n1,1\n', 'needs 4 lines or more'),
+        ('time,crank\n0,1\n2,1\n1,1\n3,1\n', 'times that grow'),
+        ('time,crank\n0,1\n1,x\n2,1\n3,1\n', "line 3 has 'x' in the column 'crank'"),
+        ('time,crank\n0,1\n1\n2,1\n3,1\n', "line 3 has '' in the column 'crank'"),
+        ('time,crank,rocker\n0,1,1\n1,1,1\n2,1,1\n3,1,1\n', 'at t = 0 s'),
+    ],
+)
 def test_a_bad_trajectory_is_refused_with_the_place(text, complaint, tmp_path, capsys):
     path = tmp_path / 'motion.csv'
     path.write_text(text)
@@ -233,8 +269,9 @@ def test_a_bad_trajectory_is_refused_with_the_place(text, complaint, tmp_path, c
 
 
 def test_half_a_joint_is_refused(tmp_path, capsys):
-    path = write_table(tmp_path / 'motion.csv', time=[0.0, 1.0, 2.0, 3.0],
-                       **{'root:x': [0.0, 0.0, 0.0, 0.0]})
+    path = write_table(
+        tmp_path / 'motion.csv', time=[0.0, 1.0, 2.0, 3.0], **{'root:x': [0.0, 0.0, 0.0, 0.0]}
+    )
     assert main(['torque', 'figure', '--trajectory', path]) == 1
     assert "the joint 'root' needs the columns root:x, root:y" in capsys.readouterr().err
 
@@ -244,16 +281,19 @@ def test_a_sine_moves_joints_of_one_coordinate_only(capsys):
     assert "'left_hip' has more than one coordinate" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize('arguments, complaint', [
-    (['--plot', 'x.png'], '--plot draws a motion'),
-    (['--sine', 'crank=0.1,1', '--v', 'crank=1'], 'a motion has its own velocities'),
-    (['--time', '2'], '--time is for --sine'),
-    (['--rate', '2'], '--rate is for a motion'),
-    (['--weights', 'crank=2'], '--weights need --policy weighted'),
-    (['--sine', 'crank=0.1'], 'joint=amplitude,frequency'),
-    (['--sine', 'crank=0.1,1', '--time', '-1'], "'-1' is not a positive number"),
-    (['--polcy', 'weighted'], "Did you mean '--policy'"),
-])
+@pytest.mark.parametrize(
+    'arguments, complaint',
+    [
+        (['--plot', 'x.png'], '--plot draws a motion'),
+        (['--sine', 'crank=0.1,1', '--v', 'crank=1'], 'a motion has its own velocities'),
+        (['--time', '2'], '--time is for --sine'),
+        (['--rate', '2'], '--rate is for a motion'),
+        (['--weights', 'crank=2'], '--weights need --policy weighted'),
+        (['--sine', 'crank=0.1'], 'joint=amplitude,frequency'),
+        (['--sine', 'crank=0.1,1', '--time', '-1'], "'-1' is not a positive number"),
+        (['--polcy', 'weighted'], "Did you mean '--policy'"),
+    ],
+)
 def test_wrong_usage_is_told(arguments, complaint, capsys):
     with pytest.raises(SystemExit) as stopped:
         main(['torque', 'four_bar', *arguments])

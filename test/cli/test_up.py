@@ -4,39 +4,59 @@ import json
 import os
 import signal
 
+from helpers.ros_helpers import ros  # skips this file where there is no rclpy
+import numpy as np
+import pytest
+from sensor_msgs.msg import JointState  # noqa: I100
+
 from closed_chain_dynamics.cli.main import main
 from closed_chain_dynamics.ros import composition
 from closed_chain_dynamics.ros.demo_programme import (
-    JOINTS, OPEN, ROUND, wanted_closed, wanted_motion)
-from helpers.ros_helpers import ros   # skips this file where there is no rclpy
-import numpy as np
-import pytest
+    JOINTS,
+    OPEN,
+    ROUND,
+    wanted_closed,
+    wanted_motion,
+)
 
-from sensor_msgs.msg import JointState   # noqa: I100
+__all__ = ['ros']  # a fixture: pytest finds it by its name here
 
-__all__ = ['ros']   # a fixture: pytest finds it by its name here
-
-CLOSED = 1e-9        # of the loops, as diagnostics says [m or rad]
-STEP = 1e-4          # of central differences [s]
-FIRST = 1e-6         # their error: STEP^2 / 6 times a third derivative below 60
+CLOSED = 1e-9  # of the loops, as diagnostics says [m or rad]
+STEP = 1e-4  # of central differences [s]
+FIRST = 1e-6  # their error: STEP^2 / 6 times a third derivative below 60
 
 
 def report_of(process):
     """Return the JSON that a process has written between the lines of its nodes."""
     text = process.output()
-    return json.loads(text[text.index('\n{\n') + 1:text.rindex('\n}') + 2])
+    return json.loads(text[text.index('\n{\n') + 1 : text.rindex('\n}') + 2])
 
 
 def test_a_linkage_runs_by_itself_and_is_summed_up(ros):
     """Rates, loop error and real-time factor of two seconds, exit code 0."""
-    process = ros.run('closed_chain_dynamics.cli', 'up', 'four_bar', '--no-controller', '--rate',
-                      '200', '--v', 'crank=6', '--seconds', '2', '--json')
+    process = ros.run(
+        'closed_chain_dynamics.cli',
+        'up',
+        'four_bar',
+        '--no-controller',
+        '--rate',
+        '200',
+        '--v',
+        'crank=6',
+        '--seconds',
+        '2',
+        '--json',
+    )
     assert process.wait(60) == 0, process.output()
     report = report_of(process)
     assert [each['node'] for each in report['nodes']] == ['simulator_node']
-    assert report['nodes'][0] | {'pid': 0} == {'node': 'simulator_node', 'pid': 0, 'restarts': 0,
-                                               'exit_code': 0}
-    assert 100.0 < report['rates']['joint_states'] < 205.0   # less where the machine is busy
+    assert report['nodes'][0] | {'pid': 0} == {
+        'node': 'simulator_node',
+        'pid': 0,
+        'restarts': 0,
+        'exit_code': 0,
+    }
+    assert 100.0 < report['rates']['joint_states'] < 205.0  # less where the machine is busy
     assert report['rates']['actuator_torques'] == 0.0
     assert report['simulated'] == pytest.approx(2.0, abs=0.4)
     assert 0.7 < report['real_time_factor'] < 1.1
@@ -46,10 +66,20 @@ def test_a_linkage_runs_by_itself_and_is_summed_up(ros):
 def test_a_crash_is_mended_and_an_interrupt_ends_all(ros):
     """The simulator is killed: it is started again; SIGINT ends everything with exit code 0."""
     process = ros.run('closed_chain_dynamics.cli', 'up', 'four_bar', '--rate', '100', '--json')
-    row = ros.wait(lambda: next((line.split() for line in process.output().splitlines()
-                                 if line.startswith('simulator_node ')), None), 'its process')
-    states, torques = (ros.listen(JointState, topic) for topic in ('joint_states',
-                                                                   'actuator_torques'))
+    row = ros.wait(
+        lambda: next(
+            (
+                line.split()
+                for line in process.output().splitlines()
+                if line.startswith('simulator_node ')
+            ),
+            None,
+        ),
+        'its process',
+    )
+    states, torques = (
+        ros.listen(JointState, topic) for topic in ('joint_states', 'actuator_torques')
+    )
     ros.wait(lambda: states and torques, 'states and torques')
     os.kill(int(row[1]), signal.SIGKILL)
     ros.wait(lambda: 'starting it again' in process.output(), 'a new simulator')
@@ -63,15 +93,28 @@ def test_a_crash_is_mended_and_an_interrupt_ends_all(ros):
 
 def test_the_figure_on_the_swing_lets_go_and_grips_again(ros):
     """The demonstration: both hands open and close by contact events, under torque control."""
-    process = ros.run('closed_chain_dynamics.cli', 'up', 'swing', '--demo', '--no-viewer',
-                      '--seconds', '7.6', '--rate', '200', '--json')
+    process = ros.run(
+        'closed_chain_dynamics.cli',
+        'up',
+        'swing',
+        '--demo',
+        '--no-viewer',
+        '--seconds',
+        '7.6',
+        '--rate',
+        '200',
+        '--json',
+    )
     assert process.wait(90) == 0, process.output()
     report = report_of(process)
     # a busy machine may hold up the controller: then a hand asks again until it is near enough
     events = [each for each in report['events'] if each['kind'] != 'refused']
     assert [(each['kind'], each['name']) for each in events] == [
-        ('cut', 'left_hand'), ('connect', 'left_hand'),
-        ('cut', 'right_hand'), ('connect', 'right_hand')]
+        ('cut', 'left_hand'),
+        ('connect', 'left_hand'),
+        ('cut', 'right_hand'),
+        ('connect', 'right_hand'),
+    ]
     for each, (begin, end) in zip(events[::2], OPEN.values()):
         assert begin <= each['time'] < end
     assert [each['mobility_after'] - each['mobility_before'] for each in events] == [3, -3, 3, -3]
@@ -80,15 +123,18 @@ def test_the_figure_on_the_swing_lets_go_and_grips_again(ros):
     assert 'computed_torque' in report['diagnostics']['torque_node']
 
 
-@pytest.mark.parametrize('words, code, culprit', [
-    (['four_baar'], 1, 'four_bar'),
-    (['four_bar', '--demo'], 1, 'swing'),
-    (['four_bar', '--seconds', '-1'], 2, '-1'),
-    (['four_bar', '--rate', '-5'], 2, "'-5' is not a positive number"),
-    (['four_bar', '--domain', '500'], 2, '500'),
-    (['four_bar', '--q', 'crnk=1'], 1, "Did you mean 'crank'"),
-    (['four_bar', '--v', 'rockr=1'], 1, "Did you mean 'rocker'"),
-])
+@pytest.mark.parametrize(
+    'words, code, culprit',
+    [
+        (['four_baar'], 1, 'four_bar'),
+        (['four_bar', '--demo'], 1, 'swing'),
+        (['four_bar', '--seconds', '-1'], 2, '-1'),
+        (['four_bar', '--rate', '-5'], 2, "'-5' is not a positive number"),
+        (['four_bar', '--domain', '500'], 2, '500'),
+        (['four_bar', '--q', 'crnk=1'], 1, "Did you mean 'crank'"),
+        (['four_bar', '--v', 'rockr=1'], 1, "Did you mean 'rocker'"),
+    ],
+)
 def test_misuse_is_told_before_anything_starts(capsys, words, code, culprit):
     """A bad model or argument: one paragraph, and no process."""
     try:
@@ -117,17 +163,27 @@ def test_the_programme_is_smooth_and_comes_back():
 
 def test_the_composition_follows_its_arguments():
     """Which nodes there are, and what they are told."""
+
     def names(programs):
         return [each.executable for each in programs]
 
     assert names(composition.simulation('swing')) == ['simulator_node', 'torque_node']
     assert names(composition.simulation('swing', controller=False, viewer=True)) == [
-        'simulator_node', 'viewer_node']
+        'simulator_node',
+        'viewer_node',
+    ]
     programs = composition.hardware('exo.urdf', commands='arm/commands', joint_states='measured')
     assert names(programs) == ['torque_node', 'loop_state_node', 'contact_node']
-    assert programs[0].remappings == {'joint_states': 'measured',
-                                      'effort_controller/commands': 'arm/commands'}
-    taken, given = ({programs[1].remappings[before + kind] for kind in (
-        'joint_states', 'multi_dof_joint_states')} for before in ('measured_', ''))
+    assert programs[0].remappings == {
+        'joint_states': 'measured',
+        'effort_controller/commands': 'arm/commands',
+    }
+    taken, given = (
+        {
+            programs[1].remappings[before + kind]
+            for kind in ('joint_states', 'multi_dof_joint_states')
+        }
+        for before in ('measured_', '')
+    )
     assert taken == {'measured', 'multi_dof_joint_states'}
-    assert not given & {'measured', 'multi_dof_joint_states'}   # what torque_node listens to
+    assert not given & {'measured', 'multi_dof_joint_states'}  # what torque_node listens to

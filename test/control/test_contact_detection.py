@@ -2,9 +2,10 @@
 
 import math
 
+import pytest
+
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.control.contact_detection import ContactDetector
-import pytest
 
 
 def decisions(detector, values, period=1e-3, start=0.0):
@@ -47,8 +48,12 @@ def test_bouncing_is_waited_for():
 
 def test_a_contact_that_is_not_known_is_decided_by_the_first_clear_signal():
     """Open or closed, after the debouncing time; in between, or bouncing, it stays unknown."""
-    for values, expected in (([60.0] * 20, [(0.01, 'connect')]), ([0.0] * 20, [(0.01, 'cut')]),
-                             ([30.0] * 20, []), (([80.0] * 6 + [5.0] * 3) * 10, [])):
+    for values, expected in (
+        ([60.0] * 20, [(0.01, 'connect')]),
+        ([0.0] * 20, [(0.01, 'cut')]),
+        ([30.0] * 20, []),
+        (([80.0] * 6 + [5.0] * 3) * 10, []),
+    ):
         detector = ContactDetector('force', 50.0, 20.0, debounce=0.01, closed=None)
         assert decisions(detector, values) == expected
 
@@ -75,12 +80,15 @@ def test_a_clock_that_starts_anew_does_not_block_decisions():
     assert decisions(detector, [0.0] * 20) == [(0.01, 'cut')]
 
 
-@pytest.mark.parametrize('arguments, word', [
-    (('pressure', 1.0, 0.5), 'unknown signal'),
-    (('force', 20.0, 50.0), 'released below'),
-    (('height', 0.02, 0.005), 'released above'),
-    (('force', math.nan, 0.0), 'finite'),
-])
+@pytest.mark.parametrize(
+    'arguments, word',
+    [
+        (('pressure', 1.0, 0.5), 'unknown signal'),
+        (('force', 20.0, 50.0), 'released below'),
+        (('height', 0.02, 0.005), 'released above'),
+        (('force', math.nan, 0.0), 'finite'),
+    ],
+)
 def test_thresholds_that_make_no_sense_are_refused(arguments, word):
     """With the reason."""
     with pytest.raises(ccd.StateError, match=word):

@@ -7,17 +7,18 @@ exact law leaves e'' + K_d e' + K_p e = 0.
 
 import math
 
+from helpers.controlled_runs import FIVE_BAR, PERIOD, ControlledRun
+from helpers.folding_linkages import parallel_pose, parallelogram
+import numpy as np
+import pytest
+
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.control.control_loop import ControlLoop
 from closed_chain_dynamics.control.law import TorqueController
 from closed_chain_dynamics.control.state_tracking import StampCheck
 from closed_chain_dynamics.control.torque_guard import TorqueGuard
-from helpers.controlled_runs import ControlledRun, FIVE_BAR, PERIOD
-from helpers.folding_linkages import parallel_pose, parallelogram
-import numpy as np
-import pytest
 
-TRACKING = 1e-3        # five_bar and swing at 1 kHz, zero-order hold of the torques [rad]
+TRACKING = 1e-3  # five_bar and swing at 1 kHz, zero-order hold of the torques [rad]
 ROUNDING = 1e-9
 SWING = {'left_knee': (0.4, 0.9), 'right_knee': (0.4, 0.9), 'left_elbow': (0.0, 1.0)}
 
@@ -44,6 +45,7 @@ def test_feedback_alone_tracks_much_worse(monkeypatch):
         law = honest(self, q, v, (q_d, v_d, np.zeros_like(a_d)))
         rest = honest(self, q, v, (q, v, np.zeros_like(a_d)))
         return type(law)(law.tau_A - rest.tau_A)
+
     monkeypatch.setattr(TorqueController, 'torques', feedback_only)
     assert five_bar_error() > 20.0 * with_model
 
@@ -65,7 +67,7 @@ def test_an_error_decays_as_the_gains_say():
     run.turn()
     centre = np.array([run.position(name) for name in FIVE_BAR])
     run.loop.take_reference(list(FIVE_BAR), [0.0, 10.0], [centre + 0.1, centre + 0.1])
-    run.run(0.1)   # the first turns are limited in rate
+    run.run(0.1)  # the first turns are limited in rate
     t_0, e_0 = run.sim.time, None
     for _ in range(400):
         run.turn()
@@ -75,19 +77,22 @@ def test_an_error_decays_as_the_gains_say():
             t_0, e_0, rate_0 = run.sim.time, e, rate
         t = run.sim.time - t_0
         expected = (e_0 + (rate_0 + w * e_0) * t) * np.exp(-w * t)
-        np.testing.assert_allclose(e, expected, atol=2e-3 * 0.1)   # torques are held for 1 ms
+        np.testing.assert_allclose(e, expected, atol=2e-3 * 0.1)  # torques are held for 1 ms
 
 
 def test_computed_torque_gives_the_acceleration_of_the_law():
     """Forward dynamics returns theta_d'' + K_d e' + K_p e; square and redundant actuation."""
-    for model, actuated in (('five_bar', None),
-                            ('five_bar', ['left_shoulder', 'right_shoulder', 'left_elbow'])):
+    for model, actuated in (
+        ('five_bar', None),
+        ('five_bar', ['left_shoulder', 'right_shoulder', 'left_elbow']),
+    ):
         robot = ccd.load(model, actuated=actuated)
         q, rng = ccd.assemble(robot), np.random.default_rng(1)
         c = ccd.coordinates(robot, q)
         v = c.W @ rng.normal(size=2)
-        q_d = ccd.assemble(robot, {'left_shoulder': q[0] + 0.05, 'right_shoulder': q[2] - 0.02},
-                           start=q)
+        q_d = ccd.assemble(
+            robot, {'left_shoulder': q[0] + 0.05, 'right_shoulder': q[2] - 0.02}, start=q
+        )
         v_d = ccd.complete_velocity(robot, q_d, {'left_shoulder': 0.3, 'right_shoulder': 0.1})
         a_d = ccd.complete_acceleration(robot, q_d, v_d, {'left_shoulder': 1.0})
         command = TorqueController(robot, kp=100.0, kd=15.0).torques(q, v, (q_d, v_d, a_d))
@@ -120,8 +125,9 @@ def test_feedforward_uses_nothing_that_is_measured():
     controller = TorqueController(robot, mode='feedforward', kp=1e4)
     expected = ccd.inverse_dynamics(robot, q, v, a).tau_A
     for elsewhere in (q, ccd.assemble(robot, {'left_shoulder': 1.8})):
-        np.testing.assert_array_equal(controller.torques(elsewhere, zero, (q, v, a)).tau_A,
-                                      expected)
+        np.testing.assert_array_equal(
+            controller.torques(elsewhere, zero, (q, v, a)).tau_A, expected
+        )
 
 
 def test_gravity_compensation_holds_a_pose():
@@ -167,8 +173,8 @@ def test_singular_poses_are_treated_as_the_policy_says():
 # --- the guard -----------------------------------------------------------------------------------
 def test_torques_stay_within_effort_and_rate():
     """Whatever is asked for, and it is told which actuators were limited."""
-    robot = ccd.load('five_bar')   # 20 N m each
-    guard = TorqueGuard(robot, effort_share=0.5, rate_limit=10.0)   # 100 N m/s
+    robot = ccd.load('five_bar')  # 20 N m each
+    guard = TorqueGuard(robot, effort_share=0.5, rate_limit=10.0)  # 100 N m/s
     before, rng = np.zeros(2), np.random.default_rng(0)
     for k in range(300):
         tau = guard.limit(rng.normal(0.0, 60.0, 2), 1e-3 * k)
@@ -205,7 +211,7 @@ def test_stamps_tell_repeated_reordered_and_old_states():
     assert check.refuse(9.999, 0.001)[0] == 'out of order'
     assert check.refuse(10.001, 0.06)[0] == 'stale'
     assert check.refuse(math.nan, 0.0)[0] == 'stamp'
-    assert check.refuse(10.002, 1.7e9) is None   # stamps of another clock tell no age
+    assert check.refuse(10.002, 1.7e9) is None  # stamps of another clock tell no age
     reasons = [check.refuse(1e-3 * k, 0.0) for k in range(6)]
     assert [each and each[0] for each in reasons] == ['out of order'] * 4 + [None, None]
 
@@ -216,16 +222,16 @@ def hostile(run, rng, k):
     q, v = run.measured()
     now = sim.time
     kind = rng.integers(0, 8)
-    if kind == 0:      # dropped
+    if kind == 0:  # dropped
         return None
-    if kind == 1:      # not finite
+    if kind == 1:  # not finite
         q = np.where(rng.integers(0, 2, q.size), q, rng.choice([np.nan, np.inf, -np.inf]))
-    stamp = 1.0 + now - (0.003 if kind == 2 else 0.0)          # out of order
-    age = 1.0 if kind == 3 else 0.0                            # late
-    if kind == 4:      # a sensor that lies
+    stamp = 1.0 + now - (0.003 if kind == 2 else 0.0)  # out of order
+    age = 1.0 if kind == 3 else 0.0  # late
+    if kind == 4:  # a sensor that lies
         q = q + rng.normal(0.0, 2.0, q.size)
     tau = loop.take_state(run.names, q, v, stamp=stamp, now=now, age=age)
-    if kind == 5:      # duplicated
+    if kind == 5:  # duplicated
         assert loop.take_state(run.names, q, v, stamp=stamp, now=now, age=age) is None
     return tau
 
@@ -244,9 +250,14 @@ def test_hostile_messages_give_no_bad_torque():
             assert not tau.any() or np.abs(tau - before).max() <= 10.0 * rate + ROUNDING
             before = run.tau = tau
         run.sim.step(run.tau)
-    assert {name for name, _ in run.refused} >= {'repeated', 'out of order', 'stale', 'state',
-                                                 'lost'}
-    assert run.tracking_error() < 0.2   # half of the messages were bad, and it still follows
+    assert {name for name, _ in run.refused} >= {
+        'repeated',
+        'out of order',
+        'stale',
+        'state',
+        'lost',
+    }
+    assert run.tracking_error() < 0.2  # half of the messages were bad, and it still follows
 
 
 @pytest.mark.parametrize('fallback', ['zero', 'gravity'])
@@ -292,10 +303,12 @@ def test_references_that_do_not_fit_change_nothing():
     """They are refused by name, and the old one is followed on."""
     run = ControlledRun('five_bar')
     run.follow_sines(FIVE_BAR, 2.0)
-    for names, times, points in ((['left_sholder'], [1.0], [[0.0]]),
-                                 (['left_shoulder'], [1.0, 0.5], [[0.0], [0.0]]),
-                                 (['left_shoulder'], [1.0], [[np.nan]]),
-                                 (['left_shoulder'], [1.0], [[0.0, 1.0]])):
+    for names, times, points in (
+        (['left_sholder'], [1.0], [[0.0]]),
+        (['left_shoulder'], [1.0, 0.5], [[0.0], [0.0]]),
+        (['left_shoulder'], [1.0], [[np.nan]]),
+        (['left_shoulder'], [1.0], [[0.0, 1.0]]),
+    ):
         assert not run.loop.take_reference(names, times, points)
         assert run.refused.pop()[0] == 'reference'
     assert max(run.run(0.3, ControlledRun.tracking_error)) < TRACKING
@@ -309,7 +322,7 @@ def test_a_simulation_that_starts_anew_is_followed_again():
     run.sim.reset()
     begun = run.loop.guard.tau
     for k in range(8):
-        now = 10.0 + 1e-3 * k   # this machine's time goes on
+        now = 10.0 + 1e-3 * k  # this machine's time goes on
         tau = run.loop.take_state(run.names, *run.measured(), stamp=1.0 + run.sim.time, now=now)
         run.sim.step(begun)
     assert tau is not None and run.loop.reason == ''
@@ -343,11 +356,15 @@ def test_a_joint_of_the_tree_may_break_off():
     for where in (run.sim, run.loop):
         where.cut('right_knee')
     run.names = [name for name in run.names if name != 'right_knee'] + ['right_knee']
-    seen = run.run(0.1, lambda now: abs(now.position('left_knee') - now.wanted(
-        'left_knee', now.sim.time - now.begun)))
+    seen = run.run(
+        0.1,
+        lambda now: abs(
+            now.position('left_knee') - now.wanted('left_knee', now.sim.time - now.begun)
+        ),
+    )
     assert max(seen) < TRACKING and run.loop.reason == '' and not run.refused
     broken = run.sim.robot.actuator_names.index('right_knee')
-    assert run.tau[broken] == 0.0   # its motor turns nothing any more
+    assert run.tau[broken] == 0.0  # its motor turns nothing any more
 
 
 def test_loops_are_switched_before_the_pose_is_known():
@@ -373,17 +390,18 @@ def test_the_owner_of_the_contacts_is_believed_without_a_pose():
         run.sim.cut(name)
     run.sim.run(0.1)
     run.turn()
-    assert run.loop.state is None and run.refused   # as if all were closed: nothing fits
+    assert run.loop.state is None and run.refused  # as if all were closed: nothing fits
     assert run.loop.follow({'left_hand': False, 'right_knee': False})
     assert not run.loop.follow({'left_hand': False, 'right_knee': False})
     run.refused.clear()
     run.follow_sines({'left_knee': SWING['left_knee']}, 1.0)
-    assert run.run(0.3, ControlledRun.tracking_error)[-1] < TRACKING   # the fall has died out
+    assert run.run(0.3, ControlledRun.tracking_error)[-1] < TRACKING  # the fall has died out
     assert run.tau[run.sim.robot.actuator_names.index('right_knee')] == 0.0
     assert not run.refused and run.loop.robot.is_connected('right_hand')
     assert run.loop.follow({'left_hand': False, 'right_hand': False, 'elbow': False})
     assert run.loop.robot.nv == ccd.load('swing').nv and not run.loop.robot.is_connected(
-        'right_hand')
+        'right_hand'
+    )
     assert run.refused == [('contact/state', "swing has no joint 'elbow'")]
 
 
@@ -398,9 +416,10 @@ def test_a_reference_outlives_a_change_that_comes_without_a_pose():
     run.sim.reset()
     begin, tau = 10.0, run.loop.guard.tau
     for k in range(20):
-        given = run.loop.take_state(run.names, *run.measured(), stamp=1.0 + run.sim.time,
-                                    now=begin + run.sim.time)
-        if k == 10:   # what the owner says comes late
+        given = run.loop.take_state(
+            run.names, *run.measured(), stamp=1.0 + run.sim.time, now=begin + run.sim.time
+        )
+        if k == 10:  # what the owner says comes late
             run.loop.follow({'left_hand': True, 'right_hand': True})
         run.sim.step(tau)
     assert given is not None and run.loop.reason == '' and given.any()

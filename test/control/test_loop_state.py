@@ -1,13 +1,14 @@
 """Complete states from partial ones: exact, through dead points and singular poses, and lost."""
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics.control.loop_state import LoopState
 from helpers.folding_linkages import four_bar, parallel_pose, parallelogram
 import numpy as np
 import pytest
 
-CLOSED = 1e-9        # loops of a published state [m or rad]
-EXACT = 1e-8         # positions and velocities of joints that were not measured
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.control.loop_state import LoopState
+
+CLOSED = 1e-9  # loops of a published state [m or rad]
+EXACT = 1e-8  # positions and velocities of joints that were not measured
 AT_DEAD_POINT = 5e-3  # where the measured joint stands still, the others coast [rad]
 
 
@@ -21,27 +22,50 @@ def follow(sim, names, steps, *, with_velocity=True, noise=0.0, start=None):
     """Measure named joints of a simulation; return the state, and errors of q and v by step."""
     robot = sim.robot
     state = LoopState(robot.copy(), names, start=sim.q if start is None else start)
-    q_places, v_places = ([place for name in names for place in range(
-        robot.joint_slices(name)[k].start, robot.joint_slices(name)[k].stop)] for k in (0, 1))
+    q_places, v_places = (
+        [
+            place
+            for name in names
+            for place in range(robot.joint_slices(name)[k].start, robot.joint_slices(name)[k].stop)
+        ]
+        for k in (0, 1)
+    )
     rng, errors = np.random.default_rng(0), []
     for _ in range(steps):
         measured = sim.q[q_places] + noise * rng.normal(size=len(q_places))
         state.update(sim.time, measured, sim.v[v_places] if with_velocity else None)
-        errors.append((np.abs(ccd.difference(robot, state.q, sim.q)).max(),
-                       np.abs(state.v - sim.v).max()))
+        errors.append(
+            (np.abs(ccd.difference(robot, state.q, sim.q)).max(), np.abs(state.v - sim.v).max())
+        )
         assert max(max(gap) for gap in robot.loop_gaps(state.q).values()) < CLOSED
         sim.step()
     return state, np.array(errors)
 
 
-@pytest.mark.parametrize('model, names, rates', [
-    ('four_bar', ['crank'], {'crank': 6.0}),
-    ('four_bar', ['coupler'], {'crank': 6.0}),
-    ('five_bar', ['left_shoulder', 'right_shoulder'], {'left_shoulder': 0.5}),
-    ('five_bar', ['left_shoulder', 'right_elbow', 'right_shoulder'], {'right_shoulder': 0.5}),
-    ('swing', ['left_ceiling', 'left_hip', 'left_knee', 'right_knee', 'left_shoulder',
-               'right_shoulder', 'right_hip', 'left_elbow', 'right_elbow'], {'left_knee': 0.5}),
-])
+@pytest.mark.parametrize(
+    'model, names, rates',
+    [
+        ('four_bar', ['crank'], {'crank': 6.0}),
+        ('four_bar', ['coupler'], {'crank': 6.0}),
+        ('five_bar', ['left_shoulder', 'right_shoulder'], {'left_shoulder': 0.5}),
+        ('five_bar', ['left_shoulder', 'right_elbow', 'right_shoulder'], {'right_shoulder': 0.5}),
+        (
+            'swing',
+            [
+                'left_ceiling',
+                'left_hip',
+                'left_knee',
+                'right_knee',
+                'left_shoulder',
+                'right_shoulder',
+                'right_hip',
+                'left_elbow',
+                'right_elbow',
+            ],
+            {'left_knee': 0.5},
+        ),
+    ],
+)
 def test_joints_that_are_not_measured_follow_from_the_loops(model, names, rates):
     """Position and velocity, as the simulation has them; loops closed at every step."""
     robot = ccd.load(model)
@@ -57,15 +81,16 @@ def test_velocities_follow_from_positions_where_none_are_measured():
     sim = moving(robot, ccd.assemble(robot, {'crank': 1.0}), {'crank': 6.0})
     state, errors = follow(sim, ['crank'], 200, with_velocity=False)
     assert errors[:, 0].max() < EXACT
-    assert errors[1:, 1].max() < 0.2   # half a step at accelerations of up to 300 rad/s^2
+    assert errors[1:, 1].max() < 0.2  # half a step at accelerations of up to 300 rad/s^2
 
 
 @pytest.mark.parametrize('speed', [1.0, 3.3, 2.0 * np.pi])
 def test_a_parallelogram_keeps_its_branch_through_both_change_points(speed):
     """All bars in line, twice a turn, met exactly or passed by: the coupler does not turn."""
     robot = parallelogram()
-    sim = ccd.Simulation(robot, q=parallel_pose(robot, -0.4), v=parallel_pose(robot, speed),
-                         log_every=0)
+    sim = ccd.Simulation(
+        robot, q=parallel_pose(robot, -0.4), v=parallel_pose(robot, speed), log_every=0
+    )
     sim.robot.gravity = (0.0, 0.0, 0.0)
     state, errors = follow(sim, ['crank'], round(5.0 / speed * 1e3))
     assert sim.q[robot.joint_slices('crank')[0]][0] > 4.0
@@ -94,7 +119,7 @@ def test_a_rocker_at_its_turning_point_carries_the_crank_past_it():
     robot = ccd.load('four_bar')
     sim = moving(robot, ccd.assemble(robot, {'crank': 1.0}), {'crank': 6.0})
     _, errors = follow(sim, ['rocker'], 600)
-    assert 1e-6 < errors[:, 0].max() < AT_DEAD_POINT   # the dead point was met
+    assert 1e-6 < errors[:, 0].max() < AT_DEAD_POINT  # the dead point was met
     assert errors[-50:].max() < 1e-6
 
 
@@ -105,7 +130,7 @@ def test_sensors_that_contradict_each_other_meet_in_least_squares():
     noise = 1e-3
     state, errors = follow(sim, robot.joint_names, 150, noise=noise)
     assert 0.05 * noise < state.residual < 4.0 * noise and state.worst_name in robot.joint_names
-    assert np.sqrt((errors[:, 0]**2).mean()) < 2.0 * noise
+    assert np.sqrt((errors[:, 0] ** 2).mean()) < 2.0 * noise
 
 
 def test_motions_that_nothing_measures_stay_and_are_counted():

@@ -1,12 +1,13 @@
 """Trajectories: polynomials against SciPy and closed forms, and what is refused."""
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics.control.trajectory import Reference, Trajectory
 import numpy as np
 import pytest
 from scipy.interpolate import BPoly, CubicSpline
 
-ROUNDING = 1e-11   # polynomials up to the fifth power over a second or so
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.control.trajectory import Reference, Trajectory
+
+ROUNDING = 1e-11  # polynomials up to the fifth power over a second or so
 TIMES = np.array([0.0, 0.4, 1.0, 1.3, 2.0])
 RNG = np.random.default_rng(4)
 P, V, A = RNG.normal(size=(3, 5, 2))
@@ -38,8 +39,9 @@ def test_velocities_give_cubics_and_accelerations_quintics():
 def test_a_late_first_point_is_reached_from_the_start():
     """The motion begins with the position and velocity of the start."""
     start = np.array([0.3, -0.2]), np.array([1.0, 2.0])
-    peer = CubicSpline(TIMES, np.vstack([start[0], P[1:]]),
-                       bc_type=((1, start[1]), (1, [0.0, 0.0])))
+    peer = CubicSpline(
+        TIMES, np.vstack([start[0], P[1:]]), bc_type=((1, start[1]), (1, [0.0, 0.0]))
+    )
     spline = sampled(Trajectory(NAMES, TIMES[1:], P[1:], start=start))
     np.testing.assert_allclose(spline[0], peer(DENSE), atol=ROUNDING)
     for given in ([], [V[1:]], [V[1:], A[1:]]):
@@ -63,19 +65,22 @@ def test_a_point_of_a_stream_moves_on_by_its_rates_for_a_moment():
     assert trajectory.sample(60.0)[0][0] == pytest.approx(1.0 + 0.1 * 2.0 + 0.5 * 0.01 * 4.0)
 
 
-@pytest.mark.parametrize('bad, word', [
-    (dict(names=[]), 'no joint'),
-    (dict(names=['a', 'a']), 'twice'),
-    (dict(times=[0.0, 0.4, 0.4, 1.3, 2.0]), 'do not increase'),
-    (dict(times=[-0.1, 0.4, 1.0, 1.3, 2.0]), 'do not increase'),
-    (dict(times=[], positions=np.zeros((0, 2))), 'no points'),
-    (dict(positions=P[:, :1]), 'positions have shape'),
-    (dict(positions=[[0.0, 1.0], [0.0]]), 'positions are not numbers'),
-    (dict(velocities=V[:3]), 'velocities have shape'),
-    (dict(positions=np.where(P == P[2, 1], np.nan, P)), 'not all finite'),
-    (dict(times=[0.0, 0.4, np.inf, 1.3, 2.0]), 'not all finite'),
-    (dict(accelerations=A), 'no velocities'),
-])
+@pytest.mark.parametrize(
+    'bad, word',
+    [
+        (dict(names=[]), 'no joint'),
+        (dict(names=['a', 'a']), 'twice'),
+        (dict(times=[0.0, 0.4, 0.4, 1.3, 2.0]), 'do not increase'),
+        (dict(times=[-0.1, 0.4, 1.0, 1.3, 2.0]), 'do not increase'),
+        (dict(times=[], positions=np.zeros((0, 2))), 'no points'),
+        (dict(positions=P[:, :1]), 'positions have shape'),
+        (dict(positions=[[0.0, 1.0], [0.0]]), 'positions are not numbers'),
+        (dict(velocities=V[:3]), 'velocities have shape'),
+        (dict(positions=np.where(P[2, 1] == P, np.nan, P)), 'not all finite'),
+        (dict(times=[0.0, 0.4, np.inf, 1.3, 2.0]), 'not all finite'),
+        (dict(accelerations=A), 'no velocities'),
+    ],
+)
 def test_what_makes_no_trajectory_is_refused_with_the_reason(bad, word):
     """Sizes, times, names and numbers."""
     given = {'names': NAMES, 'times': TIMES, 'positions': P, **bad}
@@ -89,9 +94,14 @@ def five_bar_reference():
     q = ccd.assemble(robot)
     reference = Reference(robot)
     shoulders = q[[0, 2]]
-    reference.take(['left_shoulder', 'right_shoulder'], [0.3, 0.6, 1.0],
-                   [shoulders + [0.3, 0.1], shoulders + [-0.1, 0.3], shoulders],
-                   time=0.0, q=q, v=np.zeros(4))
+    reference.take(
+        ['left_shoulder', 'right_shoulder'],
+        [0.3, 0.6, 1.0],
+        [shoulders + [0.3, 0.1], shoulders + [-0.1, 0.3], shoulders],
+        time=0.0,
+        q=q,
+        v=np.zeros(4),
+    )
     return robot, reference
 
 

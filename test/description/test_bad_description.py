@@ -3,14 +3,15 @@
 import os
 import time
 
-from closed_chain_dynamics.description import document, read
-from closed_chain_dynamics.errors import ClosedChainError, DescriptionError, NameNotFound
-from helpers.bad_files import ARM, BASE, CASES, GOOD, hinge, robot, with_hinge, YAML_CASES
+from helpers.bad_files import ARM, BASE, CASES, GOOD, YAML_CASES, hinge, robot, with_hinge
 import pytest
 import xacro
 
+from closed_chain_dynamics.description import document, read
+from closed_chain_dynamics.errors import ClosedChainError, DescriptionError, NameNotFound
+
 # A refusal of a bomb must not take the time of an explosion.
-SOON = 2.0   # s
+SOON = 2.0  # s
 
 
 @pytest.mark.parametrize('case', CASES)
@@ -38,7 +39,7 @@ def test_the_constraint_that_the_error_offers_repairs_the_file(tmp_path):
     with pytest.raises(DescriptionError) as caught:
         read(robot(*GOOD, second))
     offered = caught.value.repair.split('the loop joint ')[1]
-    loop, = read(robot(*GOOD, offered)).loops
+    (loop,) = read(robot(*GOOD, offered)).loops
     assert (loop.name, loop.parent, loop.child) == ('second', 'base', 'tip')
     assert loop.parent_origin.xyz == (1.0, 2.0, 0.1)
     assert loop.parent_axis == loop.child_axis == (0.0, 1.0, 0.0)
@@ -50,9 +51,14 @@ def bomb(use):
     return '<!DOCTYPE robot [' + ''.join(lines) + ']>' + use
 
 
-@pytest.mark.parametrize('use', [
-    '<robot name="r">&e9;</robot>', '<robot name="&e9;"/>',
-    '<robot name="r"><link name="a"><visual><origin xyz="&e9;"/></visual></link></robot>'])
+@pytest.mark.parametrize(
+    'use',
+    [
+        '<robot name="r">&e9;</robot>',
+        '<robot name="&e9;"/>',
+        '<robot name="r"><link name="a"><visual><origin xyz="&e9;"/></visual></link></robot>',
+    ],
+)
 def test_an_entity_bomb_is_refused_at_once(tmp_path, use):
     file = tmp_path / 'bomb.urdf'
     file.write_text(bomb(use))
@@ -72,8 +78,9 @@ def test_an_entity_in_a_file_for_xacro_is_refused_too(tmp_path):
 
 def test_an_entity_in_utf16_is_refused_too(tmp_path):
     file = tmp_path / 'wide.urdf'
-    file.write_bytes(b'\xff\xfe' + '<!DOCTYPE r [<!ENTITY x "y">]><robot name="&x;"/>'
-                     .encode('utf-16-le'))
+    file.write_bytes(
+        b'\xff\xfe' + '<!DOCTYPE r [<!ENTITY x "y">]><robot name="&x;"/>'.encode('utf-16-le')
+    )
     with pytest.raises(DescriptionError, match='DOCTYPE'):
         read(file)
 
@@ -119,28 +126,29 @@ def test_a_binary_file_is_refused(tmp_path):
 
 
 def test_a_file_above_the_limit_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(document, 'SIZE_LIMIT', 2 ** 20)
+    monkeypatch.setattr(document, 'SIZE_LIMIT', 2**20)
     file = tmp_path / 'large.urdf'
-    file.write_text(robot(*GOOD) + ' ' * 2 ** 20)
+    file.write_text(robot(*GOOD) + ' ' * 2**20)
     for source, name in ((file, 'large.urdf'), (file.read_text(), 'XML text')):
         with pytest.raises(DescriptionError, match=f'{name}.*limit of 1 MiB.*Keep meshes'):
             read(source)
 
 
 def test_a_yaml_above_the_limit_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(document, 'SIZE_LIMIT', 2 ** 20)
+    monkeypatch.setattr(document, 'SIZE_LIMIT', 2**20)
     (tmp_path / 'robot.urdf').write_text(robot(*GOOD))
-    (tmp_path / 'robot.yaml').write_text('closed_loop: []' + ' ' * 2 ** 20)
+    (tmp_path / 'robot.yaml').write_text('closed_loop: []' + ' ' * 2**20)
     with pytest.raises(DescriptionError, match='robot.yaml.*limit of 1 MiB'):
         read(tmp_path / 'robot.urdf')
 
 
 def test_the_limit_is_64_mebibyte():
-    assert document.SIZE_LIMIT == 64 * 2 ** 20
+    assert document.SIZE_LIMIT == 64 * 2**20
 
 
-@pytest.mark.skipif(os.name != 'posix' or os.geteuid() == 0,
-                    reason='root reads files whatever their permissions')
+@pytest.mark.skipif(
+    os.name != 'posix' or os.geteuid() == 0, reason='root reads files whatever their permissions'
+)
 def test_a_file_without_permission_is_refused(tmp_path):
     file = tmp_path / 'secret.urdf'
     file.write_text(robot(*GOOD))
@@ -166,13 +174,16 @@ def test_a_text_with_macros_is_refused():
         read(text)
 
 
-@pytest.mark.parametrize('inside, why', [
-    ('<xacro:include filename="absent.xacro"/>', 'absent.xacro'),
-    ('<xacro:no_such_macro/>', 'no_such_macro'),
-    ('<link name="${undefined_name}"/>', 'undefined_name'),
-    ('<link name="${1/0}"/>', 'ZeroDivisionError|division by zero'),
-    ('<link name="$(arg size)"/>', 'size'),
-])
+@pytest.mark.parametrize(
+    'inside, why',
+    [
+        ('<xacro:include filename="absent.xacro"/>', 'absent.xacro'),
+        ('<xacro:no_such_macro/>', 'no_such_macro'),
+        ('<link name="${undefined_name}"/>', 'undefined_name'),
+        ('<link name="${1/0}"/>', 'ZeroDivisionError|division by zero'),
+        ('<link name="$(arg size)"/>', 'size'),
+    ],
+)
 def test_a_failure_of_xacro_names_the_file(tmp_path, inside, why):
     file = tmp_path / 'arm.urdf.xacro'
     file.write_text(f'<robot name="r" xmlns:xacro="http://ros.org/wiki/xacro">{inside}</robot>')

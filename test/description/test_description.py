@@ -4,23 +4,45 @@ import logging
 import math
 from pathlib import Path
 
-from closed_chain_dynamics.description import (
-    Actuator, Assembly, check, Contact, Coupling, CouplingTerm, Description, Dynamics, Geometry,
-    Inertia, Joint, JointType, Limit, LimitMoment, Link, LoopJoint, LoopType, Pose, read, Shape,
-    Spring, to_xml, write,
-)
-from closed_chain_dynamics.errors import ClosedChainError, DescriptionError
-from hypothesis import given, HealthCheck, settings, strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 import numpy as np
 import pinocchio as pin
 import pytest
 from urdf_parser_py.urdf import URDF
 
+from closed_chain_dynamics.description import (
+    Actuator,
+    Assembly,
+    Contact,
+    Coupling,
+    CouplingTerm,
+    Description,
+    Dynamics,
+    Geometry,
+    Inertia,
+    Joint,
+    JointType,
+    Limit,
+    LimitMoment,
+    Link,
+    LoopJoint,
+    LoopType,
+    Pose,
+    Shape,
+    Spring,
+    check,
+    read,
+    to_xml,
+    write,
+)
+from closed_chain_dynamics.errors import ClosedChainError, DescriptionError
+
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = sorted((ROOT / 'urdf').glob('*.urdf'))
 SHARED_FOLDER = ROOT.parent / 'shared' / 'models'
 SHARED = sorted(SHARED_FOLDER.glob('urdfplus/*.urdf')) + sorted(
-    SHARED_FOLDER.glob('extended_urdf/*/robot.urdf'))
+    SHARED_FOLDER.glob('extended_urdf/*/robot.urdf')
+)
 # Axes are normalised here and not by the other parser; files write eight digits or more.
 AXIS_DIGITS = 1e-7
 # Total mass is a sum of a few dozen doubles.
@@ -28,7 +50,8 @@ MASS_ROUNDING = 1e-12
 
 needs_shared = pytest.mark.skipif(not SHARED, reason='the shared models are not on this machine')
 all_files = pytest.mark.parametrize(
-    'file', SHIPPED + SHARED, ids=lambda file: '/'.join(file.parts[-2:]))
+    'file', SHIPPED + SHARED, ids=lambda file: '/'.join(file.parts[-2:])
+)
 
 EVERYTHING = """
 <robot name="all" xmlns:cc="urn:closed_chain_dynamics">
@@ -97,9 +120,18 @@ def by_name(group):
 
 def test_a_tree_joint_has_all_that_was_written(everything):
     assert everything.joints[0] == Joint(
-        'knee', JointType.REVOLUTE, 'base', 'a', Pose((1.0, 2.0, 3.0), (0.1, 0.2, 0.3)),
-        (0.0, 0.0, 1.0), Limit(-1.0, 2.0, 30.0, 4.0), Dynamics(0.1, 0.2),
-        LimitMoment('linear', 200.0, 1.0, 0.05), 'actuated', True)
+        'knee',
+        JointType.REVOLUTE,
+        'base',
+        'a',
+        Pose((1.0, 2.0, 3.0), (0.1, 0.2, 0.3)),
+        (0.0, 0.0, 1.0),
+        Limit(-1.0, 2.0, 30.0, 4.0),
+        Dynamics(0.1, 0.2),
+        LimitMoment('linear', 200.0, 1.0, 0.05),
+        'actuated',
+        True,
+    )
 
 
 def test_types_roles_and_limits_of_joints(everything):
@@ -113,26 +145,44 @@ def test_types_roles_and_limits_of_joints(everything):
 
 
 def test_a_loop_joint_has_all_that_was_written(everything):
-    assert everything.loops == (LoopJoint(
-        'grip', LoopType.REVOLUTE, 'b', 'd', Pose((1.0, 0.0, 0.0), (0.0, 0.0, 0.5)),
-        Pose((0.5, 0.0, 0.0)), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0), False,
-        Limit(-3.0, 3.0, 7.0, 8.0), Dynamics(0.3, 0.4), LimitMoment(stiffness=10.0), 'actuated',
-        Contact((0.0, 0.0, 1.0), False, 0.8)),)
+    assert everything.loops == (
+        LoopJoint(
+            'grip',
+            LoopType.REVOLUTE,
+            'b',
+            'd',
+            Pose((1.0, 0.0, 0.0), (0.0, 0.0, 0.5)),
+            Pose((0.5, 0.0, 0.0)),
+            (0.0, 1.0, 0.0),
+            (1.0, 0.0, 0.0),
+            False,
+            Limit(-3.0, 3.0, 7.0, 8.0),
+            Dynamics(0.3, 0.4),
+            LimitMoment(stiffness=10.0),
+            'actuated',
+            Contact((0.0, 0.0, 1.0), False, 0.8),
+        ),
+    )
 
 
 def test_couplings_springs_and_hints_have_all_that_was_written(everything):
     mimic, gear, total = everything.couplings
-    assert mimic == Coupling('wheel_mimic', (CouplingTerm('wheel', (1.0,)),
-                                             CouplingTerm('knee', (2.0,))), constant=-0.5)
+    assert mimic == Coupling(
+        'wheel_mimic', (CouplingTerm('wheel', (1.0,)), CouplingTerm('knee', (2.0,))), constant=-0.5
+    )
     assert gear.terms == (CouplingTerm('wheel', (1.0,)), CouplingTerm('knee', (-6.0,)))
     assert (gear.predecessor, gear.successor, gear.carrier) == ('a', 'd', 'base')
     assert (gear.ratio, gear.offset, gear.constant) == (6.0, 0.25, -0.25)
-    assert total == Coupling('sum', (CouplingTerm('knee', (1.0,)),
-                                     CouplingTerm('wheel', (-2.0, 0.1))), constant=-0.75,
-                             active=False)
+    assert total == Coupling(
+        'sum',
+        (CouplingTerm('knee', (1.0,)), CouplingTerm('wheel', (-2.0, 0.1))),
+        constant=-0.75,
+        active=False,
+    )
     assert everything.springs == (
         Spring('s', 'linear', 100.0, 2.0, 0.3, 'base', (1.0, 2.0, 3.0), 'b'),
-        Spring('t', 'torsional', 50.0, 0.0, -0.1, joint='knee'))
+        Spring('t', 'torsional', 50.0, 0.0, -0.1, joint='knee'),
+    )
     assert everything.assemblies == (Assembly('up', (('knee', 1.0), ('slide', 0.5))),)
     assert everything.actuators == (Actuator('knee'), Actuator('grip'))
 
@@ -140,13 +190,24 @@ def test_couplings_springs_and_hints_have_all_that_was_written(everything):
 def test_shapes_have_geometry_colour_and_place(everything):
     base = everything.links[0]
     assert base.visuals == (
-        Shape(Geometry('box', (1.0, 2.0, 3.0)), rgba=(1.0, 0.0, 0.0, 1.0), material='red',
-              name='plate'),
-        Shape(Geometry('mesh', (), 'package://a/b.stl', (0.1, 0.1, 0.1)),
-              Pose((1.0, 0.0, 0.0), (0.0, 0.0, 1.0)), (0.0, 0.0, 1.0, 0.5), 'blue'))
+        Shape(
+            Geometry('box', (1.0, 2.0, 3.0)),
+            rgba=(1.0, 0.0, 0.0, 1.0),
+            material='red',
+            name='plate',
+        ),
+        Shape(
+            Geometry('mesh', (), 'package://a/b.stl', (0.1, 0.1, 0.1)),
+            Pose((1.0, 0.0, 0.0), (0.0, 0.0, 1.0)),
+            (0.0, 0.0, 1.0, 0.5),
+            'blue',
+        ),
+    )
     assert [shape.geometry for shape in base.collisions] == [
-        Geometry('cylinder', (0.1, 2.0)), Geometry('capsule', (0.2, 3.0)),
-        Geometry('sphere', (0.5,))]
+        Geometry('cylinder', (0.1, 2.0)),
+        Geometry('capsule', (0.2, 3.0)),
+        Geometry('sphere', (0.5,)),
+    ]
 
 
 def test_everything_survives_a_save(everything, tmp_path):
@@ -155,22 +216,40 @@ def test_everything_survives_a_save(everything, tmp_path):
     assert read(to_xml(everything)) == everything
 
 
-@pytest.mark.parametrize('text, kind', [
-    ('fixed', 'fixed'), ('link', 'fixed'), ('weld', 'fixed'), ('6d', 'fixed'), ('6D', 'fixed'),
-    ('revolute', 'revolute'), ('continuous', 'revolute'), ('hinge', 'revolute'),
-    ('prismatic', 'prismatic'), ('cylindrical', 'cylindrical'), ('universal', 'universal'),
-    ('spherical', 'spherical'), ('ball', 'spherical'), ('3d', 'spherical'),
-    ('connect', 'spherical'), ('planar', 'planar'), ('surface', 'surface'),
-    ('point_on_plane', 'surface'), ('point on plane', 'surface'), ('free', 'free'),
-])
+@pytest.mark.parametrize(
+    'text, kind',
+    [
+        ('fixed', 'fixed'),
+        ('link', 'fixed'),
+        ('weld', 'fixed'),
+        ('6d', 'fixed'),
+        ('6D', 'fixed'),
+        ('revolute', 'revolute'),
+        ('continuous', 'revolute'),
+        ('hinge', 'revolute'),
+        ('prismatic', 'prismatic'),
+        ('cylindrical', 'cylindrical'),
+        ('universal', 'universal'),
+        ('spherical', 'spherical'),
+        ('ball', 'spherical'),
+        ('3d', 'spherical'),
+        ('connect', 'spherical'),
+        ('planar', 'planar'),
+        ('surface', 'surface'),
+        ('point_on_plane', 'surface'),
+        ('point on plane', 'surface'),
+        ('free', 'free'),
+    ],
+)
 def test_every_loop_type_and_alias_is_read(text, kind):
-    loop, = read(EVERYTHING.replace('type="hinge"', f'type="{text}"')
-                 .replace('cc:role="actuated"', '')).loops
+    (loop,) = read(
+        EVERYTHING.replace('type="hinge"', f'type="{text}"').replace('cc:role="actuated"', '')
+    ).loops
     assert loop.type.value == kind
 
 
 def test_an_axis_that_is_given_once_holds_for_both_sides():
-    loop, = read(EVERYTHING.replace('<child_axis xyz="3 0 0"/>', '')).loops
+    (loop,) = read(EVERYTHING.replace('<child_axis xyz="3 0 0"/>', '')).loops
     assert loop.parent_axis == loop.child_axis == (0.0, 1.0, 0.0)
 
 
@@ -188,12 +267,14 @@ def test_a_text_with_byte_order_mark_and_declared_encoding_is_read(everything):
 
 
 def test_a_continuous_joint_has_no_range():
-    wheel = read(EVERYTHING.replace('<limit effort="5"', '<limit lower="-1" upper="1" effort="5"')
-                 ).joints[3]
+    wheel = read(
+        EVERYTHING.replace('<limit effort="5"', '<limit lower="-1" upper="1" effort="5"')
+    ).joints[3]
     assert wheel.limit == Limit(effort=5.0, velocity=6.0)
 
 
 # ---- axes ----
+
 
 @pytest.mark.parametrize('axis', ['1 2 3', '1e-5 0 0', '1e300 1e300 0', '0.7071 0.7071 0'])
 def test_an_axis_becomes_a_unit_vector_and_stays_the_same_when_read_again(axis):
@@ -211,11 +292,13 @@ def test_the_default_axis_is_x_as_in_urdf():
 
 # ---- notes ----
 
+
 def test_an_unknown_tag_gives_one_log_line_and_one_note(caplog):
     with caplog.at_level(logging.INFO, logger='closed_chain_dynamics'):
         notes = read(EVERYTHING.replace('<link ', '<gazebo/><gazebo/> <link ')).notes
     assert [record.getMessage() for record in caplog.records] == [
-        'XML text, line 4, <gazebo>: unknown tag <gazebo> is ignored']
+        'XML text, line 4, <gazebo>: unknown tag <gazebo> is ignored'
+    ]
     assert len([note for note in notes if '<gazebo>' in note]) == 1
 
 
@@ -227,8 +310,7 @@ def test_a_good_file_gives_no_note(everything, caplog):
 
 def test_what_was_assumed_is_noted():
     text = EVERYTHING.replace('<limit lower="-1" upper="2" effort="30" velocity="4"/>', '')
-    text = text.replace(
-        '<mass value="2"/>', '<mass value="2"/><!--').replace('izz="2"/>', '-->')
+    text = text.replace('<mass value="2"/>', '<mass value="2"/><!--').replace('izz="2"/>', '-->')
     notes = ' '.join(read(text).notes)
     assert 'No position limits' in notes and 'knee' in notes
     assert 'point mass' in notes
@@ -236,6 +318,7 @@ def test_what_was_assumed_is_noted():
 
 
 # ---- inertias that are allowed ----
+
 
 def arm(moments, axis='0 0 1', upper_axis='0 0 1', upper='revolute', origin='', inertial=''):
     return f"""<robot name="r"> <link name="base"/> <link name="upper"/>
@@ -252,31 +335,52 @@ ACROSS = 'ixx="0.1" iyy="1" izz="0.1"'
 ALONG = 'ixx="0.1" iyy="0.1" izz="1"'
 
 
-@pytest.mark.parametrize('values', [
-    {'moments': ONE_MOMENT}, {'moments': ACROSS}, {'moments': ACROSS, 'upper_axis': '0 0 -1'},
-    {'moments': ACROSS, 'upper_axis': '1 2 3', 'upper': 'prismatic'},
-    {'moments': ACROSS, 'upper': 'fixed'},
-    # z of the arm lies at an angle of half a radian in the axes of the upper link
-    {'moments': ACROSS, 'origin': 'rpy="0.5 0 0"',
-     'upper_axis': f'0 {-math.sin(0.5)} {math.cos(0.5)}'},
-    {'moments': ALONG, 'inertial': f'rpy="{math.pi / 2} 0 0"'}])
+@pytest.mark.parametrize(
+    'values',
+    [
+        {'moments': ONE_MOMENT},
+        {'moments': ACROSS},
+        {'moments': ACROSS, 'upper_axis': '0 0 -1'},
+        {'moments': ACROSS, 'upper_axis': '1 2 3', 'upper': 'prismatic'},
+        {'moments': ACROSS, 'upper': 'fixed'},
+        # z of the arm lies at an angle of half a radian in the axes of the upper link
+        {
+            'moments': ACROSS,
+            'origin': 'rpy="0.5 0 0"',
+            'upper_axis': f'0 {-math.sin(0.5)} {math.cos(0.5)}',
+        },
+        {'moments': ALONG, 'inertial': f'rpy="{math.pi / 2} 0 0"'},
+    ],
+)
 def test_impossible_moments_that_never_count_are_noted(values):
     assert any('arm' in note and 'never count' in note for note in read(arm(**values)).notes)
 
 
-@pytest.mark.parametrize('values', [
-    {'moments': ALONG}, {'moments': ACROSS, 'inertial': f'rpy="{math.pi / 2} 0 0"'},
-    {'moments': ACROSS, 'upper_axis': '0 1 0'},
-    {'moments': ONE_MOMENT, 'upper_axis': '0 1 0'}, {'moments': ONE_MOMENT, 'upper': 'spherical'},
-    {'moments': ACROSS, 'axis': '0 0.01 1', 'upper_axis': '0 0.01 1'}])
+@pytest.mark.parametrize(
+    'values',
+    [
+        {'moments': ALONG},
+        {'moments': ACROSS, 'inertial': f'rpy="{math.pi / 2} 0 0"'},
+        {'moments': ACROSS, 'upper_axis': '0 1 0'},
+        {'moments': ONE_MOMENT, 'upper_axis': '0 1 0'},
+        {'moments': ONE_MOMENT, 'upper': 'spherical'},
+        {'moments': ACROSS, 'axis': '0 0.01 1', 'upper_axis': '0 0.01 1'},
+    ],
+)
 def test_impossible_moments_that_count_are_refused(values):
     with pytest.raises(DescriptionError, match='1 > '):
         read(arm(**values))
 
 
-@pytest.mark.parametrize('moments', [
-    'ixx="0" iyy="1" izz="1"', 'ixx="0.5" iyy="0.5" izz="1.0000004"', 'ixx="0" iyy="0" izz="0"',
-    'ixx="1" iyy="1" izz="0" ixy="1e-17"'])
+@pytest.mark.parametrize(
+    'moments',
+    [
+        'ixx="0" iyy="1" izz="1"',
+        'ixx="0.5" iyy="0.5" izz="1.0000004"',
+        'ixx="0" iyy="0" izz="0"',
+        'ixx="1" iyy="1" izz="0" ixy="1e-17"',
+    ],
+)
 def test_rods_discs_and_points_are_bodies(moments):
     assert not any('rigid' in note for note in read(arm(moments, upper_axis='0 1 0')).notes)
 
@@ -292,6 +396,7 @@ def test_a_rotor_of_pure_rotary_inertia_is_allowed_and_noted():
 
 # ---- floating root ----
 
+
 def test_a_floating_root_stands_on_a_new_world(everything):
     free = read(EVERYTHING, root_joint='floating')
     assert free.root == 'world'
@@ -302,6 +407,7 @@ def test_a_floating_root_stands_on_a_new_world(everything):
 
 
 # ---- other parsers as oracles ----
+
 
 @all_files
 def test_links_and_joints_agree_with_urdf_parser_py(file, capfd):
@@ -314,19 +420,22 @@ def test_links_and_joints_agree_with_urdf_parser_py(file, capfd):
             continue
         tensor = link.inertial.inertia
         assert mine.mass == link.inertial.mass, link.name
-        assert mine.moments == tuple(float(getattr(tensor, key)) for key in
-                                     ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')), link.name
+        assert mine.moments == tuple(
+            float(getattr(tensor, key)) for key in ('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz')
+        ), link.name
         if link.inertial.origin is not None:
             assert mine.origin == pose(link.inertial.origin), link.name
-        for shapes, other in ((links[link.name].visuals, link.visuals),
-                              (links[link.name].collisions, link.collisions)):
+        for shapes, other in (
+            (links[link.name].visuals, link.visuals),
+            (links[link.name].collisions, link.collisions),
+        ):
             assert len(shapes) == len(other), link.name
     joints = by_name(ours.joints)
     compared = 0
     for joint in theirs.joints:
         mine = joints.get(joint.name)
         if mine is None or mine.type.value != joint.type:
-            continue        # re-typed by the YAML beside the file, or by cc:type
+            continue  # re-typed by the YAML beside the file, or by cc:type
         assert (mine.parent, mine.child) == (joint.parent, joint.child)
         assert mine.origin == pose(joint.origin), joint.name
         if mine.type.nv == 1:
@@ -343,8 +452,9 @@ def test_links_and_joints_agree_with_urdf_parser_py(file, capfd):
 def pose(origin):
     if origin is None:
         return Pose()
-    return Pose(tuple(map(float, origin.xyz or (0, 0, 0))),
-                tuple(map(float, origin.rpy or (0, 0, 0))))
+    return Pose(
+        tuple(map(float, origin.xyz or (0, 0, 0))), tuple(map(float, origin.rpy or (0, 0, 0)))
+    )
 
 
 def limit_text(file, joint):
@@ -380,10 +490,11 @@ def test_all_kinds_of_shared_models_are_there():
 
 # ---- writing ----
 
+
 def test_a_mimic_is_written_as_plain_urdf(everything):
     # The other parser does not know capsules.
     theirs = URDF.from_xml_string(to_xml(everything).replace('capsule', 'cylinder').encode())
-    mimic, = [joint.mimic for joint in theirs.joints if joint.mimic is not None]
+    (mimic,) = [joint.mimic for joint in theirs.joints if joint.mimic is not None]
     assert (mimic.joint, mimic.multiplier, mimic.offset) == ('knee', -2.0, 0.5)
 
 
@@ -410,10 +521,18 @@ not_negative = st.floats(0.0, 1e6)
 vectors = st.tuples(numbers, numbers, numbers)
 poses = st.builds(Pose, vectors, vectors)
 # Unit vectors as a file would hold them.
-units = st.sampled_from([(1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.0, 0.6, 0.8),
-                         (1 / math.sqrt(3),) * 3, (0.0, 1 / math.sqrt(2), -1 / math.sqrt(2))])
-words = st.text(st.characters(codec='utf-8', exclude_categories=('C', 'Z')), min_size=1,
-                max_size=4)
+units = st.sampled_from(
+    [
+        (1.0, 0.0, 0.0),
+        (0.0, -1.0, 0.0),
+        (0.0, 0.6, 0.8),
+        (1 / math.sqrt(3),) * 3,
+        (0.0, 1 / math.sqrt(2), -1 / math.sqrt(2)),
+    ]
+)
+words = st.text(
+    st.characters(codec='utf-8', exclude_categories=('C', 'Z')), min_size=1, max_size=4
+)
 efforts = st.one_of(st.just(math.inf), st.floats(0.0, 1e20))
 
 
@@ -442,43 +561,85 @@ def shapes(draw):
     if kind == 'mesh':
         geometry = Geometry(kind, (), draw(words), draw(vectors))
     rgba = draw(st.one_of(st.just(()), st.tuples(*4 * [st.floats(0.0, 1.0)])))
-    return Shape(geometry, draw(poses), rgba, draw(words) if rgba else '',
-                 draw(st.one_of(st.just(''), words)))
+    return Shape(
+        geometry,
+        draw(poses),
+        rgba,
+        draw(words) if rgba else '',
+        draw(st.one_of(st.just(''), words)),
+    )
 
 
 @st.composite
 def descriptions(draw):
     count = draw(st.integers(1, 5))
-    links = tuple(Link(f'{draw(words)} {i}', draw(inertias()),
-                       tuple(draw(st.lists(shapes(), max_size=2))),
-                       tuple(draw(st.lists(shapes(), max_size=1)))) for i in range(count))
+    links = tuple(
+        Link(
+            f'{draw(words)} {i}',
+            draw(inertias()),
+            tuple(draw(st.lists(shapes(), max_size=2))),
+            tuple(draw(st.lists(shapes(), max_size=1))),
+        )
+        for i in range(count)
+    )
     joints = []
     for i in range(1, count):
         kind = draw(st.sampled_from(JointType))
         has_axis = kind.nv == 1 or kind is JointType.PLANAR
-        joints.append(Joint(
-            f'{draw(words)} joint {i}', kind, links[draw(st.integers(0, i - 1))].name,
-            links[i].name, draw(poses), draw(units) if has_axis else (1.0, 0.0, 0.0),
-            draw(limits(ranged=kind is not JointType.CONTINUOUS)),
-            Dynamics(draw(not_negative), draw(not_negative)),
-            draw(st.none() | st.builds(LimitMoment, st.just('linear'), not_negative,
-                                       not_negative, not_negative)),
-            draw(st.sampled_from(['', 'passive'] + ['actuated'] * (kind.nv > 0))),
-            draw(st.none() | st.booleans())))
+        joints.append(
+            Joint(
+                f'{draw(words)} joint {i}',
+                kind,
+                links[draw(st.integers(0, i - 1))].name,
+                links[i].name,
+                draw(poses),
+                draw(units) if has_axis else (1.0, 0.0, 0.0),
+                draw(limits(ranged=kind is not JointType.CONTINUOUS)),
+                Dynamics(draw(not_negative), draw(not_negative)),
+                draw(
+                    st.none()
+                    | st.builds(
+                        LimitMoment, st.just('linear'), not_negative, not_negative, not_negative
+                    )
+                ),
+                draw(st.sampled_from(['', 'passive'] + ['actuated'] * (kind.nv > 0))),
+                draw(st.none() | st.booleans()),
+            )
+        )
     loops = draw(loop_joints(links)) if count > 1 else ()
     hinges = [joint.name for joint in joints if joint.type.nv == 1]
     couplings = draw(explicit_couplings(hinges)) if len(hinges) > 1 else ()
     springs = []
     if count > 1:
-        springs.append(Spring('s', 'linear', draw(not_negative), draw(not_negative),
-                              draw(not_negative), links[0].name, draw(vectors), links[1].name,
-                              draw(vectors)))
-    springs += [Spring(f't{i}', 'torsional', draw(not_negative), draw(not_negative),
-                       draw(numbers), joint=name) for i, name in enumerate(hinges)]
+        springs.append(
+            Spring(
+                's',
+                'linear',
+                draw(not_negative),
+                draw(not_negative),
+                draw(not_negative),
+                links[0].name,
+                draw(vectors),
+                links[1].name,
+                draw(vectors),
+            )
+        )
+    springs += [
+        Spring(
+            f't{i}', 'torsional', draw(not_negative), draw(not_negative), draw(numbers), joint=name
+        )
+        for i, name in enumerate(hinges)
+    ]
     return Description(
-        draw(words), links, tuple(joints), loops, couplings, tuple(springs),
+        draw(words),
+        links,
+        tuple(joints),
+        loops,
+        couplings,
+        tuple(springs),
         tuple(Actuator(each.name) for each in (*joints, *loops) if each.role == 'actuated'),
-        (Assembly('up', tuple((name, draw(numbers)) for name in hinges)),))
+        (Assembly('up', tuple((name, draw(numbers)) for name in hinges)),),
+    )
 
 
 @st.composite
@@ -486,15 +647,27 @@ def loop_joints(draw, links):
     loops = []
     for i in range(draw(st.integers(0, 2))):
         kind = draw(st.sampled_from(LoopType))
-        axes = {} if kind in (LoopType.FIXED, LoopType.SPHERICAL, LoopType.FREE) else {
-            'parent_axis': draw(units), 'child_axis': draw(units)}
-        loops.append(LoopJoint(
-            f'loop {i}', kind, links[0].name, links[-1].name, draw(poses), draw(poses),
-            active=draw(st.booleans()), limit=draw(limits()),
-            dynamics=Dynamics(draw(not_negative), draw(not_negative)),
-            role=draw(st.sampled_from(['', 'passive'] + ['actuated'] * (kind.rows < 6))),
-            contact=draw(st.none() | st.builds(Contact, units, st.booleans(), not_negative)),
-            **axes))
+        axes = (
+            {}
+            if kind in (LoopType.FIXED, LoopType.SPHERICAL, LoopType.FREE)
+            else {'parent_axis': draw(units), 'child_axis': draw(units)}
+        )
+        loops.append(
+            LoopJoint(
+                f'loop {i}',
+                kind,
+                links[0].name,
+                links[-1].name,
+                draw(poses),
+                draw(poses),
+                active=draw(st.booleans()),
+                limit=draw(limits()),
+                dynamics=Dynamics(draw(not_negative), draw(not_negative)),
+                role=draw(st.sampled_from(['', 'passive'] + ['actuated'] * (kind.rows < 6))),
+                contact=draw(st.none() | st.builds(Contact, units, st.booleans(), not_negative)),
+                **axes,
+            )
+        )
     return tuple(loops)
 
 
@@ -502,23 +675,54 @@ def loop_joints(draw, links):
 def explicit_couplings(draw, hinges):
     first, second = draw(st.permutations(hinges))[:2]
     coefficients = st.lists(numbers, min_size=1, max_size=4).map(tuple)
-    mimics = [Coupling(f'{one}_mimic', (CouplingTerm(one, (1.0,)),
-                                        CouplingTerm(other, (draw(numbers),))), draw(numbers),
-                       active=draw(st.booleans()))
-              for one, other in ((first, second), (second, first))]
-    other = Coupling('polynomial', (CouplingTerm(first, draw(coefficients)),
-                                    CouplingTerm(second, draw(coefficients))), draw(numbers),
-                     active=draw(st.booleans()))
+    mimics = [
+        Coupling(
+            f'{one}_mimic',
+            (CouplingTerm(one, (1.0,)), CouplingTerm(other, (draw(numbers),))),
+            draw(numbers),
+            active=draw(st.booleans()),
+        )
+        for one, other in ((first, second), (second, first))
+    ]
+    other = Coupling(
+        'polynomial',
+        (CouplingTerm(first, draw(coefficients)), CouplingTerm(second, draw(coefficients))),
+        draw(numbers),
+        active=draw(st.booleans()),
+    )
     return tuple(draw(st.permutations([*mimics, other])))
 
 
-@given(st.integers(0, len(EVERYTHING) - 1), st.integers(0, 30),
-       st.sampled_from(['', '"', '<', '>', '/', '-', 'nan', '1e999', '0', 'x', ' ', '<cc:law/>',
-                        '<axis xyz="0 0 0"/>', '&#0;', '&x;', '\0', 'é', 'cc:']))
+@given(
+    st.integers(0, len(EVERYTHING) - 1),
+    st.integers(0, 30),
+    st.sampled_from(
+        [
+            '',
+            '"',
+            '<',
+            '>',
+            '/',
+            '-',
+            'nan',
+            '1e999',
+            '0',
+            'x',
+            ' ',
+            '<cc:law/>',
+            '<axis xyz="0 0 0"/>',
+            '&#0;',
+            '&x;',
+            '\0',
+            'é',
+            'cc:',
+        ]
+    ),
+)
 @settings(max_examples=400, deadline=None)
 def test_a_spoiled_file_is_read_or_refused_but_never_crashes(start, length, put):
     try:
-        read('<' + (EVERYTHING[:start] + put + EVERYTHING[start + length:]).lstrip('\n<'))
+        read('<' + (EVERYTHING[:start] + put + EVERYTHING[start + length :]).lstrip('\n<'))
     except ClosedChainError as error:
         assert str(error)
 

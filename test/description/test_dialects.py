@@ -2,45 +2,60 @@
 
 from pathlib import Path
 
-from closed_chain_dynamics.description import (
-    CouplingTerm, JointType, LoopJoint, LoopType, Pose, read, to_xml, write,
-)
-from closed_chain_dynamics.errors import DescriptionError
 import numpy as np
 import pinocchio as pin
 import pytest
 from urdf_parser_py.urdf import URDF
 import yaml
 
+from closed_chain_dynamics.description import (
+    CouplingTerm,
+    JointType,
+    LoopJoint,
+    LoopType,
+    Pose,
+    read,
+    to_xml,
+    write,
+)
+from closed_chain_dynamics.errors import DescriptionError
+
 SHARED = Path(__file__).resolve().parents[3] / 'shared' / 'models'
 # Rotations of a chain of four joints, each a product of doubles.
 ANGLE_ROUNDING = 1e-12
 
-needs_shared = pytest.mark.skipif(not SHARED.is_dir(),
-                                  reason='the shared models are not on this machine')
+needs_shared = pytest.mark.skipif(
+    not SHARED.is_dir(), reason='the shared models are not on this machine'
+)
 
 
 def link(name):
-    return (f'<link name="{name}"><inertial><mass value="1"/>'
-            '<inertia ixx="1" iyy="1" izz="1"/></inertial></link>')
+    return (
+        f'<link name="{name}"><inertial><mass value="1"/>'
+        '<inertia ixx="1" iyy="1" izz="1"/></inertial></link>'
+    )
 
 
-def joint(name, parent, child, *, kind='continuous', axis='0 0 1', origin='', inside='',
-          attributes=''):
-    return (f'<joint name="{name}" type="{kind}" {attributes}><origin {origin}/>'
-            f'<parent link="{parent}"/><child link="{child}"/><axis xyz="{axis}"/>{inside}'
-            '</joint>')
+def joint(
+    name, parent, child, *, kind='continuous', axis='0 0 1', origin='', inside='', attributes=''
+):
+    return (
+        f'<joint name="{name}" type="{kind}" {attributes}><origin {origin}/>'
+        f'<parent link="{parent}"/><child link="{child}"/><axis xyz="{axis}"/>{inside}'
+        '</joint>'
+    )
 
 
 def robot(*parts):
-    return ('<robot name="r" xmlns:cc="urn:closed_chain_dynamics">' + ''.join(parts)
-            + '</robot>')
+    return '<robot name="r" xmlns:cc="urn:closed_chain_dynamics">' + ''.join(parts) + '</robot>'
 
 
 def coupling(predecessor, successor, *, carrier='', ratio=2):
     carrier = f'<carrier link="{carrier}"/>' if carrier else ''
-    return (f'<coupling name="gear"><predecessor link="{predecessor}"/>'
-            f'<successor link="{successor}"/><ratio value="{ratio}"/>{carrier}</coupling>')
+    return (
+        f'<coupling name="gear"><predecessor link="{predecessor}"/>'
+        f'<successor link="{successor}"/><ratio value="{ratio}"/>{carrier}</coupling>'
+    )
 
 
 def terms(*pairs):
@@ -50,23 +65,36 @@ def terms(*pairs):
 # ---- URDF+ -------------------------------------------------------------------------------------
 
 FOUR_BAR = [link(name) for name in ('base', 'crank', 'coupler', 'rocker')] + [
-    joint('a', 'base', 'crank', attributes='independent="True"'), joint('b', 'crank', 'coupler'),
-    joint('c', 'base', 'rocker', attributes='independent="false"')]
+    joint('a', 'base', 'crank', attributes='independent="True"'),
+    joint('b', 'crank', 'coupler'),
+    joint('c', 'base', 'rocker', attributes='independent="false"'),
+]
 
 
 def test_a_loop_of_urdf_plus_is_a_constraint_with_one_axis_in_both_frames():
-    loop = ('<loop name="l" type="revolute"><predecessor link="coupler">'
-            '<origin xyz="1 0 0" rpy="0 0 1"/></predecessor><successor link="rocker">'
-            '<origin xyz="0.5 0 0"/></successor><axis xyz="0 3 4"/></loop>')
+    loop = (
+        '<loop name="l" type="revolute"><predecessor link="coupler">'
+        '<origin xyz="1 0 0" rpy="0 0 1"/></predecessor><successor link="rocker">'
+        '<origin xyz="0.5 0 0"/></successor><axis xyz="0 3 4"/></loop>'
+    )
     description = read(robot(*FOUR_BAR, loop))
-    read_loop, = description.loops
-    assert read_loop == LoopJoint('l', LoopType.REVOLUTE, 'coupler', 'rocker',
-                                  Pose((1.0, 0.0, 0.0), (0.0, 0.0, 1.0)), Pose((0.5, 0.0, 0.0)),
-                                  (0.0, 0.6, 0.8), (0.0, 0.6, 0.8))
+    (read_loop,) = description.loops
+    assert read_loop == LoopJoint(
+        'l',
+        LoopType.REVOLUTE,
+        'coupler',
+        'rocker',
+        Pose((1.0, 0.0, 0.0), (0.0, 0.0, 1.0)),
+        Pose((0.5, 0.0, 0.0)),
+        (0.0, 0.6, 0.8),
+        (0.0, 0.6, 0.8),
+    )
     assert [each.independent for each in description.joints] == [True, None, False]
-    own = ('<constraint name="l" type="revolute"><parent link="coupler"/>'
-           '<parent_origin xyz="1 0 0" rpy="0 0 1"/><parent_axis xyz="0 0.6 0.8"/>'
-           '<child link="rocker"/><child_origin xyz="0.5 0 0"/></constraint>')
+    own = (
+        '<constraint name="l" type="revolute"><parent link="coupler"/>'
+        '<parent_origin xyz="1 0 0" rpy="0 0 1"/><parent_axis xyz="0 0.6 0.8"/>'
+        '<child link="rocker"/><child_origin xyz="0.5 0 0"/></constraint>'
+    )
     assert read(robot(*FOUR_BAR, own)) == description
 
 
@@ -76,56 +104,68 @@ def test_independent_is_never_a_motor():
 
 @needs_shared
 def test_couplings_of_the_shared_humanoid_sum_the_joints_below_the_common_ancestor():
-    gears = {each.name: each
-             for each in read(SHARED / 'urdfplus' / 'mit_humanoid.urdf').couplings}
+    gears = {each.name: each for each in read(SHARED / 'urdfplus' / 'mit_humanoid.urdf').couplings}
     assert len(gears) == 18
     ankle = gears['right_ankle_transmission']
     assert ankle.carrier == 'right_hip_ry_link'
-    assert ankle.terms == terms(('right_hipy_to_ankle_rotor', 1),
-                                ('right_hipy_to_knee_link', -12), ('right_knee_to_ankle', -12))
+    assert ankle.terms == terms(
+        ('right_hipy_to_ankle_rotor', 1),
+        ('right_hipy_to_knee_link', -12),
+        ('right_knee_to_ankle', -12),
+    )
 
 
 # ---- couplings and their carriers ----
 
 CHAIN = [link(name) for name in ('base', 'arm', 'planet', 'sun')]
-EPICYCLIC = [*CHAIN, joint('turn', 'base', 'arm'), joint('spin', 'arm', 'planet'),
-             joint('drive', 'base', 'sun')]
+EPICYCLIC = [
+    *CHAIN,
+    joint('turn', 'base', 'arm'),
+    joint('spin', 'arm', 'planet'),
+    joint('drive', 'base', 'sun'),
+]
 
 
 def test_the_default_carrier_is_the_nearest_common_ancestor():
-    gear, = read(robot(*EPICYCLIC, coupling('sun', 'planet'))).couplings
+    (gear,) = read(robot(*EPICYCLIC, coupling('sun', 'planet'))).couplings
     assert gear.carrier == 'base'
     assert gear.terms == terms(('turn', 1), ('spin', 1), ('drive', -2))
 
 
 def test_turns_relative_to_a_moving_carrier_count_its_own_turn_backwards():
-    gear, = read(robot(*EPICYCLIC, coupling('sun', 'planet', carrier='arm'))).couplings
+    (gear,) = read(robot(*EPICYCLIC, coupling('sun', 'planet', carrier='arm'))).couplings
     # q_planet - q_arm = 2 (q_sun - q_arm)
     assert gear.terms == terms(('spin', 1), ('turn', 2), ('drive', -2))
 
 
 def test_a_joint_on_both_ways_is_counted_once():
-    gear, = read(robot(*EPICYCLIC, coupling('arm', 'planet', carrier='base'))).couplings
+    (gear,) = read(robot(*EPICYCLIC, coupling('arm', 'planet', carrier='base'))).couplings
     assert gear.terms == terms(('turn', 1 - 2), ('spin', 1))
 
 
 def test_an_axis_against_the_last_one_counts_negative():
-    parts = [*CHAIN, joint('turn', 'base', 'arm', axis='0 0 -1'),
-             joint('spin', 'arm', 'planet', axis='0 1 0', origin='rpy="1.5707963267948966 0 0"'),
-             joint('drive', 'base', 'sun')]
+    parts = [
+        *CHAIN,
+        joint('turn', 'base', 'arm', axis='0 0 -1'),
+        joint('spin', 'arm', 'planet', axis='0 1 0', origin='rpy="1.5707963267948966 0 0"'),
+        joint('drive', 'base', 'sun'),
+    ]
     # A quarter turn about x brings y to z: spin turns about z of the base, turn about -z.
-    gear, = read(robot(*parts, coupling('sun', 'planet'))).couplings
+    (gear,) = read(robot(*parts, coupling('sun', 'planet'))).couplings
     assert gear.terms == terms(('turn', -1), ('spin', 1), ('drive', -2))
 
 
 def test_the_signed_sum_is_the_angle_that_pinocchio_finds(tmp_path):
-    parts = [*CHAIN, link('tip'),
-             joint('p', 'base', 'arm', axis='0 0 1', origin='rpy="0.3 0.2 0.1"'),
-             joint('q', 'arm', 'planet', axis='0 -1 0', origin='rpy="1.5707963267948966 0 0"'),
-             joint('s', 'planet', 'tip', axis='0 1 0', kind='continuous'),
-             joint('drive', 'base', 'sun')]
+    parts = [
+        *CHAIN,
+        link('tip'),
+        joint('p', 'base', 'arm', axis='0 0 1', origin='rpy="0.3 0.2 0.1"'),
+        joint('q', 'arm', 'planet', axis='0 -1 0', origin='rpy="1.5707963267948966 0 0"'),
+        joint('s', 'planet', 'tip', axis='0 1 0', kind='continuous'),
+        joint('drive', 'base', 'sun'),
+    ]
     text = robot(*parts, coupling('sun', 'tip', ratio=1))
-    gear, = read(text).couplings
+    (gear,) = read(text).couplings
     signs = {term.joint: term.coefficients[0] for term in gear.terms}
     model = pin.buildModelFromXML(robot(*parts))
     data, angles = model.createData(), {'p': 0.3, 'q': 0.5, 's': 0.9}
@@ -134,7 +174,7 @@ def test_the_signed_sum_is_the_angle_that_pinocchio_finds(tmp_path):
         q = pin.neutral(model)
         for name, value in values.items():
             start = model.joints[model.getJointId(name)].idx_q
-            q[start:start + 2] = np.cos(value), np.sin(value)
+            q[start : start + 2] = np.cos(value), np.sin(value)
         pin.framesForwardKinematics(model, data, q)
         return data.oMf[model.getFrameId('tip')].rotation.copy()
 
@@ -145,57 +185,83 @@ def test_the_signed_sum_is_the_angle_that_pinocchio_finds(tmp_path):
 
 
 def test_axes_that_are_not_parallel_are_summed_and_noted():
-    parts = [*CHAIN, joint('turn', 'base', 'arm', axis='0 1 0'), joint('spin', 'arm', 'planet'),
-             joint('drive', 'base', 'sun')]
+    parts = [
+        *CHAIN,
+        joint('turn', 'base', 'arm', axis='0 1 0'),
+        joint('spin', 'arm', 'planet'),
+        joint('drive', 'base', 'sun'),
+    ]
     description = read(robot(*parts, coupling('sun', 'planet')))
     assert description.couplings[0].terms == terms(('turn', 1), ('spin', 1), ('drive', -2))
     assert any("'gear'" in note and 'not parallel' in note for note in description.notes)
 
 
 def test_a_rack_and_pinion_couples_a_slide_with_a_turn():
-    parts = [*CHAIN, joint('turn', 'base', 'arm'), joint('rack', 'base', 'sun', kind='prismatic'),
-             joint('fix', 'arm', 'planet', kind='fixed')]
-    gear, = read(robot(*parts, coupling('planet', 'sun', ratio=0.05))).couplings
+    parts = [
+        *CHAIN,
+        joint('turn', 'base', 'arm'),
+        joint('rack', 'base', 'sun', kind='prismatic'),
+        joint('fix', 'arm', 'planet', kind='fixed'),
+    ]
+    (gear,) = read(robot(*parts, coupling('planet', 'sun', ratio=0.05))).couplings
     assert gear.terms == terms(('rack', 1), ('turn', -0.05))
 
 
 def test_a_slide_on_the_way_does_not_turn():
-    parts = [*CHAIN, joint('slide', 'base', 'arm', kind='prismatic'),
-             joint('spin', 'arm', 'planet'), joint('drive', 'base', 'sun')]
-    gear, = read(robot(*parts, coupling('sun', 'planet'))).couplings
+    parts = [
+        *CHAIN,
+        joint('slide', 'base', 'arm', kind='prismatic'),
+        joint('spin', 'arm', 'planet'),
+        joint('drive', 'base', 'sun'),
+    ]
+    (gear,) = read(robot(*parts, coupling('sun', 'planet'))).couplings
     assert gear.terms == terms(('spin', 1), ('drive', -2))
 
 
 # ---- motors ----
 
-CONTROL = ('<ros2_control name="h" type="system">'
-           '<joint name="a"><command_interface name="effort"/><state_interface name="position"/>'
-           '</joint><joint name="b"><state_interface name="position"/></joint>'
-           '<joint name="c"><command_interface name="position"/></joint></ros2_control>')
-TRANSMISSION = ('<transmission name="t"><type>simple</type><joint name="b"/>'
-                '<actuator name="m"/></transmission>')
+CONTROL = (
+    '<ros2_control name="h" type="system">'
+    '<joint name="a"><command_interface name="effort"/><state_interface name="position"/>'
+    '</joint><joint name="b"><state_interface name="position"/></joint>'
+    '<joint name="c"><command_interface name="position"/></joint></ros2_control>'
+)
+TRANSMISSION = (
+    '<transmission name="t"><type>simple</type><joint name="b"/>'
+    '<actuator name="m"/></transmission>'
+)
 
 
 def arm(roles, *extra):
     names = ('base', 'one', 'two', 'three')
-    joints = [joint(name, parent, child, origin='xyz="1 2 3"',
-                    attributes=f'cc:role="{roles[name]}"' if name in roles else '')
-              for name, parent, child in zip('abc', names, names[1:])]
+    joints = [
+        joint(
+            name,
+            parent,
+            child,
+            origin='xyz="1 2 3"',
+            attributes=f'cc:role="{roles[name]}"' if name in roles else '',
+        )
+        for name, parent, child in zip('abc', names, names[1:])
+    ]
     return robot(*map(link, names), *joints, *extra)
 
 
-@pytest.mark.parametrize('roles, extra, argument, expected, source', [
-    ({}, (), None, '', ''),
-    ({}, (TRANSMISSION,), None, 'b', 'transmission'),
-    ({}, (TRANSMISSION, CONTROL), None, 'ac', 'ros2_control'),
-    ({'b': 'actuated'}, (TRANSMISSION, CONTROL), None, 'b', 'cc:role'),
-    ({'b': 'actuated'}, (TRANSMISSION, CONTROL), ['c', 'a'], 'ac', 'argument'),
-    ({'b': 'actuated'}, (CONTROL,), [], '', ''),
-    ({}, (), 'c', 'c', 'argument'),
-    ({'a': 'passive'}, (CONTROL,), None, 'c', 'ros2_control'),
-    ({'b': 'passive'}, (TRANSMISSION,), None, '', ''),
-    ({'a': 'passive'}, (), ['a'], 'a', 'argument'),
-])
+@pytest.mark.parametrize(
+    'roles, extra, argument, expected, source',
+    [
+        ({}, (), None, '', ''),
+        ({}, (TRANSMISSION,), None, 'b', 'transmission'),
+        ({}, (TRANSMISSION, CONTROL), None, 'ac', 'ros2_control'),
+        ({'b': 'actuated'}, (TRANSMISSION, CONTROL), None, 'b', 'cc:role'),
+        ({'b': 'actuated'}, (TRANSMISSION, CONTROL), ['c', 'a'], 'ac', 'argument'),
+        ({'b': 'actuated'}, (CONTROL,), [], '', ''),
+        ({}, (), 'c', 'c', 'argument'),
+        ({'a': 'passive'}, (CONTROL,), None, 'c', 'ros2_control'),
+        ({'b': 'passive'}, (TRANSMISSION,), None, '', ''),
+        ({'a': 'passive'}, (), ['a'], 'a', 'argument'),
+    ],
+)
 def test_the_first_source_that_names_a_motor_decides(roles, extra, argument, expected, source):
     description = read(arm(roles, *extra), actuated=argument)
     assert ''.join(each.joint for each in description.actuators) == expected
@@ -215,18 +281,23 @@ def test_a_cut_joint_can_have_the_motor():
 
 # ---- Extended URDF ----
 
+
 def extended(tmp_path, **content):
-    (tmp_path / 'robot.urdf').write_text(arm({}, CONTROL, joint('d', 'three', 'tip',
-                                                                kind='fixed'), link('tip')))
+    (tmp_path / 'robot.urdf').write_text(
+        arm({}, CONTROL, joint('d', 'three', 'tip', kind='fixed'), link('tip'))
+    )
     (tmp_path / 'robot.yaml').write_text(yaml.safe_dump(content))
     return read(tmp_path / 'robot.urdf')
 
 
 def test_loops_join_links_or_the_links_of_joints(tmp_path):
-    loops = extended(tmp_path, closed_loop=[['base', 'tip'], ['one', 'd']],
-                     type=['3d', '6D']).loops
-    assert loops == (LoopJoint('base_tip', LoopType.SPHERICAL, 'base', 'tip'),
-                     LoopJoint('one_d', LoopType.FIXED, 'one', 'tip'))
+    loops = extended(
+        tmp_path, closed_loop=[['base', 'tip'], ['one', 'd']], type=['3d', '6D']
+    ).loops
+    assert loops == (
+        LoopJoint('base_tip', LoopType.SPHERICAL, 'base', 'tip'),
+        LoopJoint('one_d', LoopType.FIXED, 'one', 'tip'),
+    )
 
 
 def test_without_types_loops_are_rigid(tmp_path):
@@ -239,17 +310,25 @@ def test_motors_of_the_yaml_come_before_ros2_control(tmp_path):
 
 
 def test_joints_are_re_typed(tmp_path):
-    joints = {each.name: each for each in extended(
-        tmp_path, closed_loop=[], name_mot=['a'], joint_name=['b', 'c'],
-        joint_type=['SPHERICAL', 'FIXED']).joints}
+    joints = {
+        each.name: each
+        for each in extended(
+            tmp_path,
+            closed_loop=[],
+            name_mot=['a'],
+            joint_name=['b', 'c'],
+            joint_type=['SPHERICAL', 'FIXED'],
+        ).joints
+    }
     assert joints['b'].type is JointType.SPHERICAL
     assert joints['c'].type is JointType.FIXED
     assert joints['a'].type is JointType.CONTINUOUS
 
 
 def test_a_universal_joint_becomes_two_turns_about_axes_of_its_frame(tmp_path):
-    description = extended(tmp_path, closed_loop=[], name_mot=['a'], joint_name=['b'],
-                           joint_type=['UJOINT_YZ'])
+    description = extended(
+        tmp_path, closed_loop=[], name_mot=['a'], joint_name=['b'], joint_type=['UJOINT_YZ']
+    )
     joints = {each.name: each for each in description.joints}
     assert 'b' not in joints
     first, second = joints['b_Y'], joints['b_Z']
@@ -260,8 +339,9 @@ def test_a_universal_joint_becomes_two_turns_about_axes_of_its_frame(tmp_path):
     assert {each.name: each for each in description.links}['b_cross'].inertia is None
 
 
-@pytest.mark.parametrize('content', ['', 'ros__parameters: {rate: 10}', '[not, a, mapping]',
-                                     'unreadable: ['])
+@pytest.mark.parametrize(
+    'content', ['', 'ros__parameters: {rate: 10}', '[not, a, mapping]', 'unreadable: [']
+)
 def test_another_yaml_beside_the_file_is_left_alone(tmp_path, content):
     (tmp_path / 'robot.urdf').write_text(arm({}))
     (tmp_path / 'robot.yaml').write_text(content)
@@ -281,8 +361,10 @@ def test_a_save_beside_such_a_yaml_is_refused(tmp_path):
 @needs_shared
 def test_the_shared_digit_has_its_loops_motors_and_types():
     folder = SHARED / 'extended_urdf' / 'digit_like_2legs'
-    description, content = read(folder / 'robot.urdf'), yaml.safe_load(
-        (folder / 'robot.yaml').read_text())
+    description, content = (
+        read(folder / 'robot.urdf'),
+        yaml.safe_load((folder / 'robot.yaml').read_text()),
+    )
     joints = {each.name: each for each in description.joints}
     for name, kind in zip(content['joint_name'], content['joint_type']):
         if kind == 'SPHERICAL':
@@ -291,7 +373,8 @@ def test_the_shared_digit_has_its_loops_motors_and_types():
             assert joints[f'{name}_X'].axis == (1.0, 0.0, 0.0)
             assert joints[f'{name}_Y'].axis == (0.0, 1.0, 0.0)
     assert [(loop.parent, loop.child) for loop in description.loops] == [
-        tuple(pair) for pair in content['closed_loop']]
+        tuple(pair) for pair in content['closed_loop']
+    ]
     assert {each.joint for each in description.actuators} == set(content['name_mot'])
     plain = URDF.from_xml_file(str(folder / 'robot.urdf'))
     hinges = sum(each.type == 'revolute' for each in plain.joints)

@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics import description
 import numpy as np
 import pytest
+
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics import description
 
 mujoco = pytest.importorskip('mujoco', reason='MuJoCo is the peer here')
 
@@ -65,8 +66,11 @@ EVERYTHING = """
 
 def peer(text):
     """Return MuJoCo's model and data, without the inertia of rotors."""
-    model = mujoco.MjModel.from_xml_path(str(text)) if isinstance(text, Path) \
+    model = (
+        mujoco.MjModel.from_xml_path(str(text))
+        if isinstance(text, Path)
         else mujoco.MjModel.from_xml_string(text)
+    )
     model.dof_armature[:] = 0.0
     return model, mujoco.MjData(model)
 
@@ -80,14 +84,14 @@ def to_peer(robot, model, q):
         own_q, own_v = robot.joint_slices(name)
         value, at, dof = q[own_q].copy(), joint.qposadr[0], joint.dofadr[0]
         count = own_v.stop - own_v.start
-        T[dof:dof + count, own_v] = np.eye(count)
+        T[dof : dof + count, own_v] = np.eye(count)
         if len(value) > 1:
-            value[-4:] = value[[-1, -4, -3, -2]]   # x y z w to w x y z
-        if len(value) == 7:   # MuJoCo has the linear velocity in world axes
+            value[-4:] = value[[-1, -4, -3, -2]]  # x y z w to w x y z
+        if len(value) == 7:  # MuJoCo has the linear velocity in world axes
             R = np.zeros(9)
             mujoco.mju_quat2Mat(R, value[3:])
-            T[dof:dof + 3, own_v.start:own_v.start + 3] = R.reshape(3, 3)
-        qpos[at:at + len(value)] = value
+            T[dof : dof + 3, own_v.start : own_v.start + 3] = R.reshape(3, 3)
+        qpos[at : at + len(value)] = value
     return qpos, T
 
 
@@ -153,8 +157,8 @@ def turning(robot, T, v):
         _, own = robot.joint_slices(name)
         if own.stop - own.start == 6:
             linear, angular = v[own][:3], v[own][3:]
-            rows = np.abs(T[:, own.start:own.start + 3]).sum(axis=1) > 0
-            extra[rows] = T[rows][:, own.start:own.start + 3] @ np.cross(angular, linear)
+            rows = np.abs(T[:, own.start : own.start + 3]).sum(axis=1) > 0
+            extra[rows] = T[rows][:, own.start : own.start + 3] @ np.cross(angular, linear)
     return extra
 
 
@@ -166,15 +170,17 @@ def test_loops_have_the_gaps_and_couplings_the_errors_of_mujoco():
     data.qpos, _ = to_peer(robot, model, q)
     data.eq_active[:] = 1
     mujoco.mj_fwdPosition(model, data)
-    error = data.efc_pos[:data.ne]   # connect 3, weld 6, joint 1, in the order of the file
+    error = data.efc_pos[: data.ne]  # connect 3, weld 6, joint 1, in the order of the file
     gaps = robot.loop_gaps(q)
     assert gaps['rope'][0] == pytest.approx(np.linalg.norm(error[:3]), abs=TOLERANCE)
     assert gaps['clamp'][0] == pytest.approx(np.linalg.norm(error[3:6]), abs=TOLERANCE)
     ring, strike = (q[robot.joint_slices(name)[0]][0] for name in ('ring', 'strike'))
-    cam, = robot.description.couplings
+    (cam,) = robot.description.couplings
     value = cam.constant + sum(
         c * (ring if term.joint == 'ring' else strike) ** (k + 1)
-        for term in cam.terms for k, c in enumerate(term.coefficients))
+        for term in cam.terms
+        for k, c in enumerate(term.coefficients)
+    )
     assert value == pytest.approx(error[9], abs=TOLERANCE)
 
 
@@ -216,16 +222,19 @@ def broken(old, new):
     return EVERYTHING.replace(old, new)
 
 
-@pytest.mark.parametrize('text, said', [
-    (broken('body1="jib"', 'body1="jab"'), r"no body named 'jab'.*'jib'"),
-    (broken('joint2="strike"', 'joint2="stroke"'), r"no joint named 'stroke'.*'strike'"),
-    (broken('motor joint="swivel"', 'motor joint="swirl"'), r"no joint named 'swirl'"),
-    (broken('type="ball"', 'type="bell"'), r"'bell' is no type of joint.*hinge"),
-    (broken('range="-90 45"', 'range="90 45"'), r'range goes from 90 down to 45'),
-    (broken('<keyframe>', '<include file="x.xml"/><keyframe>'), r'<include> is not read'),
-    ('<mujoco model="bare"/>', r'it has no <body>'),
-    (broken('qpos="0.4 ', 'qpos="'), r'15 numbers, but the joints take 16'),
-])
+@pytest.mark.parametrize(
+    'text, said',
+    [
+        (broken('body1="jib"', 'body1="jab"'), r"no body named 'jab'.*'jib'"),
+        (broken('joint2="strike"', 'joint2="stroke"'), r"no joint named 'stroke'.*'strike'"),
+        (broken('motor joint="swivel"', 'motor joint="swirl"'), r"no joint named 'swirl'"),
+        (broken('type="ball"', 'type="bell"'), r"'bell' is no type of joint.*hinge"),
+        (broken('range="-90 45"', 'range="90 45"'), r'range goes from 90 down to 45'),
+        (broken('<keyframe>', '<include file="x.xml"/><keyframe>'), r'<include> is not read'),
+        ('<mujoco model="bare"/>', r'it has no <body>'),
+        (broken('qpos="0.4 ', 'qpos="'), r'15 numbers, but the joints take 16'),
+    ],
+)
 def test_what_is_wrong_is_named(text, said):
     with pytest.raises(ccd.ClosedChainError, match=said):
         ccd.load(text)

@@ -22,19 +22,20 @@ import shutil
 import subprocess
 import sys
 
+from helpers.error_sites import PACKAGE
+from helpers.page_blocks import DOCS, blocks
+import pytest
+import yaml
+
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.cli.main import COMMANDS, main
 from closed_chain_dynamics.description import read
-from helpers.error_sites import PACKAGE
-from helpers.page_blocks import blocks, DOCS
-import pytest
-import yaml
 
 PAGES = sorted((DOCS / 'pages').glob('*.md'))
 ROBOT = re.compile('<(robot|mujoco) ')
 MARK = '<!-- the example stands here -->'
 NOT_RUN = ('pip', 'make', 'git', 'colcon', 'ros2', 'apt', 'source', 'rosdep')
-TOO_LONG = ('bench', 'up')   # a minute, and many processes: their own tests run them
+TOO_LONG = ('bench', 'up')  # a minute, and many processes: their own tests run them
 NODES = ('contact_node', 'loop_state_node', 'simulator_node', 'torque_node', 'viewer_node')
 KINDS = ('python', 'xml', 'yaml', 'console', 'text')
 
@@ -44,8 +45,9 @@ def settings(node):
     module = importlib.import_module(f'closed_chain_dynamics.ros.nodes.{node}')
     managed = importlib.import_module('closed_chain_dynamics.ros.managed_node')
     shared = importlib.import_module('closed_chain_dynamics.ros.model_source')
-    return {each.name: each for each in (
-        managed.AUTOSTART, *shared.MODEL_SETTINGS, *module.SETTINGS)}
+    return {
+        each.name: each for each in (managed.AUTOSTART, *shared.MODEL_SETTINGS, *module.SETTINGS)
+    }
 
 
 class Reader:
@@ -163,8 +165,11 @@ def test_the_page_on_ros_has_every_argument_of_the_launch_files():
     text = (DOCS / 'pages' / 'ros.md').read_text(encoding='utf-8')
     for path in (DOCS.parent / 'launch').glob('*.launch.py'):
         tree = ast.parse(path.read_text(encoding='utf-8'))
-        arguments = next(ast.literal_eval(node.value) for node in tree.body
-                         if isinstance(node, ast.Assign) and node.targets[0].id == 'ARGUMENTS')
+        arguments = next(
+            ast.literal_eval(node.value)
+            for node in tree.body
+            if isinstance(node, ast.Assign) and node.targets[0].id == 'ARGUMENTS'
+        )
         for name, (default, about) in arguments.items():
             row = rf'\| `{name}` \| .*{path.name.split(".")[0]}.* \| {re.escape(about)} \|'
             assert re.search(row, text), f'{path.name}: {name}'
@@ -172,9 +177,11 @@ def test_the_page_on_ros_has_every_argument_of_the_launch_files():
 
 def test_the_tag_reference_has_every_own_element_and_attribute():
     from closed_chain_dynamics.description.fields import CC_ATTRIBUTES, CC_ELEMENTS
+
     text = (DOCS / 'pages' / 'tags.md').read_text(encoding='utf-8')
-    examples = ' '.join(block for kind, _, block in blocks(DOCS / 'pages' / 'tags.md')
-                        if kind == 'xml')
+    examples = ' '.join(
+        block for kind, _, block in blocks(DOCS / 'pages' / 'tags.md') if kind == 'xml'
+    )
     for element, attributes in CC_ELEMENTS.items():
         assert f'<cc:{element}' in examples, element
         for attribute in attributes:
@@ -210,9 +217,21 @@ def build(docs, folder):
     pytest.importorskip('latex2mathml', reason='latex2mathml is not installed')
     # not --quiet: MkDocs would not count the warnings that it does not show
     return subprocess.run(
-        [sys.executable, '-m', 'mkdocs', 'build', '--strict', '--site-dir', folder,
-         '--config-file', docs / 'mkdocs.yml'], capture_output=True, text=True,
-        env={**os.environ, 'NO_MKDOCS_2_WARNING': '1'})
+        [
+            sys.executable,
+            '-m',
+            'mkdocs',
+            'build',
+            '--strict',
+            '--site-dir',
+            folder,
+            '--config-file',
+            docs / 'mkdocs.yml',
+        ],
+        capture_output=True,
+        text=True,
+        env={**os.environ, 'NO_MKDOCS_2_WARNING': '1'},
+    )
 
 
 @pytest.fixture(scope='module')
@@ -237,8 +256,11 @@ def test_the_site_is_built_with_every_page_and_without_a_warning(site):
 
 
 def test_the_pages_ask_nothing_of_other_hosts(site):
-    outside = re.compile(r'<(?:script|link|img|iframe|source|video|audio)\b[^>]*'
-                         r'(?:src|href)="?(?:https?:)?//', re.IGNORECASE)
+    outside = re.compile(
+        r'<(?:script|link|img|iframe|source|video|audio)\b[^>]*'
+        r'(?:src|href)="?(?:https?:)?//',
+        re.IGNORECASE,
+    )
     for path in site.rglob('*.html'):
         assert not outside.search(path.read_text(encoding='utf-8')), path.name
     for path in site.rglob('*.css'):
@@ -251,7 +273,8 @@ def test_equations_are_in_the_pages_themselves(site):
 
 
 def test_xml_of_the_pages_stays_readable_when_it_is_saved(tmp_path):
-    text = next(text for _, title, text in blocks(DOCS / 'pages' / 'tutorial.md')
-                if title == 'lift.urdf')
+    text = next(
+        text for _, title, text in blocks(DOCS / 'pages' / 'tutorial.md') if title == 'lift.urdf'
+    )
     ccd.load(text).save(tmp_path / 'again.urdf')
     assert read(tmp_path / 'again.urdf') == read(text)

@@ -5,23 +5,28 @@ import os
 import re
 import shlex
 
-from helpers.ros_helpers import ros   # first: it skips this module where there is no ROS 2
-from helpers.page_blocks import blocks, DOCS
+from helpers.page_blocks import DOCS, blocks
+from helpers.ros_helpers import ros  # first: it skips this module where there is no ROS 2
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 import yaml
 
-__all__ = ['ros']   # a fixture: pytest finds it by its name here
+__all__ = ['ros']  # a fixture: pytest finds it by its name here
 
-ARRIVED = 1e-3   # of the motor, after the end of its reference [rad]
-CLOSED = 1e-9    # of the loop, from what is published [m]
+ARRIVED = 1e-3  # of the motor, after the end of its reference [rad]
+CLOSED = 1e-9  # of the loop, from what is published [m]
 OWN = 'ros2 run closed_chain_dynamics '
 
 
 def commands():
     """Return the ROS commands of the tutorial, in order."""
-    return [line[2:] for kind, _, text in blocks(DOCS / 'pages' / 'tutorial.md')
-            if kind == 'console' for line in text.splitlines() if line.startswith('$ ros2')]
+    return [
+        line[2:]
+        for kind, _, text in blocks(DOCS / 'pages' / 'tutorial.md')
+        if kind == 'console'
+        for line in text.splitlines()
+        if line.startswith('$ ros2')
+    ]
 
 
 def reference():
@@ -42,11 +47,12 @@ def test_the_lift_of_the_tutorial_follows_its_reference(ros, tmp_path, monkeypat
             (tmp_path / title).write_text(text)
     monkeypatch.chdir(tmp_path)
     ros.environment['PYTHONPATH'] = os.pathsep.join(
-        [str(DOCS.parent), os.environ.get('PYTHONPATH', '')])
+        [str(DOCS.parent), os.environ.get('PYTHONPATH', '')]
+    )
     heard = ros.listen(JointState, 'joint_states')
     for line in commands()[:2]:
         assert line.startswith(OWN)
-        node, *words = shlex.split(line[len(OWN):])
+        node, *words = shlex.split(line[len(OWN) :])
         ros.run(f'closed_chain_dynamics.ros.nodes.{node}', *words)
     message, outlet = reference(), ros.publisher(JointTrajectory, 'reference')
     ros.wait_for_reader(outlet)
@@ -56,11 +62,18 @@ def test_the_lift_of_the_tutorial_follows_its_reference(ros, tmp_path, monkeypat
     motor = list(first.name).index('motor')
     outlet.publish(message)
     goal = message.points[-1].positions[0]
-    ros.wait(lambda: abs(heard[-1].position[motor] - goal) < ARRIVED
-             and abs(heard[-1].velocity[motor]) < ARRIVED, f'the motor at {goal} rad')
+    ros.wait(
+        lambda: (
+            abs(heard[-1].position[motor] - goal) < ARRIVED
+            and abs(heard[-1].velocity[motor]) < ARRIVED
+        ),
+        f'the motor at {goal} rad',
+    )
     angle = heard[-1].position[motor]
     height = heard[-1].position[list(first.name).index('guide')]
-    assert abs(height - 0.1 * math.sin(angle) - (0.09 - (0.1 * math.cos(angle))**2)**0.5) < CLOSED
+    assert (
+        abs(height - 0.1 * math.sin(angle) - (0.09 - (0.1 * math.cos(angle)) ** 2) ** 0.5) < CLOSED
+    )
 
 
 def test_the_other_nodes_of_the_tutorial_are_nodes_of_the_package():

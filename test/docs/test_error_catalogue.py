@@ -10,32 +10,44 @@ from pathlib import Path
 import re
 import traceback
 
-from closed_chain_dynamics.cli.main import main
-from closed_chain_dynamics.description import read
-from closed_chain_dynamics.errors import ClosedChainError
-from helpers.bad_calls import beside, CALLS
+from helpers.bad_calls import CALLS, beside
 from helpers.bad_equations import EQUATIONS
 from helpers.bad_files import CASES, YAML_CASES
 from helpers.bad_lists import LISTS
 from helpers.bad_motions import MOTIONS
 from helpers.bad_ros import NODES, ROS, VALUES
 from helpers.bad_studies import STUDIES
-from helpers.error_sites import files, HOLE, PARAMETER, raise_statements, sites, USAGE
+from helpers.error_sites import HOLE, PARAMETER, USAGE, files, raise_statements, sites
 import pytest
+
+from closed_chain_dynamics.cli.main import main
+from closed_chain_dynamics.description import read
+from closed_chain_dynamics.errors import ClosedChainError
 
 PAGE = Path(__file__).resolve().parents[2] / 'docs' / 'pages' / 'errors.md'
 HEADING = re.compile(r'^## .*`(\w+)`')
 ROW = re.compile(r'^\| `(.+?)` \| (.+?) \| (.+?) \|$')
-FILLED_IN = re.compile('\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}.*?'
-                       '\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}')
+FILLED_IN = re.compile(
+    '\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}.*?'
+    '\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}'
+)
 
 # Messages that only pass on those of others.
-PASSED_ON = {('cli/up.py', HOLE), ('description/assignments.py', HOLE),
-             ('ros/parameters.py', HOLE), ('ros/parameters.py', f'parameter {HOLE} {HOLE}')}
+PASSED_ON = {
+    ('cli/up.py', HOLE),
+    ('description/assignments.py', HOLE),
+    ('ros/parameters.py', HOLE),
+    ('ros/parameters.py', f'parameter {HOLE} {HOLE}'),
+}
 # Raised for Python's own reasons, and caught in the same module or never.
-INTERNAL = {'raise ValueError', "raise TypeError('not compiled yet')", 'raise NotImplementedError',
-            'raise AttributeError(name)', "raise OSError('there is no such file')",
-            "raise ValueError('lcaba cannot take a loop that ends on the world')"}
+INTERNAL = {
+    'raise ValueError',
+    "raise TypeError('not compiled yet')",
+    'raise NotImplementedError',
+    'raise AttributeError(name)',
+    "raise OSError('there is no such file')",
+    "raise ValueError('lcaba cannot take a loop that ends on the world')",
+}
 # What no input reaches: kernels return a status that has no message only when they have a fault.
 OUT_OF_REACH = {('ClosedChainError', f'the computation failed with status {HOLE}')}
 # What is met by tests of its own: below, of the nodes, and of the launch files.
@@ -83,10 +95,16 @@ def pattern(message):
 
 def best_entry(entries, error):
     """Return the entry that an error belongs to: the one with most words that fits, or None."""
-    fitting = [key for key in entries if key[0] == type(error).__name__
-               and pattern(key[1]).fullmatch(error.why)]
-    passed_on = [key for key in entries if key[0] in (USAGE, PARAMETER)
-                 and pattern(key[1]).search(error.why)]
+    fitting = [
+        key
+        for key in entries
+        if key[0] == type(error).__name__ and pattern(key[1]).fullmatch(error.why)
+    ]
+    passed_on = [
+        key
+        for key in entries
+        if key[0] in (USAGE, PARAMETER) and pattern(key[1]).search(error.why)
+    ]
     return max(fitting or passed_on, key=lambda key: len(key[1]), default=None)
 
 
@@ -95,9 +113,16 @@ def bad_file(text):
     return lambda at: read(text)
 
 
-BAD_INPUTS = {**{f'file: {name}': bad_file(case[0]) for name, case in CASES.items()},
-              **{f'YAML: {name}': beside(case[0]) for name, case in YAML_CASES.items()},
-              **CALLS, **EQUATIONS, **LISTS, **MOTIONS, **NODES, **STUDIES}
+BAD_INPUTS = {
+    **{f'file: {name}': bad_file(case[0]) for name, case in CASES.items()},
+    **{f'YAML: {name}': beside(case[0]) for name, case in YAML_CASES.items()},
+    **CALLS,
+    **EQUATIONS,
+    **LISTS,
+    **MOTIONS,
+    **NODES,
+    **STUDIES,
+}
 
 
 @pytest.fixture(scope='module')
@@ -108,14 +133,15 @@ def raised(tmp_path_factory):
         errors[name] = None
         try:
             call(tmp_path_factory.mktemp('bad'))
-        except Exception as error:   # one that is no ClosedChainError fails the test of its input
+        except Exception as error:  # one that is no ClosedChainError fails the test of its input
             errors[name] = error
     return errors
 
 
 def test_every_error_in_the_source_is_in_the_catalogue():
-    made = {(site.kind, site.message) for site in sites()
-            if (site.file, site.message) not in PASSED_ON}
+    made = {
+        (site.kind, site.message) for site in sites() if (site.file, site.message) not in PASSED_ON
+    }
     missing = sorted(made - set(catalogue()))
     assert not missing, f'add to {PAGE.name}: {missing}'
 
@@ -145,11 +171,18 @@ def test_a_bad_input_raises_an_error_of_the_catalogue(raised, name):
 
 def test_every_entry_is_raised_by_a_bad_input(raised):
     entries = catalogue()
-    met = {best_entry(entries, error) for error in raised.values()
-           if isinstance(error, ClosedChainError)}
-    wanted = {(site.kind, site.message) for site in sites() if is_here(site.file)
-              and (site.file, site.message) not in PASSED_ON
-              and site.kind not in (USAGE, PARAMETER)} - OUT_OF_REACH
+    met = {
+        best_entry(entries, error)
+        for error in raised.values()
+        if isinstance(error, ClosedChainError)
+    }
+    wanted = {
+        (site.kind, site.message)
+        for site in sites()
+        if is_here(site.file)
+        and (site.file, site.message) not in PASSED_ON
+        and site.kind not in (USAGE, PARAMETER)
+    } - OUT_OF_REACH
     assert not wanted - met, sorted(wanted - met)
     assert not OUT_OF_REACH & met
 
@@ -159,13 +192,16 @@ def test_every_raise_statement_is_reached_by_a_bad_input(raised):
     for error in filter(None, raised.values()):
         for frame in traceback.extract_tb(error.__traceback__):
             reached.add((frame.filename, frame.lineno))
-    missed = [f'{file}:{first} {source}'
-              for file, statements in raise_statements().items() if is_here(file)
-              for first, last, source in statements
-              if source not in INTERNAL and USAGE not in source
-              and not any((str(files()[file]), line) in reached
-                          for line in range(first, last + 1))
-              and not any(each in source for each in ELSEWHERE)]
+    missed = [
+        f'{file}:{first} {source}'
+        for file, statements in raise_statements().items()
+        if is_here(file)
+        for first, last, source in statements
+        if source not in INTERNAL
+        and USAGE not in source
+        and not any((str(files()[file]), line) in reached for line in range(first, last + 1))
+        and not any(each in source for each in ELSEWHERE)
+    ]
     assert not missed, '\n'.join(missed)
 
 
@@ -181,10 +217,12 @@ def test_wrong_usage_is_told_with_a_message_of_the_catalogue(name, capsys):
 @pytest.mark.skipif(not ROS, reason='ROS 2 is not installed: no rclpy')
 def test_a_value_that_a_parameter_refuses_is_told_with_a_message_of_the_catalogue():
     from closed_chain_dynamics.ros.parameters import Setting
+
     entries, met = {message for kind, message in catalogue() if kind == PARAMETER}, set()
     for default, value, options in VALUES.values():
         with pytest.raises(ValueError) as caught:
             Setting('name', default, 'what it is for', **options).read(value)
-        met.add(max((each for each in entries if pattern(each).fullmatch(str(caught.value))),
-                    key=len))
-    assert entries - met == {f'write true or false, not {HOLE}'}   # of the launch files
+        met.add(
+            max((each for each in entries if pattern(each).fullmatch(str(caught.value))), key=len)
+        )
+    assert entries - met == {f'write true or false, not {HOLE}'}  # of the launch files

@@ -9,9 +9,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted((ROOT / 'examples').glob('[0-9][0-9]_*.py'))
-LONGEST = 60         # lines: an example is read in one look
-LARGEST = {'.png': 150e3, '.gif': 300e3}   # bytes of a picture in the gallery
-PATIENCE = 300       # [s]: kernels may have to be compiled first
+LONGEST = 60  # lines: an example is read in one look
+LARGEST = {'.png': 150e3, '.gif': 300e3}  # bytes of a picture in the gallery
+PATIENCE = 300  # [s]: kernels may have to be compiled first
 
 
 def test_the_examples_are_numbered_without_a_gap():
@@ -23,10 +23,18 @@ def test_the_examples_are_numbered_without_a_gap():
 def test_an_example_runs_and_makes_its_picture(example, tmp_path):
     text = example.read_text()
     assert len(text.splitlines()) < LONGEST and 'assert ' in text
-    environment = {**os.environ, 'PYTHONPATH': os.pathsep.join(
-        [str(ROOT), os.environ.get('PYTHONPATH', '')])}
-    done = subprocess.run([sys.executable, str(example)], cwd=tmp_path, env=environment,
-                          capture_output=True, text=True, timeout=PATIENCE)
+    environment = {
+        **os.environ,
+        'PYTHONPATH': os.pathsep.join([str(ROOT), os.environ.get('PYTHONPATH', '')]),
+    }
+    done = subprocess.run(
+        [sys.executable, str(example)],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
     assert done.returncode == 0, done.stderr
     pictures = [path for path in (tmp_path / 'out').iterdir() if path.suffix != '.mcap']
     assert example.stem in [path.stem for path in pictures], done.stdout
@@ -45,6 +53,12 @@ def test_an_example_has_a_small_picture_for_the_gallery(example):
 def test_an_example_writes_where_it_is_told(tmp_path):
     target = tmp_path / 'deep' / 'other.png'
     environment = {**os.environ, 'PYTHONPATH': str(ROOT)}
-    subprocess.run([sys.executable, str(EXAMPLES[0]), str(target)], cwd=tmp_path, check=True,
-                   env=environment, capture_output=True, timeout=PATIENCE)
+    subprocess.run(
+        [sys.executable, str(EXAMPLES[0]), str(target)],
+        cwd=tmp_path,
+        check=True,
+        env=environment,
+        capture_output=True,
+        timeout=PATIENCE,
+    )
     assert target.is_file() and not (tmp_path / 'out').exists()

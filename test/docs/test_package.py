@@ -1,6 +1,7 @@
 """The package as a whole: its metadata, its public names, and what is installed."""
 
 import ast
+import contextlib
 import importlib
 import os
 from pathlib import Path
@@ -11,17 +12,31 @@ import subprocess
 import sys
 import zipfile
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics.model import library
 from lxml import etree
 import pytest
+
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.model import library
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = 'closed_chain_dynamics'
 
 # What the core must never load: ROS, viewers, and the peers that only tests compare with.
-OUTSIDE = {'rclpy', 'launch', 'std_msgs', 'sensor_msgs', 'geometry_msgs', 'viser', 'matplotlib',
-           'sympy', 'pinocchio', 'mujoco', 'urdf_parser_py', 'hypothesis', 'pytest'}
+OUTSIDE = {
+    'rclpy',
+    'launch',
+    'std_msgs',
+    'sensor_msgs',
+    'geometry_msgs',
+    'viser',
+    'matplotlib',
+    'sympy',
+    'pinocchio',
+    'mujoco',
+    'urdf_parser_py',
+    'hypothesis',
+    'pytest',
+}
 # Layers that may load some of it.
 OUTER_LAYERS = (f'{PACKAGE}.ros', f'{PACKAGE}.viewer', f'{PACKAGE}.symbolic')
 
@@ -37,14 +52,15 @@ def manifest():
 @pytest.fixture(scope='module')
 def setup_arguments():
     """Return the arguments of setup() that are plain values."""
-    calls = [node for node in ast.walk(ast.parse((ROOT / 'setup.py').read_text()))
-             if isinstance(node, ast.Call) and getattr(node.func, 'id', '') == 'setup']
+    calls = [
+        node
+        for node in ast.walk(ast.parse((ROOT / 'setup.py').read_text()))
+        if isinstance(node, ast.Call) and getattr(node.func, 'id', '') == 'setup'
+    ]
     arguments = {}
     for keyword in calls[0].keywords:
-        try:
+        with contextlib.suppress(ValueError):
             arguments[keyword.arg] = ast.literal_eval(keyword.value)
-        except ValueError:
-            pass
     return arguments
 
 
@@ -57,8 +73,7 @@ def tree(tmp_path_factory):
         shutil.copy(ROOT / name, copy)
     for name in ('resource', 'urdf', 'config', 'launch', 'benchmarks', PACKAGE):
         if (ROOT / name).is_dir():
-            shutil.copytree(ROOT / name, copy / name,
-                            ignore=shutil.ignore_patterns('__pycache__'))
+            shutil.copytree(ROOT / name, copy / name, ignore=shutil.ignore_patterns('__pycache__'))
     return copy
 
 
@@ -66,13 +81,14 @@ def tree(tmp_path_factory):
 def wheel(tree, tmp_path_factory):
     folder = tmp_path_factory.mktemp('wheel')
     pip('wheel', '--no-deps', '--no-build-isolation', '--wheel-dir', folder, tree)
-    built, = folder.glob('*.whl')
+    (built,) = folder.glob('*.whl')
     return built
 
 
 def pip(*arguments):
-    done = subprocess.run([sys.executable, '-m', 'pip', *map(str, arguments)],
-                          capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, '-m', 'pip', *map(str, arguments)], capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -87,11 +103,18 @@ def test_manifest_is_format_3_and_says_what_ament_needs(manifest):
     assert manifest.findtext('name') == PACKAGE
     assert manifest.findtext('export/build_type') == 'ament_python'
     assert manifest.findtext('license') == 'Apache-2.0'
-    assert (ROOT / manifest.find('license').get('file')).read_text().lstrip().startswith(
-        'Apache License')
+    assert (
+        (ROOT / manifest.find('license').get('file'))
+        .read_text()
+        .lstrip()
+        .startswith('Apache License')
+    )
     assert re.fullmatch(r'[^@\s]+@[^@\s]+', manifest.find('maintainer').get('email'))
-    dependencies = [(each.tag, each.text) for each in manifest.iterchildren('{*}*')
-                    if each.tag.endswith('depend')]
+    dependencies = [
+        (each.tag, each.text)
+        for each in manifest.iterchildren('{*}*')
+        if each.tag.endswith('depend')
+    ]
     assert len(dependencies) == len(set(dependencies))
 
 
@@ -120,17 +143,21 @@ def test_every_public_name_resolves():
 
 
 def test_core_loads_no_ros_no_viewer_and_no_peer():
-    script = (f'import importlib, sys\n'
-              f'for name in {[PACKAGE, *modules()]!r}: importlib.import_module(name)\n'
-              f'print(*sorted({{name.split(".")[0] for name in sys.modules}}))')
+    script = (
+        f'import importlib, sys\n'
+        f'for name in {[PACKAGE, *modules()]!r}: importlib.import_module(name)\n'
+        f'print(*sorted({{name.split(".")[0] for name in sys.modules}}))'
+    )
     done = subprocess.run([sys.executable, '-c', script], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert not OUTSIDE & set(done.stdout.split())
 
 
-def test_style():
-    done = subprocess.run([sys.executable, '-m', 'flake8'], cwd=ROOT, capture_output=True,
-                          text=True)
+@pytest.mark.parametrize('words', [['check'], ['format', '--check']], ids=' '.join)
+def test_style(words):
+    done = subprocess.run(
+        [sys.executable, '-m', 'ruff', *words], cwd=ROOT, capture_output=True, text=True
+    )
     assert done.returncode == 0, done.stdout + done.stderr
 
 
@@ -140,24 +167,38 @@ def test_wheel_holds_every_module_and_every_model(wheel, tree):
     assert wanted <= set(names)
     for folder in ('urdf', 'benchmarks'):
         share = f'.data/data/share/{PACKAGE}/{folder}/'
-        assert ({name.split(share)[1] for name in names if share in name}
-                == {path.relative_to(tree / folder).as_posix()
-                    for path in (tree / folder).rglob('*') if path.is_file()})
+        assert {name.split(share)[1] for name in names if share in name} == {
+            path.relative_to(tree / folder).as_posix()
+            for path in (tree / folder).rglob('*')
+            if path.is_file()
+        }
 
 
 @pytest.mark.parametrize('where', ['--prefix', '--target'])
 def test_models_and_benchmarks_are_found_in_an_installed_wheel(wheel, tmp_path, where):
-    pip('install', '--no-deps', '--no-compile', '--ignore-installed', '--no-warn-script-location',
-        where, tmp_path / 'there', wheel)
-    code, = (tmp_path / 'there').rglob(f'{PACKAGE}/errors.py')
-    command, = (tmp_path / 'there').rglob('closed-chain')
+    pip(
+        'install',
+        '--no-deps',
+        '--no-compile',
+        '--ignore-installed',
+        '--no-warn-script-location',
+        where,
+        tmp_path / 'there',
+        wheel,
+    )
+    (code,) = (tmp_path / 'there').rglob(f'{PACKAGE}/errors.py')
+    (command,) = (tmp_path / 'there').rglob('closed-chain')
     assert command.parent.name == 'bin'
     share = tmp_path / 'there' / 'share' / PACKAGE
 
     def run(*arguments):
         done = subprocess.run(
-            [sys.executable, *arguments], cwd=tmp_path, capture_output=True, text=True,
-            env={**os.environ, 'PYTHONPATH': str(code.parent.parent)})
+            [sys.executable, *arguments],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            env={**os.environ, 'PYTHONPATH': str(code.parent.parent)},
+        )
         assert done.returncode == 0, done.stderr
         return done.stdout
 

@@ -6,26 +6,32 @@ import shlex
 import subprocess
 import sys
 
-from closed_chain_dynamics.cli.main import main
 import pytest
 
+from closed_chain_dynamics.cli.main import main
+
 README = pathlib.Path(__file__).resolve().parents[2] / 'README.md'
-COMMANDS = [shlex.split(line, comments=True)[1:] for line in
-            README.read_text(encoding='utf-8').splitlines() if line.startswith('closed-chain ')]
-TOO_LONG = ('bench', 'up')   # a minute, and many processes: their own tests run them
+COMMANDS = [
+    shlex.split(line, comments=True)[1:]
+    for line in README.read_text(encoding='utf-8').splitlines()
+    if line.startswith('closed-chain ')
+]
+TOO_LONG = ('bench', 'up')  # a minute, and many processes: their own tests run them
 SHORTER = {'simulate': ['--time', '1.9'], 'view': ['--time', '0.5']}
 
 
 def test_the_python_of_the_readme_runs_and_names_the_torque(tmp_path):
     code = re.search(r'```python\n(.*?)```', README.read_text(encoding='utf-8'), re.DOTALL)[1]
-    run = subprocess.run([sys.executable, '-c', code], cwd=tmp_path, capture_output=True,
-                         text=True, timeout=300)
+    run = subprocess.run(
+        [sys.executable, '-c', code], cwd=tmp_path, capture_output=True, text=True, timeout=300
+    )
     assert run.returncode == 0, run.stderr
     assert 'Mobility 1' in run.stdout and "{'crank': " in run.stdout
 
 
-@pytest.mark.parametrize('words', [words for words in COMMANDS if words[0] not in TOO_LONG],
-                         ids=' '.join)
+@pytest.mark.parametrize(
+    'words', [words for words in COMMANDS if words[0] not in TOO_LONG], ids=' '.join
+)
 def test_a_command_of_the_readme_works(words, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     assert main([*words, *SHORTER.get(words[0], [])]) == 0, capsys.readouterr().err

@@ -7,24 +7,46 @@ energies and powers that are written down here.
 
 from dataclasses import replace
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics.description import (
-    Actuator, Coupling, CouplingTerm, Dynamics, JointType, Limit, LimitMoment, LoopType, Spring,
-)
-from closed_chain_dynamics.dynamics.actuation import actuator_torques, POLICIES
-from closed_chain_dynamics.dynamics.coordinates import actuator_rows
 from helpers.planar_linkages import (
-    accelerations, Body, derivatives, five_bar, five_bar_frames, four_bar, Joined, linkage,
-    moving_state)
+    Body,
+    Joined,
+    accelerations,
+    derivatives,
+    five_bar,
+    five_bar_frames,
+    four_bar,
+    linkage,
+    moving_state,
+)
 from helpers.random_mechanisms import (
-    moving_joints, random_description, random_loops, random_state, relative_error)
+    moving_joints,
+    random_description,
+    random_loops,
+    random_state,
+    relative_error,
+)
 import mpmath
 import numpy as np
 import pytest
 
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.description import (
+    Actuator,
+    Coupling,
+    CouplingTerm,
+    Dynamics,
+    JointType,
+    Limit,
+    LimitMoment,
+    LoopType,
+    Spring,
+)
+from closed_chain_dynamics.dynamics.actuation import POLICIES, actuator_torques
+from closed_chain_dynamics.dynamics.coordinates import actuator_rows
+
 GRAVITY = (0.0, -9.81, 0.0)
-ROUNDING = 1e-12       # forces of some ten newton metres through a few linear solves
-CHAIN = 1e-9           # the same through random mechanisms of some twenty coordinates
+ROUNDING = 1e-12  # forces of some ten newton metres through a few linear solves
+CHAIN = 1e-9  # the same through random mechanisms of some twenty coordinates
 DIFFERENCE_STEP = 1e-6
 # Central differences of energies of some ten joule: rounding 1e-15 / 1e-6, curvature 1e-12
 DIFFERENCE = 1e-7
@@ -57,8 +79,10 @@ def solution(robot, q, v, a, **options):
 
 
 # --- square --------------------------------------------------------------------------------------
-@pytest.mark.parametrize('motors', [('left', 'right'), ('left_elbow', 'right'),
-                                    ('tip', 'left'), ('left_elbow', 'right_elbow')])
+@pytest.mark.parametrize(
+    'motors',
+    [('left', 'right'), ('left_elbow', 'right'), ('tip', 'left'), ('left_elbow', 'right_elbow')],
+)
 def test_as_many_motors_as_coordinates_give_s_inverse_transposed(motors):
     robot, q, v, a = mechanism(five_bar, motors)
     S, tau_G = needed(robot, q, v, a)
@@ -73,12 +97,16 @@ def test_as_many_motors_as_coordinates_give_s_inverse_transposed(motors):
 
 
 # --- redundant -----------------------------------------------------------------------------------
-REDUNDANT = [(four_bar, ('crank', 'rocker')), (four_bar, ('crank', 'pin')),
-             (four_bar, ('crank', 'knee', 'pin', 'rocker')),
-             (five_bar, ('left', 'left_elbow', 'right_elbow', 'right')),
-             (five_bar, ('left', 'tip', 'right'))]
-redundant = pytest.mark.parametrize('make, motors', REDUNDANT,
-                                    ids=[f'{m.__name__}-{len(a)}-{a[1]}' for m, a in REDUNDANT])
+REDUNDANT = [
+    (four_bar, ('crank', 'rocker')),
+    (four_bar, ('crank', 'pin')),
+    (four_bar, ('crank', 'knee', 'pin', 'rocker')),
+    (five_bar, ('left', 'left_elbow', 'right_elbow', 'right')),
+    (five_bar, ('left', 'tip', 'right')),
+]
+redundant = pytest.mark.parametrize(
+    'make, motors', REDUNDANT, ids=[f'{m.__name__}-{len(a)}-{a[1]}' for m, a in REDUNDANT]
+)
 
 
 @redundant
@@ -90,25 +118,29 @@ def test_too_many_motors_share_with_the_least_norm(make, motors):
     assert close(result.residual, 0.0 * tau_G)
     assert solution(robot, q, v, a).kind == 'redundant'
     assert ccd.inverse_dynamics(robot, q, v, a, policy='minimum_norm').tau_A == pytest.approx(
-        solution(robot, q, v, a).tau_A, rel=ROUNDING, abs=ROUNDING)
+        solution(robot, q, v, a).tau_A, rel=ROUNDING, abs=ROUNDING
+    )
 
 
 @redundant
 def test_weights_make_a_motor_cheap_or_dear(make, motors):
     robot, q, v, a = mechanism(make, motors)
     S, tau_G = needed(robot, q, v, a)
-    weights = {name: 10.0**(k - 1) for k, name in enumerate(motors)}
+    weights = {name: 10.0 ** (k - 1) for k, name in enumerate(motors)}
     inverse = np.diag([1.0 / weights[name] for name in robot.actuator_names])
     expected = inverse @ S @ np.linalg.solve(S.T @ inverse @ S, tau_G)
     result = ccd.inverse_dynamics(robot, q, v, a, policy='weighted', weights=weights)
     assert close(result.tau_A, expected)
     as_array = [weights[name] for name in robot.actuator_names]
-    assert close(ccd.inverse_dynamics(robot, q, v, a, policy='weighted', weights=as_array).tau_A,
-                 expected)
-    one = {motors[0]: 1e3}      # the others weigh one
+    assert close(
+        ccd.inverse_dynamics(robot, q, v, a, policy='weighted', weights=as_array).tau_A, expected
+    )
+    one = {motors[0]: 1e3}  # the others weigh one
     inverse = np.diag([1e-3 if name in one else 1.0 for name in robot.actuator_names])
-    assert close(ccd.inverse_dynamics(robot, q, v, a, policy='weighted', weights=one).tau_A,
-                 inverse @ S @ np.linalg.solve(S.T @ inverse @ S, tau_G))
+    assert close(
+        ccd.inverse_dynamics(robot, q, v, a, policy='weighted', weights=one).tau_A,
+        inverse @ S @ np.linalg.solve(S.T @ inverse @ S, tau_G),
+    )
 
 
 @redundant
@@ -172,19 +204,32 @@ def test_a_motor_at_its_limit_leaves_the_rest_to_the_other():
     robot, q, v, a, _ = limited(four_bar, ('crank', 'rocker'), (2.0, 50.0))
     S, tau_G = needed(robot, q, v, a)
     free = np.linalg.pinv(S.T) @ tau_G
-    assert abs(free[0]) > 2.0           # the crank would need more than it can
+    assert abs(free[0]) > 2.0  # the crank would need more than it can
     result = ccd.inverse_dynamics(robot, q, v, a, policy='within_limits')
     crank = 2.0 * np.sign(free[0])
     assert result.torques() == pytest.approx(
-        {'crank': crank, 'rocker': (tau_G[0] - S[0, 0] * crank) / S[1, 0]}, rel=ROUNDING)
+        {'crank': crank, 'rocker': (tau_G[0] - S[0, 0] * crank) / S[1, 0]}, rel=ROUNDING
+    )
     assert close(ccd.forward_dynamics(robot, q, v, result.tau_A).acceleration, a, 1e-11)
 
 
-@pytest.mark.parametrize('efforts', [(1.0, 9.0, 2.0, 40.0), (3.0, 3.0, 3.0, 3.0),
-                                     (0.5, 0.5, 30.0, 30.0), (0.0, 2.0, 30.0, np.inf)])
-@pytest.mark.parametrize('make, motors', [
-    (four_bar, ('crank', 'knee', 'pin', 'rocker')),
-    (five_bar, ('left', 'left_elbow', 'right_elbow', 'right'))], ids=['four_bar', 'five_bar'])
+@pytest.mark.parametrize(
+    'efforts',
+    [
+        (1.0, 9.0, 2.0, 40.0),
+        (3.0, 3.0, 3.0, 3.0),
+        (0.5, 0.5, 30.0, 30.0),
+        (0.0, 2.0, 30.0, np.inf),
+    ],
+)
+@pytest.mark.parametrize(
+    'make, motors',
+    [
+        (four_bar, ('crank', 'knee', 'pin', 'rocker')),
+        (five_bar, ('left', 'left_elbow', 'right_elbow', 'right')),
+    ],
+    ids=['four_bar', 'five_bar'],
+)
 def test_limits_hold_exactly_and_the_motion_is_met_with_the_least_norm(make, motors, efforts):
     robot, q, v, a, limits = limited(make, motors, efforts)
     S, tau_G = needed(robot, q, v, a)
@@ -200,12 +245,19 @@ def test_many_motors_within_limits_take_the_least_norm_or_come_as_near_as_they_c
     rng = np.random.default_rng(11)
     names = [f'motor_{k:02d}' for k in range(20)]
     for case in range(60):
-        limits = 10.0**rng.uniform(-1.0, 1.0, 20)
+        limits = 10.0 ** rng.uniform(-1.0, 1.0, 20)
         limits[rng.random(20) < 0.1], limits[rng.random(20) < 0.1] = np.inf, 0.0
-        robot = ccd.Mechanism(linkage(
-            'many', {name: Body(1.0, (0.1, 0.0, 0.0)) for name in names},
-            [Joined(name, 'ground', name, (0.0, 0.0, 0.0), limit=Limit(effort=float(limit)))
-             for name, limit in zip(names, limits)], actuated=names))
+        robot = ccd.Mechanism(
+            linkage(
+                'many',
+                {name: Body(1.0, (0.1, 0.0, 0.0)) for name in names},
+                [
+                    Joined(name, 'ground', name, (0.0, 0.0, 0.0), limit=Limit(effort=float(limit)))
+                    for name, limit in zip(names, limits)
+                ],
+                actuated=names,
+            )
+        )
         S = rng.normal(size=(20, int(rng.integers(1, 7))))
         preload = wish * np.minimum(limits, 3.0) * rng.uniform(-1.0, 1.0, 20)
         reachable = case % 3 > 0
@@ -226,8 +278,10 @@ def test_many_motors_within_limits_take_the_least_norm_or_come_as_near_as_they_c
 
 def test_where_the_limits_allow_it_they_change_nothing():
     robot, q, v, a, _ = limited(five_bar, ('left', 'tip', 'right'), (500.0, 500.0, 500.0))
-    assert close(ccd.inverse_dynamics(robot, q, v, a, policy='within_limits').tau_A,
-                 ccd.inverse_dynamics(robot, q, v, a).tau_A)
+    assert close(
+        ccd.inverse_dynamics(robot, q, v, a, policy='within_limits').tau_A,
+        ccd.inverse_dynamics(robot, q, v, a).tau_A,
+    )
 
 
 def test_motors_that_are_too_weak_all_pull_as_they_can_and_the_rest_is_the_residual():
@@ -258,10 +312,11 @@ def test_too_few_motors_do_what_they_can_and_the_residual_is_named(motors):
     assert close(result.residual, tau_G - S.T @ expected)
     assert solution(robot, q, v, a).kind == 'deficient'
     names = ccd.coordinates(robot, q).independent
-    by_name = {name: value for name, value in zip(names, tau_G - S.T @ expected)
-               if abs(value) > 1e-9}
+    by_name = {
+        name: value for name, value in zip(names, tau_G - S.T @ expected) if abs(value) > 1e-9
+    }
     assert result.residual_by_name == pytest.approx(by_name, rel=1e-10)
-    if motors == ('left',):     # the motor is a generalized coordinate and meets its own share
+    if motors == ('left',):  # the motor is a generalized coordinate and meets its own share
         assert len(by_name) == 1
         assert 'left' not in by_name
 
@@ -272,8 +327,9 @@ def test_the_residual_is_the_force_that_would_make_up_for_the_missing_motors():
     extra = np.zeros(robot.nv)
     for name, value in result.residual_by_name.items():
         extra[robot.coordinate_names.index(name)] = value
-    assert close(ccd.forward_dynamics(robot, q, v, result.tau_A, extra=extra).acceleration, a,
-                 1e-11)
+    assert close(
+        ccd.forward_dynamics(robot, q, v, result.tau_A, extra=extra).acceleration, a, 1e-11
+    )
     moved = ccd.forward_dynamics(robot, q, v, result.tau_A).acceleration
     assert np.abs(moved - a).max() > 1e-3
 
@@ -282,12 +338,24 @@ def test_a_motor_far_geared_down_between_two_free_joints_gives_what_it_can():
     """Its own coordinate would make H large: it depends on two coordinates without a motor."""
     slow = 0.005
     description = linkage(
-        'differential', {name: Body(1.0 + k, (0.3, 0.1 * k, 0.0))
-                         for k, name in enumerate(('left', 'motor', 'right'))},
+        'differential',
+        {
+            name: Body(1.0 + k, (0.3, 0.1 * k, 0.0))
+            for k, name in enumerate(('left', 'motor', 'right'))
+        },
         [Joined(name, 'ground', name, (0.0, 0.0, 0.0)) for name in ('left', 'motor', 'right')],
-        actuated=('motor',), couplings=(Coupling('sum', (
-            CouplingTerm('motor', (1.0,)), CouplingTerm('left', (-slow,)),
-            CouplingTerm('right', (-slow,)))),))
+        actuated=('motor',),
+        couplings=(
+            Coupling(
+                'sum',
+                (
+                    CouplingTerm('motor', (1.0,)),
+                    CouplingTerm('left', (-slow,)),
+                    CouplingTerm('right', (-slow,)),
+                ),
+            ),
+        ),
+    )
     robot = ccd.Mechanism(description, gravity=GRAVITY)
     q, v = np.zeros(3), np.zeros(3)
     a = np.array([2.0, slow * (2.0 - 0.5), -0.5])
@@ -299,16 +367,22 @@ def test_a_motor_far_geared_down_between_two_free_joints_gives_what_it_can():
     result = ccd.inverse_dynamics(robot, q, v, a)
     assert result.tau_A == pytest.approx([tau], rel=1e-10)
     assert result.residual_by_name == pytest.approx(
-        dict(zip(('left', 'right'), tau_G - lever * tau)), rel=1e-10)
+        dict(zip(('left', 'right'), tau_G - lever * tau)), rel=1e-10
+    )
 
 
 def acrobot(floating=False):
     """Return two links with a motor between them only, hinged to the ground or flying freely."""
     foot = {'kind': JointType.FLOATING} if floating else {}
     description = linkage(
-        'acrobot', {'leg': Body(1.3, (0.1, 0.4, 0.0)), 'body': Body(2.1, (0.0, 1.4, 0.1))},
-        [Joined('foot', 'ground', 'leg', (0.0, 0.0, 0.0), **foot),
-         Joined('hip', 'leg', 'body', (0.0, 1.0, 0.0))], actuated=('hip',))
+        'acrobot',
+        {'leg': Body(1.3, (0.1, 0.4, 0.0)), 'body': Body(2.1, (0.0, 1.4, 0.1))},
+        [
+            Joined('foot', 'ground', 'leg', (0.0, 0.0, 0.0), **foot),
+            Joined('hip', 'leg', 'body', (0.0, 1.0, 0.0)),
+        ],
+        actuated=('hip',),
+    )
     return ccd.Mechanism(description, gravity=GRAVITY)
 
 
@@ -328,8 +402,13 @@ def test_a_free_flyer_lacks_the_wrench_that_nothing_gives_it():
     result = ccd.inverse_dynamics(robot, q, v, a)
     assert result.tau_A == pytest.approx([tau_O[6]], rel=ROUNDING)
     assert result.residual_by_name == pytest.approx(
-        {f'foot:{s}': tau_O[k] for k, s in enumerate(('vx', 'vy', 'vz', 'wx', 'wy', 'wz'))
-         if abs(tau_O[k]) > 1e-9}, rel=ROUNDING)
+        {
+            f'foot:{s}': tau_O[k]
+            for k, s in enumerate(('vx', 'vy', 'vz', 'wx', 'wy', 'wz'))
+            if abs(tau_O[k]) > 1e-9
+        },
+        rel=ROUNDING,
+    )
     # in free fall without any torque nothing lacks
     a = ccd.forward_dynamics(robot, q, v).acceleration
     assert ccd.inverse_dynamics(robot, q, v, a).residual_by_name == {}
@@ -338,10 +417,16 @@ def test_a_free_flyer_lacks_the_wrench_that_nothing_gives_it():
 def test_too_many_motors_here_and_none_there_is_mixed():
     """Two motors drive a four-bar; a pendulum beside it has none."""
     description, positions = four_bar(actuated=('crank', 'rocker'))
-    beside = linkage('pendulum', {'bob': Body(1.0, (3.0, -0.5, 0.0))},
-                     [Joined('swing', 'ground', 'bob', (3.0, 0.0, 0.0))])
-    description = replace(description, links=description.links + beside.links[1:],
-                          joints=description.joints + beside.joints)
+    beside = linkage(
+        'pendulum',
+        {'bob': Body(1.0, (3.0, -0.5, 0.0))},
+        [Joined('swing', 'ground', 'bob', (3.0, 0.0, 0.0))],
+    )
+    description = replace(
+        description,
+        links=description.links + beside.links[1:],
+        joints=description.joints + beside.joints,
+    )
     robot = ccd.Mechanism(description, gravity=GRAVITY)
     alone = ccd.Mechanism(four_bar(actuated=('crank', 'rocker'))[0], gravity=GRAVITY)
     q, v, a = moving_state(alone, positions, (2.2,), (1.3,), (2.0,))
@@ -356,7 +441,8 @@ def test_too_many_motors_here_and_none_there_is_mixed():
     assert close(result.tau_A, np.linalg.lstsq(S.T, tau_G, rcond=1e-10)[0])
     assert list(result.residual_by_name) == ['swing']
     assert result.residual_by_name['swing'] == pytest.approx(
-        ccd.newton_euler(robot, *whole)[-1], rel=ROUNDING)
+        ccd.newton_euler(robot, *whole)[-1], rel=ROUNDING
+    )
 
 
 @pytest.mark.parametrize('policy', POLICIES)
@@ -368,26 +454,35 @@ def test_without_any_actuator_everything_is_residual(policy):
     _, tau_G = needed(robot, q, v, a)
     assert close(result.residual, tau_G)
     assert set(result.residual_by_name) == set(ccd.coordinates(robot, q).independent)
-    assert close(ccd.forward_dynamics(robot, q, v).acceleration,
-                 ccd.forward_dynamics(robot, q, v, {}).acceleration)
+    assert close(
+        ccd.forward_dynamics(robot, q, v).acceleration,
+        ccd.forward_dynamics(robot, q, v, {}).acceleration,
+    )
 
 
 # --- what is refused -----------------------------------------------------------------------------
-@pytest.mark.parametrize('options, message', [
-    ({'policy': 'least'}, "unknown policy 'least'.*minimum_norm, weighted, within_limits"),
-    ({'policy': 'weighted', 'weights': {'crank': -1.0}}, 'weights must be positive'),
-    ({'policy': 'weighted', 'weights': {'crank': float('nan')}}, 'weights'),
-    ({'weights': {'crank': 2.0}}, 'weighted'),
-    ({'preload': {'crank': float('nan')}}, 'preload'),
-    ({'preload': {'crank': 'much'}}, 'preload')])
+@pytest.mark.parametrize(
+    'options, message',
+    [
+        ({'policy': 'least'}, "unknown policy 'least'.*minimum_norm, weighted, within_limits"),
+        ({'policy': 'weighted', 'weights': {'crank': -1.0}}, 'weights must be positive'),
+        ({'policy': 'weighted', 'weights': {'crank': float('nan')}}, 'weights'),
+        ({'weights': {'crank': 2.0}}, 'weighted'),
+        ({'preload': {'crank': float('nan')}}, 'preload'),
+        ({'preload': {'crank': 'much'}}, 'preload'),
+    ],
+)
 def test_a_wrong_policy_weight_or_preload_is_refused(options, message):
     robot, q, v, a = mechanism(four_bar, ('crank', 'rocker'))
     with pytest.raises((ccd.ActuationError, ccd.StateError), match=message):
         ccd.inverse_dynamics(robot, q, v, a, **options)
 
 
-@pytest.mark.parametrize('options', [{'policy': 'weighted', 'weights': {'crnk': 1.0}},
-                                     {'preload': {'crnk': 1.0}}], ids=['weights', 'preload'])
+@pytest.mark.parametrize(
+    'options',
+    [{'policy': 'weighted', 'weights': {'crnk': 1.0}}, {'preload': {'crnk': 1.0}}],
+    ids=['weights', 'preload'],
+)
 def test_weights_and_preload_of_no_actuator_are_refused_with_the_nearest_name(options):
     robot, q, v, a = mechanism(four_bar, ('crank', 'rocker'))
     with pytest.raises(ccd.NameNotFound, match="'crnk'.*Did you mean 'crank'"):
@@ -439,27 +534,45 @@ def five_bar_with(springs=(), motors=('left', 'right'), **laws):
 def test_springs_on_a_five_bar_need_the_gradient_of_their_energy():
     """One between two points, one on a joint of the tree, one on the loop joint."""
     plain = five_bar_with()[0]
-    ends = {'left': 0.3 + 0.1j, 'right_distal': 0.4 - 0.05j}     # in the bodies' own frames
+    ends = {'left': 0.3 + 0.1j, 'right_distal': 0.4 - 0.05j}  # in the bodies' own frames
     start = five_bar_frames(2.0, 1.2)
     xyz = {}
     for link, local in ends.items():
         origin = ccd.link_placement(plain, plain.neutral(), link)[:3, 3]
         at = complex(start[link][0] + local * mpmath.expj(start[link][1]))
         xyz[link] = (at.real - origin[0], at.imag - origin[1], 0.0)
-    springs = (Spring('stretched', 'linear', 130.0, 0.0, 0.35, 'left', xyz['left'],
-                      'right_distal', xyz['right_distal']),
-               Spring('wound', 'torsional', 12.0, 0.0, 0.2, joint='left_elbow'),
-               Spring('closing', 'torsional', 9.0, 0.0, -0.3, joint='tip'))
+    springs = (
+        Spring(
+            'stretched',
+            'linear',
+            130.0,
+            0.0,
+            0.35,
+            'left',
+            xyz['left'],
+            'right_distal',
+            xyz['right_distal'],
+        ),
+        Spring('wound', 'torsional', 12.0, 0.0, 0.2, joint='left_elbow'),
+        Spring('closing', 'torsional', 9.0, 0.0, -0.3, joint='tip'),
+    )
 
     def energy(left, right):
         now = five_bar_frames(left, right)
         points = [now[link][0] + local * mpmath.expj(now[link][1]) for link, local in ends.items()]
-        elbow = now['left_distal'][1] - now['left'][1] - (start['left_distal'][1]
-                                                          - start['left'][1])
-        tip = now['right_distal'][1] - now['left_distal'][1] - (start['right_distal'][1]
-                                                                - start['left_distal'][1])
-        return (130 * (abs(points[1] - points[0]) - mpmath.mpf(0.35))**2
-                + 12 * (elbow - mpmath.mpf(0.2))**2 + 9 * (tip + mpmath.mpf(0.3))**2) / 2
+        elbow = (
+            now['left_distal'][1] - now['left'][1] - (start['left_distal'][1] - start['left'][1])
+        )
+        tip = (
+            now['right_distal'][1]
+            - now['left_distal'][1]
+            - (start['right_distal'][1] - start['left_distal'][1])
+        )
+        return (
+            130 * (abs(points[1] - points[0]) - mpmath.mpf(0.35)) ** 2
+            + 12 * (elbow - mpmath.mpf(0.2)) ** 2
+            + 9 * (tip + mpmath.mpf(0.3)) ** 2
+        ) / 2
 
     robot, q, v, a = five_bar_with(springs)
     expected = [derivatives(energy, POSE, along, (0.0, 0.0))[0] for along in np.eye(2)]
@@ -480,13 +593,31 @@ def random_closed(seed, joints=9, loops=2, damping=0.0, shares=None):
 def random_springs(description, rng, damping=0.0):
     """Return springs between links, on joints of the tree and on loop joints."""
     links = [link.name for link in description.links]
-    springs = [Spring(f'linear_{k}', 'linear', float(rng.uniform(20, 90)), damping,
-                      float(rng.uniform(0.0, 0.5)), *_end(rng, links), *_end(rng, links))
-               for k in range(3)]
+    springs = [
+        Spring(
+            f'linear_{k}',
+            'linear',
+            float(rng.uniform(20, 90)),
+            damping,
+            float(rng.uniform(0.0, 0.5)),
+            *_end(rng, links),
+            *_end(rng, links),
+        )
+        for k in range(3)
+    ]
     joints = [joint.name for joint in moving_joints(description) if joint.type.nv == 1]
     joints += [loop.name for loop in description.loops]
-    springs += [Spring(f'torsional_{name}', 'torsional', float(rng.uniform(5, 30)), damping,
-                       float(rng.uniform(-1.0, 1.0)), joint=name) for name in joints]
+    springs += [
+        Spring(
+            f'torsional_{name}',
+            'torsional',
+            float(rng.uniform(5, 30)),
+            damping,
+            float(rng.uniform(-1.0, 1.0)),
+            joint=name,
+        )
+        for name in joints
+    ]
     return tuple(springs)
 
 
@@ -509,8 +640,13 @@ def spring_energy(robot, springs, q):
     total = 0.0
     for spring in springs:
         if spring.type == 'linear':
-            ends = [(placements[link] @ (*xyz, 1.0))[:3] for link, xyz in (
-                (spring.from_link, spring.from_xyz), (spring.to_link, spring.to_xyz))]
+            ends = [
+                (placements[link] @ (*xyz, 1.0))[:3]
+                for link, xyz in (
+                    (spring.from_link, spring.from_xyz),
+                    (spring.to_link, spring.to_xyz),
+                )
+            ]
             stretch = np.linalg.norm(ends[1] - ends[0]) - spring.rest
         else:
             stretch = positions[spring.joint] - spring.rest
@@ -534,10 +670,13 @@ def test_in_space_springs_put_the_gradient_of_their_energy_on_every_coordinate(s
     springs = random_springs(description, rng)
     plain, robot = (ccd.Mechanism(replace(description, springs=each)) for each in ((), springs))
     still = np.zeros(robot.nv)
-    needed = (ccd.inverse_dynamics(robot, q, still, still).tau_O
-              - ccd.inverse_dynamics(plain, q, still, still).tau_O)
-    assert close(needed, gradient(robot, lambda at: spring_energy(robot, springs, at), q),
-                 DIFFERENCE)
+    needed = (
+        ccd.inverse_dynamics(robot, q, still, still).tau_O
+        - ccd.inverse_dynamics(plain, q, still, still).tau_O
+    )
+    assert close(
+        needed, gradient(robot, lambda at: spring_energy(robot, springs, at), q), DIFFERENCE
+    )
 
 
 def test_a_spring_on_an_open_loop_joint_does_nothing():
@@ -548,8 +687,9 @@ def test_a_spring_on_an_open_loop_joint_does_nothing():
     for each in (robot, plain):
         each.cut('tip')
     assert not close(ccd.inverse_dynamics(robot, q, v, a).tau_O, closed)
-    assert close(ccd.inverse_dynamics(robot, q, v, a).tau_O,
-                 ccd.inverse_dynamics(plain, q, v, a).tau_O)
+    assert close(
+        ccd.inverse_dynamics(robot, q, v, a).tau_O, ccd.inverse_dynamics(plain, q, v, a).tau_O
+    )
 
 
 # --- losses --------------------------------------------------------------------------------------
@@ -558,38 +698,51 @@ def test_damping_and_friction_take_exactly_their_power(seed):
     """Power is damping times rate squared, and friction times speed; never does any come back."""
     description, q, rng = random_closed(seed)
     plain = ccd.Mechanism(description)
-    law = {each.name: Dynamics(*rng.uniform(0.1, 3.0, 2)) for each in
-           (*description.joints, *description.loops)}
-    springs = tuple(replace(spring, stiffness=0.0)
-                    for spring in random_springs(description, rng, damping=1.7))
-    robot = ccd.Mechanism(replace(
-        description, springs=springs,
-        joints=tuple(replace(each, dynamics=law[each.name]) for each in description.joints),
-        loops=tuple(replace(each, dynamics=law[each.name]) for each in description.loops)))
+    law = {
+        each.name: Dynamics(*rng.uniform(0.1, 3.0, 2))
+        for each in (*description.joints, *description.loops)
+    }
+    springs = tuple(
+        replace(spring, stiffness=0.0) for spring in random_springs(description, rng, damping=1.7)
+    )
+    robot = ccd.Mechanism(
+        replace(
+            description,
+            springs=springs,
+            joints=tuple(replace(each, dynamics=law[each.name]) for each in description.joints),
+            loops=tuple(replace(each, dynamics=law[each.name]) for each in description.loops),
+        )
+    )
     # where no motion is possible the tree may still be asked: forces do not need the loops
     v = rng.choice((-1.0, 1.0), robot.nv) * rng.uniform(0.5, 2.0, robot.nv)
     a = accelerations(robot, q, v, rng.normal(size=robot.nv))
-    lost = (ccd.inverse_dynamics(robot, q, v, a).tau_O
-            - ccd.inverse_dynamics(plain, q, v, a).tau_O) @ v
+    lost = (
+        ccd.inverse_dynamics(robot, q, v, a).tau_O - ccd.inverse_dynamics(plain, q, v, a).tau_O
+    ) @ v
     rates = dict(zip(robot.coordinate_names, v))
     rates.update(zip(robot.loop_coordinate_names, ccd.loop_jacobian(robot, q) @ v))
-    power = sum(law[name.split(':')[0]].damping * rate**2
-                + law[name.split(':')[0]].friction * abs(rate) for name, rate in rates.items())
+    power = sum(
+        law[name.split(':')[0]].damping * rate**2 + law[name.split(':')[0]].friction * abs(rate)
+        for name, rate in rates.items()
+    )
     for spring in springs:
         if spring.type == 'torsional':
-            power += spring.damping * rates[spring.joint]**2
+            power += spring.damping * rates[spring.joint] ** 2
         else:
             ahead, behind = (
                 _length(robot, spring, ccd.integrate(robot, q, sign * DIFFERENCE_STEP * v))
-                for sign in (1.0, -1.0))
-            power += spring.damping * ((ahead - behind) / (2.0 * DIFFERENCE_STEP))**2
+                for sign in (1.0, -1.0)
+            )
+            power += spring.damping * ((ahead - behind) / (2.0 * DIFFERENCE_STEP)) ** 2
     assert lost == pytest.approx(power, rel=DIFFERENCE)
     assert lost > 0.0
 
 
 def _length(robot, spring, q):
-    ends = [(ccd.link_placement(robot, q, link) @ (*xyz, 1.0))[:3] for link, xyz in (
-        (spring.from_link, spring.from_xyz), (spring.to_link, spring.to_xyz))]
+    ends = [
+        (ccd.link_placement(robot, q, link) @ (*xyz, 1.0))[:3]
+        for link, xyz in ((spring.from_link, spring.from_xyz), (spring.to_link, spring.to_xyz))
+    ]
     return np.linalg.norm(ends[1] - ends[0])
 
 
@@ -600,11 +753,17 @@ def test_friction_is_odd_full_at_any_speed_worth_the_name_and_zero_at_rest(cut):
     for friction in (0.0, 2.5):
         description, positions = four_bar(cut, crank={'dynamics': Dynamics(friction=friction)})
         robot = ccd.Mechanism(description, gravity=GRAVITY)
-        answers.append([ccd.inverse_dynamics(robot, *moving_state(
-            robot, positions, (2.2,), (rate,), (0.0,))).tau_A[0]
-            for rate in (0.0, 0.1, 3.0, -0.1, -3.0)])
-    assert np.subtract(*answers[::-1]) == pytest.approx([0.0, 2.5, 2.5, -2.5, -2.5],
-                                                        abs=ROUNDING * 100)
+        answers.append(
+            [
+                ccd.inverse_dynamics(
+                    robot, *moving_state(robot, positions, (2.2,), (rate,), (0.0,))
+                ).tau_A[0]
+                for rate in (0.0, 0.1, 3.0, -0.1, -3.0)
+            ]
+        )
+    assert np.subtract(*answers[::-1]) == pytest.approx(
+        [0.0, 2.5, 2.5, -2.5, -2.5], abs=ROUNDING * 100
+    )
 
 
 # --- limit moments -------------------------------------------------------------------------------
@@ -614,10 +773,20 @@ STIFFNESS, TRANSITION, LOWER, UPPER = 200.0, 0.05, -0.4, 0.6
 def hinge(damping=0.0, transition=TRANSITION):
     """Return a weightless-like hinge: one joint, no gravity, with limit moments."""
     description = linkage(
-        'hinge', {'door': Body(1.0, (0.3, 0.0, 0.0))},
-        [Joined('hinge', 'ground', 'door', (0.0, 0.0, 0.0), limit=Limit(LOWER, UPPER),
-                limit_moment=LimitMoment('linear', STIFFNESS, damping, transition))],
-        actuated=('hinge',))
+        'hinge',
+        {'door': Body(1.0, (0.3, 0.0, 0.0))},
+        [
+            Joined(
+                'hinge',
+                'ground',
+                'door',
+                (0.0, 0.0, 0.0),
+                limit=Limit(LOWER, UPPER),
+                limit_moment=LimitMoment('linear', STIFFNESS, damping, transition),
+            )
+        ],
+        actuated=('hinge',),
+    )
     return ccd.Mechanism(description, gravity=(0.0, 0.0, 0.0))
 
 
@@ -634,18 +803,21 @@ def test_a_limit_moment_grows_quadratically_through_the_transition_and_then_line
         assert moment(robot, position) == 0.0
     for depth in (0.01, 0.025, 0.0499):
         assert moment(robot, inner + depth) == pytest.approx(
-            -STIFFNESS * depth**2 / (2.0 * TRANSITION), rel=1e-10)
+            -STIFFNESS * depth**2 / (2.0 * TRANSITION), rel=1e-10
+        )
     assert moment(robot, UPPER) == pytest.approx(-STIFFNESS * TRANSITION / 2.0, rel=1e-10)
     for beyond in (0.0, 0.1, 0.3):
         assert moment(robot, UPPER + beyond) == pytest.approx(
-            -STIFFNESS * (TRANSITION / 2.0 + beyond), rel=1e-10)
+            -STIFFNESS * (TRANSITION / 2.0 + beyond), rel=1e-10
+        )
 
 
 def test_the_lower_limit_is_the_mirror_of_the_upper():
     robot = hinge(damping=1.5)
     for depth, rate in ((0.02, 0.3), (0.2, -0.7), (0.05, 0.0), (-0.1, 2.0)):
         assert moment(robot, LOWER - depth, -rate) == pytest.approx(
-            -moment(robot, UPPER + depth, rate), rel=1e-12, abs=1e-12)
+            -moment(robot, UPPER + depth, rate), rel=1e-12, abs=1e-12
+        )
 
 
 def test_a_limit_moment_and_its_stiffness_are_continuous():
@@ -664,26 +836,34 @@ def test_a_limit_moment_and_its_stiffness_are_continuous():
 def stored(depth):
     """Return the energy of a limit entered by `depth`: the integral of its moment."""
     inside, beyond = min(max(depth, 0.0), TRANSITION), max(depth - TRANSITION, 0.0)
-    return STIFFNESS * (inside**3 / (6.0 * TRANSITION) + TRANSITION * beyond / 2.0
-                        + beyond**2 / 2.0)
+    return STIFFNESS * (
+        inside**3 / (6.0 * TRANSITION) + TRANSITION * beyond / 2.0 + beyond**2 / 2.0
+    )
 
 
 @pytest.mark.parametrize('cut', ['pin', 'crank'])
 def test_without_damping_a_limit_gives_back_all_of_its_energy(cut):
     """The moment is the gradient of an energy, on a joint of the tree and where it is cut."""
-    law = {'limit': Limit(-0.5, 0.4), 'limit_moment': LimitMoment('linear', STIFFNESS, 0.0,
-                                                                  TRANSITION)}
-    for theta in (1.38, 1.7, 0.53, 0.2, 1.1):         # described at 1: the limits are 0.5 and 1.4
+    law = {
+        'limit': Limit(-0.5, 0.4),
+        'limit_moment': LimitMoment('linear', STIFFNESS, 0.0, TRANSITION),
+    }
+    for theta in (1.38, 1.7, 0.53, 0.2, 1.1):  # described at 1: the limits are 0.5 and 1.4
         torques = []
         for laws in ({}, {'crank': law}):
             description, positions = four_bar(cut, **laws)
             robot = ccd.Mechanism(description, gravity=GRAVITY)
-            torques.append(ccd.inverse_dynamics(robot, *moving_state(
-                robot, positions, (theta,), (2.0,), (1.0,))).tau_A[0])
+            torques.append(
+                ccd.inverse_dynamics(
+                    robot, *moving_state(robot, positions, (theta,), (2.0,), (1.0,))
+                ).tau_A[0]
+            )
         above, below = theta - 1.4 + TRANSITION, 0.5 + TRANSITION - theta
         step = 1e-6
-        expected = ((stored(above + step) - stored(above - step))
-                    - (stored(below + step) - stored(below - step))) / (2.0 * step)
+        expected = (
+            (stored(above + step) - stored(above - step))
+            - (stored(below + step) - stored(below - step))
+        ) / (2.0 * step)
         assert torques[1] - torques[0] == pytest.approx(expected, abs=DIFFERENCE * STIFFNESS)
 
 
@@ -706,22 +886,40 @@ def test_an_external_wrench_takes_its_share_off_through_the_jacobian(seed):
     a = rng.normal(size=robot.nv)
     wrenches = {link: rng.normal(size=6) for link in robot.link_names}
     expected = -sum(ccd.jacobian(robot, q, link).T @ wrench for link, wrench in wrenches.items())
-    difference = (ccd.inverse_dynamics(robot, q, v, a, wrenches=wrenches).tau_O
-                  - ccd.inverse_dynamics(robot, q, v, a).tau_O)
+    difference = (
+        ccd.inverse_dynamics(robot, q, v, a, wrenches=wrenches).tau_O
+        - ccd.inverse_dynamics(robot, q, v, a).tau_O
+    )
     assert close(difference, expected, 1e-11)
 
 
 # --- everything at once --------------------------------------------------------------------------
 def test_forward_of_inverse_is_the_identity_with_every_force_on():
-    springs = (Spring('stretched', 'linear', 130.0, 2.0, 0.35, 'left', (0.1, 0.2, 0.0),
-                      'right_distal', (-0.2, 0.1, 0.0)),
-               Spring('wound', 'torsional', 12.0, 0.4, 0.2, joint='left_elbow'),
-               Spring('closing', 'torsional', 9.0, 0.3, -0.3, joint='tip'))
+    springs = (
+        Spring(
+            'stretched',
+            'linear',
+            130.0,
+            2.0,
+            0.35,
+            'left',
+            (0.1, 0.2, 0.0),
+            'right_distal',
+            (-0.2, 0.1, 0.0),
+        ),
+        Spring('wound', 'torsional', 12.0, 0.4, 0.2, joint='left_elbow'),
+        Spring('closing', 'torsional', 9.0, 0.3, -0.3, joint='tip'),
+    )
     stop = LimitMoment('linear', 150.0, 0.7, 0.1)
-    laws = {'left': {'dynamics': Dynamics(0.3, 0.2)}, 'right_elbow': {
-        'dynamics': Dynamics(0.1, 0.4), 'limit': Limit(-0.1, 0.1), 'limit_moment': stop},
-        'tip': {'dynamics': Dynamics(0.2, 0.3), 'limit': Limit(-0.05, 0.05),
-                'limit_moment': stop}}
+    laws = {
+        'left': {'dynamics': Dynamics(0.3, 0.2)},
+        'right_elbow': {
+            'dynamics': Dynamics(0.1, 0.4),
+            'limit': Limit(-0.1, 0.1),
+            'limit_moment': stop,
+        },
+        'tip': {'dynamics': Dynamics(0.2, 0.3), 'limit': Limit(-0.05, 0.05), 'limit_moment': stop},
+    }
     wrenches = {'left_distal': (1.0, -2.0, 0.5, 0.3, -0.1, 0.9), 'right': (0.0, 3.0, 0, 0, 0, 1.0)}
     for motors in (('left', 'right'), ('tip', 'right'), ('left', 'left_elbow', 'tip', 'right')):
         robot, q, v, a = five_bar_with(springs, motors, **laws)
@@ -735,17 +933,36 @@ def test_forward_of_inverse_is_the_identity_with_every_force_on():
 def test_random_mechanisms_with_every_force_on_come_back_from_inverse_dynamics(seed):
     description, q, rng = random_closed(seed, joints=14, damping=2.0)
     joints = tuple(
-        replace(joint, dynamics=Dynamics(1.0, 0.5), limit=Limit(-1.0, 1.0),
-                limit_moment=LimitMoment('linear', 40.0, 0.5, 0.2))
-        if joint.type.nv == 1 else joint for joint in description.joints)
-    loops = tuple(replace(loop, dynamics=Dynamics(0.7, 0.3), limit=Limit(-0.5, 0.5),
-                          limit_moment=LimitMoment('linear', 30.0, 0.4, 0.1))
-                  for loop in description.loops)
+        replace(
+            joint,
+            dynamics=Dynamics(1.0, 0.5),
+            limit=Limit(-1.0, 1.0),
+            limit_moment=LimitMoment('linear', 40.0, 0.5, 0.2),
+        )
+        if joint.type.nv == 1
+        else joint
+        for joint in description.joints
+    )
+    loops = tuple(
+        replace(
+            loop,
+            dynamics=Dynamics(0.7, 0.3),
+            limit=Limit(-0.5, 0.5),
+            limit_moment=LimitMoment('linear', 30.0, 0.4, 0.1),
+        )
+        for loop in description.loops
+    )
     names = [joint.name for joint in moving_joints(description)]
     motors = [name for name in names if rng.random() < 0.6] + [loops[0].name]
-    robot = ccd.Mechanism(replace(
-        description, joints=joints, loops=loops, springs=random_springs(description, rng, 1.0),
-        actuators=tuple(Actuator(name) for name in motors)))
+    robot = ccd.Mechanism(
+        replace(
+            description,
+            joints=joints,
+            loops=loops,
+            springs=random_springs(description, rng, 1.0),
+            actuators=tuple(Actuator(name) for name in motors),
+        )
+    )
     c = ccd.coordinates(robot, q)
     if not c.mobility or c.condition > 1e6:
         pytest.skip('this one cannot move, or is close to a singularity')
@@ -758,5 +975,12 @@ def test_random_mechanisms_with_every_force_on_come_back_from_inverse_dynamics(s
     forward = ccd.forward_dynamics(robot, q, v, result.tau_A, extra=extra, wrenches=wrenches)
     size = np.abs(result.tau_O).max()
     A = c.W.T @ ccd.mass_matrix(robot, q) @ c.W
-    assert np.abs(A @ (forward.acceleration - a)[
-        [robot.coordinate_names.index(name) for name in c.independent]]).max() < CHAIN * size
+    assert (
+        np.abs(
+            A
+            @ (forward.acceleration - a)[
+                [robot.coordinate_names.index(name) for name in c.independent]
+            ]
+        ).max()
+        < CHAIN * size
+    )

@@ -2,21 +2,27 @@
 
 from dataclasses import replace
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics.description import Actuator, Joint, JointType, Link, LoopType
-from closed_chain_dynamics.dynamics.coordinates import actuator_rows
 from helpers.random_mechanisms import (
-    moving_joints, pinocchio_model, random_description, random_loops, random_state,
-    relative_error)
-from hypothesis import assume, given, HealthCheck, settings, strategies as st
+    moving_joints,
+    pinocchio_model,
+    random_description,
+    random_loops,
+    random_state,
+    relative_error,
+)
+from hypothesis import HealthCheck, assume, given, settings, strategies as st
 import numpy as np
 import pinocchio as pin
 import scipy.linalg
 
-TOLERANCE = 1e-9        # relative, wherever the condition is below CONDITION
-CONDITION = 1e6         # constraints worse than this are close to a singularity
-NULL_SPACE = 1e-12      # J_C W against the sizes of both
-POWER = 1e-10           # relative
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.description import Actuator, Joint, JointType, Link, LoopType
+from closed_chain_dynamics.dynamics.coordinates import actuator_rows
+
+TOLERANCE = 1e-9  # relative, wherever the condition is below CONDITION
+CONDITION = 1e6  # constraints worse than this are close to a singularity
+NULL_SPACE = 1e-12  # J_C W against the sizes of both
+POWER = 1e-10  # relative
 seeds = st.integers(0, 2**32 - 1)
 # about one mechanism in eight cannot move, or is close to a singularity: it is drawn again
 draw_again = {'suppress_health_check': [HealthCheck.filter_too_much]}
@@ -57,9 +63,10 @@ def solve_kkt(M, J_C, force, bias, rank):
     rows = independent_rows(J_C, rank)
     J = J_C[rows]
     zero = np.zeros((rank, rank))
-    solution = np.linalg.solve(np.block([[M, J.T], [J, zero]]),
-                               np.concatenate([force, -bias[rows]]))
-    return solution[:len(M)]
+    solution = np.linalg.solve(
+        np.block([[M, J.T], [J, zero]]), np.concatenate([force, -bias[rows]])
+    )
+    return solution[: len(M)]
 
 
 def tree_by_pinocchio(robot, q, v):
@@ -78,7 +85,8 @@ def test_forward_and_inverse_dynamics_agree_with_the_multiplier_form(seed):
     c, v, tau = moving(robot, q, rng)
     J_C, error, bias = ccd.constraint_jacobian(robot, q, v)
     assert np.abs(J_C @ c.W).max(initial=0.0) <= NULL_SPACE * max(
-        1.0, np.abs(J_C).max(initial=0.0) * np.abs(c.W).max())
+        1.0, np.abs(J_C).max(initial=0.0) * np.abs(c.W).max()
+    )
     M, h = tree_by_pinocchio(robot, q, v)
     force = actuator_rows(robot, q).T @ tau + passive(robot, v) - h
     expected = solve_kkt(M, J_C, force, bias, c.rank)
@@ -92,8 +100,10 @@ def test_forward_and_inverse_dynamics_agree_with_the_multiplier_form(seed):
     assert relative_error(inverse.tau_O, needed, at_least=np.abs(h).max()) < TOLERANCE
     free = scipy.linalg.null_space(J_C) if len(J_C) else np.eye(robot.nv)
     lever = free.T @ actuator_rows(robot, q).T
-    assert np.abs(lever @ inverse.tau_A - free.T @ needed).max() < TOLERANCE * max(
-        np.abs(needed).max(), 1.0) * max(c.condition, 1.0)**0.5
+    assert (
+        np.abs(lever @ inverse.tau_A - free.T @ needed).max()
+        < TOLERANCE * max(np.abs(needed).max(), 1.0) * max(c.condition, 1.0) ** 0.5
+    )
 
 
 @given(seeds)
@@ -116,7 +126,7 @@ def unit_vector_method(robot, q, v, c):
     J_C, _, bias = ccd.constraint_jacobian(robot, q, v)
     rest = -np.linalg.pinv(J_C, rcond=1e-9) @ bias
     independent = [robot.coordinate_names.index(name) for name in c.independent]
-    rest = rest - c.W @ rest[independent]          # theta_G'' = 0: only H' theta_G' is left
+    rest = rest - c.W @ rest[independent]  # theta_G'' = 0: only H' theta_G' is left
     b = c.W.T @ ccd.newton_euler(robot, q, v, rest)
     A = np.empty((c.mobility, c.mobility))
     for i in range(c.mobility):
@@ -134,32 +144,37 @@ def test_the_unit_vector_method_of_the_papers_gives_the_same_a_and_b(seed):
     assert relative_error(f.A, A) < TOLERANCE
     assert relative_error(f.b, b, at_least=np.abs(A).max()) < TOLERANCE * c.condition**0.5
     expected = np.linalg.solve(A, c.S.T @ tau - b)
-    assert relative_error(f.theta_G, expected) < TOLERANCE * np.linalg.cond(A)**0.5
+    assert relative_error(f.theta_G, expected) < TOLERANCE * np.linalg.cond(A) ** 0.5
 
 
 def pinocchio_constraints(model, robot):
     """Return Pinocchio's constraints for spherical (3D) and fixed (6D) loops."""
     constraints = []
     for loop in robot.description.loops:
-        kind = (pin.ContactType.CONTACT_3D if loop.type is LoopType.SPHERICAL
-                else pin.ContactType.CONTACT_6D)
+        kind = (
+            pin.ContactType.CONTACT_3D
+            if loop.type is LoopType.SPHERICAL
+            else pin.ContactType.CONTACT_6D
+        )
         ends = []
         for link, origin in ((loop.parent, loop.parent_origin), (loop.child, loop.child_origin)):
             frame = model.frames[model.getFrameId(link)]
-            ends += [frame.parentJoint,
-                     frame.placement * pin.SE3(origin.rotation, origin.position)]
-        constraints.append(pin.RigidConstraintModel(kind, model, *ends,
-                                                    pin.ReferenceFrame.LOCAL))
+            ends += [
+                frame.parentJoint,
+                frame.placement * pin.SE3(origin.rotation, origin.position),
+            ]
+        constraints.append(pin.RigidConstraintModel(kind, model, *ends, pin.ReferenceFrame.LOCAL))
     return constraints
 
 
 @given(seeds)
 @settings(max_examples=100, **draw_again)
 def test_point_and_frame_loops_agree_with_the_constraint_dynamics_of_pinocchio(seed):
-    robot, q, rng = random_closed(seed, (LoopType.SPHERICAL, LoopType.FIXED), joints=(8, 22),
-                                  loops=(1, 3))
+    robot, q, rng = random_closed(
+        seed, (LoopType.SPHERICAL, LoopType.FIXED), joints=(8, 22), loops=(1, 3)
+    )
     c, v, tau = moving(robot, q, rng, condition=1e3)
-    assume(not c.redundant_rows)   # there Pinocchio regularises: nothing to compare with
+    assume(not c.redundant_rows)  # there Pinocchio regularises: nothing to compare with
     model = pinocchio_model(robot.description, robot.gravity)
     data = model.createData()
     constraints = pin.StdVec_RigidConstraintModel()
@@ -168,8 +183,16 @@ def test_point_and_frame_loops_agree_with_the_constraint_dynamics_of_pinocchio(s
     constraint_data.extend([constraint.createData() for constraint in constraints])
     force = actuator_rows(robot, q).T @ tau + passive(robot, v)
     pin.initConstraintDynamics(model, data, constraints, constraint_data)
-    expected = pin.constraintDynamics(model, data, q, v, force, constraints, constraint_data,
-                                      pin.ProximalSettings(1e-14, 1e-10, 50))
+    expected = pin.constraintDynamics(
+        model,
+        data,
+        q,
+        v,
+        force,
+        constraints,
+        constraint_data,
+        pin.ProximalSettings(1e-14, 1e-10, 50),
+    )
     f = ccd.forward_dynamics(robot, q, v, tau)
     # Pinocchio iterates to 1e-14 with a proximal term of 1e-10
     assert relative_error(f.acceleration, expected) < 1e-8
@@ -194,12 +217,19 @@ def test_loops_that_share_no_joint_are_solved_as_if_alone(seed):
         actuators += [renamed(actuator, prefix, ['joint']) for actuator in d.actuators]
     links.append(Link('ground'))
     joints += [Joint(f'{p}fix', JointType.FIXED, 'ground', p + root) for p in ('x_', 'y_')]
-    both = ccd.Mechanism(replace(d, links=tuple(links), joints=tuple(joints), loops=tuple(loops),
-                                 actuators=tuple(actuators)))
+    both = ccd.Mechanism(
+        replace(
+            d,
+            links=tuple(links),
+            joints=tuple(joints),
+            loops=tuple(loops),
+            actuators=tuple(actuators),
+        )
+    )
     two = ccd.forward_dynamics(both, np.tile(q, 2), np.tile(v, 2), np.tile(tau, 2)).acceleration
     one = ccd.forward_dynamics(robot, q, v, tau).acceleration
-    assert relative_error(two[:robot.nv], one) < TOLERANCE
-    assert relative_error(two[robot.nv:], one) < TOLERANCE
+    assert relative_error(two[: robot.nv], one) < TOLERANCE
+    assert relative_error(two[robot.nv :], one) < TOLERANCE
     assert ccd.coordinates(both, np.tile(q, 2)).mobility == 2 * c.mobility
 
 

@@ -2,26 +2,63 @@
 
 import math
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics.description import Dynamics, Spring
 from helpers.planar_linkages import (
-    configuration, derivatives, FIVE_BAR, five_bar, five_bar_frames, FIVE_BAR_RODS, FOUR_BAR,
-    four_bar, four_bar_frames, FOUR_BAR_RODS, full_turn, GRAVITY, motion, moving_state,
-    planar_linkage, Rod, SLIDER_CRANK, slider_crank, slider_crank_frames, SLIDER_CRANK_RODS,
-    virtual_work)
+    FIVE_BAR,
+    FIVE_BAR_RODS,
+    FOUR_BAR,
+    FOUR_BAR_RODS,
+    GRAVITY,
+    SLIDER_CRANK,
+    SLIDER_CRANK_RODS,
+    Rod,
+    configuration,
+    derivatives,
+    five_bar,
+    five_bar_frames,
+    four_bar,
+    four_bar_frames,
+    full_turn,
+    motion,
+    moving_state,
+    planar_linkage,
+    slider_crank,
+    slider_crank_frames,
+    virtual_work,
+)
 from helpers.planetary_gear import (
-    ARM, I_CARRIER, I_PLANET, I_RING, I_SUN, M_PLANET, PLANETARY, planetary_speeds,
-    planetary_state, Z_RING, Z_SUN)
+    ARM,
+    I_CARRIER,
+    I_PLANET,
+    I_RING,
+    I_SUN,
+    M_PLANET,
+    PLANETARY,
+    Z_RING,
+    Z_SUN,
+    planetary_speeds,
+    planetary_state,
+)
 from helpers.stewart_platform import (
-    CENTRE, FEET_XYZ, HEADS_XYZ, leg_axes, LEGS, PLATFORM_MASS, PLATFORM_TENSOR, stewart,
-    with_platform)
+    CENTRE,
+    FEET_XYZ,
+    HEADS_XYZ,
+    LEGS,
+    PLATFORM_MASS,
+    PLATFORM_TENSOR,
+    leg_axes,
+    stewart,
+    with_platform,
+)
 import mpmath
 import numpy as np
 import pytest
 
-ROUNDING = 1e-12    # of positions, rates and forces of a few units, through a few linear solves
-STIFF = 1e-10       # the same where a short crank moves at engine speed: accelerations of 1e4
-ENERGY = 1e-9       # a derivative of derivatives, each with forty digits less those it costs
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.description import Dynamics, Spring
+
+ROUNDING = 1e-12  # of positions, rates and forces of a few units, through a few linear solves
+STIFF = 1e-10  # the same where a short crank moves at engine speed: accelerations of 1e4
+ENERGY = 1e-9  # a derivative of derivatives, each with forty digits less those it costs
 
 
 def close(actual, expected, tolerance=ROUNDING):
@@ -60,7 +97,7 @@ def test_the_four_bar_turns_in_the_ratios_of_its_instant_centres(theta):
     frames = four_bar_frames(theta)
     knee, pin = complex(frames['coupler'][0]), complex(frames['pin'])
     foot = FOUR_BAR['ground']
-    centre = knee.real - knee.imag * (pin - knee).real / (pin - knee).imag   # coupler meets y = 0
+    centre = knee.real - knee.imag * (pin - knee).real / (pin - knee).imag  # coupler meets y = 0
     rocker_to_crank = centre / (centre - foot)
     # crank and rocker lines meet in the centre of the coupler: knee * s = foot + (pin - foot) * t
     s, _ = np.linalg.solve([[knee.real, -(pin - foot).real], [knee.imag, -pin.imag]], [foot, 0.0])
@@ -85,8 +122,9 @@ def test_a_load_on_the_rocker_reaches_the_crank_by_the_velocity_ratio(theta):
 
 
 @pytest.mark.parametrize('theta', full_turn(6))
-@pytest.mark.parametrize('rate, second', [(0.0, 0.0), (3.0, 0.0), (-1.4, 5.0)],
-                         ids=['static', 'steady', 'dynamic'])
+@pytest.mark.parametrize(
+    'rate, second', [(0.0, 0.0), (3.0, 0.0), (-1.4, 5.0)], ids=['static', 'steady', 'dynamic']
+)
 def test_the_crank_torque_of_the_four_bar_is_that_of_virtual_work(theta, rate, second):
     description, positions = four_bar()
     robot = ccd.Mechanism(description, gravity=GRAVITY)
@@ -108,14 +146,16 @@ def test_the_power_of_the_crank_is_the_rate_of_the_energy():
         moved = (theta + rate * t + second * t * t / 2,), (rate + second * t,)
         total = mpmath.mpf(0)
         for name, rod in FOUR_BAR_RODS.items():
+
             def com(s):
                 return rod.com_of(four_bar_frames(moved[0][0] + moved[1][0] * s)[name])
 
             def angle(s):
                 return four_bar_frames(moved[0][0] + moved[1][0] * s)[name][1]
+
             speed = abs(mpmath.diff(com, 0))
             total += rod.mass * (speed**2 / 2 + mpmath.mpf('9.81') * com(0).imag)
-            total += rod.inertia * mpmath.diff(angle, 0)**2 / 2
+            total += rod.inertia * mpmath.diff(angle, 0) ** 2 / 2
         return total
 
     with mpmath.workdps(40):
@@ -140,8 +180,9 @@ def five_bar_jacobian(left, right):
     rods = [tip - complex(frames[name][0]) for name in ('left_distal', 'right_distal')]
     levers = [1j * FIVE_BAR['proximal'] * np.exp(1j * angle) for angle in (left, right)]
     rows = np.array([[rod.real, rod.imag] for rod in rods])
-    return np.linalg.solve(rows, np.diag([(rod * np.conj(lever)).real
-                                          for rod, lever in zip(rods, levers)]))
+    return np.linalg.solve(
+        rows, np.diag([(rod * np.conj(lever)).real for rod, lever in zip(rods, levers)])
+    )
 
 
 @pytest.mark.parametrize('pose', FIVE_BAR_POSES)
@@ -152,12 +193,13 @@ def test_the_tip_of_the_five_bar_moves_by_its_jacobian_in_closed_form(pose):
         q, v, _ = moving_state(robot, positions, pose, rates, (0.0, 0.0))
         local = ccd.link_placement(robot, configuration(robot, {}), 'left_distal')[:3, 3]
         tip = complex(five_bar_frames(2.0, 1.2)['tip'])
-        J = ccd.jacobian(robot, q, 'left_distal',
-                         point=(tip.real - local[0], tip.imag - local[1], 0.0))
+        J = ccd.jacobian(
+            robot, q, 'left_distal', point=(tip.real - local[0], tip.imag - local[1], 0.0)
+        )
         assert close((J @ v)[:2], five_bar_jacobian(*pose) @ rates)
     c = ccd.coordinates(robot, q)
     assert c.mobility == 2
-    assert sorted(c.independent) == ['left', 'right']       # the motors
+    assert sorted(c.independent) == ['left', 'right']  # the motors
 
 
 @pytest.mark.parametrize('pose', FIVE_BAR_POSES)
@@ -168,8 +210,9 @@ def test_a_force_at_the_tip_of_the_five_bar_needs_the_transposed_jacobian(pose):
     tip = complex(five_bar_frames(*pose)['tip'])
     force = np.array([3.0, -5.0, 0.0])
     arm = (tip.real, tip.imag, 0.0) - ccd.link_placement(robot, q, 'right_distal')[:3, 3]
-    result = ccd.inverse_dynamics(robot, q, v, a, wrenches={
-        'right_distal': np.concatenate([force, np.cross(arm, force)])})
+    result = ccd.inverse_dynamics(
+        robot, q, v, a, wrenches={'right_distal': np.concatenate([force, np.cross(arm, force)])}
+    )
     torques = [result.torques()[name] for name in ('left', 'right')]
     assert close(torques, -five_bar_jacobian(*pose).T @ force[:2])
 
@@ -193,8 +236,11 @@ def piston(theta):
     a, rod, offset = (SLIDER_CRANK[key] for key in ('crank', 'rod', 'offset'))
     f, f1, f2 = offset - a * math.sin(theta), -a * math.cos(theta), a * math.sin(theta)
     r = math.sqrt(rod**2 - f**2)
-    return (a * math.cos(theta) + r, -a * math.sin(theta) - f * f1 / r,
-            -a * math.cos(theta) - (f1**2 + f * f2) / r - (f * f1)**2 / r**3)
+    return (
+        a * math.cos(theta) + r,
+        -a * math.sin(theta) - f * f1 / r,
+        -a * math.cos(theta) - (f1**2 + f * f2) / r - (f * f1) ** 2 / r**3,
+    )
 
 
 @pytest.mark.parametrize('theta', full_turn(8))
@@ -232,8 +278,15 @@ def test_a_gas_force_on_the_piston_turns_the_crank_by_virtual_work(theta):
     static = ccd.inverse_dynamics(robot, q, still, still, wrenches=wrench).tau_A
     assert close(static, -gas * piston(theta)[1])
     robot.gravity = GRAVITY
-    expected = virtual_work(slider_crank_frames, SLIDER_CRANK_RODS, (theta,), (rate,), (second,),
-                            -9.81j, [(lambda t: slider_crank_frames(t)['piston'][0], gas)])
+    expected = virtual_work(
+        slider_crank_frames,
+        SLIDER_CRANK_RODS,
+        (theta,),
+        (rate,),
+        (second,),
+        -9.81j,
+        [(lambda t: slider_crank_frames(t)['piston'][0], gas)],
+    )
     assert close(ccd.inverse_dynamics(robot, q, v, a, wrenches=wrench).tau_A, expected, STIFF)
 
 
@@ -244,6 +297,7 @@ BAR = 0.6
 
 def parallelogram(moved_foot=0.0):
     """Return three equal bars that carry one coupler, described at an angle of 1 rad."""
+
     def frames(theta):
         carried = BAR * mpmath.expj(theta)
         each = {name: (mpmath.mpc(x), theta) for name, x in FEET.items()}
@@ -254,13 +308,23 @@ def parallelogram(moved_foot=0.0):
 
     joints = [(name, 'ground', name, lambda frames, n=name: frames[n][0]) for name in FEET]
     joints += [(f'top_{k}', f'bar_{k}', 'coupler', top(f'bar_{k}')) for k in (1, 2, 3)]
-    rods = {'bar_1': Rod(1.0, 0.3 + 0j, 0.03), 'bar_2': Rod(1.2, 0.25 + 0j, 0.03),
-            'bar_3': Rod(0.9, 0.35 + 0.01j, 0.03), 'coupler': Rod(2.0, 0.8 + 0.1j, 0.3)}
-    if moved_foot:   # the last bar stands in another direction
+    rods = {
+        'bar_1': Rod(1.0, 0.3 + 0j, 0.03),
+        'bar_2': Rod(1.2, 0.25 + 0j, 0.03),
+        'bar_3': Rod(0.9, 0.35 + 0.01j, 0.03),
+        'coupler': Rod(2.0, 0.8 + 0.1j, 0.3),
+    }
+    if moved_foot:  # the last bar stands in another direction
         joints[2] = ('bar_3', 'ground', 'bar_3', lambda frames: frames['bar_3'][0] + moved_foot)
     description, positions = planar_linkage(
-        'parallelogram', rods, frames, joints, origin=(1.0,), cut=('top_2', 'top_3'),
-        actuated=('bar_1',))
+        'parallelogram',
+        rods,
+        frames,
+        joints,
+        origin=(1.0,),
+        cut=('top_2', 'top_3'),
+        actuated=('bar_1',),
+    )
     return description, positions, frames, rods
 
 
@@ -276,7 +340,8 @@ def test_a_third_parallel_bar_is_redundant_and_all_bars_turn_alike(theta):
     assert np.linalg.matrix_rank(c.J_C[kept]) == 3
     for name in ('bar_2', 'bar_3'):
         assert c.W[robot.coordinate_names.index(name), 0] == pytest.approx(
-            c.W[robot.coordinate_names.index('bar_1'), 0], abs=ROUNDING)
+            c.W[robot.coordinate_names.index('bar_1'), 0], abs=ROUNDING
+        )
     assert link_angle_rate(robot, q, v, 'coupler') == pytest.approx(0.0, abs=ROUNDING)
     expected = virtual_work(frames, rods, (theta,), (1.3,), (-2.0,), -9.81j)
     assert close(ccd.inverse_dynamics(robot, q, v, a).tau_A, expected)
@@ -291,13 +356,21 @@ def test_a_third_bar_that_is_not_parallel_locks_the_parallelogram():
 
 
 # --- the place of the cut ------------------------------------------------------------------------
-CUTS = [(four_bar, cut, (2.2,), motors)
-        for cut in ('crank', 'knee', 'pin', 'rocker') for motors in (('crank',), ('pin',))]
-CUTS += [(five_bar, cut, (2.4, 0.6), motors)
-         for cut in ('left', 'left_elbow', 'tip', 'right_elbow', 'right')
-         for motors in (('left', 'right'), ('tip', 'left_elbow'))]
-CUTS += [(slider_crank, cut, (2.0,), motors)
-         for cut in ('crank', 'journal', 'wrist', 'bore') for motors in (('crank',), ('bore',))]
+CUTS = [
+    (four_bar, cut, (2.2,), motors)
+    for cut in ('crank', 'knee', 'pin', 'rocker')
+    for motors in (('crank',), ('pin',))
+]
+CUTS += [
+    (five_bar, cut, (2.4, 0.6), motors)
+    for cut in ('left', 'left_elbow', 'tip', 'right_elbow', 'right')
+    for motors in (('left', 'right'), ('tip', 'left_elbow'))
+]
+CUTS += [
+    (slider_crank, cut, (2.0,), motors)
+    for cut in ('crank', 'journal', 'wrist', 'bore')
+    for motors in (('crank',), ('bore',))
+]
 
 
 def laws(make, motors):
@@ -308,15 +381,18 @@ def laws(make, motors):
     return {motors[0]: lossy, springy: lossy, 'springs': (spring,)}
 
 
-@pytest.mark.parametrize('make, cut, pose, motors', CUTS,
-                         ids=[f'{each[0].__name__}-{each[1]}-{each[3][0]}' for each in CUTS])
+@pytest.mark.parametrize(
+    'make, cut, pose, motors',
+    CUTS,
+    ids=[f'{each[0].__name__}-{each[1]}-{each[3][0]}' for each in CUTS],
+)
 def test_the_answer_does_not_depend_on_where_the_loop_is_cut(make, cut, pose, motors):
     """
     Motors, springs and friction act on a cut joint as on a joint of the tree.
 
     The pin, the tip and the wrist are where the mechanism is cut for comparison.
     """
-    rates, seconds, torques = (1.1, -0.8)[:len(pose)], (2.0, 3.0)[:len(pose)], (0.7, -1.2)
+    rates, seconds, torques = (1.1, -0.8)[: len(pose)], (2.0, 3.0)[: len(pose)], (0.7, -1.2)
     mechanisms = []
     for place in (cut, {four_bar: 'pin', five_bar: 'tip', slider_crank: 'wrist'}[make]):
         description, positions = make(place, actuated=motors, **laws(make, motors))
@@ -333,9 +409,12 @@ def test_the_answer_does_not_depend_on_where_the_loop_is_cut(make, cut, pose, mo
     common = set(robot.coordinate_names) & set(other.coordinate_names)
     for name in common:
         assert ours[robot.coordinate_names.index(name)] == pytest.approx(
-            theirs[other.coordinate_names.index(name)], rel=STIFF, abs=STIFF), name
-    turning, expected = (ccd.link_accelerations(*each) for each in (
-        (robot, q, v, ours), (other, other_q, other_v, theirs)))
+            theirs[other.coordinate_names.index(name)], rel=STIFF, abs=STIFF
+        ), name
+    turning, expected = (
+        ccd.link_accelerations(*each)
+        for each in ((robot, q, v, ours), (other, other_q, other_v, theirs))
+    )
     for link in turning:
         assert close(turning[link][3:], expected[link][3:], STIFF), link
 
@@ -363,7 +442,7 @@ def test_a_planetary_gear_has_two_degrees_of_freedom_and_the_speeds_of_willis(pl
         assert np.abs(c.J_C @ v).max() < ROUNDING
         rates = c.W @ v[[planetary.coordinate_names.index(name) for name in c.independent]]
         assert close(rates, v)
-    held = planetary_speeds(7.0, 7.0 * Z_SUN / (Z_SUN + Z_RING))   # the reducer: the ring stands
+    held = planetary_speeds(7.0, 7.0 * Z_SUN / (Z_SUN + Z_RING))  # the reducer: the ring stands
     assert held['ring'] == pytest.approx(0.0, abs=ROUNDING)
 
 
@@ -371,21 +450,31 @@ def test_the_torques_of_a_planetary_gear_split_as_the_teeth(planetary):
     """At rest: sun, ring and carrier share as Z_sun : Z_ring : -(Z_sun + Z_ring)."""
     load = 14.0
     still = np.zeros(4)
-    q = planetary_state(planetary, planetary_speeds(0.3, -0.8))   # integrates to closed positions
-    result = ccd.inverse_dynamics(planetary, q, still, still,
-                                  wrenches={'carrier': (0.0, 0.0, 0.0, 0.0, 0.0, load)})
+    q = planetary_state(planetary, planetary_speeds(0.3, -0.8))  # integrates to closed positions
+    result = ccd.inverse_dynamics(
+        planetary, q, still, still, wrenches={'carrier': (0.0, 0.0, 0.0, 0.0, 0.0, load)}
+    )
     assert result.torques() == pytest.approx(
         {'sun': -load * Z_SUN / (Z_SUN + Z_RING), 'ring': -load * Z_RING / (Z_SUN + Z_RING)},
-        rel=ROUNDING)
+        rel=ROUNDING,
+    )
 
 
 def test_the_planetary_gear_accelerates_by_its_kinetic_energy(planetary):
     """T is quadratic in the speeds of sun and carrier, with constant coefficients."""
     columns = [planetary_speeds(1.0, 0.0), planetary_speeds(0.0, 1.0)]
-    inertia = {'sun': I_SUN, 'carrier': I_CARRIER + M_PLANET * ARM**2, 'planet': I_PLANET,
-               'ring': I_RING}
-    A = np.array([[sum(inertia[name] * one[name] * two[name] for name in inertia)
-                   for one in columns] for two in columns])
+    inertia = {
+        'sun': I_SUN,
+        'carrier': I_CARRIER + M_PLANET * ARM**2,
+        'planet': I_PLANET,
+        'ring': I_RING,
+    }
+    A = np.array(
+        [
+            [sum(inertia[name] * one[name] * two[name] for name in inertia) for one in columns]
+            for two in columns
+        ]
+    )
     tau = {'sun': 0.9, 'ring': -2.0}
     force = [tau['sun'] * column['sun'] + tau['ring'] * column['ring'] for column in columns]
     expected = planetary_speeds(*np.linalg.solve(A, force))
@@ -393,7 +482,8 @@ def test_the_planetary_gear_accelerates_by_its_kinetic_energy(planetary):
     a = ccd.forward_dynamics(planetary, np.zeros(4), v, tau).acceleration
     assert close(a, planetary_state(planetary, expected))
     assert ccd.inverse_dynamics(planetary, np.zeros(4), v, a).torques() == pytest.approx(
-        tau, rel=ROUNDING * 10)
+        tau, rel=ROUNDING * 10
+    )
 
 
 def geared_arm(ratio, predecessor):
@@ -402,8 +492,11 @@ def geared_arm(ratio, predecessor):
     links = ''.join(
         f'<link name="{name}"><inertial><origin xyz="{0.2 if name == "arm" else 0.0} 0 0"/>'
         f'<mass value="{mass}"/><inertia ixx="1" iyy="1" izz="{izz}" ixy="0" ixz="0" iyz="0"/>'
-        '</inertial></link>' for name, (mass, izz) in inertias.items())
-    return ccd.load(f'''
+        '</inertial></link>'
+        for name, (mass, izz) in inertias.items()
+    )
+    return ccd.load(
+        f'''
 <robot name="geared_arm"><link name="base"/>{links}
   <joint name="arm" type="continuous"><parent link="base"/><child link="arm"/>
     <axis xyz="0 0 1"/></joint>
@@ -413,7 +506,10 @@ def geared_arm(ratio, predecessor):
     <origin xyz="0.5 0 0"/><axis xyz="0 0 1"/></joint>
   <coupling name="mesh"><predecessor link="{predecessor}"/><successor link="second"/>
     <ratio value="{ratio}"/><carrier link="arm"/></coupling>
-</robot>''', actuated=['arm', 'first'], gravity=GRAVITY), inertias
+</robot>''',
+        actuated=['arm', 'first'],
+        gravity=GRAVITY,
+    ), inertias
 
 
 def test_gears_on_a_moving_carrier_mesh_relative_to_it():
@@ -430,11 +526,15 @@ def test_gears_on_a_moving_carrier_mesh_relative_to_it():
     # T = sum of m r^2 arm'^2 / 2 + I (arm' + wheel')^2 / 2,  V = g sum of m r sin(arm)
     radii = {'arm': 0.2, 'first': 0.3, 'second': 0.5}
     turn = {'arm': a[0], 'first': a[0] + a[1], 'second': a[0] + a[2]}
-    on_arm = sum(mass * radii[name]**2 * a[0] + izz * turn[name]
-                 + mass * radii[name] * 9.81 * math.cos(arm)
-                 for name, (mass, izz) in inertias.items())
-    on_first = (inertias['first'][1] * turn['first']
-                + ratio * inertias['second'][1] * turn['second'])
+    on_arm = sum(
+        mass * radii[name] ** 2 * a[0]
+        + izz * turn[name]
+        + mass * radii[name] * 9.81 * math.cos(arm)
+        for name, (mass, izz) in inertias.items()
+    )
+    on_first = (
+        inertias['first'][1] * turn['first'] + ratio * inertias['second'][1] * turn['second']
+    )
     result = ccd.inverse_dynamics(robot, q, v, a)
     assert result.torques() == pytest.approx({'arm': on_arm, 'first': on_first}, rel=ROUNDING)
     assert close(ccd.forward_dynamics(robot, q, v, result.tau_A).acceleration, a)
@@ -450,7 +550,8 @@ def test_a_planet_rolls_round_a_fixed_sun_by_willis():
     assert robot.coordinate_names == ['arm', 'first', 'second']
     assert v == pytest.approx((1.0, 0.0, teeth), abs=ROUNDING)
     assert link_angle_rate(robot, np.zeros(3), v, 'second') == pytest.approx(
-        1.0 + teeth, abs=ROUNDING)
+        1.0 + teeth, abs=ROUNDING
+    )
 
 
 # --- the Stewart platform ------------------------------------------------------------------------
@@ -461,8 +562,11 @@ def platform_pose(robot, shift, turn):
     axis = np.asarray(turn) / angle
     K = np.cross(np.eye(3), axis)
     R = np.eye(3) + math.sin(angle) * K + (1.0 - math.cos(angle)) * K @ K
-    q[robot.joint_slices('platform')[0]] = [*shift, *(math.sin(angle / 2.0) * axis),
-                                            math.cos(angle / 2.0)]
+    q[robot.joint_slices('platform')[0]] = [
+        *shift,
+        *(math.sin(angle / 2.0) * axis),
+        math.cos(angle / 2.0),
+    ]
     heads = []
     for k in LEGS:
         head = CENTRE + shift + R @ (HEADS_XYZ[k] - CENTRE)
@@ -472,7 +576,8 @@ def platform_pose(robot, shift, turn):
         q[robot.joint_slices(f'lean_{k}')[0]] = math.asin(way @ first)
         q[robot.joint_slices(f'swing_{k}')[0]] = math.atan2(-way @ second, way @ start)
         q[robot.joint_slices(f'leg_{k}')[0]] = np.linalg.norm(leg) - np.linalg.norm(
-            HEADS_XYZ[k] - FEET_XYZ[k])
+            HEADS_XYZ[k] - FEET_XYZ[k]
+        )
         heads.append(head)
     return q, R, CENTRE + shift, heads
 
@@ -494,7 +599,7 @@ def test_a_stewart_platform_has_mobility_six_wherever_it_is_cut():
         robot = ccd.Mechanism(stewart(foot, leg_mass=1.0))
         c = ccd.coordinates(robot, robot.neutral())
         assert (c.mobility, c.rank, c.redundant_rows) == (6, rank, [])
-    assert sorted(c.independent) == [f'leg_{k}' for k in LEGS]     # the motors
+    assert sorted(c.independent) == [f'leg_{k}' for k in LEGS]  # the motors
 
 
 def test_spherical_feet_let_every_leg_spin_about_itself():
@@ -512,7 +617,7 @@ def test_the_legs_of_a_stewart_platform_change_their_length_as_their_screws_say(
     robot = ccd.Mechanism(stewart())
     q, R, centre, heads = platform_pose(robot, SHIFT, TURN)
     assert np.abs(ccd.constraint_jacobian(robot, q)[1]).max() < ROUNDING
-    linear, angular = np.array([0.3, -0.5, 0.2]), np.array([0.7, 0.4, -0.6])   # world axes
+    linear, angular = np.array([0.3, -0.5, 0.2]), np.array([0.7, 0.4, -0.6])  # world axes
     v = with_platform(robot, q, np.concatenate([R.T @ linear, R.T @ angular]))
     rates = leg_screws(heads, centre).T @ np.concatenate([linear, angular])
     for k in LEGS:
@@ -535,13 +640,13 @@ def test_the_legs_of_a_stewart_platform_balance_a_wrench_by_their_screws(foot):
 def test_on_massless_legs_the_platform_moves_by_newton_and_euler():
     robot = ccd.Mechanism(stewart(leg_mass=0.0), gravity=GRAVITY)
     q, R, centre, heads = platform_pose(robot, SHIFT, TURN)
-    twist = np.array([0.3, -0.5, 0.2, 0.7, 0.4, -0.6])            # in the platform's axes
-    change = np.array([1.0, 2.0, -1.5, 0.8, -3.0, 1.2])           # of these six numbers
+    twist = np.array([0.3, -0.5, 0.2, 0.7, 0.4, -0.6])  # in the platform's axes
+    change = np.array([1.0, 2.0, -1.5, 0.8, -3.0, 1.2])  # of these six numbers
     v = with_platform(robot, q, twist)
     a = with_platform(robot, q, change, v)
     xx, xy, xz, yy, yz, zz = PLATFORM_TENSOR
     tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    linear = R @ (change[:3] + np.cross(twist[3:], twist[:3]))    # classical, world axes
+    linear = R @ (change[:3] + np.cross(twist[3:], twist[:3]))  # classical, world axes
     force = PLATFORM_MASS * (linear - GRAVITY)
     moment = R @ (tensor @ change[3:] + np.cross(twist[3:], tensor @ twist[3:]))
     expected = np.linalg.solve(leg_screws(heads, centre), np.concatenate([force, moment]))

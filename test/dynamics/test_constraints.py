@@ -2,20 +2,26 @@
 
 from dataclasses import replace
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics.description import Coupling, CouplingTerm, JointType, LoopType
 from helpers.random_mechanisms import (
-    moving_joints, random_description, random_loops, random_state, relative_error)
+    moving_joints,
+    random_description,
+    random_loops,
+    random_state,
+    relative_error,
+)
 import numpy as np
 import pytest
+
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.description import Coupling, CouplingTerm, JointType, LoopType
 
 STEP = 1e-6
 # Central differences with this step: rounding 1e-16 / 1e-6 and curvature 1e-12, with sizes of a
 # few metres and rates of a few units on top.
 FIRST_DIFFERENCE = 2e-8
 SECOND_STEP = 1e-4
-SECOND_DIFFERENCE = 5e-6   # rounding 1e-16 / 1e-8, curvature 1e-8, times sizes as above
-CLOSED = 1e-12             # rounding of the generator and of a chain of twenty placements
+SECOND_DIFFERENCE = 5e-6  # rounding 1e-16 / 1e-8, curvature 1e-8, times sizes as above
+CLOSED = 1e-12  # rounding of the generator and of a chain of twenty placements
 
 
 def robot_with_loop(kind, seed, n_joints=8):
@@ -33,8 +39,17 @@ def move(robot, q, v, t):
 
 @pytest.mark.parametrize('kind', list(LoopType), ids=lambda kind: kind.value)
 def test_a_loop_has_the_rows_of_the_table_and_vanishing_errors_where_it_is_closed(kind):
-    rows = {'fixed': 6, 'revolute': 5, 'prismatic': 5, 'cylindrical': 4, 'universal': 4,
-            'spherical': 3, 'planar': 3, 'surface': 1, 'free': 0}
+    rows = {
+        'fixed': 6,
+        'revolute': 5,
+        'prismatic': 5,
+        'cylindrical': 4,
+        'universal': 4,
+        'spherical': 3,
+        'planar': 3,
+        'surface': 1,
+        'free': 0,
+    }
     for seed in range(5):
         robot, q, _, _ = robot_with_loop(kind, seed)
         J_C, error, _ = ccd.constraint_jacobian(robot, q)
@@ -54,8 +69,10 @@ def test_j_c_is_the_derivative_of_the_errors(kind, where):
             v = rng.normal(size=robot.nv)
             ahead = ccd.constraint_jacobian(robot, move(robot, q, v, STEP))[1]
             behind = ccd.constraint_jacobian(robot, move(robot, q, v, -STEP))[1]
-            assert relative_error(J_C @ v, (ahead - behind) / (2.0 * STEP),
-                                  at_least=1.0) < FIRST_DIFFERENCE
+            assert (
+                relative_error(J_C @ v, (ahead - behind) / (2.0 * STEP), at_least=1.0)
+                < FIRST_DIFFERENCE
+            )
 
 
 @pytest.mark.parametrize('where', ['closed', 'open'])
@@ -75,11 +92,11 @@ def test_the_bias_is_the_second_derivative_of_the_errors_at_constant_rates(kind,
 def coupled(seed):
     """Return a mechanism with a polynomial coupling of up to four of its joints."""
     rng = np.random.default_rng(seed)
-    tree = random_description(rng, 10, shares={JointType.REVOLUTE: 0.7, JointType.PRISMATIC: 0.3},
-                              damping=0.0)
+    tree = random_description(
+        rng, 10, shares={JointType.REVOLUTE: 0.7, JointType.PRISMATIC: 0.3}, damping=0.0
+    )
     names = [joint.name for joint in moving_joints(tree) if joint.type.nv == 1][:4]
-    terms = tuple(CouplingTerm(name, tuple(rng.normal(size=rng.integers(1, 5))))
-                  for name in names)
+    terms = tuple(CouplingTerm(name, tuple(rng.normal(size=rng.integers(1, 5)))) for name in names)
     coupling = Coupling('gears', terms, constant=float(rng.normal()))
     robot = ccd.Mechanism(replace(tree, couplings=(coupling,)))
     q, v, _ = random_state(rng, tree)
@@ -96,14 +113,17 @@ def test_a_coupling_is_its_polynomial_with_exact_derivatives():
             polynomial = np.polynomial.Polynomial([0.0, *term.coefficients])
             value += polynomial(q[iq][0])
             row[iv] = polynomial.deriv()(q[iq][0])
-            second += polynomial.deriv(2)(q[iq][0]) * v[iv][0]**2
+            second += polynomial.deriv(2)(q[iq][0]) * v[iv][0] ** 2
         assert error[0] == pytest.approx(value, abs=1e-13)
         np.testing.assert_allclose(J_C[0], row, atol=1e-13)
         assert bias[0] == pytest.approx(second, abs=1e-12)
 
 
-@pytest.mark.parametrize('kind', [LoopType.REVOLUTE, LoopType.PRISMATIC, LoopType.CYLINDRICAL,
-                                  LoopType.UNIVERSAL], ids=lambda kind: kind.value)
+@pytest.mark.parametrize(
+    'kind',
+    [LoopType.REVOLUTE, LoopType.PRISMATIC, LoopType.CYLINDRICAL, LoopType.UNIVERSAL],
+    ids=lambda kind: kind.value,
+)
 def test_positions_of_a_loop_joint_have_the_rates_of_the_loop_jacobian(kind):
     """Along motions that keep the loop closed: only there has a cut joint a position."""
     for seed in range(5):

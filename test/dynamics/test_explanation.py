@@ -5,22 +5,44 @@ import json
 import math
 from pathlib import Path
 
+from helpers.random_mechanisms import rpy_of
+import numpy as np
+import pytest
+
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics import Mechanism
 from closed_chain_dynamics.cli.check_report import closed_chain_section
 from closed_chain_dynamics.cli.main import main
 from closed_chain_dynamics.description import (
-    Actuator, Coupling, CouplingTerm, Description, Inertia, Joint, JointType, Link, LoopJoint,
-    LoopType, Pose,
+    Actuator,
+    Coupling,
+    CouplingTerm,
+    Description,
+    Inertia,
+    Joint,
+    JointType,
+    Link,
+    LoopJoint,
+    LoopType,
+    Pose,
 )
-from helpers.random_mechanisms import rpy_of
-import numpy as np
-import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 Y = (0.0, -1.0, 0.0)
-KEYS = {'mobility', 'rank', 'rows', 'independent', 'dependent', 'redundant_rows', 'condition',
-        'distance', 'singular', 'actuation', 'explanation', 'assembled'}
+KEYS = {
+    'mobility',
+    'rank',
+    'rows',
+    'independent',
+    'dependent',
+    'redundant_rows',
+    'condition',
+    'distance',
+    'singular',
+    'actuation',
+    'explanation',
+    'assembled',
+}
 
 
 def inertia(mass, com=(0.0, 0.0, 0.0)):
@@ -39,18 +61,32 @@ def four_bar(crank, coupler, rocker, base, prefix='', **more):
     """Return links, joints and the loop of a four-bar linkage that hangs on link `base_link`."""
     bars = [f'{prefix}{name}' for name in ('crank', 'coupler', 'rocker')]
     links = [Link(name, inertia(1.0, (0.1, 0.0, 0.0))) for name in bars]
-    joints = [hinge(f'{prefix}drive', 'base', bars[0], **more),
-              hinge(f'{prefix}pin', bars[0], bars[1], (crank, 0.0, 0.0)),
-              hinge(f'{prefix}swing', 'base', bars[2], (base, 0.0, 0.0))]
-    loop = LoopJoint(f'{prefix}close', LoopType.REVOLUTE, bars[1], bars[2],
-                     Pose((coupler, 0.0, 0.0)), Pose((rocker, 0.0, 0.0)), Y, Y)
+    joints = [
+        hinge(f'{prefix}drive', 'base', bars[0], **more),
+        hinge(f'{prefix}pin', bars[0], bars[1], (crank, 0.0, 0.0)),
+        hinge(f'{prefix}swing', 'base', bars[2], (base, 0.0, 0.0)),
+    ]
+    loop = LoopJoint(
+        f'{prefix}close',
+        LoopType.REVOLUTE,
+        bars[1],
+        bars[2],
+        Pose((coupler, 0.0, 0.0)),
+        Pose((rocker, 0.0, 0.0)),
+        Y,
+        Y,
+    )
     return links, joints, loop
 
 
 def linkage(*parts, couplings=()):
-    return Description('linkage', (Link('base'), *(link for part in parts for link in part[0])),
-                       tuple(joint for part in parts for joint in part[1]),
-                       tuple(part[2] for part in parts), couplings=tuple(couplings))
+    return Description(
+        'linkage',
+        (Link('base'), *(link for part in parts for link in part[0])),
+        tuple(joint for part in parts for joint in part[1]),
+        tuple(part[2] for part in parts),
+        couplings=tuple(couplings),
+    )
 
 
 def words(description, q):
@@ -86,20 +122,26 @@ def test_a_five_bar_has_two_coordinates():
 def test_reasons_are_told_apart():
     links, joints, loop = four_bar(0.2, 0.5, 0.4, 0.5)
     joints = [*joints[:2], replace(joints[2], independent=True), hinge('tail', 'rocker', 'fin')]
-    model = Description('m', (Link('base'), *links, Link('fin', inertia(1.0))), tuple(joints),
-                        (loop,))
+    model = Description(
+        'm', (Link('base'), *links, Link('fin', inertia(1.0))), tuple(joints), (loop,)
+    )
     robot = Mechanism(model)
     text = str(ccd.coordinates(robot, ccd.assemble(robot, {'drive': 1.0})))
     assert 'swing (marked independent)' in text and 'tail (on no loop)' in text
-    plain = Mechanism(replace(model, joints=tuple(replace(joint, independent=None)
-                                                  for joint in joints)))
+    plain = Mechanism(
+        replace(model, joints=tuple(replace(joint, independent=None) for joint in joints))
+    )
     assert '(the best conditioned of those left)' in str(
-        ccd.coordinates(plain, ccd.assemble(plain, {'drive': 1.0})))
+        ccd.coordinates(plain, ccd.assemble(plain, {'drive': 1.0}))
+    )
 
 
 def test_trees_have_nothing_to_choose():
-    arm = Description('arm', (Link('base'), Link('a', inertia(1.0)), Link('b', inertia(1.0))),
-                      (hinge('one', 'base', 'a'), hinge('two', 'a', 'b', (1.0, 0.0, 0.0))))
+    arm = Description(
+        'arm',
+        (Link('base'), Link('a', inertia(1.0)), Link('b', inertia(1.0))),
+        (hinge('one', 'base', 'a'), hinge('two', 'a', 'b', (1.0, 0.0, 0.0))),
+    )
     text = words(actuated(arm, 'one'), [0.0, 0.0])
     assert 'Mobility 2: 2 joint velocities, no loop or coupling.' in text
     assert 'Generalized coordinates: one and two.' in text
@@ -115,30 +157,38 @@ def test_open_loops_are_told():
 
 
 def test_a_joint_with_several_coordinates_takes_one_word():
-    flyer = Description('flyer', (Link('world'), Link('body', inertia(1.0))),
-                        (Joint('fly', JointType.FLOATING, 'world', 'body'),))
+    flyer = Description(
+        'flyer',
+        (Link('world'), Link('body', inertia(1.0))),
+        (Joint('fly', JointType.FLOATING, 'world', 'body'),),
+    )
     text = words(flyer, [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0])
     assert 'Generalized coordinates: fly:vx..wz.' in text
 
 
 def test_a_structure_does_not_move():
     links, joints, loop = four_bar(0.2, 0.5, 0.4, 0.5)
-    model = linkage((links, joints, loop),
-                    couplings=[Coupling('lock', (CouplingTerm('drive', (1.0,)),), -1.0)])
+    model = linkage(
+        (links, joints, loop), couplings=[Coupling('lock', (CouplingTerm('drive', (1.0,)),), -1.0)]
+    )
     robot = Mechanism(model)
     q = ccd.assemble(robot, {})
     text = str(ccd.coordinates(robot, q))
-    assert 'Mobility 0 = 3 joint velocities - rank 3 of 6 constraint rows: a structure, ' \
+    assert (
+        'Mobility 0 = 3 joint velocities - rank 3 of 6 constraint rows: a structure, '
         'nothing moves.' in text
+    )
     assert 'Generalized' not in text and 'Dependent' not in text
     driven = Mechanism(actuated(model, 'drive'))
-    assert '1 actuator in a structure: torques only preload it.' in str(
-        ccd.coordinates(driven, q))
+    assert '1 actuator in a structure: torques only preload it.' in str(ccd.coordinates(driven, q))
 
 
 def test_fixed_joints_alone_are_no_mechanism():
-    model = Description('post', (Link('base'), Link('post', inertia(1.0))),
-                        (Joint('weld', JointType.FIXED, 'base', 'post'),))
+    model = Description(
+        'post',
+        (Link('base'), Link('post', inertia(1.0))),
+        (Joint('weld', JointType.FIXED, 'base', 'post'),),
+    )
     assert words(model, []) == 'Mobility 0: nothing moves, every joint is fixed.'
 
 
@@ -146,32 +196,46 @@ def test_fixed_joints_alone_are_no_mechanism():
 def test_clusters_are_listed():
     model = linkage(four_bar(0.2, 0.5, 0.4, 0.5, 'left_'), four_bar(0.2, 0.5, 0.4, 0.5, 'right_'))
     robot = Mechanism(model)
-    text = str(ccd.coordinates(robot, ccd.assemble(robot, {'left_drive': 1.0,
-                                                           'right_drive': 1.0})))
-    assert '2 clusters that share no joint, each solved on its own: left_close; right_close.' \
-        in text
-    assert 'Redundant: 6 rows are implied by the others, in left_close (3 of 5, a planar loop) ' \
+    text = str(
+        ccd.coordinates(robot, ccd.assemble(robot, {'left_drive': 1.0, 'right_drive': 1.0}))
+    )
+    assert (
+        '2 clusters that share no joint, each solved on its own: left_close; right_close.' in text
+    )
+    assert (
+        'Redundant: 6 rows are implied by the others, in left_close (3 of 5, a planar loop) '
         'and right_close (3 of 5, a planar loop).' in text
+    )
 
 
 def test_one_redundant_row_is_one_and_not_called_planar_without_reason():
-    ball = LoopJoint('upper', LoopType.SPHERICAL, 'frame', 'door', Pose((0.0, 0.0, 2.0)),
-                     Pose((0.0, 0.0, 2.0)))
-    door = Description('door', (Link('frame'), Link('door', inertia(30.0, (0.45, 0.0, 1.0)))),
-                       (Joint('lower', JointType.SPHERICAL, 'frame', 'door'),), (ball,))
+    ball = LoopJoint(
+        'upper', LoopType.SPHERICAL, 'frame', 'door', Pose((0.0, 0.0, 2.0)), Pose((0.0, 0.0, 2.0))
+    )
+    door = Description(
+        'door',
+        (Link('frame'), Link('door', inertia(30.0, (0.45, 0.0, 1.0)))),
+        (Joint('lower', JointType.SPHERICAL, 'frame', 'door'),),
+        (ball,),
+    )
     text = words(door, [0.0, 0.0, 0.0, 1.0])
     assert 'Redundant: 1 row is implied by the others, in upper (1 of 3).' in text
-    assert 'idle' not in text.lower()   # a door moves alone, and yet it is not idle
+    assert 'idle' not in text.lower()  # a door moves alone, and yet it is not idle
 
 
 def test_axes_that_are_parallel_are_not_enough_for_a_plane():
     lift = Description(
-        'lift', (Link('base'), Link('cage', inertia(1.0)), Link('table', inertia(1.0))),
-        (Joint('up', JointType.PRISMATIC, 'base', 'cage', axis=(0.0, 0.0, 1.0)),
-         Joint('turn', JointType.REVOLUTE, 'cage', 'table', axis=(0.0, 0.0, 1.0))),
-        (LoopJoint('guide', LoopType.CYLINDRICAL, 'base', 'table'),))
+        'lift',
+        (Link('base'), Link('cage', inertia(1.0)), Link('table', inertia(1.0))),
+        (
+            Joint('up', JointType.PRISMATIC, 'base', 'cage', axis=(0.0, 0.0, 1.0)),
+            Joint('turn', JointType.REVOLUTE, 'cage', 'table', axis=(0.0, 0.0, 1.0)),
+        ),
+        (LoopJoint('guide', LoopType.CYLINDRICAL, 'base', 'table'),),
+    )
     assert 'Redundant: 4 rows are implied by the others, in guide (4 of 4).' in words(
-        lift, [0.0, 0.0])
+        lift, [0.0, 0.0]
+    )
 
 
 # --- singularities -------------------------------------------------------------------------------
@@ -183,22 +247,24 @@ def test_a_parallelogram_folded_flat_says_that_it_can_branch():
     text = words(actuated(parallelogram(), 'drive'), [0.0, 0.0, 0.0])
     assert 'Mobility 2' in text
     assert 'At a singularity, distance 0: pin, drive and swing can move in one way more' in text
-    assert 'Condition' not in text   # the singular values that are left look well
+    assert 'Condition' not in text  # the singular values that are left look well
     upright = words(actuated(parallelogram(), 'drive'), [1.0, -1.0, 1.0])
     assert 'singularity,' not in upright and 'Mobility 1' in upright
 
 
 def test_a_joint_on_no_loop_has_no_part_in_a_singularity():
     links, joints, loop = four_bar(0.3, 0.5, 0.3, 0.5)
-    model = linkage(([*links, Link('fin', inertia(1.0))],
-                     [*joints, hinge('tail', 'rocker', 'fin')], loop))
+    model = linkage(
+        ([*links, Link('fin', inertia(1.0))], [*joints, hinge('tail', 'rocker', 'fin')], loop)
+    )
     line = words(model, [0.0, 0.0, 0.0, 0.5]).split('At a singularity')[1].splitlines()[0]
     assert 'swing' in line and 'tail' not in line
 
 
 def test_the_report_of_a_singular_pose_does_not_look_well(monkeypatch):
-    monkeypatch.setattr('closed_chain_dynamics.cli.check_report.assemble',
-                        lambda robot, joints: np.zeros(3))
+    monkeypatch.setattr(
+        'closed_chain_dynamics.cli.check_report.assemble', lambda robot, joints: np.zeros(3)
+    )
     section = closed_chain_section(Mechanism(parallelogram()))
     assert (section['singular'], section['distance'], section['condition']) == (True, 0.0, None)
 
@@ -241,20 +307,51 @@ def hexaglide(rng, offset=0.0, halves=False):
         x = np.cross(z, rng.normal(size=3))
         x /= np.linalg.norm(x)
         R = np.column_stack([x, np.cross(z, x), z])
-        links += [Link(f'slider_{k}', inertia(0.5)),
-                  Link(f'rod_{k}', inertia(0.4, (offset, 0.0, length / 2.0)))]
-        joints += [Joint(f'slide_{k}', JointType.PRISMATIC, 'base', f'slider_{k}',
-                         Pose(tuple(foot)), (0.0, 0.0, 1.0)),
-                   Joint(f'ball_{k}', JointType.SPHERICAL, f'slider_{k}', f'rod_{k}',
-                         Pose((0.0, 0.0, 0.0), rpy_of(R)))]
+        links += [
+            Link(f'slider_{k}', inertia(0.5)),
+            Link(f'rod_{k}', inertia(0.4, (offset, 0.0, length / 2.0))),
+        ]
+        joints += [
+            Joint(
+                f'slide_{k}',
+                JointType.PRISMATIC,
+                'base',
+                f'slider_{k}',
+                Pose(tuple(foot)),
+                (0.0, 0.0, 1.0),
+            ),
+            Joint(
+                f'ball_{k}',
+                JointType.SPHERICAL,
+                f'slider_{k}',
+                f'rod_{k}',
+                Pose((0.0, 0.0, 0.0), rpy_of(R)),
+            ),
+        ]
         end = f'rod_{k}'
         if halves:
             links.append(Link(f'tip_{k}', inertia(0.2)))
-            joints.append(Joint(f'stretch_{k}', JointType.PRISMATIC, f'rod_{k}', f'tip_{k}',
-                                Pose((0.0, 0.0, length)), (0.0, 0.0, 1.0)))
+            joints.append(
+                Joint(
+                    f'stretch_{k}',
+                    JointType.PRISMATIC,
+                    f'rod_{k}',
+                    f'tip_{k}',
+                    Pose((0.0, 0.0, length)),
+                    (0.0, 0.0, 1.0),
+                )
+            )
             end, length = f'tip_{k}', 0.0
-        loops.append(LoopJoint(f'top_{k}', LoopType.SPHERICAL, end, 'platform',
-                               Pose((0.0, 0.0, length)), Pose(tuple(top))))
+        loops.append(
+            LoopJoint(
+                f'top_{k}',
+                LoopType.SPHERICAL,
+                end,
+                'platform',
+                Pose((0.0, 0.0, length)),
+                Pose(tuple(top)),
+            )
+        )
     model = Description('hexaglide', tuple(links), tuple(joints), tuple(loops))
     robot = Mechanism(model)
     q = robot.neutral()
@@ -267,8 +364,10 @@ def test_rods_between_ball_joints_spin_idly():
     model, q = hexaglide(np.random.default_rng(1))
     text = words(actuated(model, *(f'slide_{k}' for k in range(6))), q)
     assert 'Mobility 12 = 30 joint velocities - rank 18 of 18 constraint rows.' in text
-    assert '6 idle degrees of freedom: rod_0, rod_1, rod_2, rod_3, rod_4 and rod_5 spin about ' \
+    assert (
+        '6 idle degrees of freedom: rod_0, rod_1, rod_2, rod_3, rod_4 and rod_5 spin about '
         'their z axes, and nothing else moves.' in text
+    )
     assert 'Actuation is deficient by 6: 6 actuators for mobility 12.' in text
     assert 'No actuator moves the idle spins; all other motion is theirs.' in text
 
@@ -286,16 +385,27 @@ def test_a_rod_with_a_weight_on_its_side_is_not_idle():
     model, q = hexaglide(np.random.default_rng(3), offset=0.2)
     text = words(actuated(model, *(f'slide_{k}' for k in range(6))), q)
     assert 'idle' not in text.lower()
-    assert 'No actuator decides how ball_0, ball_1, ball_2, ball_3, ball_4 and ball_5 move.' \
-        in text
+    assert (
+        'No actuator decides how ball_0, ball_1, ball_2, ball_3, ball_4 and ball_5 move.' in text
+    )
 
 
 def test_one_idle_rod_is_one():
     model = Description(
-        'rod', (Link('base'), Link('rod', inertia(1.0, (0.5, 0.0, 0.0)))),
+        'rod',
+        (Link('base'), Link('rod', inertia(1.0, (0.5, 0.0, 0.0)))),
         (Joint('ball', JointType.SPHERICAL, 'base', 'rod'),),
-        (LoopJoint('end', LoopType.SPHERICAL, 'base', 'rod', Pose((1.0, 0.0, 0.0)),
-                   Pose((1.0, 0.0, 0.0))),))
+        (
+            LoopJoint(
+                'end',
+                LoopType.SPHERICAL,
+                'base',
+                'rod',
+                Pose((1.0, 0.0, 0.0)),
+                Pose((1.0, 0.0, 0.0)),
+            ),
+        ),
+    )
     text = words(model, [0.0, 0.0, 0.0, 1.0])
     assert 'Idle degree of freedom: rod spins about its x axis, and nothing else moves.' in text
     assert 'Idle' not in words(actuated(model, 'ball'), [0.0, 0.0, 0.0, 1.0])
@@ -304,8 +414,10 @@ def test_one_idle_rod_is_one():
 # --- actuation -----------------------------------------------------------------------------------
 def test_without_actuators_the_way_to_have_one_is_told():
     text = shipped('four_bar', actuated=[])
-    assert 'No joint is actuated: mark motors with cc:role="actuated", or load with ' \
+    assert (
+        'No joint is actuated: mark motors with cc:role="actuated", or load with '
         'actuated=[...].' in text
+    )
 
 
 def test_redundant_actuators_are_counted():
@@ -320,8 +432,10 @@ def test_mixed_actuation_is_counted_in_both_directions():
     robot = Mechanism(actuated(linkage(one, two), 'left_drive', 'left_swing'))
     q = ccd.assemble(robot, {'left_drive': 1.0, 'right_drive': 1.0})
     text = str(ccd.coordinates(robot, q))
-    assert 'Actuation is mixed: 2 actuators for mobility 2 drive 1 of it, deficient by 1 and ' \
+    assert (
+        'Actuation is mixed: 2 actuators for mobility 2 drive 1 of it, deficient by 1 and '
         'redundant by 1.' in text
+    )
     assert 'No actuator decides how right_drive, right_pin and right_swing move.' in text
 
 
@@ -354,7 +468,7 @@ def test_check_reports_the_closed_chain(capsys):
 
 
 def test_check_says_when_loops_cannot_be_closed(tmp_path, capsys):
-    links, joints, loop = four_bar(0.2, 0.2, 0.2, 5.0)   # too short to meet
+    links, joints, loop = four_bar(0.2, 0.2, 0.2, 5.0)  # too short to meet
     robot = Mechanism(linkage((links, joints, loop)))
     section = closed_chain_section(robot)
     assert section['assembled'] is False and section['mobility'] is None
@@ -367,11 +481,19 @@ def test_check_says_when_loops_cannot_be_closed(tmp_path, capsys):
     assert 'loops could not be closed' in capsys.readouterr().out
 
 
-@pytest.mark.parametrize('text, mobility', [
-    ('<robot name="r"><link name="only"/></robot>', 0),
-    ('<robot name="r"><link name="a"/><link name="b"><inertial><mass value="1"/>'
-     '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>'
-     '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint></robot>', 1)])
+@pytest.mark.parametrize(
+    'text, mobility',
+    [
+        ('<robot name="r"><link name="only"/></robot>', 0),
+        (
+            '<robot name="r"><link name="a"/><link name="b"><inertial><mass value="1"/>'
+            '<inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial></link>'
+            '<joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>'
+            '</robot>',
+            1,
+        ),
+    ],
+)
 def test_check_takes_mechanisms_without_loops(text, mobility):
     section = closed_chain_section(ccd.load(text))
     assert (section['mobility'], section['rank'], section['rows']) == (mobility, 0, 0)

@@ -14,10 +14,6 @@ swing needs the free joint of the figure to reach 30, and is at odds with 'inclu
 from dataclasses import replace
 import math
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics.description import (Assembly, JointType, Pose, check, read, write)
-from closed_chain_dynamics.errors import DescriptionError, NameNotFound
-from closed_chain_dynamics.model import library
 from helpers.posed_figures import GRAVITY, posed
 from helpers.random_mechanisms import pinocchio_model
 import numpy as np
@@ -25,17 +21,22 @@ import pinocchio as pin
 import pytest
 from urdf_parser_py.urdf import URDF
 
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.description import Assembly, JointType, Pose, check, read, write
+from closed_chain_dynamics.errors import DescriptionError, NameNotFound
+from closed_chain_dynamics.model import library
+
 NAMES = ['figure', 'high_bar', 'swing']
 
-CLOSED = 1e-12        # what is asked of every assembly [m or rad]
+CLOSED = 1e-12  # what is asked of every assembly [m or rad]
 # Postures are tabulated with ten decimals.
 TEN_DECIMALS = 5.1e-11
 # Accelerations of the high bar have ten decimals, those of the swing twelve; on top comes rounding
 # of the solution, 1e-16 times a condition of some hundred and accelerations of some ten.
 PRINTED_10, PRINTED_12 = 6e-11, 3e-12
 ROUNDING = 1e-12
-WRITTEN = 1e-15       # of moments: all digits of a double are in the files
-TWO_TREES = 2e-11     # two ways to the same accelerations, each with rounding as above
+WRITTEN = 1e-15  # of moments: all digits of a double are in the files
+TWO_TREES = 2e-11  # two ways to the same accelerations, each with rounding as above
 # Where a constraint touches without crossing, loops closed to 1e-10 leave a pose off by its root,
 # some 1e-5, and the singular value that vanishes is as small as that, against the largest.
 TOUCHING = 1e-4
@@ -47,16 +48,25 @@ HIGH_BAR = {
     'root': (0.1091991440, 0, 1.4557346112, 0, 0.0643526532, 0, 0.9979272198),
     'left_shoulder': (0.0583037641, 0.9969545316, -0.0470651902, -0.0216148314),
     'right_shoulder': (-0.0583037641, 0.9969545316, 0.0470651902, -0.0216148314),
-    'left_elbow': -0.9133331595, 'right_elbow': -0.9133331595,
-    'left_hip': Z_UP, 'right_hip': Z_UP, 'left_knee': 0, 'right_knee': 0}
+    'left_elbow': -0.9133331595,
+    'right_elbow': -0.9133331595,
+    'left_hip': Z_UP,
+    'right_hip': Z_UP,
+    'left_knee': 0,
+    'right_knee': 0,
+}
 SWING = {
-    'left_ceiling': Z_UP, 'root': (-0.15, 0, 0.575, *Z_UP),
+    'left_ceiling': Z_UP,
+    'root': (-0.15, 0, 0.575, *Z_UP),
     'left_shoulder': (0.0102257953, -0.6895992507, 0.1303483940, 0.7122903922),
     'right_shoulder': (-0.0102257953, -0.6895992507, -0.1303483940, 0.7122903922),
-    'left_elbow': -2.0845053938, 'right_elbow': -2.0845053938,
+    'left_elbow': -2.0845053938,
+    'right_elbow': -2.0845053938,
     'left_hip': (0.0493252756, -0.7053843046, 0.0493252756, 0.7053843046),
     'right_hip': (-0.0493252756, -0.7053843046, -0.0493252756, 0.7053843046),
-    'left_knee': math.pi / 2, 'right_knee': math.pi / 2}
+    'left_knee': math.pi / 2,
+    'right_knee': math.pi / 2,
+}
 
 
 def mirrored(values):
@@ -77,30 +87,55 @@ def both_sides(**left):
 # accelerations by joint; loop joints in axes of the parent's frame, the child against it
 HIGH_BAR_BOTH = {
     'root': (0.8486282154, 0, -2.7136116846, 0, -13.8964155697, 0),
-    **both_sides(shoulder=(2.9678595416, 24.8085865963, -2.2913301005), elbow=0,
-                 hip=(0, 12.6225705158, 0), knee=1.5935476797, grip=11.1939083181)}
+    **both_sides(
+        shoulder=(2.9678595416, 24.8085865963, -2.2913301005),
+        elbow=0,
+        hip=(0, 12.6225705158, 0),
+        knee=1.5935476797,
+        grip=11.1939083181,
+    ),
+}
 HIGH_BAR_LEFT = {
     'root': (1.2526468592, 0.1121722510, -9.4414229251, 4.5592507903, -0.2477957026, 1.7464971044),
-    'left_shoulder': (8.2758455818, -25.1232453550, -0.9886778615), 'left_elbow': 56.6819112760,
-    'right_shoulder': (12.6135596807, 0.0167982709, -5.7954033191), 'right_elbow': 2.5678764966,
-    'left_hip': (-4.7519546084, -0.2616752624, -1.7464971044), 'left_knee': 0.6373351859,
-    'right_hip': (-4.7519546084, 0.7118372073, -1.7464971044), 'right_knee': -0.5805040895,
-    'left_grip': 32.0257147792}
+    'left_shoulder': (8.2758455818, -25.1232453550, -0.9886778615),
+    'left_elbow': 56.6819112760,
+    'right_shoulder': (12.6135596807, 0.0167982709, -5.7954033191),
+    'right_elbow': 2.5678764966,
+    'left_hip': (-4.7519546084, -0.2616752624, -1.7464971044),
+    'left_knee': 0.6373351859,
+    'right_hip': (-4.7519546084, 0.7118372073, -1.7464971044),
+    'right_knee': -0.5805040895,
+    'left_grip': 32.0257147792,
+}
 SWING_SEATED = {
-    'left_ceiling': (0, -0.430559343877, 0), 'right_ceiling': (0, -0.430559343877, 0),
+    'left_ceiling': (0, -0.430559343877, 0),
+    'right_ceiling': (0, -0.430559343877, 0),
     'root': (0.785770802575, 0, -0.064583901581, 0, -2.494795247990, 0),
-    **both_sides(shoulder=(7.336144583560, 3.712829644913, -4.572823720291), elbow=1.613853866489,
-                 hip=(0, 2.044146902194, -0.287286111889), knee=2.513303202907,
-                 hand=(3.525346402680, 5.227822693998, 6.123814620089), thigh=0)}
+    **both_sides(
+        shoulder=(7.336144583560, 3.712829644913, -4.572823720291),
+        elbow=1.613853866489,
+        hip=(0, 2.044146902194, -0.287286111889),
+        knee=2.513303202907,
+        hand=(3.525346402680, 5.227822693998, 6.123814620089),
+        thigh=0,
+    ),
+}
 SWING_THIGHS_CUT = {
     'left_ceiling': (0, -0.887530989227, 0),
     'root': (-0.015797827474, 0, -9.901833041075, 0, -0.843921805318, 0),
-    **both_sides(shoulder=(0.734120298731, -28.577525676314, -6.880597332688),
-                 elbow=32.257562534877, hip=(-0.006692201355, 0.580703420774, -0.118956577527),
-                 knee=0.213047837827)}
+    **both_sides(
+        shoulder=(0.734120298731, -28.577525676314, -6.880597332688),
+        elbow=32.257562534877,
+        hip=(-0.006692201355, 0.580703420774, -0.118956577527),
+        knee=0.213047837827,
+    ),
+}
 SWING_FREE_FALL = {
-    'left_ceiling': (0, 0, 0), 'right_ceiling': (0, 0, 0), 'root': (0, 0, -9.81, 0, 0, 0),
-    **both_sides(shoulder=(0, 0, 0), elbow=0, hip=(0, 0, 0), knee=0)}
+    'left_ceiling': (0, 0, 0),
+    'right_ceiling': (0, 0, 0),
+    'root': (0, 0, -9.81, 0, 0, 0),
+    **both_sides(shoulder=(0, 0, 0), elbow=0, hip=(0, 0, 0), knee=0),
+}
 THIGHS, HANDS = ('left_thigh', 'right_thigh'), ('left_hand', 'right_hand')
 
 
@@ -147,13 +182,15 @@ def test_a_figure_needs_no_warning_and_is_seen_in_colour(name):
 def test_other_parsers_see_the_same_tree(name, capsys):
     description = ccd.load(name).description
     plain = URDF.from_xml_file(str(library.find(name)))
-    capsys.readouterr()   # it prints the tags it skips
+    capsys.readouterr()  # it prints the tags it skips
     assert {link.name for link in plain.links} == {link.name for link in description.links}
-    assert ([(joint.name, joint.parent, joint.child) for joint in plain.joints]
-            == [(joint.name, joint.parent, joint.child) for joint in description.joints])
+    assert [(joint.name, joint.parent, joint.child) for joint in plain.joints] == [
+        (joint.name, joint.parent, joint.child) for joint in description.joints
+    ]
     peer = pin.buildModelFromUrdf(str(library.find(name)))
     assert pin.computeTotalMass(peer) == pytest.approx(
-        sum(link.inertia.mass for link in description.links if link.inertia), abs=ROUNDING)
+        sum(link.inertia.mass for link in description.links if link.inertia), abs=ROUNDING
+    )
 
 
 def test_the_sixteen_joints_of_the_figure_are_actuated_and_nothing_else(name):
@@ -161,8 +198,11 @@ def test_the_sixteen_joints_of_the_figure_are_actuated_and_nothing_else(name):
     wanted = []
     for side in ('left', 'right'):
         for joint, parts in (('hip', 3), ('knee', 1), ('shoulder', 3), ('elbow', 1)):
-            wanted += [f'{side}_{joint}'] if parts == 1 else [
-                f'{side}_{joint}:{part}' for part in ('wx', 'wy', 'wz')]
+            wanted += (
+                [f'{side}_{joint}']
+                if parts == 1
+                else [f'{side}_{joint}:{part}' for part in ('wx', 'wy', 'wz')]
+            )
     assert sorted(robot.actuator_names) == sorted(wanted)
     assert len(robot.actuator_names) == 16
 
@@ -174,7 +214,8 @@ SEGMENTS = {
     'upper_arm': (0.028, -0.436 * 0.3162, 0.322 * 0.3162, 0.045),
     'forearm': (0.022, -0.682 * 0.2482, 0.468 * 0.2482, 0.035),
     'thigh': (0.100, -0.433 * 0.4165, 0.323 * 0.4165, 0.075),
-    'shank': (0.061, -0.606 * 0.4182, 0.416 * 0.4182, 0.050)}
+    'shank': (0.061, -0.606 * 0.4182, 0.416 * 0.4182, 0.050),
+}
 
 
 def test_segments_have_the_masses_and_moments_of_the_table(name):
@@ -182,12 +223,13 @@ def test_segments_have_the_masses_and_moments_of_the_table(name):
     for segment, (share, com, gyration, radius) in SEGMENTS.items():
         mass = 65 * share
         about_z = radius if segment == 'torso' else mass * radius**2 / 2
-        for each in ([segment] if segment == 'torso' else [f'left_{segment}', f'right_{segment}']):
+        for each in [segment] if segment == 'torso' else [f'left_{segment}', f'right_{segment}']:
             inertia = links[each]
             assert inertia.mass == pytest.approx(mass, abs=100 * WRITTEN)
             assert inertia.origin.position == pytest.approx([0, 0, com], abs=WRITTEN)
             assert inertia.tensor == pytest.approx(
-                np.diag([mass * gyration**2] * 2 + [about_z]), abs=WRITTEN)
+                np.diag([mass * gyration**2] * 2 + [about_z]), abs=WRITTEN
+            )
 
 
 @pytest.mark.parametrize('name, mass', [('figure', 65.0), ('high_bar', 65.0), ('swing', 71.0)])
@@ -208,7 +250,8 @@ def test_a_figure_is_assembled_in_the_tabulated_posture(name, posture):
     assert set(posture) == set(robot.joint_names)
     for joint, value in posture.items():
         assert q[robot.joint_slices(joint)[0]] == pytest.approx(
-            np.atleast_1d(value), abs=TEN_DECIMALS), joint
+            np.atleast_1d(value), abs=TEN_DECIMALS
+        ), joint
 
 
 def test_the_figure_stands_on_the_floor():
@@ -218,8 +261,11 @@ def test_the_figure_stands_on_the_floor():
     for link in robot.description.links:
         X = ccd.link_placement(robot, q, link.name)
         for shape in link.collisions:
-            half = {'box': lambda size: size[2] / 2, 'cylinder': lambda size: size[1] / 2,
-                    'sphere': lambda size: size[0]}[shape.geometry.kind](shape.geometry.size)
+            half = {
+                'box': lambda size: size[2] / 2,
+                'cylinder': lambda size: size[1] / 2,
+                'sphere': lambda size: size[0],
+            }[shape.geometry.kind](shape.geometry.size)
             at = X[:3, :3] @ shape.origin.position + X[:3, 3]
             lowest[link.name] = min(lowest.get(link.name, math.inf), at[2] - half)
     assert min(lowest.values()) == pytest.approx(0, abs=ROUNDING)
@@ -236,19 +282,22 @@ def test_elbows_and_knees_are_away_from_their_stops_in_every_posture(name):
 
 
 # --- counts --------------------------------------------------------------------------------------
-@pytest.mark.parametrize('name, cuts, expected', [
-    ('figure', (), (22, 0, 22)),
-    ('high_bar', (), (24, 12, 12)),
-    ('high_bar', ('right_grip',), (23, 6, 17)),
-    ('high_bar', ('left_grip',), (23, 6, 17)),
-    ('high_bar', ('left_grip', 'right_grip'), (22, 0, 22)),
-    # paper 2 leaves out the free joint, whose six variables one more loop takes away: 30, 28
-    ('swing', (), (30 + 6, 23 + 6, 7)),
-    ('swing', ('left_thigh',), (29 + 6, 17 + 6, 12)),
-    ('swing', ('right_thigh',), (29 + 6, 17 + 6, 12)),
-    ('swing', THIGHS, (28 + 6, 11 + 6, 17)),
-    ('swing', THIGHS + HANDS, (28, 5, 23)),
-])
+@pytest.mark.parametrize(
+    'name, cuts, expected',
+    [
+        ('figure', (), (22, 0, 22)),
+        ('high_bar', (), (24, 12, 12)),
+        ('high_bar', ('right_grip',), (23, 6, 17)),
+        ('high_bar', ('left_grip',), (23, 6, 17)),
+        ('high_bar', ('left_grip', 'right_grip'), (22, 0, 22)),
+        # paper 2 leaves out the free joint, whose six variables one more loop takes away: 30, 28
+        ('swing', (), (30 + 6, 23 + 6, 7)),
+        ('swing', ('left_thigh',), (29 + 6, 17 + 6, 12)),
+        ('swing', ('right_thigh',), (29 + 6, 17 + 6, 12)),
+        ('swing', THIGHS, (28 + 6, 11 + 6, 17)),
+        ('swing', THIGHS + HANDS, (28, 5, 23)),
+    ],
+)
 def test_joint_variables_rank_and_mobility_are_those_of_the_papers(name, cuts, expected):
     robot, q = load(name, *cuts)
     assert counts(robot, q) == expected
@@ -261,13 +310,18 @@ def test_joint_variables_rank_and_mobility_are_those_of_the_papers(name, cuts, e
     assert len(ccd.coordinates(robot, q).redundant_rows) == n_rows - rank
 
 
-@pytest.mark.parametrize('cuts, cut, expected', [
-    ((), ('right_ceiling', 'right_hand', *THIGHS), (30, 23, 7)),
-    (THIGHS, ('right_ceiling', 'right_hand'), (28, 11, 17)),
-    ((), ('left_ceiling', 'left_hand', 'right_hand', 'left_thigh'), (30, 23, 7)),
-], ids=['seated', 'thighs cut', 'another tree'])
+@pytest.mark.parametrize(
+    'cuts, cut, expected',
+    [
+        ((), ('right_ceiling', 'right_hand', *THIGHS), (30, 23, 7)),
+        (THIGHS, ('right_ceiling', 'right_hand'), (28, 11, 17)),
+        ((), ('left_ceiling', 'left_hand', 'right_hand', 'left_thigh'), (30, 23, 7)),
+    ],
+    ids=['seated', 'thighs cut', 'another tree'],
+)
 def test_the_swing_without_a_free_joint_has_the_published_count_and_moves_the_same(
-        cuts, cut, expected):
+    cuts, cut, expected
+):
     robot, q = load('swing', *cuts)
     other = posed(robot, q, cut=cut)
     assert counts(other, other.neutral()) == expected
@@ -286,13 +340,17 @@ def test_the_swing_without_a_free_joint_has_the_published_count_and_moves_the_sa
 
 
 # --- accelerations -------------------------------------------------------------------------------
-@pytest.mark.parametrize('name, cuts, table, printed', [
-    ('high_bar', (), HIGH_BAR_BOTH, PRINTED_10),
-    ('high_bar', ('right_grip',), HIGH_BAR_LEFT, PRINTED_10),
-    ('swing', (), SWING_SEATED, PRINTED_12),
-    ('swing', THIGHS, SWING_THIGHS_CUT, PRINTED_12),
-    ('swing', THIGHS + HANDS, SWING_FREE_FALL, PRINTED_12),
-], ids=['both hands', 'left hand', 'seated', 'thighs cut', 'thighs and hands cut'])
+@pytest.mark.parametrize(
+    'name, cuts, table, printed',
+    [
+        ('high_bar', (), HIGH_BAR_BOTH, PRINTED_10),
+        ('high_bar', ('right_grip',), HIGH_BAR_LEFT, PRINTED_10),
+        ('swing', (), SWING_SEATED, PRINTED_12),
+        ('swing', THIGHS, SWING_THIGHS_CUT, PRINTED_12),
+        ('swing', THIGHS + HANDS, SWING_FREE_FALL, PRINTED_12),
+    ],
+    ids=['both hands', 'left hand', 'seated', 'thighs cut', 'thighs and hands cut'],
+)
 def test_accelerations_from_rest_are_those_of_the_reference(name, cuts, table, printed):
     """
     The posture has one free parameter that its closed form leaves open on the swing, two on the
@@ -302,10 +360,12 @@ def test_accelerations_from_rest_are_those_of_the_reference(name, cuts, table, p
     result = ccd.forward_dynamics(robot, q, np.zeros(robot.nv))
     for joint in robot.joint_names:
         assert result.acceleration[robot.joint_slices(joint)[1]] == pytest.approx(
-            np.atleast_1d(table[joint]), abs=printed), joint
+            np.atleast_1d(table[joint]), abs=printed
+        ), joint
     assert max(result.check().values()) < ROUNDING
-    rates = dict(zip(robot.loop_coordinate_names,
-                     ccd.loop_jacobian(robot, q) @ result.acceleration))   # at rest, L' v = 0
+    rates = dict(
+        zip(robot.loop_coordinate_names, ccd.loop_jacobian(robot, q) @ result.acceleration)
+    )  # at rest, L' v = 0
     for loop in robot.description.loops:
         if loop.name not in table:
             continue
@@ -317,8 +377,10 @@ def test_accelerations_from_rest_are_those_of_the_reference(name, cuts, table, p
 
 def in_parent_axes(robot, q, loop, rates):
     """Return rates of a spherical loop joint, given in the child's axes, in the parent's."""
-    R_1, R_2 = (ccd.link_placement(robot, q, link)[:3, :3] @ origin.rotation for link, origin in
-                ((loop.parent, loop.parent_origin), (loop.child, loop.child_origin)))
+    R_1, R_2 = (
+        ccd.link_placement(robot, q, link)[:3, :3] @ origin.rotation
+        for link, origin in ((loop.parent, loop.parent_origin), (loop.child, loop.child_origin))
+    )
     return R_1.T @ R_2 @ rates
 
 
@@ -332,8 +394,10 @@ def with_loops(robot, **changes):
 def parallel_sliders():
     """Return the swing with both thighs sliding straight forward, and a closed posture."""
     robot, q = load('swing')
-    straight = {side: {'parent_origin': Pose((0.05, y - 0.3, -1.9))}
-                for side, y in (('left_thigh', 0.09), ('right_thigh', -0.09))}
+    straight = {
+        side: {'parent_origin': Pose((0.05, y - 0.3, -1.9))}
+        for side, y in (('left_thigh', 0.09), ('right_thigh', -0.09))
+    }
     robot = with_loops(robot, **straight)
     for side in ('left', 'right'):
         q[robot.joint_slices(f'{side}_hip')[0]] = 0, -math.sqrt(0.5), 0, math.sqrt(0.5)
@@ -362,35 +426,49 @@ def test_the_motion_that_parallel_sliders_gain_is_not_finite():
     """Unequal sliding turns the hips, and moves them apart to second order: it cannot go far."""
     robot, q = parallel_sliders()
     c = ccd.coordinates(robot, q)
-    slides = np.array([ccd.loop_jacobian(robot, q)[robot.loop_coordinate_names.index(each)]
-                       for each in THIGHS])
+    slides = np.array(
+        [ccd.loop_jacobian(robot, q)[robot.loop_coordinate_names.index(each)] for each in THIGHS]
+    )
     unequal = (slides[0] - slides[1]) @ c.W
     step = c.W @ unequal / np.linalg.norm(c.W @ unequal)
     moved = ccd.assemble(robot, {}, start=ccd.integrate(robot, q, 0.05 * step))
     at = ccd.loop_positions(robot, moved)
     assert abs(0.05 * (slides[0] - slides[1]) @ step) > 10 * TOUCHING
     assert abs(at['left_thigh'] - at['right_thigh']) < TOUCHING
-    assert vanishing(robot, moved, 18) < TOUCHING      # the posture found is as singular
+    assert vanishing(robot, moved, 18) < TOUCHING  # the posture found is as singular
 
 
 def straight_grips(half_width):
     """Return the high bar with grips without tilt, at y = +- half_width."""
     robot = ccd.load('high_bar', gravity=GRAVITY)
-    changes = {f'{side}_grip': {'parent_origin': Pose((0.0, sign * half_width, 2.5)),
-                                'child_origin': Pose((0.0, 0.0, -FOREARM))}
-               for side, sign in (('left', 1.0), ('right', -1.0))}
+    changes = {
+        f'{side}_grip': {
+            'parent_origin': Pose((0.0, sign * half_width, 2.5)),
+            'child_origin': Pose((0.0, 0.0, -FOREARM)),
+        }
+        for side, sign in (('left', 1.0), ('right', -1.0))
+    }
     return with_loops(robot, **changes)
 
 
 def hanging(robot, shoulder=-2.7, elbow=-0.7):
     """Return the posture with both arms in planes normal to the bar, in closed form."""
-    hand = np.array([-ARM * math.sin(shoulder) - FOREARM * math.sin(shoulder + elbow), 0.0,
-                     -ARM * math.cos(shoulder) - FOREARM * math.cos(shoulder + elbow)])
+    hand = np.array(
+        [
+            -ARM * math.sin(shoulder) - FOREARM * math.sin(shoulder + elbow),
+            0.0,
+            -ARM * math.cos(shoulder) - FOREARM * math.cos(shoulder + elbow),
+        ]
+    )
     q = robot.neutral()
     q[robot.joint_slices('root')[0]] = *(np.array([0.0, 0.0, 2.5 - 0.4896]) - hand), *Z_UP
     for side in ('left', 'right'):
-        q[robot.joint_slices(f'{side}_shoulder')[0]] = (0.0, math.sin(shoulder / 2), 0.0,
-                                                        math.cos(shoulder / 2))
+        q[robot.joint_slices(f'{side}_shoulder')[0]] = (
+            0.0,
+            math.sin(shoulder / 2),
+            0.0,
+            math.cos(shoulder / 2),
+        )
         q[robot.joint_slices(f'{side}_elbow')[0]] = elbow
     return q
 
@@ -428,7 +506,7 @@ def test_a_hint_of_several_numbers_is_written_and_read_again(tmp_path, name):
     write(description, tmp_path / 'again.urdf')
     again = read(tmp_path / 'again.urdf')
     assert again == description
-    hint, = again.assemblies
+    (hint,) = again.assemblies
     joints = {joint.name: joint.type for joint in description.joints}
     assert {joint for joint, _ in hint.positions} == set(joints)
     for joint, value in hint.positions:
@@ -445,8 +523,9 @@ def hinted(**positions):
 def test_a_hint_with_few_digits_is_brought_to_unit_length():
     robot = ccd.Mechanism(hinted(left_hip=(0.0, 0.7071, 0.0, 0.7071), left_knee=0.5))
     q = ccd.assemble(robot, {})
-    assert q[robot.joint_slices('left_hip')[0]] == pytest.approx([0, 0.5**0.5, 0, 0.5**0.5],
-                                                                 abs=1e-15)
+    assert q[robot.joint_slices('left_hip')[0]] == pytest.approx(
+        [0, 0.5**0.5, 0, 0.5**0.5], abs=1e-15
+    )
     assert q[robot.joint_slices('left_knee')[0]] == [0.5]
     held = ccd.assemble(robot, {'left_knee': 0.2, 'left_hip': Z_UP})
     assert held[robot.joint_slices('left_knee')[0]] == [0.2]
@@ -461,17 +540,24 @@ def test_joints_outside_of_all_loops_take_the_first_hint_too():
         robot.cut(loop)
     assert np.array_equal(ccd.assemble(robot, {}), q)
     start = robot.neutral()
-    assert np.array_equal(ccd.assemble(robot, {}, start=start), start)   # a start is a start
+    assert np.array_equal(ccd.assemble(robot, {}, start=start), start)  # a start is a start
     assert ccd.find_assembly(load('swing')[0]).branch.startswith('start ')
 
 
-@pytest.mark.parametrize('positions, says, offers', [
-    ({'left_hip': 0.3}, "'left_hip' is spherical and has four numbers", '0 0 0 1'),
-    ({'root': (0.0, 0.0, 0.0, 1.0)}, "'root' is floating and has seven numbers", '0 0 0 0 0 0 1'),
-    ({'left_knee': (0.0, 0.0, 0.0, 1.0)}, "'left_knee' is revolute and has one number", '"0"'),
-    ({'left_hip': (0.0, 0.0, 0.0, 2.0)}, "'left_hip' has length 2 instead of 1", 'unit'),
-    ({'root': (0.0, 0.0, 9.0, 0.0, 0.0, 0.0, 0.0)}, "'root' has length 0", 'unit'),
-])
+@pytest.mark.parametrize(
+    'positions, says, offers',
+    [
+        ({'left_hip': 0.3}, "'left_hip' is spherical and has four numbers", '0 0 0 1'),
+        (
+            {'root': (0.0, 0.0, 0.0, 1.0)},
+            "'root' is floating and has seven numbers",
+            '0 0 0 0 0 0 1',
+        ),
+        ({'left_knee': (0.0, 0.0, 0.0, 1.0)}, "'left_knee' is revolute and has one number", '"0"'),
+        ({'left_hip': (0.0, 0.0, 0.0, 2.0)}, "'left_hip' has length 2 instead of 1", 'unit'),
+        ({'root': (0.0, 0.0, 9.0, 0.0, 0.0, 0.0, 0.0)}, "'root' has length 0", 'unit'),
+    ],
+)
 def test_a_hint_that_is_no_position_of_its_joint_is_refused(positions, says, offers):
     with pytest.raises(DescriptionError) as caught:
         check(hinted(**positions))
@@ -482,8 +568,13 @@ def test_a_hint_for_an_unknown_or_a_fixed_joint_is_refused():
     with pytest.raises(NameNotFound, match='left_knee'):
         check(hinted(left_kne=0.1))
     figure = hinted(left_knee=0.1)
-    stiff = replace(figure, joints=tuple(
-        replace(joint, type=JointType.FIXED, role='') if joint.name == 'left_knee' else joint
-        for joint in figure.joints), actuators=())
+    stiff = replace(
+        figure,
+        joints=tuple(
+            replace(joint, type=JointType.FIXED, role='') if joint.name == 'left_knee' else joint
+            for joint in figure.joints
+        ),
+        actuators=(),
+    )
     with pytest.raises(DescriptionError, match='fixed and has no position'):
         check(stiff)

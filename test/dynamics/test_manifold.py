@@ -2,14 +2,20 @@
 
 import math
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics.description import Description, Inertia, Joint, JointType, Link
 from helpers.random_mechanisms import (
-    moving_joints, pinocchio_model, random_description, random_state, relative_error)
+    moving_joints,
+    pinocchio_model,
+    random_description,
+    random_state,
+    relative_error,
+)
 from hypothesis import given, strategies as st
 import numpy as np
 import pinocchio as pin
 import pytest
+
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.description import Description, Inertia, Joint, JointType, Link
 
 # Both engines round a handful of operations per joint. The worst below is 2e-14.
 RELATIVE = 1e-10
@@ -22,8 +28,12 @@ ROUNDING = 4e-16
 SEEDS = st.integers(0, 10**6)
 SIZES = st.integers(1, 20)
 # shares of joint types that put the curved manifolds in front
-CURVED = {JointType.SPHERICAL: 0.4, JointType.FLOATING: 0.3, JointType.PLANAR: 0.2,
-          JointType.REVOLUTE: 0.1}
+CURVED = {
+    JointType.SPHERICAL: 0.4,
+    JointType.FLOATING: 0.3,
+    JointType.PLANAR: 0.2,
+    JointType.REVOLUTE: 0.1,
+}
 # Pinocchio 4.1 forms (1 - cos) / angle for a planar joint and loses the digits of its small turns:
 # at 1e-9 its step and the difference that should undo it are 2e-7 apart.
 NOT_PLANAR = {kind: share for kind, share in CURVED.items() if kind is not JointType.PLANAR}
@@ -32,9 +42,13 @@ AXES = [(1.0, 0.0, 0.0), (0.0, -1.0, 0.0), (0.36, 0.48, -0.8), (2.0 / 3.0, 1.0 /
 
 def _robot(kind):
     """Return a body on one joint."""
-    return ccd.Mechanism(Description(
-        kind.value, (Link('ground'), Link('body', Inertia(1.0))),
-        (Joint('joint', kind, 'ground', 'body', axis=(0.0, 0.0, 1.0)),)))
+    return ccd.Mechanism(
+        Description(
+            kind.value,
+            (Link('ground'), Link('body', Inertia(1.0))),
+            (Joint('joint', kind, 'ground', 'body', axis=(0.0, 0.0, 1.0)),),
+        )
+    )
 
 
 def _pair(seed, n_joints, shares=CURVED):
@@ -48,9 +62,11 @@ def _same_side(description, q, reference):
     q, at = q.copy(), 0
     for joint in moving_joints(description):
         at += joint.type.nq
-        if joint.type in (JointType.SPHERICAL, JointType.FLOATING) \
-                and q[at - 4:at] @ reference[at - 4:at] < 0.0:
-            q[at - 4:at] *= -1.0
+        if (
+            joint.type in (JointType.SPHERICAL, JointType.FLOATING)
+            and q[at - 4 : at] @ reference[at - 4 : at] < 0.0
+        ):
+            q[at - 4 : at] *= -1.0
     return q
 
 
@@ -60,7 +76,7 @@ def _turns(description, step, scale):
     for joint in moving_joints(description):
         at += joint.type.nv
         if joint.type in (JointType.SPHERICAL, JointType.FLOATING):
-            step[at - 3:at] *= scale / np.linalg.norm(step[at - 3:at])
+            step[at - 3 : at] *= scale / np.linalg.norm(step[at - 3 : at])
         elif joint.type is JointType.PLANAR:
             step[at - 1] = math.copysign(scale, step[at - 1])
     return step
@@ -87,8 +103,26 @@ def test_difference_agrees_with_pinocchio(seed, n_joints):
     assert relative_error(ccd.difference(robot, p, q), pin.difference(model, p, q)) <= RELATIVE
 
 
-@pytest.mark.parametrize('angle', [0.0, 1e-12, 1e-9, 1e-7, 1e-6, 1e-5, 0.99e-4, 1.01e-4, 1e-3,
-                                   0.99e-2, 1.01e-2, 0.1, 3.0, math.pi - 1e-3, math.pi - 1e-6])
+@pytest.mark.parametrize(
+    'angle',
+    [
+        0.0,
+        1e-12,
+        1e-9,
+        1e-7,
+        1e-6,
+        1e-5,
+        0.99e-4,
+        1.01e-4,
+        1e-3,
+        0.99e-2,
+        1.01e-2,
+        0.1,
+        3.0,
+        math.pi - 1e-3,
+        math.pi - 1e-6,
+    ],
+)
 def test_small_turns_and_half_turns_agree_with_pinocchio(angle):
     for seed in range(10):
         rng, description, robot, model = _pair(seed, 8, NOT_PLANAR)
@@ -97,8 +131,10 @@ def test_small_turns_and_half_turns_agree_with_pinocchio(angle):
         moved = ccd.integrate(robot, q, step)
         expected = pin.integrate(model, q, step)
         assert relative_error(_same_side(description, moved, expected), expected) <= RELATIVE
-        assert relative_error(ccd.difference(robot, q, moved),
-                              pin.difference(model, q, moved)) <= RELATIVE, f'tree {seed}'
+        assert (
+            relative_error(ccd.difference(robot, q, moved), pin.difference(model, q, moved))
+            <= RELATIVE
+        ), f'tree {seed}'
 
 
 # --- inverses ------------------------------------------------------------------------------------
@@ -107,16 +143,23 @@ def test_a_difference_leads_from_the_one_configuration_to_the_other(seed, n_join
     rng, description, robot, _ = _pair(seed, n_joints)
     (p, _, _), (q, _, _) = (random_state(rng, description) for _ in range(2))
     reached = ccd.integrate(robot, p, ccd.difference(robot, p, q))
-    turns = [k for joint in moving_joints(description) if joint.type.nv > 1
-             for k in range(robot.joint_slices(joint.name)[0].start,
-                            robot.joint_slices(joint.name)[0].stop)]
+    turns = [
+        k
+        for joint in moving_joints(description)
+        if joint.type.nv > 1
+        for k in range(
+            robot.joint_slices(joint.name)[0].start, robot.joint_slices(joint.name)[0].stop
+        )
+    ]
     reached = _same_side(description, reached, q)
     assert relative_error(reached[turns], q[turns]) <= INVERSE
     assert relative_error(reached, q) <= INVERSE
 
 
-@pytest.mark.parametrize('angle', [1e-12, 1e-9, 1e-6, 0.99e-4, 1.01e-4, 1e-3, 0.99e-2, 1.01e-2,
-                                   0.5, 2.0, 3.0, math.pi - 1e-4])
+@pytest.mark.parametrize(
+    'angle',
+    [1e-12, 1e-9, 1e-6, 0.99e-4, 1.01e-4, 1e-3, 0.99e-2, 1.01e-2, 0.5, 2.0, 3.0, math.pi - 1e-4],
+)
 def test_the_difference_of_a_step_is_the_step(angle):
     for seed in range(10):
         rng, description, robot, _ = _pair(seed, 8)
@@ -134,8 +177,9 @@ def test_small_steps_from_the_neutral_configuration_keep_all_their_digits(angle)
         for axis in AXES:
             step = np.zeros(robot.nv)
             step[-3:] = angle * np.array(axis)
-            found = ccd.difference(robot, robot.neutral(),
-                                   ccd.integrate(robot, robot.neutral(), step))
+            found = ccd.difference(
+                robot, robot.neutral(), ccd.integrate(robot, robot.neutral(), step)
+            )
             assert relative_error(found, step) <= ROUNDING
 
 
@@ -153,8 +197,10 @@ def test_a_step_in_two_halves_is_the_step(seed, n_joints):
     rng, description, robot, _ = _pair(seed, n_joints)
     q, step, _ = random_state(rng, description)
     halfway = ccd.integrate(robot, q, 0.5 * step)
-    assert relative_error(ccd.integrate(robot, halfway, 0.5 * step),
-                          ccd.integrate(robot, q, step)) <= INVERSE
+    assert (
+        relative_error(ccd.integrate(robot, halfway, 0.5 * step), ccd.integrate(robot, q, step))
+        <= INVERSE
+    )
 
 
 @given(SEEDS, SIZES)
@@ -185,11 +231,14 @@ def test_the_rotation_of_the_paper_with_the_velocity_in_link_axes():
     robot = _robot(JointType.SPHERICAL)
     start = ccd.integrate(robot, robot.neutral(), np.array([0.3, -0.5, 0.8]))
     moved = ccd.integrate(robot, start, 0.025 * np.array([0.7, -1.1, 0.4]))
-    expected = [[0.5740582780, -0.7559629292, -0.3146063303],
-                [0.6006666554, 0.6499114413, -0.4656336409],
-                [0.5564680247, 0.0783273139, 0.8271687672]]
-    np.testing.assert_allclose(ccd.link_placement(robot, moved, 'body')[:3, :3], expected,
-                               rtol=0.0, atol=PRINTED)
+    expected = [
+        [0.5740582780, -0.7559629292, -0.3146063303],
+        [0.6006666554, 0.6499114413, -0.4656336409],
+        [0.5564680247, 0.0783273139, 0.8271687672],
+    ]
+    np.testing.assert_allclose(
+        ccd.link_placement(robot, moved, 'body')[:3, :3], expected, rtol=0.0, atol=PRINTED
+    )
 
 
 def test_the_error_of_steps_of_the_paper_is_the_published_one():
@@ -201,11 +250,12 @@ def test_the_error_of_steps_of_the_paper_is_the_published_one():
         q = robot.neutral()
         for k in range(round(1.0 / dt)):
             t = (k + within) * dt
-            q = ccd.integrate(robot, q, -dt * np.array(
-                [math.sin(2.0 * t), math.cos(3.0 * t), 0.5 + 0.2 * t]))
+            q = ccd.integrate(
+                robot, q, -dt * np.array([math.sin(2.0 * t), math.cos(3.0 * t), 0.5 + 0.2 * t])
+            )
         return _matrix(q)
 
-    exact = turned(1e-4, 0.5)   # taken in the middle of a step, omega gives second order
+    exact = turned(1e-4, 0.5)  # taken in the middle of a step, omega gives second order
     errors = [np.linalg.norm(turned(dt, 0.0) - exact) for dt in (0.02, 0.01, 0.005)]
     np.testing.assert_allclose(errors, [0.0281, 0.0140, 0.0070], rtol=0.0, atol=0.5e-4)
 
@@ -215,10 +265,11 @@ def test_a_body_with_a_constant_twist_goes_round_in_a_circle():
     robot = _robot(JointType.FLOATING)
     for t in (1e-9, 1e-3, 0.5, 1.0, 3.0, 2.0 * math.pi, 20.0):
         q = ccd.integrate(robot, robot.neutral(), t * np.array([1.0, 0.0, 0.0, 0.0, 0.0, 1.0]))
-        expected = [math.sin(t), 2.0 * math.sin(0.5 * t)**2, 0.0]
+        expected = [math.sin(t), 2.0 * math.sin(0.5 * t) ** 2, 0.0]
         np.testing.assert_allclose(q[:3], expected, rtol=1e-14, atol=1e-15)
-        np.testing.assert_allclose(_matrix(q[3:])[:2, 0], [math.cos(t), math.sin(t)],
-                                   rtol=1e-14, atol=2e-15)
+        np.testing.assert_allclose(
+            _matrix(q[3:])[:2, 0], [math.cos(t), math.sin(t)], rtol=1e-14, atol=2e-15
+        )
 
 
 def test_a_constant_twist_of_a_free_joint_is_the_exponential_of_its_matrix():

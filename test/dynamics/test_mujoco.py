@@ -13,36 +13,46 @@ its answers for smaller and smaller compliance lead to the rigid one, to 1e-12 f
 
 from dataclasses import replace
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics.description import Actuator, Dynamics, JointType, LoopType
 from helpers.mujoco_peer import IMPEDANCES, Peer
-from helpers.planar_linkages import five_bar, four_bar, GRAVITY, moving_state, slider_crank
+from helpers.planar_linkages import GRAVITY, five_bar, four_bar, moving_state, slider_crank
 from helpers.planetary_gear import PLANETARY, planetary_speeds, planetary_state
 from helpers.random_mechanisms import (
-    DEFAULT_SHARES, moving_joints, random_description, random_loops, random_state,
-    relative_error)
+    DEFAULT_SHARES,
+    moving_joints,
+    random_description,
+    random_loops,
+    random_state,
+    relative_error,
+)
 from helpers.stewart_platform import stewart, with_platform
 import numpy as np
 import pytest
 
-TREE = 1e-9             # rounding of both engines through chains of some twenty joints
-SOFT = 5e-3             # of the largest acceleration: what the stiffest constraint may differ by
-YIELD = 5e-3            # what it may leave of the relative acceleration of the cut ends
-RIGID = 1e-11           # after extrapolation: the fourth power of the softness is left
-RIGID_RANDOM = 1e-6     # the same where the softness is fifty times larger
-WELL = 20.0             # condition of random mechanisms up to which that holds
-MODELLED = 1e-10        # relative: rounding of both solvers, with compliances of 1e-5 next to M
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.description import Actuator, Dynamics, JointType, LoopType
+
+TREE = 1e-9  # rounding of both engines through chains of some twenty joints
+SOFT = 5e-3  # of the largest acceleration: what the stiffest constraint may differ by
+YIELD = 5e-3  # what it may leave of the relative acceleration of the cut ends
+RIGID = 1e-11  # after extrapolation: the fourth power of the softness is left
+RIGID_RANDOM = 1e-6  # the same where the softness is fifty times larger
+WELL = 20.0  # condition of random mechanisms up to which that holds
+MODELLED = 1e-10  # relative: rounding of both solvers, with compliances of 1e-5 next to M
 # MuJoCo has no planar joint, and a free one only next to the world
-SHARES = {kind: share for kind, share in DEFAULT_SHARES.items()
-          if kind not in (JointType.PLANAR, JointType.FLOATING)}
+SHARES = {
+    kind: share
+    for kind, share in DEFAULT_SHARES.items()
+    if kind not in (JointType.PLANAR, JointType.FLOATING)
+}
 
 
 # --- the tree ------------------------------------------------------------------------------------
 @pytest.mark.parametrize('seed', range(20))
 def test_mass_matrix_and_bias_of_random_trees_are_those_of_mujoco(seed):
     rng = np.random.default_rng(seed)
-    description = random_description(rng, int(rng.integers(2, 18)), shares=SHARES, massless=0.0,
-                                     floating_root=bool(seed % 2))
+    description = random_description(
+        rng, int(rng.integers(2, 18)), shares=SHARES, massless=0.0, floating_root=bool(seed % 2)
+    )
     robot = ccd.Mechanism(description)
     q, v, a = random_state(rng, description)
     peer = Peer(robot)
@@ -51,17 +61,24 @@ def test_mass_matrix_and_bias_of_random_trees_are_those_of_mujoco(seed):
     assert relative_error(ccd.mass_matrix(robot, q), M) < TREE
     still = np.zeros(robot.nv)
     plain = ccd.Mechanism(_without_damping(description))
-    assert relative_error(ccd.newton_euler(plain, q, v, still), bias,
-                          at_least=np.abs(M).max()) < TREE
+    assert (
+        relative_error(ccd.newton_euler(plain, q, v, still), bias, at_least=np.abs(M).max()) < TREE
+    )
     # all of it, damping too: forward dynamics of the open tree
     force = rng.normal(size=robot.nv)
-    assert relative_error(ccd.forward_dynamics(robot, q, v, extra=force).acceleration,
-                          peer.accelerations(force)) < TREE
+    assert (
+        relative_error(
+            ccd.forward_dynamics(robot, q, v, extra=force).acceleration, peer.accelerations(force)
+        )
+        < TREE
+    )
 
 
 def _without_damping(description):
-    return replace(description, joints=tuple(replace(joint, dynamics=Dynamics())
-                                             for joint in description.joints))
+    return replace(
+        description,
+        joints=tuple(replace(joint, dynamics=Dynamics()) for joint in description.joints),
+    )
 
 
 # --- loops ---------------------------------------------------------------------------------------
@@ -79,9 +96,10 @@ def soft(robot, q, v, force, compliance):
     scale = np.array(scale + [1.0] * len(robot.coupling_names))
     J_C, bias = (scale[:, None] * J_C)[scale > 0.0], (scale * bias)[scale > 0.0]
     M, h = ccd.mass_matrix(robot, q), ccd.newton_euler(robot, q, v, np.zeros(robot.nv))
-    answer = np.linalg.solve(np.block([[M, J_C.T], [J_C, -np.diag(compliance)]]),
-                             np.concatenate([force - h, -bias]))
-    return answer[:robot.nv]
+    answer = np.linalg.solve(
+        np.block([[M, J_C.T], [J_C, -np.diag(compliance)]]), np.concatenate([force - h, -bias])
+    )
+    return answer[: robot.nv]
 
 
 def compare(robot, q, v, tau, *, rigid=RIGID):
@@ -115,7 +133,7 @@ def compare(robot, q, v, tau, *, rigid=RIGID):
         left = J_C @ answers[-1] + bias
         assert np.linalg.norm(left) < YIELD * np.linalg.norm(apart)
     compliances = np.array([(1.0 - d) / d for d in IMPEDANCES])
-    limit = np.linalg.solve(np.vander(compliances), answers)[-1]   # a cubic through the four
+    limit = np.linalg.solve(np.vander(compliances), answers)[-1]  # a cubic through the four
     assert relative_error(limit, expected) < rigid
 
 
@@ -128,14 +146,21 @@ def at_tree(robot, tau):
 
 
 @pytest.mark.parametrize('moving', [False, True], ids=['at rest', 'moving'])
-@pytest.mark.parametrize('make, pose, tau', [
-    (four_bar, (2.2,), [3.0]), (four_bar, (5.1,), [-2.0]), (five_bar, (2.4, 0.6), [2.0, -5.0]),
-    (slider_crank, (2.0,), [0.4])], ids=['four_bar', 'four_bar_low', 'five_bar', 'slider_crank'])
+@pytest.mark.parametrize(
+    'make, pose, tau',
+    [
+        (four_bar, (2.2,), [3.0]),
+        (four_bar, (5.1,), [-2.0]),
+        (five_bar, (2.4, 0.6), [2.0, -5.0]),
+        (slider_crank, (2.0,), [0.4]),
+    ],
+    ids=['four_bar', 'four_bar_low', 'five_bar', 'slider_crank'],
+)
 def test_linkages_accelerate_as_in_mujoco(make, pose, tau, moving):
     description, positions = make()
     robot = ccd.Mechanism(description, gravity=GRAVITY)
-    rates = [3.0 * moving, -2.0 * moving][:len(pose)]
-    q, v, _ = moving_state(robot, positions, pose, rates, [0.0, 0.0][:len(pose)])
+    rates = [3.0 * moving, -2.0 * moving][: len(pose)]
+    q, v, _ = moving_state(robot, positions, pose, rates, [0.0, 0.0][: len(pose)])
     compare(robot, q, v, np.array(tau))
 
 
@@ -159,8 +184,9 @@ def test_a_planetary_gear_accelerates_as_in_mujoco():
 @pytest.mark.parametrize('seed', range(8))
 def test_random_mechanisms_with_points_and_frames_joined_accelerate_as_in_mujoco(seed, kind):
     rng = np.random.default_rng(seed)
-    tree = random_description(rng, 18, shares=SHARES, massless=0.0, branching=0.4,
-                              floating_root=bool(seed % 2))
+    tree = random_description(
+        rng, 18, shares=SHARES, massless=0.0, branching=0.4, floating_root=bool(seed % 2)
+    )
     q, _, _ = random_state(rng, tree)
     closed = random_loops(rng, tree, q, 2 if kind is LoopType.SPHERICAL else 1, (kind,))
     motors = [joint.name for joint in moving_joints(tree)][::2]

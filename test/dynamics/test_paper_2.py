@@ -14,17 +14,18 @@ eliminated: J_C has the five rows without it, and `loop_jacobian` is the sixth, 
 import itertools
 import math
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics.description import JointType
-from helpers.planar_linkages import Body, configuration, Joined, linkage
+from helpers.planar_linkages import Body, Joined, configuration, linkage
 import numpy as np
 import pytest
 
-PRINTED = 1e-9      # the reference has ten digits, of numbers up to some twenty
-EXACT = 1e-13       # rounding of numbers of size one
-TENTH = 1e-10       # rounding of numbers of size one to ten printed digits
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.description import JointType
 
-XML = '''
+PRINTED = 1e-9  # the reference has ten digits, of numbers up to some twenty
+EXACT = 1e-13  # rounding of numbers of size one
+TENTH = 1e-10  # rounding of numbers of size one to ten printed digits
+
+XML = """
 <robot name="two_link_free_flying" xmlns:cc="urn:closed_chain_dynamics">
   <link name="world"/>
   <link name="base"><inertial><origin xyz="0 0.5 0"/><mass value="1"/>
@@ -41,29 +42,36 @@ XML = '''
     <parent link="world"/><parent_origin xyz="0 2 0"/><parent_axis xyz="0 0 1"/>
     <child link="link1"/><child_origin xyz="0 1 0"/><child_axis xyz="0 0 1"/></constraint>
 </robot>
-'''
+"""
 DOWN, ASIDE = (0.0, -9.81, 0.0), (-9.81, 0.0, 0.0)
 
 # Eq. (45), columns theta1 to theta8
-J_C_45 = np.array([[1, 0, 0, 0, 0, -2, -1, 0],
-                   [0, 1, 0, 0, 0, 0, 0, 0],
-                   [0, 0, 1, 2, 0, 0, 0, 0],
-                   [0, 0, 0, 1, 0, 0, 0, 0],
-                   [0, 0, 0, 0, 1, 0, 0, 0],
-                   [0, 0, 0, 0, 0, 1, 1, -1]], dtype=float)
+J_C_45 = np.array(
+    [
+        [1, 0, 0, 0, 0, -2, -1, 0],
+        [0, 1, 0, 0, 0, 0, 0, 0],
+        [0, 0, 1, 2, 0, 0, 0, 0],
+        [0, 0, 0, 1, 0, 0, 0, 0],
+        [0, 0, 0, 0, 1, 0, 0, 0],
+        [0, 0, 0, 0, 0, 1, 1, -1],
+    ],
+    dtype=float,
+)
 # Eqs. (46) to (48) for theta_G = (theta1, theta7), the misprints corrected
 H_46 = np.array([[0, 0], [0, 0], [0, 0], [0, 0], [0.5, -0.5], [0.5, 0.5]])
 W_47 = np.array([[1, 0], [0, 0], [0, 0], [0, 0], [0, 0], [0.5, -0.5], [0, 1]])
 S_48 = np.array([[0.0, 1.0], [0.5, 0.5]])
 S_48_AS_PRINTED = np.array([[1.0, 0.0], [0.5, 0.5]])
 # theta_G: det J_S, and the rows of H that do not vanish, by the dependent coordinate
-PAIRS = {(1, 6): (1, {7: (1, -2), 8: (1, -1)}),
-         (1, 7): (2, {6: (0.5, -0.5), 8: (0.5, 0.5)}),
-         (1, 8): (-1, {6: (1, -1), 7: (-1, 2)}),
-         (6, 7): (-1, {1: (2, 1), 8: (1, 1)}),
-         (6, 8): (1, {1: (1, 1), 7: (-1, 1)}),
-         (7, 8): (1, {1: (-1, 2), 6: (-1, 1)})}
-THETA_1, THETA_7 = 0, 6    # places in the tree's velocities
+PAIRS = {
+    (1, 6): (1, {7: (1, -2), 8: (1, -1)}),
+    (1, 7): (2, {6: (0.5, -0.5), 8: (0.5, 0.5)}),
+    (1, 8): (-1, {6: (1, -1), 7: (-1, 2)}),
+    (6, 7): (-1, {1: (2, 1), 8: (1, 1)}),
+    (6, 8): (1, {1: (1, 1), 7: (-1, 1)}),
+    (7, 8): (1, {1: (-1, 2), 6: (-1, 1)}),
+}
+THETA_1, THETA_7 = 0, 6  # places in the tree's velocities
 
 
 def two_links(gravity=DOWN, base='', theta7='cc:role="actuated"'):
@@ -86,11 +94,11 @@ def in_paper_coordinates(c, matrix):
 def test_j_c_is_that_of_equation_45_with_the_column_of_the_cut_joint_eliminated():
     robot = two_links()
     J = paper_rows(robot, robot.neutral())
-    assert J == pytest.approx(J_C_45, abs=EXACT)
+    assert pytest.approx(J_C_45, abs=EXACT) == J
     assert np.linalg.matrix_rank(J) == 6
     c = ccd.coordinates(robot, robot.neutral())
-    assert c.rank == 5              # theta8 was eliminated with the sixth row
-    assert c.mobility == 2          # N_F = 8 - 6
+    assert c.rank == 5  # theta8 was eliminated with the sixth row
+    assert c.mobility == 2  # N_F = 8 - 6
     assert c.redundant_rows == []
 
 
@@ -101,7 +109,7 @@ def test_all_six_choices_of_generalized_coordinates_give_the_tabulated_h():
     for pair in itertools.combinations(range(1, 9), 2):
         rest = [k for k in range(1, 9) if k not in pair]
         J_S, J_G = J[:, [k - 1 for k in rest]], J[:, [k - 1 for k in pair]]
-        if abs(np.linalg.det(J_S)) < 0.5:   # of whole numbers: zero, or at least one
+        if abs(np.linalg.det(J_S)) < 0.5:  # of whole numbers: zero, or at least one
             continue
         admissible.append(pair)
         determinant, rows = PAIRS[pair]
@@ -117,18 +125,22 @@ def test_the_choice_made_is_that_of_the_paper_with_its_h_w_and_s():
     c = ccd.coordinates(robot, robot.neutral())
     assert c.independent == ['base:vx', 'theta7']
     assert c.dependent == ['base:vy', 'base:vz', 'base:wx', 'base:wy', 'base:wz']
-    assert c.H == pytest.approx(H_46[:5], abs=EXACT)
+    assert pytest.approx(H_46[:5], abs=EXACT) == c.H
     assert ccd.loop_jacobian(robot, robot.neutral()) @ c.W == pytest.approx(H_46[5:], abs=EXACT)
-    assert c.W == pytest.approx(W_47, abs=EXACT)
-    assert c.S == pytest.approx(S_48, abs=EXACT)
-    assert np.linalg.inv(c.S).T == pytest.approx(np.array([[-1, 1], [2, 0]]), abs=EXACT)
+    assert pytest.approx(W_47, abs=EXACT) == c.W
+    assert pytest.approx(S_48, abs=EXACT) == c.S
+    assert pytest.approx(np.array([[-1, 1], [2, 0]]), abs=EXACT) == np.linalg.inv(c.S).T
 
 
-@pytest.mark.parametrize('marks, expected', [
-    ({}, ['base:vx', 'theta7']),
-    ({'base': 'independent="true"', 'theta7': ''}, ['base:vx', 'base:wz']),
-    ({'base': 'independent="false"', 'theta7': 'independent="true"'}, None),
-    ({'theta7': ''}, None)])
+@pytest.mark.parametrize(
+    'marks, expected',
+    [
+        ({}, ['base:vx', 'theta7']),
+        ({'base': 'independent="true"', 'theta7': ''}, ['base:vx', 'base:wz']),
+        ({'base': 'independent="false"', 'theta7': 'independent="true"'}, None),
+        ({'theta7': ''}, None),
+    ],
+)
 def test_whatever_is_chosen_w_and_s_are_the_same_after_a_change_of_coordinates(marks, expected):
     robot = two_links(**marks)
     c = ccd.coordinates(robot, robot.neutral())
@@ -150,21 +162,35 @@ def test_the_inertia_matrix_is_that_of_the_conventional_two_link_arm():
     q = robot.neutral()
     c = ccd.coordinates(robot, q)
     A = ccd.forward_dynamics(robot, q, np.zeros(7)).A
-    assert A == pytest.approx(np.array([[2 / 3, 1 / 4], [1 / 4, 1 / 6]]), abs=EXACT)
-    at_motors = np.linalg.inv(c.S)     # theta_G' of theta_A' = (theta7', theta8')
+    assert pytest.approx(np.array([[2 / 3, 1 / 4], [1 / 4, 1 / 6]]), abs=EXACT) == A
+    at_motors = np.linalg.inv(c.S)  # theta_G' of theta_A' = (theta7', theta8')
     assert at_motors.T @ A @ at_motors == pytest.approx(
-        np.array([[1 / 3, -5 / 6], [-5 / 6, 8 / 3]]), abs=EXACT)
+        np.array([[1 / 3, -5 / 6], [-5 / 6, 8 / 3]]), abs=EXACT
+    )
 
 
-@pytest.mark.parametrize('gravity, tau_O, tau_G, tau_A', [
-    (DOWN, (2, 19.62, 0, 0, 0, -1.6666666667, -0.25), (1.1666666667, 0.5833333333),
-     (-0.5833333333, 2.3333333333)),
-    (ASIDE, (21.62, 0, 0, 0, 0, -21.2866666667, -5.155), (10.9766666667, 5.4883333333),
-     (-5.4883333333, 21.9533333333))], ids=['down', 'aside'])
+@pytest.mark.parametrize(
+    'gravity, tau_O, tau_G, tau_A',
+    [
+        (
+            DOWN,
+            (2, 19.62, 0, 0, 0, -1.6666666667, -0.25),
+            (1.1666666667, 0.5833333333),
+            (-0.5833333333, 2.3333333333),
+        ),
+        (
+            ASIDE,
+            (21.62, 0, 0, 0, 0, -21.2866666667, -5.155),
+            (10.9766666667, 5.4883333333),
+            (-5.4883333333, 21.9533333333),
+        ),
+    ],
+    ids=['down', 'aside'],
+)
 def test_inverse_dynamics_from_rest_gives_the_reference_torques(gravity, tau_O, tau_G, tau_A):
     robot = two_links(gravity)
     q, v = robot.neutral(), np.zeros(7)
-    a = W_47 @ (1.0, 2.0)              # theta_G'' = (1, 2)
+    a = W_47 @ (1.0, 2.0)  # theta_G'' = (1, 2)
     result = ccd.inverse_dynamics(robot, q, v, a)
     assert result.tau_O == pytest.approx(tau_O, abs=PRINTED)
     assert result.tau_G == pytest.approx(tau_G, abs=PRINTED)
@@ -174,9 +200,11 @@ def test_inverse_dynamics_from_rest_gives_the_reference_torques(gravity, tau_O, 
     assert forward.acceleration == pytest.approx(a, abs=PRINTED)
 
 
-@pytest.mark.parametrize('gravity, wrong', [(DOWN, (0.5833333333, 1.1666666667)),
-                                            (ASIDE, (5.4883333333, 10.9766666667))],
-                         ids=['down', 'aside'])
+@pytest.mark.parametrize(
+    'gravity, wrong',
+    [(DOWN, (0.5833333333, 1.1666666667)), (ASIDE, (5.4883333333, 10.9766666667))],
+    ids=['down', 'aside'],
+)
 def test_the_s_that_the_paper_prints_gives_torques_that_break_the_power_balance(gravity, wrong):
     robot = two_links(gravity)
     q, v = robot.neutral(), np.zeros(7)
@@ -184,7 +212,7 @@ def test_the_s_that_the_paper_prints_gives_torques_that_break_the_power_balance(
     printed = np.linalg.solve(S_48_AS_PRINTED.T, result.tau_G)
     assert printed == pytest.approx(wrong, abs=PRINTED)
     forward = ccd.forward_dynamics(robot, q, v, printed)
-    assert np.abs(forward.theta_G - (1.0, 2.0)).max() > 1.0    # another motion altogether
+    assert np.abs(forward.theta_G - (1.0, 2.0)).max() > 1.0  # another motion altogether
     for velocity in (W_47 @ (1.0, 0.0), W_47 @ (0.0, 1.0), W_47 @ (0.7, -0.4)):
         rates = velocity[THETA_7], float((ccd.loop_jacobian(robot, q) @ velocity)[0])
         power = result.tau_O @ velocity
@@ -193,8 +221,11 @@ def test_the_s_that_the_paper_prints_gives_torques_that_break_the_power_balance(
 
 
 # --- section 2.4 of the reference: theta8 = 0.3, theta7 = 0.5, theta8' = 0.7, theta7' = -0.4
-H_MOVING = {'base:vy': (0.2553419212, 0.2553419212), 'base:wz': (0.5325997484, -0.4674002516),
-            'theta8': (0.5325997484, 0.5325997484)}
+H_MOVING = {
+    'base:vy': (0.2553419212, 0.2553419212),
+    'base:wz': (0.5325997484, -0.4674002516),
+    'theta8': (0.5325997484, 0.5325997484),
+}
 BIAS_MOVING = {'base:vy': -0.28, 'base:wz': -0.0714957379, 'theta8': -0.0714957379}
 A_MOVING = np.array([[0.7217080763, 0.3104747011], [0.3104747011, 0.2325746591]])
 V_MOVING = (1.7143077933, 0.3355978770, 0, 0, 0, 1.1, -0.4)
@@ -251,7 +282,7 @@ def test_a_and_b_of_the_moving_pose_are_those_of_the_reference():
     robot, q, v = moving()
     forward = ccd.forward_dynamics(robot, q, v, (0.3, -0.2))
     assert forward.coordinates.independent == ['base:vx', 'theta7']
-    assert forward.A == pytest.approx(A_MOVING, abs=PRINTED)
+    assert pytest.approx(A_MOVING, abs=PRINTED) == forward.A
     b = (1.7920900308, 2.9392259744)
     assert forward.b == pytest.approx(b, abs=PRINTED)
     rest = ccd.inverse_dynamics(robot, q, v, bias_acceleration(robot, q, v))
@@ -266,9 +297,10 @@ def test_the_unit_vector_method_of_the_paper_gives_the_same_inertia_matrix():
     W = in_paper_coordinates(c, c.W)
     rest = bias_acceleration(robot, q, v)
     b = W.T @ ccd.newton_euler(robot, q, v, rest)
-    A = np.column_stack([W.T @ ccd.newton_euler(robot, q, v, rest + W[:, k]) - b
-                         for k in range(2)])
-    assert A == pytest.approx(A_MOVING, abs=PRINTED)
+    A = np.column_stack(
+        [W.T @ ccd.newton_euler(robot, q, v, rest + W[:, k]) - b for k in range(2)]
+    )
+    assert pytest.approx(A_MOVING, abs=PRINTED) == A
 
 
 def test_forward_dynamics_of_the_moving_pose_gives_the_reference_accelerations():
@@ -282,15 +314,23 @@ def test_forward_dynamics_of_the_moving_pose_gives_the_reference_accelerations()
 def test_the_conventional_arm_without_any_loop_moves_the_same_way():
     """The same two rods hung from the ground hinge: a tree with the two motors at its joints."""
     rod = (1 / 12, 0.0, 0.0, 0.001, 0.0, 1 / 12)
-    arm = ccd.Mechanism(linkage(
-        'arm', {'base': Body(1.0, (0.0, 0.5, 0.0), rod), 'link1': Body(1.0, (0.0, 1.5, 0.0), rod)},
-        [Joined('theta7', 'base', 'link1', (0.0, 1.0, 0.0)),
-         Joined('theta8', 'ground', 'link1', (0.0, 2.0, 0.0))],
-        actuated=('theta7', 'theta8')), gravity=DOWN)
+    arm = ccd.Mechanism(
+        linkage(
+            'arm',
+            {'base': Body(1.0, (0.0, 0.5, 0.0), rod), 'link1': Body(1.0, (0.0, 1.5, 0.0), rod)},
+            [
+                Joined('theta7', 'base', 'link1', (0.0, 1.0, 0.0)),
+                Joined('theta8', 'ground', 'link1', (0.0, 2.0, 0.0)),
+            ],
+            actuated=('theta7', 'theta8'),
+        ),
+        gravity=DOWN,
+    )
     assert {joint.type for joint in arm.description.joints} == {JointType.CONTINUOUS}
     q = configuration(arm, {'theta7': 0.5, 'theta8': 0.3})
     names = arm.coordinate_names
     v = np.array([{'theta7': -0.4, 'theta8': 0.7}[name] for name in names])
     a = ccd.forward_dynamics(arm, q, v, {'theta7': 0.3, 'theta8': -0.2}).acceleration
     assert dict(zip(names, a)) == pytest.approx(
-        {'theta7': ACCELERATION_MOVING[THETA_7], 'theta8': THETA_8_MOVING}, abs=PRINTED)
+        {'theta7': ACCELERATION_MOVING[THETA_7], 'theta8': THETA_8_MOVING}, abs=PRINTED
+    )

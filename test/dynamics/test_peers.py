@@ -2,14 +2,13 @@
 
 import math
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics.description import (
-    Description, Inertia, Joint, JointType, Link, Pose,
-)
 from helpers.random_mechanisms import random_state, relative_error, rpy_of
 import numpy as np
 import pinocchio as pin
 import pytest
+
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.description import Description, Inertia, Joint, JointType, Link, Pose
 
 # The files hold numbers of any size and precision, which both sides read as the same doubles.
 # The worst below is 2e-15.
@@ -19,9 +18,12 @@ RELATIVE = 1e-10
 MUJOCO = 1e-10
 
 URDF_FILES = [
-    'urdfplus/four_bar.urdf', 'urdfplus/mit_humanoid.urdf',
-    'urdfplus/parallel_chain_Implicit_depth5_loop_size3.urdf', 'urdfplus/planar_leg_linkage.urdf',
-    'extended_urdf/5bar_linkage_iso3d/robot.urdf', 'extended_urdf/digit_like_2legs/robot.urdf',
+    'urdfplus/four_bar.urdf',
+    'urdfplus/mit_humanoid.urdf',
+    'urdfplus/parallel_chain_Implicit_depth5_loop_size3.urdf',
+    'urdfplus/planar_leg_linkage.urdf',
+    'extended_urdf/5bar_linkage_iso3d/robot.urdf',
+    'extended_urdf/digit_like_2legs/robot.urdf',
 ]
 
 
@@ -42,15 +44,16 @@ class Peer:
         theirs = []
         for joint in self.robot.joint_names:
             part = q[self.robot.joint_slices(joint)[0]]
-            if self.types[joint] is JointType.CONTINUOUS:   # cosine and sine there
+            if self.types[joint] is JointType.CONTINUOUS:  # cosine and sine there
                 part = np.array([math.cos(part[0]), math.sin(part[0])])
             theirs.append(part)
         return q, v, a, np.concatenate(theirs)
 
     def damping(self):
         of = {joint.name: joint.dynamics.damping for joint in self.robot.description.joints}
-        return np.array([of[joint] for joint in self.robot.joint_names
-                         for _ in range(self.types[joint].nv)])
+        return np.array(
+            [of[joint] for joint in self.robot.joint_names for _ in range(self.types[joint].nv)]
+        )
 
 
 @pytest.fixture(scope='module', params=URDF_FILES, ids=lambda name: name.split('/')[1])
@@ -74,14 +77,15 @@ def test_joints_and_sizes_are_those_of_pinocchio(peer):
 
 
 def test_masses_are_those_of_pinocchio(peer):
-    theirs = sum(inertia.mass for inertia in peer.model.inertias)   # what is fixed included
+    theirs = sum(inertia.mass for inertia in peer.model.inertias)  # what is fixed included
     assert peer.robot.total_mass == pytest.approx(theirs, rel=1e-14)
 
 
 def test_position_limits_are_those_of_pinocchio(peer):
     for joint in peer.robot.description.joints:
-        if joint.type in (JointType.REVOLUTE, JointType.PRISMATIC) \
-                and math.isfinite(joint.limit.upper):   # none given is none here, and zero there
+        if joint.type in (JointType.REVOLUTE, JointType.PRISMATIC) and math.isfinite(
+            joint.limit.upper
+        ):  # none given is none here, and zero there
             k = peer.model.idx_qs[peer.model.getJointId(joint.name)]
             theirs = peer.model.lowerPositionLimit[k], peer.model.upperPositionLimit[k]
             assert (joint.limit.lower, joint.limit.upper) == theirs, joint.name
@@ -100,8 +104,10 @@ def test_tree_dynamics_are_those_of_pinocchio(peer, seed):
     assert relative_error(ccd.mass_matrix(robot, q), pin.crba(model, data, theirs)) <= RELATIVE
     kinetic = pin.computeKineticEnergy(model, data, theirs, v)
     assert relative_error(ccd.energy(robot, q, v)[0], kinetic) <= RELATIVE
-    assert relative_error(ccd.center_of_mass(robot, q),
-                          pin.centerOfMass(model, data, theirs)) <= RELATIVE
+    assert (
+        relative_error(ccd.center_of_mass(robot, q), pin.centerOfMass(model, data, theirs))
+        <= RELATIVE
+    )
 
 
 def test_the_humanoid_has_the_size_its_file_says(shared_models):
@@ -112,8 +118,12 @@ def test_the_humanoid_has_the_size_its_file_says(shared_models):
 
 
 # --- Cassie, as MuJoCo reads it ------------------------------------------------------------------
-MUJOCO_TYPES = {0: JointType.FLOATING, 1: JointType.SPHERICAL, 2: JointType.PRISMATIC,
-                3: JointType.REVOLUTE}
+MUJOCO_TYPES = {
+    0: JointType.FLOATING,
+    1: JointType.SPHERICAL,
+    2: JointType.PRISMATIC,
+    3: JointType.REVOLUTE,
+}
 
 
 def _pose(position, quaternion):
@@ -128,9 +138,16 @@ def _described(model):
     for body in range(1, model.nbody):
         name = model.body(body).name
         ixx, iyy, izz = (float(x) for x in model.body_inertia[body])
-        links.append(Link(name, Inertia(
-            float(model.body_mass[body]), _pose(model.body_ipos[body], model.body_iquat[body]),
-            (ixx, 0.0, 0.0, iyy, 0.0, izz))))
+        links.append(
+            Link(
+                name,
+                Inertia(
+                    float(model.body_mass[body]),
+                    _pose(model.body_ipos[body], model.body_iquat[body]),
+                    (ixx, 0.0, 0.0, iyy, 0.0, izz),
+                ),
+            )
+        )
         kind, axis, label = JointType.FIXED, (0.0, 0.0, 1.0), f'{body:02d}'
         if model.body_jntnum[body]:
             number = model.body_jntadr[body]
@@ -139,9 +156,10 @@ def _described(model):
             axis = tuple(float(x) for x in model.jnt_axis[number])
         origin = _pose(model.body_pos[body], model.body_quat[body])
         if kind is JointType.FLOATING:
-            origin = Pose()   # its coordinates are those of the world
-        joints.append(Joint(label, kind, model.body(model.body_parentid[body]).name, name, origin,
-                            axis))
+            origin = Pose()  # its coordinates are those of the world
+        joints.append(
+            Joint(label, kind, model.body(model.body_parentid[body]).name, name, origin, axis)
+        )
     return Description('cassie', tuple(links), tuple(joints))
 
 
@@ -149,7 +167,8 @@ def _described(model):
 def cassie(shared_models):
     mujoco = pytest.importorskip('mujoco')
     model = mujoco.MjModel.from_xml_path(
-        str(shared_models / 'mjcf' / 'agility_cassie' / 'cassie.nomesh.xml'))
+        str(shared_models / 'mjcf' / 'agility_cassie' / 'cassie.nomesh.xml')
+    )
     return mujoco, model, ccd.Mechanism(_described(model), gravity=model.opt.gravity)
 
 
@@ -165,12 +184,12 @@ def _mujoco_state(model, q, v, a):
         at, dof = model.jnt_qposadr[number], model.jnt_dofadr[number]
         kind = MUJOCO_TYPES[model.jnt_type[number]]
         if kind is JointType.FLOATING:
-            R = pin.Quaternion(*np.roll(q[at + 3:at + 7], 1)).matrix()
-            T[dof:dof + 3, dof:dof + 3] = R
-            bias[dof:dof + 3] = R @ np.cross(v[dof + 3:dof + 6], v[dof:dof + 3])
-            q[at + 3:at + 7] = np.roll(q[at + 3:at + 7], 1)
+            R = pin.Quaternion(*np.roll(q[at + 3 : at + 7], 1)).matrix()
+            T[dof : dof + 3, dof : dof + 3] = R
+            bias[dof : dof + 3] = R @ np.cross(v[dof + 3 : dof + 6], v[dof : dof + 3])
+            q[at + 3 : at + 7] = np.roll(q[at + 3 : at + 7], 1)
         elif kind is JointType.SPHERICAL:
-            q[at:at + 4] = np.roll(q[at:at + 4], 1)
+            q[at : at + 4] = np.roll(q[at : at + 4], 1)
         else:
             q[at] += model.qpos0[at]
     return q, T @ v, T @ a + bias, T
@@ -195,9 +214,10 @@ def test_the_tree_dynamics_of_cassie_are_those_of_mujoco(cassie, seed):
         assert relative_error(X[:3, :3].ravel(), data.xmat[body]) <= MUJOCO
     M = np.zeros((model.nv, model.nv))
     mujoco.mj_fullM(model, data, M)
-    M -= np.diag(model.dof_armature)   # rotors are not part of the tree
+    M -= np.diag(model.dof_armature)  # rotors are not part of the tree
     assert relative_error(ccd.mass_matrix(robot, q), T.T @ M @ T) <= MUJOCO
     tau = M @ acceleration + data.qfrc_bias
     assert relative_error(ccd.newton_euler(robot, q, v, a), T.T @ tau) <= MUJOCO
-    np.testing.assert_allclose(ccd.center_of_mass(robot, q), data.subtree_com[0], rtol=0.0,
-                               atol=MUJOCO)
+    np.testing.assert_allclose(
+        ccd.center_of_mass(robot, q), data.subtree_com[0], rtol=0.0, atol=MUJOCO
+    )

@@ -8,27 +8,46 @@ the reactions from the package, so that nothing on the other side of a balance w
 from dataclasses import replace
 from pathlib import Path
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics import Mechanism
-from closed_chain_dynamics.description import (
-    Actuator, Coupling, CouplingTerm, Description, Dynamics, Inertia, Joint, JointType, Limit,
-    LimitMoment, Link, LoopJoint, LoopType, Pose, Spring,
-)
-from closed_chain_dynamics.errors import NameNotFound, StateError
 from helpers.random_mechanisms import (
-    moving_joints, pinocchio_model, random_description, random_loops, random_state,
-    relative_error)
+    moving_joints,
+    pinocchio_model,
+    random_description,
+    random_loops,
+    random_state,
+    relative_error,
+)
 import numpy as np
 import pinocchio as pin
 import pytest
 
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics import Mechanism
+from closed_chain_dynamics.description import (
+    Actuator,
+    Coupling,
+    CouplingTerm,
+    Description,
+    Dynamics,
+    Inertia,
+    Joint,
+    JointType,
+    Limit,
+    LimitMoment,
+    Link,
+    LoopJoint,
+    LoopType,
+    Pose,
+    Spring,
+)
+from closed_chain_dynamics.errors import NameNotFound, StateError
+
 ROOT = Path(__file__).resolve().parents[2]
 G = 9.80665
 
-TREE = 1e-12       # two recursions over up to 25 links, each rounding at 1e-16
-BALANCE = 1e-11    # a sum over the joints of one link, after a solve with condition below 1e3
-SOLVED = 1e-9      # constraint forces of two solvers, condition numbers below 1e4
-EXACT = 1e-12      # statics of a few bars: rounding only
+TREE = 1e-12  # two recursions over up to 25 links, each rounding at 1e-16
+BALANCE = 1e-11  # a sum over the joints of one link, after a solve with condition below 1e3
+SOLVED = 1e-9  # constraint forces of two solvers, condition numbers below 1e4
+EXACT = 1e-12  # statics of a few bars: rounding only
 
 
 def inertia(mass, com=(0.0, 0.0, 0.0), moment=0.01):
@@ -49,11 +68,21 @@ def random_closed(seed, n_joints=9, n_loops=2, kinds=tuple(LoopType), **options)
     tree = random_description(rng, n_joints, **options)
     q, _, _ = random_state(rng, tree)
     model = random_loops(rng, tree, q, n_loops, kinds)
-    loops = tuple(replace(loop, dynamics=Dynamics(*rng.uniform(0.0, 1.0, 2)))
-                  for loop in model.loops)
+    loops = tuple(
+        replace(loop, dynamics=Dynamics(*rng.uniform(0.0, 1.0, 2))) for loop in model.loops
+    )
     ends = rng.choice([link.name for link in model.links], 2, replace=False)
-    spring = Spring('spring', 'linear', 30.0, 2.0, 0.1, ends[0], tuple(rng.uniform(-1, 1, 3)),
-                    ends[1], tuple(rng.uniform(-1, 1, 3)))
+    spring = Spring(
+        'spring',
+        'linear',
+        30.0,
+        2.0,
+        0.1,
+        ends[0],
+        tuple(rng.uniform(-1, 1, 3)),
+        ends[1],
+        tuple(rng.uniform(-1, 1, 3)),
+    )
     movable = [joint.name for joint in moving_joints(model)]
     motors = [*rng.choice(movable, min(3, len(movable)), replace=False), loops[0].name]
     model = actuated(replace(model, loops=loops, springs=(spring,)), *motors)
@@ -72,8 +101,11 @@ def link_motion(robot, q, v, a):
     frame, motion = pin.ReferenceFrame.LOCAL_WORLD_ALIGNED, {}
     for link in robot.link_names:
         number = model.getFrameId(link)
-        motion[link] = (data.oMf[number], pin.getFrameVelocity(model, data, number, frame),
-                        pin.getFrameClassicalAcceleration(model, data, number, frame))
+        motion[link] = (
+            data.oMf[number],
+            pin.getFrameVelocity(model, data, number, frame),
+            pin.getFrameClassicalAcceleration(model, data, number, frame),
+        )
     return motion
 
 
@@ -92,8 +124,9 @@ def free_body_imbalance(robot, w, motion, wrenches):
             xx, xy, xz, yy, yz, zz = link.inertia.moments
             T = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
             com += r
-            linear = A.linear + np.cross(A.angular, r) \
-                + np.cross(V.angular, np.cross(V.angular, r))
+            linear = (
+                A.linear + np.cross(A.angular, r) + np.cross(V.angular, np.cross(V.angular, r))
+            )
             need[:3] = link.inertia.mass * (linear - robot.gravity)
             need[3:] = T @ A.angular + np.cross(V.angular, T @ V.angular)
         have = np.zeros(6)
@@ -101,6 +134,7 @@ def free_body_imbalance(robot, w, motion, wrenches):
         def act(point, force, moment):
             have[:3] += force
             have[3:] += moment + np.cross(point - com, force)
+
         for joint in (*model.joints, *model.loops):
             each = w[joint.name]
             size = max(size, np.abs(each.wrench).max())
@@ -132,8 +166,14 @@ def spring_pull(spring, motion):
         speeds.append(V.linear + np.cross(V.angular, X.rotation @ np.array(xyz)))
     way = points[1] - points[0]
     length = np.linalg.norm(way)
-    force = (spring.stiffness * (length - spring.rest)
-             + spring.damping * (way @ (speeds[1] - speeds[0])) / length) * way / length
+    force = (
+        (
+            spring.stiffness * (length - spring.rest)
+            + spring.damping * (way @ (speeds[1] - speeds[0])) / length
+        )
+        * way
+        / length
+    )
     return (points[0], force), (points[1], -force)
 
 
@@ -160,22 +200,27 @@ def test_wrenches_of_a_tree_are_those_of_pinocchio(seed):
 @pytest.mark.parametrize('seed', range(12))
 def test_a_fixed_joint_passes_on_what_a_joint_at_rest_does(seed):
     rng = np.random.default_rng(seed)
-    tree = random_description(rng, 14, shares={JointType.FIXED: 0.5, JointType.REVOLUTE: 0.4,
-                                               JointType.SPHERICAL: 0.1})
+    tree = random_description(
+        rng, 14, shares={JointType.FIXED: 0.5, JointType.REVOLUTE: 0.4, JointType.SPHERICAL: 0.1}
+    )
     q, v, a = random_state(rng, tree)
     robot = Mechanism(tree)
     # Pinocchio with a hinge in place of every fixed joint, and that hinge at rest
-    hinged = replace(tree, joints=tuple(
-        replace(joint, type=JointType.REVOLUTE) if joint.type is JointType.FIXED else joint
-        for joint in tree.joints))
+    hinged = replace(
+        tree,
+        joints=tuple(
+            replace(joint, type=JointType.REVOLUTE) if joint.type is JointType.FIXED else joint
+            for joint in tree.joints
+        ),
+    )
     model = pinocchio_model(hinged)
     data = model.createData()
     state = [pin.neutral(model), np.zeros(model.nv), np.zeros(model.nv)]
     for joint in moving_joints(tree):
         k, places = model.getJointId(joint.name), robot.joint_slices(joint.name)
-        state[0][model.idx_qs[k]:model.idx_qs[k] + model.nqs[k]] = q[places[0]]
+        state[0][model.idx_qs[k] : model.idx_qs[k] + model.nqs[k]] = q[places[0]]
         for values, mine in zip(state[1:], (v, a)):
-            values[model.idx_vs[k]:model.idx_vs[k] + model.nvs[k]] = mine[places[1]]
+            values[model.idx_vs[k] : model.idx_vs[k] + model.nvs[k]] = mine[places[1]]
     pin.rnea(model, data, *state)
     w = ccd.reactions(robot, q, v, a, frame='joint')
     largest = max(np.abs(data.f[k].vector).max() for k in range(1, model.njoints))
@@ -189,7 +234,7 @@ def test_a_fixed_joint_passes_on_what_a_joint_at_rest_does(seed):
 @pytest.mark.parametrize('seed', range(40))
 def test_every_link_of_a_closed_chain_is_in_equilibrium(seed):
     robot, q, v, c, rng = random_closed(seed, int(rng_size(seed)), 1 + seed % 4)
-    assert c.condition < 1e3   # what the tolerances stand on
+    assert c.condition < 1e3  # what the tolerances stand on
     link = robot.link_names[int(rng.integers(len(robot.link_names)))]
     wrenches = {link: rng.normal(size=6) * 20.0}
     tau = rng.normal(size=len(robot.actuator_names)) * 5.0
@@ -231,11 +276,20 @@ def check_free_axes(robot, q, v, tau, w, motion):
         def speed(link):
             X, V, _ = motion[link]
             return V.linear + np.cross(V.angular, each.point - X.translation)
-        power = each.force @ (speed(loop.child) - speed(loop.parent)) \
-            + each.moment @ (V_2.angular - V_1.angular)
-        expected = sum(rate * (given[name] - loop.dynamics.damping * rate
-                               - loop.dynamics.friction * np.tanh(rate / 1e-3))
-                       for name, rate in rates.items() if name.split(':')[0] == loop.name)
+
+        power = each.force @ (speed(loop.child) - speed(loop.parent)) + each.moment @ (
+            V_2.angular - V_1.angular
+        )
+        expected = sum(
+            rate
+            * (
+                given[name]
+                - loop.dynamics.damping * rate
+                - loop.dynamics.friction * np.tanh(rate / 1e-3)
+            )
+            for name, rate in rates.items()
+            if name.split(':')[0] == loop.name
+        )
         assert abs(power - expected) < BALANCE * size, loop.name
 
 
@@ -261,17 +315,29 @@ def test_loop_wrenches_are_those_of_pinocchio(kind, seed):
     ends = []
     for link, origin in ((loop.child, loop.child_origin), (loop.parent, loop.parent_origin)):
         frame = model.frames[model.getFrameId(link)]
-        ends += [frame.parentJoint, frame.placement
-                 * pin.SE3(pin.rpy.rpyToMatrix(*origin.rpy), np.array(origin.xyz))]
+        ends += [
+            frame.parentJoint,
+            frame.placement * pin.SE3(pin.rpy.rpyToMatrix(*origin.rpy), np.array(origin.xyz)),
+        ]
     size = pin.ContactType.CONTACT_6D if kind is LoopType.FIXED else pin.ContactType.CONTACT_3D
-    constraints, constraint_data = pin.StdVec_RigidConstraintModel(), \
-        pin.StdVec_RigidConstraintData()
+    constraints, constraint_data = (
+        pin.StdVec_RigidConstraintModel(),
+        pin.StdVec_RigidConstraintData(),
+    )
     constraints.append(pin.RigidConstraintModel(size, model, *ends, pin.ReferenceFrame.LOCAL))
     constraint_data.append(constraints[0].createData())
     data = model.createData()
     pin.initConstraintDynamics(model, data, constraints, constraint_data)
-    acceleration = pin.constraintDynamics(model, data, q, v, tau, constraints, constraint_data,
-                                          pin.ProximalSettings(1e-14, 1e-14, 100))
+    acceleration = pin.constraintDynamics(
+        model,
+        data,
+        q,
+        v,
+        tau,
+        constraints,
+        constraint_data,
+        pin.ProximalSettings(1e-14, 1e-14, 100),
+    )
     f = ccd.forward_dynamics(robot, q, v, extra=tau)
     assert relative_error(f.acceleration, acceleration) < SOLVED
     w = ccd.reactions(robot, q, v, f.acceleration, extra=tau, frame='joint')[loop.name]
@@ -284,9 +350,14 @@ def test_loop_wrenches_are_those_of_pinocchio(kind, seed):
 @pytest.mark.parametrize('seed', range(10))
 def test_constraint_forces_are_the_least_that_close_the_equation_of_motion(seed):
     robot, q, v, c, rng = random_closed(seed, 8, 2, damping=0.0)
-    assert c.condition < 1e3   # what the tolerances stand on
-    robot = Mechanism(replace(robot.description, springs=(), loops=tuple(
-        replace(loop, dynamics=Dynamics()) for loop in robot.description.loops)))
+    assert c.condition < 1e3  # what the tolerances stand on
+    robot = Mechanism(
+        replace(
+            robot.description,
+            springs=(),
+            loops=tuple(replace(loop, dynamics=Dynamics()) for loop in robot.description.loops),
+        )
+    )
     tau = rng.normal(size=robot.nv)
     f = ccd.forward_dynamics(robot, q, v, extra=tau)
     model = pinocchio_model(robot.description)
@@ -339,15 +410,33 @@ def closed_pose(robot):
 # --- statics by hand -----------------------------------------------------------------------------
 def parallelogram(phi, crank=0.3, base=0.5, mass=2.0):
     """Return a parallelogram in x-z with a coupler that has mass, and its closed pose."""
-    y = (0.0, -1.0, 0.0)   # turns count from x to z
-    model = Description('parallelogram', (
-        Link('base'), Link('crank'), Link('coupler', inertia(mass, (base / 2.0, 0.0, 0.0))),
-        Link('rocker')), (
-        hinge('drive', 'base', 'crank', axis=y),
-        hinge('pin_1', 'crank', 'coupler', (crank, 0.0, 0.0), axis=y),
-        hinge('swing', 'base', 'rocker', (base, 0.0, 0.0), axis=y)), (
-        LoopJoint('pin_2', LoopType.REVOLUTE, 'coupler', 'rocker', Pose((base, 0.0, 0.0)),
-                  Pose((crank, 0.0, 0.0)), y, y),))
+    y = (0.0, -1.0, 0.0)  # turns count from x to z
+    model = Description(
+        'parallelogram',
+        (
+            Link('base'),
+            Link('crank'),
+            Link('coupler', inertia(mass, (base / 2.0, 0.0, 0.0))),
+            Link('rocker'),
+        ),
+        (
+            hinge('drive', 'base', 'crank', axis=y),
+            hinge('pin_1', 'crank', 'coupler', (crank, 0.0, 0.0), axis=y),
+            hinge('swing', 'base', 'rocker', (base, 0.0, 0.0), axis=y),
+        ),
+        (
+            LoopJoint(
+                'pin_2',
+                LoopType.REVOLUTE,
+                'coupler',
+                'rocker',
+                Pose((base, 0.0, 0.0)),
+                Pose((crank, 0.0, 0.0)),
+                y,
+                y,
+            ),
+        ),
+    )
     robot = Mechanism(actuated(model, 'drive'))
     return robot, np.array([phi, -phi, phi])
 
@@ -365,7 +454,7 @@ def test_a_parallelogram_carries_its_coupler_as_statics_says(phi, split):
     size = mass * G + abs(b)
     for name, force in (('pin_1', other), ('drive', other), ('pin_2', -along), ('swing', along)):
         assert np.abs(w[name].force - force).max() < EXACT * size, name
-    torque = mass * G * length * np.cos(phi)   # counts about -y
+    torque = mass * G * length * np.cos(phi)  # counts about -y
     assert np.abs(w['drive'].moment - (0.0, -torque, 0.0)).max() < EXACT * size
     assert w.tau_A == pytest.approx([torque], rel=EXACT, abs=EXACT * size)
     for name in ('pin_1', 'pin_2', 'swing'):
@@ -384,9 +473,8 @@ def test_out_of_plane_parts_of_a_planar_loop_are_not_unique():
 
 def test_a_spherical_loop_of_a_planar_linkage_leaves_less_open():
     robot, q = parallelogram(1.0)
-    loop, = robot.description.loops
-    robot = Mechanism(replace(robot.description,
-                              loops=(replace(loop, type=LoopType.SPHERICAL),)))
+    (loop,) = robot.description.loops
+    robot = Mechanism(replace(robot.description, loops=(replace(loop, type=LoopType.SPHERICAL),)))
     w = ccd.reactions(robot, q, np.zeros(3), np.zeros(3))
     assert w['pin_2'].unique_components.tolist() == [True, False, True, True, True, True]
 
@@ -394,11 +482,17 @@ def test_a_spherical_loop_of_a_planar_linkage_leaves_less_open():
 def door(kind, loop_kind, *, height=2.0, mass=30.0, arm=0.45):
     """Return a door on two hinges along z, its centre of mass in the middle of its height."""
     joint = Joint('lower', kind, 'frame', 'door', Pose(), (0.0, 0.0, 1.0))
-    loop = LoopJoint('upper', loop_kind, 'frame', 'door', Pose((0.0, 0.0, height)),
-                     Pose((0.0, 0.0, height)))
-    return Mechanism(Description(
-        'door', (Link('frame'), Link('door', inertia(mass, (arm, 0.0, height / 2.0), 2.0))),
-        (joint,), (loop,)))
+    loop = LoopJoint(
+        'upper', loop_kind, 'frame', 'door', Pose((0.0, 0.0, height)), Pose((0.0, 0.0, height))
+    )
+    return Mechanism(
+        Description(
+            'door',
+            (Link('frame'), Link('door', inertia(mass, (arm, 0.0, height / 2.0), 2.0))),
+            (joint,),
+            (loop,),
+        )
+    )
 
 
 def test_a_door_on_two_balls_shares_its_weight_and_not_its_couple():
@@ -426,19 +520,19 @@ def test_two_hinges_of_a_door_share_all_alike_wherever_the_cut_is():
     assert w['lower'].force[2] == pytest.approx(weight / 2.0, rel=EXACT)
     assert w['upper'].force[2] == pytest.approx(weight / 2.0, rel=EXACT)
     assert w['upper'].moment == pytest.approx(w['lower'].moment, rel=EXACT, abs=EXACT * weight)
-    for name in ('lower', 'upper'):   # turning about z is free: nothing is left open there
+    for name in ('lower', 'upper'):  # turning about z is free: nothing is left open there
         assert w[name].unique_components.tolist() == [False] * 5 + [True]
     assert w.check()['equilibrium'] < EXACT
 
 
 def test_a_door_that_floats_between_two_loops_has_halves_too():
     robot = door(JointType.FLOATING, LoopType.SPHERICAL)
-    upper, = robot.description.loops
+    (upper,) = robot.description.loops
     lower = replace(upper, name='below', parent_origin=Pose(), child_origin=Pose())
     robot = Mechanism(replace(robot.description, loops=(upper, lower)))
     for split in ('joints', 'loops'):
         w = ccd.reactions(robot, robot.neutral(), np.zeros(6), np.zeros(6), split=split)
-        assert np.abs(w['lower'].wrench).max() < EXACT * 300.0   # a joint that flies holds nothing
+        assert np.abs(w['lower'].wrench).max() < EXACT * 300.0  # a joint that flies holds nothing
         assert w['lower'].unique
         for name in ('below', 'upper'):
             assert w[name].force[2] == pytest.approx(15.0 * G, rel=EXACT)
@@ -448,38 +542,75 @@ def test_a_truss_of_two_bars_pulls_and_pushes_along_its_bars():
     half, height, load = 1.5, 2.0, 700.0
     y, angle = (0.0, -1.0, 0.0), np.arctan2(2.0, 1.5)
     length = np.hypot(half, height)
-    robot = Mechanism(Description(
-        'truss', (Link('ground'), Link('left'), Link('right')), (
-            hinge('foot_1', 'ground', 'left', (-half, 0.0, 0.0), y),
-            hinge('foot_2', 'ground', 'right', (half, 0.0, 0.0), y)),
-        (LoopJoint('top', LoopType.REVOLUTE, 'left', 'right', Pose((length, 0.0, 0.0)),
-                   Pose((length, 0.0, 0.0)), y, y),)))
+    robot = Mechanism(
+        Description(
+            'truss',
+            (Link('ground'), Link('left'), Link('right')),
+            (
+                hinge('foot_1', 'ground', 'left', (-half, 0.0, 0.0), y),
+                hinge('foot_2', 'ground', 'right', (half, 0.0, 0.0), y),
+            ),
+            (
+                LoopJoint(
+                    'top',
+                    LoopType.REVOLUTE,
+                    'left',
+                    'right',
+                    Pose((length, 0.0, 0.0)),
+                    Pose((length, 0.0, 0.0)),
+                    y,
+                    y,
+                ),
+            ),
+        )
+    )
     q = np.array([angle, np.pi - angle])
     assert ccd.coordinates(robot, q).mobility == 0
-    tip = np.array([half, 0.0, height])   # from the origin of the left bar
+    tip = np.array([half, 0.0, height])  # from the origin of the left bar
     push = np.array([0.0, 0.0, -load])
-    w = ccd.reactions(robot, q, np.zeros(2), np.zeros(2),
-                      wrenches={'left': np.concatenate([push, np.cross(tip, push)])})
-    bar = load / (2.0 * height / length)   # compression in each bar
+    w = ccd.reactions(
+        robot,
+        q,
+        np.zeros(2),
+        np.zeros(2),
+        wrenches={'left': np.concatenate([push, np.cross(tip, push)])},
+    )
+    bar = load / (2.0 * height / length)  # compression in each bar
     for name, sign in (('foot_1', 1.0), ('foot_2', -1.0)):
         expected = bar / length * np.array([sign * half, 0.0, height])
         assert np.abs(w[name].force - expected).max() < EXACT * bar
         assert np.abs(w[name].moment).max() < EXACT * bar
-    assert np.abs(w['top'].force + bar / length * np.array([-half, 0.0, height])).max() \
-        < EXACT * bar
+    assert (
+        np.abs(w['top'].force + bar / length * np.array([-half, 0.0, height])).max() < EXACT * bar
+    )
 
 
 def test_a_wall_bracket_of_fixed_joints_bends_as_a_beam_does():
-    robot = Mechanism(Description(
-        'bracket', (Link('wall'), Link('beam', inertia(3.0, (0.5, 0.0, 0.0))),
-                    Link('lamp', inertia(1.0))), (
-            Joint('clamp', JointType.FIXED, 'wall', 'beam'),
-            Joint('screw', JointType.FIXED, 'beam', 'lamp', Pose((1.0, 0.0, 0.0))))))
-    w = ccd.reactions(robot, np.zeros(0), np.zeros(0), np.zeros(0),
-                      wrenches={'lamp': [0.0, 4.0, 0.0, 0.0, 0.0, 0.0]})
+    robot = Mechanism(
+        Description(
+            'bracket',
+            (
+                Link('wall'),
+                Link('beam', inertia(3.0, (0.5, 0.0, 0.0))),
+                Link('lamp', inertia(1.0)),
+            ),
+            (
+                Joint('clamp', JointType.FIXED, 'wall', 'beam'),
+                Joint('screw', JointType.FIXED, 'beam', 'lamp', Pose((1.0, 0.0, 0.0))),
+            ),
+        )
+    )
+    w = ccd.reactions(
+        robot,
+        np.zeros(0),
+        np.zeros(0),
+        np.zeros(0),
+        wrenches={'lamp': [0.0, 4.0, 0.0, 0.0, 0.0, 0.0]},
+    )
     assert w['screw'].wrench == pytest.approx([0.0, -4.0, G, 0.0, 0.0, 0.0], abs=EXACT)
     assert w['clamp'].wrench == pytest.approx(
-        [0.0, -4.0, 4.0 * G, 0.0, -2.5 * G, -4.0], abs=1e2 * EXACT)
+        [0.0, -4.0, 4.0 * G, 0.0, -2.5 * G, -4.0], abs=1e2 * EXACT
+    )
 
 
 # --- what joints add of their own ----------------------------------------------------------------
@@ -495,11 +626,14 @@ def test_the_torque_of_a_motor_on_a_cut_joint_appears_in_it():
 
 def test_passive_forces_of_a_cut_joint_appear_in_it():
     robot, q = parallelogram(0.7)
-    loop, = robot.description.loops
+    (loop,) = robot.description.loops
     stop = LimitMoment('linear', 50.0, 0.5, 0.1)
     loop = replace(loop, dynamics=Dynamics(0.4, 0.3), limit=Limit(-0.5, 0.5), limit_moment=stop)
-    model = replace(robot.description, loops=(loop,),
-                    springs=(Spring('s', 'torsional', 7.0, 0.2, 0.1, joint='pin_2'),))
+    model = replace(
+        robot.description,
+        loops=(loop,),
+        springs=(Spring('s', 'torsional', 7.0, 0.2, 0.1, joint='pin_2'),),
+    )
     robot = Mechanism(model)
     v = ccd.coordinates(robot, q).W[:, 0]
     v = 2.0 * v / v[0]
@@ -514,10 +648,18 @@ def test_passive_forces_of_a_cut_joint_appear_in_it():
 def test_a_coupling_acts_along_the_joints_it_couples():
     gear = Coupling('gear', (CouplingTerm('b', (1.0,)), CouplingTerm('a', (-2.0,))))
     model = Description(
-        'gears', (Link('base'), Link('wheel_1', inertia(1.0, (0.2, 0.0, 0.0))),
-                  Link('wheel_2', inertia(1.0))),
-        (hinge('a', 'base', 'wheel_1', axis=(0.0, -1.0, 0.0)),
-         hinge('b', 'base', 'wheel_2', (1.0, 0.0, 0.0), (0.0, -1.0, 0.0))), couplings=(gear,))
+        'gears',
+        (
+            Link('base'),
+            Link('wheel_1', inertia(1.0, (0.2, 0.0, 0.0))),
+            Link('wheel_2', inertia(1.0)),
+        ),
+        (
+            hinge('a', 'base', 'wheel_1', axis=(0.0, -1.0, 0.0)),
+            hinge('b', 'base', 'wheel_2', (1.0, 0.0, 0.0), (0.0, -1.0, 0.0)),
+        ),
+        couplings=(gear,),
+    )
     robot = Mechanism(actuated(model, 'b'))
     w = ccd.reactions(robot, np.zeros(2), np.zeros(2), np.zeros(2))
     # holding wheel 1 by wheel 2 at the ratio 2: half the torque, and b itself turns nothing
@@ -553,20 +695,46 @@ def test_what_is_unique_does_not_depend_on_the_split(seed):
 def test_the_split_over_all_joints_does_not_depend_on_where_the_loop_is_cut(phi):
     """The same linkage, once cut between coupler and rocker, once between rocker and base."""
     y, a, b = (0.0, -1.0, 0.0), 0.3, 0.5
-    bars = tuple(Link(name, inertia(1.0 + k, (0.1, 0.05 * (k + 1), 0.02)))
-                 for k, name in enumerate(('crank', 'coupler', 'rocker')))
-    first = [hinge('drive', 'base', 'crank', axis=y),
-             hinge('pin_1', 'crank', 'coupler', (a, 0.0, 0.0), axis=y)]
-    one = Description('one', (Link('base'), *bars),
-                      (*first, hinge('swing', 'base', 'rocker', (b, 0.0, 0.0), axis=y)),
-                      (LoopJoint('pin_2', LoopType.REVOLUTE, 'rocker', 'coupler',
-                                 Pose((a, 0.0, 0.0)), Pose((b, 0.0, 0.0)), y, y),))
+    bars = tuple(
+        Link(name, inertia(1.0 + k, (0.1, 0.05 * (k + 1), 0.02)))
+        for k, name in enumerate(('crank', 'coupler', 'rocker'))
+    )
+    first = [
+        hinge('drive', 'base', 'crank', axis=y),
+        hinge('pin_1', 'crank', 'coupler', (a, 0.0, 0.0), axis=y),
+    ]
+    one = Description(
+        'one',
+        (Link('base'), *bars),
+        (*first, hinge('swing', 'base', 'rocker', (b, 0.0, 0.0), axis=y)),
+        (
+            LoopJoint(
+                'pin_2',
+                LoopType.REVOLUTE,
+                'rocker',
+                'coupler',
+                Pose((a, 0.0, 0.0)),
+                Pose((b, 0.0, 0.0)),
+                y,
+                y,
+            ),
+        ),
+    )
     # the rocker now hangs on the coupler; its frame stays where it was, at the base
-    two = Description('two', (Link('base'), *bars[:2], Link('knee'), bars[2]),
-                      (*first, hinge('pin_2', 'coupler', 'knee', (b, 0.0, 0.0), axis=y),
-                       Joint('glue', JointType.FIXED, 'knee', 'rocker', Pose((-a, 0.0, 0.0)))),
-                      (LoopJoint('swing', LoopType.REVOLUTE, 'base', 'rocker',
-                                 Pose((b, 0.0, 0.0)), Pose(), y, y),))
+    two = Description(
+        'two',
+        (Link('base'), *bars[:2], Link('knee'), bars[2]),
+        (
+            *first,
+            hinge('pin_2', 'coupler', 'knee', (b, 0.0, 0.0), axis=y),
+            Joint('glue', JointType.FIXED, 'knee', 'rocker', Pose((-a, 0.0, 0.0))),
+        ),
+        (
+            LoopJoint(
+                'swing', LoopType.REVOLUTE, 'base', 'rocker', Pose((b, 0.0, 0.0)), Pose(), y, y
+            ),
+        ),
+    )
     found = []
     for model in (one, two):
         robot = Mechanism(actuated(model, 'drive'))
@@ -577,7 +745,7 @@ def test_the_split_over_all_joints_does_not_depend_on_where_the_loop_is_cut(phi)
         assert found[-1].check()['equilibrium'] < BALANCE
     for name, sign in (('drive', 1.0), ('pin_1', 1.0), ('swing', 1.0), ('pin_2', -1.0)):
         assert relative_error(sign * found[1][name].wrench, found[0][name].wrench) < SOLVED, name
-    assert np.abs(found[0]['pin_2'].moment[[0, 2]]).max() > 0.01   # a part that is shared
+    assert np.abs(found[0]['pin_2'].moment[[0, 2]]).max() > 0.01  # a part that is shared
 
 
 def test_an_open_loop_passes_nothing_on():
@@ -594,10 +762,14 @@ def test_an_open_loop_passes_nothing_on():
 
 def test_a_loop_within_one_body_is_not_unique_and_carries_nothing():
     model = Description(
-        'self', (Link('base'), Link('arm', inertia(1.0, (0.3, 0.0, 0.0))), Link('tip')),
-        (hinge('turn', 'base', 'arm', axis=(0.0, 1.0, 0.0)),
-         Joint('glue', JointType.FIXED, 'arm', 'tip', Pose((0.5, 0.0, 0.0)))),
-        (LoopJoint('bolt', LoopType.FIXED, 'arm', 'tip', Pose((0.5, 0.0, 0.0))),))
+        'self',
+        (Link('base'), Link('arm', inertia(1.0, (0.3, 0.0, 0.0))), Link('tip')),
+        (
+            hinge('turn', 'base', 'arm', axis=(0.0, 1.0, 0.0)),
+            Joint('glue', JointType.FIXED, 'arm', 'tip', Pose((0.5, 0.0, 0.0))),
+        ),
+        (LoopJoint('bolt', LoopType.FIXED, 'arm', 'tip', Pose((0.5, 0.0, 0.0))),),
+    )
     w = ccd.reactions(Mechanism(model), np.zeros(1), np.zeros(1), np.zeros(1))
     assert not w['bolt'].unique and not w['glue'].unique and w['turn'].unique
     assert np.abs(w['bolt'].wrench).max() < EXACT
@@ -617,8 +789,9 @@ def test_the_same_wrench_in_any_axes(seed):
     for joint in (*robot.description.joints, *robot.description.loops):
         child = motion[joint.child][0]
         if isinstance(joint, LoopJoint):
-            child = child * pin.SE3(pin.rpy.rpyToMatrix(*joint.child_origin.rpy),
-                                    np.array(joint.child_origin.xyz))
+            child = child * pin.SE3(
+                pin.rpy.rpyToMatrix(*joint.child_origin.rpy), np.array(joint.child_origin.xyz)
+            )
         assert world[joint.name].point == pytest.approx(child.translation, abs=1e-12)
         size = np.abs(world[joint.name].wrench).max() + 1.0
         for other, R in ((in_link, motion[link][0].rotation), (in_joint, child.rotation)):

@@ -1,26 +1,28 @@
 """Through and at singular poses: the branch is kept, the choice changes, nothing explodes."""
 
-import closed_chain_dynamics as ccd
 from helpers.folding_linkages import four_bar, parallel_pose, parallelogram
 import numpy as np
 import pytest
 
-SPEED_ERROR = 1e-9      # largest J_C v while passing a singular pose
-BRANCH = 1e-9           # the coupler of a parallelogram stays parallel to the ground [rad]
+import closed_chain_dynamics as ccd
+
+SPEED_ERROR = 1e-9  # largest J_C v while passing a singular pose
+BRANCH = 1e-9  # the coupler of a parallelogram stays parallel to the ground [rad]
 
 
 def test_a_parallelogram_keeps_its_branch_through_the_change_points():
     """Driven by its own motion, over several turns, past both folded poses."""
     robot = parallelogram()
-    sim = ccd.Simulation(robot, q=parallel_pose(robot, 0.4),
-                         v=parallel_pose(robot, 1.0), dt=1e-3)
+    sim = ccd.Simulation(robot, q=parallel_pose(robot, 0.4), v=parallel_pose(robot, 1.0), dt=1e-3)
     worst_speed = 0.0
     for _ in range(40):
         sim.run(0.5)
         J_C = ccd.constraint_jacobian(sim.robot, sim.q)[0]
         worst_speed = max(worst_speed, np.abs(J_C @ sim.v).max())
-    crank, coupler, rocker = (sim.log.q[:, robot.joint_slices(name)[0]].ravel()
-                              for name in ('crank', 'coupler', 'rocker'))
+    crank, coupler, rocker = (
+        sim.log.q[:, robot.joint_slices(name)[0]].ravel()
+        for name in ('crank', 'coupler', 'rocker')
+    )
     assert crank.max() > 3.0 * 2.0 * np.pi
     assert np.abs(crank + coupler).max() < BRANCH
     assert np.abs(rocker - crank).max() < BRANCH
@@ -32,7 +34,7 @@ def test_a_parallelogram_keeps_its_branch_through_the_change_points():
 def test_a_sweep_that_stops_at_the_change_point_goes_on_along_its_branch():
     robot = parallelogram()
     q = parallel_pose(robot, -0.3)
-    for angle in np.linspace(-0.3, 0.3, 31)[1:]:   # one of them is zero, the folded pose
+    for angle in np.linspace(-0.3, 0.3, 31)[1:]:  # one of them is zero, the folded pose
         v = ccd.complete_velocity(robot, q, parallel_pose(robot, 1.0))
         assert np.abs(ccd.constraint_jacobian(robot, q)[0] @ v).max() < SPEED_ERROR
         q = ccd.assemble(robot, {'crank': angle}, start=ccd.integrate(robot, q, 0.02 * v))
@@ -55,7 +57,7 @@ def test_a_dead_point_of_the_driver_switches_the_coordinate_without_a_jump():
         rate = v[[robot.coordinate_names.index(name) for name in c.independent]]
         np.testing.assert_allclose(c.W @ rate, v, atol=1e-9)
     assert 'rocker' in chosen and len(chosen) > 1
-    assert W_largest < 2e3   # the choice changes before H grows beyond its limit
+    assert W_largest < 2e3  # the choice changes before H grows beyond its limit
 
 
 def test_a_choice_once_made_is_kept_on_the_way_back_until_it_is_poor():
@@ -71,7 +73,7 @@ def test_a_choice_once_made_is_kept_on_the_way_back_until_it_is_poor():
     assert names[0] == 'rocker'
     kept = four_bar(1.0, 0.3, 0.9, 0.7, actuated=('rocker',))
     way = []
-    for angle in [*angles[:change + 1], *angles[change - 1::-1]]:
+    for angle in [*angles[: change + 1], *angles[change - 1 :: -1]]:
         q = ccd.assemble(kept, {'crank': angle}, start=q)
         way.append(ccd.coordinates(kept, q).independent[0])
     assert way[change] != 'rocker' and way[change + 1] == way[change]
@@ -125,8 +127,10 @@ def test_holding_keeps_to_the_branch_of_the_velocity(folded):
 
 def test_refusing_names_the_joints_that_come_free(folded):
     robot, q, v = folded
-    for call in (lambda: ccd.forward_dynamics(robot, q, v, singularity='refuse'),
-                 lambda: ccd.inverse_dynamics(robot, q, v, 0.0 * v, singularity='refuse')):
+    for call in (
+        lambda: ccd.forward_dynamics(robot, q, v, singularity='refuse'),
+        lambda: ccd.inverse_dynamics(robot, q, v, 0.0 * v, singularity='refuse'),
+    ):
         with pytest.raises(ccd.SingularityError, match='singular.*rocker|singular.*coupler'):
             call()
     with pytest.raises(ccd.StateError, match='unknown policy.*damp'):

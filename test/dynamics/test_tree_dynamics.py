@@ -2,16 +2,32 @@
 
 import math
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics.description import (
-    check, Description, Inertia, Joint, JointType, Link, LoopType, Pose,
-)
 from helpers.random_mechanisms import (
-    moving_joints, pinocchio_model, random_description, random_loops, random_pose,
-    random_state, random_unit, relative_error, rpy_of)
+    moving_joints,
+    pinocchio_model,
+    random_description,
+    random_loops,
+    random_pose,
+    random_state,
+    random_unit,
+    relative_error,
+    rpy_of,
+)
 import numpy as np
 import pinocchio as pin
 import pytest
+
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.description import (
+    Description,
+    Inertia,
+    Joint,
+    JointType,
+    Link,
+    LoopType,
+    Pose,
+    check,
+)
 
 # Two engines that add the same numbers in another order differ by rounding times the length of
 # the chain. The worst of all quantities below, of all trees, is 4e-14.
@@ -43,8 +59,13 @@ class Case:
         self.model = pinocchio_model(self.description, gravity)
         self.data = self.model.createData()
         self.q, self.v, self.a = random_state(rng, self.description)
-        self.damping = np.array([joint.dynamics.damping for joint in
-                                 moving_joints(self.description) for _ in range(joint.type.nv)])
+        self.damping = np.array(
+            [
+                joint.dynamics.damping
+                for joint in moving_joints(self.description)
+                for _ in range(joint.type.nv)
+            ]
+        )
 
     @property
     def state(self):
@@ -80,10 +101,13 @@ def test_the_random_trees_have_every_kind_of_joint_and_of_shape():
     assert {joint.type for each in descriptions for joint in each.joints} == set(JointType)
     assert max(case.robot.nv for case in cases) == 60
     assert any(link.inertia is None for each in descriptions for link in each.links)
-    assert any(joint.type is JointType.FLOATING and joint.parent != each.root
-               for each in descriptions for joint in each.joints)
+    assert any(
+        joint.type is JointType.FLOATING and joint.parent != each.root
+        for each in descriptions
+        for joint in each.joints
+    )
     parents = [[joint.parent for joint in each.joints] for each in descriptions]
-    assert sum(len(set(each)) < len(each) for each in parents) > 100   # these have branches
+    assert sum(len(set(each)) < len(each) for each in parents) > 100  # these have branches
 
 
 # --- against Pinocchio ---------------------------------------------------------------------------
@@ -109,8 +133,9 @@ def test_placements_of_all_links_agree_with_pinocchio(cases):
             case.check(X, expected, f'the placement of {link}')
             case.check(X[:3, :3] @ X[:3, :3].T, np.eye(3), f'the rotation of {link}')
         link = case.description.links[-1].name
-        np.testing.assert_array_equal(ccd.link_placement(case.robot, case.q, link),
-                                      placements[link])
+        np.testing.assert_array_equal(
+            ccd.link_placement(case.robot, case.q, link), placements[link]
+        )
 
 
 def test_jacobians_of_random_points_agree_with_pinocchio(cases):
@@ -118,9 +143,10 @@ def test_jacobians_of_random_points_agree_with_pinocchio(cases):
         pin.computeJointJacobians(case.model, case.data, case.q)
         for link in case.robot.link_names:
             point = case.rng.normal(size=3)
-            expected = pin.getFrameJacobian(case.model, case.data, *case.frame(link, point),
-                                            pin.LOCAL_WORLD_ALIGNED)
-            expected = expected.reshape(6, -1)   # a single column comes back as a vector
+            expected = pin.getFrameJacobian(
+                case.model, case.data, *case.frame(link, point), pin.LOCAL_WORLD_ALIGNED
+            )
+            expected = expected.reshape(6, -1)  # a single column comes back as a vector
             J = ccd.jacobian(case.robot, case.q, link, point=point)
             case.check(J[:3], expected[:3], f'the linear Jacobian of {link}', at_least=UNIT)
             case.check(J[3:], expected[3:], f'the angular Jacobian of {link}', at_least=UNIT)
@@ -132,7 +158,8 @@ def test_jacobian_biases_are_the_classical_accelerations_of_pinocchio(cases):
         for link in case.robot.link_names:
             point = case.rng.normal(size=3)
             expected = pin.getFrameClassicalAcceleration(
-                case.model, case.data, *case.frame(link, point), pin.LOCAL_WORLD_ALIGNED)
+                case.model, case.data, *case.frame(link, point), pin.LOCAL_WORLD_ALIGNED
+            )
             bias = ccd.jacobian_bias(case.robot, case.q, case.v, link, point=point)
             case.check(bias[:3], expected.linear, f'the linear bias of {link}', at_least=UNIT)
             case.check(bias[3:], expected.angular, f'the angular bias of {link}', at_least=UNIT)
@@ -148,10 +175,13 @@ def test_velocities_and_accelerations_of_all_links_agree_with_pinocchio(cases):
             place = (*case.frame(link), pin.LOCAL_WORLD_ALIGNED)
             velocity = pin.getFrameVelocity(case.model, case.data, *place)
             acceleration = pin.getFrameClassicalAcceleration(case.model, case.data, *place)
-            case.check(velocities[link], velocity.vector, f'the velocity of {link}',
-                       at_least=UNIT)
-            case.check(accelerations[link], acceleration.vector,
-                       f'the acceleration of {link}', at_least=UNIT)
+            case.check(velocities[link], velocity.vector, f'the velocity of {link}', at_least=UNIT)
+            case.check(
+                accelerations[link],
+                acceleration.vector,
+                f'the acceleration of {link}',
+                at_least=UNIT,
+            )
 
 
 def _random_wrenches(case):
@@ -163,7 +193,8 @@ def _random_wrenches(case):
             wrenches[link] = 10.0 * case.rng.normal(size=6)
             joint, placement = case.frame(link)
             in_link_axes = pin.SE3((case.data.oMi[joint] * placement).rotation.T, np.zeros(3)).act(
-                pin.Force(wrenches[link]))
+                pin.Force(wrenches[link])
+            )
             forces[joint] += placement.act(in_link_axes)
     return wrenches, forces
 
@@ -172,8 +203,11 @@ def test_newton_euler_with_wrenches_and_damping_agrees_with_pinocchio(cases):
     for case in cases:
         wrenches, forces = _random_wrenches(case)
         expected = pin.rnea(case.model, case.data, case.q, case.v, case.a, forces)
-        case.check(ccd.newton_euler(*case.state, wrenches=wrenches),
-                   expected + case.damping * case.v, 'tau_O with wrenches')
+        case.check(
+            ccd.newton_euler(*case.state, wrenches=wrenches),
+            expected + case.damping * case.v,
+            'tau_O with wrenches',
+        )
         expected = pin.rnea(case.model, case.data, case.q, case.v, case.a)
         case.check(ccd.newton_euler(*case.state), expected + case.damping * case.v, 'tau_O')
 
@@ -212,12 +246,17 @@ def test_mass_matrices_agree_with_pinocchio(cases):
 def test_energies_agree_with_pinocchio(cases):
     for case in cases:
         kinetic, potential = ccd.energy(case.robot, case.q, case.v)
-        case.check(kinetic, pin.computeKineticEnergy(case.model, case.data, case.q, case.v),
-                   'the kinetic energy')
+        case.check(
+            kinetic,
+            pin.computeKineticEnergy(case.model, case.data, case.q, case.v),
+            'the kinetic energy',
+        )
         # heights of both signs cancel: measure against the sum of all magnitudes
         expected = pin.computePotentialEnergy(case.model, case.data, case.q)
-        size = sum(inertia.mass * abs(np.dot(case.model.gravity.linear, X.act(inertia.lever)))
-                   for inertia, X in zip(list(case.model.inertias)[1:], list(case.data.oMi)[1:]))
+        size = sum(
+            inertia.mass * abs(np.dot(case.model.gravity.linear, X.act(inertia.lever)))
+            for inertia, X in zip(list(case.model.inertias)[1:], list(case.data.oMi)[1:])
+        )
         error = abs(potential - expected) / size if size else abs(potential)
         assert error <= RELATIVE, f'the potential energy of tree {case.seed} is off by {error:.2e}'
 
@@ -229,8 +268,11 @@ def test_momentum_and_center_of_mass_agree_with_pinocchio(cases):
         case.check(momentum[:3], expected.linear, 'the linear momentum')
         case.check(momentum[3:], expected.angular, 'the angular momentum')
         if case.robot.nv:
-            case.check(ccd.center_of_mass(case.robot, case.q),
-                       pin.centerOfMass(case.model, case.data, case.q), 'the centre of mass')
+            case.check(
+                ccd.center_of_mass(case.robot, case.q),
+                pin.centerOfMass(case.model, case.data, case.q),
+                'the centre of mass',
+            )
 
 
 def test_gravity_can_be_assigned_afterwards(cases):
@@ -240,8 +282,11 @@ def test_gravity_can_be_assigned_afterwards(cases):
         np.testing.assert_array_equal(robot.gravity, gravity)
         model = pinocchio_model(case.description, gravity)
         expected = pin.rnea(model, model.createData(), case.q, case.v, case.a)
-        case.check(ccd.newton_euler(robot, case.q, case.v, case.a),
-                   expected + case.damping * case.v, 'tau_O under another gravity')
+        case.check(
+            ccd.newton_euler(robot, case.q, case.v, case.a),
+            expected + case.damping * case.v,
+            'tau_O under another gravity',
+        )
         assert not np.array_equal(case.robot.gravity, gravity), 'a copy shares its gravity'
 
 
@@ -252,8 +297,11 @@ def test_an_axis_close_to_minus_z_keeps_its_direction(kind, tilt):
     # files from drawing programs hold axes such as (1e-6, 0, -1)
     axis = np.array([0.6 * tilt, 0.8 * tilt, -1.0])
     axis = tuple(float(x) for x in axis / np.linalg.norm(axis))
-    description = Description('tilted', (Link('base'), Link('tip', Inertia(1.0))),
-                              (Joint('joint', kind, 'base', 'tip', axis=axis),))
+    description = Description(
+        'tilted',
+        (Link('base'), Link('tip', Inertia(1.0))),
+        (Joint('joint', kind, 'base', 'tip', axis=axis),),
+    )
     robot, model = ccd.Mechanism(description), pinocchio_model(description)
     q, _, _ = random_state(np.random.default_rng(0), description)
     data = model.createData()
@@ -282,14 +330,24 @@ def test_jacobians_of_all_links_are_the_derivatives_of_placements(some_cases):
         now = ccd.link_placements(robot, q)
         columns = {link: np.zeros((6, robot.nv)) for link in robot.link_names}
         for j, direction in enumerate(np.eye(robot.nv)):
-            rates = _derivative(lambda h: np.array(list(
-                ccd.link_placements(robot, ccd.integrate(robot, q, h * direction)).values())))
+            rates = _derivative(
+                lambda h: np.array(
+                    list(
+                        ccd.link_placements(robot, ccd.integrate(robot, q, h * direction)).values()
+                    )
+                )
+            )
             for link, rate in zip(now, rates):
                 columns[link][:3, j] = rate[:3, :3] @ points[link] + rate[:3, 3]
                 columns[link][3:, j] = _rate_of_turn(now[link][:3, :3], rate[:3, :3])
         for link in robot.link_names:
-            case.check(ccd.jacobian(robot, q, link, point=points[link]), columns[link],
-                       f'the Jacobian of {link}', FINITE_DIFFERENCE, at_least=UNIT)
+            case.check(
+                ccd.jacobian(robot, q, link, point=points[link]),
+                columns[link],
+                f'the Jacobian of {link}',
+                FINITE_DIFFERENCE,
+                at_least=UNIT,
+            )
 
 
 def test_jacobian_biases_are_the_derivatives_of_jacobians(some_cases):
@@ -297,23 +355,36 @@ def test_jacobian_biases_are_the_derivatives_of_jacobians(some_cases):
         robot, q, v = case.robot, case.q, case.v
         # slow enough for the stencil whatever the length of the chain
         v = v / max(1.0, np.linalg.norm(v))
-        for link in case.rng.choice(robot.link_names, min(5, len(robot.link_names)),
-                                    replace=False):
+        for link in case.rng.choice(
+            robot.link_names, min(5, len(robot.link_names)), replace=False
+        ):
             point = case.rng.normal(size=3)
-            rate = _derivative(lambda h: ccd.jacobian(
-                robot, ccd.integrate(robot, q, h * v), link, point=point) @ v)
-            case.check(ccd.jacobian_bias(robot, q, v, link, point=point), rate,
-                       f'the bias of {link}', FINITE_DIFFERENCE, at_least=UNIT)
+            rate = _derivative(
+                lambda h: (
+                    ccd.jacobian(robot, ccd.integrate(robot, q, h * v), link, point=point) @ v
+                )
+            )
+            case.check(
+                ccd.jacobian_bias(robot, q, v, link, point=point),
+                rate,
+                f'the bias of {link}',
+                FINITE_DIFFERENCE,
+                at_least=UNIT,
+            )
 
 
 def test_the_weight_is_the_gradient_of_the_potential_energy(some_cases):
     for case in some_cases:
         robot, q, zero = case.robot, case.q, np.zeros(case.robot.nv)
-        gradient = [_derivative(lambda h: ccd.energy(
-            robot, ccd.integrate(robot, q, h * direction), zero)[1])
-            for direction in np.eye(robot.nv)]
-        case.check(ccd.newton_euler(robot, q, zero, zero), gradient, 'the weight',
-                   FINITE_DIFFERENCE)
+        gradient = [
+            _derivative(
+                lambda h: ccd.energy(robot, ccd.integrate(robot, q, h * direction), zero)[1]
+            )
+            for direction in np.eye(robot.nv)
+        ]
+        case.check(
+            ccd.newton_euler(robot, q, zero, zero), gradient, 'the weight', FINITE_DIFFERENCE
+        )
 
 
 def test_the_momentum_is_the_mass_times_the_rate_of_the_center_of_mass(some_cases):
@@ -330,12 +401,16 @@ def test_the_power_of_the_joints_is_the_rate_of_the_energy(some_cases):
         robot, q, v, a = case.state
         v, a = (x / max(1.0, np.linalg.norm(x)) for x in (v, a))
         # along q(h) = q + h v + h^2 a / 2 the rates are v + h a to first order in h
-        rate = _derivative(lambda h: sum(ccd.energy(
-            robot, ccd.integrate(robot, q, h * v + 0.5 * h * h * a), v + h * a)))
+        rate = _derivative(
+            lambda h: sum(
+                ccd.energy(robot, ccd.integrate(robot, q, h * v + 0.5 * h * h * a), v + h * a)
+            )
+        )
         tau = ccd.newton_euler(robot, q, v, a) - case.damping * v
         size = np.abs(tau * v).sum()
-        assert abs(tau @ v - rate) <= FINITE_DIFFERENCE * size, \
+        assert abs(tau @ v - rate) <= FINITE_DIFFERENCE * size, (
             f'the power of tree {case.seed} is off by {abs(tau @ v - rate) / size:.2e}'
+        )
 
 
 # --- far from the origin -------------------------------------------------------------------------
@@ -343,18 +418,28 @@ def test_the_power_of_the_joints_is_the_rate_of_the_energy(some_cases):
 def test_a_free_flying_robot_a_kilometre_away_loses_no_digits(seed):
     rng = np.random.default_rng(seed)
     description = random_description(rng, 30, floating_root=True, branching=0.5)
-    description = Description(description.name, description.links, tuple(
-        Joint(**{**vars(joint), 'origin': Pose()}) if joint.parent == description.root else joint
-        for joint in description.joints))   # the shift below is along the axes of the world
+    description = Description(
+        description.name,
+        description.links,
+        tuple(
+            Joint(**{**vars(joint), 'origin': Pose()})
+            if joint.parent == description.root
+            else joint
+            for joint in description.joints
+        ),
+    )  # the shift below is along the axes of the world
     robot = ccd.Mechanism(description)
     near, v, a = random_state(rng, description)
-    root = next(name for name in robot.joint_names
-                if next(joint for joint in description.joints
-                        if joint.name == name).type is JointType.FLOATING)
+    root = next(
+        name
+        for name in robot.joint_names
+        if next(joint for joint in description.joints if joint.name == name).type
+        is JointType.FLOATING
+    )
     place = robot.joint_slices(root)[0].start
-    near[place:place + 3] = np.round(near[place:place + 3] * 2.0**20) / 2.0**20
+    near[place : place + 3] = np.round(near[place : place + 3] * 2.0**20) / 2.0**20
     far = near.copy()
-    far[place:place + 3] += (1024.0, -512.0, 256.0)
+    far[place : place + 3] += (1024.0, -512.0, 256.0)
     carried = _carried_by(description, root)
     link = carried[-1]
     computed = {
@@ -362,12 +447,15 @@ def test_a_free_flying_robot_a_kilometre_away_loses_no_digits(seed):
         'the mass matrix': lambda q: ccd.mass_matrix(robot, q),
         'the Jacobian': lambda q: ccd.jacobian(robot, q, link, point=(0.1, 0.2, 0.3)),
         'the bias': lambda q: ccd.jacobian_bias(robot, q, v, link, point=(0.1, 0.2, 0.3)),
-        'the velocities': lambda q: np.array([ccd.link_velocities(robot, q, v)[each]
-                                              for each in carried]),
-        'the accelerations': lambda q: np.array([ccd.link_accelerations(robot, q, v, a)[each]
-                                                 for each in carried]),
+        'the velocities': lambda q: np.array(
+            [ccd.link_velocities(robot, q, v)[each] for each in carried]
+        ),
+        'the accelerations': lambda q: np.array(
+            [ccd.link_accelerations(robot, q, v, a)[each] for each in carried]
+        ),
         'the joint wrenches': lambda q: np.array(
-            list(ccd.joint_wrenches(robot, q, v, a, wrenches={link: np.arange(6.0)}).values())),
+            list(ccd.joint_wrenches(robot, q, v, a, wrenches={link: np.arange(6.0)}).values())
+        ),
         'the momentum': lambda q: ccd.momentum(robot, q, v),
         'the kinetic energy': lambda q: ccd.energy(robot, q, v)[0],
     }
@@ -386,9 +474,11 @@ def _carried_by(description, joint):
 
 # --- edge cases ----------------------------------------------------------------------------------
 def test_a_mechanism_without_moving_joints_is_an_ordinary_case():
-    description = Description('rock', (Link('base', Inertia(2.0)), Link('top', Inertia(1.0))),
-                              (Joint('weld', JointType.FIXED, 'base', 'top',
-                                     Pose((0.0, 0.0, 1.0))),))
+    description = Description(
+        'rock',
+        (Link('base', Inertia(2.0)), Link('top', Inertia(1.0))),
+        (Joint('weld', JointType.FIXED, 'base', 'top', Pose((0.0, 0.0, 1.0))),),
+    )
     robot, none = ccd.Mechanism(description), np.zeros(0)
     assert (robot.nq, robot.nv, robot.total_mass) == (0, 0, 3.0)
     assert ccd.mass_matrix(robot, none).shape == (0, 0)
@@ -402,9 +492,13 @@ def test_a_mechanism_without_moving_joints_is_an_ordinary_case():
 
 def test_results_are_not_overwritten_by_the_next_call():
     case = Case(3)
-    first = [ccd.newton_euler(*case.state), ccd.mass_matrix(case.robot, case.q),
-             ccd.momentum(case.robot, case.q, case.v), ccd.center_of_mass(case.robot, case.q),
-             ccd.jacobian(case.robot, case.q, case.robot.link_names[-1])]
+    first = [
+        ccd.newton_euler(*case.state),
+        ccd.mass_matrix(case.robot, case.q),
+        ccd.momentum(case.robot, case.q, case.v),
+        ccd.center_of_mass(case.robot, case.q),
+        ccd.jacobian(case.robot, case.q, case.robot.link_names[-1]),
+    ]
     kept = [each.copy() for each in first]
     q, v, a = random_state(case.rng, case.description)
     ccd.newton_euler(case.robot, q, v, a)
@@ -418,15 +512,21 @@ def test_results_are_not_overwritten_by_the_next_call():
 # --- bad states ----------------------------------------------------------------------------------
 def _one_of_each():
     """Return a robot with a hinge, a ball, a planar and a free joint, and a state of it."""
-    kinds = {'hinge': JointType.REVOLUTE, 'ball': JointType.SPHERICAL,
-             'plane': JointType.PLANAR, 'flight': JointType.FLOATING}
-    joints = tuple(Joint(name, kind, 'ground', f'{name}_link', axis=(0.0, 0.0, 1.0))
-                   for name, kind in kinds.items())
-    bodies = tuple(Link(joint.child, Inertia(1.0, Pose(), (1.0, 0.0, 0.0, 1.0, 0.0, 1.0)))
-                   for joint in joints)
+    kinds = {
+        'hinge': JointType.REVOLUTE,
+        'ball': JointType.SPHERICAL,
+        'plane': JointType.PLANAR,
+        'flight': JointType.FLOATING,
+    }
+    joints = tuple(
+        Joint(name, kind, 'ground', f'{name}_link', axis=(0.0, 0.0, 1.0))
+        for name, kind in kinds.items()
+    )
+    bodies = tuple(
+        Link(joint.child, Inertia(1.0, Pose(), (1.0, 0.0, 0.0, 1.0, 0.0, 1.0))) for joint in joints
+    )
     description = Description('collection', (Link('ground'), *bodies), joints)
-    return (ccd.Mechanism(description),
-            *random_state(np.random.default_rng(1), description))
+    return (ccd.Mechanism(description), *random_state(np.random.default_rng(1), description))
 
 
 NEED_STATE = {
@@ -443,8 +543,15 @@ NEED_STATE = {
     'link_placement': lambda r, q, v, a: ccd.link_placement(r, q, 'ball_link'),
     'link_placements': lambda r, q, v, a: ccd.link_placements(r, q),
 }
-NEED_RATES = ['newton_euler', 'joint_wrenches', 'link_accelerations', 'link_velocities',
-              'jacobian_bias', 'energy', 'momentum']
+NEED_RATES = [
+    'newton_euler',
+    'joint_wrenches',
+    'link_accelerations',
+    'link_velocities',
+    'jacobian_bias',
+    'energy',
+    'momentum',
+]
 NEED_ACCELERATIONS = ['newton_euler', 'joint_wrenches', 'link_accelerations']
 
 
@@ -508,7 +615,7 @@ def test_an_orientation_that_is_not_of_unit_length_is_refused(name, joint, first
     places = robot.joint_slices(joint)[0]
     for factor in (1.0 + 2e-6, 1.0 - 2e-6, 2.0, 0.0):
         bad = q.copy()
-        bad[places.start + first:places.stop] *= factor
+        bad[places.start + first : places.stop] *= factor
         with pytest.raises(ccd.StateError, match=f'orientation of joint {joint!r}'):
             NEED_STATE[name](robot, bad, v, a)
 
@@ -519,7 +626,7 @@ def test_an_orientation_within_the_tolerance_counts_as_normalised(name):
     nearly = q.copy()
     for joint, first in (('ball', 0), ('plane', 2), ('flight', 3)):
         places = robot.joint_slices(joint)[0]
-        nearly[places.start + first:places.stop] *= 1.0 + 5e-7
+        nearly[places.start + first : places.stop] *= 1.0 + 5e-7
     expected, actual = (_flat(NEED_STATE[name](robot, x, v, a)) for x in (q, nearly))
     assert relative_error(actual, expected, at_least=UNIT) <= 1e-13
 
@@ -531,11 +638,13 @@ def _flat(result):
 
 def test_an_unknown_link_is_refused_with_the_nearest_names():
     robot, q, v, a = _one_of_each()
-    for call in (lambda: ccd.link_placement(robot, q, 'bal_link'),
-                 lambda: ccd.jacobian(robot, q, 'bal_link'),
-                 lambda: ccd.jacobian_bias(robot, q, v, 'bal_link'),
-                 lambda: ccd.newton_euler(robot, q, v, a, wrenches={'bal_link': np.zeros(6)}),
-                 lambda: ccd.joint_wrenches(robot, q, v, a, wrenches={'bal_link': np.zeros(6)})):
+    for call in (
+        lambda: ccd.link_placement(robot, q, 'bal_link'),
+        lambda: ccd.jacobian(robot, q, 'bal_link'),
+        lambda: ccd.jacobian_bias(robot, q, v, 'bal_link'),
+        lambda: ccd.newton_euler(robot, q, v, a, wrenches={'bal_link': np.zeros(6)}),
+        lambda: ccd.joint_wrenches(robot, q, v, a, wrenches={'bal_link': np.zeros(6)}),
+    ):
         with pytest.raises(ccd.NameNotFound, match="'bal_link'.*'ball_link'"):
             call()
 
@@ -569,10 +678,13 @@ def _loop_frames(description, q, loop):
     model = pinocchio_model(description)
     data = model.createData()
     pin.framesForwardKinematics(model, data, q)
-    for link, origin, axis in ((loop.parent, loop.parent_origin, loop.parent_axis),
-                               (loop.child, loop.child_origin, loop.child_axis)):
-        X = data.oMf[model.getFrameId(link)] * pin.SE3(pin.rpy.rpyToMatrix(*origin.rpy),
-                                                       np.array(origin.xyz))
+    for link, origin, axis in (
+        (loop.parent, loop.parent_origin, loop.parent_axis),
+        (loop.child, loop.child_origin, loop.child_axis),
+    ):
+        X = data.oMf[model.getFrameId(link)] * pin.SE3(
+            pin.rpy.rpyToMatrix(*origin.rpy), np.array(origin.xyz)
+        )
         yield X.translation, X.rotation, X.rotation @ axis
 
 
@@ -610,7 +722,7 @@ def test_roll_pitch_and_yaw_give_the_rotation_back_at_any_pitch():
     for pitch in (0.3, math.pi / 2.0, -math.pi / 2.0, math.pi / 2.0 - 1e-9, 1.5):
         R = Pose(rpy=(rng.normal(), pitch, rng.normal())).rotation
         np.testing.assert_allclose(Pose(rpy=rpy_of(R)).rotation, R, atol=1e-15)
-    for turn in rng.uniform(-math.pi, math.pi, 10):   # roll and yaw are one angle here
+    for turn in rng.uniform(-math.pi, math.pi, 10):  # roll and yaw are one angle here
         c, s = math.cos(turn), math.sin(turn)
         R = np.array([[0.0, s, c], [0.0, c, -s], [-1.0, 0.0, 0.0]])
         np.testing.assert_allclose(Pose(rpy=rpy_of(R)).rotation, R, atol=1e-15)

@@ -9,29 +9,46 @@ import os
 import sys
 from unittest import mock
 
+from helpers.bad_files import ARM, BASE, GOOD, body, hinge, robot, with_extra
+import numpy as np
+
 from benchmarks import side_by_side as bench
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.cli import bench as measuring, simulate
 from closed_chain_dynamics.description import (
-    check, Coupling, CouplingTerm, Joint, JointType, Link, LoopJoint, LoopType, Pose, read,
+    Coupling,
+    CouplingTerm,
+    Joint,
+    JointType,
+    Link,
+    LoopJoint,
+    LoopType,
+    Pose,
+    check,
+    read,
 )
 from closed_chain_dynamics.model import library
-from helpers.bad_files import ARM, BASE, body, GOOD, hinge, robot, with_extra
-import numpy as np
 
 __all__ = ['CALLS']
 
 XACRO = '<robot name="r" xmlns:xacro="http://ros.org/wiki/xacro"><xacro:arm/></robot>'
 FLOATING = robot(BASE, ARM, hinge('free', 'base', 'arm', kind='floating'))
-FLAT = with_extra('<constraint name="on" type="surface" active="false"><parent link="base"/>'
-                  '<child link="tip"/></constraint>')
+FLAT = with_extra(
+    '<constraint name="on" type="surface" active="false"><parent link="base"/>'
+    '<child link="tip"/></constraint>'
+)
 # A ball thrown at a floor that gives back all its speed, under another that does the same.
-TRAPPED = robot(BASE, ARM, hinge('fall', 'base', 'arm', kind='prismatic',
-                                 inside='<axis xyz="0 0 1"/>'), *(
-    f'<constraint name="{name}" type="surface" active="false"><parent link="base"/>'
-    f'<parent_origin xyz="0 0 {height}"/><child link="arm"/>'
-    f'<cc:contact normal="0 0 {normal}" restitution="1"/></constraint>'
-    for name, height, normal in (('floor', -1e-4, 1), ('ceiling', 1e-4, -1))))
+TRAPPED = robot(
+    BASE,
+    ARM,
+    hinge('fall', 'base', 'arm', kind='prismatic', inside='<axis xyz="0 0 1"/>'),
+    *(
+        f'<constraint name="{name}" type="surface" active="false"><parent link="base"/>'
+        f'<parent_origin xyz="0 0 {height}"/><child link="arm"/>'
+        f'<cc:contact normal="0 0 {normal}" restitution="1"/></constraint>'
+        for name, height, normal in (('floor', -1e-4, 1), ('ceiling', 1e-4, -1))
+    ),
+)
 
 
 @cache
@@ -62,9 +79,15 @@ def described(**parts):
 
 def without_mass():
     """Return a hinge that moves nothing."""
-    return ccd.Mechanism(described(
-        links=(Link('ground'), Link('ghost')), loops=(), actuators=(), assemblies=(),
-        joints=(Joint('hinge', JointType.CONTINUOUS, 'ground', 'ghost'),)))
+    return ccd.Mechanism(
+        described(
+            links=(Link('ground'), Link('ghost')),
+            loops=(),
+            actuators=(),
+            assemblies=(),
+            joints=(Joint('hinge', JointType.CONTINUOUS, 'ground', 'ghost'),),
+        )
+    )
 
 
 def held(joints, **options):
@@ -89,8 +112,11 @@ def needed(**options):
 
 def preloaded():
     """Ask for more preload than a motor can give."""
-    motor = ccd.load(FLOATING.replace('"floating"', '"revolute" cc:role="actuated"').replace(
-        '</joint>', '<limit lower="-1" upper="1" effort="2" velocity="1"/></joint>'))
+    motor = ccd.load(
+        FLOATING.replace('"floating"', '"revolute" cc:role="actuated"').replace(
+            '</joint>', '<limit lower="-1" upper="1" effort="2" velocity="1"/></joint>'
+        )
+    )
     return ccd.inverse_dynamics(motor, [0.0], [0.0], [0.0], policy='within_limits', preload=[3.0])
 
 
@@ -112,12 +138,18 @@ def parallelogram(q=0.0):
     """Return a parallelogram, its pose folded flat for an angle of zero, and its velocity."""
     bars = [body(name) for name in ('left', 'top', 'right')]
     axis = '<origin xyz="{} 0 0"/><axis xyz="0 0 1"/>'
-    mechanism = ccd.load(robot(
-        BASE, *bars, hinge('a', 'base', 'left', inside=axis.format(0), kind='continuous'),
-        hinge('b', 'left', 'top', inside=axis.format(1), kind='continuous'),
-        hinge('c', 'base', 'right', inside=axis.format(2), kind='continuous'),
-        '<constraint name="pin" type="spherical"><parent link="top"/><parent_origin xyz="2 0 0"/>'
-        '<child link="right"/><child_origin xyz="1 0 0"/></constraint>'))
+    mechanism = ccd.load(
+        robot(
+            BASE,
+            *bars,
+            hinge('a', 'base', 'left', inside=axis.format(0), kind='continuous'),
+            hinge('b', 'left', 'top', inside=axis.format(1), kind='continuous'),
+            hinge('c', 'base', 'right', inside=axis.format(2), kind='continuous'),
+            '<constraint name="pin" type="spherical"><parent link="top"/>'
+            '<parent_origin xyz="2 0 0"/>'
+            '<child link="right"/><child_origin xyz="1 0 0"/></constraint>',
+        )
+    )
     return mechanism, np.array([q, -q, q]), np.array([1.0, -1.0, 1.0])
 
 
@@ -132,8 +164,9 @@ def between_branches():
 def folding(angle=0.03, mu=0.2):
     """Return a two-link arm whose tip, pressed on the floor, is jammed by friction."""
     description = ccd.load('two_link').description
-    loops = tuple(replace(loop, contact=replace(loop.contact, mu=mu)) for loop in
-                  description.loops)
+    loops = tuple(
+        replace(loop, contact=replace(loop.contact, mu=mu)) for loop in description.loops
+    )
     mechanism = ccd.Mechanism(replace(description, loops=loops))
     return mechanism, np.array([-math.pi + angle, math.pi - 2 * angle]), np.array([-0.2, 0.4])
 
@@ -155,14 +188,17 @@ def without(library, *users):
 
 def without_library(library, call, *users):
     """Return a call that is made where a library is not installed."""
+
     def run(at):
         with without(library, *users):
             call(at)
+
     return run
 
 
 def with_program(lines, call):
     """Return a call that is made where the only program is an ffmpeg with these lines, or none."""
+
     def run(at):
         if lines:
             program = at / 'ffmpeg'
@@ -170,15 +206,18 @@ def with_program(lines, call):
             program.chmod(0o755)
         with mock.patch.dict(os.environ, {'PATH': f'{at}'}):
             call(at)
+
     return run
 
 
 def moved_away(at):
     """Look for the models of a package whose share folder was not installed with it."""
     code = at / 'closed_chain_dynamics' / 'model' / 'library.py'
-    with mock.patch.object(library, '__file__', str(code)), \
-            mock.patch.object(sys, 'prefix', str(at)), \
-            mock.patch.dict(os.environ, {'AMENT_PREFIX_PATH': ''}):
+    with (
+        mock.patch.object(library, '__file__', str(code)),
+        mock.patch.object(sys, 'prefix', str(at)),
+        mock.patch.dict(os.environ, {'AMENT_PREFIX_PATH': ''}),
+    ):
         library.share_folder()
 
 
@@ -190,28 +229,34 @@ def without_benchmarks(at):
 
 def beside(text):
     """Return a call that reads a good file with this YAML beside it."""
+
     def run(at):
         (at / 'robot.urdf').write_text(robot(*GOOD))
         (at / 'robot.yaml').write_text(text)
         read(at / 'robot.urdf')
+
     return run
 
 
 def file_of(text, name='robot.urdf'):
     """Return a call that reads a file with this text."""
+
     def run(at):
         (at / name).write_text(text)
         read(at / name)
+
     return run
 
 
 def command(*arguments, module=simulate):
     """Return a call of a sub-command of `closed-chain` that lets its error through."""
+
     def run(at):
         parser = argparse.ArgumentParser()
         parser.set_defaults(run=module.set_up(parser), json=False)
         args = parser.parse_args([str(each) for each in arguments])
         args.run(args)
+
     return run
 
 
@@ -231,32 +276,37 @@ CALLS = {
     'a misspelt model': lambda at: ccd.load('four_bra'),
     'an empty file': file_of(''),
     'a file that cannot be read': lambda at: read('/proc/self/mem'),
-    'a huge text': lambda at: read('<robot>' + 2 ** 26 * ' '),
+    'a huge text': lambda at: read('<robot>' + 2**26 * ' '),
     'no path and no text': lambda at: read(3),
     'a text with macros': lambda at: read(XACRO),
     'a macro that is not there': file_of(XACRO, 'arm.xacro'),
     'deep YAML': beside('closed_loop: ' + 600 * '['),
     'a wrong root joint': lambda at: read(robot(*GOOD), root_joint='free'),
     'floating twice': lambda at: read(FLOATING, root_joint='floating'),
-    'world taken': lambda at: read(robot(*GOOD).replace('"tip"', '"world"'),
-                                   root_joint='floating'),
+    'world taken': lambda at: read(
+        robot(*GOOD).replace('"tip"', '"world"'), root_joint='floating'
+    ),
     'saved beside a YAML': saved_beside_yaml,
     'saved onto a folder': lambda at: four_bar()[0].save(at),
-    'a name that XML cannot spell': lambda at: ccd.Mechanism(
-        described(name='\1')).save(at / 'x.urdf'),
+    'a name that XML cannot spell': lambda at: ccd.Mechanism(described(name='\1')).save(
+        at / 'x.urdf'
+    ),
     # descriptions built by hand
     'a link without name': lambda at: check(described(links=(Link(''),), joints=(), loops=())),
-    'an actuator without joint': lambda at: check(described(actuators=(
-        replace(four_bar()[0].description.actuators[0], joint='cranc'),))),
-    'a coupling of a loop joint': lambda at: ccd.Mechanism(described(couplings=(
-        Coupling('gear', (CouplingTerm('coupler_rocker', (1.0,)),)),))),
+    'an actuator without joint': lambda at: check(
+        described(actuators=(replace(four_bar()[0].description.actuators[0], joint='cranc'),))
+    ),
+    'a coupling of a loop joint': lambda at: ccd.Mechanism(
+        described(couplings=(Coupling('gear', (CouplingTerm('coupler_rocker', (1.0,)),)),))
+    ),
     'a weld in a wrong place': lambda at: welded_wrong(),
     # mechanism and state
     'gravity of two numbers': lambda at: ccd.load('four_bar', gravity=(0.0, 9.8)),
     'a q that is text': lambda at: ccd.coordinates(four_bar()[0], 'zero'),
     'a q of a wrong size': lambda at: ccd.coordinates(four_bar()[0], np.zeros(2)),
     'a q that is not finite': lambda at: ccd.energy(
-        four_bar()[0], np.array([math.nan, 0.0, 0.0]), np.zeros(3)),
+        four_bar()[0], np.array([math.nan, 0.0, 0.0]), np.zeros(3)
+    ),
     'an open loop': lambda at: ccd.coordinates(four_bar()[0], np.zeros(3)),
     'no rotation': lambda at: ccd.energy(ccd.load(FLOATING), np.zeros(7), np.zeros(6)),
     'no mass': lambda at: ccd.forward_dynamics(without_mass(), [0.0], [0.0]),
@@ -275,22 +325,29 @@ CALLS = {
     'a pose out of reach': lambda at: held({'rocker': 0.5}),
     'all joints held': lambda at: held({'crank': 0.0, 'coupler': 0.0, 'rocker': 0.0}),
     'a loop that nothing can close': lambda at: unmovable_loop(),
-    'a joint held beyond its range': lambda at: ccd.assemble(ccd.load(robot(
-        BASE, ARM, hinge('j', 'base', 'arm', inside='<limit lower="-1" upper="1"/>'))),
-        {'j': 2.0}),
-    'an open loop joint held': lambda at: ccd.assemble(ccd.load(FLAT.replace(
-        'surface', 'revolute')), {'on': 0.0}),
-    'one turn of a ball held': lambda at: ccd.assemble(ccd.load(FLAT.replace(
-        'surface" active="false', 'spherical')), {'on:wx': 0.0}),
+    'a joint held beyond its range': lambda at: ccd.assemble(
+        ccd.load(
+            robot(BASE, ARM, hinge('j', 'base', 'arm', inside='<limit lower="-1" upper="1"/>'))
+        ),
+        {'j': 2.0},
+    ),
+    'an open loop joint held': lambda at: ccd.assemble(
+        ccd.load(FLAT.replace('surface', 'revolute')), {'on': 0.0}
+    ),
+    'one turn of a ball held': lambda at: ccd.assemble(
+        ccd.load(FLAT.replace('surface" active="false', 'spherical')), {'on:wx': 0.0}
+    ),
     'a rate of an unknown joint': lambda at: completed({'cranc': 1.0}),
     'a rate given twice': lambda at: ccd.complete_velocity(
-        ccd.load(FLOATING), [0, 0, 0, 0, 0, 0, 1], {'free': 6 * [1.0], 'free:vx': 2.0}),
+        ccd.load(FLOATING), [0, 0, 0, 0, 0, 0, 1], {'free': 6 * [1.0], 'free:vx': 2.0}
+    ),
     'a velocity with nan': lambda at: completed([math.nan, 0.0, 0.0]),
     'rates that contradict': lambda at: completed({'crank': 1.0, 'rocker': 9.0}),
     'a velocity that opens': lambda at: ccd.complete_acceleration(*four_bar(), np.ones(3)),
     'no way between branches': lambda at: between_branches(),
     'a singular pose refused': lambda at: ccd.forward_dynamics(
-        *parallelogram(), singularity='refuse'),
+        *parallelogram(), singularity='refuse'
+    ),
     'an unknown singularity policy': lambda at: torques(None, singularity='ignore'),
     # torques
     'torques that are text': lambda at: torques('all'),
@@ -302,28 +359,34 @@ CALLS = {
     'weights without the policy': lambda at: needed(weights={'crank': 2.0}),
     'a weight of zero': lambda at: needed(policy='weighted', weights={'crank': 0.0}),
     'too much preload': lambda at: preloaded(),
-    'an unknown split': lambda at: ccd.reactions(*four_bar(), np.zeros(3), np.zeros(3),
-                                                 split='half'),
+    'an unknown split': lambda at: ccd.reactions(
+        *four_bar(), np.zeros(3), np.zeros(3), split='half'
+    ),
     'a reaction to infinity': lambda at: ccd.reactions(
-        *four_bar(), np.zeros(3), np.zeros(3), extra=3 * [math.inf]),
+        *four_bar(), np.zeros(3), np.zeros(3), extra=3 * [math.inf]
+    ),
     # simulation and structure
     'a step of zero': lambda at: moving().__class__(four_bar()[0], dt=0.0),
     'an unknown integrator': lambda at: moving(integrator='rk5'),
     'half a log': lambda at: moving(log_every=0.5),
     'a tolerance of zero': lambda at: moving(tolerance=0.0),
     'a negative duration': lambda at: moving().run(-1.0),
-    'a torque without bounds': lambda at: ccd.Simulation(
-        ccd.load('pendulum'), dt=1e-2).run(0.5, [1e200]),
+    'a torque without bounds': lambda at: ccd.Simulation(ccd.load('pendulum'), dt=1e-2).run(
+        0.5, [1e200]
+    ),
     'a step too large': lambda at: ccd.Simulation(
-        *four_bar(), completed({'crank': 60.0}), dt=0.05, integrator='euler').run(
-            5.0, {'crank': 20.0}),
+        *four_bar(), completed({'crank': 60.0}), dt=0.05, integrator='euler'
+    ).run(5.0, {'crank': 20.0}),
     'contacts without rest': lambda at: ccd.Simulation(
-        ccd.load(TRAPPED), q=[0.0], v=[100.0], dt=1e-2).run(0.1),
+        ccd.load(TRAPPED), q=[0.0], v=[100.0], dt=1e-2
+    ).run(0.1),
     'friction that locks': lambda at: ccd.forward_dynamics(*folding()),
     'friction that locks inverse dynamics': lambda at: ccd.inverse_dynamics(
-        *folding(), np.zeros(2)),
+        *folding(), np.zeros(2)
+    ),
     'friction that locks a simulation': lambda at: ccd.Simulation(
-        folding()[0], *folding()[1:]).run(0.1),
+        folding()[0], *folding()[1:]
+    ).run(0.1),
     'a connection twice': lambda at: moving().connect('coupler_rocker'),
     'a connection of a joint that holds': lambda at: moving().connect('crank'),
     'a connection by an unknown name': lambda at: moving().connect('cupler_rocker'),
@@ -331,10 +394,17 @@ CALLS = {
     'a cut twice': lambda at: torn('coupler').cut('coupler'),
     'a loop far apart': lambda at: torn('coupler_rocker').connect('coupler_rocker'),
     'a joint far apart': lambda at: torn('coupler').connect('coupler'),
-    'a connection that stops all': lambda at: ccd.Simulation(ccd.load(robot(
-        BASE, ARM, hinge('j', 'base', 'arm'),
-        '<constraint name="weld" type="fixed" active="false"><parent link="base"/>'
-        '<child link="arm"/></constraint>'))).connect('weld'),
+    'a connection that stops all': lambda at: ccd.Simulation(
+        ccd.load(
+            robot(
+                BASE,
+                ARM,
+                hinge('j', 'base', 'arm'),
+                '<constraint name="weld" type="fixed" active="false"><parent link="base"/>'
+                '<child link="arm"/></constraint>',
+            )
+        )
+    ).connect('weld'),
     'a surface on a hinge': lambda at: four_bar()[0].copy().set_surface('coupler_rocker', min),
     'a surface that is not smooth': lambda at: sliding(lambda x, y, z: abs(x) + z),
     'a surface that is nowhere': lambda at: sliding(lambda x, y, z: 3.0 + 0.0 * x),
@@ -347,8 +417,9 @@ CALLS = {
     'a film without pictures': lambda at: moving().log.record(at / 'run.gif', fps=0),
     'a film from nowhere': lambda at: moving().log.record(at / 'run.gif', view='back'),
     'a film of no samples': lambda at: moving(log_every=0).log.record(at / 'run.gif'),
-    'a film of nothing': lambda at: ccd.Simulation(ccd.load(
-        '<robot name="r"><link name="a"/></robot>')).log.record(at / 'run.gif'),
+    'a film of nothing': lambda at: ccd.Simulation(
+        ccd.load('<robot name="r"><link name="a"/></robot>')
+    ).log.record(at / 'run.gif'),
     'no folder to write to': lambda at: moving().log.plot(at / 'none' / 'run.png'),
     'a log onto a folder': lambda at: moving().log.to_csv(at),
     'a bag onto a bag': lambda at: moving().log.to_mcap(at),
@@ -357,11 +428,13 @@ CALLS = {
     'no rosbags': without_library('rosbags', lambda at: moving().log.to_mcap(at / 'a')),
     'no ffmpeg': with_program((), lambda at: moving().log.record(at / 'a.mp4')),
     'an ffmpeg that fails': with_program(
-        ('echo no such codec >&2', 'exit 1'), lambda at: moving().log.record(at / 'a.mp4')),
+        ('echo no such codec >&2', 'exit 1'), lambda at: moving().log.record(at / 'a.mp4')
+    ),
     # the package
     'an event of an unknown joint': command('four_bar', '--cut', 'cranc@0.5'),
     'engines that disagree': lambda at: bench._agree(
-        mock.Mock(key='M1'), 'another engine', {'tau_O': (1e-3, 1e-10)}),
+        mock.Mock(key='M1'), 'another engine', {'tau_O': (1e-3, 1e-10)}
+    ),
     'models that were moved away': moved_away,
     'benchmarks that were left out': without_benchmarks,
 }

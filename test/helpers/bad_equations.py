@@ -3,32 +3,49 @@
 from dataclasses import replace
 from unittest import mock
 
+from helpers.bad_calls import FLOATING, four_bar
+from helpers.bad_files import ARM, BASE, TIP, hinge, robot
+import numpy as np
+
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.cli.derive_list import list_file
 from closed_chain_dynamics.symbolic.elimination import derive
 from closed_chain_dynamics.symbolic.size import refuse_too_large, size_estimate
 from closed_chain_dynamics.symbolic.speed import compile_c
-from helpers.bad_calls import FLOATING, four_bar
-from helpers.bad_files import ARM, BASE, hinge, robot, TIP
-import numpy as np
 
 __all__ = ['EQUATIONS']
 
 SLIDES = 'prismatic'
 
 
-def closed(first='revolute', second='revolute', loop='spherical', axes=('1 0 0', '1 0 0'),
-           axis=''):
+def closed(
+    first='revolute', second='revolute', loop='spherical', axes=('1 0 0', '1 0 0'), axis=''
+):
     """Return a chain of two joints whose end is joined to its base, closed with both at zero."""
-    joints = [hinge(name, parent, child, kind=kind, inside=f'<origin xyz="0 {y} 0"/>'
-                    f'<axis xyz="{direction}"/>')
-              for name, parent, child, kind, direction, y in (
-                  ('shoulder', 'base', 'arm', first, axes[0], 0),
-                  ('elbow', 'arm', 'tip', second, axes[1], 1))]
-    return ccd.load(robot(
-        BASE, ARM, TIP, *joints, f'<constraint name="pin" type="{loop}"><parent link="base"/>'
-        f'<parent_origin xyz="0 2 0"/>{axis and f"""<parent_axis xyz="{axis}"/>"""}'
-        f'<child link="tip"/><child_origin xyz="0 1 0"/></constraint>'))
+    joints = [
+        hinge(
+            name,
+            parent,
+            child,
+            kind=kind,
+            inside=f'<origin xyz="0 {y} 0"/><axis xyz="{direction}"/>',
+        )
+        for name, parent, child, kind, direction, y in (
+            ('shoulder', 'base', 'arm', first, axes[0], 0),
+            ('elbow', 'arm', 'tip', second, axes[1], 1),
+        )
+    ]
+    return ccd.load(
+        robot(
+            BASE,
+            ARM,
+            TIP,
+            *joints,
+            f'<constraint name="pin" type="{loop}"><parent link="base"/>'
+            f'<parent_origin xyz="0 2 0"/>{axis and f"""<parent_axis xyz="{axis}"/>"""}'
+            f'<child link="tip"/><child_origin xyz="0 1 0"/></constraint>',
+        )
+    )
 
 
 def derived(mechanism, method='te', q=None):
@@ -38,15 +55,26 @@ def derived(mechanism, method='te', q=None):
 
 def scotch_yoke():
     """A crank pin in two slides: both are unknown."""
-    return ccd.load(robot(
-        BASE, ARM, TIP, '<link name="x"/>',
-        hinge('crank', 'base', 'arm', inside='<axis xyz="0 0 1"/>',
-              attributes='cc:role="actuated"'),
-        hinge('x', 'base', 'x', kind=SLIDES, inside='<axis xyz="1 0 0"/>'),
-        hinge('y', 'x', 'tip', kind=SLIDES, inside='<axis xyz="0 1 0"/>'),
-        '<constraint name="pin" type="revolute"><parent link="arm"/>'
-        '<parent_origin xyz="1 0 0"/><parent_axis xyz="0 0 1"/><child link="tip"/>'
-        '<child_origin xyz="1 0 0"/></constraint>'))
+    return ccd.load(
+        robot(
+            BASE,
+            ARM,
+            TIP,
+            '<link name="x"/>',
+            hinge(
+                'crank',
+                'base',
+                'arm',
+                inside='<axis xyz="0 0 1"/>',
+                attributes='cc:role="actuated"',
+            ),
+            hinge('x', 'base', 'x', kind=SLIDES, inside='<axis xyz="1 0 0"/>'),
+            hinge('y', 'x', 'tip', kind=SLIDES, inside='<axis xyz="0 1 0"/>'),
+            '<constraint name="pin" type="revolute"><parent link="arm"/>'
+            '<parent_origin xyz="1 0 0"/><parent_axis xyz="0 0 1"/><child link="tip"/>'
+            '<child_origin xyz="1 0 0"/></constraint>',
+        )
+    )
 
 
 def torn_apart():
@@ -59,11 +87,17 @@ def torn_apart():
 
 def with_parabola():
     """A coupling that no one joint can be found from without a root."""
-    description = ccd.load(robot(
-        BASE, ARM, TIP, hinge('shoulder', 'base', 'arm', attributes='cc:role="actuated"'),
-        hinge('elbow', 'arm', 'tip'),
-        '<coupling name="cam"><cc:term joint="shoulder"/>'
-        '<cc:term joint="elbow" coefficients="1 1"/></coupling>'))
+    description = ccd.load(
+        robot(
+            BASE,
+            ARM,
+            TIP,
+            hinge('shoulder', 'base', 'arm', attributes='cc:role="actuated"'),
+            hinge('elbow', 'arm', 'tip'),
+            '<coupling name="cam"><cc:term joint="shoulder"/>'
+            '<cc:term joint="elbow" coefficients="1 1"/></coupling>',
+        )
+    )
     return derived(description)
 
 
@@ -71,8 +105,12 @@ def on_a_ball():
     """The tip of the two-link arm on a sphere."""
     description = ccd.load('two_link').description
     loop = description.loops[0]
-    return ccd.Mechanism(replace(description, loops=(
-        replace(loop, contact=replace(loop.contact, surface='sphere', radius=0.5)),)))
+    return ccd.Mechanism(
+        replace(
+            description,
+            loops=(replace(loop, contact=replace(loop.contact, surface='sphere', radius=0.5)),),
+        )
+    )
 
 
 def without_compiler():
@@ -97,7 +135,8 @@ EQUATIONS = {
     'equations of a parabola': lambda at: with_parabola(),
     'equations on a ball': lambda at: derive(on_a_ball(), 'ic'),
     'equations without end': lambda at: refuse_too_large(
-        four_bar()[0], size_estimate(four_bar()[0]), longest=1e-9),
+        four_bar()[0], size_estimate(four_bar()[0]), longest=1e-9
+    ),
     'no compiler': lambda at: without_compiler(),
     'a source that is no C': lambda at: compile_c('int main(void) {'),
 }

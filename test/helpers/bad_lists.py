@@ -6,9 +6,10 @@ import importlib
 import sys
 from unittest import mock
 
+import sympy
+
 from closed_chain_dynamics import symbolic
 from closed_chain_dynamics.symbolic.list_expressions import FORCE_FUNCTIONS, parse_expression
-import sympy
 
 PENDULUM = """
 dimension: 2
@@ -45,58 +46,102 @@ def changed(old, new, text=PENDULUM):
 
 
 BAD = {
-    'a frame that is not there': (changed('[rod, l, 0]', '[rood, l, 0]'), (
-        'line 10, pt tip', "there is no LRS named 'rood'", "'rod'")),
-    'a point that is not there': (changed('[tip, m]', '[top, m]'), (
-        'line 12, seg bob', "there is no pt named 'top'", "'tip'")),
-    'a ring': (changed('rod: [0, q]', 'rod: [tip, q]'), (
-        'hangs on itself: pt tip -> LRS rod -> pt tip', 'Let one of them hang on 0')),
-    'a ring of orientations': (changed('rod: [0, q]', 'rod: [0, q, arm]\n  arm: [0, q, rod]'), (
-        'LRS rod -> LRS arm -> LRS rod',)),
-    'a point given twice': (changed('tip: [rod, l, 0]', 'tip: [rod, l, 0]\n  tip: [rod, 0, 0]'), (
-        'line 10, pt tip', 'given again in line 11')),
+    'a frame that is not there': (
+        changed('[rod, l, 0]', '[rood, l, 0]'),
+        ('line 10, pt tip', "there is no LRS named 'rood'", "'rod'"),
+    ),
+    'a point that is not there': (
+        changed('[tip, m]', '[top, m]'),
+        ('line 12, seg bob', "there is no pt named 'top'", "'tip'"),
+    ),
+    'a ring': (
+        changed('rod: [0, q]', 'rod: [tip, q]'),
+        ('hangs on itself: pt tip -> LRS rod -> pt tip', 'Let one of them hang on 0'),
+    ),
+    'a ring of orientations': (
+        changed('rod: [0, q]', 'rod: [0, q, arm]\n  arm: [0, q, rod]'),
+        ('LRS rod -> LRS arm -> LRS rod',),
+    ),
+    'a point given twice': (
+        changed('tip: [rod, l, 0]', 'tip: [rod, l, 0]\n  tip: [rod, 0, 0]'),
+        ('line 10, pt tip', 'given again in line 11'),
+    ),
     'a section given twice': (PENDULUM + 'pt: {a: [0, 0, 0]}', ('pt', 'given again')),
-    'a quantity given twice': (changed('inputs: [T]', 'inputs: [T, m]'), (
-        'inputs m', 'stands already in parameters')),
-    'a coordinate given twice': (changed('coordinates: [q]', 'coordinates: [q, q]'), (
-        'coordinates q', 'already')),
+    'a quantity given twice': (
+        changed('inputs: [T]', 'inputs: [T, m]'),
+        ('inputs m', 'stands already in parameters'),
+    ),
+    'a coordinate given twice': (
+        changed('coordinates: [q]', 'coordinates: [q, q]'),
+        ('coordinates q', 'already'),
+    ),
     'an unknown key': (changed('trq:', 'torque:'), ("there is no key named 'torque'", "'trq'")),
-    'a misspelt quantity': (changed('[tip, m]', '[tip, mm]'), (
-        'line 12, seg bob', "'mm' uses 'mm'", "'m'")),
+    'a misspelt quantity': (
+        changed('[tip, m]', '[tip, mm]'),
+        ('line 12, seg bob', "'mm' uses 'mm'", "'m'"),
+    ),
     'a coordinate in a mass': (changed('[tip, m]', '[tip, q]'), ("uses 'q'", 'seg bob')),
     'an input in a position': (changed('[rod, l, 0]', '[rod, T, 0]'), ("uses 'T'", 'pt tip')),
-    'a corner in a position': (changed('[rod, l, 0]', '[rod, "max(0, q)", 0]'), (
-        "calls 'max'", 'pt tip')),
-    'a broken expression': (changed('[rod, l, 0]', '[rod, l*, 0]'), (
-        'line 10, pt tip', "'l*' is not an expression")),
-    'a comma without quotes': (changed('[0, rod, T]', '[0, rod, max(0, T)]'), (
-        'trq hand', 'into quotes')),
-    'space in the plane': (changed('[rod, l, 0]', '[rod, l, 0, 0]'), (
-        'pt tip', 'position has 3 components, but dimension 2 takes 2')),
-    'gravity of space in the plane': (changed('[0, -g]', '[0, 0, -g]'), (
-        'gravity', '3 components')),
-    'the plane in space': (changed('[body, 0, 0, 1]', '[body, 0, 0]', SPACE), (
-        'pt tip', 'position has 2 components')),
-    'two angles in space': (changed('[0, a, b, c]', '[0, a, b]', SPACE), (
-        'LRS body', '3 values do not make an entry', '[x, y, z, w]')),
-    'a short quaternion': (changed('[0, a, b, c]', '[0, [a, b, c]]', SPACE), (
-        'LRS body', 'do not make an entry')),
-    'two moments of inertia': (changed('A, A, A', 'A, A', SPACE), (
-        'seg body', 'inertia has 2 components', '0 or 3 or 6')),
+    'a corner in a position': (
+        changed('[rod, l, 0]', '[rod, "max(0, q)", 0]'),
+        ("calls 'max'", 'pt tip'),
+    ),
+    'a broken expression': (
+        changed('[rod, l, 0]', '[rod, l*, 0]'),
+        ('line 10, pt tip', "'l*' is not an expression"),
+    ),
+    'a comma without quotes': (
+        changed('[0, rod, T]', '[0, rod, max(0, T)]'),
+        ('trq hand', 'into quotes'),
+    ),
+    'space in the plane': (
+        changed('[rod, l, 0]', '[rod, l, 0, 0]'),
+        ('pt tip', 'position has 3 components, but dimension 2 takes 2'),
+    ),
+    'gravity of space in the plane': (
+        changed('[0, -g]', '[0, 0, -g]'),
+        ('gravity', '3 components'),
+    ),
+    'the plane in space': (
+        changed('[body, 0, 0, 1]', '[body, 0, 0]', SPACE),
+        ('pt tip', 'position has 2 components'),
+    ),
+    'two angles in space': (
+        changed('[0, a, b, c]', '[0, a, b]', SPACE),
+        ('LRS body', '3 values do not make an entry', '[x, y, z, w]'),
+    ),
+    'a short quaternion': (
+        changed('[0, a, b, c]', '[0, [a, b, c]]', SPACE),
+        ('LRS body', 'do not make an entry'),
+    ),
+    'two moments of inertia': (
+        changed('A, A, A', 'A, A', SPACE),
+        ('seg body', 'inertia has 2 components', '0 or 3 or 6'),
+    ),
     'unknown axes': (SPACE + 'euler: zxw', ("'zxw'", 'zxz')),
     'inertia of a point that does not turn': (
-        changed('bob: [tip, m]', 'bob: [0, m, 1]'), ('seg bob', 'does not turn')),
+        changed('bob: [tip, m]', 'bob: [0, m, 1]'),
+        ('seg bob', 'does not turn'),
+    ),
     'dimension 4': (changed('dimension: 2', 'dimension: 4'), ("is '4'", '2 or 3')),
     'no gravity': (changed('gravity: [0, -g]', ''), ("'gravity' is missing", '[0, -g]')),
     'no coordinates': (changed('coordinates: [q]', 'coordinates: []'), ('no coordinates',)),
-    'a reserved name': (changed('coordinates: [q]', 'coordinates: [q, t]'), (
-        'coordinates t', 'cannot be the name')),
-    'a keyword': (changed('coordinates: [q]', 'coordinates: [q, lambda]'), (
-        'coordinates lambda', 'cannot be the name')),
-    'the name of a velocity': (changed('{m: 2,', '{q_dot: 1, m: 2,'), (
-        'parameters q_dot', 'velocity')),
-    'an entry for index 0': (changed('tip: [rod, l, 0]', 'tip: [rod, l, 0]\n  0: [0, 0, 0]'), (
-        'pt 0', 'global reference system')),
+    'a reserved name': (
+        changed('coordinates: [q]', 'coordinates: [q, t]'),
+        ('coordinates t', 'cannot be the name'),
+    ),
+    'a keyword': (
+        changed('coordinates: [q]', 'coordinates: [q, lambda]'),
+        ('coordinates lambda', 'cannot be the name'),
+    ),
+    'the name of a velocity': (
+        changed('{m: 2,', '{q_dot: 1, m: 2,'),
+        ('parameters q_dot', 'velocity'),
+    ),
+    'an entry for index 0': (
+        changed('tip: [rod, l, 0]', 'tip: [rod, l, 0]\n  0: [0, 0, 0]'),
+        ('pt 0', 'global reference system'),
+    ),
     'a value that is text': (changed('m: 2', 'm: heavy'), ('parameters m', "'heavy'")),
     'too few values': (changed('[0, rod, T]', '[0]'), ('trq hand', '[LRS, LRS, tau]')),
     'too many values': (PENDULUM + 'joint: {j: [0, tip, tip]}', ('joint j', '[pt, pt]')),
@@ -114,29 +159,75 @@ DERIVED = {
     'a massless coordinate': (PENDULUM.replace('[q]', '[q, idle]', 1), 'idle.*no mass'),
     'too many constraints': (PENDULUM + 'constraint: {a: q, b: X_tip}', 'bind only 1'),
     'a constant quaternion of length 2': (
-        changed('[0, a, b, c]', '[0, [0, 0, 0, 2]]', SPACE), 'LRS body.*length 1'),
+        changed('[0, a, b, c]', '[0, [0, 0, 0, 2]]', SPACE),
+        'LRS body.*length 1',
+    ),
     'a torsional spring without a common axis': (
-        SPACE + 'spt: {s: [0, body, 1, 1, 0]}', 'spt s.*no common axis'),
+        SPACE + 'spt: {s: [0, body, 1, 1, 0]}',
+        'spt s.*no common axis',
+    ),
 }
 
 NO_EXPRESSIONS = [
-    '__import__("os").system("true")', 'x.__class__', 'x[0]', '(lambda: 1)()', 'x if x else x',
-    '[x for x in x]', 'f"{x}"', '"text"', 'x and x', 'x < 1', 'True', '1j', 'x := 2', 'eval(x)',
-    'sin', 'sin()', 'sin(x, x)', 'atan2(x)', 'max(x)', 'sin(*x)', 'sin(x=1)', '1/0', '1e999',
-    '9**9**9', 'x**1000', 'x +', '', 'lambda', '(' * 500 + 'x' + ')' * 500,
-    'x' * 3000, '-' * 1500 + 'x',
-    'y', 'open(x)', 'x; x', 'x @ x', 'x // x', 'x % x', '~x', 'not x', '0**-1', '\x00',
-    'sqrt(-1)', 'asin(2)', 'log(-1)*x']
+    '__import__("os").system("true")',
+    'x.__class__',
+    'x[0]',
+    '(lambda: 1)()',
+    'x if x else x',
+    '[x for x in x]',
+    'f"{x}"',
+    '"text"',
+    'x and x',
+    'x < 1',
+    'True',
+    '1j',
+    'x := 2',
+    'eval(x)',
+    'sin',
+    'sin()',
+    'sin(x, x)',
+    'atan2(x)',
+    'max(x)',
+    'sin(*x)',
+    'sin(x=1)',
+    '1/0',
+    '1e999',
+    '9**9**9',
+    'x**1000',
+    'x +',
+    '',
+    'lambda',
+    '(' * 500 + 'x' + ')' * 500,
+    'x' * 3000,
+    '-' * 1500 + 'x',
+    'y',
+    'open(x)',
+    'x; x',
+    'x @ x',
+    'x // x',
+    'x % x',
+    '~x',
+    'not x',
+    '0**-1',
+    '\x00',
+    'sqrt(-1)',
+    'asin(2)',
+    'log(-1)*x',
+]
 
 
 @cache
 def stopped_pendulum():
     """Return equations that fail at q = 1, where the constraint has no slope, and l = 1."""
-    return symbolic.lagrange(symbolic.parse_lists(changed(
-        '  tip:', '  hook: [0, 1, 0]\n  tip:') + """
+    return symbolic.lagrange(
+        symbolic.parse_lists(
+            changed('  tip:', '  hook: [0, 1, 0]\n  tip:')
+            + """
 spl: {rope: [hook, tip, 0, 1, 0]}
 constraint: {stop: q*(q - 1)^2}
-"""))
+"""
+        )
+    )
 
 
 @cache
@@ -147,9 +238,11 @@ def dynamics():
 
 def read_file(data):
     """Return a call that reads a file of these bytes."""
+
     def run(at):
         (at / 'bad.yaml').write_bytes(data)
         symbolic.read_lists(at / 'bad.yaml')
+
     return run
 
 

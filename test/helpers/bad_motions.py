@@ -2,6 +2,10 @@
 
 import math
 
+from helpers.bad_calls import FLOATING, command, four_bar, moving, without_library, without_mass
+from helpers.bad_files import ARM, BASE, hinge, robot
+import numpy as np
+
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.cli import derive, torque
 from closed_chain_dynamics.control.contact_detection import ContactDetector
@@ -13,14 +17,12 @@ from closed_chain_dynamics.description import read
 from closed_chain_dynamics.recording.log_files import read_npz
 from closed_chain_dynamics.viewer import LogSource, ModelSource, open_view
 from closed_chain_dynamics.viewer.holding import Holding
-from helpers.bad_calls import command, FLOATING, four_bar, moving, without_library, without_mass
-from helpers.bad_files import ARM, BASE, hinge, robot
-import numpy as np
 
 __all__ = ['MOTIONS']
 
-BALL = robot(BASE, ARM, hinge('ball', 'base', 'arm', kind='floating',
-                              attributes='cc:type="spherical"'))
+BALL = robot(
+    BASE, ARM, hinge('ball', 'base', 'arm', kind='floating', attributes='cc:type="spherical"')
+)
 
 
 def ball_file(at):
@@ -31,10 +33,16 @@ def ball_file(at):
 
 def follows(text, model='four_bar'):
     """Return a call of `closed-chain torque` with a trajectory of these lines."""
+
     def run(at):
         (at / 'motion.csv').write_text(text)
-        command(ball_file(at) if model == 'ball' else model, '--trajectory',
-                at / 'motion.csv', module=torque)(at)
+        command(
+            ball_file(at) if model == 'ball' else model,
+            '--trajectory',
+            at / 'motion.csv',
+            module=torque,
+        )(at)
+
     return run
 
 
@@ -47,15 +55,19 @@ def referred(name):
     """Follow a trajectory of one joint."""
     mechanism = ccd.load(FLOATING)
     q = mechanism.neutral()
-    return Reference(mechanism).take([name], [0.0, 1.0], [[0.0], [1.0]], time=0.0, q=q,
-                                     v=np.zeros(6))
+    return Reference(mechanism).take(
+        [name], [0.0, 1.0], [[0.0], [1.0]], time=0.0, q=q, v=np.zeros(6)
+    )
 
 
 def mujoco(inside, **options):
     """Read an MJCF text with a pendulum and more."""
-    body = ('<body name="arm"><joint name="j" {}/><geom size="0.1"/></body>')
-    return read(f'<mujoco><worldbody>{inside.get("world", body.format(inside.get("joint", "")))}'
-                f'</worldbody>{inside.get("more", "")}</mujoco>', **options)
+    body = '<body name="arm"><joint name="j" {}/><geom size="0.1"/></body>'
+    return read(
+        f'<mujoco><worldbody>{inside.get("world", body.format(inside.get("joint", "")))}'
+        f'</worldbody>{inside.get("more", "")}</mujoco>',
+        **options,
+    )
 
 
 def no_log(at):
@@ -66,10 +78,10 @@ def no_log(at):
 
 MOTIONS = {
     # tables and sines
-    'a sine on a ball': lambda at: command(
-        ball_file(at), '--sine', 'ball=1,1', module=torque)(at),
+    'a sine on a ball': lambda at: command(ball_file(at), '--sine', 'ball=1,1', module=torque)(at),
     'a trajectory that is not there': lambda at: command(
-        'four_bar', '--trajectory', at / 'absent.csv', module=torque)(at),
+        'four_bar', '--trajectory', at / 'absent.csv', module=torque
+    )(at),
     'a trajectory without time': follows('crank\n1\n'),
     'a trajectory of nothing': follows('time,cranc\n0,1\n'),
     'a trajectory of two points': follows('time,crank\n0,1\n1,2\n'),
@@ -77,7 +89,8 @@ MOTIONS = {
     'a trajectory of half a ball': follows('time,ball:qx\n0,1\n1,2\n2,3\n3,4\n', 'ball'),
     'a trajectory of no rotation': follows(
         'time,ball:qx,ball:qy,ball:qz,ball:qw\n' + ''.join(f'{t},1,1,1,1\n' for t in range(5)),
-        'ball'),
+        'ball',
+    ),
     'a trajectory out of reach': follows('time,rocker\n0,1.4\n1,1.2\n2,0.8\n3,0.5\n'),
     # references and controllers
     'a trajectory without joints': lambda at: Trajectory([], [0.0], [[]]),
@@ -85,16 +98,19 @@ MOTIONS = {
     'a trajectory without points': lambda at: Trajectory(['a'], [], []),
     'a trajectory back in time': lambda at: Trajectory(['a'], [1.0, 0.5], [[0.0], [1.0]]),
     'accelerations without velocities': lambda at: Trajectory(
-        ['a'], [0.0], [[0.0]], accelerations=[[0.0]]),
+        ['a'], [0.0], [[0.0]], accelerations=[[0.0]]
+    ),
     'positions that are text': lambda at: Trajectory(['a'], [0.0], [['up']]),
     'positions of another shape': lambda at: Trajectory(['a'], [0.0], [[0.0, 1.0]]),
     'positions at infinity': lambda at: Trajectory(['a'], [0.0], [[math.inf]]),
     'a reference for an unknown joint': lambda at: referred('cranc'),
     'a reference for a free joint': lambda at: referred('free'),
-    'a measured position that is nan': lambda at: LoopState(
-        four_bar()[0], ['crank']).update(0.0, [math.nan]),
+    'a measured position that is nan': lambda at: LoopState(four_bar()[0], ['crank']).update(
+        0.0, [math.nan]
+    ),
     'measured joints that contradict': lambda at: LoopState(
-        four_bar()[0], ['crank', 'coupler', 'rocker']).update(0.0, [1.0, 2.0, -2.0]),
+        four_bar()[0], ['crank', 'coupler', 'rocker']
+    ).update(0.0, [1.0, 2.0, -2.0]),
     'an unknown mode': lambda at: controlled(mode='magic'),
     'an unknown policy of a controller': lambda at: controlled(policy='least'),
     'a controller without motors': lambda at: TorqueController(ccd.load(FLOATING)),
@@ -115,22 +131,27 @@ MOTIONS = {
     'MJCF without bodies': lambda at: mujoco({'world': ''}),
     'MJCF with an unknown joint': lambda at: mujoco({'joint': 'type="hinge2"'}),
     'MJCF with crossed limits': lambda at: mujoco({'joint': 'limited="true" range="1 -1"'}),
-    'MJCF of an unknown body': lambda at: mujoco({
-        'more': '<equality><weld body1="leg"/></equality>'}),
-    'MJCF of an unknown actuated joint': lambda at: mujoco({
-        'more': '<equality><joint joint1="k"/></equality>'}),
-    'MJCF with a key of another model': lambda at: mujoco({
-        'more': '<keyframe><key qpos="1 2"/></keyframe>'}),
+    'MJCF of an unknown body': lambda at: mujoco(
+        {'more': '<equality><weld body1="leg"/></equality>'}
+    ),
+    'MJCF of an unknown actuated joint': lambda at: mujoco(
+        {'more': '<equality><joint joint1="k"/></equality>'}
+    ),
+    'MJCF with a key of another model': lambda at: mujoco(
+        {'more': '<keyframe><key qpos="1 2"/></keyframe>'}
+    ),
     # logs and view
     'a log that is not there': lambda at: read_npz(at / 'absent.npz'),
     'a file that is no log': no_log,
     'a view of no samples': lambda at: LogSource(moving(log_every=0).log),
     'a pose held without mass': lambda at: Holding(without_mass(), np.zeros(1)),
     'no folder for equations': lambda at: command(
-        'four_bar', '--c', at / 'none' / 'four_bar.c', module=derive)(at),
-    'a port beyond all ports': lambda at: open_view(
-        ModelSource(ccd.load('four_bar')), port=70000),
-    'no viser': without_library('viser', lambda at: open_view(None),
-                                *(f'closed_chain_dynamics.viewer.{each}'
-                                  for each in ('window', 'scene', 'panel'))),
+        'four_bar', '--c', at / 'none' / 'four_bar.c', module=derive
+    )(at),
+    'a port beyond all ports': lambda at: open_view(ModelSource(ccd.load('four_bar')), port=70000),
+    'no viser': without_library(
+        'viser',
+        lambda at: open_view(None),
+        *(f'closed_chain_dynamics.viewer.{each}' for each in ('window', 'scene', 'panel')),
+    ),
 }

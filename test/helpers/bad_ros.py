@@ -5,11 +5,12 @@ import json
 import math
 from unittest import mock
 
+from helpers.bad_calls import FLOATING, command, four_bar, without
+import numpy as np
+
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.cli import up
 from closed_chain_dynamics.control.state_tracking import StateTracker
-from helpers.bad_calls import command, FLOATING, four_bar, without
-import numpy as np
 
 __all__ = ['NODES', 'ROS', 'VALUES']
 
@@ -41,10 +42,13 @@ def without_ros(at):
 
 
 # Values that a parameter refuses, with its default and the options of its Setting.
-VALUES = {'a word for a list': ([], 'crank', {}), 'a number for a word': ('zero', 3, {}),
-          'a number that is nan': (1.0, math.nan, {}),
-          'a number beyond its bounds': (1.0, -1.0, {'low': 0.0}),
-          'a word that is no choice': ('zero', 'one', {'choices': ('zero', 'gravity')})}
+VALUES = {
+    'a word for a list': ([], 'crank', {}),
+    'a number for a word': ('zero', 3, {}),
+    'a number that is nan': (1.0, math.nan, {}),
+    'a number beyond its bounds': (1.0, -1.0, {'low': 0.0}),
+    'a word that is no choice': ('zero', 'one', {'choices': ('zero', 'gravity')}),
+}
 
 NODES = {
     'a connection before any state': lambda at: StateTracker(four_bar()[0]).connect('crank'),
@@ -54,32 +58,39 @@ NODES = {
 }
 
 if ROS:
-    from closed_chain_dynamics.ros.driven_simulation import DrivenSimulation, MOST_WAITING
-    from closed_chain_dynamics.ros.messages.state_messages import multi_dof_states
-    from closed_chain_dynamics.ros.nodes.contact_node import ContactNode
-    from closed_chain_dynamics.ros.nodes.demo_node import DemoNode
-    from closed_chain_dynamics.ros.nodes.torque_node import TorqueNode
-    from closed_chain_dynamics.ros.supervision import Family
     from geometry_msgs.msg import Transform, Twist
     import rclpy
     from rclpy.parameter import Parameter
     from sensor_msgs.msg import MultiDOFJointState
     from std_msgs.msg import String
 
+    from closed_chain_dynamics.ros.driven_simulation import MOST_WAITING, DrivenSimulation
+    from closed_chain_dynamics.ros.messages.state_messages import multi_dof_states
+    from closed_chain_dynamics.ros.nodes.contact_node import ContactNode
+    from closed_chain_dynamics.ros.nodes.demo_node import DemoNode
+    from closed_chain_dynamics.ros.nodes.torque_node import TorqueNode
+    from closed_chain_dynamics.ros.supervision import Family
+
     def node(kind, use=lambda node: None, **parameters):
         """Return a call that makes a node with parameters."""
+
         def run(at):
             context = rclpy.Context()
             rclpy.init(context=context)
             made = None
             try:
-                made = kind(context=context, parameter_overrides=[
-                    Parameter(name, value=value) for name, value in parameters.items()])
+                made = kind(
+                    context=context,
+                    parameter_overrides=[
+                        Parameter(name, value=value) for name, value in parameters.items()
+                    ],
+                )
                 use(made)
             finally:
                 if made is not None:
                     made.destroy_node()
                 rclpy.shutdown(context=context)
+
         return run
 
     def driven(**settings):
@@ -105,8 +116,18 @@ if ROS:
 
     def start_nothing():
         """Start a program where there is no Python to run it."""
-        family = Family([mock.Mock(executable='torque_node', parameter_file='', parameters={},
-                                   remappings={}, module='nothing')], {})
+        family = Family(
+            [
+                mock.Mock(
+                    executable='torque_node',
+                    parameter_file='',
+                    parameters={},
+                    remappings={},
+                    module='nothing',
+                )
+            ],
+            {},
+        )
         with mock.patch('sys.executable', '/nowhere/python'):
             family.start()
 
@@ -117,11 +138,13 @@ if ROS:
         'gains that are no assignment': node(TorqueNode, model='four_bar', joint_gains=['crank']),
         'an order of unknown motors': node(TorqueNode, model='four_bar', command_order=['cranc']),
         'a contact named twice': node(ContactNode, force_contacts=['a', 'a']),
-        'one threshold instead of two': node(ContactNode, force_contacts=['a'],
-                                             thresholds=['a=1']),
+        'one threshold instead of two': node(
+            ContactNode, force_contacts=['a'], thresholds=['a=1']
+        ),
         'thresholds of no contact': node(ContactNode, thresholds=['a=2,1']),
         'a demonstration of another model': node(
-            DemoNode, lambda made: made._on_state(String(data=json.dumps({'crank': True})))),
+            DemoNode, lambda made: made._on_state(String(data=json.dumps({'crank': True})))
+        ),
         'the demonstration of a four-bar': command('four_bar', '--demo', module=up),
         'names without efforts': lambda at: driven().set_torques(['crank'], []),
         'a motor named twice': lambda at: driven().set_torques(['crank', 'crank'], [1.0, 1.0]),
@@ -130,7 +153,8 @@ if ROS:
         'a push without end': lambda at: driven().push('crank_link', 6 * [math.inf]),
         'too many connections': lambda at: crowded(),
         'names without transforms': lambda at: multi_dof_states(
-            ccd.load(FLOATING), MultiDOFJointState(joint_names=['free'])),
+            ccd.load(FLOATING), MultiDOFJointState(joint_names=['free'])
+        ),
         'a state of an unknown joint': lambda at: states('fre'),
         'a state that is nan': lambda at: states('free', x=math.nan),
         'a state without orientation': lambda at: states('free', w=0.0),

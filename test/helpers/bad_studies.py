@@ -1,11 +1,12 @@
 """Studies that must be refused: id -> function of a folder."""
 
-from closed_chain_dynamics.cli import study
-from closed_chain_dynamics.studies.motion.reading import Motion
-from closed_chain_dynamics.studies.validity import study_validity
 from helpers.bad_calls import command, four_bar
 from helpers.bad_motions import ball_file
 import numpy as np
+
+from closed_chain_dynamics.cli import study
+from closed_chain_dynamics.studies.motion.reading import Motion
+from closed_chain_dynamics.studies.validity import study_validity
 
 __all__ = ['STUDIES']
 
@@ -25,10 +26,12 @@ def vary(*variations, model='pendulum'):
 
 def compare(text, *arguments, model='four_bar'):
     """Return a call of a study of a record with these lines."""
+
     def run(at):
         (at / 'record.csv').write_text(text)
         name = ball_file(at) if model == 'ball' else model
         asked('consistency', name, '--trajectory', at / 'record.csv', *arguments)(at)
+
     return run
 
 
@@ -49,10 +52,12 @@ STUDIES = {
     'the mass of an unknown link': vary('mass:arn=1'),
     'the stiffness of an unknown spring': vary('stiffness:arm=1'),
     'the friction of no contact': vary('mu:coupler_rocker=1', model='four_bar'),
-    'an unknown joint to watch': asked('what-if', 'pendulum', '--vary', 'gravity=1', '--watch',
-                                       'swong'),
+    'an unknown joint to watch': asked(
+        'what-if', 'pendulum', '--vary', 'gravity=1', '--watch', 'swong'
+    ),
     'a torque on an unknown joint in a study': asked(
-        'what-if', 'pendulum', '--vary', 'gravity=1', '--tau', 'swong=1'),
+        'what-if', 'pendulum', '--vary', 'gravity=1', '--tau', 'swong=1'
+    ),
     'a cutoff beyond the samples': compare(CRANK, '--smooth', 3),
     'samples that are not even': compare(CRANK.replace('\n5,', '\n5.5,'), '--smooth', 0.2),
     'a ball that is smoothed': compare(TURNS, '--smooth', 0.2, model='ball'),

@@ -12,7 +12,7 @@ pytest.importorskip('viser', reason='the view needs viser: pip install viser')
 
 BROWSERS = ('chromium', 'chromium-browser', 'google-chrome')
 LOCAL = {'127.0.0.1', 'localhost'}
-PATIENCE = 30.0         # for a slow machine that renders without a graphics card [s]
+PATIENCE = 30.0  # for a slow machine that renders without a graphics card [s]
 
 
 @pytest.fixture(scope='module')
@@ -22,8 +22,9 @@ def chromium():
         pytest.skip('no Chromium here: apt-get install chromium')
     with playwright.sync_playwright() as tools:
         browser = tools.chromium.launch(
-            executable_path=program, args=['--no-sandbox', '--use-angle=swiftshader',
-                                           '--enable-unsafe-swiftshader'])
+            executable_path=program,
+            args=['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader'],
+        )
         yield browser
         browser.close()
 
@@ -40,8 +41,7 @@ def opened(chromium, address):
         page.goto(address)
         page.get_by_role('tab', name='Move').wait_for()
         yield page
-        hosts = {urlsplit(url).hostname for url in asked
-                 if not url.startswith(('data:', 'blob:'))}
+        hosts = {urlsplit(url).hostname for url in asked if not url.startswith(('data:', 'blob:'))}
         assert hosts and hosts <= LOCAL
     finally:
         page.close()

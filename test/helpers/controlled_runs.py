@@ -1,13 +1,14 @@
 """A simulated mechanism under torque control in this process, for several tests."""
 
+import numpy as np
+
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.control.control_loop import ControlLoop
 from closed_chain_dynamics.control.law import TorqueController
 from closed_chain_dynamics.control.torque_guard import TorqueGuard
-import numpy as np
 
 PERIOD = 1e-3
-FIVE_BAR = {'left_shoulder': (0.5, 0.8), 'right_shoulder': (-0.3, 1.3)}   # size [rad], rate [Hz]
+FIVE_BAR = {'left_shoulder': (0.5, 0.8), 'right_shoulder': (-0.3, 1.3)}  # size [rad], rate [Hz]
 
 
 class ControlledRun:
@@ -15,27 +16,34 @@ class ControlledRun:
 
     def __init__(self, model, *, start=None, names=None, guard=None, loop=None, **law):
         robot = ccd.load(model)
-        self.sim = ccd.Simulation(robot, q=ccd.assemble(robot, start or {}), dt=PERIOD,
-                                  log_every=0)
-        own = ccd.load(model)   # the controller's model: events here do not change it by magic
+        self.sim = ccd.Simulation(
+            robot, q=ccd.assemble(robot, start or {}), dt=PERIOD, log_every=0
+        )
+        own = ccd.load(model)  # the controller's model: events here do not change it by magic
         self.refused = []
-        self.loop = ControlLoop(TorqueController(own, **law), TorqueGuard(own, **guard or {}),
-                                on_refusal=lambda name, text: self.refused.append((name, text)),
-                                **loop or {})
+        self.loop = ControlLoop(
+            TorqueController(own, **law),
+            TorqueGuard(own, **guard or {}),
+            on_refusal=lambda name, text: self.refused.append((name, text)),
+            **loop or {},
+        )
         self.names = list(names or robot.joint_names)
         self.tau = np.zeros(len(robot.actuator_names))
 
     def measured(self):
         """Return positions and velocities of the measured joints."""
         slices = [self.sim.robot.joint_slices(name) for name in self.names]
-        return (np.concatenate([self.sim.q[in_q] for in_q, _ in slices]),
-                np.concatenate([self.sim.v[in_v] for _, in_v in slices]))
+        return (
+            np.concatenate([self.sim.q[in_q] for in_q, _ in slices]),
+            np.concatenate([self.sim.v[in_v] for _, in_v in slices]),
+        )
 
     def turn(self, **options):
         """Take one turn and one step."""
         now = self.sim.time
-        tau = self.loop.take_state(self.names, *self.measured(), stamp=1.0 + now, now=now,
-                                   **options)
+        tau = self.loop.take_state(
+            self.names, *self.measured(), stamp=1.0 + now, now=now, **options
+        )
         self.tau = self.tau if tau is None else tau
         self.sim.step(self.tau)
 
@@ -64,8 +72,9 @@ class ControlledRun:
     def wanted(self, name, t):
         """Return the reference of a joint at a time since its begin."""
         size, frequency = self.waves[name]
-        return self.centre[name] + size * np.sin(2.0 * np.pi * frequency * t) \
-            * (1.0 - np.exp(-(t / 0.3)**2))
+        return self.centre[name] + size * np.sin(2.0 * np.pi * frequency * t) * (
+            1.0 - np.exp(-((t / 0.3) ** 2))
+        )
 
     def tracking_error(self):
         """Return how far the joints are from the sines at this instant."""

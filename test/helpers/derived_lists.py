@@ -2,10 +2,11 @@
 
 from functools import cache
 
-from closed_chain_dynamics import symbolic
 import numpy as np
 from scipy.integrate import solve_ivp
 import sympy
+
+from closed_chain_dynamics import symbolic
 
 # A state of the standing figure and its inputs, those of the quoted numbers.
 STATE = (0.05, 1.45, 1.70, 1.40), (0.2, -0.6, 0.9, -0.4)
@@ -38,8 +39,10 @@ def taken_apart(q, v):
     numbers |= {sympy.Symbol(name): value for name, value in eq.lists.parameters.items()}
     state = [], []
     for point, frame in (('1', '1'), ('3', '2'), ('5', '3')):
-        for values, vector, turn in ((state[0], motion.disp[point], motion.angle[frame]),
-                                     (state[1], motion.velo[point], motion.omga[frame][0])):
+        for values, vector, turn in (
+            (state[0], motion.disp[point], motion.angle[frame]),
+            (state[1], motion.velo[point], motion.omga[frame][0]),
+        ):
             values += [float(each.subs(numbers)) for each in (*vector, turn)]
     return np.array(state)
 
@@ -51,6 +54,7 @@ def fall(name, q, v, duration, inputs=None):
     def rate(t, x):
         return np.concatenate([x[n:], dynamics.accelerations(x[:n], x[n:], inputs, t)[0]])
 
-    run = solve_ivp(rate, (0, duration), np.concatenate([q, v]), method='DOP853', rtol=1e-11,
-                    atol=1e-12)
+    run = solve_ivp(
+        rate, (0, duration), np.concatenate([q, v]), method='DOP853', rtol=1e-11, atol=1e-12
+    )
     return run.y[:, -1]

@@ -10,9 +10,9 @@ from closed_chain_dynamics import errors
 PACKAGE = Path(errors.__file__).resolve().parent
 MEASURE = ('models.py', 'peers.py', 'side_by_side.py')
 CLASSES = {name for name in errors.__all__ if isinstance(getattr(errors, name), type)}
-HOLE = '\N{HORIZONTAL ELLIPSIS}'   # what a message fills in when it is raised
-USAGE = 'ArgumentTypeError'        # of argparse: shown by the command line with exit code 2
-PARAMETER = 'ValueError'           # in these modules: why a parameter is refused
+HOLE = '\N{HORIZONTAL ELLIPSIS}'  # what a message fills in when it is raised
+USAGE = 'ArgumentTypeError'  # of argparse: shown by the command line with exit code 2
+PARAMETER = 'ValueError'  # in these modules: why a parameter is refused
 TELL_PARAMETERS = ('ros/launching.py', 'ros/parameters.py')
 
 
@@ -33,7 +33,7 @@ class Maker:
     kind: str
     message: ast.AST
     parameters: tuple
-    made: ast.Call      # the call inside, which is no site of its own
+    made: ast.Call  # the call inside, which is no site of its own
 
 
 @cache
@@ -53,9 +53,10 @@ def sources():
 def sites():
     """Return every place that makes an error."""
     found, shared = [], {}
-    for file, tree in sources():     # those that neighbours use, as `reader.error`
+    for file, tree in sources():  # those that neighbours use, as `reader.error`
         shared.setdefault(_folder(file), {}).update(
-            {name: maker for name, maker in makers(tree).items() if not name.startswith('_')})
+            {name: maker for name, maker in makers(tree).items() if not name.startswith('_')}
+        )
     for file, tree in sources():
         mine = shared[_folder(file)] | makers(tree)
         inside = {id(maker.made) for maker in makers(tree).values()}
@@ -69,9 +70,14 @@ def sites():
 
 def raise_statements():
     """Return {file: [(first line, last line, source)]} of all raise statements."""
-    return {file: [(node.lineno, node.end_lineno, ast.unparse(node)) for node in ast.walk(tree)
-                   if isinstance(node, ast.Raise) and node.exc is not None]
-            for file, tree in sources()}
+    return {
+        file: [
+            (node.lineno, node.end_lineno, ast.unparse(node))
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Raise) and node.exc is not None
+        ]
+        for file, tree in sources()
+    }
 
 
 def makers(tree):
@@ -132,11 +138,16 @@ def _made(call, makers):
     if maker is None or not call.args or len(call.args) > len(maker.parameters):
         return []
     known = dict(zip(maker.parameters, call.args)) | {
-        each.arg: each.value for each in call.keywords}
-    used = next(each.id for each in ast.walk(maker.message)
-                if isinstance(each, ast.Name) and each.id in known)
-    return [(maker.kind, template(maker.message, known | {used: each}))
-            for each in _cases(known[used])]
+        each.arg: each.value for each in call.keywords
+    }
+    used = next(
+        each.id
+        for each in ast.walk(maker.message)
+        if isinstance(each, ast.Name) and each.id in known
+    )
+    return [
+        (maker.kind, template(maker.message, known | {used: each})) for each in _cases(known[used])
+    ]
 
 
 def _cases(node):

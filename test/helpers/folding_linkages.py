@@ -19,14 +19,25 @@ def hinge(name, parent, child, x=0.0):
 
 def four_bar(ground, crank, coupler, rocker, actuated=('crank',)):
     """Return a planar four-bar in the plane z = 0; the loop closes coupler and rocker."""
-    xml = '<robot name="four_bar"><link name="base"/>' + ''.join([
-        bar('crank_bar', crank), bar('coupler_bar', coupler), bar('rocker_bar', rocker),
-        hinge('crank', 'base', 'crank_bar'), hinge('coupler', 'crank_bar', 'coupler_bar', crank),
-        hinge('rocker', 'base', 'rocker_bar', ground)])
-    return ccd.load(xml + f"""<constraint name="pin" type="revolute">
+    xml = '<robot name="four_bar"><link name="base"/>' + ''.join(
+        [
+            bar('crank_bar', crank),
+            bar('coupler_bar', coupler),
+            bar('rocker_bar', rocker),
+            hinge('crank', 'base', 'crank_bar'),
+            hinge('coupler', 'crank_bar', 'coupler_bar', crank),
+            hinge('rocker', 'base', 'rocker_bar', ground),
+        ]
+    )
+    return ccd.load(
+        xml
+        + f"""<constraint name="pin" type="revolute">
       <parent link="coupler_bar"/><parent_origin xyz="{coupler} 0 0"/><parent_axis xyz="0 0 1"/>
       <child link="rocker_bar"/><child_origin xyz="{rocker} 0 0"/><child_axis xyz="0 0 1"/>
-      </constraint></robot>""", actuated=actuated, gravity=(0.0, 0.0, 0.0))
+      </constraint></robot>""",
+        actuated=actuated,
+        gravity=(0.0, 0.0, 0.0),
+    )
 
 
 def parallelogram():

@@ -1,7 +1,8 @@
 """Runs whose logs several tests look at."""
 
-import closed_chain_dynamics as ccd
 import numpy as np
+
+import closed_chain_dynamics as ccd
 
 __all__ = ['ALL_KINDS', 'all_kinds_run', 'four_bar_run', 'torn_run']
 
@@ -20,9 +21,14 @@ ALL_KINDS = """<robot name="all_kinds" xmlns:cc="urn:closed_chain_dynamics">
     <origin xyz="1 0 0" rpy="0.3 0 0"/> <axis xyz="0.6 0 0.8"/> </joint>
   <joint name="tilt" type="fixed"> <parent link="d"/> <child link="e"/>
     <origin xyz="0 0 0.1" rpy="0 0.7 0"/> </joint>
-</robot>""".format(links=''.join(
-    f'<link name="{name}"> <inertial> <mass value="1"/> <inertia ixx="0.1" iyy="0.2" izz="0.15" '
-    'ixy="0" ixz="0" iyz="0"/> </inertial> </link>' for name in 'abcde'))
+</robot>""".format(
+    links=''.join(
+        f'<link name="{name}"> <inertial> <mass value="1"/> <inertia ixx="0.1" iyy="0.2" '
+        'izz="0.15" '
+        'ixy="0" ixz="0" iyz="0"/> </inertial> </link>'
+        for name in 'abcde'
+    )
+)
 
 
 def four_bar_run():

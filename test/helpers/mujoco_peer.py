@@ -1,15 +1,20 @@
 """A second way from a description to numbers: the same mechanism in MuJoCo."""
 
-from closed_chain_dynamics.description import JointType, LoopType
 import mujoco
 import numpy as np
 import pinocchio as pin
 
-IMPEDANCES = 0.998, 0.999, 0.9995, 0.9999   # of MuJoCo's constraints, which end at the last
+from closed_chain_dynamics.description import JointType, LoopType
 
-MUJOCO_JOINTS = {JointType.REVOLUTE: 'hinge', JointType.CONTINUOUS: 'hinge',
-                 JointType.PRISMATIC: 'slide', JointType.SPHERICAL: 'ball',
-                 JointType.FLOATING: 'free'}
+IMPEDANCES = 0.998, 0.999, 0.9995, 0.9999  # of MuJoCo's constraints, which end at the last
+
+MUJOCO_JOINTS = {
+    JointType.REVOLUTE: 'hinge',
+    JointType.CONTINUOUS: 'hinge',
+    JointType.PRISMATIC: 'slide',
+    JointType.SPHERICAL: 'ball',
+    JointType.FLOATING: 'free',
+}
 
 
 def numbers(values):
@@ -29,8 +34,10 @@ def inertial(inertia):
     xx, xy, xz, yy, yz, zz = inertia.moments
     tensor = R @ np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]) @ R.T
     full = [tensor[0, 0], tensor[1, 1], tensor[2, 2], tensor[0, 1], tensor[0, 2], tensor[1, 2]]
-    return (f'<inertial pos="{numbers(inertia.origin.xyz)}" mass="{inertia.mass!r}" '
-            f'fullinertia="{numbers(full)}"/>')
+    return (
+        f'<inertial pos="{numbers(inertia.origin.xyz)}" mass="{inertia.mass!r}" '
+        f'fullinertia="{numbers(full)}"/>'
+    )
 
 
 def mjcf(description, gravity, impedance=IMPEDANCES[-1], stiffness=1.0):
@@ -42,19 +49,27 @@ def mjcf(description, gravity, impedance=IMPEDANCES[-1], stiffness=1.0):
     """
     inertias = {link.name: link.inertia for link in description.links}
     sites = {link.name: '' for link in description.links}
-    solver = (f'solimp="{impedance} {impedance} 0.001 0.5 2" '
-              f'solref="-{stiffness} -{2.0 * stiffness**0.5}"')
+    solver = (
+        f'solimp="{impedance} {impedance} 0.001 0.5 2" '
+        f'solref="-{stiffness} -{2.0 * stiffness**0.5}"'
+    )
     equalities, tendons = '', ''
     for loop in description.loops:
-        for end, (link, pose) in enumerate(((loop.parent, loop.parent_origin),
-                                            (loop.child, loop.child_origin))):
+        for end, (link, pose) in enumerate(
+            ((loop.parent, loop.parent_origin), (loop.child, loop.child_origin))
+        ):
             sites[link] += f'<site name="{loop.name}_{end}" {frame(pose)}/>'
-        kind = {LoopType.FIXED: 'weld', LoopType.SPHERICAL: 'connect',
-                LoopType.REVOLUTE: 'connect'}[loop.type]   # in a plane a point is a hinge
-        equalities += (f'<{kind} site1="{loop.name}_0" site2="{loop.name}_1" {solver}/>')
+        kind = {
+            LoopType.FIXED: 'weld',
+            LoopType.SPHERICAL: 'connect',
+            LoopType.REVOLUTE: 'connect',
+        }[loop.type]  # in a plane a point is a hinge
+        equalities += f'<{kind} site1="{loop.name}_0" site2="{loop.name}_1" {solver}/>'
     for coupling in description.couplings:
-        terms = ''.join(f'<joint joint="{term.joint}" coef="{term.coefficients[0]!r}"/>'
-                        for term in coupling.terms)
+        terms = ''.join(
+            f'<joint joint="{term.joint}" coef="{term.coefficients[0]!r}"/>'
+            for term in coupling.terms
+        )
         tendons += f'<fixed name="{coupling.name}">{terms}</fixed>'
         equalities += f'<tendon tendon1="{coupling.name}" {solver}/>'
 
@@ -65,17 +80,23 @@ def mjcf(description, gravity, impedance=IMPEDANCES[-1], stiffness=1.0):
             if joint.type is not JointType.FIXED:
                 kind = MUJOCO_JOINTS[joint.type]
                 axis = f'axis="{numbers(joint.axis)}"' if joint.type.nv == 1 else ''
-                inner += (f'<joint name="{joint.name}" type="{kind}" {axis} '
-                          f'damping="{joint.dynamics.damping!r}"/>')
-        children = sorted((each for each in description.joints if each.parent == link),
-                          key=lambda each: each.name)
+                inner += (
+                    f'<joint name="{joint.name}" type="{kind}" {axis} '
+                    f'damping="{joint.dynamics.damping!r}"/>'
+                )
+        children = sorted(
+            (each for each in description.joints if each.parent == link),
+            key=lambda each: each.name,
+        )
         inner += ''.join(body(each.child, each) for each in children)
         return f'<body name="{link}" {frame(joint.origin)}>{inner}</body>' if joint else inner
 
-    return (f'<mujoco><compiler angle="radian" autolimits="false" boundmass="0" boundinertia="0"/>'
-            f'<option gravity="{numbers(gravity)}" tolerance="0" iterations="100"/>'
-            f'<worldbody>{body(description.root)}</worldbody>'
-            f'<tendon>{tendons}</tendon><equality>{equalities}</equality></mujoco>')
+    return (
+        f'<mujoco><compiler angle="radian" autolimits="false" boundmass="0" boundinertia="0"/>'
+        f'<option gravity="{numbers(gravity)}" tolerance="0" iterations="100"/>'
+        f'<worldbody>{body(description.root)}</worldbody>'
+        f'<tendon>{tendons}</tendon><equality>{equalities}</equality></mujoco>'
+    )
 
 
 class Peer:
@@ -84,7 +105,8 @@ class Peer:
     def __init__(self, robot, impedance=IMPEDANCES[-1], stiffness=1.0):
         self.robot = robot
         self.model = mujoco.MjModel.from_xml_string(
-            mjcf(robot.description, robot.gravity, impedance, stiffness))
+            mjcf(robot.description, robot.gravity, impedance, stiffness)
+        )
         self.data = mujoco.MjData(self.model)
 
     def set(self, q, v):
@@ -111,7 +133,7 @@ class Peer:
                 rows = slice(at_v.start, at_v.start + 3)
                 self.turn[rows, rows] = R
                 self.shift[rows] = R @ np.cross(rate[3:], rate[:3])
-            self.data.qpos[joint.qposadr[0]:joint.qposadr[0] + position.size] = position
+            self.data.qpos[joint.qposadr[0] : joint.qposadr[0] + position.size] = position
         self.data.qvel[self.dofs] = self.turn @ v
 
     def _origin(self, name):
@@ -137,13 +159,16 @@ class Peer:
     def run(self, q, v, duration, dt):
         """Move by RK4; return where the links are then, {name: (4, 3)}, and the largest gap."""
         self.model.opt.integrator, self.model.opt.timestep = mujoco.mjtIntegrator.mjINT_RK4, dt
-        self.model.opt.tolerance, self.model.opt.iterations = 1e-10, 10   # two are enough
+        self.model.opt.tolerance, self.model.opt.iterations = 1e-10, 10  # two are enough
         self.set(q, v)
         gap = 0.0
         for _ in range(round(duration / dt)):
             mujoco.mj_step(self.model, self.data)
             gap = max(gap, np.abs(self.data.efc_pos).max(initial=0.0))
         mujoco.mj_kinematics(self.model, self.data)
-        return {self.model.body(number).name:
-                np.vstack([self.data.xpos[number], self.data.xmat[number].reshape(3, 3)])
-                for number in range(1, self.model.nbody)}, gap
+        return {
+            self.model.body(number).name: np.vstack(
+                [self.data.xpos[number], self.data.xmat[number].reshape(3, 3)]
+            )
+            for number in range(1, self.model.nbody)
+        }, gap

@@ -13,26 +13,62 @@ velocities, accelerations and forces that owe nothing to the package.
 from dataclasses import dataclass
 import math
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics.description import (
-    Actuator, Description, Dynamics, Inertia, Joint, JointType, Limit, LimitMoment, Link,
-    LoopJoint, LoopType, Pose,
-)
 import mpmath
 import numpy as np
 
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.description import (
+    Actuator,
+    Description,
+    Dynamics,
+    Inertia,
+    Joint,
+    JointType,
+    Limit,
+    LimitMoment,
+    Link,
+    LoopJoint,
+    LoopType,
+    Pose,
+)
+
 __all__ = [
-    'Body', 'FIVE_BAR', 'FIVE_BAR_RODS', 'FOUR_BAR', 'FOUR_BAR_RODS', 'GRAVITY', 'Joined', 'Rod',
-    'SLIDER_CRANK', 'SLIDER_CRANK_RODS', 'accelerations', 'at_joints', 'configuration',
-    'derivatives', 'five_bar', 'five_bar_frames', 'four_bar', 'four_bar_frames', 'full_turn',
-    'linkage', 'motion', 'moving_state', 'planar_linkage', 'slider_crank', 'slider_crank_frames',
+    'Body',
+    'FIVE_BAR',
+    'FIVE_BAR_RODS',
+    'FOUR_BAR',
+    'FOUR_BAR_RODS',
+    'GRAVITY',
+    'Joined',
+    'Rod',
+    'SLIDER_CRANK',
+    'SLIDER_CRANK_RODS',
+    'accelerations',
+    'at_joints',
+    'configuration',
+    'derivatives',
+    'five_bar',
+    'five_bar_frames',
+    'four_bar',
+    'four_bar_frames',
+    'full_turn',
+    'linkage',
+    'motion',
+    'moving_state',
+    'planar_linkage',
+    'slider_crank',
+    'slider_crank_frames',
     'virtual_work',
 ]
 
-GRAVITY = (0.0, -9.81, 0.0)   # y is up
-DIGITS = 40   # of the closed forms; their derivatives keep more than half of them
-LOOP_TYPES = {JointType.CONTINUOUS: LoopType.REVOLUTE, JointType.REVOLUTE: LoopType.REVOLUTE,
-              JointType.PRISMATIC: LoopType.PRISMATIC, JointType.SPHERICAL: LoopType.SPHERICAL}
+GRAVITY = (0.0, -9.81, 0.0)  # y is up
+DIGITS = 40  # of the closed forms; their derivatives keep more than half of them
+LOOP_TYPES = {
+    JointType.CONTINUOUS: LoopType.REVOLUTE,
+    JointType.REVOLUTE: LoopType.REVOLUTE,
+    JointType.PRISMATIC: LoopType.PRISMATIC,
+    JointType.SPHERICAL: LoopType.SPHERICAL,
+}
 
 
 # --- descriptions --------------------------------------------------------------------------------
@@ -79,23 +115,57 @@ def linkage(name, bodies, joints, *, cut=(), actuated=(), springs=(), couplings=
                 continue
             place[child] = np.array(joint.point, dtype=float)
             axis = np.array(joint.axis, dtype=float) * (1.0 if ahead else -1.0)
-            tree.append(Joint(joint.name, joint.kind, body, child,
-                              _pose(place[child] - place[body]), tuple(axis.tolist()),
-                              joint.limit, joint.dynamics, joint.limit_moment))
+            tree.append(
+                Joint(
+                    joint.name,
+                    joint.kind,
+                    body,
+                    child,
+                    _pose(place[child] - place[body]),
+                    tuple(axis.tolist()),
+                    joint.limit,
+                    joint.dynamics,
+                    joint.limit_moment,
+                )
+            )
             waiting.append(child)
     if len(tree) + len(cut) != len(joints) or set(place) != {'ground', *bodies}:
         raise ValueError(f'cutting {list(cut)} leaves no tree')
     loops = tuple(
-        LoopJoint(joint.name, LOOP_TYPES[joint.kind], joint.one, joint.two,
-                  _pose(np.array(joint.point) - place[joint.one]),
-                  _pose(np.array(joint.point) - place[joint.two]), joint.axis, joint.axis,
-                  limit=joint.limit, dynamics=joint.dynamics, limit_moment=joint.limit_moment)
-        for joint in joints if joint.name in cut)
+        LoopJoint(
+            joint.name,
+            LOOP_TYPES[joint.kind],
+            joint.one,
+            joint.two,
+            _pose(np.array(joint.point) - place[joint.one]),
+            _pose(np.array(joint.point) - place[joint.two]),
+            joint.axis,
+            joint.axis,
+            limit=joint.limit,
+            dynamics=joint.dynamics,
+            limit_moment=joint.limit_moment,
+        )
+        for joint in joints
+        if joint.name in cut
+    )
     links = [Link('ground')] + [
-        Link(key, Inertia(body.mass, _pose(np.array(body.com) - place[key]), body.moments)
-             if body.mass else None) for key, body in bodies.items()]
-    return Description(name, tuple(links), tuple(tree), loops, tuple(couplings), tuple(springs),
-                       tuple(Actuator(each) for each in actuated))
+        Link(
+            key,
+            Inertia(body.mass, _pose(np.array(body.com) - place[key]), body.moments)
+            if body.mass
+            else None,
+        )
+        for key, body in bodies.items()
+    ]
+    return Description(
+        name,
+        tuple(links),
+        tuple(tree),
+        loops,
+        tuple(couplings),
+        tuple(springs),
+        tuple(Actuator(each) for each in actuated),
+    )
 
 
 def _pose(xyz):
@@ -127,8 +197,9 @@ def derivatives(position, q, qd, qdd):
     """Return rate and second rate of a function of coordinates that move, by many digits."""
     with mpmath.workdps(DIGITS):
         moved = [lambda t, k=k: q[k] + qd[k] * t + qdd[k] * t * t / 2 for k in range(len(q))]
-        along = [mpmath.diff(lambda t: position(*[each(t) for each in moved]), 0, n)
-                 for n in (1, 2)]
+        along = [
+            mpmath.diff(lambda t: position(*[each(t) for each in moved]), 0, n) for n in (1, 2)
+        ]
     return [complex(each) if isinstance(each, mpmath.mpc) else float(each) for each in along]
 
 
@@ -140,8 +211,10 @@ def virtual_work(frames, rods, q, qd, qdd, gravity=0j, forces=()):
     that returns a point of attack and a constant force, both complex.
     """
     needed = np.zeros(len(q))
-    attacks = [(lambda *at, n=name, r=rod: r.com_of(frames(*at)[n]), name, rod)
-               for name, rod in rods.items()]
+    attacks = [
+        (lambda *at, n=name, r=rod: r.com_of(frames(*at)[n]), name, rod)
+        for name, rod in rods.items()
+    ]
     for com, name, rod in attacks:
         _, a = derivatives(com, q, qd, qdd)
         _, alpha = derivatives(lambda *at, n=name: frames(*at)[n][1], q, qd, qdd)
@@ -184,8 +257,9 @@ def planar_linkage(name, rods, frames, joints, *, origin, **options):
     for key, rod in rods.items():
         com = complex(rod.com_of(start[key]))
         inertia = rod.inertia
-        bodies[key] = Body(rod.mass, (com.real, com.imag, 0.0),
-                           (inertia, 0.0, 0.0, inertia, 0.0, inertia))
+        bodies[key] = Body(
+            rod.mass, (com.real, com.imag, 0.0), (inertia, 0.0, 0.0, inertia, 0.0, inertia)
+        )
     joined = []
     for key, one, two, point in joints:
         at = complex(point(start) if callable(point) else start[two][0])
@@ -211,11 +285,12 @@ def planar_linkage(name, rods, frames, joints, *, origin, **options):
 def motion(positions, q, qd, qdd):
     """Return position, rate and second rate of every joint of a planar linkage, by name."""
     names = positions(*q)
-    both = {name: derivatives(lambda *at, n=name: positions(*at)[n], q, qd, qdd)
-            for name in names}
-    return ({name: float(value) for name, value in names.items()},
-            {name: rates[0] for name, rates in both.items()},
-            {name: rates[1] for name, rates in both.items()})
+    both = {name: derivatives(lambda *at, n=name: positions(*at)[n], q, qd, qdd) for name in names}
+    return (
+        {name: float(value) for name, value in names.items()},
+        {name: rates[0] for name, rates in both.items()},
+        {name: rates[1] for name, rates in both.items()},
+    )
 
 
 def moving_state(robot, positions, q, qd, qdd):
@@ -234,14 +309,18 @@ def _meeting_point(one, radius_one, two, radius_two, branch=1):
 
 
 # --- the four-bar --------------------------------------------------------------------------------
-FOUR_BAR = {'crank': 0.4, 'coupler': 1.1, 'rocker': 0.8, 'ground': 1.2}   # lengths [m]
-FOUR_BAR_RODS = {'crank': Rod(1.3, 0.17 + 0.02j, 0.031),
-                 'coupler': Rod(2.1, 0.5 - 0.08j, 0.22),
-                 'rocker': Rod(1.7, 0.35 + 0.05j, 0.12)}
-FOUR_BAR_JOINTS = (('crank', 'ground', 'crank', lambda frames: 0j),
-                   ('knee', 'crank', 'coupler', lambda frames: frames['coupler'][0]),
-                   ('pin', 'coupler', 'rocker', lambda frames: frames['pin']),
-                   ('rocker', 'ground', 'rocker', lambda frames: frames['rocker'][0]))
+FOUR_BAR = {'crank': 0.4, 'coupler': 1.1, 'rocker': 0.8, 'ground': 1.2}  # lengths [m]
+FOUR_BAR_RODS = {
+    'crank': Rod(1.3, 0.17 + 0.02j, 0.031),
+    'coupler': Rod(2.1, 0.5 - 0.08j, 0.22),
+    'rocker': Rod(1.7, 0.35 + 0.05j, 0.12),
+}
+FOUR_BAR_JOINTS = (
+    ('crank', 'ground', 'crank', lambda frames: 0j),
+    ('knee', 'crank', 'coupler', lambda frames: frames['coupler'][0]),
+    ('pin', 'coupler', 'rocker', lambda frames: frames['pin']),
+    ('rocker', 'ground', 'rocker', lambda frames: frames['rocker'][0]),
+)
 
 
 def four_bar_frames(theta, lengths=FOUR_BAR):
@@ -249,71 +328,118 @@ def four_bar_frames(theta, lengths=FOUR_BAR):
     knee = lengths['crank'] * mpmath.expj(theta)
     foot = mpmath.mpc(lengths['ground'])
     pin = _meeting_point(knee, lengths['coupler'], foot, lengths['rocker'])
-    return {'ground': (0j, 0), 'crank': (0j, theta), 'coupler': (knee, mpmath.arg(pin - knee)),
-            'rocker': (foot, mpmath.arg(pin - foot)), 'pin': pin}
+    return {
+        'ground': (0j, 0),
+        'crank': (0j, theta),
+        'coupler': (knee, mpmath.arg(pin - knee)),
+        'rocker': (foot, mpmath.arg(pin - foot)),
+        'pin': pin,
+    }
 
 
 def four_bar(cut='pin', *, actuated=('crank',), origin=1.0, **options):
     """Return a four-bar with any of its joints cut, and its closed form."""
-    return planar_linkage('four_bar', FOUR_BAR_RODS, four_bar_frames, FOUR_BAR_JOINTS,
-                          origin=(origin,), cut=(cut,), actuated=actuated, **options)
+    return planar_linkage(
+        'four_bar',
+        FOUR_BAR_RODS,
+        four_bar_frames,
+        FOUR_BAR_JOINTS,
+        origin=(origin,),
+        cut=(cut,),
+        actuated=actuated,
+        **options,
+    )
 
 
 # --- the five-bar --------------------------------------------------------------------------------
 FIVE_BAR = {'proximal': 0.5, 'distal': 0.75, 'ground': 0.6}
-FIVE_BAR_RODS = {'left': Rod(1.1, 0.2 + 0.01j, 0.02), 'left_distal': Rod(0.9, 0.35 + 0.04j, 0.05),
-                 'right': Rod(1.2, 0.22 - 0.03j, 0.03),
-                 'right_distal': Rod(0.8, 0.3 + 0.02j, 0.04)}
-FIVE_BAR_JOINTS = (('left', 'ground', 'left', lambda frames: 0j),
-                   ('left_elbow', 'left', 'left_distal', lambda frames: frames['left_distal'][0]),
-                   ('tip', 'left_distal', 'right_distal', lambda frames: frames['tip']),
-                   ('right_elbow', 'right', 'right_distal',
-                    lambda frames: frames['right_distal'][0]),
-                   ('right', 'ground', 'right', lambda frames: frames['right'][0]))
+FIVE_BAR_RODS = {
+    'left': Rod(1.1, 0.2 + 0.01j, 0.02),
+    'left_distal': Rod(0.9, 0.35 + 0.04j, 0.05),
+    'right': Rod(1.2, 0.22 - 0.03j, 0.03),
+    'right_distal': Rod(0.8, 0.3 + 0.02j, 0.04),
+}
+FIVE_BAR_JOINTS = (
+    ('left', 'ground', 'left', lambda frames: 0j),
+    ('left_elbow', 'left', 'left_distal', lambda frames: frames['left_distal'][0]),
+    ('tip', 'left_distal', 'right_distal', lambda frames: frames['tip']),
+    ('right_elbow', 'right', 'right_distal', lambda frames: frames['right_distal'][0]),
+    ('right', 'ground', 'right', lambda frames: frames['right'][0]),
+)
 
 
 def five_bar_frames(left, right, lengths=FIVE_BAR):
     """Return origin and angle of every body of a five-bar, and where its tip is."""
     foot = mpmath.mpc(lengths['ground'])
-    elbows = (lengths['proximal'] * mpmath.expj(left),
-              foot + lengths['proximal'] * mpmath.expj(right))
+    elbows = (
+        lengths['proximal'] * mpmath.expj(left),
+        foot + lengths['proximal'] * mpmath.expj(right),
+    )
     tip = _meeting_point(elbows[0], lengths['distal'], elbows[1], lengths['distal'])
-    return {'ground': (0j, 0), 'left': (0j, left), 'right': (foot, right),
-            'left_distal': (elbows[0], mpmath.arg(tip - elbows[0])),
-            'right_distal': (elbows[1], mpmath.arg(tip - elbows[1])), 'tip': tip}
+    return {
+        'ground': (0j, 0),
+        'left': (0j, left),
+        'right': (foot, right),
+        'left_distal': (elbows[0], mpmath.arg(tip - elbows[0])),
+        'right_distal': (elbows[1], mpmath.arg(tip - elbows[1])),
+        'tip': tip,
+    }
 
 
 def five_bar(cut='tip', *, actuated=('left', 'right'), **options):
     """Return a five-bar with any of its joints cut, and its closed form."""
-    return planar_linkage('five_bar', FIVE_BAR_RODS, five_bar_frames, FIVE_BAR_JOINTS,
-                          origin=(2.0, 1.2), cut=(cut,), actuated=actuated, **options)
+    return planar_linkage(
+        'five_bar',
+        FIVE_BAR_RODS,
+        five_bar_frames,
+        FIVE_BAR_JOINTS,
+        origin=(2.0, 1.2),
+        cut=(cut,),
+        actuated=actuated,
+        **options,
+    )
 
 
 # --- the slider-crank ----------------------------------------------------------------------------
 SLIDER_CRANK = {'crank': 0.05, 'rod': 0.16, 'offset': 0.01}
-SLIDER_CRANK_RODS = {'crank': Rod(3.0, 0.01 + 0.002j, 0.004),
-                     'rod': Rod(0.7, 0.05 + 0.001j, 0.002),
-                     'piston': Rod(0.5, 0.01 + 0j, 0.001)}
-SLIDER_CRANK_JOINTS = (('crank', 'ground', 'crank', lambda frames: 0j),
-                       ('journal', 'crank', 'rod', lambda frames: frames['rod'][0]),
-                       ('wrist', 'rod', 'piston', lambda frames: frames['piston'][0]),
-                       ('bore', 'ground', 'piston', 'slide'))
+SLIDER_CRANK_RODS = {
+    'crank': Rod(3.0, 0.01 + 0.002j, 0.004),
+    'rod': Rod(0.7, 0.05 + 0.001j, 0.002),
+    'piston': Rod(0.5, 0.01 + 0j, 0.001),
+}
+SLIDER_CRANK_JOINTS = (
+    ('crank', 'ground', 'crank', lambda frames: 0j),
+    ('journal', 'crank', 'rod', lambda frames: frames['rod'][0]),
+    ('wrist', 'rod', 'piston', lambda frames: frames['piston'][0]),
+    ('bore', 'ground', 'piston', 'slide'),
+)
 
 
 def slider_crank_frames(theta, lengths=SLIDER_CRANK):
     """Return origin and angle of every body of a slider-crank whose bore lies off the centre."""
     journal = lengths['crank'] * mpmath.expj(theta)
     fall = lengths['offset'] - journal.imag
-    piston = journal.real + mpmath.sqrt(lengths['rod']**2 - fall**2) + 1j * lengths['offset']
-    return {'ground': (0j, 0), 'crank': (0j, theta),
-            'rod': (journal, mpmath.arg(piston - journal)), 'piston': (piston, 0)}
+    piston = journal.real + mpmath.sqrt(lengths['rod'] ** 2 - fall**2) + 1j * lengths['offset']
+    return {
+        'ground': (0j, 0),
+        'crank': (0j, theta),
+        'rod': (journal, mpmath.arg(piston - journal)),
+        'piston': (piston, 0),
+    }
 
 
 def slider_crank(cut='wrist', *, actuated=('crank',), **options):
     """Return a slider-crank with any of its joints cut, and its closed form."""
-    return planar_linkage('slider_crank', SLIDER_CRANK_RODS, slider_crank_frames,
-                          SLIDER_CRANK_JOINTS, origin=(0.7,), cut=(cut,), actuated=actuated,
-                          **options)
+    return planar_linkage(
+        'slider_crank',
+        SLIDER_CRANK_RODS,
+        slider_crank_frames,
+        SLIDER_CRANK_JOINTS,
+        origin=(0.7,),
+        cut=(cut,),
+        actuated=actuated,
+        **options,
+    )
 
 
 def full_turn(count):

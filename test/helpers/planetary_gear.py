@@ -2,7 +2,7 @@
 
 import numpy as np
 
-Z_SUN, Z_PLANET, Z_RING = 24, 18, 60       # teeth; the ring has those of the sun and two planets
+Z_SUN, Z_PLANET, Z_RING = 24, 18, 60  # teeth; the ring has those of the sun and two planets
 I_SUN, I_PLANET, I_CARRIER, I_RING = 0.01, 0.004, 0.08, 0.3
 M_PLANET, ARM = 0.6, 0.21
 
@@ -35,8 +35,12 @@ PLANETARY = f'''
 
 def planetary_speeds(sun, carrier):
     """Return all absolute speeds by Willis's formula: those against the carrier mesh."""
-    return {'sun': sun, 'carrier': carrier, 'planet': carrier - (sun - carrier) * Z_SUN / Z_PLANET,
-            'ring': carrier - (sun - carrier) * Z_SUN / Z_RING}
+    return {
+        'sun': sun,
+        'carrier': carrier,
+        'planet': carrier - (sun - carrier) * Z_SUN / Z_PLANET,
+        'ring': carrier - (sun - carrier) * Z_SUN / Z_RING,
+    }
 
 
 def planetary_state(robot, speeds):

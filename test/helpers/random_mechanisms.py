@@ -13,22 +13,46 @@ Pinocchio's `crba` needs joints depth first: with another order it is wrong and 
 from dataclasses import replace
 import math
 
-from closed_chain_dynamics.description import (
-    Description, Dynamics, Inertia, Joint, JointType, Link, LoopJoint, LoopType, Pose,
-)
 import numpy as np
 import pinocchio as pin
 
+from closed_chain_dynamics.description import (
+    Description,
+    Dynamics,
+    Inertia,
+    Joint,
+    JointType,
+    Link,
+    LoopJoint,
+    LoopType,
+    Pose,
+)
+
 __all__ = [
-    'DEFAULT_SHARES', 'closing_motion', 'moving_joints', 'pinocchio_model', 'random_description',
-    'random_inertia', 'random_loops', 'random_pose', 'random_rotation', 'random_state',
-    'random_unit', 'relative_error', 'rigid_groups', 'rpy_of',
+    'DEFAULT_SHARES',
+    'closing_motion',
+    'moving_joints',
+    'pinocchio_model',
+    'random_description',
+    'random_inertia',
+    'random_loops',
+    'random_pose',
+    'random_rotation',
+    'random_state',
+    'random_unit',
+    'relative_error',
+    'rigid_groups',
+    'rpy_of',
 ]
 
 # How often each type is drawn. Floating joints away from the root are legal and rare.
 DEFAULT_SHARES = {
-    JointType.REVOLUTE: 0.36, JointType.CONTINUOUS: 0.16, JointType.PRISMATIC: 0.16,
-    JointType.FIXED: 0.12, JointType.SPHERICAL: 0.10, JointType.PLANAR: 0.08,
+    JointType.REVOLUTE: 0.36,
+    JointType.CONTINUOUS: 0.16,
+    JointType.PRISMATIC: 0.16,
+    JointType.FIXED: 0.12,
+    JointType.SPHERICAL: 0.10,
+    JointType.PLANAR: 0.08,
     JointType.FLOATING: 0.02,
 }
 TURNING = (JointType.REVOLUTE, JointType.CONTINUOUS)
@@ -75,8 +99,10 @@ def random_rotation(rng):
 
 def random_pose(rng, size=0.4):
     """Return a Pose with any orientation and a position of about `size` [m]."""
-    return Pose(tuple(float(x) for x in rng.uniform(-size, size, 3)),
-                tuple(float(x) for x in rng.uniform(-math.pi, math.pi, 3)))
+    return Pose(
+        tuple(float(x) for x in rng.uniform(-size, size, 3)),
+        tuple(float(x) for x in rng.uniform(-math.pi, math.pi, 3)),
+    )
 
 
 def rpy_of(R):
@@ -120,17 +146,31 @@ def random_inertia(rng, size=0.3):
     points = rng.uniform(-size, size, (5, 3))
     com = masses @ points / masses.sum()
     arms = points - com
-    tensor = np.einsum('i,ij,ij', masses, arms, arms) * np.eye(3) \
-        - np.einsum('i,ij,ik', masses, arms, arms)
+    tensor = np.einsum('i,ij,ij', masses, arms, arms) * np.eye(3) - np.einsum(
+        'i,ij,ik', masses, arms, arms
+    )
     rpy = tuple(float(x) for x in rng.uniform(-math.pi, math.pi, 3))
     R = Pose(rpy=rpy).rotation
     moments = (R.T @ tensor @ R)[np.triu_indices(3)]
-    return Inertia(float(masses.sum()), Pose(tuple(float(x) for x in com), rpy),
-                   tuple(float(x) for x in moments))
+    return Inertia(
+        float(masses.sum()),
+        Pose(tuple(float(x) for x in com), rpy),
+        tuple(float(x) for x in moments),
+    )
 
 
-def random_description(rng, n_joints, *, shares=None, max_dof=60, floating_root=None,
-                       branching=0.3, massless=0.3, damping=2.0, name='random'):
+def random_description(
+    rng,
+    n_joints,
+    *,
+    shares=None,
+    max_dof=60,
+    floating_root=None,
+    branching=0.3,
+    massless=0.3,
+    damping=2.0,
+    name='random',
+):
     """
     Return a random tree of `n_joints` joints and one more link.
 
@@ -157,14 +197,29 @@ def random_description(rng, n_joints, *, shares=None, max_dof=60, floating_root=
         if dof + kind.nv > max_dof:
             kind = JointType.FIXED
         dof += kind.nv
-        joints.append(Joint(
-            joint_names[k], kind, link_names[parent], link_names[k + 1], random_pose(rng),
-            random_unit(rng), dynamics=Dynamics(damping=float(rng.uniform(0.0, damping)))))
+        joints.append(
+            Joint(
+                joint_names[k],
+                kind,
+                link_names[parent],
+                link_names[k + 1],
+                random_pose(rng),
+                random_unit(rng),
+                dynamics=Dynamics(damping=float(rng.uniform(0.0, damping))),
+            )
+        )
     light = _needless_masses(joints)
-    links = [Link(link) if link in light and rng.random() < massless
-             else Link(link, random_inertia(rng)) for link in link_names]
-    return Description(name, tuple(links[k] for k in rng.permutation(len(links))),
-                       tuple(joints[k] for k in rng.permutation(len(joints))))
+    links = [
+        Link(link)
+        if link in light and rng.random() < massless
+        else Link(link, random_inertia(rng))
+        for link in link_names
+    ]
+    return Description(
+        name,
+        tuple(links[k] for k in rng.permutation(len(links))),
+        tuple(joints[k] for k in rng.permutation(len(joints))),
+    )
 
 
 def _needless_masses(joints):
@@ -175,13 +230,18 @@ def _needless_masses(joints):
     slider with a mass on the other, or the reverse: a turn and a slide are never the same motion.
     """
     light = {joint.child for joint in joints if joint.type is JointType.FIXED}
-    light.add(joints[0].parent)   # the root, which nothing moves
+    light.add(joints[0].parent)  # the root, which nothing moves
     for above in joints:
         for below in joints:
             pair = (above.type, below.type)
-            if below.parent == above.child and below.child not in light and (
+            if (
+                below.parent == above.child
+                and below.child not in light
+                and (
                     pair in [(t, s) for t in TURNING for s in SLIDING]
-                    or pair in [(s, t) for t in TURNING for s in SLIDING]):
+                    or pair in [(s, t) for t in TURNING for s in SLIDING]
+                )
+            ):
                 light.add(above.child)
     return light
 
@@ -224,8 +284,13 @@ def random_state(rng, description, *, reach=1.0, speed=1.0):
             angle = rng.uniform(-math.pi, math.pi)
             q.append(np.array([*rng.uniform(-reach, reach, 2), math.cos(angle), math.sin(angle)]))
         else:
-            q.append(rng.uniform(-reach, reach, {JointType.SPHERICAL: 0, JointType.FLOATING: 3}
-                                 .get(joint.type, 1)))
+            q.append(
+                rng.uniform(
+                    -reach,
+                    reach,
+                    {JointType.SPHERICAL: 0, JointType.FLOATING: 3}.get(joint.type, 1),
+                )
+            )
             if joint.type is not JointType.PRISMATIC:
                 q.append(random_quaternion(rng))
     v, a = speed * rng.normal(size=nv), 3.0 * speed * rng.normal(size=nv)
@@ -253,7 +318,7 @@ def pinocchio_model(description, gravity=(0.0, 0.0, -9.80665)):
     model.name = description.name
     model.gravity = pin.Motion(np.array(gravity, dtype=float), np.zeros(3))
     inertias = {link.name: link.inertia for link in description.links}
-    place = {description.root: (0, pin.SE3.Identity())}   # link -> Pinocchio's joint, placement
+    place = {description.root: (0, pin.SE3.Identity())}  # link -> Pinocchio's joint, placement
     _add_link(model, description.root, inertias[description.root], *place[description.root])
     for joint in _outward(description):
         number, X = place[joint.parent]
@@ -261,8 +326,9 @@ def pinocchio_model(description, gravity=(0.0, 0.0, -9.80665)):
         if joint.type is not JointType.FIXED:
             # Pinocchio's planar joint moves in x and y: turn its frame, and the link back
             X_axis = _z_to(joint.axis) if joint.type is JointType.PLANAR else pin.SE3.Identity()
-            number = model.addJoint(number, PINOCCHIO_JOINTS[joint.type](joint.axis), X * X_axis,
-                                    joint.name)
+            number = model.addJoint(
+                number, PINOCCHIO_JOINTS[joint.type](joint.axis), X * X_axis, joint.name
+            )
             X = X_axis.inverse()
         place[joint.child] = (number, X)
         _add_link(model, joint.child, inertias[joint.child], number, X)
@@ -273,8 +339,11 @@ def _add_link(model, name, inertia, joint, X):
     model.addFrame(pin.Frame(name, joint, X, pin.FrameType.BODY))
     if inertia is not None:
         ixx, ixy, ixz, iyy, iyz, izz = inertia.moments
-        own = pin.Inertia(inertia.mass, np.zeros(3),
-                          np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]]))
+        own = pin.Inertia(
+            inertia.mass,
+            np.zeros(3),
+            np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]]),
+        )
         model.appendBodyToJoint(joint, own, X * _se3(inertia.origin))
 
 
@@ -297,7 +366,9 @@ def closing_motion(rng, kind, *, slide=0.2):
         LoopType.PRISMATIC: lambda: (np.eye(3), (0.0, 0.0, z)),
         LoopType.CYLINDRICAL: lambda: (about_z, (0.0, 0.0, z)),
         LoopType.UNIVERSAL: lambda: (
-            about_z @ quarter @ pin.rpy.rpyToMatrix(0.0, 0.0, other), still),
+            about_z @ quarter @ pin.rpy.rpyToMatrix(0.0, 0.0, other),
+            still,
+        ),
         LoopType.SPHERICAL: lambda: (random_rotation(rng), still),
         LoopType.PLANAR: lambda: (about_z, (x, y, 0.0)),
         LoopType.SURFACE: lambda: (random_rotation(rng), (x, y, 0.0)),
@@ -306,8 +377,9 @@ def closing_motion(rng, kind, *, slide=0.2):
     return pin.SE3(R, np.array(p))
 
 
-def random_loops(rng, description, q, n_loops, kinds=tuple(LoopType), *, pairs=None, active=True,
-                 prefix='loop'):
+def random_loops(
+    rng, description, q, n_loops, kinds=tuple(LoopType), *, pairs=None, active=True, prefix='loop'
+):
     """
     Return the description with `n_loops` more loop joints, all of them closed at q.
 
@@ -336,11 +408,19 @@ def random_loops(rng, description, q, n_loops, kinds=tuple(LoopType), *, pairs=N
         axes = random_unit(rng), random_unit(rng)
         turned = kind not in (LoopType.FIXED, LoopType.SPHERICAL, LoopType.FREE)
         back = [_z_to(axis).inverse() if turned else pin.SE3.Identity() for axis in axes]
-        loops.append(LoopJoint(
-            f'{prefix}_{number:02d}', kind, parent, child,
-            parent_origin=_pose(X_parent.inverse() * X_1 * back[0]),
-            child_origin=_pose(X_child.inverse() * X_2 * back[1]),
-            parent_axis=axes[0], child_axis=axes[1], active=active))
+        loops.append(
+            LoopJoint(
+                f'{prefix}_{number:02d}',
+                kind,
+                parent,
+                child,
+                parent_origin=_pose(X_parent.inverse() * X_1 * back[0]),
+                child_origin=_pose(X_child.inverse() * X_2 * back[1]),
+                parent_axis=axes[0],
+                child_axis=axes[1],
+                active=active,
+            )
+        )
     return replace(description, loops=(*description.loops, *loops))
 
 

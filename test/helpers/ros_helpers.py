@@ -17,12 +17,12 @@ import time
 import pytest
 
 rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed here: no rclpy')
-from rclpy.executors import SingleThreadedExecutor   # noqa: E402
-from rclpy.qos import QoSProfile   # noqa: E402
+from rclpy.executors import SingleThreadedExecutor  # noqa: E402
+from rclpy.qos import QoSProfile  # noqa: E402
 
-DOMAINS = range(60, 100)   # beyond what people use by hand, below the ephemeral ports
-CLAIM_PORT = 47000         # plus the domain: whoever holds this port has the domain
-START_TIMEOUT = 30.0       # of a node: imports, kernels from the cache, discovery [s]
+DOMAINS = range(60, 100)  # beyond what people use by hand, below the ephemeral ports
+CLAIM_PORT = 47000  # plus the domain: whoever holds this port has the domain
+START_TIMEOUT = 30.0  # of a node: imports, kernels from the cache, discovery [s]
 
 
 class Process:
@@ -32,8 +32,9 @@ class Process:
         self.name = command[2].rpartition('.')[2]
         self._log = folder / f'{self.name}-{time.monotonic_ns()}.log'
         with open(self._log, 'w') as log:
-            self._popen = subprocess.Popen(command, env=environment, stdout=log,
-                                           stderr=subprocess.STDOUT)
+            self._popen = subprocess.Popen(
+                command, env=environment, stdout=log, stderr=subprocess.STDOUT
+            )
 
     @property
     def pid(self):
@@ -61,16 +62,21 @@ class Process:
         except subprocess.TimeoutExpired:
             self._popen.kill()
             self._popen.wait()
-            raise AssertionError(f'{self.name} did not end within {timeout} s of signal {number}:'
-                                 f'\n{self.output()}') from None
+            raise AssertionError(
+                f'{self.name} did not end within {timeout} s of signal {number}:\n{self.output()}'
+            ) from None
 
 
 class Ros:
     """A ROS domain with processes in it, and a node of the test."""
 
     def __init__(self, domain, folder):
-        self.environment = {**os.environ, 'ROS_DOMAIN_ID': str(domain),
-                            'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST', 'PYTHONUNBUFFERED': '1'}
+        self.environment = {
+            **os.environ,
+            'ROS_DOMAIN_ID': str(domain),
+            'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
+            'PYTHONUNBUFFERED': '1',
+        }
         os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
         self.folder, self.processes = folder, []
         self.context = rclpy.Context()
@@ -81,16 +87,21 @@ class Ros:
 
     def start(self, program, parameters=(), remappings=()):
         """Start a node of the package; parameters and remappings are dicts."""
-        words = [word for name, value in dict(parameters).items()
-                 for word in ('-p', f'{name}:={json.dumps(value)}')]
-        words += [word for old, new in dict(remappings).items()
-                  for word in ('-r', f'{old}:={new}')]
+        words = [
+            word
+            for name, value in dict(parameters).items()
+            for word in ('-p', f'{name}:={json.dumps(value)}')
+        ]
+        words += [
+            word for old, new in dict(remappings).items() for word in ('-r', f'{old}:={new}')
+        ]
         return self.run(f'closed_chain_dynamics.ros.nodes.{program}', '--ros-args', *words)
 
     def run(self, module, *arguments):
         """Start a module as a program in this domain."""
-        self.processes.append(Process([sys.executable, '-m', module, *arguments],
-                                      self.environment, self.folder))
+        self.processes.append(
+            Process([sys.executable, '-m', module, *arguments], self.environment, self.folder)
+        )
         return self.processes[-1]
 
     def listen(self, kind, topic, qos=10):

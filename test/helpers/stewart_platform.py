@@ -3,10 +3,11 @@
 from dataclasses import replace
 import math
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics.description import Actuator, JointType, LoopJoint, LoopType, Pose
 from helpers.planar_linkages import Body, Joined, linkage
 import numpy as np
+
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.description import Actuator, JointType, LoopJoint, LoopType, Pose
 
 LEGS = range(6)
 CENTRE = np.array([0.05, -0.02, 1.1])
@@ -19,8 +20,9 @@ def _ring(radius, height, angles):
 
 
 FEET_XYZ = _ring(0.9, 0.0, [0.1, 2.0, 2.2, 4.1, 4.3, 6.2])
-HEADS_XYZ = [head + CENTRE - (0.0, 0.0, 1.1) for head in
-             _ring(0.5, 1.1, [0.9, 1.2, 3.0, 3.3, 5.1, 5.4])]
+HEADS_XYZ = [
+    head + CENTRE - (0.0, 0.0, 1.1) for head in _ring(0.5, 1.1, [0.9, 1.2, 3.0, 3.3, 5.1, 5.4])
+]
 
 
 def leg_axes(k):
@@ -49,23 +51,45 @@ def stewart(foot='universal', leg_mass=0.0):
         bodies[f'upper_{k}'] = Body(0.6 * leg_mass, tuple(0.2 * low + 0.8 * high), inertia)
         if foot == 'universal':
             bodies[f'cross_{k}'] = Body(0.0, tuple(low))
-            joints += [Joined(f'swing_{k}', 'ground', f'cross_{k}', tuple(low), first),
-                       Joined(f'lean_{k}', f'cross_{k}', f'lower_{k}', tuple(low), second)]
+            joints += [
+                Joined(f'swing_{k}', 'ground', f'cross_{k}', tuple(low), first),
+                Joined(f'lean_{k}', f'cross_{k}', f'lower_{k}', tuple(low), second),
+            ]
         elif foot == 'spherical':
-            joints.append(Joined(f'foot_{k}', 'ground', f'lower_{k}', tuple(low),
-                                 kind=JointType.SPHERICAL))
+            joints.append(
+                Joined(f'foot_{k}', 'ground', f'lower_{k}', tuple(low), kind=JointType.SPHERICAL)
+            )
         else:
-            loops.append(LoopJoint(f'foot_{k}', LoopType.UNIVERSAL, 'ground', f'lower_{k}',
-                                   Pose(tuple(low)), Pose(tuple((low - 0.5 * (low + high)))),
-                                   first, second))
-        joints += [Joined(f'leg_{k}', f'lower_{k}', f'upper_{k}', tuple(0.5 * (low + high)), leg,
-                          JointType.PRISMATIC),
-                   Joined(f'head_{k}', f'upper_{k}', 'platform', tuple(high),
-                          kind=JointType.SPHERICAL)]
+            loops.append(
+                LoopJoint(
+                    f'foot_{k}',
+                    LoopType.UNIVERSAL,
+                    'ground',
+                    f'lower_{k}',
+                    Pose(tuple(low)),
+                    Pose(tuple(low - 0.5 * (low + high))),
+                    first,
+                    second,
+                )
+            )
+        joints += [
+            Joined(
+                f'leg_{k}',
+                f'lower_{k}',
+                f'upper_{k}',
+                tuple(0.5 * (low + high)),
+                leg,
+                JointType.PRISMATIC,
+            ),
+            Joined(f'head_{k}', f'upper_{k}', 'platform', tuple(high), kind=JointType.SPHERICAL),
+        ]
     cut = [] if foot == 'universal_loop' else [f'head_{k}' for k in LEGS]
     description = linkage('stewart', bodies, joints, cut=cut)
-    return replace(description, loops=description.loops + tuple(loops),
-                   actuators=tuple(Actuator(f'leg_{k}') for k in LEGS))
+    return replace(
+        description,
+        loops=description.loops + tuple(loops),
+        actuators=tuple(Actuator(f'leg_{k}') for k in LEGS),
+    )
 
 
 def with_platform(robot, q, twist, v=None):
@@ -75,6 +99,7 @@ def with_platform(robot, q, twist, v=None):
     rest = [k for k in range(robot.nv) if not place.start <= k < place.stop]
     out = np.zeros(robot.nv)
     out[place] = twist
-    out[rest] = np.linalg.lstsq(J_C[:, rest], -J_C[:, place] @ twist
-                                - (0.0 if v is None else bias), rcond=1e-12)[0]
+    out[rest] = np.linalg.lstsq(
+        J_C[:, rest], -J_C[:, place] @ twist - (0.0 if v is None else bias), rcond=1e-12
+    )[0]
     return out

@@ -2,17 +2,18 @@
 
 import math
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics.description import JointType, LoopType
-from closed_chain_dynamics.errors import DescriptionError, NameNotFound
-from closed_chain_dynamics.model import library
 import numpy as np
 import pinocchio as pin
 import pytest
 from urdf_parser_py.urdf import URDF
 
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.description import JointType, LoopType
+from closed_chain_dynamics.errors import DescriptionError, NameNotFound
+from closed_chain_dynamics.model import library
+
 NAMES = ['five_bar', 'four_bar', 'pendulum', 'three_link', 'two_link']
-FIGURES = ['figure', 'high_bar', 'swing']   # tested with the papers' numbers on their own
+FIGURES = ['figure', 'high_bar', 'swing']  # tested with the papers' numbers on their own
 PAPER_ARMS = {'two_link': 2, 'three_link': 3}
 
 # Inertias are written with nine digits.
@@ -42,12 +43,16 @@ def placements(peer, positions):
     for joint_name, value in positions:
         joint = peer.joints[peer.getJointId(joint_name)]
         # Pinocchio keeps the cosine and sine of a continuous joint.
-        q[joint.idx_q:joint.idx_q + joint.nq] = (
-            [math.cos(value), math.sin(value)] if joint.nq == 2 else value)
+        q[joint.idx_q : joint.idx_q + joint.nq] = (
+            [math.cos(value), math.sin(value)] if joint.nq == 2 else value
+        )
     data = peer.createData()
     pin.framesForwardKinematics(peer, data, q)
-    return {frame.name: data.oMf[i] for i, frame in enumerate(peer.frames)
-            if frame.type == pin.FrameType.BODY}
+    return {
+        frame.name: data.oMf[i]
+        for i, frame in enumerate(peer.frames)
+        if frame.type == pin.FrameType.BODY
+    }
 
 
 def placement(pose):
@@ -56,15 +61,21 @@ def placement(pose):
 
 def inertia_of(shape, mass):
     """Return Pinocchio's inertia of a uniform solid, at the origin of its link."""
-    of_solid = {'box': pin.Inertia.FromBox, 'cylinder': pin.Inertia.FromCylinder,
-                'sphere': pin.Inertia.FromSphere}[shape.geometry.kind]
+    of_solid = {
+        'box': pin.Inertia.FromBox,
+        'cylinder': pin.Inertia.FromCylinder,
+        'sphere': pin.Inertia.FromSphere,
+    }[shape.geometry.kind]
     return placement(shape.origin).act(of_solid(mass, *shape.geometry.size))
 
 
 def volume_of(shape):
     kind, size = shape.geometry.kind, shape.geometry.size
-    return {'box': lambda: math.prod(size), 'cylinder': lambda: math.pi * size[0]**2 * size[1],
-            'sphere': lambda: 4 / 3 * math.pi * size[0]**3}[kind]()
+    return {
+        'box': lambda: math.prod(size),
+        'cylinder': lambda: math.pi * size[0] ** 2 * size[1],
+        'sphere': lambda: 4 / 3 * math.pi * size[0] ** 3,
+    }[kind]()
 
 
 def test_the_list_is_complete():
@@ -77,11 +88,11 @@ def test_nothing_needs_a_warning(model):
 
 def test_other_parsers_see_the_same_tree(name, model, peer, capsys):
     plain = URDF.from_xml_file(str(library.find(name)))
-    capsys.readouterr()   # it prints the tags it skips
+    capsys.readouterr()  # it prints the tags it skips
     assert {link.name for link in plain.links} == {link.name for link in model.links}
-    assert ([(joint.name, joint.type, joint.parent, joint.child) for joint in plain.joints]
-            == [(joint.name, joint.type.value, joint.parent, joint.child)
-                for joint in model.joints])
+    assert [(joint.name, joint.type, joint.parent, joint.child) for joint in plain.joints] == [
+        (joint.name, joint.type.value, joint.parent, joint.child) for joint in model.joints
+    ]
     assert peer.nv == sum(joint.type.nv for joint in model.joints)
 
 
@@ -99,12 +110,16 @@ def test_inertia_is_that_of_the_shapes(name, model):
             continue
         volumes = [volume_of(shape) for shape in link.collisions]
         share = link.inertia.mass / sum(volumes)
-        solid = sum((inertia_of(shape, share * volume)
-                     for shape, volume in zip(link.collisions, volumes)), pin.Inertia.Zero())
-        np.testing.assert_allclose(link.inertia.origin.xyz, solid.lever, rtol=WRITTEN,
-                                   atol=WRITTEN, err_msg=link.name)
-        np.testing.assert_allclose(link.inertia.tensor, solid.inertia, rtol=WRITTEN,
-                                   atol=1e-12, err_msg=link.name)
+        solid = sum(
+            (inertia_of(shape, share * volume) for shape, volume in zip(link.collisions, volumes)),
+            pin.Inertia.Zero(),
+        )
+        np.testing.assert_allclose(
+            link.inertia.origin.xyz, solid.lever, rtol=WRITTEN, atol=WRITTEN, err_msg=link.name
+        )
+        np.testing.assert_allclose(
+            link.inertia.tensor, solid.inertia, rtol=WRITTEN, atol=1e-12, err_msg=link.name
+        )
 
 
 @pytest.mark.parametrize('name', PAPER_ARMS)
@@ -118,7 +133,7 @@ def test_arm_has_the_published_numbers(name, model):
     for i, joint in enumerate(model.joints):
         assert (joint.axis, joint.dynamics.damping) == ((1, 0, 0), 3)
         assert joint.origin.xyz == (0, 0, 0.5 if i else 0)
-    tip, = model.loops
+    (tip,) = model.loops
     assert (tip.name, tip.type, tip.parent) == ('tip_on_floor', LoopType.SURFACE, 'world')
     assert (tip.contact.mu, tip.contact.unilateral) == (0.01, False)
     assert tip.child_origin.xyz == (0, 0, 0.5)
@@ -140,8 +155,9 @@ def test_hints_close_the_loops(model, peer):
             else:
                 assert loop.type is LoopType.REVOLUTE
                 np.testing.assert_allclose(gap, 0, atol=CLOSED, err_msg=where)
-                np.testing.assert_allclose(X_WC.rotation @ loop.child_axis, axis, atol=CLOSED,
-                                           err_msg=where)
+                np.testing.assert_allclose(
+                    X_WC.rotation @ loop.child_axis, axis, atol=CLOSED, err_msg=where
+                )
 
 
 def test_hints_are_whole_poses_within_the_limits(model):
@@ -180,20 +196,21 @@ def test_linkages_stand_upright_above_the_ground(name, model, peer):
 def test_four_bar_is_a_crank_rocker():
     description = ccd.load(library.find('four_bar')).description
     joints = {joint.name: joint for joint in description.joints}
-    loop, = description.loops
+    (loop,) = description.loops
     crank = joints['coupler'].origin.xyz[0]
     coupler, rocker = loop.parent_origin.xyz[0], loop.child_origin.xyz[0]
     ground = joints['rocker'].origin.xyz[0] - joints['crank'].origin.xyz[0]
     lengths = [crank, coupler, rocker, ground]
     assert min(lengths) == crank
-    assert crank + max(lengths) < sum(lengths) - crank - max(lengths)   # Grashof
+    assert crank + max(lengths) < sum(lengths) - crank - max(lengths)  # Grashof
     for hint in description.assemblies:
         q = dict(hint.positions)
         # Freudenstein's equation
         R1, R2 = ground / crank, ground / rocker
         R3 = (crank**2 + rocker**2 + ground**2 - coupler**2) / (2 * crank * rocker)
-        assert (R1 * math.cos(q['rocker']) - R2 * math.cos(q['crank']) + R3
-                == pytest.approx(math.cos(q['crank'] - q['rocker']), abs=1e-12))
+        assert R1 * math.cos(q['rocker']) - R2 * math.cos(q['crank']) + R3 == pytest.approx(
+            math.cos(q['crank'] - q['rocker']), abs=1e-12
+        )
 
 
 def test_five_bar_is_symmetric():
@@ -219,13 +236,16 @@ def test_find_takes_a_path_first(tmp_path, monkeypatch):
     assert library.find('five_bar') == library.shipped()['five_bar']
 
 
-@pytest.mark.parametrize('wrong, error, offer', [
-    ('fourbar', NameNotFound, "'four_bar'"),
-    ('own.urd', NameNotFound, 'five_bar'),
-    ('own2.urdf', DescriptionError, "'own.urdf'"),
-    ('no/such/own.urdf', DescriptionError, "'no/such'"),
-    ('.', DescriptionError, 'own.urdf'),
-])
+@pytest.mark.parametrize(
+    'wrong, error, offer',
+    [
+        ('fourbar', NameNotFound, "'four_bar'"),
+        ('own.urd', NameNotFound, 'five_bar'),
+        ('own2.urdf', DescriptionError, "'own.urdf'"),
+        ('no/such/own.urdf', DescriptionError, "'no/such'"),
+        ('.', DescriptionError, 'own.urdf'),
+    ],
+)
 def test_find_offers_the_nearest(tmp_path, monkeypatch, wrong, error, offer):
     monkeypatch.chdir(tmp_path)
     (tmp_path / 'own.urdf').write_text('<robot name="own"/>')

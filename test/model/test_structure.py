@@ -9,25 +9,38 @@ from dataclasses import replace
 import sys
 import tracemalloc
 
-from benchmarks.random_events import RandomEvents
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics.description import (
-    Coupling, CouplingTerm, Description, Joint, JointType, Link, LoopJoint, LoopType, Pose, Spring,
-)
-from closed_chain_dynamics.errors import NameNotFound, StructureError
 from helpers.random_mechanisms import (
-    random_description, random_inertia, random_loops, random_state)
+    random_description,
+    random_inertia,
+    random_loops,
+    random_state,
+)
 import numpy as np
 import pytest
 
+from benchmarks.random_events import RandomEvents
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.description import (
+    Coupling,
+    CouplingTerm,
+    Description,
+    Joint,
+    JointType,
+    Link,
+    LoopJoint,
+    LoopType,
+    Pose,
+    Spring,
+)
+from closed_chain_dynamics.errors import NameNotFound, StructureError
 
-CARRIED = 1e-12       # placements and velocities of links across a cut [m, rad, per second]
-SAME = 1e-10          # accelerations of the same mechanism, found again
-CLOSED = 1e-10        # loops [m or rad]
-DENSE = 1e-9          # two solutions of one system with a condition of some thousand
+CARRIED = 1e-12  # placements and velocities of links across a cut [m, rad, per second]
+SAME = 1e-10  # accelerations of the same mechanism, found again
+CLOSED = 1e-10  # loops [m or rad]
+DENSE = 1e-9  # two solutions of one system with a condition of some thousand
 EVENTS = 10000
 # Python's own objects of an event come and go; a list that grew by one event would be 100 bytes.
-GROWN = 100e3         # bytes, over the second half of the events
+GROWN = 100e3  # bytes, over the second half of the events
 
 
 def seated():
@@ -35,16 +48,16 @@ def seated():
     robot = ccd.load('swing')
     q = ccd.assemble(robot, {})
     W = ccd.coordinates(robot, q).W
-    sim = ccd.Simulation(robot, q, W @ np.random.default_rng(0).normal(0.0, 0.5, W.shape[1]),
-                         dt=1e-3)
+    sim = ccd.Simulation(
+        robot, q, W @ np.random.default_rng(0).normal(0.0, 0.5, W.shape[1]), dt=1e-3
+    )
     sim.run(0.05)
     return sim
 
 
 def links(sim):
     """Return placements and velocities of all links."""
-    return (ccd.link_placements(sim.robot, sim.q),
-            ccd.link_velocities(sim.robot, sim.q, sim.v))
+    return (ccd.link_placements(sim.robot, sim.q), ccd.link_velocities(sim.robot, sim.q, sim.v))
 
 
 def assert_same_links(one, other, tolerance=CARRIED):
@@ -54,8 +67,17 @@ def assert_same_links(one, other, tolerance=CARRIED):
 
 
 def state(sim):
-    return (sim.robot.nq, sim.robot.nv, sim.robot.coordinate_names, sim.q.copy(), sim.v.copy(),
-            sim.time, len(sim.events), sim.lost, sim.robot.mi.copy()[:10])
+    return (
+        sim.robot.nq,
+        sim.robot.nv,
+        sim.robot.coordinate_names,
+        sim.q.copy(),
+        sim.v.copy(),
+        sim.time,
+        len(sim.events),
+        sim.lost,
+        sim.robot.mi.copy()[:10],
+    )
 
 
 def assert_unchanged(before, after):
@@ -64,16 +86,18 @@ def assert_unchanged(before, after):
 
 
 # --- cutting -------------------------------------------------------------------------------------
-@pytest.mark.parametrize('joint', ['left_knee', 'right_elbow', 'left_hip', 'left_shoulder',
-                                   'left_ceiling'])
+@pytest.mark.parametrize(
+    'joint', ['left_knee', 'right_elbow', 'left_hip', 'left_shoulder', 'left_ceiling']
+)
 def test_a_cut_tree_joint_carries_placements_and_velocities_over(joint):
     sim = seated()
     before, energy = links(sim), float(sim.energy())
-    event, = sim.cut(joint)
+    (event,) = sim.cut(joint)
     assert_same_links(before, links(sim))
     assert float(sim.energy()) + event.energy_lost == pytest.approx(energy, abs=1e-9)
     assert [name for name in sim.robot.coordinate_names if name.startswith(joint)] == [
-        f'{joint}:{axis}' for axis in ('vx', 'vy', 'vz', 'wx', 'wy', 'wz')]
+        f'{joint}:{axis}' for axis in ('vx', 'vy', 'vz', 'wx', 'wy', 'wz')
+    ]
     assert event.mobility_after >= event.mobility_before
     assert sim.loop_error() <= CLOSED
 
@@ -85,9 +109,12 @@ def test_every_joint_of_a_random_tree_can_be_cut_and_joined_again(seed):
     robot = ccd.Mechanism(description)
     q, v, _ = random_state(rng, description)
     sim = ccd.Simulation(robot, q, v)
-    joints = [name for name in robot.joint_names
-              if len(robot.joint_slices(name)[1].indices(99)) and
-              robot.joint_slices(name)[1].stop - robot.joint_slices(name)[1].start < 6]
+    joints = [
+        name
+        for name in robot.joint_names
+        if len(robot.joint_slices(name)[1].indices(99))
+        and robot.joint_slices(name)[1].stop - robot.joint_slices(name)[1].start < 6
+    ]
     before = links(sim)
     a = ccd.forward_dynamics(sim.robot, sim.q, sim.v).acceleration
     sim.cut(*joints)
@@ -103,9 +130,18 @@ def test_every_joint_of_a_random_tree_can_be_cut_and_joined_again(seed):
     assert again == pytest.approx(a, abs=1e-8 * abs(a).max())
 
 
-@pytest.mark.parametrize('names', [
-    ('left_knee',), ('right_elbow',), ('left_hip',), ('left_ceiling',), ('left_hand',),
-    ('left_thigh', 'right_thigh'), ('left_hand', 'left_hip', 'right_knee', 'right_shoulder')])
+@pytest.mark.parametrize(
+    'names',
+    [
+        ('left_knee',),
+        ('right_elbow',),
+        ('left_hip',),
+        ('left_ceiling',),
+        ('left_hand',),
+        ('left_thigh', 'right_thigh'),
+        ('left_hand', 'left_hip', 'right_knee', 'right_shoulder'),
+    ],
+)
 def test_a_cut_and_a_connection_at_the_same_pose_give_the_same_mechanism(names):
     sim = seated()
     robot, q, v, before = sim.robot, sim.q.copy(), sim.v.copy(), links(sim)
@@ -134,8 +170,10 @@ def test_accelerations_after_a_cut_keep_the_loops_and_are_those_of_a_new_workspa
     fresh._build()
     assert a == pytest.approx(ccd.forward_dynamics(fresh, q, v).acceleration, abs=1e-9)
     h = 1e-5
-    J, ahead, behind = (ccd.constraint_jacobian(robot, ccd.integrate(robot, q, step * v))[0]
-                        for step in (0.0, h, -h))
+    J, ahead, behind = (
+        ccd.constraint_jacobian(robot, ccd.integrate(robot, q, step * v))[0]
+        for step in (0.0, h, -h)
+    )
     # central differences: h^2 v^3, and rounding over h
     assert abs(J @ a + (ahead - behind) @ v / (2 * h)).max() < 1e-7
 
@@ -152,10 +190,20 @@ def test_a_part_that_a_loop_still_holds_stays_connected():
 
 def test_the_angle_of_a_limited_joint_comes_back_within_its_range():
     rng = np.random.default_rng(0)
-    robot = ccd.Mechanism(Description('far', (Link('world'), Link('arm', random_inertia(rng))), (
-        replace(Joint('elbow', JointType.REVOLUTE, 'world', 'arm', Pose(), (0.0, 1.0, 0.0)),
-                limit=replace(ccd.load('swing').description.joints[3].limit, lower=1.0,
-                              upper=6.0)),)))
+    robot = ccd.Mechanism(
+        Description(
+            'far',
+            (Link('world'), Link('arm', random_inertia(rng))),
+            (
+                replace(
+                    Joint('elbow', JointType.REVOLUTE, 'world', 'arm', Pose(), (0.0, 1.0, 0.0)),
+                    limit=replace(
+                        ccd.load('swing').description.joints[3].limit, lower=1.0, upper=6.0
+                    ),
+                ),
+            ),
+        )
+    )
     sim = ccd.Simulation(robot, np.array([4.5]), np.array([0.3]))
     sim.cut('elbow')
     sim.connect('elbow')
@@ -170,8 +218,16 @@ def two_robots(rng):
         above = 'world'
         for k in range(3):
             parts.append(Link(f'{name}{k}', random_inertia(rng)))
-            joints.append(Joint(f'{name}_{k}', JointType.CONTINUOUS, above, f'{name}{k}',
-                                Pose((0.4, 0.0, 0.1)), (0.0, 1.0, 0.0) if k else (0.0, 0.0, 1.0)))
+            joints.append(
+                Joint(
+                    f'{name}_{k}',
+                    JointType.CONTINUOUS,
+                    above,
+                    f'{name}{k}',
+                    Pose((0.4, 0.0, 0.1)),
+                    (0.0, 1.0, 0.0) if k else (0.0, 0.0, 1.0),
+                )
+            )
             above = f'{name}{k}'
     for name in ('c', 'd'):
         parts.append(Link(name, random_inertia(rng)))
@@ -184,28 +240,47 @@ def with_grip(description, q, name, kind, parent, child):
     robot = ccd.Mechanism(description)
     X = ccd.link_placements(robot, q)
     point = X[child][:3, 3]
-    ends = [Pose(tuple(map(float, (np.linalg.inv(X[link]) @ np.r_[point, 1.0])[:3])))
-            for link in (parent, child)]
-    return replace(description, loops=(*description.loops, LoopJoint(
-        name, kind, parent, child, parent_origin=ends[0], child_origin=ends[1], active=False)))
+    ends = [
+        Pose(tuple(map(float, (np.linalg.inv(X[link]) @ np.r_[point, 1.0])[:3])))
+        for link in (parent, child)
+    ]
+    return replace(
+        description,
+        loops=(
+            *description.loops,
+            LoopJoint(
+                name,
+                kind,
+                parent,
+                child,
+                parent_origin=ends[0],
+                child_origin=ends[1],
+                active=False,
+            ),
+        ),
+    )
 
 
 def crowd():
     rng = np.random.default_rng(4)
     description = two_robots(rng)
     q, v, _ = random_state(rng, description)
-    for name, parent, child in (('hands', 'a2', 'b2'), ('catch', 'a2', 'c'), ('pair', 'c', 'd'),
-                                ('land', 'world', 'd')):
+    for name, parent, child in (
+        ('hands', 'a2', 'b2'),
+        ('catch', 'a2', 'c'),
+        ('pair', 'c', 'd'),
+        ('land', 'world', 'd'),
+    ):
         description = with_grip(description, q, name, LoopType.SPHERICAL, parent, child)
     return ccd.Simulation(ccd.Mechanism(description), q, v, dt=1e-3)
 
 
 def test_several_robots_and_free_bodies_connect_in_one_mechanism():
     sim = crowd()
-    parents = sim.robot.table(0)[:, :2].copy()      # parent and type of every body
+    parents = sim.robot.table(0)[:, :2].copy()  # parent and type of every body
     free = sim.mobility()
     for count, name in enumerate(('hands', 'catch', 'pair', 'land'), start=1):
-        event, = sim.connect(name)
+        (event,) = sim.connect(name)
         assert event.mobility_after == free - 3 * count
         assert event.energy_lost > 0.0
         assert len(event.impulse) == 3
@@ -221,9 +296,9 @@ def test_two_free_bodies_that_join_keep_their_momentum():
     sim = crowd()
     sim.robot.gravity = (0.0, 0.0, 0.0)
     _, places = zip(*(sim.robot.joint_slices(f'{name}_free') for name in 'cd'))
-    sim.v[:places[0].start] = 0.0        # the arms hang still
+    sim.v[: places[0].start] = 0.0  # the arms hang still
     before = ccd.momentum(sim.robot, sim.q, sim.v)
-    event, = sim.connect('pair')
+    (event,) = sim.connect('pair')
     assert ccd.momentum(sim.robot, sim.q, sim.v) == pytest.approx(before, abs=1e-10)
     assert event.momentum_change == pytest.approx(np.zeros(6), abs=1e-10)
 
@@ -240,12 +315,14 @@ def test_a_tree_joint_rejoined_in_motion_agrees_with_the_dense_momentum_balance(
     M = ccd.mass_matrix(flying, q)
     J_loops, _, _ = ccd.constraint_jacobian(flying, q)
     # velocities of all links in the structure that is joined: their span is what may remain
-    event, = sim.connect(joint)
+    (event,) = sim.connect(joint)
     names = [link.name for link in sim.robot.description.links if link.inertia]
-    joined = np.vstack([ccd.jacobian(sim.robot, sim.q, link) for link in names]) \
+    joined = (
+        np.vstack([ccd.jacobian(sim.robot, sim.q, link) for link in names])
         @ ccd.coordinates(sim.robot, sim.q).W
+    )
     apart = np.vstack([ccd.jacobian(flying, q, link) for link in names])
-    allowed = np.linalg.lstsq(apart, joined, rcond=None)[0]      # in the coordinates of `flying`
+    allowed = np.linalg.lstsq(apart, joined, rcond=None)[0]  # in the coordinates of `flying`
     assert abs(apart @ allowed - joined).max() < 1e-9 and abs(J_loops @ allowed).max() < 1e-9
     # momentum along every motion that remains is kept
     x = np.linalg.solve(allowed.T @ M @ allowed, allowed.T @ M @ v)
@@ -258,10 +335,15 @@ def test_a_tree_joint_rejoined_in_motion_agrees_with_the_dense_momentum_balance(
     # energy lost is that of F along half the relative velocity, which ends at zero
     described = next(each for each in flying.description.joints if each.name == joint)
     child = ccd.jacobian(flying, q, described.child)
-    carrier = ccd.jacobian(flying, q, described.parent) if described.parent != 'world' \
+    carrier = (
+        ccd.jacobian(flying, q, described.parent)
+        if described.parent != 'world'
         else np.zeros_like(child)
-    arm = ccd.link_placement(flying, q, described.child)[:3, 3] \
+    )
+    arm = (
+        ccd.link_placement(flying, q, described.child)[:3, 3]
         - ccd.link_placement(flying, q, described.parent)[:3, 3]
+    )
     J = child - np.vstack([carrier[:3] + np.cross(carrier[3:], arm, axisa=0).T, carrier[3:]])
     rest = M @ (allowed @ x - v) - J.T @ event.impulse
     assert abs(J_loops.T @ np.linalg.lstsq(J_loops.T, rest, rcond=1e-10)[0] - rest).max() < DENSE
@@ -270,10 +352,11 @@ def test_a_tree_joint_rejoined_in_motion_agrees_with_the_dense_momentum_balance(
 
 def free_system(rng, kind):
     """Return two free trees in one description that a loop joint could join, and their state."""
-    one, two = (renamed(random_description(rng, 4, floating_root=True, massless=0.0, damping=0.0),
-                        prefix) for prefix in 'ab')
-    tree = Description('pair', (Link('world'), *one.links, *two.links),
-                       (*one.joints, *two.joints))
+    one, two = (
+        renamed(random_description(rng, 4, floating_root=True, massless=0.0, damping=0.0), prefix)
+        for prefix in 'ab'
+    )
+    tree = Description('pair', (Link('world'), *one.links, *two.links), (*one.joints, *two.joints))
     q, v, _ = random_state(rng, tree)
     ends = one.links[-1].name, two.links[-1].name
     return random_loops(rng, tree, q, 1, (kind,), pairs=[ends], active=False), q, v
@@ -284,10 +367,20 @@ def renamed(tree, prefix):
     links = {link.name: prefix + link.name for link in tree.links}
     links[tree.root] = 'world'
     return replace(
-        tree, links=tuple(replace(link, name=links[link.name]) for link in tree.links
-                          if link.name != tree.root),
-        joints=tuple(replace(joint, name=prefix + joint.name, parent=links[joint.parent],
-                             child=links[joint.child]) for joint in tree.joints))
+        tree,
+        links=tuple(
+            replace(link, name=links[link.name]) for link in tree.links if link.name != tree.root
+        ),
+        joints=tuple(
+            replace(
+                joint,
+                name=prefix + joint.name,
+                parent=links[joint.parent],
+                child=links[joint.child],
+            )
+            for joint in tree.joints
+        ),
+    )
 
 
 @pytest.mark.parametrize('kind', [LoopType.SPHERICAL, LoopType.FIXED, LoopType.REVOLUTE])
@@ -299,7 +392,7 @@ def test_closing_a_gap_moves_neither_centre_of_mass_nor_momentum_of_a_free_syste
     robot = ccd.Mechanism(description, gravity=(0.0, 0.0, 0.0))
     q = ccd.integrate(robot, q, 0.02 * rng.normal(size=robot.nv))
     sim = ccd.Simulation(robot, q, v)
-    event, = sim.connect('loop_01', gap=0.2, angle=0.5)
+    (event,) = sim.connect('loop_01', gap=0.2, angle=0.5)
     assert_free_flight_goes_on(robot, q, v, sim, event)
     assert max(sim.robot.loop_gaps(sim.q)['loop_01']) < CLOSED
 
@@ -314,7 +407,8 @@ def assert_free_flight_goes_on(robot, q, v, sim, event):
     assert event.energy_lost > 0.0 and abs(event.energy_of_gap) > 1e-9
     start = ccd.energy(robot, q, v)
     assert float(sim.energy()) + event.energy_lost + event.energy_of_gap == pytest.approx(
-        sum(start), abs=1e-9 * max(1.0, sum(start)))
+        sum(start), abs=1e-9 * max(1.0, sum(start))
+    )
     assert sim.energy().balance == pytest.approx(sum(start), abs=1e-9 * max(1.0, sum(start)))
 
 
@@ -325,8 +419,8 @@ def test_a_limb_rejoined_in_free_flight_moves_neither_centre_of_mass_nor_momentu
     sim.cut(joint)
     sim.run(0.02)
     flying, q, v = sim.robot.copy(), sim.q.copy(), sim.v.copy()
-    event, = sim.connect(joint, gap=0.05, angle=0.1)
-    sim.lost -= sim.events[0].energy_lost     # springs are silent while it is cut
+    (event,) = sim.connect(joint, gap=0.05, angle=0.1)
+    sim.lost -= sim.events[0].energy_lost  # springs are silent while it is cut
     assert_free_flight_goes_on(flying, q, v, sim, event)
 
 
@@ -347,23 +441,28 @@ def test_the_impulse_of_a_rejoined_limb_is_what_its_momentum_gained():
         return np.r_[p, R @ link.inertia.tensor @ R.T @ twist[3:] + np.cross(arm, p)]
 
     before = momentum_of_shank()
-    event, = sim.connect('left_knee')
+    (event,) = sim.connect('left_knee')
     assert event.impulse == pytest.approx(momentum_of_shank() - before, abs=1e-12)
     assert np.linalg.norm(event.impulse[:3]) > 0.1
     axis = ccd.link_placement(sim.robot, sim.q, 'left_shank')[:3, 1]
     assert event.impulse[3:] @ axis == pytest.approx(0.0, abs=1e-12)
 
 
-@pytest.mark.parametrize('angle, limits', [(13.0, None), (-40.0, None), (9.0, (-10.0, 10.0)),
-                                           (-9.5, (-10.0, 10.0))])
+@pytest.mark.parametrize(
+    'angle, limits', [(13.0, None), (-40.0, None), (9.0, (-10.0, 10.0)), (-9.5, (-10.0, 10.0))]
+)
 def test_a_rejoined_joint_has_the_whole_turns_that_it_had(angle, limits):
     rng = np.random.default_rng(0)
     joint = Joint('wheel', JointType.CONTINUOUS, 'world', 'arm', Pose(), (0.0, 1.0, 0.0))
     if limits:
-        joint = replace(joint, type=JointType.REVOLUTE,
-                        limit=replace(joint.limit, lower=limits[0], upper=limits[1]))
-    robot = ccd.Mechanism(Description('turns', (Link('world'), Link('arm', random_inertia(rng))),
-                                      (joint,)))
+        joint = replace(
+            joint,
+            type=JointType.REVOLUTE,
+            limit=replace(joint.limit, lower=limits[0], upper=limits[1]),
+        )
+    robot = ccd.Mechanism(
+        Description('turns', (Link('world'), Link('arm', random_inertia(rng))), (joint,))
+    )
     sim = ccd.Simulation(robot, np.array([angle]), np.array([0.3]))
     sim.cut('wheel')
     sim.connect('wheel')
@@ -374,15 +473,20 @@ def test_a_rejoined_joint_has_the_whole_turns_that_it_had(angle, limits):
 def test_actuator_spring_and_coupling_of_a_cut_joint_are_silent_and_come_back():
     rng = np.random.default_rng(1)
     names = ['base', 'one', 'two']
-    joints = tuple(Joint(f'j{k}', JointType.CONTINUOUS, parent, child, Pose((0.3, 0.0, 0.0)),
-                         (0.0, 1.0, 0.0))
-                   for k, (parent, child) in enumerate(zip(['world', *names], names)))
+    joints = tuple(
+        Joint(f'j{k}', JointType.CONTINUOUS, parent, child, Pose((0.3, 0.0, 0.0)), (0.0, 1.0, 0.0))
+        for k, (parent, child) in enumerate(zip(['world', *names], names))
+    )
     description = Description(
-        'coupled', (Link('world'), *(Link(name, random_inertia(rng)) for name in names)), joints,
+        'coupled',
+        (Link('world'), *(Link(name, random_inertia(rng)) for name in names)),
+        joints,
         springs=(Spring('s', 'torsional', 50.0, 1.0, 0.4, joint='j2'),),
-        couplings=(Coupling('gear', (CouplingTerm('j1', (1.0,)), CouplingTerm('j2', (-2.0,)))),))
+        couplings=(Coupling('gear', (CouplingTerm('j1', (1.0,)), CouplingTerm('j2', (-2.0,)))),),
+    )
     plain = replace(description, springs=(), couplings=())
     from closed_chain_dynamics.description import Actuator
+
     motors = (Actuator('j0'), Actuator('j2'))
     robot = ccd.Mechanism(replace(description, actuators=motors))
     bare = ccd.Mechanism(replace(plain, actuators=motors))
@@ -403,21 +507,30 @@ def test_actuator_spring_and_coupling_of_a_cut_joint_are_silent_and_come_back():
 
 
 # --- what is refused -----------------------------------------------------------------------------
-@pytest.mark.parametrize('call, error, says', [
-    (lambda sim: sim.connect('left_hand'), StructureError, "'left_hand' is already connected"),
-    (lambda sim: sim.connect('left_knee'), StructureError, "'left_knee' is already connected"),
-    (lambda sim: sim.cut('right_hand'), StructureError, "'right_hand' is already open"),
-    (lambda sim: sim.cut('right_hip'), StructureError, "'right_hip' is free already"),
-    (lambda sim: sim.cut('root'), StructureError, "'root' is free already"),
-    (lambda sim: sim.cut('left_knee', 'left_knee'), StructureError, 'free already'),
-    (lambda sim: sim.cut('left_hand', 'left_kne'), NameNotFound, 'left_knee'),
-    (lambda sim: sim.connect('rigth_hand'), NameNotFound, 'right_hand'),
-    (lambda sim: sim.connect('right_hand'), StructureError,
-     r'\d m and \S+ rad apart, more than the 0.02 m and 0.05 rad'),
-    (lambda sim: sim.connect('right_hip'), StructureError,
-     r'\d m and \S+ rad apart, more than the 0.02 m and 0.05 rad'),
-    (lambda sim: sim.connect('right_hand', gap=1e-9), StructureError, 'more than the 1e-09 m'),
-])
+@pytest.mark.parametrize(
+    'call, error, says',
+    [
+        (lambda sim: sim.connect('left_hand'), StructureError, "'left_hand' is already connected"),
+        (lambda sim: sim.connect('left_knee'), StructureError, "'left_knee' is already connected"),
+        (lambda sim: sim.cut('right_hand'), StructureError, "'right_hand' is already open"),
+        (lambda sim: sim.cut('right_hip'), StructureError, "'right_hip' is free already"),
+        (lambda sim: sim.cut('root'), StructureError, "'root' is free already"),
+        (lambda sim: sim.cut('left_knee', 'left_knee'), StructureError, 'free already'),
+        (lambda sim: sim.cut('left_hand', 'left_kne'), NameNotFound, 'left_knee'),
+        (lambda sim: sim.connect('rigth_hand'), NameNotFound, 'right_hand'),
+        (
+            lambda sim: sim.connect('right_hand'),
+            StructureError,
+            r'\d m and \S+ rad apart, more than the 0.02 m and 0.05 rad',
+        ),
+        (
+            lambda sim: sim.connect('right_hip'),
+            StructureError,
+            r'\d m and \S+ rad apart, more than the 0.02 m and 0.05 rad',
+        ),
+        (lambda sim: sim.connect('right_hand', gap=1e-9), StructureError, 'more than the 1e-09 m'),
+    ],
+)
 def test_an_impossible_change_is_refused_and_changes_nothing(call, error, says):
     sim = seated()
     sim.cut('right_hand', 'right_hip')
@@ -433,8 +546,9 @@ def test_an_impossible_change_is_refused_and_changes_nothing(call, error, says):
 def test_a_connection_that_leaves_no_motion_is_refused():
     robot = ccd.load('four_bar')
     q = ccd.assemble(robot, {'crank': 1.0})
-    description = with_grip(robot.description, q, 'stop', LoopType.SPHERICAL, 'base',
-                            'coupler_link')
+    description = with_grip(
+        robot.description, q, 'stop', LoopType.SPHERICAL, 'base', 'coupler_link'
+    )
     sim = ccd.Simulation(ccd.Mechanism(description), q)
     before = state(sim)
     with pytest.raises(StructureError, match='no motion'):

@@ -2,16 +2,17 @@
 
 import json
 
-import closed_chain_dynamics as ccd
 from mcap.reader import make_reader
 from mcap_ros2.decoder import DecoderFactory
 import numpy as np
 import pytest
 from rosbags.rosbag2 import Reader
-from rosbags.typesys import get_typestore, Stores
+from rosbags.typesys import Stores, get_typestore
 
-ROUNDING = 1e-12        # what a chain of a few rotations loses
-DIFFERENCES = 1e-5      # rates by central differences over 1 ms
+import closed_chain_dynamics as ccd
+
+ROUNDING = 1e-12  # what a chain of a few rotations loses
+DIFFERENCES = 1e-5  # rates by central differences over 1 ms
 
 
 def messages(path):
@@ -36,12 +37,14 @@ def test_mcap_reads_back_exactly(log, tmp_path):
     assert stamps == [stamp for stamp, _ in found['/joint_states']]
     assert np.abs(np.array(stamps) * 1e-9 - log.time).max() < 1e-9
     for name in ('kinetic', 'potential', 'work', 'dissipated', 'lost', 'balance'):
-        assert np.array_equal([each.data for _, each in found[f'/energy/{name}']],
-                              getattr(log, name)), name
+        assert np.array_equal(
+            [each.data for _, each in found[f'/energy/{name}']], getattr(log, name)
+        ), name
     assert np.array_equal([each.data for _, each in found['/loop_error']], log.loop_error)
     events = [json.loads(message.data) for _, message in found['/contact/events']]
     assert [(each['kind'], each['name'], each['time']) for each in events] == [
-        (event.kind, event.name, event.time) for event in log.events]
+        (event.kind, event.name, event.time) for event in log.events
+    ]
     assert events[1]['impulse'] == log.events[1].impulse.tolist()
     text = found['/robot_description'][0][1].data
     assert ccd.load(text).description == log.robot.description
@@ -52,9 +55,11 @@ def matrix(transform):
     r, p = transform.rotation, transform.translation
     x, y, z, w = r.x, r.y, r.z, r.w
     X = np.eye(4)
-    X[:3, :3] = [[1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
-                 [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
-                 [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)]]
+    X[:3, :3] = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
+        [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
+        [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
+    ]
     X[:3, 3] = p.x, p.y, p.z
     return X
 
@@ -78,11 +83,11 @@ def test_transforms_put_every_link_where_it_was(which, request, tmp_path):
     log.to_mcap(tmp_path / 'run.mcap')
     found = messages(tmp_path / 'run.mcap')
     fixed = found['/tf_static'][0][1].transforms
-    assert len(found['/tf']) == len(np.unique(log.time))   # one per instant, that after it
+    assert len(found['/tf']) == len(np.unique(log.time))  # one per instant, that after it
     for segment, samples in log.spans():
         robot, sample = segment.mechanism(), samples.stop - 1
         stamp = round(log.time[sample] * 1e9)
-        moving, = (message.transforms for time, message in found['/tf'] if time == stamp)
+        (moving,) = (message.transforms for time, message in found['/tf'] if time == stamp)
         if sample + 1 < len(log) and log.time[sample + 1] == log.time[sample]:
             continue
         frames = world_frames([*fixed, *moving])
@@ -99,7 +104,8 @@ def test_joints_of_several_coordinates_have_messages_too(all_kinds, tmp_path):
     fly = last.transforms[place('fly')]
     q = all_kinds.joint('fly')[-1]
     assert np.array([fly.translation.x, fly.translation.y, fly.translation.z]) == pytest.approx(
-        q[:3], abs=ROUNDING)
+        q[:3], abs=ROUNDING
+    )
     rotation = np.array([fly.rotation.x, fly.rotation.y, fly.rotation.z, fly.rotation.w])
     assert abs(rotation @ q[3:]) == pytest.approx(1.0, abs=ROUNDING)
     spin = last.twist[place('ball')].angular
@@ -122,13 +128,15 @@ def test_a_bag_folder_has_the_metadata_that_rosbag2_wants(log, tmp_path):
         assert kinds['/tf'] == 'tf2_msgs/msg/TFMessage'
         assert kinds['/joint_states'] == 'sensor_msgs/msg/JointState'
         assert qos['/tf_static'].durability.name == 'TRANSIENT_LOCAL'
-        store = get_typestore(Stores.ROS2_HUMBLE)   # the messages are the same in all of them
-        positions = [store.deserialize_cdr(data, connection.msgtype).position
-                     for connection, _, data in reader.messages()
-                     if connection.topic == '/joint_states']
+        store = get_typestore(Stores.ROS2_HUMBLE)  # the messages are the same in all of them
+        positions = [
+            store.deserialize_cdr(data, connection.msgtype).position
+            for connection, _, data in reader.messages()
+            if connection.topic == '/joint_states'
+        ]
     assert np.array_equal(positions, log.q)
     with pytest.raises(ccd.ClosedChainError, match='there already.*bag.mcap'):
         log.to_mcap(tmp_path / 'bag')
     log.to_mcap(tmp_path / 'bag.mcap')
-    log.to_mcap(tmp_path / 'bag.mcap')   # a file is written over, as other files are
+    log.to_mcap(tmp_path / 'bag.mcap')  # a file is written over, as other files are
     assert sorted(path.name for path in tmp_path.iterdir()) == ['bag', 'bag.mcap']

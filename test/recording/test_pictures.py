@@ -2,13 +2,14 @@
 
 import shutil
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics.recording import animation, plots
-from closed_chain_dynamics.recording.picture import CLOSED, OPEN
 from helpers.logged_runs import ALL_KINDS
 import numpy as np
 from PIL import Image
 import pytest
+
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.recording import animation, plots
+from closed_chain_dynamics.recording.picture import CLOSED, OPEN
 
 TWO_BOXES = """<robot name="boxes"> <link name="world"/>
   <link name="red"> <visual> <origin xyz="{red}"/> <geometry> <box size="0.4 0.4 0.4"/>
@@ -32,11 +33,24 @@ def test_a_figure_is_a_real_picture(log, tmp_path):
     assert len(np.unique(pixels, axis=0)) > 200
 
 
-@pytest.mark.parametrize('which, labels', [
-    ('log', ['crank', 'rocker', 'kinetic', 'dissipated', 'Largest loop error',
-             'cut coupler_rocker']),
-    ('all_kinds', ['push', 'fly:z', 'ball, turned by', 'work put in']),
-    ('torn', ['coupler:x', 'cut coupler'])])
+@pytest.mark.parametrize(
+    'which, labels',
+    [
+        (
+            'log',
+            [
+                'crank',
+                'rocker',
+                'kinetic',
+                'dissipated',
+                'Largest loop error',
+                'cut coupler_rocker',
+            ],
+        ),
+        ('all_kinds', ['push', 'fly:z', 'ball, turned by', 'work put in']),
+        ('torn', ['coupler:x', 'cut coupler']),
+    ],
+)
 def test_a_figure_names_what_it_shows(which, labels, request, tmp_path):
     log = request.getfixturevalue(which)
     log.plot(tmp_path / 'run.svg')
@@ -78,7 +92,7 @@ def test_a_gif_shows_the_run_with_open_and_closed_loops(tmp_path):
     shares = []
     assert sim.log.record(tmp_path / 'run.gif', size=(320, 240), progress=shares.append) == []
     with Image.open(tmp_path / 'run.gif') as film:
-        assert (film.n_frames, film.size) == (21, (320, 240))   # 0.8 s at 25 Hz, both ends
+        assert (film.n_frames, film.size) == (21, (320, 240))  # 0.8 s at 25 Hz, both ends
         assert (film.info['duration'], film.info['loop']) == (40, 0)
         frames = []
         for number in range(film.n_frames):
@@ -86,15 +100,19 @@ def test_a_gif_shows_the_run_with_open_and_closed_loops(tmp_path):
             frames.append(film.convert('RGB'))
     assert [has(frame, CLOSED) for frame in frames] == [True] * 10 + [False] * 11
     assert [has(frame, OPEN) for frame in frames] == [False] * 10 + [True] * 11
-    moved = [np.abs(np.asarray(a, dtype=int) - np.asarray(b, dtype=int)).max(axis=-1) > 30
-             for a, b in zip(frames, frames[1:])]
+    moved = [
+        np.abs(np.asarray(a, dtype=int) - np.asarray(b, dtype=int)).max(axis=-1) > 30
+        for a, b in zip(frames, frames[1:])
+    ]
     assert all(each.any() for each in moved)
-    assert max(each.mean() for each in moved) < 0.1   # the background stands still
+    assert max(each.mean() for each in moved) < 0.1  # the background stands still
     assert shares[-1] == 1.0 and shares == sorted(shares)
 
 
-@pytest.mark.parametrize('fps, speed, frames, milliseconds', [
-    (25, 0.5, 11, 40), (30, 1.0, 7, 30), (10, 1.0, 3, 100), (1000, 1.0, 11, 20)])
+@pytest.mark.parametrize(
+    'fps, speed, frames, milliseconds',
+    [(25, 0.5, 11, 40), (30, 1.0, 7, 30), (10, 1.0, 3, 100), (1000, 1.0, 11, 20)],
+)
 def test_a_gif_keeps_time(fps, speed, frames, milliseconds, tmp_path):
     sim = ccd.Simulation(ccd.load('pendulum'), [0.5])
     sim.run(0.2)
@@ -112,14 +130,16 @@ def boxes(tmp_path, view, red='0 0 0', green='0 0 0'):
     return np.nonzero((r > 2 * g) & (r > 2 * b))[::-1], np.nonzero((g > 2 * r) & (g > 2 * b))[::-1]
 
 
-@pytest.mark.parametrize('view, right, up', [('front', 'x', 'z'), ('side', 'y', 'z'),
-                                             ('top', 'x', 'y'), ((0.0, 0.0), 'x', 'z')])
+@pytest.mark.parametrize(
+    'view, right, up',
+    [('front', 'x', 'z'), ('side', 'y', 'z'), ('top', 'x', 'y'), ((0.0, 0.0), 'x', 'z')],
+)
 def test_views_look_from_where_they_say(view, right, up, tmp_path):
     place = {'x': '2 0 0', 'y': '0 2 0', 'z': '0 0 2'}
     red, green = boxes(tmp_path, view, green=place[right])
     assert green[0].min() > red[0].max()
     red, green = boxes(tmp_path, view, green=place[up])
-    assert green[1].max() < red[1].min()   # rows count downwards
+    assert green[1].max() < red[1].min()  # rows count downwards
 
 
 def test_what_is_near_hides_what_is_far(tmp_path):
@@ -130,9 +150,12 @@ def test_what_is_near_hides_what_is_far(tmp_path):
 
 
 def test_links_without_visuals_are_sticks_and_meshes_are_told(tmp_path):
-    robot = ccd.load(ALL_KINDS.replace(
-        '<link name="c">', '<link name="c"> <visual> <geometry> <mesh filename="c.stl"/> '
-        '</geometry> </visual>'))
+    robot = ccd.load(
+        ALL_KINDS.replace(
+            '<link name="c">',
+            '<link name="c"> <visual> <geometry> <mesh filename="c.stl"/> </geometry> </visual>',
+        )
+    )
     notes = animation.snapshot(robot, robot.neutral(), tmp_path / 'a.png')
     assert notes == ["The mesh of link 'c' is not drawn."]
     assert len(np.unique(np.asarray(Image.open(tmp_path / 'a.png')).reshape(-1, 3), axis=0)) > 100

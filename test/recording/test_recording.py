@@ -5,13 +5,14 @@ import math
 import subprocess
 import sys
 
-import closed_chain_dynamics as ccd
 import numpy as np
 import pytest
 
-ROUNDING = 1e-12        # what a chain of a few rotations loses
-DYNAMICS = 1e-9         # relative: accelerations and reactions against a closed form
-DIFFERENCES = 1e-2      # rates by central differences over 1 ms
+import closed_chain_dynamics as ccd
+
+ROUNDING = 1e-12  # what a chain of a few rotations loses
+DYNAMICS = 1e-9  # relative: accelerations and reactions against a closed form
+DIFFERENCES = 1e-2  # rates by central differences over 1 ms
 LOUD = ('PIL', 'matplotlib', 'rosbags')
 
 
@@ -59,7 +60,7 @@ def test_joints_of_several_coordinates_have_as_many_columns(all_kinds):
     assert all_kinds.joint('fly').shape == (51, 7)
     assert all_kinds.velocity('ball').shape == (51, 3)
     names, values = all_kinds.table('q')
-    assert names[names.index('glide:x'):][:4] == ['glide:x', 'glide:y', 'glide:cos', 'glide:sin']
+    assert names[names.index('glide:x') :][:4] == ['glide:x', 'glide:y', 'glide:cos', 'glide:sin']
     assert np.array_equal(values, all_kinds.q)
 
 
@@ -77,8 +78,8 @@ def test_a_joint_of_the_tree_that_is_cut_has_no_position(torn):
 # --- reactions ---------------------------------------------------------------------------------
 def test_reactions_of_a_pendulum_are_those_of_the_closed_form():
     robot = ccd.load('pendulum', actuated=['swing'])
-    joint, = (each for each in robot.description.joints if each.name == 'swing')
-    arm, = (each for each in robot.description.links if each.name == 'arm')
+    (joint,) = (each for each in robot.description.joints if each.name == 'swing')
+    (arm,) = (each for each in robot.description.links if each.name == 'arm')
     sim = ccd.Simulation(robot, [0.4], [3.0])
     sim.run(0.2, [1.5])
     m, g, d = arm.inertia.mass, 9.80665, joint.dynamics.damping
@@ -86,8 +87,13 @@ def test_reactions_of_a_pendulum_are_those_of_the_closed_form():
     x, w = sim.log.joint('swing'), sim.log.velocity('swing')
     assert joint.dynamics.friction == 0.0
     a = (1.5 - d * w - m * g * length * np.sin(x)) / (inertia + m * length**2)
-    force = m * np.column_stack([length * (a * np.cos(x) - w**2 * np.sin(x)), 0.0 * x,
-                                 g + length * (a * np.sin(x) + w**2 * np.cos(x))])
+    force = m * np.column_stack(
+        [
+            length * (a * np.cos(x) - w**2 * np.sin(x)),
+            0.0 * x,
+            g + length * (a * np.sin(x) + w**2 * np.cos(x)),
+        ]
+    )
     found = sim.log.reactions('swing')
     assert np.abs(found[:, :3] - force).max() < DYNAMICS * np.abs(force).max()
     every = sim.log.reactions('swing', every=50)
@@ -98,7 +104,7 @@ def test_reactions_have_the_external_wrench_in_them():
     robot = ccd.load('pendulum')
     sim = ccd.Simulation(robot, [0.0])
     sim.run(0.001)
-    sim.apply_wrench('arm', [0.0, 7.0, 0.0, 0.0, 0.0, 0.0])   # along the axis: nothing moves
+    sim.apply_wrench('arm', [0.0, 7.0, 0.0, 0.0, 0.0, 0.0])  # along the axis: nothing moves
     sim.run(0.001)
     assert sim.log.reactions('swing')[[0, -1], 1] == pytest.approx([0.0, -7.0], abs=ROUNDING)
 
@@ -106,8 +112,8 @@ def test_reactions_have_the_external_wrench_in_them():
 def test_an_open_loop_joint_carries_nothing(log):
     force = np.linalg.norm(log.reactions('coupler_rocker')[:, :3], axis=1)
     is_open = (log.segments[0].get('lost').size, log.segments[1].get('lost').size)
-    assert np.all(force[is_open[0]:sum(is_open)] == 0.0)
-    assert np.all(force[:is_open[0]] > 0.1)
+    assert np.all(force[is_open[0] : sum(is_open)] == 0.0)
+    assert np.all(force[: is_open[0]] > 0.1)
     with pytest.raises(ccd.NameNotFound, match='coupler_rocker'):
         log.reactions('coupler_roker')
 
@@ -117,9 +123,15 @@ def test_csv_reads_back_exactly(log, tmp_path):
     log.to_csv(tmp_path / 'run.csv')
     with open(tmp_path / 'run.csv', newline='', encoding='utf-8') as file:
         rows = list(csv.DictReader(file))
-    for name, values in (('time', log.time), ('kinetic', log.kinetic), ('lost', log.lost),
-                         ('loop_error', log.loop_error), ('q:rocker', log.joint('rocker')),
-                         ('v:coupler', log.velocity('coupler')), ('tau:crank', log.tau[:, 0])):
+    for name, values in (
+        ('time', log.time),
+        ('kinetic', log.kinetic),
+        ('lost', log.lost),
+        ('loop_error', log.loop_error),
+        ('q:rocker', log.joint('rocker')),
+        ('v:coupler', log.velocity('coupler')),
+        ('tau:crank', log.tau[:, 0]),
+    ):
         assert [float(row[name]) for row in rows] == values.tolist(), name
     happened = {number: row['event'] for number, row in enumerate(rows) if row['event']}
     after = [np.flatnonzero(log.time == event.time)[1] for event in log.events]
@@ -136,9 +148,19 @@ def test_csv_leaves_cells_empty_where_a_coordinate_is_not_there(torn, tmp_path):
 
 def test_npz_reads_back_exactly(log, tmp_path):
     log.to_npz(tmp_path / 'run.npz')
-    with np.load(tmp_path / 'run.npz') as found:   # and without pickles
-        for name in ('time', 'q', 'v', 'tau', 'kinetic', 'potential', 'work', 'dissipated',
-                     'lost', 'loop_error'):
+    with np.load(tmp_path / 'run.npz') as found:  # and without pickles
+        for name in (
+            'time',
+            'q',
+            'v',
+            'tau',
+            'kinetic',
+            'potential',
+            'work',
+            'dissipated',
+            'lost',
+            'loop_error',
+        ):
             assert np.array_equal(found[name], getattr(log, name)), name
         assert found['q_names'].tolist() == ['crank', 'coupler', 'rocker']
         assert found['event_kind'].tolist() == ['cut', 'connect']
@@ -147,28 +169,40 @@ def test_npz_reads_back_exactly(log, tmp_path):
 
 
 # --- what is refused ---------------------------------------------------------------------------
-@pytest.mark.parametrize('call, message', [
-    (lambda log, at: log.plot(at / 'run.docx'), r'End the name in \.png'),
-    (lambda log, at: log.record(at / 'run.avi'), r'End the name in \.gif'),
-    (lambda log, at: log.record(at / 'run.gif', fps=0), 'fps of an animation must be positive'),
-    (lambda log, at: log.record(at / 'run.gif', speed=-1), 'speed of an animation'),
-    (lambda log, at: log.record(at / 'run.gif', view='back'), 'front, side, top'),
-    (lambda log, at: log.plot(at / 'none' / 'run.png'), 'there is no folder'),
-    (lambda log, at: log.to_mcap(at / 'none' / 'run'), 'there is no folder'),
-    (lambda log, at: log.to_csv(at), 'cannot be written: Is a directory'),
-    (lambda log, at: log.to_npz(at / 'none' / 'run.npz'), 'cannot be written: No such file')])
+@pytest.mark.parametrize(
+    'call, message',
+    [
+        (lambda log, at: log.plot(at / 'run.docx'), r'End the name in \.png'),
+        (lambda log, at: log.record(at / 'run.avi'), r'End the name in \.gif'),
+        (
+            lambda log, at: log.record(at / 'run.gif', fps=0),
+            'fps of an animation must be positive',
+        ),
+        (lambda log, at: log.record(at / 'run.gif', speed=-1), 'speed of an animation'),
+        (lambda log, at: log.record(at / 'run.gif', view='back'), 'front, side, top'),
+        (lambda log, at: log.plot(at / 'none' / 'run.png'), 'there is no folder'),
+        (lambda log, at: log.to_mcap(at / 'none' / 'run'), 'there is no folder'),
+        (lambda log, at: log.to_csv(at), 'cannot be written: Is a directory'),
+        (lambda log, at: log.to_npz(at / 'none' / 'run.npz'), 'cannot be written: No such file'),
+    ],
+)
 def test_files_that_cannot_be_are_refused(call, message, log, tmp_path):
     with pytest.raises(ccd.ClosedChainError, match=message):
         call(log, tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize('library, call', [
-    ('matplotlib', lambda log, at: log.plot(at / 'run.png')),
-    ('PIL', lambda log, at: log.record(at / 'run.gif')),
-    ('rosbags', lambda log, at: log.to_mcap(at / 'run.mcap'))])
-def test_a_missing_library_is_named_with_the_way_to_get_it(library, call, log, tmp_path,
-                                                           monkeypatch):
+@pytest.mark.parametrize(
+    'library, call',
+    [
+        ('matplotlib', lambda log, at: log.plot(at / 'run.png')),
+        ('PIL', lambda log, at: log.record(at / 'run.gif')),
+        ('rosbags', lambda log, at: log.to_mcap(at / 'run.mcap')),
+    ],
+)
+def test_a_missing_library_is_named_with_the_way_to_get_it(
+    library, call, log, tmp_path, monkeypatch
+):
     for name in [name for name in sys.modules if name.split('.')[0] == library]:
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, library, None)
@@ -177,10 +211,12 @@ def test_a_missing_library_is_named_with_the_way_to_get_it(library, call, log, t
 
 
 def test_logging_loads_no_library_for_files():
-    script = ('import sys, closed_chain_dynamics as ccd\n'
-              'from closed_chain_dynamics.recording import animation, mcap, plots\n'
-              'sim = ccd.Simulation(ccd.load("pendulum")); sim.run(0.01); sim.log.q\n'
-              'print(*{name.split(".")[0] for name in sys.modules})')
+    script = (
+        'import sys, closed_chain_dynamics as ccd\n'
+        'from closed_chain_dynamics.recording import animation, mcap, plots\n'
+        'sim = ccd.Simulation(ccd.load("pendulum")); sim.run(0.01); sim.log.q\n'
+        'print(*{name.split(".")[0] for name in sys.modules})'
+    )
     done = subprocess.run([sys.executable, '-c', script], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert not set(LOUD) & set(done.stdout.split())

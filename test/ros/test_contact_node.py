@@ -1,19 +1,18 @@
 """contact_node as a process of its own: signals in, connections and cuts out, over DDS."""
 
 import json
-import signal
 import math
+import signal
 import time
 
-from helpers.ros_helpers import latched, own_domain   # skips this file where there is no rclpy
-import pytest
-
-from diagnostic_msgs.msg import DiagnosticArray   # noqa: I100
+from diagnostic_msgs.msg import DiagnosticArray  # noqa: I100
 from geometry_msgs.msg import WrenchStamped
+from helpers.ros_helpers import latched, own_domain  # skips this file where there is no rclpy
+import pytest
 from sensor_msgs.msg import Range
 from std_msgs.msg import String
 
-PERIOD = 10**6   # of the signals, as their stamps have it [ns]
+PERIOD = 10**6  # of the signals, as their stamps have it [ns]
 
 
 class Signals:
@@ -25,8 +24,11 @@ class Signals:
         self.events = []
         for kind in ('connect', 'cut'):
             ros.node.create_subscription(
-                String, f'contact/{kind}',
-                lambda message, kind=kind: self.events.append((kind, message.data)), 10)
+                String,
+                f'contact/{kind}',
+                lambda message, kind=kind: self.events.append((kind, message.data)),
+                10,
+            )
         self.wrench = ros.publisher(WrenchStamped, 'wrench/left_hand')
         self.height = ros.publisher(Range, 'height/left_foot')
         self.state = ros.publisher(String, 'contact/state', latched()) if owner else None
@@ -39,9 +41,16 @@ class Signals:
 
     def start(self):
         """Start the node, the first time or again."""
-        self.process = self.ros.start('contact_node', {
-            'force_contacts': ['left_hand'], 'height_contacts': ['left_foot'],
-            'thresholds': ['left_foot=0.01,0.05'], 'debounce': 0.01, 'dwell': 0.05})
+        self.process = self.ros.start(
+            'contact_node',
+            {
+                'force_contacts': ['left_hand'],
+                'height_contacts': ['left_foot'],
+                'thresholds': ['left_foot=0.01,0.05'],
+                'debounce': 0.01,
+                'dwell': 0.05,
+            },
+        )
 
     def is_heard(self):
         """Publish values that decide nothing; return whether the node has heard of them."""
@@ -80,8 +89,16 @@ class Signals:
         self.diagnostics.clear()
 
         def look():
-            return next((pair.value for array in self.diagnostics for pair in
-                         array.status[0].values if pair.key == key), None)
+            return next(
+                (
+                    pair.value
+                    for array in self.diagnostics
+                    for pair in array.status[0].values
+                    if pair.key == key
+                ),
+                None,
+            )
+
         return self.ros.wait(look, f'{key!r} in diagnostics')
 
 
@@ -94,7 +111,7 @@ def signals(tmp_path_factory):
 
 def test_a_force_connects_and_its_end_cuts(signals):
     """One event each, whatever bounces; between the thresholds nothing."""
-    for _ in range(5):   # bounces, shorter than the debouncing time
+    for _ in range(5):  # bounces, shorter than the debouncing time
         signals.send(signals.wrench, 80.0, 6)
         signals.send(signals.wrench, 0.0, 3)
     assert signals.heard() == []
@@ -161,7 +178,8 @@ def test_a_silent_sensor_is_named(signals):
     """After the timeout."""
     end = time.monotonic() + 10.0
     while time.monotonic() < end and not any(
-            'no signal of left_hand' in array.status[0].message for array in signals.diagnostics):
+        'no signal of left_hand' in array.status[0].message for array in signals.diagnostics
+    ):
         signals.ros.spin(0.1)
     assert 'left_foot' in signals.diagnostics[-1].status[0].message
 
@@ -192,7 +210,9 @@ def test_it_ends_with_exit_code_0(signals):
 
 def test_thresholds_that_do_not_fit_end_with_one_line(signals):
     """Exit code 1, and the reason."""
-    node = signals.ros.start('contact_node', {'force_contacts': ['left_hand'],
-                                              'make_force': 10.0, 'release_force': 20.0})
+    node = signals.ros.start(
+        'contact_node',
+        {'force_contacts': ['left_hand'], 'make_force': 10.0, 'release_force': 20.0},
+    )
     assert node.wait() == 1
     assert 'released below' in node.output() and 'Traceback' not in node.output()

@@ -10,28 +10,34 @@ import signal
 import subprocess
 from urllib.request import urlopen
 
-from closed_chain_dynamics.model.library import share_folder
-from closed_chain_dynamics.ros import composition
-from helpers.ros_helpers import ros   # skips this file where there is no rclpy
+from helpers.ros_helpers import ros  # skips this file where there is no rclpy
 import pytest
+from sensor_msgs.msg import JointState  # noqa: I100
 import yaml
 
-from sensor_msgs.msg import JointState   # noqa: I100
+from closed_chain_dynamics.model.library import share_folder
+from closed_chain_dynamics.ros import composition
 
-__all__ = ['ros']   # a fixture: pytest finds it by its name here
+__all__ = ['ros']  # a fixture: pytest finds it by its name here
 
 SHARE = share_folder()
 LAUNCH = sorted((SHARE / 'launch').glob('*.launch.py'))
 CONFIG = sorted((SHARE / 'config').glob('*.yaml'))
-PROGRAMS = {each.executable: each for each in (
-    *composition.simulation('swing', viewer=True, demo=True), *composition.hardware('swing'),
-    *composition.view('swing'))}
+PROGRAMS = {
+    each.executable: each
+    for each in (
+        *composition.simulation('swing', viewer=True, demo=True),
+        *composition.hardware('swing'),
+        *composition.view('swing'),
+    )
+}
 
 
 def settings_of(executable):
     """Return the Settings of a node by name."""
     from closed_chain_dynamics.ros.managed_node import AUTOSTART
     from closed_chain_dynamics.ros.model_source import MODEL_SETTINGS
+
     module = import_module(PROGRAMS[executable].module)
     of_all = [AUTOSTART, *MODEL_SETTINGS] if hasattr(module, 'ManagedNode') else []
     return {each.name: each for each in (*of_all, *getattr(module, 'SETTINGS', []))}
@@ -39,12 +45,16 @@ def settings_of(executable):
 
 def test_the_files_are_there():
     """Three launch files, a YAML for every node that has parameters, one RViz configuration."""
-    assert [path.name for path in LAUNCH] == ['simulation.launch.py', 'torque.launch.py',
-                                              'view.launch.py']
+    assert [path.name for path in LAUNCH] == [
+        'simulation.launch.py',
+        'torque.launch.py',
+        'view.launch.py',
+    ]
     assert {path.stem for path in CONFIG} == set(PROGRAMS) - {'demo_node'}
     displays = yaml.safe_load((SHARE / 'config' / 'mechanism.rviz').read_text())
-    kinds = {each['Class'].rpartition('/')[2]
-             for each in displays['Visualization Manager']['Displays']}
+    kinds = {
+        each['Class'].rpartition('/')[2] for each in displays['Visualization Manager']['Displays']
+    }
     assert {'RobotModel', 'TF', 'MarkerArray', 'Wrench'} <= kinds
 
 
@@ -53,8 +63,11 @@ def test_what_the_compositions_name_exists(executable):
     """A program with `main`, installed under its name, that knows its parameters."""
     assert callable(import_module(PROGRAMS[executable].module).main)
     installed = ast.parse((Path(__file__).resolve().parents[2] / 'setup.py').read_text())
-    nodes = next(ast.literal_eval(each.value) for each in installed.body
-                 if isinstance(each, ast.Assign) and each.targets[0].id == 'NODES')
+    nodes = next(
+        ast.literal_eval(each.value)
+        for each in installed.body
+        if isinstance(each, ast.Assign) and each.targets[0].id == 'NODES'
+    )
     assert executable in nodes
     assert set(PROGRAMS[executable].parameters) <= set(settings_of(executable))
 
@@ -63,7 +76,7 @@ def test_what_the_compositions_name_exists(executable):
 def test_a_configuration_has_the_defaults(path):
     """Every value of a YAML is a parameter of its node, and its default."""
     settings = settings_of(path.stem)
-    (scope, content), = yaml.safe_load(path.read_text()).items()
+    ((scope, content),) = yaml.safe_load(path.read_text()).items()
     assert scope in ('/**', f'/**/{path.stem}')
     for name, value in content['ros__parameters'].items():
         setting = settings[name]
@@ -76,10 +89,16 @@ def test_a_configuration_has_the_defaults(path):
 def test_arguments_are_documented(path):
     """Each argument that a launch file reads is declared with a default and a description."""
     tree = ast.parse(path.read_text(), str(path))
-    declared = next(ast.literal_eval(each.value) for each in tree.body
-                    if isinstance(each, ast.Assign) and each.targets[0].id == 'ARGUMENTS')
-    read = {node.slice.value for node in ast.walk(tree)
-            if isinstance(node, ast.Subscript) and getattr(node.value, 'id', '') == 'given'}
+    declared = next(
+        ast.literal_eval(each.value)
+        for each in tree.body
+        if isinstance(each, ast.Assign) and each.targets[0].id == 'ARGUMENTS'
+    )
+    read = {
+        node.slice.value
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Subscript) and getattr(node.value, 'id', '') == 'given'
+    }
     assert read <= set(declared)
     assert all(about for _, about in declared.values())
 
@@ -91,17 +110,27 @@ def launched(ros):
     pytest.importorskip('launch_ros', reason='ROS 2 launch is not installed here')
     if not shutil.which('ros2'):
         pytest.skip('there is no ros2 command here')
-    found = subprocess.run(['ros2', 'pkg', 'prefix', 'closed_chain_dynamics'],
-                           capture_output=True, timeout=30)
+    found = subprocess.run(
+        ['ros2', 'pkg', 'prefix', 'closed_chain_dynamics'], capture_output=True, timeout=30
+    )
     if found.returncode:
         pytest.skip('the package is not installed in a ROS 2 workspace')
     started = []
 
     def launch(name, *arguments):
         log = open(ros.folder / 'launch.log', 'w+')
-        started.append((subprocess.Popen(
-            ['ros2', 'launch', 'closed_chain_dynamics', name, *arguments], env=ros.environment,
-            stdout=log, stderr=subprocess.STDOUT, start_new_session=True), log))
+        started.append(
+            (
+                subprocess.Popen(
+                    ['ros2', 'launch', 'closed_chain_dynamics', name, *arguments],
+                    env=ros.environment,
+                    stdout=log,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                ),
+                log,
+            )
+        )
         return log
 
     yield launch
@@ -120,8 +149,9 @@ def launched(ros):
 def test_simulation_launches(ros, launched):
     """Joint states and torques come, at the rate that was asked for."""
     launched('simulation.launch.py', 'model:=four_bar', 'rate:=100.0')
-    states, torques = (ros.listen(JointState, topic, 10)
-                       for topic in ('joint_states', 'actuator_torques'))
+    states, torques = (
+        ros.listen(JointState, topic, 10) for topic in ('joint_states', 'actuator_torques')
+    )
     ros.wait(lambda: states and torques, 'states and torques', 90.0)
     assert set(states[-1].name) == {'crank', 'coupler', 'rocker'}
     assert torques[-1].name == ['crank']
@@ -132,8 +162,13 @@ def test_simulation_launches(ros, launched):
 
 def test_torque_launches(ros, launched):
     """Measured joint states in; commands and complete states out, under the names given."""
-    launched('torque.launch.py', 'model:=four_bar', 'joint_states:=measured',
-             'commands:=arm/commands', 'complete:=complete')
+    launched(
+        'torque.launch.py',
+        'model:=four_bar',
+        'joint_states:=measured',
+        'commands:=arm/commands',
+        'complete:=complete',
+    )
     outlet = ros.publisher(JointState, 'measured')
     complete = ros.listen(JointState, 'complete', 10)
 
@@ -147,8 +182,12 @@ def test_torque_launches(ros, launched):
     assert set(complete[-1].name) == {'crank', 'coupler', 'rocker'}
     topics = dict(ros.node.get_topic_names_and_types())
     assert topics['/arm/commands'] == ['std_msgs/msg/Float64MultiArray']
-    ros.wait(lambda: {'torque_node', 'loop_state_node', 'contact_node'}
-             <= set(ros.node.get_node_names()), 'all nodes')
+    ros.wait(
+        lambda: (
+            {'torque_node', 'loop_state_node', 'contact_node'} <= set(ros.node.get_node_names())
+        ),
+        'all nodes',
+    )
 
 
 def test_view_launches(ros, launched):

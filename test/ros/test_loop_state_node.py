@@ -2,18 +2,18 @@
 
 import signal
 
-import closed_chain_dynamics as ccd
-from helpers.ros_helpers import latched, own_domain   # skips this file where there is no rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from helpers.ros_helpers import latched, own_domain  # skips this file where there is no rclpy
 import numpy as np
 import pytest
-
-from closed_chain_dynamics.ros.messages.state_messages import multi_dof_states   # noqa: I100
-from diagnostic_msgs.msg import DiagnosticArray
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import String
 
-CLOSED = 1e-9   # loops of what is published [m or rad]
-EXACT = 1e-8    # joints that were not measured, against the simulation
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.ros.messages.state_messages import multi_dof_states  # noqa: I100
+
+CLOSED = 1e-9  # loops of what is published [m or rad]
+EXACT = 1e-8  # joints that were not measured, against the simulation
 
 
 class Measured:
@@ -23,8 +23,9 @@ class Measured:
         self.ros, self.names = ros, names
         robot = ccd.load(model)
         q = ccd.assemble(robot)
-        self.sim = ccd.Simulation(robot, q=q, v=ccd.complete_velocity(robot, q, rates),
-                                  log_every=0)
+        self.sim = ccd.Simulation(
+            robot, q=q, v=ccd.complete_velocity(robot, q, rates), log_every=0
+        )
         self.start()
         self.complete = ros.listen(JointState, 'joint_states')
         self.others = ros.listen(MultiDOFJointState, 'multi_dof_joint_states')
@@ -34,8 +35,9 @@ class Measured:
 
     def start(self):
         """Start the node, the first time or again."""
-        self.process = self.ros.start('loop_state_node', {'model': self.sim.robot.name,
-                                                          'state_timeout': 10.0})
+        self.process = self.ros.start(
+            'loop_state_node', {'model': self.sim.robot.name, 'state_timeout': 10.0}
+        )
 
     def send(self, offset=0.0, step=True):
         """Publish the measured joints, moved by an offset; return the answer or None."""
@@ -43,9 +45,11 @@ class Measured:
         if step:
             sim.step()
         slices = [robot.joint_slices(name) for name in self.names]
-        message = JointState(name=self.names,
-                             position=[float(sim.q[in_q][0]) + offset for in_q, _ in slices],
-                             velocity=[float(sim.v[in_v][0]) for _, in_v in slices])
+        message = JointState(
+            name=self.names,
+            position=[float(sim.q[in_q][0]) + offset for in_q, _ in slices],
+            velocity=[float(sim.v[in_v][0]) for _, in_v in slices],
+        )
         nanoseconds = 10**9 + round(1e9 * sim.time)
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(nanoseconds, 10**9)
         self.complete.clear()
@@ -66,16 +70,19 @@ class Measured:
 
     def told(self, text):
         """Wait for a text in the message of diagnostics."""
-        self.ros.wait(lambda: any(text in array.status[0].message for array in self.diagnostics),
-                      f'{text!r} in diagnostics')
+        self.ros.wait(
+            lambda: any(text in array.status[0].message for array in self.diagnostics),
+            f'{text!r} in diagnostics',
+        )
 
 
 @pytest.fixture(scope='module')
 def five_bar(tmp_path_factory):
     """Return a five-bar of which the shoulders are measured."""
     with own_domain(tmp_path_factory.mktemp('five_bar')) as ros:
-        yield Measured(ros, 'five_bar', ['left_shoulder', 'right_shoulder'],
-                       {'left_shoulder': 0.4})
+        yield Measured(
+            ros, 'five_bar', ['left_shoulder', 'right_shoulder'], {'left_shoulder': 0.4}
+        )
 
 
 def test_passive_joints_follow_from_the_loops(five_bar):
@@ -126,8 +133,10 @@ def test_a_loop_that_is_cut_is_followed_no_longer(five_bar):
 def test_the_owner_of_the_contacts_is_followed_and_commands_no_longer(five_bar):
     """The loop is closed again, whatever is asked for; what is no contact/state is refused."""
     ros, sim = five_bar.ros, five_bar.sim
-    topics = [ros.publisher(String, 'contact/state', latched()),
-              ros.publisher(String, 'contact/cut')]
+    topics = [
+        ros.publisher(String, 'contact/state', latched()),
+        ros.publisher(String, 'contact/cut'),
+    ]
     for publisher in topics:
         ros.wait_for_reader(publisher)
     ros.spin(0.2)
@@ -155,8 +164,9 @@ def test_it_ends_with_exit_code_0(five_bar):
 def test_joints_of_several_degrees_are_published_too(tmp_path):
     """The figure on the swing, of which knees and elbows are measured."""
     with own_domain(tmp_path) as ros:
-        swing = Measured(ros, 'swing', ['left_knee', 'right_knee', 'left_elbow', 'right_elbow'],
-                         {})
+        swing = Measured(
+            ros, 'swing', ['left_knee', 'right_knee', 'left_elbow', 'right_elbow'], {}
+        )
         answer = ros.wait(lambda: swing.send(step=False) or swing.send(), 'an answer')
         assert sorted(answer.name) == sorted(swing.names)
         others = ros.wait(lambda: swing.others, 'joints of several degrees')[-1]

@@ -1,36 +1,44 @@
 """Joint states from the bytes of messages: the numbers that ROS reads, and what is refused."""
 
-import closed_chain_dynamics as ccd
 from hypothesis import given, strategies as some
 import numpy as np
 import pytest
 
+import closed_chain_dynamics as ccd
+
 pytest.importorskip('rclpy', reason='ROS 2 is not installed here: no rclpy')
 
-from closed_chain_dynamics.ros.messages.measured_states import MeasuredStates   # noqa: E402
-from closed_chain_dynamics.ros.messages.raw_states import (   # noqa: E402
-    RawMessage, read_joint_state)
-from closed_chain_dynamics.ros.messages.state_messages import StateMessages   # noqa: E402
-from rclpy.serialization import deserialize_message, serialize_message   # noqa: E402
-from sensor_msgs.msg import JointState   # noqa: E402
-from std_msgs.msg import Float64MultiArray   # noqa: E402
+from rclpy.serialization import deserialize_message, serialize_message  # noqa: E402
+from sensor_msgs.msg import JointState  # noqa: E402
+from std_msgs.msg import Float64MultiArray  # noqa: E402
+
+from closed_chain_dynamics.ros.messages.measured_states import MeasuredStates  # noqa: E402
+from closed_chain_dynamics.ros.messages.raw_states import (  # noqa: E402
+    RawMessage,
+    read_joint_state,
+)
+from closed_chain_dynamics.ros.messages.state_messages import StateMessages  # noqa: E402
 
 NUMBERS = some.floats(width=64)
 
 
-@given(frame=some.text(max_size=9), names=some.lists(some.text(max_size=9), max_size=5),
-       numbers=some.lists(some.lists(NUMBERS, max_size=5), min_size=3, max_size=3),
-       sec=some.integers(-2**31, 2**31 - 1), nanosec=some.integers(0, 2**32 - 1))
+@given(
+    frame=some.text(max_size=9),
+    names=some.lists(some.text(max_size=9), max_size=5),
+    numbers=some.lists(some.lists(NUMBERS, max_size=5), min_size=3, max_size=3),
+    sec=some.integers(-(2**31), 2**31 - 1),
+    nanosec=some.integers(0, 2**32 - 1),
+)
 def test_bytes_are_read_as_ros_writes_them(frame, names, numbers, sec, nanosec):
     """Any names, any numbers, any alignment."""
-    if '\0' in frame + ''.join(names):   # ROS ends strings there
+    if '\0' in frame + ''.join(names):  # ROS ends strings there
         return
     message = JointState(name=names)
     message.header.frame_id = frame
     message.header.stamp.sec, message.header.stamp.nanosec = sec, nanosec
     message.position, message.velocity, message.effort = numbers
     reader, raw = read_joint_state(), serialize_message(message)
-    for _ in range(2):   # the second time names are known
+    for _ in range(2):  # the second time names are known
         stamp, read, arrays = reader.read(raw)
         assert stamp == (sec, nanosec) and read == names
         for array, expected in zip(arrays, numbers):
@@ -44,7 +52,7 @@ def test_bytes_that_end_too_soon_or_are_encoded_otherwise_are_left_to_ros():
     for length in range(4, len(raw) - 8):
         read = reader.read(raw[:length])
         assert read is None or read[1] == ['crank'] and len(read[2]) == 3
-    assert reader.read(b'\x00\x00' + raw[2:]) is None   # big endian
+    assert reader.read(b'\x00\x00' + raw[2:]) is None  # big endian
     assert reader.read(raw)[2][0][0, 0] == 1.0
 
 
@@ -72,12 +80,13 @@ def test_both_halves_of_a_state_come_together_by_their_stamp(scale):
     stamp, names, position, velocity = measured.joint_states(single, 0.0)
     assert stamp == (12, 500000000) and sorted(names) == sorted(robot.joint_names)
     slices = [robot.joint_slices(name) for name in names]
-    np.testing.assert_allclose(position, np.concatenate([q[each] for each, _ in slices]),
-                               atol=1e-15)
+    np.testing.assert_allclose(
+        position, np.concatenate([q[each] for each, _ in slices]), atol=1e-15
+    )
     np.testing.assert_array_equal(velocity, np.concatenate([v[each] for _, each in slices]))
     messages.fill(12.6, q, v, np.zeros(len(robot.actuator_names)))
     assert measured.joint_states(serialize_message(messages.joint_states), 0.0) is None
-    assert measured.multi_dof(multi, 0.0) is None   # of another time
+    assert measured.multi_dof(multi, 0.0) is None  # of another time
     assert refused == []
 
 
@@ -98,14 +107,19 @@ def test_names_of_other_machines_are_left_out_and_told():
     _, names, position, velocity = measured.joint_states(serialize_message(message), 0.0)
     assert names == ['crank'] and position.tolist() == [1.0] and np.isnan(velocity).all()
     assert refused[0][0] == 'unknown joint' and 'gripper' in refused[0][1]
-    assert measured.joint_states(serialize_message(JointState(name=['rocker'], position=[1.0])),
-                                 0.0) is None
+    assert (
+        measured.joint_states(serialize_message(JointState(name=['rocker'], position=[1.0])), 0.0)
+        is None
+    )
     assert refused[-1][0] == 'missing joint'
 
 
-@given(names=some.lists(some.text('abc_', min_size=1, max_size=9), max_size=6, unique=True),
-       sec=some.integers(0, 2**31 - 1), nanosec=some.integers(0, 10**9 - 1),
-       number=some.floats(allow_nan=False))
+@given(
+    names=some.lists(some.text('abc_', min_size=1, max_size=9), max_size=6, unique=True),
+    sec=some.integers(0, 2**31 - 1),
+    nanosec=some.integers(0, 10**9 - 1),
+    number=some.floats(allow_nan=False),
+)
 def test_ros_reads_what_was_written_in_place(names, sec, nanosec, number):
     """Names of any length, so any alignment; no numbers too."""
     numbers = number * np.arange(len(names)) if np.isfinite(number) else np.zeros(len(names))

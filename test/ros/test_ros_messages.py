@@ -1,15 +1,17 @@
 """States as messages and back, against the placements and velocities of links; pacing."""
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics.ros.pacing import Pace
-from helpers import ros_helpers   # noqa: F401   skips this file where there is no rclpy
+from helpers import ros_helpers  # noqa: F401   skips this file where there is no rclpy
 from helpers.random_mechanisms import random_state
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from closed_chain_dynamics.ros.messages.state_messages import (   # noqa: I100
-    multi_dof_states, StateMessages)
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.ros.messages.state_messages import (  # noqa: I100
+    StateMessages,
+    multi_dof_states,
+)
+from closed_chain_dynamics.ros.pacing import Pace
 
 ROUNDING = 1e-13
 MODEL = """<robot name="kinds" xmlns:cc="urn:closed_chain_dynamics">
@@ -22,9 +24,13 @@ MODEL = """<robot name="kinds" xmlns:cc="urn:closed_chain_dynamics">
     <origin xyz="0 0 1" rpy="1 0 0"/></joint>
   <joint name="hinge" type="continuous" cc:role="actuated">
     <parent link="world"/><child link="d"/><axis xyz="0 1 0"/></joint>
-</robot>""".format(links=''.join(
-    f'<link name="{name}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" '
-    'ixz="0" iyz="0"/></inertial></link>' for name in 'abcd'))
+</robot>""".format(
+    links=''.join(
+        f'<link name="{name}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" '
+        'ixz="0" iyz="0"/></inertial></link>'
+        for name in 'abcd'
+    )
+)
 
 
 def vector(message):
@@ -48,11 +54,14 @@ def test_transforms_and_twists_are_those_of_the_links(filled):
     placements, velocities = ccd.link_placements(robot, q), ccd.link_velocities(robot, q, v)
     joints = {joint.name: joint for joint in robot.description.joints}
     assert set(messages.multi_dof.joint_names) == {'flat', 'ball', 'free'}
-    for name, transform, twist in zip(messages.multi_dof.joint_names,
-                                      messages.multi_dof.transforms, messages.multi_dof.twist):
+    for name, transform, twist in zip(
+        messages.multi_dof.joint_names, messages.multi_dof.transforms, messages.multi_dof.twist
+    ):
         joint, turned = joints[name], transform.rotation
-        R = joint.origin.rotation @ Rotation.from_quat(
-            [turned.x, turned.y, turned.z, turned.w]).as_matrix()
+        R = (
+            joint.origin.rotation
+            @ Rotation.from_quat([turned.x, turned.y, turned.z, turned.w]).as_matrix()
+        )
         p = joint.origin.position + joint.origin.rotation @ vector(transform.translation)
         X = placements[joint.child]
         assert np.abs(R - X[:3, :3]).max() < ROUNDING and np.abs(p - X[:3, 3]).max() < ROUNDING
@@ -68,21 +77,26 @@ def test_states_read_back_and_efforts_stand_with_their_joints(filled):
         assert np.abs(part_q - q[in_q]).max() < ROUNDING
         assert np.abs(part_v - v[in_v]).max() < ROUNDING
     single = messages.joint_states
-    assert list(single.name) == ['hinge'] and (single.header.stamp.sec,
-                                               single.header.stamp.nanosec) == (12, 250000000)
+    assert list(single.name) == ['hinge'] and (
+        single.header.stamp.sec,
+        single.header.stamp.nanosec,
+    ) == (12, 250000000)
     efforts = dict(zip(robot.actuator_names, np.arange(1.0, 5.0)))
     assert single.effort[0] == efforts['hinge']
     ball = messages.multi_dof.wrench[list(messages.multi_dof.joint_names).index('ball')]
     assert list(vector(ball.torque)) == [efforts[f'ball:w{axis}'] for axis in 'xyz']
 
 
-@pytest.mark.parametrize('spoil, culprit', [
-    (lambda message: message.joint_names.__setitem__(0, 'flt'), "'flat'"),
-    (lambda message: message.transforms.pop(), 'transforms'),
-    (lambda message: setattr(message.twist[1].angular, 'x', float('nan')), 'finite'),
-    (lambda message: setattr(message.transforms[1].rotation, 'w', 7.0), 'quaternion'),
-    (lambda message: message.joint_names.__setitem__(0, 'hinge'), 'joint_states'),
-])
+@pytest.mark.parametrize(
+    'spoil, culprit',
+    [
+        (lambda message: message.joint_names.__setitem__(0, 'flt'), "'flat'"),
+        (lambda message: message.transforms.pop(), 'transforms'),
+        (lambda message: setattr(message.twist[1].angular, 'x', float('nan')), 'finite'),
+        (lambda message: setattr(message.transforms[1].rotation, 'w', 7.0), 'quaternion'),
+        (lambda message: message.joint_names.__setitem__(0, 'hinge'), 'joint_states'),
+    ],
+)
 def test_bad_states_are_refused_by_name(filled, spoil, culprit):
     """Names, sizes, numbers and orientations that do not fit."""
     robot, _, _, messages = filled

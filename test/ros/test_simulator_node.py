@@ -3,18 +3,14 @@
 import json
 import signal
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics.description.writer import to_xml
-from helpers.ros_helpers import latched, ros   # skips this file where there is no rclpy
+from diagnostic_msgs.msg import DiagnosticArray
+from geometry_msgs.msg import WrenchStamped
+from helpers.ros_helpers import latched, ros  # skips this file where there is no rclpy
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
 import numpy as np
 import pinocchio as pin
 import pytest
-
-from closed_chain_dynamics.ros.messages.state_messages import multi_dof_states   # noqa: I100
-from diagnostic_msgs.msg import DiagnosticArray
-from geometry_msgs.msg import WrenchStamped
-from lifecycle_msgs.msg import Transition
-from lifecycle_msgs.srv import ChangeState
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import String
@@ -22,11 +18,15 @@ from std_srvs.srv import SetBool, Trigger
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
 
-__all__ = ['ros']   # a fixture: pytest finds it by its name here
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.description.writer import to_xml
+from closed_chain_dynamics.ros.messages.state_messages import multi_dof_states  # noqa: I100
 
-CLOSED = 1e-9     # of loops, from what was published [m or rad]
-SAME = 1e-12      # forward kinematics in two libraries, bodies a few metres away
-STATICS = 1e-9    # a force at rest against weight, relative: what is left of the motion
+__all__ = ['ros']  # a fixture: pytest finds it by its name here
+
+CLOSED = 1e-9  # of loops, from what was published [m or rad]
+SAME = 1e-12  # forward kinematics in two libraries, bodies a few metres away
+STATICS = 1e-9  # a force at rest against weight, relative: what is left of the motion
 
 
 def seconds(stamp):
@@ -81,8 +81,12 @@ class Stepped:
 
     def torque(self, **efforts):
         """Send torques by actuator."""
-        self.put(JointState, 'actuator_torques', JointState(
-            name=list(efforts), effort=list(efforts.values())), 'torques')
+        self.put(
+            JointState,
+            'actuator_torques',
+            JointState(name=list(efforts), effort=list(efforts.values())),
+            'torques',
+        )
 
     def event(self, kind, name):
         """Ask for a connection or a cut."""
@@ -128,12 +132,15 @@ def pinocchio_placements(xml, joint_state, multi_dof):
         q[model.joints[model.getJointId(name)].idx_q] = value
     for name, transform in zip(multi_dof.joint_names, multi_dof.transforms):
         at, turned = transform.translation, transform.rotation
-        place = model.joints[model.getJointId(name)].idx_q   # URDF says floating, also of a ball
-        q[place:place + 7] = at.x, at.y, at.z, turned.x, turned.y, turned.z, turned.w
+        place = model.joints[model.getJointId(name)].idx_q  # URDF says floating, also of a ball
+        q[place : place + 7] = at.x, at.y, at.z, turned.x, turned.y, turned.z, turned.w
     data = model.createData()
     pin.framesForwardKinematics(model, data, q)
-    return {frame.name: data.oMf[k] for k, frame in enumerate(model.frames)
-            if frame.type == pin.FrameType.BODY}
+    return {
+        frame.name: data.oMf[k]
+        for k, frame in enumerate(model.frames)
+        if frame.type == pin.FrameType.BODY
+    }
 
 
 def test_swing_in_real_time(ros):
@@ -141,8 +148,10 @@ def test_swing_in_real_time(ros):
     process = ros.start('simulator_node', {'model': 'swing', 'rate': 100.0, 'scene_rate': 50.0})
     single = ros.listen(JointState, 'joint_states', 1000)
     multi = ros.listen(MultiDOFJointState, 'multi_dof_joint_states', 1000)
-    moving, fixed = ros.listen(TFMessage, '/tf', 1000), ros.listen(TFMessage, '/tf_static',
-                                                                   latched())
+    moving, fixed = (
+        ros.listen(TFMessage, '/tf', 1000),
+        ros.listen(TFMessage, '/tf_static', latched()),
+    )
     described = ros.listen(String, 'robot_description', latched())
     clock, markers = ros.listen(Clock, '/clock'), ros.listen(MarkerArray, 'markers')
     stamps, several = {}, {}
@@ -162,7 +171,7 @@ def test_swing_in_real_time(ros):
         q, v = published_state(robot, stamps[each], several[each])
         assert max(max(gap) for gap in robot.loop_gaps(q).values()) < CLOSED
         assert np.abs(ccd.constraint_jacobian(robot, q)[0] @ v).max() < CLOSED
-    assert np.abs(v).max() > 0.01   # it does move
+    assert np.abs(v).max() > 0.01  # it does move
     tree = next(each for each in moving if seconds(each.transforms[0].header.stamp) == time)
     expected = pinocchio_placements(described[0].data, stamps[time], several[time])
     seen = set()
@@ -172,22 +181,32 @@ def test_swing_in_real_time(ros):
             continue
         at, turned = transform.transform.translation, transform.transform.rotation
         X = pin.XYZQUATToSE3(np.array([at.x, at.y, at.z, turned.x, turned.y, turned.z, turned.w]))
-        assert np.abs(X.homogeneous - (expected[parent].inverse() * expected[child]).homogeneous
-                      ).max() < SAME, child
+        assert (
+            np.abs(
+                X.homogeneous - (expected[parent].inverse() * expected[child]).homogeneous
+            ).max()
+            < SAME
+        ), child
         seen.add(child)
     assert seen == set(robot.link_names) - {robot.link_names[0]}
     ros.wait(lambda: markers and clock, 'markers and clock')
     kinds = {marker.ns for marker in markers[-1].markers if marker.action == Marker.ADD}
     assert {'loops', 'loop_forces'} <= kinds
-    periods = np.array(list(stamps))[1:] * 100.0   # a busy machine takes several at once
+    periods = np.array(list(stamps))[1:] * 100.0  # a busy machine takes several at once
     assert np.abs(periods - np.round(periods)).max() < 1e-6
     assert process.end() == 0, process.output()
 
 
 def test_stepped_simulation_is_the_core_to_the_last_bit(ros):
     """Torques, a cut and a connection at chosen steps: the same bits as one Simulation."""
-    node = Stepped(ros, model='four_bar', dt=0.0005, initial_positions=['crank=1.0'],
-                   initial_velocities=['crank=3.0'], torque_timeout=0.01)
+    node = Stepped(
+        ros,
+        model='four_bar',
+        dt=0.0005,
+        initial_positions=['crank=1.0'],
+        initial_velocities=['crank=3.0'],
+        torque_timeout=0.01,
+    )
     robot = ccd.load('four_bar')
     q = ccd.assemble(robot, {'crank': 1.0})
     sim = ccd.Simulation(robot, q, ccd.complete_velocity(robot, q, {'crank': 3.0}), dt=0.0005)
@@ -205,13 +224,13 @@ def test_stepped_simulation_is_the_core_to_the_last_bit(ros):
     assert dict(zip(state.name, state.effort)) == {'crank': 2.5, 'coupler': 0.0, 'rocker': 0.0}
     node.event('cut', 'coupler_rocker')
     node.step()
-    cut, = sim.cut('coupler_rocker')
+    (cut,) = sim.cut('coupler_rocker')
     sim.run(0.001, {'crank': 2.5})
     same()
     assert json.loads(node.state[-1].data) == {'coupler_rocker': False}
     node.event('connect', 'coupler_rocker')
     node.step()
-    connect, = sim.connect('coupler_rocker')
+    (connect,) = sim.connect('coupler_rocker')
     sim.run(0.001, {'crank': 2.5})
     same()
     for record, event in zip(node.records(2), (cut, connect)):
@@ -219,7 +238,9 @@ def test_stepped_simulation_is_the_core_to_the_last_bit(ros):
         assert record['impulse'] == list(event.impulse)
         assert record['energy_lost'] == event.energy_lost
         assert (record['mobility_before'], record['mobility_after']) == (
-            event.mobility_before, event.mobility_after)
+            event.mobility_before,
+            event.mobility_after,
+        )
     assert np.abs(connect.impulse).max() > 0.0
     assert json.loads(node.state[-1].data) == {'coupler_rocker': True}
     # the torques are 5 ms old; from 10 ms on they are stale
@@ -233,8 +254,12 @@ def test_what_is_impossible_is_refused_and_changes_nothing(ros):
     node = Stepped(ros, model='four_bar', initial_positions=['crank=1.0'])
     sim = ccd.Simulation(ccd.load('four_bar'), ccd.assemble(ccd.load('four_bar'), {'crank': 1.0}))
     node.torque(crank=0.0)
-    for name, effort in ((['crank'], [float('nan')]), (['crnk'], [1.0]), (['crank'], []),
-                         (['crank', 'crank'], [1.0, 2.0])):
+    for name, effort in (
+        (['crank'], [float('nan')]),
+        (['crnk'], [1.0]),
+        (['crank'], []),
+        (['crank', 'crank'], [1.0, 2.0]),
+    ):
         node.outlets['actuator_torques'].publish(JointState(name=name, effort=effort))
     wrong = WrenchStamped()
     wrong.header.frame_id = 'nowhere'
@@ -242,26 +267,29 @@ def test_what_is_impossible_is_refused_and_changes_nothing(ros):
     ros.wait(lambda: node.values()[1].get('rejected: actuator_torques') == '4', 'four refusals')
     assert 'taken: 1 torques, 0 pushes' in node.report()
     assert "no link named 'nowhere'" in node.values()[1]['last rejection']
-    node.event('connect', 'coupler_rocker')    # closed already
-    node.event('cut', 'coupler_rockr')         # a name that is none
+    node.event('connect', 'coupler_rocker')  # closed already
+    node.event('cut', 'coupler_rockr')  # a name that is none
     node.step(2)
     sim.run(0.002)
     first, second = node.records(2)
-    assert (first['kind'], first['wanted'], first['name']) == ('refused', 'connect',
-                                                               'coupler_rocker')
+    assert (first['kind'], first['wanted'], first['name']) == (
+        'refused',
+        'connect',
+        'coupler_rocker',
+    )
     assert 'already connected' in first['reason'] and "'coupler_rocker'" in second['reason']
     node.event('cut', 'coupler_rocker')
     node.step(200)
     sim.cut('coupler_rocker')
     sim.run(0.2)
-    node.event('connect', 'coupler_rocker')    # too far apart by now
+    node.event('connect', 'coupler_rocker')  # too far apart by now
     state = node.step()
     sim.run(0.001)
     assert 'apart, more than' in node.records(4)[3]['reason']
     assert json.loads(node.state[-1].data) == {'coupler_rocker': False}
     assert list(state.position) == list(sim.q)
     assert node.values()[1]['rejected: contact/connect'] == '2'
-    node.event('cut', 'coupler')               # of the tree: what it carried flies on
+    node.event('cut', 'coupler')  # of the tree: what it carried flies on
     several = ros.listen(MultiDOFJointState, 'multi_dof_joint_states')
     ros.wait(lambda: ros.node.count_publishers('multi_dof_joint_states'), 'its publisher')
     state = node.step()
@@ -290,12 +318,12 @@ def test_a_step_that_fails_stops_time_until_reset(ros):
     assert ros.call(Trigger, 'reset').success
     ros.wait(lambda: node.joint_states, 'the state after the reset')
     assert list(node.joint_states[-1].position) == start
-    assert seconds(node.joint_states[-1].header.stamp) == 1e-9   # zero would mean no time
+    assert seconds(node.joint_states[-1].header.stamp) == 1e-9  # zero would mean no time
     assert node.step().effort[0] == 0.0
     assert node.values()[0].level == b'\x00'
     assert ros.call(SetBool, 'pause', SetBool.Request(data=False)).success
     ros.wait(lambda: seconds(node.joint_states[-1].header.stamp) > 0.1, 'time to pass')
-    assert not ros.call(Trigger, 'step').success   # it is for a simulation that is paused
+    assert not ros.call(Trigger, 'step').success  # it is for a simulation that is paused
     assert node.process.end(signal.SIGTERM) == 0, node.process.output()
 
 
@@ -320,7 +348,7 @@ def test_wrenches_and_pushes_of_a_pendulum(ros):
     lever = inertia.origin.xyz[2]
     about_joint = inertia.moments[3] + inertia.mass * lever**2
     sign = robot.description.joints[-1].axis[1]
-    assert rate == pytest.approx(-3.0 * sign * 0.01 / about_joint, rel=0.02)   # gravity: 1 %
+    assert rate == pytest.approx(-3.0 * sign * 0.01 / about_joint, rel=0.02)  # gravity: 1 %
 
 
 def test_it_comes_back_after_kill(ros):
@@ -340,15 +368,18 @@ def test_it_comes_back_after_kill(ros):
     ros.wait(lambda: state, 'contact/state for who comes late')
     assert json.loads(state[0].data) == {'coupler_rocker': True}
     second._popen.send_signal(signal.SIGINT)
-    assert second.end(signal.SIGINT) == 0, second.output()   # launchers send more than one
+    assert second.end(signal.SIGINT) == 0, second.output()  # launchers send more than one
 
 
-@pytest.mark.parametrize('parameters, culprit', [
-    ({'model': 'four_baar'}, 'four_bar'),
-    ({'model': 'four_bar', 'rate': -1.0}, 'rate'),
-    ({'model': 'four_bar', 'initial_positions': ['crank']}, 'crank'),
-    ({'model': 'four_bar', 'integrator': 'magic'}, 'integrator'),
-])
+@pytest.mark.parametrize(
+    'parameters, culprit',
+    [
+        ({'model': 'four_baar'}, 'four_bar'),
+        ({'model': 'four_bar', 'rate': -1.0}, 'rate'),
+        ({'model': 'four_bar', 'initial_positions': ['crank']}, 'crank'),
+        ({'model': 'four_bar', 'integrator': 'magic'}, 'integrator'),
+    ],
+)
 def test_a_bad_start_ends_with_one_line(ros, parameters, culprit):
     """Exit code 1, the culprit by name, no traceback."""
     process = ros.start('simulator_node', parameters)
@@ -362,12 +393,15 @@ def test_a_manager_takes_the_steps_of_the_lifecycle(ros):
     states = ros.listen(JointState, 'joint_states')
 
     def change(transition):
-        return ros.call(ChangeState, 'simulator_node/change_state', ChangeState.Request(
-            transition=Transition(id=transition))).success
+        return ros.call(
+            ChangeState,
+            'simulator_node/change_state',
+            ChangeState.Request(transition=Transition(id=transition)),
+        ).success
 
     assert change(Transition.TRANSITION_CONFIGURE)
     assert change(Transition.TRANSITION_ACTIVATE)
-    assert not states   # there is no model yet
+    assert not states  # there is no model yet
     outlet = ros.publisher(String, 'robot_description', latched())
     outlet.publish(String(data=to_xml(ccd.load('five_bar').description)))
     ros.wait(lambda: states, 'joint states')
@@ -391,9 +425,18 @@ def test_nodes_share_a_process(ros):
         'from closed_chain_dynamics.ros.running import run\n'
         'from closed_chain_dynamics.ros.nodes.simulator_node import SimulatorNode\n'
         'from closed_chain_dynamics.ros.nodes.torque_node import TorqueNode\n'
-        'sys.exit(run(SimulatorNode, TorqueNode, args=sys.argv[1:]))\n')
-    process = ros.run('both', '--ros-args', '-p', 'simulator_node:model:=five_bar', '-p',
-                      'simulator_node:rate:=100.0', '-p', 'torque_node:mode:=gravity_compensation')
+        'sys.exit(run(SimulatorNode, TorqueNode, args=sys.argv[1:]))\n'
+    )
+    process = ros.run(
+        'both',
+        '--ros-args',
+        '-p',
+        'simulator_node:model:=five_bar',
+        '-p',
+        'simulator_node:rate:=100.0',
+        '-p',
+        'torque_node:mode:=gravity_compensation',
+    )
     torques = ros.listen(JointState, 'actuator_torques')
     ros.wait(lambda: torques and any(torques[-1].effort), 'torques')
     ros.wait(lambda: {'simulator_node', 'torque_node'} <= set(ros.node.get_node_names()), 'both')

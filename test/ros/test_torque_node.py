@@ -3,17 +3,13 @@
 import signal
 import time
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics.control.trajectory import Trajectory
-from helpers.ros_helpers import own_domain, ros   # skips this file where there is no rclpy
-import numpy as np
-import pytest
-
-from builtin_interfaces.msg import Duration   # noqa: I100
-from closed_chain_dynamics.ros.messages.measured_states import seconds
+from builtin_interfaces.msg import Duration  # noqa: I100
 from diagnostic_msgs.msg import DiagnosticArray
+from helpers.ros_helpers import own_domain, ros  # skips this file where there is no rclpy
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
+import numpy as np
+import pytest
 from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import DescribeParameters, SetParameters
 from sensor_msgs.msg import JointState
@@ -21,15 +17,19 @@ from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
-__all__ = ['ros']   # a fixture: pytest finds it by its name here
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.control.trajectory import Trajectory
+from closed_chain_dynamics.ros.messages.measured_states import seconds
+
+__all__ = ['ros']  # a fixture: pytest finds it by its name here
 
 SHOULDERS = ['left_shoulder', 'right_shoulder']
 KNEES = ['left_knee', 'right_knee']
-EFFORT = 20.0          # of both motors of the five-bar [N m]
+EFFORT = 20.0  # of both motors of the five-bar [N m]
 # At 1 kHz on an idle machine 1e-3 rad is left; a loaded one leaves out turns, ten of them at most.
 TRACKING = 2e-2
 EVERY_GAP = {'connect_gap': 10.0, 'connect_angle': 3.15}
-PERIOD = 0.005         # of states that the test itself publishes [s]
+PERIOD = 0.005  # of states that the test itself publishes [s]
 
 
 class Bench:
@@ -51,8 +51,9 @@ class Bench:
         """Publish a joint state, by default a good one of now."""
         message = JointState(name=list(names))
         message.position = list(map(float, self.q[[0, 2]] if position is None else position))
-        message.velocity = [0.0] * len(message.position) if velocity is None \
-            else list(map(float, velocity))
+        message.velocity = (
+            [0.0] * len(message.position) if velocity is None else list(map(float, velocity))
+        )
         stamp = self.ros.node.get_clock().now().nanoseconds if stamp is None else stamp
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(stamp, 10**9)
         self.states.publish(message)
@@ -72,14 +73,17 @@ class Bench:
         """Ask for the pose that the states tell; wait for the torques that hold it."""
         expected = ccd.inverse_dynamics(self.robot, self.q, np.zeros(4), np.zeros(4)).tau_A
         self.references.publish(trajectory(SHOULDERS, [(1000.0, self.q[[0, 2]])]))
-        self.ros.wait(lambda: self.stream(0.05) and np.allclose(self.torques[-1].effort, expected),
-                      'torques that hold the pose')
+        self.ros.wait(
+            lambda: self.stream(0.05) and np.allclose(self.torques[-1].effort, expected),
+            'torques that hold the pose',
+        )
         return expected
 
     def told(self, key, timeout=5.0):
         """Wait until diagnostics has a value by this name, and return it."""
-        return self.ros.wait(lambda: newest(self.diagnostics, key), f'{key!r} in diagnostics',
-                             timeout)
+        return self.ros.wait(
+            lambda: newest(self.diagnostics, key), f'{key!r} in diagnostics', timeout
+        )
 
     def until_told(self, text):
         """Publish good states until the message of diagnostics has a text."""
@@ -93,17 +97,27 @@ class Bench:
 
 def newest(diagnostics, key):
     """Return the last value by a name in diagnostics, or None."""
-    return next((pair.value for array in reversed(diagnostics) for pair in array.status[0].values
-                 if pair.key == key), None)
+    return next(
+        (
+            pair.value
+            for array in reversed(diagnostics)
+            for pair in array.status[0].values
+            if pair.key == key
+        ),
+        None,
+    )
 
 
 def trajectory(names, points):
     """Return a JointTrajectory of (time, positions)."""
     made = JointTrajectory(joint_names=names)
     for when, positions in points:
-        made.points.append(JointTrajectoryPoint(
-            positions=list(map(float, positions)),
-            time_from_start=Duration(sec=int(when), nanosec=round(when % 1.0 * 1e9))))
+        made.points.append(
+            JointTrajectoryPoint(
+                positions=list(map(float, positions)),
+                time_from_start=Duration(sec=int(when), nanosec=round(when % 1.0 * 1e9)),
+            )
+        )
     return made
 
 
@@ -119,9 +133,10 @@ class Tracking:
 
     def __init__(self, ros, model, names, parameters=(), pace=1.0):
         self.ros, self.names = ros, names
-        self.simulator = ros.start('simulator_node', {'model': model, 'start_paused': True,
-                                                      'real_time_factor': pace})
-        self.node = ros.start('torque_node', parameters)   # its model is the simulator's
+        self.simulator = ros.start(
+            'simulator_node', {'model': model, 'start_paused': True, 'real_time_factor': pace}
+        )
+        self.node = ros.start('torque_node', parameters)  # its model is the simulator's
         self.states = ros.listen(JointState, 'joint_states', 50)
         self.torques = ros.listen(JointState, 'actuator_torques', 10)
         self.references = ros.publisher(JointTrajectory, 'reference')
@@ -200,14 +215,15 @@ def one_handed(tmp_path_factory):
     """Return a Tracking of the figure on the swing, whose left hand has let go and is away."""
     with own_domain(tmp_path_factory.mktemp('one_handed')) as ros:
         tracking = Tracking(ros, 'swing', [*KNEES, 'left_elbow'], EVERY_GAP, pace=0.5)
-        tracking.contact = {kind: ros.publisher(String, f'contact/{kind}')
-                            for kind in ('connect', 'cut')}
+        tracking.contact = {
+            kind: ros.publisher(String, f'contact/{kind}') for kind in ('connect', 'cut')
+        }
         tracking.diagnostics = ros.listen(DiagnosticArray, 'diagnostics')
         tracking.events = ros.listen(String, 'contact/events', 100)
         for publisher in tracking.contact.values():
             ros.wait(lambda each=publisher: each.get_subscription_count() == 2, 'both readers')
         tracking.contact['cut'].publish(String(data='left_hand'))
-        tracking.start([[0.3, 0.3, 0.2], [0.0, 0.0, 0.5]])   # the hand moves off the rod
+        tracking.start([[0.3, 0.3, 0.2], [0.0, 0.0, 0.5]])  # the hand moves off the rod
         ros.wait(lambda: newest(tracking.diagnostics, 'open') == 'left_hand', 'an open hand')
         assert tracking.until_end() < TRACKING
         yield tracking
@@ -268,12 +284,14 @@ def test_bad_states_are_refused_counted_and_named(bench):
     """And none of them gives a torque of its own."""
     bench.hold()
     now = bench.ros.node.get_clock().now().nanoseconds
-    bad = {'not finite': dict(position=[np.nan, 1.0]),
-           'wrong size': dict(position=[1.0]),
-           'unknown joint': dict(names=['elbow', 'wrist']),
-           'missing joint': dict(names=['left_shoulder'], position=bench.q[:1]),
-           'stale': dict(stamp=now - 10**9),
-           'lost': dict(position=[0.0, 3.0])}
+    bad = {
+        'not finite': dict(position=[np.nan, 1.0]),
+        'wrong size': dict(position=[1.0]),
+        'unknown joint': dict(names=['elbow', 'wrist']),
+        'missing joint': dict(names=['left_shoulder'], position=bench.q[:1]),
+        'stale': dict(stamp=now - 10**9),
+        'lost': dict(position=[0.0, 3.0]),
+    }
     for reason, options in bad.items():
         bench.torques.clear()
         stamp = bench.send(**options).header.stamp
@@ -295,7 +313,7 @@ def test_states_that_stop_give_zero_within_the_timeout_and_it_recovers(bench):
     stopped = time.monotonic()
     bench.torques.clear()
     bench.ros.wait(lambda: bench.torques and not np.any(bench.torques[-1].effort), 'zero torques')
-    assert time.monotonic() - stopped < 0.05 + 0.1   # the timeout, and a loaded machine
+    assert time.monotonic() - stopped < 0.05 + 0.1  # the timeout, and a loaded machine
     bench.ros.wait(lambda: bench.says('timeout'), 'the timeout in diagnostics')
     bench.until_told('computed_torque')
     assert np.any(bench.stream(0.3)[-1])
@@ -309,6 +327,7 @@ def test_a_killed_simulator_that_comes_back_is_controlled_again(ros):
 
     def flowing():
         return torques and np.any(torques[-1].effort)
+
     ros.wait(flowing, 'torques')
     simulator.end(signal.SIGKILL)
     ros.wait(lambda: not flowing(), 'zero torques')
@@ -328,9 +347,9 @@ def test_dropped_repeated_reordered_and_late_states_give_no_bad_torque(bench):
     for _ in range(300):
         kind = rng.integers(0, 6)
         if kind == 0 and kept:
-            bench.states.publish(kept[rng.integers(0, len(kept))])   # again, or out of order
+            bench.states.publish(kept[rng.integers(0, len(kept))])  # again, or out of order
         elif kind == 1:
-            bench.send(stamp=bench.ros.node.get_clock().now().nanoseconds - 10**8)   # late
+            bench.send(stamp=bench.ros.node.get_clock().now().nanoseconds - 10**8)  # late
         elif kind == 2:
             bench.send(position=rng.choice([np.nan, np.inf, 1e300], 2))
         elif kind > 2:
@@ -349,10 +368,13 @@ def test_dropped_repeated_reordered_and_late_states_give_no_bad_torque(bench):
 def test_references_that_do_not_fit_are_refused(bench):
     """Unknown joints, wrong sizes, times that do not rise; the old reference is followed."""
     expected = bench.hold()
-    for bad in (trajectory(['elbow'], [(1.0, [0.0])]),
-                trajectory(SHOULDERS, [(1.0, [0.0])]),
-                trajectory(SHOULDERS, [(1.0, [0.0, 0.0]), (0.5, [0.0, 0.0])]),
-                trajectory(SHOULDERS, [(1.0, [np.nan, 0.0])]), JointTrajectory()):
+    for bad in (
+        trajectory(['elbow'], [(1.0, [0.0])]),
+        trajectory(SHOULDERS, [(1.0, [0.0])]),
+        trajectory(SHOULDERS, [(1.0, [0.0, 0.0]), (0.5, [0.0, 0.0])]),
+        trajectory(SHOULDERS, [(1.0, [np.nan, 0.0])]),
+        JointTrajectory(),
+    ):
         bench.references.publish(bad)
     bench.ros.wait(lambda: int(bench.told('rejected: reference')) >= 5, 'five refusals')
     np.testing.assert_allclose(bench.stream(0.2)[-1], expected, rtol=1e-6)
@@ -374,10 +396,18 @@ def test_impossible_contacts_change_nothing_and_possible_ones_do(bench):
     names, q = bench.robot.joint_names, bench.q
     bench.robot.cut('tip')
     # without the loop the lower bars hang on the shoulders alone: nothing holds the elbows
-    bench.ros.wait(lambda: bench.stream(0.1, names=names, position=q)
-                   and [value for array in bench.diagnostics[-3:] for value in
-                        array.status[0].values if value.key.startswith('residual: ')],
-                   'a residual of the elbows, which no motor holds')
+    bench.ros.wait(
+        lambda: (
+            bench.stream(0.1, names=names, position=q)
+            and [
+                value
+                for array in bench.diagnostics[-3:]
+                for value in array.status[0].values
+                if value.key.startswith('residual: ')
+            ]
+        ),
+        'a residual of the elbows, which no motor holds',
+    )
     assert all(np.isfinite(each.effort).all() for each in bench.torques)
     assert ccd.coordinates(bench.robot, q).mobility == 4
     bench.robot.connect('tip')
@@ -388,28 +418,39 @@ def test_impossible_contacts_change_nothing_and_possible_ones_do(bench):
 def test_parameters_are_described_and_checked_on_change(bench):
     """Bounds, choices and what does not fit the model are refused with a reason."""
     bench.ros.wait(lambda: bench.torques, 'torques')
-    answer = bench.ros.call(DescribeParameters, '/torque_node/describe_parameters',
-                            DescribeParameters.Request(names=['kp', 'mode', 'fallback']))
+    answer = bench.ros.call(
+        DescribeParameters,
+        '/torque_node/describe_parameters',
+        DescribeParameters.Request(names=['kp', 'mode', 'fallback']),
+    )
     assert all(each.description for each in answer.descriptors)
     assert answer.descriptors[0].floating_point_range[0].to_value == 1e6
 
     def change(name, **value):
-        request = SetParameters.Request(parameters=[
-            Parameter(name=name, value=ParameterValue(**value))])
+        request = SetParameters.Request(
+            parameters=[Parameter(name=name, value=ParameterValue(**value))]
+        )
         return bench.ros.call(SetParameters, '/torque_node/set_parameters', request).results[0]
+
     number, text = ParameterType.PARAMETER_DOUBLE, ParameterType.PARAMETER_STRING
     assert change('kp', type=number, double_value=100.0).successful
     reason = change('kp', type=number, double_value=-1.0).reason
     assert 'kp' in reason and 'range' in reason
     assert 'one of' in change('mode', type=text, string_value='pid').reason
-    wrong = change('joint_gains', type=ParameterType.PARAMETER_STRING_ARRAY,
-                   string_array_value=['left_sholder=1,2'])
+    wrong = change(
+        'joint_gains',
+        type=ParameterType.PARAMETER_STRING_ARRAY,
+        string_array_value=['left_sholder=1,2'],
+    )
     assert not wrong.successful and "'left_shoulder'" in wrong.reason
     assert change('mode', type=text, string_value='gravity_compensation').successful
     bench.until_told('gravity_compensation')
-    for name in ('kp', 'mode'):   # as they were
-        value = {'type': number, 'double_value': 400.0} if name == 'kp' else \
-            {'type': text, 'string_value': 'computed_torque'}
+    for name in ('kp', 'mode'):  # as they were
+        value = (
+            {'type': number, 'double_value': 400.0}
+            if name == 'kp'
+            else {'type': text, 'string_value': 'computed_torque'}
+        )
         assert change(name, **value).successful
 
 
@@ -418,8 +459,12 @@ def test_a_deactivated_node_sends_zero_and_then_nothing(bench):
     bench.hold()
 
     def step(number):
-        return bench.ros.call(ChangeState, '/torque_node/change_state', ChangeState.Request(
-            transition=Transition(id=number))).success
+        return bench.ros.call(
+            ChangeState,
+            '/torque_node/change_state',
+            ChangeState.Request(transition=Transition(id=number)),
+        ).success
+
     assert step(Transition.TRANSITION_DEACTIVATE)
     bench.ros.spin(0.1)
     assert not np.any(bench.torques[-1].effort)
@@ -430,9 +475,11 @@ def test_a_deactivated_node_sends_zero_and_then_nothing(bench):
 
 def test_a_bad_model_or_parameter_ends_with_one_line(ros):
     """Exit code 1, no traceback."""
-    for parameters, word in (({'model': 'fve_bar'}, 'five_bar'),
-                             ({'model': 'five_bar', 'kd': -1.0}, "'kd'"),
-                             ({'model': 'five_bar', 'command_order': ['elbow']}, 'elbow')):
+    for parameters, word in (
+        ({'model': 'fve_bar'}, 'five_bar'),
+        ({'model': 'five_bar', 'kd': -1.0}, "'kd'"),
+        ({'model': 'five_bar', 'command_order': ['elbow']}, 'elbow'),
+    ):
         node = ros.start('torque_node', parameters)
         assert node.wait() == 1
         assert word in node.output() and 'Traceback' not in node.output()

@@ -4,15 +4,15 @@ import json
 import os
 import time
 
-from helpers.ros_helpers import latched, ros   # first: it skips where there is no ROS
-from helpers.browser_helpers import chromium, opened
 from diagnostic_msgs.msg import DiagnosticArray
+from helpers.browser_helpers import chromium, opened
+from helpers.ros_helpers import latched, ros  # first: it skips where there is no ROS
 from std_msgs.msg import String
 
-__all__ = ['chromium', 'ros']   # fixtures: pytest finds them by their names here
+__all__ = ['chromium', 'ros']  # fixtures: pytest finds them by their names here
 
-IDLE_SHARE = 0.1        # of a core, while no browser looks
-MEASURED = 2.0          # for how long that is looked at [s]
+IDLE_SHARE = 0.1  # of a core, while no browser looks
+MEASURED = 2.0  # for how long that is looked at [s]
 
 
 def address_of(heard):
@@ -38,7 +38,7 @@ def test_buttons_of_the_view_cut_and_connect_a_live_system(ros, chromium):
     heard = ros.listen(DiagnosticArray, 'diagnostics')
     address = ros.wait(lambda: address_of(heard), 'the address of the page')
 
-    ros.spin(1.0)   # what starting has left to do
+    ros.spin(1.0)  # what starting has left to do
     before, start = seconds_of_processor(node), time.monotonic()
     ros.spin(MEASURED)
     share = (seconds_of_processor(node) - before) / (time.monotonic() - start)

@@ -10,24 +10,35 @@ else: plain RK4 loses up to 16 % in these runs, and less by the fourth power of 
 from dataclasses import replace
 import math
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics.description import Dynamics, Spring
 import numpy as np
 import pytest
 
-CLOSED = 1e-10      # loops, in every sample [m or rad]
-DRIFT = 1e-6        # of the energy that moves: the largest kinetic energy, or what was turned over
-SUBDIVIDED = 3e-7   # the same, measured for the limp figure: 4e-8 to 2.2e-7 in ten seconds
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.description import Dynamics, Spring
+
+CLOSED = 1e-10  # loops, in every sample [m or rad]
+DRIFT = 1e-6  # of the energy that moves: the largest kinetic energy, or what was turned over
+SUBDIVIDED = 3e-7  # the same, measured for the limp figure: 4e-8 to 2.2e-7 in ten seconds
 SIDES = 'left', 'right'
 
 
-def seated(*, damping=0.0, friction=0.0, rest=(-2.0, 1.5), stiffness=(60.0, 40.0), held=True,
-           elastic=True, extra=()):
+def seated(
+    *,
+    damping=0.0,
+    friction=0.0,
+    rest=(-2.0, 1.5),
+    stiffness=(60.0, 40.0),
+    held=True,
+    elastic=True,
+    extra=(),
+):
     """Return the swing with a figure that holds its posture, and a motion of all its freedoms."""
     description = ccd.load('swing').description
-    springs = [Spring(f'{side}_{joint}_spring', 'torsional', k, damping, angle,
-                      joint=f'{side}_{joint}')
-               for side in SIDES for joint, k, angle in zip(('elbow', 'knee'), stiffness, rest)]
+    springs = [
+        Spring(f'{side}_{joint}_spring', 'torsional', k, damping, angle, joint=f'{side}_{joint}')
+        for side in SIDES
+        for joint, k, angle in zip(('elbow', 'knee'), stiffness, rest)
+    ]
 
     def changed(joint):
         stop = joint.limit_moment
@@ -36,10 +47,14 @@ def seated(*, damping=0.0, friction=0.0, rest=(-2.0, 1.5), stiffness=(60.0, 40.0
         rubs = friction if stop is not None else 0.0
         return replace(joint, limit_moment=stop, dynamics=Dynamics(damping, rubs))
 
-    robot = ccd.Mechanism(replace(
-        description, joints=tuple(map(changed, description.joints)),
-        loops=tuple(replace(loop, dynamics=Dynamics(damping)) for loop in description.loops),
-        springs=(*(springs if held else ()), *extra)))
+    robot = ccd.Mechanism(
+        replace(
+            description,
+            joints=tuple(map(changed, description.joints)),
+            loops=tuple(replace(loop, dynamics=Dynamics(damping)) for loop in description.loops),
+            springs=(*(springs if held else ()), *extra),
+        )
+    )
     return moving(robot, 1)
 
 
@@ -51,10 +66,19 @@ def moving(robot, seed):
 
 
 def test_sixty_seconds_of_the_swing_keep_every_loop_closed_through_cuts_and_connections():
-    sim = ccd.Simulation(*moving(ccd.load('swing'), 1), dt=1e-3, integrator='rk4')   # limp
-    turns = [('left_hand',), ('right_hand',), ('left_thigh',), ('right_thigh',), ('left_knee',),
-             ('left_hand', 'right_hand'), ('right_elbow',), ('left_hip',), ('right_ceiling',),
-             ('left_thigh', 'right_thigh', 'left_hand')]
+    sim = ccd.Simulation(*moving(ccd.load('swing'), 1), dt=1e-3, integrator='rk4')  # limp
+    turns = [
+        ('left_hand',),
+        ('right_hand',),
+        ('left_thigh',),
+        ('right_thigh',),
+        ('left_knee',),
+        ('left_hand', 'right_hand'),
+        ('right_elbow',),
+        ('left_hip',),
+        ('right_ceiling',),
+        ('left_thigh', 'right_thigh', 'left_hand'),
+    ]
     for second in range(60):
         names = turns[second % len(turns)]
         sim.run(0.5)
@@ -63,8 +87,11 @@ def test_sixty_seconds_of_the_swing_keep_every_loop_closed_through_cuts_and_conn
         sim.connect(*names)
         sim.run(0.496)
     assert sim.time == pytest.approx(60.0, abs=1e-9)
-    assert [event.kind for event in sim.events].count('connect') \
-        == [event.kind for event in sim.events].count('cut') == 78
+    assert (
+        [event.kind for event in sim.events].count('connect')
+        == [event.kind for event in sim.events].count('cut')
+        == 78
+    )
     assert len(sim.log.time) == 60001 + 60 * 2
     assert sim.log.loop_error.max() <= CLOSED
     assert sim.mobility() == 7
@@ -84,7 +111,7 @@ def drift(robot, q, v, *, duration=10.0, **options):
 
 def test_energy_does_not_drift_in_ten_seconds_without_dissipation():
     sim, found = drift(*seated())
-    assert found <= 1e-3 * DRIFT     # a posture held by springs needs no finer steps
+    assert found <= 1e-3 * DRIFT  # a posture held by springs needs no finer steps
     assert np.all(sim.log.dissipated == 0.0) and np.all(sim.log.work == 0.0)
 
 
@@ -94,12 +121,12 @@ def test_the_limp_swing_keeps_its_energy_in_ten_seconds_without_dissipation(seed
     sim, found = drift(*moving(seated(held=False)[0], seed))
     assert found <= SUBDIVIDED <= DRIFT
     assert np.all(sim.log.dissipated == 0.0) and np.all(sim.log.work == 0.0)
-    assert abs(sim.log.v).max() > 100.0     # the arms do whip [rad/s]
+    assert abs(sim.log.v).max() > 100.0  # the arms do whip [rad/s]
 
 
 def test_the_swing_as_shipped_closes_its_books_in_ten_seconds():
     sim, found = drift(*moving(ccd.load('swing'), 1))
-    assert found <= SUBDIVIDED and sim.energy().dissipated > 40.0     # in the stops
+    assert found <= SUBDIVIDED and sim.energy().dissipated > 40.0  # in the stops
 
 
 def test_what_subdivision_takes_away_is_the_truncation_of_rk4():
@@ -116,25 +143,39 @@ def test_what_subdivision_takes_away_is_the_truncation_of_rk4():
 def test_a_limp_figure_keeps_its_energy_as_well_as_the_tolerance_asks():
     sim, found = drift(*seated(held=False), duration=1.5, dt=0.05, integrator='adaptive')
     assert found <= DRIFT
-    assert abs(sim.log.joint('left_elbow')).min() < 0.2     # the arms do whip straight
+    assert abs(sim.log.joint('left_elbow')).min() < 0.2  # the arms do whip straight
 
 
 def test_the_books_close_with_everything_switched_on():
     """Damping, friction, limit moments, springs, motors, a wrench, cuts and impacts."""
-    rope = Spring('rope', 'linear', 80.0, 2.0, 0.5, 'world', (1.0, 0.0, 1.0), 'torso',
-                  (0.0, 0.0, 0.4))
-    robot, q, v = seated(damping=0.3, friction=0.2, rest=(-2.3, -0.3), stiffness=(30.0, 20.0),
-                         elastic=False, extra=(rope,))
+    rope = Spring(
+        'rope', 'linear', 80.0, 2.0, 0.5, 'world', (1.0, 0.0, 1.0), 'torso', (0.0, 0.0, 0.4)
+    )
+    robot, q, v = seated(
+        damping=0.3,
+        friction=0.2,
+        rest=(-2.3, -0.3),
+        stiffness=(30.0, 20.0),
+        elastic=False,
+        extra=(rope,),
+    )
     sim = ccd.Simulation(robot, q, v, dt=1e-3, integrator='rk4')
     sim.apply_wrench('torso', [20.0, 5.0, 0.0, 0.0, 0.0, 3.0])
 
     def motors(sim):
-        return {'left_knee': 8.0 * math.sin(math.pi * sim.time),
-                'right_knee': 8.0 * math.sin(math.pi * sim.time),
-                'left_shoulder:wy': 5.0 * math.cos(4.0 * sim.time)}
+        return {
+            'left_knee': 8.0 * math.sin(math.pi * sim.time),
+            'right_knee': 8.0 * math.sin(math.pi * sim.time),
+            'left_shoulder:wy': 5.0 * math.cos(4.0 * sim.time),
+        }
 
-    for names in (('left_hand',), ('left_thigh', 'right_thigh'), ('left_knee',),
-                  ('right_hand', 'left_thigh'), ('right_hip',)):
+    for names in (
+        ('left_hand',),
+        ('left_thigh', 'right_thigh'),
+        ('left_knee',),
+        ('right_hand', 'left_thigh'),
+        ('right_hip',),
+    ):
         sim.run(0.5, motors)
         sim.cut(*names)
         sim.run(0.004, motors)
@@ -142,7 +183,7 @@ def test_the_books_close_with_everything_switched_on():
         sim.run(0.496, motors)
     energy, log = sim.energy(), sim.log
     knees = np.array([log.joint(f'{side}_knee') for side in SIDES])
-    assert np.nanmin(knees) < -0.12 + 0.08     # within the zone of the limit moment
+    assert np.nanmin(knees) < -0.12 + 0.08  # within the zone of the limit moment
     assert energy.dissipated > 20.0 and energy.work > 1.0
     blows = [event for event in sim.events if event.kind == 'connect']
     assert all(event.energy_lost >= 0.0 for event in blows)

@@ -9,62 +9,114 @@ the package.
 
 from dataclasses import replace
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics.kernels import layout as at
-from closed_chain_dynamics.dynamics.contact_forces import contact_forces, contact_wrenches
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.dynamics.contact_forces import contact_forces, contact_wrenches
+from closed_chain_dynamics.kernels import layout as at
+
 GRAVITY = (0.0, 0.0, -9.8)
 STEP = 2e-3
-TABLE = 2e-6          # tables print seven decimals; RK4 with this step is good to about 1e-9
-NEAR_BALANCE = 1e-5   # the three links start near an unstable balance, which magnifies errors
-PRINTED = 5e-4        # half a unit of the paper's last digit
+TABLE = 2e-6  # tables print seven decimals; RK4 with this step is good to about 1e-9
+NEAR_BALANCE = 1e-5  # the three links start near an unstable balance, which magnifies errors
+PRINTED = 5e-4  # half a unit of the paper's last digit
 PRINTED_THREE = 0.03  # theirs have a fixed step and drift: same trajectory, 0.01 s later
-ON_SURFACE = 1e-10    # [m]
-EXACT = 1e-10         # identities between two ways to one number, of sizes up to 50
-FIGURE = 1e-6         # end states that are given with nine decimals, torques held over a step
+ON_SURFACE = 1e-10  # [m]
+EXACT = 1e-10  # identities between two ways to one number, of sizes up to 50
+FIGURE = 1e-6  # end states that are given with nine decimals, torques held over a step
 
 TWO_START, TWO_TAU = (-7.0 * np.pi / 12.0, np.pi / 6.0), (0.0, -1.225)
 # t: q, q', f_n, f_t, f_1 (y, z), f_2 (y, z), a_1 (y, z), a_2 (y, z)
 TWO_LINKS = {
-    0.10: ((-1.8443872, 0.5471817), (-0.148105, 0.296210), 9.3241742, 0.0932417,
-           ((-0.1292899, 10.2521901), (-0.1202778, 0.4640079)),
-           ((-0.0090120, -0.0118179), (-0.0270361, -0.0118179))),
-    4.85: ((-2.3525907, 1.5635887), (-0.0644854, 0.1289707), 9.5327407, 0.0953274,
-           ((-0.0875820, 10.0741110), (-0.0895184, 0.2706852)),
-           ((0.0019363, 0.0034259), (0.0058090, 0.0034259))),
-    10.0: ((-2.5384186, 1.9352446), (-0.0168297, 0.0336594), 9.7130432, 0.0971304,
-           ((-0.0934632, 9.8883918), (-0.0943800, 0.0876743)),
-           ((0.0009168, 0.0007175), (0.0027504, 0.0007175))),
-    30.0: ((-2.5979184, 2.0542442), (-0.0000557, 0.0001113), 9.7996850, 0.0979968,
-           ((-0.0979832, 9.8003192), (-0.0979866, 0.0003171)),
-           ((0.0000034, 0.0000021), (0.0000103, 0.0000021))),
+    0.10: (
+        (-1.8443872, 0.5471817),
+        (-0.148105, 0.296210),
+        9.3241742,
+        0.0932417,
+        ((-0.1292899, 10.2521901), (-0.1202778, 0.4640079)),
+        ((-0.0090120, -0.0118179), (-0.0270361, -0.0118179)),
+    ),
+    4.85: (
+        (-2.3525907, 1.5635887),
+        (-0.0644854, 0.1289707),
+        9.5327407,
+        0.0953274,
+        ((-0.0875820, 10.0741110), (-0.0895184, 0.2706852)),
+        ((0.0019363, 0.0034259), (0.0058090, 0.0034259)),
+    ),
+    10.0: (
+        (-2.5384186, 1.9352446),
+        (-0.0168297, 0.0336594),
+        9.7130432,
+        0.0971304,
+        ((-0.0934632, 9.8883918), (-0.0943800, 0.0876743)),
+        ((0.0009168, 0.0007175), (0.0027504, 0.0007175)),
+    ),
+    30.0: (
+        (-2.5979184, 2.0542442),
+        (-0.0000557, 0.0001113),
+        9.7996850,
+        0.0979968,
+        ((-0.0979832, 9.8003192), (-0.0979866, 0.0003171)),
+        ((0.0000034, 0.0000021), (0.0000103, 0.0000021)),
+    ),
 }
 THREE_START = (-0.05, -np.pi / 2.0 + 0.05, -np.pi / 2.0 + 0.05)
 # t: q, q', f_n, f_t, f_1, f_2, f_3 (y, z)
 THREE_LINKS = {
-    1.0: ((-0.0855451, -1.4916258, -1.4226611), (-0.061819, 0.0444388, 0.1777758), 13.8752660,
-          -0.1387527, ((0.2657713, 15.4952997), (0.2483693, 5.6977509), (0.2137034, -4.0875319))),
-    2.0: ((-0.2064652, -1.4211986, -1.1161532), (-0.2114988, 0.1147923, 0.4578812), 12.5479424,
-          -0.1254794, ((0.4600005, 16.6988836), (0.3988096, 6.9231256), (0.2803693, -2.8002874))),
-    3.01: ((-0.6070491, -1.171912, -0.4538031), (-0.6391506, 0.4512341, 0.883241), 11.7617294,
-           -0.1176173, ((0.3811493, 16.9605016), (0.3186268, 7.3282700), (0.2033120, -2.1328455))),
-    3.95: ((-1.4468425, -0.479225, 0.5814012), (-1.0457559, 0.9625778, 1.2280409), 12.6306626,
-           0.1263066, ((-1.7733114, 16.8186628), (-1.4993832, 7.0313999),
-                       (-0.9682833, -2.7932628))),
-    10.0: ((-3.0925264, 1.5205924, 1.5604564), (-0.0284238, 0.0298579, -0.0049278), 14.9084696,
-           0.1490847, ((-0.1218719, 14.4924728), (-0.1274815, 4.6919951),
-                       (-0.1386995, -5.1084761))),
-    15.0: ((-3.1261515, 1.555348, 1.555834), (-0.0003889, 0.0003953, -0.0000328), 14.7025672,
-           0.1470257, ((-0.1466047, 14.6974353), (-0.1466901, 4.8974340),
-                       (-0.1468609, -4.9025673))),
+    1.0: (
+        (-0.0855451, -1.4916258, -1.4226611),
+        (-0.061819, 0.0444388, 0.1777758),
+        13.8752660,
+        -0.1387527,
+        ((0.2657713, 15.4952997), (0.2483693, 5.6977509), (0.2137034, -4.0875319)),
+    ),
+    2.0: (
+        (-0.2064652, -1.4211986, -1.1161532),
+        (-0.2114988, 0.1147923, 0.4578812),
+        12.5479424,
+        -0.1254794,
+        ((0.4600005, 16.6988836), (0.3988096, 6.9231256), (0.2803693, -2.8002874)),
+    ),
+    3.01: (
+        (-0.6070491, -1.171912, -0.4538031),
+        (-0.6391506, 0.4512341, 0.883241),
+        11.7617294,
+        -0.1176173,
+        ((0.3811493, 16.9605016), (0.3186268, 7.3282700), (0.2033120, -2.1328455)),
+    ),
+    3.95: (
+        (-1.4468425, -0.479225, 0.5814012),
+        (-1.0457559, 0.9625778, 1.2280409),
+        12.6306626,
+        0.1263066,
+        ((-1.7733114, 16.8186628), (-1.4993832, 7.0313999), (-0.9682833, -2.7932628)),
+    ),
+    10.0: (
+        (-3.0925264, 1.5205924, 1.5604564),
+        (-0.0284238, 0.0298579, -0.0049278),
+        14.9084696,
+        0.1490847,
+        ((-0.1218719, 14.4924728), (-0.1274815, 4.6919951), (-0.1386995, -5.1084761)),
+    ),
+    15.0: (
+        (-3.1261515, 1.555348, 1.555834),
+        (-0.0003889, 0.0003953, -0.0000328),
+        14.7025672,
+        0.1470257,
+        ((-0.1466047, 14.6974353), (-0.1466901, 4.8974340), (-0.1468609, -4.9025673)),
+    ),
 }
 # what the paper prints: f_1, f_2 and, of three links, f_3; f_n; accelerations of the centres
 PRINTED_TWO_LINKS = {
-    0.10: (((-0.129, 10.252), (-0.120, 0.464)), 9.324, 0.093,
-           ((-0.009, -0.012), (-0.027, -0.012))),
+    0.10: (
+        ((-0.129, 10.252), (-0.120, 0.464)),
+        9.324,
+        0.093,
+        ((-0.009, -0.012), (-0.027, -0.012)),
+    ),
     4.85: (((-0.088, 10.074), (-0.090, 0.271)), 9.533, 0.095, ((0.002, 0.003), (0.006, 0.003))),
 }
 PRINTED_THREE_LINKS = {
@@ -94,8 +146,8 @@ class PlanarArm:
         J, bias = np.zeros((2, self.n)), np.zeros(2)
         for k in range(link + 1):
             part = self.length * (1.0 if k < link else share)
-            J[:, :k + 1] += part * np.array([[-np.cos(phi[k])], [-np.sin(phi[k])]])
-            bias += part * omega[k]**2 * np.array([np.sin(phi[k]), -np.cos(phi[k])])
+            J[:, : k + 1] += part * np.array([[-np.cos(phi[k])], [-np.sin(phi[k])]])
+            bias += part * omega[k] ** 2 * np.array([np.sin(phi[k]), -np.cos(phi[k])])
         return J, bias
 
     def solve(self, t, q, v, side):
@@ -129,36 +181,53 @@ class PlanarArm:
 
     def hold(self, start, x, end):
         """Integrate until friction cannot hold the tip; return time, state, where it slides."""
+
         def slips(t, x):
-            force = self.held(t, x[:self.n], x[self.n:])[1]
+            force = self.held(t, x[: self.n], x[self.n :])[1]
             return self.K * force[1] - abs(force[0])
+
         slips.terminal = True
-        run = solve_ivp(lambda t, x: np.concatenate(
-            [x[self.n:], self.held(t, x[:self.n], x[self.n:])[0]]), (start, end), x,
-            rtol=1e-9, atol=1e-11, events=slips)
+        run = solve_ivp(
+            lambda t, x: np.concatenate([x[self.n :], self.held(t, x[: self.n], x[self.n :])[0]]),
+            (start, end),
+            x,
+            rtol=1e-9,
+            atol=1e-11,
+            events=slips,
+        )
         t, x = run.t[-1], run.y[:, -1]
-        return t, x, -np.sign(self.held(t, x[:self.n], x[self.n:])[1][0])
+        return t, x, -np.sign(self.held(t, x[: self.n], x[self.n :])[1][0])
 
     def speed(self, x):
         """Return the tip's speed along y."""
-        return self.point(x[:self.n], x[self.n:], self.n - 1, 1.0)[0][0] @ x[self.n:]
+        return self.point(x[: self.n], x[self.n :], self.n - 1, 1.0)[0][0] @ x[self.n :]
 
     def run(self, q, start, end, side, v=None):
         """Integrate until the tip stands still or the end; return time and state."""
+
         def stop(t, x):
             return side * self.speed(x) + (1.0 if t < start + 1e-3 else 0.0)
+
         stop.terminal = True
         x = np.concatenate([q, np.zeros(self.n) if v is None else v])
-        run = solve_ivp(lambda t, x: np.concatenate(
-            [x[self.n:], self.solve(t, x[:self.n], x[self.n:], side)[0]]), (start, end), x,
-            method='LSODA', rtol=1e-10, atol=1e-12, events=stop)
+        run = solve_ivp(
+            lambda t, x: np.concatenate(
+                [x[self.n :], self.solve(t, x[: self.n], x[self.n :], side)[0]]
+            ),
+            (start, end),
+            x,
+            method='LSODA',
+            rtol=1e-10,
+            atol=1e-12,
+            events=stop,
+        )
         return run.t[-1], run.y[:, -1]
 
 
 def forces_in_joints(robot, q, v, tau):
     """Return f_n, f_t along y, the forces of all joints and accelerations of links, in y, z."""
     a = ccd.forward_dynamics(robot, q, v, tau).acceleration
-    (normal, drag), = contact_forces(robot).values()
+    ((normal, drag),) = contact_forces(robot).values()
     joints = ccd.joint_wrenches(robot, q, v, a, wrenches=contact_wrenches(robot, q))
     centres = []
     for joint in robot.joint_names:
@@ -206,12 +275,14 @@ def test_two_links_slide_as_in_tables_1_and_2(two_links, t):
 
 def test_reactions_of_the_motion_alone_are_the_forces_of_the_tables(two_links, three_links):
     """From q, q', q'' and the torques: normal force, friction and all joints, with one call."""
-    for (sim, states), table, tau, near in ((two_links, TWO_LINKS, TWO_TAU, TABLE),
-                                            (three_links, THREE_LINKS, None, NEAR_BALANCE)):
+    for (sim, states), table, tau, near in (
+        (two_links, TWO_LINKS, TWO_TAU, TABLE),
+        (three_links, THREE_LINKS, None, NEAR_BALANCE),
+    ):
         robot = sim.robot.copy()
         for t, (q, v) in states.items():
             a = ccd.forward_dynamics(robot, q, v, tau).acceleration
-            robot.table(at.LOOP_W)[:] = 0.0     # what forward dynamics left is not looked at
+            robot.table(at.LOOP_W)[:] = 0.0  # what forward dynamics left is not looked at
             tau_A = np.zeros(len(robot.actuator_names)) if tau is None else np.array(tau)
             w = ccd.reactions(robot, q, v, a, tau_A)
             _, _, f_n, f_t, forces, *_ = table[t]
@@ -219,12 +290,12 @@ def test_reactions_of_the_motion_alone_are_the_forces_of_the_tables(two_links, t
             for name, force in zip(robot.joint_names, forces):
                 assert np.abs(w[name].force[1:] - force).max() < near
             assert max(w.check().values()) < EXACT
-            assert abs(abs(w['tip_on_floor'].force[1])
-                       - 0.01 * w['tip_on_floor'].force[2]) < EXACT
+            assert abs(abs(w['tip_on_floor'].force[1]) - 0.01 * w['tip_on_floor'].force[2]) < EXACT
 
 
-@pytest.mark.parametrize('links, start, K', [('two', FOLDED, 0.2), ('three', TENT, 0.2),
-                                             ('two', FOLDED, 0.6)])
+@pytest.mark.parametrize(
+    'links, start, K', [('two', FOLDED, 0.2), ('three', TENT, 0.2), ('two', FOLDED, 0.6)]
+)
 def test_the_torques_that_inverse_dynamics_finds_move_the_arm_as_asked(links, start, K):
     """Against the arm's own equations: motion, normal force and friction of these torques."""
     robot, n = arm(links, K), {'two': 2, 'three': 3}[links]
@@ -240,7 +311,7 @@ def test_the_torques_that_inverse_dynamics_finds_move_the_arm_as_asked(links, st
     assert w.tau_A == pytest.approx(r.tau_A, abs=EXACT)
     assert w['tip_on_floor'].force[2] == pytest.approx(f_n, abs=EXACT)
     smooth = ccd.inverse_dynamics(arm(links, 0.0), q, v, a).tau_A
-    assert np.abs(smooth - r.tau_A).max() > 0.1     # the drag is felt
+    assert np.abs(smooth - r.tau_A).max() > 0.1  # the drag is felt
 
 
 @pytest.mark.parametrize('t', PRINTED_TWO_LINKS)
@@ -289,12 +360,16 @@ def test_the_tip_stays_on_the_surface_in_every_sample(two_links, three_links):
         assert np.max(sim.log.loop_error) < ON_SURFACE
 
 
-@pytest.mark.parametrize(('links', 'start', 'tau', 'rest', 'f_n', 'f_z'), [
-    ('two', TWO_START, TWO_TAU, (-5.0 * np.pi / 6.0, 2.0 * np.pi / 3.0), 9.8, (9.8, 0.0)),
-    ('three', THREE_START, None, (-np.pi, np.pi / 2.0, np.pi / 2.0), 14.7, (14.7, 4.9, -4.9)),
-])
-def test_without_friction_the_arms_come_to_rest_where_tables_2_and_4_say(links, start, tau, rest,
-                                                                         f_n, f_z):
+@pytest.mark.parametrize(
+    ('links', 'start', 'tau', 'rest', 'f_n', 'f_z'),
+    [
+        ('two', TWO_START, TWO_TAU, (-5.0 * np.pi / 6.0, 2.0 * np.pi / 3.0), 9.8, (9.8, 0.0)),
+        ('three', THREE_START, None, (-np.pi, np.pi / 2.0, np.pi / 2.0), 14.7, (14.7, 4.9, -4.9)),
+    ],
+)
+def test_without_friction_the_arms_come_to_rest_where_tables_2_and_4_say(
+    links, start, tau, rest, f_n, f_z
+):
     sim = ccd.Simulation(arm(links, 0.0), q=np.array(start), dt=5e-3, log_every=0)
     sim.run(80.0, tau)
     normal, _, joints, _ = forces_in_joints(sim.robot, sim.q, sim.v, tau)
@@ -356,9 +431,14 @@ def test_the_figures_end_where_their_equations_lead(figure):
     assert np.max(sim.log.loop_error) < ON_SURFACE
 
 
-@pytest.mark.parametrize(('links', 'start', 'torques', 'turn', 'kind'), [
-    ('two', FOLDED, fig_3, 1.364799, 'slip'), ('three', TENT, fig_5, 1.031611, 'slip'),
-    ('three', TENT, fig_6, 0.365075, 'stick')])
+@pytest.mark.parametrize(
+    ('links', 'start', 'torques', 'turn', 'kind'),
+    [
+        ('two', FOLDED, fig_3, 1.364799, 'slip'),
+        ('three', TENT, fig_5, 1.031611, 'slip'),
+        ('three', TENT, fig_6, 0.365075, 'stick'),
+    ],
+)
 def test_the_tip_comes_to_a_stand_when_the_figures_say(links, start, torques, turn, kind):
     """In Figs. 3 and 5 it passes its farthest reach and turns round, in Fig. 6 it can rest."""
     dt = 5e-4
@@ -381,13 +461,14 @@ def test_fig_6_keeps_the_constraint_through_all_its_reversals():
     _, x = oracle.run(x[:3], t_slip, 1.0, side, x[3:])
     assert [event.kind for event in sim.events] == ['stick', 'slip']
     assert sim.events[0].time == pytest.approx(t, abs=1e-6)
-    assert sim.events[1].time == pytest.approx(t_slip, abs=dt)   # torques change once a step
-    assert np.abs(sim.q - x[:3]).max() < dt**2 * 100             # and are held over it
+    assert sim.events[1].time == pytest.approx(t_slip, abs=dt)  # torques change once a step
+    assert np.abs(sim.q - x[:3]).max() < dt**2 * 100  # and are held over it
 
 
 def test_the_adaptive_integrator_finds_the_same_motion_and_the_same_reversal():
-    sim = ccd.Simulation(arm('two', 0.2), q=np.array(FOLDED), dt=0.1, integrator='adaptive',
-                         tolerance=1e-10)
+    sim = ccd.Simulation(
+        arm('two', 0.2), q=np.array(FOLDED), dt=0.1, integrator='adaptive', tolerance=1e-10
+    )
     sim.run(1.0, fig_3(0.0))
     assert np.abs(sim.q - FIGURES['fig_3'][4]).max() < 1e-8
     sim.run(0.5, fig_3(0.0))
@@ -406,8 +487,9 @@ def inverse(robot, q, v, a, f_n, K, direction):
     return ccd.newton_euler(robot, q, v, a, wrenches={link: wrench})
 
 
-@pytest.mark.parametrize(('links', 'start', 'tau'), [
-    ('two', TWO_START, TWO_TAU), ('three', TENT, (1.0, -0.5, 0.3))])
+@pytest.mark.parametrize(
+    ('links', 'start', 'tau'), [('two', TWO_START, TWO_TAU), ('three', TENT, (1.0, -0.5, 0.3))]
+)
 def test_forward_dynamics_satisfies_the_papers_equations_10_to_21(links, start, tau):
     rng = np.random.default_rng(3)
     for K in (0.01, 0.2, 0.35):
@@ -416,8 +498,13 @@ def test_forward_dynamics_satisfies_the_papers_equations_10_to_21(links, start, 
         weightless.gravity = (0.0, 0.0, 0.0)
         q = np.array(start)
         n = robot.nv
-        v = ccd.complete_velocity(robot, q, {'joint_1': -0.4, 'joint_3': rng.normal()}
-                                  if n == 3 else {'joint_1': 0.3 * rng.normal()})
+        v = ccd.complete_velocity(
+            robot,
+            q,
+            {'joint_1': -0.4, 'joint_3': rng.normal()}
+            if n == 3
+            else {'joint_1': 0.3 * rng.normal()},
+        )
         J = ccd.jacobian(robot, q, robot.link_names[-1], point=(0.0, 0.0, 0.5))[:3]
         direction = J @ v / np.linalg.norm(J @ v)
         zero = np.zeros(n)
@@ -426,13 +513,14 @@ def test_forward_dynamics_satisfies_the_papers_equations_10_to_21(links, start, 
         j_t = j_c - inverse(weightless, q, zero, zero, -1.0, 1.0, direction)
         assert np.abs(j_c - J[2]).max() < EXACT
         assert np.abs(j_t - J.T @ direction).max() < EXACT
-        M = np.column_stack([inverse(weightless, q, zero, e, 0.0, 0.0, direction)
-                             for e in np.eye(n)])
+        M = np.column_stack(
+            [inverse(weightless, q, zero, e, 0.0, 0.0, direction) for e in np.eye(n)]
+        )
         b = inverse(robot, q, v, zero, 0.0, 0.0, direction)
         d = np.linalg.solve(M, j_c)
-        A = d @ j_c - K * d @ j_t                                             # (20)
+        A = d @ j_c - K * d @ j_t  # (20)
         bias = ccd.jacobian_bias(robot, q, v, robot.link_names[-1], point=(0.0, 0.0, 0.5))[2]
-        f_n = (d @ b - bias - d @ tau) / A                                    # (18), (21)
+        f_n = (d @ b - bias - d @ tau) / A  # (18), (21)
         a = ccd.forward_dynamics(robot, q, v, tau).acceleration
         assert f_n > 0.0
         assert contact_forces(robot)['tip_on_floor'][0] == pytest.approx(f_n, abs=EXACT)
@@ -444,7 +532,7 @@ def test_a_contact_that_pulls_drags_against_the_motion_too():
     robot = arm('two', 0.2)
     q = np.array(TWO_START)
     v = ccd.complete_velocity(robot, q, {'joint_1': -0.5})
-    oracle = PlanarArm(2, -0.2, lambda t: (0.0, 60.0))   # K |f_n| with f_n < 0
+    oracle = PlanarArm(2, -0.2, lambda t: (0.0, 60.0))  # K |f_n| with f_n < 0
     side = np.sign(oracle.speed(np.concatenate([q, v])))
     expected, f_n, _, _ = oracle.solve(0.0, q, v, side)
     assert f_n < 0.0
@@ -452,7 +540,7 @@ def test_a_contact_that_pulls_drags_against_the_motion_too():
     normal, drag = contact_forces(robot)['tip_on_floor']
     assert normal == pytest.approx(f_n, abs=EXACT)
     assert drag[1] * side < 0.0
-    assert np.abs(a - expected).max() < EXACT * 100   # accelerations of about 100
+    assert np.abs(a - expected).max() < EXACT * 100  # accelerations of about 100
 
 
 # --- friction that locks -----------------------------------------------------------------------
@@ -489,7 +577,7 @@ def test_the_frictional_paradox_is_found_where_a_of_eq_20_passes_zero():
         middle = 0.5 * (low + high)
         low, high = (middle, high) if coefficient(middle) < 0.0 else (low, middle)
     ccd.forward_dynamics(robot, *folding(high + 1e-6, 0.2), fig_3(0.0))
-    for angle in (high, high - 1e-6, 0.03):   # at zero, and beyond it, where A is negative
+    for angle in (high, high - 1e-6, 0.03):  # at zero, and beyond it, where A is negative
         with pytest.raises(ccd.StructureError, match='tip_on_floor.*frictional paradox'):
             ccd.forward_dynamics(robot, *folding(angle, 0.2), fig_3(0.0))
 

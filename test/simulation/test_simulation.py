@@ -9,11 +9,7 @@ symmetric top, harmonic oscillator.
 from dataclasses import replace
 import math
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics.description import (
-    Description, Dynamics, Inertia, Joint, JointType, Link, Pose, Spring,
-)
-from helpers.mujoco_peer import mjcf, Peer
+from helpers.mujoco_peer import Peer, mjcf
 from helpers.posed_figures import posed
 from helpers.random_mechanisms import random_description, random_loops, random_state
 import numpy as np
@@ -21,15 +17,27 @@ import pytest
 from scipy.integrate import solve_ivp
 from scipy.special import ellipj, ellipk
 
-SLOPE = 0.2           # how far a measured order may be from the true one
-TIGHT = 1e-13         # tolerance of the reference motion: errors measured are 1e-10 and larger
-CLOSED = 1e-10        # what may be left of a loop [m or rad]
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.description import (
+    Description,
+    Dynamics,
+    Inertia,
+    Joint,
+    JointType,
+    Link,
+    Pose,
+    Spring,
+)
+
+SLOPE = 0.2  # how far a measured order may be from the true one
+TIGHT = 1e-13  # tolerance of the reference motion: errors measured are 1e-10 and larger
+CLOSED = 1e-10  # what may be left of a loop [m or rad]
 # RK4 at 1 ms on motions of some rad/s: the error per second is about (0.001 x 10)^4 / 100
 RK4_1_MS = 1e-9
-ADAPTIVE = 1e-9       # ten times the tolerance asked for, which is per step
-IN_PARTS = 1e-5       # of 26 rad, in steps as long as their energy permits
-LEVER = 700.0         # what a gap in the loops makes of the pose after a second, measured 550
-SAME_ENGINE = 1e-6    # asked for; MuJoCo and this package at 0.2 ms leave 1e-8 or less
+ADAPTIVE = 1e-9  # ten times the tolerance asked for, which is per step
+IN_PARTS = 1e-5  # of 26 rad, in steps as long as their energy permits
+LEVER = 700.0  # what a gap in the loops makes of the pose after a second, measured 550
+SAME_ENGINE = 1e-6  # asked for; MuJoCo and this package at 0.2 ms leave 1e-8 or less
 KINDS = {
     'spherical': {JointType.SPHERICAL: 1.0},
     'planar': {JointType.PLANAR: 1.0},
@@ -42,8 +50,13 @@ def tree(kind, *, seed=3):
     """Return a random tree of one kind of joints, and a state."""
     rng = np.random.default_rng(seed)
     description = random_description(
-        rng, 3 if kind == 'free' else 5, shares=KINDS[kind], floating_root=kind != 'planar',
-        massless=0.0, damping=0.1)
+        rng,
+        3 if kind == 'free' else 5,
+        shares=KINDS[kind],
+        floating_root=kind != 'planar',
+        massless=0.0,
+        damping=0.1,
+    )
     q, v, _ = random_state(rng, description)
     return ccd.Mechanism(description), q, v
 
@@ -64,6 +77,7 @@ def looped():
     description = random_description(rng, 6, max_dof=14, floating_root=False, massless=0.0)
     q, _, _ = random_state(rng, description)
     from closed_chain_dynamics.description import LoopType
+
     description = random_loops(rng, description, q, 2, (LoopType.SPHERICAL, LoopType.UNIVERSAL))
     robot = ccd.Mechanism(description)
     W = ccd.coordinates(robot, q).W
@@ -82,8 +96,9 @@ def errors(robot, q, v, duration, integrator, counts):
     exact = moved(robot, q, v, duration, dt=duration / 8, integrator='adaptive', tolerance=TIGHT)
     found = []
     for count in counts:
-        sim = moved(robot, q, v, duration, dt=duration / count, integrator=integrator,
-                    tolerance=math.inf)     # the bare method: no step is subdivided
+        sim = moved(
+            robot, q, v, duration, dt=duration / count, integrator=integrator, tolerance=math.inf
+        )  # the bare method: no step is subdivided
         found.append(np.linalg.norm(np.r_[ccd.difference(robot, exact.q, sim.q), sim.v - exact.v]))
     return np.array(found)
 
@@ -92,19 +107,23 @@ def order(counts, found):
     return -np.polyfit(np.log(counts), np.log(found), 1)[0]
 
 
-CASES = {**{kind: lambda kind=kind: tree(kind) for kind in KINDS}, 'loops': looped,
-         'swing': seated}
+CASES = {
+    **{kind: lambda kind=kind: tree(kind) for kind in KINDS},
+    'loops': looped,
+    'swing': seated,
+}
 
 
 # --- order ---------------------------------------------------------------------------------------
 @pytest.mark.parametrize('case', CASES)
-@pytest.mark.parametrize('integrator, expected, counts', [
-    ('rk4', 4, (8, 16, 32)), ('euler', 1, (512, 1024, 2048))])
+@pytest.mark.parametrize(
+    'integrator, expected, counts', [('rk4', 4, (8, 16, 32)), ('euler', 1, (512, 1024, 2048))]
+)
 def test_the_error_falls_with_the_order_of_the_method(case, integrator, expected, counts):
     """Adding angular velocities up would leave RK4 at order two with spherical and free joints."""
     robot, q, v = CASES[case]()
     found = errors(robot, q, v, 0.2, integrator, counts)
-    assert found[-1] > 1e3 * TIGHT     # what is measured is the method, not rounding
+    assert found[-1] > 1e3 * TIGHT  # what is measured is the method, not rounding
     assert order(counts, found) == pytest.approx(expected, abs=SLOPE)
 
 
@@ -113,8 +132,12 @@ def free_body(moments, gravity=(0.0, 0.0, 0.0)):
     """Return one free body."""
     xx, yy, zz = moments
     body = Link('body', Inertia(2.0, Pose(), (xx, 0.0, 0.0, yy, 0.0, zz)))
-    return ccd.Mechanism(Description('top', (Link('world'), body), (
-        Joint('free', JointType.FLOATING, 'world', 'body'),)), gravity=gravity)
+    return ccd.Mechanism(
+        Description(
+            'top', (Link('world'), body), (Joint('free', JointType.FLOATING, 'world', 'body'),)
+        ),
+        gravity=gravity,
+    )
 
 
 @pytest.mark.parametrize('integrator', ['rk4', 'adaptive'])
@@ -127,21 +150,23 @@ def test_a_symmetric_top_precesses_as_the_textbook_says(integrator):
     duration = 2.0
     sim = moved(robot, q, v, duration, dt=1e-3, integrator=integrator, tolerance=1e-11)
     turn = (I_3 - I_1) / I_1 * spin * duration
-    assert sim.v[3:] == pytest.approx(
-        [w * math.cos(turn), w * math.sin(turn), spin], abs=ADAPTIVE)
+    assert sim.v[3:] == pytest.approx([w * math.cos(turn), w * math.sin(turn), spin], abs=ADAPTIVE)
     n, angle = L / np.linalg.norm(L), np.linalg.norm(L) / I_1 * duration
-    axis = np.array([0.0, 0.0, 1.0])     # of the body, at the start
-    axis = axis * math.cos(angle) + np.cross(n, axis) * math.sin(angle) \
+    axis = np.array([0.0, 0.0, 1.0])  # of the body, at the start
+    axis = (
+        axis * math.cos(angle)
+        + np.cross(n, axis) * math.sin(angle)
         + n * (n @ axis) * (1 - math.cos(angle))
+    )
     assert ccd.link_placement(robot, sim.q, 'body')[:3, 2] == pytest.approx(axis, abs=ADAPTIVE)
 
 
 def test_a_tumbling_body_keeps_its_angular_momentum_and_its_energy():
     robot = free_body((0.2, 0.35, 0.5))
-    q, v = robot.neutral(), np.array([0.3, -0.2, 0.1, 0.05, 3.0, 0.02])   # the unstable axis
+    q, v = robot.neutral(), np.array([0.3, -0.2, 0.1, 0.05, 3.0, 0.02])  # the unstable axis
     before = ccd.momentum(robot, q, v)
     sim = moved(robot, q, v, 10.0, dt=1e-3, log_every=10)
-    assert abs(sim.v[3:] - v[3:]).max() > 1.0                             # it has tumbled
+    assert abs(sim.v[3:] - v[3:]).max() > 1.0  # it has tumbled
     assert ccd.momentum(robot, sim.q, sim.v) == pytest.approx(before, abs=RK4_1_MS)
     assert np.ptp(sim.log.energy) < RK4_1_MS
     assert sim.q[:3] == pytest.approx(10.0 * v[:3], abs=1e-9)
@@ -150,16 +175,33 @@ def test_a_tumbling_body_keeps_its_angular_momentum_and_its_energy():
 def pendulum(**options):
     """Return a point mass of 1 kg on a rod of 0.7 m."""
     bob = Link('bob', Inertia(1.0, Pose((0.0, 0.0, -0.7)), (0.0,) * 6))
-    return ccd.Mechanism(Description('pendulum', (Link('world'), bob), (
-        Joint('pivot', JointType.CONTINUOUS, 'world', 'bob', axis=(0.0, 1.0, 0.0), **options),)))
+    return ccd.Mechanism(
+        Description(
+            'pendulum',
+            (Link('world'), bob),
+            (
+                Joint(
+                    'pivot', JointType.CONTINUOUS, 'world', 'bob', axis=(0.0, 1.0, 0.0), **options
+                ),
+            ),
+        )
+    )
 
 
 @pytest.mark.parametrize('integrator, dt', [('rk4', 1e-3), ('adaptive', 0.05)])
 def test_a_pendulum_swings_as_the_elliptic_functions_say(integrator, dt):
     start, rate = 2.5, math.sqrt(9.80665 / 0.7)
-    m = math.sin(start / 2)**2
-    sim = moved(pendulum(), np.array([start]), np.zeros(1), 3.0, dt=dt, integrator=integrator,
-                log_every=1, tolerance=1e-11)
+    m = math.sin(start / 2) ** 2
+    sim = moved(
+        pendulum(),
+        np.array([start]),
+        np.zeros(1),
+        3.0,
+        dt=dt,
+        integrator=integrator,
+        log_every=1,
+        tolerance=1e-11,
+    )
     sn = ellipj(ellipk(m) - rate * sim.log.time, m)[0]
     assert sim.log.q[:, 0] == pytest.approx(2.0 * np.arcsin(math.sqrt(m) * sn), abs=RK4_1_MS)
 
@@ -167,17 +209,37 @@ def test_a_pendulum_swings_as_the_elliptic_functions_say(integrator, dt):
 def test_the_adaptive_integrator_agrees_with_scipy_on_a_damped_oscillator():
     k, d, inertia = 30.0, 0.8, 0.49
     robot = pendulum(dynamics=Dynamics(damping=d))
-    robot = ccd.Mechanism(replace(robot.description, springs=(
-        Spring('s', 'torsional', k, 0.0, 0.2, joint='pivot'),)), gravity=(0.0, 0.0, 0.0))
-    sim = moved(robot, np.array([1.0]), np.array([0.5]), 2.0, dt=0.02, integrator='adaptive',
-                log_every=1, tolerance=1e-10)
+    robot = ccd.Mechanism(
+        replace(
+            robot.description, springs=(Spring('s', 'torsional', k, 0.0, 0.2, joint='pivot'),)
+        ),
+        gravity=(0.0, 0.0, 0.0),
+    )
+    sim = moved(
+        robot,
+        np.array([1.0]),
+        np.array([0.5]),
+        2.0,
+        dt=0.02,
+        integrator='adaptive',
+        log_every=1,
+        tolerance=1e-10,
+    )
     # closed form, and SciPy on the same equation written down anew
-    decay, w = d / (2 * inertia), math.sqrt(k / inertia - (d / (2 * inertia))**2)
+    decay, w = d / (2 * inertia), math.sqrt(k / inertia - (d / (2 * inertia)) ** 2)
     t = sim.log.time
-    closed = 0.2 + np.exp(-decay * t) * (0.8 * np.cos(w * t)
-                                         + (0.5 + decay * 0.8) / w * np.sin(w * t))
-    other = solve_ivp(lambda _, x: (x[1], (-k * (x[0] - 0.2) - d * x[1]) / inertia), (0.0, 2.0),
-                      (1.0, 0.5), 'DOP853', t_eval=t, rtol=1e-12, atol=1e-13)
+    closed = 0.2 + np.exp(-decay * t) * (
+        0.8 * np.cos(w * t) + (0.5 + decay * 0.8) / w * np.sin(w * t)
+    )
+    other = solve_ivp(
+        lambda _, x: (x[1], (-k * (x[0] - 0.2) - d * x[1]) / inertia),
+        (0.0, 2.0),
+        (1.0, 0.5),
+        'DOP853',
+        t_eval=t,
+        rtol=1e-12,
+        atol=1e-13,
+    )
     assert sim.log.q[:, 0] == pytest.approx(closed, abs=ADAPTIVE)
     assert sim.log.q[:, 0] == pytest.approx(other.y[0], abs=ADAPTIVE)
     assert sim.log.v[:, 0] == pytest.approx(other.y[1], abs=10 * ADAPTIVE)
@@ -185,16 +247,21 @@ def test_the_adaptive_integrator_agrees_with_scipy_on_a_damped_oscillator():
 
 # --- running -------------------------------------------------------------------------------------
 def same_bits(one, other):
-    return np.array_equal(one.q, other.q) and np.array_equal(one.v, other.v) \
-        and one.time == other.time and one.energy().balance == other.energy().balance
+    return (
+        np.array_equal(one.q, other.q)
+        and np.array_equal(one.v, other.v)
+        and one.time == other.time
+        and one.energy().balance == other.energy().balance
+    )
 
 
 @pytest.mark.parametrize('integrator', ['euler', 'rk4', 'adaptive'])
 def test_a_run_is_as_many_steps_bit_for_bit_and_twice_the_same(integrator):
     robot, q, v = seated()
     steps = 5 if integrator == 'adaptive' else 60
-    sims = [ccd.Simulation(robot, q, v, dt=1e-3, integrator=integrator, log_every=7)
-            for _ in range(3)]
+    sims = [
+        ccd.Simulation(robot, q, v, dt=1e-3, integrator=integrator, log_every=7) for _ in range(3)
+    ]
     tau = {'left_knee': 3.0}
     sims[0].run(steps * 1e-3, tau)
     sims[1].run(steps * 1e-3, tau)
@@ -213,8 +280,9 @@ def test_a_run_is_as_many_steps_bit_for_bit_and_twice_the_same(integrator):
 @pytest.mark.parametrize('every', [0, 1, 4])
 @pytest.mark.parametrize('integrator', ['rk4', 'adaptive'])
 def test_the_log_has_every_so_many_th_step_on_one_time_grid(how, every, integrator):
-    sim = ccd.Simulation(pendulum(), np.array([0.3]), dt=1e-3, log_every=every,
-                         integrator=integrator)
+    sim = ccd.Simulation(
+        pendulum(), np.array([0.3]), dt=1e-3, log_every=every, integrator=integrator
+    )
     if how == 'run':
         sim.run(0.03)
     elif how == 'pieces':
@@ -263,10 +331,17 @@ def test_progress_rises_to_one():
 def test_a_wrench_on_a_link_inside_a_body_turns_with_it_in_one_run_as_in_steps():
     """The force acts where the link is, however long the compiled run."""
     bob = Link('bob', Inertia(1.0, Pose(), (0.2, 0.0, 0.0, 0.2, 0.0, 0.2)))
-    robot = ccd.Mechanism(Description('wrench', (Link('world'), bob, Link('tip')), (
-        Joint('free', JointType.FLOATING, 'world', 'bob'),
-        Joint('glue', JointType.FIXED, 'bob', 'tip', Pose((0.0, 0.0, 0.5)),))),
-        gravity=(0.0, 0.0, 0.0))
+    robot = ccd.Mechanism(
+        Description(
+            'wrench',
+            (Link('world'), bob, Link('tip')),
+            (
+                Joint('free', JointType.FLOATING, 'world', 'bob'),
+                Joint('glue', JointType.FIXED, 'bob', 'tip', Pose((0.0, 0.0, 0.5))),
+            ),
+        ),
+        gravity=(0.0, 0.0, 0.0),
+    )
     sims = [ccd.Simulation(robot, v=np.array([0, 0, 0, 0, 3.0, 0]), dt=1e-3) for _ in range(2)]
     for each in sims:
         each.apply_wrench('tip', [2.0, 0.0, 0.0, 0.0, 0.0, 0.0])
@@ -275,8 +350,9 @@ def test_a_wrench_on_a_link_inside_a_body_turns_with_it_in_one_run_as_in_steps()
         sims[1].step()
     assert same_bits(*sims)
 
-    def slope(_, x):   # angle about y, its rate: the moment of a force along x at 0.5 m
+    def slope(_, x):  # angle about y, its rate: the moment of a force along x at 0.5 m
         return x[1], 2.0 * 0.5 * math.cos(x[0]) / 0.2
+
     angle = solve_ivp(slope, (0.0, 0.5), (0.0, 3.0), rtol=1e-10, atol=1e-12).y[0, -1]
     found = 2.0 * math.atan2(sims[0].q[4], sims[0].q[6])
     # the arm is that of the start of each step: an error of first order in dt
@@ -284,32 +360,50 @@ def test_a_wrench_on_a_link_inside_a_body_turns_with_it_in_one_run_as_in_steps()
 
 
 # --- what is refused -----------------------------------------------------------------------------
-@pytest.mark.parametrize('options, says', [
-    ({'dt': 0.0}, 'dt must be a positive time, not 0.0'),
-    ({'dt': -1e-3}, 'positive'), ({'dt': math.nan}, 'nan'), ({'dt': math.inf}, 'inf'),
-    ({'dt': '1'}, "'1'"),
-    ({'integrator': 'rk5'}, 'euler, rk4, adaptive'),
-    ({'log_every': -1}, 'log_every'), ({'log_every': 0.5}, 'log_every'),
-    ({'tolerance': 0.0}, 'tolerance'), ({'tolerance': math.nan}, 'tolerance'),
-    ({'tolerance': math.inf, 'integrator': 'adaptive'}, 'tolerance'),
-])
+@pytest.mark.parametrize(
+    'options, says',
+    [
+        ({'dt': 0.0}, 'dt must be a positive time, not 0.0'),
+        ({'dt': -1e-3}, 'positive'),
+        ({'dt': math.nan}, 'nan'),
+        ({'dt': math.inf}, 'inf'),
+        ({'dt': '1'}, "'1'"),
+        ({'integrator': 'rk5'}, 'euler, rk4, adaptive'),
+        ({'log_every': -1}, 'log_every'),
+        ({'log_every': 0.5}, 'log_every'),
+        ({'tolerance': 0.0}, 'tolerance'),
+        ({'tolerance': math.nan}, 'tolerance'),
+        ({'tolerance': math.inf, 'integrator': 'adaptive'}, 'tolerance'),
+    ],
+)
 def test_a_simulation_that_makes_no_sense_is_refused(options, says):
     with pytest.raises(ccd.StateError, match=says):
         ccd.Simulation(pendulum(), **options)
 
 
-@pytest.mark.parametrize('tau, says', [
-    ([1.0], r'shape \(1,\)'), ([[0.0]], 'shape'), (np.zeros(99), r'\(99,\)'),
-    ('all', 'numbers'), ({'left_kne': 1.0}, 'left_knee'), ({'root': 1.0}, 'passive'),
-    ({'left_knee': math.nan}, "'left_knee' is nan"), ({'left_knee': math.inf}, 'inf'),
-])
+@pytest.mark.parametrize(
+    'tau, says',
+    [
+        ([1.0], r'shape \(1,\)'),
+        ([[0.0]], 'shape'),
+        (np.zeros(99), r'\(99,\)'),
+        ('all', 'numbers'),
+        ({'left_kne': 1.0}, 'left_knee'),
+        ({'root': 1.0}, 'passive'),
+        ({'left_knee': math.nan}, "'left_knee' is nan"),
+        ({'left_knee': math.inf}, 'inf'),
+    ],
+)
 def test_torques_that_do_not_fit_are_refused_and_nothing_moves(tau, says):
     robot, q, v = seated()
     sim = ccd.Simulation(robot, q, v)
     sim.run(0.01)
     before = (sim.time, sim.q.copy(), sim.v.copy(), len(sim.log.time))
-    for call in (lambda: sim.step(tau), lambda: sim.run(0.1, tau),
-                 lambda: sim.run(0.1, lambda _: tau)):
+    for call in (
+        lambda: sim.step(tau),
+        lambda: sim.run(0.1, tau),
+        lambda: sim.run(0.1, lambda _: tau),
+    ):
         with pytest.raises(ccd.ClosedChainError, match=says):
             call()
         assert sim.time == before[0] and len(sim.log.time) == before[3]
@@ -357,7 +451,7 @@ def test_a_step_that_loops_or_books_refuse_is_taken_in_parts():
     assert coarse.loop_error() <= CLOSED
     assert coarse.q == pytest.approx(fine.q, abs=IN_PARTS)
     undivided = moved(robot, q, v, 0.5, dt=0.02, tolerance=math.inf)
-    assert abs(undivided.q - fine.q).max() > 1.0     # lost, without a word
+    assert abs(undivided.q - fine.q).max() > 1.0  # lost, without a word
     again = ccd.Simulation(robot, q, v, dt=0.02)
     for _ in range(25):
         again.step()
@@ -368,14 +462,19 @@ def test_a_step_that_loops_or_books_refuse_is_taken_in_parts():
 def distance(robot, q, other):
     """Return how far links are from where they are in MuJoCo [m, or sines of angles]."""
     X = ccd.link_placements(robot, q)
-    return max(abs(np.vstack([X[link][:3, 3], X[link][:3, :3]]) - placement).max()
-               for link, placement in other.items())
+    return max(
+        abs(np.vstack([X[link][:3, 3], X[link][:3, :3]]) - placement).max()
+        for link, placement in other.items()
+    )
 
 
 def without_stops(description, **changes):
     """Return a description without limit moments, which MuJoCo has in another form."""
-    return replace(description, joints=tuple(
-        replace(joint, limit_moment=None) for joint in description.joints), **changes)
+    return replace(
+        description,
+        joints=tuple(replace(joint, limit_moment=None) for joint in description.joints),
+        **changes,
+    )
 
 
 def test_the_open_figure_moves_as_in_mujoco():
@@ -395,20 +494,25 @@ def test_the_swing_moves_as_in_mujoco_but_for_the_softness_of_its_loops():
     the plate, and hands, one hip and one hook are closed, points on points.
     """
     swing = ccd.load('swing')
-    robot = posed(swing, ccd.assemble(swing, {}),
-                  cut=('right_ceiling', 'left_hand', 'right_hand', 'right_hip'))
+    robot = posed(
+        swing,
+        ccd.assemble(swing, {}),
+        cut=('right_ceiling', 'left_hand', 'right_hand', 'right_hip'),
+    )
     q = robot.neutral()
     c = ccd.coordinates(robot, q)
     assert c.mobility == 7
     v = c.W @ np.random.default_rng(0).normal(0.0, 0.3, 7)
     sim = moved(robot, q, v, 1.0, dt=2e-4)
-    (soft, soft_gap), (stiff, gap) = (Peer(robot, impedance, stiffness=1e6).run(q, v, 1.0, 1e-4)
-                                      for impedance in (0.999, 0.9999))
-    assert distance(robot, q, stiff) > 0.5     # it has moved
+    (soft, soft_gap), (stiff, gap) = (
+        Peer(robot, impedance, stiffness=1e6).run(q, v, 1.0, 1e-4) for impedance in (0.999, 0.9999)
+    )
+    assert distance(robot, q, stiff) > 0.5  # it has moved
     assert gap < 3e-7 and soft_gap / gap == pytest.approx(10.0, rel=0.02)
     far, near = distance(robot, sim.q, soft), distance(robot, sim.q, stiff)
     assert near < LEVER * gap and far / near == pytest.approx(10.0, rel=0.02)
-    more, less = ((1.0 - d) / d for d in (0.999, 0.9999))   # compliance
-    rigid = {link: stiff[link] + less / (more - less) * (stiff[link] - soft[link])
-             for link in stiff}
+    more, less = ((1.0 - d) / d for d in (0.999, 0.9999))  # compliance
+    rigid = {
+        link: stiff[link] + less / (more - less) * (stiff[link] - soft[link]) for link in stiff
+    }
     assert distance(robot, sim.q, rigid) < SAME_ENGINE

@@ -5,21 +5,31 @@ The law is a spring that pushes in proportion to the depth, with damping in prop
 speed, never a pull, and friction K f_n tanh(speed / creep). It is written again here, by itself.
 """
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics.description import (Contact, Description, Inertia, Joint, JointType,
-                                               Link, LoopJoint, LoopType, Pose)
-from closed_chain_dynamics.kernels.passive import CREEP_SPEED
-from closed_chain_dynamics.dynamics.contact_forces import contact_forces
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.description import (
+    Contact,
+    Description,
+    Inertia,
+    Joint,
+    JointType,
+    Link,
+    LoopJoint,
+    LoopType,
+    Pose,
+)
+from closed_chain_dynamics.dynamics.contact_forces import contact_forces
+from closed_chain_dynamics.kernels.passive import CREEP_SPEED
+
 G = 9.80665
 MASS, STIFFNESS, DAMPING = 60.0, 2.0e4, 3.0e4
 SOLE = [(x, y, 0.0) for x in (-0.08, 0.0, 0.08, 0.16) for y in (-0.04, 0.04)]
-EXACT = 1e-9        # statics: rounding
-INTEGRATED = 1e-7   # RK4 with 0.2 ms on a force that sets in with a kink, and SciPy
-BOOKS = 1e-6        # relative
+EXACT = 1e-9  # statics: rounding
+INTEGRATED = 1e-7  # RK4 with 0.2 ms on a force that sets in with a kink, and SciPy
+BOOKS = 1e-6  # relative
 
 
 def foot(contact, *, com=(0.04, 0.0, 0.1), tilt=0.0):
@@ -27,8 +37,10 @@ def foot(contact, *, com=(0.04, 0.0, 0.1), tilt=0.0):
     links = (Link('world'), Link('foot', Inertia(MASS, Pose(com), (0.4, 0.0, 0.0, 0.5, 0.0, 0.3))))
     joints = (Joint('float', JointType.FLOATING, 'world', 'foot'),)
     slope = Pose((0.0, 0.0, 0.0), (0.0, tilt, 0.0))
-    loops = tuple(LoopJoint(f's{k}', LoopType.SURFACE, 'world', 'foot', slope, Pose(point),
-                            contact=contact) for k, point in enumerate(SOLE))
+    loops = tuple(
+        LoopJoint(f's{k}', LoopType.SURFACE, 'world', 'foot', slope, Pose(point), contact=contact)
+        for k, point in enumerate(SOLE)
+    )
     return ccd.Mechanism(Description('foot', links, joints, loops))
 
 
@@ -62,21 +74,24 @@ def test_a_foot_with_its_mass_off_centre_leans_as_the_springs_say():
     sim = ccd.Simulation(robot, q=height(-0.003), dt=1e-3, log_every=0)
     sim.run(4.0)
     x = np.array(SOLE)[:, 0]
-    lean = MASS * G * (off - x.mean()) / (STIFFNESS * np.sum((x - x.mean())**2))
+    lean = MASS * G * (off - x.mean()) / (STIFFNESS * np.sum((x - x.mean()) ** 2))
     turned = 2.0 * np.arcsin(sim.q[4])
-    assert turned == pytest.approx(lean, rel=1e-3)   # the lean is small: 0.03 rad, squared
+    assert turned == pytest.approx(lean, rel=1e-3)  # the lean is small: 0.03 rad, squared
 
 
 @pytest.mark.parametrize('integrator', ['rk4', 'adaptive'])
 def test_a_dropped_foot_moves_as_the_law_says_and_never_is_pulled(integrator):
     robot = foot(Contact(stiffness=STIFFNESS, damping=DAMPING), com=(0.04, 0.0, 0.1))
     dt, span = (1e-4, 0.4) if integrator == 'rk4' else (0.05, 0.15)
-    sim = ccd.Simulation(robot, q=height(0.05), dt=dt, integrator=integrator,
-                         tolerance=1e-7)
+    sim = ccd.Simulation(robot, q=height(0.05), dt=dt, integrator=integrator, tolerance=1e-7)
     start = sim.energy().balance
     lowest = []
-    sim.run(span, callback=lambda sim: lowest.append(
-        min(force for force, _ in contact_forces(sim.robot).values())))
+    sim.run(
+        span,
+        callback=lambda sim: lowest.append(
+            min(force for force, _ in contact_forces(sim.robot).values())
+        ),
+    )
 
     def fall(t, x):
         return [x[1], len(SOLE) * law(-x[0], x[1]) / MASS - G]
@@ -91,7 +106,7 @@ def test_a_dropped_foot_moves_as_the_law_says_and_never_is_pulled(integrator):
 
 def test_a_foot_pulled_up_is_let_go():
     robot = foot(Contact(stiffness=STIFFNESS, damping=DAMPING))
-    v = np.array([0.0, 0.0, 5.0, 0.0, 0.0, 0.0])   # faster than the springs could follow
+    v = np.array([0.0, 0.0, 5.0, 0.0, 0.0, 0.0])  # faster than the springs could follow
     a = ccd.forward_dynamics(robot, height(-0.002), v).acceleration
     assert a[2] == pytest.approx(-G, rel=EXACT)
     assert all(force == 0.0 for force, _ in contact_forces(robot).values())
@@ -108,17 +123,24 @@ def test_friction_drags_a_sliding_foot_by_k_times_the_load_and_the_books_close()
     assert sim.v[0] == pytest.approx(speed - mu * G * 0.1, rel=1e-3)
     assert abs(sim.energy().balance - start) < BOOKS * 0.5 * MASS * speed**2
     assert sim.energy().dissipated == pytest.approx(
-        0.5 * MASS * (speed**2 - sim.v[0]**2), rel=1e-2)
+        0.5 * MASS * (speed**2 - sim.v[0] ** 2), rel=1e-2
+    )
 
 
 def test_on_a_slope_a_soft_foot_creeps_as_its_friction_says():
     """Smooth friction holds nothing quite: it creeps where K tanh(speed / creep) = tan(slope)."""
     mu, tilt = 0.8, 0.2
-    robot = foot(Contact(stiffness=STIFFNESS, damping=DAMPING, mu=mu), com=(0.04, 0.0, 0.0),
-                 tilt=tilt)
+    robot = foot(
+        Contact(stiffness=STIFFNESS, damping=DAMPING, mu=mu), com=(0.04, 0.0, 0.0), tilt=tilt
+    )
     q = np.array([0.0, 0.0, 0.0, 0.0, np.sin(tilt / 2.0), 0.0, np.cos(tilt / 2.0)])
-    q[:3] = -MASS * G * np.cos(tilt) / (len(SOLE) * STIFFNESS) * np.array(
-        [np.sin(tilt), 0.0, np.cos(tilt)])
+    q[:3] = (
+        -MASS
+        * G
+        * np.cos(tilt)
+        / (len(SOLE) * STIFFNESS)
+        * np.array([np.sin(tilt), 0.0, np.cos(tilt)])
+    )
     sim = ccd.Simulation(robot, q=q, dt=2e-4, log_every=0)
     sim.run(1.0)
     creep = CREEP_SPEED * np.arctanh(np.tan(tilt) / mu)
@@ -127,10 +149,16 @@ def test_on_a_slope_a_soft_foot_creeps_as_its_friction_says():
 
 def test_a_stiff_contact_comes_to_the_rigid_one():
     def rod(contact):
-        links = (Link('world'), Link('rod', Inertia(1.0, Pose((0.0, 0.0, 0.5)),
-                                                    (1 / 12, 0.0, 0.0, 1 / 12, 0.0, 1e-3))))
-        joints = (Joint('slide', JointType.PRISMATIC, 'world', 'cart', axis=(0.0, 0.0, 1.0)),
-                  Joint('turn', JointType.CONTINUOUS, 'cart', 'rod', axis=(0.0, 1.0, 0.0)))
+        links = (
+            Link('world'),
+            Link(
+                'rod', Inertia(1.0, Pose((0.0, 0.0, 0.5)), (1 / 12, 0.0, 0.0, 1 / 12, 0.0, 1e-3))
+            ),
+        )
+        joints = (
+            Joint('slide', JointType.PRISMATIC, 'world', 'cart', axis=(0.0, 0.0, 1.0)),
+            Joint('turn', JointType.CONTINUOUS, 'cart', 'rod', axis=(0.0, 1.0, 0.0)),
+        )
         loop = LoopJoint('end', LoopType.SURFACE, 'world', 'rod', contact=contact)
         return ccd.Mechanism(Description('rod', (*links, Link('cart')), joints, (loop,)))
 
@@ -140,8 +168,12 @@ def test_a_stiff_contact_comes_to_the_rigid_one():
     errors = []
     for stiffness in (1e4, 1e5, 1e6):
         sunk = q - np.array([9.8 / stiffness, 0.0])
-        soft = ccd.Simulation(rod(Contact(stiffness=stiffness, damping=100.0 * stiffness)),
-                              q=sunk, dt=2e-5, log_every=0)
+        soft = ccd.Simulation(
+            rod(Contact(stiffness=stiffness, damping=100.0 * stiffness)),
+            q=sunk,
+            dt=2e-5,
+            log_every=0,
+        )
         soft.run(span)
         errors.append(abs(soft.q[1] - rigid.q[1]))
     assert errors[0] < 1e-2

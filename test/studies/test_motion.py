@@ -1,13 +1,14 @@
 """Motions from tables: their rates and accelerations are those of what they interpolate."""
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics.studies.motion.reading import read_trajectory
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-STEP = 1e-4             # of central differences [s]
-DIFFERENCES = 1e-5      # their error: a third derivative times the step squared, and rounding
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.studies.motion.reading import read_trajectory
+
+STEP = 1e-4  # of central differences [s]
+DIFFERENCES = 1e-5  # their error: a third derivative times the step squared, and rounding
 
 
 @pytest.fixture(scope='module')
@@ -17,11 +18,17 @@ def tracks(tmp_path_factory):
     times = np.arange(0.0, 1.01, 0.2)
     turns = Rotation.from_rotvec(np.cumsum(rng.normal(size=(len(times), 3)) * 0.3, axis=0))
     quaternions = turns.as_quat() * rng.choice((-1.0, 1.0), size=(len(times), 1))
-    assert np.any(np.sum(quaternions[1:] * quaternions[:-1], axis=1) < 0.0)   # worth the test
+    assert np.any(np.sum(quaternions[1:] * quaternions[:-1], axis=1) < 0.0)  # worth the test
     rows = np.column_stack([times, rng.normal(size=(len(times), 3)), quaternions])
     path = tmp_path_factory.mktemp('motion') / 'flight.csv'
-    np.savetxt(path, rows, delimiter=',', comments='', header='time,' + ','.join(
-        f'q:root:{part}' for part in ('x', 'y', 'z', 'qx', 'qy', 'qz', 'qw')))
+    np.savetxt(
+        path,
+        rows,
+        delimiter=',',
+        comments='',
+        header='time,'
+        + ','.join(f'q:root:{part}' for part in ('x', 'y', 'z', 'qx', 'qy', 'qz', 'qw')),
+    )
     robot = ccd.load('figure')
     return read_trajectory(robot, path, rate=1.0 / STEP), rows
 
@@ -37,7 +44,7 @@ def test_a_spline_goes_through_the_poses_of_the_table(tracks):
 def test_velocities_and_accelerations_of_a_free_joint_are_those_of_its_pose(tracks):
     q, v, a = tracks[0].joints['root']
     R = Rotation.from_quat(q[:, 3:])
-    spin = (R[:-2].inv() * R[2:]).as_rotvec() / (2.0 * STEP)     # in the axes of the child
+    spin = (R[:-2].inv() * R[2:]).as_rotvec() / (2.0 * STEP)  # in the axes of the child
     assert np.abs(v[1:-1, 3:] - spin).max() < DIFFERENCES * np.abs(v).max()
     speed = R[1:-1].inv().apply((q[2:, :3] - q[:-2, :3]) / (2.0 * STEP))
     assert np.abs(v[1:-1, :3] - speed).max() < DIFFERENCES * np.abs(v).max()

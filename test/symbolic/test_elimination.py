@@ -2,20 +2,21 @@
 
 from dataclasses import replace
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics.description import JointType, LoopType
-from closed_chain_dynamics.errors import NameNotFound, StateError, StructureError
-from closed_chain_dynamics.model import library
-from closed_chain_dynamics.symbolic.elimination import derive, METHODS
-from closed_chain_dynamics.symbolic.implicit_constraints import CRAMER
-from helpers.eliminated import chain, core_terms, derived, random_motion, SPATIAL, TERMS
+from helpers.eliminated import SPATIAL, TERMS, chain, core_terms, derived, random_motion
 from helpers.random_mechanisms import random_description, random_loops, random_state
 import numpy as np
 import pytest
 import sympy
-from sympy.physics.mechanics import dynamicsymbols, LagrangesMethod
+from sympy.physics.mechanics import LagrangesMethod, dynamicsymbols
 
-AGREE = 1e-10        # what four computations of forces of up to 50 N m have to agree to
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.description import JointType, LoopType
+from closed_chain_dynamics.errors import NameNotFound, StateError, StructureError
+from closed_chain_dynamics.model import library
+from closed_chain_dynamics.symbolic.elimination import METHODS, derive
+from closed_chain_dynamics.symbolic.implicit_constraints import CRAMER
+
+AGREE = 1e-10  # what four computations of forces of up to 50 N m have to agree to
 MANY = {'exo': 1000, 'slider_crank': 1000, 'six_bar': 1000, 'four_bar': 50, 'five_bar': 50}
 
 
@@ -27,8 +28,14 @@ def poses(request):
     # The core refuses poses whose loops are open, so that this checks the closed form as well.
     q = derive(robot, 'te').evaluate('q', q_1)
     core = [core_terms(robot, *state) for state in zip(q, v_1, a_1)]
-    return robot, q_1, v_1, a_1, q, {term: np.array([each[term] for each in core])
-                                     for term in TERMS}
+    return (
+        robot,
+        q_1,
+        v_1,
+        a_1,
+        q,
+        {term: np.array([each[term] for each in core]) for term in TERMS},
+    )
 
 
 def assert_agrees(robot, equations, q, rng):
@@ -39,8 +46,13 @@ def assert_agrees(robot, equations, q, rng):
     position = q if equations.method == 'ic' else q[places]
     for term in TERMS:
         scale = max(1.0, abs(core[term]).max())
-        np.testing.assert_allclose(equations.evaluate(term, position, v_1, a_1), core[term],
-                                   rtol=0, atol=AGREE * scale, err_msg=term)
+        np.testing.assert_allclose(
+            equations.evaluate(term, position, v_1, a_1),
+            core[term],
+            rtol=0,
+            atol=AGREE * scale,
+            err_msg=term,
+        )
 
 
 @pytest.mark.parametrize('method', METHODS)
@@ -78,7 +90,8 @@ def test_branches_are_named_as_the_paper_draws_them():
     assert derived('exo', 'te')[1].branches == {
         'B': 'eta4 right of the line from eta3 to B',
         'E': 'eta2 right of the line from rho3 to E',
-        'A': 'L_s beyond the foot of the perpendicular on its line'}
+        'A': 'L_s beyond the foot of the perpendicular on its line',
+    }
 
 
 def test_a_pose_on_the_other_side_gives_the_other_branch():
@@ -123,7 +136,7 @@ def test_slider_crank_has_its_textbook_form():
     robot, equations = derived('slider_crank', 'te')
     theta = np.linspace(-3, 3, 25)
     q = equations.evaluate('q', theta[:, None])
-    slide = 0.1 * np.cos(theta) + np.sqrt(0.3**2 - (0.1 * np.sin(theta) - 0.02)**2)
+    slide = 0.1 * np.cos(theta) + np.sqrt(0.3**2 - (0.1 * np.sin(theta) - 0.02) ** 2)
     np.testing.assert_allclose(q[:, robot.coordinate_names.index('slider')], slide, atol=1e-15)
 
 
@@ -133,28 +146,44 @@ def test_W_is_the_derivative_of_the_closed_form():
     W, step = equations.evaluate('W', q_1), 1e-6
     for column in range(5):
         change = step * np.eye(5)[column]
-        slope = (equations.evaluate('q', q_1 + change)
-                 - equations.evaluate('q', q_1 - change)) / (2 * step)
+        slope = (equations.evaluate('q', q_1 + change) - equations.evaluate('q', q_1 - change)) / (
+            2 * step
+        )
         np.testing.assert_allclose(W[:, column], slope, atol=1e-8)
 
 
 def test_sympy_s_own_lagrange_equations_agree_on_an_open_chain():
-    urdf = ('<robot name="double"><link name="base"/>' + ''.join(
-        f'<link name="l{k}"><inertial><origin xyz="{c} 0 0"/><mass value="{m}"/>'
-        f'<inertia ixx="1" iyy="{i}" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
-        f'<joint name="q{k}" type="continuous"><parent link="{parent}"/><child link="l{k}"/>'
-        f'<origin xyz="{x} 0 0"/><axis xyz="0 -1 0"/></joint>'
-        for k, parent, x, m, c, i in ((1, 'base', 0, 2.0, 0.3, 0.5), (2, 'l1', 0.7, 1.5, 0.2, 0.4))
-    ) + '</robot>')
+    urdf = (
+        '<robot name="double"><link name="base"/>'
+        + ''.join(
+            f'<link name="l{k}"><inertial><origin xyz="{c} 0 0"/><mass value="{m}"/>'
+            f'<inertia ixx="1" iyy="{i}" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+            f'<joint name="q{k}" type="continuous"><parent link="{parent}"/><child link="l{k}"/>'
+            f'<origin xyz="{x} 0 0"/><axis xyz="0 -1 0"/></joint>'
+            for k, parent, x, m, c, i in (
+                (1, 'base', 0, 2.0, 0.3, 0.5),
+                (2, 'l1', 0.7, 1.5, 0.2, 0.4),
+            )
+        )
+        + '</robot>'
+    )
     equations = derive(ccd.load(urdf, gravity=(0, 0, -9.81)))
     q1, q2 = dynamicsymbols('q1 q2')
     t = dynamicsymbols._t
     v1, v2 = q1.diff(t), q2.diff(t)
     x1 = sympy.Matrix([0.3 * sympy.cos(q1), 0.3 * sympy.sin(q1)])
-    x2 = sympy.Matrix([0.7 * sympy.cos(q1) + 0.2 * sympy.cos(q1 + q2),
-                       0.7 * sympy.sin(q1) + 0.2 * sympy.sin(q1 + q2)])
-    kinetic = (2.0 * x1.diff(t).dot(x1.diff(t)) + 1.5 * x2.diff(t).dot(x2.diff(t))
-               + 0.5 * v1**2 + 0.4 * (v1 + v2)**2) / 2
+    x2 = sympy.Matrix(
+        [
+            0.7 * sympy.cos(q1) + 0.2 * sympy.cos(q1 + q2),
+            0.7 * sympy.sin(q1) + 0.2 * sympy.sin(q1 + q2),
+        ]
+    )
+    kinetic = (
+        2.0 * x1.diff(t).dot(x1.diff(t))
+        + 1.5 * x2.diff(t).dot(x2.diff(t))
+        + 0.5 * v1**2
+        + 0.4 * (v1 + v2) ** 2
+    ) / 2
     method = LagrangesMethod(kinetic - 9.81 * (2.0 * x1[1] + 1.5 * x2[1]), [q1, q2])
     method.form_lagranges_equations()
     at = {v1: 1.1, v2: -0.6, q1: 0.4, q2: 0.9}
@@ -162,8 +191,9 @@ def test_sympy_s_own_lagrange_equations_agree_on_an_open_chain():
     bias = -np.array(method.forcing.subs(at), dtype=float).ravel()
     state = np.array([0.4, 0.9]), np.array([1.1, -0.6])
     np.testing.assert_allclose(equations.evaluate('M_1', state[0]), M, atol=1e-13)
-    np.testing.assert_allclose(equations.evaluate('c_1', *state)
-                               + equations.evaluate('g_1', state[0]), bias, atol=1e-12)
+    np.testing.assert_allclose(
+        equations.evaluate('c_1', *state) + equations.evaluate('g_1', state[0]), bias, atol=1e-12
+    )
 
 
 @pytest.mark.parametrize('term', ['M_1', 'g_1', 'q'])
@@ -175,8 +205,9 @@ def test_terms_as_sympy_have_the_same_values(term):
     for symbol, expression in assignments:
         values[symbol] = float(expression.subs(values))
     numbers = np.array(matrix.subs(values), dtype=float).reshape(-1)
-    np.testing.assert_allclose(numbers, equations.evaluate(term, np.array([0.8])).ravel(),
-                               atol=1e-12)
+    np.testing.assert_allclose(
+        numbers, equations.evaluate(term, np.array([0.8])).ravel(), atol=1e-12
+    )
 
 
 # --- implicit constraints beyond the plane --------------------------------------------------
@@ -190,12 +221,19 @@ def test_implicit_constraints_take_a_spatial_loop():
         assert_agrees(robot, equations, q, rng)
 
 
-@pytest.mark.parametrize('kind', [kind for kind in LoopType if kind is not LoopType.SURFACE],
-                         ids=lambda kind: kind.value)
+@pytest.mark.parametrize(
+    'kind',
+    [kind for kind in LoopType if kind is not LoopType.SURFACE],
+    ids=lambda kind: kind.value,
+)
 def test_implicit_constraints_take_every_type_of_loop(kind):
     rng = np.random.default_rng(len(kind.value))
-    description = random_description(rng, 8, shares={JointType.REVOLUTE: 3, JointType.FIXED: 1,
-                                                     JointType.PRISMATIC: 1}, branching=0.4)
+    description = random_description(
+        rng,
+        8,
+        shares={JointType.REVOLUTE: 3, JointType.FIXED: 1, JointType.PRISMATIC: 1},
+        branching=0.4,
+    )
     q = random_state(rng, description)[0]
     robot = ccd.Mechanism(random_loops(rng, description, q, 1, kinds=(kind,)))
     assert_agrees(robot, derive(robot, 'ic', q), q, rng)
@@ -206,7 +244,7 @@ def test_implicit_constraints_take_a_point_on_a_plane_and_tell_what_they_leave_o
     q = ccd.assemble(robot)
     equations = derive(robot, 'ic', q)
     assert equations.notes == ['The equations leave out Coulomb friction of tip_on_floor.']
-    tip, = robot.description.loops
+    (tip,) = robot.description.loops
     smooth = replace(tip, contact=replace(tip.contact, mu=0.0))
     robot = ccd.Mechanism(replace(robot.description, loops=(smooth,)))
     assert_agrees(robot, equations, q, np.random.default_rng(4))
@@ -216,10 +254,15 @@ def test_implicit_constraints_take_a_block_that_is_too_large_for_determinants():
     rng = np.random.default_rng(11)
     description = random_description(rng, 9, shares={JointType.REVOLUTE: 1}, branching=0.0)
     q = random_state(rng, description)[0]
-    tip = ({joint.child for joint in description.joints}
-           - {joint.parent for joint in description.joints}).pop()
-    robot = ccd.Mechanism(random_loops(rng, description, q, 1, kinds=(LoopType.FIXED,),
-                                       pairs=[(description.root, tip)]))
+    tip = (
+        {joint.child for joint in description.joints}
+        - {joint.parent for joint in description.joints}
+    ).pop()
+    robot = ccd.Mechanism(
+        random_loops(
+            rng, description, q, 1, kinds=(LoopType.FIXED,), pairs=[(description.root, tip)]
+        )
+    )
     equations = derive(robot, 'ic', q)
     assert [len(bodies) for _, bodies in equations._blocks] == [6] and CRAMER < 6
     assert_agrees(robot, equations, q, rng)
@@ -246,7 +289,7 @@ def test_a_loop_that_no_pin_closes_is_refused():
 def test_a_loop_with_three_unknown_joints_is_refused():
     """With its output independent, no loop of the six-bar is a triangle."""
     robot = ccd.load('six_bar', actuated=['output'])
-    with pytest.raises(StructureError, match="3 of its joints are unknown"):
+    with pytest.raises(StructureError, match='3 of its joints are unknown'):
         derive(robot, 'te', ccd.assemble(robot))
     derive(robot, 'ic', ccd.assemble(robot)).term('M_1')
 
@@ -273,5 +316,8 @@ def test_an_open_chain_needs_no_loop():
     robot = ccd.load(chain(5))
     q, v, a = np.random.default_rng(1).normal(size=(3, 5))
     for method in METHODS:
-        np.testing.assert_allclose(derive(robot, method).evaluate('tau_1', q, v, a),
-                                   ccd.newton_euler(robot, q, v, a), atol=1e-11)
+        np.testing.assert_allclose(
+            derive(robot, method).evaluate('tau_1', q, v, a),
+            ccd.newton_euler(robot, q, v, a),
+            atol=1e-11,
+        )

@@ -1,15 +1,20 @@
 """The graph of expressions: equal to NumPy, and its derivatives to complex steps."""
 
-from closed_chain_dynamics.symbolic.expression_graph import evaluate, gradient, Graph, needed, rate
 from hypothesis import given, strategies as st
 import numpy as np
 import pytest
 
-STEP = 1e-30      # of a complex step: no cancellation, so that errors are those of rounding
+from closed_chain_dynamics.symbolic.expression_graph import Graph, evaluate, gradient, needed, rate
+
+STEP = 1e-30  # of a complex step: no cancellation, so that errors are those of rounding
 ROUNDING = 1e-12
 OPERATIONS = {
-    'add': lambda a, b: a + b, 'sub': lambda a, b: a - b, 'mul': lambda a, b: a * b,
-    'div': lambda a, b: a / (2.5 + b * b), 'neg': lambda a, b: -a + b}
+    'add': lambda a, b: a + b,
+    'sub': lambda a, b: a - b,
+    'mul': lambda a, b: a * b,
+    'div': lambda a, b: a / (2.5 + b * b),
+    'neg': lambda a, b: -a + b,
+}
 FUNCTIONS = {'sin': np.sin, 'cos': np.cos, 'sqrt': lambda x: np.sqrt(2.0 + x * x)}
 
 
@@ -27,8 +32,11 @@ def as_node(kind, a):
     return graph.function(kind, 2.0 + a * a if kind == 'sqrt' else a)
 
 
-RECIPES = st.lists(st.tuples(st.sampled_from([*OPERATIONS, *FUNCTIONS]), st.integers(0, 30),
-                             st.integers(0, 30)), min_size=1, max_size=14)
+RECIPES = st.lists(
+    st.tuples(st.sampled_from([*OPERATIONS, *FUNCTIONS]), st.integers(0, 30), st.integers(0, 30)),
+    min_size=1,
+    max_size=14,
+)
 
 
 @given(RECIPES, st.lists(st.floats(-1.5, 1.5), min_size=3, max_size=3))
@@ -44,14 +52,14 @@ def test_values_and_both_kinds_of_derivative_are_right(recipe, numbers):
 
     value = plain(np.array(numbers))
     assert evaluate([node], at)[0] == pytest.approx(value, rel=ROUNDING, abs=ROUNDING)
-    exact = [np.imag(plain(np.array(numbers) + 1j * STEP * np.eye(3)[k])) / STEP
-             for k in range(3)]
+    exact = [np.imag(plain(np.array(numbers) + 1j * STEP * np.eye(3)[k])) / STEP for k in range(3)]
     scale = max(1.0, abs(value), *map(abs, exact))
     reverse = evaluate(gradient(node, x), at)
     np.testing.assert_allclose(reverse, exact, rtol=1e-9, atol=1e-9 * scale)
     forward = evaluate(rate([node], dict(zip(x, [graph.node(s) for s in (0.3, -1.1, 0.8)]))), at)
-    np.testing.assert_allclose(forward[0], np.dot(exact, (0.3, -1.1, 0.8)), rtol=1e-9,
-                               atol=1e-9 * scale)
+    np.testing.assert_allclose(
+        forward[0], np.dot(exact, (0.3, -1.1, 0.8)), rtol=1e-9, atol=1e-9 * scale
+    )
 
 
 def test_derivative_of_the_arctangent():
@@ -84,6 +92,7 @@ def test_many_poses_are_evaluated_at_once():
     graph = Graph()
     x = graph.input('x')
     poses = np.linspace(0, 1, 7).reshape(7, 1) * np.ones(3)
-    np.testing.assert_allclose(evaluate([graph.function('sin', x) * 2.0, graph.node(4.0)],
-                                        {x: poses}),
-                               np.stack([2 * np.sin(poses), np.full((7, 3), 4.0)], axis=-1))
+    np.testing.assert_allclose(
+        evaluate([graph.function('sin', x) * 2.0, graph.node(4.0)], {x: poses}),
+        np.stack([2 * np.sin(poses), np.full((7, 3), 4.0)], axis=-1),
+    )

@@ -4,21 +4,28 @@ import ctypes
 import importlib.util
 import re
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics.symbolic import code, latex, speed
-from closed_chain_dynamics.symbolic.cost import Cost, cost, cost_table, PAPER, WEIGHTS
-from closed_chain_dynamics.symbolic.elimination import derive, METHODS
-from closed_chain_dynamics.symbolic.size import refuse_too_large, size_estimate
-from helpers.eliminated import chain, derived, random_motion, SPATIAL
+from helpers.eliminated import SPATIAL, chain, derived, random_motion
 import numpy as np
 import pytest
 
-SAME = 1e-12          # the same operations; a compiler may contract products and sums
-ORDER = 10.0          # costs within this factor of the paper's
-needs_compiler = pytest.mark.skipif(not speed.has_compiler(),
-                                    reason='there is no C compiler named cc')
-MODELS = [('four_bar', 'te'), ('four_bar', 'ic'), ('slider_crank', 'de'), ('exo', 'te'),
-          ('exo', 'ic')]
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.symbolic import code, latex, speed
+from closed_chain_dynamics.symbolic.cost import PAPER, WEIGHTS, Cost, cost, cost_table
+from closed_chain_dynamics.symbolic.elimination import METHODS, derive
+from closed_chain_dynamics.symbolic.size import refuse_too_large, size_estimate
+
+SAME = 1e-12  # the same operations; a compiler may contract products and sums
+ORDER = 10.0  # costs within this factor of the paper's
+needs_compiler = pytest.mark.skipif(
+    not speed.has_compiler(), reason='there is no C compiler named cc'
+)
+MODELS = [
+    ('four_bar', 'te'),
+    ('four_bar', 'ic'),
+    ('slider_crank', 'de'),
+    ('exo', 'te'),
+    ('exo', 'ic'),
+]
 
 
 def states(equations, count=5):
@@ -34,7 +41,7 @@ def called(library, equations, term, state):
     function = getattr(library, f'{equations.robot.name}_{term}')
     shape = equations.evaluate(term, *state).shape
     out = np.full(shape, np.nan)
-    arrays = [*state[:len(equations.arguments(term))], out]
+    arrays = [*state[: len(equations.arguments(term))], out]
     function(*[each.ctypes.data_as(ctypes.POINTER(ctypes.c_double)) for each in arrays])
     return out
 
@@ -47,17 +54,27 @@ def test_c_compiles_without_warnings_and_agrees(name, method):
     library = speed.compile_c(code.c_source(equations, terms), options=('-O1',))
     for state in states(equations):
         for term in terms:
-            np.testing.assert_allclose(called(library, equations, term, state),
-                                       equations.evaluate(term, *state), rtol=SAME,
-                                       atol=SAME * 50, err_msg=term)
+            np.testing.assert_allclose(
+                called(library, equations, term, state),
+                equations.evaluate(term, *state),
+                rtol=SAME,
+                atol=SAME * 50,
+                err_msg=term,
+            )
 
 
 def test_c_needs_no_memory_and_no_library_but_math():
     source = code.c_source(derived('exo', 'te')[1], ['tau_1', 'q'])
     assert re.findall(r'#include\s+(\S+)', source) == ['<math.h>']
-    body = source[source.index('#include'):]
+    body = source[source.index('#include') :]
     assert set(re.findall(r'\b([a-z]\w*)\(', body)) <= {
-        'sin', 'cos', 'sqrt', 'atan2', 'exo_tau_1', 'exo_q'}
+        'sin',
+        'cos',
+        'sqrt',
+        'atan2',
+        'exo_tau_1',
+        'exo_q',
+    }
 
 
 @needs_compiler
@@ -76,21 +93,27 @@ def test_without_a_compiler_that_is_told(monkeypatch):
 def test_what_is_out_of_reach_is_not_a_number():
     _, equations = derived('exo', 'te')
     library = speed.compile_c(code.c_source(equations, ['q']), options=('-O1',))
-    state = (np.radians([0.0, 0.0, 130.0, 0.0, 0.0]),)   # loops close up to 97 degrees
+    state = (np.radians([0.0, 0.0, 130.0, 0.0, 0.0]),)  # loops close up to 97 degrees
     assert np.isnan(called(library, equations, 'q', state)).any()
 
 
-@pytest.mark.parametrize('name, method, terms', [
-    ('four_bar', 'te', ('M_1', 'g_1', 'tau_1', 'W')), ('exo', 'ic', ('g_1',)),
-    ('exo', 'de', ('q',))])
+@pytest.mark.parametrize(
+    'name, method, terms',
+    [
+        ('four_bar', 'te', ('M_1', 'g_1', 'tau_1', 'W')),
+        ('exo', 'ic', ('g_1',)),
+        ('exo', 'de', ('q',)),
+    ],
+)
 def test_python_compiled_by_numba_agrees(name, method, terms):
     _, equations = derived(name, method)
     for term in terms:
         function = equations.compiled(term)
         for state in states(equations):
-            found = function(*state[:len(equations.arguments(term))])
-            np.testing.assert_allclose(found, equations.evaluate(term, *state), rtol=SAME,
-                                       atol=SAME * 50, err_msg=term)
+            found = function(*state[: len(equations.arguments(term))])
+            np.testing.assert_allclose(
+                found, equations.evaluate(term, *state), rtol=SAME, atol=SAME * 50, err_msg=term
+            )
 
 
 def test_a_written_python_module_can_be_imported(tmp_path):
@@ -143,13 +166,13 @@ def test_generated_inverse_dynamics_is_faster_than_the_core(name, method):
 def test_costs_are_the_operations_that_the_c_code_has(term, method):
     _, equations = derived('exo', method)
     source = code.c_source(equations, [term])
-    body = source[source.index('{'):]
+    body = source[source.index('{') :]
     body = re.sub(r'const double |\d+(\.\d+)?(e-?\d+)?|\[\d*\]', '', body)
     counts = dict(zip(WEIGHTS, cost(equations, term).counts))
     assert (body.count('*'), body.count('/')) == (counts['*'], counts['/'])
     assert len(re.findall(r'\bsqrt\(', body)) == counts['sqrt']
     assert len(re.findall(r'\b(sin|cos)\(', body)) == counts['sin/cos']
-    assert body.count('atan(') == counts['atan']     # its 2 went with the numbers
+    assert body.count('atan(') == counts['atan']  # its 2 went with the numbers
     # a change of sign is counted once, and written wherever it is used
     binary = len(re.findall(' [+-] ', body))
     assert binary <= counts['+-'] <= len(re.findall('[+-]', body))
@@ -157,8 +180,14 @@ def test_costs_are_the_operations_that_the_c_code_has(term, method):
 
 def test_the_paper_s_table_adds_up():
     sums = {key: Cost(counts).weighted for key, (counts, _) in PAPER.items()}
-    assert sums == {('g_1', 'te'): 2343, ('g_1', 'de'): 1975, ('g_1', 'ic'): 1804,
-                    ('M_1', 'te'): 3754, ('M_1', 'de'): 3899, ('M_1', 'ic'): 4001}
+    assert sums == {
+        ('g_1', 'te'): 2343,
+        ('g_1', 'de'): 1975,
+        ('g_1', 'ic'): 1804,
+        ('M_1', 'te'): 3754,
+        ('M_1', 'de'): 3899,
+        ('M_1', 'ic'): 4001,
+    }
 
 
 def test_costs_are_of_the_order_of_the_paper_s():
@@ -195,6 +224,7 @@ def test_a_size_that_would_take_hours_is_refused_at_once():
 # --- LaTeX ----------------------------------------------------------------------------------
 def test_another_program_reads_every_equation_of_the_latex():
     from matplotlib.mathtext import MathTextParser
+
     _, equations = derived('slider_crank', 'de')
     source = latex.latex_source(equations, ['M_1', 'g_1', 'tau_1d', 'q'])
     found = re.findall(r'\\begin{dmath\*} (.*) \\end{dmath\*}', source)
@@ -209,5 +239,6 @@ def test_spatial_loops_get_code_by_implicit_constraints():
     q = ccd.assemble(robot, {'crank': 0.2})
     equations = derive(robot, 'ic', q)
     state = q, np.array([0.4]), np.array([-0.3])
-    np.testing.assert_allclose(equations.compiled('tau_1')(*state),
-                               equations.evaluate('tau_1', *state), rtol=SAME)
+    np.testing.assert_allclose(
+        equations.compiled('tau_1')(*state), equations.evaluate('tau_1', *state), rtol=SAME
+    )

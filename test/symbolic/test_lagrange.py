@@ -7,13 +7,14 @@ exactly zero, and from the misprints of the chapter by something else.
 
 from dataclasses import replace
 
-from closed_chain_dynamics import symbolic
-from closed_chain_dynamics.symbolic.lists import acceleration, velocity
-from helpers.derived_lists import compiled, derived, fall, INPUTS, STATE, taken_apart, zero
+from helpers.derived_lists import INPUTS, STATE, compiled, derived, fall, taken_apart, zero
 import numpy as np
 import pytest
 import sympy
-from sympy import cos, Rational, sin, Symbol, symbols
+from sympy import Rational, Symbol, cos, sin, symbols
+
+from closed_chain_dynamics import symbolic
+from closed_chain_dynamics.symbolic.lists import acceleration, velocity
 
 # Doubles through a solve of at most 14 unknowns; entries up to about 1e3.
 ROUNDING = 1e-10
@@ -40,18 +41,50 @@ def balance(equation):
 
 # Each equation (a) to (d) as {term: factor}; everything on the side of M q''.
 FIGURE = {
-    'a': {a1: m1 + m2 + m3, a2: -k2 * sin(q2), a3: -k3 * sin(q3), a4: -k4 * sin(q4),
-          w2**2: -k2 * cos(q2), w3**2: -k3 * cos(q3), w4**2: -k4 * cos(q4), F: -1},
-    'b': {a1: -k2 * sin(q2), a2: I1 + m1 * r1**2 + (m2 + m3) * l1**2,
-          a3: l1 * k3 * cos(q3 - q2), a4: l1 * k4 * cos(q4 - q2),
-          w3**2: -l1 * k3 * sin(q3 - q2), w4**2: -l1 * k4 * sin(q4 - q2),
-          g: k2 * cos(q2), T1: -1, T2: 1, F: l1 * sin(q2)},
-    'c': {a1: -k3 * sin(q3), a2: l1 * k3 * cos(q3 - q2), a3: I2 + m2 * r2**2 + m3 * l2**2,
-          a4: l2 * k4 * cos(q4 - q3), w2**2: l1 * k3 * sin(q3 - q2),
-          w4**2: -l2 * k4 * sin(q4 - q3), g: k3 * cos(q3), T2: -1, T3: 1, F: l2 * sin(q3)},
-    'd': {a1: -k4 * sin(q4), a2: l1 * k4 * cos(q4 - q2), a3: l2 * k4 * cos(q4 - q3),
-          a4: I3 + m3 * r3**2, w2**2: l1 * k4 * sin(q4 - q2), w3**2: l2 * k4 * sin(q4 - q3),
-          g: k4 * cos(q4), T3: -1},
+    'a': {
+        a1: m1 + m2 + m3,
+        a2: -k2 * sin(q2),
+        a3: -k3 * sin(q3),
+        a4: -k4 * sin(q4),
+        w2**2: -k2 * cos(q2),
+        w3**2: -k3 * cos(q3),
+        w4**2: -k4 * cos(q4),
+        F: -1,
+    },
+    'b': {
+        a1: -k2 * sin(q2),
+        a2: I1 + m1 * r1**2 + (m2 + m3) * l1**2,
+        a3: l1 * k3 * cos(q3 - q2),
+        a4: l1 * k4 * cos(q4 - q2),
+        w3**2: -l1 * k3 * sin(q3 - q2),
+        w4**2: -l1 * k4 * sin(q4 - q2),
+        g: k2 * cos(q2),
+        T1: -1,
+        T2: 1,
+        F: l1 * sin(q2),
+    },
+    'c': {
+        a1: -k3 * sin(q3),
+        a2: l1 * k3 * cos(q3 - q2),
+        a3: I2 + m2 * r2**2 + m3 * l2**2,
+        a4: l2 * k4 * cos(q4 - q3),
+        w2**2: l1 * k3 * sin(q3 - q2),
+        w4**2: -l2 * k4 * sin(q4 - q3),
+        g: k3 * cos(q3),
+        T2: -1,
+        T3: 1,
+        F: l2 * sin(q3),
+    },
+    'd': {
+        a1: -k4 * sin(q4),
+        a2: l1 * k4 * cos(q4 - q2),
+        a3: l2 * k4 * cos(q4 - q3),
+        a4: I3 + m3 * r3**2,
+        w2**2: l1 * k4 * sin(q4 - q2),
+        w3**2: l2 * k4 * sin(q4 - q3),
+        g: k4 * cos(q4),
+        T3: -1,
+    },
 }
 
 
@@ -68,7 +101,7 @@ def test_every_term_of_the_standing_figure_is_that_of_section_8_6(row):
     for term, right in FIGURE[row].items():
         assert zero(factor(row, term) - right), term
         rest -= term * right
-    assert zero(rest)    # and there is no other term
+    assert zero(rest)  # and there is no other term
 
 
 def test_the_figure_moves_by_the_quoted_numbers():
@@ -80,22 +113,28 @@ def test_the_figure_moves_by_the_quoted_numbers():
     assert rhs == pytest.approx(Q - b, rel=QUOTED)
     acceleration, _ = compiled('standing_figure').accelerations(*STATE, INPUTS)
     assert acceleration == pytest.approx(
-        [14.7890744262, 51.5172261130, -19.8131278340, -0.664017530305], rel=QUOTED)
+        [14.7890744262, 51.5172261130, -19.8131278340, -0.664017530305], rel=QUOTED
+    )
     assert compiled('standing_figure').energy(*STATE) == pytest.approx(
-        (2.50356113471, 700.742071542), rel=QUOTED)
+        (2.50356113471, 700.742071542), rel=QUOTED
+    )
 
 
 def test_a_prescribed_foot_gives_the_force_of_the_ground():
     t = Symbol('t')
-    moved = replace(derived('standing_figure').lists, constraint={
-        'ground': q1 - (Rational(1, 20) + t / 5 + Rational(3, 4) * t**2)})    # x'' = 1.5
+    moved = replace(
+        derived('standing_figure').lists,
+        constraint={'ground': q1 - (Rational(1, 20) + t / 5 + Rational(3, 4) * t**2)},
+    )  # x'' = 1.5
     acceleration, force = symbolic.lagrange(moved).compile().accelerations(*STATE, INPUTS)
     assert acceleration == pytest.approx(
-        [1.5, 22.9812004688, -23.2426055971, 0.999868369983], rel=QUOTED)
+        [1.5, 22.9812004688, -23.2426055971, 0.999868369983], rel=QUOTED
+    )
     assert force == pytest.approx([-35.7178632855], rel=QUOTED)
 
 
 # ---- misprints: what stands in the chapter, what is right, what is derived ---------------------
+
 
 def planar(name, what):
     return getattr(derived(name).motion, what)
@@ -116,12 +155,11 @@ def blocks(what):
 
 
 def euler_phi():
-    return derived('heavy_top').motion.phi['top'].T     # (8.19) maps global to local
+    return derived('heavy_top').motion.phi['top'].T  # (8.19) maps global to local
 
 
 def euler_omega(i, j):
-    return derived('heavy_top').motion.omga['top'].jacobian(
-        derived('heavy_top').velocities)[i, j]
+    return derived('heavy_top').motion.omga['top'].jacobian(derived('heavy_top').velocities)[i, j]
 
 
 c = 1 / sympy.sqrt(2)
@@ -130,46 +168,76 @@ e1, e2, e3 = symbols('precession nutation spin')
 MISPRINTS = {
     '8.12f, KE': lambda: (
         blocks('kinetic'),
-        m1 * w1**2 / 2 + m2 * ((w1 - c * (w2 + w3))**2 + (c * (w3 - w2))**2) / 2,
-        m1 * w1**2 / 2 + m2 * ((q1 - c * (w2 + w3))**2 + (c * (w3 - w2))**2) / 2),
+        m1 * w1**2 / 2 + m2 * ((w1 - c * (w2 + w3)) ** 2 + (c * (w3 - w2)) ** 2) / 2,
+        m1 * w1**2 / 2 + m2 * ((q1 - c * (w2 + w3)) ** 2 + (c * (w3 - w2)) ** 2) / 2,
+    ),
     '8.12f, L': lambda: (
         blocks('lagrangian'),
-        (m1 + m2) * w1**2 / 2 + m2 * (w2**2 + w3**2 - 2 * c * w1 * (w2 + w3)) / 2
+        (m1 + m2) * w1**2 / 2
+        + m2 * (w2**2 + w3**2 - 2 * c * w1 * (w2 + w3)) / 2
         - c * m2 * g * (d1 + q3 - q2),
-        (m1 + m2) * w1**2 / 2 + m2 * (w2**2 + w3**2 - 2 * c * w1 * (w2 + w2)) / 2
-        - c * m2 * g * (d1 + q3 - q2)),
+        (m1 + m2) * w1**2 / 2
+        + m2 * (w2**2 + w3**2 - 2 * c * w1 * (w2 + w2)) / 2
+        - c * m2 * g * (d1 + q3 - q2),
+    ),
     '8.12g': lambda: (derived('sliding_blocks').Phi_q[0, 2], 1, 0),
     '8.12, equation for q3': lambda: (
         slope(derived('sliding_blocks').equations[2].lhs),
-        -c * m2 * a1 + m2 * a3 + c * m2 * g, -c * m2 * a1 + m2 * a2 + c * m2 * g),
-    '8.19 (1,2)': lambda: (euler_phi()[0, 1], sin(e1) * cos(e3) + cos(e1) * cos(e2) * sin(e3),
-                           -cos(e3) * sin(e1) + cos(e1) * cos(e2) * cos(e3)),
-    '8.19 (2,1)': lambda: (euler_phi()[1, 0], -cos(e1) * sin(e3) - sin(e1) * cos(e2) * cos(e3),
-                           sin(e1) * sin(e3) + cos(e1) * cos(e2) * sin(e3)),
+        -c * m2 * a1 + m2 * a3 + c * m2 * g,
+        -c * m2 * a1 + m2 * a2 + c * m2 * g,
+    ),
+    '8.19 (1,2)': lambda: (
+        euler_phi()[0, 1],
+        sin(e1) * cos(e3) + cos(e1) * cos(e2) * sin(e3),
+        -cos(e3) * sin(e1) + cos(e1) * cos(e2) * cos(e3),
+    ),
+    '8.19 (2,1)': lambda: (
+        euler_phi()[1, 0],
+        -cos(e1) * sin(e3) - sin(e1) * cos(e2) * cos(e3),
+        sin(e1) * sin(e3) + cos(e1) * cos(e2) * sin(e3),
+    ),
     '8.19 (2,3)': lambda: (euler_phi()[1, 2], sin(e2) * cos(e3), cos(e3) * cos(e2)),
     '8.19 (3,1)': lambda: (euler_phi()[2, 0], sin(e1) * sin(e2), sin(e2) * sin(e3)),
     '8.20 (3,1)': lambda: (euler_omega(2, 0), cos(e2), cos(e3)),
     '8.22 (1,1)': lambda: (euler_omega(0, 0), sin(e2) * sin(e3), sin(e2) * sin(e2)),
-    '8.22 (1,3)': lambda: (work('heavy_top', 'precession'), Symbol('tau') * cos(e2),
-                           Symbol('tau') * cos(e3)),
+    '8.22 (1,3)': lambda: (
+        work('heavy_top', 'precession'),
+        Symbol('tau') * cos(e2),
+        Symbol('tau') * cos(e3),
+    ),
     '8.6, velo(4)': lambda: (
         planar('standing_figure', 'velo')['4'][0],
-        w1 - l1 * w2 * sin(q2) - r2 * w3 * sin(q3), w1 - l1 * w2 * sin(q2) - r1 * w3 * sin(q3)),
+        w1 - l1 * w2 * sin(q2) - r2 * w3 * sin(q3),
+        w1 - l1 * w2 * sin(q2) - r1 * w3 * sin(q3),
+    ),
     "8.6, L, q1' q4'": lambda: (
         sympy.expand(derived('standing_figure').lagrangian).coeff(w1).coeff(w4),
-        -m3 * r3 * sin(q4), -m3 * r3),
+        -m3 * r3 * sin(q4),
+        -m3 * r3,
+    ),
     '8.6, L, m2 g': lambda: (
         sympy.expand(derived('standing_figure').lagrangian).coeff(g).coeff(m2),
-        -l1 * sin(q2) - r2 * sin(q3), -l1 * sin(q2) - l2 * sin(q3)),
+        -l1 * sin(q2) - r2 * sin(q3),
+        -l1 * sin(q2) - l2 * sin(q3),
+    ),
     '8.6, W, T2': lambda: (work('standing_figure', 'q3').coeff(T2), 1, -1),
-    '8.6 (a), m2 l1': lambda: (factor('a', a2), -k2 * sin(q2),
-                               -(m1 * r1 + m2 * l2 + m3 * l1) * sin(q2)),
+    '8.6 (a), m2 l1': lambda: (
+        factor('a', a2),
+        -k2 * sin(q2),
+        -(m1 * r1 + m2 * l2 + m3 * l1) * sin(q2),
+    ),
     "8.6 (a), q4''": lambda: (factor('a', a4), -m3 * r3 * sin(q4), -m3 * r3),
     "8.6 (a), q4'^2": lambda: (factor('a', w4**2), -m3 * r3 * cos(q4), 0),
-    "8.6 (b), q3'^2": lambda: (factor('b', w3**2), -l1 * k3 * sin(q3 - q2),
-                               l1 * k3 * sin(q3 - q2)),
-    "8.6 (b), q4'^2": lambda: (factor('b', w4**2), -l1 * k4 * sin(q4 - q2),
-                               l1 * k4 * sin(q4 - q2)),
+    "8.6 (b), q3'^2": lambda: (
+        factor('b', w3**2),
+        -l1 * k3 * sin(q3 - q2),
+        l1 * k3 * sin(q3 - q2),
+    ),
+    "8.6 (b), q4'^2": lambda: (
+        factor('b', w4**2),
+        -l1 * k4 * sin(q4 - q2),
+        l1 * k4 * sin(q4 - q2),
+    ),
     "8.6 (c), q2'^2": lambda: (factor('c', w2**2), l1 * k3 * sin(q3 - q2), 0),
     "8.6 (c), q2''^2": lambda: (factor('c', a2**2), 0, -l1 * k3 * sin(q3 - q2)),
     "8.6 (d), q3'^2": lambda: (factor('d', w3**2), l2 * k4 * sin(q4 - q3), 0),
@@ -187,27 +255,38 @@ def test_misprint_is_told_from_the_right_form(place):
 def test_the_printed_equations_move_otherwise():
     """The printed (a) to (d), brackets repaired and squares of q'' read as q', as a control."""
     eq = derived('standing_figure')
-    wrong = {('a', a2): -(m1 * r1 + m2 * l2 + m3 * l1) * sin(q2), ('a', a4): -m3 * r3,
-             ('a', w2**2): -(m1 * r1 + m2 * l2 + m3 * l1) * cos(q2), ('a', w4**2): 0,
-             ('b', w3**2): l1 * k3 * sin(q3 - q2), ('b', w4**2): l1 * k4 * sin(q4 - q2),
-             ('c', w2**2): -l1 * k3 * sin(q3 - q2)}
-    rows = [sum(term * wrong.get((row, term), right) for term, right in FIGURE[row].items())
-            for row in 'abcd']
+    wrong = {
+        ('a', a2): -(m1 * r1 + m2 * l2 + m3 * l1) * sin(q2),
+        ('a', a4): -m3 * r3,
+        ('a', w2**2): -(m1 * r1 + m2 * l2 + m3 * l1) * cos(q2),
+        ('a', w4**2): 0,
+        ('b', w3**2): l1 * k3 * sin(q3 - q2),
+        ('b', w4**2): l1 * k4 * sin(q4 - q2),
+        ('c', w2**2): -l1 * k3 * sin(q3 - q2),
+    }
+    rows = [
+        sum(term * wrong.get((row, term), right) for term, right in FIGURE[row].items())
+        for row in 'abcd'
+    ]
     numbers = dict(zip((*eq.coordinates, *eq.velocities), (*STATE[0], *STATE[1])))
     numbers |= {Symbol(name): value for name, value in {**eq.lists.parameters, **INPUTS}.items()}
     solution = sympy.solve([row.subs(numbers) for row in rows], eq.accelerations)
     assert [float(solution[each]) for each in eq.accelerations] == pytest.approx(
-        [11.2539351946, 40.7573089678, -17.2682058453, -0.335394408382], rel=1e-9)
+        [11.2539351946, 40.7573089678, -17.2682058453, -0.335394408382], rel=1e-9
+    )
 
 
 # ---- the sliding blocks, (8.12) ----------------------------------------------------------------
 
+
 def test_the_equations_of_the_sliding_blocks_are_8_12():
     push = Symbol('lambda_contact')
-    right = [(m1 + m2) * a1 - c * m2 * a2 - c * m2 * a3,
-             -c * m2 * a1 + m2 * a2 - c * m2 * g,
-             -c * m2 * a1 + m2 * a3 + c * m2 * g - push,
-             q3 - d2]
+    right = [
+        (m1 + m2) * a1 - c * m2 * a2 - c * m2 * a3,
+        -c * m2 * a1 + m2 * a2 - c * m2 * g,
+        -c * m2 * a1 + m2 * a3 + c * m2 * g - push,
+        q3 - d2,
+    ]
     for equation, each in zip(derived('sliding_blocks').equations, right, strict=True):
         assert zero(slope(balance(equation)) - each)
 
@@ -215,9 +294,9 @@ def test_the_equations_of_the_sliding_blocks_are_8_12():
 def test_the_slope_pushes_the_block_by_the_closed_form():
     eq = derived('sliding_blocks')
     rows = [balance(each) for each in eq.equations[:3]]
-    push, = eq.multipliers
+    (push,) = eq.multipliers
     solution = sympy.solve([*rows, a3], [a1, a2, a3, push], dict=True)[0]
-    below = m1 + m2 * sin(theta)**2
+    below = m1 + m2 * sin(theta) ** 2
     assert zero(solution[a1] - m2 * g * sin(theta) * cos(theta) / below)
     assert zero(solution[a2] - g * (m1 + m2) * sin(theta) / below)
     assert zero(solution[push] - m1 * m2 * g * cos(theta) / below)
@@ -228,14 +307,20 @@ def test_the_slope_pushes_the_block_by_the_closed_form():
 
 # ---- joints as constraints, section 8.5 --------------------------------------------------------
 
+
 def test_joints_as_constraints_move_as_common_points_and_tell_their_forces():
     acceleration, force = compiled('standing_figure_joints').accelerations(
-        *taken_apart(*STATE), INPUTS)
+        *taken_apart(*STATE), INPUTS
+    )
     whole, _ = compiled('standing_figure').accelerations(*STATE, INPUTS)
     assert acceleration[[0, 2, 5, 8]] == pytest.approx(whole, rel=ROUNDING)
-    quoted = {'lambda_floor': 924.608200848, 'lambda_knee_x': -13.9494198954,
-              'lambda_knee_y': 845.699665303, 'lambda_hip_x': 57.9654914459,
-              'lambda_hip_y': 653.374895045}
+    quoted = {
+        'lambda_floor': 924.608200848,
+        'lambda_knee_x': -13.9494198954,
+        'lambda_knee_y': 845.699665303,
+        'lambda_hip_x': 57.9654914459,
+        'lambda_hip_y': 653.374895045,
+    }
     names = map(str, derived('standing_figure_joints').multipliers)
     assert dict(zip(names, force)) == pytest.approx(quoted, rel=QUOTED)
 

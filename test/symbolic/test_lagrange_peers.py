@@ -1,14 +1,15 @@
 """Lagrange's equations of lists against SymPy's own methods and the numeric core."""
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics import symbolic
-from closed_chain_dynamics.symbolic.lists import velocity
-from helpers.derived_lists import compiled, STATE, taken_apart, zero_matrix
+from helpers.derived_lists import STATE, compiled, taken_apart, zero_matrix
 import numpy as np
 import pytest
 import sympy
 from sympy import Symbol
 from sympy.physics import mechanics
+
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics import symbolic
+from closed_chain_dynamics.symbolic.lists import velocity
 
 # Doubles through a solve of at most 14 unknowns; entries up to about 1e3.
 ROUNDING = 1e-10
@@ -18,26 +19,35 @@ CLOSED = 1e-8
 
 # ---- the numeric core --------------------------------------------------------------------------
 
+
 def link(name, mass, center, inertia):
-    return (f'<link name="{name}"><inertial><origin xyz="{center} 0 0"/><mass value="{mass}"/>'
-            f'<inertia ixx="1" iyy="{inertia}" izz="{inertia}"/></inertial></link>')
+    return (
+        f'<link name="{name}"><inertial><origin xyz="{center} 0 0"/><mass value="{mass}"/>'
+        f'<inertia ixx="1" iyy="{inertia}" izz="{inertia}"/></inertial></link>'
+    )
 
 
 def joint(name, kind, parent, child, origin, axis):
     limit = '<limit effort="1000" velocity="10" lower="-5" upper="5"/>'
-    return (f'<joint name="{name}" type="{kind}"><origin xyz="{origin} 0 0"/>'
-            f'<parent link="{parent}"/><child link="{child}"/><axis xyz="{axis}"/>{limit}</joint>')
+    return (
+        f'<joint name="{name}" type="{kind}"><origin xyz="{origin} 0 0"/>'
+        f'<parent link="{parent}"/><child link="{child}"/><axis xyz="{axis}"/>{limit}</joint>'
+    )
 
 
 @pytest.fixture(scope='module')
 def figure():
     """Return the standing figure as a mechanism of the core, in the x-y plane."""
-    parts = ['<link name="world"/><link name="foot"/>', link('leg', 7, 0.25, 0.10),
-             link('thigh', 15, 0.25, 0.25), link('trunk', 50, 0.32, 3.4),
-             joint('slide', 'prismatic', 'world', 'foot', 0, '1 0 0'),
-             joint('ankle', 'continuous', 'foot', 'leg', 0, '0 0 1'),
-             joint('knee', 'continuous', 'leg', 'thigh', 0.44, '0 0 1'),
-             joint('hip', 'continuous', 'thigh', 'trunk', 0.44, '0 0 1')]
+    parts = [
+        '<link name="world"/><link name="foot"/>',
+        link('leg', 7, 0.25, 0.10),
+        link('thigh', 15, 0.25, 0.25),
+        link('trunk', 50, 0.32, 3.4),
+        joint('slide', 'prismatic', 'world', 'foot', 0, '1 0 0'),
+        joint('ankle', 'continuous', 'foot', 'leg', 0, '0 0 1'),
+        joint('knee', 'continuous', 'leg', 'thigh', 0.44, '0 0 1'),
+        joint('hip', 'continuous', 'thigh', 'trunk', 0.44, '0 0 1'),
+    ]
     return ccd.load(f'<robot name="figure">{"".join(parts)}</robot>', gravity=(0, -9.81, 0))
 
 
@@ -131,8 +141,9 @@ def in_time(eq):
     """Return {symbol of the lists: function of time} for coordinates and velocities."""
     functions = mechanics.dynamicsymbols(' '.join(eq.lists.coordinates))
     t = mechanics.dynamicsymbols._t
-    return dict(zip((*eq.coordinates, *eq.velocities),
-                    (*functions, *(each.diff(t) for each in functions))))
+    return dict(
+        zip((*eq.coordinates, *eq.velocities), (*functions, *(each.diff(t) for each in functions)))
+    )
 
 
 def test_sympy_derives_the_same_double_pendulum():
@@ -143,20 +154,24 @@ def test_sympy_derives_the_same_double_pendulum():
     N = mechanics.ReferenceFrame('N')
     A = N.orientnew('A', 'Axis', (q1, N.z))
     B = A.orientnew('B', 'Axis', (q2, A.z))
-    O = mechanics.Point('O')     # noqa: E741
+    O = mechanics.Point('O')  # noqa: E741
     O.set_vel(N, 0)
     elbow, c1 = O.locatenew('elbow', l1 * A.x), O.locatenew('c1', r1 * A.x)
     c2 = elbow.locatenew('c2', r2 * B.x)
     bodies = []
     for point, frame, m, inertia in ((c1, A, m1, I1), (c2, B, m2, I2)):
         point.vel(N)
-        body = mechanics.RigidBody(str(point), point, frame, m,
-                                   (mechanics.inertia(frame, 0, 0, inertia), point))
+        body = mechanics.RigidBody(
+            str(point), point, frame, m, (mechanics.inertia(frame, 0, 0, inertia), point)
+        )
         body.potential_energy = -m * g * point.pos_from(O).dot(N.x)
         bodies.append(body)
     method = mechanics.LagrangesMethod(
-        mechanics.Lagrangian(N, *bodies), [q1, q2], frame=N,
-        forcelist=[(c2, F * N.y), (B, T * N.z), (A, -T * N.z)])
+        mechanics.Lagrangian(N, *bodies),
+        [q1, q2],
+        frame=N,
+        forcelist=[(c2, F * N.y), (B, T * N.z), (A, -T * N.z)],
+    )
     method.form_lagranges_equations()
     assert zero_matrix(method.mass_matrix - eq.M.subs(at))
     assert zero_matrix(method.forcing - eq.rhs.subs(at))
@@ -194,9 +209,11 @@ def kane_of_a_body():
     # The chapter writes products of inertia with a minus sign, (8.24); SymPy without.
     tensor = mechanics.inertia(body, s['A'], s['B'], s['C'], -s['D'], -s['H'], -s['E'])
     rigid = mechanics.RigidBody('rigid', center, body, s['m'], (tensor, center))
-    forces = [(center, -s['m'] * s['g'] * N.z),
-              (hook, s['Fx'] * N.x + s['Fy'] * N.y + s['Fz'] * N.z),
-              (body, s['Tx'] * body.x + s['Ty'] * body.y + s['Tz'] * body.z)]
+    forces = [
+        (center, -s['m'] * s['g'] * N.z),
+        (hook, s['Fx'] * N.x + s['Fy'] * N.y + s['Fz'] * N.z),
+        (body, s['Tx'] * body.x + s['Ty'] * body.y + s['Tz'] * body.z),
+    ]
     method = mechanics.KanesMethod(N, q, u, kd_eqs=kinematic)
     method.kanes_equations([rigid], forces)
     names = dict(zip((*u, *q), (*map(velocity, 'abc'), *map(Symbol, 'abc'))))

@@ -3,10 +3,6 @@
 from functools import cache
 import time
 
-from closed_chain_dynamics import symbolic
-from closed_chain_dynamics.errors import DescriptionError, SingularityError
-from closed_chain_dynamics.symbolic.list_kinematics import rate
-from closed_chain_dynamics.symbolic.lists import velocity
 from helpers.bad_lists import SPACE
 from helpers.derived_lists import compiled, derived, fall, zero, zero_matrix
 import numpy as np
@@ -14,6 +10,11 @@ import pytest
 from scipy.spatial.transform import Rotation
 import sympy
 from sympy import Symbol
+
+from closed_chain_dynamics import symbolic
+from closed_chain_dynamics.errors import DescriptionError, SingularityError
+from closed_chain_dynamics.symbolic.list_kinematics import rate
+from closed_chain_dynamics.symbolic.lists import velocity
 
 # Doubles through a solve of at most 11 unknowns.
 ROUNDING = 1e-10
@@ -35,7 +36,7 @@ pt: {origin: [0, x, y, z], center: [body, 0, 0, 0]}
 seg: {body: [center, m, A, B, C, D, E, H]}
 trq: {motor: [0, body, Tx, Ty, Tz]}
 """
-J = np.array([[3, -0.3, 0.2], [-0.3, 4, -0.4], [0.2, -0.4, 5]])     # (8.24)
+J = np.array([[3, -0.3, 0.2], [-0.3, 4, -0.4], [0.2, -0.4, 5]])  # (8.24)
 
 
 @cache
@@ -49,10 +50,17 @@ def body_rates(e):
     return np.array([[w, z, -y, -x], [-z, w, x, -y], [y, -x, w, -z]])
 
 
-@pytest.mark.parametrize('orientation', [
-    Rotation.identity(), Rotation.from_euler('Z', 0.7), Rotation.from_euler('X', np.pi),
-    Rotation.from_euler('ZXZ', [0.3, 1e-9, 0.4]), Rotation.from_euler('ZXZ', [0.3, 0.5, 0.7])],
-    ids=['unturned', 'zxz singular', 'upside down', 'nearly singular', 'regular'])
+@pytest.mark.parametrize(
+    'orientation',
+    [
+        Rotation.identity(),
+        Rotation.from_euler('Z', 0.7),
+        Rotation.from_euler('X', np.pi),
+        Rotation.from_euler('ZXZ', [0.3, 1e-9, 0.4]),
+        Rotation.from_euler('ZXZ', [0.3, 0.5, 0.7]),
+    ],
+    ids=['unturned', 'zxz singular', 'upside down', 'nearly singular', 'regular'],
+)
 def test_a_quaternion_obeys_eulers_equations_where_euler_angles_fail(orientation):
     e, omega, torque = orientation.as_quat(), np.array([1, -2, 3.0]), np.array([4, 5, -6.0])
     v = np.concatenate([[0.1, 0.2, 0.3], body_rates(e).T @ omega / 2])
@@ -60,7 +68,8 @@ def test_a_quaternion_obeys_eulers_equations_where_euler_angles_fail(orientation
     assert a[:3] == pytest.approx([0, 0, -9.81], abs=ROUNDING)
     # omega = 2 G(e) e' and G(e') e' = 0
     assert 2 * body_rates(e) @ a[3:] == pytest.approx(
-        np.linalg.solve(J, torque - np.cross(omega, J @ omega)), abs=ROUNDING)
+        np.linalg.solve(J, torque - np.cross(omega, J @ omega)), abs=ROUNDING
+    )
 
 
 @pytest.mark.parametrize('axes', ['zxz', 'zyx', 'xyz', 'yzy'])
@@ -68,8 +77,9 @@ def test_three_angles_turn_as_scipy_turns(axes):
     angles = [0.3, 0.5, 0.7]
     phi = symbolic.kinematics(symbolic.parse_lists(SPACE + f'euler: {axes}')).phi['body']
     phi = np.array(phi.subs(dict(zip('abc', angles))), dtype=float)
-    assert phi == pytest.approx(Rotation.from_euler(axes.upper(), angles).as_matrix(),
-                                abs=ROUNDING)
+    assert phi == pytest.approx(
+        Rotation.from_euler(axes.upper(), angles).as_matrix(), abs=ROUNDING
+    )
 
 
 def test_a_quaternion_turns_as_scipy_turns():
@@ -83,8 +93,9 @@ def test_euler_angles_fail_upright_and_the_quaternion_does_not():
     with pytest.raises(SingularityError, match='quaternion'):
         compiled('heavy_top').accelerations((0, 0, 0), (0, 0, 50))
     a, force = compiled('sleeping_top').accelerations(
-        (0, 0, 0.08, 0, 0, 0, 1), (0, 0, 0, 0, 0, 25, 0))
-    assert a[:3] == pytest.approx(0, abs=ROUNDING)      # it sleeps
+        (0, 0, 0.08, 0, 0, 0, 1), (0, 0, 0, 0, 0, 25, 0)
+    )
+    assert a[:3] == pytest.approx(0, abs=ROUNDING)  # it sleeps
     assert force[:3] == pytest.approx([0, 0, 0.5 * 9.81])
 
 
@@ -94,7 +105,8 @@ def test_a_top_precesses_steadily_by_the_closed_form():
     # C w3 Omega - A_tip Omega^2 cos(tilt) = m g l, with w3 = spin' + Omega cos(tilt)
     w3 = (m * g * l + (A + m * l * l) * Omega**2 * np.cos(tilt)) / (C * Omega)
     a, _ = compiled('heavy_top').accelerations(
-        (0.2, tilt, 0.3), (Omega, 0, w3 - Omega * np.cos(tilt)))
+        (0.2, tilt, 0.3), (Omega, 0, w3 - Omega * np.cos(tilt))
+    )
     assert a == pytest.approx(0, abs=1e-9)
 
 
@@ -102,11 +114,13 @@ def quaternion_state(angles, rates):
     """Return the state of sleeping_top for Euler angles and rates of heavy_top."""
     turn = Rotation.from_euler('ZXZ', angles)
     c3, s3, c2, s2 = np.cos(angles[2]), np.sin(angles[2]), np.cos(angles[1]), np.sin(angles[1])
-    omega = np.array([[s2 * s3, c3, 0], [s2 * c3, -s3, 0], [c2, 0, 1]]) @ rates     # (8.20)
+    omega = np.array([[s2 * s3, c3, 0], [s2 * c3, -s3, 0], [c2, 0, 1]]) @ rates  # (8.20)
     r = np.array([0, 0, 0.08])
     e = turn.as_quat()
-    return (np.concatenate([turn.apply(r), e]),
-            np.concatenate([turn.apply(np.cross(omega, r)), body_rates(e).T @ omega / 2]))
+    return (
+        np.concatenate([turn.apply(r), e]),
+        np.concatenate([turn.apply(np.cross(omega, r)), body_rates(e).T @ omega / 2]),
+    )
 
 
 def test_angles_and_quaternion_describe_one_motion_and_energy_stays():
@@ -115,12 +129,15 @@ def test_angles_and_quaternion_describe_one_motion_and_energy_stays():
     start = quaternion_state(angles, rates)
     by_quaternion = fall('sleeping_top', *start, 0.5)
     there = np.concatenate(quaternion_state(by_angles[:3], by_angles[3:]))
-    assert np.abs(np.abs(by_quaternion) - np.abs(there)).max() < 1e-6     # e and -e are one turn
-    for name, first, last in (('heavy_top', (angles, rates), by_angles),
-                              ('sleeping_top', start, by_quaternion)):
+    assert np.abs(np.abs(by_quaternion) - np.abs(there)).max() < 1e-6  # e and -e are one turn
+    for name, first, last in (
+        ('heavy_top', (angles, rates), by_angles),
+        ('sleeping_top', start, by_quaternion),
+    ):
         before = sum(compiled(name).energy(*first))
         assert sum(compiled(name).energy(*np.split(last, 2))) == pytest.approx(
-            before, rel=ENERGY_DRIFT)
+            before, rel=ENERGY_DRIFT
+        )
 
 
 def test_kinetic_energy_is_8_23_with_the_inertia_about_the_tip():
@@ -128,15 +145,16 @@ def test_kinetic_energy_is_8_23_with_the_inertia_about_the_tip():
     m, l, A, C = sympy.symbols('m l A C')
     J_tip = sympy.diag(A + m * l**2, A + m * l**2, C)
     omega = eq.motion.omga['top']
-    difference = eq.kinetic - (omega.T * J_tip * omega)[0] / 2     # v_j = 0: the tip rests
+    difference = eq.kinetic - (omega.T * J_tip * omega)[0] / 2  # v_j = 0: the tip rests
     numbers = random_numbers(3, difference.free_symbols)
     assert abs(difference.subs(numbers).evalf(30)) < MANY_DIGITS
 
 
 def random_numbers(seed, names):
     rng = np.random.default_rng(seed)
-    return {symbol: sympy.Rational(int(rng.integers(-99, 99)), 70)
-            for symbol in sorted(names, key=str)}
+    return {
+        symbol: sympy.Rational(int(rng.integers(-99, 99)), 70) for symbol in sorted(names, key=str)
+    }
 
 
 @pytest.mark.parametrize('name', ['standing_figure', 'heavy_top', 'viscoelastic_foot'])
@@ -151,37 +169,42 @@ def test_velocities_of_8_17_are_the_derivatives_of_displacements(name):
 
 # ---- springs, dampers, forces -----------------------------------------------------------------
 
+
 def lists_of(text, *, dimension=2):
     zeros = ', '.join('0' * dimension)
     return symbolic.parse_lists(f'dimension: {dimension}\ngravity: [{zeros}]\n{text}')
 
 
 def test_a_spring_and_damper_pull_along_their_line():
-    eq = symbolic.lagrange(lists_of("""
+    eq = symbolic.lagrange(
+        lists_of("""
 coordinates: [x]
 parameters: {m: , k: , c: , s: }
 pt: {1: [0, x, 0], wall: [0, -1, 0]}
 seg: {1: [1, m]}
 spl: {1: [wall, 1, k, c, s]}
-"""))
+""")
+    )
     x, m, k, c, s = sympy.symbols('x m k c s', positive=True)
     v = velocity('x')
     positive = {Symbol(name): symbol for name, symbol in zip('xmkcs', (x, m, k, c, s))}
-    assert eq.M == sympy.Matrix([[Symbol('m')]])
+    assert sympy.Matrix([[Symbol('m')]]) == eq.M
     assert zero(eq.rhs[0].subs(positive) + k * (x + 1 - s) + c * v)
     assert zero(eq.dissipation.subs(positive) - c * v**2 / 2)
 
 
 def test_a_damper_resists_a_change_of_length_and_no_turning():
-    round_its_end = symbolic.lagrange(lists_of("""
+    round_its_end = symbolic.lagrange(
+        lists_of("""
 coordinates: [q]
 parameters: {m: 1, c: 1, l: 1}
 LRS: {arm: [0, q]}
 pt: {tip: [arm, l, 0]}
 seg: {tip: [tip, m]}
 spl: {damper: [0, tip, 0, c, 0]}
-"""))
-    assert zero(round_its_end.dissipation)      # the end moves, the length does not
+""")
+    )
+    assert zero(round_its_end.dissipation)  # the end moves, the length does not
 
 
 TWO_IN_SPACE = """
@@ -206,7 +229,8 @@ def test_a_torque_between_two_bodies_in_space_works_on_their_relative_turn_only(
 
 
 def test_a_force_between_two_points_and_a_torque_between_two_systems_act_on_both():
-    eq = symbolic.lagrange(lists_of("""
+    eq = symbolic.lagrange(
+        lists_of("""
 coordinates: [x1, x2, a1, a2]
 inputs: [F, T]
 parameters: {m: 1, I: 1}
@@ -215,7 +239,8 @@ pt: {p1: [0, x1, 0], p2: [0, x2, 0], c1: [1, 0, 0], c2: [2, 0, 0]}
 seg: {1: [c1, m, I], 2: [c2, m, I]}
 frc: {1: [p1, p2, F, 0]}
 trq: {1: [1, 2, T]}
-"""))
+""")
+    )
     F, T = sympy.symbols('F T')
     assert list(eq.generalized_forces) == [F, -F, -T, T]
 
@@ -224,15 +249,18 @@ def test_power_of_forces_and_dampers_is_the_rate_of_energy():
     eq = derived('viscoelastic_foot')
     dynamics, inputs = compiled('viscoelastic_foot'), {'T_ankle': 20.0}
     names = (*eq.lists.inputs, *eq.lists.parameters)
-    forces = sympy.lambdify((*eq.coordinates, *eq.velocities, *map(Symbol, names)),
-                            [*(eq.generalized_forces + eq.damping_forces)], 'math')
+    forces = sympy.lambdify(
+        (*eq.coordinates, *eq.velocities, *map(Symbol, names)),
+        [*(eq.generalized_forces + eq.damping_forces)],
+        'math',
+    )
     rng = np.random.default_rng(8)
     for _ in range(10):
         q = np.array([0, 0.069, 0, 1.5]) + rng.uniform(-0.01, 0.01, 4)
         v = rng.uniform(-0.3, 0.3, 4)
         a, _ = dynamics.accelerations(q, v, inputs)
         power = v @ forces(*q, *v, 20.0, *dynamics.parameters.values())
-        h = 1e-6     # central difference of energies of about 1e3 J
+        h = 1e-6  # central difference of energies of about 1e3 J
         ahead = sum(dynamics.energy(q + h * v, v + h * a))
         behind = sum(dynamics.energy(q - h * v, v - h * a))
         assert (ahead - behind) / (2 * h) == pytest.approx(power, rel=1e-5, abs=1e-3)
@@ -240,21 +268,25 @@ def test_power_of_forces_and_dampers_is_the_rate_of_energy():
 
 def test_the_floor_only_pushes_and_only_below_it():
     eq = derived('viscoelastic_foot')
-    push = eq.generalized_forces[1].subs({Symbol(name): value for name, value
-                                          in eq.lists.parameters.items()})
+    push = eq.generalized_forces[1].subs(
+        {Symbol(name): value for name, value in eq.lists.parameters.items()}
+    )
     push = sympy.lambdify((*eq.coordinates, *eq.velocities), push, 'math')
     assert push(0, 0.08, 0, 1.5, 0, -1, 0, 0) == 0
     assert push(0, 0.069, 0, 1.5, 0, 0, 0, 0) == pytest.approx(2 * 60000 * 0.001)
-    assert push(0, 0.069, 0, 1.5, 0, 5, 0, 0) == 0      # leaves faster than the dampers follow
+    assert push(0, 0.069, 0, 1.5, 0, 5, 0, 0) == 0  # leaves faster than the dampers follow
 
 
 # ---- size --------------------------------------------------------------------------------------
 
+
 def spatial_chain(count):
     """Return a chain in space, each body turned by three angles against the one before."""
     names = [f'{letter}{i}' for i in range(1, count + 1) for letter in 'abc']
-    LRS = [f'{i}: [{f"e{i - 1}" if i > 1 else 0}, a{i}, b{i}, c{i}, {i - 1}]'
-           for i in range(1, count + 1)]
+    LRS = [
+        f'{i}: [{f"e{i - 1}" if i > 1 else 0}, a{i}, b{i}, c{i}, {i - 1}]'
+        for i in range(1, count + 1)
+    ]
     points = [f'c{i}: [{i}, 0, 0, l], e{i}: [{i}, 0, 0, l]' for i in range(1, count + 1)]
     bodies = [f'{i}: [c{i}, m, I, I, I]' for i in range(1, count + 1)]
     return symbolic.parse_lists(f"""

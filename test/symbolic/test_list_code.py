@@ -3,17 +3,19 @@
 import ctypes
 import importlib.util
 
+from helpers.derived_lists import INPUTS, STATE, compiled, derived
+import numpy as np
+import pytest
+
 from closed_chain_dynamics import symbolic
 from closed_chain_dynamics.cli.main import main
 from closed_chain_dynamics.errors import StateError
 from closed_chain_dynamics.symbolic import list_code, speed
-from helpers.derived_lists import compiled, derived, INPUTS, STATE
-import numpy as np
-import pytest
 
-SAME = 1e-12    # the same expressions, in another order
-needs_compiler = pytest.mark.skipif(not speed.has_compiler(),
-                                    reason='there is no C compiler named cc')
+SAME = 1e-12  # the same expressions, in another order
+needs_compiler = pytest.mark.skipif(
+    not speed.has_compiler(), reason='there is no C compiler named cc'
+)
 
 
 def random_state(name, seed=3):
@@ -28,8 +30,11 @@ def expected(name, state):
     """Return the terms by name, as the compiled dynamics has them."""
     t, q, v, *u = state
     values = compiled(name)._evaluate(q, v, u[0] if u else None, t)
-    return {term: value for term, value in zip(('M', 'rhs', 'Phi_q', 'gamma', 'Phi'), values)
-            if value.size}
+    return {
+        term: value
+        for term, value in zip(('M', 'rhs', 'Phi_q', 'gamma', 'Phi'), values)
+        if value.size
+    }
 
 
 def module_of(name, folder):
@@ -65,14 +70,19 @@ def test_generated_c_compiles_without_warnings_and_agrees(name):
     t, *vectors = random_state(name)
     for term, value in expected(name, (t, *vectors)).items():
         out = np.full(value.shape, np.nan)
-        getattr(library, f'{name}_{term}')(ctypes.c_double(t), *(
-            each.ctypes.data_as(ctypes.POINTER(ctypes.c_double)) for each in (*vectors, out)))
+        getattr(library, f'{name}_{term}')(
+            ctypes.c_double(t),
+            *(each.ctypes.data_as(ctypes.POINTER(ctypes.c_double)) for each in (*vectors, out)),
+        )
         np.testing.assert_allclose(out, value, rtol=SAME, atol=SAME, err_msg=term)
 
 
 @needs_compiler
 def test_names_of_the_user_do_no_harm_in_c():
-    source = list_code.list_c_source(symbolic.lagrange(symbolic.parse_lists("""
+    source = list_code.list_c_source(
+        symbolic.lagrange(
+            symbolic.parse_lists(
+                """
 dimension: 2
 coordinates: [double]
 parameters: {int: 2, out: 0.5}
@@ -80,11 +90,16 @@ LRS: {1: [0, double + pi/3 + exp(1)]}
 pt: {1: [1, out, 0]}
 seg: {1: [1, int]}
 gravity: [0, -9.81]
-""", name='while */ 1')))
+""",
+                name='while */ 1',
+            )
+        )
+    )
     library = speed.compile_c(source)
     out = (ctypes.c_double * 1)()
-    getattr(library, 'while____1_M')(ctypes.c_double(0), (ctypes.c_double * 1)(),
-                                     (ctypes.c_double * 1)(), out)
+    getattr(library, 'while____1_M')(
+        ctypes.c_double(0), (ctypes.c_double * 1)(), (ctypes.c_double * 1)(), out
+    )
     assert abs(out[0] - 2 * 0.5**2) < SAME
 
 
@@ -98,9 +113,12 @@ def test_latex_has_every_equation_and_parameter():
 
 
 def test_a_parameter_without_a_number_is_refused_in_code_and_left_open_in_latex():
-    equations = symbolic.lagrange(symbolic.parse_lists(
-        'dimension: 2\ncoordinates: [q]\nparameters: {m: }\ngravity: [0, 0]\n'
-        'pt: {1: [0, q, 0]}\nseg: {1: [1, m]}'))
+    equations = symbolic.lagrange(
+        symbolic.parse_lists(
+            'dimension: 2\ncoordinates: [q]\nparameters: {m: }\ngravity: [0, 0]\n'
+            'pt: {1: [0, q, 0]}\nseg: {1: [1, m]}'
+        )
+    )
     for source in (list_code.list_c_source, list_code.list_python_source):
         with pytest.raises(StateError, match='no value is given for m'):
             source(equations)

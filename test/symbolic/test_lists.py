@@ -5,24 +5,38 @@ import math
 import subprocess
 import sys
 
-from closed_chain_dynamics import symbolic
-from closed_chain_dynamics.errors import (ClosedChainError, DescriptionError, NameNotFound,
-                                          SingularityError, StateError)
-from closed_chain_dynamics.symbolic.list_expressions import FORCE_FUNCTIONS, parse_expression
 from helpers.bad_lists import (
-    BAD, changed, DERIVED, NO_EXPRESSIONS, PENDULUM, stopped_pendulum, without_sympy)
+    BAD,
+    DERIVED,
+    NO_EXPRESSIONS,
+    PENDULUM,
+    changed,
+    stopped_pendulum,
+    without_sympy,
+)
 from hypothesis import given, strategies as st
 import pytest
 import sympy
 
+from closed_chain_dynamics import symbolic
+from closed_chain_dynamics.errors import (
+    ClosedChainError,
+    DescriptionError,
+    NameNotFound,
+    SingularityError,
+    StateError,
+)
+from closed_chain_dynamics.symbolic.list_expressions import FORCE_FUNCTIONS, parse_expression
 
 # ---- what a file says --------------------------------------------------------------------------
+
 
 def test_a_file_becomes_objects_with_exact_expressions():
     lists = symbolic.parse_lists(changed('[rod, l, 0]', '[rod, 0.1*l^2 + sin(q)/3, -.5e1]'))
     l, q = sympy.symbols('l q')
     assert lists.pt['tip'] == symbolic.Point(
-        'rod', (l**2 / 10 + sympy.sin(q) / 3, sympy.Integer(-5)))
+        'rod', (l**2 / 10 + sympy.sin(q) / 3, sympy.Integer(-5))
+    )
     assert lists.LRS['rod'] == symbolic.ReferenceSystem('0', (q,))
     assert lists.parameters == {'m': 2.0, 'l': 0.5, 'g': None}
     assert lists.name == 'model' and lists.inputs == ('T',)
@@ -31,10 +45,17 @@ def test_a_file_becomes_objects_with_exact_expressions():
 def test_the_same_model_can_be_built_in_python():
     q, m, l, g, T = sympy.symbols('q m l g T')
     built = symbolic.Lists(
-        'model', 2, ('q',), (0, -g), parameters={'m': 2.0, 'l': 0.5, 'g': None}, inputs=('T',),
+        'model',
+        2,
+        ('q',),
+        (0, -g),
+        parameters={'m': 2.0, 'l': 0.5, 'g': None},
+        inputs=('T',),
         LRS={'rod': symbolic.ReferenceSystem('0', (q,))},
         pt={'tip': symbolic.Point('rod', (l, 0))},
-        seg={'bob': symbolic.Segment('tip', m)}, trq={'hand': symbolic.Torque('0', 'rod', (T,))})
+        seg={'bob': symbolic.Segment('tip', m)},
+        trq={'hand': symbolic.Torque('0', 'rod', (T,))},
+    )
     assert built == symbolic.parse_lists(PENDULUM)
     assert symbolic.lagrange(built).M[0].equals(m * l**2)
 
@@ -71,28 +92,42 @@ def test_without_sympy_the_error_says_what_to_install(tmp_path):
 # ---- expressions -------------------------------------------------------------------------------
 
 NUMBERS = st.one_of(st.integers(0, 50).map(str), st.sampled_from(['0.25', '1e-3', '.5', 'x', 'y']))
-TEXTS = st.recursive(NUMBERS, lambda inner: st.one_of(
-    st.tuples(inner, st.sampled_from(['+', '-', '*']), inner).map(
-        lambda parts: f'({parts[0]} {parts[1]} {parts[2]})'),
-    inner.map(lambda text: f'-{text}'), inner.map(lambda text: f'cos({text})')), max_leaves=8)
+TEXTS = st.recursive(
+    NUMBERS,
+    lambda inner: st.one_of(
+        st.tuples(inner, st.sampled_from(['+', '-', '*']), inner).map(
+            lambda parts: f'({parts[0]} {parts[1]} {parts[2]})'
+        ),
+        inner.map(lambda text: f'-{text}'),
+        inner.map(lambda text: f'cos({text})'),
+    ),
+    max_leaves=8,
+)
 
 
 @given(TEXTS, st.floats(-2, 2), st.floats(-2, 2))
 def test_an_expression_means_what_python_would_make_of_it(text, x, y):
     symbols = {name: sympy.Symbol(name) for name in 'xy'}
     value = parse_expression(text, symbols).subs({'x': x, 'y': y}).evalf(30)
-    assert float(value) == pytest.approx(eval(text, {'cos': math.cos, 'x': x, 'y': y}), rel=1e-9,
-                                         abs=1e-7)
+    assert float(value) == pytest.approx(
+        eval(text, {'cos': math.cos, 'x': x, 'y': y}), rel=1e-9, abs=1e-7
+    )
 
 
 @pytest.mark.parametrize('text', NO_EXPRESSIONS)
 def test_anything_but_arithmetic_is_refused(text):
     with pytest.raises(DescriptionError, match='the file, line 1: '):
-        parse_expression(text, {'x': sympy.Symbol('x')}, functions=FORCE_FUNCTIONS,
-                         where='line 1', file='the file')
+        parse_expression(
+            text,
+            {'x': sympy.Symbol('x')},
+            functions=FORCE_FUNCTIONS,
+            where='line 1',
+            file='the file',
+        )
 
 
 # ---- what can be wrong -------------------------------------------------------------------------
+
 
 @pytest.mark.parametrize('what', BAD)
 def test_a_bad_list_is_named_with_its_repair(what, tmp_path):
@@ -126,6 +161,7 @@ def test_an_unknown_list_file_offers_the_shipped_ones():
 
 # ---- numbers -----------------------------------------------------------------------------------
 
+
 def test_a_parameter_without_a_value_is_asked_for():
     with pytest.raises(StateError, match="no value is given for g.*compile.*'g'"):
         stopped_pendulum().compile()
@@ -135,8 +171,14 @@ def test_a_parameter_without_a_value_is_asked_for():
 
 def test_wrong_states_and_inputs_are_named():
     dynamics = stopped_pendulum().compile({'g': 9.81, 'l': 0.5})
-    for arguments in (([1, 2], [0]), ([1], [0, 0]), (1, [0]), ([1], [0], [1, 2]), (['up'], [0]),
-                      ([1], [0], {'T': 'much'})):
+    for arguments in (
+        ([1, 2], [0]),
+        ([1], [0, 0]),
+        (1, [0]),
+        ([1], [0], [1, 2]),
+        (['up'], [0]),
+        ([1], [0], {'T': 'much'}),
+    ):
         with pytest.raises(StateError):
             dynamics(*arguments)
     with pytest.raises(NameNotFound, match="input named 'TT'.*'T'"):
@@ -144,7 +186,7 @@ def test_wrong_states_and_inputs_are_named():
     with pytest.raises(SingularityError, match='not finite'):
         dynamics([float('nan')], [0])
     with pytest.raises(SingularityError, match='redundant'):
-        dynamics.accelerations([1.0], [0.0])    # the slope of the constraint vanishes here
+        dynamics.accelerations([1.0], [0.0])  # the slope of the constraint vanishes here
     with pytest.raises(SingularityError, match='damper of length zero'):
         stopped_pendulum().compile({'g': 9.81, 'l': 1}).accelerations([0.0], [0.0])
     assert dynamics.constraints([0.5]) == pytest.approx([0.125])

@@ -9,6 +9,9 @@ import sys
 import time
 import urllib.request
 
+import numpy as np
+import pytest
+
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics import viewer
 from closed_chain_dynamics.cli.main import main
@@ -17,13 +20,11 @@ from closed_chain_dynamics.recording.log_files import read_npz
 from closed_chain_dynamics.viewer.live import LiveSource
 from closed_chain_dynamics.viewer.meshes import find_mesh, load_meshes
 from closed_chain_dynamics.viewer.observation import explain, observe
-import numpy as np
-import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-CLOSED_LOOP = 1e-9      # what is asked of a pose that was dragged [m or rad]
-ROUNDING = 1e-9         # relative, of forces that two ways give
-IDLE_SHARE = 0.1        # of a core, while nobody looks
+CLOSED_LOOP = 1e-9  # what is asked of a pose that was dragged [m or rad]
+ROUNDING = 1e-9  # relative, of forces that two ways give
+IDLE_SHARE = 0.1  # of a core, while nobody looks
 SOFT = 'stiffness="2e4" damping="100" '
 
 
@@ -42,7 +43,7 @@ def ends_apart(source):
 # --- a model at rest -----------------------------------------------------------------------------
 def test_dragging_one_joint_takes_the_others_along(four_bar):
     source = viewer.ModelSource(*four_bar)
-    for crank in np.linspace(1.0, 1.0 + 2.0 * np.pi, 40):   # a crank turns all the way round
+    for crank in np.linspace(1.0, 1.0 + 2.0 * np.pi, 40):  # a crank turns all the way round
         before = source.q.copy()
         source.drag('crank', crank)
         assert ends_apart(source) < CLOSED_LOOP
@@ -61,10 +62,13 @@ def test_a_position_that_does_not_exist_leaves_everything_where_it_was(four_bar)
 def test_a_loop_of_a_model_opens_and_closes(four_bar):
     source = viewer.ModelSource(*four_bar)
     source.cut('coupler_rocker')
-    source.drag('rocker', 2.6)   # now it may
-    loop, = observe(source.snapshot()).loops
-    assert loop.state == 'open' and loop.error == pytest.approx(
-        np.linalg.norm(loop.ends[1] - loop.ends[0])) and loop.error > 1e-2
+    source.drag('rocker', 2.6)  # now it may
+    (loop,) = observe(source.snapshot()).loops
+    assert (
+        loop.state == 'open'
+        and loop.error == pytest.approx(np.linalg.norm(loop.ends[1] - loop.ends[0]))
+        and loop.error > 1e-2
+    )
     source.connect('coupler_rocker')
     assert observe(source.snapshot()).loops[0].state == 'closed'
     assert ends_apart(source) < CLOSED_LOOP
@@ -73,8 +77,11 @@ def test_a_loop_of_a_model_opens_and_closes(four_bar):
 
 
 def test_a_loop_that_cannot_be_closed_stays_open():
-    far = Path(library.find('four_bar')).read_text().replace(
-        '<child_origin xyz="', '<child_origin xyz="9')
+    far = (
+        Path(library.find('four_bar'))
+        .read_text()
+        .replace('<child_origin xyz="', '<child_origin xyz="9')
+    )
     robot = ccd.load(far.replace('active="true"', 'active="false"'))
     source = viewer.ModelSource(robot)
     with pytest.raises(ccd.AssemblyError):
@@ -95,15 +102,17 @@ def test_a_model_at_rest_is_shown_with_the_torques_that_hold_it():
 
 
 # --- forces --------------------------------------------------------------------------------------
-@pytest.mark.parametrize('friction, state', [('mu="0.01"', 'sliding'), ('mu="3"', 'sticking'),
-                                             (SOFT + 'mu="0.01"', 'closed')])
+@pytest.mark.parametrize(
+    'friction, state',
+    [('mu="0.01"', 'sliding'), ('mu="3"', 'sticking'), (SOFT + 'mu="0.01"', 'closed')],
+)
 def test_forces_that_are_drawn_move_the_centre_of_mass(friction, state):
     text = Path(library.find('two_link')).read_text().replace('mu="0.01"', friction)
     robot = ccd.load(text)
     source = viewer.SimulationSource(ccd.Simulation(robot, log_every=0))
     source.advance(0.05)
     seen, sim = observe(source.snapshot()), source.sim
-    contact, = (force for force in seen.forces if force.kind == 'contact')
+    (contact,) = (force for force in seen.forces if force.kind == 'contact')
     assert [loop.state for loop in seen.loops] == [state] and np.linalg.norm(contact.vector) > 1.0
     base = next(force for force in seen.forces if force.name == 'joint_1')
     before = ccd.momentum(sim.robot, sim.q, sim.v)[:3]
@@ -129,7 +138,7 @@ def test_a_simulation_keeps_pace_with_the_clock_times_its_speed(four_bar):
     source.step()
     assert source.sim.time == pytest.approx(0.381, abs=1.1e-3)
     source.paused = False
-    source.advance(100.0)   # the computer slept: it does not catch up
+    source.advance(100.0)  # the computer slept: it does not catch up
     assert source.sim.time < 0.5
     source.reset()
     assert source.sim.time == 0.0 and np.array_equal(source.sim.q, four_bar[1])
@@ -185,7 +194,8 @@ def test_a_log_comes_back_from_its_file(run, request, tmp_path):
         (names, values), (names_back, values_back) = log.table(what), back.table(what)
         assert names == names_back and np.array_equal(values, values_back, equal_nan=True)
     assert [(each.time, each.kind, each.name, each.mobility_after) for each in back.events] == [
-        (each.time, each.kind, each.name, each.mobility_after) for each in log.events]
+        (each.time, each.kind, each.name, each.mobility_after) for each in log.events
+    ]
     for one, other in zip(log.segments, back.segments):
         assert all(map(np.array_equal, one.structure, other.structure))
 
@@ -202,7 +212,7 @@ def test_scrubbing_through_a_log_shows_its_samples_and_its_structure(log):
     source.paused = False
     source.advance(1e3)
     assert source.snapshot().time == log.time[-1] and source.paused
-    source.toggle()                  # at the end, to go on is to begin again
+    source.toggle()  # at the end, to go on is to begin again
     assert source.snapshot().time == log.time[0] and not source.paused
 
 
@@ -213,8 +223,10 @@ def test_a_joint_that_was_torn_off_is_shown_open(torn):
     assert states == {'coupler_rocker': 'closed', 'coupler': 'open'}
 
 
-@pytest.mark.parametrize('content, complaint', [
-    (None, 'cannot be read'), (b'PK nonsense', 'not a log'), (b'', 'not a log')])
+@pytest.mark.parametrize(
+    'content, complaint',
+    [(None, 'cannot be read'), (b'PK nonsense', 'not a log'), (b'', 'not a log')],
+)
 def test_a_file_that_is_no_log_is_refused(tmp_path, capsys, content, complaint):
     path = tmp_path / 'run.npz'
     if content is not None:
@@ -243,8 +255,9 @@ def test_meshes_are_found_beside_the_model_and_in_packages(tmp_path, monkeypatch
 @pytest.fixture
 def view(four_bar):
     pytest.importorskip('viser', reason='the view needs viser: pip install viser')
-    shown = viewer.open_view(viewer.SimulationSource(ccd.Simulation(*four_bar, log_every=0)),
-                             port=0)
+    shown = viewer.open_view(
+        viewer.SimulationSource(ccd.Simulation(*four_bar, log_every=0)), port=0
+    )
     yield shown
     shown.stop()
 
@@ -265,6 +278,7 @@ def test_pages_from_elsewhere_may_not_talk_to_it(view):
     import viser
     from websockets.exceptions import ConnectionClosed
     from websockets.sync.client import connect
+
     address = view.address.replace('http', 'ws')
     speaks = {'subprotocols': [f'viser-v{viser.__version__}'], 'max_size': None}
     with connect(address, origin=view.address, **speaks) as friend:
@@ -294,7 +308,7 @@ def test_a_port_that_does_not_exist_is_refused(four_bar, port):
 
 
 def test_nobody_looking_costs_next_to_nothing(view):
-    time.sleep(0.3)   # what starting has left to do
+    time.sleep(0.3)  # what starting has left to do
     before, start = time.process_time(), time.monotonic()
     time.sleep(1.0)
     share = (time.process_time() - before) / (time.monotonic() - start)
@@ -311,8 +325,11 @@ def test_a_null_viewer_takes_the_same_calls(four_bar):
 
 def test_no_other_module_imports_viser():
     package = ROOT / 'closed_chain_dynamics'
-    importing = {path.relative_to(package).parts[0] for path in package.rglob('*.py')
-                 if re.search(r'^\s*(import|from) viser', path.read_text(), re.MULTILINE)}
+    importing = {
+        path.relative_to(package).parts[0]
+        for path in package.rglob('*.py')
+        if re.search(r'^\s*(import|from) viser', path.read_text(), re.MULTILINE)
+    }
     assert importing == {'viewer'}
 
 
@@ -326,10 +343,25 @@ def test_without_viser_the_view_says_how_to_get_it(monkeypatch, four_bar):
 
 # --- the command ---------------------------------------------------------------------------------
 def test_the_command_serves_the_page_until_its_time_is_over():
-    command = [sys.executable, '-m', 'closed_chain_dynamics.cli', 'view', 'four_bar', '--simulate',
-               '--hold', '--q', 'crank=1', '--port', '0', '--time', '3', '--json']
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True) as process:
+    command = [
+        sys.executable,
+        '-m',
+        'closed_chain_dynamics.cli',
+        'view',
+        'four_bar',
+        '--simulate',
+        '--hold',
+        '--q',
+        'crank=1',
+        '--port',
+        '0',
+        '--time',
+        '3',
+        '--json',
+    ]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         said = json.loads(process.stdout.readline())
         assert (said['name'], said['kind']) == ('four_bar', 'simulation')
         with urllib.request.urlopen(said['address'], timeout=10) as answer:
@@ -338,10 +370,14 @@ def test_the_command_serves_the_page_until_its_time_is_over():
     assert process.returncode == 0 and rest == '' and 'Traceback' not in complaints
 
 
-@pytest.mark.parametrize('arguments, complaint', [
-    (['four_bar', '--hold'], '--hold needs --simulate'),
-    (['four_bar', '--v', 'crank=1'], '--v needs --simulate'),
-    (['run.npz', '--simulate'], 'a log is played')])
+@pytest.mark.parametrize(
+    'arguments, complaint',
+    [
+        (['four_bar', '--hold'], '--hold needs --simulate'),
+        (['four_bar', '--v', 'crank=1'], '--v needs --simulate'),
+        (['run.npz', '--simulate'], 'a log is played'),
+    ],
+)
 def test_arguments_that_do_not_fit_together_are_wrong_usage(arguments, complaint, capsys):
     with pytest.raises(SystemExit) as stop:
         main(['view', *arguments])
@@ -357,9 +393,12 @@ def test_a_misspelt_model_is_answered_with_the_nearest(capsys):
 def test_a_live_system_shows_what_it_hears_and_asks_for_what_is_wanted(four_bar):
     robot, q = four_bar
     asked, news = [], []
-    source = LiveSource(robot, lambda live: [news.pop()(live)] if news else None,
-                        lambda kind, name: asked.append((kind, name)))
-    source.drag('crank', 0.8)   # nobody else moves it yet
+    source = LiveSource(
+        robot,
+        lambda live: [news.pop()(live)] if news else None,
+        lambda kind, name: asked.append((kind, name)),
+    )
+    source.drag('crank', 0.8)  # nobody else moves it yet
     assert source.kind == 'model' and source.can_drag and ends_apart(source) < CLOSED_LOOP
     joints = {name: (q[k], 0.1 * k) for k, name in enumerate(robot.joint_names)}
     news.append(lambda live: live.take_joints(joints, 3.0))
@@ -375,7 +414,9 @@ def test_a_live_system_shows_what_it_hears_and_asks_for_what_is_wanted(four_bar)
     source.take_torques({'crank': 0.7, 'nobody': 1.0})
     seen = observe(source.snapshot())
     assert {loop.name: loop.state for loop in seen.loops} == {
-        'coupler_rocker': 'open', 'coupler': 'open'}
+        'coupler_rocker': 'open',
+        'coupler': 'open',
+    }
     assert seen.torques == pytest.approx([0.7])
     source.take_joints({'coupler': ([0.0, 0.0, 5.0, 0.0, 0.0, 0.0, 1.0], None)}, 3.1)
     place = robot.link_names.index('coupler_link')
@@ -397,11 +438,11 @@ def test_a_mesh_is_drawn_and_one_that_is_missing_is_named(tmp_path):
       <joint name="turn" type="continuous"> <parent link="base"/> <child link="arm"/>
         <axis xyz="0 1 0"/> </joint> </robot>""")
     robot = ccd.load(tmp_path / 'arm.urdf')
-    (link, _, mesh), = load_meshes(robot)[0]
+    ((link, _, mesh),) = load_meshes(robot)[0]
     assert link == 'arm' and mesh.extents == pytest.approx([0.2, 0.2, 0.3])
     view = viewer.open_view(viewer.ModelSource(robot), port=0)
     try:
-        note, = view.scene.notes
+        (note,) = view.scene.notes
         assert note == "Link 'arm' is drawn without 'leg.stl': there is no such file."
         place = robot.link_names.index('arm')
         assert view.server.scene.get_handle_by_name(f'/links/{place}/mesh0') is not None

@@ -5,20 +5,21 @@ from pathlib import Path
 from queue import SimpleQueue
 from xml.sax.saxutils import quoteattr
 
-import closed_chain_dynamics as ccd
-from closed_chain_dynamics import viewer
-from closed_chain_dynamics.model import library
-from helpers.browser_helpers import chromium, opened, PATIENCE, wait_for
+from helpers.browser_helpers import PATIENCE, chromium, opened, wait_for
 import numpy as np
 import pytest
 
-__all__ = ['chromium']   # a fixture: pytest finds it by its name here
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics import viewer
+from closed_chain_dynamics.model import library
 
-CLOSED_LOOP = 1e-9      # what is asked of a pose that was dragged [m or rad]
-SLIDER_STEP = 1e-3      # sliders show no more digits
-CHARTS = '''() => Object.values(window.__viserTestpoints.uplots ?? {}).map(each => [
+__all__ = ['chromium']  # a fixture: pytest finds it by its name here
+
+CLOSED_LOOP = 1e-9  # what is asked of a pose that was dragged [m or rad]
+SLIDER_STEP = 1e-3  # sliders show no more digits
+CHARTS = """() => Object.values(window.__viserTestpoints.uplots ?? {}).map(each => [
     each.chart.root.querySelector('.u-title').textContent,
-    each.chart.data.map(column => Array.from(column))])'''   # titles and columns
+    each.chart.data.map(column => Array.from(column))])"""  # titles and columns
 
 
 @contextmanager
@@ -66,8 +67,10 @@ def test_loops_of_a_running_simulation_open_and_close_at_a_button(chromium, tmp_
         wait_for(lambda: source.sim.time > 0.0, 'the simulation runs')
 
         page.get_by_role('tab', name='Plots').click()
-        wait_for(lambda: [len(columns[0]) > 5 for _, columns in page.evaluate(CHARTS)]
-                 == [True] * 3, 'all three plots have data')
+        wait_for(
+            lambda: [len(columns[0]) > 5 for _, columns in page.evaluate(CHARTS)] == [True] * 3,
+            'all three plots have data',
+        )
         energy, error, torques = (columns for _, columns in sorted(page.evaluate(CHARTS)))
         assert torques[1] == [0.3] * len(torques[0])
         assert np.ptp(energy[1]) > 0.0 and np.all(np.array(error[1]) < np.log10(CLOSED_LOOP))
@@ -75,18 +78,26 @@ def test_loops_of_a_running_simulation_open_and_close_at_a_button(chromium, tmp_
         page.get_by_role('tab', name='Loops').click()
         page.get_by_role('button', name='Cut coupler_rocker').click()
         wait_for(lambda: len(source.sim.events) == 1, 'the loop is open')
-        assert page.view_says(lambda: (source.sim.events[0].kind, source.sim.mobility(),
-                                       source.robot.is_connected('coupler_rocker'))
-                              ) == ('cut', 3, False)
+        assert page.view_says(
+            lambda: (
+                source.sim.events[0].kind,
+                source.sim.mobility(),
+                source.robot.is_connected('coupler_rocker'),
+            )
+        ) == ('cut', 3, False)
         page.get_by_role('button', name='Connect coupler_rocker').click()
-        page.get_by_text('more than the 0.02 m').wait_for()   # its ends have gone apart
+        page.get_by_text('more than the 0.02 m').wait_for()  # its ends have gone apart
         page.get_by_label('gap that connect closes').fill('3')
         wait_for(lambda: source.gap == 3.0, 'the gap is taken over')
         page.get_by_role('button', name='Connect coupler_rocker').click()
         page.get_by_role('cell', name='closed').wait_for()
-        assert page.view_says(lambda: (source.sim.events[1].kind, source.sim.mobility(),
-                                       source.robot.is_connected('coupler_rocker'))
-                              ) == ('connect', 1, True)
+        assert page.view_says(
+            lambda: (
+                source.sim.events[1].kind,
+                source.sim.mobility(),
+                source.robot.is_connected('coupler_rocker'),
+            )
+        ) == ('connect', 1, True)
         assert page.view_says(source.sim.loop_error) < CLOSED_LOOP and not source.paused
 
         page.get_by_role('tab', name='Move').click()
@@ -114,29 +125,31 @@ def test_a_slider_moves_the_other_joints_along_the_loop(chromium):
         q = page.view_says(lambda: source.q.copy())
         assert np.all(np.abs(q - before) > 1e-2), 'no joint of a four-bar moves alone'
         assert max(max(gap) for gap in robot.loop_gaps(q).values()) < CLOSED_LOOP
-        wait_for(lambda: sliders_show(page, q),
-                 'the sliders of the other joints have followed')
+        wait_for(lambda: sliders_show(page, q), 'the sliders of the other joints have followed')
 
-        drag_thumb(page, rocker, 1.0)   # to 2.6 rad, where the coupler does not reach
+        drag_thumb(page, rocker, 1.0)  # to 2.6 rad, where the coupler does not reach
         page.get_by_text('stays open').wait_for()
         q = page.view_says(lambda: source.q.copy())
         assert max(max(gap) for gap in robot.loop_gaps(q).values()) < CLOSED_LOOP
         assert q[rocker] < 2.5
-        wait_for(lambda: sliders_show(page, q),
-                 'the slider is back where the rocker is')
+        wait_for(lambda: sliders_show(page, q), 'the slider is back where the rocker is')
 
 
 def test_a_log_is_scrubbed_through(chromium, log):
     source = viewer.LogSource(log)
     source.paused = True
     with shown(chromium, source) as page:
-        drag_thumb(page, 1, 1.0)   # after that of the speed comes that of the time
-        wait_for(lambda: source.position == pytest.approx(source.duration, abs=SLIDER_STEP),
-                 'the end of the log is shown')
+        drag_thumb(page, 1, 1.0)  # after that of the speed comes that of the time
+        wait_for(
+            lambda: source.position == pytest.approx(source.duration, abs=SLIDER_STEP),
+            'the end of the log is shown',
+        )
         page.get_by_text(f'{log.time[-1]:.2f} s').wait_for()
         page.get_by_role('tab', name='Plots').click()
-        wait_for(lambda: [columns[0][-1] for _, columns in page.evaluate(CHARTS)]
-                 == [log.time[-1]] * 3, 'the plots reach the end, too')
+        wait_for(
+            lambda: [columns[0][-1] for _, columns in page.evaluate(CHARTS)] == [log.time[-1]] * 3,
+            'the plots reach the end, too',
+        )
 
 
 def test_names_in_a_model_are_text_and_nothing_else(chromium):

@@ -10,9 +10,10 @@ here. Loop joints that it does not name, and all joints where nobody publishes i
 
 import json
 
+from std_msgs.msg import String
+
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.ros.messages.qos import COMMAND, LATCHED
-from std_msgs.msg import String
 
 __all__ = ['Contacts', 'read_state']
 
@@ -40,8 +41,11 @@ class Contacts:
         node.create_subscription(String, 'contact/state', self._on_state, LATCHED)
         for kind in ('connect', 'cut'):
             node.create_subscription(
-                String, f'contact/{kind}',
-                lambda message, kind=kind: self._on_command(kind, message.data), COMMAND)
+                String,
+                f'contact/{kind}',
+                lambda message, kind=kind: self._on_command(kind, message.data),
+                COMMAND,
+            )
 
     def use(self, holder):
         """Take a new ControlLoop or StateTracker, or None; what was heard before holds for it."""
@@ -74,13 +78,16 @@ class Contacts:
 
     def _is_decided(self, name):
         """Return whether a joint is the owner's: tree joints are named only while they are cut."""
-        return self._state is not None and (name in self._state or
-                                            name in self._holder.robot.joint_names)
+        return self._state is not None and (
+            name in self._state or name in self._holder.robot.joint_names
+        )
 
     def values(self):
         """Return what diagnostics shows."""
         robot = self._holder.robot
         cut = [name for name in robot.joint_names if not (self._state or {}).get(name, True)]
         cut += [name for name in robot.loop_names if not robot.is_connected(name)]
-        return {'contacts as told by': 'commands' if self._state is None else 'contact/state',
-                'open': ', '.join(cut) or 'none'}
+        return {
+            'contacts as told by': 'commands' if self._state is None else 'contact/state',
+            'open': ', '.join(cut) or 'none',
+        }

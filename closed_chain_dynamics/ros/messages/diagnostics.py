@@ -2,8 +2,9 @@
 
 from collections import Counter
 
-from closed_chain_dynamics.ros.messages.qos import COMMAND
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+
+from closed_chain_dynamics.ros.messages.qos import COMMAND
 
 __all__ = ['Diagnostics', 'Rejections']
 
@@ -28,8 +29,12 @@ class Rejections:
 class Diagnostics:
     """Publishes one status of a node; levels are the strings ok, warning, error and stale."""
 
-    LEVELS = {'ok': DiagnosticStatus.OK, 'warning': DiagnosticStatus.WARN,
-              'error': DiagnosticStatus.ERROR, 'stale': DiagnosticStatus.STALE}
+    LEVELS = {
+        'ok': DiagnosticStatus.OK,
+        'warning': DiagnosticStatus.WARN,
+        'error': DiagnosticStatus.ERROR,
+        'stale': DiagnosticStatus.STALE,
+    }
 
     def __init__(self, node):
         self._node = node
@@ -38,9 +43,12 @@ class Diagnostics:
     def publish(self, level, message, values, hardware=''):
         """Publish a status with values by name."""
         status = DiagnosticStatus(
-            level=self.LEVELS[level], name=self._node.get_fully_qualified_name().lstrip('/'),
-            message=message, hardware_id=hardware,
-            values=[KeyValue(key=str(key), value=_text(value)) for key, value in values.items()])
+            level=self.LEVELS[level],
+            name=self._node.get_fully_qualified_name().lstrip('/'),
+            message=message,
+            hardware_id=hardware,
+            values=[KeyValue(key=str(key), value=_text(value)) for key, value in values.items()],
+        )
         array = DiagnosticArray(status=[status])
         array.header.stamp = self._node.get_clock().now().to_msg()
         self._publisher.publish(array)

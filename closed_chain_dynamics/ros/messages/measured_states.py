@@ -7,16 +7,17 @@ model does not have are left out, counted and named; a message with a wrong size
 a number that is not finite is refused as a whole.
 """
 
-from closed_chain_dynamics.errors import ClosedChainError
-from closed_chain_dynamics.ros.messages.raw_states import read_joint_state, read_multi_dof
-from closed_chain_dynamics.ros.messages.state_messages import multi_dof_states
 import numpy as np
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState, MultiDOFJointState
 
+from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.ros.messages.raw_states import read_joint_state, read_multi_dof
+from closed_chain_dynamics.ros.messages.state_messages import multi_dof_states
+
 __all__ = ['MeasuredStates', 'seconds']
 
-UNIT = 1e-9   # a quaternion whose square is closer to one is taken as it is
+UNIT = 1e-9  # a quaternion whose square is closer to one is taken as it is
 
 
 def seconds(stamp):
@@ -52,23 +53,31 @@ class MeasuredStates:
         stamp, names, (position, velocity) = self._unpack(raw)
         if names is not self._names and names != self._names:
             self._plan(list(names))
-        self._names = names   # the same list as long as names stay
+        self._names = names  # the same list as long as names stay
         if self._problem:
             return self._reject(*self._problem)
         count = len(names)
         if len(position) != count or len(velocity) not in (0, count):
-            return self._reject('wrong size', f'joint_states: {count} names with {len(position)} '
-                                              f'positions and {len(velocity)} velocities')
+            return self._reject(
+                'wrong size',
+                f'joint_states: {count} names with {len(position)} '
+                f'positions and {len(velocity)} velocities',
+            )
         if self._unknown:
-            self._reject('unknown joint', f'joint_states: {", ".join(self._unknown)} left out, '
-                                          'not in the model as joints of one degree')
+            self._reject(
+                'unknown joint',
+                f'joint_states: {", ".join(self._unknown)} left out, '
+                'not in the model as joints of one degree',
+            )
         position = position[self._places]
         rates = velocity[self._places] if len(velocity) else np.full(len(position), np.nan)
         bad = ~np.isfinite(position + rates if len(velocity) else position)
         if bad.any():
             k = int(np.flatnonzero(bad)[0])
-            return self._reject('not finite', f'joint_states: {self._single[k]!r} is at '
-                                              f'{position[k]} with velocity {rates[k]}')
+            return self._reject(
+                'not finite',
+                f'joint_states: {self._single[k]!r} is at {position[k]} with velocity {rates[k]}',
+            )
         self._half = stamp, self._single, position, rates
         if now - self._multi_came > self._patience:
             return self._checked(self._half)
@@ -82,8 +91,11 @@ class MeasuredStates:
             return stamp, names, (position[:, 0], velocity[:, 0])
         message = deserialize_message(raw, JointState)
         stamp = message.header.stamp
-        return (stamp.sec, stamp.nanosec), list(message.name), (
-            np.array(message.position, dtype=float), np.array(message.velocity, dtype=float))
+        return (
+            (stamp.sec, stamp.nanosec),
+            list(message.name),
+            (np.array(message.position, dtype=float), np.array(message.velocity, dtype=float)),
+        )
 
     def multi_dof(self, raw, now):
         """Take the bytes of a MultiDOFJointState; return the state if it is complete."""
@@ -94,12 +106,17 @@ class MeasuredStates:
                 parts = multi_dof_states(self.robot, message)
             except ClosedChainError as error:
                 return self._reject('multi_dof_joint_states', str(error))
-            rates = [np.full(self._size_in_v(name), np.nan) if v is None else v
-                     for name, (_, v) in parts.items()]
+            rates = [
+                np.full(self._size_in_v(name), np.nan) if v is None else v
+                for name, (_, v) in parts.items()
+            ]
             stamp, nothing = message.header.stamp, np.zeros(0)
-            self._multi = ((stamp.sec, stamp.nanosec), list(parts),
-                           np.concatenate([nothing, *(q for q, _ in parts.values())]),
-                           np.concatenate([nothing, *rates]))
+            self._multi = (
+                (stamp.sec, stamp.nanosec),
+                list(parts),
+                np.concatenate([nothing, *(q for q, _ in parts.values())]),
+                np.concatenate([nothing, *rates]),
+            )
         self._multi_came = now
         return self._pair()
 
@@ -116,8 +133,9 @@ class MeasuredStates:
         position = transforms.ravel()[self._in_transforms]
         velocity = twists.ravel()[self._in_twists]
         squares = np.einsum('ij,ij->i', transforms[:, 3:], transforms[:, 3:])
-        good = np.abs(squares - 1.0).max(initial=0.0) < UNIT \
-            and np.isfinite(position.sum() + velocity.sum())
+        good = np.abs(squares - 1.0).max(initial=0.0) < UNIT and np.isfinite(
+            position.sum() + velocity.sum()
+        )
         return (stamp, names, position, velocity) if good else None
 
     def _plan_multi(self, names):
@@ -125,8 +143,12 @@ class MeasuredStates:
         self._multi_names, self._in_transforms = names, None
         robot, in_q, in_v = self.robot, [], []
         for k, name in enumerate(names):
-            if name not in robot.joint_names or names.count(name) > 1 \
-                    or self._size_in_v(name) == 1 or robot._is_planar(name):
+            if (
+                name not in robot.joint_names
+                or names.count(name) > 1
+                or self._size_in_v(name) == 1
+                or robot._is_planar(name)
+            ):
                 return
             first = 0 if self._size_in_v(name) == 6 else 3
             in_q += range(7 * k + first, 7 * k + 7)
@@ -141,10 +163,11 @@ class MeasuredStates:
         self._half = None
         if self._joined[:2] != (names, more):
             self._joined = names, more, [*names, *more]
-        return self._checked((stamp, self._joined[2], np.concatenate([position, q]),
-                              np.concatenate([velocity, v])))
+        return self._checked(
+            (stamp, self._joined[2], np.concatenate([position, q]), np.concatenate([velocity, v]))
+        )
 
-    _joined = None, None, None   # names of both halves, and together
+    _joined = None, None, None  # names of both halves, and together
 
     def _size_in_v(self, name):
         in_v = self.robot.joint_slices(name)[1]
@@ -159,9 +182,12 @@ class MeasuredStates:
     def _plan(self, names):
         """Note where the joints of the model stand in messages with these names."""
         robot = self.robot
-        known = {name: place for place, name in enumerate(names)
-                 if name in robot.joint_names and self._size_in_v(name) == 1}
-        loops = set(robot.loop_coordinate_names)   # coordinates of cut joints follow from the tree
+        known = {
+            name: place
+            for place, name in enumerate(names)
+            if name in robot.joint_names and self._size_in_v(name) == 1
+        }
+        loops = set(robot.loop_coordinate_names)  # coordinates of cut joints follow from the tree
         self._unknown = [name for name in names if name not in known and name not in loops]
         self._single, self._problem = list(known), None
         self._places = np.array(list(known.values()), dtype=int)
@@ -169,5 +195,7 @@ class MeasuredStates:
             twice = next(name for k, name in enumerate(names) if name in names[:k])
             self._problem = 'wrong size', f'joint_states: {twice!r} is named twice'
         elif not known and names:
-            self._problem = ('unknown joint',
-                             f'joint_states: none of {", ".join(names[:5])} is in the model')
+            self._problem = (
+                'unknown joint',
+                f'joint_states: none of {", ".join(names[:5])} is in the model',
+            )

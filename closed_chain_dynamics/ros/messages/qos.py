@@ -1,13 +1,17 @@
 """Quality of service, as ROS users expect it of each kind of topic."""
 
-from rclpy.qos import (DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy)
+from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPolicy
 
 __all__ = ['COMMAND', 'EVENTS', 'LATCHED', 'LATEST', 'PUBLISHED_STATE', 'STREAM', 'TF']
 
 
 def _profile(depth, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.VOLATILE):
-    return QoSProfile(history=HistoryPolicy.KEEP_LAST, depth=depth, reliability=reliability,
-                      durability=durability)
+    return QoSProfile(
+        history=HistoryPolicy.KEEP_LAST,
+        depth=depth,
+        reliability=reliability,
+        durability=durability,
+    )
 
 
 # Measured states and torques are read best effort, the newest only: an old one is worth nothing.
@@ -18,4 +22,4 @@ PUBLISHED_STATE = _profile(10)
 COMMAND = _profile(10)
 LATCHED = _profile(1, durability=DurabilityPolicy.TRANSIENT_LOCAL)
 TF = _profile(100)
-EVENTS = _profile(100)   # many may happen in one period, and each is wanted
+EVENTS = _profile(100)  # many may happen in one period, and each is wanted

@@ -12,11 +12,11 @@ import struct
 import numpy as np
 from rclpy.serialization import serialize_message
 
-__all__ = ['read_joint_state', 'read_multi_dof', 'RawMessage', 'RawReader']
+__all__ = ['RawMessage', 'RawReader', 'read_joint_state', 'read_multi_dof']
 
-PLAIN_CDR = b'\x00\x01'   # little endian, first version of the encoding
-BEGIN = 4                 # behind the header of the encoding, from where alignment counts
-NAMES = BEGIN + 8         # behind the stamp: frame_id, then names
+PLAIN_CDR = b'\x00\x01'  # little endian, first version of the encoding
+BEGIN = 4  # behind the header of the encoding, from where alignment counts
+NAMES = BEGIN + 8  # behind the stamp: frame_id, then names
 
 
 class RawMessage:
@@ -27,11 +27,11 @@ class RawMessage:
     """
 
     def __init__(self, message, field, count):
-        marks = np.pi + np.arange(count)   # bytes that nothing else in the message has
+        marks = np.pi + np.arange(count)  # bytes that nothing else in the message has
         setattr(message, field, marks.tolist())
-        raw = serialize_message(message)   # may be longer than the message
+        raw = serialize_message(message)  # may be longer than the message
         place = raw.rindex(marks.tobytes())
-        self._bytes = bytearray(raw[:place + marks.nbytes])
+        self._bytes = bytearray(raw[: place + marks.nbytes])
         self.numbers = np.frombuffer(self._bytes, offset=place) if count else marks
         self.numbers[:] = 0.0
 
@@ -47,7 +47,7 @@ class RawReader:
     """Reads messages that begin with a Header and names, and go on with sequences of doubles."""
 
     def __init__(self, *widths):
-        self._widths = widths   # doubles in one entry of each sequence
+        self._widths = widths  # doubles in one entry of each sequence
         self.names, self._prefix, self._end = [], None, 0
 
     def read(self, raw):
@@ -55,16 +55,17 @@ class RawReader:
         try:
             if raw[:2] != PLAIN_CDR:
                 return None
-            if self._prefix is None or raw[NAMES:self._end] != self._prefix:
+            if self._prefix is None or raw[NAMES : self._end] != self._prefix:
                 self._read_names(raw)
             place, arrays = self._end, []
             for width in self._widths:
-                count, = struct.unpack_from('<I', raw, place)
+                (count,) = struct.unpack_from('<I', raw, place)
                 place += 4
                 if count:
                     place += (BEGIN - place) % 8
-                    arrays.append(np.frombuffer(raw, '<f8', count * width, place)
-                                  .reshape(count, width))
+                    arrays.append(
+                        np.frombuffer(raw, '<f8', count * width, place).reshape(count, width)
+                    )
                     place += 8 * count * width
                 else:
                     arrays.append(np.zeros((0, width)))
@@ -76,21 +77,21 @@ class RawReader:
     def _read_names(self, raw):
         _, place = _string(raw, NAMES)
         place += -place % 4
-        count, = struct.unpack_from('<I', raw, place)
+        (count,) = struct.unpack_from('<I', raw, place)
         names, place = [], place + 4
         for _ in range(count):
             name, place = _string(raw, place + -place % 4)
             names.append(name)
         self.names, self._end = names, place + -place % 4
-        self._prefix = raw[NAMES:self._end]
+        self._prefix = raw[NAMES : self._end]
 
 
 def _string(raw, place):
     """Return a string and the place behind it."""
-    length, = struct.unpack_from('<I', raw, place)
+    (length,) = struct.unpack_from('<I', raw, place)
     if place + 4 + length > len(raw):
         raise ValueError('the message ends within a string')
-    return raw[place + 4:place + 3 + length].decode(), place + 4 + length
+    return raw[place + 4 : place + 3 + length].decode(), place + 4 + length
 
 
 def read_joint_state():

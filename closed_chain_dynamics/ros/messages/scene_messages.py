@@ -2,14 +2,6 @@
 
 import re
 
-from closed_chain_dynamics.description.elements import JointType
-from closed_chain_dynamics.dynamics.forward import forward_dynamics
-from closed_chain_dynamics.dynamics.reactions import reactions
-from closed_chain_dynamics.errors import ClosedChainError
-from closed_chain_dynamics.recording.tracks import link_tracks
-from closed_chain_dynamics.ros.messages.qos import LATCHED, PUBLISHED_STATE, TF
-from closed_chain_dynamics.ros.messages.state_messages import set_quaternion, set_vector
-from closed_chain_dynamics.viewer.observation import observe, Snapshot
 from geometry_msgs.msg import Point, TransformStamped, WrenchStamped
 import numpy as np
 from scipy.spatial.transform import Rotation
@@ -17,10 +9,19 @@ from std_msgs.msg import ColorRGBA
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
 
+from closed_chain_dynamics.description.elements import JointType
+from closed_chain_dynamics.dynamics.forward import forward_dynamics
+from closed_chain_dynamics.dynamics.reactions import reactions
+from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.recording.tracks import link_tracks
+from closed_chain_dynamics.ros.messages.qos import LATCHED, PUBLISHED_STATE, TF
+from closed_chain_dynamics.ros.messages.state_messages import set_quaternion, set_vector
+from closed_chain_dynamics.viewer.observation import Snapshot, observe
+
 __all__ = ['SceneMessages']
 
-METRES_PER_NEWTON = 0.001   # length of the arrows
-GRIP, THICK, THIN = 0.04, 0.02, 0.008   # of spheres, arrows and lines [m]
+METRES_PER_NEWTON = 0.001  # length of the arrows
+GRIP, THICK, THIN = 0.04, 0.02, 0.008  # of spheres, arrows and lines [m]
 GREEN, RED, BLUE, ORANGE = ((0.1, 0.7, 0.2), (0.9, 0.1, 0.1), (0.2, 0.4, 1.0), (1.0, 0.55, 0.0))
 STATE_COLOURS = {'closed': GREEN, 'sticking': GREEN, 'sliding': ORANGE, 'open': RED}
 
@@ -33,37 +34,50 @@ class SceneMessages:
         self._tf = node.create_publisher(TFMessage, '/tf', TF)
         self._static = node.create_publisher(TFMessage, '/tf_static', LATCHED)
         self._markers = node.create_publisher(MarkerArray, 'markers', PUBLISHED_STATE)
-        self._wrenches = {}   # joint: publisher and message
+        self._wrenches = {}  # joint: publisher and message
         model = robot.description
         self._root = robot.link_names[0]
         self._joints = [joint for joint in model.joints if joint.type is not JointType.FIXED]
-        self._moving = TFMessage(transforms=[
-            _transform(stamp, joint.parent, joint.child) for joint in self._joints])
+        self._moving = TFMessage(
+            transforms=[_transform(stamp, joint.parent, joint.child) for joint in self._joints]
+        )
         for joint in (*model.joints, *model.loops):
             topic = 'joint_wrenches/' + re.sub(r'\W', '_', joint.name)
             message = WrenchStamped()
             message.header.stamp = stamp
             message.header.frame_id = f'loop/{joint.name}' if joint in model.loops else joint.child
             self._wrenches[joint.name] = (
-                node.create_publisher(WrenchStamped, topic, PUBLISHED_STATE), message)
+                node.create_publisher(WrenchStamped, topic, PUBLISHED_STATE),
+                message,
+            )
         self._publish_static(model)
 
     def close(self):
         """Give the publishers back."""
-        for publisher in (self._tf, self._static, self._markers,
-                          *(publisher for publisher, _ in self._wrenches.values())):
+        for publisher in (
+            self._tf,
+            self._static,
+            self._markers,
+            *(publisher for publisher, _ in self._wrenches.values()),
+        ):
             self._node.destroy_publisher(publisher)
 
     def _publish_static(self, model):
         """Publish fixed joints, and the frame of each loop joint on its child."""
-        fixed = [(joint.parent, joint.child, joint.origin) for joint in model.joints
-                 if joint.type is JointType.FIXED]
+        fixed = [
+            (joint.parent, joint.child, joint.origin)
+            for joint in model.joints
+            if joint.type is JointType.FIXED
+        ]
         fixed += [(loop.child, f'loop/{loop.name}', loop.child_origin) for loop in model.loops]
         message = TFMessage()
         for parent, child, origin in fixed:
             transform = _transform(self._stamp, parent, child)
-            _place(transform.transform, Rotation.from_matrix(origin.rotation).as_quat(),
-                   origin.position)
+            _place(
+                transform.transform,
+                Rotation.from_matrix(origin.rotation).as_quat(),
+                origin.position,
+            )
             message.transforms.append(transform)
         self._static.publish(message)
 
@@ -73,8 +87,11 @@ class SceneMessages:
         if self._markers.get_subscription_count():
             seen = observe(Snapshot(robot, q, v, tau, wrenches=wrenches))
             self._markers.publish(self._drawn(robot, seen))
-        listened = [name for name, (publisher, _) in self._wrenches.items()
-                    if publisher.get_subscription_count()]
+        listened = [
+            name
+            for name, (publisher, _) in self._wrenches.items()
+            if publisher.get_subscription_count()
+        ]
         if listened:
             self._publish_wrenches(robot, q, v, tau, wrenches, listened)
 
@@ -94,10 +111,11 @@ class SceneMessages:
     def _publish_wrenches(self, robot, q, v, tau, wrenches, names):
         try:
             acceleration = forward_dynamics(robot, q, v, tau, wrenches=wrenches).acceleration
-            found = reactions(robot, q, v, acceleration, tau, wrenches=wrenches or None,
-                              frame='joint')
+            found = reactions(
+                robot, q, v, acceleration, tau, wrenches=wrenches or None, frame='joint'
+            )
         except ClosedChainError:
-            return   # a pose without an answer; what comes next has one again
+            return  # a pose without an answer; what comes next has one again
         for name in names:
             publisher, message = self._wrenches[name]
             set_vector(message.wrench.force, found[name].force)
@@ -110,15 +128,17 @@ class SceneMessages:
         array = MarkerArray(markers=[Marker(action=Marker.DELETEALL)])
         for loop in seen.loops:
             shape = Marker.LINE_LIST if loop.state == 'open' else Marker.SPHERE_LIST
-            array.markers.append(self._marker('loops', shape, STATE_COLOURS[loop.state],
-                                              loop.ends))
+            array.markers.append(
+                self._marker('loops', shape, STATE_COLOURS[loop.state], loop.ends)
+            )
         for ends in seen.springs:
             array.markers.append(self._marker('springs', Marker.LINE_STRIP, BLUE, ends))
         for force in seen.forces:
             if force.kind != 'joint' and np.any(force.vector):
                 tip = force.point + METRES_PER_NEWTON * force.vector
-                array.markers.append(self._marker(f'{force.kind}_forces', Marker.ARROW, ORANGE,
-                                                  (force.point, tip)))
+                array.markers.append(
+                    self._marker(f'{force.kind}_forces', Marker.ARROW, ORANGE, (force.point, tip))
+                )
         for number, marker in enumerate(array.markers):
             marker.id = number
         return array
@@ -147,5 +167,7 @@ def _place(transform, quaternion, position):
 
 def _stacked(tracks, links):
     """Return rotations (n, 3, 3) and positions (n, 3) of links."""
-    return (np.stack([tracks[link][0][0] for link in links]),
-            np.stack([tracks[link][1][0] for link in links]))
+    return (
+        np.stack([tracks[link][0][0] for link in links]),
+        np.stack([tracks[link][1][0] for link in links]),
+    )

@@ -2,13 +2,14 @@
 
 import json
 
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState, MultiDOFJointState
+from std_msgs.msg import String
+
 from closed_chain_dynamics.description.writer import to_xml
 from closed_chain_dynamics.ros.messages.qos import EVENTS, LATCHED, PUBLISHED_STATE
 from closed_chain_dynamics.ros.messages.scene_messages import SceneMessages
 from closed_chain_dynamics.ros.messages.state_messages import StateMessages
-from rosgraph_msgs.msg import Clock
-from sensor_msgs.msg import JointState, MultiDOFJointState
-from std_msgs.msg import String
 
 __all__ = ['SimulationMessages']
 
@@ -20,14 +21,18 @@ class SimulationMessages:
         self._node = node
         self._states = self._scene = None
         self._joint_states = node.create_publisher(JointState, 'joint_states', PUBLISHED_STATE)
-        self._multi_dof = node.create_publisher(MultiDOFJointState, 'multi_dof_joint_states',
-                                                PUBLISHED_STATE)
+        self._multi_dof = node.create_publisher(
+            MultiDOFJointState, 'multi_dof_joint_states', PUBLISHED_STATE
+        )
         self._clock = node.create_publisher(Clock, '/clock', PUBLISHED_STATE)
         self._connections = node.create_publisher(String, 'contact/state', LATCHED)
         self._events = node.create_publisher(String, 'contact/events', EVENTS)
         # A model that came by this topic is not sent back to it.
-        self._description = node.create_publisher(String, 'robot_description', LATCHED) \
-            if node.parameters.model else None
+        self._description = (
+            node.create_publisher(String, 'robot_description', LATCHED)
+            if node.parameters.model
+            else None
+        )
 
     def show(self, driven):
         """Publish a new model: what stays, and the present state."""

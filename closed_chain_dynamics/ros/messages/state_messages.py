@@ -9,13 +9,14 @@ Messages are made once per structure and filled in place: they go out a thousand
 from array import array
 
 from builtin_interfaces.msg import Time
-from closed_chain_dynamics.errors import NameNotFound, StateError
-from closed_chain_dynamics.model.packing import rotation_to
 from geometry_msgs.msg import Transform, Twist, Wrench
 import numpy as np
 from sensor_msgs.msg import JointState, MultiDOFJointState
 
-__all__ = ['multi_dof_states', 'set_quaternion', 'set_stamp', 'set_vector', 'StateMessages']
+from closed_chain_dynamics.errors import NameNotFound, StateError
+from closed_chain_dynamics.model.packing import rotation_to
+
+__all__ = ['StateMessages', 'multi_dof_states', 'set_quaternion', 'set_stamp', 'set_vector']
 
 NANOSECONDS = 10**9
 
@@ -52,15 +53,22 @@ class StateMessages:
         for field in ('position', 'velocity', 'effort'):
             setattr(self.joint_states, field, array('d', [0.0] * len(single)))
             # what the message holds now may be a copy of what it was given
-            self._views.append(np.frombuffer(getattr(self.joint_states, field))
-                               if single else np.zeros(0))
-        self._joints = [_Joint(robot, name, *places[name]) for name in places
-                        if name not in single]
-        self.multi_dof = MultiDOFJointState(
-            joint_names=[each.name for each in self._joints],
-            transforms=[each.transform for each in self._joints],
-            twist=[each.twist for each in self._joints],
-            wrench=[each.wrench for each in self._joints]) if self._joints else None
+            self._views.append(
+                np.frombuffer(getattr(self.joint_states, field)) if single else np.zeros(0)
+            )
+        self._joints = [
+            _Joint(robot, name, *places[name]) for name in places if name not in single
+        ]
+        self.multi_dof = (
+            MultiDOFJointState(
+                joint_names=[each.name for each in self._joints],
+                transforms=[each.transform for each in self._joints],
+                twist=[each.twist for each in self._joints],
+                wrench=[each.wrench for each in self._joints],
+            )
+            if self._joints
+            else None
+        )
         if self.multi_dof:
             self.multi_dof.header.stamp = self.stamp
 
@@ -113,8 +121,9 @@ class _Joint:
         half = 0.5 * np.arctan2(q[3], q[2])
         set_vector(self.transform.translation, R[:, :2] @ q[:2])
         set_quaternion(self.transform.rotation, (*np.sin(half) * R[:, 2], np.cos(half)))
-        self._set_rates(R[:, :2] @ v[:2], R[:, 2] * v[2], R[:, :2] @ effort[:2],
-                        R[:, 2] * effort[2])
+        self._set_rates(
+            R[:, :2] @ v[:2], R[:, 2] * v[2], R[:, :2] @ effort[:2], R[:, 2] * effort[2]
+        )
 
     def _set_rates(self, linear, angular, force, torque):
         if linear is not None:
@@ -133,8 +142,11 @@ def multi_dof_states(robot, message):
     """
     names = message.joint_names
     if len(message.transforms) != len(names) or len(message.twist) not in (0, len(names)):
-        raise StateError(f'{len(names)} names with {len(message.transforms)} transforms and '
-                         f'{len(message.twist)} twists', where='multi_dof_joint_states')
+        raise StateError(
+            f'{len(names)} names with {len(message.transforms)} transforms and '
+            f'{len(message.twist)} twists',
+            where='multi_dof_joint_states',
+        )
     states = {}
     for k, name in enumerate(names):
         if name not in robot.joint_names:
@@ -145,9 +157,10 @@ def multi_dof_states(robot, message):
         if message.twist:
             linear, angular = message.twist[k].linear, message.twist[k].angular
             rate = np.array([linear.x, linear.y, linear.z, angular.x, angular.y, angular.z])
-        if not np.all(np.isfinite(pose)) or rate is not None and not np.all(np.isfinite(rate)):
-            raise StateError(f'the state of joint {name!r} is not finite',
-                             where='multi_dof_joint_states')
+        if not np.all(np.isfinite(pose)) or (rate is not None and not np.all(np.isfinite(rate))):
+            raise StateError(
+                f'the state of joint {name!r} is not finite', where='multi_dof_joint_states'
+            )
         states[name] = _parts(robot, name, pose, rate)
     return states
 
@@ -158,14 +171,19 @@ def _parts(robot, name, pose, rate):
     width = width.stop - width.start
     size = np.linalg.norm(pose[3:])
     if not 0.5 < size < 2.0:
-        raise StateError(f'the orientation of joint {name!r} is no quaternion: length {size:.3g}',
-                         where='multi_dof_joint_states')
+        raise StateError(
+            f'the orientation of joint {name!r} is no quaternion: length {size:.3g}',
+            where='multi_dof_joint_states',
+        )
     pose[3:] /= size
     if width == 7:
         return pose, rate
     if width == 1:
-        raise StateError(f'joint {name!r} has one degree of freedom', where=robot.name,
-                         repair='Give it in joint_states.')
+        raise StateError(
+            f'joint {name!r} has one degree of freedom',
+            where=robot.name,
+            repair='Give it in joint_states.',
+        )
     if not robot._is_planar(name):
         return pose[3:], None if rate is None else rate[3:]
     joint = next(each for each in robot.description.joints if each.name == name)

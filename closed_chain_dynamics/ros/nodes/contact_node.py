@@ -31,6 +31,11 @@ import math
 import sys
 import time
 
+from geometry_msgs.msg import WrenchStamped
+from rclpy.node import Node
+from sensor_msgs.msg import Range
+from std_msgs.msg import String
+
 from closed_chain_dynamics.control.contact_detection import ContactDetector
 from closed_chain_dynamics.description.assignments import assignments
 from closed_chain_dynamics.errors import ClosedChainError, StateError
@@ -40,10 +45,6 @@ from closed_chain_dynamics.ros.messages.measured_states import seconds
 from closed_chain_dynamics.ros.messages.qos import COMMAND, LATCHED, STREAM
 from closed_chain_dynamics.ros.parameters import Parameters, Setting
 from closed_chain_dynamics.ros.running import run
-from geometry_msgs.msg import WrenchStamped
-from rclpy.node import Node
-from sensor_msgs.msg import Range
-from std_msgs.msg import String
 
 __all__ = ['ContactNode', 'main']
 
@@ -57,12 +58,17 @@ SETTINGS = [
     Setting('make_height', 0.005, 'contact is made below [m]', low=-10.0, high=10.0),
     Setting('release_height', 0.02, 'contact is released above [m]', low=-10.0, high=10.0),
     Setting('thresholds', [], 'name=make,release for contacts with thresholds of their own'),
-    Setting('debounce', 0.01, 'how long a signal has to stay beyond a threshold [s]', low=0.0,
-            high=10.0),
+    Setting(
+        'debounce',
+        0.01,
+        'how long a signal has to stay beyond a threshold [s]',
+        low=0.0,
+        high=10.0,
+    ),
     Setting('dwell', 0.1, 'how long a decision stands at least [s]', low=0.0, high=60.0),
     Setting('timeout', 0.5, 'a signal away longer than this is named [s]', low=0.001, high=60.0),
 ]
-REPORT_EVERY = 1.0   # [s]
+REPORT_EVERY = 1.0  # [s]
 NAMES = {True: 'closed', False: 'open', None: 'not known yet'}
 
 
@@ -74,17 +80,25 @@ class ContactNode(Node):
         self._detectors, self._heard, self._stamps, self._own_state = {}, {}, {}, None
         self.parameters = Parameters(self, SETTINGS, check=self._check, changed=self._on_change)
         self.diagnostics, self.rejected = Diagnostics(self), Rejections()
-        self._topics = {kind: self.create_publisher(String, f'contact/{kind}', COMMAND)
-                        for kind in ('connect', 'cut')}
+        self._topics = {
+            kind: self.create_publisher(String, f'contact/{kind}', COMMAND)
+            for kind in ('connect', 'cut')
+        }
         self._detectors = self._make_detectors(self.parameters)
         for name in self.parameters.force_contacts:
-            self.create_subscription(WrenchStamped, f'wrench/{name}',
-                                     lambda message, name=name: self._on_wrench(name, message),
-                                     STREAM)
+            self.create_subscription(
+                WrenchStamped,
+                f'wrench/{name}',
+                lambda message, name=name: self._on_wrench(name, message),
+                STREAM,
+            )
         for name in self.parameters.height_contacts:
             self.create_subscription(
-                Range, f'height/{name}',
-                lambda message, name=name: self._decide(name, message, message.range), STREAM)
+                Range,
+                f'height/{name}',
+                lambda message, name=name: self._decide(name, message, message.range),
+                STREAM,
+            )
         self.create_subscription(String, 'contact/state', self._on_state, LATCHED)
         self.create_timer(REPORT_EVERY, self._report)
 
@@ -93,20 +107,28 @@ class ContactNode(Node):
         own = assignments(p.thresholds, "parameter 'thresholds'")
         made = {}
         for signal, names, usual in (
-                ('force', p.force_contacts, (p.make_force, p.release_force)),
-                ('height', p.height_contacts, (p.make_height, p.release_height))):
+            ('force', p.force_contacts, (p.make_force, p.release_force)),
+            ('height', p.height_contacts, (p.make_height, p.release_height)),
+        ):
             for name in names:
                 pair = own.pop(name, usual)
                 if name in made or not isinstance(pair, (list, tuple)) or len(pair) != 2:
-                    raise StateError(f'contact {name!r} is named twice' if name in made else
-                                     f'{name!r} needs two thresholds', where='contact_node',
-                                     repair='Write name=make,release.')
-                made[name] = ContactDetector(signal, *pair, debounce=p.debounce, dwell=p.dwell,
-                                             closed=None)
+                    raise StateError(
+                        f'contact {name!r} is named twice'
+                        if name in made
+                        else f'{name!r} needs two thresholds',
+                        where='contact_node',
+                        repair='Write name=make,release.',
+                    )
+                made[name] = ContactDetector(
+                    signal, *pair, debounce=p.debounce, dwell=p.dwell, closed=None
+                )
         if own:
-            raise StateError(f'thresholds for {", ".join(own)}, which is no contact here',
-                             where='contact_node', repair='Name it in force_contacts or '
-                                                          'height_contacts.')
+            raise StateError(
+                f'thresholds for {", ".join(own)}, which is no contact here',
+                where='contact_node',
+                repair='Name it in force_contacts or height_contacts.',
+            )
         return made
 
     def _check(self, parameters):
@@ -121,8 +143,9 @@ class ContactNode(Node):
     # --- what comes in ---------------------------------------------------------------------------
     def _on_wrench(self, name, message):
         force, axis = message.wrench.force, self.parameters.force_axis
-        value = math.hypot(force.x, force.y, force.z) if axis == 'norm' \
-            else abs(getattr(force, axis))
+        value = (
+            math.hypot(force.x, force.y, force.z) if axis == 'norm' else abs(getattr(force, axis))
+        )
         self._decide(name, message, value)
 
     def _decide(self, name, message, value):
@@ -149,9 +172,17 @@ class ContactNode(Node):
             return
         if self._own_state is None:
             self._own_state = self.create_publisher(String, 'contact/state', LATCHED)
-        self._own_state.publish(String(data=json.dumps({
-            name: each.closed for name, each in self._detectors.items()
-            if each.closed is not None})))
+        self._own_state.publish(
+            String(
+                data=json.dumps(
+                    {
+                        name: each.closed
+                        for name, each in self._detectors.items()
+                        if each.closed is not None
+                    }
+                )
+            )
+        )
 
     def _is_owner(self):
         """Return whether nobody else publishes contact/state; give way to who does."""
@@ -163,7 +194,7 @@ class ContactNode(Node):
 
     def _on_state(self, message):
         if self._own_state is not None and self._is_owner():
-            return   # its own words
+            return  # its own words
         state = read_state(message.data)
         if state is None:
             self.rejected('contact/state', 'contact/state is no JSON {name: true or false}')
@@ -180,10 +211,18 @@ class ContactNode(Node):
             if now - self._heard.get(name, -math.inf) > self.parameters.timeout:
                 late.append(name)
         values = {name: NAMES[detector.closed] for name, detector in self._detectors.items()}
-        message = f'no signal of {", ".join(late)}' if late else \
-            f'{len(values)} contacts' if values else 'no contacts are named in the parameters'
-        self.diagnostics.publish('warning' if late or not values else 'ok', message,
-                                 {**values, **self.rejected.values()})
+        message = (
+            f'no signal of {", ".join(late)}'
+            if late
+            else f'{len(values)} contacts'
+            if values
+            else 'no contacts are named in the parameters'
+        )
+        self.diagnostics.publish(
+            'warning' if late or not values else 'ok',
+            message,
+            {**values, **self.rejected.values()},
+        )
 
 
 def main(args=None):

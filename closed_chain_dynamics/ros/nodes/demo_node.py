@@ -14,12 +14,6 @@ figure that has been without torques, and cannot reach the rod any more, starts 
 import json
 import sys
 
-from closed_chain_dynamics.errors import ClosedChainError
-from closed_chain_dynamics.ros.demo_programme import (
-    JOINTS, OPEN, ROUND, wanted_closed, wanted_motion)
-from closed_chain_dynamics.ros.messages.qos import COMMAND, LATCHED, LATEST
-from closed_chain_dynamics.ros.messages.state_messages import set_stamp
-from closed_chain_dynamics.ros.running import run
 import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
@@ -29,12 +23,24 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
+from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.ros.demo_programme import (
+    JOINTS,
+    OPEN,
+    ROUND,
+    wanted_closed,
+    wanted_motion,
+)
+from closed_chain_dynamics.ros.messages.qos import COMMAND, LATCHED, LATEST
+from closed_chain_dynamics.ros.messages.state_messages import set_stamp
+from closed_chain_dynamics.ros.running import run
+
 __all__ = ['DemoNode', 'main']
 
-SAMPLES = 0.05   # between two points of the reference [s]
-LOOK_EVERY, TELL_EVERY = 0.02, 0.5   # at the hands; at the reference [s]
+SAMPLES = 0.05  # between two points of the reference [s]
+LOOK_EVERY, TELL_EVERY = 0.02, 0.5  # at the hands; at the reference [s]
 BEGINNING = 1e-6  # a simulator whose time is below this waits for a start [s]
-ASK_AGAIN, LOST = 0.3, 2.0   # when a hand did not do what it was told; for good [s]
+ASK_AGAIN, LOST = 0.3, 2.0  # when a hand did not do what it was told; for good [s]
 
 
 class DemoNode(Node):
@@ -44,14 +50,19 @@ class DemoNode(Node):
         super().__init__('demo_node', **options)
         self._time, self._closed, self._asked, self._answered = None, None, {}, False
         self._reference = self.create_publisher(JointTrajectory, 'reference', COMMAND)
-        self._contact = {kind: self.create_publisher(String, f'contact/{kind}', COMMAND)
-                         for kind in ('connect', 'cut')}
-        self._pause, self._reset = (self.create_client(kind, name) for kind, name in
-                                    ((SetBool, 'pause'), (Trigger, 'reset')))
+        self._contact = {
+            kind: self.create_publisher(String, f'contact/{kind}', COMMAND)
+            for kind in ('connect', 'cut')
+        }
+        self._pause, self._reset = (
+            self.create_client(kind, name)
+            for kind, name in ((SetBool, 'pause'), (Trigger, 'reset'))
+        )
         self.create_subscription(ClockMessage, '/clock', self._on_clock, LATEST)
         self.create_subscription(String, 'contact/state', self._on_state, LATCHED)
-        self.create_subscription(JointState, 'actuator_torques', self._on_torques, LATEST,
-                                 raw=True)   # that they come is all that matters
+        self.create_subscription(
+            JointState, 'actuator_torques', self._on_torques, LATEST, raw=True
+        )  # that they come is all that matters
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(LOOK_EVERY, self._look, clock=steady)
         self.create_timer(TELL_EVERY, self._tell, clock=steady)
@@ -63,8 +74,11 @@ class DemoNode(Node):
         self._closed = json.loads(message.data)
         missing = [name for name in OPEN if name not in self._closed]
         if missing:
-            raise ClosedChainError(f'this model has no loop joint {missing[0]!r}', where='demo',
-                                   repair='The demonstration is for the model swing.')
+            raise ClosedChainError(
+                f'this model has no loop joint {missing[0]!r}',
+                where='demo',
+                repair='The demonstration is for the model swing.',
+            )
 
     def _on_torques(self, raw):
         self._answered = True

@@ -24,6 +24,9 @@ repeated, reordered and bad messages are refused, counted and named.
 import sys
 import time
 
+import numpy as np
+from sensor_msgs.msg import JointState, MultiDOFJointState
+
 from closed_chain_dynamics.control.state_tracking import OTHER_CLOCK, StateTracker
 from closed_chain_dynamics.ros.managed_node import ManagedNode
 from closed_chain_dynamics.ros.messages.contacts import Contacts
@@ -33,24 +36,40 @@ from closed_chain_dynamics.ros.messages.state_messages import StateMessages
 from closed_chain_dynamics.ros.parameters import Setting
 from closed_chain_dynamics.ros.running import run
 from closed_chain_dynamics.simulation.simulation import CONNECT_ANGLE, CONNECT_GAP
-import numpy as np
-from sensor_msgs.msg import JointState, MultiDOFJointState
 
 __all__ = ['LoopStateNode', 'main']
 
-REPORT_EVERY = 1.0   # diagnostics [s]
+REPORT_EVERY = 1.0  # diagnostics [s]
 SETTINGS = [
-    Setting('jump', 0.3, 'distance from the foreseen pose that is not believed [rad, or lengths]',
-            low=1e-3, high=10.0, fixed=True),
-    Setting('confirm', 3, 'states in a row that make a jump believed', low=1, high=1000,
-            fixed=True),
+    Setting(
+        'jump',
+        0.3,
+        'distance from the foreseen pose that is not believed [rad, or lengths]',
+        low=1e-3,
+        high=10.0,
+        fixed=True,
+    ),
+    Setting(
+        'confirm', 3, 'states in a row that make a jump believed', low=1, high=1000, fixed=True
+    ),
     Setting('state_timeout', 0.1, 'age from which a state is refused [s]', low=1e-3, high=60.0),
-    Setting('contradiction', 0.02, 'difference to the loops that is worth a warning '
-                                   '[rad, or lengths]', low=0.0, high=10.0),
-    Setting('connect_gap', CONNECT_GAP, 'largest gap that a connection closes [m]', low=0.0,
-            high=10.0),
-    Setting('connect_angle', CONNECT_ANGLE, 'largest misalignment that it closes [rad]', low=0.0,
-            high=3.15),
+    Setting(
+        'contradiction',
+        0.02,
+        'difference to the loops that is worth a warning [rad, or lengths]',
+        low=0.0,
+        high=10.0,
+    ),
+    Setting(
+        'connect_gap', CONNECT_GAP, 'largest gap that a connection closes [m]', low=0.0, high=10.0
+    ),
+    Setting(
+        'connect_angle',
+        CONNECT_ANGLE,
+        'largest misalignment that it closes [rad]',
+        low=0.0,
+        high=3.15,
+    ),
 ]
 
 
@@ -62,12 +81,23 @@ class LoopStateNode(ManagedNode):
         super().__init__('loop_state_node', SETTINGS, changed=self._on_change, **options)
         self._came, self._said = -np.inf, None
         self._single = self.create_publisher(JointState, 'joint_states', PUBLISHED_STATE)
-        self._multi = self.create_publisher(MultiDOFJointState, 'multi_dof_joint_states',
-                                            PUBLISHED_STATE)
-        self.create_subscription(JointState, 'measured_joint_states',
-                                 lambda raw: self._take('joint_states', raw), LATEST, raw=True)
-        self.create_subscription(MultiDOFJointState, 'measured_multi_dof_joint_states',
-                                 lambda raw: self._take('multi_dof', raw), LATEST, raw=True)
+        self._multi = self.create_publisher(
+            MultiDOFJointState, 'multi_dof_joint_states', PUBLISHED_STATE
+        )
+        self.create_subscription(
+            JointState,
+            'measured_joint_states',
+            lambda raw: self._take('joint_states', raw),
+            LATEST,
+            raw=True,
+        )
+        self.create_subscription(
+            MultiDOFJointState,
+            'measured_multi_dof_joint_states',
+            lambda raw: self._take('multi_dof', raw),
+            LATEST,
+            raw=True,
+        )
         self.contacts = Contacts(self, self._restructured)
         self.create_timer(REPORT_EVERY, self._report)
         self.start()
@@ -75,8 +105,13 @@ class LoopStateNode(ManagedNode):
     def use_model(self, robot):
         """Take a new model."""
         p = self.parameters
-        self.tracker = StateTracker(robot, timeout=p.state_timeout, on_refusal=self.rejected,
-                                    jump=p.jump, confirm=p.confirm)
+        self.tracker = StateTracker(
+            robot,
+            timeout=p.state_timeout,
+            on_refusal=self.rejected,
+            jump=p.jump,
+            confirm=p.confirm,
+        )
         self.tracker.warm_up()
         self.measured = MeasuredStates(robot, self.rejected, patience=p.state_timeout)
         self._restructured()
@@ -121,8 +156,11 @@ class LoopStateNode(ManagedNode):
     # --- what goes out ---------------------------------------------------------------------------
     def _report(self):
         if not self.tracker:
-            self.diagnostics.publish('warning', getattr(self.source, 'problem', 'not configured'),
-                                     self.rejected.values())
+            self.diagnostics.publish(
+                'warning',
+                getattr(self.source, 'problem', 'not configured'),
+                self.rejected.values(),
+            )
             return
         state = self.tracker.state
         self._said = state and state.status
@@ -135,9 +173,12 @@ class LoopStateNode(ManagedNode):
             level, message = 'warning', f'{state.worst_name} contradicts the loops'
         else:
             level, message = 'ok', state.status
-        self.diagnostics.publish(level, message, {**shown, **self.contacts.values(),
-                                                  **self.rejected.values()},
-                                 self.tracker.robot.name)
+        self.diagnostics.publish(
+            level,
+            message,
+            {**shown, **self.contacts.values(), **self.rejected.values()},
+            self.tracker.robot.name,
+        )
 
 
 def main(args=None):

@@ -36,6 +36,12 @@ on; an impossible event changes nothing. A step that fails stops time; `reset` r
 import math
 import sys
 
+from geometry_msgs.msg import WrenchStamped
+from rclpy.clock import Clock, ClockType
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from std_srvs.srv import SetBool, Trigger
+
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.ros.driven_simulation import DrivenSimulation
 from closed_chain_dynamics.ros.managed_node import ManagedNode
@@ -45,35 +51,57 @@ from closed_chain_dynamics.ros.pacing import Pace
 from closed_chain_dynamics.ros.parameters import Setting
 from closed_chain_dynamics.ros.running import run
 from closed_chain_dynamics.simulation.simulation import CONNECT_ANGLE, CONNECT_GAP, INTEGRATORS
-from geometry_msgs.msg import WrenchStamped
-from rclpy.clock import Clock, ClockType
-from sensor_msgs.msg import JointState
-from std_msgs.msg import String
-from std_srvs.srv import SetBool, Trigger
 
-__all__ = ['main', 'SimulatorNode']
+__all__ = ['SimulatorNode', 'main']
 
-REPORT_EVERY = 1.0   # diagnostics [s]
+REPORT_EVERY = 1.0  # diagnostics [s]
 
 SETTINGS = [
-    Setting('rate', 1000.0, 'periods per simulated second: torques in, joint_states out [Hz]',
-            low=1.0, high=10000.0, fixed=True),
-    Setting('dt', 0.001, 'largest step of the integrator; a period is divided evenly [s]',
-            low=1e-6, high=0.1, fixed=True),
+    Setting(
+        'rate',
+        1000.0,
+        'periods per simulated second: torques in, joint_states out [Hz]',
+        low=1.0,
+        high=10000.0,
+        fixed=True,
+    ),
+    Setting(
+        'dt',
+        0.001,
+        'largest step of the integrator; a period is divided evenly [s]',
+        low=1e-6,
+        high=0.1,
+        fixed=True,
+    ),
     Setting('integrator', 'rk4', 'how a step is taken', choices=INTEGRATORS, fixed=True),
     Setting('real_time_factor', 1.0, 'simulated seconds per second', low=0.001, high=100.0),
     Setting('start_paused', False, 'wait for service step or pause', fixed=True),
-    Setting('scene_rate', 30.0, 'tf, markers and wrenches per simulated second [Hz]', low=0.1,
-            high=1000.0),
-    Setting('initial_positions', [], 'the pose at the start, joint=value; loops decide the rest',
-            fixed=True),
+    Setting(
+        'scene_rate',
+        30.0,
+        'tf, markers and wrenches per simulated second [Hz]',
+        low=0.1,
+        high=1000.0,
+    ),
+    Setting(
+        'initial_positions',
+        [],
+        'the pose at the start, joint=value; loops decide the rest',
+        fixed=True,
+    ),
     Setting('initial_velocities', [], 'velocities at the start, joint=value', fixed=True),
     Setting('torque_timeout', 0.1, 'older torques become zero; 0: never [s]', low=0.0, high=60.0),
     Setting('push_duration', 0.1, 'how long an external wrench acts [s]', low=0.0, high=3600.0),
-    Setting('connect_gap', CONNECT_GAP, 'largest gap that a connection closes [m]', low=0.0,
-            high=10.0),
-    Setting('connect_angle', CONNECT_ANGLE, 'largest misalignment that it closes [rad]', low=0.0,
-            high=3.15),
+    Setting(
+        'connect_gap', CONNECT_GAP, 'largest gap that a connection closes [m]', low=0.0, high=10.0
+    ),
+    Setting(
+        'connect_angle',
+        CONNECT_ANGLE,
+        'largest misalignment that it closes [rad]',
+        low=0.0,
+        high=3.15,
+    ),
 ]
 
 
@@ -92,8 +120,13 @@ class SimulatorNode(ManagedNode):
         for kind in ('connect', 'cut'):
             topic = f'contact/{kind}'
             self.create_subscription(
-                String, topic, lambda message, kind=kind, topic=topic: self._take(
-                    topic, 'ask', kind, message.data), COMMAND)
+                String,
+                topic,
+                lambda message, kind=kind, topic=topic: self._take(
+                    topic, 'ask', kind, message.data
+                ),
+                COMMAND,
+            )
         self.create_service(SetBool, 'pause', self._on_pause)
         self.create_service(Trigger, 'step', self._on_step)
         self.create_service(Trigger, 'reset', self._on_reset)
@@ -133,8 +166,9 @@ class SimulatorNode(ManagedNode):
         self._last_report = self._steady.now()
 
     def _resume(self):
-        self.pace.begin(self.driven.sim.time if self.driven else 0.0,
-                        self.parameters.real_time_factor)
+        self.pace.begin(
+            self.driven.sim.time if self.driven else 0.0, self.parameters.real_time_factor
+        )
 
     def _on_change(self, names):
         if 'real_time_factor' in names and self.active:
@@ -156,8 +190,12 @@ class SimulatorNode(ManagedNode):
 
     def _on_wrench(self, message):
         force, torque = message.wrench.force, message.wrench.torque
-        self._take('external_wrench', 'push', message.header.frame_id,
-                   (force.x, force.y, force.z, torque.x, torque.y, torque.z))
+        self._take(
+            'external_wrench',
+            'push',
+            message.header.frame_id,
+            (force.x, force.y, force.z, torque.x, torque.y, torque.z),
+        )
 
     def _on_pause(self, request, response):
         self.paused = request.data
@@ -201,9 +239,10 @@ class SimulatorNode(ManagedNode):
         now = self._steady.now()
         if (now - self._last_report).nanoseconds > REPORT_EVERY * 1e9:
             self._last_report = now
-            self.diagnostics.publish(*self._report(), self._values(),
-                                     self.driven.robot.name if self.driven else '')
-            if self.driven and self.paused:   # for those who come later
+            self.diagnostics.publish(
+                *self._report(), self._values(), self.driven.robot.name if self.driven else ''
+            )
+            if self.driven and self.paused:  # for those who come later
                 self._messages.publish_state(self.driven)
 
     def _advance(self, periods):
@@ -241,11 +280,16 @@ class SimulatorNode(ManagedNode):
             return self.rejected.values()
         sim = self.driven.sim
         energy = sim.energy()
-        return {'simulated time [s]': sim.time,
-                'real-time factor': self.pace.real_time_factor(sim.time),
-                'overruns': self.pace.overruns, 'loop error [m or rad]': sim.loop_error(),
-                'kinetic energy [J]': energy.kinetic, 'potential energy [J]': energy.potential,
-                'energy balance [J]': energy.balance, **self.rejected.values()}
+        return {
+            'simulated time [s]': sim.time,
+            'real-time factor': self.pace.real_time_factor(sim.time),
+            'overruns': self.pace.overruns,
+            'loop error [m or rad]': sim.loop_error(),
+            'kinetic energy [J]': energy.kinetic,
+            'potential energy [J]': energy.potential,
+            'energy balance [J]': energy.balance,
+            **self.rejected.values(),
+        }
 
 
 def main(args=None):

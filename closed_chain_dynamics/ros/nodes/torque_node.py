@@ -31,6 +31,12 @@ command changes nothing. The last command before the end is zero.
 import sys
 import time
 
+import numpy as np
+from rclpy.clock import Clock, ClockType
+from sensor_msgs.msg import JointState, MultiDOFJointState
+from std_msgs.msg import Float64MultiArray
+from trajectory_msgs.msg import JointTrajectory
+
 from closed_chain_dynamics.control.control_loop import ControlLoop
 from closed_chain_dynamics.control.state_tracking import OTHER_CLOCK
 from closed_chain_dynamics.errors import NameNotFound
@@ -40,18 +46,13 @@ from closed_chain_dynamics.ros.messages.measured_states import MeasuredStates, s
 from closed_chain_dynamics.ros.messages.qos import COMMAND, LATEST, PUBLISHED_STATE
 from closed_chain_dynamics.ros.messages.raw_states import RawMessage
 from closed_chain_dynamics.ros.running import run
-from closed_chain_dynamics.ros.torque_settings import law, required_joints, SETTINGS
+from closed_chain_dynamics.ros.torque_settings import SETTINGS, law, required_joints
 from closed_chain_dynamics.ros.turn_times import TurnTimes
-import numpy as np
-from rclpy.clock import Clock, ClockType
-from sensor_msgs.msg import JointState, MultiDOFJointState
-from std_msgs.msg import Float64MultiArray
-from trajectory_msgs.msg import JointTrajectory
 
-__all__ = ['main', 'TorqueNode']
+__all__ = ['TorqueNode', 'main']
 
-REPORT_EVERY = 1.0   # diagnostics [s]
-CHANGE_EVERY = 0.1   # and sooner when torques fall back, or cease to [s]
+REPORT_EVERY = 1.0  # diagnostics [s]
+CHANGE_EVERY = 0.1  # and sooner when torques fall back, or cease to [s]
 
 
 class TorqueNode(ManagedNode):
@@ -59,22 +60,27 @@ class TorqueNode(ManagedNode):
 
     def __init__(self, **options):
         self.loop = self.measured = None
-        super().__init__('torque_node', SETTINGS, check=self._check, changed=self._on_change,
-                         **options)
+        super().__init__(
+            'torque_node', SETTINGS, check=self._check, changed=self._on_change, **options
+        )
         self._times, self._fell_back, self._due = TurnTimes(), None, False
         self._last_turn = self._reported = -np.inf
         self._torques = self.create_publisher(JointState, 'actuator_torques', PUBLISHED_STATE)
-        self._commands = self.create_publisher(Float64MultiArray, 'effort_controller/commands',
-                                               COMMAND)
-        self.create_subscription(JointState, 'joint_states', self._on_joint_states, LATEST,
-                                 raw=True)
-        self.create_subscription(MultiDOFJointState, 'multi_dof_joint_states', self._on_multi_dof,
-                                 LATEST, raw=True)
+        self._commands = self.create_publisher(
+            Float64MultiArray, 'effort_controller/commands', COMMAND
+        )
+        self.create_subscription(
+            JointState, 'joint_states', self._on_joint_states, LATEST, raw=True
+        )
+        self.create_subscription(
+            MultiDOFJointState, 'multi_dof_joint_states', self._on_multi_dof, LATEST, raw=True
+        )
         self.create_subscription(JointTrajectory, 'reference', self._on_reference, COMMAND)
         self.contacts = Contacts(self, lambda: self.measured.restructured())
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._watch_timer = self.create_timer(0.5 * self.parameters.state_timeout, self._watch,
-                                              clock=steady)
+        self._watch_timer = self.create_timer(
+            0.5 * self.parameters.state_timeout, self._watch, clock=steady
+        )
         self.create_timer(REPORT_EVERY, self._on_report_due, clock=steady)
         self.start()
 
@@ -112,8 +118,9 @@ class TorqueNode(ManagedNode):
         p, robot = self.parameters, self.loop.robot
         self.loop.set_timeouts(p.state_timeout, p.reference_timeout)
         self.loop.fallback, self._shortest = p.fallback, 0.8 / p.rate
-        self.measured = MeasuredStates(robot, self.rejected, wanted=required_joints(p, robot),
-                                       patience=p.state_timeout)
+        self.measured = MeasuredStates(
+            robot, self.rejected, wanted=required_joints(p, robot), patience=p.state_timeout
+        )
 
     def begin(self):
         """Publish safe torques until there is more to say."""
@@ -164,13 +171,20 @@ class TorqueNode(ManagedNode):
         if not (self.active and self.loop):
             return
         points = message.points
-        arrays = [[list(getattr(point, field)) for point in points]
-                  for field in ('positions', 'velocities', 'accelerations')]
+        arrays = [
+            [list(getattr(point, field)) for point in points]
+            for field in ('positions', 'velocities', 'accelerations')
+        ]
         start = seconds(message.header.stamp) or None
         self.loop.take_reference(
-            list(message.joint_names), [seconds(point.time_from_start) for point in points],
-            *(values if index == 0 or any(values) else None
-              for index, values in enumerate(arrays)), start=start)
+            list(message.joint_names),
+            [seconds(point.time_from_start) for point in points],
+            *(
+                values if index == 0 or any(values) else None
+                for index, values in enumerate(arrays)
+            ),
+            start=start,
+        )
 
     # --- what goes out ---------------------------------------------------------------------------
     def _publish(self, tau, stamp=None):
@@ -191,8 +205,10 @@ class TorqueNode(ManagedNode):
 
     def _note_change(self):
         """Report at once when torques begin or cease to be the fallback."""
-        if self.loop.reason != self._fell_back and time.monotonic() > self._reported \
-                + CHANGE_EVERY:
+        if (
+            self.loop.reason != self._fell_back
+            and time.monotonic() > self._reported + CHANGE_EVERY
+        ):
             self._fell_back = self.loop.reason
             self._report()
 
@@ -206,16 +222,26 @@ class TorqueNode(ManagedNode):
     def _report(self):
         self._reported, self._due = time.monotonic(), False
         if not self.loop:
-            self.diagnostics.publish('warning', getattr(self.source, 'problem', 'not configured'),
-                                     self.rejected.values())
+            self.diagnostics.publish(
+                'warning',
+                getattr(self.source, 'problem', 'not configured'),
+                self.rejected.values(),
+            )
             return
         reason = self.loop.reason if self.active else 'not active'
         p, name = self.parameters, self.loop.robot.name
         self.diagnostics.publish(
             'warning' if reason else 'ok',
             f'fallback {p.fallback}: {reason}' if reason else f'{p.mode} of {name}',
-            {'mode': p.mode, **self.loop.describe(), **self.contacts.values(),
-             **self._times.values(), **self.rejected.values()}, name)
+            {
+                'mode': p.mode,
+                **self.loop.describe(),
+                **self.contacts.values(),
+                **self._times.values(),
+                **self.rejected.values(),
+            },
+            name,
+        )
 
 
 def main(args=None):

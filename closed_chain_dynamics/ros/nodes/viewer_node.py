@@ -25,6 +25,11 @@ from collections import deque
 import sys
 import time
 
+from diagnostic_msgs.msg import DiagnosticArray
+from rclpy.serialization import deserialize_message
+from sensor_msgs.msg import JointState, MultiDOFJointState
+from std_msgs.msg import String
+
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.ros.managed_node import ManagedNode
 from closed_chain_dynamics.ros.messages.contacts import read_state
@@ -35,25 +40,31 @@ from closed_chain_dynamics.ros.parameters import Setting
 from closed_chain_dynamics.ros.running import run
 from closed_chain_dynamics.viewer import open_view
 from closed_chain_dynamics.viewer.live import LiveSource
-from diagnostic_msgs.msg import DiagnosticArray
-from rclpy.serialization import deserialize_message
-from sensor_msgs.msg import JointState, MultiDOFJointState
-from std_msgs.msg import String
 
-__all__ = ['main', 'ViewerNode']
+__all__ = ['ViewerNode', 'main']
 
 SETTINGS = [
-    Setting('port', 8080, 'where the page is served; 0: any that is free', low=0, high=65535,
-            fixed=True),
-    Setting('state_timeout', 1.0, 'states away longer than this are missed [s]', low=0.01,
-            high=3600.0),
+    Setting(
+        'port',
+        8080,
+        'where the page is served; 0: any that is free',
+        low=0,
+        high=65535,
+        fixed=True,
+    ),
+    Setting(
+        'state_timeout', 1.0, 'states away longer than this are missed [s]', low=0.01, high=3600.0
+    ),
 ]
-REPORT_EVERY, LOOK_EVERY = 1.0, 0.2   # diagnostics; at whether somebody looks [s]
-KEPT = 10               # messages of a stream that halves of one state are looked for in
-STAMP = slice(4, 12)    # of a serialized message that begins with a header
-OK = 0                  # level of diagnostics, as a byte
-STREAMS = {'joint_states': JointState, 'multi_dof_joint_states': MultiDOFJointState,
-           'actuator_torques': JointState}
+REPORT_EVERY, LOOK_EVERY = 1.0, 0.2  # diagnostics; at whether somebody looks [s]
+KEPT = 10  # messages of a stream that halves of one state are looked for in
+STAMP = slice(4, 12)  # of a serialized message that begins with a header
+OK = 0  # level of diagnostics, as a byte
+STREAMS = {
+    'joint_states': JointState,
+    'multi_dof_joint_states': MultiDOFJointState,
+    'actuator_torques': JointState,
+}
 
 
 class ViewerNode(ManagedNode):
@@ -64,8 +75,10 @@ class ViewerNode(ManagedNode):
         self._raw = {topic: deque(maxlen=KEPT) for topic in STREAMS}
         self._structure, self._came = None, None
         super().__init__('viewer_node', SETTINGS, **options)
-        self._ask = {kind: self.create_publisher(String, f'contact/{kind}', COMMAND)
-                     for kind in ('connect', 'cut')}
+        self._ask = {
+            kind: self.create_publisher(String, f'contact/{kind}', COMMAND)
+            for kind in ('connect', 'cut')
+        }
         self.create_subscription(String, 'contact/state', self._on_structure, LATCHED)
         self.create_subscription(DiagnosticArray, 'diagnostics', self._on_diagnostics, COMMAND)
         self.create_timer(REPORT_EVERY, self._report)
@@ -96,9 +109,16 @@ class ViewerNode(ManagedNode):
         """Listen to the streams while somebody looks: a thousand messages a second cost."""
         watched = self.view is not None and self.active and self.view.browsers > 0
         if watched and not self._streams:
-            self._streams = [self.create_subscription(
-                kind, topic, lambda raw, kept=self._raw[topic]: kept.append(raw), STREAM, raw=True)
-                for topic, kind in STREAMS.items()]
+            self._streams = [
+                self.create_subscription(
+                    kind,
+                    topic,
+                    lambda raw, kept=self._raw[topic]: kept.append(raw),
+                    STREAM,
+                    raw=True,
+                )
+                for topic, kind in STREAMS.items()
+            ]
         elif not watched and self._streams:
             for each in self._streams:
                 self.destroy_subscription(each)
@@ -111,8 +131,9 @@ class ViewerNode(ManagedNode):
         own = self.get_fully_qualified_name().lstrip('/')
         for status in message.status:
             level = status.level[0] if isinstance(status.level, bytes) else status.level
-            self._others[status.name] = '' if level == OK or status.name == own \
-                else f'{status.name}: {status.message}'
+            self._others[status.name] = (
+                '' if level == OK or status.name == own else f'{status.name}: {status.message}'
+            )
 
     # --- in the thread of the view ---------------------------------------------------------------
     def _hand_over(self, live):
@@ -152,8 +173,11 @@ class ViewerNode(ManagedNode):
         joints = {name: (q, v if v == v else None) for name, q, v in zip(*parts)}
         if other:
             try:
-                joints.update(multi_dof_states(live.robot, deserialize_message(
-                    other[raw[STAMP]], MultiDOFJointState)))
+                joints.update(
+                    multi_dof_states(
+                        live.robot, deserialize_message(other[raw[STAMP]], MultiDOFJointState)
+                    )
+                )
             except ClosedChainError as error:
                 self.rejected('multi_dof_joint_states', str(error))
         if joints:
@@ -176,13 +200,18 @@ class ViewerNode(ManagedNode):
     # --- what goes out ---------------------------------------------------------------------------
     def _report(self):
         if self.view is None:
-            self.diagnostics.publish('stale', self.source.problem if self.source else
-                                     'not configured', self.rejected.values())
+            self.diagnostics.publish(
+                'stale',
+                self.source.problem if self.source else 'not configured',
+                self.rejected.values(),
+            )
             return
         self.diagnostics.publish(
-            'ok', f'at {self.view.address}', {'browsers': self.view.browsers,
-                                              'live': self._live.heard, **self.rejected.values()},
-            self._live.robot.name)
+            'ok',
+            f'at {self.view.address}',
+            {'browsers': self.view.browsers, 'live': self._live.heard, **self.rejected.values()},
+            self._live.robot.name,
+        )
 
 
 def main(args=None):

@@ -10,25 +10,26 @@ free keep still.
 import csv
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from closed_chain_dynamics.assembly.completion import complete_acceleration, complete_velocity
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.dynamics.coordinates import coordinates
 from closed_chain_dynamics.errors import AssemblyError, ClosedChainError, StateError
 from closed_chain_dynamics.recording.segments import position_names
-import numpy as np
 
 __all__ = ['Motion', 'Tracks', 'move', 'read_trajectory', 'sines']
 
-FEWEST = 4          # samples that a cubic spline without conditions at its ends needs
-OPEN = 1e-6         # gaps above this are worth telling: files have six digits or more [m or rad]
+FEWEST = 4  # samples that a cubic spline without conditions at its ends needs
+OPEN = 1e-6  # gaps above this are worth telling: files have six digits or more [m or rad]
 
 
 @dataclass
 class Tracks:
     """How some joints move: arrays over time, positions as in q, the others as in v."""
 
-    time: np.ndarray                                # (samples,) [s]
-    joints: dict = field(default_factory=dict)      # joint: (positions, rates, accelerations)
+    time: np.ndarray  # (samples,) [s]
+    joints: dict = field(default_factory=dict)  # joint: (positions, rates, accelerations)
 
 
 @dataclass
@@ -48,12 +49,18 @@ def sines(robot, q, waves, time):
     for joint, (size, frequency) in waves.items():
         place, velocity = robot.joint_slices(joint)
         if velocity.stop - velocity.start != 1:
-            raise StateError(f'the joint {joint!r} has more than one coordinate, and a sine moves '
-                             'one', where=robot.name, repair='Write its motion into a trajectory.')
+            raise StateError(
+                f'the joint {joint!r} has more than one coordinate, and a sine moves one',
+                where=robot.name,
+                repair='Write its motion into a trajectory.',
+            )
         omega = 2.0 * np.pi * frequency
         sine, cosine = np.sin(omega * time), np.cos(omega * time)
-        tracks.joints[joint] = (q[place] + size * sine[:, None], omega * size * cosine[:, None],
-                                -omega**2 * size * sine[:, None])
+        tracks.joints[joint] = (
+            q[place] + size * sine[:, None],
+            omega * size * cosine[:, None],
+            -(omega**2) * size * sine[:, None],
+        )
     return tracks
 
 
@@ -66,6 +73,7 @@ def read_trajectory(robot, path, rate=None):
     the file.
     """
     from scipy.interpolate import CubicSpline
+
     time, columns = _read(robot, path)
     wanted = time
     if rate:
@@ -79,9 +87,12 @@ def read_trajectory(robot, path, rate=None):
             continue
         if len(given) < len(mine):
             missing = ', '.join(name for name in mine if name not in columns)
-            raise ClosedChainError(f'the joint {joint!r} needs the columns {", ".join(mine)}; '
-                                   f'without {missing} its position is not known', file=path,
-                                   repair='Add the columns, or leave the joint out.')
+            raise ClosedChainError(
+                f'the joint {joint!r} needs the columns {", ".join(mine)}; '
+                f'without {missing} its position is not known',
+                file=path,
+                repair='Add the columns, or leave the joint out.',
+            )
         values = np.column_stack([columns[name] for name in mine])
         if len(mine) > 1:
             values = _same_side(values, path, joint)
@@ -97,29 +108,40 @@ def _read(robot, path):
             rows = [row for row in csv.reader(file) if row]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         why = getattr(error, 'strerror', None) or error
-        raise ClosedChainError(f'the trajectory cannot be read: {why}', file=path,
-                               repair='Give a CSV file.') from None
+        raise ClosedChainError(
+            f'the trajectory cannot be read: {why}', file=path, repair='Give a CSV file.'
+        ) from None
     heads = [head.strip() for head in rows[0]] if rows else []
     known = position_names(robot)
-    places = {head.removeprefix('q:'): k for k, head in enumerate(heads)
-              if head.removeprefix('q:') in known}
+    places = {
+        head.removeprefix('q:'): k
+        for k, head in enumerate(heads)
+        if head.removeprefix('q:') in known
+    }
     repair = f'The first line names the columns: time, and some of {", ".join(known[:8])}.'
     if 'time' not in heads:
         raise ClosedChainError("there is no column 'time'", file=path, repair=repair)
     if not places:
-        raise ClosedChainError(f'no column is named like a joint of {robot.name}', file=path,
-                               repair=repair)
+        raise ClosedChainError(
+            f'no column is named like a joint of {robot.name}', file=path, repair=repair
+        )
     places['time'] = heads.index('time')
-    columns = {name: np.array([_number(path, line, row, k, heads)
-                               for line, row in enumerate(rows[1:], start=2)])
-               for name, k in places.items()}
+    columns = {
+        name: np.array(
+            [_number(path, line, row, k, heads) for line, row in enumerate(rows[1:], start=2)]
+        )
+        for name, k in places.items()
+    }
     time = columns.pop('time')
     # A log has two samples at an event: the later one counts.
-    kept = np.append(np.diff(time) != 0.0, True)[:len(time)]
+    kept = np.append(np.diff(time) != 0.0, True)[: len(time)]
     time, columns = time[kept], {name: values[kept] for name, values in columns.items()}
     if len(time) < FEWEST or np.any(np.diff(time) <= 0.0):
-        raise ClosedChainError(f'a trajectory needs {FEWEST} lines or more, and times that grow',
-                               file=path, repair='Sort it, and take out what is there twice.')
+        raise ClosedChainError(
+            f'a trajectory needs {FEWEST} lines or more, and times that grow',
+            file=path,
+            repair='Sort it, and take out what is there twice.',
+        )
     return time, columns
 
 
@@ -130,17 +152,23 @@ def _number(path, line, row, k, heads):
     except ValueError:
         value = np.nan
     if not np.isfinite(value):
-        raise ClosedChainError(f'line {line} has {text!r} in the column {heads[k]!r}', file=path,
-                               repair='Give finite numbers only.')
+        raise ClosedChainError(
+            f'line {line} has {text!r} in the column {heads[k]!r}',
+            file=path,
+            repair='Give finite numbers only.',
+        )
     return value
 
 
 def _same_side(values, path, joint):
     """Return positions whose quaternions do not jump between the two that mean the same."""
     if values.shape[1] == 4 and np.any(np.abs(np.linalg.norm(values, axis=1) - 1.0) > 1e-3):
-        raise ClosedChainError(f'the orientation of joint {joint!r} is not a unit quaternion, or '
-                               'the joint is planar, which a trajectory cannot move yet',
-                               file=path, repair='Leave the joint out.')
+        raise ClosedChainError(
+            f'the orientation of joint {joint!r} is not a unit quaternion, or '
+            'the joint is planar, which a trajectory cannot move yet',
+            file=path,
+            repair='Leave the joint out.',
+        )
     quaternions = values[:, -4:]
     turns = np.cumprod(np.append(1.0, np.sign((quaternions[1:] * quaternions[:-1]).sum(axis=1))))
     quaternions *= turns[:, None]
@@ -152,18 +180,20 @@ def _rates(x, dx, ddx):
     if x.shape[1] == 1:
         return x, dx, ddx
     from scipy.spatial.transform import Rotation
+
     p, dp, ddp = x[:, -4:], dx[:, -4:], ddx[:, -4:]
-    size = (p * p).sum(axis=1, keepdims=True)   # near 1: a spline leaves the sphere a little
+    size = (p * p).sum(axis=1, keepdims=True)  # near 1: a spline leaves the sphere a little
     # omega = 2 Im(p* p') / |p|^2 in the axes of the child, and its derivative
     omega = 2.0 * _imaginary(p, dp) / size
-    alpha = 2.0 * _imaginary(p, ddp) / size - 2.0 * (p * dp).sum(axis=1, keepdims=True) / size \
-        * omega
+    alpha = (
+        2.0 * _imaginary(p, ddp) / size - 2.0 * (p * dp).sum(axis=1, keepdims=True) / size * omega
+    )
     p = p / np.sqrt(size)
     if x.shape[1] == 4:
         return p, omega, alpha
     back = Rotation.from_quat(p).inv()
     v = back.apply(dx[:, :3])
-    a = back.apply(ddx[:, :3]) - np.cross(omega, v)   # the axes turn as well
+    a = back.apply(ddx[:, :3]) - np.cross(omega, v)  # the axes turn as well
     return np.hstack([x[:, :3], p]), np.hstack([v, omega]), np.hstack([a, alpha])
 
 
@@ -178,8 +208,10 @@ def move(robot, tracks, q, *, progress=None):
     everything = len(tracks.joints) == len(robot.joint_names)
     still, widest = {}, 0.0
     for k, time in enumerate(tracks.time):
-        parts = [{joint: track[order][k] for joint, track in tracks.joints.items()}
-                 for order in range(3)]
+        parts = [
+            {joint: track[order][k] for joint, track in tracks.joints.items()}
+            for order in range(3)
+        ]
         try:
             if everything:
                 q, v, a = (_joined(robot, part, order) for order, part in enumerate(parts))
@@ -192,16 +224,19 @@ def move(robot, tracks, q, *, progress=None):
                 rest = {joint: np.zeros(_width(robot, joint)) for joint in still}
                 v, a = ({**part, **rest} for part in parts[1:])
         except AssemblyError as error:
-            raise AssemblyError(f'at t = {time:.6g} s {error.why}', where=error.where,
-                                repair=error.repair) from None
-        motion.q.append(q)   # where all is given, v and a are the nearest that the loops allow
+            raise AssemblyError(
+                f'at t = {time:.6g} s {error.why}', where=error.where, repair=error.repair
+            ) from None
+        motion.q.append(q)  # where all is given, v and a are the nearest that the loops allow
         motion.v.append(complete_velocity(robot, q, v))
         motion.a.append(complete_acceleration(robot, q, motion.v[-1], a))
         if progress:
             progress((k + 1) / len(tracks.time))
     if widest > OPEN:
-        motion.notes.append(f'The loops are open in the trajectory, by up to {widest:.2g} m or '
-                            'rad; the nearest motion that closes them was taken.')
+        motion.notes.append(
+            f'The loops are open in the trajectory, by up to {widest:.2g} m or '
+            'rad; the nearest motion that closes them was taken.'
+        )
     motion.q, motion.v, motion.a = map(np.array, (motion.q, motion.v, motion.a))
     return motion
 
@@ -225,7 +260,7 @@ def _kept_still(robot, q, moving, notes):
     c = coordinates(robot, q)
     rows = np.vstack([c.W[robot.joint_slices(joint)[1]] for joint in moving])
     rank, still = np.linalg.matrix_rank(rows), {}
-    for name in (*c.independent, *c.dependent):   # those that stand for the motion come first
+    for name in (*c.independent, *c.dependent):  # those that stand for the motion come first
         joint = name if name in robot.joint_names else name.rpartition(':')[0]
         more = np.vstack([rows, c.W[robot.joint_slices(joint)[1]]])
         if rank < c.mobility and np.linalg.matrix_rank(more) == rank + _width(robot, joint):
@@ -235,6 +270,8 @@ def _kept_still(robot, q, moving, notes):
         keep = 'it keeps' if len(still) == 1 else 'they keep'
         notes.append(f'The motion leaves {", ".join(still)} open: {keep} still.')
     if rank < c.mobility:
-        notes.append(f'{c.mobility - rank} of {c.mobility} ways to move are not given by the '
-                     'motion; there the velocities are the smallest that the loops allow.')
+        notes.append(
+            f'{c.mobility - rank} of {c.mobility} ways to move are not given by the '
+            'motion; there the velocities are the smallest that the loops allow.'
+        )
     return still

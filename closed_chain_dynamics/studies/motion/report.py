@@ -7,15 +7,16 @@ the same dict for people.
 
 import math
 
+import numpy as np
+
 from closed_chain_dynamics.dynamics.coordinates import coordinates
 from closed_chain_dynamics.dynamics.explanation import compact, listed
 from closed_chain_dynamics.recording.segments import position_names
 from closed_chain_dynamics.recording.terminal import closing_sections, number, sections, table
-import numpy as np
 
 __all__ = ['render', 'torque_report']
 
-SCHEMA = 'closed-chain-torque/1'   # a key that is added keeps it, one that changes ends it
+SCHEMA = 'closed-chain-torque/1'  # a key that is added keeps it, one that changes ends it
 
 
 def torque_report(found, kind):
@@ -25,12 +26,17 @@ def torque_report(found, kind):
     for k, name in enumerate(robot.actuator_names):
         tau, limit = found.tau_A[:, k], limits[name].effort
         worst = int(np.argmax(np.abs(tau)))
-        actuators.append({
-            'name': name, 'torque': float(tau[worst]), 'time': float(time[worst]),
-            'rms': float(np.sqrt(np.mean(tau**2))),
-            'speed': float(np.abs(found.rates[:, k]).max()),
-            'limit': limit if math.isfinite(limit) else None,
-            'utilisation': float(abs(tau[worst]) / limit) if 0.0 < limit < math.inf else None})
+        actuators.append(
+            {
+                'name': name,
+                'torque': float(tau[worst]),
+                'time': float(time[worst]),
+                'rms': float(np.sqrt(np.mean(tau**2))),
+                'speed': float(np.abs(found.rates[:, k]).max()),
+                'limit': limit if math.isfinite(limit) else None,
+                'utilisation': float(abs(tau[worst]) / limit) if 0.0 < limit < math.inf else None,
+            }
+        )
     peak = int(np.argmax(np.abs(found.power)))
     return {
         'schema': SCHEMA,
@@ -41,17 +47,26 @@ def torque_report(found, kind):
         'duration': float(time[-1] - time[0]),
         'actuators': actuators,
         'coordinates': [_coordinate(found, name) for name in found.tau_G],
-        'power': {'peak': float(found.power[peak]), 'time': float(time[peak]),
-                  'work': float(np.diff(time) @ (found.power[1:] + found.power[:-1]) / 2.0)},
+        'power': {
+            'peak': float(found.power[peak]),
+            'time': float(time[peak]),
+            'work': float(np.diff(time) @ (found.power[1:] + found.power[:-1]) / 2.0),
+        },
         'exceeded': found.exceeded(),
         'singular': time[found.singular].tolist(),
-        'start': {what: dict(zip(names, values.tolist())) for what, names, values in (
-            ('q', position_names(robot), motion.q[0]),
-            ('v', robot.coordinate_names, motion.v[0]),
-            ('a', robot.coordinate_names, motion.a[0]))},
-        'series': {'time': time.tolist(),
-                   'tau_A': dict(zip(robot.actuator_names, found.tau_A.T.tolist())),
-                   'power': found.power.tolist()},
+        'start': {
+            what: dict(zip(names, values.tolist()))
+            for what, names, values in (
+                ('q', position_names(robot), motion.q[0]),
+                ('v', robot.coordinate_names, motion.v[0]),
+                ('a', robot.coordinate_names, motion.a[0]),
+            )
+        },
+        'series': {
+            'time': time.tolist(),
+            'tau_A': dict(zip(robot.actuator_names, found.tau_A.T.tolist())),
+            'power': found.power.tolist(),
+        },
         'files': {},
         'warnings': motion.notes + _warnings(found),
     }
@@ -61,64 +76,110 @@ def _coordinate(found, name):
     """Return the largest generalized force of a coordinate, and what of it nobody gives."""
     tau_G = found.tau_G[name]
     k = found.unmet.get(name)
-    return {'name': name, 'tau_G': float(tau_G[np.nanargmax(np.abs(tau_G))]),
-            'residual': 0.0 if k is None else float(found.residual[name][k]),
-            'time': None if k is None else float(found.motion.time[k])}
+    return {
+        'name': name,
+        'tau_G': float(tau_G[np.nanargmax(np.abs(tau_G))]),
+        'residual': 0.0 if k is None else float(found.residual[name][k]),
+        'time': None if k is None else float(found.motion.time[k]),
+    }
 
 
 def _warnings(found):
     """Return sentences on what is exceeded, not met, or singular, each with the joint's name."""
-    at = (lambda time: f' at {number(time, 4)} s') if len(found.motion.time) > 1 else \
-        (lambda time: '')
-    said = [] if found.robot.actuator_names else [
-        'No joint is actuated: name those with motors, as in --actuated hip,knee.']
+    at = (
+        (lambda time: f' at {number(time, 4)} s')
+        if len(found.motion.time) > 1
+        else (lambda time: '')
+    )
+    said = (
+        []
+        if found.robot.actuator_names
+        else ['No joint is actuated: name those with motors, as in --actuated hip,knee.']
+    )
     for each in found.exceeded():
-        said.append(f'{each["joint"]}: {each["kind"]} {number(each["value"])}'
-                    f'{at(each["time"])} is beyond the limit {number(each["limit"])}.')
+        said.append(
+            f'{each["joint"]}: {each["kind"]} {number(each["value"])}'
+            f'{at(each["time"])} is beyond the limit {number(each["limit"])}.'
+        )
     for name, k in found.unmet.items():
-        said.append(f'{name}: {number(found.residual[name][k])} of the generalized force'
-                    f'{at(found.motion.time[k])} is given by no actuator; the motion is not '
-                    'possible without it.')
+        said.append(
+            f'{name}: {number(found.residual[name][k])} of the generalized force'
+            f'{at(found.motion.time[k])} is given by no actuator; the motion is not '
+            'possible without it.'
+        )
     times = found.motion.time[found.singular]
     if len(times):
         robot = found.robot
         c = coordinates(robot, found.motion.q[np.flatnonzero(found.singular)[0]])
         share = np.abs(c.singular_direction)
-        names = [name for name, each in zip(robot.coordinate_names, share)
-                 if each > 0.1 * share.max()]
-        said.append(f'The pose is singular{at(times[0])}'
-                    + (f' and at {len(times) - 1} more samples' if len(times) > 1 else '')
-                    + f': {listed(compact(robot, names))} can move beside the motion of the poses '
-                    'nearby. Torques there follow the policy --singularity.')
+        names = [
+            name for name, each in zip(robot.coordinate_names, share) if each > 0.1 * share.max()
+        ]
+        said.append(
+            f'The pose is singular{at(times[0])}'
+            + (f' and at {len(times) - 1} more samples' if len(times) > 1 else '')
+            + f': {listed(compact(robot, names))} can move beside the motion of the poses '
+            'nearby. Torques there follow the policy --singularity.'
+        )
     return said
 
 
 def render(report, style):
     """Return a report as text."""
     moves = report['samples'] > 1
-    heads = ['actuator', 'largest' if moves else 'torque', 'at', 'rms', 'limit', 'used',
-             'fastest' if moves else 'speed']
-    rows = [[(each['name'], 'green'), number(each['torque']),
-             f'{number(each["time"])} s' if moves else '', number(each['rms']) if moves else '',
-             '' if each['limit'] is None else number(each['limit']), _used(each),
-             number(each['speed'])] for each in report['actuators']]
-    forces = [[each['name'], number(each['tau_G']),
-               (number(each['residual']), 'yellow') if each['residual'] else '']
-              for each in report['coordinates']]
+    heads = [
+        'actuator',
+        'largest' if moves else 'torque',
+        'at',
+        'rms',
+        'limit',
+        'used',
+        'fastest' if moves else 'speed',
+    ]
+    rows = [
+        [
+            (each['name'], 'green'),
+            number(each['torque']),
+            f'{number(each["time"])} s' if moves else '',
+            number(each['rms']) if moves else '',
+            '' if each['limit'] is None else number(each['limit']),
+            _used(each),
+            number(each['speed']),
+        ]
+        for each in report['actuators']
+    ]
+    forces = [
+        [
+            each['name'],
+            number(each['tau_G']),
+            (number(each['residual']), 'yellow') if each['residual'] else '',
+        ]
+        for each in report['coordinates']
+    ]
     power = f'{number(report["power"]["peak"])} W'
     if moves:
-        power += f' at most, at {number(report["power"]["time"])} s; ' \
+        power += (
+            f' at most, at {number(report["power"]["time"])} s; '
             f'{number(report["power"]["work"])} J in all'
-    about = f'{report["motion"]}, {report["samples"]} samples in {number(report["duration"])} s' \
-        if moves else ', '.join(f'{name} {number(value)}'
-                                for name, value in report['start']['q'].items())
-    return sections([
-        ('', [f'{style.paint(report["name"], "bold")}  {style.paint(about, "dim")}']),
-        ('Actuators, tau_A [N m or N]', table(heads, rows, style)),
-        ('Generalized forces, tau_G [N m or N]',
-         table(['coordinate', 'largest' if moves else 'force', 'not met'], forces, style)),
-        ('Power', [power] if report['actuators'] else []),
-        *closing_sections(report, style)], style)
+        )
+    about = (
+        f'{report["motion"]}, {report["samples"]} samples in {number(report["duration"])} s'
+        if moves
+        else ', '.join(f'{name} {number(value)}' for name, value in report['start']['q'].items())
+    )
+    return sections(
+        [
+            ('', [f'{style.paint(report["name"], "bold")}  {style.paint(about, "dim")}']),
+            ('Actuators, tau_A [N m or N]', table(heads, rows, style)),
+            (
+                'Generalized forces, tau_G [N m or N]',
+                table(['coordinate', 'largest' if moves else 'force', 'not met'], forces, style),
+            ),
+            ('Power', [power] if report['actuators'] else []),
+            *closing_sections(report, style),
+        ],
+        style,
+    )
 
 
 def _used(actuator):

@@ -2,15 +2,16 @@
 
 import math
 
+import numpy as np
+
 from closed_chain_dynamics.dynamics.coordinates import actuator_rows
 from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
 from closed_chain_dynamics.recording.log_files import write_columns
 from closed_chain_dynamics.recording.segments import position_names
-import numpy as np
 
 __all__ = ['MotionTorques', 'motion_torques']
 
-BEYOND = 1e-9       # share of a limit by which it must be exceeded to be told
+BEYOND = 1e-9  # share of a limit by which it must be exceeded to be told
 
 
 class MotionTorques:
@@ -29,12 +30,14 @@ class MotionTorques:
         self.power = (self.tau_A * self.rates).sum(axis=1)
         self.singular = np.array([each.singular for each in results])
         self.tau_G, self.residual = (
-            self._by_coordinate(results, what) for what in ('tau_G', 'residual'))
-        self.unmet = {}     # coordinate: place of the largest residual
+            self._by_coordinate(results, what) for what in ('tau_G', 'residual')
+        )
+        self.unmet = {}  # coordinate: place of the largest residual
         for k, each in enumerate(results):
             for name, value in each.residual_by_name.items():
                 if name not in self.unmet or abs(value) > abs(
-                        self.residual[name][self.unmet[name]]):
+                    self.residual[name][self.unmet[name]]
+                ):
                     self.unmet[name] = k
 
     def _by_coordinate(self, results, what):
@@ -49,8 +52,10 @@ class MotionTorques:
         model = self.robot.description
         joints = {joint.name: joint.limit for joint in (*model.joints, *model.loops)}
         # an actuator of a joint with several coordinates is named joint:wx
-        return {name: joints[name if name in joints else name.rpartition(':')[0]]
-                for name in self.robot.actuator_names}
+        return {
+            name: joints[name if name in joints else name.rpartition(':')[0]]
+            for name in self.robot.actuator_names
+        }
 
     def exceeded(self):
         """Return what goes beyond a limit: dicts of joint, kind, limit, value and time."""
@@ -69,21 +74,33 @@ class MotionTorques:
         worst = int(np.argmax(values))
         if not math.isfinite(limit) or values[worst] <= limit + BEYOND * max(abs(limit), 1.0):
             return []
-        return [{'joint': name, 'kind': kind, 'limit': sign * limit + 0.0,
-                 'value': float(sign * values[worst]), 'time': float(self.motion.time[worst])}]
+        return [
+            {
+                'joint': name,
+                'kind': kind,
+                'limit': sign * limit + 0.0,
+                'value': float(sign * values[worst]),
+                'time': float(self.motion.time[worst]),
+            }
+        ]
 
     def to_csv(self, path):
         """Write one line per sample: time, q, v, a, torques, power, tau_G and residuals."""
         robot, motion = self.robot, self.motion
         columns = [('time', motion.time)]
         for what, names, values in (
-                ('q', position_names(robot), motion.q), ('v', robot.coordinate_names, motion.v),
-                ('a', robot.coordinate_names, motion.a),
-                ('tau', robot.actuator_names, self.tau_A)):
+            ('q', position_names(robot), motion.q),
+            ('v', robot.coordinate_names, motion.v),
+            ('a', robot.coordinate_names, motion.a),
+            ('tau', robot.actuator_names, self.tau_A),
+        ):
             columns += [(f'{what}:{name}', column) for name, column in zip(names, values.T)]
         columns.append(('power', self.power))
-        columns += [(f'{what}:{name}', values) for what in ('tau_G', 'residual')
-                    for name, values in getattr(self, what).items()]
+        columns += [
+            (f'{what}:{name}', values)
+            for what in ('tau_G', 'residual')
+            for name, values in getattr(self, what).items()
+        ]
         write_columns(path, columns)
 
 
@@ -92,5 +109,5 @@ def motion_torques(robot, motion, **options):
     results = []
     for q, v, a in zip(motion.q, motion.v, motion.a):
         results.append(inverse_dynamics(robot, q, v, a, **options))
-        _ = results[-1].coordinates   # kept now: a later pose may choose others
+        _ = results[-1].coordinates  # kept now: a later pose may choose others
     return MotionTorques(robot, motion, results)
