@@ -6,167 +6,109 @@ to its body falls out for every joint, whether it moves anything or not.
 """
 
 from .kinematics import check_state, motion, placements
-from .layout import (
-    BODY_F,
-    BODY_I,
-    BODY_W,
-    DAMPING,
-    DOF_BODY,
-    DOF_F,
-    DOF_I,
-    DOF_W,
-    INERTIA,
-    MASS,
-    N_BODIES,
-    NQ,
-    NV,
-    OK,
-    PARENT,
-    WRONG_SIZE,
-    A,
-    C,
-    F,
-    P,
-    V,
-    kernel,
-    table,
+from .records import bodies, columns, dofs, kernel, loads, moving, OK, shape, WRONG_SIZE
+from .vectors import (
+    acceleration_at,
+    add,
+    add_spatial,
+    angular,
+    cross,
+    inner_spatial,
+    linear,
+    minus,
+    put_spatial,
+    rotate,
+    rotate_back,
+    symmetric,
+    times,
 )
 
 
 @kernel
-def body_forces(mi, mf, w):
+def body_forces(m):
     """Compute the force that each body's motion needs: Newton (5), (7) and Euler (8)."""
-    body_f, body_w = table(mf, mi, BODY_F), table(w, mi, BODY_W)
-    for k in range(6):
-        body_w[0, F + k] = 0.0
-    for i in range(1, mi[N_BODIES]):
-        row, t = body_w[i], body_f[i]
-        cx, cy, cz = row[C], row[C + 1], row[C + 2]
-        ox, oy, oz = row[V + 3], row[V + 4], row[V + 5]
-        ax, ay, az = row[A + 3], row[A + 4], row[A + 5]
-        vx = row[V] + oy * cz - oz * cy
-        vy = row[V + 1] + oz * cx - ox * cz
-        vz = row[V + 2] + ox * cy - oy * cx
-        m = t[MASS]
-        fx = m * (row[A] + ay * cz - az * cy + oy * vz - oz * vy)
-        fy = m * (row[A + 1] + az * cx - ax * cz + oz * vx - ox * vz)
-        fz = m * (row[A + 2] + ax * cy - ay * cx + ox * vy - oy * vx)
+    body, move = bodies(m), moving(m)
+    move[0].F[:] = 0.0
+    for i in range(1, body.size):
+        me, own = move[i], body[i]
+        f = times(own.mass, acceleration_at(me.V, me.A, me.c))
         # Euler's equation in body axes: turning two vectors is cheaper than turning a tensor
-        r0, r1, r2, r3, r4, r5 = row[0], row[1], row[2], row[3], row[4], row[5]
-        r6, r7, r8 = row[6], row[7], row[8]
-        wx = r0 * ox + r3 * oy + r6 * oz
-        wy = r1 * ox + r4 * oy + r7 * oz
-        wz = r2 * ox + r5 * oy + r8 * oz
-        bx = r0 * ax + r3 * ay + r6 * az
-        by = r1 * ax + r4 * ay + r7 * az
-        bz = r2 * ax + r5 * ay + r8 * az
-        ixx, ixy, ixz = t[INERTIA], t[INERTIA + 1], t[INERTIA + 2]
-        iyy, iyz, izz = t[INERTIA + 3], t[INERTIA + 4], t[INERTIA + 5]
-        hx = ixx * wx + ixy * wy + ixz * wz
-        hy = ixy * wx + iyy * wy + iyz * wz
-        hz = ixz * wx + iyz * wy + izz * wz
-        nx = ixx * bx + ixy * by + ixz * bz + wy * hz - wz * hy
-        ny = ixy * bx + iyy * by + iyz * bz + wz * hx - wx * hz
-        nz = ixz * bx + iyz * by + izz * bz + wx * hy - wy * hx
-        row[F], row[F + 1], row[F + 2] = fx, fy, fz
-        row[F + 3] = r0 * nx + r1 * ny + r2 * nz + cy * fz - cz * fy
-        row[F + 4] = r3 * nx + r4 * ny + r5 * nz + cz * fx - cx * fz
-        row[F + 5] = r6 * nx + r7 * ny + r8 * nz + cx * fy - cy * fx
+        omega, alpha = rotate_back(me.R, angular(me.V)), rotate_back(me.R, angular(me.A))
+        n = add(
+            symmetric(own.inertia, alpha), cross(omega, symmetric(own.inertia, omega))
+        )
+        put_spatial(me.F, f, add(rotate(me.R, n), cross(me.c, f)))
 
 
 @kernel
-def apply_wrenches(mi, w, wrenches):
-    """
-    Take external wrenches off the forces needed, and return their power.
-
-    `wrenches`: (n, 6), world axes at each body's origin.
-    """
-    body_w = table(w, mi, BODY_W)
-    power = 0.0
-    for i in range(wrenches.shape[0]):
-        row, f = body_w[i], wrenches[i]
-        x, y, z = row[P], row[P + 1], row[P + 2]
-        mx, my, mz = (
-            f[3] + y * f[2] - z * f[1],
-            f[4] + z * f[0] - x * f[2],
-            f[5] + x * f[1] - y * f[0],
-        )
+def apply_loads(m):
+    """Take external wrenches off the forces needed, and return their power."""
+    move, power = moving(m), 0.0
+    for load in loads(m):
+        me = move[load.body]
+        f = linear(load.wrench)
+        n = add(angular(load.wrench), cross(add(me.p, rotate(me.R, load.p)), f))
+        add_spatial(me.F, times(-1.0, f), times(-1.0, n))
         for k in range(3):
-            row[F + k] -= f[k]
-            power += f[k] * row[V + k]
-        row[F + 3], row[F + 4], row[F + 5] = row[F + 3] - mx, row[F + 4] - my, row[F + 5] - mz
-        power += mx * row[V + 3] + my * row[V + 4] + mz * row[V + 5]
+            power += f[k] * me.V[k] + n[k] * me.V[3 + k]
     return power
 
 
 @kernel
-def pass_forces_inwards(mi, w):
+def pass_forces_inwards(m):
     """Add every body's force to its parent's, Eq. (7)."""
-    body_i, body_w = table(mi, mi, BODY_I), table(w, mi, BODY_W)
-    for i in range(mi[N_BODIES] - 1, 0, -1):
-        up, row = body_w[body_i[i, PARENT]], body_w[i]
-        for k in range(F, F + 6):
-            up[k] += row[k]
+    body, move = bodies(m), moving(m)
+    for i in range(body.size - 1, 0, -1):
+        up, me = move[body[i].parent], move[i]
+        add_spatial(up.F, linear(me.F), angular(me.F))
 
 
 @kernel
-def project_forces(mi, w, tau):
+def project_forces(m, tau_O):
     """Write each joint's share of the force it passes on, the first term of Eq. (9)."""
-    dof_i, body_w, dof_w = table(mi, mi, DOF_I), table(w, mi, BODY_W), table(w, mi, DOF_W)
-    for j in range(mi[NV]):
-        f, s = body_w[dof_i[j, DOF_BODY]], dof_w[j]
-        tau[j] = (
-            s[0] * f[F]
-            + s[1] * f[F + 1]
-            + s[2] * f[F + 2]
-            + s[3] * f[F + 3]
-            + s[4] * f[F + 4]
-            + s[5] * f[F + 5]
-        )
+    dof, move, column = dofs(m), moving(m), columns(m)
+    for j in range(dof.size):
+        tau_O[j] = inner_spatial(move[dof[j].body].F, column[j].s)
 
 
 @kernel
-def tree_forces(mi, mf, w, v, a, wrenches):
+def tree_forces(m, v, a):
     """Compute F of every joint after `placements`, Eqs. (2) to (8) of paper 3."""
-    motion(mi, mf, w, v, a, 1.0)
-    body_forces(mi, mf, w)
-    if wrenches.size:
-        apply_wrenches(mi, w, wrenches)
-    pass_forces_inwards(mi, w)
+    motion(m, v, a, 1.0)
+    body_forces(m)
+    apply_loads(m)
+    pass_forces_inwards(m)
 
 
 @kernel
-def compute_newton_euler(mi, mf, w, q, v, a, wrenches, tau):
-    """Write tau_O of the tree with joint damping, Eq. (9)."""
-    if q.size != mi[NQ] or v.size != mi[NV] or a.size != mi[NV]:
+def compute_newton_euler(m, q, v, a, tau_O):
+    """Write tau_O of the tree with joint damping and the inertia of rotors, Eq. (9)."""
+    size = shape(m)
+    if q.size != size.nq or v.size != size.nv or a.size != size.nv:
         return WRONG_SIZE
-    status = check_state(mi, q, v, a)
+    status = check_state(m, q, v, a)
     if status != OK:
         return status
-    placements(mi, mf, w, q)
-    tree_forces(mi, mf, w, v, a, wrenches)
-    project_forces(mi, w, tau)
-    dof_f = table(mf, mi, DOF_F)
-    for j in range(mi[NV]):
-        tau[j] += dof_f[j, DAMPING] * v[j]
+    placements(m, q)
+    tree_forces(m, v, a)
+    project_forces(m, tau_O)
+    dof = dofs(m)
+    for j in range(dof.size):
+        tau_O[j] += dof[j].damping * v[j] + dof[j].armature * a[j]
     return OK
 
 
 @kernel
-def compute_joint_wrenches(mi, mf, w, q, v, a, wrenches, out):
+def compute_joint_wrenches(m, q, v, a, out):
     """Write the force and moment that every joint passes on, at the joint, (n, 6) world axes."""
-    status = check_state(mi, q, v, a)
+    status = check_state(m, q, v, a)
     if status != OK:
         return status
-    placements(mi, mf, w, q)
-    tree_forces(mi, mf, w, v, a, wrenches)
-    body_w = table(w, mi, BODY_W)
-    for i in range(mi[N_BODIES]):
-        row = body_w[i]
-        fx, fy, fz = row[F], row[F + 1], row[F + 2]
-        x, y, z = row[P], row[P + 1], row[P + 2]
-        out[i, 0], out[i, 1], out[i, 2] = fx, fy, fz
-        out[i, 3] = row[F + 3] - (y * fz - z * fy)
-        out[i, 4] = row[F + 4] - (z * fx - x * fz)
-        out[i, 5] = row[F + 5] - (x * fy - y * fx)
+    placements(m, q)
+    tree_forces(m, v, a)
+    move = moving(m)
+    for i in range(move.size):
+        me = move[i]
+        f = linear(me.F)
+        put_spatial(out[i], f, minus(angular(me.F), cross(me.p, f)))
     return OK

@@ -1,0 +1,278 @@
+"""
+What the kernels work on: tables of named records, and how a kernel gets at them.
+
+A kernel takes one array `m`, the handle of a mechanism: for every table the address of its first
+record and their number. `bodies(m)[3].mass` then reads like any other language, costs nothing, and
+a call from Python passes one small array however much a mechanism contains. Who owns the tables
+and when they change is in `model/`: the model's never, the structure's at events, the workspace's
+at every call.
+
+Symbol        Meaning
+n             bodies, the world included as body 0; links fixed to each other are one body
+nv            velocities of the tree, the length of theta_O'
+R, p, c       placement and centre of mass of a body in the world, shifted by `origin`
+V, A          spatial velocity and acceleration (linear, angular) at the shifted world origin
+F             spatial force that the joint passes on to the body, same point and axes
+s             motion subspace of a degree of freedom, same point and axes
+"""
+
+from numba import carray, from_dtype, njit, types
+from numba.extending import intrinsic
+import numpy as np
+
+OPTIONS = {'cache': True, 'nogil': True, 'error_model': 'numpy'}
+kernel = njit(**OPTIONS, fastmath={'contract'})
+
+
+def _record(integers='', **floats):
+    """Return the dtype of a record: named integers, then named numbers, vectors and matrices."""
+    return np.dtype(
+        [(name, np.int64) for name in integers.split()]
+        + [(name, np.float64, shape) for name, shape in floats.items()]
+    )
+
+
+# --- what a mechanism is: the model as described, and the structure as it is now ----------------
+WORLD = _record(gravity=3, length=(), closing_tolerance=(), rank_tolerance=())
+SHAPE = _record(
+    'nq nv n_clusters n_rows n_contacts rank full_rank mobility passive_joints passive_loops'
+)
+# a body and the joint that carries it: `R`, `p` place the joint in the parent body; `iq`, `iv` are
+# its places in q and v; `carries` says whether another cluster hangs on it; inertia about the
+# centre of mass (xx xy xz yy yz zz) in body axes
+BODY = _record(
+    'parent joint iq iv n_dof subtree_end cluster carries',
+    R=(3, 3),
+    p=3,
+    mass=(),
+    com=3,
+    inertia=6,
+)
+# a coordinate of a tree or loop joint: the body moved; `parent`, the nearest degree of freedom
+# towards the root (-1: none), `above`, the nearest one in the same cluster; `local`, its place
+# within the cluster; `dependent`, 1 in theta_S; `preference` (2 actuated, 1 wanted independent, 0
+# indifferent, -1 wanted dependent); `actuator` (-1: none). Then its law: damping, friction, range,
+# limit moment, reflected inertia of a rotor; `scale`, its unit (1 rad, or the typical length)
+DOF = _record(
+    'body parent local dependent preference actuator above',
+    damping=(),
+    friction=(),
+    lower=(),
+    upper=(),
+    stop_stiffness=(),
+    stop_damping=(),
+    stop_transition=(),
+    armature=(),
+    scale=(),
+)
+# a loop joint: frame 1 on the parent's body, frame 2 on the child's, z along its axis; `row` and
+# `n_rows` in J_C, `dof` and `n_dofs` among the loop coordinates, `top` the nearest common ancestor;
+# `function`, the address of a surface given as one. For a contact: where it sticks and how it
+# slides, both in frame 1
+LOOP = _record(
+    'type body_1 body_2 active mode contact shape function row n_rows cluster dof n_dofs top',
+    R_1=(3, 3),
+    p_1=3,
+    R_2=(3, 3),
+    p_2=3,
+    anchor=3,
+    direction=3,
+    mu=(),
+    mu_static=(),
+    radius=(),
+    restitution=(),
+    stiffness=(),
+    damping=(),
+)
+COUPLING = _record('first n_terms active row cluster', constant=())
+TERM = _record('dof iq', coefficients=4)   # of x, x^2, x^3, x^4
+# `body_1` is the loop for a spring on a loop joint
+SPRING = _record('type body_1 body_2 dof iq', p_1=3, p_2=3, stiffness=(), damping=(), rest=())
+ACTUATOR = _record('on_loop dof', effort=())   # dof -1: its joint has been cut
+# joints tied together by loops: first place and number in the lists of degrees of freedom, bodies,
+# loops and couplings; `parent`, the body outside that carries it; where its matrices begin in the
+# scratch, and columns of its constraint matrix; whether theta_G has been `chosen`, and the size
+# below which a pivot counted as zero then
+CLUSTER = _record(
+    'first_dof n_dofs first_body n_bodies first_loop n_loops first_coupling n_couplings '
+    'parent n_rows rank scratch width chosen',
+    tolerance=(),
+)
+# an external wrench on a point of a body, world axes at that point
+LOAD = _record('body', p=3, wrench=6)
+
+# --- what a computation writes ---------------------------------------------------------------
+TOTALS = _record(origin=3, kinetic=(), potential=(), power=(), dissipation=())
+MOVING = _record(R=(3, 3), p=3, c=3, V=6, A=6, F=6, dA=6)
+# `rigid`: mass, first moment, second moment (xx xy xz yy yz zz); `I`: articulated
+INERTIA = _record(rigid=10, I=(6, 6))
+# articulated inertia times s; for a cluster of one coordinate the inverse of its inertia, and the
+# force left for it
+COLUMN = _record(s=6, U=6, D_inverse=(), rest=())
+# where both frames of a loop are; for a contact its unit normal, the force along it, the friction
+# force on the child, and the unit direction in which it slides
+FRAME = _record(
+    R_1=(3, 3), p_1=3, R_2=(3, 3), p_2=3, normal=3, normal_force=(), friction=3, sliding=3
+)
+ROW = _record(f=6, error=(), bias=())              # a row of J_C: covector, error, J_C' theta'
+LOOP_COLUMN = _record(f=6, position=(), rate=())   # a coordinate of a loop joint
+
+INDEX, NUMBER = np.dtype(np.int64), np.dtype(np.float64)
+# the tables of a handle, in its order
+TABLES = {
+    # of the model
+    'home_bodies': BODY,
+    'home_dofs': DOF,
+    'home_couplings': COUPLING,
+    'home_terms': TERM,
+    'home_springs': SPRING,
+    'home_actuators': ACTUATOR,
+    'loop_dofs': DOF,
+    # of the structure
+    'world': WORLD,
+    'shape': SHAPE,
+    'bodies': BODY,
+    'dofs': DOF,
+    'loops': LOOP,
+    'couplings': COUPLING,
+    'terms': TERM,
+    'springs': SPRING,
+    'actuators': ACTUATOR,
+    'clusters': CLUSTER,
+    'cluster_dofs': INDEX,
+    'cluster_bodies': INDEX,
+    'cluster_loops': INDEX,
+    'cluster_couplings': INDEX,
+    # of the workspace
+    'totals': TOTALS,
+    'moving': MOVING,
+    'inertias': INERTIA,
+    'columns': COLUMN,
+    'frames': FRAME,
+    'rows': ROW,
+    'loop_columns': LOOP_COLUMN,
+    'zeros': NUMBER,      # (nv,) of them
+    'tau': NUMBER,        # (nv,) forces on the coordinates of the tree
+    'drift': NUMBER,      # (nv,) W' theta_G'
+    'torques': NUMBER,    # (actuators,) tau_A
+    'extra': NUMBER,      # (nv,) or none: forces on the coordinates from outside
+    'loads': LOAD,
+    'scratch': NUMBER,
+}
+SLOTS = {name: 2 * k for k, name in enumerate(TABLES)}
+PER_VELOCITY = ('dofs', 'columns', 'cluster_dofs', 'zeros', 'tau', 'drift')
+
+
+def _accessor(name, whole=True):
+    """Return the kernel that gives a table of the handle, or the only record of it."""
+    slot, record = SLOTS[name], from_dtype(TABLES[name])
+
+    @intrinsic
+    def pointer(typing, m):
+        def codegen(context, builder, signature, arguments):
+            handle = context.make_array(signature.args[0])(context, builder, arguments[0])
+            address = builder.load(
+                builder.gep(handle.data, [context.get_constant(types.intp, slot)])
+            )
+            return builder.inttoptr(address, context.get_value_type(signature.return_type))
+
+        return types.CPointer(record)(m), codegen
+
+    if whole:
+
+        def get(m):
+            return carray(pointer(m), m[slot + 1])
+    else:
+
+        def get(m):
+            return carray(pointer(m), 1)[0]
+
+    return njit(nogil=True, error_model='numpy')(get)
+
+
+world, shape, totals = (_accessor(name, whole=False) for name in ('world', 'shape', 'totals'))
+home_bodies, home_dofs, home_couplings, home_terms, home_springs, home_actuators = (
+    _accessor(f'home_{name}')
+    for name in ('bodies', 'dofs', 'couplings', 'terms', 'springs', 'actuators')
+)
+bodies, dofs, loops, couplings, terms = (
+    _accessor(name) for name in ('bodies', 'dofs', 'loops', 'couplings', 'terms')
+)
+springs, actuators, clusters, loop_dofs = (
+    _accessor(name) for name in ('springs', 'actuators', 'clusters', 'loop_dofs')
+)
+cluster_dofs, cluster_bodies, cluster_loops, cluster_couplings = (
+    _accessor(f'cluster_{name}') for name in ('dofs', 'bodies', 'loops', 'couplings')
+)
+moving, inertias, columns, frames, rows, loop_columns = (
+    _accessor(name)
+    for name in ('moving', 'inertias', 'columns', 'frames', 'rows', 'loop_columns')
+)
+zeros, tau, drift, torques, extra, loads = (
+    _accessor(name) for name in ('zeros', 'tau', 'drift', 'torques', 'extra', 'loads')
+)
+
+
+@intrinsic
+def _scratch_at(typing, m, offset):
+    """Return a pointer into the scratch."""
+
+    def codegen(context, builder, signature, arguments):
+        handle = context.make_array(signature.args[0])(context, builder, arguments[0])
+        slot = context.get_constant(types.intp, SLOTS['scratch'])
+        address = builder.load(builder.gep(handle.data, [slot]))
+        start = builder.inttoptr(address, context.get_value_type(signature.return_type))
+        return builder.gep(start, [arguments[1]])
+
+    return types.CPointer(types.float64)(m, offset), codegen
+
+
+@kernel
+def matrix(m, offset, n_rows, n_columns):
+    """Return a dense matrix in the scratch, which begins at `offset`."""
+    return carray(_scratch_at(m, offset), (n_rows, n_columns))
+
+
+@kernel
+def resize(m, nv):
+    """Tell the tables that have one record per velocity how many there are now."""
+    m[SLOT_DOFS] = m[SLOT_COLUMNS] = m[SLOT_CLUSTER_DOFS] = nv
+    m[SLOT_ZEROS] = m[SLOT_TAU] = m[SLOT_DRIFT] = nv
+
+
+SLOT_DOFS, SLOT_COLUMNS, SLOT_CLUSTER_DOFS, SLOT_ZEROS, SLOT_TAU, SLOT_DRIFT = (
+    SLOTS[name] + 1 for name in PER_VELOCITY
+)
+
+# --- the closed categories ---------------------------------------------------------------------
+REVOLUTE, PRISMATIC, PLANAR, SPHERICAL, FREE = range(5)   # body.joint
+# loop.type: the order of description.LoopType
+(
+    LOOP_FIXED,
+    LOOP_REVOLUTE,
+    LOOP_PRISMATIC,
+    LOOP_CYLINDRICAL,
+    LOOP_UNIVERSAL,
+    LOOP_SPHERICAL,
+    LOOP_PLANAR,
+    LOOP_SURFACE,
+    LOOP_FREE,
+) = range(9)
+NO_CONTACT, BILATERAL, UNILATERAL = range(3)      # loop.contact
+NO_MODE, SLIDE, STICK, SOFT = range(4)            # loop.mode
+PLANE, SPHERE, CYLINDER, FUNCTION = range(4)      # loop.shape
+BETWEEN_POINTS, ON_JOINT, ON_LOOP = range(3)      # spring.type
+
+# --- what a kernel returns ---------------------------------------------------------------------
+(
+    OK,
+    NOT_FINITE,
+    NOT_UNIT,
+    LOOP_OPEN,
+    SINGULAR,
+    NOT_POSITIVE,
+    UNSOLVED,
+    EVENT,
+    LOCKED,
+    WRONG_SIZE,
+) = range(10)
