@@ -12,142 +12,115 @@ import numpy as np
 from .closed_chain import applied_forces, solve_motion
 from .coordinates import constraint_matrix
 from .kinematics import motion
-from .layout import (
-    BIAS,
-    BODY_W,
-    CLUSTER_DOF,
-    CLUSTER_DOFS,
-    CLUSTER_I,
-    CLUSTER_LOOP,
-    CLUSTER_LOOPS,
-    CLUSTER_N_DOFS,
-    CLUSTER_N_LOOPS,
-    CLUSTER_RANK,
-    CLUSTER_WIDTH,
-    CONTACT_NORMAL,
-    DIRECTION,
-    DISSIPATION,
-    FRICTION_FORCE,
-    LENGTH,
-    LOCKED,
-    LOOP_ACTIVE,
-    LOOP_BODY_1,
-    LOOP_BODY_2,
-    LOOP_CONTACT,
-    LOOP_F,
-    LOOP_I,
-    LOOP_MODE,
-    LOOP_N_ROWS,
-    LOOP_P_2,
-    LOOP_W,
-    MU,
-    MU_STATIC,
-    N_CLUSTERS,
-    N_LOOPS,
-    NO_MODE,
-    NORMAL_FORCE,
-    NV,
-    OK,
-    SLIDE,
-    SLIDING,
-    SOFT,
-    STICK,
-    UNILATERAL,
-    VECTORS,
-    WORLD_F,
-    WORLD_W,
-    kernel,
-    table,
-)
 from .loop_frames import place_loop
 from .newton_euler import body_forces, pass_forces_inwards, project_forces
 from .passive import push_apart
+from .records import (
+    cluster_dofs,
+    cluster_loops,
+    clusters,
+    dofs,
+    drift,
+    frames,
+    kernel,
+    LOCKED,
+    loops,
+    moving,
+    NO_MODE,
+    OK,
+    shape,
+    SLIDE,
+    SOFT,
+    STICK,
+    totals,
+    UNILATERAL,
+    world,
+)
 from .surfaces import sliding_velocity, surface_distance, surface_normal
+from .vectors import cross, inner, linear, minus, norm, put, put_spatial, rotate, rotate_back, times
 
-LOCKING = 1e-9  # share of the normal forces below which friction locks
-STANDING = 1e-9  # speed below which the direction of sliding is the one noted [m/s]
-MOVING = 1e-7  # speed above which a direction of sliding is noted [m/s]
-TOUCHING = 1e-11  # depth at which an open contact has touched: above the rounding of one [m]
-NO_LOAD = 1e-12  # share of the largest normal force that is rounding
+LOCKING = 1e-9   # share of the normal forces below which friction locks
+STANDING = 1e-9   # speed below which the direction of sliding is the one noted [m/s]
+MOVING_SPEED = 1e-7   # speed above which a direction of sliding is noted [m/s]
+TOUCHING = 1e-11   # depth at which an open contact has touched: above the rounding of one [m]
+NO_LOAD = 1e-12   # share of the largest normal force that is rounding
 
 
 @kernel
-def _drag(mi, w, k, force):
+def _drag(m, k, force):
     """Put the drag of a sliding contact on its two bodies."""
-    loop, x = table(mi, mi, LOOP_I)[k], table(w, mi, LOOP_W)[k]
-    tx, ty, tz = x[SLIDING], x[SLIDING + 1], x[SLIDING + 2]
-    px, py, pz = x[LOOP_P_2], x[LOOP_P_2 + 1], x[LOOP_P_2 + 2]
-    covector = np.array([tx, ty, tz, py * tz - pz * ty, pz * tx - px * tz, px * ty - py * tx])
-    push_apart(mi, w, loop[LOOP_BODY_1], loop[LOOP_BODY_2], covector, -force)
+    loop, frame, f = loops(m)[k], frames(m)[k], np.empty(6)
+    put_spatial(f, linear(frame.sliding), cross(frame.p_2, frame.sliding))
+    push_apart(m, loop.body_1, loop.body_2, f, -force)
 
 
 @kernel
-def sliding_direction(mi, mf, w, k):
+def _velocity(m, k):
+    """Return how a contact slides along its surface, and how fast it moves away from it."""
+    loop, move = loops(m)[k], moving(m)
+    return sliding_velocity(frames(m)[k], move[loop.body_1], move[loop.body_2])
+
+
+@kernel
+def sliding_direction(m, k):
     """Write the direction in which a contact slides; standing still, the one noted for it."""
-    loop, law, x = table(mi, mi, LOOP_I)[k], table(mf, mi, LOOP_F)[k], table(w, mi, LOOP_W)[k]
-    body_w = table(w, mi, BODY_W)
-    vx, vy, vz, _ = sliding_velocity(x, body_w[loop[LOOP_BODY_1]], body_w[loop[LOOP_BODY_2]])
-    speed = np.sqrt(vx * vx + vy * vy + vz * vz)
-    noted = np.empty(3)
-    for i in range(3):
-        noted[i] = (
-            x[3 * i] * law[DIRECTION]
-            + x[3 * i + 1] * law[DIRECTION + 1]
-            + x[3 * i + 2] * law[DIRECTION + 2]
-        )
-    forward = vx * noted[0] + vy * noted[1] + vz * noted[2]
-    if speed > STANDING and (forward > 0.0 or not np.any(noted)):
-        x[SLIDING], x[SLIDING + 1], x[SLIDING + 2] = vx / speed, vy / speed, vz / speed
-    else:  # within a step the friction does not turn round: that is an event
-        for i in range(3):
-            x[SLIDING + i] = noted[i]
+    frame = frames(m)[k]
+    velocity, _ = _velocity(m, k)
+    speed = norm(velocity)
+    noted = rotate(frame.R_1, loops(m)[k].direction)
+    forward = inner(velocity, noted)
+    if speed > STANDING and (forward > 0.0 or norm(noted) == 0.0):
+        put(frame.sliding, times(1.0 / speed, velocity))
+    else:   # within a step the friction does not turn round: that is an event
+        put(frame.sliding, noted)
     return forward
 
 
 @kernel
-def _forces_at(mi, mf, w, q, v, a, tau_A, extra, wrenches, drags):
+def _forces_at(m, q, v, a, drags):
     """Compute the bodies' forces at accelerations a with given drags; return those on joints."""
-    motion(mi, mf, w, v, a, 1.0)
-    body_forces(mi, mf, w)
-    tau = applied_forces(mi, mf, w, q, v, tau_A, extra, wrenches)
-    for k in range(mi[N_LOOPS]):
+    motion(m, v, a, 1.0)
+    body_forces(m)
+    force = applied_forces(m, q, v)
+    for k in range(drags.size):
         if drags[k] != 0.0:
-            _drag(mi, w, k, drags[k])
-    return tau
+            _drag(m, k, drags[k])
+    return force
 
 
 @kernel
-def _try(mi, mf, w, q, v, tau_A, extra, wrenches, drags, acceleration, residual):
+def _try(m, q, v, drags, acceleration, residual):
     """Solve the motion with given drags, and write what the constraints have to carry."""
-    bias = table(w, mi, VECTORS)[BIAS]
-    tau = _forces_at(mi, mf, w, q, v, bias, tau_A, extra, wrenches, drags)
-    status = solve_motion(mi, mf, w, tau, acceleration)
+    h, dof = drift(m), dofs(m)
+    force = _forces_at(m, q, v, h, drags)
+    status = solve_motion(m, force, acceleration)
     if status != OK:
         return status
-    for j in range(mi[NV]):
-        acceleration[j] += bias[j]
-    tau = _forces_at(mi, mf, w, q, v, acceleration, tau_A, extra, wrenches, drags)
-    pass_forces_inwards(mi, w)
-    project_forces(mi, w, residual)
-    for j in range(mi[NV]):
-        residual[j] -= tau[j]
+    for j in range(h.size):
+        acceleration[j] += h[j]
+    force = _forces_at(m, q, v, acceleration, drags)
+    pass_forces_inwards(m)
+    project_forces(m, residual)
+    for j in range(h.size):
+        residual[j] += dof[j].armature * acceleration[j] - force[j]
     return OK
 
 
 @kernel
-def _row_forces(J, n, rank, residual, dofs):
+def _row_forces(m, cluster, residual):
     """
     Return the forces in the rows of a cluster that carry the residual, (rows,).
 
     Elimination kept its row operations: the first `rank` rows of them give a solution, the others
     are forces in balance. Of all solutions it is the one of least norm: equal supports share.
     """
-    m = J.shape[0]
-    forces, balanced = np.zeros(m), J[rank:, n + 1 : n + 1 + m].copy()
+    J, order, n, rank = constraint_matrix(m, cluster), cluster_dofs(m), cluster.n_dofs, cluster.rank
+    n_rows = cluster.n_rows
+    forces, balanced = np.zeros(n_rows), J[rank:, n + 1 : n + 1 + n_rows].copy()
     for s in range(rank):
-        for i in range(m):
-            forces[i] += J[s, n + 1 + i] * residual[dofs[s]]
-    for r in range(m - rank):  # Gram and Schmidt, and off with what is in balance
+        for i in range(n_rows):
+            forces[i] += J[s, n + 1 + i] * residual[order[cluster.first_dof + s]]
+    for r in range(n_rows - rank):   # Gram and Schmidt, and off with what is in balance
         for s in range(r):
             balanced[r] -= np.sum(balanced[s] * balanced[r]) * balanced[s]
         balanced[r] /= np.sqrt(np.sum(balanced[r] * balanced[r]))
@@ -156,91 +129,73 @@ def _row_forces(J, n, rank, residual, dofs):
 
 
 @kernel
-def _contact_forces(mi, mf, w, residual, normal):
+def _contact_forces(m, residual, normal):
     """Write the constraint force of every contact: along the normal, and of a sticking one all."""
-    cluster_i, loop_i = table(mi, mi, CLUSTER_I), table(mi, mi, LOOP_I)
-    dofs, loops = table(mi, mi, CLUSTER_DOFS)[0], table(mi, mi, CLUSTER_LOOPS)[0]
-    unit = 1.0 / table(mf, mi, WORLD_F)[0, LENGTH]
-    for c in range(mi[N_CLUSTERS]):
-        row = cluster_i[c]
-        n, first = row[CLUSTER_N_DOFS], row[CLUSTER_DOF]
-        if row[CLUSTER_WIDTH] == n + 1:
+    loop, frame, unit = loops(m), frames(m), 1.0 / world(m).length
+    for c in range(shape(m).n_clusters):
+        own = clusters(m)[c]
+        if own.width == own.n_dofs + 1:
             continue
-        forces = _row_forces(
-            constraint_matrix(mi, mf, w, c),
-            n,
-            row[CLUSTER_RANK],
-            residual,
-            dofs[first : first + n],
-        )
-        i = 0
-        for k in loops[row[CLUSTER_LOOP] : row[CLUSTER_LOOP] + row[CLUSTER_N_LOOPS]]:
-            x, mode, rows = table(w, mi, LOOP_W)[k], loop_i[k, LOOP_MODE], loop_i[k, LOOP_N_ROWS]
-            if mode == SLIDE or mode == STICK:
-                _resolve(x, mode, unit * forces[i : i + rows])
-                normal[k] = x[NORMAL_FORCE]
-            i += rows
+        forces, i = _row_forces(m, own, residual), 0
+        for k in cluster_loops(m)[own.first_loop : own.first_loop + own.n_loops]:
+            if loop[k].mode == SLIDE or loop[k].mode == STICK:
+                _resolve(frame[k], loop[k].mode, unit * forces[i : i + loop[k].n_rows])
+                normal[k] = frame[k].normal_force
+            i += loop[k].n_rows
 
 
 @kernel
-def _resolve(x, mode, force):
+def _resolve(frame, mode, force):
     """Write normal force and, of a sticking contact, friction force in world axes."""
     if mode == SLIDE:
-        x[NORMAL_FORCE] = force[0]
+        frame.normal_force = force[0]
         return
-    total = np.zeros(3)
-    for i in range(3):
-        total[i] = x[3 * i] * force[0] + x[3 * i + 1] * force[1] + x[3 * i + 2] * force[2]
-    normal = 0.0
-    for i in range(3):
-        normal += total[i] * x[CONTACT_NORMAL + i]
-    x[NORMAL_FORCE] = normal
-    for i in range(3):
-        x[FRICTION_FORCE + i] = total[i] - normal * x[CONTACT_NORMAL + i]
+    total = rotate(frame.R_1, force)
+    frame.normal_force = inner(total, frame.normal)
+    put(frame.friction, minus(total, times(frame.normal_force, frame.normal)))
 
 
 @kernel
-def contact_dynamics(mi, mf, w, q, v, tau_A, extra, wrenches, acceleration):
-    """Write theta_O'' with friction in every sliding contact; forces are left in LOOP_W."""
-    loop_i, law = table(mi, mi, LOOP_I), table(mf, mi, LOOP_F)
-    n, count = mi[N_LOOPS], 0
-    residual, drags, normal = np.empty(mi[NV]), np.zeros(n), np.zeros(n)
+def contact_dynamics(m, q, v, acceleration):
+    """Write theta_O'' with friction in every sliding contact; forces are left in `frames`."""
+    loop, n, count = loops(m), loops(m).size, 0
+    residual, drags, normal = np.empty(shape(m).nv), np.zeros(n), np.zeros(n)
     rough = np.empty(n, np.int64)
     for k in range(n):
-        if loop_i[k, LOOP_ACTIVE] and loop_i[k, LOOP_MODE] == SLIDE:
-            sliding_direction(mi, mf, w, k)
-            table(w, mi, LOOP_W)[k, FRICTION_FORCE : FRICTION_FORCE + 3] = 0.0
-            if law[k, MU] > 0.0:
+        if loop[k].active and loop[k].mode == SLIDE:
+            sliding_direction(m, k)
+            put(frames(m)[k].friction, (0.0, 0.0, 0.0))
+            if loop[k].mu > 0.0:
                 rough[count] = k
                 count += 1
-    status = _try(mi, mf, w, q, v, tau_A, extra, wrenches, drags, acceleration, residual)
+    status = _try(m, q, v, drags, acceleration, residual)
     if status != OK:
         return status
-    _contact_forces(mi, mf, w, residual, normal)
+    _contact_forces(m, residual, normal)
     if count == 0:
         return OK
     free, share = normal.copy(), np.zeros((count, count))
-    for b in range(count):  # how a unit drag on one changes the normal force of all
+    for b in range(count):   # how a unit drag on one changes the normal force of all
         drags[:] = 0.0
         drags[rough[b]] = 1.0
-        status = _try(mi, mf, w, q, v, tau_A, extra, wrenches, drags, acceleration, residual)
+        status = _try(m, q, v, drags, acceleration, residual)
         if status != OK:
             return status
-        _contact_forces(mi, mf, w, residual, normal)
+        _contact_forces(m, residual, normal)
         for a in range(count):
-            share[a, b] = (normal[rough[a]] - free[rough[a]]) * law[rough[b], MU]
+            share[a, b] = (normal[rough[a]] - free[rough[a]]) * loop[rough[b]].mu
     drags[:] = 0.0
-    if not _solve_drags(loop_i, law, rough[:count], share, free, drags):
+    if not _solve_drags(m, rough[:count], share, free, drags):
         return LOCKED
-    status = _try(mi, mf, w, q, v, tau_A, extra, wrenches, drags, acceleration, residual)
+    status = _try(m, q, v, drags, acceleration, residual)
     if status == OK:
-        _contact_forces(mi, mf, w, residual, normal)
-        _write_drags(mi, w, rough[:count], drags)
+        _contact_forces(m, residual, normal)
+        _write_drags(m, rough[:count], drags)
     return status
 
 
 @kernel
-def _solve_drags(loop_i, law, rough, share, free, drags):
+def _solve_drags(m, rough, share, free, drags):
     """
     Solve (E - share side) f_n = f_n0 for the drags K |f_n|; return whether there are any.
 
@@ -248,11 +203,11 @@ def _solve_drags(loop_i, law, rough, share, free, drags):
     zero a drag makes more normal force than it needs, and what the equations give has the wrong
     side: both are the frictional paradox. A contact held on both sides drags when it pulls, too.
     """
-    count = rough.size
+    loop, count = loops(m), rough.size
     side, right = np.ones(count), np.empty(count)
     for a in range(count):
         right[a] = free[rough[a]]
-        if loop_i[rough[a], LOOP_CONTACT] != UNILATERAL and right[a] < 0.0:
+        if loop[rough[a]].contact != UNILATERAL and right[a] < 0.0:
             side[a] = -1.0
     for _ in range(count + 1):
         system = np.eye(count) - share * side
@@ -260,52 +215,43 @@ def _solve_drags(loop_i, law, rough, share, free, drags):
             return False
         forces, settled = np.linalg.solve(system, right), True
         for a in range(count):
-            if loop_i[rough[a], LOOP_CONTACT] != UNILATERAL and side[a] * forces[a] < 0.0:
+            if loop[rough[a]].contact != UNILATERAL and side[a] * forces[a] < 0.0:
                 side[a], settled = -side[a], False
         if settled:
             for a in range(count):
-                drags[rough[a]] = law[rough[a], MU] * side[a] * forces[a]
+                drags[rough[a]] = loop[rough[a]].mu * side[a] * forces[a]
             return True
     return False
 
 
 @kernel
-def _write_drags(mi, w, rough, drags):
+def _write_drags(m, rough, drags):
     """Write the friction forces of sliding contacts, and the power that they take."""
-    loop_i, x = table(mi, mi, LOOP_I), table(w, mi, LOOP_W)
-    body_w, world = table(w, mi, BODY_W), table(w, mi, WORLD_W)[0]
+    frame, total = frames(m), totals(m)
     for k in rough:
-        vx, vy, vz, _ = sliding_velocity(
-            x[k], body_w[loop_i[k, LOOP_BODY_1]], body_w[loop_i[k, LOOP_BODY_2]]
-        )
-        for i in range(3):
-            x[k, FRICTION_FORCE + i] = -drags[k] * x[k, SLIDING + i]
-        world[DISSIPATION] += drags[k] * (
-            vx * x[k, SLIDING] + vy * x[k, SLIDING + 1] + vz * x[k, SLIDING + 2]
-        )
+        velocity, _ = _velocity(m, k)
+        put(frame[k].friction, times(-drags[k], frame[k].sliding))
+        total.dissipation += drags[k] * inner(velocity, frame[k].sliding)
 
 
 @kernel
-def note_directions(mi, mf, w):
+def note_directions(m):
     """Note in which direction each contact slides, after a step; return whether any turned."""
-    turned = False
-    loop_i, law, body_w = table(mi, mi, LOOP_I), table(mf, mi, LOOP_F), table(w, mi, BODY_W)
-    for k in range(mi[N_LOOPS]):
-        loop, x = loop_i[k], table(w, mi, LOOP_W)[k]
-        if loop[LOOP_ACTIVE] and loop[LOOP_MODE] == SLIDE:
-            vx, vy, vz, _ = sliding_velocity(
-                x, body_w[loop[LOOP_BODY_1]], body_w[loop[LOOP_BODY_2]]
-            )
-            speed = np.sqrt(vx * vx + vy * vy + vz * vz)
-            if speed > MOVING:
-                turned = turned or vx * x[SLIDING] + vy * x[SLIDING + 1] + vz * x[SLIDING + 2] < 0
-                for i in range(3):
-                    law[k, DIRECTION + i] = (x[i] * vx + x[3 + i] * vy + x[6 + i] * vz) / speed
+    loop, frame, turned = loops(m), frames(m), False
+    for k in range(loop.size):
+        if loop[k].active and loop[k].mode == SLIDE:
+            velocity, _ = _velocity(m, k)
+            speed = norm(velocity)
+            if speed > MOVING_SPEED:
+                turned = turned or inner(velocity, frame[k].sliding) < 0.0
+                put(
+                    loop[k].direction, times(1.0 / speed, rotate_back(frame[k].R_1, velocity))
+                )
     return turned
 
 
 @kernel
-def contact_signs(mi, mf, w, signs):
+def contact_signs(m, signs):
     """
     Write what tells of an event at each contact, (loops, 2): below zero, it has happened.
 
@@ -313,39 +259,35 @@ def contact_signs(mi, mf, w, signs):
     unilateral one the normal force. Sticking: what is left of the friction, and the normal force.
     To be called after the motion has been computed.
     """
-    loop_i, law, x = table(mi, mi, LOOP_I), table(mf, mi, LOOP_F), table(w, mi, LOOP_W)
-    load = 0.0
-    for k in range(mi[N_LOOPS]):
-        if loop_i[k, LOOP_ACTIVE] and loop_i[k, LOOP_MODE] != NO_MODE:
-            load = max(load, abs(x[k, NORMAL_FORCE]))
-    for k in range(mi[N_LOOPS]):
-        loop = loop_i[k]
+    loop, frame, load = loops(m), frames(m), 0.0
+    for k in range(loop.size):
+        if loop[k].active and loop[k].mode != NO_MODE:
+            load = max(load, abs(frame[k].normal_force))
+    for k in range(loop.size):
+        own, at = loop[k], frame[k]
         signs[k, 0] = signs[k, 1] = 1.0
-        if loop[LOOP_MODE] == NO_MODE or loop[LOOP_MODE] == SOFT:
+        if own.mode == NO_MODE or own.mode == SOFT:
             continue
-        if not loop[LOOP_ACTIVE]:
-            signs[k, 0] = _height(mi, mf, w, k)
+        if not own.active:
+            signs[k, 0] = _height(m, k)
             continue
-        if loop[LOOP_CONTACT] == UNILATERAL:
-            signs[k, 1] = x[k, NORMAL_FORCE] + NO_LOAD * load
-        if loop[LOOP_MODE] == STICK:
-            held = np.sqrt(
-                x[k, FRICTION_FORCE] ** 2
-                + x[k, FRICTION_FORCE + 1] ** 2
-                + x[k, FRICTION_FORCE + 2] ** 2
+        if own.contact == UNILATERAL:
+            signs[k, 1] = at.normal_force + NO_LOAD * load
+        if own.mode == STICK:
+            signs[k, 0] = (
+                own.mu_static * abs(at.normal_force) - norm(at.friction) + NO_LOAD * load
             )
-            signs[k, 0] = law[k, MU_STATIC] * abs(x[k, NORMAL_FORCE]) - held + NO_LOAD * load
-        elif law[k, MU] > 0.0:
-            signs[k, 0] = sliding_direction(mi, mf, w, k) + STANDING
+        elif own.mu > 0.0:
+            signs[k, 0] = sliding_direction(m, k) + STANDING
 
 
 @kernel
-def _height(mi, mf, w, k):
+def _height(m, k):
     """Return how far an open contact is from touching its surface; 1 where it moves away."""
-    loop, law, body_w = table(mi, mi, LOOP_I)[k], table(mf, mi, LOOP_F)[k], table(w, mi, BODY_W)
-    if loop[LOOP_CONTACT] != UNILATERAL:
+    loop = loops(m)[k]
+    if loop.contact != UNILATERAL:
         return 1.0
-    x = place_loop(mi, mf, w, k)
-    surface_normal(loop, law, x)
-    _, _, _, away = sliding_velocity(x, body_w[loop[LOOP_BODY_1]], body_w[loop[LOOP_BODY_2]])
-    return surface_distance(loop, law, x) + TOUCHING if away < 0.0 else 1.0
+    frame = place_loop(m, k)
+    surface_normal(loop, frame)
+    _, away = _velocity(m, k)
+    return surface_distance(loop, frame) + TOUCHING if away < 0.0 else 1.0

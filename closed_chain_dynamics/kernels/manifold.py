@@ -8,22 +8,17 @@ the axes of the moving link (on the left it would have to be in those of the par
 
 import numpy as np
 
-from .layout import (
-    BODY_I,
-    FREE,
-    IQ,
-    IV,
-    N_BODIES,
-    NQ,
-    PLANAR,
-    PRISMATIC,
-    SPHERICAL,
-    TYPE,
-    kernel,
-    table,
-)
+from .records import bodies, FREE, kernel, PLANAR, PRISMATIC, SPHERICAL
+from .vectors import add, cross, minus, norm, put, times
 
-SMALL_ANGLE = 1e-4  # below it the series are exact to rounding: the next term is angle^4 / 120
+SMALL_ANGLE = 1e-4   # below it the series are exact to rounding: the next term is angle^4 / 120
+STRAIGHT_SCREW = 1e-2   # the same for (1 - x cot x) / (4 x^2): next term angle^4 / 30240
+
+
+@kernel
+def three(x, k):
+    """Return three numbers of an array from place k on as a vector."""
+    return x[k], x[k + 1], x[k + 2]
 
 
 @kernel
@@ -36,159 +31,130 @@ def _screw_coefficients(angle):
 
 
 @kernel
-def multiply_quaternion(q, k, x, y, z, w, out):
-    """Write the product of the quaternions q[k:] and (x, y, z, w), made unit, to out[k:]."""
-    a, b, c, d = q[k], q[k + 1], q[k + 2], q[k + 3]
-    i = d * x + a * w + b * z - c * y
-    j = d * y + b * w + c * x - a * z
-    m = d * z + c * w + a * y - b * x
-    n = d * w - a * x - b * y - c * z
-    length = np.sqrt(i * i + j * j + m * m + n * n)
-    out[k], out[k + 1], out[k + 2], out[k + 3] = i / length, j / length, m / length, n / length
-
-
-@kernel
-def rotate_step(q, k, ox, oy, oz, out):
-    """Turn the quaternion at q[k:] by the rotation vector o in its own axes."""
-    angle = np.sqrt(ox * ox + oy * oy + oz * oz)
+def inverse_screw_coefficient(angle):
+    """Return (1 - angle / 2 cot(angle / 2)) / angle^2, of the inverse of a screw's Jacobian."""
+    if angle < STRAIGHT_SCREW:
+        return 1.0 / 12.0 + angle * angle / 720.0
     half = 0.5 * angle
-    s = 0.5 - angle * angle / 48.0 if angle < SMALL_ANGLE else np.sin(half) / angle
-    multiply_quaternion(q, k, s * ox, s * oy, s * oz, np.cos(half), out)
+    return (1.0 - half * np.cos(half) / np.sin(half)) / (angle * angle)
 
 
 @kernel
-def integrate(mi, q, step, out):
+def rotate_step(q, k, u, out):
+    """Turn the quaternion at q[k:] by the rotation vector u in its own axes."""
+    angle = norm(u)
+    s = 0.5 - angle * angle / 48.0 if angle < SMALL_ANGLE else np.sin(0.5 * angle) / angle
+    n, w, own, d = times(s, u), np.cos(0.5 * angle), three(q, k), q[k + 3]
+    # the product of two quaternions, made unit
+    axis = add(add(times(d, n), times(w, own)), cross(own, n))
+    scalar = d * w - (own[0] * n[0] + own[1] * n[1] + own[2] * n[2])
+    length = np.sqrt(axis[0] ** 2 + axis[1] ** 2 + axis[2] ** 2 + scalar * scalar)
+    put(out[k:], times(1.0 / length, axis))
+    out[k + 3] = scalar / length
+
+
+@kernel
+def turned(q, k, a, sign):
+    """Return a vector turned by the quaternion at q[k:], or turned back by it (sign -1)."""
+    n, d = times(sign, three(q, k)), q[k + 3]
+    s = 2.0 / (n[0] ** 2 + n[1] ** 2 + n[2] ** 2 + d * d)
+    t = times(s, cross(n, a))
+    return add(a, add(times(d, t), cross(n, t)))
+
+
+@kernel
+def integrate(m, q, step, out):
     """Write q moved along a tangent step, Eq. (39) for every spherical and free joint."""
-    body_i = table(mi, mi, BODY_I)
-    for i in range(1, mi[N_BODIES]):
-        joint, k, j = body_i[i, TYPE], body_i[i, IQ], body_i[i, IV]
+    body = bodies(m)
+    for i in range(1, body.size):
+        joint, k, j = body[i].joint, body[i].iq, body[i].iv
         if joint <= PRISMATIC:
             out[k] = q[k] + step[j]
         elif joint == SPHERICAL:
-            rotate_step(q, k, step[j], step[j + 1], step[j + 2], out)
+            rotate_step(q, k, three(step, j), out)
         elif joint == FREE:
-            vx, vy, vz = step[j], step[j + 1], step[j + 2]
-            ox, oy, oz = step[j + 3], step[j + 4], step[j + 5]
-            b, c = _screw_coefficients(np.sqrt(ox * ox + oy * oy + oz * oz))
+            v, omega = three(step, j), three(step, j + 3)
+            b, c = _screw_coefficients(norm(omega))
             # displacement in moving axes: v + b (o x v) + c (o x (o x v))
-            ux, uy, uz = oy * vz - oz * vy, oz * vx - ox * vz, ox * vy - oy * vx
-            dx = vx + b * ux + c * (oy * uz - oz * uy)
-            dy = vy + b * uy + c * (oz * ux - ox * uz)
-            dz = vz + b * uz + c * (ox * uy - oy * ux)
-            _add_rotated(q, k + 3, dx, dy, dz, 1.0, q, k, out)
-            rotate_step(q, k + 3, ox, oy, oz, out)
-        else:  # PLANAR: x, y, cos, sin
-            vx, vy, o = step[j], step[j + 1], step[j + 2]
+            u = cross(omega, v)
+            moved = add(v, add(times(b, u), times(c, cross(omega, u))))
+            put(out[k:], add(three(q, k), turned(q, k + 3, moved, 1.0)))
+            rotate_step(q, k + 3, omega, out)
+        else:   # PLANAR: x, y, cos, sin
+            vx, vy, o = three(step, j)
             b, c = _screw_coefficients(abs(o))
             dx = vx - o * b * vy - o * o * c * vx
             dy = vy + o * b * vx - o * o * c * vy
             cs, sn = q[k + 2], q[k + 3]
             out[k] = q[k] + cs * dx - sn * dy
             out[k + 1] = q[k + 1] + sn * dx + cs * dy
-            co, so = np.cos(o), np.sin(o)
-            nc, ns = cs * co - sn * so, sn * co + cs * so
-            length = np.sqrt(nc * nc + ns * ns)
-            out[k + 2], out[k + 3] = nc / length, ns / length
+            turn_planar(q, k, o, out)
 
 
 @kernel
-def _add_rotated(q, k, x, y, z, sign, base, at, out):
-    """Write base[at:] plus the vector turned by the quaternion at q[k:] (sign -1: turned back)."""
-    a, b, c, d = sign * q[k], sign * q[k + 1], sign * q[k + 2], q[k + 3]
-    s = 2.0 / (a * a + b * b + c * c + d * d)
-    tx, ty, tz = s * (b * z - c * y), s * (c * x - a * z), s * (a * y - b * x)
-    ux, uy, uz = (
-        x + d * tx + b * tz - c * ty,
-        y + d * ty + c * tx - a * tz,
-        z + d * tz + a * ty - b * tx,
-    )
-    out[at], out[at + 1], out[at + 2] = base[at] + ux, base[at + 1] + uy, base[at + 2] + uz
+def turn_planar(q, k, angle, out):
+    """Turn cosine and sine at q[k + 2:] by an angle, made unit."""
+    cs, sn = q[k + 2], q[k + 3]
+    c, s = np.cos(angle), np.sin(angle)
+    x, y = cs * c - sn * s, sn * c + cs * s
+    length = np.sqrt(x * x + y * y)
+    out[k + 2], out[k + 3] = x / length, y / length
 
 
 @kernel
-def _rotation_vector(p, q, k, out, j):
-    """Write the rotation vector from the quaternion p[k:] to q[k:], in the axes of p."""
-    a, b, c, d = -p[k], -p[k + 1], -p[k + 2], p[k + 3]
-    x, y, z, w = q[k], q[k + 1], q[k + 2], q[k + 3]
-    i = d * x + a * w + b * z - c * y
-    m = d * y + b * w + c * x - a * z
-    n = d * z + c * w + a * y - b * x
-    r = d * w - a * x - b * y - c * z
-    if r < 0.0:  # the shorter way round
-        i, m, n, r = -i, -m, -n, -r
-    s = np.sqrt(i * i + m * m + n * n)
+def _rotation_vector(p, q, k):
+    """Return the rotation vector from the quaternion p[k:] to q[k:], in the axes of p."""
+    a, d = times(-1.0, three(p, k)), p[k + 3]
+    b, w = three(q, k), q[k + 3]
+    n = add(add(times(d, b), times(w, a)), cross(a, b))
+    r = d * w - (a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
+    if r < 0.0:   # the shorter way round
+        n, r = times(-1.0, n), -r
+    s = norm(n)
     # angle / sin(angle / 2); atan2 stays exact near half a turn, and near none
     f = 2.0 / r - 2.0 * s * s / (3.0 * r**3) if s < SMALL_ANGLE else 2.0 * np.arctan2(s, r) / s
-    out[j], out[j + 1], out[j + 2] = f * i, f * m, f * n
+    return times(f, n)
 
 
 @kernel
-def _unscrew(ox, oy, oz, x, y, z, out, j):
-    """Write the velocity whose screw about o displaces by (x, y, z); undoes `integrate`."""
-    angle = np.sqrt(ox * ox + oy * oy + oz * oz)
-    if angle < 1e-2:  # next term: angle^4 / 30240, below rounding
-        e = 1.0 / 12.0 + angle * angle / 720.0
-    else:
-        half = 0.5 * angle
-        e = (1.0 - half * np.cos(half) / np.sin(half)) / (angle * angle)
-    ux, uy, uz = oy * z - oz * y, oz * x - ox * z, ox * y - oy * x
-    out[j] = x - 0.5 * ux + e * (oy * uz - oz * uy)
-    out[j + 1] = y - 0.5 * uy + e * (oz * ux - ox * uz)
-    out[j + 2] = z - 0.5 * uz + e * (ox * uy - oy * ux)
+def _unscrew(omega, moved):
+    """Return the velocity whose screw about omega displaces by a vector; undoes `integrate`."""
+    u = cross(omega, moved)
+    e = inverse_screw_coefficient(norm(omega))
+    return add(minus(moved, times(0.5, u)), times(e, cross(omega, u)))
 
 
 @kernel
-def difference(mi, p, q, out):
+def difference(m, p, q, out):
     """Write the tangent step that leads from configuration p to configuration q."""
-    body_i = table(mi, mi, BODY_I)
-    displacement, turn = np.zeros(3), np.zeros(3)
-    for i in range(1, mi[N_BODIES]):
-        joint, k, j = body_i[i, TYPE], body_i[i, IQ], body_i[i, IV]
+    body = bodies(m)
+    for i in range(1, body.size):
+        joint, k, j = body[i].joint, body[i].iq, body[i].iv
         if joint <= PRISMATIC:
             out[j] = q[k] - p[k]
         elif joint == SPHERICAL:
-            _rotation_vector(p, q, k, out, j)
+            put(out[j:], _rotation_vector(p, q, k))
         elif joint == FREE:
-            displacement[:] = 0.0
-            _add_rotated(
-                p,
-                k + 3,
-                q[k] - p[k],
-                q[k + 1] - p[k + 1],
-                q[k + 2] - p[k + 2],
-                -1.0,
-                displacement,
-                0,
-                displacement,
-            )
-            _rotation_vector(p, q, k + 3, turn, 0)
-            _unscrew(
-                turn[0],
-                turn[1],
-                turn[2],
-                displacement[0],
-                displacement[1],
-                displacement[2],
-                out,
-                j,
-            )
-            out[j + 3], out[j + 4], out[j + 5] = turn[0], turn[1], turn[2]
-        else:  # PLANAR
+            moved = turned(p, k + 3, minus(three(q, k), three(p, k)), -1.0)
+            omega = _rotation_vector(p, q, k + 3)
+            put(out[j:], _unscrew(omega, moved))
+            put(out[j + 3 :], omega)
+        else:   # PLANAR
             cs, sn = p[k + 2], p[k + 3]
             x, y = q[k] - p[k], q[k + 1] - p[k + 1]
             o = np.arctan2(cs * q[k + 3] - sn * q[k + 2], cs * q[k + 2] + sn * q[k + 3])
-            _unscrew(0.0, 0.0, o, cs * x + sn * y, cs * y - sn * x, 0.0, displacement, 0)
-            out[j], out[j + 1], out[j + 2] = displacement[0], displacement[1], o
+            moved = (cs * x + sn * y, cs * y - sn * x, 0.0)
+            put(out[j:], _unscrew((0.0, 0.0, o), moved))
+            out[j + 2] = o
 
 
 @kernel
-def neutral(mi, q):
+def neutral(m, q):
     """Write the configuration with every joint at zero."""
-    body_i = table(mi, mi, BODY_I)
-    for k in range(mi[NQ]):
-        q[k] = 0.0
-    for i in range(1, mi[N_BODIES]):
-        joint, k = body_i[i, TYPE], body_i[i, IQ]
+    body = bodies(m)
+    q[:] = 0.0
+    for i in range(1, body.size):
+        joint, k = body[i].joint, body[i].iq
         if joint == SPHERICAL:
             q[k + 3] = 1.0
         elif joint == FREE:

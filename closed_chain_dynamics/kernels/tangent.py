@@ -3,24 +3,23 @@
 from .closed_chain import bias_acceleration
 from .coordinates import check_closed, solve_constraints, write_W
 from .kinematics import check_state, motion, placements
-from .layout import BIAS, NV, OK, VECTORS, ZERO, kernel, table
+from .records import drift, kernel, OK, zeros
 
 
 @kernel
-def compute_tangent(mi, mf, w, q, v, W, drift):
+def compute_tangent(m, q, v, W, h):
     """
     Write W, (nv, at least mobility), and the drift W' theta_G', (nv,), Eq. (22) of paper 1.
 
     Columns of W stand in the order of the velocities that are generalized coordinates.
     """
-    status = check_state(mi, q, v, v)
+    status = check_state(m, q, v, v)
     if status != OK:
         return status
-    placements(mi, mf, w, q)
-    motion(mi, mf, w, v, table(w, mi, VECTORS)[ZERO], 0.0)
-    solve_constraints(mi, mf, w, q, v, True)
-    bias_acceleration(mi, mf, w)
-    for j in range(mi[NV]):
-        drift[j] = table(w, mi, VECTORS)[BIAS][j]
-    write_W(mi, mf, w, W)
-    return check_closed(mi, mf, w)
+    placements(m, q)
+    motion(m, v, zeros(m), 0.0)
+    solve_constraints(m, q, v, True)
+    bias_acceleration(m)
+    h[:] = drift(m)
+    write_W(m, W)
+    return check_closed(m)
