@@ -11,191 +11,166 @@ closed. Near the closed pose both kinds of rows agree to second order.
 import numpy as np
 
 from .kinematics import check_state, motion, placements
-from .layout import (
-    BODY_W,
-    CLUSTER_COUPLING,
-    CLUSTER_COUPLINGS,
-    CLUSTER_DOF,
-    CLUSTER_DOFS,
-    CLUSTER_I,
-    CLUSTER_LOOP,
-    CLUSTER_LOOPS,
-    CLUSTER_N_COUPLINGS,
-    CLUSTER_N_DOFS,
-    CLUSTER_N_LOOPS,
-    DOF_F,
-    DOF_I,
-    DOF_LOCAL,
-    LENGTH,
-    LOOP_BODY_1,
-    LOOP_BODY_2,
-    LOOP_CYLINDRICAL,
-    LOOP_DOF,
-    LOOP_DOF_W,
-    LOOP_FIXED,
-    LOOP_I,
-    LOOP_N_DOFS,
-    LOOP_N_ROWS,
-    LOOP_PLANAR,
-    LOOP_PRISMATIC,
-    LOOP_R_1,
-    LOOP_REVOLUTE,
-    LOOP_ROW,
-    LOOP_SURFACE,
-    LOOP_TYPE,
-    LOOP_UNIVERSAL,
-    LOOP_W,
-    N_LOOPS,
-    OK,
-    ROW_ERROR,
-    ROW_W,
-    SCALE,
-    VECTORS,
-    WORLD_F,
-    ZERO,
-    A,
-    V,
-    kernel,
-    table,
-)
 from .loop_frames import axis_product, place_loop, slide_bias, slide_row
 from .loops import (
+    NO_AXIS,
     add_loop_to_jacobian,
     coupling_row,
+    linear_rows,
     loop_coordinates,
     rotation_vector,
     slides,
     turn_coordinate,
 )
+from .records import (
+    LOOP_CYLINDRICAL,
+    LOOP_FIXED,
+    LOOP_PLANAR,
+    LOOP_PRISMATIC,
+    LOOP_REVOLUTE,
+    LOOP_SURFACE,
+    LOOP_UNIVERSAL,
+    OK,
+    cluster_couplings,
+    cluster_dofs,
+    cluster_loops,
+    clusters,
+    dofs,
+    frames,
+    kernel,
+    loop_columns,
+    loops,
+    moving,
+    rows,
+    world,
+    zeros,
+)
 from .surfaces import surface_rows
-
-PARALLEL = 1e-12  # sine below which two axes give no direction to turn about
+from .vectors import add, angular, axis, cross, inner, linear, minus, times
 
 
 @kernel
-def closing_rows(mi, mf, w, k):
+def closing_rows(m, k):
     """Write covector and error of every row of a loop: distances, then angles."""
-    if table(mi, mi, LOOP_I)[k, LOOP_TYPE] == LOOP_SURFACE:
-        surface_rows(mi, mf, w, k, False)
+    loop = loops(m)[k]
+    kind, r = loop.type, loop.row
+    if kind == LOOP_SURFACE:
+        surface_rows(m, k, False)
         return
-    x, rows = place_loop(mi, mf, w, k), table(w, mi, ROW_W)
-    kind, r = table(mi, mi, LOOP_I)[k, LOOP_TYPE], table(mi, mi, LOOP_I)[k, LOOP_ROW]
+    frame, row = place_loop(m, k), rows(m)
     first, last = slides(kind)
-    for axis in range(first, last):
-        slide_row(x, axis, rows[r])
+    for i in range(first, last):
+        row[r].error = slide_row(frame, i, row[r].f)
         r += 1
     if kind == LOOP_FIXED or kind == LOOP_PRISMATIC:
-        turn = np.empty(3)
-        rotation_vector(x, turn)
+        turn = rotation_vector(frame)
         for i in range(3):
-            turn_coordinate(x, LOOP_R_1 + i, rows[r + i])
-            rows[r + i, ROW_ERROR] = turn[i]
+            turn_coordinate(axis(frame.R_1, i), row[r + i].f)
+            row[r + i].error = turn[i]
         return
     # z_2 in the axes of frame 1
-    px, py, pz = axis_product(x, 0, 2), axis_product(x, 1, 2), axis_product(x, 2, 2)
-    sine = np.hypot(px, py)
+    x, y, z = axis_product(frame, 0, 2), axis_product(frame, 1, 2), axis_product(frame, 2, 2)
+    sine = np.hypot(x, y)
     if kind == LOOP_REVOLUTE or kind == LOOP_CYLINDRICAL or kind == LOOP_PLANAR:
         for i in range(2):
-            turn_coordinate(x, LOOP_R_1 + i, rows[r + i])
-        factor = np.arctan2(sine, pz) / sine if sine > PARALLEL else 1.0
-        rows[r, ROW_ERROR], rows[r + 1, ROW_ERROR] = -factor * py, factor * px
-        if sine <= PARALLEL and pz < 0.0:  # half a turn away, in any direction
-            rows[r, ROW_ERROR] = np.pi
+            turn_coordinate(axis(frame.R_1, i), row[r + i].f)
+        factor = np.arctan2(sine, z) / sine if sine > NO_AXIS else 1.0
+        row[r].error, row[r + 1].error = -factor * y, factor * x
+        if sine <= NO_AXIS and z < 0.0:  # half a turn away, in any direction
+            row[r].error = np.pi
     elif kind == LOOP_UNIVERSAL:  # a quarter turn minus the angle between the axes
-        c, s = (py / sine, -px / sine) if sine > PARALLEL else (1.0, 0.0)
-        row = rows[r]
-        for i in range(3):
-            row[i], row[3 + i] = 0.0, c * x[LOOP_R_1 + 3 * i] + s * x[LOOP_R_1 + 3 * i + 1]
-        row[ROW_ERROR] = np.arctan2(pz, sine)
+        c, s = (y / sine, -x / sine) if sine > NO_AXIS else (1.0, 0.0)
+        n = add(times(c, axis(frame.R_1, 0)), times(s, axis(frame.R_1, 1)))
+        turn_coordinate(n, row[r].f)
+        row[r].error = np.arctan2(z, sine)
 
 
 @kernel
-def compute_closure(mi, mf, w, c, q, J, error):
+def compute_closure(m, c, q, J, error):
     """
     Write errors of a cluster (rows,) and their derivatives (rows, velocities), free of units.
 
-    Rows stand loop by loop, then couplings; columns in the order of the cluster's velocities.
+    Rows are in the order of loops, then couplings; columns in that of the cluster's velocities.
     """
-    status = check_state(mi, q, q, q)
+    status = check_state(m, q, q, q)
     if status != OK:
         return status
-    placements(mi, mf, w, q)
-    row, loop_i, rows = table(mi, mi, CLUSTER_I)[c], table(mi, mi, LOOP_I), table(w, mi, ROW_W)
-    local, unit = table(mi, mi, DOF_I)[:, DOF_LOCAL], 1.0 / table(mf, mi, WORLD_F)[0, LENGTH]
+    placements(m, q)
+    cluster, loop, row = clusters(m)[c], loops(m), rows(m)
+    unit = 1.0 / world(m).length
     J[:, :] = 0.0
     i = 0
-    for n in range(row[CLUSTER_LOOP], row[CLUSTER_LOOP] + row[CLUSTER_N_LOOPS]):
-        k = table(mi, mi, CLUSTER_LOOPS)[0, n]
-        closing_rows(mi, mf, w, k)
-        first, last = slides(loop_i[k, LOOP_TYPE])
-        for r in range(loop_i[k, LOOP_N_ROWS]):
-            g = rows[loop_i[k, LOOP_ROW] + r]
-            add_loop_to_jacobian(mi, w, k, i, g, J, local)
-            factor = unit if r < last - first else 1.0
-            error[i] = factor * g[ROW_ERROR]
-            for j in range(row[CLUSTER_N_DOFS]):
+    for n in range(cluster.first_loop, cluster.first_loop + cluster.n_loops):
+        k = cluster_loops(m)[n]
+        closing_rows(m, k)
+        for r in range(loop[k].n_rows):
+            own = row[loop[k].row + r]
+            add_loop_to_jacobian(m, k, i, own.f, J, True)
+            factor = unit if r < linear_rows(loop[k]) else 1.0
+            error[i] = factor * own.error
+            for j in range(cluster.n_dofs):
                 J[i, j] *= factor
             i += 1
-    for n in range(row[CLUSTER_COUPLING], row[CLUSTER_COUPLING] + row[CLUSTER_N_COUPLINGS]):
-        k = table(mi, mi, CLUSTER_COUPLINGS)[0, n]
-        error[i], _ = coupling_row(mi, mf, k, q, q, J, i, local, False)
+    for n in range(cluster.first_coupling, cluster.first_coupling + cluster.n_couplings):
+        error[i], _ = coupling_row(m, cluster_couplings(m)[n], q, q, J, i, True, False)
         i += 1
-    dofs, dof_f = table(mi, mi, CLUSTER_DOFS)[0], table(mf, mi, DOF_F)
-    for j in range(row[CLUSTER_N_DOFS]):
+    for j in range(cluster.n_dofs):
+        scale = dofs(m)[cluster_dofs(m)[cluster.first_dof + j]].scale
         for i in range(J.shape[0]):
-            J[i, j] *= dof_f[dofs[row[CLUSTER_DOF] + j], SCALE]
+            J[i, j] *= scale
     return OK
 
 
 @kernel
-def compute_gaps(mi, mf, w, q, gaps):
+def compute_gaps(m, q, gaps):
     """Write how far every loop is open, active or not, (loops, 2) [m, rad]."""
-    status = check_state(mi, q, q, q)
+    status = check_state(m, q, q, q)
     if status != OK:
         return status
-    placements(mi, mf, w, q)
-    loop_i, rows = table(mi, mi, LOOP_I), table(w, mi, ROW_W)
-    for k in range(mi[N_LOOPS]):
-        closing_rows(mi, mf, w, k)
-        first, last = slides(loop_i[k, LOOP_TYPE])
+    placements(m, q)
+    loop, row = loops(m), rows(m)
+    for k in range(loop.size):
+        closing_rows(m, k)
         gaps[k, 0] = gaps[k, 1] = 0.0
-        for r in range(loop_i[k, LOOP_N_ROWS]):
-            error, place = rows[loop_i[k, LOOP_ROW] + r, ROW_ERROR], 0 if r < last - first else 1
-            gaps[k, place] = np.hypot(gaps[k, place], error)
+        for r in range(loop[k].n_rows):
+            kind = 0 if r < linear_rows(loop[k]) else 1
+            gaps[k, kind] = np.hypot(gaps[k, kind], row[loop[k].row + r].error)
     return OK
 
 
 @kernel
-def compute_loop_bias(mi, mf, w, q, v, bias):
+def _turn_bias(n, carrier, one, two):
+    """Return (n (omega_2 - omega_1))' for an axis n that turns with one of the two bodies."""
+    n_1 = cross(angular(carrier.V), n)  # n'
+    omega = minus(angular(two.V), angular(one.V))
+    return inner(n_1, omega) + inner(n, minus(angular(two.A), angular(one.A)))
+
+
+@kernel
+def compute_loop_bias(m, q, v, bias):
     """Write L' theta_O' of every coordinate of every loop joint, (loop coordinates,)."""
-    status = check_state(mi, q, v, v)
+    status = check_state(m, q, v, v)
     if status != OK:
         return status
-    placements(mi, mf, w, q)
-    motion(mi, mf, w, v, table(w, mi, VECTORS)[ZERO], 0.0)
-    loop_i, rows, body_w = table(mi, mi, LOOP_I), table(w, mi, LOOP_DOF_W), table(w, mi, BODY_W)
-    for k in range(mi[N_LOOPS]):
-        loop_coordinates(mi, mf, w, k)
-        loop, x = loop_i[k], table(w, mi, LOOP_W)[k]
-        one, two = body_w[loop[LOOP_BODY_1]], body_w[loop[LOOP_BODY_2]]
-        kind, first = loop[LOOP_TYPE], loop[LOOP_DOF]
-        for d in range(first, first + loop[LOOP_N_DOFS]):
-            n = rows[d]
-            if n[0] != 0.0 or n[1] != 0.0 or n[2] != 0.0:
-                along = 2 if kind == LOOP_PRISMATIC or kind == LOOP_CYLINDRICAL else d - first
-                bias[d] = slide_bias(x, along, one, two)
-                continue
-            # an axis n that turns with one of the two frames: (o x n) (o_2 - o_1) + n (o_2 - o_1)'
-            in_one = (
+    placements(m, q)
+    motion(m, v, zeros(m), 0.0)
+    loop, column, move = loops(m), loop_columns(m), moving(m)
+    for k in range(loop.size):
+        loop_coordinates(m, k)
+        kind, first = loop[k].type, loop[k].dof
+        one, two = move[loop[k].body_1], move[loop[k].body_2]
+        for d in range(first, first + loop[k].n_dofs):
+            f = column[d].f
+            if inner(linear(f), linear(f)) != 0.0:  # a slide along an axis of frame 1
+                i = 2 if kind == LOOP_PRISMATIC or kind == LOOP_CYLINDRICAL else d - first
+                bias[d] = slide_bias(frames(m)[k], i, one, two)
+            elif (
                 kind == LOOP_REVOLUTE
                 or kind == LOOP_CYLINDRICAL
                 or kind == LOOP_PLANAR
                 or (kind == LOOP_UNIVERSAL and d == first)
-            )
-            o = one[V + 3 : V + 6] if in_one else two[V + 3 : V + 6]
-            bias[d] = 0.0
-            for i in range(3, 6):
-                j, m = 3 + (i + 1) % 3, 3 + (i + 2) % 3
-                change = o[j - 3] * n[m] - o[m - 3] * n[j]
-                bias[d] += change * (two[V + i] - one[V + i]) + n[i] * (two[A + i] - one[A + i])
+            ):
+                bias[d] = _turn_bias(angular(f), one, one, two)
+            else:
+                bias[d] = _turn_bias(angular(f), two, one, two)
     return OK

@@ -1,114 +1,71 @@
-"""Where the two frames of a loop joint stand, and distances between them with derivatives."""
+"""Where the two frames of a loop joint are, and distances between them with derivatives."""
 
-from .layout import (
-    BODY_W,
-    LOOP_BODY_1,
-    LOOP_F,
-    LOOP_I,
-    LOOP_P_1,
-    LOOP_P_2,
-    LOOP_R_2,
-    LOOP_W,
-    ROW_ERROR,
-    A,
-    P,
-    V,
-    kernel,
-    table,
+from .records import frames, kernel, loops, moving
+from .vectors import (
+    acceleration_at,
+    add,
+    angular,
+    axis,
+    cross,
+    inner,
+    minus,
+    put,
+    put_axis,
+    put_spatial,
+    rotate,
+    times,
+    velocity_at,
 )
 
 
 @kernel
-def place_loop(mi, mf, w, k):
-    """Write where both frames of a loop stand, R_1 p_1 R_2 p_2, and return that row."""
-    loop, frame, out = table(mi, mi, LOOP_I)[k], table(mf, mi, LOOP_F)[k], table(w, mi, LOOP_W)[k]
-    body_w = table(w, mi, BODY_W)
-    for end in range(2):
-        row, o = body_w[loop[LOOP_BODY_1 + end]], 12 * end
-        for i in range(3):
-            a, b, c = row[3 * i], row[3 * i + 1], row[3 * i + 2]
-            for j in range(3):
-                out[o + 3 * i + j] = a * frame[o + j] + b * frame[o + 3 + j] + c * frame[o + 6 + j]
-            out[o + 9 + i] = row[P + i] + a * frame[o + 9] + b * frame[o + 10] + c * frame[o + 11]
-    return out
+def place_loop(m, k):
+    """Write where both frames of a loop are, and return that record."""
+    loop, frame, move = loops(m)[k], frames(m)[k], moving(m)
+    _place(move[loop.body_1], loop.R_1, loop.p_1, frame.R_1, frame.p_1)
+    _place(move[loop.body_2], loop.R_2, loop.p_2, frame.R_2, frame.p_2)
+    return frame
 
 
 @kernel
-def slide_row(x, axis, row):
-    """Write covector and error of the distance of frame 2 along an axis of frame 1."""
-    ax, ay, az = x[axis], x[3 + axis], x[6 + axis]
-    px, py, pz = x[LOOP_P_2], x[LOOP_P_2 + 1], x[LOOP_P_2 + 2]
-    row[0], row[1], row[2] = ax, ay, az
-    row[3], row[4], row[5] = py * az - pz * ay, pz * ax - px * az, px * ay - py * ax
-    row[ROW_ERROR] = (
-        ax * (px - x[LOOP_P_1]) + ay * (py - x[LOOP_P_1 + 1]) + az * (pz - x[LOOP_P_1 + 2])
-    )
+def _place(me, R, p, R_world, p_world):
+    """Write where a frame on a body is in the world."""
+    for i in range(3):
+        put_axis(R_world, i, rotate(me.R, axis(R, i)))
+    put(p_world, add(me.p, rotate(me.R, p)))
 
 
 @kernel
-def slide_bias(x, axis, one, two):
-    """Return the second derivative of a distance at zero joint acceleration."""
-    bx, by, bz = x[axis], x[3 + axis], x[6 + axis]
-    ox, oy, oz = one[V + 3], one[V + 4], one[V + 5]
-    dx, dy, dz = oy * bz - oz * by, oz * bx - ox * bz, ox * by - oy * bx  # a'
-    ax, ay, az = one[A + 3], one[A + 4], one[A + 5]
-    ex = ay * bz - az * by + oy * dz - oz * dy  # a''
-    ey = az * bx - ax * bz + oz * dx - ox * dz
-    ez = ax * by - ay * bx + ox * dy - oy * dx
-    vx, vy, vz, cx, cy, cz = point_motion(two, x[LOOP_P_2], x[LOOP_P_2 + 1], x[LOOP_P_2 + 2])
-    ux, uy, uz, gx, gy, gz = point_motion(one, x[LOOP_P_1], x[LOOP_P_1 + 1], x[LOOP_P_1 + 2])
-    rx, ry, rz = (
-        x[LOOP_P_2] - x[LOOP_P_1],
-        x[LOOP_P_2 + 1] - x[LOOP_P_1 + 1],
-        x[LOOP_P_2 + 2] - x[LOOP_P_1 + 2],
-    )
-    return (
-        ex * rx
-        + ey * ry
-        + ez * rz
-        + 2.0 * (dx * (vx - ux) + dy * (vy - uy) + dz * (vz - uz))
-        + bx * (cx - gx)
-        + by * (cy - gy)
-        + bz * (cz - gz)
-    )
+def slide_row(frame, i, f):
+    """Write the covector of the distance of frame 2 along axis i of frame 1; return it."""
+    a = axis(frame.R_1, i)
+    put_spatial(f, a, cross(frame.p_2, a))
+    return inner(a, minus(frame.p_2, frame.p_1))
 
 
 @kernel
-def relative_bias(px, py, pz, one, two):
+def slide_bias(frame, i, one, two):
+    """Return (a r)'' of a distance along axis i of frame 1; joints do not accelerate."""
+    omega = angular(one.V)
+    a = axis(frame.R_1, i)
+    a_1 = cross(omega, a)  # a'
+    a_2 = add(cross(angular(one.A), a), cross(omega, a_1))  # a''
+    r = minus(frame.p_2, frame.p_1)
+    r_1 = minus(velocity_at(two.V, frame.p_2), velocity_at(one.V, frame.p_1))
+    r_2 = minus(acceleration_at(two.V, two.A, frame.p_2), acceleration_at(one.V, one.A, frame.p_1))
+    return inner(a_2, r) + 2.0 * inner(a_1, r_1) + inner(a, r_2)
+
+
+@kernel
+def relative_bias(p, one, two):
     """Return the acceleration of a point of body 2 seen from body 1; joints do not accelerate."""
-    vx, vy, vz, cx, cy, cz = point_motion(two, px, py, pz)
-    # the point of body 1 that is there now: then the distance between the origins drops out
-    ux, uy, uz, gx, gy, gz = point_motion(one, px, py, pz)
-    ox, oy, oz = 2.0 * one[V + 3], 2.0 * one[V + 4], 2.0 * one[V + 5]
-    dx, dy, dz = vx - ux, vy - uy, vz - uz
-    return (cx - gx - oy * dz + oz * dy, cy - gy - oz * dx + ox * dz, cz - gz - ox * dy + oy * dx)
+    # against the point of body 1 that is there now: then the distance of the origins drops out
+    velocity = minus(velocity_at(two.V, p), velocity_at(one.V, p))
+    acceleration = minus(acceleration_at(two.V, two.A, p), acceleration_at(one.V, one.A, p))
+    return minus(acceleration, times(2.0, cross(angular(one.V), velocity)))
 
 
 @kernel
-def point_motion(row, x, y, z):
-    """Return velocity and classical acceleration of the point of a body that is at x, y, z."""
-    ox, oy, oz = row[V + 3], row[V + 4], row[V + 5]
-    vx, vy, vz = (
-        row[V] + oy * z - oz * y,
-        row[V + 1] + oz * x - ox * z,
-        row[V + 2] + ox * y - oy * x,
-    )
-    ax, ay, az = row[A + 3], row[A + 4], row[A + 5]
-    return (
-        vx,
-        vy,
-        vz,
-        row[A] + ay * z - az * y + oy * vz - oz * vy,
-        row[A + 1] + az * x - ax * z + oz * vx - ox * vz,
-        row[A + 2] + ax * y - ay * x + ox * vy - oy * vx,
-    )
-
-
-@kernel
-def axis_product(x, one, two):
-    """Return the product of an axis of frame 1 and an axis of frame 2."""
-    return (
-        x[one] * x[LOOP_R_2 + two]
-        + x[3 + one] * x[LOOP_R_2 + 3 + two]
-        + x[6 + one] * x[LOOP_R_2 + 6 + two]
-    )
+def axis_product(frame, i, j):
+    """Return the product of axis i of frame 1 and axis j of frame 2."""
+    return inner(axis(frame.R_1, i), axis(frame.R_2, j))

@@ -7,73 +7,46 @@ a loop joint, is a pair of opposite wrenches on two bodies, so it joins the Newt
 
 import numpy as np
 
-from .layout import (
-    BODY_I,
-    BODY_W,
-    CONTACT_DAMPING,
-    CONTACT_NORMAL,
-    CONTACT_STIFFNESS,
-    DAMPING,
-    DISSIPATION,
-    DOF_BODY,
-    DOF_F,
-    DOF_I,
-    FRICTION,
-    FRICTION_FORCE,
-    IQ,
-    LOOP_ACTIVE,
-    LOOP_BODY_1,
-    LOOP_BODY_2,
-    LOOP_DOF,
-    LOOP_DOF_F,
-    LOOP_DOF_POSITION,
-    LOOP_DOF_RATE,
-    LOOP_DOF_W,
-    LOOP_F,
-    LOOP_I,
-    LOOP_MODE,
-    LOOP_N_DOFS,
-    LOOP_P_2,
-    LOWER,
-    MU,
-    N_DOF,
-    N_LOOPS,
-    N_SPRINGS,
-    NORMAL_FORCE,
-    NV,
-    PASSIVE_JOINTS,
-    PASSIVE_LOOPS,
-    REST,
-    SOFT,
-    SPRING_BODY_1,
-    SPRING_BODY_2,
-    SPRING_DAMPING,
-    SPRING_DOF,
-    SPRING_F,
-    SPRING_I,
-    SPRING_IQ,
-    SPRING_P_1,
-    SPRING_TYPE,
-    STIFFNESS,
-    STOP_DAMPING,
-    STOP_STIFFNESS,
-    STOP_TRANSITION,
-    UPPER,
-    WORLD_W,
-    F,
-    P,
-    V,
-    kernel,
-    table,
-)
 from .loop_frames import place_loop
 from .loops import loop_coordinates
+from .records import (
+    BETWEEN_POINTS,
+    ON_JOINT,
+    ON_LOOP,
+    SOFT,
+    bodies,
+    dofs,
+    kernel,
+    loop_columns,
+    loop_dofs,
+    loops,
+    moving,
+    shape,
+    springs,
+    totals,
+)
 from .surfaces import sliding_velocity, surface_distance, surface_normal
+from .vectors import (
+    add,
+    add_spatial,
+    angular,
+    cross,
+    inner,
+    linear,
+    minus,
+    norm,
+    put,
+    rotate,
+    times,
+    velocity_at,
+)
 
 # Coulomb friction changes its sign over this speed [rad/s or m/s]: tanh is exact to rounding
 # above twenty times it
 FRICTION_SPEED = 1e-3
 CREEP_SPEED = 1e-2  # the same for a soft contact [m/s]
+NO_LENGTH = 1e-12  # a spring shorter than this has no direction [m]
+AT_REST = 1e-300  # keeps the direction of sliding finite where there is none [m/s]
 
 
 @kernel
@@ -83,42 +56,42 @@ def _stop_force(depth, rate, law):
 
     Within the transition the stiffness rises linearly, so that the moment sets in smoothly.
     """
-    t = law[STOP_TRANSITION]
+    t = law.stop_transition
     if depth <= 0.0:
         return 0.0, 0.0
     if depth < t:
         share = depth / t
-        return 0.5 * law[STOP_STIFFNESS] * depth * share, law[STOP_DAMPING] * rate * share
-    return law[STOP_STIFFNESS] * (depth - 0.5 * t), law[STOP_DAMPING] * rate
+        return 0.5 * law.stop_stiffness * depth * share, law.stop_damping * rate * share
+    return law.stop_stiffness * (depth - 0.5 * t), law.stop_damping * rate
 
 
 @kernel
 def _stop_energy(depth, law):
     """Return the energy stored in a limit entered by `depth`."""
-    t = law[STOP_TRANSITION]
+    t = law.stop_transition
     if depth <= 0.0:
         return 0.0
     if depth < t:
-        return law[STOP_STIFFNESS] * depth**3 / (6.0 * t)
+        return law.stop_stiffness * depth**3 / (6.0 * t)
     beyond = depth - t
-    return law[STOP_STIFFNESS] * (t * t / 6.0 + 0.5 * beyond * (t + beyond))
+    return law.stop_stiffness * (t * t / 6.0 + 0.5 * beyond * (t + beyond))
 
 
 @kernel
 def _depths(law, position):
     """Return how far a position is inside the zones of the upper and of the lower limit."""
-    t = law[STOP_TRANSITION]
-    return position - law[UPPER] + t, law[LOWER] + t - position
+    t = law.stop_transition
+    return position - law.upper + t, law.lower + t - position
 
 
 @kernel
 def joint_force(law, position, rate, limited):
     """Return the passive force along one coordinate of a joint, and the power that it takes."""
-    lost = -law[DAMPING] * rate
-    if law[FRICTION] != 0.0:
-        lost -= law[FRICTION] * np.tanh(rate / FRICTION_SPEED)
+    lost = -law.damping * rate
+    if law.friction != 0.0:
+        lost -= law.friction * np.tanh(rate / FRICTION_SPEED)
     stored = 0.0
-    if limited and (law[STOP_STIFFNESS] != 0.0 or law[STOP_DAMPING] != 0.0):
+    if limited and (law.stop_stiffness != 0.0 or law.stop_damping != 0.0):
         above, below = _depths(law, position)
         elastic, damping = _stop_force(above, rate, law)
         stored, lost = stored - elastic, lost - damping
@@ -128,204 +101,148 @@ def joint_force(law, position, rate, limited):
 
 
 @kernel
-def push_apart(mi, w, one, two, covector, force):
+def _limit_energy(law, position):
+    """Return the energy stored in the limits of one coordinate."""
+    above, below = _depths(law, position)
+    return _stop_energy(above, law) + _stop_energy(below, law)
+
+
+@kernel
+def push_apart(m, one, two, f, force):
     """Put a force along a covector on body two, and its opposite on body one."""
-    body_w = table(w, mi, BODY_W)
-    for k in range(6):
-        body_w[two, F + k] -= covector[k] * force
-        body_w[one, F + k] += covector[k] * force
+    push, turn = times(force, linear(f)), times(force, angular(f))
+    add_spatial(moving(m)[one].F, push, turn)
+    add_spatial(moving(m)[two].F, times(-1.0, push), times(-1.0, turn))
 
 
 @kernel
-def _spring_ends(mi, mf, w, k, ends):
-    """Write where the ends of a spring are and how they move, (2, 6)."""
-    spring, law = table(mi, mi, SPRING_I)[k], table(mf, mi, SPRING_F)[k]
-    for end in range(2):
-        row = table(w, mi, BODY_W)[spring[SPRING_BODY_1 + end]]
-        o = SPRING_P_1 + 3 * end
-        for i in range(3):
-            ends[end, i] = (
-                row[P + i]
-                + row[3 * i] * law[o]
-                + row[3 * i + 1] * law[o + 1]
-                + row[3 * i + 2] * law[o + 2]
-            )
-        x, y, z = ends[end, 0], ends[end, 1], ends[end, 2]
-        ends[end, 3] = row[V] + row[V + 4] * z - row[V + 5] * y
-        ends[end, 4] = row[V + 1] + row[V + 5] * x - row[V + 3] * z
-        ends[end, 5] = row[V + 2] + row[V + 3] * y - row[V + 4] * x
+def _along(n, p):
+    """Return the covector of a vector n that acts at a point p."""
+    return n + cross(p, n)
 
 
 @kernel
-def _linear_spring(mi, mf, w, k):
+def _spring_ends(m, spring):
+    """Return where the ends of a spring are, (p_1, p_2)."""
+    one, two = moving(m)[spring.body_1], moving(m)[spring.body_2]
+    return add(one.p, rotate(one.R, spring.p_1)), add(two.p, rotate(two.R, spring.p_2))
+
+
+@kernel
+def _pull_points(m, spring):
     """Apply a spring-damper between two points; at zero length it has no direction, no force."""
-    spring, law = table(mi, mi, SPRING_I)[k], table(mf, mi, SPRING_F)[k]
-    ends = np.empty((2, 6))
-    _spring_ends(mi, mf, w, k, ends)
-    dx, dy, dz = ends[1, 0] - ends[0, 0], ends[1, 1] - ends[0, 1], ends[1, 2] - ends[0, 2]
-    length = np.sqrt(dx * dx + dy * dy + dz * dz)
-    if length < 1e-12:
+    one, two = moving(m)[spring.body_1], moving(m)[spring.body_2]
+    p_1, p_2 = _spring_ends(m, spring)
+    length = norm(minus(p_2, p_1))
+    if length < NO_LENGTH:
         return
-    dx, dy, dz = dx / length, dy / length, dz / length
-    rate = (
-        dx * (ends[1, 3] - ends[0, 3])
-        + dy * (ends[1, 4] - ends[0, 4])
-        + dz * (ends[1, 5] - ends[0, 5])
-    )
-    x, y, z = ends[1, 0], ends[1, 1], ends[1, 2]
-    covector = np.array([dx, dy, dz, y * dz - z * dy, z * dx - x * dz, x * dy - y * dx])
-    push_apart(
-        mi,
-        w,
-        spring[SPRING_BODY_1],
-        spring[SPRING_BODY_2],
-        covector,
-        -law[STIFFNESS] * (length - law[REST]) - law[SPRING_DAMPING] * rate,
-    )
-    table(w, mi, WORLD_W)[0, DISSIPATION] += law[SPRING_DAMPING] * rate * rate
+    n = times(1.0 / length, minus(p_2, p_1))
+    rate = inner(n, minus(velocity_at(two.V, p_2), velocity_at(one.V, p_1)))
+    push_apart(m, spring.body_1, spring.body_2, _along(n, p_2), _pull(m, spring, length, rate))
 
 
 @kernel
-def _soft_contact(mi, mf, w, k):
+def _pull(m, spring, position, rate):
+    """Return the force of a spring-damper, and add what its damper takes to the dissipation."""
+    totals(m).dissipation += spring.damping * rate * rate
+    return -spring.stiffness * (position - spring.rest) - spring.damping * rate
+
+
+@kernel
+def _soft_contact(m, k):
     """
     Apply a soft contact: a spring-damper that pushes out of the surface and never pulls.
 
     The damping grows with the depth, so that the force sets in without a jump; friction is K f_n,
     smoothed at low speed.
     """
-    loop, law, x = table(mi, mi, LOOP_I)[k], table(mf, mi, LOOP_F)[k], place_loop(mi, mf, w, k)
-    surface_normal(loop, law, x)
-    depth = -surface_distance(loop, law, x)
-    x[NORMAL_FORCE] = 0.0
-    for i in range(3):
-        x[FRICTION_FORCE + i] = 0.0
+    loop, frame = loops(m)[k], place_loop(m, k)
+    surface_normal(loop, frame)
+    depth = -surface_distance(loop, frame)
+    frame.normal_force = 0.0
+    frame.friction[:] = 0.0
     if depth <= 0.0:
         return
-    body_w = table(w, mi, BODY_W)
-    vx, vy, vz, away = sliding_velocity(x, body_w[loop[LOOP_BODY_1]], body_w[loop[LOOP_BODY_2]])
-    elastic = law[CONTACT_STIFFNESS] * depth
-    normal = max(elastic - law[CONTACT_DAMPING] * depth * away, 0.0)
-    speed = np.sqrt(vx * vx + vy * vy + vz * vz)
-    drag = law[MU] * normal * np.tanh(speed / CREEP_SPEED) / max(speed, 1e-300)
-    fx, fy, fz = (
-        normal * x[CONTACT_NORMAL] - drag * vx,
-        normal * x[CONTACT_NORMAL + 1] - drag * vy,
-        normal * x[CONTACT_NORMAL + 2] - drag * vz,
-    )
-    px, py, pz = x[LOOP_P_2], x[LOOP_P_2 + 1], x[LOOP_P_2 + 2]
-    wrench = np.array([fx, fy, fz, py * fz - pz * fy, pz * fx - px * fz, px * fy - py * fx])
-    push_apart(mi, w, loop[LOOP_BODY_1], loop[LOOP_BODY_2], wrench, 1.0)
-    x[NORMAL_FORCE] = normal
-    x[FRICTION_FORCE], x[FRICTION_FORCE + 1], x[FRICTION_FORCE + 2] = (
-        -drag * vx,
-        -drag * vy,
-        -drag * vz,
-    )
-    table(w, mi, WORLD_W)[0, DISSIPATION] += (elastic - normal) * away + drag * speed * speed
+    v, away = sliding_velocity(frame, moving(m)[loop.body_1], moving(m)[loop.body_2])
+    elastic = loop.stiffness * depth
+    normal = max(elastic - loop.damping * depth * away, 0.0)
+    speed = norm(v)
+    drag = loop.mu * normal * np.tanh(speed / CREEP_SPEED) / max(speed, AT_REST)
+    friction = times(-drag, v)
+    f = add(times(normal, frame.normal), friction)
+    push_apart(m, loop.body_1, loop.body_2, _along(f, frame.p_2), 1.0)
+    frame.normal_force = normal
+    put(frame.friction, friction)
+    totals(m).dissipation += (elastic - normal) * away + drag * speed * speed
 
 
 @kernel
-def add_passive_forces(mi, mf, w, q, v, tau):
+def _loop_joints_matter(m):
+    """Return whether any law or spring needs the coordinates of the loop joints."""
+    return shape(m).passive_loops or springs(m).size > 0
+
+
+@kernel
+def add_passive_forces(m, q, v, tau):
     """Add passive forces: those of tree joints to tau, the others to the bodies' F."""
-    body_i, dof_i, dof_f = table(mi, mi, BODY_I), table(mi, mi, DOF_I), table(mf, mi, DOF_F)
-    world = table(w, mi, WORLD_W)[0]
-    if mi[PASSIVE_JOINTS]:
-        for j in range(mi[NV]):
-            body = dof_i[j, DOF_BODY]
-            single = body_i[body, N_DOF] == 1
-            force, lost = joint_force(dof_f[j], q[body_i[body, IQ]], v[j], single)
+    body, dof, loop, column, total = bodies(m), dofs(m), loops(m), loop_columns(m), totals(m)
+    if shape(m).passive_joints:
+        for j in range(dof.size):
+            own = body[dof[j].body]
+            force, lost = joint_force(dof[j], q[own.iq], v[j], own.n_dof == 1)
             tau[j] += force
-            world[DISSIPATION] += lost
-    loop_i, loop_dof_w = table(mi, mi, LOOP_I), table(w, mi, LOOP_DOF_W)
-    for k in range(mi[N_LOOPS]):
-        if loop_i[k, LOOP_ACTIVE] and loop_i[k, LOOP_MODE] == SOFT:
-            _soft_contact(mi, mf, w, k)
-        elif loop_i[k, LOOP_ACTIVE] and (mi[PASSIVE_LOOPS] or mi[N_SPRINGS]):
-            loop_coordinates(mi, mf, w, k)
-            for d in range(loop_i[k, LOOP_DOF], loop_i[k, LOOP_DOF] + loop_i[k, LOOP_N_DOFS]):
-                row = loop_dof_w[d]
-                force, lost = joint_force(
-                    table(mf, mi, LOOP_DOF_F)[d],
-                    row[LOOP_DOF_POSITION],
-                    row[LOOP_DOF_RATE],
-                    loop_i[k, LOOP_N_DOFS] == 1,
-                )
-                push_apart(mi, w, loop_i[k, LOOP_BODY_1], loop_i[k, LOOP_BODY_2], row, force)
-                world[DISSIPATION] += lost
-    spring_i, spring_f = table(mi, mi, SPRING_I), table(mf, mi, SPRING_F)
-    for k in range(mi[N_SPRINGS]):
-        spring, law = spring_i[k], spring_f[k]
-        if spring[SPRING_TYPE] == 0:
-            _linear_spring(mi, mf, w, k)
-        elif spring[SPRING_TYPE] == 1:
-            j = spring[SPRING_DOF]
-            if j < 0:  # its joint has been cut
-                continue
-            tau[j] -= (
-                law[STIFFNESS] * (q[spring[SPRING_IQ]] - law[REST]) + law[SPRING_DAMPING] * v[j]
-            )
-            world[DISSIPATION] += law[SPRING_DAMPING] * v[j] * v[j]
-        else:
-            d = spring[SPRING_DOF]
-            loop = loop_i[spring[SPRING_BODY_1]]  # the loop that has this coordinate
-            if loop[LOOP_ACTIVE]:
-                row = loop_dof_w[d]
-                push_apart(
-                    mi,
-                    w,
-                    loop[LOOP_BODY_1],
-                    loop[LOOP_BODY_2],
-                    row,
-                    -law[STIFFNESS] * (row[LOOP_DOF_POSITION] - law[REST])
-                    - law[SPRING_DAMPING] * row[LOOP_DOF_RATE],
-                )
-                world[DISSIPATION] += law[SPRING_DAMPING] * row[LOOP_DOF_RATE] ** 2
+            total.dissipation += lost
+    for k in range(loop.size):
+        own = loop[k]
+        if own.active and own.mode == SOFT:
+            _soft_contact(m, k)
+        elif own.active and _loop_joints_matter(m):
+            loop_coordinates(m, k)
+            for d in range(own.dof, own.dof + own.n_dofs):
+                x = column[d]
+                force, lost = joint_force(loop_dofs(m)[d], x.position, x.rate, own.n_dofs == 1)
+                push_apart(m, own.body_1, own.body_2, x.f, force)
+                total.dissipation += lost
+    for spring in springs(m):
+        j = spring.dof
+        if spring.type == BETWEEN_POINTS:
+            _pull_points(m, spring)
+        elif spring.type == ON_JOINT and j >= 0:  # else its joint has been cut
+            tau[j] += _pull(m, spring, q[spring.iq], v[j])
+        elif spring.type == ON_LOOP and loop[spring.body_1].active:
+            own = loop[spring.body_1]  # the loop that has this coordinate
+            force = _pull(m, spring, column[j].position, column[j].rate)
+            push_apart(m, own.body_1, own.body_2, column[j].f, force)
 
 
 @kernel
-def passive_energy(mi, mf, w, q):
+def passive_energy(m, q):
     """Return the energy stored in springs and limits, after `placements`."""
-    body_i, dof_i, dof_f = table(mi, mi, BODY_I), table(mi, mi, DOF_I), table(mf, mi, DOF_F)
-    loop_i, loop_dof_w = table(mi, mi, LOOP_I), table(w, mi, LOOP_DOF_W)
+    body, dof, loop, column = bodies(m), dofs(m), loops(m), loop_columns(m)
     energy = 0.0
-    if mi[PASSIVE_JOINTS]:
-        for j in range(mi[NV]):
-            body = dof_i[j, DOF_BODY]
-            if body_i[body, N_DOF] == 1 and dof_f[j, STOP_STIFFNESS] != 0.0:
-                above, below = _depths(dof_f[j], q[body_i[body, IQ]])
-                energy += _stop_energy(above, dof_f[j]) + _stop_energy(below, dof_f[j])
-    for k in range(mi[N_LOOPS]):
-        if loop_i[k, LOOP_ACTIVE] and loop_i[k, LOOP_MODE] == SOFT:
-            depth = -surface_distance(
-                loop_i[k], table(mf, mi, LOOP_F)[k], place_loop(mi, mf, w, k)
-            )
+    if shape(m).passive_joints:
+        for j in range(dof.size):
+            own = body[dof[j].body]
+            if own.n_dof == 1 and dof[j].stop_stiffness != 0.0:
+                energy += _limit_energy(dof[j], q[own.iq])
+    for k in range(loop.size):
+        own = loop[k]
+        if own.active and own.mode == SOFT:
+            depth = -surface_distance(own, place_loop(m, k))
             if depth > 0.0:
-                energy += 0.5 * table(mf, mi, LOOP_F)[k, CONTACT_STIFFNESS] * depth * depth
-        elif loop_i[k, LOOP_ACTIVE] and (mi[PASSIVE_LOOPS] or mi[N_SPRINGS]):
-            loop_coordinates(mi, mf, w, k)
-            d = loop_i[k, LOOP_DOF]
-            if loop_i[k, LOOP_N_DOFS] == 1:
-                law = table(mf, mi, LOOP_DOF_F)[d]
-                if law[STOP_STIFFNESS] != 0.0:
-                    above, below = _depths(law, loop_dof_w[d, LOOP_DOF_POSITION])
-                    energy += _stop_energy(above, law) + _stop_energy(below, law)
-    ends = np.empty((2, 6))
-    for k in range(mi[N_SPRINGS]):
-        spring, law = table(mi, mi, SPRING_I)[k], table(mf, mi, SPRING_F)[k]
+                energy += 0.5 * own.stiffness * depth * depth
+        elif own.active and _loop_joints_matter(m):
+            loop_coordinates(m, k)
+            if own.n_dofs == 1 and loop_dofs(m)[own.dof].stop_stiffness != 0.0:
+                energy += _limit_energy(loop_dofs(m)[own.dof], column[own.dof].position)
+    for spring in springs(m):
         stretch = 0.0
-        if spring[SPRING_TYPE] == 0:
-            _spring_ends(mi, mf, w, k, ends)
-            stretch = (
-                np.sqrt(
-                    (ends[1, 0] - ends[0, 0]) ** 2
-                    + (ends[1, 1] - ends[0, 1]) ** 2
-                    + (ends[1, 2] - ends[0, 2]) ** 2
-                )
-                - law[REST]
-            )
-        elif spring[SPRING_TYPE] == 1 and spring[SPRING_DOF] >= 0:
-            stretch = q[spring[SPRING_IQ]] - law[REST]
-        elif spring[SPRING_TYPE] == 2 and loop_i[spring[SPRING_BODY_1], LOOP_ACTIVE]:
-            stretch = loop_dof_w[spring[SPRING_DOF], LOOP_DOF_POSITION] - law[REST]
-        energy += 0.5 * law[STIFFNESS] * stretch * stretch
+        if spring.type == BETWEEN_POINTS:
+            p_1, p_2 = _spring_ends(m, spring)
+            stretch = norm(minus(p_2, p_1)) - spring.rest
+        elif spring.type == ON_JOINT and spring.dof >= 0:
+            stretch = q[spring.iq] - spring.rest
+        elif spring.type == ON_LOOP and loop[spring.body_1].active:
+            stretch = column[spring.dof].position - spring.rest
+        energy += 0.5 * spring.stiffness * stretch * stretch
     return energy
