@@ -6,39 +6,46 @@ follows where they are theta_G; else theta_G moves along W until they fit best. 
 named rates in the same way.
 """
 
+from collections import namedtuple
+
 import numpy as np
 
-from .coordinates import constraint_matrix, solve_constraints, write_W
+from .coordinates import solve_constraints, write_W
 from .kinematics import check_state, placements
-from .layout import (
-    CLUSTER_DOF,
-    CLUSTER_DOFS,
-    CLUSTER_I,
-    CLUSTER_N_DOFS,
-    CLUSTER_RANK,
-    DOF_DEPENDENT,
-    DOF_I,
-    MOBILITY,
-    N_CLUSTERS,
-    N_ROWS,
-    NQ,
-    NV,
-    OK,
-    ROW_ERROR,
-    ROW_W,
-    kernel,
-    table,
-)
 from .manifold import difference, integrate
-from .step import CLOSED, CLOSING_STEPS, close_loops
+from .records import OK, dofs, kernel, shape, zeros
+from .step import CLOSED, CLOSING_STEPS, close_loops, closing_step, open_by
 from .tangent import compute_tangent
 
+# positions and rates that are given, and their places in q and in v
+Named = namedtuple('Named', 'position rates q_places places')
+# theta_O' = W theta_G' + drift; columns of W R, freed of units, are orthonormal; theta_G' follows
+# from named velocities by `gain`; `sigma` are the shares that these have in motions of length one;
+# and room for closing loops
+Fit = namedtuple('Fit', 'W drift R gain sigma work')
+# the pose foreseen, and what is found
+Found = namedtuple('Found', 'ahead q v')
+# Given: time since the last state, distance that counts as lost, and how many motions named joints
+# usually leave free. Found: distance to the foreseen pose, largest misfit of positions and its
+# place, largest misfit of rates, largest change of speed of unnamed and of named velocities, speed
+# before, motions left free
+FACTS = np.dtype(
+    [
+        ('dt', np.float64),
+        ('jump', np.float64),
+        ('usually_free', np.int64),
+        ('distance', np.float64),
+        ('misfit', np.float64),
+        ('worst', np.int64),
+        ('rate_misfit', np.float64),
+        ('unnamed_change', np.float64),
+        ('named_change', np.float64),
+        ('speed', np.float64),
+        ('free', np.int64),
+    ]
+)
 # what happened: done; bad numbers (the status of the kernels); too far; a harder way is needed
 FOLLOWED, BAD, FAR, HARD = range(4)
-# facts that are written: distance to the foreseen pose, largest misfit of positions and its place,
-# of rates, largest change of speed of unnamed and of named velocities, speed before, free motions
-DISTANCE, MISFIT, WORST, RATE_MISFIT, UNNAMED_CHANGE, NAMED_CHANGE, SPEED, FREE = range(8)
-N_FACTS = 8
 STEPS = 10  # of Gauss-Newton; a fresh prediction needs one or two
 CONVERGED = 1e-11  # square of the last step, of which the rest is [rad, or typical lengths]
 SLOW = 1e-3  # a step that is still this long after all of them does not converge
@@ -48,153 +55,157 @@ SAME_RATE = 1e-9  # share of a velocity that is rounding
 
 
 @kernel
-def compute_fit(mi, W, scale, places, R, gain, sigma):
+def compute_fit(m, places, fit):
     """
-    Write the least-squares fit of theta_G' to named velocities: `gain` times these.
+    Write the least-squares fit of theta_G' to velocities at some places: `gain` times these.
 
-    Columns of W R, freed of units, are orthonormal; `sigma` are the shares that the named
-    velocities have in motions of length one. Those below WEAK are damped.
+    Needs W. Motions in which they have a share below WEAK are damped.
     """
-    m, n = mi[MOBILITY], places.size
-    gain[:, :] = 0.0
-    sigma[:] = 0.0
-    if m == 0:
+    dof, n, n_G = dofs(m), places.size, shape(m).mobility
+    fit.gain[:, :] = 0.0
+    fit.sigma[:] = 0.0
+    if n_G == 0:
         return
-    free = np.empty((mi[NV], m))
-    for j in range(mi[NV]):
-        for g in range(m):
-            free[j, g] = W[j, g] / scale[j]
+    free = np.empty((dof.size, n_G))
+    for j in range(dof.size):
+        for g in range(n_G):
+            free[j, g] = fit.W[j, g] / dof[j].scale
     # |H| is bounded by the choice of theta_G, so that squares do no harm
     inverse = np.linalg.inv(np.linalg.cholesky(np.dot(free.T, free)))
-    for g in range(m):
-        for k in range(m):
-            R[g, k] = inverse[k, g]
+    fit.R[:n_G, :n_G] = inverse.T
     if n == 0:
         return
-    named = np.empty((n, m))
+    named = np.empty((n, n_G))
     for i in range(n):
-        for k in range(m):
+        for k in range(n_G):
             named[i, k] = 0.0
-            for g in range(m):
+            for g in range(n_G):
                 named[i, k] += free[places[i], g] * inverse[k, g]
     squares, V = np.linalg.eigh(np.dot(named.T, named))
-    for k in range(m):
-        sigma[k] = np.sqrt(max(squares[k], 0.0))
-        weak = WEAK * max(1.0 - (sigma[k] / WEAK) ** 2, 0.0)
-        factor = 1.0 / (sigma[k] ** 2 + weak**2 + 1e-300)
+    for k in range(n_G):
+        sigma = np.sqrt(max(squares[k], 0.0))
+        weak = WEAK * max(1.0 - (sigma / WEAK) ** 2, 0.0)
+        factor = 1.0 / (sigma**2 + weak**2 + 1e-300)
         along = np.dot(inverse.T, np.ascontiguousarray(V[:, k]))
         seen = np.dot(named, np.ascontiguousarray(V[:, k]))
+        fit.sigma[k] = sigma
         for i in range(n):
-            f = factor * seen[i] / scale[places[i]]
-            for g in range(m):
-                gain[g, i] += f * along[g]
+            f = factor * seen[i] / dof[places[i]].scale
+            for g in range(n_G):
+                fit.gain[g, i] += f * along[g]
 
 
 @kernel
-def distance(mi, scale, q_from, q_to, away):
-    """Return the largest difference of two poses [rad, or typical lengths]."""
-    difference(mi, q_from, q_to, away)
-    largest = 0.0
-    for j in range(mi[NV]):
-        largest = max(largest, abs(away[j]) / scale[j])
-    return largest
+def largest(m, v):
+    """Return the largest entry of a step or velocity, free of units [rad, or lengths]."""
+    dof, most = dofs(m), 0.0
+    for j in range(dof.size):
+        most = max(most, abs(v[j]) / dof[j].scale)
+    return most
 
 
 @kernel
-def is_theta_G(mi, places):
+def distance(m, q_from, q_to, away):
+    """Return the largest difference of two poses [rad, or typical lengths]; write the step."""
+    difference(m, q_from, q_to, away)
+    return largest(m, away)
+
+
+@kernel
+def is_theta_G(m, places):
     """Return whether named velocities are the generalized ones, no more and no less."""
-    dof_i = table(mi, mi, DOF_I)
-    if places.size != mi[MOBILITY]:
+    dof = dofs(m)
+    if places.size != shape(m).mobility:
         return False
     for j in places:
-        if dof_i[j, DOF_DEPENDENT]:
+        if dof[j].dependent:
             return False
     return True
 
 
 @kernel
-def _close(mi, mf, w, q, scale, work):
+def _close(m, q, work):
     """Close the loops of q in place; return how far it moved, or -1 where Newton fails."""
-    zero, away, moved = np.zeros(mi[NV]), np.empty(mi[NV]), q.copy()
-    if close_loops(mi, mf, w, moved, zero, work) != OK:
+    zero, away, moved = np.zeros(shape(m).nv), np.empty(shape(m).nv), q.copy()
+    if close_loops(m, moved, zero, work) != OK:
         return -1.0
-    far = distance(mi, scale, q, moved, away)
+    far = distance(m, q, moved, away)
     q[:] = moved
     return far
 
 
 @kernel
-def _close_nearest(mi, mf, w, q, scale, W, R, gain, sigma):
+def _close_nearest(m, q, fit):
     """
     Close the loops of q in place by the smallest motion; return how far it moved, -1 for failure.
 
     Newton's step in theta_S, without its part along the motions that the loops allow: so theta_G
     need not stay, where it cannot, with bars in line.
     """
-    nv, nobody = mi[NV], np.empty(0, np.int64)
-    cluster_i, dofs = table(mi, mi, CLUSTER_I), table(mi, mi, CLUSTER_DOFS)[0]
-    rows = table(w, mi, ROW_W)
-    zero, u, moved, away = np.zeros(nv), np.empty(nv), np.empty(mi[NQ]), np.empty(nv)
-    start = q.copy()
+    nobody, start = np.empty(0, np.int64), q.copy()
+    u, away, moved = np.empty(shape(m).nv), np.empty(shape(m).nv), np.empty(q.size)
     for attempt in range(CLOSING_STEPS):
-        placements(mi, mf, w, q)
-        solve_constraints(mi, mf, w, q, zero, False)
-        worst = 0.0
-        for r in range(mi[N_ROWS]):
-            worst = max(worst, abs(rows[r, ROW_ERROR]))
+        placements(m, q)
+        solve_constraints(m, q, zeros(m), False)
+        worst = open_by(m)
         if worst <= CLOSED or (attempt == CLOSING_STEPS - 1 and worst <= 1e2 * CLOSED):
-            return distance(mi, scale, start, q, away)
-        for j in range(nv):
-            u[j] = 0.0
-        for c in range(mi[N_CLUSTERS]):
-            row, J = cluster_i[c], constraint_matrix(mi, mf, w, c)
-            for s in range(row[CLUSTER_RANK]):
-                u[dofs[row[CLUSTER_DOF] + s]] = -J[s, row[CLUSTER_N_DOFS]]
-        write_W(mi, mf, w, W)
-        compute_fit(mi, W, scale, nobody, R, gain, sigma)
-        _project(mi, W, R, scale, u, away)
-        for j in range(nv):
-            u[j] -= away[j]
-        integrate(mi, q, u, moved)
+            return distance(m, start, q, away)
+        closing_step(m, u)
+        write_W(m, fit.W)
+        compute_fit(m, nobody, fit)
+        _project(m, fit, u, away)
+        u -= away
+        integrate(m, q, u, moved)
         q[:] = moved
     return -1.0
 
 
 @kernel
-def _project(mi, W, R, scale, v, out):
+def _project(m, fit, v, out):
     """Write the velocity nearest to v that the loops allow."""
-    m, nv = mi[MOBILITY], mi[NV]
-    for j in range(nv):
-        out[j] = 0.0
-    for g in range(m):
+    dof, W, n_G = dofs(m), fit.W, shape(m).mobility
+    column = np.empty(dof.size)
+    out[:] = 0.0
+    for g in range(n_G):
         along = 0.0
-        for j in range(nv):
-            column = 0.0
-            for k in range(m):
-                column += W[j, k] * R[k, g]
-            along += column * v[j] / scale[j] ** 2
-        for j in range(nv):
-            for k in range(m):
-                out[j] += W[j, k] * R[k, g] * along
+        for j in range(dof.size):
+            column[j] = 0.0
+            for k in range(n_G):
+                column[j] += W[j, k] * fit.R[k, g]
+            along += column[j] * v[j] / dof[j].scale ** 2
+        for j in range(dof.size):
+            out[j] += column[j] * along
 
 
 @kernel
-def _fit_pose(mi, mf, w, q, target, places, scale, jump, W, drift, R, gain, sigma):
+def _along(m, fit, places, wanted, out):
+    """Write W gain wanted[places]: the motion that fits wanted velocities best."""
+    out[:] = 0.0
+    for g in range(shape(m).mobility):
+        rate = 0.0
+        for i in range(places.size):
+            rate += fit.gain[g, i] * wanted[places[i]]
+        for j in range(out.size):
+            out[j] += fit.W[j, g] * rate
+
+
+@kernel
+def _fit_pose(m, q, target, places, jump, fit):
     """Move q along W until named joints fit the target best; return FOLLOWED or HARD."""
-    nv, moved = mi[NV], np.empty(mi[NQ])
-    zero, away, step = np.zeros(nv), np.empty(nv), np.empty(nv)
-    if not 0.0 <= _close_nearest(mi, mf, w, q, scale, W, R, gain, sigma) <= jump:
+    away, step, moved = np.empty(shape(m).nv), np.empty(shape(m).nv), np.empty(q.size)
+    if not 0.0 <= _close_nearest(m, q, fit) <= jump:
         return HARD
     size = 0.0
     for _ in range(STEPS):
-        if compute_tangent(mi, mf, w, q, zero, W, drift) != OK:
+        if compute_tangent(m, q, zeros(m), fit.W, fit.drift) != OK:
             return HARD
-        compute_fit(mi, W, scale, places, R, gain, sigma)
-        difference(mi, q, target, away)
-        size = _along(mi, W, gain, places, away, step, scale)
-        integrate(mi, q, step, moved)
+        compute_fit(m, places, fit)
+        difference(m, q, target, away)
+        _along(m, fit, places, away, step)
+        size = largest(m, step)
+        integrate(m, q, step, moved)
         q[:] = moved
-        if not 0.0 <= _close_nearest(mi, mf, w, q, scale, W, R, gain, sigma) <= jump:
+        if not 0.0 <= _close_nearest(m, q, fit) <= jump:
             return HARD
         if size * size < CONVERGED:  # what is left is of second order
             break
@@ -202,173 +213,114 @@ def _fit_pose(mi, mf, w, q, target, places, scale, jump, W, drift, R, gain, sigm
 
 
 @kernel
-def _along(mi, W, gain, places, wanted, out, scale):
-    """Write W gain wanted[places]; return its largest entry, free of units."""
-    largest = 0.0
-    for j in range(mi[NV]):
-        out[j] = 0.0
-    for g in range(mi[MOBILITY]):
-        rate = 0.0
-        for i in range(places.size):
-            rate += gain[g, i] * wanted[places[i]]
-        for j in range(mi[NV]):
-            out[j] += W[j, g] * rate
-    for j in range(mi[NV]):
-        largest = max(largest, abs(out[j]) / scale[j])
-    return largest
-
-
-@kernel
-def velocity_of_theta_G(mi, W, wanted, v):
+def velocity_of_theta_G(m, W, wanted, v):
     """Write v = W theta_G', theta_G' from a vector over all velocities."""
-    dof_i = table(mi, mi, DOF_I)
-    for j in range(mi[NV]):
-        v[j] = 0.0
-    g = 0
-    for k in range(mi[NV]):
-        if not dof_i[k, DOF_DEPENDENT]:
-            for j in range(mi[NV]):
+    dof, g = dofs(m), 0
+    v[:] = 0.0
+    for k in range(dof.size):
+        if not dof[k].dependent:
+            for j in range(dof.size):
                 v[j] += W[j, g] * wanted[k]
             g += 1
 
 
 @kernel
-def fit_velocity(
-    mi, mf, w, q, before, wanted, places, scale, usually_free, W, drift, R, gain, sigma, v, facts
-):
+def fit_velocity(m, q, before, wanted, places, fit, facts, v):
     """
-    Write the velocity that the loops allow and that fits the wanted rates of named joints best.
+    Write the velocity that the loops allow and that fits the wanted rates at some places best.
 
     Motions that named joints usually fix, and do not fix here, go on as before.
     """
-    nv = mi[NV]
-    zero, rest = np.zeros(nv), np.zeros(nv)
-    compute_tangent(mi, mf, w, q, zero, W, drift)
-    if places.size == nv or is_theta_G(mi, places):
-        velocity_of_theta_G(mi, W, wanted, v)
+    fact, nv = facts[0], shape(m).nv
+    compute_tangent(m, q, zeros(m), fit.W, fit.drift)
+    if places.size == nv or is_theta_G(m, places):
+        velocity_of_theta_G(m, fit.W, wanted, v)
         misfit = speed = 0.0
         for j in places:
             misfit, speed = max(misfit, abs(v[j] - wanted[j])), max(speed, abs(v[j]))
-        facts[RATE_MISFIT], facts[FREE] = misfit, 0.0
+        fact.rate_misfit, fact.free = misfit, 0
         if misfit <= SAME_RATE * max(speed, 1.0):
             return
-    compute_fit(mi, W, scale, places, R, gain, sigma)
-    free = 0
-    for g in range(mi[MOBILITY]):
-        free += sigma[g] <= WEAK
-    facts[FREE] = free
-    for j in range(nv):
-        v[j] = 0.0
-    if free > usually_free:
-        _project(mi, W, R, scale, before, v)
+    compute_fit(m, places, fit)
+    fact.free = 0
+    for g in range(shape(m).mobility):
+        fact.free += fit.sigma[g] <= WEAK
+    v[:] = 0.0
+    if fact.free > fact.usually_free:
+        _project(m, fit, before, v)
+    rest, more = np.zeros(nv), np.empty(nv)
     for j in places:
         rest[j] = wanted[j] - v[j]
-    _along(mi, W, gain, places, rest, zero, scale)
-    for j in range(nv):
-        v[j] += zero[j]
-    misfit = 0.0
+    _along(m, fit, places, rest, more)
+    v += more
+    fact.rate_misfit = 0.0
     for j in places:
-        misfit = max(misfit, abs(v[j] - wanted[j]))
-    facts[RATE_MISFIT] = misfit
+        fact.rate_misfit = max(fact.rate_misfit, abs(v[j] - wanted[j]))
 
 
 @kernel
-def compute_follow(
-    mi,
-    mf,
-    w,
-    q,
-    v,
-    dt,
-    position,
-    rates,
-    q_places,
-    places,
-    scale,
-    jump,
-    usually_free,
-    work,
-    W,
-    drift,
-    R,
-    gain,
-    sigma,
-    ahead,
-    found,
-    v_found,
-    facts,
-):
+def compute_follow(m, q, v, named, fit, facts, found):
     """
     Write the pose and velocity that named positions and rates lead to; return what happened.
 
-    Rates that are nan go on as before, or follow from the positions where all are.
+    `facts`: FACTS, one record. Rates that are nan go on as before, or follow from the positions
+    where all are.
     """
-    nv = mi[NV]
-    away, target = np.empty(nv), np.empty(mi[NQ])
+    fact, places, nv = facts[0], named.places, shape(m).nv
+    away, target = np.empty(nv), np.empty(q.size)
     for j in range(nv):
-        away[j] = dt * v[j]
-    integrate(mi, q, away, ahead)
-    target[:] = ahead
-    for i in range(q_places.size):
-        target[q_places[i]] = position[i]
-    if check_state(mi, target, v, v) != OK:
+        away[j] = fact.dt * v[j]
+    integrate(m, q, away, found.ahead)
+    target[:] = found.ahead
+    for i in range(named.q_places.size):
+        target[named.q_places[i]] = named.position[i]
+    if check_state(m, target, v, v) != OK:
         return BAD
-    if not distance(mi, scale, ahead, target, away) <= jump:
+    if not distance(m, found.ahead, target, away) <= fact.jump:
         return FAR
-    found[:] = target
-    quick = is_theta_G(mi, places)
+    found.q[:] = target
+    quick = is_theta_G(m, places)
     if quick or places.size == nv:
-        far = _close(mi, mf, w, found, scale, work)
-        quick = 0.0 <= far <= (jump if quick else NEARLY_CLOSED)
+        far = _close(m, found.q, fit.work)
+        quick = 0.0 <= far <= (fact.jump if quick else NEARLY_CLOSED)
     if not quick:
-        found[:] = ahead
-        if (
-            _fit_pose(mi, mf, w, found, target, places, scale, jump, W, drift, R, gain, sigma)
-            != FOLLOWED
-        ):
+        found.q[:] = found.ahead
+        if _fit_pose(m, found.q, target, places, fact.jump, fit) != FOLLOWED:
             return HARD
-    facts[DISTANCE] = distance(mi, scale, ahead, found, away)
-    difference(mi, found, target, away)
-    facts[MISFIT], facts[WORST] = 0.0, 0.0
-    for i in range(places.size):
-        off = abs(away[places[i]]) / scale[places[i]]
-        if off > facts[MISFIT]:
-            facts[MISFIT], facts[WORST] = off, i
-    wanted, unknown = np.zeros(nv), 0
-    for i in range(places.size):
-        unknown += np.isnan(rates[i])
-    difference(mi, q, found, away)
+    fact.distance = distance(m, found.ahead, found.q, away)
+    _note_misfit(m, found.q, target, places, fact)
+    wanted = np.zeros(nv)
+    difference(m, q, found.q, away)
+    unknown = np.isnan(named.rates).sum() == places.size
     for i in range(places.size):
         j = places[i]
-        if unknown == places.size and dt > 0.0:
-            wanted[j] = away[j] / dt
+        if unknown and fact.dt > 0.0:
+            wanted[j] = away[j] / fact.dt
         else:
-            wanted[j] = v[j] if np.isnan(rates[i]) else rates[i]
-    fit_velocity(
-        mi,
-        mf,
-        w,
-        found,
-        v,
-        wanted,
-        places,
-        scale,
-        usually_free,
-        W,
-        drift,
-        R,
-        gain,
-        sigma,
-        v_found,
-        facts,
-    )
-    facts[SPEED] = facts[UNNAMED_CHANGE] = facts[NAMED_CHANGE] = 0.0
-    for j in range(nv):
-        facts[SPEED] = max(facts[SPEED], abs(v[j]) / scale[j])
-        wanted[j] = abs(v_found[j] - v[j]) / scale[j]
-    for j in places:
-        facts[NAMED_CHANGE] = max(facts[NAMED_CHANGE], wanted[j])
-        wanted[j] = 0.0
-    for j in range(nv):
-        facts[UNNAMED_CHANGE] = max(facts[UNNAMED_CHANGE], wanted[j])
+            wanted[j] = v[j] if np.isnan(named.rates[i]) else named.rates[i]
+    fit_velocity(m, found.q, v, wanted, places, fit, facts, found.v)
+    _note_changes(m, v, found.v, places, fact)
     return FOLLOWED
+
+
+@kernel
+def _note_misfit(m, q, target, places, fact):
+    """Note by how much named positions are off, free of units, and which one is most."""
+    dof, away = dofs(m), np.empty(shape(m).nv)
+    difference(m, q, target, away)
+    fact.misfit, fact.worst = 0.0, 0
+    for i in range(places.size):
+        off = abs(away[places[i]]) / dof[places[i]].scale
+        if off > fact.misfit:
+            fact.misfit, fact.worst = off, i
+
+
+@kernel
+def _note_changes(m, before, after, places, fact):
+    """Note how velocities change, named ones and others, free of units."""
+    dof, change = dofs(m), after - before
+    fact.speed, fact.named_change = largest(m, before), 0.0
+    for j in places:
+        fact.named_change = max(fact.named_change, abs(change[j]) / dof[j].scale)
+        change[j] = 0.0
+    fact.unnamed_change = largest(m, change)

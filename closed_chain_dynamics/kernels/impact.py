@@ -14,289 +14,268 @@ import numpy as np
 from .closed_chain import solve_motion
 from .coordinates import solve_constraints
 from .inertia import body_inertias, energies, rigid_momentum
-from .kinematics import check_state, motion, placements
-from .layout import (
-    BODY_F,
-    BODY_I,
-    BODY_IA,
-    BODY_W,
-    FREE,
-    INERTIA,
-    IQ,
-    KINETIC,
-    LOOP_ACTIVE,
-    LOOP_BODY_1,
-    LOOP_BODY_2,
-    LOOP_I,
-    LOOP_N_ROWS,
-    LOOP_OPEN,
-    MASS,
-    N_BODIES,
-    N_LOOPS,
-    NQ,
-    NV,
-    OK,
-    ORIGIN,
-    PARENT,
-    TAU,
-    TREE_R,
-    TYPE,
-    VECTORS,
-    WORLD_W,
-    ZERO,
-    C,
-    F,
-    V,
-    kernel,
-    table,
-)
+from .kinematics import NO_VECTOR, check_state, motion, placements
 from .manifold import integrate
 from .newton_euler import pass_forces_inwards, project_forces
+from .records import (
+    FREE,
+    LOOP_OPEN,
+    OK,
+    bodies,
+    columns,
+    dofs,
+    inertias,
+    kernel,
+    loops,
+    moving,
+    shape,
+    tau,
+    totals,
+    zeros,
+)
 from .step import close_loops, closing_step
+from .vectors import (
+    add,
+    angular,
+    axis,
+    cross,
+    inner,
+    linear,
+    minus,
+    put,
+    put_axis,
+    put_spatial,
+    rotate,
+    rotate_back,
+    symmetric,
+    times,
+    velocity_at,
+)
 
-# a record of bodies: R, centre of mass, its velocity, angular velocity, all in the world
-AT_C, AT_V, AT_O = 9, 12, 15
-BODY_RECORD = 18
+# where a body is and how it moves: axes, centre of mass, its velocity, angular velocity, all in
+# the world
+BODY_STATE = np.dtype(
+    [
+        ('R', np.float64, (3, 3)),
+        ('c', np.float64, 3),
+        ('v', np.float64, 3),
+        ('omega', np.float64, 3),
+    ]
+)
 MOST_SETTLING = 8  # steps that close a gap; the first takes most of the way
 SETTLED = 1e-9  # a step that is not worth another one [rad, m]
 LONGEST = 0.7  # a step that leads nobody knows where [rad, m]
+LEAST_TURN = 1e-12  # share of the largest inertia below which a system cannot turn about an axis
 
 
 @kernel
-def _momenta_as_forces(mi, mf, w):
+def _momenta_as_forces(m):
     """Put minus the momentum of every body in the place of the force that it needs."""
-    body_inertias(mi, mf, w)
-    body_w, body_ia = table(w, mi, BODY_W), table(w, mi, BODY_IA)
-    for k in range(6):
-        body_w[0, F + k] = 0.0
-    for i in range(1, mi[N_BODIES]):
-        row = body_w[i]
-        row[F], row[F + 1], row[F + 2], row[F + 3], row[F + 4], row[F + 5] = rigid_momentum(
-            body_ia[i], -row[V], -row[V + 1], -row[V + 2], -row[V + 3], -row[V + 4], -row[V + 5]
-        )
+    body_inertias(m)
+    move, inertia = moving(m), inertias(m)
+    move[0].F[:] = 0.0
+    for i in range(1, move.size):
+        p, h = rigid_momentum(inertia[i].rigid, move[i].V)
+        put_spatial(move[i].F, times(-1.0, p), times(-1.0, h))
 
 
 @kernel
-def nearest_motion(mi, mf, w, out):
+def _rotor_momentum(m, j):
+    """Return the momentum of a joint's rotor along its coordinate, as the bodies' V turn it."""
+    armature = dofs(m)[j].armature
+    if armature == 0.0:
+        return 0.0
+    move, i = moving(m), dofs(m)[j].body
+    me, up, s = move[i], move[bodies(m)[i].parent], columns(m)[j].s
+    turn = minus(angular(me.V), angular(up.V))
+    if inner(angular(s), angular(s)) > 0.0:
+        return armature * inner(angular(s), turn)
+    return armature * inner(linear(s), minus(velocity_at(me.V, me.p), velocity_at(up.V, me.p)))
+
+
+@kernel
+def nearest_motion(m, out):
     """Write the motion of joints and loops that comes nearest to the bodies' V, by their mass."""
-    _momenta_as_forces(mi, mf, w)
-    tau = table(w, mi, VECTORS)[TAU]
-    for j in range(mi[NV]):
-        tau[j] = 0.0
-    return solve_motion(mi, mf, w, tau, out)
+    _momenta_as_forces(m)
+    momentum = tau(m)
+    for j in range(momentum.size):
+        momentum[j] = _rotor_momentum(m, j)
+    return solve_motion(m, momentum, out)
 
 
 @kernel
-def _let_move(row, x, y, z, ox, oy, oz):
-    """Let a body's centre of mass move with (x, y, z) while it turns with o."""
-    cx, cy, cz = row[C], row[C + 1], row[C + 2]
-    row[V], row[V + 1], row[V + 2] = (
-        x - (oy * cz - oz * cy),
-        y - (oz * cx - ox * cz),
-        z - (ox * cy - oy * cx),
-    )
-    row[V + 3], row[V + 4], row[V + 5] = ox, oy, oz
+def _let_move(me, velocity, omega):
+    """Let a body's centre of mass have a velocity while the body turns."""
+    put_spatial(me.V, minus(velocity, cross(omega, me.c)), times(1.0, omega))
 
 
 @kernel
-def compute_bodies(mi, mf, w, q, v, bodies):
-    """Write a record of where all bodies are and how they move, (n, 18)."""
-    status = check_state(mi, q, v, v)
+def compute_bodies(m, q, v, states):
+    """Write where all bodies are and how they move, BODY_STATE (n,)."""
+    status = check_state(m, q, v, v)
     if status != OK:
         return status
-    placements(mi, mf, w, q)
-    motion(mi, mf, w, v, table(w, mi, VECTORS)[ZERO], 0.0)
-    body_w, world = table(w, mi, BODY_W), table(w, mi, WORLD_W)[0]
-    for i in range(mi[N_BODIES]):
-        row, out = body_w[i], bodies[i]
-        out[:AT_C] = row[:AT_C]
-        x, y, z = row[C], row[C + 1], row[C + 2]
-        ox, oy, oz = row[V + 3], row[V + 4], row[V + 5]
-        out[AT_C], out[AT_C + 1], out[AT_C + 2] = (
-            x + world[ORIGIN],
-            y + world[ORIGIN + 1],
-            z + world[ORIGIN + 2],
-        )
-        out[AT_V], out[AT_V + 1], out[AT_V + 2] = (
-            row[V] + oy * z - oz * y,
-            row[V + 1] + oz * x - ox * z,
-            row[V + 2] + ox * y - oy * x,
-        )
-        out[AT_O], out[AT_O + 1], out[AT_O + 2] = ox, oy, oz
+    placements(m, q)
+    motion(m, v, zeros(m), 0.0)
+    move, origin = moving(m), totals(m).origin
+    for i in range(move.size):
+        me, state = move[i], states[i]
+        state.R[:, :] = me.R
+        put(state.c, add(me.c, origin))
+        put(state.v, velocity_at(me.V, me.c))
+        put(state.omega, angular(me.V))
     return OK
 
 
 # --- closing a gap ---------------------------------------------------------------------------
 @kernel
-def _settling_step(mi, mf, w, q, bodies, step, rest):
+def _settling_step(m, q, states, step, rest):
     """
     Write the step that closes the loops and takes all bodies nearest to where they were.
 
     Of the bodies' way back, what the closing step does not do is done as far as the loops permit.
     """
-    placements(mi, mf, w, q)
-    zero = table(w, mi, VECTORS)[ZERO]
-    solve_constraints(mi, mf, w, q, zero, False)
-    closing_step(mi, mf, w, step)
-    motion(mi, mf, w, step, zero, 0.0)
-    body_w, world = table(w, mi, BODY_W), table(w, mi, WORLD_W)[0]
-    done = np.empty(6)
-    for i in range(1, mi[N_BODIES]):
-        row, old = body_w[i], bodies[i]
-        done[:] = row[V : V + 6]
-        ox = oy = oz = 0.0  # half the sum of axis x axis before: the sine of the turn
+    placements(m, q)
+    solve_constraints(m, q, zeros(m), False)
+    closing_step(m, step)
+    motion(m, step, zeros(m), 0.0)
+    move, origin = moving(m), totals(m).origin
+    for i in range(1, move.size):
+        me, old = move[i], states[i]
+        v_done, w_done = linear(me.V), angular(me.V)
+        back = NO_VECTOR  # half the sum of axis x axis before: the sine of the turn
         for k in range(3):
-            ox += 0.5 * (row[3 + k] * old[6 + k] - row[6 + k] * old[3 + k])
-            oy += 0.5 * (row[6 + k] * old[k] - row[k] * old[6 + k])
-            oz += 0.5 * (row[k] * old[3 + k] - row[3 + k] * old[k])
-        _let_move(
-            row,
-            old[AT_C] - row[C] - world[ORIGIN],
-            old[AT_C + 1] - row[C + 1] - world[ORIGIN + 1],
-            old[AT_C + 2] - row[C + 2] - world[ORIGIN + 2],
-            ox,
-            oy,
-            oz,
-        )
-        for k in range(6):
-            row[V + k] -= done[k]
-    status = nearest_motion(mi, mf, w, rest)
-    for j in range(mi[NV]):
+            back = add(back, times(0.5, cross(axis(me.R, k), axis(old.R, k))))
+        _let_move(me, minus(old.c, add(me.c, origin)), back)
+        put_spatial(me.V, minus(linear(me.V), v_done), minus(angular(me.V), w_done))
+    status = nearest_motion(m, rest)
+    for j in range(step.size):
         step[j] += rest[j]
     return status
 
 
 @kernel
-def _free_systems(mi, label):
+def _free_systems(m, label):
     """Give all bodies of a system that flies freely one number; 0 where the world holds them."""
-    body_i, loop_i = table(mi, mi, BODY_I), table(mi, mi, LOOP_I)
+    body = bodies(m)
     label[0] = 0
-    for i in range(1, mi[N_BODIES]):
-        up = body_i[i, PARENT]
-        label[i] = i if up == 0 and body_i[i, TYPE] == FREE else label[up]
-    for k in range(mi[N_LOOPS]):
-        if loop_i[k, LOOP_ACTIVE] and loop_i[k, LOOP_N_ROWS]:
-            one, two = label[loop_i[k, LOOP_BODY_1]], label[loop_i[k, LOOP_BODY_2]]
-            for i in range(mi[N_BODIES]):
+    for i in range(1, body.size):
+        up = body[i].parent
+        label[i] = i if up == 0 and body[i].joint == FREE else label[up]
+    for loop in loops(m):
+        if loop.active and loop.n_rows:
+            one, two = label[loop.body_1], label[loop.body_2]
+            for i in range(body.size):
                 if label[i] == max(one, two):
                     label[i] = min(one, two)
 
 
 @kernel
-def _centres(mi, mf, w, bodies, label, system, before, after):
-    """Write a free system's centre of mass as recorded and as it is, in the world; return mass."""
-    body_f, body_w, world = table(mf, mi, BODY_F), table(w, mi, BODY_W), table(w, mi, WORLD_W)[0]
-    mass, before[:], after[:] = 0.0, 0.0, 0.0
-    for i in range(1, mi[N_BODIES]):
+def _centres(m, states, label, system):
+    """Return a free system's mass, and its centre as recorded and as it is, in the world."""
+    body, move, origin = bodies(m), moving(m), totals(m).origin
+    mass, before, after = 0.0, NO_VECTOR, NO_VECTOR
+    for i in range(1, body.size):
         if label[i] == system:
-            m = body_f[i, MASS]
-            mass += m
-            for k in range(3):
-                before[k] += m * bodies[i, AT_C + k]
-                after[k] += m * (body_w[i, C + k] + world[ORIGIN + k])
-    if mass > 0.0:
-        before /= mass
-        after /= mass
-    return mass
+            mass += body[i].mass
+            before = add(before, times(body[i].mass, states[i].c))
+            after = add(after, times(body[i].mass, add(move[i].c, origin)))
+    share = 1.0 / mass if mass > 0.0 else 0.0
+    return mass, times(share, before), times(share, after)
 
 
 @kernel
-def _shift_back(mi, mf, w, q, bodies):
+def _shift_back(m, q, states):
     """Move every free system as a whole to where its centre of mass was."""
-    body_i, body_f, n = table(mi, mi, BODY_I), table(mf, mi, BODY_F), mi[N_BODIES]
-    label, before, after = np.empty(n, np.int64), np.empty(3), np.empty(3)
-    placements(mi, mf, w, q)
-    _free_systems(mi, label)
-    for system in range(1, n):
-        if (
-            label[system] != system
-            or _centres(mi, mf, w, bodies, label, system, before, after) == 0.0
-        ):
+    body = bodies(m)
+    label = np.empty(body.size, np.int64)
+    placements(m, q)
+    _free_systems(m, label)
+    for system in range(1, body.size):
+        if label[system] != system:
             continue
-        for i in range(1, n):
-            if label[i] == system and body_i[i, PARENT] == 0:
-                t, k = body_f[i], body_i[i, IQ]
-                for r in range(3):  # positions are in the axes of the joint
-                    for c in range(3):
-                        q[k + r] += t[TREE_R + 3 * c + r] * (before[c] - after[c])
+        mass, before, after = _centres(m, states, label, system)
+        for i in range(1, body.size):
+            if mass > 0.0 and label[i] == system and body[i].parent == 0:
+                place = q[body[i].iq :]  # in the axes of the joint
+                put(place, add(place, rotate_back(body[i].R, minus(before, after))))
 
 
 @kernel
-def compute_settling(mi, mf, w, q, bodies, work):
+def compute_settling(m, q, states, work):
     """
     Close the loops; all masses come to be nearest to where they were recorded.
 
     The centre of mass of what flies freely is then where it was, exactly. Returns LOOP_OPEN, and
     leaves q as it was, where Newton's method does not get there.
     """
-    nq, nv = mi[NQ], mi[NV]
+    nq, nv = shape(m).nq, shape(m).nv
     step, rest, moved, to = np.empty(nv), np.zeros(nv), q[:nq].copy(), np.empty(nq)
     for _ in range(MOST_SETTLING):
-        if _settling_step(mi, mf, w, moved, bodies, step, rest) != OK:
+        if _settling_step(m, moved, states, step, rest) != OK:
             return LOOP_OPEN
         size = np.max(np.abs(step))
         if not size < LONGEST:
             return LOOP_OPEN
-        integrate(mi, moved, step, to)
+        integrate(m, moved, step, to)
         moved[:] = to
         if size <= SETTLED:
             break
-    if close_loops(mi, mf, w, moved, rest, work) != OK:
+    if close_loops(m, moved, rest, work) != OK:
         return LOOP_OPEN
-    _shift_back(mi, mf, w, moved, bodies)
+    _shift_back(m, moved, states)
     q[:nq] = moved
     return OK
 
 
 # --- the jump --------------------------------------------------------------------------------
 @kernel
-def _tensor(axes, t):
-    """Return the inertia of a body about its centre of mass in the world, (3, 3)."""
-    turn = axes[:9].copy().reshape(3, 3)
-    xx, xy, xz, yy, yz, zz = (
-        t[INERTIA],
-        t[INERTIA + 1],
-        t[INERTIA + 2],
-        t[INERTIA + 3],
-        t[INERTIA + 4],
-        t[INERTIA + 5],
-    )
-    own = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    return turn @ own @ turn.T.copy()
+def _tensor(R, inertia):
+    """Return the inertia of a body with axes R about its centre of mass, world axes, (3, 3)."""
+    tensor = np.empty((3, 3))
+    for k in range(3):
+        put_axis(tensor, k, rotate(R, symmetric(inertia, (R[k, 0], R[k, 1], R[k, 2]))))
+    return tensor
 
 
 @kernel
-def _turn_back(mi, mf, w, bodies, label, system):
+def _turn_back(m, states, label, system):
     """
     Add to a free system the turn that makes up for the angular momentum that a gap took.
 
     Two masses that pass each other have some; brought together they have none, unless all turns.
     """
-    body_f, body_w, world = table(mf, mi, BODY_F), table(w, mi, BODY_W), table(w, mi, WORLD_W)[0]
-    before, after, n = np.empty(3), np.empty(3), mi[N_BODIES]
-    if _centres(mi, mf, w, bodies, label, system, before, after) == 0.0:
+    body, move, origin = bodies(m), moving(m), totals(m).origin
+    mass, before, after = _centres(m, states, label, system)
+    if mass == 0.0:
         return
     inertia, missing = np.zeros((3, 3)), np.zeros(3)
-    for i in range(1, n):
+    for i in range(1, body.size):
         if label[i] == system:
-            m, new = body_f[i, MASS], _tensor(body_w[i], body_f[i])
-            r = body_w[i, C : C + 3] + world[ORIGIN : ORIGIN + 3] - after
-            moved = bodies[i, AT_C:AT_V] - before - r
-            missing += (
-                m * np.cross(moved, bodies[i, AT_V:AT_O])
-                + (_tensor(bodies[i], body_f[i]) - new) @ bodies[i, AT_O:]
+            own, old = body[i], states[i]
+            new = _tensor(move[i].R, own.inertia)
+            r = minus(add(move[i].c, origin), after)
+            moved = minus(minus(old.c, before), r)
+            lost = add(
+                times(own.mass, cross(moved, old.v)),
+                rotate(_tensor(old.R, own.inertia) - new, old.omega),
             )
-            inertia += m * (np.sum(r * r) * np.eye(3) - np.outer(r, r)) + new
-    turn = np.linalg.lstsq(inertia, missing, 1e-12)[0]  # points on a line cannot turn about it
-    for i in range(1, n):
+            put(missing, add(missing, lost))
+            inertia += new
+            for k in range(3):
+                inertia[k, k] += own.mass * inner(r, r)
+                put_axis(inertia, k, minus(axis(inertia, k), times(own.mass * r[k], r)))
+    # points on a line cannot turn about it
+    turn = np.linalg.lstsq(inertia, missing, LEAST_TURN)[0]
+    for i in range(1, body.size):
         if label[i] == system:
-            r = body_w[i, C : C + 3] + world[ORIGIN : ORIGIN + 3] - after
-            bodies[i, AT_V:AT_O] += np.cross(turn, r)
-            bodies[i, AT_O:] += turn
+            r = minus(add(move[i].c, origin), after)
+            put(states[i].v, add(states[i].v, cross(turn, r)))
+            put(states[i].omega, add(states[i].omega, turn))
 
 
 @kernel
-def compute_impact(mi, mf, w, q, bodies, moved, v_after, jump, force):
+def compute_impact(m, q, states, moved, v_after, jump, force):
     """
     Write the velocities after joints and loops have caught bodies that moved as recorded.
 
@@ -305,34 +284,36 @@ def compute_impact(mi, mf, w, q, bodies, moved, v_after, jump, force):
     at O, (n, 6), and that along the coordinates of the tree, which is J_C^T times the impulse.
     Returns a status and the kinetic energy just before.
     """
-    placements(mi, mf, w, q)
-    zero, body_w = table(w, mi, VECTORS)[ZERO], table(w, mi, BODY_W)
-    solve_constraints(mi, mf, w, q, zero, False)
-    n = mi[N_BODIES]
+    placements(m, q)
+    solve_constraints(m, q, zeros(m), False)
+    move = moving(m)
     if moved:
-        label = np.empty(n, np.int64)
-        _free_systems(mi, label)
-        for i in range(1, n):
+        label = np.empty(move.size, np.int64)
+        _free_systems(m, label)
+        for i in range(1, move.size):
             if label[i] == i:
-                _turn_back(mi, mf, w, bodies, label, i)
-    for i in range(1, n):
-        b = bodies[i]
-        _let_move(body_w[i], b[AT_V], b[AT_V + 1], b[AT_V + 2], b[AT_O], b[AT_O + 1], b[AT_O + 2])
-    energies(mi, mf, w)
-    kinetic = table(w, mi, WORLD_W)[0, KINETIC]
-    status = nearest_motion(mi, mf, w, v_after)
+                _turn_back(m, states, label, i)
+    for i in range(1, move.size):
+        _let_move(move[i], states[i].v, states[i].omega)
+    energies(m)
+    kinetic = totals(m).kinetic
+    for j in range(force.size):
+        force[j] = -_rotor_momentum(m, j)
+    status = nearest_motion(m, v_after)
     if status != OK:
         return status, kinetic
-    _momenta_as_forces(mi, mf, w)  # solving the motion has used them up
-    for i in range(n):
+    _momenta_as_forces(m)  # solving the motion has used them up
+    for i in range(move.size):
+        jump[i, :] = move[i].F
+    motion(m, v_after, zeros(m), 0.0)
+    _momenta_as_forces(m)
+    for i in range(move.size):
         for k in range(6):
-            jump[i, k] = body_w[i, F + k]
-    motion(mi, mf, w, v_after, zero, 0.0)
-    _momenta_as_forces(mi, mf, w)
-    for i in range(n):
-        for k in range(6):
-            jump[i, k] -= body_w[i, F + k]
-            body_w[i, F + k] = jump[i, k]
-    pass_forces_inwards(mi, w)
-    project_forces(mi, w, force)
+            jump[i, k] -= move[i].F[k]
+            move[i].F[k] = jump[i, k]
+    pass_forces_inwards(m)
+    bodies_gain = tau(m)
+    project_forces(m, bodies_gain)
+    for j in range(force.size):
+        force[j] += bodies_gain[j] + dofs(m)[j].armature * v_after[j]
     return OK, kinetic

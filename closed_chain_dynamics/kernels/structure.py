@@ -8,267 +8,223 @@ algebra stays inside a cluster, and a long mechanism of small loops costs in pro
 length. Only connecting and cutting changes the clusters.
 """
 
-from .layout import (
-    BODY_I,
-    CARRIES,
-    CLUSTER,
-    CLUSTER_BODIES,
-    CLUSTER_BODY,
-    CLUSTER_CHOSEN,
-    CLUSTER_COUPLING,
-    CLUSTER_COUPLINGS,
-    CLUSTER_DOF,
-    CLUSTER_DOFS,
-    CLUSTER_I,
-    CLUSTER_LOOP,
-    CLUSTER_LOOPS,
-    CLUSTER_N_BODIES,
-    CLUSTER_N_COUPLINGS,
-    CLUSTER_N_DOFS,
-    CLUSTER_N_LOOPS,
-    CLUSTER_N_ROWS,
-    CLUSTER_PARENT,
-    CLUSTER_RANK,
-    CLUSTER_SCRATCH,
-    CLUSTER_WIDTH,
-    COUPLING_ACTIVE,
-    COUPLING_CLUSTER,
-    COUPLING_I,
-    COUPLING_N_TERMS,
-    COUPLING_ROW,
-    COUPLING_TERM,
-    DOF_ABOVE,
-    DOF_BODY,
-    DOF_DEPENDENT,
-    DOF_I,
-    DOF_LOCAL,
-    DOF_PARENT,
-    FULL_RANK,
-    IV,
-    LOOP_ACTIVE,
-    LOOP_BODY_1,
-    LOOP_BODY_2,
-    LOOP_CLUSTER,
-    LOOP_I,
-    LOOP_MODE,
-    LOOP_N_ROWS,
-    LOOP_ROW,
-    LOOP_TOP,
-    N_BODIES,
-    N_CLUSTERS,
-    N_CONTACTS,
-    N_COUPLINGS,
-    N_DOF,
-    N_LOOPS,
-    N_ROWS,
-    PARENT,
+from .records import (
     SLIDE,
     STICK,
-    TERM_DOF,
-    TERM_I,
+    bodies,
+    cluster_bodies,
+    cluster_couplings,
+    cluster_dofs,
+    cluster_loops,
+    clusters,
+    couplings,
+    dofs,
     kernel,
-    table,
+    loops,
+    shape,
+    terms,
 )
 
 
 @kernel
-def common_ancestor(body_i, a, b):
+def common_ancestor(body, a, b):
     """Return the nearest common ancestor; a child always has the larger number."""
     while a != b:
         if a > b:
-            a = body_i[a, PARENT]
+            a = body[a].parent
         else:
-            b = body_i[b, PARENT]
+            b = body[b].parent
     return a
 
 
 @kernel
-def _leader(body_i, b):
+def _leader(body, b):
     """Return the first body of the set that b belongs to."""
-    while body_i[b, CLUSTER] != b:
-        b = body_i[b, CLUSTER]
+    while body[b].cluster != b:
+        b = body[b].cluster
     return b
 
 
 @kernel
-def _tie(body_i, b, top):
-    """Put all bodies from b up to, and without, `top` into one set; the smallest number leads."""
+def _join(body, a, b):
+    """Make one set of two; the smallest number leads."""
+    x, y = _leader(body, a), _leader(body, b)
+    body[max(x, y)].cluster = min(x, y)
+
+
+@kernel
+def _tie(body, b, top):
+    """Put all bodies from b up to, and without, `top` into one set."""
     first = b
     while b != top:
-        x, y = _leader(body_i, first), _leader(body_i, b)
-        if x < y:
-            body_i[y, CLUSTER] = x
-        else:
-            body_i[x, CLUSTER] = y
-        b = body_i[b, PARENT]
+        _join(body, first, b)
+        b = body[b].parent
 
 
 @kernel
-def _join(body_i, a, b):
-    x, y = _leader(body_i, a), _leader(body_i, b)
-    body_i[max(x, y), CLUSTER] = min(x, y)
+def _tie_loop(m, loop):
+    """Tie the joints between the two ends of a loop together."""
+    body, a, b = bodies(m), loop.body_1, loop.body_2
+    top = common_ancestor(body, a, b)
+    _tie(body, a, top)
+    _tie(body, b, top)
+    if a != top and b != top:
+        _join(body, a, b)
 
 
 @kernel
-def _tie_coupling(mi, k):
+def _tie_coupling(m, coupling):
     """Tie all joints of a coupling, and the joints between them, together."""
-    body_i, dof_i = table(mi, mi, BODY_I), table(mi, mi, DOF_I)
-    coupling, term_i = table(mi, mi, COUPLING_I)[k], table(mi, mi, TERM_I)
-    first = coupling[COUPLING_TERM]
-    last = first + coupling[COUPLING_N_TERMS]
-    anchor = dof_i[term_i[first, TERM_DOF], DOF_BODY]
+    body, dof, term = bodies(m), dofs(m), terms(m)
+    own = range(coupling.first, coupling.first + coupling.n_terms)
+    anchor = dof[term[coupling.first].dof].body
     top = anchor
-    for t in range(first, last):
-        top = common_ancestor(body_i, top, dof_i[term_i[t, TERM_DOF], DOF_BODY])
-    for t in range(first, last):  # the joint of the ancestor itself may be a term
-        if dof_i[term_i[t, TERM_DOF], DOF_BODY] == top:
-            top = body_i[top, PARENT]
+    for t in own:
+        top = common_ancestor(body, top, dof[term[t].dof].body)
+    for t in own:  # the joint of the ancestor itself may be a term
+        if dof[term[t].dof].body == top:
+            top = body[top].parent
             break
-    for t in range(first, last):
-        body = dof_i[term_i[t, TERM_DOF], DOF_BODY]
-        _tie(body_i, body, top)
-        _join(body_i, anchor, body)
+    for t in own:
+        _tie(body, dof[term[t].dof].body, top)
+        _join(body, anchor, dof[term[t].dof].body)
 
 
 @kernel
-def _number_clusters(mi):
-    """Replace leaders by consecutive numbers, and open a row for each cluster."""
-    body_i, cluster_i = table(mi, mi, BODY_I), table(mi, mi, CLUSTER_I)
-    n, count = mi[N_BODIES], 0
-    for i in range(1, n):  # leaders come before their followers
-        if body_i[i, CLUSTER] == i:
-            cluster_i[count, :] = 0
-            cluster_i[count, CLUSTER_PARENT] = body_i[i, PARENT]
-            body_i[i, CLUSTER] = -1 - count
+def _open(cluster, parent):
+    """Begin an empty cluster, whose coordinates are to be chosen."""
+    cluster.parent, cluster.tolerance = parent, 0.0
+    cluster.n_dofs = cluster.n_bodies = cluster.n_loops = cluster.n_couplings = 0
+    cluster.n_rows = cluster.rank = cluster.width = cluster.chosen = 0
+
+
+@kernel
+def _number_clusters(m):
+    """Replace leaders by consecutive numbers, and open a record for each cluster."""
+    body, cluster, count = bodies(m), clusters(m), 0
+    for i in range(1, body.size):  # leaders come before their followers
+        if body[i].cluster == i:
+            _open(cluster[count], body[i].parent)
+            body[i].cluster = -1 - count
             count += 1
         else:
             leader = i
-            while body_i[leader, CLUSTER] >= 0:
-                leader = body_i[leader, CLUSTER]
-            body_i[i, CLUSTER] = body_i[leader, CLUSTER]
-    for i in range(1, n):
-        body_i[i, CLUSTER] = -1 - body_i[i, CLUSTER]
-    mi[N_CLUSTERS] = count
+            while body[leader].cluster >= 0:
+                leader = body[leader].cluster
+            body[i].cluster = body[leader].cluster
+    for i in range(1, body.size):
+        body[i].cluster = -1 - body[i].cluster
+    shape(m).n_clusters = count
 
 
 @kernel
-def _assign_rows(mi):
+def _assign_loops(m):
+    """Give every active loop its rows of J_C and its cluster; return the number of rows."""
+    body, cluster, size, n_rows = bodies(m), clusters(m), shape(m), 0
+    size.n_contacts = 0
+    for loop in loops(m):
+        loop.cluster, loop.row = -1, n_rows
+        if loop.active and loop.n_rows > 0:
+            loop.top = common_ancestor(body, loop.body_1, loop.body_2)
+            end = loop.body_1 if loop.body_1 != loop.top else loop.body_2
+            if end != loop.top:  # else both ends are on one body: no joint moves the loop
+                loop.cluster = body[end].cluster
+                own = cluster[loop.cluster]
+                own.n_loops += 1
+                own.n_rows += loop.n_rows
+                if loop.mode == SLIDE or loop.mode == STICK:
+                    size.n_contacts += 1
+                    own.width = 1  # contact forces are wanted
+            n_rows += loop.n_rows
+    return n_rows
+
+
+@kernel
+def _assign_rows(m):
     """Give every active loop and coupling its rows of J_C and its cluster."""
-    body_i, dof_i = table(mi, mi, BODY_I), table(mi, mi, DOF_I)
-    cluster_i = table(mi, mi, CLUSTER_I)
-    loop_i, coupling_i = table(mi, mi, LOOP_I), table(mi, mi, COUPLING_I)
-    rows = 0
-    mi[N_CONTACTS] = 0
-    for k in range(mi[N_LOOPS]):
-        loop = loop_i[k]
-        loop[LOOP_CLUSTER], loop[LOOP_ROW] = -1, rows
-        if loop[LOOP_ACTIVE] and loop[LOOP_N_ROWS] > 0:
-            top = common_ancestor(body_i, loop[LOOP_BODY_1], loop[LOOP_BODY_2])
-            loop[LOOP_TOP] = top
-            end = loop[LOOP_BODY_1] if loop[LOOP_BODY_1] != top else loop[LOOP_BODY_2]
-            if end != top:  # both ends on one body: no joint moves the loop
-                loop[LOOP_CLUSTER] = body_i[end, CLUSTER]
-                cluster_i[loop[LOOP_CLUSTER], CLUSTER_N_LOOPS] += 1
-                cluster_i[loop[LOOP_CLUSTER], CLUSTER_N_ROWS] += loop[LOOP_N_ROWS]
-                if loop[LOOP_MODE] == SLIDE or loop[LOOP_MODE] == STICK:
-                    mi[N_CONTACTS] += 1
-                    cluster_i[loop[LOOP_CLUSTER], CLUSTER_WIDTH] = 1  # contact forces wanted
-            rows += loop[LOOP_N_ROWS]
-    for k in range(mi[N_COUPLINGS]):
-        coupling = coupling_i[k]
-        coupling[COUPLING_CLUSTER], coupling[COUPLING_ROW] = -1, rows
-        if coupling[COUPLING_ACTIVE]:
-            dof = table(mi, mi, TERM_I)[coupling[COUPLING_TERM], TERM_DOF]
-            c = body_i[dof_i[dof, DOF_BODY], CLUSTER]
-            coupling[COUPLING_CLUSTER] = c
-            cluster_i[c, CLUSTER_N_COUPLINGS] += 1
-            cluster_i[c, CLUSTER_N_ROWS] += 1
-            rows += 1
-    for c in range(mi[N_CLUSTERS]):
-        cluster_i[c, CLUSTER_WIDTH] *= cluster_i[c, CLUSTER_N_ROWS]
-    mi[N_ROWS] = rows
+    body, dof, cluster = bodies(m), dofs(m), clusters(m)
+    n_rows = _assign_loops(m)
+    for coupling in couplings(m):
+        coupling.cluster, coupling.row = -1, n_rows
+        if coupling.active:
+            coupling.cluster = body[dof[terms(m)[coupling.first].dof].body].cluster
+            own = cluster[coupling.cluster]
+            own.n_couplings += 1
+            own.n_rows += 1
+            n_rows += 1
+    for c in range(shape(m).n_clusters):  # with contacts: a column for every row operation
+        cluster[c].width *= cluster[c].n_rows
+    shape(m).n_rows = n_rows
 
 
 @kernel
-def _fill_lists(mi):
-    """List bodies, degrees of freedom, loops and couplings cluster by cluster."""
-    body_i, dof_i = table(mi, mi, BODY_I), table(mi, mi, DOF_I)
-    cluster_i = table(mi, mi, CLUSTER_I)
-    bodies, dofs = table(mi, mi, CLUSTER_BODIES)[0], table(mi, mi, CLUSTER_DOFS)[0]
-    for i in range(1, mi[N_BODIES]):
-        c = body_i[i, CLUSTER]
-        cluster_i[c, CLUSTER_N_BODIES] += 1
-        cluster_i[c, CLUSTER_N_DOFS] += body_i[i, N_DOF]
-    body = dof = loop = coupling = scratch = 0
-    for c in range(mi[N_CLUSTERS]):
-        row = cluster_i[c]
-        row[CLUSTER_BODY], row[CLUSTER_DOF] = body, dof
-        row[CLUSTER_LOOP], row[CLUSTER_COUPLING] = loop, coupling
-        row[CLUSTER_SCRATCH], row[CLUSTER_CHOSEN], row[CLUSTER_RANK] = scratch, 0, 0
-        body, dof = body + row[CLUSTER_N_BODIES], dof + row[CLUSTER_N_DOFS]
-        loop, coupling = loop + row[CLUSTER_N_LOOPS], coupling + row[CLUSTER_N_COUPLINGS]
+def _divide_lists(m):
+    """Give every cluster its share of the lists and of the scratch; empty the lists."""
+    cluster, size = clusters(m), shape(m)
+    for body in bodies(m)[1:]:
+        own = cluster[body.cluster]
+        own.n_bodies += 1
+        own.n_dofs += body.n_dof
+    first_body = first_dof = first_loop = first_coupling = scratch = 0
+    for c in range(size.n_clusters):
+        own = cluster[c]
+        own.first_body, own.first_dof = first_body, first_dof
+        own.first_loop, own.first_coupling, own.scratch = first_loop, first_coupling, scratch
+        first_body, first_dof = first_body + own.n_bodies, first_dof + own.n_dofs
+        first_loop, first_coupling = first_loop + own.n_loops, first_coupling + own.n_couplings
         # J_C with its bias, M, A, and eight numbers a coordinate: see `closed_chain.py`
-        n, m = row[CLUSTER_N_DOFS], row[CLUSTER_N_ROWS]
-        row[CLUSTER_WIDTH] += n + 1
-        scratch += m * row[CLUSTER_WIDTH] + 2 * n * n + 8 * n + 1
-        row[CLUSTER_N_BODIES] = row[CLUSTER_N_DOFS] = 0
-        row[CLUSTER_N_LOOPS] = row[CLUSTER_N_COUPLINGS] = 0
-    for i in range(1, mi[N_BODIES]):
-        row = cluster_i[body_i[i, CLUSTER]]
-        bodies[row[CLUSTER_BODY] + row[CLUSTER_N_BODIES]] = i
-        row[CLUSTER_N_BODIES] += 1
-        for j in range(body_i[i, IV], body_i[i, IV] + body_i[i, N_DOF]):
-            dofs[row[CLUSTER_DOF] + row[CLUSTER_N_DOFS]] = j
-            dof_i[j, DOF_LOCAL], dof_i[j, DOF_DEPENDENT] = row[CLUSTER_N_DOFS], 0
-            above = dof_i[j, DOF_PARENT]
-            if above >= 0 and body_i[dof_i[above, DOF_BODY], CLUSTER] != body_i[i, CLUSTER]:
-                above = -1
-            dof_i[j, DOF_ABOVE] = above
-            row[CLUSTER_N_DOFS] += 1
+        n = own.n_dofs
+        own.width += n + 1
+        scratch += own.n_rows * own.width + 2 * n * n + 8 * n + 1
+        own.n_bodies = own.n_dofs = own.n_loops = own.n_couplings = 0
 
 
 @kernel
-def _list_constraints(mi):
-    cluster_i = table(mi, mi, CLUSTER_I)
-    loop_i, coupling_i = table(mi, mi, LOOP_I), table(mi, mi, COUPLING_I)
-    loops, couplings = table(mi, mi, CLUSTER_LOOPS), table(mi, mi, CLUSTER_COUPLINGS)
-    for k in range(mi[N_LOOPS]):
-        if loop_i[k, LOOP_CLUSTER] >= 0:
-            row = cluster_i[loop_i[k, LOOP_CLUSTER]]
-            loops[0, row[CLUSTER_LOOP] + row[CLUSTER_N_LOOPS]] = k
-            row[CLUSTER_N_LOOPS] += 1
-    for k in range(mi[N_COUPLINGS]):
-        if coupling_i[k, COUPLING_CLUSTER] >= 0:
-            row = cluster_i[coupling_i[k, COUPLING_CLUSTER]]
-            couplings[0, row[CLUSTER_COUPLING] + row[CLUSTER_N_COUPLINGS]] = k
-            row[CLUSTER_N_COUPLINGS] += 1
+def _fill_lists(m):
+    """List bodies, degrees of freedom, loops and couplings cluster by cluster."""
+    body, dof, cluster = bodies(m), dofs(m), clusters(m)
+    loop, coupling = loops(m), couplings(m)
+    for i in range(1, body.size):
+        own = cluster[body[i].cluster]
+        cluster_bodies(m)[own.first_body + own.n_bodies] = i
+        own.n_bodies += 1
+        for j in range(body[i].iv, body[i].iv + body[i].n_dof):
+            cluster_dofs(m)[own.first_dof + own.n_dofs] = j
+            dof[j].local, dof[j].dependent, dof[j].above = own.n_dofs, 0, dof[j].parent
+            above = dof[j].parent
+            if above >= 0 and body[dof[above].body].cluster != body[i].cluster:
+                dof[j].above = -1
+            own.n_dofs += 1
+    for k in range(loop.size):
+        if loop[k].cluster >= 0:
+            own = cluster[loop[k].cluster]
+            cluster_loops(m)[own.first_loop + own.n_loops] = k
+            own.n_loops += 1
+    for k in range(coupling.size):
+        if coupling[k].cluster >= 0:
+            own = cluster[coupling[k].cluster]
+            cluster_couplings(m)[own.first_coupling + own.n_couplings] = k
+            own.n_couplings += 1
 
 
 @kernel
-def build_clusters(mi):
+def build_clusters(m):
     """Find the clusters of the present structure; after loading, connecting and cutting."""
-    body_i, loop_i = table(mi, mi, BODY_I), table(mi, mi, LOOP_I)
-    for i in range(mi[N_BODIES]):
-        body_i[i, CLUSTER] = i
-    for k in range(mi[N_LOOPS]):
-        if loop_i[k, LOOP_ACTIVE] and loop_i[k, LOOP_N_ROWS] > 0:
-            a, b = loop_i[k, LOOP_BODY_1], loop_i[k, LOOP_BODY_2]
-            top = common_ancestor(body_i, a, b)
-            _tie(body_i, a, top)
-            _tie(body_i, b, top)
-            if a != top and b != top:
-                _join(body_i, a, b)
-    for k in range(mi[N_COUPLINGS]):
-        if table(mi, mi, COUPLING_I)[k, COUPLING_ACTIVE]:
-            _tie_coupling(mi, k)
-    _number_clusters(mi)
-    _assign_rows(mi)
-    _fill_lists(mi)
-    _list_constraints(mi)
-    for i in range(mi[N_BODIES]):
-        body_i[i, CARRIES] = 0
-    for c in range(mi[N_CLUSTERS]):
-        b = table(mi, mi, CLUSTER_I)[c, CLUSTER_PARENT]
-        while b > 0 and not body_i[b, CARRIES]:
-            body_i[b, CARRIES], b = 1, body_i[b, PARENT]
-    mi[FULL_RANK] = 0  # the largest rank seen in this structure, not known yet
+    body, cluster, size = bodies(m), clusters(m), shape(m)
+    for i in range(body.size):
+        body[i].cluster, body[i].carries = i, 0
+    for loop in loops(m):
+        if loop.active and loop.n_rows > 0:
+            _tie_loop(m, loop)
+    for coupling in couplings(m):
+        if coupling.active:
+            _tie_coupling(m, coupling)
+    _number_clusters(m)
+    _assign_rows(m)
+    _divide_lists(m)
+    _fill_lists(m)
+    for c in range(size.n_clusters):
+        b = cluster[c].parent
+        while b > 0 and not body[b].carries:
+            body[b].carries, b = 1, body[b].parent
+    size.full_rank = 0  # the largest rank seen in this structure, not known yet
