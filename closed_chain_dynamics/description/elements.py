@@ -205,10 +205,16 @@ class Limit:
 
 @dataclass(frozen=True)
 class Dynamics:
-    """Viscous damping [N m s/rad or N s/m] and Coulomb friction [N m or N] of a joint."""
+    """
+    What resists the motion of a joint.
+
+    Viscous damping [N m s/rad or N s/m], Coulomb friction [N m or N], and armature: the inertia of
+    the rotor as the joint feels it, its own times the square of the gear ratio [kg m^2 or kg].
+    """
 
     damping: float = 0.0
     friction: float = 0.0
+    armature: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -1,17 +1,22 @@
 """What is said of a mechanism that friction locks, whoever finds it."""
 
+from typing import TYPE_CHECKING
+
 from closed_chain_dynamics.errors import StructureError
-from closed_chain_dynamics.kernels import layout as at
+from closed_chain_dynamics.kernels import records as at
+
+if TYPE_CHECKING:
+    from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['locked_error']
 
 
-def locked_error(robot, when=''):
+def locked_error(robot: 'Mechanism', when: str = '') -> StructureError:
     """Return the error that friction locks a mechanism (the frictional paradox)."""
     names = ', '.join(
-        repr(loop.name)
-        for loop, kind in zip(robot.description.loops, robot.table(at.LOOP_I))
-        if kind[at.LOOP_ACTIVE] and kind[at.LOOP_MODE] == at.SLIDE
+        repr(name)
+        for name, loop in zip(robot.loop_names, robot.structure.loops)
+        if loop['active'] and loop['mode'] == at.SLIDE
     )
     return StructureError(
         f'friction locks the contact {names}{when}: the coefficient A of the normal force is not '

@@ -6,24 +6,29 @@ complex steps, C(x + i h) / h, which cost no digits; so it must be analytic: sum
 and NumPy's functions of its arguments, no abs and no comparisons.
 """
 
+from collections.abc import Callable
+from typing import Any
+
+from numba import cfunc, njit, types
+from numba.cloudpickle import dumps, loads
+from numba.core.errors import NumbaError
 import numpy as np
+from numpy.typing import NDArray
 
 from closed_chain_dynamics.errors import DescriptionError
-from closed_chain_dynamics.kernels import layout as at
 
-__all__ = ['compile_surface', 'set_surface']
+__all__ = ['Surface']
 
 STEP = 1e-40  # of the imaginary part: its square vanishes beside any coordinate
+Function = Callable[[Any, Any, Any], Any]
 
 
-def compile_surface(function):
+def _compiled(function: Function) -> Any:
     """Return a cfunc `void (r, out)` that writes C and its gradient, (4,), at r, (3,)."""
-    from numba import cfunc, njit, types
-
     C, step, pointer = njit(function), STEP, types.CPointer(types.float64)
 
-    @cfunc(types.void(pointer, pointer))
-    def evaluate(r, out):
+    @cfunc(types.void(pointer, pointer))  # type: ignore[untyped-decorator]
+    def evaluate(r: Any, out: Any) -> None:
         x, y, z = complex(r[0]), complex(r[1]), complex(r[2])
         out[0] = C(x, y, z).real
         out[1] = C(x + step * 1j, y, z).imag / step
@@ -33,65 +38,65 @@ def compile_surface(function):
     return evaluate
 
 
-def set_surface(robot, name, function):
+class Surface:
     """
-    Let the point of a surface loop slide on C(x, y, z) = 0, in its parent's loop frame [m].
+    A surface C(x, y, z) = 0 in the parent's loop frame [m], compiled; C is positive outside.
 
-    `function` is C, positive outside; z of the frame is along the contact's normal. It need not
-    be a distance: the kernels divide by the length of its gradient.
+    C need not be a distance: the kernels divide by the length of its gradient. A pickle holds the
+    function, lambdas included, and it is compiled again where it is unpickled.
     """
-    from numba.core.errors import NumbaError
 
-    row = robot.table(at.LOOP_I)[robot.index('loop', name)]
-    where = f'loop joint {name!r}'
-    if row[at.LOOP_TYPE] != at.LOOP_SURFACE:
-        raise DescriptionError(
-            'it is no point on a surface',
-            where=where,
-            file=robot.description.file,
-            repair='Write type="surface".',
-        )
-    try:
-        compiled = compile_surface(function)
-    except (NumbaError, TypeError) as error:
-        raise DescriptionError(
-            f'its surface cannot be compiled: {str(error).strip().splitlines()[0]}',
-            where=where,
-            repair='Write C(x, y, z) with + - * / ** and functions of numpy, for example '
-            'lambda x, y, z: z - x * x - y * y.',
-        ) from None
-    _check_gradient(compiled, where)
-    robot._surfaces = {**getattr(robot, '_surfaces', {}), name: compiled}  # kept alive
-    row[at.LOOP_SHAPE], row[at.LOOP_FUNCTION] = at.FUNCTION, compiled.address
+    def __init__(self, function: Function, where: str) -> None:
+        self.function, self._where = function, where
+        try:
+            self._compiled = _compiled(function)
+        except (NumbaError, TypeError) as error:
+            raise DescriptionError(
+                f'its surface cannot be compiled: {str(error).strip().splitlines()[0]}',
+                where=where,
+                repair='Write C(x, y, z) with + - * / ** and functions of numpy, for example '
+                'lambda x, y, z: z - x * x - y * y.',
+            ) from None
+        self._check_gradient()
 
+    @property
+    def address(self) -> int:
+        """Return where the compiled function is in this process."""
+        return int(self._compiled.address)
 
-def _check_gradient(compiled, where):
-    """Refuse a function whose complex steps are not its gradient at a place as good as any."""
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _restored, (dumps(self.function), self._where)
 
-    def values(place):
-        out = np.zeros(4)
-        compiled.ctypes(
-            *(
-                array.ctypes.data_as(kind)
-                for array, kind in zip((place, out), compiled.ctypes.argtypes)
-            )
-        )
+    def values(self, place: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return C and its gradient at a place, (4,)."""
+        out, call = np.zeros(4), self._compiled.ctypes
+        arrays = zip((place, out), call.argtypes)
+        call(*(array.ctypes.data_as(kind) for array, kind in arrays))
         return out
 
-    place, h = np.array([0.31, 0.47, 0.59]), 1e-6
-    gradient = values(place)[1:]
-    difference = np.array(
-        [values(place + h * axis)[0] - values(place - h * axis)[0] for axis in np.eye(3)]
-    ) / (2.0 * h)
-    if np.abs(gradient - difference).max() > 1e-4 * np.abs(difference).max():
-        raise DescriptionError(
-            'its surface function is not analytic',
-            where=where,
-            repair='Leave out abs, comparisons and complex numbers.',
-        )
-    if not np.any(difference) and not np.any(np.isnan(gradient)):
-        raise DescriptionError(
-            'its surface function is constant and has no normal',
-            where=where,
-            repair='C must change with x, y or z.',
-        )
+    def _check_gradient(self) -> None:
+        """Refuse a function whose complex steps are not its gradient at a place as good as any."""
+        place, h = np.array([0.31, 0.47, 0.59]), 1e-6
+        gradient = self.values(place)[1:]
+        difference = np.array(
+            [
+                self.values(place + h * axis)[0] - self.values(place - h * axis)[0]
+                for axis in np.eye(3)
+            ]
+        ) / (2.0 * h)
+        if np.abs(gradient - difference).max() > 1e-4 * np.abs(difference).max():
+            raise DescriptionError(
+                'its surface function is not analytic',
+                where=self._where,
+                repair='Leave out abs, comparisons and complex numbers.',
+            )
+        if not np.any(difference) and not np.any(np.isnan(gradient)):
+            raise DescriptionError(
+                'its surface function is constant and has no normal',
+                where=self._where,
+                repair='C must change with x, y or z.',
+            )
+
+
+def _restored(function: bytes, where: str) -> Surface:
+    return Surface(loads(function), where)

@@ -1,0 +1,97 @@
+"""
+Links that are fixed to each other become one body, moved by one joint.
+
+Each link keeps its name and its placement in the body. A body's frame is the child link's frame
+turned so that the joint axis is z, which makes the kernels' revolute and prismatic joints cheap.
+Bodies are numbered depth first, brothers in the order of their joints' names: the order in which
+Pinocchio numbers them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closed_chain_dynamics.description import Description, Inertia, Joint, JointType
+
+__all__ = ['Body', 'Placement', 'grow', 'rotation_to']
+
+Matrix = NDArray[np.float64]
+Placement = tuple[int, Matrix, Matrix]  # body, R (3, 3) and p (3,) in it
+
+
+@dataclass
+class Body:
+    """A set of links that are fixed to each other, moved by one joint (None for the world)."""
+
+    joint: Joint | None = None
+    parent: int = 0
+    R: Matrix = field(default_factory=lambda: np.eye(3))  # of the joint, in the parent body
+    p: Matrix = field(default_factory=lambda: np.zeros(3))
+    mass: float = 0.0
+    first_moment: Matrix = field(default_factory=lambda: np.zeros(3))
+    second_moment: Matrix = field(default_factory=lambda: np.zeros((3, 3)))
+
+    def add(self, inertia: Inertia, R: Matrix, p: Matrix) -> None:
+        """Add the inertia of a link that stands at R, p in the body."""
+        com = p + R @ inertia.origin.position
+        self.mass += inertia.mass
+        self.first_moment += inertia.mass * com
+        self.second_moment += R @ inertia.tensor @ R.T + inertia.mass * _parallel_axis(com)
+
+    def inertia_about_com(self) -> tuple[float, Matrix, Matrix]:
+        """Return mass, centre of mass (3,) and the inertia about it (3, 3), in body axes."""
+        if self.mass == 0.0:
+            return 0.0, np.zeros(3), self.second_moment
+        com = self.first_moment / self.mass
+        return self.mass, com, self.second_moment - self.mass * _parallel_axis(com)
+
+
+def _parallel_axis(r: Matrix) -> Matrix:
+    shift: Matrix = (r @ r) * np.eye(3) - np.outer(r, r)
+    return shift
+
+
+def rotation_to(axis: Sequence[float]) -> Matrix:
+    """Return the smallest rotation that takes z to a unit vector, (3, 3)."""
+    x, y, z = axis
+    if z >= 0.0:
+        k = 1.0 / (1.0 + z)
+    elif x * x + y * y == 0.0:
+        return np.diag([1.0, -1.0, -1.0])
+    else:  # the same number; 1 + z has lost its digits when the axis is close to -z
+        k = (1.0 - z) / (x * x + y * y)
+    return np.array(
+        [[1.0 - k * x * x, -k * x * y, x], [-k * x * y, 1.0 - k * y * y, y], [-x, -y, z]]
+    )
+
+
+def grow(description: Description) -> tuple[list[Body], dict[str, Placement]]:
+    """Walk the tree depth first; return the bodies, the world first, and where links stand."""
+    children: dict[str, list[Joint]] = {}
+    for joint in sorted(description.joints, key=lambda joint: joint.name):
+        children.setdefault(joint.parent, []).append(joint)
+    inertias = {link.name: link.inertia for link in description.links}
+    bodies, links = [Body()], {}
+    # link, the joint that moves it, the body that carries the joint, and where in that body
+    stack: list[tuple[str, Joint | None, int, Matrix, Matrix]] = [
+        (description.root, None, 0, np.eye(3), np.zeros(3))
+    ]
+    while stack:
+        name, mover, number, R, p = stack.pop()
+        if mover is not None and mover.type is not JointType.FIXED:
+            axial = mover.type.nv == 1 or mover.type is JointType.PLANAR
+            R_axis = rotation_to(mover.axis) if axial else np.eye(3)
+            bodies.append(Body(mover, number, R @ R_axis, p))
+            number, R, p = len(bodies) - 1, R_axis.T, np.zeros(3)
+        links[name] = (number, R, p)
+        if inertias[name] is not None:
+            bodies[number].add(inertias[name], R, p)
+        # last in, first out: brothers are pushed in reverse
+        for joint in reversed(children.get(name, [])):
+            origin = joint.origin
+            stack.append(
+                (joint.child, joint, number, R @ origin.rotation, p + R @ origin.position)
+            )
+    return bodies, links

@@ -1,0 +1,149 @@
+"""
+What of a mechanism changes at events: what is closed and cut, clusters, theta_G, rank.
+
+Paper 2, section IV, describes links by pointers: `parent`, `child`, `brother`, and `real` for the
+virtual link that stands in for a link at a cut joint. Here the pointers are indices: a body's
+record holds its parent, a loop's holds the body that carries the virtual link and the real one.
+Connecting and cutting switches records on and off; nothing is allocated or compiled again, for
+there is room for six velocities a body from the start.
+"""
+
+from collections.abc import Sequence
+import copy
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closed_chain_dynamics.kernels import records as at
+from closed_chain_dynamics.model.model import Model, Records
+from closed_chain_dynamics.model.surfaces import Surface
+
+__all__ = ['Connections', 'Structure']
+
+LAWS = ('damping', 'friction', 'stop_stiffness', 'stop_damping')
+SWITCHES = ['active', 'mode', 'n_rows']  # what events change of a loop
+
+
+@dataclass(frozen=True)
+class Connections:
+    """Which joints are connected and cut: a value, to go back to with `restructure`."""
+
+    loops: tuple[tuple[int, int, int], ...]  # of each loop: active, mode, rows
+    cut: tuple[int, ...]  # bodies whose joint of the tree is cut
+
+
+class Structure:
+    """The tables that events change. `shape` and `world` are single records."""
+
+    def __init__(self, model: Model) -> None:
+        n = len(model.bodies)
+        self._world, self._shape = model.world.copy(), np.zeros(1, at.SHAPE)
+        self.bodies, self.loops = model.bodies.copy(), model.loops.copy()
+        self._dofs = np.zeros(model.room, at.DOF)
+        self._dofs[: model.nv] = model.dofs
+        self.couplings, self.terms = model.couplings.copy(), model.terms.copy()
+        self.springs, self.actuators = model.springs.copy(), model.actuators.copy()
+        self._clusters = np.zeros(n, at.CLUSTER)
+        self._cluster_dofs = np.zeros(model.room, np.int64)
+        self.cluster_bodies = np.zeros(n, np.int64)
+        self.cluster_loops = np.zeros(len(model.loops), np.int64)
+        self.cluster_couplings = np.zeros(len(model.couplings), np.int64)
+        self.shape['nq'], self.shape['nv'] = model.nq, model.nv
+        self.shape['passive_joints'] = _any_law(model.dofs)
+        self.shape['passive_loops'] = _any_law(model.loop_dofs) or np.any(
+            model.loops['mode'] == at.SOFT
+        )
+        self.rank_known = False  # whether the rank away from singular poses has been learnt
+        self.angles: dict[str, float] = {}  # of joints that turn, at the moment they were cut
+        self.surfaces: dict[str, Surface] = {}  # given as functions, by loop
+
+    @property
+    def world(self) -> np.void:
+        """Return gravity, typical length and tolerances."""
+        record: np.void = self._world[0]
+        return record
+
+    @property
+    def shape(self) -> np.void:
+        """Return the numbers of positions, velocities, clusters, rows and contacts, and ranks."""
+        record: np.void = self._shape[0]
+        return record
+
+    @property
+    def dofs(self) -> Records:
+        """Return a record per velocity of the tree as it is now, (nv,)."""
+        return self._dofs[: self.shape['nv']]
+
+    @property
+    def clusters(self) -> Records:
+        """Return a record per cluster."""
+        return self._clusters[: self.shape['n_clusters']]
+
+    @property
+    def cluster_dofs(self) -> NDArray[np.int64]:
+        """Return the velocities, cluster by cluster, (nv,)."""
+        return self._cluster_dofs[: self.shape['nv']]
+
+    def dofs_of(self, cluster: int) -> NDArray[np.int64]:
+        """Return the velocities of a cluster."""
+        first, count = (int(self._clusters[cluster][name]) for name in ('first_dof', 'n_dofs'))
+        return self._cluster_dofs[first : first + count]
+
+    def tables(self) -> dict[str, NDArray[np.generic]]:
+        """Return all tables with all their room, by their names in a handle."""
+        return {
+            'world': self._world,
+            'shape': self._shape,
+            'bodies': self.bodies,
+            'dofs': self._dofs,
+            'loops': self.loops,
+            'couplings': self.couplings,
+            'terms': self.terms,
+            'springs': self.springs,
+            'actuators': self.actuators,
+            'clusters': self._clusters,
+            'cluster_dofs': self._cluster_dofs,
+            'cluster_bodies': self.cluster_bodies,
+            'cluster_loops': self.cluster_loops,
+            'cluster_couplings': self.cluster_couplings,
+        }
+
+    def copy(self) -> 'Structure':
+        """Return an independent structure: the same connections, theta_G and rank."""
+        other = copy.copy(self)
+        for name, value in vars(self).items():
+            if isinstance(value, (np.ndarray, dict)):
+                vars(other)[name] = value.copy()
+        return other
+
+    def connections(self, model: Model) -> Connections:
+        """Return which joints are connected and cut."""
+        return Connections(
+            tuple(map(tuple, self.loops[SWITCHES].tolist())),
+            tuple(np.flatnonzero(self.is_free(model)).tolist()),
+        )
+
+    def set_loops(self, loops: Sequence[tuple[int, int, int]]) -> None:
+        """Switch every loop as `Connections` say."""
+        for row, (active, mode, n_rows) in zip(self.loops, loops):
+            row['active'], row['mode'], row['n_rows'] = active, mode, n_rows
+
+    def is_free(self, model: Model) -> NDArray[np.bool_]:
+        """Return which bodies a cut has set free, (n,)."""
+        home, now = model.bodies, self.bodies
+        free: NDArray[np.bool_] = (now['parent'] != home['parent']) | (
+            now['joint'] != home['joint']
+        )
+        return free
+
+    def address_surfaces(self, names: Sequence[str]) -> None:
+        """Point loops at their compiled surfaces, which stand elsewhere in every process."""
+        for name, surface in self.surfaces.items():
+            loop = self.loops[names.index(name)]
+            loop['shape'], loop['function'] = at.FUNCTION, surface.address
+
+
+def _any_law(dofs: Records) -> bool:
+    """Return whether any joint has damping, friction or a limit moment."""
+    return any(bool(np.any(dofs[name])) for name in LAWS)
