@@ -1,11 +1,13 @@
 """
-The compiled part: every function here is numba code on flat arrays, with no Python inside.
+The compiled part: every function here is numba code on tables of records, with no Python inside.
 
-`layout` says what stands where; the others are one idea a file. Functions named `compute_...` are
+`records` says what the tables hold and `vectors` is the algebra; the others are one idea a file.
+All of them take the handle of a mechanism, `robot.handle`. Functions named `compute_...` are
 called from Python: they check the state, do one whole computation and return a status.
 """
 
 import logging
+import math
 import pathlib
 import re
 import sys
@@ -16,7 +18,7 @@ from .closure import compute_closure, compute_gaps, compute_loop_bias
 from .contact import note_directions
 from .coordinates import compute_constraints, compute_coordinates, compute_loop_jacobian
 from .forward import compute_forward_dynamics, forward_dynamics
-from .impact import BODY_RECORD, compute_bodies, compute_impact, compute_settling
+from .impact import BODY_STATE, compute_bodies, compute_impact, compute_settling
 from .inertia import compute_mass_matrix, compute_totals
 from .inverse import compute_inverse_dynamics
 from .kinematics import (
@@ -30,14 +32,15 @@ from .loops import linear_rows
 from .manifold import difference, integrate, neutral
 from .newton_euler import compute_joint_wrenches, compute_newton_euler
 from .reroot import compute_free, compute_home, compute_layout
-from .run import EVENT_TIME, compute_loop_placement, compute_run, compute_signs, record
+from .run import EVENT_TIME, RUN, compute_loop_placement, compute_run, compute_signs, record
 from .step import advance, close_loops, local_rate
 from .structure import build_clusters
 from .surfaces import sliding_velocity, surface_distance
 
 __all__ = [
-    'BODY_RECORD',
+    'BODY_STATE',
     'EVENT_TIME',
+    'RUN',
     'UNIT_TOLERANCE',
     'Strict',
     'advance',
@@ -118,17 +121,19 @@ def _sources_of(module, folder, seen):
 
 def _drop_stale_caches():
     """
-    Remove compiled code that is older than any source it was made from.
+    Remove compiled code that is older than any source it was made from, or whose source is gone.
 
-    Numba looks at the file of the function that is called, not at those it calls in turn.
+    Numba looks at the file of the function that is called, not at those it calls in turn: a kernel
+    is as old as the records and vectors that it works on.
     """
     folder = pathlib.Path(__file__).parent
+    modules = {path.stem for path in folder.glob('*.py')}
     for index in (folder / '__pycache__').glob('*.nbi'):
         module = index.name.split('.')[0]
         try:
+            sources = _sources_of(module, folder, set()) if module in modules else ()
             newest = max(
-                (folder / f'{name}.py').stat().st_mtime
-                for name in _sources_of(module, folder, set())
+                ((folder / f'{name}.py').stat().st_mtime for name in sources), default=math.inf
             )
             if index.stat().st_mtime < newest:
                 index.unlink()

@@ -96,7 +96,7 @@ class Mechanism:
         self.handle = np.array(
             [(tables[name].ctypes.data, len(tables[name])) for name in at.TABLES], np.int64
         ).ravel()
-        self.took_shape()
+        self._note_sizes()
 
     def __repr__(self) -> str:
         return (
@@ -256,10 +256,23 @@ class Mechanism:
     def build(self) -> None:
         """Find clusters; the rank of the loops away from singular poses is to be learnt anew."""
         kernels.build_clusters(self.handle)
-        self.rank_known = self.structure.shape['n_rows'] == 0
         self.took_shape()
 
     def took_shape(self) -> None:
+        """Note that the structure is another one than before."""
+        self.rank_known = self.structure.shape['n_rows'] == 0
+        self._note_sizes()
+
+    @property
+    def rank_known(self) -> bool:
+        """Return whether the rank away from singular poses has been learnt; may be assigned."""
+        return self.structure.rank_known
+
+    @rank_known.setter
+    def rank_known(self, known: bool) -> None:
+        self.structure.rank_known = bool(known)
+
+    def _note_sizes(self) -> None:
         """Note names and sizes of the present structure."""
         shape = self.structure.shape
         self.nq, self.nv = int(shape['nq']), int(shape['nv'])
