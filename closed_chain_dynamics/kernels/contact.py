@@ -247,6 +247,7 @@ def note_directions(m):
                 put(
                     loop[k].direction, times(1.0 / speed, rotate_back(frame[k].R_1, velocity))
                 )
+                shape(m).changes += 1
     return turned
 
 

@@ -166,6 +166,7 @@ def choose(m, cluster):
     for j in range(n):
         dof[order[j]].local, dof[order[j]].dependent = j, j < rank
     cluster.rank, cluster.chosen = rank, 1
+    shape(m).changes += 1
 
 
 @kernel
@@ -235,7 +236,9 @@ def solve_constraints(m, q, v, bias):
             fill_constraints(m, own, q, v, bias)
             eliminate(m, own, True)
         size.rank += own.rank
-    size.full_rank = max(size.full_rank, size.rank)
+    if size.rank > size.full_rank:
+        size.full_rank = size.rank
+        size.changes += 1
     size.mobility = size.nv - size.rank
 
 

@@ -227,4 +227,5 @@ def build_clusters(m):
         b = cluster[c].parent
         while b > 0 and not body[b].carries:
             body[b].carries, b = 1, body[b].parent
+    size.changes += 1
     size.full_rank = 0  # the largest rank seen in this structure, not known yet

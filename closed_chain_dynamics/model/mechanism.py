@@ -86,6 +86,7 @@ class Mechanism:
     def _hold(self, model: Model, structure: Structure) -> None:
         """Take a model and a structure; make a workspace, and the handle of all three."""
         self.model, self.structure, self.workspace = model, structure, Workspace(model)
+        self._changes, self._kept, self._kept_at = structure.changes, structure, -1
         self.name, self.description = model.name, model.description
         self.link_names, self.joint_names = list(model.links), list(model.joints)
         self.loop_names, self.coupling_names = list(model.loop_names), list(model.coupling_names)
@@ -105,11 +106,27 @@ class Mechanism:
         )
 
     # --- copies --------------------------------------------------------------------------------
+    @classmethod
+    def in_structure(cls, model: Model, structure: Structure) -> 'Mechanism':
+        """Return a mechanism of its own in a structure, which is copied."""
+        other = cls.__new__(cls)
+        other._hold(model, structure.copy())
+        return other
+
     def copy(self) -> 'Mechanism':
         """Return an independent mechanism in the same structure, with its own workspace."""
-        other = Mechanism.__new__(Mechanism)
-        other._hold(self.model, self.structure.copy())
-        return other
+        return self.in_structure(self.model, self.structure)
+
+    def kept_structure(self) -> Structure:
+        """
+        Return the structure as it is now, apart from what happens to it later; only to be read.
+
+        All who ask get the same copy until something changes, which makes it cheap to keep.
+        """
+        changes = self._changes.item()
+        if changes != self._kept_at:
+            self._kept, self._kept_at = self.structure.copy(), changes
+        return self._kept
 
     def __copy__(self) -> 'Mechanism':
         return self.copy()
@@ -170,6 +187,7 @@ class Mechanism:
     @gravity.setter
     def gravity(self, value: ArrayLike) -> None:
         self.structure.world['gravity'] = _checked_gravity(value, self.name)
+        self.structure.changed()
 
     @property
     def total_mass(self) -> float:
@@ -188,6 +206,7 @@ class Mechanism:
             )
         self.structure.surfaces[name] = Surface(function, where)
         self.structure.address_surfaces(self.loop_names)
+        self.structure.changed()
 
     def set_loads(self, loads: Records) -> None:
         """Let external wrenches act, an array of LOAD records, until others are set."""

@@ -71,6 +71,15 @@ class Structure:
         return record
 
     @property
+    def changes(self) -> NDArray[np.int64]:
+        """Return the place where changes are counted, (1,)."""
+        return self._shape['changes']
+
+    def changed(self) -> None:
+        """Count a change that no kernel has made."""
+        self._shape['changes'] += 1
+
+    @property
     def dofs(self) -> Records:
         """Return a record per velocity of the tree as it is now, (nv,)."""
         return self._dofs[: self.shape['nv']]
