@@ -121,17 +121,15 @@ class RandomEvents:
 
     def _addresses(self):
         robot = self.sim.robot
-        return tuple(each.ctypes.data for each in (robot.mi, robot.mf, robot.w))
+        return tuple(robot.handle[::2])
 
     def _states(self):
         """Return names of joints that are together and of those that are apart."""
         robot = self.sim.robot
-        free = robot.structure()[1]
-        together = [name for name in robot.loop_names if robot.is_connected(name)]
-        apart = [name for name in robot.loop_names if not robot.is_connected(name)]
-        for name in robot.joint_names:
+        together, apart = [], []
+        for name in (*robot.loop_names, *robot.joint_names):
             if name != 'root':
-                (apart if free[robot._packing.joints[name]] else together).append(name)
+                (together if robot.is_connected(name) else apart).append(name)
         return together, apart
 
     def renew(self):

@@ -84,7 +84,7 @@ def _simulation(robot):
     for integrator in INTEGRATORS:
         sim = Simulation(robot, q=robot.neutral(), dt=1e-3, integrator=integrator)
         sim.step()
-    whole = sim.robot.structure()
+    whole = sim.robot.connections()
     sim.cut('grip')
     sim.cut('knee')
     sim.robot.copy().restructure(whole)

@@ -13,7 +13,6 @@ from closed_chain_dynamics.dynamics.actuation import kind_of
 from closed_chain_dynamics.dynamics.coordinates import coordinates
 from closed_chain_dynamics.dynamics.explanation import explain
 from closed_chain_dynamics.errors import AssemblyError
-from closed_chain_dynamics.kernels import layout as at
 from closed_chain_dynamics.recording.terminal import number
 
 __all__ = ['check_report', 'closed_chain_section']
@@ -77,7 +76,7 @@ def closed_chain_section(robot):
             'assembled',
         )
     )
-    section.update(rows=int(robot.mi[at.N_ROWS]), assembled=False)
+    section.update(rows=int(robot.structure.shape['n_rows']), assembled=False)
     try:
         q = assemble(robot, {})
     except AssemblyError as error:

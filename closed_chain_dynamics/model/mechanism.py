@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closed_chain_dynamics import kernels
-from closed_chain_dynamics.description import Description, read, write
+from closed_chain_dynamics.description import Description, JointType, read, write
 from closed_chain_dynamics.errors import DescriptionError, NameNotFound, StateError
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.model import changes, library, state_errors
@@ -176,6 +176,11 @@ class Mechanism:
             raise NameNotFound('joint', joint, self.joint_names, where=self.name) from None
         iq, iv = int(body['iq']), int(body['iv'])
         return slice(iq, iq + WIDTHS_IN_Q[body['joint']]), slice(iv, iv + int(body['n_dof']))
+
+    def is_planar(self, joint: str) -> bool:
+        """Return whether a joint was described as a planar one, also where it is cut now."""
+        mover = self.model.body_joints[self.model.joints[joint]]
+        return mover is not None and mover.type is JointType.PLANAR
 
     # --- what it stands in ---------------------------------------------------------------------
     @property

@@ -68,12 +68,12 @@ class Log:
 
     def _segment(self, wrenches):
         """Return the segment for the present structure: the last one, or a new one."""
-        robot, structure = self.robot, self.robot.structure()
+        robot, structure = self.robot, self.robot.connections()
         last = self.segments[-1] if self.segments else None
-        same_robot = last is not None and last.template._packing is robot._packing
+        same_robot = last is not None and last.template.model is robot.model
         if (
             same_robot
-            and all(map(np.array_equal, last.structure, structure))
+            and last.structure == structure
             and _same_wrenches(last.wrenches, wrenches)
         ):
             return last

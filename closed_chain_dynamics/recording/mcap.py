@@ -21,7 +21,7 @@ import numpy as np
 from closed_chain_dynamics.description.elements import JointType
 from closed_chain_dynamics.description.writer import to_xml
 from closed_chain_dynamics.errors import ClosedChainError
-from closed_chain_dynamics.model.packing import rotation_to
+from closed_chain_dynamics.model.bodies import rotation_to
 from closed_chain_dynamics.recording.log_files import (
     check_folder,
     event_record,

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from closed_chain_dynamics.kernels.layout import kernel
+from closed_chain_dynamics.kernels.records import kernel
 
 
 @kernel

@@ -21,7 +21,7 @@ def position_names(robot):
     for joint in robot.joint_names:
         places = robot.joint_slices(joint)[0]
         width = places.stop - places.start  # that of a free joint where the joint is cut
-        planar = width == 4 and robot._is_planar(joint)
+        planar = width == 4 and robot.is_planar(joint)
         suffixes = PLANAR_SUFFIXES if planar else POSITION_SUFFIXES[width]
         names += [joint + suffix for suffix in suffixes]
     return names
@@ -68,7 +68,7 @@ class Segment:
 def joint_width(robot, name, place):
     """Return how many numbers a joint, of tree or loop, has in q (place 0) or in v (1)."""
     if name in robot.joint_names:
-        kind = robot._packing.bodies[robot._packing.joints[name]].joint.type
+        kind = robot.model.body_joints[robot.model.joints[name]].type
         return (kind.nq, kind.nv)[place]
     if name in robot.loop_names:
         return len(_loop_places(robot, name))

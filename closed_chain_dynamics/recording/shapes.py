@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from closed_chain_dynamics.model.packing import rotation_to
+from closed_chain_dynamics.model.bodies import rotation_to
 
 __all__ = ['Triangles', 'triangles_of']
 

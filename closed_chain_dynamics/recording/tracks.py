@@ -3,14 +3,14 @@
 import numpy as np
 
 from closed_chain_dynamics.dynamics.tree import _body_placements
-from closed_chain_dynamics.kernels import layout as at
+from closed_chain_dynamics.model.changes import cut_joints
 
 __all__ = ['link_tracks', 'loop_tracks']
 
 
 def _body_tracks(robot, configurations):
     """Return rotations (samples, bodies, 3, 3) and positions (samples, bodies, 3)."""
-    bodies = np.empty((len(configurations), robot.mi[at.N_BODIES], 12))
+    bodies = np.empty((len(configurations), len(robot.model.bodies), 12))
     for sample, q in enumerate(configurations):
         bodies[sample] = _body_placements(robot, q)
     return bodies[..., :9].reshape(*bodies.shape[:2], 3, 3), bodies[..., 9:]
@@ -34,7 +34,7 @@ def loop_tracks(robot, tracks):
     A list of (whether it is closed, end on the parent, end on the child); `tracks` are those of
     the links, and the ends are (samples, 3) in the world [m].
     """
-    free = robot.structure()[1]
+    apart = cut_joints(robot)
     ends = []
     for loop in robot.description.loops:
         ends.append(
@@ -45,7 +45,7 @@ def loop_tracks(robot, tracks):
             )
         )
     for joint in robot.description.joints:
-        if joint.name in robot.joint_names and free[robot._packing.joints[joint.name]]:
+        if joint.name in apart:
             ends.append(
                 (False, _point(tracks[joint.parent], joint.origin), tracks[joint.child][1])
             )

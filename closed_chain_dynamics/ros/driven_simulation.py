@@ -13,6 +13,7 @@ from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.description.assignments import assignments
 from closed_chain_dynamics.dynamics.tree import link_placement
 from closed_chain_dynamics.errors import ClosedChainError, NameNotFound, StateError
+from closed_chain_dynamics.model.changes import open_or_closed
 from closed_chain_dynamics.recording.log_files import event_record
 from closed_chain_dynamics.simulation.simulation import Simulation
 
@@ -135,7 +136,10 @@ class DrivenSimulation:
         waiting, self._waiting = self._waiting, []
         for kind, name in waiting:
             try:
-                getattr(self.sim, kind)(name, **(limits if kind == 'connect' else {}))
+                if kind == 'connect':
+                    self.sim.connect(name, **limits)
+                else:
+                    self.sim.cut(name)
             except ClosedChainError as error:
                 self._note(self.sim.events)  # what came before stands before it
                 self.records.append(
@@ -171,12 +175,7 @@ class DrivenSimulation:
     # --- what it is like ---------------------------------------------------------------------
     def connections(self):
         """Return {name: closed?} of all loop joints, and of tree joints that are cut."""
-        state = {name: self.robot.is_connected(name) for name in self.robot.loop_names}
-        free = self.robot.structure()[1]
-        return {
-            **state,
-            **{name: False for name, body in self.robot._packing.joints.items() if free[body]},
-        }
+        return open_or_closed(self.robot)
 
     def warm_up(self):
         """Load every kernel that a period may need, so that none is late."""

@@ -10,7 +10,7 @@ from closed_chain_dynamics.dynamics.actuation import POLICIES
 from closed_chain_dynamics.dynamics.singularities import SINGULARITY_POLICIES
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.ros.parameters import Setting
-from closed_chain_dynamics.simulation.simulation import CONNECT_ANGLE, CONNECT_GAP
+from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
 
 __all__ = ['SETTINGS', 'law', 'required_joints']
 

@@ -207,7 +207,7 @@ def _combined(robot, variations, values):
     for variation, value in zip(variations, values):
         other = varied(other, variation, value)
     if other is not robot:
-        other.restructure(robot.structure())
+        other.restructure(robot.connections())
     return other
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from closed_chain_dynamics.description import JointType
 from closed_chain_dynamics.description.tree import ONE_DOF, Tree
 from closed_chain_dynamics.errors import StructureError
+from closed_chain_dynamics.model.changes import cut_joints
 from closed_chain_dynamics.symbolic.expression_graph import Graph, Node, total
 
 __all__ = [
@@ -247,7 +248,7 @@ def _refuse_what_is_not_one_coordinate(robot):
                 repair='Equations are derived for joints that turn about or slide along one axis: '
                 'write it as a chain of such joints, or use the numeric functions.',
             )
-    if robot.structure()[1].any():
+    if cut_joints(robot):
         raise StructureError(
             'a joint of its tree has been cut',
             where=robot.name,

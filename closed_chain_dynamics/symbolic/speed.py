@@ -18,7 +18,6 @@ import numpy as np
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.assembly.completion import complete_acceleration, complete_velocity
 from closed_chain_dynamics.dynamics.coordinates import learn_rank
-from closed_chain_dynamics.dynamics.tree import NO_WRENCHES
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.symbolic.code import c_source, compiled, identifier
 
@@ -72,9 +71,9 @@ def _timed(loop, *arguments):
 
 
 @njit
-def _core_loop(count, mi, mf, w, q, v, a, forces, out):
+def _core_loop(count, m, q, v, a, out):
     for _ in range(count):
-        kernels.compute_inverse_dynamics(mi, mf, w, q, v, a, forces, out)
+        kernels.compute_inverse_dynamics(m, q, v, a, out)
 
 
 def measure(equations):
@@ -91,9 +90,7 @@ def measure(equations):
     a = complete_acceleration(robot, q, v, dict(zip(equations.independent, a_1)))
     buffer = np.empty(1 + 2 * robot.nv + len(robot.actuator_names))
     seconds = {
-        'core': seconds_per_call(
-            _core_loop, robot.mi, robot.mf, robot.w, q, v, a, NO_WRENCHES, buffer
-        )
+        'core': seconds_per_call(_core_loop, robot.handle, q, v, a, buffer)
     }
     places = [robot.coordinate_names.index(name) for name in equations.independent]
     position = q if equations.position == 'q' else q[places]

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from closed_chain_dynamics.model.changes import follow
 from closed_chain_dynamics.viewer.observation import Snapshot
 from closed_chain_dynamics.viewer.sources import ModelSource
 
@@ -49,16 +50,8 @@ class LiveSource(ModelSource):
 
     def take_structure(self, closed):
         """Take which loops are closed, and which joints of the tree are cut, {name: closed?}."""
-        robot = self.robot
-        for name in robot.loop_names:
-            if closed.get(name, robot.is_connected(name)) != robot.is_connected(name):
-                (robot.connect if closed[name] else robot.cut)(name)
-        free = robot.structure()[1]
-        for name, body in robot._packing.joints.items():
-            if free[body] and closed.get(name, True):
-                self.q, self.v = robot.join_joint(name, self.q, self.v, gap=np.inf, angle=np.inf)
-            elif not free[body] and not closed.get(name, True):
-                self.q, self.v = robot.cut_joint(name, self.q, self.v)
+        followed = follow(self.robot, closed, self.q, self.v)
+        self.q, self.v = followed.q, followed.v
         self.version += 1
 
     def take_torques(self, torques):

@@ -10,7 +10,8 @@ from closed_chain_dynamics.dynamics.forward import forward_dynamics
 from closed_chain_dynamics.dynamics.reactions import reactions
 from closed_chain_dynamics.dynamics.tree import center_of_mass, energy
 from closed_chain_dynamics.errors import ClosedChainError
-from closed_chain_dynamics.kernels import layout as at
+from closed_chain_dynamics.kernels import records as at
+from closed_chain_dynamics.model.changes import cut_joints
 from closed_chain_dynamics.recording.tracks import link_tracks, loop_tracks
 
 __all__ = ['Force', 'Loop', 'Observation', 'Snapshot', 'explain', 'observe']
@@ -109,7 +110,7 @@ def explain(snapshot):
 
 def _loops(robot, q, tracks):
     gaps, loops = robot.loop_gaps(q), []
-    modes = robot.table(at.LOOP_I)[:, at.LOOP_MODE]
+    modes = robot.structure.loops['mode']
     ends = [
         np.array([on_parent[0], on_child[0]])
         for _, on_parent, on_child in loop_tracks(robot, tracks)
@@ -120,7 +121,8 @@ def _loops(robot, q, tracks):
         else:
             state, error = 'open', float(np.linalg.norm(points[1] - points[0]))
         loops.append(Loop(loop.name, loop.type.value, state, error, points))
-    cut = [joint for joint in robot.description.joints if _is_cut(robot, joint)]
+    apart = cut_joints(robot)
+    cut = [joint for joint in robot.description.joints if joint.name in apart]
     for joint, points in zip(cut, ends[len(loops) :]):
         loops.append(
             Loop(
@@ -132,12 +134,6 @@ def _loops(robot, q, tracks):
             )
         )
     return loops
-
-
-def _is_cut(robot, joint):
-    return joint.name in robot.joint_names and bool(
-        robot.structure()[1][robot._packing.joints[joint.name]]
-    )
 
 
 def _springs(robot, tracks):
@@ -181,8 +177,7 @@ def _forces(snapshot):
 
 def _contacts(robot):
     """Return the whole force on the child of each closed contact, {name: (3,)}."""
-    rows = robot.table(at.LOOP_W)[:, at.CONTACT_NORMAL : at.CONTACT_NORMAL + 3]
-    normals = dict(zip(robot.loop_names, rows))
+    normals = dict(zip(robot.loop_names, robot.workspace.frames['normal']))
     return {
         name: normal * normals[name] + drag
         for name, (normal, drag) in contact_forces(robot).items()

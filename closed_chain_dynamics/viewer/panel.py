@@ -10,7 +10,6 @@ import numpy as np
 from viser import uplot
 
 from closed_chain_dynamics.description import JointType
-from closed_chain_dynamics.kernels import layout as at
 from closed_chain_dynamics.viewer.scene import COLOURS, put
 
 __all__ = ['Panel']
@@ -256,7 +255,7 @@ class Panel:
 def slider_range(robot, joint):
     """Return the range of a joint's slider: its limits, or what a limitless one is shown in."""
     slides = joint.type is JointType.PRISMATIC
-    reach = robot.table(at.WORLD_F)[0, at.LENGTH] if slides else np.pi
+    reach = robot.structure.world['length'] if slides else np.pi
     low, high = joint.limit.lower, joint.limit.upper
     low, high = low if np.isfinite(low) else -reach, high if np.isfinite(high) else reach
     return float(np.ceil(low / STEP) * STEP), float(np.floor(high / STEP) * STEP)

@@ -7,7 +7,6 @@ Shapes of links are sent once; afterwards only placements, colours, lines and ar
 import numpy as np
 import viser.transforms as tf
 
-from closed_chain_dynamics.kernels import layout as at
 from closed_chain_dynamics.recording.animation import framing
 from closed_chain_dynamics.recording.picture import (
     CLOSED,
@@ -221,7 +220,7 @@ class Scene:
 
 def _large_force(robot, forces):
     """Return the weight of what moves, or the largest force in loops at first if that is more."""
-    weight = robot.table(at.BODY_F)[1:, at.MASS].sum() * np.linalg.norm(robot.gravity)
+    weight = robot.model.bodies['mass'][1:].sum() * np.linalg.norm(robot.gravity)
     largest = max(
         [np.linalg.norm(force.vector) for force in forces if force.kind != 'joint'], default=0.0
     )

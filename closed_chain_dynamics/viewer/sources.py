@@ -11,7 +11,8 @@ import numpy as np
 
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.errors import ClosedChainError, StructureError
-from closed_chain_dynamics.simulation.simulation import CONNECT_ANGLE, CONNECT_GAP, Simulation
+from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
+from closed_chain_dynamics.simulation.simulation import Simulation
 from closed_chain_dynamics.viewer.holding import Holding
 from closed_chain_dynamics.viewer.observation import Snapshot
 
@@ -88,7 +89,7 @@ class ModelSource(Source):
 
     def __init__(self, robot, q=None):
         super().__init__(robot.copy())
-        self._first = assemble(self.robot, {}) if q is None else q, self.robot.structure()
+        self._first = assemble(self.robot, {}) if q is None else q, self.robot.connections()
         self.q, self._moves = self._first[0].copy(), 0
 
     def snapshot(self):

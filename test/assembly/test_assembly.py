@@ -25,7 +25,7 @@ from closed_chain_dynamics.description import (
     LoopType,
     Pose,
 )
-from closed_chain_dynamics.kernels import layout as at
+from closed_chain_dynamics.kernels import records as at
 
 # A closed loop is closed to rounding: placements are sums of a few products of numbers near one.
 CLOSED = 1e-14
@@ -265,7 +265,7 @@ def test_random_mechanisms_close_from_anywhere(seed, n_joints, n_loops):
 def test_the_gradient_of_the_squared_gap_is_exact_however_wide_it_is(seed):
     rng, description, robot, _ = random_closed(seed, 6, 3)
     q = random_state(rng, description)[0]
-    for cluster in range(robot.mi[at.N_CLUSTERS]):
+    for cluster in range(len(robot.structure.clusters)):
         closure = Closure(robot, cluster, np.zeros(robot.nv, dtype=bool), False)
         if not closure.units.size:
             continue
@@ -295,7 +295,7 @@ def test_half_a_turn_is_not_closed(kind):
     q = ccd.assemble(robot, start=flipped)
     z = ccd.link_placement(robot, q, 'body')[:3, 2]
     assert np.abs(z - (0.0, 0.0, 1.0)).max() <= CLOSED
-    assert kernels.compute_coordinates(robot.mi, robot.mf, robot.w, q, np.empty((6, 6))) == at.OK
+    assert kernels.compute_coordinates(robot.handle, q, np.empty((6, 6))) == at.OK
 
 
 def test_the_closed_pose_nearest_to_a_straight_line_is_found():

@@ -104,7 +104,7 @@ def test_arrays_give_the_nearest_that_the_loops_allow(seed):
     v = ccd.complete_velocity(robot, q, wanted)
     assert np.abs(ccd.complete_velocity(robot, q, v) - v).max() <= ALLOWED
     c = ccd.coordinates(robot, q)
-    scale = robot.table(ccd.kernels.layout.DOF_F)[:, ccd.kernels.layout.SCALE]
+    scale = robot.structure.dofs['scale']
     # what was taken off is at right angles to all that is allowed, in units of typical lengths
     assert np.abs(((wanted - v) / scale**2) @ c.W).max(initial=0.0) <= 1e-9
     a = ccd.complete_acceleration(robot, q, v, wanted)

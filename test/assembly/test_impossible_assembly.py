@@ -3,6 +3,7 @@
 import cmath
 from dataclasses import replace
 import math
+import pickle
 
 import numpy as np
 import pytest
@@ -85,9 +86,9 @@ def test_joints_nobody_asked_about_stay_where_they_are():
 
 def test_the_mechanism_is_left_as_it_was():
     robot = ccd.load('four_bar')
-    before = robot.mi.copy()
+    before = pickle.dumps(robot)
     ccd.find_assembly(robot, {'crank': 0.3}).branch
-    assert np.array_equal(robot.mi, before)
+    assert pickle.dumps(robot) == before
     found = ccd.find_assembly(robot)
     robot.cut('coupler_rocker')
     assert max(found.gaps['coupler_rocker']) <= HELD  # what was found stays what it was

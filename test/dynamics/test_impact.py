@@ -668,7 +668,7 @@ def everything(sim):
     return (
         sim.q.copy(),
         sim.v.copy(),
-        sim.robot.structure(),
+        sim.robot.connections(),
         sim.time,
         len(sim.events),
         len(sim.log),

@@ -9,6 +9,7 @@ import numpy as np
 
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.cli.derive_list import list_file
+from closed_chain_dynamics.model.changes import cut
 from closed_chain_dynamics.symbolic.elimination import derive
 from closed_chain_dynamics.symbolic.size import refuse_too_large, size_estimate
 from closed_chain_dynamics.symbolic.speed import compile_c
@@ -81,7 +82,7 @@ def torn_apart():
     """A four-bar whose tree has been cut."""
     mechanism, q = four_bar()
     mechanism = mechanism.copy()
-    q, _ = mechanism.cut_joint('coupler', q, np.zeros(3))
+    q, _ = cut(mechanism, 'coupler', q, np.zeros(3))
     return derive(mechanism, q=q)
 
 

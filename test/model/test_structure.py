@@ -76,7 +76,7 @@ def state(sim):
         sim.time,
         len(sim.events),
         sim.lost,
-        sim.robot.mi.copy()[:10],
+        sim.robot.structure.shape.copy(),
     )
 
 
@@ -167,7 +167,7 @@ def test_accelerations_after_a_cut_keep_the_loops_and_are_those_of_a_new_workspa
     robot, q, v = sim.robot, sim.q, sim.v
     a = ccd.forward_dynamics(robot, q, v).acceleration
     fresh = robot.copy()
-    fresh._build()
+    fresh.build()
     assert a == pytest.approx(ccd.forward_dynamics(fresh, q, v).acceleration, abs=1e-9)
     h = 1e-5
     J, ahead, behind = (
@@ -277,7 +277,7 @@ def crowd():
 
 def test_several_robots_and_free_bodies_connect_in_one_mechanism():
     sim = crowd()
-    parents = sim.robot.table(0)[:, :2].copy()  # parent and type of every body
+    parents = sim.robot.structure.bodies[['parent', 'joint']].copy()
     free = sim.mobility()
     for count, name in enumerate(('hands', 'catch', 'pair', 'land'), start=1):
         (event,) = sim.connect(name)
@@ -285,7 +285,7 @@ def test_several_robots_and_free_bodies_connect_in_one_mechanism():
         assert event.energy_lost > 0.0
         assert len(event.impulse) == 3
     # parent and child stay as they are, whoever is connected to whom
-    assert np.array_equal(sim.robot.table(0)[:, :2], parents)
+    assert np.array_equal(sim.robot.structure.bodies[['parent', 'joint']], parents)
     sim.run(0.5)
     assert sim.log.loop_error.max() <= CLOSED
     sim.cut('hands', 'catch', 'pair', 'land')

@@ -657,11 +657,11 @@ def test_rows_and_bias_of_contacts_are_the_derivatives_of_their_errors(shape):
 
 def stick(robot):
     """Put the only contact of a mechanism into the state in which it sticks."""
-    from closed_chain_dynamics.kernels import layout as at
+    from closed_chain_dynamics.kernels.records import STICK
 
-    row = robot.table(at.LOOP_I)[0]
-    row[at.LOOP_MODE], row[at.LOOP_N_ROWS] = at.STICK, 3
-    robot._build()
+    loop = robot.structure.loops[0]
+    loop['mode'], loop['n_rows'] = STICK, 3
+    robot.build()
 
 
 # --- bad input -------------------------------------------------------------------------------

@@ -15,7 +15,6 @@ from scipy.integrate import solve_ivp
 
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.dynamics.contact_forces import contact_forces, contact_wrenches
-from closed_chain_dynamics.kernels import layout as at
 
 GRAVITY = (0.0, 0.0, -9.8)
 STEP = 2e-3
@@ -282,7 +281,7 @@ def test_reactions_of_the_motion_alone_are_the_forces_of_the_tables(two_links, t
         robot = sim.robot.copy()
         for t, (q, v) in states.items():
             a = ccd.forward_dynamics(robot, q, v, tau).acceleration
-            robot.table(at.LOOP_W)[:] = 0.0  # what forward dynamics left is not looked at
+            robot.workspace.frames[:] = 0.0  # what forward dynamics left is not looked at
             tau_A = np.zeros(len(robot.actuator_names)) if tau is None else np.array(tau)
             w = ccd.reactions(robot, q, v, a, tau_A)
             _, _, f_n, f_t, forces, *_ = table[t]

@@ -70,7 +70,10 @@ class Contacts:
         chosen = self._node.parameters
         limits = {'gap': chosen.connect_gap, 'angle': chosen.connect_angle}
         try:
-            getattr(self._holder, kind)(name, **(limits if kind == 'connect' else {}))
+            if kind == 'connect':
+                self._holder.connect(name, **limits)
+            else:
+                self._holder.cut(name)
             self._changed()
         except ClosedChainError as error:
             self._node.rejected(f'contact/{kind}', str(error))

@@ -147,7 +147,7 @@ class MeasuredStates:
                 name not in robot.joint_names
                 or names.count(name) > 1
                 or self._size_in_v(name) == 1
-                or robot._is_planar(name)
+                or robot.is_planar(name)
             ):
                 return
             first = 0 if self._size_in_v(name) == 6 else 3

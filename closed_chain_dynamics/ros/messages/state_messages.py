@@ -14,7 +14,7 @@ import numpy as np
 from sensor_msgs.msg import JointState, MultiDOFJointState
 
 from closed_chain_dynamics.errors import NameNotFound, StateError
-from closed_chain_dynamics.model.packing import rotation_to
+from closed_chain_dynamics.model.bodies import rotation_to
 
 __all__ = ['StateMessages', 'multi_dof_states', 'set_quaternion', 'set_stamp', 'set_vector']
 
@@ -100,7 +100,7 @@ class _Joint:
         self.transform, self.twist, self.wrench = Transform(), Twist(), Wrench()
         width = in_q.stop - in_q.start
         self._fill = {7: self._fill_free, 4: self._fill_spherical}[width]
-        if width == 4 and robot._is_planar(name):
+        if width == 4 and robot.is_planar(name):
             joint = next(each for each in robot.description.joints if each.name == name)
             self._R_axis, self._fill = rotation_to(joint.axis), self._fill_planar
 
@@ -184,7 +184,7 @@ def _parts(robot, name, pose, rate):
             where=robot.name,
             repair='Give it in joint_states.',
         )
-    if not robot._is_planar(name):
+    if not robot.is_planar(name):
         return pose[3:], None if rate is None else rate[3:]
     joint = next(each for each in robot.description.joints if each.name == name)
     R = rotation_to(joint.axis)

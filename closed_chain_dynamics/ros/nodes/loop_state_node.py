@@ -35,7 +35,7 @@ from closed_chain_dynamics.ros.messages.qos import LATEST, PUBLISHED_STATE
 from closed_chain_dynamics.ros.messages.state_messages import StateMessages
 from closed_chain_dynamics.ros.parameters import Setting
 from closed_chain_dynamics.ros.running import run
-from closed_chain_dynamics.simulation.simulation import CONNECT_ANGLE, CONNECT_GAP
+from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
 
 __all__ = ['LoopStateNode', 'main']
 

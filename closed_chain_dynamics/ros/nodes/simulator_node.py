@@ -50,7 +50,7 @@ from closed_chain_dynamics.ros.messages.simulation_messages import SimulationMes
 from closed_chain_dynamics.ros.pacing import Pace
 from closed_chain_dynamics.ros.parameters import Setting
 from closed_chain_dynamics.ros.running import run
-from closed_chain_dynamics.simulation.simulation import CONNECT_ANGLE, CONNECT_GAP, INTEGRATORS
+from closed_chain_dynamics.simulation.simulation import INTEGRATORS
 
 __all__ = ['SimulatorNode', 'main']
 
