@@ -5,6 +5,7 @@ Every error raised on purpose is a ``ClosedChainError``. Its message is one para
 ``where: why. repair`` - so that a terminal, a log and a diagnostics topic can show it as it is.
 """
 
+from collections.abc import Iterable
 import difflib
 
 __all__ = [
@@ -28,7 +29,9 @@ class ClosedChainError(Exception):
     ``repair`` what to do; each is plain text, and ``str(error)`` joins them.
     """
 
-    def __init__(self, why, *, where='', repair='', file=''):
+    def __init__(
+        self, why: str, *, where: str = '', repair: str = '', file: object = ''
+    ) -> None:
         self.why = why
         self.where = where
         self.repair = repair
@@ -67,7 +70,15 @@ class StructureError(ClosedChainError):
 class NameNotFound(ClosedChainError, KeyError):
     """A name that is not in the mechanism; the message offers the nearest ones."""
 
-    def __init__(self, kind, name, known, *, file='', where=''):
+    def __init__(
+        self,
+        kind: str,
+        name: object,
+        known: Iterable[object],
+        *,
+        file: object = '',
+        where: str = '',
+    ) -> None:
         self.name = name
         super().__init__(
             f'there is no {kind} named {name!r}',
@@ -76,17 +87,17 @@ class NameNotFound(ClosedChainError, KeyError):
             file=file,
         )
 
-    def __str__(self):
+    def __str__(self) -> str:
         return Exception.__str__(self)  # KeyError would print the repr
 
 
-def nearest_names(name, known, *, most=3):
+def nearest_names(name: object, known: Iterable[object], *, most: int = 3) -> str:
     """Return a sentence that offers the known names closest to a misspelt one."""
-    known = list(dict.fromkeys(str(each) for each in known))
-    near = difflib.get_close_matches(str(name), known, n=most, cutoff=0.5)
+    names = list(dict.fromkeys(str(each) for each in known))
+    near = difflib.get_close_matches(str(name), names, n=most, cutoff=0.5)
     if near:
         return f'Did you mean {" or ".join(map(repr, near))}?'
-    if not known:
+    if not names:
         return 'There are none.'
-    shown = ', '.join(known[:12]) + (f' and {len(known) - 12} more' if len(known) > 12 else '')
+    shown = ', '.join(names[:12]) + (f' and {len(names) - 12} more' if len(names) > 12 else '')
     return f'Known: {shown}.'

@@ -1,8 +1,10 @@
 """
-A description as arrays, and the mechanism that users hold.
+A mechanism: a model that never changes, its structure, and a workspace for computations.
 
-`packing` lays a description out as the kernels read it, `mechanism` gives names to it and connects
-and cuts, `surfaces` bends what a contact slides on, `friction_lock` tells where one cannot move,
-and `library` finds files and shipped models. What lives here knows how arrays are laid out and
-solves nothing. It may import `errors`, `description` and `kernels`.
+`packing` makes a `Model` of a description: `bodies` merges links, `loop_packing` and `attachments`
+lay out what hangs on them. `structure` is what events change of it and `workspace` what kernels
+write; `mechanism` holds all three, and `names` where names are in them. `changes` connects and
+cuts, for everybody. `state_errors` says what is wrong with a state, `friction_lock` where friction
+holds, `surfaces` bends what a contact slides on, `library` finds files and shipped models. What
+lives here solves nothing. It may import `errors`, `description` and `kernels`.
 """

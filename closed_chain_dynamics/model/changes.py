@@ -136,7 +136,9 @@ def switch(robot: 'Mechanism', name: str, active: bool) -> None:
     if loop['active'] == active:
         state, other = ('connected', 'Cut') if active else ('open', 'Connect')
         raise StructureError(
-            f'loop joint {name!r} is already {state}', where=robot.name, repair=f'{other} it first.'
+            f'loop joint {name!r} is already {state}',
+            where=robot.name,
+            repair=f'{other} it first.',
         )
     loop['active'] = active
     robot.build()

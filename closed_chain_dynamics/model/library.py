@@ -23,7 +23,7 @@ PACKAGE = 'closed_chain_dynamics'
 SUFFIXES = ('.urdf', '.xacro', '.xml')
 
 
-def find(name_or_path):
+def find(name_or_path: str | os.PathLike[str]) -> Path:
     """
     Return the path of a model, given the path of a file or the name of a shipped model.
 
@@ -60,28 +60,28 @@ def find(name_or_path):
     )
 
 
-def shipped():
+def shipped() -> dict[str, Path]:
     """Return the shipped models: a dict of name and path, in alphabetical order."""
     folder = share_folder() / 'urdf'
     return {name.split('.')[0]: folder / name for name in _models_in(folder)}
 
 
-def shipped_lists():
+def shipped_lists() -> dict[str, Path]:
     """Return the list files that come with the package: a dict of name and path."""
     return {path.stem: path for path in sorted((share_folder() / 'urdf/lists').glob('*.yaml'))}
 
 
-def about(path):
+def about(path: str | os.PathLike[str]) -> str:
     """Return what a file says about itself: the first paragraph of its first comment."""
     text = Path(path).read_text(encoding='utf-8', errors='replace')
     if Path(path).suffix == '.yaml':
-        comment = re.match(r'(?:# .*\n)*', text)[0].replace('# ', '')
-        return ' '.join(comment.split())
+        lines = re.match(r'(?:# .*\n)*', text)
+        return ' '.join(lines[0].replace('# ', '').split()) if lines else ''
     comment = re.search(r'<!--(.*?)-->', text, re.DOTALL)
     return ' '.join(comment[1].strip().split('\n\n')[0].split()) if comment else ''
 
 
-def share_folder():
+def share_folder() -> Path:
     """Return the folder that holds ``urdf``, ``benchmarks`` and the like of this very package."""
     here = Path(__file__).resolve().parents[1]
     if (here.parent / 'package.xml').is_file():
@@ -100,7 +100,7 @@ def share_folder():
     )
 
 
-def _models_in(folder):
+def _models_in(folder: Path) -> list[str]:
     """Return the names of the files in a folder that may be models."""
     return sorted(
         path.name for path in folder.iterdir() if path.suffix in SUFFIXES and path.is_file()

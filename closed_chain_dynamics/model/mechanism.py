@@ -7,18 +7,18 @@ workspace is written to by every computation and belongs to one thread.
 
 from collections.abc import Callable, Sequence
 from os import PathLike
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closed_chain_dynamics import kernels
-from closed_chain_dynamics.description import Description, JointType, read, write
-from closed_chain_dynamics.errors import DescriptionError, NameNotFound, StateError
+from closed_chain_dynamics.description import Description, read, write
+from closed_chain_dynamics.errors import DescriptionError, StateError
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.model import changes, library, state_errors
-from closed_chain_dynamics.model.joint_types import VELOCITY_SUFFIXES, WIDTHS_IN_Q
 from closed_chain_dynamics.model.model import Model, Records
+from closed_chain_dynamics.model.names import Names
 from closed_chain_dynamics.model.packing import pack
 from closed_chain_dynamics.model.structure import Connections, Structure
 from closed_chain_dynamics.model.surfaces import Surface
@@ -64,16 +64,12 @@ def _checked_gravity(gravity: ArrayLike, where: str) -> Vector:
     return checked
 
 
-class Mechanism:
+class Mechanism(Names):
     """
     Bodies, joints and loops of one or several robots, ready for computation.
 
     Computations write into the mechanism's own workspace: use one `copy()` per thread.
     """
-
-    nq: int
-    nv: int
-    coordinate_names: list[str]  # one per velocity, as the structure is now
 
     def __init__(
         self, description: Description, *, gravity: ArrayLike = STANDARD_GRAVITY
@@ -87,11 +83,7 @@ class Mechanism:
         """Take a model and a structure; make a workspace, and the handle of all three."""
         self.model, self.structure, self.workspace = model, structure, Workspace(model)
         self._changes, self._kept, self._kept_at = structure.changes, structure, -1
-        self.name, self.description = model.name, model.description
-        self.link_names, self.joint_names = list(model.links), list(model.joints)
-        self.loop_names, self.coupling_names = list(model.loop_names), list(model.coupling_names)
-        self.loop_coordinate_names = list(model.loop_coordinate_names)
-        self.actuator_names = list(model.actuator_names)
+        self._take_names()
         structure.address_surfaces(self.loop_names)
         tables = {**model.tables(), **structure.tables(), **self.workspace.tables()}
         self.handle = np.array(
@@ -143,44 +135,6 @@ class Mechanism:
     def save(self, path: str | PathLike[str]) -> None:
         """Write the description in the project's own spelling of URDF."""
         write(self.description, path)
-
-    # --- names ---------------------------------------------------------------------------------
-    def index(self, kind: str, name: str) -> int:
-        """Return the place of a name in `<kind>_names`, or raise with the nearest names."""
-        names = {
-            'link': self.link_names,
-            'joint': self.joint_names,
-            'coordinate': self.coordinate_names,
-            'loop': self.loop_names,
-            'loop_coordinate': self.loop_coordinate_names,
-            'coupling': self.coupling_names,
-            'actuator': self.actuator_names,
-        }[kind]
-        try:
-            return names.index(name)
-        except ValueError:
-            raise NameNotFound(kind.replace('_', ' '), name, names, where=self.name) from None
-
-    def link_frame(self, link: str) -> tuple[int, Vector, Vector]:
-        """Return body number, rotation and position of a link in its body."""
-        try:
-            return self.model.links[link]
-        except KeyError:
-            raise NameNotFound('link', link, self.link_names, where=self.name) from None
-
-    def joint_slices(self, joint: str) -> tuple[slice, slice]:
-        """Return the places of a joint in q and in v, two slices."""
-        try:
-            body = self.structure.bodies[self.model.joints[joint]]
-        except KeyError:
-            raise NameNotFound('joint', joint, self.joint_names, where=self.name) from None
-        iq, iv = int(body['iq']), int(body['iv'])
-        return slice(iq, iq + WIDTHS_IN_Q[body['joint']]), slice(iv, iv + int(body['n_dof']))
-
-    def is_planar(self, joint: str) -> bool:
-        """Return whether a joint was described as a planar one, also where it is cut now."""
-        mover = self.model.body_joints[self.model.joints[joint]]
-        return mover is not None and mover.type is JointType.PLANAR
 
     # --- what it stands in ---------------------------------------------------------------------
     @property
@@ -243,7 +197,7 @@ class Mechanism:
             return values  # what the kernels take: the fast way, without a copy
         return state_errors.vector(self, values, length, what)
 
-    def raise_for(self, status: int, q: Vector, *rates: Vector) -> None:
+    def raise_for(self, status: int, q: Vector, *rates: Vector) -> NoReturn:
         """Raise the error that a kernel's status stands for, naming the coordinate."""
         raise state_errors.error_for(self, status, q, *rates)
 
@@ -276,6 +230,7 @@ class Mechanism:
         if not np.array_equal(free, self.structure.is_free(self.model)):
             kernels.compute_layout(self.handle, free)
         self.build()
+        self.structure.forget_angles(self.model)
 
     def build(self) -> None:
         """Find clusters; the rank of the loops away from singular poses is to be learnt anew."""
@@ -298,15 +253,8 @@ class Mechanism:
 
     def _note_sizes(self) -> None:
         """Note names and sizes of the present structure."""
-        shape = self.structure.shape
-        self.nq, self.nv = int(shape['nq']), int(shape['nv'])
+        self._name_coordinates()
         for name in at.PER_VELOCITY:
             self.handle[at.SLOTS[name] + 1] = self.nv
         self.set_extra(None)
         self._zeros = np.zeros(self.nv)
-        bodies = self.structure.bodies
-        self.coordinate_names = [
-            name + suffix
-            for name, body in self.model.joints.items()
-            for suffix in VELOCITY_SUFFIXES[bodies[body]['joint']]
-        ]

@@ -146,6 +146,12 @@ class Structure:
         )
         return free
 
+    def forget_angles(self, model: Model) -> None:
+        """Forget the angles that joints had at a cut, of those that are not cut."""
+        free = self.is_free(model)
+        for name in [name for name in self.angles if not free[model.joints[name]]]:
+            del self.angles[name]
+
     def address_surfaces(self, names: Sequence[str]) -> None:
         """Point loops at their compiled surfaces, which stand elsewhere in every process."""
         for name, surface in self.surfaces.items():

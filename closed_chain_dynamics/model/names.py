@@ -1,0 +1,76 @@
+"""The names of a mechanism, and where they are in its tables."""
+
+from closed_chain_dynamics.description import JointType
+from closed_chain_dynamics.errors import NameNotFound
+from closed_chain_dynamics.model.bodies import Placement
+from closed_chain_dynamics.model.joint_types import VELOCITY_SUFFIXES, WIDTHS_IN_Q
+from closed_chain_dynamics.model.model import Model
+from closed_chain_dynamics.model.structure import Structure
+
+__all__ = ['Names']
+
+
+class Names:
+    """Names of a model in a structure; those of the coordinates change with the structure."""
+
+    model: Model
+    structure: Structure
+    nq: int
+    nv: int
+    coordinate_names: list[str]  # one per velocity
+
+    def _take_names(self) -> None:
+        """Take all names of the model."""
+        model = self.model
+        self.name, self.description = model.name, model.description
+        self.link_names, self.joint_names = list(model.links), list(model.joints)
+        self.loop_names, self.coupling_names = list(model.loop_names), list(model.coupling_names)
+        self.loop_coordinate_names = list(model.loop_coordinate_names)
+        self.actuator_names = list(model.actuator_names)
+
+    def _name_coordinates(self) -> None:
+        """Count and name the coordinates of the structure as it is now."""
+        shape, bodies = self.structure.shape, self.structure.bodies
+        self.nq, self.nv = int(shape['nq']), int(shape['nv'])
+        self.coordinate_names = [
+            name + suffix
+            for name, body in self.model.joints.items()
+            for suffix in VELOCITY_SUFFIXES[bodies[body]['joint']]
+        ]
+
+    def index(self, kind: str, name: str) -> int:
+        """Return the place of a name in `<kind>_names`, or raise with the nearest names."""
+        names = {
+            'link': self.link_names,
+            'joint': self.joint_names,
+            'coordinate': self.coordinate_names,
+            'loop': self.loop_names,
+            'loop_coordinate': self.loop_coordinate_names,
+            'coupling': self.coupling_names,
+            'actuator': self.actuator_names,
+        }[kind]
+        try:
+            return names.index(name)
+        except ValueError:
+            raise NameNotFound(kind.replace('_', ' '), name, names, where=self.name) from None
+
+    def link_frame(self, link: str) -> Placement:
+        """Return body number, rotation and position of a link in its body."""
+        try:
+            return self.model.links[link]
+        except KeyError:
+            raise NameNotFound('link', link, self.link_names, where=self.name) from None
+
+    def joint_slices(self, joint: str) -> tuple[slice, slice]:
+        """Return the places of a joint in q and in v, two slices."""
+        try:
+            body = self.structure.bodies[self.model.joints[joint]]
+        except KeyError:
+            raise NameNotFound('joint', joint, self.joint_names, where=self.name) from None
+        iq, iv = int(body['iq']), int(body['iv'])
+        return slice(iq, iq + WIDTHS_IN_Q[body['joint']]), slice(iv, iv + int(body['n_dof']))
+
+    def is_planar(self, joint: str) -> bool:
+        """Return whether a joint was described as a planar one, also where it is cut now."""
+        mover = self.model.body_joints[self.model.joints[joint]]
+        return mover is not None and mover.type is JointType.PLANAR
