@@ -9,8 +9,8 @@ from closed_chain_dynamics.description.assignments import assignments
 from closed_chain_dynamics.dynamics.actuation import POLICIES
 from closed_chain_dynamics.dynamics.singularities import SINGULARITY_POLICIES
 from closed_chain_dynamics.errors import ClosedChainError
-from closed_chain_dynamics.ros.parameters import Setting
 from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
+from closed_chain_dynamics.ros.parameters import Setting
 
 __all__ = ['SETTINGS', 'law', 'required_joints']
 

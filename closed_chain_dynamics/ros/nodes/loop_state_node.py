@@ -28,6 +28,7 @@ import numpy as np
 from sensor_msgs.msg import JointState, MultiDOFJointState
 
 from closed_chain_dynamics.control.state_tracking import OTHER_CLOCK, StateTracker
+from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
 from closed_chain_dynamics.ros.managed_node import ManagedNode
 from closed_chain_dynamics.ros.messages.contacts import Contacts
 from closed_chain_dynamics.ros.messages.measured_states import MeasuredStates, seconds
@@ -35,7 +36,6 @@ from closed_chain_dynamics.ros.messages.qos import LATEST, PUBLISHED_STATE
 from closed_chain_dynamics.ros.messages.state_messages import StateMessages
 from closed_chain_dynamics.ros.parameters import Setting
 from closed_chain_dynamics.ros.running import run
-from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
 
 __all__ = ['LoopStateNode', 'main']
 

@@ -43,6 +43,7 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
 from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
 from closed_chain_dynamics.ros.driven_simulation import DrivenSimulation
 from closed_chain_dynamics.ros.managed_node import ManagedNode
 from closed_chain_dynamics.ros.messages.qos import COMMAND, STREAM
