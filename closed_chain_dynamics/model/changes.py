@@ -260,9 +260,7 @@ def _given(
     )
 
 
-def _known(
-    robot: 'Mechanism', q: ArrayLike | None, v: ArrayLike | None
-) -> tuple[Vector, Vector]:
+def _known(robot: 'Mechanism', q: ArrayLike | None, v: ArrayLike | None) -> tuple[Vector, Vector]:
     """Return a state as arrays, or refuse where it is not known."""
     here, moving = _given(robot, q, v)
     if here is None or moving is None:

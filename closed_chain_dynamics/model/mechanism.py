@@ -71,9 +71,7 @@ class Mechanism(Names):
     Computations write into the mechanism's own workspace: use one `copy()` per thread.
     """
 
-    def __init__(
-        self, description: Description, *, gravity: ArrayLike = STANDARD_GRAVITY
-    ) -> None:
+    def __init__(self, description: Description, *, gravity: ArrayLike = STANDARD_GRAVITY) -> None:
         model = pack(description, _checked_gravity(gravity, description.name))
         self._hold(model, Structure(model))
         self.build()

@@ -126,9 +126,7 @@ def _typical_length(body: Records, loops: Records) -> float:
     the first one count. The frame of a free-flying body is no place at all.
     """
     lengths = [np.linalg.norm(each['p']) for each in body[1:] if each['parent'] > 0]
-    grounded = [
-        each['p'] for each in body[1:] if each['parent'] == 0 and each['joint'] != at.FREE
-    ]
+    grounded = [each['p'] for each in body[1:] if each['parent'] == 0 and each['joint'] != at.FREE]
     for loop in loops:
         for number, p in ((loop['body_1'], loop['p_1']), (loop['body_2'], loop['p_2'])):
             if number > 0:

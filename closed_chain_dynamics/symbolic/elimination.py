@@ -67,6 +67,9 @@ class _Explicit(ReducedEquations):
     def _value(self, i):
         return self._form.value(i)
 
+    def _derivations(self):
+        return {**super()._derivations(), 'q': self._q}
+
     def _q(self):
         return [self._value(i) for i in self.tree.order]
 

@@ -66,9 +66,21 @@ class ReducedEquations:
             raise NameNotFound('term', name, self.term_names, where=self.robot.name)
         if name not in self._terms:
             begun = time.perf_counter()
-            self._terms[name] = getattr(self, f'_{name}')()
+            self._terms[name] = self._derivations()[name]()
             self.seconds[name] = self._preparation + time.perf_counter() - begun
         return self._terms[name]
+
+    def _derivations(self):
+        """Return what derives each term."""
+        return {
+            'M_1': self._M_1,
+            'c_1': self._c_1,
+            'g_1': self._g_1,
+            'tau_1s': self._tau_1s,
+            'tau_1d': self._tau_1d,
+            'tau_1': self._tau_1,
+            'W': self._W,
+        }
 
     def arguments(self, name):
         """Return the vectors that a term is a function of, {name: input nodes}."""

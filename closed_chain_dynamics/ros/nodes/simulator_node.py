@@ -124,7 +124,7 @@ class SimulatorNode(ManagedNode):
                 String,
                 topic,
                 lambda message, kind=kind, topic=topic: self._take(
-                    topic, 'ask', kind, message.data
+                    topic, lambda driven: driven.ask(kind, message.data)
                 ),
                 COMMAND,
             )
@@ -176,26 +176,26 @@ class SimulatorNode(ManagedNode):
             self._restart_timer()
 
     # --- what comes in ---------------------------------------------------------------------------
-    def _take(self, topic, method, *values):
-        """Hand an input on, or count why not."""
+    def _take(self, topic, hand_on):
+        """Hand an input on to the simulation, or count why not."""
         if not (self.active and self.driven):
             return
         try:
-            getattr(self.driven, method)(*values)
+            hand_on(self.driven)
         except ClosedChainError as error:
             self.rejected(topic, str(error))
             self.get_logger().warning(str(error), throttle_duration_sec=1.0)
 
     def _on_torques(self, message):
-        self._take('actuator_torques', 'set_torques', message.name, message.effort)
+        self._take(
+            'actuator_torques', lambda driven: driven.set_torques(message.name, message.effort)
+        )
 
     def _on_wrench(self, message):
         force, torque = message.wrench.force, message.wrench.torque
+        wrench = force.x, force.y, force.z, torque.x, torque.y, torque.z
         self._take(
-            'external_wrench',
-            'push',
-            message.header.frame_id,
-            (force.x, force.y, force.z, torque.x, torque.y, torque.z),
+            'external_wrench', lambda driven: driven.push(message.header.frame_id, wrench)
         )
 
     def _on_pause(self, request, response):
