@@ -170,8 +170,6 @@ def _join(
                 _check_gap(robot, f'coupling {coupling.name!r}', error, gap, angle)
     except ClosedChainError:
         robot.restructure(before)
-        if noted is not None:
-            robot.structure.angles[name] = noted
         raise
     robot.structure.angles.pop(name, None)
     return q_new, v_new

@@ -222,13 +222,12 @@ class Mechanism(Names):
 
     def restructure(self, connections: Connections) -> None:
         """Go back to connections."""
-        self.structure.set_loops(connections.loops)
+        self.structure.switch(connections)
         free = np.zeros(len(self.model.bodies), dtype=bool)
         free[list(connections.cut)] = True
         if not np.array_equal(free, self.structure.is_free(self.model)):
             kernels.compute_layout(self.handle, free)
         self.build()
-        self.structure.forget_angles(self.model)
 
     def build(self) -> None:
         """Find clusters; the rank of the loops away from singular poses is to be learnt anew."""

@@ -31,6 +31,7 @@ class Connections:
 
     loops: tuple[tuple[int, int, int], ...]  # of each loop: active, mode, rows
     cut: tuple[int, ...]  # bodies whose joint of the tree is cut
+    angles: tuple[tuple[str, float], ...]  # of joints that turn, at the moment they were cut
 
 
 class Structure:
@@ -55,7 +56,7 @@ class Structure:
             model.loops['mode'] == at.SOFT
         )
         self.rank_known = False  # whether the rank away from singular poses has been learnt
-        self.angles: dict[str, float] = {}  # of joints that turn, at the moment they were cut
+        self.angles: dict[str, float] = {}  # see Connections
         self.surfaces: dict[str, Surface] = {}  # given as functions, by loop
 
     @property
@@ -131,12 +132,14 @@ class Structure:
         return Connections(
             tuple(map(tuple, self.loops[SWITCHES].tolist())),
             tuple(np.flatnonzero(self.is_free(model)).tolist()),
+            tuple(self.angles.items()),
         )
 
-    def set_loops(self, loops: Sequence[tuple[int, int, int]]) -> None:
-        """Switch every loop as `Connections` say."""
-        for row, (active, mode, n_rows) in zip(self.loops, loops):
+    def switch(self, connections: Connections) -> None:
+        """Switch every loop as connections say; tree joints are the kernels' task."""
+        for row, (active, mode, n_rows) in zip(self.loops, connections.loops):
             row['active'], row['mode'], row['n_rows'] = active, mode, n_rows
+        self.angles = dict(connections.angles)
 
     def is_free(self, model: Model) -> NDArray[np.bool_]:
         """Return which bodies a cut has set free, (n,)."""
@@ -145,12 +148,6 @@ class Structure:
             now['joint'] != home['joint']
         )
         return free
-
-    def forget_angles(self, model: Model) -> None:
-        """Forget the angles that joints had at a cut, of those that are not cut."""
-        free = self.is_free(model)
-        for name in [name for name in self.angles if not free[model.joints[name]]]:
-            del self.angles[name]
 
     def address_surfaces(self, names: Sequence[str]) -> None:
         """Point loops at their compiled surfaces, which stand elsewhere in every process."""

@@ -130,3 +130,16 @@ def test_a_mechanism_follows_with_no_pose_known():
     there = changes.follow(robot, {'coupler': False})
     assert there.changed and robot.nv == 8
     assert there.v.shape == (8,) and not there.v.any()
+
+
+def test_a_refused_event_leaves_the_turns_of_all_its_joints_as_they_were():
+    """The first joint was joined already when the second is refused."""
+    robot = ccd.load(GEARED.replace('<mimic joint="first" multiplier="2"/>', ''))
+    sim = ccd.Simulation(robot, q=[7.0, -8.0], dt=1e-3)
+    sim.cut('first', 'second')
+    sim.q[sim.robot.joint_slices('second')[0].start] += 1.0  # a metre off
+    with pytest.raises(StructureError, match="'second' is 1 m"):
+        sim.connect('first', 'second')
+    sim.q[sim.robot.joint_slices('second')[0].start] -= 1.0
+    sim.connect('first', 'second')
+    assert sim.q == pytest.approx([7.0, -8.0], abs=1e-9)
