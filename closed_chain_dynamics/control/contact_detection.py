@@ -25,7 +25,16 @@ class ContactDetector:
     not known yet: then the first signal beyond either threshold decides.
     """
 
-    def __init__(self, signal, make, release, *, debounce=0.01, dwell=0.1, closed=False):
+    def __init__(
+        self,
+        signal: str,
+        make: float,
+        release: float,
+        *,
+        debounce: float = 0.01,
+        dwell: float = 0.1,
+        closed: bool | None = False,
+    ) -> None:
         if signal not in SIGNALS:
             raise StateError(
                 f'unknown signal {signal!r}',
@@ -48,9 +57,12 @@ class ContactDetector:
         self._make, self._release = self._sign * make, self._sign * release
         self._debounce, self._dwell = debounce, dwell
         self.closed = closed
-        self._since = self._changed = self._time = self._wanted = None
+        self._since: float | None = None
+        self._changed: float | None = None
+        self._time: float | None = None
+        self._wanted: bool | None = None
 
-    def update(self, time, value):
+    def update(self, time: float, value: float) -> str | None:
         """Take a value at a time; return 'connect', 'cut' or None."""
         if not math.isfinite(value):
             raise StateError(
@@ -73,7 +85,7 @@ class ContactDetector:
         self.closed, self._changed, self._since = wanted, time, None
         return 'connect' if self.closed else 'cut'
 
-    def correct(self, closed, time):
+    def correct(self, closed: bool, time: float) -> None:
         """Take over what the contact really is, after a refusal or an event of somebody else."""
         if closed != self.closed:
             self._changed = None if self.closed is None else time

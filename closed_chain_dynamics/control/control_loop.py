@@ -10,20 +10,37 @@ Times of states are those of their stamps, so that a replay or a slow simulation
 torques; timeouts and rate limits are in the time of the machine that runs this.
 """
 
-import copy
+from collections.abc import Mapping, Sequence
 import math
+from typing import Any, TypedDict
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from closed_chain_dynamics.assembly.search import assemble
-from closed_chain_dynamics.control.state_tracking import StateTracker
+from closed_chain_dynamics.control.law import Command, TorqueController
+from closed_chain_dynamics.control.loop_state import LoopState
+from closed_chain_dynamics.control.state_tracking import OnRefusal, StateTracker
 from closed_chain_dynamics.control.torque_guard import TorqueGuard
 from closed_chain_dynamics.control.trajectory import Reference
 from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
+from closed_chain_dynamics.model.mechanism import Vector
 
 __all__ = ['FALLBACKS', 'ControlLoop']
 
 FALLBACKS = ('zero', 'gravity')
+
+
+class _Points(TypedDict):
+    """A trajectory that waits for the first state, see `take_reference`."""
+
+    names: Sequence[str]
+    times: ArrayLike
+    positions: ArrayLike
+    velocities: ArrayLike | None
+    accelerations: ArrayLike | None
+    start: float | None
 
 
 class ControlLoop:
@@ -36,28 +53,39 @@ class ControlLoop:
 
     def __init__(
         self,
-        controller,
-        guard,
+        controller: TorqueController,
+        guard: TorqueGuard,
         *,
-        state_timeout=0.05,
-        reference_timeout=0.5,
-        fallback='zero',
-        on_refusal=None,
-    ):
+        state_timeout: float = 0.05,
+        reference_timeout: float = 0.5,
+        fallback: str = 'zero',
+        on_refusal: OnRefusal = None,
+    ) -> None:
         self.robot, self.controller, self.guard = controller.robot, controller, guard
         self.tracker = StateTracker(self.robot, on_refusal=on_refusal)
         self.reference, self.fallback = Reference(self.robot), fallback
-        self.command, self.reason = None, 'no joint states yet'
-        self._arrived, self._waiting, self._reshaped = -math.inf, None, False
+        self.command: Command | None = None
+        self.reason = 'no joint states yet'
+        self._arrived, self._reshaped = -math.inf, False
+        self._waiting: _Points | None = None
         self.set_timeouts(state_timeout, reference_timeout)
 
     @property
-    def state(self):
+    def state(self) -> LoopState | None:
         """Return the LoopState, None before the first good joint state."""
         return self.tracker.state
 
     # --- turns -----------------------------------------------------------------------------------
-    def take_state(self, names, position, velocity, *, stamp, now, age=0.0):
+    def take_state(
+        self,
+        names: Sequence[str],
+        position: ArrayLike,
+        velocity: ArrayLike | None,
+        *,
+        stamp: float,
+        now: float,
+        age: float = 0.0,
+    ) -> Vector | None:
         """
         Take a joint state; return the torques, (actuators,), or None where it is refused.
 
@@ -66,20 +94,21 @@ class ControlLoop:
         """
         if not self.tracker.take(names, position, velocity, stamp=stamp, age=age):
             return None
+        state = self.tracker.known_state
+        q, v = state.known_q, state.v
         if self._reshaped:
-            self.reference.restructured(self.state.q, self.state.v)
+            self.reference.restructured(q, v)
             self._reshaped = False
         if self.tracker.restarted:
             self.reference.rebase(stamp)
         self._arrived = now
         if self._waiting:
-            *points, start = self._waiting
-            self.take_reference(*points, start=start)
-        return self._turn(stamp, now)
+            self.take_reference(**self._waiting)
+        return self._turn(q, v, stamp, now)
 
-    def _turn(self, stamp, now):
+    def _turn(self, q: Vector, v: Vector, stamp: float, now: float) -> Vector:
         """Return torques for the present state; the fallback where there are none."""
-        state, mode = self.state, self.controller.mode
+        mode = self.controller.mode
         reference = None
         try:
             if mode != 'gravity_compensation':
@@ -97,7 +126,7 @@ class ControlLoop:
                         'the reference jumped, or asks for a '
                         'pose that does not exist: the last one is held',
                     )
-            self.command = self.controller.torques(state.q, state.v, reference)
+            self.command = self.controller.torques(q, v, reference)
             tau = self.guard.limit(self.command.tau_A, now)
         except (ClosedChainError, np.linalg.LinAlgError) as error:
             self.tracker.refuse('torque', str(error))
@@ -105,11 +134,11 @@ class ControlLoop:
         self.reason = ''
         return tau
 
-    def is_stale(self, now):
+    def is_stale(self, now: float) -> bool:
         """Return whether the last good state is older than the timeout."""
         return now - self._arrived > self.state_timeout
 
-    def watch(self, now):
+    def watch(self, now: float) -> Vector | None:
         """Return the fallback where states have stayed away too long, else None."""
         if not self.is_stale(now):
             return None
@@ -118,20 +147,23 @@ class ControlLoop:
             now, 'no good joint state within the timeout' if seen else 'no joint states yet'
         )
 
-    def fall_back(self, now, reason):
+    def fall_back(self, now: float, reason: str) -> Vector:
         """Return safe torques: zero, or those that hold the last pose."""
         self.reason, self.command = reason, None
         if self.fallback == 'gravity' and self.tracker.is_known:
             try:
-                return self.guard.limit(self.controller.gravity(self.state.q).tau_A, now)
+                return self.guard.limit(
+                    self.controller.gravity(self.tracker.known_state.known_q).tau_A, now
+                )
             except (ClosedChainError, np.linalg.LinAlgError) as error:
                 self.tracker.refuse('torque', str(error))
         return self.guard.release(now)
 
-    def describe(self):
+    def describe(self) -> dict[str, Any]:
         """Return what a person has to know about the last turn, by name."""
         command = self.command
-        shown = self.state.describe() if self.tracker.is_known else {}
+        state = self.tracker.state
+        shown = state.describe() if state is not None and state.q is not None else {}
         if command is not None:
             shown |= {
                 'tracking error [rad or m]': command.error,
@@ -146,17 +178,16 @@ class ControlLoop:
             shown['reference: contradiction [rad or lengths]'] = self.reference.residual
         return shown
 
-    def set_timeouts(self, state, reference):
+    def set_timeouts(self, state: float, reference: float) -> None:
         """Change how old states and references may be [s]."""
         self.state_timeout = self.tracker.stamps.timeout = state
         self.reference_timeout = reference
 
-    def warm_up(self):
+    def warm_up(self) -> None:
         """Take a few turns on a copy, so that every kernel is loaded before it counts."""
         self.tracker.warm_up()
-        controller = copy.copy(self.controller)
-        controller.robot = robot = self.robot.copy()
-        controller.restructured()
+        robot = self.robot.copy()
+        controller = self.controller.for_copy(robot)
         trial = ControlLoop(controller, TorqueGuard(robot), fallback='gravity')
         try:
             q = assemble(robot, limits=False)
@@ -174,16 +205,30 @@ class ControlLoop:
 
     # --- what comes seldom ---------------------------------------------------------------------
     def take_reference(
-        self, names, times, positions, velocities=None, accelerations=None, *, start=None
-    ):
+        self,
+        names: Sequence[str],
+        times: ArrayLike,
+        positions: ArrayLike,
+        velocities: ArrayLike | None = None,
+        accelerations: ArrayLike | None = None,
+        *,
+        start: float | None = None,
+    ) -> bool:
         """
         Follow a trajectory from a stamp, or from now; return whether it was accepted.
 
         One that comes before the first state waits for it.
         """
-        state = self.state
-        if not self.tracker.is_known:
-            self._waiting = names, times, positions, velocities, accelerations, start
+        state = self.tracker.state
+        if state is None or state.q is None:
+            self._waiting = {
+                'names': names,
+                'times': times,
+                'positions': positions,
+                'velocities': velocities,
+                'accelerations': accelerations,
+                'start': start,
+            }
             return True
         self._waiting = None
         try:
@@ -203,23 +248,25 @@ class ControlLoop:
             return False
         return True
 
-    def connect(self, name, **options):
+    def connect(
+        self, name: str, *, gap: float = CONNECT_GAP, angle: float = CONNECT_ANGLE
+    ) -> None:
         """Close a loop joint, or join a cut one, see StateTracker; raise where it is refused."""
-        self.tracker.connect(name, **options)
+        self.tracker.connect(name, gap=gap, angle=angle)
         self._restructured()
 
-    def cut(self, name):
+    def cut(self, name: str) -> None:
         """Open a loop joint, or cut a joint of the tree; raise where it is refused."""
         self.tracker.cut(name)
         self._restructured()
 
-    def follow(self, closed):
+    def follow(self, closed: Mapping[str, bool]) -> bool:
         """Make the structure what its owner says, see StateTracker; return whether it changed."""
         changed = self.tracker.follow(closed)
         if changed:
             self._restructured()
         return changed
 
-    def _restructured(self):
+    def _restructured(self) -> None:
         self.controller.restructured()
         self._reshaped = True  # the reference too, as soon as there is a pose

@@ -15,32 +15,48 @@ would have needed beyond the actuators. Levers below `weak_lever` count as none,
 stay bounded near poses where an actuator loses its grip.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias, TypedDict
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.dynamics.actuation import POLICIES, actuator_vector
-from closed_chain_dynamics.dynamics.coordinates import actuator_rows, coordinates
+from closed_chain_dynamics.dynamics.constraints import actuator_rows
+from closed_chain_dynamics.dynamics.generalized_coordinates import Coordinates, coordinates
 from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
 from closed_chain_dynamics.dynamics.singularities import check_policy, refuse
 from closed_chain_dynamics.dynamics.tree import mass_matrix
 from closed_chain_dynamics.errors import ActuationError, NameNotFound, StateError
-from closed_chain_dynamics.kernels import layout as at
 from closed_chain_dynamics.kernels.tangent import compute_tangent
+from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
-__all__ = ['MODES', 'Command', 'TorqueController']
+__all__ = ['MODES', 'Command', 'Target', 'TorqueController']
 
 MODES = ('computed_torque', 'feedforward', 'gravity_compensation')
 SMALL_SHARE = 1e-9  # of tau_G; a residual below it is rounding
 
+Gains: TypeAlias = float | Mapping[str, float]
+Torques: TypeAlias = Mapping[str, float] | ArrayLike | None
+Target: TypeAlias = tuple[Vector, Vector, Vector]  # q_d, v_d, a_d, complete
 
-@dataclass
+
+class _Redundancy(TypedDict):
+    """How redundant actuators share the work, see `actuator_torques`."""
+
+    policy: str
+    weights: Torques
+    preload: Torques
+
+
+@dataclass(frozen=True)
 class Command:
     """Torques, and what has to be known about them."""
 
-    tau_A: np.ndarray  # (actuators,) [N m or N], before any limit
-    residual: dict = field(default_factory=dict)  # of tau_G by generalized coordinate
+    tau_A: Vector  # (actuators,) [N m or N], before any limit
+    residual: dict[str, float] = field(default_factory=dict)  # of tau_G by coordinate
     singular: bool = False  # whether the pose is singular and the policy was at work
     error: float = 0.0  # largest e of the actuated coordinates [rad or m]
 
@@ -57,18 +73,18 @@ class TorqueController:
 
     def __init__(
         self,
-        robot,
+        robot: Mechanism,
         *,
-        mode='computed_torque',
-        kp=400.0,
-        kd=40.0,
-        policy='minimum_norm',
-        weights=None,
-        preload=None,
-        singularity='damp',
-        singular_distance=1e-4,
-        weak_lever=1e-3,
-    ):
+        mode: str = 'computed_torque',
+        kp: Gains = 400.0,
+        kd: Gains = 40.0,
+        policy: str = 'minimum_norm',
+        weights: Torques = None,
+        preload: Torques = None,
+        singularity: str = 'damp',
+        singular_distance: float = 1e-4,
+        weak_lever: float = 1e-3,
+    ) -> None:
         if mode not in MODES:
             raise StateError(
                 f'unknown mode {mode!r}',
@@ -92,24 +108,38 @@ class TorqueController:
             actuator_vector(robot, values, what)
         self.robot, self.mode = robot, mode
         self._gains_given, self._singularity = (kp, kd), singularity
-        self._redundancy = {'policy': policy, 'weights': weights, 'preload': preload}
+        self._redundancy: _Redundancy = {'policy': policy, 'weights': weights, 'preload': preload}
         self._singular_distance, self._weak_lever = singular_distance, weak_lever
         self.restructured()
 
-    def restructured(self):
+    def for_copy(self, robot: Mechanism) -> 'TorqueController':
+        """Return the same controller for a copy of its mechanism."""
+        kp, kd = self._gains_given
+        return TorqueController(
+            robot,
+            mode=self.mode,
+            kp=kp,
+            kd=kd,
+            singularity=self._singularity,
+            singular_distance=self._singular_distance,
+            weak_lever=self._weak_lever,
+            **self._redundancy,
+        )
+
+    def restructured(self) -> None:
         """Take note that joints were connected or cut."""
         nv = self.robot.nv
         self._kp, self._kd = (self._gains(given) for given in self._gains_given)
         self._W, self._drift, self._error = np.empty((nv, nv)), np.empty(nv), np.empty(nv)
         self._zero = np.zeros(nv)
-        on_loop = self.robot.table(at.ACTUATOR_I)[:, at.ACTUATOR_ON_LOOP].any()
+        on_loop = self.robot.structure.actuators['on_loop'].any()
         # rows of motors on the tree are the same in all poses
         self._rows = None if on_loop else actuator_rows(self.robot, self.robot.neutral())
 
-    def _gains(self, given):
+    def _gains(self, given: Gains) -> Vector:
         """Return a gain for every velocity, (nv,)."""
         robot = self.robot
-        named = given if isinstance(given, dict) else {'default': given}
+        named = given if isinstance(given, Mapping) else {'default': given}
         gains = np.full(robot.nv, float(named.get('default', 0.0)))
         for name, value in named.items():
             if name in robot.joint_names:
@@ -131,7 +161,7 @@ class TorqueController:
             )
         return gains
 
-    def torques(self, q, v, reference=None):
+    def torques(self, q: Vector, v: Vector, reference: Target | None = None) -> Command:
         """
         Return the Command for a complete state, and a complete reference (q_d, v_d, a_d).
 
@@ -145,53 +175,52 @@ class TorqueController:
                 where=self.robot.name,
                 repair='Give q_d, v_d, a_d, or choose mode gravity_compensation.',
             )
-        q_d, v_d, a_d = reference
         if self.mode == 'feedforward':
-            return self._command(q_d, v_d, a_d)
-        a, residual, error = self._acceleration(q, v, q_d, v_d, a_d)
-        command = self._command(q, v, a)
-        command.residual, command.error = residual, error
-        return command
+            return self._command(*reference)
+        a, residual, error = self._acceleration(q, v, reference)
+        return replace(self._command(q, v, a), residual=residual, error=error)
 
-    def gravity(self, q):
+    def gravity(self, q: Vector) -> Command:
         """Return the Command that holds a pose: v = 0, a = 0."""
         return self._command(q, self._zero, self._zero)
 
-    def _acceleration(self, q, v, q_d, v_d, a_d):
+    def _acceleration(
+        self, q: Vector, v: Vector, reference: Target
+    ) -> tuple[Vector, dict[str, float], float]:
         """Return W theta_G'' + W' theta_G' with feedback, (nv,), the residual, and the error."""
-        robot = self.robot
-        status = compute_tangent(robot.mi, robot.mf, robot.w, q, v, self._W, self._drift)
+        robot, (q_d, v_d, a_d) = self.robot, reference
+        status = compute_tangent(robot.handle, q, v, self._W, self._drift)
         if status:
             robot.raise_for(status, q, v)
-        kernels.difference(robot.mi, q, q_d, self._error)
-        dofs = robot.table(at.DOF_I)
-        theta_G = dofs[:, at.DOF_DEPENDENT] == 0
+        kernels.difference(robot.handle, q, q_d, self._error)
+        dofs = robot.structure.dofs
+        theta_G = dofs['dependent'] == 0
         e = self._error[theta_G]
         feedback = (self._kd * (v_d - v) + self._kp * self._error)[theta_G]
         W, drift, wanted = self._W[:, : e.size], self._drift, a_d[theta_G]
         if self._singularity == 'refuse':
             self._refuse_singular(coordinates(robot, q))
-        if (dofs[theta_G, at.DOF_ACTUATOR] >= 0).all():  # S has unit rows: all can be driven
+        if (dofs['actuator'][theta_G] >= 0).all():  # S has unit rows: all can be driven
             return W @ (wanted + feedback) + drift, {}, float(np.abs(e).max(initial=0.0))
         S = (self._rows if self._rows is not None else actuator_rows(robot, q)) @ W
         squares, V = np.linalg.eigh(S.T @ S)
         weak = squares <= self._weak_lever**2 * max(squares.max(initial=0.0), 1e-300)
         driven, N = V[:, ~weak], V[:, weak]
-        a = W @ (wanted + driven @ (driven.T @ feedback)) + drift
+        a: Vector = W @ (wanted + driven @ (driven.T @ feedback)) + drift
         error = float(np.abs(S @ e).max(initial=0.0))
         if not N.size:
             return a, {}, error
-        needed = inverse_dynamics(robot, q, v, a)
-        force, N_O = N.T @ needed.tau_G, W @ N
+        needed = inverse_dynamics(robot, q, v, a).tau_G
+        force, N_O = N.T @ needed, W @ N
         y = np.linalg.solve(N_O.T @ mass_matrix(robot, q) @ N_O, force)
         names = [name for name, free in zip(robot.coordinate_names, theta_G) if free]
-        return a - N_O @ y, _by_name(names, N @ force, needed.tau_G), error
+        return a - N_O @ y, _by_name(names, N @ force, needed), error
 
-    def _refuse_singular(self, c):
+    def _refuse_singular(self, c: Coordinates) -> None:
         if c.lost_rank or c.distance < self._singular_distance:
             refuse(self.robot, c)
 
-    def _command(self, q, v, a):
+    def _command(self, q: Vector, v: Vector, a: Vector) -> Command:
         r = inverse_dynamics(
             self.robot, q, v, a, singularity=self._singularity, **self._redundancy
         )
@@ -202,6 +231,6 @@ class TorqueController:
         )
 
 
-def _by_name(names, residual, tau_G):
-    small = SMALL_SHARE * max(np.abs(tau_G).max(initial=0.0), 1.0)
+def _by_name(names: list[str], residual: Vector, tau_G: Vector) -> dict[str, float]:
+    small = SMALL_SHARE * max(float(np.abs(tau_G).max(initial=0.0)), 1.0)
     return {name: float(value) for name, value in zip(names, residual) if abs(value) > small}

@@ -13,15 +13,21 @@ lied: the state says 'lost' and stays, until several updates in a row agree that
 elsewhere; then the pose is assembled anew.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from closed_chain_dynamics import kernels
-from closed_chain_dynamics.assembly.closure import Closure
 from closed_chain_dynamics.assembly.search import assemble
-from closed_chain_dynamics.dynamics.coordinates import coordinates
+from closed_chain_dynamics.dynamics.closing import Closure
+from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
+from closed_chain_dynamics.dynamics.rank import learn_rank
 from closed_chain_dynamics.errors import AssemblyError, StateError
-from closed_chain_dynamics.kernels import following as how, layout as at
+from closed_chain_dynamics.kernels import following as how
 from closed_chain_dynamics.kernels.tangent import compute_tangent
+from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
 __all__ = ['LoopState']
 
@@ -33,6 +39,9 @@ ATTEMPTS = 6  # starts for assembling a pose anew: it must not take long
 LONGEST_PATIENCE = 500  # updates between two attempts to find a pose that was not found
 LONGEST_GAP = 0.1  # time over which a velocity still foretells a pose [s]
 WIDTHS_IN_V = {1: 1, 4: 3, 7: 6}  # of joints, by their width in q
+STAGES = 7  # rows of room that closing loops needs, see kernels/step.py
+UNSEEN = 1e-6  # share that named joints have in a motion below which they tell nothing of it
+CLOSED = 1e-12  # gap of loops that are closed near singular poses [m or rad]
 
 
 class LoopState:
@@ -41,25 +50,40 @@ class LoopState:
 
     `names`: joints of the tree whose positions will be given; `start`: a pose to find the first
     one near, (nq,). `jump`: distance from the foreseen pose that counts as lost [rad, or typical
-    lengths]; `confirm`: updates in a row that must agree before a jump is believed.
+    lengths]; `confirm`: updates in a row that must agree before a jump is believed. `q` is None
+    until there is a pose; each update gives `q` and `v` new arrays.
     """
 
-    def __init__(self, robot, names, *, start=None, jump=0.3, confirm=3):
+    q: Vector | None
+    v: Vector
+    time: float
+
+    def __init__(
+        self,
+        robot: Mechanism,
+        names: Sequence[str],
+        *,
+        start: Vector | None = None,
+        jump: float = 0.3,
+        confirm: int = 3,
+    ) -> None:
         self.robot, self.names = robot, list(names)
         self._widths = [self._width(name) for name in self.names]
         self._jump, self._confirm, self._start = float(jump), confirm, start
-        self.q = self.v = self.time = None
+        self.q, self.v, self.time = None, np.zeros(robot.nv), 0.0
         self.status, self.jumps = 'unknown', 0
         self.restructured()
 
-    def _width(self, name):
+    def _width(self, name: str) -> int:
         in_q = self.robot.joint_slices(name)[0]
-        return in_q.stop - in_q.start
+        return int(in_q.stop - in_q.start)
 
-    def restructured(self, q=None, v=None):
+    def restructured(self, q: Vector | None = None, v: Vector | None = None) -> None:
         """Take note that joints were connected or cut; give the state where its size changed."""
         robot, first = self.robot, [0, 0]
-        keep, places = ([], []), ([], [])  # each in q and in v
+        # each in q and in v
+        keep: tuple[list[int], list[int]] = ([], [])
+        places: tuple[list[int], list[int]] = ([], [])
         for name, width in zip(self.names, self._widths):
             slices, widths = robot.joint_slices(name), (width, WIDTHS_IN_V[width])
             for k in (0, 1):
@@ -68,119 +92,118 @@ class LoopState:
                     places[k].extend(range(slices[k].start, slices[k].stop))
                 first[k] += widths[k]
         self._sizes = first
-        self._keep = [np.array(each, dtype=int) for each in keep]
-        self._q_places, self._v_places = (np.array(each, dtype=int) for each in places)
+        self._keep = [np.array(each, dtype=np.int64) for each in keep]
+        self._q_places, self._v_places = (np.array(each, dtype=np.int64) for each in places)
         nv, named = robot.nv, len(self._v_places)
-        self._scale = robot.table(at.DOF_F)[:, at.SCALE].copy()
-        self._work = np.zeros((7, max(robot.nq, 2 * nv + 2)))
-        self._W, self._drift = np.empty((nv, nv)), np.empty(nv)
-        self._R, self._gain, self._sigma = np.empty((nv, nv)), np.empty((nv, named)), np.empty(nv)
+        self._fit = how.Fit(
+            W=np.empty((nv, nv)),
+            drift=np.empty(nv),
+            R=np.empty((nv, nv)),
+            gain=np.empty((nv, named)),
+            sigma=np.empty(nv),
+            work=np.zeros((STAGES, max(robot.nq, 2 * nv + 2))),
+        )
         self._unknown, self._zero = np.full(named, np.nan), np.zeros(nv)
-        self._facts, self._usually_free = np.zeros(how.N_FACTS), nv
+        self._facts, self._usually_free = np.zeros(1, how.FACTS), nv
         self._misses, self._coasts, self._patience = 0, 0, self._confirm
-        if q is not None:
+        if q is not None and v is not None:
             self.q, self.v = q.copy(), v.copy()
         if self.q is not None and not self._close(self.q):  # a connection closes a small gap
             self.q, self.status = None, 'lost'
         if self.q is not None:
+            learn_rank(robot, self.q)  # here, and not in the next turn of a control loop
             self.v = self._allowed(self.q, self.v)
 
-    def forget(self):
+    def forget(self) -> None:
         """Look for the pose anew with the next update, near the present one."""
         self._start, self.q = self.q, None
 
     # --- one update ----------------------------------------------------------------------------
-    def update(self, time, position, velocity=None):
+    def update(self, time: float, position: ArrayLike, velocity: ArrayLike | None = None) -> bool:
         """
         Take positions of the named joints, in their order and as in q; return whether it holds.
 
         `velocity` is in the order of the same joints' velocities; without it, or where it is
         nan, velocities follow from the positions. False: the state is lost, q is the last good.
         """
-        position = self._checked(position, 0, 'position')
+        places = self._checked(position, 0, 'position')
         rates = self._unknown if velocity is None else self._checked(velocity, 1, 'velocity')
         if self.q is None:
-            self._find(position)
+            self.q = self._find(places)
+            learn_rank(self.robot, self.q)
             self.time, self.status = time, 'tracking'
             self.v = self._velocity(self.q, np.where(np.isnan(rates), 0.0, rates))
             return True
-        robot, dt, facts = self.robot, float(time - self.time), self._facts
+        dt = float(time - self.time)
         dt = dt if 0.0 < dt <= LONGEST_GAP else 0.0
-        ahead, q, v = np.empty(robot.nq), np.empty(robot.nq), np.empty(robot.nv)
-        done = how.compute_follow(
-            robot.mi,
-            robot.mf,
-            robot.w,
-            self.q,
-            self.v,
-            dt,
-            position,
-            rates,
-            self._q_places,
-            self._v_places,
-            self._scale,
-            self._jump,
-            self._usually_free,
-            self._work,
-            self._W,
-            self._drift,
-            self._R,
-            self._gain,
-            self._sigma,
-            ahead,
-            q,
-            v,
-            facts,
-        )
+        done, found = self._follow(self.q, self.v, (places, rates), dt, self._jump)
+        fact = self._fact
         if done == how.BAD:
-            self._target(ahead, position)  # says what is bad
-        if done != how.FOLLOWED or max(facts[how.DISTANCE], facts[how.MISFIT]) > self._jump:
-            coasted = done == how.HARD and self._coast(ahead, time)
+            self._target(found.ahead, places)  # says what is bad
+        if done != how.FOLLOWED or max(fact['distance'], fact['misfit']) > self._jump:
+            coasted = done == how.HARD and self._coast(found.ahead, time)
             return coasted or self._missed(time, position, velocity)
         if self._flipped():
-            return self._coast(ahead, time) or self._missed(time, position, velocity)
-        self._usually_free = min(int(facts[how.FREE]), self._usually_free)
+            return self._coast(found.ahead, time) or self._missed(time, position, velocity)
+        self._usually_free = min(int(fact['free']), self._usually_free)
         self._misses = self._coasts = 0
-        self.q, self.v, self.time, self.status = q, v, time, 'tracking'
+        self.q, self.v, self.time, self.status = found.q, found.v, time, 'tracking'
         return True
 
-    def _checked(self, values, k, what):
+    @property
+    def _fact(self) -> np.void:
+        """Return what is known of the last update, a record of kernels.following."""
+        record: np.void = self._facts[0]
+        return record
+
+    def _follow(
+        self, q: Vector, v: Vector, named: tuple[Vector, Vector], dt: float, jump: float
+    ) -> tuple[int, how.Found]:
+        """Follow named positions and rates from a state; return what happened, and the result."""
+        fact, nq, nv = self._fact, self.robot.nq, self.robot.nv
+        fact['dt'], fact['jump'], fact['usually_free'] = dt, jump, self._usually_free
+        found = how.Found(ahead=np.empty(nq), q=np.empty(nq), v=np.empty(nv))
+        names = how.Named(*named, self._q_places, self._v_places)
+        done = how.compute_follow(self.robot.handle, q, v, names, self._fit, self._facts, found)
+        return done, found
+
+    def _checked(self, values: ArrayLike, k: int, what: str) -> Vector:
         """Return finite numbers of the joints that count; nan is allowed for velocities."""
-        values = self.robot.vector(values, self._sizes[k], what)[self._keep[k]]
-        if not np.isfinite(values).all() and (k == 0 or np.isinf(values).any()):
-            bad = int(np.flatnonzero(~np.isfinite(values))[0])
+        kept: Vector = self.robot.vector(values, self._sizes[k], what)[self._keep[k]]
+        if not np.isfinite(kept).all() and (k == 0 or np.isinf(kept).any()):
+            bad = int(np.flatnonzero(~np.isfinite(kept))[0])
             places = [
                 name
                 for name, width in zip(self.names, self._widths)
                 for _ in range((width, WIDTHS_IN_V[width])[k])
             ]
             raise StateError(
-                f'the {what} of {places[self._keep[k][bad]]!r} is {values[bad]}',
+                f'the {what} of {places[self._keep[k][bad]]!r} is {kept[bad]}',
                 where=self.robot.name,
                 repair='Give finite numbers only.',
             )
-        return values
+        return kept
 
-    def _coast(self, ahead, time):
+    def _is_near_singular(self) -> bool:
+        return self.q is not None and coordinates(self.robot, self.q).distance < NEAR
+
+    def _coast(self, ahead: Vector, time: float) -> bool:
         """Go on as before, for a while: past a pose where branches meet."""
         self._coasts += 1
-        near = coordinates(self.robot, self.q).distance < NEAR
-        if not near or self._coasts > COASTS or not self._close(ahead):
+        if not self._is_near_singular() or self._coasts > COASTS or not self._close(ahead):
             return False
         self.q, self.time, self.status = ahead, time, 'coasting'
         return True
 
-    def _flipped(self):
+    def _flipped(self) -> bool:
         """Return whether unnamed joints changed their speed as only another branch would."""
-        facts = self._facts
-        return (
-            facts[how.SPEED] > AT_REST
-            and facts[how.UNNAMED_CHANGE]
-            > FLIP * facts[how.SPEED] + 10.0 * facts[how.NAMED_CHANGE]
-            and coordinates(self.robot, self.q).distance < NEAR
+        fact = self._fact
+        speed, allowed = fact['speed'], FLIP * fact['speed'] + 10.0 * fact['named_change']
+        return bool(
+            speed > AT_REST and fact['unnamed_change'] > allowed and self._is_near_singular()
         )
 
-    def _missed(self, time, position, velocity):
+    def _missed(self, time: float, position: ArrayLike, velocity: ArrayLike | None) -> bool:
         """Say that the state is lost; believe the joints when they insist."""
         self._misses += 1
         self.status = 'lost'
@@ -198,16 +221,16 @@ class LoopState:
             self.v = np.zeros(self.robot.nv)
             return False
 
-    def _target(self, q, position):
+    def _target(self, q: Vector, position: Vector) -> Vector:
         """Return q with the named joints where they are said to be."""
-        target = q.copy()
+        target: Vector = q.copy()
         target[self._q_places] = position
-        status = kernels.check_state(self.robot.mi, target, self._zero, self._zero)
+        status = kernels.check_state(self.robot.handle, target, self._zero, self._zero)
         if status:
             self.robot.raise_for(status, target)
         return target
 
-    def _find(self, position):
+    def _find(self, position: Vector) -> Vector:
         """Assemble the pose, holding as many of the named joints as agree with the loops."""
         robot, target = self.robot, self._target(self.robot.neutral(), position)
         held = {
@@ -215,48 +238,19 @@ class LoopState:
             for name, width in zip(self.names, self._widths)
             if self._width(name) == width
         }
-        options = {'start': self._start, 'limits': False, 'attempts': ATTEMPTS}
         try:
-            q = assemble(robot, held, **options)
+            q: Vector = assemble(robot, held, start=self._start, limits=False, attempts=ATTEMPTS)
         except AssemblyError:  # they contradict each other a little, as sensors do
             start = self._start if self._start is not None else assemble(robot, limits=False)
-            options['start'] = self._target(start, position)
-            q = assemble(robot, {}, **options)
-            fitted, v = q.copy(), np.empty(robot.nv)
-            if (
-                how.compute_follow(
-                    robot.mi,
-                    robot.mf,
-                    robot.w,
-                    q,
-                    self._zero,
-                    0.0,
-                    position,
-                    self._unknown,
-                    self._q_places,
-                    self._v_places,
-                    self._scale,
-                    np.inf,
-                    0,
-                    self._work,
-                    self._W,
-                    self._drift,
-                    self._R,
-                    self._gain,
-                    self._sigma,
-                    np.empty(robot.nq),
-                    fitted,
-                    v,
-                    self._facts,
-                )
-                == how.FOLLOWED
-            ):
-                q = fitted
+            near = self._target(start, position)
+            q = assemble(robot, {}, start=near, limits=False, attempts=ATTEMPTS)
+            done, found = self._follow(q, self._zero, (position, self._unknown), 0.0, np.inf)
+            q = found.q if done == how.FOLLOWED else q
         away = np.empty(robot.nv)
-        kernels.difference(robot.mi, q, self._target(q, position), away)
-        off = np.abs(away / self._scale)[self._v_places]
-        self._facts[how.MISFIT] = off.max(initial=0.0)
-        self._facts[how.WORST] = off.argmax() if off.size else 0
+        kernels.difference(robot.handle, q, self._target(q, position), away)
+        off = np.abs(away / robot.structure.dofs['scale'])[self._v_places]
+        self._fact['misfit'] = off.max(initial=0.0)
+        self._fact['worst'] = off.argmax() if off.size else 0
         if self.residual > self._jump:
             raise AssemblyError(
                 f'the joints contradict the loops by {self.residual:.3g}, most of '
@@ -264,92 +258,92 @@ class LoopState:
                 where=robot.name,
                 repair='Check names, signs and offsets of the sensors.',
             )
-        self.q = q
+        return q
 
-    def _close(self, q):
+    def _close(self, q: Vector) -> bool:
         """Close the loops of q in place; near singular poses by the smallest motion."""
         robot = self.robot
         kept, away = q.copy(), np.empty(robot.nv)
         if (
-            not kernels.close_loops(robot.mi, robot.mf, robot.w, q, self._zero.copy(), self._work)
-            and how.distance(robot.mi, self._scale, kept, q, away) <= 0.1 * self._jump
+            not kernels.close_loops(robot.handle, q, self._zero.copy(), self._fit.work)
+            and how.distance(robot.handle, kept, q, away) <= 0.1 * self._jump
         ):
             return True
         q[:] = kept
-        for cluster in range(robot.mi[at.N_CLUSTERS]):
+        for cluster in range(len(robot.structure.clusters)):
             closure = Closure(robot, cluster, np.zeros(robot.nv, dtype=bool), False)
             if closure.units.size:
-                q[:] = closure.close(q, 1e-12)[0]
+                q[:] = closure.close(q, CLOSED)[0]
         gaps = robot.loop_gaps(q).values()
-        return max(map(max, gaps), default=0.0) < robot.table(at.WORLD_F)[0, at.CLOSING_TOLERANCE]
+        return bool(max(map(max, gaps), default=0.0) < robot.structure.world['closing_tolerance'])
 
-    # --- rates -----------------------------------------------------------------------------------
-    def _velocity(self, q, rates):
+    # --- rates ---------------------------------------------------------------------------------
+    def _velocity(self, q: Vector, rates: Vector) -> Vector:
         """Return the velocity that the loops allow and that fits the named rates best."""
         robot = self.robot
         wanted, v = np.zeros(robot.nv), np.empty(robot.nv)
         wanted[self._v_places] = rates
-        how.fit_velocity(
-            robot.mi,
-            robot.mf,
-            robot.w,
-            q,
-            self._zero,
-            wanted,
-            self._v_places,
-            self._scale,
-            robot.nv,
-            self._W,
-            self._drift,
-            self._R,
-            self._gain,
-            self._sigma,
-            v,
-            self._facts,
-        )
+        self._fact['usually_free'] = robot.nv
+        how.compute_velocity(robot.handle, q, wanted, self._v_places, self._fit, self._facts, v)
         return v
 
-    def _allowed(self, q, v):
+    def _allowed(self, q: Vector, v: Vector) -> Vector:
         """Return the velocity nearest to v that the loops allow."""
-        everything = np.arange(self.robot.nv)
-        self._fit(q, everything, np.empty((len(v), len(v))), gain := np.empty((len(v), len(v))))
-        mobility = self.robot.mi[at.MOBILITY]
-        return self._W[:, :mobility] @ (gain[:mobility] @ v)
+        nv = self.robot.nv
+        fit = self._fit._replace(R=np.empty((nv, nv)), gain=np.empty((nv, nv)))
+        self._fit_at(q, np.arange(nv), fit)
+        mobility = self._mobility
+        allowed: Vector = fit.W[:, :mobility] @ (fit.gain[:mobility] @ v)
+        return allowed
 
-    def _fit(self, q, places, R, gain):
+    @property
+    def _mobility(self) -> int:
+        return int(self.robot.structure.shape['mobility'])
+
+    def _fit_at(self, q: Vector, places: NDArray[np.int64], fit: how.Fit) -> None:
         """Write how theta_G' follows from velocities at some places, in a pose."""
-        robot = self.robot
-        compute_tangent(robot.mi, robot.mf, robot.w, q, self._zero, self._W, self._drift)
-        how.compute_fit(robot.mi, self._W, self._scale, places, R, gain, self._sigma)
+        compute_tangent(self.robot.handle, q, self._zero, fit.W, fit.drift)
+        how.compute_fit(self.robot.handle, places, fit)
 
-    def acceleration(self, named):
+    def acceleration(self, named: ArrayLike) -> Vector:
         """Return the acceleration that the loops allow and that fits the named ones, (nv,)."""
-        robot, places = self.robot, self._v_places
-        named = self._checked(named, 1, 'acceleration')
-        if not how.is_theta_G(robot.mi, places):
-            self._fit(self.q, places, self._R, self._gain)
-        compute_tangent(robot.mi, robot.mf, robot.w, self.q, self.v, self._W, self._drift)
-        mobility, a = robot.mi[at.MOBILITY], np.zeros(robot.nv)
-        if how.is_theta_G(robot.mi, places):
-            wanted = np.zeros(robot.nv)
-            wanted[places] = named
-            how.velocity_of_theta_G(robot.mi, self._W, wanted, a)
-            return a + self._drift
-        theta_G = self._gain[:mobility] @ (named - self._drift[places])
-        return self._W[:, :mobility] @ theta_G + self._drift
+        robot, places, fit, q = self.robot, self._v_places, self._fit, self.known_q
+        wanted = self._checked(named, 1, 'acceleration')
+        compute_tangent(robot.handle, q, self.v, fit.W, fit.drift)
+        if how.is_theta_G(robot.handle, places):
+            all_wanted, a = np.zeros(robot.nv), np.zeros(robot.nv)
+            all_wanted[places] = wanted
+            how.velocity_of_theta_G(robot.handle, fit.W, all_wanted, a)
+        else:
+            how.compute_fit(robot.handle, places, fit)
+            theta_G = fit.gain[: self._mobility] @ (wanted - fit.drift[places])
+            a = fit.W[:, : self._mobility] @ theta_G
+        completed: Vector = a + fit.drift
+        return completed
+
+    @property
+    def known_q(self) -> Vector:
+        """Return q where there is a pose, else say that there is none."""
+        if self.q is None:
+            raise StateError(
+                'the pose is not known yet',
+                where=self.robot.name,
+                repair='Give positions of the named joints first: update(time, position).',
+            )
+        return self.q
 
     # --- how sure it is ------------------------------------------------------------------------
     @property
-    def residual(self):
+    def residual(self) -> float:
         """Return by how much the named joints contradict the loops [rad, or typical lengths]."""
-        return float(self._facts[how.MISFIT])
+        return float(self._fact['misfit'])
 
     @property
-    def rate_residual(self):
+    def rate_residual(self) -> float:
         """Return by how much the named rates contradict the loops [rad/s or m/s]."""
-        return float(self._facts[how.RATE_MISFIT])
+        return float(self._fact['rate_misfit'])
 
-    def describe(self):
+    def describe(self) -> dict[str, Any]:
         """Return what a person has to know about the state, by name."""
         return {
             'state': self.status,
@@ -361,14 +355,14 @@ class LoopState:
         }
 
     @property
-    def worst_name(self):
+    def worst_name(self) -> str:
         """Return the coordinate whose value fits least into the loops."""
         if not self._v_places.size:
             return ''
-        return self.robot.coordinate_names[self._v_places[int(self._facts[how.WORST])]]
+        return self.robot.coordinate_names[int(self._v_places[int(self._fact['worst'])])]
 
     @property
-    def unobserved(self):
+    def unobserved(self) -> int:
         """Return how many motions the named joints do not tell anything about."""
-        self._fit(self.q, self._v_places, self._R, self._gain)
-        return int((self._sigma[: self.robot.mi[at.MOBILITY]] <= 1e-6).sum())
+        self._fit_at(self.known_q, self._v_places, self._fit)
+        return int((self._fit.sigma[: self._mobility] <= UNSEEN).sum())

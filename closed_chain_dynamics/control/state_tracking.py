@@ -7,29 +7,36 @@ for from the start.
 """
 
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 import math
+from typing import Any, TypeAlias
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.control.loop_state import LoopState
-from closed_chain_dynamics.errors import ClosedChainError, NameNotFound, StructureError
-from closed_chain_dynamics.simulation.simulation import CONNECT_ANGLE, CONNECT_GAP
+from closed_chain_dynamics.errors import ClosedChainError, StateError
+from closed_chain_dynamics.model import changes
+from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
+from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
 __all__ = ['OTHER_CLOCK', 'StampCheck', 'StateTracker']
 
 OTHER_CLOCK = 3600.0  # stamps further from now are of another clock, and tell no age [s]
 RESTARTED = 5  # states in a row with old but rising stamps: their clock started anew
 
+OnRefusal: TypeAlias = Callable[[str, str], object] | None
+
 
 class StampCheck:
     """Tells states that are new from those that are repeated, out of order or old."""
 
-    def __init__(self, timeout):
+    def __init__(self, timeout: float) -> None:
         self.timeout, self.last, self.restarted = timeout, -math.inf, False
         self._back, self._count = -math.inf, 0
 
-    def refuse(self, stamp, age):
+    def refuse(self, stamp: float, age: float) -> tuple[str, str] | None:
         """Return why a state is refused, (name, text), or None; `age`: by the clock [s]."""
         self.restarted = False
         if not math.isfinite(stamp):
@@ -57,12 +64,29 @@ class StateTracker:
     is refused; `options` go to LoopState. `state` is None until there is one.
     """
 
-    def __init__(self, robot, *, timeout=0.05, on_refusal=None, **options):
-        self.robot, self.state, self.restarted = robot, None, False
-        self.stamps, self.refused = StampCheck(timeout), Counter()
+    def __init__(
+        self,
+        robot: Mechanism,
+        *,
+        timeout: float = 0.05,
+        on_refusal: OnRefusal = None,
+        **options: Any,
+    ) -> None:
+        self.robot, self.restarted = robot, False
+        self.state: LoopState | None = None
+        self.stamps = StampCheck(timeout)
+        self.refused: Counter[str] = Counter()
         self._on_refusal, self._options = on_refusal, options
 
-    def take(self, names, position, velocity, *, stamp, age=0.0):
+    def take(
+        self,
+        names: Sequence[str],
+        position: ArrayLike,
+        velocity: ArrayLike | None,
+        *,
+        stamp: float,
+        age: float = 0.0,
+    ) -> bool:
         """
         Take positions and velocities of named joints; return whether the state is good.
 
@@ -76,7 +100,7 @@ class StateTracker:
             self.refuse('time restarted', 'stamps go back: the pose is looked for anew')
             self.state = None
         try:
-            if self.state is None or self.state.names != names:
+            if self.state is None or self.state.names != list(names):
                 start = None if self.state is None else self.state.q
                 self.state = LoopState(self.robot, names, start=start, **self._options)
             if not self.state.update(stamp, position, velocity):
@@ -89,7 +113,7 @@ class StateTracker:
             return self.refuse('state', str(error))
         return True
 
-    def warm_up(self):
+    def warm_up(self) -> None:
         """Take a few states on a copy, so that every kernel is loaded before it counts."""
         robot = self.robot.copy()
         trial = StateTracker(robot)
@@ -107,106 +131,66 @@ class StateTracker:
                 stamp=1e-3 * k,
             )
 
-    def refuse(self, name, text):
+    def refuse(self, name: str, text: str) -> bool:
         """Count a refusal and tell it; return False."""
         self.refused[name] += 1
         if self._on_refusal:
             self._on_refusal(name, text)
         return False
 
-    # --- structure -------------------------------------------------------------------------------
-    def connect(self, name, *, gap=CONNECT_GAP, angle=CONNECT_ANGLE):
-        """Close a loop joint, or join a tree joint that was cut; raise where it is refused."""
-        robot = self.robot
-        if name not in robot.loop_names:
-            self._known(name)
-            state = self._known_state()
-            state.restructured(*robot.join_joint(name, state.q, state.v, gap=gap, angle=angle))
-            return
-        robot.connect(name)
-        # before the first state there is no gap to look at: states have to fit the loop then
-        metres, radians = robot.loop_gaps(self.state.q)[name] if self.is_known else (0.0, 0.0)
-        if metres > gap or radians > angle:
-            robot.cut(name)
-            raise StructureError(
-                f'loop joint {name!r} is {metres:.4g} m and {radians:.4g} rad apart here, and a '
-                f'connection closes {gap:g} m and {angle:g} rad',
-                where=robot.name,
-                repair='Bring the two frames together first.',
-            )
-        self._restructured()
+    # --- structure -----------------------------------------------------------------------------
+    def connect(
+        self, name: str, *, gap: float = CONNECT_GAP, angle: float = CONNECT_ANGLE
+    ) -> None:
+        """
+        Close a loop joint, or join a tree joint that was cut; raise where it is refused.
 
-    def cut(self, name):
+        Before the first state there is no gap to look at: states have to fit a loop then.
+        """
+        self._restructured(
+            *changes.connect(self.robot, name, *self._known(), gap=gap, angle=angle)
+        )
+
+    def cut(self, name: str) -> None:
         """Open a loop joint, or cut a joint of the tree; raise where it is refused."""
-        robot = self.robot
-        if name in robot.loop_names:
-            robot.cut(name)
-            self._restructured()
-        else:
-            self._known(name)
-            state = self._known_state()
-            state.restructured(*robot.cut_joint(name, state.q, state.v))
+        self._restructured(*changes.cut(self.robot, name, *self._known()))
 
-    def follow(self, closed):
+    def follow(self, closed: Mapping[str, bool]) -> bool:
         """
         Make the structure what its owner says, {name: closed?}; return whether it changed.
 
         No gap is too large, for it is so already, and no pose has to be known. Loop joints that
         are not named stay as they are; tree joints that are not named are whole.
         """
-        robot, changed = self.robot, False
-        q, v = (self.state.q, self.state.v) if self.is_known else (robot.neutral(), None)
-        for name in robot.loop_names:
-            now = robot.is_connected(name)
-            if closed.get(name, now) != now:
-                (robot.cut if now else robot.connect)(name)
-                changed = True
-        is_free = robot.structure()[1]
-        for name, body in robot._packing.joints.items():
-            if closed.get(name, True) != is_free[body]:
-                continue
-            try:
-                v = np.zeros(robot.nv) if v is None else v
-                q, v = (
-                    robot.join_joint(name, q, v, gap=np.inf, angle=np.inf)
-                    if is_free[body]
-                    else robot.cut_joint(name, q, v)
-                )
-                changed = True
-            except ClosedChainError as error:
-                self.refuse('contact/state', str(error))
-        for name in closed:
-            if name not in robot.loop_names and name not in robot.joint_names:
-                self.refuse('contact/state', f'{robot.name} has no joint {name!r}')
-        if changed:
-            self._restructured(q, v)
-        return changed
+        followed = changes.follow(self.robot, closed, *self._known())
+        for reason in followed.refused:
+            self.refuse('contact/state', reason)
+        if followed.changed:
+            self._restructured(followed.q, followed.v)
+        return followed.changed
 
     @property
-    def is_known(self):
+    def is_known(self) -> bool:
         """Return whether there is a pose."""
         return self.state is not None and self.state.q is not None
 
-    def _restructured(self, q=None, v=None):
-        if self.is_known:
+    @property
+    def known_state(self) -> LoopState:
+        """Return the state where there is one, else say that there is none."""
+        if self.state is None:
+            raise StateError(
+                'there is no state yet', where=self.robot.name, repair='Send joint states first.'
+            )
+        return self.state
+
+    def _known(self) -> tuple[Vector | None, Vector | None]:
+        """Return the state, or (None, None) while there is none."""
+        if self.state is None or self.state.q is None:
+            return None, None
+        return self.state.q, self.state.v
+
+    def _restructured(self, q: Vector | None, v: Vector | None) -> None:
+        if self.state is not None and self.state.q is not None:
             self.state.restructured(q, v)
         else:
             self.state = None  # a pose that fits is looked for with the next joint states
-
-    def _known(self, name):
-        if name not in self.robot.joint_names:
-            raise NameNotFound(
-                'joint',
-                name,
-                [*self.robot.loop_names, *self.robot.joint_names],
-                where=self.robot.name,
-            )
-
-    def _known_state(self):
-        if not self.is_known:
-            raise StructureError(
-                'the pose is not known yet',
-                where=self.robot.name,
-                repair='Send joint states first.',
-            )
-        return self.state

@@ -7,14 +7,21 @@ the joints are; after the last it stays there. One point at time zero is one of 
 extrapolated by its rates until the next one.
 """
 
+from collections.abc import Sequence
+from typing import TypeAlias
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from closed_chain_dynamics.control.loop_state import LoopState
 from closed_chain_dynamics.errors import NameNotFound, StateError
+from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
 __all__ = ['Reference', 'Trajectory']
 
 EXTRAPOLATED = 0.1  # longest time that a point of a stream moves on by its rates [s]
+
+Array: TypeAlias = NDArray[np.float64]
 
 
 class Trajectory:
@@ -27,43 +34,50 @@ class Trajectory:
     """
 
     def __init__(
-        self, names, times, positions, velocities=None, accelerations=None, *, start=None
-    ):
+        self,
+        names: Sequence[str],
+        times: ArrayLike,
+        positions: ArrayLike,
+        velocities: ArrayLike | None = None,
+        accelerations: ArrayLike | None = None,
+        *,
+        start: tuple[Vector, Vector] | None = None,
+    ) -> None:
         self.names = [str(name) for name in names]
         if not self.names or len(set(self.names)) < len(self.names):
             raise _refused(
                 'it names no joint' if not self.names else 'it names a joint twice',
                 'Name each joint once.',
             )
-        times = _numbers(times, 'times', (-1,))
-        if not len(times):
+        t = _numbers(times, 'times', (-1,))
+        if not len(t):
             raise _refused('it has no points', 'Give at least one point.')
-        if times[0] < 0.0 or np.any(np.diff(times) <= 0.0):
+        if t[0] < 0.0 or np.any(np.diff(t) <= 0.0):
             raise _refused('its times do not increase', 'Give time_from_start in rising order.')
-        shape = (len(times), len(self.names))
+        shape = (len(t), len(self.names))
         p = _numbers(positions, 'positions', shape)
         v = None if velocities is None else _numbers(velocities, 'velocities', shape)
         a = None if accelerations is None else _numbers(accelerations, 'accelerations', shape)
         if a is not None and v is None:
             raise _refused('it has accelerations but no velocities', 'Give velocities as well.')
-        self.is_stream = len(times) == 1 and times[0] == 0.0
+        self.is_stream = len(t) == 1 and bool(t[0] == 0.0)
         if self.is_stream:
             zero = np.zeros(shape[1])
             self._taylor = p[0], zero if v is None else v[0], zero if a is None else a[0]
-        if times[0] > 0.0 and start is not None:
-            times, p = np.append(0.0, times), np.vstack([start[0], p])
+        if t[0] > 0.0 and start is not None:
+            t, p = np.append(0.0, t), np.vstack([start[0], p])
             v = v if v is None else np.vstack([start[1], v])
             a = a if a is None else np.vstack([np.zeros(shape[1]), a])
-        self.times, self._last = times, p[-1]
+        self.times, self._last = t, p[-1]
         v_start = np.zeros(shape[1]) if start is None else np.asarray(start[1], dtype=float)
-        self._coefficients = _polynomials(times, p, v, a, v_start) if len(times) > 1 else None
+        self._coefficients = _polynomials(t, p, v, a, v_start)
 
     @property
-    def duration(self):
+    def duration(self) -> float:
         """Return the time of the last point [s]."""
         return float(self.times[-1])
 
-    def sample(self, t):
+    def sample(self, t: float) -> tuple[Vector, Vector, Vector]:
         """Return position, velocity and acceleration at a time, three arrays (joints,)."""
         if self.is_stream:
             p, v, a = self._taylor
@@ -82,14 +96,15 @@ class Trajectory:
                 [0.0, 0.0, 2.0, 6.0 * s, 12.0 * s**2, 20.0 * s**3],
             ]
         )
-        return tuple(powers @ self._coefficients[k])
+        p, v, a = powers @ self._coefficients[k]
+        return p, v, a
 
 
-def _refused(why, repair):
+def _refused(why: str, repair: str) -> StateError:
     return StateError(why, where='trajectory', repair=repair)
 
 
-def _numbers(values, what, shape):
+def _numbers(values: ArrayLike, what: str, shape: tuple[int, ...]) -> Array:
     """Return finite numbers of a shape, -1 for any length, or say what is wrong with them."""
     try:
         array = np.array(values, dtype=float)
@@ -108,7 +123,9 @@ def _numbers(values, what, shape):
     return array
 
 
-def _polynomials(times, p, v, a, v_start):
+def _polynomials(
+    times: Vector, p: Array, v: Array | None, a: Array | None, v_start: Vector
+) -> Array:
     """Return coefficients of every piece, (pieces, 6, joints), lowest power first."""
     h = np.diff(times)[:, None]
     if v is None:
@@ -129,7 +146,7 @@ def _polynomials(times, p, v, a, v_start):
     return c
 
 
-def _spline_velocities(h, p, v_start):
+def _spline_velocities(h: Array, p: Array, v_start: Vector) -> Array:
     """Return the velocities at the points that make accelerations continuous, (n, joints)."""
     v = np.zeros_like(p)
     v[0] = v_start
@@ -155,31 +172,32 @@ class Reference:
     reference came.
     """
 
-    def __init__(self, robot):
-        self.robot, self._state, self._trajectory, self._start = robot, None, None, 0.0
-        self.received = -np.inf
+    def __init__(self, robot: Mechanism) -> None:
+        self.robot, self._start, self.received = robot, 0.0, -np.inf
+        self._state: LoopState | None = None
+        self._trajectory: Trajectory | None = None
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         return self._state is not None
 
     @property
-    def is_stream(self):
+    def is_stream(self) -> bool:
         """Return whether points come one by one, so that their staying away means something."""
-        return bool(self) and self._trajectory.is_stream
+        return self._trajectory is not None and self._trajectory.is_stream
 
     def take(
         self,
-        names,
-        times,
-        positions,
-        velocities=None,
-        accelerations=None,
+        names: Sequence[str],
+        times: ArrayLike,
+        positions: ArrayLike,
+        velocities: ArrayLike | None = None,
+        accelerations: ArrayLike | None = None,
         *,
-        time,
-        q,
-        v,
-        start=None,
-    ):
+        time: float,
+        q: Vector,
+        v: Vector,
+        start: float | None = None,
+    ) -> None:
         """
         Follow a trajectory from a time on; refuse it, and keep the old one, if it does not fit.
 
@@ -198,7 +216,7 @@ class Reference:
         start = time if start is None else start
         begin = self._begin(names, max(time, start), q, v)
         trajectory = Trajectory(names, times, positions, velocities, accelerations, start=begin)
-        if not self or list(names) != self._trajectory.names:
+        if self._trajectory is None or list(names) != self._trajectory.names:
             state = LoopState(self.robot, names, start=q)
             state.restructured(q, np.zeros(self.robot.nv))
             state.time = time
@@ -206,43 +224,52 @@ class Reference:
         self._trajectory, self._start, self.received = trajectory, start, time
         self._position = begin[0]
 
-    def _begin(self, names, time, q, v):
+    def _begin(
+        self, names: Sequence[str], time: float, q: Vector, v: Vector
+    ) -> tuple[Vector, Vector]:
         """Return where the named joints start: the present reference, else the measured state."""
         places = [self.robot.joint_slices(name) for name in names]
-        if self and list(names) == self._trajectory.names:
-            return self._trajectory.sample(time - self._start)[:2]
+        if self._trajectory is not None and list(names) == self._trajectory.names:
+            position, velocity, _ = self._trajectory.sample(time - self._start)
+            return position, velocity
         return (
             np.array([q[in_q][0] for in_q, _ in places]),
             np.array([v[in_v][0] for _, in_v in places]),
         )
 
-    def restructured(self, q, v):
+    def restructured(self, q: Vector, v: Vector) -> None:
         """Take note of joints that were connected or cut: what is not named stays as it is now."""
-        if self:
+        if self._state is not None:
             self._state.restructured(q, np.zeros_like(v))
 
-    def rebase(self, time):
+    def rebase(self, time: float) -> None:
         """Hold the pose of the last sample from now on: time has started anew."""
-        if self:
+        if self._state is not None and self._trajectory is not None:
             names, position = self._trajectory.names, self._position
             self._trajectory = Trajectory(names, [0.0, 1e-3], [position, position])
             self._start, self._state.time = time, time
 
-    def at(self, time):
+    def at(self, time: float) -> tuple[Vector, Vector, Vector]:
         """Return q_d, v_d, a_d at a time, complete and in accord with the loops."""
-        position, velocity, acceleration = self._trajectory.sample(time - self._start)
+        state, trajectory = self._following()
+        position, velocity, acceleration = trajectory.sample(time - self._start)
         self._position = position
-        state = self._state
         if not state.update(time, position, velocity):
-            return state.q, np.zeros(self.robot.nv), np.zeros(self.robot.nv)
-        return state.q, state.v, state.acceleration(acceleration)
+            return state.known_q, np.zeros(self.robot.nv), np.zeros(self.robot.nv)
+        return state.known_q, state.v, state.acceleration(acceleration)
+
+    def _following(self) -> tuple[LoopState, Trajectory]:
+        """Return the state and the trajectory that are followed."""
+        if self._state is None or self._trajectory is None:
+            raise _refused('there is none yet', 'Give one first: take(names, times, ...).')
+        return self._state, self._trajectory
 
     @property
-    def residual(self):
+    def residual(self) -> float:
         """Return by how much the named joints contradict the loops [rad, or typical lengths]."""
-        return self._state.residual
+        return self._following()[0].residual
 
     @property
-    def is_lost(self):
+    def is_lost(self) -> bool:
         """Return whether the reference has jumped, or asks for a pose that does not exist."""
-        return self._state.status == 'lost'
+        return self._following()[0].status == 'lost'

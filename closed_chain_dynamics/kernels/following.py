@@ -10,10 +10,11 @@ from collections import namedtuple
 
 import numpy as np
 
+from .compiling import kernel
 from .coordinates import solve_constraints, write_W
 from .kinematics import check_state, placements
 from .manifold import difference, integrate
-from .records import OK, dofs, kernel, shape, zeros
+from .records import OK, dofs, shape, zeros
 from .step import CLOSED, CLOSING_STEPS, close_loops, closing_step, open_by
 from .tangent import compute_tangent
 
@@ -225,14 +226,23 @@ def velocity_of_theta_G(m, W, wanted, v):
 
 
 @kernel
-def fit_velocity(m, q, before, wanted, places, fit, facts, v):
+def compute_velocity(m, q, wanted, places, fit, facts, v):
+    """Write the velocity in a closed pose that fits the wanted rates at some places best."""
+    placements(m, q)
+    solve_constraints(m, q, zeros(m), False)
+    _fit_velocity(m, zeros(m), wanted, places, fit, facts[0], v)
+
+
+@kernel
+def _fit_velocity(m, before, wanted, places, fit, fact, v):
     """
     Write the velocity that the loops allow and that fits the wanted rates at some places best.
 
-    Motions that named joints usually fix, and do not fix here, go on as before.
+    After `solve_constraints`. Motions that named joints usually fix, and do not fix here, go on as
+    before.
     """
-    fact, nv = facts[0], shape(m).nv
-    compute_tangent(m, q, zeros(m), fit.W, fit.drift)
+    nv = shape(m).nv
+    write_W(m, fit.W)
     if places.size == nv or is_theta_G(m, places):
         velocity_of_theta_G(m, fit.W, wanted, v)
         misfit = speed = 0.0
@@ -298,7 +308,7 @@ def compute_follow(m, q, v, named, fit, facts, found):
             wanted[j] = away[j] / fact.dt
         else:
             wanted[j] = v[j] if np.isnan(named.rates[i]) else named.rates[i]
-    fit_velocity(m, found.q, v, wanted, places, fit, facts, found.v)
+    _fit_velocity(m, v, wanted, places, fit, fact, found.v)  # closing has solved the loops
     _note_changes(m, v, found.v, places, fact)
     return FOLLOWED
 

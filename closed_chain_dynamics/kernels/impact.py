@@ -12,6 +12,7 @@ M^-1 J_C^T (J_C M^-1 J_C^T)^-1 times the gap; what is left of it, the second ord
 import numpy as np
 
 from .closed_chain import solve_motion
+from .compiling import kernel
 from .coordinates import solve_constraints
 from .inertia import body_inertias, energies, rigid_momentum
 from .kinematics import NO_VECTOR, check_state, motion, placements
@@ -25,7 +26,6 @@ from .records import (
     columns,
     dofs,
     inertias,
-    kernel,
     loops,
     moving,
     shape,
@@ -80,17 +80,15 @@ def _momenta_as_forces(m):
 
 
 @kernel
-def _rotor_momentum(m, j):
-    """Return the momentum of a joint's rotor along its coordinate, as the bodies' V turn it."""
-    armature = dofs(m)[j].armature
-    if armature == 0.0:
+def _rotor_rate(m, j):
+    """Return the rate of a coordinate as the bodies' V have it; 0 where it turns no rotor."""
+    dof, move = dofs(m)[j], moving(m)
+    if dof.armature == 0.0:
         return 0.0
-    move, i = moving(m), dofs(m)[j].body
-    me, up, s = move[i], move[bodies(m)[i].parent], columns(m)[j].s
-    turn = minus(angular(me.V), angular(up.V))
+    me, up, s = move[dof.body], move[bodies(m)[dof.body].parent], columns(m)[j].s
     if inner(angular(s), angular(s)) > 0.0:
-        return armature * inner(angular(s), turn)
-    return armature * inner(linear(s), minus(velocity_at(me.V, me.p), velocity_at(up.V, me.p)))
+        return inner(angular(s), minus(angular(me.V), angular(up.V)))
+    return inner(linear(s), minus(velocity_at(me.V, me.p), velocity_at(up.V, me.p)))
 
 
 @kernel
@@ -99,7 +97,7 @@ def nearest_motion(m, out):
     _momenta_as_forces(m)
     momentum = tau(m)
     for j in range(momentum.size):
-        momentum[j] = _rotor_momentum(m, j)
+        momentum[j] = dofs(m)[j].armature * _rotor_rate(m, j)
     return solve_motion(m, momentum, out)
 
 
@@ -298,7 +296,9 @@ def compute_impact(m, q, states, moved, v_after, jump, force):
     energies(m)
     kinetic = totals(m).kinetic
     for j in range(force.size):
-        force[j] = -_rotor_momentum(m, j)
+        rate, armature = _rotor_rate(m, j), dofs(m)[j].armature
+        force[j] = -armature * rate
+        kinetic += 0.5 * armature * rate * rate
     status = nearest_motion(m, v_after)
     if status != OK:
         return status, kinetic

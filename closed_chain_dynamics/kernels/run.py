@@ -9,9 +9,10 @@ of one look at the energies.
 
 import numpy as np
 
+from .compiling import kernel
 from .contact import contact_signs, note_directions
 from .forward import forward_dynamics
-from .inertia import energies
+from .inertia import energies, rotor_energy
 from .kinematics import motion, placements
 from .loop_frames import place_loop
 from .loops import active_loop_rows
@@ -24,7 +25,6 @@ from .records import (
     SLIDE,
     STICK,
     bodies,
-    kernel,
     loops,
     rows,
     shape,
@@ -67,7 +67,8 @@ def _energies(m, q, v):
     placements(m, q)
     motion(m, v, zeros(m), 0.0)
     energies(m)
-    return totals(m).kinetic, totals(m).potential, passive_energy(m, q)
+    kinetic = totals(m).kinetic + rotor_energy(m, v)
+    return kinetic, totals(m).potential, passive_energy(m, q)
 
 
 @kernel

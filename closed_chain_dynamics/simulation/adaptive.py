@@ -6,97 +6,129 @@ closed again after every accepted step, so that its dense output spans two close
 contacts are found on the dense output.
 """
 
+from collections.abc import Callable
+
 import numpy as np
+from numpy.typing import NDArray
 
 from closed_chain_dynamics import kernels
-from closed_chain_dynamics.dynamics.forward import NO_FORCE
-from closed_chain_dynamics.kernels import layout as at
+from closed_chain_dynamics.kernels import records as at
+from closed_chain_dynamics.model.mechanism import Vector
+from closed_chain_dynamics.recording.events import Event
+from closed_chain_dynamics.simulation.contact_events import ContactEvents
+from closed_chain_dynamics.simulation.motion import Motion
 
 __all__ = ['adaptive_run']
 
 SHORTEST = 1e-6  # share of dt below which a step that leaves the loops open is an error
+SMALLER = 1e-3  # absolute tolerance, as a share of the relative one
 
 
-def adaptive_run(sim, steps):
-    """Advance a simulation by `steps` times dt, with inner steps as the tolerance asks for."""
-    for _ in range(steps):
-        end, first = sim._tick(1), sim.dt
-        while sim.time < end:
-            first = _inner_step(sim, end, first)
-        sim.time = end
-        if sim._count(1):
-            sim._log_now(sim._torques)
+def adaptive_run(
+    motion: Motion,
+    contacts: ContactEvents,
+    end: float,
+    tolerance: float,
+    happened: Callable[[list[Event]], None],
+) -> None:
+    """Move on to a time, with steps as the tolerance asks for; events are told as they come."""
+    first = motion.dt
+    while motion.time < end:
+        step = _Step(motion, end, tolerance)
+        with motion.forces():
+            late = step.take(first)
+        signs = step.signs(late) if contacts.loops else np.ones((1, 2))
+        if signs.min() < 0.0:
+            late, signs = step.find_event(late)
+            happened(contacts.handle(signs))
+        elif contacts.loops:
+            kernels.note_directions(motion.robot.handle)
+        first = step.next(late)
+    motion.time = end
 
 
-def _inner_step(sim, end, first):
-    """Take one step of the adaptive method, up to an event; return the size of the next."""
-    from scipy.integrate import DOP853  # slow to import
+class _Step:
+    """One step of the adaptive method."""
 
-    robot, nv = sim.robot, sim.robot.nv
-    a, rate, q_stage, base = np.empty(nv), np.empty(nv), np.empty(robot.nq), sim.q.copy()
-    locked = []
+    def __init__(self, motion: Motion, end: float, tolerance: float) -> None:
+        self.motion, self.end, self.tolerance = motion, end, tolerance
+        self._start, nv = motion.q.copy(), motion.robot.nv
+        self._a, self._rate, self._q = np.empty(nv), np.empty(nv), np.empty(motion.robot.nq)
+        self._locked = False
 
-    def slope(_, x):
-        if not np.all(np.isfinite(x)):
-            return np.full(2 * nv + 2, np.nan)
-        u, v = x[:nv].copy(), x[nv : 2 * nv].copy()
-        kernels.advance(robot.mi, base, u, q_stage)
-        status = kernels.forward_dynamics(
-            robot.mi, robot.mf, robot.w, q_stage, v, sim._torques, NO_FORCE, sim._forces, a
+    def take(self, first: float) -> float:
+        """Take a step that begins with a size; return the time that the loops allowed."""
+        from scipy.integrate import DOP853  # slow to import
+
+        motion, nv = self.motion, self.motion.robot.nv
+        self._solver = solver = DOP853(
+            self._slope,
+            motion.time,
+            np.concatenate([np.zeros(nv), motion.v, motion.books]),
+            self.end,
+            rtol=self.tolerance,
+            atol=SMALLER * self.tolerance,
+            first_step=min(first, self.end - motion.time),
         )
-        if status == at.LOCKED:  # a step too far ahead: the method takes a shorter one
-            locked.append(status)
-            return np.full(2 * nv + 2, np.nan)
-        if status:
-            sim._raise(status)
-        kernels.local_rate(robot.mi, q_stage, v, u, rate)
-        return np.concatenate([rate, a, robot.table(at.WORLD_W)[0, [at.POWER, at.DISSIPATION]]])
+        with np.errstate(all='ignore'):  # what is not finite ends the run with an error of our own
+            solver.step()
+        if solver.status == 'failed':
+            motion.refuse(at.LOCKED if self._locked else at.NOT_FINITE)
+        self._dense, late, state = solver.dense_output(), float(solver.t), solver.y
+        # where loops are hardly independent, only a small error can be taken out of them again
+        while status := self._close(late, state):
+            if late - solver.t_old <= SHORTEST * motion.dt:
+                motion.refuse(status)
+            late = 0.5 * (solver.t_old + late)
+            state = self._dense(late)
+        return late
 
-    def close(t, x):
-        """Put the simulation into a state of this step, its loops closed; return a status."""
-        q, v = np.empty(robot.nq), x[nv : 2 * nv].copy()
-        kernels.advance(robot.mi, base, x[:nv].copy(), q)
-        status = kernels.close_loops(robot.mi, robot.mf, robot.w, q, v, sim._work)
+    def _slope(self, _: float, x: Vector) -> Vector:
+        """Return the rates of local coordinates, velocities and books."""
+        robot = self.motion.robot
+        u, v = x[: robot.nv].copy(), x[robot.nv : 2 * robot.nv].copy()
+        if not np.all(np.isfinite(x)):
+            return np.full(x.size, np.nan)
+        kernels.advance(robot.handle, self._start, u, self._q)
+        status = kernels.forward_dynamics(robot.handle, self._q, v, self._a)
+        if status == at.LOCKED:  # a step too far ahead: the method takes a shorter one
+            self._locked = True
+            return np.full(x.size, np.nan)
+        if status:
+            self.motion.refuse(status)
+        kernels.local_rate(robot.handle, self._q, v, u, self._rate)
+        totals = robot.workspace.totals
+        return np.concatenate([self._rate, self._a, [totals['power'], totals['dissipation']]])
+
+    def _close(self, t: float, x: Vector) -> int:
+        """Put the mechanism into a state of this step, its loops closed; return a status."""
+        motion, nv = self.motion, self.motion.robot.nv
+        q, v = np.empty(motion.robot.nq), x[nv : 2 * nv].copy()
+        kernels.advance(motion.robot.handle, self._start, x[:nv].copy(), q)
+        status = int(kernels.close_loops(motion.robot.handle, q, v, motion.work))
         if not status:
-            sim.q, sim.v, sim._books, sim.time = q, v, x[2 * nv :].copy(), float(t)
+            motion.q, motion.v, motion.books, motion.time = q, v, x[2 * nv :].copy(), t
         return status
 
-    def take(t, x):
-        """Go to a state of this step; return the signs of the contacts there."""
-        status = close(t, x)
+    def signs(self, t: float) -> NDArray[np.float64]:
+        """Go to a time of this step; return the signs of the contacts there."""
+        status = self._close(t, self._solver.y if t == self._solver.t else self._dense(t))
         if status:
-            sim._raise(status)
-        return sim.contacts._evaluate() if sim.contacts.loops else np.ones((1, 2))
+            self.motion.refuse(status)
+        return self.motion.signs()
 
-    start = np.concatenate([np.zeros(nv), sim.v, sim._books])
-    solver = DOP853(
-        slope,
-        sim.time,
-        start,
-        end,
-        rtol=sim.tolerance,
-        atol=1e-3 * sim.tolerance,
-        first_step=min(first, end - sim.time),
-    )
-    with np.errstate(all='ignore'):  # what is not finite ends the run with an error of our own
-        solver.step()
-    if solver.status == 'failed':
-        sim._raise(locked[-1] if locked else at.NOT_FINITE)
-    dense, late, state = solver.dense_output(), solver.t, solver.y
-    # where loops are hardly independent, only a small error can be taken out of them again
-    while close(late, state) and late - solver.t_old > SHORTEST * sim.dt:
-        late = 0.5 * (solver.t_old + late)
-        state = dense(late)
-    if take(late, state).min() < 0.0:
-        early = solver.t_old
+    def find_event(self, late: float) -> tuple[float, NDArray[np.float64]]:
+        """Go to the instant of an event before `late`, found by halving; return time and signs."""
+        early = float(self._solver.t_old)
         while late - early > kernels.EVENT_TIME + 4.0 * np.spacing(late):
             middle = 0.5 * (early + late)
-            if take(middle, dense(middle)).min() < 0.0:
+            if self.signs(middle).min() < 0.0:
                 late = middle
             else:
                 early = middle
-        sim._happened(sim.contacts.handle(take(late, dense(late))))
-    elif sim.contacts.loops:
-        kernels.note_directions(robot.mi, robot.mf, robot.w)
-    # what the method proposes next, larger or smaller, unless the loops asked for less
-    return solver.h_abs if late == solver.t else late - solver.t_old
+        return late, self.signs(late)
+
+    def next(self, late: float) -> float:
+        """Return the size of the next step: as proposed, unless the loops asked for less."""
+        solver = self._solver
+        return float(solver.h_abs if late == solver.t else late - solver.t_old)

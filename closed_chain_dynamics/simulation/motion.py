@@ -1,0 +1,147 @@
+"""
+A mechanism in motion: its state, time and energy books, and the compiled calls that ask for them.
+
+The arrays here are written in place, step by step: nobody outside the simulation gets to see them.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closed_chain_dynamics import kernels
+from closed_chain_dynamics.dynamics.impacts import Impact
+from closed_chain_dynamics.dynamics.outside_forces import NO_LOADS, loads_of
+from closed_chain_dynamics.errors import StateError
+from closed_chain_dynamics.kernels import records as at
+from closed_chain_dynamics.model.friction_lock import locked_error
+from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.recording.events import Event
+from closed_chain_dynamics.simulation.energy import Energy
+
+__all__ = ['Motion']
+
+STAGES = 7  # rows of room that a step needs, see kernels/step.py
+
+
+class Motion:
+    """
+    State of a mechanism at a time, forces from outside, and energy that was put in and lost.
+
+    `dt`: the step that it is moved by [s]; `books`: work of motors and external forces, and what
+    damping and friction took [J]; `lost`: what connections and impacts took [J].
+    """
+
+    def __init__(self, robot: Mechanism, q: Vector, v: Vector, dt: float) -> None:
+        self.robot, self.dt, self.time, self.lost = robot, dt, 0.0, 0.0
+        self.books = np.zeros(2)
+        self.torques = np.zeros(len(robot.actuator_names))
+        self.wrenches: dict[str, Vector] = {}
+        self.loads = NO_LOADS
+        self.place(q, v)
+
+    def place(self, q: Vector, v: Vector) -> None:
+        """Put the mechanism into a state, whatever it was in; after a change of structure too."""
+        self.q, self.v = q.copy(), v.copy()
+        room = max(self.robot.nq, 2 * self.robot.nv + 2)
+        self.work: NDArray[np.float64] = np.zeros((STAGES, room))
+
+    # --- forces from outside -------------------------------------------------------------------
+    def set_wrenches(self, wrenches: Mapping[str, Vector]) -> None:
+        """Let external wrenches act, {link: (6,)} in world axes at the link's origin."""
+        self.loads = loads_of(self.robot, wrenches)
+        self.wrenches = dict(wrenches)
+
+    @contextmanager
+    def forces(self) -> Iterator[None]:
+        """Let torques and wrenches act on what is computed within, and on nothing after it."""
+        self.robot.workspace.torques[:] = self.torques
+        self.robot.set_loads(self.loads)
+        try:
+            yield
+        finally:
+            self.robot.workspace.torques[:] = 0.0
+            self.robot.set_loads(NO_LOADS)
+
+    # --- what it is like -----------------------------------------------------------------------
+    def row(self) -> Vector:
+        """Return time, energies, books and loop error, a row of the log, (6,)."""
+        row = np.empty(6)
+        kernels.record(self.robot.handle, self.q, self.v, self.time, self.books, row)
+        return row
+
+    def energy(self) -> Energy:
+        """Return kinetic plus potential energy, with the books beside it."""
+        row = self.row()
+        return Energy(row[1], row[2], row[3], row[4], self.lost)
+
+    def mobility(self) -> int:
+        """Return the mobility of the present structure in the present pose."""
+        W = np.empty((self.robot.nv, self.robot.nv))
+        kernels.compute_coordinates(self.robot.handle, self.q, W)
+        return int(self.robot.structure.shape['mobility'])
+
+    def signs(self) -> NDArray[np.float64]:
+        """Compute the present motion; return the signs of all contacts, (loops, 2)."""
+        signs = np.ones((max(len(self.robot.loop_names), 1), 2))
+        with self.forces():
+            status = kernels.compute_signs(self.robot.handle, self.q, self.v, self.work, signs)
+        if status:
+            self.refuse(status)
+        return signs
+
+    @property
+    def acceleration(self) -> Vector:
+        """Return theta_O'', (nv,), as `signs` has found it."""
+        return self.work[3, : self.robot.nv]
+
+    def event(
+        self, kind: str, name: str, lost: float = 0.0, impact: Impact | None = None
+    ) -> Event:
+        """Return an Event of a contact at this instant."""
+        mobility = self.mobility()
+        if impact is None:
+            return Event(self.time, kind, name, mobility, mobility, lost)
+        change = impact.momentum_after - impact.momentum_before
+        return Event(
+            self.time, kind, name, mobility, mobility, lost, impact.impulse_of(name), change
+        )
+
+    # --- staying closed ------------------------------------------------------------------------
+    def close(self) -> None:
+        """Close the loops of the present state to rounding, or say which cannot be closed."""
+        q, v = self.q.copy(), self.v.copy()
+        status = kernels.close_loops(self.robot.handle, q, v, self.work)
+        if status:
+            self.robot.raise_for(status, self.q, self.v)
+        self.q, self.v = q, v
+
+    def refuse(self, status: int) -> None:
+        """Say why a step failed; the state is the last good one."""
+        robot, when = self.robot, f'at t = {self.time:.6g} s'
+        if status == at.LOCKED:
+            raise locked_error(robot, ' ' + when)
+        if status == at.LOOP_OPEN:
+            raise StateError(
+                f'the loops cannot be closed again after a step {when}',
+                where=robot.name,
+                repair=f'The motion is too fast for dt = {self.dt:g} s, or the '
+                'mechanism reached a pose that does not exist: take a '
+                'smaller step, or look at the pose before it.',
+            )
+        if status == at.NOT_POSITIVE and self._moves():
+            status = at.NOT_FINITE  # the masses are good; it is the step that left all bounds
+        if status == at.NOT_FINITE:
+            raise StateError(
+                f'the motion grew beyond all bounds {when}',
+                where=robot.name,
+                repair=f'Take a step smaller than dt = {self.dt:g} s.',
+            )
+        robot.raise_for(status, self.q, self.v)
+
+    def _moves(self) -> bool:
+        """Return whether the present state has an acceleration."""
+        a = np.empty(self.robot.nv)
+        with self.forces():
+            return not kernels.forward_dynamics(self.robot.handle, self.q, self.v, a)

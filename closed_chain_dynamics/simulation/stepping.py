@@ -1,0 +1,146 @@
+"""
+Steps of a simulation: on their grid, up to the instants of events, and into the log.
+
+A run of steps is one compiled call; it comes back early only where a contact has something to
+decide.
+"""
+
+import numpy as np
+
+from closed_chain_dynamics import kernels
+from closed_chain_dynamics.errors import StateError
+from closed_chain_dynamics.kernels import records as at
+from closed_chain_dynamics.kernels.run import LOG_ROW
+from closed_chain_dynamics.model.mechanism import Vector
+from closed_chain_dynamics.recording.events import Event
+from closed_chain_dynamics.recording.log import Log
+from closed_chain_dynamics.simulation.adaptive import adaptive_run
+from closed_chain_dynamics.simulation.contact_events import ContactEvents
+from closed_chain_dynamics.simulation.motion import Motion
+from closed_chain_dynamics.simulation.options import INTEGRATORS
+from closed_chain_dynamics.simulation.step_grid import StepGrid
+
+__all__ = ['Stepper']
+
+INSTANT = 1e-12  # what is left of a step after an event that is not worth going on for [s]
+MOST_EVENTS = 1000  # in one step; more means that it never comes to rest
+
+
+class Stepper:
+    """
+    Moves a mechanism on, step by step, and logs where it was.
+
+    `events` grows as they happen; `integrator`, `tolerance`, `log_every`: see Simulation.
+    """
+
+    def __init__(
+        self, motion: Motion, *, integrator: str, tolerance: float, log_every: int
+    ) -> None:
+        self.motion, self.integrator, self.tolerance = motion, integrator, tolerance
+        self.log_every, self.log = log_every, Log(motion.robot)
+        self.events: list[Event] = []
+        self._grid = StepGrid(motion.dt)
+        self._contacts, self._begun = ContactEvents(motion), False
+        self.log_now()
+
+    def log_now(self, torques: Vector | None = None) -> None:
+        """Log the present state; `torques`: those of the step that led here."""
+        if self.log_every:
+            motion = self.motion
+            row, q, v = motion.row()[None], motion.q[None], motion.v[None]
+            self.log.append(row, q, v, motion.lost, torques, motion.wrenches)
+
+    def happened(self, events: list[Event]) -> None:
+        """Note events, and the state just after them."""
+        self.events += events
+        self.log.events += events
+        if events:
+            self.log_now()
+
+    def reconnected(self) -> None:
+        """Let contacts decide anew, before the next step, whether they stick or slide."""
+        self._begun = False
+
+    def divide(self, duration: float) -> tuple[int, float]:
+        """Return how many whole steps a duration has, and what is left of it [s]."""
+        return self._aligned().divide(duration)
+
+    def _aligned(self) -> StepGrid:
+        """Return the grid; it starts here where somebody has set the time or the step."""
+        if self._grid.dt != self.motion.dt or self.motion.time != self._grid.tick():
+            self._grid = StepGrid(self.motion.dt, self.motion.time)
+        return self._grid
+
+    def advance(self, torques: Vector, steps: int, rest: float = 0.0) -> None:
+        """Take steps under constant torques, then a shorter one of `rest` [s] if not zero."""
+        motion, grid = self.motion, self._aligned()
+        motion.torques = torques
+        if self._contacts.loops and not self._begun:
+            self._begun = True
+            self._contacts.begin()
+        if self.integrator == 'adaptive':
+            for _ in range(steps):
+                self._step_to(grid.tick(1))
+        else:
+            last = grid.taken + steps
+            while grid.taken < last:
+                self._run_compiled(last - grid.taken)
+                if grid.taken < last and motion.time > grid.tick():  # an event within a step
+                    self._step_to(grid.tick(1))
+        if rest:
+            self._step_to(motion.time + rest)
+
+    def _step_to(self, end: float) -> None:
+        """Go on within one step, from one event to the next, to its end; count and log it."""
+        motion, grid = self.motion, self._grid
+        if self.integrator == 'adaptive':
+            adaptive_run(motion, self._contacts, end, self.tolerance, self.happened)
+        else:
+            self._finish(end)
+        motion.time = end
+        if end == grid.tick(1):
+            grid.take(1)
+        else:
+            grid.take_part(end)
+        if self.log_every and grid.counted % self.log_every == 0:
+            self.log_now(motion.torques)
+
+    def _finish(self, end: float) -> None:
+        for _ in range(MOST_EVENTS):
+            left = end - self.motion.time
+            if left < INSTANT:
+                return
+            self._run_compiled(1, left)
+        raise StateError(
+            f'the contacts do not come to rest at t = {self.motion.time:.6g} s: more than '
+            f'{MOST_EVENTS} events in one step',
+            where=self.motion.robot.name,
+            repair='Less restitution, or more friction, lets them settle.',
+        )
+
+    def _run_compiled(self, steps: int, part: float = 0.0) -> None:
+        """Take steps until an event: of the grid, or `part` [s] of one, which is not logged."""
+        motion, grid, robot = self.motion, self._grid, self.motion.robot
+        stride = 0 if part else self.log_every
+        start, first, dt = (motion.time, 0, part) if part else (grid.start, grid.taken, grid.dt)
+        method = INTEGRATORS.index(self.integrator)
+        asked = start, first, dt, steps, method, self.tolerance, stride, grid.counted, 0, start, 0
+        task = np.array([asked], kernels.RUN)
+        samples = steps // stride + 1 if stride else 0
+        log = np.empty((samples, LOG_ROW + robot.nq + robot.nv))
+        signs = np.ones((max(len(robot.loop_names), 1), 2))
+        with motion.forces():
+            status = kernels.compute_run(
+                robot.handle, motion.q, motion.v, task, motion.books, motion.work, log, signs
+            )
+        motion.time, logged = float(task['time'][0]), int(task['logged'][0])
+        if not part:
+            grid.take(int(task['taken'][0]))
+        if logged:
+            rows, states = log[:logged, :LOG_ROW], log[:logged, LOG_ROW:]
+            q, v = states[:, : robot.nq], states[:, robot.nq :]
+            self.log.append(rows, q, v, motion.lost, motion.torques, motion.wrenches)
+        if status == at.EVENT:
+            self.happened(self._contacts.handle(signs))
+        elif status:
+            motion.refuse(status)
