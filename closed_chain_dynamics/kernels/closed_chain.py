@@ -10,6 +10,7 @@ length.
 
 import numpy as np
 
+from .compiling import kernel
 from .coordinates import constraint_matrix
 from .inertia import body_inertias, expand_inertias
 from .linear_algebra import axpy, cholesky, cholesky_solve, dot, solve_upper
@@ -17,6 +18,8 @@ from .loops import loop_coordinates
 from .newton_euler import apply_loads
 from .passive import add_passive_forces, push_apart
 from .records import (
+    NOT_POSITIVE,
+    OK,
     actuators,
     bodies,
     cluster_bodies,
@@ -27,13 +30,10 @@ from .records import (
     drift,
     extra,
     inertias,
-    kernel,
     loop_columns,
     loops,
     matrix,
     moving,
-    NOT_POSITIVE,
-    OK,
     shape,
     springs,
     tau,
@@ -42,7 +42,7 @@ from .records import (
 )
 from .vectors import add_spatial, angular, inner_spatial, linear, put_spatial, times
 
-INDEFINITE = 1e-13   # a pivot of A below this share of its diagonal: a massless motion
+INDEFINITE = 1e-13  # a pivot of A below this share of its diagonal: a massless motion
 
 
 @kernel
@@ -83,7 +83,7 @@ def applied_forces(m, q, v):
     for k in range(actuator.size):
         if actuator[k].on_loop:
             _loop_motor(m, actuator[k].dof, tau_A[k])
-        elif actuator[k].dof >= 0:   # else its joint has been cut
+        elif actuator[k].dof >= 0:  # else its joint has been cut
             force[actuator[k].dof] += tau_A[k]
             total.power += tau_A[k] * v[actuator[k].dof]
     return force
@@ -116,7 +116,7 @@ def _add_to_parent(m, i, up):
 def _write_momentum(column, I):
     """Write U, articulated inertia times the motion subspace."""
     u0 = u1 = u2 = u3 = u4 = u5 = 0.0
-    for k in range(6):   # symmetric: columns are read as rows; in registers, twice as fast
+    for k in range(6):  # symmetric: columns are read as rows; in registers, twice as fast
         s = column.s[k]
         u0, u1, u2 = u0 + I[k, 0] * s, u1 + I[k, 1] * s, u2 + I[k, 2] * s
         u3, u4, u5 = u3 + I[k, 3] * s, u4 + I[k, 4] * s, u5 + I[k, 5] * s
@@ -170,7 +170,7 @@ def _gather(m, cluster, M, rest, force):
             _write_momentum(own, inertia[i].I)
             rest[place] = force[j] - inner_spatial(move[i].F, own.s)
             other = j
-            while other >= 0:   # this coordinate and those of the cluster above it
+            while other >= 0:  # this coordinate and those of the cluster above it
                 at = np.uint64(dof[other].local)
                 M[place, at] = M[at, place] = inner_spatial(own.U, column[other].s)
                 other = dof[other].above
@@ -239,7 +239,7 @@ def _fold_cluster(m, cluster, force):
     _gather(m, cluster, M, rest, force)
     _project(H, n, rank, M, A)
     ng = n - rank
-    for g in range(ng):   # W^T times force
+    for g in range(ng):  # W^T times force
         y[g] = rest[rank + g]
     for s in range(np.uint64(rank)):
         for g in range(np.uint64(ng)):
@@ -270,7 +270,7 @@ def _momenta_of_coordinates(m, cluster, H, U_G):
 def _fold_outwards(m, up, L, ng, U_G, y):
     """Take U_G A^-1 U_G^T off the carrier's inertia, and add U_G A^-1 y to its force."""
     I, F = inertias(m)[up].I, moving(m)[up].F
-    for g in range(ng):   # Z = L^-1 U_G in place, z = L^-1 y in place
+    for g in range(ng):  # Z = L^-1 U_G in place, z = L^-1 y in place
         for k in range(g):
             axpy(U_G[g], U_G[k], -L[k, g], 0, 6)
             y[g] -= L[k, g] * y[k]
@@ -300,7 +300,7 @@ def _unfold(m, acceleration):
         else:
             _, L, U_G, vectors = cluster_matrices(m, own)
             y, ng, H = vectors[1], n - rank, constraint_matrix(m, own)
-            if up > 0:   # y and U_G hold L^-1 times theirs: one more solve with L^T
+            if up > 0:  # y and U_G hold L^-1 times theirs: one more solve with L^T
                 for g in range(ng):
                     y[g] -= inner_spatial(U_G[g], move[up].A)
                 solve_upper(L, ng, y)
@@ -311,7 +311,7 @@ def _unfold(m, acceleration):
             for s in range(rank):
                 acceleration[order[first + s]] = dot(H[s, rank:], y, 0, ng)
         for i in members[own.first_body : own.first_body + own.n_bodies]:
-            if body[i].carries:   # else no other cluster asks for it
+            if body[i].carries:  # else no other cluster asks for it
                 A, above = move[i].A, move[body[i].parent].A
                 put_spatial(A, linear(above), angular(above))
                 for j in range(body[i].iv, body[i].iv + body[i].n_dof):

@@ -10,6 +10,7 @@ closed. Near the closed pose both kinds of rows agree to second order.
 
 import numpy as np
 
+from .compiling import kernel
 from .kinematics import check_state, motion, placements
 from .loop_frames import axis_product, place_loop, slide_bias, slide_row
 from .loops import (
@@ -37,7 +38,6 @@ from .records import (
     clusters,
     dofs,
     frames,
-    kernel,
     loop_columns,
     loops,
     moving,

@@ -10,40 +10,51 @@ contacts at once. Where it is singular, friction locks the mechanism: the fricti
 import numpy as np
 
 from .closed_chain import applied_forces, solve_motion
+from .compiling import kernel
 from .coordinates import constraint_matrix
 from .kinematics import motion
 from .loop_frames import place_loop
 from .newton_euler import body_forces, pass_forces_inwards, project_forces
 from .passive import push_apart
 from .records import (
+    LOCKED,
+    NO_MODE,
+    OK,
+    SLIDE,
+    SOFT,
+    STICK,
+    UNILATERAL,
     cluster_dofs,
     cluster_loops,
     clusters,
     dofs,
     drift,
     frames,
-    kernel,
-    LOCKED,
     loops,
     moving,
-    NO_MODE,
-    OK,
     shape,
-    SLIDE,
-    SOFT,
-    STICK,
     totals,
-    UNILATERAL,
     world,
 )
 from .surfaces import sliding_velocity, surface_distance, surface_normal
-from .vectors import cross, inner, linear, minus, norm, put, put_spatial, rotate, rotate_back, times
+from .vectors import (
+    cross,
+    inner,
+    linear,
+    minus,
+    norm,
+    put,
+    put_spatial,
+    rotate,
+    rotate_back,
+    times,
+)
 
-LOCKING = 1e-9   # share of the normal forces below which friction locks
-STANDING = 1e-9   # speed below which the direction of sliding is the one noted [m/s]
-MOVING_SPEED = 1e-7   # speed above which a direction of sliding is noted [m/s]
-TOUCHING = 1e-11   # depth at which an open contact has touched: above the rounding of one [m]
-NO_LOAD = 1e-12   # share of the largest normal force that is rounding
+LOCKING = 1e-9  # share of the normal forces below which friction locks
+STANDING = 1e-9  # speed below which the direction of sliding is the one noted [m/s]
+MOVING_SPEED = 1e-7  # speed above which a direction of sliding is noted [m/s]
+TOUCHING = 1e-11  # depth at which an open contact has touched: above the rounding of one [m]
+NO_LOAD = 1e-12  # share of the largest normal force that is rounding
 
 
 @kernel
@@ -71,7 +82,7 @@ def sliding_direction(m, k):
     forward = inner(velocity, noted)
     if speed > STANDING and (forward > 0.0 or norm(noted) == 0.0):
         put(frame.sliding, times(1.0 / speed, velocity))
-    else:   # within a step the friction does not turn round: that is an event
+    else:  # within a step the friction does not turn round: that is an event
         put(frame.sliding, noted)
     return forward
 
@@ -114,13 +125,18 @@ def _row_forces(m, cluster, residual):
     Elimination kept its row operations: the first `rank` rows of them give a solution, the others
     are forces in balance. Of all solutions it is the one of least norm: equal supports share.
     """
-    J, order, n, rank = constraint_matrix(m, cluster), cluster_dofs(m), cluster.n_dofs, cluster.rank
+    J, order, n, rank = (
+        constraint_matrix(m, cluster),
+        cluster_dofs(m),
+        cluster.n_dofs,
+        cluster.rank,
+    )
     n_rows = cluster.n_rows
     forces, balanced = np.zeros(n_rows), J[rank:, n + 1 : n + 1 + n_rows].copy()
     for s in range(rank):
         for i in range(n_rows):
             forces[i] += J[s, n + 1 + i] * residual[order[cluster.first_dof + s]]
-    for r in range(n_rows - rank):   # Gram and Schmidt, and off with what is in balance
+    for r in range(n_rows - rank):  # Gram and Schmidt, and off with what is in balance
         for s in range(r):
             balanced[r] -= np.sum(balanced[s] * balanced[r]) * balanced[s]
         balanced[r] /= np.sqrt(np.sum(balanced[r] * balanced[r]))
@@ -175,7 +191,7 @@ def contact_dynamics(m, q, v, acceleration):
     if count == 0:
         return OK
     free, share = normal.copy(), np.zeros((count, count))
-    for b in range(count):   # how a unit drag on one changes the normal force of all
+    for b in range(count):  # how a unit drag on one changes the normal force of all
         drags[:] = 0.0
         drags[rough[b]] = 1.0
         status = _try(m, q, v, drags, acceleration, residual)
@@ -244,9 +260,7 @@ def note_directions(m):
             speed = norm(velocity)
             if speed > MOVING_SPEED:
                 turned = turned or inner(velocity, frame[k].sliding) < 0.0
-                put(
-                    loop[k].direction, times(1.0 / speed, rotate_back(frame[k].R_1, velocity))
-                )
+                put(loop[k].direction, times(1.0 / speed, rotate_back(frame[k].R_1, velocity)))
                 shape(m).changes += 1
     return turned
 
@@ -275,9 +289,7 @@ def contact_signs(m, signs):
         if own.contact == UNILATERAL:
             signs[k, 1] = at.normal_force + NO_LOAD * load
         if own.mode == STICK:
-            signs[k, 0] = (
-                own.mu_static * abs(at.normal_force) - norm(at.friction) + NO_LOAD * load
-            )
+            signs[k, 0] = own.mu_static * abs(at.normal_force) - norm(at.friction) + NO_LOAD * load
         elif own.mu > 0.0:
             signs[k, 0] = sliding_direction(m, k) + STANDING
 

@@ -10,6 +10,7 @@ choice made anew is in the same velocities, so nothing in the state jumps.
 
 import numpy as np
 
+from .compiling import kernel
 from .kinematics import check_state, motion, placements
 from .linear_algebra import axpy, largest, sum_of_squares, swap_rows
 from .loops import (
@@ -22,19 +23,18 @@ from .loops import (
     point_rows,
 )
 from .records import (
+    LOOP_OPEN,
+    LOOP_SPHERICAL,
+    OK,
     cluster_couplings,
     cluster_dofs,
     cluster_loops,
     clusters,
     couplings,
     dofs,
-    kernel,
     loop_columns,
-    LOOP_OPEN,
-    LOOP_SPHERICAL,
     loops,
     matrix,
-    OK,
     rows,
     shape,
     world,
@@ -44,10 +44,10 @@ from .records import (
 # A pivot counts less in an actuated or wanted column, so that these become theta_G unless H
 # would grow beyond the inverse of the weight.
 WEIGHT_ACTUATED, WEIGHT_INDEPENDENT, WEIGHT_DEPENDENT = 0.01, 0.08, 100.0
-MOST_FILLED = 8   # a column in many rows counts less, but never as little as a wanted one
-GOOD_PIVOT = 0.005   # share of the largest entry that a pivot has while loops are taken in turn
-LONGEST_LEVER = 100.0   # in typical lengths
-SWITCH = 1e3   # |H| above which the choice is made anew: ten times what a fresh choice can give
+MOST_FILLED = 8  # a column in many rows counts less, but never as little as a wanted one
+GOOD_PIVOT = 0.005  # share of the largest entry that a pivot has while loops are taken in turn
+LONGEST_LEVER = 100.0  # in typical lengths
+SWITCH = 1e3  # |H| above which the choice is made anew: ten times what a fresh choice can give
 
 
 @kernel
@@ -108,7 +108,7 @@ def _best_pivot(J, rank, seen, least, preferences):
     m, n = J.shape[0], preferences.size
     best, pivot_row, pivot_column = 0.0, rank, rank
     for j in range(rank, n):
-        filled = 0   # a column in few rows makes few others depend on it
+        filled = 0  # a column in few rows makes few others depend on it
         for i in range(rank, m):
             filled += J[i, j] != 0.0
         weight = _weight(preferences[j]) / min(max(filled, 1), MOST_FILLED)
@@ -132,7 +132,7 @@ def choose(m, cluster):
     preferences = np.empty(n, np.int64)
     for j in range(n):
         preferences[j] = dof[order[j]].preference
-        for i in range(n_rows):   # metres against radians in columns too
+        for i in range(n_rows):  # metres against radians in columns too
             J[i, j] *= dof[order[j]].scale
     # Levers are a few typical lengths. In a pose far off, where a method of integration may look,
     # they are anything; a tolerance kept from there would let everything pass as redundant.
@@ -179,18 +179,23 @@ def eliminate(m, cluster, fresh):
     still holds: full pivots, H not large, and the rows left over redundant. A fresh choice is
     followed through whatever its pivots.
     """
-    J, n, n_rows, rank = constraint_matrix(m, cluster), cluster.n_dofs, cluster.n_rows, cluster.rank
+    J, n, n_rows, rank = (
+        constraint_matrix(m, cluster),
+        cluster.n_dofs,
+        cluster.n_rows,
+        cluster.rank,
+    )
     width = np.uint64(cluster.width)
     for k in range(rank):
         best, pivot = abs(J[k, k]), k
         for i in range(k + 1, n_rows):
             if abs(J[i, k]) > best:
                 best, pivot = abs(J[i, k]), i
-        for i in range(k, n_rows):   # the first that is large enough: loops finish one by one
+        for i in range(k, n_rows):  # the first that is large enough: loops finish one by one
             if abs(J[i, k]) >= 0.1 * best:
                 pivot = i
                 break
-        if best <= 0.1 * cluster.tolerance and not fresh:   # hysteresis against `choose`
+        if best <= 0.1 * cluster.tolerance and not fresh:  # hysteresis against `choose`
             return False
         if best == 0.0:
             continue
@@ -204,14 +209,14 @@ def eliminate(m, cluster, fresh):
             if factor != 0.0:
                 for j in range(at, width):
                     J[i, j] -= factor * J[at, j]
-    for k in range(rank - 1, 0, -1):   # back substitution, in the columns that matter
+    for k in range(rank - 1, 0, -1):  # back substitution, in the columns that matter
         at = np.uint64(k)
         for i in range(at):
             factor = J[i, at]
             if factor != 0.0:
                 for j in range(np.uint64(rank), width):
                     J[i, j] -= factor * J[at, j]
-    for s in range(np.uint64(rank)):   # from J_S^-1 J_G to H
+    for s in range(np.uint64(rank)):  # from J_S^-1 J_G to H
         for j in range(np.uint64(rank), np.uint64(n + 1)):
             J[s, j] = -J[s, j]
     return sum_of_squares(J, 0, rank, rank, n) <= SWITCH * SWITCH and (
@@ -304,7 +309,7 @@ def compute_coordinates(m, q, W):
 def write_W(m, W):
     """Write W = d theta_O / d theta_G: unit rows for theta_G, rows of H for theta_S (Fig. 5)."""
     dof, order = dofs(m), cluster_dofs(m)
-    place = np.empty(dof.size, np.int64)   # the column of W, of a velocity in theta_G
+    place = np.empty(dof.size, np.int64)  # the column of W, of a velocity in theta_G
     count = 0
     for j in range(dof.size):
         place[j] = count

@@ -5,11 +5,12 @@ With contacts that slide, normal forces and motion are found together: see `cont
 """
 
 from .closed_chain import applied_forces, bias_acceleration, solve_motion
+from .compiling import kernel
 from .contact import contact_dynamics, note_directions
 from .coordinates import check_closed, solve_constraints
 from .kinematics import add_acceleration, check_state, motion, placements
 from .newton_euler import body_forces
-from .records import drift, kernel, LOCKED, OK, shape, SINGULAR, torques, WRONG_SIZE, zeros
+from .records import LOCKED, OK, SINGULAR, WRONG_SIZE, drift, shape, torques, zeros
 
 
 @kernel

@@ -5,20 +5,9 @@ In world axes at the common point a rigid inertia is ten numbers, and composite 
 of them, with no change of frame. Articulated inertias fill the 6 x 6 matrix.
 """
 
+from .compiling import kernel
 from .kinematics import check_state, motion, placements
-from .records import (
-    bodies,
-    columns,
-    dofs,
-    inertias,
-    kernel,
-    moving,
-    OK,
-    shape,
-    totals,
-    world,
-    WRONG_SIZE,
-)
+from .records import OK, WRONG_SIZE, bodies, columns, dofs, inertias, moving, shape, totals, world
 from .vectors import (
     add,
     angular,

@@ -6,26 +6,26 @@ the actuators from S^T tau_A = tau_G (paper 2, section II-A).
 import numpy as np
 
 from .closed_chain import cluster_matrices, passive_forces
+from .compiling import kernel
 from .coordinates import check_closed, constraint_matrix, solve_constraints
 from .kinematics import check_state, motion, placements
 from .linear_algebra import axpy, cholesky, cholesky_solve, dot
 from .newton_euler import body_forces, pass_forces_inwards, project_forces
 from .records import (
+    OK,
+    SINGULAR,
+    UNSOLVED,
+    WRONG_SIZE,
     actuators,
     cluster_dofs,
     clusters,
     dofs,
-    kernel,
-    OK,
     shape,
-    SINGULAR,
     tau,
-    UNSOLVED,
-    WRONG_SIZE,
 )
 
-NO_LEVER = 1e-10   # directions of H below this are rounding: no actuator reaches them
-WEAK_LEVER = 1e-4   # those between are left to a more careful solution
+NO_LEVER = 1e-10  # directions of H below this are rounding: no actuator reaches them
+WEAK_LEVER = 1e-4  # those between are left to a more careful solution
 
 
 @kernel
@@ -66,7 +66,7 @@ def _actuate_cluster(m, cluster, force, tau_A):
         axpy(tau_G, H[s, rank:], force[order[s]], 0, ng)
     for g in range(ng):
         force[order[rank + g]] = tau_G[g]
-    nd = 0   # actuators on dependent coordinates
+    nd = 0  # actuators on dependent coordinates
     for s in range(rank):
         if dof[order[s]].actuator >= 0:
             for g in range(ng):
@@ -80,7 +80,7 @@ def _actuate_cluster(m, cluster, force, tau_A):
         if r < 0:
             return False
         Q = B[nd : nd + r]
-        _meet_passive(B[:nd], Q, H, K, passive, tau_G, z, z_0)   # H has done its work
+        _meet_passive(B[:nd], Q, H, K, passive, tau_G, z, z_0)  # H has done its work
         _make_small(B[:nd], Q, K, passive, tau_G, z)
         nd = 0
         for s in range(rank):
@@ -128,7 +128,7 @@ def _rest(B, nd, r, g):
     out = B[nd + r]
     for d in range(nd):
         out[d] = B[d, g]
-    for _ in range(2):   # twice is enough
+    for _ in range(2):  # twice is enough
         for k in range(r):
             axpy(out, B[nd + k], -dot(out, B[nd + k], 0, nd), 0, nd)
     return np.sqrt(dot(out, out, 0, nd))
@@ -210,7 +210,7 @@ def compute_inverse_dynamics(m, q, v, a, out):
     if size.n_contacts:
         status = UNSOLVED
     for k in range(actuator.size):
-        tau_A[k] = 0.0   # what sits on a joint that has been cut
+        tau_A[k] = 0.0  # what sits on a joint that has been cut
         if actuator[k].on_loop:
             status = UNSOLVED
     for c in range(size.n_clusters):

@@ -2,27 +2,28 @@
 Placements, velocities and accelerations of all bodies, from the root outwards.
 
 Everything is written in world axes at one point, the world origin shifted to the first
-free-flying body. Then no quantity changes its frame on the way along the tree: velocities and
-forces of neighbours are simply added, and a motion subspace is a column of every Jacobian. The
-shift costs nothing and keeps full precision for a robot that walked far from the origin.
+free-flying body, or to the first joint where there is none. Then no quantity changes its frame on
+the way along the tree: velocities and forces of neighbours are simply added, and a motion subspace
+is a column of every Jacobian. The shift costs nothing and keeps full precision for a robot that
+walked, or stands, far from the origin.
 """
 
 import numpy as np
 
+from .compiling import kernel
 from .records import (
-    bodies,
-    columns,
     FREE,
-    kernel,
-    moving,
     NOT_FINITE,
     NOT_UNIT,
     OK,
     PLANAR,
     PRISMATIC,
     REVOLUTE,
-    shape,
     SPHERICAL,
+    bodies,
+    columns,
+    moving,
+    shape,
     totals,
     world,
     zeros,
@@ -44,13 +45,13 @@ from .vectors import (
     velocity_at,
 )
 
-UNIT_TOLERANCE = 1e-6   # a quaternion this close to unit length is normalised, else refused
+UNIT_TOLERANCE = 1e-6  # a quaternion this close to unit length is normalised, else refused
 NO_VECTOR = (0.0, 0.0, 0.0)
 
 
 @kernel
 def _count_bad(x):
-    bad = 0   # counted, not summed up: integers vectorise
+    bad = 0  # counted, not summed up: integers vectorise
     for k in range(np.uint64(x.size)):
         bad += x[k] - x[k] != 0.0
     return bad
@@ -115,9 +116,9 @@ def _sliding(column, me, k):
 
 @kernel
 def _shift_origin(m, q):
-    """Put the origin of all spatial quantities at the first free-flying body, if there is one."""
+    """Put the origin of all spatial quantities at the first free-flying body, or else joint."""
     body, root, total = bodies(m), moving(m)[0], totals(m)
-    put(total.origin, NO_VECTOR)
+    put(total.origin, body[min(1, body.size - 1)].p)  # of the world itself: zero
     for i in range(1, body.size):
         own = body[i]
         if own.joint == FREE and own.parent == 0:
@@ -167,7 +168,7 @@ def placements(m, q):
             for d in range(3):
                 _sliding(column[j + d], me, d)
                 _turning(column[j + 3 + d], me, d)
-        else:   # PLANAR
+        else:  # PLANAR
             _slide(me, q[k], q[k + 1], 0.0)
             length = np.sqrt(q[k + 2] * q[k + 2] + q[k + 3] * q[k + 3])
             _turn_about_z(me.R, q[k + 2] / length, q[k + 3] / length)

@@ -5,13 +5,9 @@ Inner loops run over unsigned indices: numba then leaves out the test for negati
 would keep the compiler from vectorising.
 """
 
-from numba import njit
 import numpy as np
 
-from .layout import OPTIONS, kernel
-
-# Sums may be taken in any order, which lets them vectorise.
-reordering_kernel = njit(**OPTIONS, fastmath={'reassoc', 'contract'})
+from .compiling import kernel, reordering_kernel
 
 
 @kernel

@@ -1,6 +1,7 @@
 """Where the two frames of a loop joint are, and distances between them with derivatives."""
 
-from .records import frames, kernel, loops, moving
+from .compiling import kernel
+from .records import frames, loops, moving
 from .vectors import (
     acceleration_at,
     add,

@@ -13,6 +13,7 @@ are eliminated by construction, which leaves the rows of the table in the docume
 
 import numpy as np
 
+from .compiling import kernel
 from .kinematics import NO_VECTOR
 from .loop_frames import axis_product, place_loop, relative_bias, slide_row
 from .records import (
@@ -30,7 +31,6 @@ from .records import (
     couplings,
     dofs,
     frames,
-    kernel,
     loop_columns,
     loops,
     moving,

@@ -8,11 +8,12 @@ the axes of the moving link (on the left it would have to be in those of the par
 
 import numpy as np
 
-from .records import bodies, FREE, kernel, PLANAR, PRISMATIC, SPHERICAL
+from .compiling import kernel
+from .records import FREE, PLANAR, PRISMATIC, SPHERICAL, bodies
 from .vectors import add, cross, minus, norm, put, times
 
-SMALL_ANGLE = 1e-4   # below it the series are exact to rounding: the next term is angle^4 / 120
-STRAIGHT_SCREW = 1e-2   # the same for (1 - x cot x) / (4 x^2): next term angle^4 / 30240
+SMALL_ANGLE = 1e-4  # below it the series are exact to rounding: the next term is angle^4 / 120
+STRAIGHT_SCREW = 1e-2  # the same for (1 - x cot x) / (4 x^2): next term angle^4 / 30240
 
 
 @kernel
@@ -80,7 +81,7 @@ def integrate(m, q, step, out):
             moved = add(v, add(times(b, u), times(c, cross(omega, u))))
             put(out[k:], add(three(q, k), turned(q, k + 3, moved, 1.0)))
             rotate_step(q, k + 3, omega, out)
-        else:   # PLANAR: x, y, cos, sin
+        else:  # PLANAR: x, y, cos, sin
             vx, vy, o = three(step, j)
             b, c = _screw_coefficients(abs(o))
             dx = vx - o * b * vy - o * o * c * vx
@@ -108,7 +109,7 @@ def _rotation_vector(p, q, k):
     b, w = three(q, k), q[k + 3]
     n = add(add(times(d, b), times(w, a)), cross(a, b))
     r = d * w - (a[0] * b[0] + a[1] * b[1] + a[2] * b[2])
-    if r < 0.0:   # the shorter way round
+    if r < 0.0:  # the shorter way round
         n, r = times(-1.0, n), -r
     s = norm(n)
     # angle / sin(angle / 2); atan2 stays exact near half a turn, and near none
@@ -139,7 +140,7 @@ def difference(m, p, q, out):
             omega = _rotation_vector(p, q, k + 3)
             put(out[j:], _unscrew(omega, moved))
             put(out[j + 3 :], omega)
-        else:   # PLANAR
+        else:  # PLANAR
             cs, sn = p[k + 2], p[k + 3]
             x, y = q[k] - p[k], q[k + 1] - p[k + 1]
             o = np.arctan2(cs * q[k + 3] - sn * q[k + 2], cs * q[k + 2] + sn * q[k + 3])

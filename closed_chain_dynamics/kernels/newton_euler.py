@@ -5,8 +5,9 @@ In world axes at one point the inward recursion is a plain sum. The force F that
 to its body falls out for every joint, whether it moves anything or not.
 """
 
+from .compiling import kernel
 from .kinematics import check_state, motion, placements
-from .records import bodies, columns, dofs, kernel, loads, moving, OK, shape, WRONG_SIZE
+from .records import OK, WRONG_SIZE, bodies, columns, dofs, loads, moving, shape
 from .vectors import (
     acceleration_at,
     add,
@@ -34,9 +35,7 @@ def body_forces(m):
         f = times(own.mass, acceleration_at(me.V, me.A, me.c))
         # Euler's equation in body axes: turning two vectors is cheaper than turning a tensor
         omega, alpha = rotate_back(me.R, angular(me.V)), rotate_back(me.R, angular(me.A))
-        n = add(
-            symmetric(own.inertia, alpha), cross(omega, symmetric(own.inertia, omega))
-        )
+        n = add(symmetric(own.inertia, alpha), cross(omega, symmetric(own.inertia, omega)))
         put_spatial(me.F, f, add(rotate(me.R, n), cross(me.c, f)))
 
 

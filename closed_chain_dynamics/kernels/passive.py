@@ -7,6 +7,7 @@ a loop joint, is a pair of opposite wrenches on two bodies, so it joins the Newt
 
 import numpy as np
 
+from .compiling import kernel
 from .loop_frames import place_loop
 from .loops import loop_coordinates
 from .records import (
@@ -16,7 +17,6 @@ from .records import (
     SOFT,
     bodies,
     dofs,
-    kernel,
     loop_columns,
     loop_dofs,
     loops,

@@ -16,12 +16,11 @@ F             spatial force that the joint passes on to the body, same point and
 s             motion subspace of a degree of freedom, same point and axes
 """
 
-from numba import carray, from_dtype, njit, types
+from numba import carray, from_dtype, types
 from numba.extending import intrinsic
 import numpy as np
 
-OPTIONS = {'cache': True, 'nogil': True, 'error_model': 'numpy'}
-kernel = njit(**OPTIONS, fastmath={'contract'})
+from .compiling import kernel
 
 
 def _record(integers='', **floats):
@@ -87,10 +86,10 @@ LOOP = _record(
     damping=(),
 )
 COUPLING = _record('first n_terms active row cluster', constant=())
-TERM = _record('dof iq', coefficients=4)   # of x, x^2, x^3, x^4
+TERM = _record('dof iq', coefficients=4)  # of x, x^2, x^3, x^4
 # `body_1` is the loop for a spring on a loop joint
 SPRING = _record('type body_1 body_2 dof iq', p_1=3, p_2=3, stiffness=(), damping=(), rest=())
-ACTUATOR = _record('on_loop dof', effort=())   # dof -1: its joint has been cut
+ACTUATOR = _record('on_loop dof', effort=())  # dof -1: its joint has been cut
 # joints tied together by loops: first place and number in the lists of degrees of freedom, bodies,
 # loops and couplings; `parent`, the body outside that carries it; where its matrices begin in the
 # scratch, and columns of its constraint matrix; whether theta_G has been `chosen`, and the size
@@ -116,8 +115,8 @@ COLUMN = _record(s=6, U=6, D_inverse=(), rest=())
 FRAME = _record(
     R_1=(3, 3), p_1=3, R_2=(3, 3), p_2=3, normal=3, normal_force=(), friction=3, sliding=3
 )
-ROW = _record(f=6, error=(), bias=())              # a row of J_C: covector, error, J_C' theta'
-LOOP_COLUMN = _record(f=6, position=(), rate=())   # a coordinate of a loop joint
+ROW = _record(f=6, error=(), bias=())  # a row of J_C: covector, error, J_C' theta'
+LOOP_COLUMN = _record(f=6, position=(), rate=())  # a coordinate of a loop joint
 
 INDEX, NUMBER = np.dtype(np.int64), np.dtype(np.float64)
 # the tables of a handle, in its order
@@ -153,11 +152,11 @@ TABLES = {
     'frames': FRAME,
     'rows': ROW,
     'loop_columns': LOOP_COLUMN,
-    'zeros': NUMBER,      # (nv,) of them
-    'tau': NUMBER,        # (nv,) forces on the coordinates of the tree
-    'drift': NUMBER,      # (nv,) W' theta_G'
-    'torques': NUMBER,    # (actuators,) tau_A
-    'extra': NUMBER,      # (nv,) or none: forces on the coordinates from outside
+    'zeros': NUMBER,  # (nv,) of them
+    'tau': NUMBER,  # (nv,) forces on the coordinates of the tree
+    'drift': NUMBER,  # (nv,) W' theta_G'
+    'torques': NUMBER,  # (actuators,) tau_A
+    'extra': NUMBER,  # (nv,) or none: forces on the coordinates from outside
     'loads': LOAD,
     'scratch': NUMBER,
 }
@@ -189,7 +188,7 @@ def _accessor(name, whole=True):
         def get(m):
             return carray(pointer(m), 1)[0]
 
-    return njit(nogil=True, error_model='numpy')(get)
+    return kernel(get)
 
 
 world, shape, totals = (_accessor(name, whole=False) for name in ('world', 'shape', 'totals'))
@@ -207,8 +206,7 @@ cluster_dofs, cluster_bodies, cluster_loops, cluster_couplings = (
     _accessor(f'cluster_{name}') for name in ('dofs', 'bodies', 'loops', 'couplings')
 )
 moving, inertias, columns, frames, rows, loop_columns = (
-    _accessor(name)
-    for name in ('moving', 'inertias', 'columns', 'frames', 'rows', 'loop_columns')
+    _accessor(name) for name in ('moving', 'inertias', 'columns', 'frames', 'rows', 'loop_columns')
 )
 zeros, tau, drift, torques, extra, loads = (
     _accessor(name) for name in ('zeros', 'tau', 'drift', 'torques', 'extra', 'loads')
@@ -247,7 +245,7 @@ SLOT_DOFS, SLOT_COLUMNS, SLOT_CLUSTER_DOFS, SLOT_ZEROS, SLOT_TAU, SLOT_DRIFT = (
 )
 
 # --- the closed categories ---------------------------------------------------------------------
-REVOLUTE, PRISMATIC, PLANAR, SPHERICAL, FREE = range(5)   # body.joint
+REVOLUTE, PRISMATIC, PLANAR, SPHERICAL, FREE = range(5)  # body.joint
 # loop.type: the order of description.LoopType
 (
     LOOP_FIXED,
@@ -260,10 +258,10 @@ REVOLUTE, PRISMATIC, PLANAR, SPHERICAL, FREE = range(5)   # body.joint
     LOOP_SURFACE,
     LOOP_FREE,
 ) = range(9)
-NO_CONTACT, BILATERAL, UNILATERAL = range(3)      # loop.contact
-NO_MODE, SLIDE, STICK, SOFT = range(4)            # loop.mode
-PLANE, SPHERE, CYLINDER, FUNCTION = range(4)      # loop.shape
-BETWEEN_POINTS, ON_JOINT, ON_LOOP = range(3)      # spring.type
+NO_CONTACT, BILATERAL, UNILATERAL = range(3)  # loop.contact
+NO_MODE, SLIDE, STICK, SOFT = range(4)  # loop.mode
+PLANE, SPHERE, CYLINDER, FUNCTION = range(4)  # loop.shape
+BETWEEN_POINTS, ON_JOINT, ON_LOOP = range(3)  # spring.type
 
 # --- what a kernel returns ---------------------------------------------------------------------
 (

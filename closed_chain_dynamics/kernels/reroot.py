@@ -8,6 +8,7 @@ is indexed anew; the tables have room for it from the start.
 
 import numpy as np
 
+from .compiling import kernel
 from .coordinates import solve_constraints
 from .impact import nearest_motion
 from .kinematics import NO_VECTOR, motion, placements
@@ -27,7 +28,6 @@ from .records import (
     home_dofs,
     home_springs,
     home_terms,
-    kernel,
     moving,
     resize,
     shape,

@@ -8,6 +8,7 @@ method keeps its full order, where adding angular velocities would leave only th
 
 import numpy as np
 
+from .compiling import kernel
 from .coordinates import constraint_matrix, solve_constraints
 from .forward import forward_dynamics
 from .kinematics import placements
@@ -22,7 +23,6 @@ from .records import (
     bodies,
     cluster_dofs,
     clusters,
-    kernel,
     loops,
     rows,
     shape,

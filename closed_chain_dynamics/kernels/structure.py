@@ -8,6 +8,7 @@ algebra stays inside a cluster, and a long mechanism of small loops costs in pro
 length. Only connecting and cutting changes the clusters.
 """
 
+from .compiling import kernel
 from .records import (
     SLIDE,
     STICK,
@@ -19,7 +20,6 @@ from .records import (
     clusters,
     couplings,
     dofs,
-    kernel,
     loops,
     shape,
     terms,

@@ -10,8 +10,9 @@ from numba import types
 from numba.extending import intrinsic
 import numpy as np
 
+from .compiling import kernel
 from .loop_frames import place_loop, slide_bias, slide_row
-from .records import CYLINDER, FUNCTION, PLANE, STICK, kernel, loops, moving, rows
+from .records import CYLINDER, FUNCTION, PLANE, STICK, loops, moving, rows
 from .vectors import (
     add,
     axis,

@@ -1,9 +1,10 @@
 """Motions that the loops allow: theta_O' = W theta_G', theta_O'' = W theta_G'' + W' theta_G'."""
 
 from .closed_chain import bias_acceleration
+from .compiling import kernel
 from .coordinates import check_closed, solve_constraints, write_W
 from .kinematics import check_state, motion, placements
-from .records import drift, kernel, OK, zeros
+from .records import OK, drift, zeros
 
 
 @kernel

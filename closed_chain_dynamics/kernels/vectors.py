@@ -7,7 +7,7 @@ array. A spatial vector is six numbers, linear then angular.
 
 import numpy as np
 
-from .records import kernel
+from .compiling import kernel
 
 
 @kernel
