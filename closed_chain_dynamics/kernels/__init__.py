@@ -94,7 +94,7 @@ class Strict:
     """
 
     def __init__(self, kernel):
-        self.kernel, self.call = kernel, self._refuse
+        self.kernel, self.call = kernel.entry, self._refuse
 
     @staticmethod
     def _refuse(*_):

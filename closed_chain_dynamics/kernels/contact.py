@@ -125,13 +125,8 @@ def _row_forces(m, cluster, residual):
     Elimination kept its row operations: the first `rank` rows of them give a solution, the others
     are forces in balance. Of all solutions it is the one of least norm: equal supports share.
     """
-    J, order, n, rank = (
-        constraint_matrix(m, cluster),
-        cluster_dofs(m),
-        cluster.n_dofs,
-        cluster.rank,
-    )
-    n_rows = cluster.n_rows
+    J, order = constraint_matrix(m, cluster), cluster_dofs(m)
+    n, n_rows, rank = cluster.n_dofs, cluster.n_rows, cluster.rank
     forces, balanced = np.zeros(n_rows), J[rank:, n + 1 : n + 1 + n_rows].copy()
     for s in range(rank):
         for i in range(n_rows):

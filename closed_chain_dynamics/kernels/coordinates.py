@@ -179,13 +179,8 @@ def eliminate(m, cluster, fresh):
     still holds: full pivots, H not large, and the rows left over redundant. A fresh choice is
     followed through whatever its pivots.
     """
-    J, n, n_rows, rank = (
-        constraint_matrix(m, cluster),
-        cluster.n_dofs,
-        cluster.n_rows,
-        cluster.rank,
-    )
-    width = np.uint64(cluster.width)
+    J, width = constraint_matrix(m, cluster), np.uint64(cluster.width)
+    n, n_rows, rank = cluster.n_dofs, cluster.n_rows, cluster.rank
     for k in range(rank):
         best, pivot = abs(J[k, k]), k
         for i in range(k + 1, n_rows):

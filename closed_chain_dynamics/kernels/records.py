@@ -67,7 +67,7 @@ DOF = _record(
     scale=(),
 )
 # a loop joint: frame 1 on the parent's body, frame 2 on the child's, z along its axis; `row` and
-# `n_rows` in J_C, `dof` and `n_dofs` among the loop coordinates, `top` the nearest common ancestor;
+# `n_rows` in J_C, `dof` and `n_dofs` among the loop coordinates, `top` the common ancestor;
 # `function`, the address of a surface given as one. For a contact: where it sticks and how it
 # slides, both in frame 1
 LOOP = _record(
