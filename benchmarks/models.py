@@ -27,7 +27,7 @@ from closed_chain_dynamics.description.elements import (
     LoopType,
     Pose,
 )
-from closed_chain_dynamics.dynamics.coordinates import constraint_jacobian
+from closed_chain_dynamics.dynamics.constraints import constraint_jacobian
 from closed_chain_dynamics.dynamics.forward import forward_dynamics
 from closed_chain_dynamics.dynamics.tree import link_placements
 from closed_chain_dynamics.model.mechanism import Mechanism

@@ -19,8 +19,8 @@ import numpy as np
 from benchmarks.models import case
 from benchmarks.peers import MuJoCo, Pinocchio
 from closed_chain_dynamics import __version__
-from closed_chain_dynamics.dynamics.coordinates import coordinates
 from closed_chain_dynamics.dynamics.forward import forward_dynamics
+from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
 from closed_chain_dynamics.dynamics.tree import mass_matrix, newton_euler
 from closed_chain_dynamics.errors import ClosedChainError

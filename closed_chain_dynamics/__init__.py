@@ -14,18 +14,17 @@ from closed_chain_dynamics.assembly.completion import complete_acceleration, com
 from closed_chain_dynamics.assembly.search import Assembled, assemble, find_assembly
 from closed_chain_dynamics.description import Description
 from closed_chain_dynamics.dynamics.actuation import actuator_torques
-from closed_chain_dynamics.dynamics.contact_forces import contact_forces, contact_wrenches
-from closed_chain_dynamics.dynamics.coordinates import (
-    Coordinates,
+from closed_chain_dynamics.dynamics.constraints import (
     constraint_jacobian,
-    coordinates,
     loop_jacobian,
     loop_positions,
 )
+from closed_chain_dynamics.dynamics.contacts import contact_forces, contact_wrenches
 from closed_chain_dynamics.dynamics.forward import ForwardDynamics, forward_dynamics
-from closed_chain_dynamics.dynamics.impact import Impact, impact
+from closed_chain_dynamics.dynamics.generalized_coordinates import Coordinates, coordinates
+from closed_chain_dynamics.dynamics.impacts import Impact, impact
 from closed_chain_dynamics.dynamics.inverse import InverseDynamics, inverse_dynamics
-from closed_chain_dynamics.dynamics.reactions import Reaction, Reactions, reactions
+from closed_chain_dynamics.dynamics.joint_reactions import Reaction, Reactions, reactions
 from closed_chain_dynamics.dynamics.tree import (
     center_of_mass,
     difference,

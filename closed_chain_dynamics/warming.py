@@ -10,8 +10,9 @@ from closed_chain_dynamics.control.control_loop import ControlLoop
 from closed_chain_dynamics.control.law import TorqueController
 from closed_chain_dynamics.control.torque_guard import TorqueGuard
 from closed_chain_dynamics.dynamics import tree
-from closed_chain_dynamics.dynamics.coordinates import coordinates, loop_positions
+from closed_chain_dynamics.dynamics.constraints import loop_positions
 from closed_chain_dynamics.dynamics.forward import forward_dynamics
+from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
 from closed_chain_dynamics.model.mechanism import load
 from closed_chain_dynamics.simulation.simulation import INTEGRATORS, Simulation

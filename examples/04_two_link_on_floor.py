@@ -7,7 +7,7 @@ import sys
 import numpy as np
 
 import closed_chain_dynamics as ccd
-from closed_chain_dynamics.dynamics.contact_forces import contact_forces
+from closed_chain_dynamics.dynamics.contacts import contact_forces
 
 PATH = Path(sys.argv[1] if len(sys.argv) > 1 else 'out/04_two_link_on_floor.png')
 # t, angles, normal force: the motion of Tables I and II, found with a tight integrator

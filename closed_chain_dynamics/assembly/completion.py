@@ -10,26 +10,31 @@ done in an orthonormal basis of W, so it does not depend on which coordinates ar
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.assembly.held_joints import check_state, numbers
-from closed_chain_dynamics.dynamics.coordinates import (
+from closed_chain_dynamics.dynamics.constraints import (
+    Matrix,
     constraint_jacobian,
-    coordinates,
     loop_jacobian,
     row_units,
 )
+from closed_chain_dynamics.dynamics.generalized_coordinates import Coordinates, coordinates
 from closed_chain_dynamics.errors import NameNotFound, SingularityError, StateError
-from closed_chain_dynamics.kernels import layout as at
+from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
 __all__ = ['complete_acceleration', 'complete_velocity']
 
+Named = Mapping[str, ArrayLike]
 CONFLICT = 1e-9  # share of the named values that may be left over before they contradict
 OUT_OF_REACH = 1e-9  # rates that move others a thousand million times as fast cannot be met
 INCONSISTENT = 1e-6  # share of a velocity that the loops may refuse, that of rank decisions
 
 
-def complete_velocity(robot, q, rates=None):
+def complete_velocity(
+    robot: Mechanism, q: ArrayLike, rates: Named | ArrayLike | None = None
+) -> Vector:
     """
     Return the velocity that the loops allow and that has the named rates, (nv,).
 
@@ -39,7 +44,7 @@ def complete_velocity(robot, q, rates=None):
     """
     q = check_state(robot, q)
     c = coordinates(robot, q)
-    basis, scale = _basis(c)
+    basis, scale = _basis(robot, c)
     if rates is not None and not isinstance(rates, Mapping):
         return basis @ ((_finite(robot, rates, 'v') / scale) @ (basis / scale[:, None]))
     names, values, rows, exact = _named(robot, q, rates)
@@ -48,7 +53,9 @@ def complete_velocity(robot, q, rates=None):
     return v
 
 
-def complete_acceleration(robot, q, v, accelerations=None):
+def complete_acceleration(
+    robot: Mechanism, q: ArrayLike, v: ArrayLike, accelerations: Named | ArrayLike | None = None
+) -> Vector:
     """
     Return the acceleration that the loops allow at velocity v, with the named values, (nv,).
 
@@ -57,7 +64,7 @@ def complete_acceleration(robot, q, v, accelerations=None):
     """
     q, v = check_state(robot, q), _finite(robot, v, 'v')
     c = coordinates(robot, q)
-    basis, scale = _basis(c)
+    basis, scale = _basis(robot, c)
     drift = _drift(robot, c, q, v, scale)
     if accelerations is not None and not isinstance(accelerations, Mapping):
         wanted = _finite(robot, accelerations, 'a')
@@ -69,15 +76,15 @@ def complete_acceleration(robot, q, v, accelerations=None):
     return a
 
 
-def _basis(c):
+def _basis(robot: Mechanism, c: Coordinates) -> tuple[Matrix, Vector]:
     """Return columns that span W, orthonormal when freed of units, and these units."""
-    scale = c.robot.table(at.DOF_F)[:, at.SCALE]
+    scale: Vector = robot.structure.dofs['scale']
     if not c.mobility:
-        return np.zeros((c.robot.nv, 0)), scale
+        return np.zeros((robot.nv, 0)), scale
     return scale[:, None] * np.linalg.qr(c.W / scale[:, None])[0], scale
 
 
-def _finite(robot, values, what):
+def _finite(robot: Mechanism, values: ArrayLike, what: str) -> Vector:
     values = robot.vector(values, robot.nv, what)
     bad = np.flatnonzero(~np.isfinite(values))
     if bad.size:
@@ -89,9 +96,15 @@ def _finite(robot, values, what):
     return values
 
 
-def _named(robot, q, given):
+def _named(
+    robot: Mechanism, q: Vector, given: Named | None
+) -> tuple[list[str], Vector, Matrix, dict[int, float]]:
     """Return names, values, their rows over theta_O', and {velocity: value} of tree joints."""
-    names, values, rows, exact, L = [], [], [], {}, None
+    names: list[str] = []
+    values: list[float] = []
+    rows: list[Vector] = []
+    exact: dict[int, float] = {}
+    L = None
     for name, value in (given or {}).items():
         if name in robot.loop_coordinate_names:
             L = loop_jacobian(robot, q) if L is None else L
@@ -123,14 +136,16 @@ def _named(robot, q, given):
     return names, np.array(values), np.reshape(rows, (len(names), robot.nv)), exact
 
 
-def _solve(robot, c, names, rows, values, what):
+def _solve(
+    robot: Mechanism, c: Coordinates, names: list[str], rows: Matrix, values: Vector, what: str
+) -> Vector:
     """Return the smallest z with rows z = values, or name what contradicts the loops."""
     if not len(names):
         return np.zeros(rows.shape[1])
     # each row on its own scale: metres beside radians, and a rate that moves little
     units = np.array(
         [
-            robot.table(at.DOF_F)[robot.coordinate_names.index(name), at.SCALE]
+            robot.structure.dofs['scale'][robot.coordinate_names.index(name)]
             if name in robot.coordinate_names
             else 1.0
             for name in names
@@ -153,7 +168,7 @@ def _solve(robot, c, names, rows, values, what):
     return Vt[:rank].T @ ((U[:, :rank].T @ values) / sigma[:rank])
 
 
-def _drift(robot, c, q, v, scale):
+def _drift(robot: Mechanism, c: Coordinates, q: Vector, v: Vector, scale: Vector) -> Vector:
     """Return the acceleration of least norm that the loops ask for at velocity v, (nv,)."""
     J_C, _, bias = constraint_jacobian(robot, q, v)
     unit = row_units(robot)
@@ -179,9 +194,9 @@ def _drift(robot, c, q, v, scale):
     return -scale * ((along / sigma) @ Vt)
 
 
-def _loop_bias(robot, q, v, names):
+def _loop_bias(robot: Mechanism, q: Vector, v: Vector, names: list[str]) -> Vector:
     """Return L' theta_O' of the loop coordinates among the names, zero for the others."""
     bias = np.zeros(len(robot.loop_coordinate_names))
-    kernels.compute_loop_bias(robot.mi, robot.mf, robot.w, q, v, bias)
+    kernels.compute_loop_bias(robot.handle, q, v, bias)
     known = dict(zip(robot.loop_coordinate_names, bias))
     return np.array([known.get(name, 0.0) for name in names])

@@ -1,53 +1,51 @@
 """The joints that an assembly holds: read from what the caller named, and checked."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from closed_chain_dynamics import kernels
-from closed_chain_dynamics.assembly.closure import has_position
+from closed_chain_dynamics.dynamics.closing import has_position
+from closed_chain_dynamics.dynamics.constraints import loop_coordinate_owner
 from closed_chain_dynamics.errors import AssemblyError, NameNotFound, StateError
-from closed_chain_dynamics.kernels import layout as at
+from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
 __all__ = ['Held', 'check_state', 'numbers', 'read_held', 'refuse_contradictions']
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class Held:
     """What is held: places in q and their values, velocities (nv,), and loop coordinates."""
 
-    names: list
-    places: np.ndarray  # places in q, (n,)
-    positions: np.ndarray  # their values, (n,)
-    mask: np.ndarray  # velocities that must not move, bool (nv,)
-    loops: dict  # loop coordinate number -> position
-    robot: object
+    names: tuple[str, ...]
+    places: NDArray[np.int64]  # places in q, (n,)
+    positions: Vector  # their values, (n,)
+    mask: NDArray[np.bool_]  # velocities that must not move, (nv,)
+    loops: Mapping[int, float]  # loop coordinate number: position
 
-    def at(self, q):
+    def at(self, robot: Mechanism, q: Vector) -> str:
         """Return held joints of one number, and where they are at q, in words."""
-        return (
-            ', '.join(
-                f'{name!r} = {q[self.robot.joint_slices(name)[0]][0]:.6g}'
-                for name in self.names
-                if name in self.robot.joint_names
-                and self.robot.joint_slices(name)[0].stop - self.robot.joint_slices(name)[0].start
-                == 1
-            )
-            or 'other held positions'
-        )
+        parts = {
+            name: q[robot.joint_slices(name)[0]]
+            for name in self.names
+            if name in robot.joint_names
+        }
+        words = [f'{name!r} = {part[0]:.6g}' for name, part in parts.items() if part.size == 1]
+        return ', '.join(words) or 'other held positions'
 
 
-def check_state(robot, q):
+def check_state(robot: Mechanism, q: ArrayLike) -> Vector:
     """Return a copy of a configuration, or say what is wrong with it."""
     q = robot.vector(q, robot.nq, 'q').copy()
-    status = kernels.check_state(robot.mi, q, robot._zeros, robot._zeros)
+    status = kernels.check_state(robot.handle, q, q, q)
     if status:
         robot.raise_for(status, q)
     return q
 
 
-def numbers(robot, name, value, count):
+def numbers(robot: Mechanism, name: str, value: ArrayLike, count: int) -> Vector:
     """Return the value of a named joint as an array of `count` finite numbers, or say why not."""
     try:
         array = np.atleast_1d(np.array(value, dtype=float))
@@ -69,7 +67,9 @@ def numbers(robot, name, value, count):
     return array
 
 
-def named(robot, values, what):
+def named(
+    robot: Mechanism, values: Mapping[str, ArrayLike] | None, what: str
+) -> Iterable[tuple[str, ArrayLike]]:
     """Return the items of {name: value}, or say that it is no such thing."""
     if values is None:
         return ()
@@ -82,9 +82,12 @@ def named(robot, values, what):
     return values.items()
 
 
-def read_held(robot, joints, limits):
+def read_held(robot: Mechanism, joints: Mapping[str, ArrayLike] | None, limits: bool) -> Held:
     """Return the Held that {joint or loop coordinate: position} stands for."""
-    names, places, positions, loops = [], [], [], {}
+    names: list[str] = []
+    places: list[int] = []
+    positions: list[float] = []
+    loops: dict[int, float] = {}
     mask = np.zeros(robot.nv, dtype=bool)
     for name, value in named(robot, joints, 'held joints'):
         names.append(name)
@@ -98,7 +101,8 @@ def read_held(robot, joints, limits):
         in_q, in_v = robot.joint_slices(name)
         part = numbers(robot, name, value, in_q.stop - in_q.start)
         if part.size == 1:
-            lower, upper = robot.table(at.DOF_F)[in_v.start, [at.LOWER, at.UPPER]]
+            law = robot.structure.dofs[in_v.start]
+            lower, upper = law['lower'], law['upper']
             if limits and not lower <= part[0] <= upper:
                 raise AssemblyError(
                     f'joint {name!r} is held at {part[0]:.6g}, beyond its range '
@@ -109,21 +113,17 @@ def read_held(robot, joints, limits):
         q = robot.neutral()
         q[in_q] = part
         check_state(robot, q)  # refuses what is no rotation
-        kernels.integrate(robot.mi, q, robot._zeros, q)  # brings it to unit length
+        kernels.integrate(robot.handle, q, np.zeros(robot.nv), q)  # brings it to unit length
         places += range(in_q.start, in_q.stop)
         positions += list(q[in_q])
         mask[in_v] = True
-    return Held(names, np.array(places, dtype=int), np.array(positions), mask, loops, robot)
+    return Held(tuple(names), np.array(places, dtype=int), np.array(positions), mask, loops)
 
 
-def _loop_coordinate(robot, name):
+def _loop_coordinate(robot: Mechanism, name: str) -> int:
     """Return the number of a loop coordinate that has a position and belongs to a closed loop."""
     d = robot.loop_coordinate_names.index(name)
-    loop = next(
-        k
-        for k, loop in enumerate(robot.table(at.LOOP_I))
-        if loop[at.LOOP_DOF] <= d < loop[at.LOOP_DOF] + loop[at.LOOP_N_DOFS]
-    )
+    loop = loop_coordinate_owner(robot, d)
     if not robot.is_connected(robot.loop_names[loop]):
         raise AssemblyError(
             f'loop joint {robot.loop_names[loop]!r} is open and cannot be held',
@@ -139,25 +139,13 @@ def _loop_coordinate(robot, name):
     return d
 
 
-def refuse_contradictions(robot, held, q):
+def refuse_contradictions(robot: Mechanism, held: Held, q: Vector) -> None:
     """Raise when a loop or coupling is open at q and every joint that could close it is held."""
-    gaps = robot.loop_gaps(q)
-    body_i, tolerance = robot.table(at.BODY_I), robot.table(at.WORLD_F)[0, at.CLOSING_TOLERANCE]
+    gaps, tolerance = robot.loop_gaps(q), robot.structure.world['closing_tolerance']
     for name, (metres, radians) in gaps.items():
         if max(metres, radians) <= tolerance:
             continue
-        if name in robot.loop_names:
-            a, b = robot.table(at.LOOP_I)[
-                robot.loop_names.index(name), [at.LOOP_BODY_1, at.LOOP_BODY_2]
-            ]
-            dofs = set()
-            while a != b:
-                a, b = max(a, b), min(a, b)
-                dofs.update(range(body_i[a, at.IV], body_i[a, at.IV] + body_i[a, at.N_DOF]))
-                a = body_i[a, at.PARENT]
-        else:
-            first, count = robot.table(at.COUPLING_I)[robot.coupling_names.index(name)][:2]
-            dofs = set(robot.table(at.TERM_I)[first : first + count, at.TERM_DOF])
+        dofs = _dofs_between(robot, name)
         if not all(held.mask[list(dofs)]):
             continue
         kind = 'loop' if name in robot.loop_names else 'coupling'
@@ -174,3 +162,20 @@ def refuse_contradictions(robot, held, q):
             where=robot.name,
             repair='Hold fewer of them.',
         )
+
+
+def _dofs_between(robot: Mechanism, name: str) -> set[int]:
+    """Return the velocities that move the ends of a loop, or what a coupling couples."""
+    structure = robot.structure
+    if name not in robot.loop_names:
+        coupling = structure.couplings[robot.coupling_names.index(name)]
+        first = coupling['first']
+        return set(structure.terms['dof'][first : first + coupling['n_terms']].tolist())
+    loop, dofs = structure.loops[robot.loop_names.index(name)], set[int]()
+    a, b = int(loop['body_1']), int(loop['body_2'])
+    while a != b:
+        a, b = max(a, b), min(a, b)
+        body = structure.bodies[a]
+        dofs.update(range(body['iv'], body['iv'] + body['n_dof']))
+        a = int(body['parent'])
+    return dofs

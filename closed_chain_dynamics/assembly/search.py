@@ -7,15 +7,17 @@ closed start or a hint are swept to their values in small steps, which keeps the
 the way is blocked, they jump.
 """
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from closed_chain_dynamics import kernels
 from closed_chain_dynamics.assembly.branches import name_branch
-from closed_chain_dynamics.assembly.closure import Closure
 from closed_chain_dynamics.assembly.held_joints import (
+    Held,
     check_state,
     read_held,
     refuse_contradictions,
@@ -29,11 +31,13 @@ from closed_chain_dynamics.assembly.starts import (
     shake,
     unwind,
 )
-from closed_chain_dynamics.dynamics.coordinates import coordinates
+from closed_chain_dynamics.description import Assembly
+from closed_chain_dynamics.dynamics.closing import Closure
+from closed_chain_dynamics.dynamics.values import Pose, Where
 from closed_chain_dynamics.errors import AssemblyError, NameNotFound
-from closed_chain_dynamics.kernels import layout as at
+from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
-__all__ = ['Assembled', 'assemble', 'find_assembly', 'nearby_rank']
+__all__ = ['Assembled', 'assemble', 'find_assembly']
 
 NEARLY_CLOSED = 1e-2  # a start with smaller gaps is a pose to sweep from [m or rad]
 # how far a start is shaken off a dead point or a straight line, where no step leads anywhere
@@ -43,23 +47,28 @@ UNASKED = ('neutral', 'mid-range')  # starts that the caller has not chosen
 BATCH = 4  # random starts among which the nearest pose is taken
 
 
-@dataclass(frozen=True)
-class Assembled:
-    """A closed pose, and how it was found."""
+@dataclass(frozen=True, eq=False)
+class Assembled(Pose):
+    """A closed pose `q`, and how it was found."""
 
-    robot: object = field(repr=False)
-    q: np.ndarray
+    _where: Where
     attempts: int  # starts that the hardest cluster took
     iterations: int  # steps of all clusters and starts together
     started_from: str  # the start that closed the hardest cluster
 
+    def __repr__(self) -> str:
+        return (
+            f'Assembled(q={self.q!r}, attempts={self.attempts}, iterations={self.iterations}, '
+            f'started_from={self.started_from!r})'
+        )
+
     @cached_property
-    def gaps(self):
+    def gaps(self) -> dict[str, tuple[float, float]]:
         """Return what is left open, {loop or coupling: (metres, radians)}."""
         return self.robot.loop_gaps(self.q)
 
     @cached_property
-    def branch(self):
+    def branch(self) -> str:
         """
         Return the name of the branch: the nearest hint, and a sign per cluster with loops.
 
@@ -70,7 +79,9 @@ class Assembled:
         return name_branch(self.robot, self.q)
 
 
-def assemble(robot, joints=None, **options):
+def assemble(
+    robot: Mechanism, joints: Mapping[str, ArrayLike] | None = None, **options: Any
+) -> Vector:
     """
     Return a configuration with all loops closed and the named joints held, (nq,).
 
@@ -82,8 +93,16 @@ def assemble(robot, joints=None, **options):
 
 
 def find_assembly(
-    robot, joints=None, *, start=None, hint=None, limits=True, tolerance=1e-12, attempts=60, seed=0
-):
+    robot: Mechanism,
+    joints: Mapping[str, ArrayLike] | None = None,
+    *,
+    start: ArrayLike | None = None,
+    hint: str | None = None,
+    limits: bool = True,
+    tolerance: float = 1e-12,
+    attempts: int = 60,
+    seed: int = 0,
+) -> Assembled:
     """
     Return an Assembled: a closed pose, its branch, what is left open, and how it was found.
 
@@ -101,9 +120,9 @@ def find_assembly(
     goal[held.places] = held.positions
     refuse_contradictions(work, held, goal)
     search = _Search(work, held, goal, limits, tolerance, attempts, seed)
-    hints = [] if label != 'neutral' else work.description.assemblies
+    hints = () if label != 'neutral' else work.description.assemblies
     q, most, total, source, failed = goal.copy(), 0, 0, label, []
-    for cluster in range(work.mi[at.N_CLUSTERS]):
+    for cluster in range(len(work.structure.clusters)):
         closure = search.closure(cluster)
         found = search.run(closure, reference, label, hints)
         q[closure.q_places] = found.q[closure.q_places]
@@ -114,10 +133,10 @@ def find_assembly(
             failed.append((closure, found))
     if failed:
         raise search.failure(q, failed, hint)
-    return Assembled(work, q, most, total, source)
+    return Assembled((work.model, work.structure, q.tobytes()), most, total, source)
 
 
-def _reference(robot, start, hint):
+def _reference(robot: Mechanism, start: ArrayLike | None, hint: str | None) -> tuple[Vector, str]:
     """Return the configuration to stay near, and what to call it."""
     reference = robot.neutral() if start is None else check_state(robot, start)
     if hint is not None:
@@ -134,7 +153,7 @@ def _reference(robot, start, hint):
 class _Found:
     """The best pose that the starts of one cluster gave."""
 
-    q: np.ndarray
+    q: Vector
     gap: float
     attempts: int = 0
     iterations: int = 0
@@ -145,18 +164,29 @@ class _Found:
 class _Search:
     """The starts, and what is asked of every cluster."""
 
-    def __init__(self, robot, held, goal, limits, tolerance, attempts, seed):
+    def __init__(
+        self,
+        robot: Mechanism,
+        held: Held,
+        goal: Vector,
+        limits: bool,
+        tolerance: float,
+        attempts: int,
+        seed: int,
+    ) -> None:
         self.robot, self.held, self.goal, self.limits = robot, held, goal, limits
         self.tolerance, self.attempts, self.seed = tolerance, max(int(attempts), 1), seed
-        self.enough = robot.table(at.WORLD_F)[0, at.CLOSING_TOLERANCE]
+        self.enough = float(robot.structure.world['closing_tolerance'])
 
-    def closure(self, cluster, *, held=True, limits=None):
+    def closure(self, cluster: int, *, held: bool = True, limits: bool | None = None) -> Closure:
         """Return the closing problem of a cluster, with or without the held joints."""
         limits = self.limits if limits is None else limits
         mask = self.held.mask if held else np.zeros(self.robot.nv, dtype=bool)
         return Closure(self.robot, cluster, mask, limits, self.held.loops if held else None)
 
-    def run(self, closure, reference, label, hints):
+    def run(
+        self, closure: Closure, reference: Vector, label: str, hints: Sequence[Assembly]
+    ) -> _Found:
         """Return the pose nearest to the reference that closes a cluster, or the best failure."""
         base = into_range(closure, reference.copy())
         best = _Found(into_range(closure, self.goal.copy()), np.inf)
@@ -194,7 +224,14 @@ class _Search:
         unwind(closure, best.q, base)
         return best
 
-    def _starts(self, closure, base, label, hints, rng):
+    def _starts(
+        self,
+        closure: Closure,
+        base: Vector,
+        label: str,
+        hints: Sequence[Assembly],
+        rng: np.random.Generator,
+    ) -> Iterator[tuple[str, Vector, bool]]:
         """Yield (source, configuration, whether to sweep held joints from it)."""
         if label != 'neutral':
             closed = closure.gap(closure.evaluate(base)[0]) <= NEARLY_CLOSED
@@ -215,7 +252,7 @@ class _Search:
         while True:
             yield 'random', random_pose(closure, base, rng), False
 
-    def _try(self, closure, q, sweep):
+    def _try(self, closure: Closure, q: Vector, sweep: bool) -> tuple[Vector, float, int]:
         """Return pose, gap and iterations from one start: held joints swept there, or put."""
         iterations = 0
         if sweep and closure.held.any():
@@ -230,11 +267,13 @@ class _Search:
         q, gap, more = closure.close(into_range(closure, q), self.tolerance)
         return q, gap, iterations + more
 
-    def failure(self, q, failed, hint):
+    def failure(
+        self, q: Vector, failed: list[tuple[Closure, _Found]], hint: str | None
+    ) -> AssemblyError:
         """Return the error that names the loop that stays open, by how much, and a way out."""
         closure, found = failed[0]
         gaps = self.robot.loop_gaps(q)
-        length = self.robot.table(at.WORLD_F)[0, at.LENGTH]
+        length = self.robot.structure.world['length']
         names = [self.robot.loop_names[k] for k in closure.loops] + [
             self.robot.coupling_names[k] for k in closure.couplings
         ]
@@ -253,7 +292,7 @@ class _Search:
             repair=self._way_out(closure, found, hint),
         )
 
-    def _way_out(self, closure, found, hint):
+    def _way_out(self, closure: Closure, found: _Found, hint: str | None) -> str:
         """Return what closes the loops instead: other limits, other values, or neither."""
         if self.limits:
             wide = _Search(
@@ -280,27 +319,8 @@ class _Search:
             loose = self.closure(closure.cluster, held=False)
             q, gap, _ = loose.close(into_range(loose, found.q.copy()), self.tolerance)
             if gap <= self.enough:
-                return f'It closes nearby with {self.held.at(q)}: hold that, or fewer joints.'
+                near = self.held.at(self.robot, q)
+                return f'It closes nearby with {near}: hold that, or fewer joints.'
         return 'Check lengths and frames of the loop in the file' + (
             ', or leave out hint=.' if hint else ', or give start= a pose close to closed.'
         )
-
-
-def nearby_rank(c):
-    """
-    Return the rank of J_C at closed poses nearby, the largest of a few.
-
-    Moves a little along random directions that the loops allow and closes the loops again. A
-    rank above that of the pose itself means that the pose is singular.
-    """
-    robot, rank, rng = c.robot.copy(), c.rank, np.random.default_rng(0)
-    nobody = np.zeros(robot.nv, dtype=bool)
-    for _ in range(3):
-        q = c.q.copy()
-        for cluster in range(robot.mi[at.N_CLUSTERS]):
-            closure = Closure(robot, cluster, nobody, False)
-            other = closure.nearby(q, rng) if closure.units.size else None
-            q = q if other is None else other
-        kernels.build_clusters(robot.mi)  # forget the choice that was made at the pose
-        rank = max(rank, coordinates(robot, q).rank)
-    return rank

@@ -1,9 +1,12 @@
 """Poses to start closing a cluster from, and how far one is from another."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from closed_chain_dynamics import kernels
-from closed_chain_dynamics.kernels import layout as at
+from closed_chain_dynamics.description import Assembly
+from closed_chain_dynamics.dynamics.closing import Closure
+from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
 __all__ = ['distance', 'into_range', 'middle', 'put_hint', 'random_pose', 'shake', 'unwind']
 
@@ -11,16 +14,16 @@ TURN = 2.0 * np.pi
 REACH = 2.0  # how far sliders are thrown that have no range [typical lengths]
 
 
-def put_hint(robot, q, assembly):
+def put_hint(robot: Mechanism, q: Vector, assembly: Assembly) -> Vector:
     """Return q with the joints of a cc:assembly where it says; rotations come to unit length."""
     q = q.copy()
     for joint, value in assembly.positions:
         q[robot.joint_slices(joint)[0]] = value
-    kernels.integrate(robot.mi, q, robot._zeros, q)
+    kernels.integrate(robot.handle, q, np.zeros(robot.nv), q)
     return q
 
 
-def into_range(closure, q):
+def into_range(closure: Closure, q: Vector) -> Vector:
     """Bring limited joints of the cluster into their range, by whole turns where these help."""
     for j in closure.limited[closure.turns[closure.limited]]:
         k, lower, upper = closure.places[j], closure.lower[j], closure.upper[j]
@@ -36,33 +39,32 @@ def into_range(closure, q):
     return closure.clamp(q)
 
 
-def unwind(closure, q, reference):
+def unwind(closure: Closure, q: Vector, reference: Vector) -> Vector:
     """Take whole turns off joints without a range, so that they end near the reference."""
-    range_of = closure.robot.table(at.DOF_F)[closure.dofs][:, [at.LOWER, at.UPPER]]
-    k = closure.places[closure.turns & ~closure.held & np.all(np.isinf(range_of), axis=1)]
+    k = closure.places[closure.endless & ~closure.held]
     q[k] -= TURN * np.round((q[k] - reference[k]) / TURN)
     return q
 
 
-def distance(closure, q_from, q_to):
+def distance(closure: Closure, q_from: Vector, q_to: Vector) -> float:
     """Return how far the cluster moves between two poses, turns counted the short way."""
     step = np.empty(closure.robot.nv)
-    kernels.difference(closure.robot.mi, q_from, q_to, step)
+    kernels.difference(closure.robot.handle, q_from, q_to, step)
     step = step[closure.dofs] / closure.scale
     step[closure.turns] = np.remainder(step[closure.turns] + np.pi, TURN) - np.pi
     return float(np.linalg.norm(step))
 
 
-def shake(closure, q, size, rng):
+def shake(closure: Closure, q: Vector, size: float, rng: np.random.Generator) -> Vector:
     """Return q moved a little in every direction."""
     return closure.move(q, np.where(closure.held, 0.0, size * rng.normal(size=closure.dofs.size)))
 
 
-def _with_two_limits(closure):
+def _with_two_limits(closure: Closure) -> NDArray[np.int64]:
     return np.flatnonzero(np.isfinite(closure.lower) & np.isfinite(closure.upper))
 
 
-def middle(closure, q):
+def middle(closure: Closure, q: Vector) -> Vector:
     """Return q with every joint of the cluster that has a range in the middle of it."""
     q = q.copy()
     both = _with_two_limits(closure)
@@ -70,9 +72,9 @@ def middle(closure, q):
     return q
 
 
-def random_pose(closure, q, rng):
+def random_pose(closure: Closure, q: Vector, rng: np.random.Generator) -> Vector:
     """Return a random pose of the cluster: anywhere in range, or anywhere within reach."""
-    turning = closure.robot.table(at.DOF_F)[closure.dofs, at.SCALE] == 1.0
+    turning = closure.scale == 1.0
     step = np.where(
         turning,
         rng.uniform(-np.pi, np.pi, closure.dofs.size),

@@ -10,8 +10,8 @@ import math
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.description.elements import JointType
 from closed_chain_dynamics.dynamics.actuation import kind_of
-from closed_chain_dynamics.dynamics.coordinates import coordinates
 from closed_chain_dynamics.dynamics.explanation import explain
+from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.errors import AssemblyError
 from closed_chain_dynamics.recording.terminal import number
 

@@ -6,37 +6,47 @@ Square: tau_A = S^-T tau_G. Redundant: infinitely many torques do the same, and 
 Deficient: the nearest that the actuators can do, and the residual that they cannot.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from closed_chain_dynamics.dynamics.constraints import Matrix
+from closed_chain_dynamics.dynamics.values import constant
 from closed_chain_dynamics.errors import ActuationError, StateError
-from closed_chain_dynamics.kernels import layout as at
+from closed_chain_dynamics.kernels.inverse import NO_LEVER
+from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
 __all__ = ['POLICIES', 'Actuation', 'actuator_torques']
 
 POLICIES = ('minimum_norm', 'weighted', 'within_limits')
-RANK_TOLERANCE = 1e-10  # singular values of S below this share of the largest count as zero
 
 
-@dataclass
+@dataclass(frozen=True, eq=False)
 class Actuation:
     """A solution of S^T tau_A = tau_G."""
 
-    tau_A: np.ndarray  # (actuators,) [N m or N]
-    residual: np.ndarray  # tau_G - S^T tau_A, (mobility,)
+    tau_A: Vector  # (actuators,) [N m or N]
+    residual: Vector  # tau_G - S^T tau_A, (mobility,)
     kind: str  # 'square', 'redundant', 'deficient' or 'mixed'
-    null_space: np.ndarray = field(repr=False)  # (actuators, k): torques that only preload
+    null_space: Matrix = field(repr=False)  # (actuators, k): torques that only preload
 
 
-def null_space(S):
+def levers(S: Matrix) -> tuple[Matrix, int, Matrix]:
+    """Return the left and right singular vectors of S, the latter in rows, and its rank."""
+    U, sigma, Vt = np.linalg.svd(S)
+    rank = int(np.sum(sigma > NO_LEVER * max(sigma[0], 1e-300))) if sigma.size else 0
+    return U, rank, Vt
+
+
+def null_space(S: Matrix) -> Matrix:
     """Return an orthonormal basis of the torques that move nothing, (actuators, k)."""
-    U, sigma, _ = np.linalg.svd(S)
-    rank = int(np.sum(sigma > RANK_TOLERANCE * max(sigma[0], 1e-300))) if sigma.size else 0
+    U, rank, _ = levers(S)
     return U[:, rank:]
 
 
-def kind_of(S):
+def kind_of(S: Matrix) -> str:
     """Return how actuators and mobility compare: square, redundant, deficient or mixed."""
     actuators, mobility = S.shape
     rank = actuators - null_space(S).shape[1]
@@ -45,7 +55,15 @@ def kind_of(S):
     return 'deficient' if rank == actuators else 'mixed'
 
 
-def actuator_torques(robot, S, tau_G, *, policy='minimum_norm', weights=None, preload=None):
+def actuator_torques(
+    robot: Mechanism,
+    S: Matrix,
+    tau_G: Vector,
+    *,
+    policy: str = 'minimum_norm',
+    weights: Mapping[str, float] | ArrayLike | None = None,
+    preload: Mapping[str, float] | ArrayLike | None = None,
+) -> Actuation:
     """
     Return the Actuation that gives the generalized forces tau_G through S.
 
@@ -83,17 +101,17 @@ def actuator_torques(robot, S, tau_G, *, policy='minimum_norm', weights=None, pr
     elif policy == 'within_limits':
         x = _bounded(robot, lever, rest, wanted)
     else:
-        x = np.linalg.lstsq(lever, rest, rcond=RANK_TOLERANCE)[0]
+        x = np.linalg.lstsq(lever, rest, rcond=NO_LEVER)[0]
     tau_A = wanted + unit * x
     if policy == 'within_limits':  # what the sum has lost of the last digit
-        effort = robot.table(at.ACTUATOR_F)[:, at.EFFORT]
+        effort = robot.model.actuators['effort']
         tau_A = np.clip(tau_A, -effort, effort)
-    return Actuation(tau_A, tau_G - S.T @ tau_A, kind_of(S), null_space(S))
+    return Actuation(tau_A, tau_G - S.T @ tau_A, kind_of(S), constant(null_space(S)))
 
 
-def _bounded(robot, lever, rest, wanted):
+def _bounded(robot: Mechanism, lever: Matrix, rest: Vector, wanted: Vector) -> Vector:
     """Return the smallest x that solves lever x = rest as well as the effort limits allow."""
-    effort = robot.table(at.ACTUATOR_F)[:, at.EFFORT]
+    effort = robot.model.actuators['effort']
     lower, upper = -effort - wanted, effort - wanted
     if np.any(lower > upper) or np.any((lower > 0.0) | (upper < 0.0)):
         worst = int(np.argmax(np.maximum(lower, -upper)))
@@ -103,7 +121,7 @@ def _bounded(robot, lever, rest, wanted):
             where=robot.name,
             repair='Ask for less preload.',
         )
-    exact = np.linalg.lstsq(lever, rest, rcond=RANK_TOLERANCE)[0]
+    exact = np.linalg.lstsq(lever, rest, rcond=NO_LEVER)[0]
     if np.all((exact >= lower) & (exact <= upper)):
         return exact
     from scipy.optimize import lsq_linear  # a third of a second to import, seldom needed
@@ -127,16 +145,21 @@ def _bounded(robot, lever, rest, wanted):
     # with those at their bounds known, the others follow exactly, free of the small weight
     x[free] = np.select([found.active_mask < 0, found.active_mask > 0], [lower[free], upper[free]])
     inside = np.flatnonzero(free)[found.active_mask == 0]
-    x[inside] = np.linalg.lstsq(lever[:, inside], rest - lever @ x, rcond=RANK_TOLERANCE)[0]
+    x[inside] = np.linalg.lstsq(lever[:, inside], rest - lever @ x, rcond=NO_LEVER)[0]
     return np.clip(x, lower, upper)
 
 
-def actuator_vector(robot, values, what, default=0.0):
+def actuator_vector(
+    robot: Mechanism,
+    values: Mapping[str, float] | ArrayLike | None,
+    what: str,
+    default: float = 0.0,
+) -> Vector:
     """Return values given by name, or as an array, as finite numbers over the actuators."""
     n = len(robot.actuator_names)
     if values is None:
         return np.full(n, default)
-    if isinstance(values, dict):
+    if isinstance(values, Mapping):
         given = [default] * n
         for name, value in values.items():
             given[_place(robot, name)] = value
@@ -158,7 +181,7 @@ def actuator_vector(robot, values, what, default=0.0):
     return array if array.flags.writeable else array.copy()
 
 
-def refuse_non_finite(robot, array, what):
+def refuse_non_finite(robot: Mechanism, array: Vector, what: str) -> None:
     """Refuse numbers over the actuators of which one is not finite, and name it."""
     bad = np.flatnonzero(~np.isfinite(array))
     if bad.size:
@@ -169,7 +192,7 @@ def refuse_non_finite(robot, array, what):
         )
 
 
-def _place(robot, name):
+def _place(robot: Mechanism, name: str) -> int:
     """Return the place of an actuator; a joint that is there but has none is told so."""
     if name not in robot.actuator_names and name in (
         *robot.joint_names,

@@ -6,21 +6,28 @@ stand for them and why, which constraints say nothing new, how far the next sing
 moves idly, and what the actuators can do.
 """
 
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from closed_chain_dynamics.dynamics.actuation import RANK_TOLERANCE, kind_of
-from closed_chain_dynamics.dynamics.idle_motion import Motions, idle_motions
-from closed_chain_dynamics.kernels import layout as at
+from closed_chain_dynamics.dynamics.actuation import kind_of, levers
+from closed_chain_dynamics.dynamics.constraints import Matrix
+from closed_chain_dynamics.dynamics.idle_motion import IdleMotion, Motions, idle_motions
+from closed_chain_dynamics.model.mechanism import Mechanism
+
+if TYPE_CHECKING:
+    from closed_chain_dynamics.dynamics.generalized_coordinates import Coordinates
 
 __all__ = ['explain', 'unmoved_joints']
 
 FREE_SHARE = 0.1  # joints that move by less than this share of the fastest are not named
 MOVES = 1e-7  # a coordinate that moves by less than this share of the fastest stands still
-PARALLEL = 1e-7  # sine of the angle between axes, and share of a slide across a plane
+OFF_PLANE = 1e-7  # sine of the angle of a turn to a plane's normal, and share of a slide across
 MOST = 8  # names in a list before the rest is only counted
 
 
-def explain(c, *, actuators=True):
+def explain(c: 'Coordinates', *, actuators: bool = True) -> str:
     """
     Return sentences on mobility, coordinates, redundancy, singularity, idleness, actuators.
 
@@ -42,14 +49,14 @@ def explain(c, *, actuators=True):
     return '\n'.join(line for line in lines if line)
 
 
-def plural(n, noun):
+def plural(n: int, noun: str) -> str:
     """Return for instance '1 row' or '3 rows'; velocity becomes velocities."""
     if n == 1:
         return f'1 {noun}'
     return f'{n} {noun[:-1]}ies' if noun.endswith('y') else f'{n} {noun}s'
 
 
-def listed(names, most=MOST):
+def listed(names: Iterable[str], most: int = MOST) -> str:
     """Return 'a', 'a and b', 'a, b and c', or 'a, b, c and 7 more'."""
     names = list(names)
     if len(names) > most:
@@ -57,9 +64,9 @@ def listed(names, most=MOST):
     return ' and '.join(filter(None, [', '.join(names[:-1]), *names[-1:]]))
 
 
-def compact(robot, names):
+def compact(robot: Mechanism, names: Iterable[str]) -> list[str]:
     """Return names of coordinates with those of one whole joint in one, as in ball:wx..wz."""
-    names, short = list(names), []
+    names, short = list(names), list[str]()
     for joint in robot.joint_names:
         own = robot.coordinate_names[robot.joint_slices(joint)[1]]
         if len(own) > 1 and set(own) <= set(names):
@@ -70,7 +77,7 @@ def compact(robot, names):
     return short
 
 
-def _mobility(c):
+def _mobility(c: 'Coordinates') -> str:
     velocities = plural(c.robot.nv, 'joint velocity')
     if not len(c.J_C):
         reason = 'all loops are open' if c.robot.loop_names else 'no loop or coupling'
@@ -82,22 +89,26 @@ def _mobility(c):
     return f'{text}: a structure, nothing moves.' if c.mobility == 0 else f'{text}.'
 
 
-def _choice(c):
+def _tied(c: 'Coordinates') -> set[int]:
+    """Return the velocities that loops or couplings tie."""
+    return {int(j) for cluster in c.clusters for j in cluster.dofs}
+
+
+def _choice(c: 'Coordinates') -> list[str]:
     """Say which coordinates were chosen and why, and which follow from them."""
-    dof_i, cluster_i = c.robot.table(at.DOF_I), c.robot.table(at.CLUSTER_I)
-    body_i, names = c.robot.table(at.BODY_I), c.robot.coordinate_names
-    reasons, motors = {}, []
-    for dof, name in zip(dof_i, names):
-        wish = dof[at.DOF_PREFERENCE]
-        if name in c.dependent:
+    reasons: dict[str, list[str]] = {}
+    motors: list[str] = []
+    dependent, tied = set(c.dependent), _tied(c)
+    for j, name in enumerate(c.robot.coordinate_names):
+        wish = c.robot.structure.dofs['preference'][j]
+        if name in dependent:
             motors += [name] if wish == 2 else []
             continue
-        tied = cluster_i[body_i[dof[at.DOF_BODY], at.CLUSTER], at.CLUSTER_N_ROWS]
         reason = (
             'actuated'
             if wish == 2
             else 'on no loop'
-            if not tied
+            if j not in tied
             else 'marked independent'
             if wish == 1
             else 'the best conditioned of those left'
@@ -121,20 +132,20 @@ def _choice(c):
     return lines
 
 
-def _redundancy(c, motions):
+def _redundancy(c: 'Coordinates', motions: Motions) -> str:
     counts = c.redundant_rows_by_loop
     if not counts:
         return ''
     robot, parts = c.robot, []
     for name, count in counts.items():
         if name in robot.loop_names:
-            loop = robot.table(at.LOOP_I)[robot.loop_names.index(name)]
-            rows, cluster = loop[at.LOOP_N_ROWS], loop[at.LOOP_CLUSTER]
+            loop = robot.structure.loops[robot.loop_names.index(name)]
+            rows, cluster = loop['n_rows'], loop['cluster']
             why = (
                 ', within one body'
                 if cluster < 0
                 else ', a planar loop'
-                if is_planar(motions.columns(cluster), motions.length)
+                if is_planar(motions.subspaces[robot.structure.dofs_of(cluster)], motions.length)
                 else ''
             )
             parts.append(f'{name} ({count} of {rows}{why})')
@@ -145,21 +156,21 @@ def _redundancy(c, motions):
     return f'Redundant: {plural(total, "row")} {verb} implied by the others, in {listed(parts)}.'
 
 
-def is_planar(columns, length):
+def is_planar(columns: Matrix, length: float) -> bool:
     """Return whether motion subspaces, (n, 6), keep all points in parallel planes."""
     linear, angular = columns[:, :3] / length, columns[:, 3:]
     turns = np.linalg.norm(angular, axis=1)
     if turns.max(initial=0.0) == 0.0:
-        return np.linalg.matrix_rank(linear, tol=PARALLEL) <= 2
+        return bool(np.linalg.matrix_rank(linear, tol=OFF_PLANE) <= 2)
     normal = angular[np.argmax(turns)] / turns.max()
     size = max(1.0, np.abs(linear).max())
     return bool(
-        np.abs(np.cross(angular, normal)).max() < PARALLEL
-        and np.abs(linear @ normal).max() < PARALLEL * size
+        np.abs(np.cross(angular, normal)).max() < OFF_PLANE
+        and np.abs(linear @ normal).max() < OFF_PLANE * size
     )
 
 
-def _singularity(c):
+def _singularity(c: 'Coordinates') -> list[str]:
     if c.rank == 0:
         return []
     if c.lost_rank:  # the singular values that are left say nothing about the one that is lost
@@ -180,13 +191,10 @@ def _singularity(c):
     return lines
 
 
-def _fastest(c, directions):
+def _fastest(c: 'Coordinates', directions: Matrix) -> list[str]:
     """Return the joints on loops that move most in some velocities, (nv, k), fastest first."""
-    body_i, cluster_i = c.robot.table(at.BODY_I), c.robot.table(at.CLUSTER_I)
-    speed = np.abs(directions).max(axis=1, initial=0.0) / c.robot.table(at.DOF_F)[:, at.SCALE]
-    for j, dof in enumerate(c.robot.table(at.DOF_I)):
-        if not cluster_i[body_i[dof[at.DOF_BODY], at.CLUSTER], at.CLUSTER_N_ROWS]:
-            speed[j] = 0.0
+    speed = np.abs(directions).max(axis=1, initial=0.0) / c.robot.structure.dofs['scale']
+    speed[[j for j in range(len(speed)) if j not in _tied(c)]] = 0.0
     order = np.argsort(-speed, kind='stable')
     return [
         c.robot.coordinate_names[j]
@@ -195,15 +203,15 @@ def _fastest(c, directions):
     ]
 
 
-def _clusters(c):
-    groups = {}
-    for names, table, active, column in (
-        (c.robot.loop_names, at.LOOP_I, at.LOOP_ACTIVE, at.LOOP_CLUSTER),
-        (c.robot.coupling_names, at.COUPLING_I, at.COUPLING_ACTIVE, at.COUPLING_CLUSTER),
+def _clusters(c: 'Coordinates') -> str:
+    groups: dict[int, list[str]] = {}
+    for names, table in (
+        (c.robot.loop_names, c.robot.structure.loops),
+        (c.robot.coupling_names, c.robot.structure.couplings),
     ):
-        for name, row in zip(names, c.robot.table(table)):
-            if row[active] and row[column] >= 0:
-                groups.setdefault(row[column], []).append(name)
+        for name, row in zip(names, table):
+            if row['active'] and row['cluster'] >= 0:
+                groups.setdefault(int(row['cluster']), []).append(name)
     if len(groups) < 2:
         return ''
     parts = [', '.join(group) for group in groups.values()]
@@ -214,10 +222,10 @@ def _clusters(c):
     )
 
 
-def _idle(idle):
+def _idle(idle: list[IdleMotion]) -> str:
     if not idle:
         return ''
-    axes = {}
+    axes: dict[str, list[str]] = {}
     for motion in idle:
         axes.setdefault(motion.axis, []).append(motion.link)
     parts = [
@@ -230,7 +238,7 @@ def _idle(idle):
     return f'{words}: {"; ".join(parts)}, and nothing else moves.'
 
 
-def _actuation(c):
+def _actuation(c: 'Coordinates') -> str:
     actuators, mobility = c.S.shape
     if not actuators:
         return (
@@ -239,7 +247,7 @@ def _actuation(c):
         )
     if not mobility:
         return f'{plural(actuators, "actuator")} in a structure: torques only preload it.'
-    kind, rank = kind_of(c.S), np.linalg.matrix_rank(c.S, tol=_lever(c.S))
+    kind, rank = kind_of(c.S), levers(c.S)[1]
     have = f'{plural(actuators, "actuator")} for mobility {mobility}'
     if kind == 'square':
         return f'Actuation is square: {have}.'
@@ -256,27 +264,23 @@ def _actuation(c):
     )
 
 
-def _lever(S):
-    return RANK_TOLERANCE * max(np.linalg.norm(S, 2) if S.size else 0.0, 1e-300)
-
-
-def _free_of_actuators(c):
+def _free_of_actuators(c: 'Coordinates') -> Matrix:
     """Return the velocities that no actuator feels, (nv, k)."""
     if not c.S.size:
         return c.W
-    _, sigma, V = np.linalg.svd(c.S)
-    return c.W @ V[int(np.sum(sigma > _lever(c.S))) :].T
+    _, rank, Vt = levers(c.S)
+    return c.W @ Vt[rank:].T
 
 
-def unmoved_joints(c):
+def unmoved_joints(c: 'Coordinates') -> list[str]:
     """Return the joints whose motion no actuator determines, in the order of their names."""
     free = np.abs(_free_of_actuators(c)).max(axis=1, initial=0.0)
-    free = free / c.robot.table(at.DOF_F)[:, at.SCALE]
-    bodies = c.robot.table(at.DOF_I)[free > MOVES, at.DOF_BODY]
+    free = free / c.robot.structure.dofs['scale']
+    bodies = c.robot.structure.dofs['body'][free > MOVES]
     return [c.robot.joint_names[body - 1] for body in dict.fromkeys(bodies.tolist())]
 
 
-def _unmoved(c, idle):
+def _unmoved(c: 'Coordinates', idle: int) -> str:
     joints = unmoved_joints(c) if c.S.size else []
     if not joints:
         return ''

@@ -2,29 +2,35 @@
 Forward dynamics of the closed chain: A theta_G'' + b = tau_G, Eqs. (23), (24) of the papers.
 
 The compiled path projects and factors A cluster by cluster. What it does not need for the
-accelerations - A and b as a whole, constraint forces - is computed when asked for.
+accelerations - A and b as a whole, constraint forces - is computed when asked for, and b not from
+the accelerations, so that the equation is a check of them.
 """
 
+from collections.abc import Mapping
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.dynamics.actuation import actuator_vector, refuse_non_finite
-from closed_chain_dynamics.dynamics.coordinates import (
-    AtPose,
-    actuator_rows,
-    constraint_jacobian,
-    learn_rank,
-)
+from closed_chain_dynamics.dynamics.constraint_forces import drag, solve_multipliers, tree_force
+from closed_chain_dynamics.dynamics.constraints import Matrix, actuator_rows, constraint_jacobian
+from closed_chain_dynamics.dynamics.generalized_coordinates import AtPose, coordinates
+from closed_chain_dynamics.dynamics.outside_forces import acting, checked_wrenches
+from closed_chain_dynamics.dynamics.rank import learn_rank
 from closed_chain_dynamics.dynamics.singularities import check_policy, hold_forward, refuse
-from closed_chain_dynamics.dynamics.tree import NO_WRENCHES, body_wrenches, mass_matrix
-from closed_chain_dynamics.kernels import layout as at
+from closed_chain_dynamics.dynamics.tree import mass_matrix
+from closed_chain_dynamics.dynamics.values import Where, constant, numbers
+from closed_chain_dynamics.kernels import records as at
+from closed_chain_dynamics.kernels.tangent import compute_tangent
+from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
 __all__ = ['ForwardDynamics', 'forward_dynamics']
 
-NO_FORCE = np.zeros(0)
 _kernel = kernels.Strict(kernels.compute_forward_dynamics)
+# v, tau_A; forces on coordinates and wrenches on links where there are any
+Asked = tuple[bytes, bytes, bytes | None, dict[str, tuple[float, ...]] | None]
 
 
 class ForwardDynamics(AtPose):
@@ -32,75 +38,141 @@ class ForwardDynamics(AtPose):
     Accelerations that torques give, and the forces inside.
 
     `acceleration`: theta_O'', (nv,); `singular`: whether the pose is singular and a policy was at
-    work; `robot`, `q`, `v`, `tau_A`, `extra`, `wrenches`: what was asked.
+    work; `q`, `v`, `tau_A`, `extra`, `wrenches`: what was asked.
     """
 
-    singular = False
+    _asked: Asked
+    _acceleration: Vector
+    singular: bool = False
 
-    def __init__(self, acceleration, asked):
-        self.acceleration, self._asked = acceleration, asked
+    def __init__(self, where: Where, asked: Asked, acceleration: Vector) -> None:
+        kept = self.__dict__  # written once, here
+        kept['_where'], kept['_asked'], kept['_acceleration'] = where, asked, acceleration
 
-    def __repr__(self):
-        return f'ForwardDynamics(acceleration={self.acceleration!r}, singular={self.singular})'
+    def __repr__(self) -> str:
+        return f'ForwardDynamics(acceleration={self._acceleration!r}, singular={self.singular})'
 
-    robot, q, v, tau_A, extra, wrenches = (
-        property(lambda self, place=place: self._asked[place]) for place in range(6)
-    )
+    @property
+    def acceleration(self) -> Vector:
+        """Return theta_O'', (nv,)."""
+        return self._acceleration.copy()
+
+    @property
+    def v(self) -> Vector:
+        """Return the velocity, (nv,)."""
+        return numbers(self._asked[0])
+
+    @property
+    def tau_A(self) -> Vector:
+        """Return the torques of the actuators, (actuators,)."""
+        return numbers(self._asked[1])
+
+    @property
+    def extra(self) -> Vector:
+        """Return the forces given on coordinates of the tree, (nv,)."""
+        given = self._asked[2]
+        return np.zeros(len(self._acceleration)) if given is None else numbers(given)
+
+    @property
+    def wrenches(self) -> dict[str, Vector]:
+        """Return the wrenches from outside, {link: (6,)}."""
+        return {link: np.array(wrench) for link, wrench in (self._asked[3] or {}).items()}
+
+    @property
+    def theta_G_acceleration(self) -> Vector:
+        """Return the generalized accelerations theta_G'', (mobility,)."""
+        return self._acceleration[self.coordinates.places]
+
+    @property
+    def tau_G(self) -> Vector:
+        """Return the generalized force of the actuators and of `extra`, S^T tau_A, Eq. (8)."""
+        c = self.coordinates
+        return c.S.T @ self.tau_A + c.W.T @ self.extra
 
     @cached_property
-    def A(self):
+    def A(self) -> Matrix:
         """Return the inertia matrix W^T M W of the generalized coordinates."""
         W = self.coordinates.W
-        return W.T @ mass_matrix(self.robot, self.q) @ W
+        return constant(W.T @ mass_matrix(self.robot, self.q) @ W)
 
     @cached_property
-    def b(self):
-        """Return b with A theta_G'' + b = tau_G: velocity, gravity and passive forces."""
-        return self.tau_G - self.A @ self.theta_G
+    def b(self) -> Vector:
+        """
+        Return b with A theta_G'' + b = tau_G: velocity, gravity, passive forces and wrenches.
 
-    @property
-    def theta_G(self):
-        """Return the generalized accelerations theta_G'', (mobility,)."""
-        names = self.robot.coordinate_names
-        return self.acceleration[[names.index(name) for name in self.coordinates.independent]]
-
-    @property
-    def tau_G(self):
-        """Return the generalized force of the actuators, S^T tau_A, Eq. (8)."""
-        c = self.coordinates
-        return c.S.T @ self.tau_A + (0.0 if self.extra is None else c.W.T @ self.extra)
+        b = W^T tau_O of the motion W' theta_G', that is of theta_G'' = 0. The drag of contacts
+        that slide is in it too, and follows from the normal forces.
+        """
+        robot, q, v = self.robot, self.q, self.v
+        drift, W = np.empty(robot.nv), np.empty((robot.nv, robot.nv))
+        compute_tangent(robot.handle, q, v, W, drift)
+        needed = tree_force(robot, q, v, drift, wrenches=self.wrenches)
+        return constant(self.coordinates.W.T @ (needed - self._drag))
 
     @cached_property
-    def constraint_forces(self):
+    def _needed(self) -> Vector:
+        """tau_O of the motion, (nv,), without the drag of contacts that slide."""
+        return tree_force(self.robot, self.q, self.v, self._acceleration, wrenches=self.wrenches)
+
+    @cached_property
+    def _given(self) -> Vector:
+        """What actuators and forces on coordinates give, (nv,)."""
+        return actuator_rows(self.robot, self.q).T @ self.tau_A + self.extra
+
+    @cached_property
+    def _drag(self) -> Vector:
+        """What contacts that slide give, (nv,)."""
+        if not self.robot.structure.shape['n_contacts']:
+            return np.zeros(self.robot.nv)
+        c, rest = self.coordinates, self._needed - self._given
+        return drag(
+            self.robot, self.q, self.v, lambda force: solve_multipliers(c, rest - force)[0]
+        )[0]
+
+    @cached_property
+    def _held(self) -> Vector:
+        """J_C^T lambda, (nv,): what the motion needs and nothing else gives."""
+        return self._needed - self._given - self._drag
+
+    @property
+    def constraint_forces(self) -> Vector:
         """
         Return the forces in the rows of J_C, (rows,) [N or N m], on the child against the parent.
 
         They solve J_C^T lambda = tau_O - tau; of least norm where rows are redundant.
         """
-        from closed_chain_dynamics.dynamics.reactions import multipliers
+        return solve_multipliers(self.coordinates, self._held)[0]
 
-        return multipliers(self)
-
-    def check(self):
+    def check(self) -> dict[str, float]:
         """
         Return how well the answer holds, three numbers that should be near zero.
 
         `loops`: largest J_C a + J_C' v; `motion`: relative residual of the equations of motion
         of the tree with the constraint forces; `power`: relative power of the constraint forces.
         """
-        from closed_chain_dynamics.dynamics.reactions import motion_residual
-
         J_C, _, bias = constraint_jacobian(self.robot, self.q, self.v)
-        missing, unit = motion_residual(self)
-        force = J_C.T @ self.constraint_forces
+        force, v = J_C.T @ self.constraint_forces, self.v
+        # in free fall weight and inertia cancel: measure by the terms, not by their sum
+        inertial = np.abs(mass_matrix(self.robot, self.q)) @ np.abs(self._acceleration)
+        terms = (self._needed, self._given + self._drag, inertial)
+        unit = max(*(float(np.abs(term).max(initial=0.0)) for term in terms), 1e-300)
         return {
-            'loops': float(np.abs(J_C @ self.acceleration + bias).max(initial=0.0)),
-            'motion': float(np.abs(missing - force).max(initial=0.0) / unit),
-            'power': float(abs(force @ self.v) / (np.abs(force) @ np.abs(self.v) + 1e-300)),
+            'loops': float(np.abs(J_C @ self._acceleration + bias).max(initial=0.0)),
+            'motion': float(np.abs(self._held - force).max(initial=0.0) / unit),
+            'power': float(abs(force @ v) / (np.abs(force) @ np.abs(v) + 1e-300)),
         }
 
 
-def forward_dynamics(robot, q, v, tau=None, *, wrenches=None, extra=None, singularity='damp'):
+def forward_dynamics(
+    robot: Mechanism,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: Mapping[str, float] | ArrayLike | None = None,
+    *,
+    wrenches: Mapping[str, ArrayLike] | None = None,
+    extra: ArrayLike | None = None,
+    singularity: str = 'damp',
+) -> ForwardDynamics:
     """
     Return the accelerations of the closed chain under actuator torques, Eq. (24) of paper 2.
 
@@ -109,39 +181,54 @@ def forward_dynamics(robot, q, v, tau=None, *, wrenches=None, extra=None, singul
     of the tree, (nv,), whether it has an actuator or not. `singularity`: what to do in a singular
     pose, 'damp', 'hold' or 'refuse'; see singularities.py.
     """
-    if not robot.rank_known:
-        learn_rank(robot, robot.vector(q, robot.nq, 'q'))
-    forces = body_wrenches(robot, q, wrenches) if wrenches else NO_WRENCHES
-    added = NO_FORCE if extra is None else robot.vector(extra, robot.nv, 'extra')
-    acceleration = np.empty(robot.nv)
+    if not robot.structure.rank_known:
+        learn_rank(robot, q)
+    acceleration, force = np.empty(robot.nv), None
+    if wrenches or extra is not None:
+        force = None if extra is None else robot.vector(extra, robot.nv, 'extra')
+        with acting(robot, wrenches, force):
+            q, v, tau, status = _compute(robot, q, v, tau, acceleration)
+    else:
+        q, v, tau, status = _compute(robot, q, v, tau, acceleration)
+    result = ForwardDynamics(
+        (robot.model, robot.kept_structure(), q.tobytes()),
+        (
+            v.tobytes(),
+            tau.tobytes(),
+            None if force is None else force.tobytes(),
+            checked_wrenches(robot, wrenches) if wrenches else None,
+        ),
+        acceleration,
+    )
+    if status == at.SINGULAR or singularity != 'damp':
+        check_policy(robot, singularity)
+        result.__dict__['singular'] = singular = status == at.SINGULAR
+        if singular and singularity == 'refuse':
+            refuse(robot, coordinates(robot, q))
+        if singular and singularity == 'hold':
+            W, rest = coordinates(robot, q).W, np.zeros(robot.nv)
+            driving = result._given - tree_force(robot, q, v, rest, wrenches=wrenches)
+            result.__dict__['_acceleration'] = hold_forward(robot, q, v, W, driving)
+    return result
+
+
+def _compute(
+    robot: Mechanism,
+    q: ArrayLike,
+    v: ArrayLike,
+    tau: Mapping[str, float] | ArrayLike | None,
+    acceleration: Vector,
+) -> tuple[Vector, Vector, Vector, int]:
+    """Call the kernel; return state and torques as arrays, and the status where it is no error."""
     try:  # the usual case costs nothing: the kernel itself looks at types and sizes
-        status = _kernel.call(robot.mi, robot.mf, robot.w, q, v, tau, added, forces, acceleration)
+        status = _kernel.call(robot.handle, q, v, tau, acceleration)
     except TypeError:
         status = at.WRONG_SIZE
     if status == at.WRONG_SIZE:
         q, v = robot.vector(q, robot.nq, 'q'), robot.vector(v, robot.nv, 'v')
         tau = actuator_vector(robot, tau, 'tau')
-        status = _kernel.checked(
-            robot.mi, robot.mf, robot.w, q, v, tau, added, forces, acceleration
-        )
+        status = _kernel.checked(robot.handle, q, v, tau, acceleration)
     if status and status != at.SINGULAR:
         refuse_non_finite(robot, tau, 'tau')
-        robot.raise_for(status, q, v, added)
-    result = ForwardDynamics(acceleration, (robot, q, v, tau, extra, wrenches))
-    if status == at.SINGULAR or singularity != 'damp':
-        result.singular = status == at.SINGULAR
-        check_policy(robot, singularity)
-        if result.singular and singularity == 'refuse':
-            refuse(robot, result.coordinates)
-        if result.singular and singularity == 'hold':
-            result.acceleration = hold_forward(robot, result, _driving_force(result))
-    return result
-
-
-def _driving_force(f):
-    """Return what drives the tree at zero acceleration, tau - h with all that acts, (nv,)."""
-    from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
-
-    needed = inverse_dynamics(f.robot, f.q, f.v, np.zeros(f.robot.nv), wrenches=f.wrenches).tau_O
-    given = actuator_rows(f.robot, f.q).T @ f.tau_A
-    return given - needed + (0.0 if f.extra is None else f.extra)
+        robot.raise_for(status, q, v)
+    return q, v, tau, status

@@ -8,11 +8,16 @@ still, and every centre of mass inside it too (almost: rods are not balanced).
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from closed_chain_dynamics import kernels
-from closed_chain_dynamics.kernels import layout as at
+from closed_chain_dynamics.dynamics.constraints import Matrix
+from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+
+if TYPE_CHECKING:
+    from closed_chain_dynamics.dynamics.generalized_coordinates import Cluster, Coordinates
 
 __all__ = ['IdleMotion', 'Motions', 'idle_motions']
 
@@ -31,57 +36,42 @@ class IdleMotion:
 class Motions:
     """Motion subspaces and body velocities of a mechanism in the pose of its Coordinates."""
 
-    def __init__(self, c):
+    def __init__(self, c: 'Coordinates') -> None:
         robot = self.robot = c.robot
-        self.c, self.length = c, robot.table(at.WORLD_F)[0, at.LENGTH]
-        out = np.empty((robot.mi[at.N_BODIES], 12))
-        kernels.compute_placements(robot.mi, robot.mf, robot.w, c.q, out)
-        self.rotation = out[:, :9].reshape(-1, 3, 3)
-        self.subspaces = robot.table(at.DOF_W)[:, at.S_W : at.S_W + 6].copy()  # (nv, 6)
-        self.com = robot.table(at.BODY_W)[:, at.C : at.C + 3].copy()  # at the same point
+        self.c, self.length = c, float(robot.structure.world['length'])
+        out = np.empty((len(robot.model.bodies), 12))
+        kernels.compute_placements(robot.handle, c.q, out)
+        self.rotation: Matrix = out[:, :9].reshape(-1, 3, 3)
+        self.subspaces: Matrix = robot.workspace.columns['s'][: robot.nv].copy()  # (nv, 6)
+        self.com: Matrix = robot.workspace.moving['c'].copy()  # at the same point
 
-    def dofs(self, cluster):
-        """Return the places in v of the joints of a cluster."""
-        row = self.robot.table(at.CLUSTER_I)[cluster]
-        first = row[at.CLUSTER_DOF]
-        return self.robot.table(at.CLUSTER_DOFS)[0, first : first + row[at.CLUSTER_N_DOFS]]
-
-    def columns(self, cluster):
-        """Return the motion subspaces of the joints of a cluster, (n, 6), at one point."""
-        return self.subspaces[self.dofs(cluster)]
-
-    def body_velocities(self, W):
+    def body_velocities(self, W: Matrix) -> Matrix:
         """Return linear velocity of the centre of mass and angular velocity, (n, 6, k)."""
-        body_i = self.robot.table(at.BODY_I)
-        V = np.zeros((len(body_i), 6, W.shape[1]))
-        for i in range(1, len(body_i)):
-            own = slice(body_i[i, at.IV], body_i[i, at.IV] + body_i[i, at.N_DOF])
-            V[i] = V[body_i[i, at.PARENT]] + self.subspaces[own].T @ W[own]
+        bodies = self.robot.structure.bodies
+        V = np.zeros((len(bodies), 6, W.shape[1]))
+        for i in range(1, len(bodies)):
+            own = slice(bodies['iv'][i], bodies['iv'][i] + bodies['n_dof'][i])
+            V[i] = V[bodies['parent'][i]] + self.subspaces[own].T @ W[own]
         V[:, :3] += np.cross(V[:, 3:], self.com[:, :, None], axis=1)
         return V
 
 
-def idle_motions(motions):
+def idle_motions(motions: Motions) -> list[IdleMotion]:
     """Return every IdleMotion of a mechanism, cluster by cluster."""
-    robot, found = motions.robot, []
-    for cluster in range(robot.mi[at.N_CLUSTERS]):
-        if robot.table(at.CLUSTER_I)[cluster, at.CLUSTER_N_ROWS]:
-            found += _idle_in_cluster(motions, cluster)
-    return found
+    return [idle for cluster in motions.c.clusters for idle in _idle_in_cluster(motions, cluster)]
 
 
-def _idle_in_cluster(motions, cluster):
+def _idle_in_cluster(motions: Motions, cluster: 'Cluster') -> list[IdleMotion]:
     c, robot = motions.c, motions.robot
-    mine = {robot.coordinate_names[j] for j in motions.dofs(cluster)}
-    columns = [k for k, name in enumerate(c.independent) if name in mine]
-    if not columns:
+    columns = np.flatnonzero(np.isin(c.places, cluster.dofs))
+    if not columns.size:
         return []
     V = motions.body_velocities(c.W[:, columns])
     V[:, :3] /= motions.length
     size = max(np.abs(V).max(), 1e-300)
     lever = c.S[:, columns] * (size / max(np.abs(c.S).max(initial=0.0), 1e-300))
     found = []
-    for chain in _chains(robot, cluster):
+    for chain in _chains(robot, cluster.number):
         others = np.delete(V, chain, axis=0).reshape(-1, len(columns))
         null = _null_space(np.vstack([others, lever]), STILL * size)
         if null.shape[1]:
@@ -89,14 +79,14 @@ def _idle_in_cluster(motions, cluster):
     return found
 
 
-def _null_space(matrix, tolerance):
-    _, sigma, V = np.linalg.svd(matrix)
-    return V[int(np.sum(sigma > tolerance)) :].T
+def _null_space(matrix: Matrix, tolerance: float) -> Matrix:
+    _, sigma, Vt = np.linalg.svd(matrix)
+    return np.asarray(Vt[int(np.sum(sigma > tolerance)) :].T)
 
 
-def _spins(motions, chain, V):
+def _spins(motions: Motions, chain: list[int], V: Matrix) -> list[IdleMotion]:
     """Return the spins among the velocities of a chain's bodies, (bodies, 6, k)."""
-    mass = motions.robot.table(at.BODY_F)[chain, at.MASS]
+    mass = motions.robot.model.bodies['mass'][chain]
     slides = (V[:, :3] * (mass > 0.0)[:, None, None]).reshape(-1, V.shape[2])
     found = []
     for x in np.linalg.svd(slides)[2][::-1]:  # those that slide least first
@@ -109,9 +99,11 @@ def _spins(motions, chain, V):
     return found
 
 
-def _named(motions, body, omega):
+def _named(motions: Motions, body: int, omega: Vector) -> IdleMotion:
     """Return an IdleMotion by the link that the joint of a body moves."""
-    link = motions.robot._packing.bodies[body].joint.child
+    joint = motions.robot.model.body_joints[body]
+    assert joint is not None  # only the world has none
+    link = joint.child
     _, R, _ = motions.robot.link_frame(link)
     axis = R.T @ motions.rotation[body].T @ (omega / np.linalg.norm(omega))
     largest = int(np.argmax(np.abs(axis)))
@@ -121,20 +113,20 @@ def _named(motions, body, omega):
     return IdleMotion(link, '(' + ' '.join(f'{x + 0.0:.2f}' for x in axis) + ')')
 
 
-def _chains(robot, cluster):
+def _chains(robot: Mechanism, cluster: int) -> list[list[int]]:
     """
     Return lists of bodies that hang together within a cluster between its branching bodies.
 
     Joints and loops of the cluster are edges; a body with three or more of them branches, and is a
     list of its own. What carries the cluster is outside.
     """
-    body_i, loop_i = robot.table(at.BODY_I), robot.table(at.LOOP_I)
-    bodies = np.flatnonzero(body_i[1:, at.CLUSTER] == cluster) + 1
-    edges = [(int(body), int(body_i[body, at.PARENT])) for body in bodies]
+    structure = robot.structure
+    bodies = np.flatnonzero(structure.bodies['cluster'][1:] == cluster) + 1
+    edges = [(int(body), int(structure.bodies['parent'][body])) for body in bodies]
     edges += [
-        (int(loop[at.LOOP_BODY_1]), int(loop[at.LOOP_BODY_2]))
-        for loop in loop_i
-        if loop[at.LOOP_CLUSTER] == cluster
+        (int(loop['body_1']), int(loop['body_2']))
+        for loop in structure.loops
+        if loop['cluster'] == cluster
     ]
     degree = dict.fromkeys(bodies.tolist(), 0)
     for edge in edges:
@@ -143,7 +135,7 @@ def _chains(robot, cluster):
                 degree[end] += 1
     leader = {body: body for body in degree}
 
-    def lead(body):
+    def lead(body: int) -> int:
         while leader[body] != body:
             body = leader[body]
         return body
@@ -151,7 +143,7 @@ def _chains(robot, cluster):
     for one, two in edges:
         if degree.get(one, 3) < 3 and degree.get(two, 3) < 3:
             leader[lead(one)] = lead(two)
-    chains = {}
+    chains: dict[int, list[int]] = {}
     for body in degree:
         chains.setdefault(lead(body), []).append(body)
     return list(chains.values())

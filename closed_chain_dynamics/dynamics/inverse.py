@@ -3,27 +3,36 @@ Inverse dynamics of the closed chain in the four steps of paper 1, section 2.1.
 
 (1) W and S; (2) tau_O of the tree by Newton-Euler; (3) tau_G = W^T tau_O; (4) tau_A from
 S^T tau_A = tau_G, which is tau_A = S^-T W^T tau_O when actuators and mobility match.
+
+tau_O has one meaning everywhere: what a motion needs along each coordinate of the tree that
+neither springs, damping, friction and limits nor wrenches from outside give. Actuators and loops
+have to give it.
 """
 
+from collections.abc import Callable, Mapping
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.dynamics.actuation import actuator_torques
-from closed_chain_dynamics.dynamics.coordinates import (
-    AtPose,
-    actuator_rows,
-    constraint_jacobian,
-    learn_rank,
-)
+from closed_chain_dynamics.dynamics.constraint_forces import drag, solve_multipliers
+from closed_chain_dynamics.dynamics.constraints import actuator_rows, constraint_jacobian
+from closed_chain_dynamics.dynamics.forward import forward_dynamics
+from closed_chain_dynamics.dynamics.generalized_coordinates import AtPose, Coordinates, coordinates
+from closed_chain_dynamics.dynamics.outside_forces import acting, checked_wrenches
+from closed_chain_dynamics.dynamics.rank import learn_rank
 from closed_chain_dynamics.dynamics.singularities import branch_tangent, check_policy, refuse
-from closed_chain_dynamics.dynamics.tree import NO_WRENCHES, body_wrenches
-from closed_chain_dynamics.kernels import layout as at
+from closed_chain_dynamics.dynamics.values import Where, numbers
+from closed_chain_dynamics.kernels import records as at
+from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
 __all__ = ['InverseDynamics', 'inverse_dynamics']
 
+MET = 1e-9  # share of the largest force up to which a residual counts as none
 _kernel = kernels.Strict(kernels.compute_inverse_dynamics)
+Wrenches = dict[str, tuple[float, ...]]
 
 
 class InverseDynamics(AtPose):
@@ -31,101 +40,116 @@ class InverseDynamics(AtPose):
     Forces that a motion needs; every array is in the mechanism's order of names.
 
     `tau_O`: of the tree, (nv,); `tau_G`: generalized forces W^T tau_O, (mobility,); `tau_A`: of
-    the actuators; `singular`: whether the pose is singular and a policy was at work; `robot`, `q`,
-    `v`, `a`, `wrenches`: what was asked.
+    the actuators; `singular`: whether the pose is singular and a policy was at work; `q`, `v`,
+    `a`, `wrenches`: what was asked.
     """
 
-    singular = False
+    _asked: tuple[bytes, bytes, Wrenches | None]
+    _forces: Vector  # as the kernel writes them
+    singular: bool = False
 
-    def __init__(self, forces, asked):
-        self._forces, self._asked = forces, asked  # as the kernel writes them
+    def __init__(
+        self, where: Where, asked: tuple[bytes, bytes, Wrenches | None], forces: Vector
+    ) -> None:
+        kept = self.__dict__  # written once, here
+        kept['_where'], kept['_asked'], kept['_forces'] = where, asked, forces
 
-    @cached_property
-    def tau_O(self):
-        """Return the forces on the tree, (nv,)."""
-        return self._forces[1 : 1 + len(self.v)]
-
-    @cached_property
-    def tau_A(self):
-        """Return the torques of the actuators, (actuators,)."""
-        first = 1 + len(self.v)
-        return self._forces[first : first + len(self.robot.actuator_names)]
-
-    @cached_property
-    def tau_G(self):
-        """Return the generalized forces W^T tau_O, (mobility,), Eq. (7)."""
-        first = 1 + len(self.v) + len(self.robot.actuator_names)
-        return self._forces[first : first + int(self._forces[0])]
-
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f'InverseDynamics(tau_A={self.torques()}, singular={self.singular})'
 
-    robot, q, v, a, wrenches = (
-        property(lambda self, place=place: self._asked[place]) for place in range(5)
-    )
+    @property
+    def v(self) -> Vector:
+        """Return the velocity, (nv,)."""
+        return numbers(self._asked[0])
+
+    @property
+    def a(self) -> Vector:
+        """Return the acceleration, (nv,)."""
+        return numbers(self._asked[1])
+
+    @property
+    def wrenches(self) -> dict[str, Vector]:
+        """Return the wrenches from outside, {link: (6,)}."""
+        return {link: np.array(wrench) for link, wrench in (self._asked[2] or {}).items()}
+
+    @property
+    def tau_O(self) -> Vector:
+        """Return the forces on the tree, (nv,)."""
+        return self._forces[1 : 1 + len(self._asked[0]) // 8].copy()
+
+    @property
+    def tau_A(self) -> Vector:
+        """Return the torques of the actuators, (actuators,)."""
+        first = 1 + len(self._asked[0]) // 8
+        return self._forces[first : first + len(self._where[0].actuator_names)].copy()
+
+    @property
+    def tau_G(self) -> Vector:
+        """Return the generalized forces W^T tau_O, (mobility,), Eq. (7)."""
+        first = 1 + len(self._asked[0]) // 8 + len(self._where[0].actuator_names)
+        return self._forces[first : first + int(self._forces[0])].copy()
 
     @cached_property
-    def residual(self):
-        """Return tau_G - S^T tau_A, (mobility,): what the motion needs and no actuator gives."""
+    def _residual(self) -> Vector:
         return self.tau_G - self.coordinates.S.T @ self.tau_A
 
     @property
-    def residual_by_name(self):
+    def residual(self) -> Vector:
+        """Return tau_G - S^T tau_A, (mobility,): what the motion needs and no actuator gives."""
+        return self._residual.copy()
+
+    @property
+    def residual_by_name(self) -> dict[str, float]:
         """Return the residual by generalized coordinate, without those that are met."""
         scale = max(np.abs(self.tau_G).max(initial=0.0), 1.0)
         return {
             name: float(value)
-            for name, value in zip(self.coordinates.independent, self.residual)
-            if abs(value) > 1e-9 * scale
+            for name, value in zip(self.coordinates.independent, self._residual)
+            if abs(value) > MET * scale
         }
 
-    def torques(self):
+    def torques(self) -> dict[str, float]:
         """Return the actuator torques by name."""
-        return dict(zip(self.robot.actuator_names, self.tau_A.tolist()))
+        return dict(zip(self._where[0].actuator_names, self.tau_A.tolist()))
 
-    def check(self):
+    def check(self) -> dict[str, float]:
         """
         Return how well the answer holds, three numbers that should be near zero.
 
         `loops`: largest J_C a + J_C' v; `power`: relative difference of the power of tau_A plus
         residual and of tau_O; `forward`: relative difference of forward dynamics and `a`.
         """
-        from closed_chain_dynamics.dynamics.forward import forward_dynamics
-
-        J_C, _, bias = constraint_jacobian(self.robot, self.q, self.v)
-        c = self.coordinates
-        independent = [self.robot.coordinate_names.index(name) for name in c.independent]
-        rate = self.v[independent]
+        robot, q, v, a, c = self.robot.copy(), self.q, self.v, self.a, self.coordinates
+        J_C, _, bias = constraint_jacobian(robot, q, v)
+        rate = v[c.places]
         power_tree = self.tau_O @ (c.W @ rate)
-        power = self.tau_A @ (c.S @ rate) + self.residual @ rate
-        unit = np.abs(self.tau_O) @ np.abs(self.v) + 1e-300
-        missing = np.zeros(self.robot.nv)
-        missing[independent] = self.residual
+        power = self.tau_A @ (c.S @ rate) + self._residual @ rate
+        unit = np.abs(self.tau_O) @ np.abs(v) + 1e-300
+        missing = np.zeros(robot.nv)
+        missing[c.places] = self._residual
         forward = forward_dynamics(
-            self.robot, self.q, self.v, self.tau_A, extra=missing, wrenches=self.wrenches
+            robot, q, v, self.tau_A, extra=missing, wrenches=self.wrenches
         ).acceleration
+        size = max(np.abs(a).max(initial=0.0), 1.0)
         return {
-            'loops': float(np.abs(J_C @ self.a + bias).max(initial=0.0)),
+            'loops': float(np.abs(J_C @ a + bias).max(initial=0.0)),
             'power': float(abs(power - power_tree) / unit),
-            'forward': float(
-                np.abs(forward - self.a).max(initial=0.0)
-                / max(np.abs(self.a).max(initial=0.0), 1.0)
-            ),
+            'forward': float(np.abs(forward - a).max(initial=0.0) / size),
         }
 
 
 def inverse_dynamics(
-    robot,
-    q,
-    v,
-    a,
+    robot: Mechanism,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
     *,
-    wrenches=None,
-    policy='minimum_norm',
-    weights=None,
-    preload=None,
-    singularity='damp',
-):
+    wrenches: Mapping[str, ArrayLike] | None = None,
+    policy: str = 'minimum_norm',
+    weights: Mapping[str, float] | ArrayLike | None = None,
+    preload: Mapping[str, float] | ArrayLike | None = None,
+    singularity: str = 'damp',
+) -> InverseDynamics:
     """
     Return the forces that a motion of the closed chain needs, Eqs. (7) to (9) of paper 1.
 
@@ -136,21 +160,19 @@ def inverse_dynamics(
     redundant: see `actuator_torques`.
     `singularity`: what to do in a singular pose, 'damp', 'hold' or 'refuse'; see singularities.py.
     """
-    if not robot.rank_known:
-        learn_rank(robot, robot.vector(q, robot.nq, 'q'))
-    forces = body_wrenches(robot, q, wrenches) if wrenches else NO_WRENCHES
+    if not robot.structure.rank_known:
+        learn_rank(robot, q)
     out = np.empty(1 + 2 * robot.nv + len(robot.actuator_names))
-    try:  # the usual case costs nothing: the kernel itself looks at types and sizes
-        status = _kernel.call(robot.mi, robot.mf, robot.w, q, v, a, forces, out)
-    except TypeError:
-        status = at.WRONG_SIZE
-    if status == at.WRONG_SIZE:
-        q, v = robot.vector(q, robot.nq, 'q'), robot.vector(v, robot.nv, 'v')
-        a = robot.vector(a, robot.nv, 'a')
-        status = _kernel.checked(robot.mi, robot.mf, robot.w, q, v, a, forces, out)
-    if status and status not in (at.UNSOLVED, at.SINGULAR):
-        robot.raise_for(status, q, v, a)
-    result = InverseDynamics(out, (robot, q, v, a, wrenches))
+    if wrenches:
+        with acting(robot, wrenches):
+            q, v, a, status = _compute(robot, q, v, a, out)
+    else:
+        q, v, a, status = _compute(robot, q, v, a, out)
+    result = InverseDynamics(
+        (robot.model, robot.kept_structure(), q.tobytes()),
+        (v.tobytes(), a.tobytes(), checked_wrenches(robot, wrenches) if wrenches else None),
+        out,
+    )
     if (
         status
         or policy != 'minimum_norm'
@@ -158,35 +180,62 @@ def inverse_dynamics(
         or preload is not None
         or weights is not None
     ):
-        result.singular = status == at.SINGULAR
         check_policy(robot, singularity)
-        if result.singular and singularity == 'refuse':
-            refuse(robot, result.coordinates)
-        W, rows = result.coordinates.W, actuator_rows(robot, q)
-        if result.singular and singularity == 'hold':  # ask nothing of the motion that came free
-            W = branch_tangent(robot, q, v, result.coordinates)
+        result.__dict__['singular'] = singular = status == at.SINGULAR
+        result.__dict__['coordinates'] = c = coordinates(robot, q)
+        if singular and singularity == 'refuse':
+            refuse(robot, c)
+        # on 'hold', nothing is asked of the motion that came free
+        hold = singular and singularity == 'hold'
+        W = branch_tangent(robot, q, v, c.W) if hold else c.W
+        rows = actuator_rows(robot, q)
 
-        def torques(force):
+        def torques(force: Vector) -> Vector:
             return actuator_torques(
                 robot, rows @ W, W.T @ force, policy=policy, weights=weights, preload=preload
             ).tau_A
 
-        if robot.mi[at.N_CONTACTS]:
-            _take_off_drag(result, rows, torques)
-        result.tau_A = torques(result.tau_O)
+        tau_O = result.tau_O
+        if robot.structure.shape['n_contacts']:
+            tau_O -= _drag(robot, v, c, tau_O, lambda force: rows.T @ torques(force))
+        result.__dict__['_forces'] = np.concatenate(
+            [out[:1], tau_O, torques(tau_O), c.W.T @ tau_O]
+        )
     return result
 
 
-def _take_off_drag(result, rows, torques):
-    """Let the friction of sliding contacts do its part: what they drag, no actuator needs to."""
-    from closed_chain_dynamics.dynamics.constraint_forces import drag, solve_multipliers
+def _compute(
+    robot: Mechanism, q: ArrayLike, v: ArrayLike, a: ArrayLike, out: Vector
+) -> tuple[Vector, Vector, Vector, int]:
+    """Call the kernel; return the state as arrays, and the status where it is no error."""
+    try:  # the usual case costs nothing: the kernel itself looks at types and sizes
+        status = _kernel.call(robot.handle, q, v, a, out)
+    except TypeError:
+        status = at.WRONG_SIZE
+    if status == at.WRONG_SIZE:
+        q, v = robot.vector(q, robot.nq, 'q'), robot.vector(v, robot.nv, 'v')
+        a = robot.vector(a, robot.nv, 'a')
+        status = _kernel.checked(robot.handle, q, v, a, out)
+    if status and status not in (at.UNSOLVED, at.SINGULAR):
+        robot.raise_for(status, q, v, a)
+    return q, v, a, status
 
-    robot, q, needed = result.robot, result.q, result.tau_O.copy()
-    J_C = constraint_jacobian(robot, q)[0]
 
-    def normal_forces(force):
+def _drag(
+    robot: Mechanism,
+    v: Vector,
+    c: Coordinates,
+    needed: Vector,
+    driving: Callable[[Vector], Vector],
+) -> Vector:
+    """
+    Return the friction of sliding contacts on the tree: what they drag, no actuator needs to.
+
+    `needed`: tau_O without it; `driving(force)`: what the actuators give where it is needed.
+    """
+
+    def normal_forces(force: Vector) -> Vector:
         rest = needed - force
-        return solve_multipliers(robot, J_C, rest - rows.T @ torques(rest))[0]
+        return solve_multipliers(c, rest - driving(rest))[0]
 
-    result.tau_O[:] -= drag(robot, q, result.v, normal_forces)[0]
-    result.tau_G[:] = result.coordinates.W.T @ result.tau_O
+    return drag(robot, c.q, v, normal_forces)[0]

@@ -12,17 +12,28 @@ hold     the motion that came free is held: the mechanism keeps to the branch of
 refuse   an error that names the joints that come free.
 """
 
+from typing import TYPE_CHECKING, NoReturn
+
 import numpy as np
 
+from closed_chain_dynamics.dynamics.constraints import Matrix, allowed_motions, constraint_jacobian
+from closed_chain_dynamics.dynamics.rank import close_from
+from closed_chain_dynamics.dynamics.tree import integrate, mass_matrix
 from closed_chain_dynamics.errors import SingularityError, StateError
+from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+
+if TYPE_CHECKING:
+    from closed_chain_dynamics.dynamics.generalized_coordinates import Coordinates
 
 __all__ = ['SINGULARITY_POLICIES']
 
 SINGULARITY_POLICIES = ('damp', 'hold', 'refuse')
 STEP_ASIDE = 1e-3  # how far to look for the branch [rad, or typical lengths]
+DROPPED = 1e-6  # share of the largest singular value below which a constraint is dropped
+TAKES_PART = 0.1  # of a unit motion: coordinates that move less are not named
 
 
-def check_policy(robot, policy):
+def check_policy(robot: Mechanism, policy: str) -> None:
     """Refuse an unknown policy."""
     if policy not in SINGULARITY_POLICIES:
         raise StateError(
@@ -32,10 +43,10 @@ def check_policy(robot, policy):
         )
 
 
-def refuse(robot, c):
+def refuse(robot: Mechanism, c: 'Coordinates') -> NoReturn:
     """Raise the error that names what comes free at a singular pose."""
     share = np.abs(c.singular_direction)
-    names = [robot.coordinate_names[j] for j in np.argsort(-share)[:4] if share[j] > 0.1]
+    names = [robot.coordinate_names[j] for j in np.argsort(-share)[:4] if share[j] > TAKES_PART]
     raise SingularityError(
         f'the pose is singular: the loops lose {c.lost_rank} of {c.full_rank} constraints, and '
         f'{", ".join(names)} can move beside the motion that the poses around it have',
@@ -44,43 +55,39 @@ def refuse(robot, c):
     )
 
 
-def branch_tangent(robot, q, v, c):
+def branch_tangent(robot: Mechanism, q: Vector, v: Vector, W: Matrix) -> Matrix:
     """
     Return the motions of the branch that the velocity v is on, (nv, n), orthonormal.
 
-    They are those of a closed pose a little further along v, as far as the singular pose has them.
+    They are those of a closed pose a little further along v, as far as the singular pose has them:
+    W, (nv, mobility).
     """
-    from closed_chain_dynamics.assembly.search import assemble
-    from closed_chain_dynamics.dynamics.coordinates import coordinates
-    from closed_chain_dynamics.dynamics.tree import integrate
-
     size = np.abs(v).max(initial=0.0)
-    direction = v / size if size > 0.0 else c.W @ np.ones(c.mobility)
-    ahead = assemble(robot, {}, start=integrate(robot, q, STEP_ASIDE * direction), limits=False)
-    W_ahead = coordinates(robot.copy(), ahead).W
-    free = np.linalg.qr(c.W)[0]
-    return np.linalg.qr(free @ (free.T @ W_ahead))[0]
+    direction = v / size if size > 0.0 else W @ np.ones(W.shape[1])
+    other = robot.copy()
+    ahead = close_from(other, integrate(other, q, STEP_ASIDE * direction))
+    free = np.linalg.qr(W)[0]
+    tangent: Matrix = np.linalg.qr(free @ (free.T @ allowed_motions(other, ahead)))[0]
+    return tangent
 
 
-def lost_motion(c):
+def lost_motion(robot: Mechanism, q: Vector, W: Matrix) -> Vector:
     """Return the motion that a singular pose has and the poses around it have not, (nv,)."""
-    tangent = branch_tangent(c.robot.copy(), c.q, np.zeros(c.robot.nv), c)
-    free = np.linalg.qr(c.W)[0]
-    rest = free - tangent @ (tangent.T @ free)
-    return np.linalg.svd(rest)[0][:, 0]
+    tangent = branch_tangent(robot, q, np.zeros(robot.nv), W)
+    free = np.linalg.qr(W)[0]
+    lost: Vector = np.linalg.svd(free - tangent @ (tangent.T @ free))[0][:, 0]
+    return lost
 
 
-def hold_forward(robot, f, force):
+def hold_forward(robot: Mechanism, q: Vector, v: Vector, W: Matrix, force: Vector) -> Vector:
     """
     Return accelerations with the motion that came free held, (nv,).
 
-    `force`: what drives the tree, tau - h, (nv,).
+    `W`: the motions of the pose; `force`: what drives the tree, tau - h, (nv,).
     """
-    from closed_chain_dynamics.dynamics.coordinates import constraint_jacobian
-    from closed_chain_dynamics.dynamics.tree import mass_matrix
-
-    W = branch_tangent(robot, f.q, f.v, f.coordinates)
-    J_C, _, bias = constraint_jacobian(robot, f.q, f.v)
-    rest = -np.linalg.lstsq(J_C, bias, rcond=1e-6)[0]
-    M = mass_matrix(robot, f.q)
-    return W @ np.linalg.solve(W.T @ M @ W, W.T @ (force - M @ rest)) + rest
+    W = branch_tangent(robot, q, v, W)
+    J_C, _, bias = constraint_jacobian(robot, q, v)
+    rest = -np.linalg.lstsq(J_C, bias, rcond=DROPPED)[0]
+    M = mass_matrix(robot, q)
+    held: Vector = W @ np.linalg.solve(W.T @ M @ W, W.T @ (force - M @ rest)) + rest
+    return held

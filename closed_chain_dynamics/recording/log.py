@@ -199,7 +199,7 @@ class Log:
 
     def _all_reactions(self, frame, every):
         from closed_chain_dynamics.dynamics.forward import forward_dynamics
-        from closed_chain_dynamics.dynamics.reactions import reactions
+        from closed_chain_dynamics.dynamics.joint_reactions import reactions
 
         torques, found, number = chain.from_iterable(_listed(self.tau)), [], 0
         for segment in self.segments:

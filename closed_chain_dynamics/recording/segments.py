@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from closed_chain_dynamics.dynamics.coordinates import _loop_kinematics
+from closed_chain_dynamics.dynamics.constraints import loop_kinematics
 from closed_chain_dynamics.errors import NameNotFound
 
 __all__ = ['Segment', 'joint_part', 'joint_width', 'position_names']
@@ -83,7 +83,7 @@ def joint_part(segment, name, place):
     mine = _loop_places(robot, name)
     values = np.empty((len(segment), len(mine)))
     for k, (q, v) in enumerate(zip(segment.get('q'), segment.get('v'))):
-        L, positions = _loop_kinematics(robot, q)
+        L, positions = loop_kinematics(robot, q)
         values[k] = (L @ v if place else positions)[mine]
     return values
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from closed_chain_dynamics.dynamics.tree import _body_placements
+from closed_chain_dynamics.dynamics.tree import body_placements
 from closed_chain_dynamics.model.changes import cut_joints
 
 __all__ = ['link_tracks', 'loop_tracks']
@@ -12,7 +12,7 @@ def _body_tracks(robot, configurations):
     """Return rotations (samples, bodies, 3, 3) and positions (samples, bodies, 3)."""
     bodies = np.empty((len(configurations), len(robot.model.bodies), 12))
     for sample, q in enumerate(configurations):
-        bodies[sample] = _body_placements(robot, q)
+        bodies[sample] = body_placements(robot, q)
     return bodies[..., :9].reshape(*bodies.shape[:2], 3, 3), bodies[..., 9:]
 
 

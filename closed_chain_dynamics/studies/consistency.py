@@ -11,7 +11,7 @@ import math
 
 import numpy as np
 
-from closed_chain_dynamics.dynamics.coordinates import constraint_jacobian
+from closed_chain_dynamics.dynamics.constraints import constraint_jacobian
 from closed_chain_dynamics.dynamics.tree import difference, integrate
 from closed_chain_dynamics.errors import StateError
 from closed_chain_dynamics.recording.log_files import write_columns

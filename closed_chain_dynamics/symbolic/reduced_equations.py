@@ -10,7 +10,7 @@ import time
 import numpy as np
 
 from closed_chain_dynamics.description import LoopType
-from closed_chain_dynamics.dynamics.coordinates import coordinates
+from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.errors import NameNotFound, StateError
 from closed_chain_dynamics.symbolic.expression_graph import evaluate, gradient, needed, total
 from closed_chain_dynamics.symbolic.from_mechanism import SymbolicTree, dot, plus

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from closed_chain_dynamics.assembly.search import assemble
-from closed_chain_dynamics.dynamics.coordinates import coordinates
+from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.errors import StructureError
 from closed_chain_dynamics.symbolic.from_mechanism import SymbolicTree
 from closed_chain_dynamics.symbolic.implicit_constraints import CRAMER

@@ -17,7 +17,7 @@ import numpy as np
 
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.assembly.completion import complete_acceleration, complete_velocity
-from closed_chain_dynamics.dynamics.coordinates import learn_rank
+from closed_chain_dynamics.dynamics.rank import learn_rank
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.symbolic.code import c_source, compiled, identifier
 

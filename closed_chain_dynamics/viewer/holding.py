@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from closed_chain_dynamics.dynamics.coordinates import actuator_rows
+from closed_chain_dynamics.dynamics.constraints import actuator_rows
 from closed_chain_dynamics.dynamics.tree import difference, mass_matrix
 from closed_chain_dynamics.errors import StateError
 

@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from closed_chain_dynamics.dynamics.contact_forces import contact_forces
-from closed_chain_dynamics.dynamics.coordinates import coordinates
+from closed_chain_dynamics.dynamics.contacts import contact_forces
 from closed_chain_dynamics.dynamics.forward import forward_dynamics
-from closed_chain_dynamics.dynamics.reactions import reactions
+from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
+from closed_chain_dynamics.dynamics.joint_reactions import reactions
 from closed_chain_dynamics.dynamics.tree import center_of_mass, energy
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.kernels import records as at

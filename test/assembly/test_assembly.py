@@ -11,7 +11,6 @@ import pytest
 
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics import kernels
-from closed_chain_dynamics.assembly.closure import Closure
 from closed_chain_dynamics.description import (
     Coupling,
     CouplingTerm,
@@ -25,6 +24,7 @@ from closed_chain_dynamics.description import (
     LoopType,
     Pose,
 )
+from closed_chain_dynamics.dynamics.closing import Closure
 from closed_chain_dynamics.kernels import records as at
 
 # A closed loop is closed to rounding: placements are sums of a few products of numbers near one.

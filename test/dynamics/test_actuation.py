@@ -42,7 +42,7 @@ from closed_chain_dynamics.description import (
     Spring,
 )
 from closed_chain_dynamics.dynamics.actuation import POLICIES, actuator_torques
-from closed_chain_dynamics.dynamics.coordinates import actuator_rows
+from closed_chain_dynamics.dynamics.constraints import actuator_rows
 
 GRAVITY = (0.0, -9.81, 0.0)
 ROUNDING = 1e-12  # forces of some ten newton metres through a few linear solves

@@ -30,7 +30,7 @@ from closed_chain_dynamics.description import (
     LoopType,
     Pose,
 )
-from closed_chain_dynamics.dynamics.contact_forces import contact_forces, contact_wrenches
+from closed_chain_dynamics.dynamics.contacts import contact_forces, contact_wrenches
 
 G = 9.80665
 EXACT = 1e-9  # motion under constant forces, which RK4 integrates exactly: rounding

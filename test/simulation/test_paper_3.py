@@ -14,7 +14,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import closed_chain_dynamics as ccd
-from closed_chain_dynamics.dynamics.contact_forces import contact_forces, contact_wrenches
+from closed_chain_dynamics.dynamics.contacts import contact_forces, contact_wrenches
 
 GRAVITY = (0.0, 0.0, -9.8)
 STEP = 2e-3

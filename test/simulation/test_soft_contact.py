@@ -21,7 +21,7 @@ from closed_chain_dynamics.description import (
     LoopType,
     Pose,
 )
-from closed_chain_dynamics.dynamics.contact_forces import contact_forces
+from closed_chain_dynamics.dynamics.contacts import contact_forces
 from closed_chain_dynamics.kernels.passive import CREEP_SPEED
 
 G = 9.80665

@@ -11,7 +11,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 from closed_chain_dynamics.description.elements import JointType
 from closed_chain_dynamics.dynamics.forward import forward_dynamics
-from closed_chain_dynamics.dynamics.reactions import reactions
+from closed_chain_dynamics.dynamics.joint_reactions import reactions
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.recording.tracks import link_tracks
 from closed_chain_dynamics.ros.messages.qos import LATCHED, PUBLISHED_STATE, TF

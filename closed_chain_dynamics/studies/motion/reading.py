@@ -14,7 +14,7 @@ import numpy as np
 
 from closed_chain_dynamics.assembly.completion import complete_acceleration, complete_velocity
 from closed_chain_dynamics.assembly.search import assemble
-from closed_chain_dynamics.dynamics.coordinates import coordinates
+from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.errors import AssemblyError, ClosedChainError, StateError
 from closed_chain_dynamics.recording.segments import position_names
 

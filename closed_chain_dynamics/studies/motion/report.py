@@ -9,8 +9,8 @@ import math
 
 import numpy as np
 
-from closed_chain_dynamics.dynamics.coordinates import coordinates
 from closed_chain_dynamics.dynamics.explanation import compact, listed
+from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.recording.segments import position_names
 from closed_chain_dynamics.recording.terminal import closing_sections, number, sections, table
 

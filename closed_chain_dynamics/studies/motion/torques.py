@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from closed_chain_dynamics.dynamics.coordinates import actuator_rows
+from closed_chain_dynamics.dynamics.constraints import actuator_rows
 from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
 from closed_chain_dynamics.recording.log_files import write_columns
 from closed_chain_dynamics.recording.segments import position_names

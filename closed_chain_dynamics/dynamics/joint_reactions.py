@@ -16,53 +16,55 @@ N             basis of the null space of J_C^T                                  
 O             the point at which wrenches (force, moment) of all links are added (3,)
 """
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from closed_chain_dynamics.description import Description
 from closed_chain_dynamics.dynamics.actuation import actuator_torques, actuator_vector
-from closed_chain_dynamics.dynamics.constraint_forces import (
-    added,
-    drag,
-    motion_residual,
-    multipliers,
-    solve_multipliers,
-    tree_force,
+from closed_chain_dynamics.dynamics.constraint_forces import drag, solve_multipliers, tree_force
+from closed_chain_dynamics.dynamics.constraints import Matrix, actuator_rows, constraint_jacobian
+from closed_chain_dynamics.dynamics.generalized_coordinates import Coordinates, coordinates
+from closed_chain_dynamics.dynamics.link_loads import (
+    LinkLoads,
+    cross,
+    find_link_loads,
+    loop_efforts,
 )
-from closed_chain_dynamics.dynamics.coordinates import (
-    actuator_rows,
-    constraint_jacobian,
-    coordinates,
-)
-from closed_chain_dynamics.dynamics.link_loads import cross, link_loads, loop_efforts
+from closed_chain_dynamics.dynamics.values import constant
 from closed_chain_dynamics.errors import StateError
-from closed_chain_dynamics.kernels import layout as at
+from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
-__all__ = ['Reaction', 'Reactions', 'motion_residual', 'multipliers', 'reactions']
+__all__ = ['Reaction', 'Reactions', 'reactions']
 
+Wrenches = Mapping[str, ArrayLike] | None
+Torques = Mapping[str, float] | ArrayLike | None
+Places = dict[str, tuple[Matrix, Vector]]
 UNIQUE = 1e-9  # a null vector that changes a joint by less than this share of it is rounding
 SPLITS = ('joints', 'loops')
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Reaction:
     """Force and moment that a joint passes on from its parent to its child."""
 
-    force: np.ndarray  # (3,) [N]
-    moment: np.ndarray  # (3,) [N m], about `point`
+    force: Vector  # (3,) [N]
+    moment: Vector  # (3,) [N m], about `point`
     unique: bool  # False: redundant constraints leave a part of it open
-    point: np.ndarray = field(repr=False)  # origin of the child's frame, world (3,)
+    point: Vector = field(repr=False)  # origin of the child's frame, world (3,)
     frame: str  # whose axes: 'world', 'joint', or a link
-    unique_components: np.ndarray = field(repr=False)  # (6,) of bool: force, then moment
-    axes: np.ndarray = field(repr=False)  # rotation from those axes to the world
+    unique_components: NDArray[np.bool_] = field(repr=False)  # (6,): force, then moment
+    axes: Matrix = field(repr=False)  # rotation from those axes to the world
 
     @property
-    def wrench(self):
+    def wrench(self) -> Vector:
         """Return force and moment, (6,)."""
         return np.concatenate([self.force, self.moment])
 
 
-class Reactions(dict):
+class Reactions(Mapping[str, Reaction]):
     """
     Reactions by joint name: all tree joints, fixed ones too, then all loop joints.
 
@@ -71,23 +73,54 @@ class Reactions(dict):
     tree and nobody gives: zero unless the actuators cannot do this motion.
     """
 
-    def __init__(self, robot, loads, multipliers, tau_A, missing):
-        super().__init__()
-        self.robot, self._loads = robot, loads
-        self.multipliers, self.tau_A, self.missing = multipliers, tau_A, missing
+    def __init__(
+        self,
+        found: dict[str, Reaction],
+        about: tuple[Description, LinkLoads],
+        forces: tuple[Vector, Vector, Vector],
+    ) -> None:
+        self._found, (self._description, self._loads) = found, about
+        self._multipliers, self._tau_A, self._missing = forces
+
+    def __getitem__(self, joint: str) -> Reaction:
+        return self._found[joint]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._found)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def __repr__(self) -> str:
+        return f'Reactions({self._found!r})'
 
     @property
-    def is_unique(self):
+    def multipliers(self) -> Vector:
+        """Return the forces in the rows of J_C, (rows,)."""
+        return self._multipliers.copy()
+
+    @property
+    def tau_A(self) -> Vector:
+        """Return the torques of the actuators, (actuators,)."""
+        return self._tau_A.copy()
+
+    @property
+    def missing(self) -> Vector:
+        """Return what the motion needs along the coordinates and nobody gives, (nv,)."""
+        return self._missing.copy()
+
+    @property
+    def is_unique(self) -> bool:
         """Return whether every reaction is unique."""
         return all(reaction.unique for reaction in self.values())
 
-    def equilibrium(self):
+    def equilibrium(self) -> float:
         """Return the largest force [N] or moment [N m] that is out of balance on any link."""
         return float(np.abs(self._imbalance()[1:]).max(initial=0.0))
 
-    def _imbalance(self):
+    def _imbalance(self) -> Matrix:
         """Return what Newton and Euler miss about each link's centre of mass, (links, 6)."""
-        loads, model = self._loads, self.robot.description
+        loads, model = self._loads, self._description
         rest = np.hstack([-loads.force, -loads.moment])
         for link, point, wrench in loads.external:
             rest[link] += _at(wrench, loads.com[link] - point)
@@ -102,7 +135,7 @@ class Reactions(dict):
                 rest[k] += sign * _at(wrench, loads.com[k] - point)
         return rest
 
-    def check(self):
+    def check(self) -> dict[str, float]:
         """
         Return how well the answer holds, two numbers that should be near zero.
 
@@ -113,19 +146,28 @@ class Reactions(dict):
         size = max(size, self._loads.size, 1e-300)  # in free fall joints pass nothing on
         return {
             'equilibrium': float(self.equilibrium() / size),
-            'missing': float(np.abs(self.missing).max(initial=0.0) / size),
+            'missing': float(np.abs(self._missing).max(initial=0.0) / size),
         }
 
 
-def _at(wrench, arm):
+def _at(wrench: Vector, arm: Vector) -> Vector:
     """Return a wrench at a point that is `arm` away from its own."""
     force, moment = wrench[:3], wrench[3:]
     return np.concatenate([force, moment - cross(arm, force)])
 
 
 def reactions(
-    robot, q, v, a, tau=None, *, wrenches=None, extra=None, frame='world', split='joints'
-):
+    robot: Mechanism,
+    q: ArrayLike,
+    v: ArrayLike,
+    a: ArrayLike,
+    tau: Torques = None,
+    *,
+    wrenches: Wrenches = None,
+    extra: ArrayLike | None = None,
+    frame: str = 'world',
+    split: str = 'joints',
+) -> Reactions:
     """
     Return the Reactions of a motion: force and moment in every joint by name.
 
@@ -149,21 +191,21 @@ def reactions(
     a = robot.vector(a, robot.nv, 'a')
     if frame not in ('world', 'joint'):
         robot.link_frame(frame)  # an unknown name is refused before any work
-    J_C, friction = constraint_jacobian(robot, q)[0], {}
-    if robot.mi[at.N_CONTACTS]:
-        extra = added(robot, extra)
-        dragged, friction = drag(
-            robot,
-            q,
-            v,
-            lambda force: solve_multipliers(
-                robot, J_C, _balance(robot, q, v, a, tau, wrenches, extra + force)[1]
-            )[0],
-        )
-        extra = extra + dragged
-    tau_A, force = _balance(robot, q, v, a, tau, wrenches, extra)
-    solution, null = solve_multipliers(robot, J_C, force)
-    loads = link_loads(robot, q, v, a, wrenches)
+    c, friction = coordinates(robot, q), dict[str, Vector]()
+    needed = tree_force(robot, q, v, a, wrenches=wrenches)
+    if extra is not None:
+        needed -= robot.vector(extra, robot.nv, 'extra')
+    rows_A = actuator_rows(robot, q)
+    if robot.structure.shape['n_contacts']:
+
+        def normal_forces(force: Vector) -> Vector:
+            return solve_multipliers(c, _balance(robot, c, rows_A, tau, needed - force)[1])[0]
+
+        dragged, friction = drag(robot, q, v, normal_forces)
+        needed = needed - dragged
+    tau_A, force = _balance(robot, c, rows_A, tau, needed)
+    solution, null = solve_multipliers(c, force)
+    loads = find_link_loads(robot, q, v, a, wrenches)
     # column 0 is the answer, the others what each null vector would change
     rows = np.column_stack([solution, *null])
     on_loops = _loop_wrenches(robot, q, v, tau_A, rows, friction)
@@ -181,43 +223,48 @@ def reactions(
         for wrench in found.values():
             wrench[:, 0] += wrench[:, columns] @ x
         first = columns.stop
-    result = Reactions(robot, loads, solution, tau_A, force - J_C.T @ solution)
     unique = _unique_components(robot, found)
-    for name, wrench in found.items():
-        R, point = places[name]
-        result[name] = Reaction(
-            wrench[:3, 0].copy(),
-            wrench[3:, 0].copy(),
+    named = {
+        name: Reaction(
+            constant(wrench[:3, 0].copy()),
+            constant(wrench[3:, 0].copy()),
             bool(unique[name].all()),
-            point + loads.origin,
+            constant(places[name][1] + loads.origin),
             frame,
             unique[name],
-            R,
+            places[name][0],
         )
-    return result
+        for name, wrench in found.items()
+    }
+    missing = force - c.J_C.T @ solution
+    return Reactions(named, (robot.description, loads), (solution, tau_A, missing))
 
 
-def _balance(robot, q, v, a, tau, wrenches, extra):
+def _balance(
+    robot: Mechanism, c: Coordinates, rows_A: Matrix, tau: Torques, needed: Vector
+) -> tuple[Vector, Vector]:
     """Return the actuators' torques, and what the loops have to add on the tree, (nv,)."""
-    needed = tree_force(robot, q, v, a, wrenches) - added(robot, extra)
-    tau_A = actuator_vector(robot, tau, 'tau')
-    if not (np.all(np.isfinite(needed)) and np.all(np.isfinite(tau_A))):
+    tau_A = actuator_vector(robot, tau, 'tau').copy()
+    if not np.all(np.isfinite(needed)):
         raise StateError('tau or extra is not finite', where=robot.name)
     if tau is None and len(tau_A):
-        c = coordinates(robot, q)
-        tau_A = actuator_torques(robot, c.S, c.W.T @ needed).tau_A
-    return tau_A, needed - actuator_rows(robot, q).T @ tau_A
+        tau_A = actuator_torques(robot, rows_A @ c.W, c.W.T @ needed).tau_A
+    return tau_A, needed - rows_A.T @ tau_A
 
 
-def _unique_components(robot, found):
+def _unique_components(
+    robot: Mechanism, found: Mapping[str, Matrix]
+) -> dict[str, NDArray[np.bool_]]:
     """Return {joint: (6,) of bool}: which numbers no null vector changes."""
-    units = np.repeat([robot.table(at.WORLD_F)[0, at.LENGTH], 1.0], 3)[:, None]
+    units = np.repeat([robot.structure.world['length'], 1.0], 3)[:, None]
     changes = {name: np.abs(wrench[:, 1:] * units) for name, wrench in found.items()}
     size = 1e-300 + sum(changes[name].max(axis=0) for name in robot.loop_names)
     return {name: (change <= UNIQUE * size).all(axis=1) for name, change in changes.items()}
 
 
-def _least_shares(robot, found, places, columns):
+def _least_shares(
+    robot: Mechanism, found: Mapping[str, Matrix], places: Places, columns: slice
+) -> Vector:
     """
     Return how much of each null vector of one cluster makes its joints' wrenches least, (k,).
 
@@ -233,39 +280,47 @@ def _least_shares(robot, found, places, columns):
         return np.zeros(columns.stop - columns.start)
     points = np.array([places[name][1] for name in names])
     length = np.sqrt(np.mean(np.sum((points - points.mean(axis=0)) ** 2, axis=1)))
-    if length < UNIQUE * robot.table(at.WORLD_F)[0, at.LENGTH]:  # all in one place
-        length = robot.table(at.WORLD_F)[0, at.LENGTH]
+    if length < UNIQUE * robot.structure.world['length']:  # all in one place
+        length = robot.structure.world['length']
     units = np.repeat([length, 1.0], 3)[:, None]
     shares = np.concatenate([found[name] * units for name in names])
     return np.linalg.lstsq(shares[:, columns], -shares[:, 0], rcond=UNIQUE)[0]
 
 
-def _loop_wrenches(robot, q, v, tau_A, rows, friction):
+def _loop_wrenches(
+    robot: Mechanism,
+    q: Vector,
+    v: Vector,
+    tau_A: Vector,
+    rows: Matrix,
+    friction: Mapping[str, Vector],
+) -> dict[str, Matrix]:
     """
     Return {loop: (6, 1 + k)}: wrenches at O on the child; rows: lambda and N, (rows, 1 + k).
 
     `friction`: {loop: (3,)}, of contacts that slide.
     """
-    efforts = loop_efforts(robot, q, v, tau_A)
-    covectors = robot.table(at.LOOP_DOF_W)[:, at.LOOP_DOF_ROW : at.LOOP_DOF_ROW + 6].copy()
-    constraint_jacobian(robot, q)  # leaves the covector of every row of J_C
-    row_covectors = robot.table(at.ROW_W)[:, at.ROW_F : at.ROW_F + 6]
-    wrenches, frames = {}, robot.table(at.LOOP_W)
-    for name, loop in zip(robot.loop_names, robot.table(at.LOOP_I)):
+    motors = loop_efforts(robot, q, v, tau_A)
+    constraint_jacobian(robot, q)  # finds the covector of every row of J_C, and every frame
+    covectors, frames = robot.workspace.rows['f'], robot.workspace.frames
+    wrenches = {}
+    for name, loop, frame in zip(robot.loop_names, robot.structure.loops, frames):
         wrench = np.zeros((6, rows.shape[1]))
-        if loop[at.LOOP_ACTIVE]:
-            mine = slice(loop[at.LOOP_ROW], loop[at.LOOP_ROW] + loop[at.LOOP_N_ROWS])
-            own = slice(loop[at.LOOP_DOF], loop[at.LOOP_DOF] + loop[at.LOOP_N_DOFS])
-            wrench += row_covectors[mine].T @ rows[mine]
-            wrench[:, 0] += covectors[own].T @ efforts[own]
+        if loop['active']:
+            mine = slice(loop['row'], loop['row'] + loop['n_rows'])
+            own = slice(loop['dof'], loop['dof'] + loop['n_dofs'])
+            wrench += covectors[mine].T @ rows[mine]
+            wrench[:, 0] += motors.covectors[own].T @ motors.efforts[own]
         if name in friction:
-            point = frames[robot.loop_names.index(name), at.LOOP_P_2 : at.LOOP_P_2 + 3]
-            wrench[:, 0] += np.concatenate([friction[name], cross(point, friction[name])])
+            moment = cross(frame['p_2'], friction[name])
+            wrench[:, 0] += np.concatenate([friction[name], moment])
         wrenches[name] = wrench
     return wrenches
 
 
-def _joint_wrenches(robot, loads, on_loops, columns):
+def _joint_wrenches(
+    robot: Mechanism, loads: LinkLoads, on_loops: Mapping[str, Matrix], columns: int
+) -> dict[str, Matrix]:
     """Return {joint: (6, 1 + k)} at O: Newton and Euler link by link, leaves first."""
     total = np.zeros((len(loads.com), 6, columns))
     total[:, :3, 0] = loads.force
@@ -275,14 +330,14 @@ def _joint_wrenches(robot, loads, on_loops, columns):
     for loop in robot.description.loops:
         total[loads.index[loop.child]] -= on_loops[loop.name]
         total[loads.index[loop.parent]] += on_loops[loop.name]
-    for k in range(len(total) - 1, 0, -1):  # a child stands behind its parent
+    for k in range(len(total) - 1, 0, -1):  # a child comes after its parent
         total[loads.parent[k]] += total[k]
     return {joint.name: total[loads.index[joint.child]] for joint in robot.description.joints}
 
 
-def _places(robot, loads, frame):
+def _places(robot: Mechanism, loads: LinkLoads, frame: str) -> Places:
     """Return {joint: (rotation from the axes asked for to the world, point from O)}."""
-    model, places = robot.description, {}
+    model, places = robot.description, Places()
     for joint in (*model.joints, *model.loops):
         R, point = loads.rotation[loads.index[joint.child]], loads.point[loads.index[joint.child]]
         if hasattr(joint, 'child_origin'):
@@ -293,7 +348,7 @@ def _places(robot, loads, frame):
     return places
 
 
-def _in_frame(wrench, R, point):
+def _in_frame(wrench: Matrix, R: Matrix, point: Vector) -> Matrix:
     """Return wrenches at O, (6, 1 + k) in world axes, at a point and in other axes."""
     moment = wrench[3:] - cross(point[None], wrench[:3].T).T
     return np.vstack([R.T @ wrench[:3], R.T @ moment])

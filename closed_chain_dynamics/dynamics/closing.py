@@ -8,12 +8,20 @@ of the error, which keeps the convergence quadratic where J_C has redundant rows
 every planar linkage has.
 """
 
+from collections.abc import Mapping
+
 import numpy as np
+from numpy.typing import NDArray
 
 from closed_chain_dynamics import kernels
-from closed_chain_dynamics.kernels import layout as at
+from closed_chain_dynamics.dynamics.constraints import Matrix, loop_coordinate_owner
+from closed_chain_dynamics.kernels import records as at
+from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
-__all__ = ['Closure']
+__all__ = ['Closure', 'has_position']
+
+Mask = NDArray[np.bool_]
+Places = NDArray[np.int64]
 
 ITERATIONS = 100  # more than any start that ends well was seen to need
 LONGEST_STEP = 0.7  # largest change of a joint in one step [rad, or typical lengths]
@@ -34,58 +42,58 @@ class Closure:
     `loop_targets`: {loop coordinate number: wanted position}.
     """
 
-    def __init__(self, robot, cluster, held, limits, loop_targets=None):
+    def __init__(
+        self,
+        robot: Mechanism,
+        cluster: int,
+        held: Mask,
+        limits: bool,
+        loop_targets: Mapping[int, float] | None = None,
+    ) -> None:
         self.robot, self.cluster = robot, cluster
-        row = robot.table(at.CLUSTER_I)[cluster]
-        self.dofs = robot.table(at.CLUSTER_DOFS)[0][
-            row[at.CLUSTER_DOF] : row[at.CLUSTER_DOF] + row[at.CLUSTER_N_DOFS]
-        ].copy()
-        self.loops = [
-            int(k)
-            for k in robot.table(at.CLUSTER_LOOPS)[0][
-                row[at.CLUSTER_LOOP] : row[at.CLUSTER_LOOP] + row[at.CLUSTER_N_LOOPS]
-            ]
-        ]
-        self.couplings = [
-            int(k)
-            for k in robot.table(at.CLUSTER_COUPLINGS)[0][
-                row[at.CLUSTER_COUPLING] : row[at.CLUSTER_COUPLING] + row[at.CLUSTER_N_COUPLINGS]
-            ]
-        ]
-        bodies = robot.table(at.CLUSTER_BODIES)[0][
-            row[at.CLUSTER_BODY] : row[at.CLUSTER_BODY] + row[at.CLUSTER_N_BODIES]
-        ]
-        self.q_places = body_places(robot, bodies)
-        self.n_rows = int(row[at.CLUSTER_N_ROWS])
+        structure = robot.structure
+        own = structure.clusters[cluster]
+        self.dofs = structure.dofs_of(cluster).copy()
+        self.loops = _listed(structure.cluster_loops, own['first_loop'], own['n_loops'])
+        self.couplings = _listed(
+            structure.cluster_couplings, own['first_coupling'], own['n_couplings']
+        )
+        self.q_places = _body_places(
+            robot, _listed(structure.cluster_bodies, own['first_body'], own['n_bodies'])
+        )
+        self.n_rows = int(own['n_rows'])
         self.held, self.limits = held[self.dofs], limits
-        law = robot.table(at.DOF_F)[self.dofs]
-        self.scale = law[:, at.SCALE]
-        self.places, self.turns = single_places(robot, self.dofs)
+        law = structure.dofs[self.dofs]
+        self.scale: Vector = law['scale']
+        self.places, self.turns = _single_places(robot, self.dofs)
         limited = limits & (self.places >= 0) & ~self.held
-        self.lower = np.where(limited, law[:, at.LOWER], -np.inf)
-        self.upper = np.where(limited, law[:, at.UPPER], np.inf)
+        self.lower = np.where(limited, law['lower'], -np.inf)
+        self.upper = np.where(limited, law['upper'], np.inf)
+        # without a range, whether one is asked for or not
+        self.endless: Mask = self.turns & np.isinf(law['lower']) & np.isinf(law['upper'])
         self.limited = np.flatnonzero(np.isfinite(self.lower) | np.isfinite(self.upper))
         mine = {d for k in self.loops for d in _loop_dofs(robot, k)}
         self.loop_targets = {d: x for d, x in (loop_targets or {}).items() if d in mine}
         self.loop_bounds = self._loop_bounds() if limits else {}
         self.units = self._units()
 
-    def _units(self):
+    def _units(self) -> Vector:
         """Return what turns each error into metres or radians."""
-        length, units = self.robot.table(at.WORLD_F)[0, at.LENGTH], []
+        length, units = float(self.robot.structure.world['length']), []
         for k in self.loops:
-            linear = kernels.linear_rows(self.robot.table(at.LOOP_I)[k])
-            rows = self.robot.table(at.LOOP_I)[k, at.LOOP_N_ROWS]
-            units += [length] * linear + [1.0] * (rows - linear)
+            loop = self.robot.structure.loops[k]
+            linear = int(kernels.linear_rows(loop))
+            units += [length] * linear + [1.0] * (int(loop['n_rows']) - linear)
         extra = len(self.couplings) + len(self.loop_targets) + len(self.loop_bounds)
         return np.array(units + [1.0] * extra)
 
-    def _loop_bounds(self):
+    def _loop_bounds(self) -> dict[int, tuple[float, float]]:
         """Return {loop coordinate: range} of the loop joints that have one."""
         bounds = {}
         for k in self.loops:
             for d in _loop_dofs(self.robot, k):
-                lower, upper = self.robot.table(at.LOOP_DOF_F)[d, [at.LOWER, at.UPPER]]
+                law = self.robot.model.loop_dofs[d]
+                lower, upper = float(law['lower']), float(law['upper'])
                 if (
                     d not in self.loop_targets
                     and np.isfinite([lower, upper]).any()
@@ -94,50 +102,48 @@ class Closure:
                     bounds[d] = (lower, upper)
         return bounds
 
-    def evaluate(self, q):
+    def evaluate(self, q: Vector) -> tuple[Vector, Matrix]:
         """Return errors and their derivatives, (rows,) and (rows, velocities), free of units."""
         robot, n = self.robot, self.n_rows
         error, J = np.zeros(self.units.size), np.zeros((self.units.size, self.dofs.size))
-        kernels.compute_closure(robot.mi, robot.mf, robot.w, self.cluster, q, J[:n], error[:n])
+        kernels.compute_closure(robot.handle, self.cluster, q, J[:n], error[:n])
         if self.loop_targets or self.loop_bounds:
             count = len(robot.loop_coordinate_names)
             L, positions = np.empty((count, robot.nv)), np.empty(count)
-            kernels.compute_loop_jacobian(
-                robot.mi, robot.mf, robot.w, q, robot._zeros, L, positions
-            )
+            kernels.compute_loop_jacobian(robot.handle, q, np.zeros(robot.nv), L, positions)
             wanted = [
                 *((d, value, value) for d, value in self.loop_targets.items()),
                 *((d, *bounds) for d, bounds in self.loop_bounds.items()),
             ]
             for i, (d, lower, upper) in enumerate(wanted, start=n):
                 away = positions[d] - np.clip(positions[d], lower, upper)
-                if lower == upper and is_turn(robot, d):
+                if lower == upper and _is_turn(robot, d):
                     away = np.remainder(away + np.pi, 2.0 * np.pi) - np.pi
                 if away or lower == upper:  # a joint within its range asks for nothing
                     error[i], J[i] = away, L[d, self.dofs] * self.scale
         return error, J
 
-    def gap(self, error):
+    def gap(self, error: Vector) -> float:
         """Return the largest error [rad or m]; a loop joint at its limit counts as within."""
         size = np.abs(error * self.units)
         if self.loop_bounds:
             size[-len(self.loop_bounds) :] -= WITHIN
         return float(size.max(initial=0.0))
 
-    def move(self, q, step):
+    def move(self, q: Vector, step: Vector) -> Vector:
         """Return q moved along a step of the cluster's velocities, kept in range."""
         tangent, out = np.zeros(self.robot.nv), np.empty(self.robot.nq)
         tangent[self.dofs] = step * self.scale
-        kernels.integrate(self.robot.mi, q, tangent, out)
+        kernels.integrate(self.robot.handle, q, tangent, out)
         return self.clamp(out)
 
-    def clamp(self, q):
+    def clamp(self, q: Vector) -> Vector:
         """Return q with limited joints of the cluster brought into their range, in place."""
         k = self.places[self.limited]
         q[k] = np.clip(q[k], self.lower[self.limited], self.upper[self.limited])
         return q
 
-    def _free(self, q, gradient):
+    def _free(self, q: Vector, gradient: Vector) -> Mask:
         """Return the velocities that may move: not held, and not pushed against a limit."""
         free = ~self.held
         for j in self.limited:
@@ -148,14 +154,14 @@ class Closure:
                 free[j] = False
         return free
 
-    def _directions(self, J, free):
+    def _directions(self, J: Matrix, free: Mask) -> tuple[Matrix, Vector, Matrix]:
         """Return the singular value decomposition of J over what is free, rounding cut off."""
         U, sigma, Vt = np.linalg.svd(J[:, free], full_matrices=False)
-        tolerance = self.robot.table(at.WORLD_F)[0, at.RANK_TOLERANCE]
+        tolerance = self.robot.structure.world['rank_tolerance']
         keep = sigma > tolerance * sigma.max(initial=1e-300)
         return U[:, keep], sigma[keep], Vt[keep]
 
-    def close(self, q, tolerance):
+    def close(self, q: Vector, tolerance: float) -> tuple[Vector, float, int]:
         """Return the closest closed pose found from q, its gap, and the number of iterations."""
         error, J = self.evaluate(q)
         damping, gap, iteration = 0.1, self.gap(error), 0
@@ -187,7 +193,7 @@ class Closure:
                 break
         return q, gap, iteration
 
-    def nearby(self, q, rng):
+    def nearby(self, q: Vector, rng: np.random.Generator) -> Vector | None:
         """Return a closed pose a little way off along what the cluster can do, or None."""
         free = ~self.held
         _, _sigma, Vt = self._directions(self.evaluate(q)[1], free)
@@ -199,16 +205,16 @@ class Closure:
         q, gap, _ = self.close(self.move(q, NEARBY * step / np.abs(step).max()), 1e-12)
         return q if gap < 1e-3 * NEARBY else None
 
-    def rank(self, q):
+    def rank(self, q: Vector) -> int:
         """Return the rank of the derivatives over what is free."""
         return len(self._directions(self.evaluate(q)[1], ~self.held)[1])
 
-    def is_singular(self, q, rng):
+    def is_singular(self, q: Vector, rng: np.random.Generator) -> bool:
         """Return whether the rank at a closed pose is below that of closed poses nearby."""
         others = [self.nearby(q, rng) for _ in range(2)]
         return any(self.rank(other) > self.rank(q) for other in others if other is not None)
 
-    def sweep(self, q, target, tolerance):
+    def sweep(self, q: Vector, target: Vector, tolerance: float) -> tuple[Vector | None, int]:
         """
         Return the closed pose that a closed one turns into while the held joints move to target.
 
@@ -216,9 +222,9 @@ class Closure:
         """
         robot = self.robot
         away = np.empty(robot.nv)
-        kernels.difference(robot.mi, q, target, away)
+        kernels.difference(robot.handle, q, target, away)
         away = np.where(self.held, away[self.dofs] / self.scale, 0.0)
-        around = self.turns & ~np.isfinite(self.robot.table(at.DOF_F)[self.dofs, at.UPPER])
+        around = self.turns & ~np.isfinite(robot.structure.dofs['upper'][self.dofs])
         away[around] = np.remainder(away[around] + np.pi, 2.0 * np.pi) - np.pi
         count, iterations = max(int(np.ceil(np.abs(away).max(initial=0.0) / SWEEP_STEP)), 1), 0
         for _ in range(count):
@@ -228,55 +234,47 @@ class Closure:
             step[~self.held] = -((U.T @ (J @ step)) / sigma) @ Vt
             q, gap, more = self.close(self.move(q, step), tolerance)
             iterations += more
-            if gap > robot.table(at.WORLD_F)[0, at.CLOSING_TOLERANCE]:
+            if gap > robot.structure.world['closing_tolerance']:
                 return None, iterations
         return q, iterations
 
 
-def body_places(robot, bodies):
+def _listed(values: Places, first: int, count: int) -> list[int]:
+    """Return a part of one of the lists that clusters share."""
+    return [int(k) for k in values[first : first + count]]
+
+
+def _body_places(robot: Mechanism, bodies: list[int]) -> Places:
     """Return the places in q of the joints that move some bodies."""
-    first = np.append(robot.table(at.BODY_I)[1:, at.IQ], robot.nq)
+    first = np.append(robot.structure.bodies['iq'][1:], robot.nq)
     return np.concatenate([np.arange(first[body - 1], first[body]) for body in bodies])
 
 
-def single_places(robot, dofs):
+def _single_places(robot: Mechanism, dofs: Places) -> tuple[Places, Mask]:
     """
     Return the place in q of every velocity that is a joint of its own, -1 for the others.
 
     And whether it turns freely: a revolute joint that no coupling counts the turns of.
     """
-    body_i, dof_i = robot.table(at.BODY_I), robot.table(at.DOF_I)
-    bodies = body_i[dof_i[dofs, at.DOF_BODY]]
-    single = bodies[:, at.TYPE] <= at.PRISMATIC
-    counted = np.isin(dofs, robot.table(at.TERM_I)[:, at.TERM_DOF])
-    return (np.where(single, bodies[:, at.IQ], -1), (bodies[:, at.TYPE] == at.REVOLUTE) & ~counted)
+    bodies = robot.structure.bodies[robot.structure.dofs['body'][dofs]]
+    counted = np.isin(dofs, robot.structure.terms['dof'])
+    single = bodies['joint'] <= at.PRISMATIC
+    return np.where(single, bodies['iq'], -1), (bodies['joint'] == at.REVOLUTE) & ~counted
 
 
-def _loop_dofs(robot, k):
+def _loop_dofs(robot: Mechanism, k: int) -> range:
     """Return the numbers of the coordinates of a loop joint."""
-    first, count = robot.table(at.LOOP_I)[k, [at.LOOP_DOF, at.LOOP_N_DOFS]]
-    return range(first, first + count)
+    loop = robot.model.loops[k]
+    return range(loop['dof'], loop['dof'] + loop['n_dofs'])
 
 
-def has_position(robot, d):
+def has_position(robot: Mechanism, d: int) -> bool:
     """Return whether a loop coordinate's rate is the derivative of its position."""
-    loop = next(
-        loop
-        for loop in robot.table(at.LOOP_I)
-        if loop[at.LOOP_DOF] <= d < loop[at.LOOP_DOF] + loop[at.LOOP_N_DOFS]
-    )
-    return not is_turn(robot, d) or loop[at.LOOP_TYPE] not in (
-        at.LOOP_SPHERICAL,
-        at.LOOP_SURFACE,
-        at.LOOP_FREE,
-    )
+    kind = robot.model.loops[loop_coordinate_owner(robot, d)]['type']
+    return not _is_turn(robot, d) or kind not in (at.LOOP_SPHERICAL, at.LOOP_SURFACE, at.LOOP_FREE)
 
 
-def is_turn(robot, d):
+def _is_turn(robot: Mechanism, d: int) -> bool:
     """Return whether a loop coordinate is an angle."""
-    kind = next(
-        loop[at.LOOP_TYPE]
-        for loop in robot.table(at.LOOP_I)
-        if loop[at.LOOP_DOF] <= d < loop[at.LOOP_DOF] + loop[at.LOOP_N_DOFS]
-    )
-    return kind != at.LOOP_PRISMATIC and ':v' not in robot.loop_coordinate_names[d]
+    kind = robot.model.loops[loop_coordinate_owner(robot, d)]['type']
+    return bool(kind != at.LOOP_PRISMATIC) and ':v' not in robot.loop_coordinate_names[d]

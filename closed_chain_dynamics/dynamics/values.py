@@ -1,0 +1,48 @@
+"""
+Results that are values: they mean the same later, whatever happens to the mechanism or to q.
+
+A result keeps what was asked as bytes, and the structure as it was, which all results share until
+something changes. What it computes on demand, it computes on a mechanism of its own. Vectors are
+given out as copies, which kernels take as they are; matrices refuse to be written to.
+"""
+
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.model import Model
+from closed_chain_dynamics.model.structure import Structure
+
+__all__ = ['Pose', 'Where', 'constant', 'numbers']
+
+Where: TypeAlias = tuple[Model, Structure, bytes]  # the mechanism as it was, and q
+
+
+def constant(array: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return an array, which refuses to be written to from now on."""
+    array.flags.writeable = False
+    return array
+
+
+def numbers(kept: bytes) -> Vector:
+    """Return numbers that were kept as bytes, in an array of their own."""
+    return np.frombuffer(kept).copy()
+
+
+class Pose:
+    """A mechanism in the structure it had, at the pose it had."""
+
+    _where: Where
+
+    @cached_property
+    def robot(self) -> Mechanism:
+        """Return a mechanism of this result's own, in the structure that was asked about."""
+        return Mechanism.in_structure(*self._where[:2])
+
+    @property
+    def q(self) -> Vector:
+        """Return the configuration, (nq,)."""
+        return numbers(self._where[2])
