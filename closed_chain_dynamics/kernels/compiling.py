@@ -100,7 +100,13 @@ class Kernel:
             no_cfunc_wrapper=True,
             pipeline_class=_PartCompiler,
         )(function)
+        self.part.get_call_template = self._template
         update_wrapper(self, function)
+
+    def _template(self, arguments, keywords):
+        """Let a literal argument be a number like any other, not a reason to compile again."""
+        plain = tuple(types.unliteral(argument) for argument in arguments)
+        return type(self.part).get_call_template(self.part, plain, keywords)
 
     @cached_property
     def entry(self):

@@ -13,6 +13,7 @@ import numpy as np
 from .compiling import kernel
 from .coordinates import solve_constraints, write_W
 from .kinematics import check_state, placements
+from .linear_algebra import copy_to
 from .manifold import difference, integrate
 from .records import OK, dofs, shape, zeros
 from .step import CLOSED, CLOSING_STEPS, close_loops, closing_step, open_by
@@ -131,7 +132,7 @@ def _close(m, q, work):
     if close_loops(m, moved, zero, work) != OK:
         return -1.0
     far = distance(m, q, moved, away)
-    q[:] = moved
+    copy_to(q, moved)
     return far
 
 
@@ -157,7 +158,7 @@ def _close_nearest(m, q, fit):
         _project(m, fit, u, away)
         u -= away
         integrate(m, q, u, moved)
-        q[:] = moved
+        copy_to(q, moved)
     return -1.0
 
 
@@ -205,7 +206,7 @@ def _fit_pose(m, q, target, places, jump, fit):
         _along(m, fit, places, away, step)
         size = largest(m, step)
         integrate(m, q, step, moved)
-        q[:] = moved
+        copy_to(q, moved)
         if not 0.0 <= _close_nearest(m, q, fit) <= jump:
             return HARD
         if size * size < CONVERGED:  # what is left is of second order
@@ -281,20 +282,20 @@ def compute_follow(m, q, v, named, fit, facts, found):
     for j in range(nv):
         away[j] = fact.dt * v[j]
     integrate(m, q, away, found.ahead)
-    target[:] = found.ahead
+    copy_to(target, found.ahead)
     for i in range(named.q_places.size):
         target[named.q_places[i]] = named.position[i]
     if check_state(m, target, v, v) != OK:
         return BAD
     if not distance(m, found.ahead, target, away) <= fact.jump:
         return FAR
-    found.q[:] = target
+    copy_to(found.q, target)
     quick = is_theta_G(m, places)
     if quick or places.size == nv:
         far = _close(m, found.q, fit.work)
         quick = 0.0 <= far <= (fact.jump if quick else NEARLY_CLOSED)
     if not quick:
-        found.q[:] = found.ahead
+        copy_to(found.q, found.ahead)
         if _fit_pose(m, found.q, target, places, fact.jump, fit) != FOLLOWED:
             return HARD
     fact.distance = distance(m, found.ahead, found.q, away)

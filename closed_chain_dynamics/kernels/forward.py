@@ -9,6 +9,7 @@ from .compiling import kernel
 from .contact import contact_dynamics, note_directions
 from .coordinates import check_closed, solve_constraints
 from .kinematics import add_acceleration, check_state, motion, placements
+from .linear_algebra import copy_to
 from .newton_euler import body_forces
 from .records import LOCKED, OK, SINGULAR, WRONG_SIZE, drift, shape, torques, zeros
 
@@ -49,7 +50,7 @@ def compute_forward_dynamics(m, q, v, tau_A, acceleration):
     status = check_state(m, q, v, tau_A)
     if status != OK:
         return status
-    torques(m)[:] = tau_A
+    copy_to(torques(m), tau_A)
     status = forward_dynamics(m, q, v, acceleration)
     # a state of its own, not one within a step: friction is against its motion, whatever the last
     if size.n_contacts and (status == OK or status == LOCKED) and note_directions(m):

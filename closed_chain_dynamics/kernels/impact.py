@@ -16,6 +16,7 @@ from .compiling import kernel
 from .coordinates import solve_constraints
 from .inertia import body_inertias, energies, rigid_momentum
 from .kinematics import NO_VECTOR, check_state, motion, placements
+from .linear_algebra import copy_to
 from .manifold import integrate
 from .newton_euler import pass_forces_inwards, project_forces
 from .records import (
@@ -216,13 +217,13 @@ def compute_settling(m, q, states, work):
         if not size < LONGEST:
             return LOOP_OPEN
         integrate(m, moved, step, to)
-        moved[:] = to
+        copy_to(moved, to)
         if size <= SETTLED:
             break
     if close_loops(m, moved, rest, work) != OK:
         return LOOP_OPEN
     _shift_back(m, moved, states)
-    q[:nq] = moved
+    copy_to(q, moved)
     return OK
 
 

@@ -9,7 +9,7 @@ from .closed_chain import cluster_matrices, passive_forces
 from .compiling import kernel
 from .coordinates import check_closed, constraint_matrix, solve_constraints
 from .kinematics import check_state, motion, placements
-from .linear_algebra import axpy, cholesky, cholesky_solve, dot
+from .linear_algebra import axpy, cholesky, cholesky_solve, copy_to, dot
 from .newton_euler import body_forces, pass_forces_inwards, project_forces
 from .records import (
     OK,
@@ -206,7 +206,7 @@ def compute_inverse_dynamics(m, q, v, a, out):
     if status != OK:
         return status
     force = tau(m)
-    force[:] = tau_O
+    copy_to(force, tau_O)
     if size.n_contacts:
         status = UNSOLVED
     for k in range(actuator.size):

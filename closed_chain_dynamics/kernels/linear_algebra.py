@@ -11,6 +11,13 @@ from .compiling import kernel, reordering_kernel
 
 
 @kernel
+def copy_to(y, x):
+    """Write x to y; numba's own y[:] = x compiles half a second of words for its errors."""
+    for k in range(np.uint64(x.size)):
+        y[k] = x[k]
+
+
+@kernel
 def axpy(y, x, factor, start, stop):
     """Add factor times x to y, from `start` to `stop`."""
     for k in range(np.uint64(start), np.uint64(stop)):

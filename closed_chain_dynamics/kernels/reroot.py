@@ -12,6 +12,7 @@ from .compiling import kernel
 from .coordinates import solve_constraints
 from .impact import nearest_motion
 from .kinematics import NO_VECTOR, motion, placements
+from .linear_algebra import copy_to
 from .records import (
     FREE,
     ON_JOINT,
@@ -150,7 +151,7 @@ def _set_home(m, i):
     own, home = bodies(m)[i], home_bodies(m)[i]
     own.parent, own.joint = home.parent, home.joint
     own.R[:, :] = home.R
-    own.p[:] = home.p
+    copy_to(own.p, home.p)
 
 
 @kernel

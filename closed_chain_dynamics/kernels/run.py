@@ -14,6 +14,7 @@ from .contact import contact_signs, note_directions
 from .forward import forward_dynamics
 from .inertia import energies, rotor_energy
 from .kinematics import motion, placements
+from .linear_algebra import copy_to
 from .loop_frames import place_loop
 from .loops import active_loop_rows
 from .passive import passive_energy
@@ -97,15 +98,17 @@ def _lift(m):
 @kernel
 def _keep(q, v, books, kept):
     """Note a state and its books, to go back to."""
-    kept[: q.size], kept[q.size : q.size + v.size] = q, v
-    kept[q.size + v.size :] = books
+    copy_to(kept, q)
+    copy_to(kept[q.size :], v)
+    copy_to(kept[q.size + v.size :], books)
 
 
 @kernel
 def _go_back(kept, q, v, books):
     """Go back to a state and its books."""
-    q[:], v[:] = kept[: q.size], kept[q.size : q.size + v.size]
-    books[:] = kept[q.size + v.size :]
+    copy_to(q, kept[: q.size])
+    copy_to(v, kept[q.size : q.size + v.size])
+    copy_to(books, kept[q.size + v.size :])
 
 
 @kernel

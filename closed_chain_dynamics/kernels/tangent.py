@@ -4,6 +4,7 @@ from .closed_chain import bias_acceleration
 from .compiling import kernel
 from .coordinates import check_closed, solve_constraints, write_W
 from .kinematics import check_state, motion, placements
+from .linear_algebra import copy_to
 from .records import OK, drift, zeros
 
 
@@ -21,6 +22,6 @@ def compute_tangent(m, q, v, W, h):
     motion(m, v, zeros(m), 0.0)
     solve_constraints(m, q, v, True)
     bias_acceleration(m)
-    h[:] = drift(m)
+    copy_to(h, drift(m))
     write_W(m, W)
     return check_closed(m)
