@@ -14,7 +14,7 @@ from closed_chain_dynamics.dynamics.constraints import loop_positions
 from closed_chain_dynamics.dynamics.forward import forward_dynamics
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
-from closed_chain_dynamics.model.mechanism import load
+from closed_chain_dynamics.model.mechanism import Mechanism, load
 from closed_chain_dynamics.simulation.simulation import INTEGRATORS, Simulation
 
 __all__ = ['warm_up']
@@ -37,7 +37,7 @@ HINGED = SMALL.format(type='revolute', more='<child_axis xyz="0 1 0"/>')
 STANDING = SMALL.format(type='surface', more='<cc:contact normal="0 0 1" mu="0.5"/>')
 
 
-def warm_up(*, quiet=False, backwards=False):
+def warm_up(*, quiet: bool = False, backwards: bool = False) -> None:
     """
     Run every computation once on a small mechanism, which compiles what is not compiled yet.
 
@@ -52,7 +52,7 @@ def warm_up(*, quiet=False, backwards=False):
         print('closed_chain_dynamics: all kernels are compiled', file=sys.stderr)
 
 
-def _tree(robot):
+def _tree(robot: Mechanism) -> None:
     q, zero = robot.neutral(), np.zeros(robot.nv)
     tree.difference(robot, q, tree.integrate(robot, q, zero))
     tree.newton_euler(robot, q, zero, zero)
@@ -64,7 +64,7 @@ def _tree(robot):
     tree.energy(robot, q, zero)
 
 
-def _closed_chain(robot):
+def _closed_chain(robot: Mechanism) -> None:
     q, zero = robot.neutral(), np.zeros(robot.nv)
     coordinates(robot, q)
     loop_positions(robot, q)
@@ -72,16 +72,16 @@ def _closed_chain(robot):
     inverse_dynamics(robot, q, zero, acceleration)
 
 
-def _assembly(robot):
+def _assembly(robot: Mechanism) -> None:
     q = assemble(robot, {'knee': 0.1}, start=robot.neutral())
     complete_acceleration(robot, q, complete_velocity(robot, q, {'knee': 1.0}), {'knee': 0.5})
 
 
-def _control(robot):
+def _control(robot: Mechanism) -> None:
     ControlLoop(TorqueController(robot), TorqueGuard(robot)).warm_up()
 
 
-def _simulation(robot):
+def _simulation(robot: Mechanism) -> None:
     for integrator in INTEGRATORS:
         sim = Simulation(robot, q=robot.neutral(), dt=1e-3, integrator=integrator)
         sim.step()
@@ -92,5 +92,5 @@ def _simulation(robot):
     sim.connect('knee', 'grip')
 
 
-def _contact(robot):
+def _contact(_: Mechanism) -> None:
     Simulation(load(STANDING), dt=1e-3).step()

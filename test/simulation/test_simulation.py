@@ -355,8 +355,7 @@ def test_a_wrench_on_a_link_inside_a_body_turns_with_it_in_one_run_as_in_steps()
 
     angle = solve_ivp(slope, (0.0, 0.5), (0.0, 3.0), rtol=1e-10, atol=1e-12).y[0, -1]
     found = 2.0 * math.atan2(sims[0].q[4], sims[0].q[6])
-    # the arm is that of the start of each step: an error of first order in dt
-    assert found == pytest.approx(angle, abs=5e-3)
+    assert found == pytest.approx(angle, abs=1e-9)
 
 
 # --- what is refused -----------------------------------------------------------------------------

@@ -162,7 +162,9 @@ def test_motors_that_hold_keep_a_figure_in_its_pose():
         source.hold = hold
         knee = robot.joint_slices('left_knee')[0]
         start = source.sim.q[knee].copy()
-        source.sim.v[robot.coordinate_names.index('left_knee')] = 2.0
+        v = source.sim.v.copy()
+        v[robot.coordinate_names.index('left_knee')] = 2.0
+        source.sim.v = v
         for _ in range(20):
             source.advance(0.05)
         ways[hold] = abs(source.sim.q[knee] - start)[0]
