@@ -3,11 +3,12 @@ Dynamics of closed kinematic chains whose structure changes while they move.
 
 The rooms, each of which imports only those before it: `errors`; `description` reads files into
 frozen dataclasses; `kernels` is the compiled code on tables of named records; `model` is Model,
-Structure, Workspace and the Mechanism that holds them, and connects and cuts; `dynamics` is the mathematics of one state: the tree after the
-virtual cut, rank, theta_G, H, W and S, torques, accelerations, reactions, impacts; `assembly`
-closes loops; `recording` keeps what happened; `simulation` makes it happen; `symbolic` writes
-equations; `control` gives torques for a reference; `studies` asks what takes many computations;
-`viewer` shows, `ros` carries messages, and `cli` is the command line.
+Structure, Workspace and the Mechanism that holds them, and connects and cuts; `dynamics` is the
+mathematics of one state: the tree after the virtual cut, rank, theta_G, H, W and S, torques,
+accelerations, reactions, impacts; `assembly` closes loops; `recording` keeps what happened;
+`simulation` makes it happen; `symbolic` writes equations; `control` gives torques for a reference;
+`studies` asks what takes many computations; `viewer` shows, `ros` carries messages, and `cli` is
+the command line.
 """
 
 from closed_chain_dynamics.assembly.completion import complete_acceleration, complete_velocity
