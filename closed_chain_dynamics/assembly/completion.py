@@ -165,14 +165,14 @@ def _solve(
             where=robot.name,
             repair=f'Name fewer, or values that fit.{near}',
         )
-    return Vt[:rank].T @ ((U[:, :rank].T @ values) / sigma[:rank])
+    return np.asarray(Vt[:rank].T @ ((U[:, :rank].T @ values) / sigma[:rank]))
 
 
 def _drift(robot: Mechanism, c: Coordinates, q: Vector, v: Vector, scale: Vector) -> Vector:
     """Return the acceleration of least norm that the loops ask for at velocity v, (nv,)."""
     J_C, _, bias = constraint_jacobian(robot, q, v)
     unit = row_units(robot)
-    J, speed = unit[:, None] * J_C * scale, np.linalg.norm(v / scale)
+    J, speed = unit[:, None] * J_C * scale, float(np.linalg.norm(v / scale))
     slip = np.abs(unit * (J_C @ v)).max(initial=0.0)
     if slip > INCONSISTENT * max(speed, 1e-300):
         raise StateError(
@@ -184,14 +184,14 @@ def _drift(robot: Mechanism, c: Coordinates, q: Vector, v: Vector, scale: Vector
     U, sigma, Vt = U[:, : c.rank], sigma[: c.rank], Vt[: c.rank]
     along = U.T @ (unit * bias)
     left = np.linalg.norm(unit * bias - U @ along)
-    if left > INCONSISTENT * max(np.linalg.norm(unit * bias), speed**2):
+    if left > INCONSISTENT * max(float(np.linalg.norm(unit * bias)), speed**2):
         raise SingularityError(
             f'the pose is singular, and no acceleration keeps the loops closed '
             f'at this velocity: {left:.3g} is left over',
             where=robot.name,
             repair='Move in another direction, or leave the pose first.',
         )
-    return -scale * ((along / sigma) @ Vt)
+    return np.asarray(-scale * ((along / sigma) @ Vt))
 
 
 def _loop_bias(robot: Mechanism, q: Vector, v: Vector, names: list[str]) -> Vector:

@@ -38,7 +38,7 @@ class Held:
 
 def check_state(robot: Mechanism, q: ArrayLike) -> Vector:
     """Return a copy of a configuration, or say what is wrong with it."""
-    q = robot.vector(q, robot.nq, 'q').copy()
+    q = np.array(robot.vector(q, robot.nq, 'q'))
     status = kernels.check_state(robot.handle, q, q, q)
     if status:
         robot.raise_for(status, q)
@@ -58,9 +58,10 @@ def numbers(robot: Mechanism, name: str, value: ArrayLike, count: int) -> Vector
         raise StateError(
             f'the value of {name!r} has shape {array.shape} but needs {needs}', where=robot.name
         )
-    if not np.all(np.isfinite(array)):
+    bad = array[~np.isfinite(array)]
+    if bad.size:
         raise StateError(
-            f'the value of {name!r} is {value}',
+            f'the value of {name!r} is {bad[0]}',
             where=robot.name,
             repair='Give finite numbers only.',
         )

@@ -121,7 +121,7 @@ def _bounded(robot: Mechanism, lever: Matrix, rest: Vector, wanted: Vector) -> V
             where=robot.name,
             repair='Ask for less preload.',
         )
-    exact = np.linalg.lstsq(lever, rest, rcond=NO_LEVER)[0]
+    exact: Vector = np.linalg.lstsq(lever, rest, rcond=NO_LEVER)[0].astype(float)
     if np.all((exact >= lower) & (exact <= upper)):
         return exact
     from scipy.optimize import lsq_linear  # a third of a second to import, seldom needed
@@ -131,7 +131,7 @@ def _bounded(robot: Mechanism, lever: Matrix, rest: Vector, wanted: Vector) -> V
         return x
     # meet the forces first; among equals take the smallest, by a weight that stays below rounding
     # of the forces; an active-set method says which actuators are at a limit
-    small = 1e-6 * max(np.linalg.norm(lever, 2), 1e-300)
+    small = 1e-6 * max(float(np.linalg.norm(lever, 2)), 1e-300)
     matrix = np.vstack([lever[:, free], small * np.eye(free.sum())])
     target = np.concatenate([rest, np.zeros(free.sum())])
     found = lsq_linear(

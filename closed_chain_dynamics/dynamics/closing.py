@@ -152,7 +152,7 @@ class Closure:
                 x >= self.upper[j] and gradient[j] < 0.0
             ):
                 free[j] = False
-        return free
+        return np.asarray(free)
 
     def _directions(self, J: Matrix, free: Mask) -> tuple[Matrix, Vector, Matrix]:
         """Return the singular value decomposition of J over what is free, rounding cut off."""

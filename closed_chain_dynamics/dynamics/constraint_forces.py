@@ -45,7 +45,7 @@ def tree_force(
         status = kernels.compute_inverse_dynamics(robot.handle, q, v, a, out)
     if status and status not in (at.UNSOLVED, at.SINGULAR):
         robot.raise_for(status, q, v, a)
-    return out[1 : 1 + robot.nv].copy()
+    return np.array(out[1 : 1 + robot.nv])
 
 
 def drag(

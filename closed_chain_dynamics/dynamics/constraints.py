@@ -58,7 +58,7 @@ def allowed_motions(robot: Mechanism, q: Vector) -> Matrix:
     status = kernels.compute_coordinates(robot.handle, q, W)
     if status:
         robot.raise_for(status, q)
-    return W[:, : robot.structure.shape['mobility']].copy()
+    return np.array(W[:, : robot.structure.shape['mobility']])
 
 
 def loop_kinematics(robot: Mechanism, q: ArrayLike) -> tuple[Matrix, Vector]:

@@ -269,7 +269,7 @@ def _free_of_actuators(c: 'Coordinates') -> Matrix:
     if not c.S.size:
         return c.W
     _, rank, Vt = levers(c.S)
-    return c.W @ Vt[rank:].T
+    return np.asarray(c.W @ Vt[rank:].T)
 
 
 def unmoved_joints(c: 'Coordinates') -> list[str]:

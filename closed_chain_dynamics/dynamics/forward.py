@@ -8,6 +8,7 @@ the accelerations, so that the equation is a check of them.
 
 from collections.abc import Mapping
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -55,7 +56,7 @@ class ForwardDynamics(AtPose):
     @property
     def acceleration(self) -> Vector:
         """Return theta_O'', (nv,)."""
-        return self._acceleration.copy()
+        return np.array(self._acceleration)
 
     @property
     def v(self) -> Vector:
@@ -87,7 +88,7 @@ class ForwardDynamics(AtPose):
     def tau_G(self) -> Vector:
         """Return the generalized force of the actuators and of `extra`, S^T tau_A, Eq. (8)."""
         c = self.coordinates
-        return c.S.T @ self.tau_A + c.W.T @ self.extra
+        return np.asarray(c.S.T @ self.tau_A + c.W.T @ self.extra)
 
     @cached_property
     def A(self) -> Matrix:
@@ -117,7 +118,7 @@ class ForwardDynamics(AtPose):
     @cached_property
     def _given(self) -> Vector:
         """What actuators and forces on coordinates give, (nv,)."""
-        return actuator_rows(self.robot, self.q).T @ self.tau_A + self.extra
+        return np.asarray(actuator_rows(self.robot, self.q).T @ self.tau_A + self.extra)
 
     @cached_property
     def _drag(self) -> Vector:
@@ -213,11 +214,7 @@ def forward_dynamics(
 
 
 def _compute(
-    robot: Mechanism,
-    q: ArrayLike,
-    v: ArrayLike,
-    tau: Mapping[str, float] | ArrayLike | None,
-    acceleration: Vector,
+    robot: Mechanism, q: Any, v: Any, tau: Any, acceleration: Vector
 ) -> tuple[Vector, Vector, Vector, int]:
     """Call the kernel; return state and torques as arrays, and the status where it is no error."""
     try:  # the usual case costs nothing: the kernel itself looks at types and sizes

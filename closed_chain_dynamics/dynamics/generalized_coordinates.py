@@ -86,7 +86,7 @@ class Coordinates(Pose):
     @property
     def mobility(self) -> int:
         """Return N_F, the number of generalized coordinates, Eq. (13)."""
-        return self.W.shape[1]
+        return int(self.W.shape[1])
 
     @property
     def rank(self) -> int:
@@ -113,7 +113,7 @@ class Coordinates(Pose):
     @property
     def singular_values(self) -> Vector:
         """Return the singular values of J_C without units, largest first."""
-        return self._svd[1].copy()
+        return np.array(self._svd[1])
 
     @property
     def distance(self) -> float:

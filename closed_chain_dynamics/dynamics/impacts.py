@@ -46,7 +46,7 @@ class Impact:
     @property
     def v_after(self) -> Vector:
         """Return the velocities of the tree after it, (nv,)."""
-        return self._v_after.copy()
+        return np.array(self._v_after)
 
     @property
     def energy_lost(self) -> float:

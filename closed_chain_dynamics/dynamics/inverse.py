@@ -11,6 +11,7 @@ have to give it.
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -75,28 +76,28 @@ class InverseDynamics(AtPose):
     @property
     def tau_O(self) -> Vector:
         """Return the forces on the tree, (nv,)."""
-        return self._forces[1 : 1 + len(self._asked[0]) // 8].copy()
+        return np.array(self._forces[1 : 1 + len(self._asked[0]) // 8])
 
     @property
     def tau_A(self) -> Vector:
         """Return the torques of the actuators, (actuators,)."""
         first = 1 + len(self._asked[0]) // 8
-        return self._forces[first : first + len(self._where[0].actuator_names)].copy()
+        return np.array(self._forces[first : first + len(self._where[0].actuator_names)])
 
     @property
     def tau_G(self) -> Vector:
         """Return the generalized forces W^T tau_O, (mobility,), Eq. (7)."""
         first = 1 + len(self._asked[0]) // 8 + len(self._where[0].actuator_names)
-        return self._forces[first : first + int(self._forces[0])].copy()
+        return np.array(self._forces[first : first + int(self._forces[0])])
 
     @cached_property
     def _residual(self) -> Vector:
-        return self.tau_G - self.coordinates.S.T @ self.tau_A
+        return np.asarray(self.tau_G - self.coordinates.S.T @ self.tau_A)
 
     @property
     def residual(self) -> Vector:
         """Return tau_G - S^T tau_A, (mobility,): what the motion needs and no actuator gives."""
-        return self._residual.copy()
+        return np.array(self._residual)
 
     @property
     def residual_by_name(self) -> dict[str, float]:
@@ -205,7 +206,7 @@ def inverse_dynamics(
 
 
 def _compute(
-    robot: Mechanism, q: ArrayLike, v: ArrayLike, a: ArrayLike, out: Vector
+    robot: Mechanism, q: Any, v: Any, a: Any, out: Vector
 ) -> tuple[Vector, Vector, Vector, int]:
     """Call the kernel; return the state as arrays, and the status where it is no error."""
     try:  # the usual case costs nothing: the kernel itself looks at types and sizes

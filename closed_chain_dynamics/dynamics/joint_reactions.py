@@ -97,17 +97,17 @@ class Reactions(Mapping[str, Reaction]):
     @property
     def multipliers(self) -> Vector:
         """Return the forces in the rows of J_C, (rows,)."""
-        return self._multipliers.copy()
+        return np.array(self._multipliers)
 
     @property
     def tau_A(self) -> Vector:
         """Return the torques of the actuators, (actuators,)."""
-        return self._tau_A.copy()
+        return np.array(self._tau_A)
 
     @property
     def missing(self) -> Vector:
         """Return what the motion needs along the coordinates and nobody gives, (nv,)."""
-        return self._missing.copy()
+        return np.array(self._missing)
 
     @property
     def is_unique(self) -> bool:
@@ -284,7 +284,7 @@ def _least_shares(
         length = robot.structure.world['length']
     units = np.repeat([length, 1.0], 3)[:, None]
     shares = np.concatenate([found[name] * units for name in names])
-    return np.linalg.lstsq(shares[:, columns], -shares[:, 0], rcond=UNIQUE)[0]
+    return np.asarray(np.linalg.lstsq(shares[:, columns], -shares[:, 0], rcond=UNIQUE)[0])
 
 
 def _loop_wrenches(

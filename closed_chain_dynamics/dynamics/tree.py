@@ -155,14 +155,14 @@ def jacobian(
     robot: Mechanism, q: ArrayLike, link: str, *, point: ArrayLike = (0.0, 0.0, 0.0)
 ) -> Matrix:
     """Return the Jacobian of a point of a link, (6, nv): linear, then angular, world axes."""
-    return _jacobian(robot, q, np.zeros(robot.nv), link, point)[:, :-1].copy()
+    return np.array(_jacobian(robot, q, np.zeros(robot.nv), link, point)[:, :-1])
 
 
 def jacobian_bias(
     robot: Mechanism, q: ArrayLike, v: ArrayLike, link: str, *, point: ArrayLike = (0.0, 0.0, 0.0)
 ) -> Vector:
     """Return J' v of a point of a link, (6,): its acceleration at zero joint acceleration."""
-    return _jacobian(robot, q, v, link, point)[:, -1].copy()
+    return np.array(_jacobian(robot, q, v, link, point)[:, -1])
 
 
 def newton_euler(
@@ -251,9 +251,9 @@ def energy(robot: Mechanism, q: ArrayLike, v: ArrayLike) -> tuple[float, float]:
 
 def momentum(robot: Mechanism, q: ArrayLike, v: ArrayLike) -> Vector:
     """Return linear momentum, and angular momentum about the centre of mass, (6,)."""
-    return _totals(robot, q, v)[5:].copy()
+    return np.array(_totals(robot, q, v)[5:])
 
 
 def center_of_mass(robot: Mechanism, q: ArrayLike) -> Vector:
     """Return the centre of mass of everything that moves, (3,) [m]."""
-    return _totals(robot, q, np.zeros(robot.nv))[2:5].copy()
+    return np.array(_totals(robot, q, np.zeros(robot.nv))[2:5])

@@ -29,7 +29,7 @@ def constant(array: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def numbers(kept: bytes) -> Vector:
     """Return numbers that were kept as bytes, in an array of their own."""
-    return np.frombuffer(kept).copy()
+    return np.array(np.frombuffer(kept))
 
 
 class Pose:

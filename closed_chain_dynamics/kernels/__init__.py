@@ -11,6 +11,7 @@ import math
 import pathlib
 import re
 import sys
+from typing import Any
 
 from numba.core import event
 
@@ -93,14 +94,14 @@ class Strict:
     is always a `checked` one, with arguments whose types are known to be right.
     """
 
-    def __init__(self, kernel):
+    def __init__(self, kernel: Any) -> None:
         self.kernel, self.call = kernel.entry, self._refuse
 
     @staticmethod
-    def _refuse(*_):
+    def _refuse(*_: Any) -> Any:
         raise TypeError('not compiled yet')
 
-    def checked(self, *arguments):
+    def checked(self, *arguments: Any) -> Any:
         """Call the kernel with the right types, which compiles it when it is not yet."""
         self.kernel.disable_compile(False)
         result = self.kernel(*arguments)
