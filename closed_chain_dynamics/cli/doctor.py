@@ -6,7 +6,7 @@ trouble. Versions come from installed metadata, so that nothing heavy is importe
 """
 
 from dataclasses import asdict, dataclass
-from importlib import metadata, util
+from importlib import util
 import os
 from pathlib import Path
 import platform
@@ -204,6 +204,8 @@ def _library(module, remedy, about):
 
 def _version(*names):
     """Return the version that the installed metadata has under one of several names."""
+    from importlib import metadata  # it reads mail headers, which takes longer than help may
+
     for name in names:
         try:
             return metadata.version(name)

@@ -47,8 +47,8 @@ IMPORTED = {
     'PIL': 'python3-pil',
     'urdf_parser_py': 'urdfdom_py',
     'yaml': 'python3-yaml',
-    **{name: f'python3-{name}' for name in ('lxml', 'matplotlib', 'numba', 'numpy', 'rich')},
-    **{name: f'python3-{name}' for name in ('scipy', 'sympy')},
+    **{name: f'python3-{name}' for name in ('argcomplete', 'lxml', 'matplotlib', 'numba')},
+    **{name: f'python3-{name}' for name in ('numpy', 'scipy', 'sympy')},
 }
 # What rosdep has no name for, from an extra of pip, and what one of those or numba brings along.
 EXTRAS = {'casadi', 'dask', 'distributed', 'llvmlite', 'mujoco', 'rosbags', 'trimesh', 'viser'}

@@ -14,7 +14,7 @@ import numpy as np
 
 from benchmarks import side_by_side as bench
 import closed_chain_dynamics as ccd
-from closed_chain_dynamics.cli import bench as measuring, simulate
+from closed_chain_dynamics.cli import bench as measuring, completion, simulate
 from closed_chain_dynamics.description import (
     Coupling,
     CouplingTerm,
@@ -31,6 +31,7 @@ from closed_chain_dynamics.model import library
 
 __all__ = ['CALLS']
 
+NO_SHELL = argparse.Namespace(shell='bash', json=False)
 XACRO = '<robot name="r" xmlns:xacro="http://ros.org/wiki/xacro"><xacro:arm/></robot>'
 FLOATING = robot(BASE, ARM, hinge('free', 'base', 'arm', kind='floating'))
 FLAT = with_extra(
@@ -423,6 +424,7 @@ CALLS = {
     'no folder to write to': lambda at: moving().log.plot(at / 'none' / 'run.png'),
     'a log onto a folder': lambda at: moving().log.to_csv(at),
     'a bag onto a bag': lambda at: moving().log.to_mcap(at),
+    'no argcomplete': without_library('argcomplete', lambda at: completion.run(NO_SHELL)),
     'no matplotlib': without_library('matplotlib', lambda at: moving().log.plot(at / 'a.png')),
     'no pillow': without_library('PIL', lambda at: moving().log.record(at / 'a.gif')),
     'no rosbags': without_library('rosbags', lambda at: moving().log.to_mcap(at / 'a')),
