@@ -128,7 +128,9 @@ def load_model(args: argparse.Namespace) -> Mechanism:
     """Load the model that the arguments name, under the gravity that they name."""
     import closed_chain_dynamics as ccd
 
-    robot = ccd.load(library.find(args.model), root_joint=args.root_joint, actuated=args.actuated)
+    robot: Mechanism = ccd.load(
+        library.find(args.model), root_joint=args.root_joint, actuated=args.actuated
+    )
     if getattr(args, 'gravity', None):
         robot.gravity = args.gravity
     return robot
@@ -138,7 +140,8 @@ def closed_pose(robot: Mechanism, args: argparse.Namespace) -> NDArray[np.float6
     """Return the pose with all loops closed that --q names, within limits unless --no-limits."""
     import closed_chain_dynamics as ccd
 
-    return ccd.assemble(robot, dict(args.q), limits=args.limits)
+    q: NDArray[np.float64] = ccd.assemble(robot, dict(args.q), limits=args.limits)
+    return q
 
 
 def real(text: str) -> float:

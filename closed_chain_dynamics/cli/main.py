@@ -194,8 +194,8 @@ def _put_positions_first(parser: argparse.ArgumentParser) -> None:
     """Write the usage: an option that takes several values would swallow what stands after it."""
     actions = parser._get_positional_actions()
     names = [
-        f'[{name}]' if nargs == '?' else name
-        for name, nargs in ((each.metavar or each.dest.upper(), each.nargs) for each in actions)
+        f'[{each.metavar}]' if each.nargs == '?' else str(each.metavar or each.dest.upper())
+        for each in actions
     ]
     parser.usage = ' '.join(['%(prog)s', *names, '[options]'])
     for action in actions:

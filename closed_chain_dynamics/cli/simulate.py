@@ -72,12 +72,12 @@ WORTH_A_WARNING = 1e-3  # relative drift of the energy balance
 
 def _appointment(text: str) -> tuple[str, float]:
     """Read 'name@time'."""
-    name, sign, when = text.rpartition('@')
+    name, _, seconds = text.rpartition('@')
     try:
-        when = float(when)
+        when = float(seconds)
     except ValueError:
-        sign = ''
-    if not (name and sign and math.isfinite(when)):
+        when = math.nan
+    if not (name and math.isfinite(when)):
         raise argparse.ArgumentTypeError(f'{text!r} is not of the form name@seconds')
     return name, when
 
@@ -112,22 +112,22 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
         },
     )
     add_gravity(start)
-    run = parser.add_argument_group('run')
-    run.add_argument(
+    course = parser.add_argument_group('run')
+    course.add_argument(
         '--time',
         metavar='S',
         type=real,
         default=5.0,
         help='how long to simulate (default: %(default)g s)',
     )
-    run.add_argument(
+    course.add_argument(
         '--dt',
         metavar='S',
         type=real,
         default=1e-3,
         help='step of the integrator (default: %(default)g s)',
     )
-    run.add_argument(
+    course.add_argument(
         '--integrator',
         choices=['rk4', 'euler', 'adaptive'],
         default='rk4',
@@ -142,7 +142,7 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
             'what is connected at the same time',
         ),
     ):
-        run.add_argument(
+        course.add_argument(
             option,
             metavar='NAME@S',
             nargs='+',

@@ -1,14 +1,24 @@
 """A figure of a log: how it moved, where the energy went, how well the loops held."""
 
-from functools import partial
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, partial
+import io
+from pathlib import Path as File
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from closed_chain_dynamics.errors import ClosedChainError
-from closed_chain_dynamics.recording.log_files import check_folder, writing
+from closed_chain_dynamics.recording.events import Event
+from closed_chain_dynamics.recording.log import Log
+from closed_chain_dynamics.recording.log_files import Path, check_folder, writing
 
 __all__ = ['check_plot', 'draw_lines', 'draw_panels', 'plot_log']
+
+Array = NDArray[np.float64]
+Column = tuple[str, Array]  # label and values
+Panel = tuple[Callable[[Any], object], float]  # what draws into axes, and its height
 
 FORMATS = ('.png', '.svg', '.pdf')
 MOST_LINES = 8  # lines of a panel that can still be told apart
@@ -46,10 +56,10 @@ STYLE = {
 }
 
 
-def check_plot(path):
+def check_plot(path: Path) -> None:
     """Refuse, before any work, a path that cannot be written to or a library that is missing."""
     _matplotlib()
-    if Path(path).suffix.lower() not in FORMATS:
+    if File(path).suffix.lower() not in FORMATS:
         raise ClosedChainError(
             'a figure of this kind cannot be written',
             file=path,
@@ -58,7 +68,7 @@ def check_plot(path):
     check_folder(path)
 
 
-def _matplotlib():
+def _matplotlib() -> Any:
     try:
         import matplotlib
         from matplotlib.backends import backend_agg, backend_pdf, backend_svg  # noqa: F401
@@ -69,20 +79,22 @@ def _matplotlib():
     return matplotlib
 
 
-def plot_log(log, path, *, size=(9.0, 9.5), dpi=130):
+def plot_log(
+    log: Log, path: Path | None = None, *, size: tuple[float, float] = (9.0, 9.5), dpi: int = 130
+) -> Any:
     """
-    Write one figure of a log, the kind by its name: .png, .svg or .pdf.
+    Return one figure of a log, and write it where a path is given: .png, .svg or .pdf.
 
     Panels: positions that turn, positions that slide, energies, the change of their balance, and
     the loop error; events are vertical lines with their names. `size` in inches.
     """
 
-    def finish(axes):
+    def finish(axes: Sequence[Any]) -> None:
         for ax in axes:
             _mark_events(ax, log.events)
         _name_events(axes[0], log)
 
-    draw_panels(
+    return draw_panels(
         path,
         [(partial(draw, log=log), height) for draw, height in _panels(log)],
         log.time,
@@ -93,19 +105,26 @@ def plot_log(log, path, *, size=(9.0, 9.5), dpi=130):
     )
 
 
-def draw_panels(path, panels, time, title, *, size=(9.0, 9.5), dpi=130, finish=None):
+def draw_panels(
+    path: Path | None,
+    panels: Sequence[Panel],
+    time: Array,
+    title: str,
+    *,
+    size: tuple[float, float] = (9.0, 9.5),
+    dpi: int = 130,
+    finish: Callable[[Sequence[Any]], object] | None = None,
+) -> Any:
     """
-    Write a figure of panels over one time axis, the kind by its name: .png, .svg or .pdf.
+    Return a figure of panels over one time axis; write it where a path is given, its kind by name.
 
     `panels`: functions that draw into axes, each with its height; `finish(axes)` has the last
     word.
     """
-    check_plot(path)
-    matplotlib = _matplotlib()
-    from matplotlib.figure import Figure  # not pyplot: no display, nothing global
-
-    with matplotlib.rc_context(STYLE), writing(path):
-        figure = Figure(figsize=size, layout='constrained')
+    if path is not None:
+        check_plot(path)
+    with _matplotlib().rc_context(STYLE):
+        figure = _figure_class()(figsize=size, layout='constrained')
         heights = [height for _, height in panels]
         axes = figure.subplots(
             len(panels), 1, sharex=True, squeeze=False, gridspec_kw={'height_ratios': heights}
@@ -119,16 +138,33 @@ def draw_panels(path, panels, time, title, *, size=(9.0, 9.5), dpi=130, finish=N
         if finish:
             finish(axes)
         figure.suptitle(title, x=0.012, ha='left', fontweight='bold', fontsize=13)
-        # A date in the file would make equal runs give unequal files.
-        dated = {'.svg': {'Date': None}, '.pdf': {'CreationDate': None}}
-        suffix = Path(path).suffix.lower()
-        figure.savefig(path, dpi=dpi, format=suffix[1:], metadata=dated.get(suffix))
+        if path is not None:
+            # A date in the file would make equal runs give unequal files.
+            dated = {'.svg': {'Date': None}, '.pdf': {'CreationDate': None}}
+            suffix = File(path).suffix.lower()
+            with writing(path):
+                figure.savefig(path, dpi=dpi, format=suffix[1:], metadata=dated.get(suffix))
+    return figure
 
 
-def _panels(log):
+@cache
+def _figure_class() -> Any:
+    """Return a figure that a notebook shows by itself; not of pyplot, which is global."""
+    from matplotlib.figure import Figure
+
+    class ShownFigure(Figure):
+        def _repr_png_(self) -> bytes:
+            picture = io.BytesIO()
+            self.savefig(picture, format='png')
+            return picture.getvalue()
+
+    return ShownFigure
+
+
+def _panels(log: Log) -> list[tuple[Callable[..., object], float]]:
     """Return the panels that this log has something for: a drawing function and its height."""
     groups = (('angle [rad]', 'Joint angles'), ('position [m]', 'Joint positions'))
-    panels = [
+    panels: list[tuple[Callable[..., object], float]] = [
         (partial(_positions, columns=columns, unit=unit, title=title), 3)
         for columns, (unit, title) in zip(_grouped(log), groups)
         if columns
@@ -139,10 +175,11 @@ def _panels(log):
     return panels
 
 
-def _grouped(log):
+def _grouped(log: Log) -> tuple[list[Column], list[Column]]:
     """Return (label, values) of positions that turn and of those that slide."""
     names, values = log.table('q')
-    turning, sliding = [], []
+    turning: list[Column] = []
+    sliding: list[Column] = []
     slides = {
         joint.name for joint in log.robot.description.joints if joint.type.value == 'prismatic'
     }
@@ -158,10 +195,10 @@ def _grouped(log):
     return turning, sliding
 
 
-def _turned(joint, names, values):
+def _turned(joint: str, names: list[str], values: Array) -> Array:
     """Return the angle between an orientation and the neutral one, over time [rad]."""
 
-    def part(suffix):
+    def part(suffix: str) -> Array:
         return values[:, names.index(f'{joint}:{suffix}')]
 
     if f'{joint}:cos' in names:
@@ -170,13 +207,20 @@ def _turned(joint, names, values):
     return 2.0 * np.arctan2(axis, np.abs(part('qw')))
 
 
-def _line(ax, time, values, **looks):
+def _line(ax: Any, time: Array, values: Array, **looks: Any) -> None:
     """Draw a line with no more points than can be seen."""
     stride = max(1, -(-len(time) // MOST_POINTS))
     ax.plot(time[::stride], values[::stride], **looks)
 
 
-def draw_lines(ax, time, columns, unit, title, hidden='that move less'):
+def draw_lines(
+    ax: Any,
+    time: Array,
+    columns: Sequence[Column],
+    unit: str,
+    title: str,
+    hidden: str = 'that move less',
+) -> dict[str, str]:
     """Draw those of some (label, values) that change most; return {label: colour}."""
     spread = [
         np.nanmax(values) - np.nanmin(values) if len(values) else 0.0 for _, values in columns
@@ -193,11 +237,11 @@ def draw_lines(ax, time, columns, unit, title, hidden='that move less'):
     return {columns[number][0]: COLOURS[place] for place, number in enumerate(shown)}
 
 
-def _positions(ax, log, columns, unit, title):
+def _positions(ax: Any, log: Log, columns: Sequence[Column], unit: str, title: str) -> None:
     draw_lines(ax, log.time, columns, unit, title)
 
 
-def _energies(ax, log):
+def _energies(ax: Any, log: Log) -> None:
     lowest = log.potential.min()  # its zero is arbitrary, and may be far from what moves
     series = [
         ('kinetic', log.kinetic),
@@ -223,7 +267,7 @@ def _energies(ax, log):
     _legend(ax)
 
 
-def _balance(ax, log):
+def _balance(ax: Any, log: Log) -> None:
     balance = log.balance
     _line(ax, log.time, balance - balance[:1], color=COLOURS[3])
     ax.set_ylabel('drift [J]')
@@ -231,7 +275,7 @@ def _balance(ax, log):
     ax.ticklabel_format(axis='y', style='sci', scilimits=(-2, 3))
 
 
-def _loop_error(ax, log):
+def _loop_error(ax: Any, log: Log) -> None:
     # Rounding has no course in time: dots, not a line.
     error = np.where(log.loop_error > 0.0, log.loop_error, np.nan)  # zero has no logarithm
     _line(
@@ -251,11 +295,11 @@ def _loop_error(ax, log):
     ax.set_title('Largest loop error')
 
 
-def _legend(ax):
+def _legend(ax: Any) -> None:
     ax.legend(loc='upper left', bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2)
 
 
-def _mark_events(ax, events):
+def _mark_events(ax: Any, events: Iterable[Event]) -> None:
     for event in events:
         ax.axvline(
             event.time,
@@ -266,9 +310,10 @@ def _mark_events(ax, events):
         )
 
 
-def _name_events(ax, log):
+def _name_events(ax: Any, log: Log) -> None:
     """Write the names at the top of the lines; lines close together share a label."""
-    groups, time = [], log.time
+    groups: list[list[Event]] = []
+    time = log.time
     near = NEAR * (time[-1] - time[0]) if len(time) else 0.0
     for event in sorted(log.events, key=lambda event: event.time):
         if groups and event.time - groups[-1][0].time <= near:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import csv
 from dataclasses import dataclass, field
 from os import PathLike
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,7 +68,8 @@ def steady_motion(
     as far as the loops leave that open, and the Motion says so.
     """
     v = complete_velocity(robot, q, rates)
-    wanted, steady = dict(accelerations), []
+    wanted: dict[str, Any] = dict(accelerations)
+    steady: list[str] = []
     for name, rate in rates.items():
         zero = {name: np.zeros(np.size(rate))} if np.size(rate) > 1 else {name: 0.0}
         try:
@@ -267,6 +269,8 @@ def move(
     everything = len(tracks.joints) == len(robot.joint_names)
     still: dict[str, Array] = {}
     widest = 0.0
+    v: Any
+    a: Any
     for k, time in enumerate(tracks.time):
         parts = [
             {joint: track[order][k] for joint, track in tracks.joints.items()}
@@ -297,13 +301,14 @@ def move(
             f'The loops are open in the trajectory, by up to {widest:.2g} m or '
             'rad; the nearest motion that closes them was taken.'
         )
-    return Motion(tracks.time, *map(np.array, (poses, velocities, accelerations)), notes)
+    q, v, a = map(np.array, (poses, velocities, accelerations))
+    return Motion(tracks.time, q, v, a, notes)
 
 
 def _width(robot: Mechanism, joint: str) -> int:
     """Return how many coordinates a joint has."""
     places = robot.joint_slices(joint)[1]
-    return places.stop - places.start
+    return int(places.stop - places.start)
 
 
 def _joined(robot: Mechanism, parts: Mapping[str, Array], order: int) -> Array:

@@ -11,11 +11,12 @@ from closed_chain_dynamics.description.elements import Limit
 from closed_chain_dynamics.dynamics.coordinates import actuator_rows
 from closed_chain_dynamics.dynamics.inverse import InverseDynamics, inverse_dynamics
 from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.recording.html import shown
 from closed_chain_dynamics.recording.log_files import write_columns
 from closed_chain_dynamics.recording.segments import position_names
 from closed_chain_dynamics.studies.motion.reading import Motion, Path
 
-__all__ = ['MotionTorques', 'motion_torques']
+__all__ = ['BEYOND', 'MET', 'MotionTorques', 'beyond', 'motion_torques']
 
 BEYOND = 1e-9  # share of a limit by which it must be exceeded to be told
 # Share of the largest force of a motion up to which a residual is rounding: poses are closed to
@@ -57,6 +58,20 @@ class MotionTorques:
             f'largest force {self.largest:.4g})'
         )
 
+    def _repr_html_(self) -> str:
+        limits = self.limits()
+        rows = [
+            (name, f'{tau[np.argmax(np.abs(tau))]:.4g}', f'{limits[name].effort:g}')
+            for name, tau in zip(self.robot.actuator_names, self.tau_A.T)
+        ]
+        facts = [
+            ('samples', len(self.motion.time)),
+            ('power', f'{self.power[np.argmax(np.abs(self.power))]:.4g} W at most'),
+            ('given by no actuator', ', '.join(self.unmet) or 'nothing'),
+        ]
+        heads = ('actuator', 'largest torque [N m or N]', 'limit')
+        return shown(f'torques of {self.robot.name}', facts, [('', heads, rows)])
+
     def _by_coordinate(
         self, results: Sequence[InverseDynamics], what: str
     ) -> dict[str, NDArray[np.float64]]:
@@ -79,31 +94,16 @@ class MotionTorques:
     def exceeded(self) -> list[dict[str, Any]]:
         """Return what goes beyond a limit: dicts of joint, kind, limit, value and time."""
         found: list[dict[str, Any]] = []
+        time = self.motion.time
         for k, (name, limit) in enumerate(self.limits().items()):
-            found += self._beyond(name, 'effort', np.abs(self.tau_A[:, k]), limit.effort)
-            found += self._beyond(name, 'speed', np.abs(self.rates[:, k]), limit.velocity)
+            found += beyond(name, 'effort', time, np.abs(self.tau_A[:, k]), limit.effort)
+            found += beyond(name, 'speed', time, np.abs(self.rates[:, k]), limit.velocity)
         for joint in self.robot.description.joints:
             if joint.name in self.robot.joint_names and joint.type.nq == 1:
                 q = self.motion.q[:, self.robot.joint_slices(joint.name)[0]][:, 0]
-                found += self._beyond(joint.name, 'range', q, joint.limit.upper)
-                found += self._beyond(joint.name, 'range', -q, -joint.limit.lower, -1.0)
+                found += beyond(joint.name, 'range', time, q, joint.limit.upper)
+                found += beyond(joint.name, 'range', time, -q, -joint.limit.lower, -1.0)
         return found
-
-    def _beyond(
-        self, name: str, kind: str, values: NDArray[np.float64], limit: float, sign: float = 1.0
-    ) -> list[dict[str, Any]]:
-        worst = int(np.argmax(values))
-        if not math.isfinite(limit) or values[worst] <= limit + BEYOND * max(abs(limit), 1.0):
-            return []
-        return [
-            {
-                'joint': name,
-                'kind': kind,
-                'limit': sign * limit + 0.0,
-                'value': float(sign * values[worst]),
-                'time': float(self.motion.time[worst]),
-            }
-        ]
 
     def to_csv(self, path: Path) -> None:
         """Write one line per sample: time, q, v, a, torques, power, tau_G and residuals."""
@@ -123,6 +123,29 @@ class MotionTorques:
             for name, values in getattr(self, what).items()
         ]
         write_columns(path, columns)
+
+
+def beyond(
+    joint: str,
+    kind: str,
+    time: NDArray[np.float64],
+    values: NDArray[np.float64],
+    limit: float,
+    sign: float = 1.0,
+) -> list[dict[str, Any]]:
+    """Return where values go furthest beyond a limit, as a dict in a list, or an empty list."""
+    worst = int(np.argmax(values))
+    if not math.isfinite(limit) or values[worst] <= limit + BEYOND * max(abs(limit), 1.0):
+        return []
+    return [
+        {
+            'joint': joint,
+            'kind': kind,
+            'limit': sign * limit + 0.0,
+            'value': float(sign * values[worst]),
+            'time': float(time[worst]),
+        }
+    ]
 
 
 def motion_torques(robot: Mechanism, motion: Motion, **options: Any) -> MotionTorques:
