@@ -34,7 +34,7 @@ examples:
 """
 
 SCHEMA = 'closed-chain-doctor/1'  # a key that is added keeps it, one that changes ends it
-PATIENCE = 30  # [s] for a program that is asked for its version
+ANSWER_WITHIN = 30  # [s] for a program that is asked for its version
 GROUPS = {
     'core': 'Core',
     'ros': 'ROS 2',
@@ -238,7 +238,7 @@ def _program(names: Sequence[str], remedy: str, about: str) -> Check:
 
 def _ask(*command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command, capture_output=True, text=True, timeout=PATIENCE, errors='replace'
+        command, capture_output=True, text=True, timeout=ANSWER_WITHIN, errors='replace'
     )
 
 

@@ -67,7 +67,6 @@ Values with several numbers have commas: --q base=0,0,1,0,0,0,1 (position, then 
 
 SCHEMA = 'closed-chain-simulate/1'  # a key that is added keeps it, one that changes ends it
 NOTHING = 1e-9  # share of the energy below which nothing was exchanged
-WORTH_A_WARNING = 1e-3  # relative drift of the energy balance
 
 
 def _appointment(text: str) -> tuple[str, float]:
@@ -203,6 +202,7 @@ def wrong_usage(args: argparse.Namespace) -> str:
 def simulate(robot: Mechanism, args: argparse.Namespace) -> Report:
     """Run a simulation as the arguments say, write its files, and return the report."""
     import closed_chain_dynamics as ccd
+    from closed_chain_dynamics.recording.log import DRIFT_WORTH_A_WARNING
 
     _check_files(args)
     known = [*robot.loop_names, *robot.joint_names]
@@ -220,7 +220,7 @@ def simulate(robot: Mechanism, args: argparse.Namespace) -> Report:
     wall = _run(sim, args, tau)
     report = _report(sim, before, wall)
     drift = report['energy']['relative_drift']
-    if drift > WORTH_A_WARNING:
+    if drift > DRIFT_WORTH_A_WARNING:
         report['warnings'].append(
             f'The energy balance drifts by {number(100.0 * drift, 2)} % of what was exchanged: '
             'take a smaller --dt, or --integrator adaptive.'

@@ -12,18 +12,10 @@ from numpy.typing import NDArray
 
 from closed_chain_dynamics.errors import ClosedChainError, StateError
 from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.recording.colours import CLOSED, EVENT_COLOURS, INK, OPEN, Colour
 from closed_chain_dynamics.recording.log import Log
 from closed_chain_dynamics.recording.log_files import Path, check_folder, writing
-from closed_chain_dynamics.recording.picture import (
-    CLOSED,
-    INK,
-    OPEN,
-    Colour,
-    Dot,
-    Painter,
-    fit_camera,
-    pillow,
-)
+from closed_chain_dynamics.recording.picture import Dot, Painter, fit_camera, pillow
 from closed_chain_dynamics.recording.shapes import Triangles, triangles_of
 from closed_chain_dynamics.recording.tracks import End, Track, link_tracks, loop_tracks
 
@@ -33,12 +25,11 @@ Array = NDArray[np.float64]
 View = str | tuple[float, float] | None
 Progress = Callable[[float], object]
 
-FORMATS = ('.gif', '.mp4')
+ANIMATION_FORMATS = ('.gif', '.mp4')
 SIZE = (640, 480)
 ROOM = 0.4  # how much of fixed surroundings is shown, share of what moves
 CAPTION_TIME = 1.0  # how long an event is named [s]
 KEPT = (CLOSED, OPEN, INK, (255, 255, 255))  # colours that every picture has exactly
-EVENT_COLOURS = {'connect': CLOSED, 'touch_down': CLOSED, 'cut': OPEN, 'lift_off': OPEN}
 VIEWS = {'front': (0.0, 8.0), 'side': (90.0, 8.0), 'top': (0.0, 89.0), 'corner': (40.0, 22.0)}
 
 
@@ -46,11 +37,11 @@ def check_animation(path: Path) -> None:
     """Refuse, before any work, a path that cannot be written to or a program that is missing."""
     pillow()
     suffix = File(path).suffix.lower()
-    if suffix not in FORMATS:
+    if suffix not in ANIMATION_FORMATS:
         raise ClosedChainError(
             'an animation of this kind cannot be written',
             file=path,
-            repair=f'End the name in {" or ".join(FORMATS)}.',
+            repair=f'End the name in {" or ".join(ANIMATION_FORMATS)}.',
         )
     if suffix == '.mp4' and shutil.which('ffmpeg') is None:
         raise ClosedChainError(

@@ -26,10 +26,11 @@ if TYPE_CHECKING:
     from closed_chain_dynamics.dynamics.reactions import Reaction
     from closed_chain_dynamics.recording.log_files import Path
 
-__all__ = ['Log']
+__all__ = ['COLUMNS', 'DRIFT_WORTH_A_WARNING', 'Log']
 
 Array = NDArray[np.float64]
 
+DRIFT_WORTH_A_WARNING = 1e-3  # of the energy balance, share of what was exchanged
 COLUMNS = ('time', 'kinetic', 'potential', 'work', 'dissipated', 'loop_error')
 WIDTHS = {
     'q': lambda robot: robot.nq,

@@ -42,7 +42,7 @@ Array = NDArray[np.float64]
 Frame = tuple[str, str, Array, Array]  # parent, child, quaternion and position
 
 SUFFIX = '.mcap'
-SERIES = {
+TOPICS = {
     '/energy/kinetic': 'kinetic',
     '/energy/potential': 'potential',
     '/energy/work': 'work',
@@ -169,7 +169,7 @@ def _messages(log: Log, types: Mapping[str, Any]) -> Iterator[tuple[int, str, An
                     ],
                 ),
             )
-    series = [(topic, getattr(log, name).tolist()) for topic, name in SERIES.items()]
+    series = [(topic, getattr(log, name).tolist()) for topic, name in TOPICS.items()]
     events = events_by_sample(log)
     torques, rows = log.table('tau')
     for segment, samples in log.spans():

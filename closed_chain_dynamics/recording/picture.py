@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.recording import raster
+from closed_chain_dynamics.recording.colours import GREY, INK, Colour
 from closed_chain_dynamics.recording.shapes import Triangles
 
-__all__ = ['Camera', 'Colour', 'Dot', 'Painter', 'fit_camera', 'pillow']
+__all__ = ['Camera', 'Dot', 'Painter', 'fit_camera', 'pillow']
 
 Array = NDArray[np.float64]
-Colour = tuple[int, int, int]
 Dot = tuple[Array, Colour]  # where in the world, and its colour
 
 FINE = 2  # pixels are computed so many times finer, then averaged
@@ -31,8 +31,6 @@ SHADOW, OUTLINE = 0.26, 0.62  # how much darker a shadow makes, how dark an outl
 LIGHT_MAP = 1200  # side of the picture that the light has [pixels]
 BIAS = 0.02  # share of the size by which something must stand out to shade
 SKY, FLOOR, LINES = (250, 251, 253), (232, 236, 241), (205, 211, 219)
-INK, GREY = (43, 47, 54), (128, 136, 147)
-CLOSED, OPEN = (38, 154, 80), (214, 57, 48)
 
 
 def pillow() -> tuple[Any, Any, Any, Any]:

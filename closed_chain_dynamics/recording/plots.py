@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.recording.colours import EVENT_COLOURS, INK, web
 from closed_chain_dynamics.recording.events import Event
 from closed_chain_dynamics.recording.log import Log
 from closed_chain_dynamics.recording.log_files import Path, check_folder, writing
@@ -20,34 +21,27 @@ Array = NDArray[np.float64]
 Column = tuple[str, Array]  # label and values
 Panel = tuple[Callable[[Any], object], float]  # what draws into axes, and its height
 
-FORMATS = ('.png', '.svg', '.pdf')
+FIGURE_FORMATS = ('.png', '.svg', '.pdf')
 MOST_LINES = 8  # lines of a panel that can still be told apart
 MOST_POINTS = 4000  # more than a figure has pixels across
 LOWEST_ERROR = 1e-18  # below this an error is nothing
 MOST_LABELS = 12  # event names that fit side by side
-NEAR = 0.02  # share of the run within which events share a label
+LABELS_APART = 0.02  # share of the run within which events share a label
 COLOURS = ('#1f5fa8', '#e07b1a', '#2e8b57', '#b8336a', '#6a4fa3', '#8a6d3b', '#148f9e', '#5c6670')
-EVENT_COLOURS = {
-    'connect': '#2e8b57',
-    'touch_down': '#2e8b57',
-    'cut': '#c0392b',
-    'lift_off': '#c0392b',
-}
-INK, PALE = '#2b2f36', '#d9dde3'
 STYLE = {
     'font.size': 9,
     'axes.titlesize': 10,
     'axes.titleweight': 'bold',
     'axes.titlelocation': 'left',
     'axes.edgecolor': '#8a919c',
-    'axes.labelcolor': INK,
-    'text.color': INK,
-    'xtick.color': INK,
-    'ytick.color': INK,
+    'axes.labelcolor': web(INK),
+    'text.color': web(INK),
+    'xtick.color': web(INK),
+    'ytick.color': web(INK),
     'axes.spines.top': False,
     'axes.spines.right': False,
     'axes.grid': True,
-    'grid.color': PALE,
+    'grid.color': '#d9dde3',
     'grid.linewidth': 0.6,
     'lines.linewidth': 1.4,
     'legend.frameon': False,
@@ -59,11 +53,11 @@ STYLE = {
 def check_plot(path: Path) -> None:
     """Refuse, before any work, a path that cannot be written to or a library that is missing."""
     _matplotlib()
-    if File(path).suffix.lower() not in FORMATS:
+    if File(path).suffix.lower() not in FIGURE_FORMATS:
         raise ClosedChainError(
             'a figure of this kind cannot be written',
             file=path,
-            repair=f'End the name in {", ".join(FORMATS)}.',
+            repair=f'End the name in {", ".join(FIGURE_FORMATS)}.',
         )
     check_folder(path)
 
@@ -251,7 +245,9 @@ def _energies(ax: Any, log: Log) -> None:
         ('dissipated', log.dissipated),
         ('lost at connections', log.lost),
     ]
-    colours = dict(zip((name for name, _ in series), (COLOURS[0], COLOURS[1], INK, *COLOURS[2:])))
+    colours = dict(
+        zip((name for name, _ in series), (COLOURS[0], COLOURS[1], web(INK), *COLOURS[2:]))
+    )
     for name, values in series:
         if name in ('kinetic', 'potential', 'total') or np.any(values != 0.0):
             _line(
@@ -303,7 +299,7 @@ def _mark_events(ax: Any, events: Iterable[Event]) -> None:
     for event in events:
         ax.axvline(
             event.time,
-            color=EVENT_COLOURS.get(event.kind, INK),
+            color=web(EVENT_COLOURS.get(event.kind, INK)),
             linewidth=0.9,
             linestyle=(0, (4, 2)),
             zorder=1,
@@ -314,7 +310,7 @@ def _name_events(ax: Any, log: Log) -> None:
     """Write the names at the top of the lines; lines close together share a label."""
     groups: list[list[Event]] = []
     time = log.time
-    near = NEAR * (time[-1] - time[0]) if len(time) else 0.0
+    near = LABELS_APART * (time[-1] - time[0]) if len(time) else 0.0
     for event in sorted(log.events, key=lambda event: event.time):
         if groups and event.time - groups[-1][0].time <= near:
             groups[-1].append(event)
@@ -334,6 +330,6 @@ def _name_events(ax: Any, log: Log) -> None:
             va='top',
             rotation=90,
             multialignment='right',
-            color=colours.pop() if len(colours) == 1 else INK,
+            color=web(colours.pop() if len(colours) == 1 else INK),
             bbox={'facecolor': 'white', 'edgecolor': 'none', 'alpha': 0.75, 'pad': 1},
         )

@@ -33,7 +33,7 @@ __all__ = ['Consistency', 'Suspect', 'smoothed', 'study_consistency']
 
 Array = NDArray[np.float64]
 
-TOLERANCE = 1e-3  # gap up to which a loop counts as closed [m or rad]
+CLOSED_WITHIN = 1e-3  # gap up to which a loop counts as closed [m or rad]
 MOST_FITTED = 200  # samples that the search for a culprit looks at
 ITERATIONS = 30  # of Gauss-Newton: few are needed, the gaps are small
 STILL = 1e-13  # a step of Gauss-Newton below this changes nothing [rad or m]
@@ -163,7 +163,7 @@ def study_consistency(
     tracks: Tracks,
     *,
     start: Array,
-    tolerance: float = TOLERANCE,
+    tolerance: float = CLOSED_WITHIN,
     progress: Progress | None = None,
 ) -> Consistency:
     """Return the Consistency of Tracks that were recorded; `start`: a pose near their begin."""

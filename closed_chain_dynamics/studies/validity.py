@@ -37,7 +37,7 @@ __all__ = ['Validity', 'render', 'study_validity', 'validity_report']
 Array = NDArray[np.float64]
 
 SCHEMA = 'closed-chain-study-validity/1'  # a key that is added keeps it, one that changes ends it
-TOLERANCE = 1e-3  # error of a joint up to which a motion counts as reproduced [rad or m]
+REPRODUCED = 1e-3  # error of a joint up to which a motion counts as reproduced [rad or m]
 PAIRS = 2  # of steps of the simulation between two samples, at least
 LONGEST = 1e-3  # step [s]
 SMALL = 1e-2  # errors up to here grow as the linearised motion says [rad or m]
@@ -134,7 +134,7 @@ def study_validity(
     motion: Motion,
     *,
     forward: Mechanism | None = None,
-    tolerance: float = TOLERANCE,
+    tolerance: float = REPRODUCED,
     dt: float | None = None,
     progress: Progress | None = None,
 ) -> Validity:

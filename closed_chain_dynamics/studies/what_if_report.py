@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.recording.log import DRIFT_WORTH_A_WARNING
 from closed_chain_dynamics.recording.log_files import Path, write_columns
 from closed_chain_dynamics.recording.terminal import (
     Report,
@@ -20,7 +21,6 @@ from closed_chain_dynamics.studies.what_if import Run, Variation
 __all__ = ['render', 'run_label', 'what_if_report', 'write_runs']
 
 SCHEMA = 'closed-chain-study-what-if/1'  # a key that is added keeps it, one that changes ends it
-WORTH_A_WARNING = 1e-3  # drift of the energy balance, of what was exchanged
 
 
 def what_if_report(
@@ -71,7 +71,7 @@ def _warnings(variations: Sequence[Variation], runs: Sequence[Run]) -> list[str]
         exchanged = max(
             abs(energy['work']), energy['dissipated'], energy['lost'], energy['exchanged']
         )
-        if energy['drift'] > WORTH_A_WARNING * exchanged:
+        if energy['drift'] > DRIFT_WORTH_A_WARNING * exchanged:
             said.append(
                 f'{name}: the energy balance drifts by {number(energy["drift"], 2)} J: '
                 'take a smaller --dt.'

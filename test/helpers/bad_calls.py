@@ -12,7 +12,7 @@ from unittest import mock
 from helpers.bad_files import ARM, BASE, GOOD, body, hinge, robot, with_extra
 import numpy as np
 
-from benchmarks import side_by_side as bench
+from benchmarks.agreement import agree
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.cli import bench as measuring, completion, simulate
 from closed_chain_dynamics.description import (
@@ -434,7 +434,7 @@ CALLS = {
     ),
     # the package
     'an event of an unknown joint': command('four_bar', '--cut', 'cranc@0.5'),
-    'engines that disagree': lambda at: bench._agree(
+    'engines that disagree': lambda at: agree(
         mock.Mock(key='M1'), 'another engine', {'tau_O': (1e-3, 1e-10)}
     ),
     'models that were moved away': moved_away,

@@ -14,7 +14,7 @@ from closed_chain_dynamics.studies.motion.torques import MotionTorques
 
 __all__ = ['plot_torques']
 
-NEAR = 1.6  # a limit that is further off than this share of the largest torque is not drawn
+IN_SIGHT = 1.6  # a limit that is further off than this share of the largest torque is not drawn
 
 
 def plot_torques(
@@ -102,6 +102,6 @@ def _torques(
     limits = found.limits()
     for name, values in columns:
         limit = limits[name].effort
-        if name in colours and math.isfinite(limit) and limit <= NEAR * np.abs(values).max():
+        if name in colours and math.isfinite(limit) and limit <= IN_SIGHT * np.abs(values).max():
             for side in (-limit, limit):
                 ax.axhline(side, color=colours[name], linestyle=(0, (4, 2)), linewidth=0.9)

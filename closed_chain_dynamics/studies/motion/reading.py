@@ -31,7 +31,7 @@ Path = str | PathLike[str]
 Progress = Callable[[float], object]  # is told the share that is done
 
 FEWEST = 4  # samples that a cubic spline without conditions at its ends needs
-OPEN = 1e-6  # gaps above this are worth telling: files have six digits or more [m or rad]
+WORTH_TELLING = 1e-6  # gaps above this are worth telling: files have six digits or more [m or rad]
 
 
 @dataclass
@@ -296,7 +296,7 @@ def move(
         accelerations.append(complete_acceleration(robot, q, velocities[-1], a))
         if progress:
             progress((k + 1) / len(tracks.time))
-    if widest > OPEN:
+    if widest > WORTH_TELLING:
         notes.append(
             f'The loops are open in the trajectory, by up to {widest:.2g} m or '
             'rad; the nearest motion that closes them was taken.'
