@@ -1,6 +1,7 @@
 """Installs closed_chain_dynamics, by pip as well as by colcon."""
 
 from pathlib import Path
+from xml.etree import ElementTree
 
 from setuptools import find_packages, setup
 
@@ -14,6 +15,8 @@ NODES = (
     'viewer_node',
 )
 HERE = Path(__file__).resolve().parent
+# Who maintains it, and where to write to, stands in one place.
+MAINTAINER = ElementTree.parse(HERE / 'package.xml').find('maintainer')
 
 
 def shared_files(*folders):
@@ -36,15 +39,16 @@ setup(
     description='Kinematics and dynamics of closed kinematic chains whose structure changes',
     long_description=(HERE / 'README.md').read_text(encoding='utf-8'),
     long_description_content_type='text/markdown',
-    maintainer='closed_chain_dynamics maintainers',
-    maintainer_email='maintainers@closed-chain-dynamics.invalid',
+    maintainer=MAINTAINER.text,
+    maintainer_email=MAINTAINER.get('email'),
     license='Apache-2.0',
     license_files=['LICENSE'],
     packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
+    package_data={PACKAGE: ['py.typed']},
     # Models are found through __file__, so the package has to lie unpacked.
     zip_safe=False,
     python_requires='>=3.10,<3.14',
-    install_requires=['lxml', 'numba', 'numpy', 'pyyaml', 'scipy', 'xacro'],
+    install_requires=['argcomplete', 'lxml', 'numba', 'numpy', 'pyyaml', 'scipy', 'xacro'],
     extras_require={
         # What files of a simulation need; the core loads none of it.
         'plot': ['matplotlib>=3.6', 'pillow>=10.1'],

@@ -21,7 +21,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-import closed_chain_dynamics as ccd  # noqa: E402: the path comes first
+import closed_chain_dynamics as ccd
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.description import LoopJoint, LoopType, Pose
 

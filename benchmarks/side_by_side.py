@@ -8,42 +8,26 @@ turn. Read the ratios: the times belong to the machine and to what else it is do
 """
 
 from dataclasses import dataclass
-import gc
-from itertools import repeat
 import os
 import platform
-from time import perf_counter
 
 import numpy as np
 
+from benchmarks.agreement import agreement_with_mujoco, agreement_with_pinocchio, best_forward
 from benchmarks.models import case
 from benchmarks.peers import MuJoCo, Pinocchio
+from benchmarks.text import render
+from benchmarks.timing import interleave, ratio, summary
 from closed_chain_dynamics import __version__
 from closed_chain_dynamics.dynamics.forward import forward_dynamics
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
 from closed_chain_dynamics.dynamics.tree import mass_matrix, newton_euler
-from closed_chain_dynamics.errors import ClosedChainError
-from closed_chain_dynamics.recording.terminal import number, table
 
 __all__ = ['bench_report', 'render']
 
 SCHEMA = 'closed-chain-bench/1'  # a key that is added keeps it, one that changes or goes ends it
 MODELS = ('M1', 'M2', 'M3', 'M4_8', 'M4_64')
-
-# Relative differences. Trees differ by rounding, which the cancelling of large parts in tau_O
-# amplifies (the worst is 2e-12); closed chains by rounding times the condition of the problem,
-# which is 1e5 for the ladder of 64 (the worst is 4e-10).
-TREE_TOLERANCE, CLOSED_TOLERANCE = 1e-10, 1e-8
-# MuJoCo's answer against our equations with its softness put in (the worst is 3e-10)
-SOFTENED_TOLERANCE = 1e-6
-
-BATCH, LEAST_TURNS = 3e-4, 3  # seconds that a call is repeated for in its turn; turns
-# Settings of Pinocchio that are tried: mu, iterations. What misses CLOSED_TOLERANCE is left out,
-# and the fastest of the others is its best correct call. lcaba is accurate for a large mu only,
-# and then needs iterations.
-DENSE_SETTINGS = ((0.0, 1), (1e-12, 1), (1e-10, 1), (1e-8, 2), (1e-6, 3))
-RECURSIVE_SETTINGS = tuple((mu, n) for mu in (1e-3, 1e-4, 1e-5, 1e-6) for n in (2, 3, 5, 7, 10))
 
 # model, operation, against whom, how many times faster it has to be. With the null space NumPy
 # gives the same torques as here; the one least-squares problem does not where they are redundant.
@@ -105,57 +89,6 @@ def _machine():
     }
 
 
-# --- timing --------------------------------------------------------------------------------------
-def interleave(calls, seconds):
-    """
-    Return microseconds per call, {name: (turns,)}, of calls {name: (function, arguments)}.
-
-    The garbage collector rests, as it would fall on one call or another by chance.
-    """
-    counts = {name: _batch(*call) for name, call in calls.items()}
-    times = {name: [] for name in calls}
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        end, turns = perf_counter() + seconds, 0
-        while perf_counter() < end or turns < LEAST_TURNS:
-            turns += 1
-            for name, (function, arguments) in calls.items():
-                times[name].append(_time(function, arguments, counts[name]))
-    finally:
-        if enabled:
-            gc.enable()
-    return {name: 1e6 * np.array(values) for name, values in times.items()}
-
-
-def _time(function, arguments, count):
-    start = perf_counter()
-    for _ in repeat(None, count):
-        function(*arguments)
-    return (perf_counter() - start) / count
-
-
-def _batch(function, arguments):
-    """Return how many calls make a batch; the first call may compile and is not counted."""
-    function(*arguments)
-    return max(1, int(BATCH / min(_time(function, arguments, 3) for _ in range(3))))
-
-
-def _summary(times):
-    low, median, high = np.percentile(times, (25, 50, 75))
-    return {
-        'median_us': median,
-        'best_us': times.min(),
-        'quartiles_us': [low, high],
-        'turns': len(times),
-    }
-
-
-def _ratio(theirs, ours):
-    low, median, high = np.percentile(theirs / ours, (25, 50, 75))
-    return {'median': median, 'quartiles': [low, high]}
-
-
 # --- one model -----------------------------------------------------------------------------------
 def _measure(model, plan, versions, missing):
     """Return agreement, times and ratios of one model."""
@@ -168,20 +101,20 @@ def _measure(model, plan, versions, missing):
             missing[name] = str(error)
     agreement = {}
     if 'pinocchio' in peers:
-        agreement['pinocchio'] = _agreement_with_pinocchio(model, peers['pinocchio'])
+        agreement['pinocchio'] = agreement_with_pinocchio(model, peers['pinocchio'])
     if 'mujoco' in peers:
-        agreement['mujoco'] = _agreement_with_mujoco(model, peers['mujoco'])
+        agreement['mujoco'] = agreement_with_mujoco(model, peers['mujoco'])
     operations = _operations(model, peers)
     operations['forward_dynamics'].update(
-        _best_forward(model, peers['pinocchio']) if 'pinocchio' in peers else {}
+        best_forward(model, peers['pinocchio']) if 'pinocchio' in peers else {}
     )
     result = {}
     for name, calls in operations.items():
         times = interleave(calls, plan.seconds / len(operations))
         result[name] = {
-            'times': {call: _summary(values) for call, values in times.items()},
+            'times': {call: summary(values) for call, values in times.items()},
             'ratios': {
-                call: _ratio(values, times['ours'])
+                call: ratio(values, times['ours'])
                 for call, values in times.items()
                 if call != 'ours'
             },
@@ -233,96 +166,6 @@ def _name_best(result):
             if names:
                 best = min(names, key=lambda name: operation['times'][name]['median_us'])
                 operation['ratios'][engine] = {**operation['ratios'][best], 'call': best}
-
-
-# --- agreement -----------------------------------------------------------------------------------
-def _difference(actual, expected):
-    """Return the largest difference over the largest magnitude; infinity where it is no number."""
-    error = np.abs(actual - expected).max() / np.abs(expected).max()
-    return float(error) if np.isfinite(error) else np.inf
-
-
-def _agree(model, engine, differences):
-    """Return the differences {what: (value, tolerance)} as values, or raise for one too large."""
-    for what, (value, tolerance) in differences.items():
-        if not value <= tolerance:
-            raise ClosedChainError(
-                f'{what} differs from that of {engine} by {value:.1e}, more than {tolerance:.0e}',
-                where=f'model {model.key}',
-                repair='Times of different answers mean nothing.',
-            )
-    return {what: value for what, (value, _) in differences.items()}
-
-
-def _agreement_with_pinocchio(model, peer):
-    robot, q, v, a = model.robot, model.q, model.v, model.a
-    ours = inverse_dynamics(robot, q, v, a)
-    best = min(
-        (_call(peer.constraint_dynamics(mu, n)) for mu, n in ((0.0, 1), (1e-10, 20))),
-        key=lambda answer: _difference(a, answer),
-    )
-    levers = ours.coordinates.S.T
-    return _agree(
-        model,
-        'Pinocchio',
-        {
-            'tau_O': (
-                _difference(newton_euler(robot, q, v, a), _call(peer.newton_euler())),
-                TREE_TOLERANCE,
-            ),
-            'M': (_difference(mass_matrix(robot, q), _call(peer.mass_matrix())), TREE_TOLERANCE),
-            'acceleration': (_difference(a, best), CLOSED_TOLERANCE),
-            'tau_A': (_difference(ours.tau_A, peer.inverse_by_null_space()), CLOSED_TOLERANCE),
-            # of least norm with the loop forces instead of alone: only its effect is the same
-            'S^T tau_A': (
-                _difference(levers @ peer.inverse_by_least_squares(), ours.tau_G),
-                CLOSED_TOLERANCE,
-            ),
-        },
-    )
-
-
-def _agreement_with_mujoco(model, peer):
-    robot, q, rest = model.robot, model.q, np.zeros(model.robot.nv)
-    theirs = peer.acceleration_at_rest()
-    force = model.tau - newton_euler(robot, q, rest, rest)
-    softened = peer.softened(mass_matrix(robot, q), force)
-    result = _agree(
-        model,
-        'MuJoCo',
-        {
-            'M': (_difference(mass_matrix(robot, q), peer.mass_matrix_ours()), TREE_TOLERANCE),
-            'acceleration as soft as theirs': (_difference(softened, theirs), SOFTENED_TOLERANCE),
-        },
-    )
-    rigid = forward_dynamics(robot, q, rest, model.tau_A).acceleration
-    peer.set_state(model.v)
-    return {**result, 'acceleration': _difference(theirs, rigid)}
-
-
-def _call(call):
-    function, arguments = call
-    return np.array(function(*arguments))
-
-
-def _best_forward(model, peer):
-    """Return Pinocchio's fastest correct settings of each algorithm, {name: call}."""
-    kinds = {'constraintDynamics': (peer.constraint_dynamics, DENSE_SETTINGS)}
-    if not peer.on_world:
-        kinds['lcaba'] = (peer.recursive_dynamics, RECURSIVE_SETTINGS)
-    best = {}
-    for kind, (make, settings) in kinds.items():
-        correct = {}
-        for mu, iterations in settings:
-            call = make(mu, iterations)
-            _call(call)  # lcaba starts from what the last call left
-            if _difference(_call(call), model.a) <= CLOSED_TOLERANCE:
-                correct[f'pinocchio {kind}, mu {mu:g}, iterations {iterations}'] = call
-        if correct:
-            times = interleave(correct, 0.1)
-            name = min(correct, key=lambda each: np.median(times[each]))
-            best[name] = correct[name]
-    return best
 
 
 # --- the ladder ----------------------------------------------------------------------------------
@@ -390,102 +233,3 @@ def _targets(models, ladder):
             }
         )
     return targets
-
-
-# --- text ----------------------------------------------------------------------------------------
-def render(report, style):
-    """Return the report for people."""
-    lines = [
-        style.paint(
-            'Microseconds per call from Python, and how many times faster ours is', 'bold'
-        ),
-        '',
-    ]
-    load, cores = report['machine']['load'], report['machine']['cores']
-    if load is not None and load > cores:
-        lines += [
-            style.paint(
-                f'This machine is busy (load {load:.1f} on {cores} cores): trust '
-                'the ratios, and those within 10 percent not even.',
-                'yellow',
-            ),
-            '',
-        ]
-    for name, reason in report['missing'].items():
-        lines += [
-            style.paint(
-                f'{name} is not measured: {reason}. "pip install pin mujoco" brings both engines.',
-                'yellow',
-            ),
-            '',
-        ]
-    for model in report['models']:
-        lines += _model_text(model, style)
-    lines += _ladder_text(report['ladder'], style)
-    rows = [
-        (
-            each['model'],
-            each['operation'],
-            each['against'],
-            f'{"at most" if each["model"] == "M4_k" else "at least"} {each["wanted"]:g}',
-            number(each['measured'], 3),
-            ('met', 'green') if each['met'] else ('missed', 'red'),
-        )
-        for each in report['targets']
-    ]
-    lines += [
-        style.paint('Targets', 'bold'),
-        *_indented(
-            table(('model', 'operation', 'against', 'wanted', 'measured', ''), rows, style)
-        ),
-    ]
-    return '\n'.join(lines)
-
-
-def _model_text(model, style):
-    lines = [
-        style.paint(f'{model["name"]}  {model["title"]}', 'bold')
-        + f': {model["nv"]} tree degrees of freedom, {model["rows"]} rows of rank '
-        f'{model["rank"]}, mobility {model["mobility"]}, {model["actuators"]} actuators'
-    ]
-    for engine, differences in model['agreement'].items():
-        text = ', '.join(f'{what} {value:.0e}' for what, value in differences.items())
-        lines.append(style.paint(f'  differs from {engine}: {text}', 'dim'))
-    rows = []
-    for operation, result in model['operations'].items():
-        for call, time in result['times'].items():
-            low, high = time['quartiles_us']
-            ratio = result['ratios'].get(call)
-            rows.append(
-                (
-                    operation if call == 'ours' else '',
-                    call,
-                    f'{time["median_us"]:.2f}',
-                    f'{low:.2f} .. {high:.2f}',
-                    f'{time["best_us"]:.2f}',
-                    (f'{ratio["median"]:.2f}', 'bold') if ratio else '',
-                )
-            )
-    heads = ('operation', 'call', 'median', 'quartiles', 'best', 'ratio')
-    return lines + _indented(table(heads, rows, style)) + ['']
-
-
-def _ladder_text(ladder, style):
-    lines = [style.paint('M4_k  cost of a ladder of k four-bars', 'bold')]
-    rows = [
-        (
-            str(k),
-            *(
-                f'{ladder[name][what][i]:.2f}'
-                for name in ('forward_dynamics', 'inverse_dynamics')
-                for what in ('median_us', 'us_per_four_bar')
-            ),
-        )
-        for i, k in enumerate(ladder['k'])
-    ]
-    heads = ('k', 'forward', 'per four-bar', 'inverse', 'per four-bar')
-    return lines + _indented(table(heads, rows, style)) + ['']
-
-
-def _indented(lines):
-    return ['  ' + line for line in lines]

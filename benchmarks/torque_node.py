@@ -21,7 +21,7 @@ import time
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-import numpy as np  # noqa: E402: the path comes first
+import numpy as np
 
 MODELS = {
     'five_bar': ('left_shoulder', 'right_shoulder'),

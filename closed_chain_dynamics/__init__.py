@@ -11,101 +11,32 @@ accelerations, reactions, impacts; `assembly` closes loops; `recording` keeps wh
 the command line.
 """
 
-from closed_chain_dynamics.assembly.completion import complete_acceleration, complete_velocity
-from closed_chain_dynamics.assembly.search import Assembled, assemble, find_assembly
-from closed_chain_dynamics.description import Description
-from closed_chain_dynamics.dynamics.actuation import actuator_torques
-from closed_chain_dynamics.dynamics.constraints import (
-    constraint_jacobian,
-    loop_jacobian,
-    loop_positions,
-)
-from closed_chain_dynamics.dynamics.contacts import contact_forces, contact_wrenches
-from closed_chain_dynamics.dynamics.forward import ForwardDynamics, forward_dynamics
-from closed_chain_dynamics.dynamics.generalized_coordinates import Coordinates, coordinates
-from closed_chain_dynamics.dynamics.impacts import Impact, impact
-from closed_chain_dynamics.dynamics.inverse import InverseDynamics, inverse_dynamics
-from closed_chain_dynamics.dynamics.joint_reactions import Reaction, Reactions, reactions
-from closed_chain_dynamics.dynamics.tree import (
-    center_of_mass,
-    difference,
-    energy,
-    integrate,
-    jacobian,
-    jacobian_bias,
-    joint_wrenches,
-    link_accelerations,
-    link_placement,
-    link_placements,
-    link_velocities,
-    mass_matrix,
-    momentum,
-    newton_euler,
-)
-from closed_chain_dynamics.errors import (
-    ActuationError,
-    AssemblyError,
-    ClosedChainError,
-    DescriptionError,
-    NameNotFound,
-    SingularityError,
-    StateError,
-    StructureError,
-)
-from closed_chain_dynamics.model.mechanism import Mechanism, load
-from closed_chain_dynamics.simulation.simulation import Simulation
-from closed_chain_dynamics.warming import warm_up
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from closed_chain_dynamics.public import *  # noqa: F403
 
 __version__ = '0.1.0'
 
-__all__ = [
-    'ActuationError',
-    'Assembled',
-    'AssemblyError',
-    'ClosedChainError',
-    'Coordinates',
-    'Description',
-    'DescriptionError',
-    'ForwardDynamics',
-    'Impact',
-    'InverseDynamics',
-    'Mechanism',
-    'NameNotFound',
-    'Reaction',
-    'Reactions',
-    'Simulation',
-    'SingularityError',
-    'StateError',
-    'StructureError',
-    'actuator_torques',
-    'assemble',
-    'center_of_mass',
-    'complete_acceleration',
-    'complete_velocity',
-    'constraint_jacobian',
-    'contact_forces',
-    'contact_wrenches',
-    'coordinates',
-    'difference',
-    'energy',
-    'find_assembly',
-    'forward_dynamics',
-    'impact',
-    'integrate',
-    'inverse_dynamics',
-    'jacobian',
-    'jacobian_bias',
-    'joint_wrenches',
-    'link_accelerations',
-    'link_placement',
-    'link_placements',
-    'link_velocities',
-    'load',
-    'loop_jacobian',
-    'loop_positions',
-    'mass_matrix',
-    'momentum',
-    'newton_euler',
-    'reactions',
-    'warm_up',
-]
+
+def __getattr__(name: str) -> Any:
+    """
+    Return a room, or a public name, all of which are loaded when the first is asked for.
+
+    Importing the package alone stays instant, so that help on the command line and completion in
+    a shell do not wait for compiled kernels that they never call.
+    """
+    if name in (each.name for each in iter_modules(__path__)):  # noqa: F405
+        return import_module(f'{__name__}.{name}')
+    if name == '__all__' or not name.startswith('_'):
+        public = import_module(f'{__name__}.public')
+        globals().update({each: getattr(public, each) for each in ('__all__', *public.__all__)})
+    if name in globals():
+        return globals()[name]
+    raise AttributeError(f'module {__name__!r} has no attribute {name!r}', name=name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__getattr__('__all__')})

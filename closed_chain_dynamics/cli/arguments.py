@@ -1,16 +1,32 @@
 """What several commands share: the arguments that name a model, and how a report is printed."""
 
+from __future__ import annotations
+
 import argparse
+from collections.abc import Callable, Mapping, Sequence
 import json
 import math
+import sys
+from typing import TYPE_CHECKING, Any
 
-from closed_chain_dynamics.description.assignments import assignment
 from closed_chain_dynamics.model import library
+from closed_chain_dynamics.recording.terminal import Report, Style
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = [
+    'Group',
     'add_assignments',
     'add_gravity',
     'add_model_arguments',
+    'add_pose',
+    'assignment',
+    'closed_pose',
+    'complain',
     'load_model',
     'port',
     'positive',
@@ -18,8 +34,10 @@ __all__ = [
     'real',
 ]
 
+Group = argparse.ArgumentParser | argparse._ArgumentGroup
 
-def add_model_arguments(parser, also=''):
+
+def add_model_arguments(parser: argparse.ArgumentParser, also: str = '') -> None:
     """Add what every command that loads a model takes; `also` is one more kind of file."""
     kinds = ', '.join(['.urdf', '.xacro', 'MJCF .xml', *[also] * bool(also)])
     parser.add_argument(
@@ -43,7 +61,9 @@ def add_model_arguments(parser, also=''):
     )
 
 
-def add_assignments(group, options, metavar='JOINT=VALUE'):
+def add_assignments(
+    group: Group, options: Mapping[str, str], metavar: str = 'JOINT=VALUE'
+) -> None:
     """Add options, {option: help}, that take one 'joint=value' or more."""
     for option, what in options.items():
         group.add_argument(
@@ -57,18 +77,43 @@ def add_assignments(group, options, metavar='JOINT=VALUE'):
         )
 
 
+def add_pose(group: Group, options: Mapping[str, str]) -> None:
+    """Add --q and others that take joints and values, and --no-limits."""
+    add_assignments(group, options)
+    group.add_argument(
+        '--no-limits',
+        dest='limits',
+        action='store_false',
+        help='let the pose be beyond the limits of joints',
+    )
+
+
 class _Assignments(argparse.Action):
     """Collects assignments, of which a joint has one."""
 
-    def __call__(self, parser, namespace, values, option_string=None):
-        known = [*getattr(namespace, self.dest), *values]
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
+        known = [*getattr(namespace, self.dest), *(values or ())]
         for name, _ in known:
             if [each for each, _ in known].count(name) > 1:
                 parser.error(f'argument {option_string}: {name!r} is given twice')
         setattr(namespace, self.dest, known)
 
 
-def add_gravity(group):
+def assignment(text: str) -> tuple[str, float | list[float]]:
+    """Read 'joint=value', with commas where a joint has several numbers."""
+    from closed_chain_dynamics.description import assignments  # it loads NumPy, help needs none
+
+    name, value = assignments.assignment(text)
+    return name, value
+
+
+def add_gravity(group: Group) -> None:
     """Add --gravity."""
     group.add_argument(
         '--gravity',
@@ -79,14 +124,27 @@ def add_gravity(group):
     )
 
 
-def load_model(args):
-    """Load the model that the arguments name."""
+def load_model(args: argparse.Namespace) -> Mechanism:
+    """Load the model that the arguments name, under the gravity that they name."""
     import closed_chain_dynamics as ccd
 
-    return ccd.load(library.find(args.model), root_joint=args.root_joint, actuated=args.actuated)
+    robot: Mechanism = ccd.load(
+        library.find(args.model), root_joint=args.root_joint, actuated=args.actuated
+    )
+    if getattr(args, 'gravity', None):
+        robot.gravity = args.gravity
+    return robot
 
 
-def real(text):
+def closed_pose(robot: Mechanism, args: argparse.Namespace) -> NDArray[np.float64]:
+    """Return the pose with all loops closed that --q names, within limits unless --no-limits."""
+    import closed_chain_dynamics as ccd
+
+    q: NDArray[np.float64] = ccd.assemble(robot, dict(args.q), limits=args.limits)
+    return q
+
+
+def real(text: str) -> float:
     """Read a number."""
     try:
         return float(text)
@@ -96,7 +154,7 @@ def real(text):
         ) from None
 
 
-def positive(text):
+def positive(text: str) -> float:
     """Read a number above zero."""
     value = real(text)
     if not 0.0 < value < math.inf:
@@ -104,13 +162,21 @@ def positive(text):
     return value
 
 
-def port(text):
+def port(text: str) -> int:
     """Read the number of a port."""
     if not (text.isdecimal() and int(text) <= 65535):
         raise argparse.ArgumentTypeError(f'{text!r} is not a port, a whole number up to 65535')
     return int(text)
 
 
-def print_report(report, args, text):
+def print_report(report: Report, args: argparse.Namespace, text: Callable[[], str]) -> None:
     """Print a report as JSON, or as text, which is made only when wanted."""
     print(json.dumps(report, indent=2, allow_nan=False) if args.json else text())
+
+
+def complain(message: str) -> int:
+    """Say in one line on standard error what is wrong; return the exit code 1."""
+    sys.stdout.flush()  # the line comes last where both go to one terminal
+    brand = Style.of(sys.stderr).paint('closed-chain:', 'red', 'bold')
+    print(brand, ' '.join(message.split()), file=sys.stderr)
+    return 1

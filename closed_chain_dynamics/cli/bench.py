@@ -1,5 +1,7 @@
 """``closed-chain bench``: the speed, side by side with other engines."""
 
+import argparse
+from collections.abc import Callable
 from importlib import import_module
 from importlib.util import module_from_spec, spec_from_file_location
 import sys
@@ -25,7 +27,7 @@ examples:
 """
 
 
-def set_up(parser):
+def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], None]:
     """Add the arguments; return what runs."""
     parser.add_argument(
         '--quick',
@@ -35,7 +37,7 @@ def set_up(parser):
     return run
 
 
-def run(args):
+def run(args: argparse.Namespace) -> None:
     """Measure, and print the report."""
     bench = side_by_side()
     report = bench.bench_report(quick=args.quick, tell=lambda text: print(text, file=sys.stderr))

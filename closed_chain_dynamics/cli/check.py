@@ -1,9 +1,16 @@
 """``closed-chain check``: what a model is made of, and what it lacks."""
 
+import argparse
+from collections.abc import Callable
 import logging
 import sys
 
-from closed_chain_dynamics.cli.arguments import add_model_arguments, load_model, print_report
+from closed_chain_dynamics.cli.arguments import (
+    add_model_arguments,
+    complain,
+    load_model,
+    print_report,
+)
 from closed_chain_dynamics.recording.terminal import Style
 
 SUMMARY = 'say what a model is made of, and what it lacks'
@@ -13,7 +20,7 @@ and couplings, springs, motors and who named them, masses. Then how it can move:
 number of independent motions), the generalized coordinates and why these, constraints that say
 nothing new, how far the next singular pose is, and whether the motors are enough. At the end what
 is missing, and what looks wrong. A file that cannot be read is refused with the place and the
-repair.
+repair; the exit code is 1 then, and also when the loops cannot be closed.
 """
 EXAMPLES = """\
 examples:
@@ -25,14 +32,14 @@ examples:
 """
 
 
-def set_up(parser):
+def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], int]:
     """Add the arguments; return what runs."""
     add_model_arguments(parser)
     return run
 
 
-def run(args):
-    """Print the report."""
+def run(args: argparse.Namespace) -> int:
+    """Print the report; the exit code is 1 when the loops cannot be closed."""
     from closed_chain_dynamics.cli.check_report import check_report
     from closed_chain_dynamics.cli.check_text import render
 
@@ -43,8 +50,11 @@ def run(args):
         logging.getLogger('closed_chain_dynamics').removeFilter(_is_reported)
     report = check_report(robot)
     print_report(report, args, lambda: render(report, Style.of(sys.stdout)))
+    if report['mobility']['assembled']:
+        return 0
+    return complain(f'the loops cannot be closed: {report["mobility"]["explanation"]}')
 
 
-def _is_reported(record):
+def _is_reported(record: logging.LogRecord) -> bool:
     """Keep warnings about the file off the terminal: they are in the report."""
     return record.levelno > logging.WARNING

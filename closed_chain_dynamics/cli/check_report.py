@@ -2,25 +2,35 @@
 What ``closed-chain check`` says about a mechanism.
 
 ``check_report`` gathers everything into one plain dict, which is what ``--json`` prints;
-``report_text`` writes the same dict for people, so that the two cannot disagree.
+``check_text`` writes the same dict for people, so that the two cannot disagree.
 """
 
+from collections.abc import Sequence, Set
 import math
 
 from closed_chain_dynamics.assembly.search import assemble
-from closed_chain_dynamics.description.elements import JointType
+from closed_chain_dynamics.description.elements import (
+    Coupling,
+    Description,
+    Joint,
+    JointType,
+    Link,
+    LoopJoint,
+    Spring,
+)
 from closed_chain_dynamics.dynamics.actuation import kind_of
 from closed_chain_dynamics.dynamics.explanation import explain
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.errors import AssemblyError
-from closed_chain_dynamics.recording.terminal import number
+from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.recording.terminal import Report, number
 
 __all__ = ['check_report', 'closed_chain_section']
 
 SCHEMA = 'closed-chain-check/1'  # a key that is added keeps it, one that changes or goes ends it
 
 
-def check_report(robot):
+def check_report(robot: Mechanism) -> Report:
     """Return everything that `check` knows about a mechanism: plain values, fit for JSON."""
     model = robot.description
     actuated = {actuator.joint for actuator in model.actuators}
@@ -53,14 +63,14 @@ def check_report(robot):
     }
 
 
-def closed_chain_section(robot):
+def closed_chain_section(robot: Mechanism) -> Report:
     """
     Return mobility, chosen coordinates, redundancy, singularity and actuation, in a closed pose.
 
     Where no closed pose is found, `assembled` is False, `explanation` says why, and what only a
     closed pose can tell is None.
     """
-    section = dict.fromkeys(
+    section: Report = dict.fromkeys(
         (
             'mobility',
             'rank',
@@ -101,7 +111,7 @@ def closed_chain_section(robot):
     return section
 
 
-def _link(link, model):
+def _link(link: Link, model: Description) -> Report:
     inertia = link.inertia
     return {
         'name': link.name,
@@ -115,7 +125,7 @@ def _link(link, model):
     }
 
 
-def _joint(joint, actuated):
+def _joint(joint: Joint, actuated: Set[str]) -> Report:
     return {
         'name': joint.name,
         'type': joint.type.value,
@@ -129,7 +139,7 @@ def _joint(joint, actuated):
     }
 
 
-def _loop(loop, actuated):
+def _loop(loop: LoopJoint, actuated: Set[str]) -> Report:
     contact = loop.contact
     return {
         'name': loop.name,
@@ -145,11 +155,11 @@ def _loop(loop, actuated):
     }
 
 
-def _role(joint, actuated):
+def _role(joint: Joint | LoopJoint, actuated: Set[str]) -> str:
     return 'actuated' if joint.name in actuated else 'passive'
 
 
-def _passive_properties(joint):
+def _passive_properties(joint: Joint | LoopJoint) -> Report:
     """Return limits, damping, friction and limit moment of a tree or loop joint."""
     limit, moment = joint.limit, joint.limit_moment
     return {
@@ -162,7 +172,7 @@ def _passive_properties(joint):
     }
 
 
-def _coupling(coupling):
+def _coupling(coupling: Coupling) -> Report:
     return {
         'name': coupling.name,
         'rows': 1,
@@ -179,7 +189,7 @@ def _coupling(coupling):
     }
 
 
-def _equation(coupling):
+def _equation(coupling: Coupling) -> str:
     """Write a coupling as people do, for instance 'rotor - 6 crank + 0.1 = 0'."""
     parts = [
         (value, term.joint if power == 1 else f'{term.joint}^{power}')
@@ -196,7 +206,7 @@ def _equation(coupling):
     return f'{text} = 0'
 
 
-def _spring(spring):
+def _spring(spring: Spring) -> Report:
     ends = (
         {'joint': spring.joint}
         if spring.joint
@@ -215,7 +225,7 @@ def _spring(spring):
     }
 
 
-def _missing(model, actuated):
+def _missing(model: Description, actuated: Set[str]) -> list[str]:
     """Return what the model leaves out and some later step will want, each with its repair."""
     missing = []
     movable = [joint for joint in model.joints if joint.type is not JointType.FIXED]
@@ -249,6 +259,6 @@ def _missing(model, actuated):
     return missing
 
 
-def _names(names, most=6):
+def _names(names: Sequence[str], most: int = 6) -> str:
     more = f' and {len(names) - most} more' if len(names) > most else ''
     return ', '.join(names[:most]) + more

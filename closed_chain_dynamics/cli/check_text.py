@@ -1,14 +1,24 @@
 """The report of ``closed-chain check`` as text for people."""
 
 from collections import defaultdict
+from collections.abc import Sequence
 import textwrap
 
-from closed_chain_dynamics.recording.terminal import Style, bullets, count, number, sections, table
+from closed_chain_dynamics.recording.terminal import (
+    Cell,
+    Report,
+    Style,
+    bullets,
+    count,
+    number,
+    sections,
+    table,
+)
 
 __all__ = ['render']
 
 
-def render(report, style=Style()):
+def render(report: Report, style: Style = Style()) -> str:
     """Return a report as text."""
     return sections(
         [
@@ -29,7 +39,7 @@ def render(report, style=Style()):
     )
 
 
-def _headline(report, style):
+def _headline(report: Report, style: Style) -> str:
     rows = sum(each['rows'] for each in report['loops'] + report['couplings'] if each['active'])
     counts = [count(report['links'], 'link'), count(report['joints'], 'joint')]
     counts += [
@@ -48,16 +58,17 @@ def _headline(report, style):
     )
 
 
-def _tree(report, style):
+def _tree(report: Report, style: Style) -> list[str]:
     """Draw the tree; a link also shows, in brackets, the loops that end at it."""
-    children, loops = defaultdict(list), defaultdict(list)
+    children: defaultdict[str, list[Report]] = defaultdict(list)
+    loops: defaultdict[str, list[str]] = defaultdict(list)
     for joint in report['joints']:
         children[joint['parent']].append(joint)
     for loop in report['loops']:
         for end in (loop['parent'], loop['child']):
             loops[end].append(loop['name'])
 
-    def label(link):
+    def label(link: str) -> str:
         names = ''.join(f' [{name}]' for name in loops[link])
         return style.paint(link, 'bold') + style.paint(names, 'cyan')
 
@@ -82,7 +93,7 @@ def _tree(report, style):
     return rows
 
 
-def _joint_table(report, style):
+def _joint_table(report: Report, style: Style) -> list[str]:
     rows = []
     for joint in report['joints']:
         if joint['type'] == 'fixed':
@@ -104,7 +115,7 @@ def _joint_table(report, style):
     return table(['joint', 'type', 'axis', 'range', 'effort', 'speed', 'role'], rows, style)
 
 
-def _loop_table(report, style):
+def _loop_table(report: Report, style: Style) -> list[str]:
     rows = []
     for loop in report['loops']:
         contact = loop['contact']
@@ -131,7 +142,7 @@ def _loop_table(report, style):
     return table(['loop', 'type', 'rows', 'state', 'parent', 'child', 'role', ''], rows, style)
 
 
-def _coupling_table(report, style):
+def _coupling_table(report: Report, style: Style) -> list[str]:
     rows = [
         [
             coupling['name'],
@@ -145,7 +156,7 @@ def _coupling_table(report, style):
     return table(['coupling', 'rows', 'state', 'equation', ''], rows, style)
 
 
-def _spring_table(report, style):
+def _spring_table(report: Report, style: Style) -> list[str]:
     rows = []
     for spring in report['springs']:
         turning = 'joint' in spring
@@ -168,12 +179,12 @@ def _spring_table(report, style):
     return table(['spring', 'type', 'between', 'stiffness', 'damping', 'rest'], rows, style)
 
 
-def _actuator_table(report, style):
+def _actuator_table(report: Report, style: Style) -> list[str]:
     rows = [[(each['joint'], 'green'), each['source']] for each in report['actuators']]
     return table(['joint', 'stated by'], rows, style)
 
 
-def _mass_table(report, style):
+def _mass_table(report: Report, style: Style) -> list[str]:
     rows = [
         [
             link['name'],
@@ -188,7 +199,7 @@ def _mass_table(report, style):
     return table(['link', 'mass', 'centre of mass [m]', 'Ixx Iyy Izz [kg m^2]'], rows, style)
 
 
-def _assembly_lines(report):
+def _assembly_lines(report: Report) -> list[str]:
     return [
         f'{each["name"]}: '
         + ', '.join(f'{name} {_position(value)}' for name, value in each['positions'].items())
@@ -196,15 +207,15 @@ def _assembly_lines(report):
     ]
 
 
-def _position(value):
-    return ' '.join(map(number, value)) if isinstance(value, (tuple, list)) else number(value)
+def _position(value: float | Sequence[float]) -> str:
+    return number(value) if isinstance(value, (int, float)) else ' '.join(map(number, value))
 
 
-def _mobility_lines(report, style):
+def _mobility_lines(report: Report, style: Style) -> list[str]:
     section = report['mobility']
     if not section['assembled']:
         return [style.paint('unknown: no pose was found in which all loops are closed', 'yellow')]
-    rows = []
+    rows: list[str] = []
     for line in section['explanation'].splitlines():
         rows += (
             textwrap.wrap(line, style.width - 4, subsequent_indent='  ')
@@ -214,15 +225,15 @@ def _mobility_lines(report, style):
     return rows
 
 
-def _role(joint):
+def _role(joint: Report) -> Cell:
     return (joint['role'], 'green' if joint['role'] == 'actuated' else '')
 
 
-def _state(item):
+def _state(item: Report) -> Cell:
     return 'closed' if item['active'] else ('open', 'yellow')
 
 
-def _axis(axis):
+def _axis(axis: Sequence[float]) -> str:
     """Write +x, -z and the like where the axis is one of the frame's."""
     for i, letter in enumerate('xyz'):
         if abs(axis[i]) == 1:
@@ -230,7 +241,7 @@ def _axis(axis):
     return ' '.join(number(x, 3) for x in axis)
 
 
-def _range(limit, unit):
+def _range(limit: Report, unit: str) -> str:
     lower, upper = limit['lower'], limit['upper']
     if lower is None and upper is None:
         return 'unlimited'
@@ -238,5 +249,5 @@ def _range(limit, unit):
     return f'{" to ".join(ends)} {unit}'
 
 
-def _limit(value, unit):
+def _limit(value: float | None, unit: str) -> str:
     return '' if value is None else f'{number(value)} {unit}'

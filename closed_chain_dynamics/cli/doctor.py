@@ -5,8 +5,10 @@ A check is a function that returns a Finding; one that fails itself is reported 
 trouble. Versions come from installed metadata, so that nothing heavy is imported for them.
 """
 
+import argparse
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from importlib import metadata, util
+from importlib import util
 import os
 from pathlib import Path
 import platform
@@ -16,7 +18,7 @@ import subprocess
 import sys
 
 from closed_chain_dynamics.cli.arguments import print_report
-from closed_chain_dynamics.recording.terminal import Style, sections, table
+from closed_chain_dynamics.recording.terminal import Report, Style, sections, table
 
 SUMMARY = 'tell what is present on this machine, and how to get what is missing'
 DETAILS = """\
@@ -32,7 +34,7 @@ examples:
 """
 
 SCHEMA = 'closed-chain-doctor/1'  # a key that is added keeps it, one that changes ends it
-PATIENCE = 30  # [s] for a program that is asked for its version
+ANSWER_WITHIN = 30  # [s] for a program that is asked for its version
 GROUPS = {
     'core': 'Core',
     'ros': 'ROS 2',
@@ -58,12 +60,15 @@ class Finding:
     remedy: str = ''  # the command that gets it
 
 
-def set_up(parser):
+Check = Callable[[str, str], Finding]  # of the name and the group of what is looked for
+
+
+def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], int]:
     """Return what runs; there is nothing to ask."""
     return run
 
 
-def run(args):
+def run(args: argparse.Namespace) -> int:
     """Print what was found; return the exit code, 1 when the core cannot work."""
     found = findings()
     works = all(
@@ -76,7 +81,7 @@ def run(args):
     return 0 if works else 1
 
 
-def findings():
+def findings() -> list[Finding]:
     """Return all Findings; a check that fails itself gives a broken one."""
     found = []
     for name, group, check in _checks():
@@ -94,13 +99,14 @@ def findings():
     return found
 
 
-def _checks():
+def _checks() -> list[tuple[str, str, Check]]:
     """Return (name, group, check) of everything that is looked for."""
     pip = f'{sys.executable} -m pip install'
-    checks = [('python', 'core', _python)]
+    checks: list[tuple[str, str, Check]] = [('python', 'core', _python)]
     checks += [
         (name, 'core', _library(module, f'{pip} {name}', 'the core needs it'))
         for name, module in (
+            ('argcomplete', 'argcomplete'),
             ('numpy', 'numpy'),
             ('numba', 'numba'),
             ('scipy', 'scipy'),
@@ -175,12 +181,12 @@ def _checks():
     return checks
 
 
-def _apt(package):
+def _apt(package: str) -> str:
     distribution = os.environ.get('ROS_DISTRO', 'jazzy')
     return f'apt install ros-{distribution}-{package}   # from the ROS 2 repository'
 
 
-def _python(name, group):
+def _python(name: str, group: str) -> Finding:
     good = (3, 10) <= sys.version_info[:2] < (3, 14)
     return Finding(
         name,
@@ -191,10 +197,10 @@ def _python(name, group):
     )
 
 
-def _library(module, remedy, about):
+def _library(module: str, remedy: str, about: str) -> Check:
     """Return a check that finds a module without importing it."""
 
-    def check(name, group):
+    def check(name: str, group: str) -> Finding:
         if util.find_spec(module) is None:
             return Finding(name, group, 'missing', about=about, remedy=remedy)
         return Finding(name, group, 'ok', _version(name, module), about)
@@ -202,8 +208,10 @@ def _library(module, remedy, about):
     return check
 
 
-def _version(*names):
+def _version(*names: str) -> str:
     """Return the version that the installed metadata has under one of several names."""
+    from importlib import metadata  # it reads mail headers, which takes longer than help may
+
     for name in names:
         try:
             return metadata.version(name)
@@ -212,10 +220,10 @@ def _version(*names):
     return ''
 
 
-def _program(names, remedy, about):
+def _program(names: Sequence[str], remedy: str, about: str) -> Check:
     """Return a check that finds the first of some programs and asks it for its version."""
 
-    def check(name, group):
+    def check(name: str, group: str) -> Finding:
         path = next(filter(None, map(shutil.which, names)), None)
         if path is None:
             return Finding(name, group, 'missing', about=about, remedy=remedy)
@@ -228,25 +236,25 @@ def _program(names, remedy, about):
     return check
 
 
-def _ask(*command):
+def _ask(*command: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command, capture_output=True, text=True, timeout=PATIENCE, errors='replace'
+        command, capture_output=True, text=True, timeout=ANSWER_WITHIN, errors='replace'
     )
 
 
-def _first_line(text):
+def _first_line(text: str) -> str:
     return next(iter(text.strip().splitlines()), '')
 
 
-def _imported(module, remedy, about):
+def _imported(module: str, remedy: str, about: str) -> Check:
     """Return a check that imports a module in a process of its own: found is not yet working."""
 
-    def check(name, group):
+    def check(name: str, group: str) -> Finding:
         package = module.partition('.')[0]
         spec = util.find_spec(package)
         if spec is None:
             return Finding(name, group, 'missing', about=about, remedy=remedy)
-        place = Path(spec.origin or next(iter(spec.submodule_search_locations)))
+        place = Path(spec.origin or next(iter(spec.submodule_search_locations or ())))
         done = _ask(sys.executable, '-c', f'import {module}')
         if done.returncode:
             return Finding(name, group, 'broken', remedy=remedy, about=_last_line(done.stderr))
@@ -256,11 +264,11 @@ def _imported(module, remedy, about):
     return check
 
 
-def _last_line(text):
+def _last_line(text: str) -> str:
     return (text.strip().splitlines() or ['it cannot be imported'])[-1][:200]
 
 
-def _source(place):
+def _source(place: Path) -> str:
     """Return whether a ROS module comes from a distribution or from PyPI."""
     for prefix in filter(None, os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)):
         if Path(prefix) in place.parents and Path(prefix) != Path(sys.prefix):
@@ -268,8 +276,8 @@ def _source(place):
     return 'in this Python environment, no ROS distribution needed'
 
 
-def _messages(remedy):
-    def check(name, group):
+def _messages(remedy: str) -> Check:
+    def check(name: str, group: str) -> Finding:
         wanted = [f'{each}_msgs' for each in MESSAGES] + ['std_srvs']
         missing = [each for each in wanted if util.find_spec(each) is None]
         if missing:
@@ -279,7 +287,7 @@ def _messages(remedy):
     return check
 
 
-def _package(name, group):
+def _package(name: str, group: str) -> Finding:
     """Import the core, and look for the files that come with it."""
     import closed_chain_dynamics as ccd
     from closed_chain_dynamics.model import library
@@ -289,7 +297,7 @@ def _package(name, group):
     return Finding(name, group, 'ok', ccd.__version__, about)
 
 
-def _kernels(name, group):
+def _kernels(name: str, group: str) -> Finding:
     """Say where compiled kernels are kept, whether they are there, and whether they can be."""
     from closed_chain_dynamics import kernels
 
@@ -320,7 +328,7 @@ def _kernels(name, group):
     return Finding(name, group, 'ok', about=about, remedy=remedy)
 
 
-def _trial(name, group):
+def _trial(name: str, group: str) -> Finding:
     """Compute a torque, unless that would mean to compile for a minute."""
     if not _kernels(name, group).about.startswith('warm'):
         return Finding(name, group, 'ok', about='left out until all kernels are compiled')
@@ -348,7 +356,7 @@ def _trial(name, group):
     )
 
 
-def render(report, style):
+def render(report: Report, style: Style) -> str:
     """Return a report as text."""
     parts = []
     for group, title in GROUPS.items():

@@ -3,16 +3,22 @@ The ``closed-chain`` command.
 
 Each sub-command is one module of this room: its SUMMARY, DETAILS and EXAMPLES are its help, and
 its `set_up` is given a parser, adds its arguments and returns what to run. Heavy imports stay
-inside, so that help is instant. Exit codes: 0 done, 1 the model or the data is bad (one paragraph
-on standard error), 2 wrong usage.
+inside, so that help and completion are instant. Exit codes: 0 done, 1 the model or the data is
+bad or a verdict is no (one paragraph on standard error), 2 wrong usage, 130 stopped by Ctrl-C.
 """
 
 import argparse
+import atexit
+from collections.abc import Sequence
 from importlib import import_module
 import json
 import os
+import re
 import sys
+from typing import Any, NoReturn
 
+from closed_chain_dynamics.cli.arguments import complain
+from closed_chain_dynamics.cli.completion import offer_completions
 from closed_chain_dynamics.errors import ClosedChainError, nearest_names
 from closed_chain_dynamics.recording.terminal import Style
 
@@ -29,6 +35,7 @@ COMMANDS = (
     'up',
     'bench',
     'doctor',
+    'completion',
 )
 
 DESCRIPTION = """\
@@ -50,23 +57,21 @@ examples:
   closed-chain simulate four_bar --record run.gif    let it move, and see it
 
 'closed-chain COMMAND --help' tells all about a command, with examples. Units are SI and radians.
-Every command takes --json, for programs, and ends with exit code 0 when done, 1 when the model or
-the data is bad, 2 when it was called wrongly. Colours are for terminals only; NO_COLOR=1 switches
-them off. Something is missing on this machine? 'closed-chain doctor' says what, and the remedy.
+Every command takes --json, for programs. Exit codes: 0 done, 1 the model or the data is bad or a
+verdict is no, 2 wrong usage, 130 stopped by Ctrl-C. Colours are for terminals only; NO_COLOR=1
+switches them off. 'closed-chain completion --help' tells how the Tab key completes all this.
+Something is missing on this machine? 'closed-chain doctor' says what, and the remedy.
 """
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
     argv = sys.argv[1:] if argv is None else list(argv)
     # Names in a model may not fit the encoding of a pipe: show them escaped, do not fail.
     if hasattr(sys.stdout, 'reconfigure'):
         sys.stdout.reconfigure(errors='backslashreplace')
-    # Numba paints with colorama where that is installed, which resets colours when all is done:
-    # let it believe that it has arranged for that already, since a plain terminal has none.
-    if 'colorama' in sys.modules:
-        sys.modules['colorama'].initialise.atexit_done = True
     parser = _parser()
+    offer_completions(parser)
     if not argv:
         parser.print_help(sys.stderr)
         return 2
@@ -75,7 +80,7 @@ def main(argv=None):
     if unknown:
         _refuse_unknown(args.parser, unknown)
     try:
-        code = args.run(args)
+        code: int | None = args.run(args)
         sys.stdout.flush()
     except ClosedChainError as error:
         return _fail(error, args)
@@ -85,10 +90,18 @@ def main(argv=None):
         return 0
     except KeyboardInterrupt:
         return 130
+    finally:
+        _forget_colours()
     return code or 0
 
 
-def _refuse_beginning(parser, argv):
+def _forget_colours() -> None:
+    """Undo that Numba, where colorama is installed, resets colours at the end of a program."""
+    if initialise := sys.modules.get('colorama.initialise'):
+        atexit.unregister(initialise.reset_all)  # a plain terminal has none
+
+
+def _refuse_beginning(parser: argparse.ArgumentParser, argv: Sequence[str]) -> None:
     """Refuse a line that begins with something else than a command, --help or --version."""
     known = next(
         (each for each in parser._actions if isinstance(each, argparse._SubParsersAction)), None
@@ -100,7 +113,7 @@ def _refuse_beginning(parser, argv):
         # what follows: a command may have kinds of its own
         _refuse_beginning(known.choices.get(first, parser), argv[1:])
         return
-    what = known.metavar.lower()
+    what = str(known.metavar).lower()
     if not first.startswith('-'):
         parser.error(f'there is no {what} {first!r}. {nearest_names(first, known.choices)}')
     command = next((each for each in argv if each in known.choices), None)
@@ -112,7 +125,7 @@ def _refuse_beginning(parser, argv):
     _refuse_unknown(parser, [first])
 
 
-def _refuse_unknown(parser, unknown):
+def _refuse_unknown(parser: argparse.ArgumentParser, unknown: Sequence[str]) -> NoReturn:
     """Refuse what a command does not take, and offer what was probably meant."""
     options = [each.partition('=')[0] for each in unknown if each.startswith('-')]
     if options:
@@ -123,7 +136,7 @@ def _refuse_unknown(parser, unknown):
     parser.error(f'{unknown[0]!r} is one argument too many.')
 
 
-def _options_of(parser):
+def _options_of(parser: argparse.ArgumentParser) -> list[str]:
     """Return the options that a parser knows, without the short ones."""
     return [
         each
@@ -136,17 +149,19 @@ def _options_of(parser):
 class _Parser(argparse.ArgumentParser):
     """A parser whose complaints are short, and say where more is to be had."""
 
-    def error(self, message):
+    def error(self, message: str) -> NoReturn:
         """Write one paragraph and exit with code 2."""
         if 'are required: MODEL' in message:
             message = "which MODEL? Name a file, or one of those that 'closed-chain models' lists."
         if 'are required: STUDY' in message:
             message = 'which STUDY? Name validity, what-if or consistency.'
+        if 'are required: SHELL' in message:
+            message = 'which SHELL? Name bash, zsh or fish.'
         brand = Style.of(sys.stderr).paint(f'{self.prog}:', 'red', 'bold')
         self.exit(2, f"{brand} {message}\nSee '{self.prog} --help'.\n")
 
 
-def _parser():
+def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog='closed-chain',
         description=DESCRIPTION,
@@ -175,12 +190,12 @@ def _parser():
     return parser
 
 
-def _put_positions_first(parser):
+def _put_positions_first(parser: argparse.ArgumentParser) -> None:
     """Write the usage: an option that takes several values would swallow what stands after it."""
     actions = parser._get_positional_actions()
     names = [
-        f'[{name}]' if nargs == '?' else name
-        for name, nargs in ((each.metavar or each.dest.upper(), each.nargs) for each in actions)
+        f'[{each.metavar}]' if each.nargs == '?' else str(each.metavar or each.dest.upper())
+        for each in actions
     ]
     parser.usage = ' '.join(['%(prog)s', *names, '[options]'])
     for action in actions:
@@ -192,32 +207,44 @@ def _put_positions_first(parser):
 class _Version(argparse.Action):
     """Prints the version, looked up only when asked for."""
 
-    def __init__(self, option_strings, dest, **options):
+    def __init__(self, option_strings: Sequence[str], dest: str, **options: Any) -> None:
         super().__init__(option_strings, dest, nargs=0, **options)
 
-    def __call__(self, parser, namespace, values, option_string=None):
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
         from closed_chain_dynamics import __version__
 
         parser.exit(message=f'closed-chain {__version__}\n')
 
 
-def _fail(error, args):
+def _fail(error: ClosedChainError, args: argparse.Namespace) -> int:
     """Say what is wrong in one paragraph, and to programs in JSON too."""
-    message = ' '.join(str(error).split())
-    print(Style.of(sys.stderr).paint('closed-chain:', 'red', 'bold'), message, file=sys.stderr)
+    options = _options_of(args.parser)
     if args.json:
-        print(
-            json.dumps(
-                {
-                    'error': {
-                        'type': type(error).__name__,
-                        'file': error.file,
-                        'where': error.where,
-                        'why': error.why,
-                        'repair': error.repair,
-                    }
-                },
-                indent=2,
-            )
-        )
-    return 1
+        parts = {
+            'type': type(error).__name__,
+            'file': error.file,
+            'where': error.where,
+            'why': error.why,
+            'repair': as_options(error.repair, options),
+        }
+        print(json.dumps({'error': parts}, indent=2))
+    return complain(as_options(str(error), options))
+
+
+def as_options(advice: str, options: Sequence[str]) -> str:
+    """
+    Return advice with arguments of Python written as options of the command, where it has them.
+
+    `limits=False` becomes `--no-limits`, `root_joint='fixed'` becomes `--root-joint fixed`, and
+    `actuated=[...]` becomes `--actuated ...`.
+    """
+
+    def option(found: re.Match[str]) -> str:
+        name = found['name'].replace('_', '-')
+        if found['value'] in ('True', 'False'):
+            name = f'--{name}' if found['value'] == 'True' else f'--no-{name}'
+            return name if name in options else found[0]
+        return f'--{name} {found["value"].strip("[]")}' if f'--{name}' in options else found[0]
+
+    pattern = r"(?P<name>\b[a-z_]+)=(?P<quote>'?)(?P<value>True|False|\[\.\.\.\]|\w+)(?P=quote)"
+    return re.sub(pattern, option, advice)

@@ -1,10 +1,13 @@
 """``closed-chain models``: the models that come with the package."""
 
+import argparse
+from collections.abc import Callable, Mapping
+from pathlib import Path
 import sys
 
 from closed_chain_dynamics.cli.arguments import print_report
 from closed_chain_dynamics.model import library
-from closed_chain_dynamics.recording.terminal import Style
+from closed_chain_dynamics.recording.terminal import Report, Style
 
 SUMMARY = 'list the models that come with the package'
 DETAILS = """\
@@ -21,18 +24,18 @@ examples:
 """
 
 
-def set_up(parser):
+def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], None]:
     """Return what runs; there is nothing to ask."""
     return run
 
 
-def run(args):
+def run(args: argparse.Namespace) -> None:
     """Print the list."""
     report = {'models': _entries(library.shipped()), 'lists': _entries(library.shipped_lists())}
     print_report(report, args, lambda: render(report, Style.of(sys.stdout)))
 
 
-def _entries(files):
+def _entries(files: Mapping[str, Path]) -> list[dict[str, str]]:
     # With its suffix a list file is told from the model of the same name.
     return [
         {
@@ -44,7 +47,7 @@ def _entries(files):
     ]
 
 
-def render(report, style):
+def render(report: Report, style: Style) -> str:
     """Return the list as text."""
     width = max(len(each['name']) for entries in report.values() for each in entries)
     lines = {

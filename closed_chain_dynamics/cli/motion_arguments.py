@@ -1,19 +1,26 @@
 """What the commands that take a motion share: its arguments, the motion, the files to write."""
 
+from __future__ import annotations
+
 import argparse
+from collections.abc import Callable, Mapping
 import math
 import sys
+from typing import TYPE_CHECKING
 
-from closed_chain_dynamics.cli.arguments import positive
-from closed_chain_dynamics.description.assignments import assignment
-from closed_chain_dynamics.recording.terminal import Bar
+from closed_chain_dynamics.cli.arguments import assignment, closed_pose, positive
+from closed_chain_dynamics.recording.terminal import Bar, Report
+
+if TYPE_CHECKING:
+    from closed_chain_dynamics.model.mechanism import Mechanism
+    from closed_chain_dynamics.studies.motion.reading import Motion
 
 __all__ = ['add_files', 'add_motion', 'check_files', 'given_motion', 'write_files', 'wrong_motion']
 
 SAMPLES = 200  # of a period of the slowest sine
 
 
-def _wave(text):
+def _wave(text: str) -> tuple[str, list[float]]:
     """Read 'joint=size,frequency'."""
     name, values = assignment(text)
     if not (
@@ -28,7 +35,7 @@ def _wave(text):
     return name, values
 
 
-def add_motion(group):
+def add_motion(group: argparse._ArgumentGroup) -> None:
     """Add --trajectory and --sine, of which one may be given, --time and --rate."""
     source = group.add_mutually_exclusive_group()
     source.add_argument(
@@ -59,7 +66,7 @@ def add_motion(group):
     )
 
 
-def wrong_motion(args):
+def wrong_motion(args: argparse.Namespace) -> str:
     """Return what is wrong with arguments of a motion that are fine one by one, or nothing."""
     if args.time and not args.sine:
         return '--time is for --sine; a trajectory lasts as long as its file says'
@@ -68,7 +75,7 @@ def wrong_motion(args):
     return ''
 
 
-def given_motion(robot, args):
+def given_motion(robot: Mechanism, args: argparse.Namespace) -> Motion:
     """Return the Motion of a trajectory or of sines, about or from the pose --q."""
     import numpy as np
 
@@ -79,7 +86,7 @@ def given_motion(robot, args):
         tracks = read_trajectory(robot, args.trajectory, args.rate)
         q = ccd.assemble(robot, dict(args.q), limits=False)
     else:
-        q = ccd.assemble(robot, dict(args.q))
+        q = closed_pose(robot, args)
         slowest = min(frequency for _, (_, frequency) in args.sine)
         duration, rate = args.time or 1.0 / slowest, args.rate or SAMPLES * slowest
         tracks = sines(robot, q, dict(args.sine), np.arange(round(duration * rate) + 1) / rate)
@@ -87,14 +94,14 @@ def given_motion(robot, args):
         return move(robot, tracks, q, progress=bar)
 
 
-def add_files(parser, title, table):
+def add_files(parser: argparse.ArgumentParser, title: str, table: str) -> None:
     """Add --plot and --csv; `table` says what the table holds."""
     files = parser.add_argument_group(title)
     files.add_argument('--plot', metavar='FILE', help='figure: .png, .svg or .pdf')
     files.add_argument('--csv', metavar='FILE', help=table)
 
 
-def check_files(args):
+def check_files(args: argparse.Namespace) -> None:
     """Refuse bad file names before the work, not after it."""
     from closed_chain_dynamics.recording import log_files, plots
 
@@ -103,7 +110,9 @@ def check_files(args):
             check(path)
 
 
-def write_files(report, args, writers):
+def write_files(
+    report: Report, args: argparse.Namespace, writers: Mapping[str, Callable[[str], object]]
+) -> None:
     """Write what was asked for, {option: function of a path}, and note it in the report."""
     for option, write in writers.items():
         path = getattr(args, option)

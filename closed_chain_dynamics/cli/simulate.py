@@ -5,15 +5,20 @@ The report is one plain dict, which is what ``--json`` prints; `render` writes i
 Heavy imports stay inside, so that help is instant.
 """
 
+from __future__ import annotations
+
 import argparse
+from collections.abc import Callable, Mapping
 import math
 import sys
 import time
+from typing import TYPE_CHECKING, Any
 
 from closed_chain_dynamics.cli.arguments import (
-    add_assignments,
     add_gravity,
     add_model_arguments,
+    add_pose,
+    closed_pose,
     load_model,
     print_report,
     real,
@@ -21,12 +26,18 @@ from closed_chain_dynamics.cli.arguments import (
 from closed_chain_dynamics.errors import NameNotFound
 from closed_chain_dynamics.recording.terminal import (
     Bar,
+    Report,
     Style,
     closing_sections,
     number,
     sections,
     table,
 )
+
+if TYPE_CHECKING:
+    from closed_chain_dynamics.model.mechanism import Mechanism
+    from closed_chain_dynamics.recording.log import Log
+    from closed_chain_dynamics.simulation.simulation import Simulation
 
 SUMMARY = 'let a model move, connect and cut it, and see what happens'
 DETAILS = """\
@@ -56,22 +67,21 @@ Values with several numbers have commas: --q base=0,0,1,0,0,0,1 (position, then 
 
 SCHEMA = 'closed-chain-simulate/1'  # a key that is added keeps it, one that changes ends it
 NOTHING = 1e-9  # share of the energy below which nothing was exchanged
-WORTH_A_WARNING = 1e-3  # relative drift of the energy balance
 
 
-def _appointment(text):
+def _appointment(text: str) -> tuple[str, float]:
     """Read 'name@time'."""
-    name, sign, when = text.rpartition('@')
+    name, _, seconds = text.rpartition('@')
     try:
-        when = float(when)
+        when = float(seconds)
     except ValueError:
-        sign = ''
-    if not (name and sign and math.isfinite(when)):
+        when = math.nan
+    if not (name and math.isfinite(when)):
         raise argparse.ArgumentTypeError(f'{text!r} is not of the form name@seconds')
     return name, when
 
 
-def _size(text):
+def _size(text: str) -> tuple[int, int]:
     try:
         width, height = map(int, text.lower().split('x'))
         return width, height
@@ -79,7 +89,7 @@ def _size(text):
         raise argparse.ArgumentTypeError(f'{text!r} is not a size such as 640x480') from None
 
 
-def _view(text):
+def _view(text: str) -> tuple[float, float] | str:
     """Read 'azimuth,elevation', or take the name of a view as it is."""
     try:
         azimuth, elevation = map(float, text.split(','))
@@ -88,11 +98,11 @@ def _view(text):
         return text
 
 
-def set_up(parser):
+def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], None]:
     """Add the arguments; return what runs."""
     add_model_arguments(parser)
     start = parser.add_argument_group('start and forces')
-    add_assignments(
+    add_pose(
         start,
         {
             '--q': 'positions at the start; loops decide the rest [rad or m]',
@@ -101,22 +111,22 @@ def set_up(parser):
         },
     )
     add_gravity(start)
-    run = parser.add_argument_group('run')
-    run.add_argument(
+    course = parser.add_argument_group('run')
+    course.add_argument(
         '--time',
         metavar='S',
         type=real,
         default=5.0,
         help='how long to simulate (default: %(default)g s)',
     )
-    run.add_argument(
+    course.add_argument(
         '--dt',
         metavar='S',
         type=real,
         default=1e-3,
         help='step of the integrator (default: %(default)g s)',
     )
-    run.add_argument(
+    course.add_argument(
         '--integrator',
         choices=['rk4', 'euler', 'adaptive'],
         default='rk4',
@@ -131,7 +141,7 @@ def set_up(parser):
             'what is connected at the same time',
         ),
     ):
-        run.add_argument(
+        course.add_argument(
             option,
             metavar='NAME@S',
             nargs='+',
@@ -167,7 +177,7 @@ def set_up(parser):
         '--speed', metavar='X', type=real, default=1.0, help='below 1 is slow motion (default: 1)'
     )
 
-    def run(args):
+    def run(args: argparse.Namespace) -> None:
         wrong = wrong_usage(args)
         if wrong:
             parser.error(wrong)
@@ -177,7 +187,7 @@ def set_up(parser):
     return run
 
 
-def wrong_usage(args):
+def wrong_usage(args: argparse.Namespace) -> str:
     """Return what is wrong with arguments that are fine one by one, or nothing."""
     late = [
         f'{name}@{when:g}'
@@ -189,18 +199,17 @@ def wrong_usage(args):
     return ''
 
 
-def simulate(robot, args):
+def simulate(robot: Mechanism, args: argparse.Namespace) -> Report:
     """Run a simulation as the arguments say, write its files, and return the report."""
     import closed_chain_dynamics as ccd
+    from closed_chain_dynamics.recording.log import DRIFT_WORTH_A_WARNING
 
-    if args.gravity:
-        robot.gravity = args.gravity
     _check_files(args)
     known = [*robot.loop_names, *robot.joint_names]
     for name, _ in (*args.connect, *args.cut):  # before the run, not in the middle of it
         if name not in known:
             raise NameNotFound('joint', name, known, where=robot.name)
-    q = ccd.assemble(robot, dict(args.q))
+    q = closed_pose(robot, args)
     v = ccd.complete_velocity(robot, q, dict(args.v)) if args.v else None
     options = {'q': q, 'v': v, 'dt': args.dt, 'integrator': args.integrator}
     tau = dict(args.tau)
@@ -211,7 +220,7 @@ def simulate(robot, args):
     wall = _run(sim, args, tau)
     report = _report(sim, before, wall)
     drift = report['energy']['relative_drift']
-    if drift > WORTH_A_WARNING:
+    if drift > DRIFT_WORTH_A_WARNING:
         report['warnings'].append(
             f'The energy balance drifts by {number(100.0 * drift, 2)} % of what was exchanged: '
             'take a smaller --dt, or --integrator adaptive.'
@@ -220,7 +229,7 @@ def simulate(robot, args):
     return report
 
 
-def _check_files(args):
+def _check_files(args: argparse.Namespace) -> None:
     """Refuse bad file names before a long run, not after it."""
     from closed_chain_dynamics.recording import animation, log_files, mcap, plots
 
@@ -235,9 +244,9 @@ def _check_files(args):
             check(path)
 
 
-def _run(sim, args, tau):
+def _run(sim: Simulation, args: argparse.Namespace, tau: Mapping[str, Any]) -> float:
     """Run from event to event; return how long the computation took [s]."""
-    stops = {}
+    stops: dict[int, dict[str, list[str]]] = {}
     for kind, wanted in (('cut', args.cut), ('connect', args.connect)):
         for name, when in wanted:
             stops.setdefault(round(when / sim.dt), {}).setdefault(kind, []).append(name)
@@ -256,11 +265,11 @@ def _run(sim, args, tau):
             wall += time.perf_counter() - start
             done = stop
             for kind, names in stops.get(stop, {}).items():
-                getattr(sim, kind)(*names)
+                (sim.cut if kind == 'cut' else sim.connect)(*names)
     return wall
 
 
-def _write(log, args, warnings):
+def _write(log: Log, args: argparse.Namespace, warnings: list[str]) -> dict[str, str]:
     """Write the files that were asked for; return them by option."""
     files = {}
     for option, write in (
@@ -287,7 +296,7 @@ def _write(log, args, warnings):
     return files
 
 
-def _report(sim, before, wall):
+def _report(sim: Simulation, before: int, wall: float) -> Report:
     from closed_chain_dynamics.recording.log_files import event_record
 
     log = sim.log
@@ -334,7 +343,7 @@ def _report(sim, before, wall):
     }
 
 
-def render(report, style):
+def render(report: Report, style: Style) -> str:
     """Return a report as text."""
     energy, mobility = report['energy'], report['mobility']
     speed = f', {number(report["speed"], 3)} times real time' if report['speed'] else ''
@@ -388,7 +397,7 @@ def render(report, style):
     )
 
 
-def _look(kind):
+def _look(kind: str) -> str:
     return {'connect': 'green', 'touch_down': 'green', 'cut': 'red', 'lift_off': 'red'}.get(
         kind, 'yellow'
     )

@@ -5,13 +5,20 @@ Here are the arguments of the three; `closed_chain_dynamics.studies` computes an
 imports stay inside, so that help is instant.
 """
 
+from __future__ import annotations
+
 import argparse
+from collections.abc import Callable
 import sys
+from typing import TYPE_CHECKING
 
 from closed_chain_dynamics.cli.arguments import (
     add_assignments,
     add_gravity,
     add_model_arguments,
+    add_pose,
+    closed_pose,
+    complain,
     load_model,
     positive,
     print_report,
@@ -24,7 +31,15 @@ from closed_chain_dynamics.cli.motion_arguments import (
     write_files,
     wrong_motion,
 )
-from closed_chain_dynamics.recording.terminal import Bar, Style
+from closed_chain_dynamics.recording.terminal import Bar, Report, Style
+
+if TYPE_CHECKING:
+    from closed_chain_dynamics.model.mechanism import Mechanism
+
+    Render = Callable[[Report, Style], str]
+    # a report, how it is written for people, and what is wrong where the verdict is no
+    Answer = tuple[Report, Render, str]
+    Study = Callable[[Mechanism, argparse.Namespace], Answer]
 
 SUMMARY = 'ask a model more: is it valid, what if, does a record fit it'
 DETAILS = """\
@@ -33,6 +48,8 @@ Three questions that take more than one computation.
 validity     do the torques of a motion, given to the model, bring the motion back?
 what-if      the same run with other masses, springs, damping, friction or gravity
 consistency  can a recorded motion be one of this model, and which joint spoils it?
+
+validity and consistency end with exit code 1 when the answer is no.
 """
 EXAMPLES = """\
 examples:
@@ -95,7 +112,7 @@ examples:
 """
 
 
-def variation(text):
+def variation(text: str) -> tuple[str, str, tuple[float, ...], bool]:
     """Read 'parameter:name=values', with x before values that are factors."""
     label, _, values = text.rpartition('=')
     parameter, _, name = label.partition(':')
@@ -113,7 +130,7 @@ def variation(text):
     return parameter, name, tuple(numbers), scale
 
 
-def set_up(parser):
+def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], int]:
     """Add the three studies; return what runs."""
     studies = parser.add_subparsers(title='studies', metavar='STUDY', required=True)
     for name, about, details, examples, add in (
@@ -151,20 +168,19 @@ def set_up(parser):
         add_gravity(child)
         child.set_defaults(study=add(child), parser=child)
 
-    def run(args):
+    def run(args: argparse.Namespace) -> int:
         check_files(args)
-        robot = load_model(args)
-        if args.gravity:
-            robot.gravity = args.gravity
-        report, render = args.study(robot, args)
+        study: Study = args.study
+        report, render, verdict = study(load_model(args), args)
         print_report(report, args, lambda: render(report, Style.of(sys.stdout)))
+        return complain(verdict) if verdict else 0
 
     return run
 
 
-def _add_validity(parser):
+def _add_validity(parser: argparse.ArgumentParser) -> Study:
     pose = parser.add_argument_group('motion')
-    add_assignments(pose, {'--q': 'pose to swing about, or near the begin of the file'})
+    add_pose(pose, {'--q': 'pose to swing about, or near the begin of the file'})
     add_motion(pose)
     parser.add_argument(
         '--tolerance',
@@ -182,7 +198,7 @@ def _add_validity(parser):
     )
     add_files(parser, 'files to write', 'table of torques and errors, one line per sample')
 
-    def study(robot, args):
+    def study(robot: Mechanism, args: argparse.Namespace) -> Answer:
         from closed_chain_dynamics.studies.figures import plot_validity
         from closed_chain_dynamics.studies.validity import render, study_validity, validity_report
 
@@ -201,12 +217,18 @@ def _add_validity(parser):
         write_files(
             report, args, {'plot': lambda path: plot_validity(found, path), 'csv': found.to_csv}
         )
-        return report, render
+        verdict = (
+            ''
+            if found.valid
+            else f'the motion does not come back: {robot.name} is off by up to '
+            f'{report["error"]:.3g} rad or m, and {args.tolerance:g} is tolerated'
+        )
+        return report, render, verdict
 
     return study
 
 
-def _add_what_if(parser):
+def _add_what_if(parser: argparse.ArgumentParser) -> Study:
     parser.add_argument(
         '--vary',
         metavar='PARAMETER=VALUES',
@@ -225,7 +247,7 @@ def _add_what_if(parser):
         'first that has a motor, else the first)',
     )
     start = parser.add_argument_group('start, forces and run')
-    add_assignments(
+    add_pose(
         start,
         {
             '--q': 'positions at the start; loops decide the rest [rad or m]',
@@ -245,13 +267,13 @@ def _add_what_if(parser):
     )
     add_files(parser, 'files to write', 'table of outcomes, one line per run')
 
-    def study(robot, args):
+    def study(robot: Mechanism, args: argparse.Namespace) -> Answer:
         import closed_chain_dynamics as ccd
         from closed_chain_dynamics.studies.figures import plot_what_if
         from closed_chain_dynamics.studies.what_if import Variation, what_if
         from closed_chain_dynamics.studies.what_if_report import render, what_if_report, write_runs
 
-        q = ccd.assemble(robot, dict(args.q))
+        q = closed_pose(robot, args)
         v = ccd.complete_velocity(robot, q, dict(args.v)) if args.v else None
         joints = [
             each
@@ -280,12 +302,12 @@ def _add_what_if(parser):
                 'csv': lambda path: write_runs(runs, path),
             },
         )
-        return report, render
+        return report, render, ''
 
     return study
 
 
-def _add_consistency(parser):
+def _add_consistency(parser: argparse.ArgumentParser) -> Study:
     record = parser.add_argument_group('record')
     record.add_argument(
         '--trajectory',
@@ -315,10 +337,14 @@ def _add_consistency(parser):
     )
     add_files(parser, 'files to write', 'table of the nearest motion that closes the loops')
 
-    def study(robot, args):
+    def study(robot: Mechanism, args: argparse.Namespace) -> Answer:
         import closed_chain_dynamics as ccd
         from closed_chain_dynamics.studies.consistency import smoothed, study_consistency
-        from closed_chain_dynamics.studies.consistency_report import consistency_report, render
+        from closed_chain_dynamics.studies.consistency_report import (
+            QUESTIONS,
+            consistency_report,
+            render,
+        )
         from closed_chain_dynamics.studies.figures import plot_consistency
         from closed_chain_dynamics.studies.motion.reading import read_trajectory
 
@@ -334,6 +360,8 @@ def _add_consistency(parser):
         write_files(
             report, args, {'plot': lambda path: plot_consistency(found, path), 'csv': found.to_csv}
         )
-        return report, render
+        failed = [QUESTIONS[name] for name, good in found.verdicts.items() if not good]
+        verdict = f'the record does not fit {robot.name}: {" ".join(failed)} No.'
+        return report, render, verdict if failed else ''
 
     return study

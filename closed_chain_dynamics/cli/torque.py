@@ -5,12 +5,19 @@ Here are its arguments, and the motion that they stand for; `torque_report` says
 Heavy imports stay inside, so that help is instant.
 """
 
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
 import sys
+from typing import TYPE_CHECKING
 
 from closed_chain_dynamics.cli.arguments import (
     add_assignments,
     add_gravity,
     add_model_arguments,
+    add_pose,
+    closed_pose,
     load_model,
     print_report,
 )
@@ -22,13 +29,18 @@ from closed_chain_dynamics.cli.motion_arguments import (
     write_files,
     wrong_motion,
 )
-from closed_chain_dynamics.recording.terminal import Style
+from closed_chain_dynamics.recording.terminal import Report, Style
+
+if TYPE_CHECKING:
+    from closed_chain_dynamics.model.mechanism import Mechanism
+    from closed_chain_dynamics.studies.motion.reading import Motion
 
 SUMMARY = 'compute what the actuators have to do for a motion'
 DETAILS = """\
 Inverse dynamics of the closed chain: the torques tau_A that the actuators need for a motion.
 Name positions, velocities and accelerations of as many joints as you like; the loops decide those
-of the others. Without a motion it is one pose: at rest unless --v and --a say otherwise.
+of the others. Without a motion it is one pose: at rest unless --v and --a say otherwise. A joint
+that --v names and --a does not keeps its velocity; the report says what was assumed.
 
 A motion comes from a file (--trajectory), or some joints swing about the pose (--sine).
 The report names every actuator with its torque and how much of its effort limit that is, what no
@@ -51,11 +63,11 @@ Values with several numbers have commas: --q base=0,0,1,0,0,0,1 (position, then 
 """
 
 
-def set_up(parser):
+def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], None]:
     """Add the arguments; return what runs."""
     add_model_arguments(parser)
     pose = parser.add_argument_group('pose')
-    add_assignments(
+    add_pose(
         pose,
         {
             '--q': 'positions; loops decide the rest [rad or m]',
@@ -92,7 +104,7 @@ def set_up(parser):
     )
     add_files(parser, 'files to write, of a motion', 'table with one line per sample')
 
-    def run(args):
+    def run(args: argparse.Namespace) -> None:
         wrong = wrong_usage(args)
         if wrong:
             parser.error(wrong)
@@ -104,7 +116,7 @@ def set_up(parser):
     return run
 
 
-def wrong_usage(args):
+def wrong_usage(args: argparse.Namespace) -> str:
     """Return what is wrong with arguments that are fine one by one, or nothing."""
     moves = bool(args.sine or args.trajectory)
     if args.plot and not moves:
@@ -116,14 +128,12 @@ def wrong_usage(args):
     return wrong_motion(args)
 
 
-def compute(robot, args):
+def compute(robot: Mechanism, args: argparse.Namespace) -> Report:
     """Compute the torques that the arguments ask for, write the files, return the report."""
     from closed_chain_dynamics.studies.motion.plot import plot_torques
     from closed_chain_dynamics.studies.motion.report import torque_report
     from closed_chain_dynamics.studies.motion.torques import motion_torques
 
-    if args.gravity:
-        robot.gravity = args.gravity
     check_files(args)
     motion = _motion(robot, args)
     found = motion_torques(
@@ -143,16 +153,10 @@ def compute(robot, args):
     return report
 
 
-def _motion(robot, args):
+def _motion(robot: Mechanism, args: argparse.Namespace) -> Motion:
     """Return the Motion that the arguments ask for; a pose is a motion of one sample."""
     if args.trajectory or args.sine:
         return given_motion(robot, args)
-    import numpy as np
+    from closed_chain_dynamics.studies.motion.reading import steady_motion
 
-    import closed_chain_dynamics as ccd
-    from closed_chain_dynamics.studies.motion.reading import Motion
-
-    q = ccd.assemble(robot, dict(args.q))
-    v = ccd.complete_velocity(robot, q, dict(args.v))
-    a = ccd.complete_acceleration(robot, q, v, dict(args.a))
-    return Motion(np.zeros(1), q[None], v[None], a[None], [])
+    return steady_motion(robot, closed_pose(robot, args), dict(args.v), dict(args.a))

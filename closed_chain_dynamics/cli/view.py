@@ -1,13 +1,19 @@
 """``closed-chain view``: a model, a simulation or a log in the browser."""
 
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
 import json
 import sys
 import time
+from typing import Any
 
 from closed_chain_dynamics.cli.arguments import (
-    add_assignments,
     add_gravity,
     add_model_arguments,
+    add_pose,
+    closed_pose,
     load_model,
     port,
     real,
@@ -35,7 +41,7 @@ examples:
 """
 
 
-def set_up(parser):
+def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], None]:
     """Add the arguments; return what runs."""
     add_model_arguments(parser, also='log .npz')
     parser.add_argument('--simulate', action='store_true', help='let it move')
@@ -44,7 +50,7 @@ def set_up(parser):
         action='store_true',
         help='let the motors hold the pose at the start (with --simulate)',
     )
-    add_assignments(
+    add_pose(
         parser,
         {
             '--q': 'positions at the start; loops decide the rest [rad or m]',
@@ -70,7 +76,7 @@ def set_up(parser):
     page.add_argument('--open', action='store_true', help='open the browser, too')
     page.add_argument('--time', metavar='S', type=real, help='end after a time')
 
-    def run(args):
+    def run(args: argparse.Namespace) -> None:
         moving = [
             name
             for name, given in (('--hold', args.hold), ('--v', args.v), ('--tau', args.tau))
@@ -85,7 +91,7 @@ def set_up(parser):
     return run
 
 
-def show(args):
+def show(args: argparse.Namespace) -> None:
     """Open the view, say where it is, and wait until somebody ends it."""
     from closed_chain_dynamics import viewer
 
@@ -116,7 +122,7 @@ def show(args):
         view.stop()
 
 
-def source_of(args):
+def source_of(args: argparse.Namespace) -> Any:
     """Return the source that the arguments name."""
     import closed_chain_dynamics as ccd
     from closed_chain_dynamics import viewer
@@ -125,9 +131,7 @@ def source_of(args):
     if args.model.endswith('.npz'):
         return viewer.LogSource(read_npz(args.model))
     robot = load_model(args)
-    if args.gravity:
-        robot.gravity = args.gravity
-    q = ccd.assemble(robot, dict(args.q))
+    q = closed_pose(robot, args)
     if not args.simulate:
         return viewer.ModelSource(robot, q)
     v = ccd.complete_velocity(robot, q, dict(args.v)) if args.v else None

@@ -1,5 +1,7 @@
 """Files that a command writes: each at once, or not at all."""
 
+import argparse
+from collections.abc import Callable, Mapping
 import os
 import tempfile
 
@@ -8,7 +10,9 @@ from closed_chain_dynamics.errors import ClosedChainError
 __all__ = ['write_at_once', 'write_files']
 
 
-def write_files(args, sources):
+def write_files(
+    args: argparse.Namespace, sources: Mapping[str, Callable[[], str]]
+) -> dict[str, str]:
     """Write sources, {option: function that returns a text}, that were asked for; return names."""
     texts = {option: source() for option, source in sources.items() if getattr(args, option)}
     for option, text in texts.items():
@@ -16,7 +20,7 @@ def write_files(args, sources):
     return {option: getattr(args, option) for option in texts}
 
 
-def write_at_once(path, text):
+def write_at_once(path: str, text: str) -> None:
     """Write a file under another name first, so that an interrupt leaves no half of it."""
     folder = os.path.dirname(os.path.abspath(path))
     try:
@@ -37,7 +41,7 @@ def write_at_once(path, text):
         raise
 
 
-def _umask():
+def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask

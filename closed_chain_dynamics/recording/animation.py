@@ -1,38 +1,47 @@
 """Animations of a log, as GIF or MP4, and single pictures; drawn without a display."""
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from pathlib import Path
+from pathlib import Path as File
 import shutil
 import subprocess
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from closed_chain_dynamics.errors import ClosedChainError, StateError
-from closed_chain_dynamics.recording.log_files import check_folder, writing
-from closed_chain_dynamics.recording.picture import CLOSED, INK, OPEN, Painter, fit_camera, pillow
-from closed_chain_dynamics.recording.shapes import triangles_of
-from closed_chain_dynamics.recording.tracks import link_tracks, loop_tracks
+from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.recording.colours import CLOSED, EVENT_COLOURS, INK, OPEN, Colour
+from closed_chain_dynamics.recording.log import Log
+from closed_chain_dynamics.recording.log_files import Path, check_folder, writing
+from closed_chain_dynamics.recording.picture import Dot, Painter, fit_camera, pillow
+from closed_chain_dynamics.recording.shapes import Triangles, triangles_of
+from closed_chain_dynamics.recording.tracks import End, Track, link_tracks, loop_tracks
 
 __all__ = ['check_animation', 'framing', 'record', 'snapshot']
 
-FORMATS = ('.gif', '.mp4')
+Array = NDArray[np.float64]
+View = str | tuple[float, float] | None
+Progress = Callable[[float], object]
+
+ANIMATION_FORMATS = ('.gif', '.mp4')
 SIZE = (640, 480)
 ROOM = 0.4  # how much of fixed surroundings is shown, share of what moves
 CAPTION_TIME = 1.0  # how long an event is named [s]
 KEPT = (CLOSED, OPEN, INK, (255, 255, 255))  # colours that every picture has exactly
-EVENT_COLOURS = {'connect': CLOSED, 'touch_down': CLOSED, 'cut': OPEN, 'lift_off': OPEN}
 VIEWS = {'front': (0.0, 8.0), 'side': (90.0, 8.0), 'top': (0.0, 89.0), 'corner': (40.0, 22.0)}
 
 
-def check_animation(path):
+def check_animation(path: Path) -> None:
     """Refuse, before any work, a path that cannot be written to or a program that is missing."""
     pillow()
-    suffix = Path(path).suffix.lower()
-    if suffix not in FORMATS:
+    suffix = File(path).suffix.lower()
+    if suffix not in ANIMATION_FORMATS:
         raise ClosedChainError(
             'an animation of this kind cannot be written',
             file=path,
-            repair=f'End the name in {" or ".join(FORMATS)}.',
+            repair=f'End the name in {" or ".join(ANIMATION_FORMATS)}.',
         )
     if suffix == '.mp4' and shutil.which('ffmpeg') is None:
         raise ClosedChainError(
@@ -43,7 +52,16 @@ def check_animation(path):
     check_folder(path)
 
 
-def record(log, path, *, fps=25, size=SIZE, view=None, speed=1.0, progress=None):
+def record(
+    log: Log,
+    path: Path,
+    *,
+    fps: float = 25,
+    size: tuple[int, int] = SIZE,
+    view: View = None,
+    speed: float = 1.0,
+    progress: Progress | None = None,
+) -> list[str]:
     """
     Write an animation of a log, the kind by its name: .gif or .mp4; return notes.
 
@@ -60,7 +78,7 @@ def record(log, path, *, fps=25, size=SIZE, view=None, speed=1.0, progress=None)
             file=path,
             repair='Let the simulation log: log_every=1.',
         )
-    gif = Path(path).suffix.lower() == '.gif'
+    gif = File(path).suffix.lower() == '.gif'
     hundredths = max(2, round(100.0 / fps))  # a GIF counts time in hundredths of a second
     fps = 100.0 / hundredths if gif else fps
     film = _Film(log, size, view, fps / speed)
@@ -73,35 +91,38 @@ def record(log, path, *, fps=25, size=SIZE, view=None, speed=1.0, progress=None)
     return film.notes
 
 
-def snapshot(robot, q, path, *, size=SIZE, view=None):
+def snapshot(
+    robot: Mechanism, q: Array, path: Path, *, size: tuple[int, int] = SIZE, view: View = None
+) -> list[str]:
     """Write a picture (.png) of a mechanism in one pose; return notes, as `record` does."""
     pillow()
     check_folder(path)
     _check_numbers(width=size[0], height=size[1])
     triangles = triangles_of(robot)
     tracks = link_tracks(robot, [robot.vector(q, robot.nq, 'q')])
-    painter = _painter(robot, triangles, *_stacked(robot, tracks), size, view)
+    rotations, positions = _stacked(robot, tracks)
+    painter = _painter(robot, triangles, rotations, positions, size, view)
     with writing(path):
-        painter.paint(
-            *(each[0] for each in _stacked(robot, tracks)), _dots(loop_tracks(robot, tracks), 0)
-        ).save(path)
+        dots = _dots(loop_tracks(robot, tracks), 0)
+        painter.paint(rotations[0], positions[0], dots).save(path)
     return triangles.notes
 
 
-def _check_numbers(**numbers):
+def _check_numbers(**numbers: float) -> None:
     for name, value in numbers.items():
         if not (np.isfinite(value) and value > 0):
             raise StateError(f'the {name} of an animation must be positive, not {value!r}')
 
 
-def _stacked(robot, tracks):
+def _stacked(robot: Mechanism, tracks: Mapping[str, Track]) -> Track:
     """Return rotations (samples, links, 3, 3) and positions (samples, links, 3)."""
-    return tuple(
-        np.stack([tracks[link][part] for link in robot.link_names], axis=1) for part in (0, 1)
-    )
+    rotations, positions = zip(*(tracks[link] for link in robot.link_names))
+    return np.stack(rotations, axis=1), np.stack(positions, axis=1)
 
 
-def framing(robot, triangles, rotations, positions):
+def framing(
+    robot: Mechanism, triangles: Triangles, rotations: Array, positions: Array
+) -> tuple[Array, float]:
     """Return the points that show a motion well, (n, 3), and the height of the ground."""
     points = {}
     for link in np.unique(triangles.links):
@@ -138,7 +159,14 @@ def framing(robot, triangles, rotations, positions):
     return every, ground
 
 
-def _painter(robot, triangles, rotations, positions, size, view):
+def _painter(
+    robot: Mechanism,
+    triangles: Triangles,
+    rotations: Array,
+    positions: Array,
+    size: tuple[int, int],
+    view: View,
+) -> Painter:
     """Return a Painter that has the whole motion in its picture."""
     every, ground = framing(robot, triangles, rotations, positions)
     if isinstance(view, str):
@@ -149,12 +177,12 @@ def _painter(robot, triangles, rotations, positions, size, view):
                 repair=f'Choose one of {", ".join(VIEWS)}, or two angles [deg].',
             )
         view = VIEWS[view]
-    return Painter(triangles, fit_camera(every, ground, view, tuple(size)), robot.name)
+    return Painter(triangles, fit_camera(every, ground, view, size), robot.name)
 
 
-def _dots(ends, sample):
+def _dots(ends: Sequence[End], sample: int) -> list[Dot]:
     """Return the dots of joints: one where a loop is closed, one at either end where open."""
-    dots = []
+    dots: list[Dot] = []
     for closed, on_parent, on_child in ends:
         dots += (
             [(on_child[sample], CLOSED)]
@@ -167,14 +195,16 @@ def _dots(ends, sample):
 class _Film:
     """The pictures of a log at a steady rate of simulated time."""
 
-    def __init__(self, log, size, view, rate):
+    def __init__(self, log: Log, size: tuple[int, int], view: View, rate: float) -> None:
         time = log.time
         count = int(np.floor((time[-1] - time[0]) * rate + 1e-6)) + 1
         self.times = time[0] + np.arange(count) / rate
         # the last sample of an instant is that after its events; times carry rounding
         samples = np.searchsorted(time, self.times + 1e-9, side='right') - 1
         self.events = log.events
-        self.rotations, self.positions, self.dots = [], [], []
+        self.rotations: list[Array] = []
+        self.positions: list[Array] = []
+        self.dots: list[list[Dot]] = []
         for segment, span in log.spans():
             mine = samples[(samples >= span.start) & (samples < span.stop)] - span.start
             if not mine.size:
@@ -192,7 +222,7 @@ class _Film:
             robot, triangles, np.array(self.rotations), np.array(self.positions), size, view
         )
 
-    def frames(self, progress):
+    def frames(self, progress: Progress | None) -> Iterator[Any]:
         """Yield the pictures."""
         for k, time in enumerate(self.times):
             yield self.painter.paint(
@@ -201,7 +231,7 @@ class _Film:
             if progress:
                 progress((k + 1) / len(self.times))
 
-    def _caption(self, time):
+    def _caption(self, time: float) -> tuple[str, Colour]:
         """Return the name of what has just happened, and its colour."""
         recent = [
             event
@@ -214,7 +244,7 @@ class _Film:
         return text, EVENT_COLOURS.get(recent[-1].kind, INK)
 
 
-def _write_gif(frames, path, milliseconds):
+def _write_gif(frames: Iterable[Any], path: Path, milliseconds: int) -> None:
     """Write a GIF whose frames share one palette, so that what stands still costs nothing."""
     Image = pillow()[0]
     frames = list(frames)
@@ -238,7 +268,7 @@ def _write_gif(frames, path, milliseconds):
     )
 
 
-def _write_mp4(frames, path, fps, size):
+def _write_mp4(frames: Iterable[Any], path: Path, fps: float, size: tuple[int, int]) -> None:
     """Pipe the pictures through ffmpeg; sides are made even, as its pixel format wants."""
     command = [
         'ffmpeg',
@@ -265,6 +295,7 @@ def _write_mp4(frames, path, fps, size):
         str(path),
     ]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as ffmpeg:
+        assert ffmpeg.stdin is not None  # a pipe, as asked for
         try:
             for frame in frames:
                 ffmpeg.stdin.write(frame.tobytes())

@@ -5,15 +5,32 @@ Samples are kept in segments of one structure each. Within a segment q and v hav
 its mechanism can be had again, connected as it was, for whatever is computed afterwards.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
 from itertools import chain
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from closed_chain_dynamics.errors import NameNotFound
-from closed_chain_dynamics.recording.segments import Segment, joint_part, joint_width
+from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.recording.events import Event
+from closed_chain_dynamics.recording.html import shown
+from closed_chain_dynamics.recording.segments import Segment, Wrenches, joint_part, joint_width
 
-__all__ = ['Log']
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
+    from closed_chain_dynamics.dynamics.joint_reactions import Reaction
+    from closed_chain_dynamics.recording.log_files import Path
+
+__all__ = ['COLUMNS', 'DRIFT_WORTH_A_WARNING', 'Log']
+
+Array = NDArray[np.float64]
+
+DRIFT_WORTH_A_WARNING = 1e-3  # of the energy balance, share of what was exchanged
 COLUMNS = ('time', 'kinetic', 'potential', 'work', 'dissipated', 'loop_error')
 WIDTHS = {
     'q': lambda robot: robot.nq,
@@ -22,7 +39,7 @@ WIDTHS = {
 }
 
 
-def _column(name, about):
+def _column(name: str, about: str) -> property:
     return property(lambda log: log._joined('rows')[:, COLUMNS.index(name)].copy(), doc=about)
 
 
@@ -43,13 +60,21 @@ class Log:
     dissipated = _column('dissipated', 'Energy that damping and friction have taken [J].')
     loop_error = _column('loop_error', 'Largest error of all closed loops [m or rad].')
 
-    def __init__(self, robot):
+    def __init__(self, robot: Mechanism) -> None:
         self.robot = robot
-        self.events = []
-        self.segments = []
-        self._reactions = {}
+        self.events: list[Event] = []
+        self.segments: list[Segment] = []
+        self._reactions: dict[tuple[str, int, int], list[dict[str, Reaction]]] = {}
 
-    def append(self, rows, q, v, lost, tau=None, wrenches=None):
+    def append(
+        self,
+        rows: Array,
+        q: Array,
+        v: Array,
+        lost: float,
+        tau: Sequence[float] | Array | None = None,
+        wrenches: Wrenches | None = None,
+    ) -> None:
         """
         Add samples: rows as the kernels write them, configurations, velocities, energy lost.
 
@@ -66,34 +91,67 @@ class Log:
             tau=torques,
         )
 
-    def _segment(self, wrenches):
+    def _segment(self, wrenches: Wrenches) -> Segment:
         """Return the segment for the present structure: the last one, or a new one."""
         robot, structure = self.robot, self.robot.connections()
         last = self.segments[-1] if self.segments else None
-        same_robot = last is not None and last.template.model is robot.model
+        if last is not None and last.template.model is not robot.model:
+            last = None
         if (
-            same_robot
+            last is not None
             and last.structure == structure
             and _same_wrenches(last.wrenches, wrenches)
         ):
             return last
         # One copy serves all structures: events may be very many.
-        template = last.template if same_robot else robot.copy()
+        template = last.template if last is not None else robot.copy()
         kept = {link: np.array(wrench) for link, wrench in wrenches.items()}
         self.segments.append(Segment(template, structure, kept))
         return self.segments[-1]
 
-    def __len__(self):
+    def __repr__(self) -> str:
+        return f'Log({self.robot.name}, {self._extent()}, {len(self.events)} events)'
+
+    def _extent(self) -> str:
+        time = self.time
+        return f'{len(time)} samples' + (f', {time[0]:g} to {time[-1]:g} s' if len(time) else '')
+
+    def _repr_html_(self) -> str:
+        facts = [('samples', self._extent())]
+        if len(self):
+            drift = abs(self.balance - self.balance[0]).max()
+            facts += [
+                (
+                    'energy',
+                    f'{self.energy[0]:.4g} J at the start, {self.energy[-1]:.4g} J at the end',
+                ),
+                ('energy drift', f'{drift:.2g} J'),
+                ('loop error', f'at most {self.loop_error.max():.2g} m or rad'),
+            ]
+        heads = ('time [s]', 'event', 'joint', 'mobility', 'energy lost [J]')
+        events = [
+            (
+                f'{each.time:g}',
+                each.kind,
+                each.name,
+                f'{each.mobility_before} to {each.mobility_after}',
+                f'{each.energy_lost:.3g}',
+            )
+            for each in self.events
+        ]
+        return shown(f'log of {self.robot.name}', facts, [('events', heads, events)])
+
+    def __len__(self) -> int:
         return sum(map(len, self.segments))
 
-    def _joined(self, name):
+    def _joined(self, name: str) -> Array:
         """Return what has the same width in every segment, as one array."""
-        empty = np.zeros((0, len(COLUMNS)) if name == 'rows' else 0)
-        return np.concatenate([empty, *(segment.get(name) for segment in self.segments)])
+        shape = (0, len(COLUMNS)) if name == 'rows' else (0,)
+        return np.concatenate([np.zeros(shape), *(segment.get(name) for segment in self.segments)])
 
-    def _stretches(self, what):
+    def _stretches(self, what: str) -> list[Array]:
         """Return q, v or tau as a list of arrays, one per stretch of equal width."""
-        groups = []
+        groups: list[list[Array]] = []
         for segment in self.segments:
             values = segment.get(what)
             if groups and groups[-1][-1].shape[1] == values.shape[1]:
@@ -102,43 +160,46 @@ class Log:
                 groups.append([values])
         return [np.concatenate(group) for group in groups]
 
-    def _array(self, what):
-        arrays = self._stretches(what) or [np.zeros((0, WIDTHS[what](self.robot)))]
+    def _array(self, what: str) -> Array | list[Array]:
+        empty: Array = np.zeros((0, int(WIDTHS[what](self.robot))))
+        arrays = self._stretches(what) or [empty]
         arrays = [_held(each) for each in arrays] if what == 'tau' else arrays
         return arrays[0] if len(arrays) == 1 else arrays
 
     @property
-    def q(self):
+    def q(self) -> Array | list[Array]:
         """Return the configuration of every sample, (samples, nq), or a list of such arrays."""
         return self._array('q')
 
     @property
-    def v(self):
+    def v(self) -> Array | list[Array]:
         """Return the velocities of every sample, (samples, nv), or a list of such arrays."""
         return self._array('v')
 
     @property
-    def tau(self):
+    def tau(self) -> Array | list[Array]:
         """Return the torques of the step to each sample, (samples, actuators), or a list."""
         return self._array('tau')
 
     @property
-    def lost(self):
+    def lost(self) -> Array:
         """Return the energy lost at connections [J]."""
         return self._joined('lost')
 
     @property
-    def energy(self):
+    def energy(self) -> Array:
         """Return kinetic plus potential energy of every sample [J]."""
-        return self.kinetic + self.potential
+        energy: Array = self.kinetic + self.potential
+        return energy
 
     @property
-    def balance(self):
+    def balance(self) -> Array:
         """Return what stays constant: energy + dissipated + lost - work [J]."""
-        return self.energy + self.dissipated + self.lost - self.work
+        balance: Array = self.energy + self.dissipated + self.lost - self.work
+        return balance
 
     # --- by name -------------------------------------------------------------------------------
-    def table(self, what):
+    def table(self, what: str) -> tuple[list[str], Array]:
         """Return names and one array (samples, names) of 'q', 'v' or 'tau'; NaN: not there."""
         names = list(
             dict.fromkeys(name for segment in self.segments for name in segment.names(what))
@@ -150,14 +211,14 @@ class Log:
             values[samples, places] = [next(rows) for _ in range(len(segment))]
         return names, values
 
-    def spans(self):
+    def spans(self) -> Iterator[tuple[Segment, slice]]:
         """Yield each segment and the slice of samples that it holds."""
         start = 0
         for segment in self.segments:
             yield segment, slice(start, start + len(segment))
             start += len(segment)
 
-    def joint(self, name):
+    def joint(self, name: str) -> Array:
         """
         Return the positions of a joint, tree or loop, over time [rad or m].
 
@@ -166,11 +227,11 @@ class Log:
         """
         return self._of_joint(name, 0)
 
-    def velocity(self, name):
+    def velocity(self, name: str) -> Array:
         """Return the velocities of a joint over time [rad/s or m/s], as `joint` does."""
         return self._of_joint(name, 1)
 
-    def _of_joint(self, name, place):
+    def _of_joint(self, name: str, place: int) -> Array:
         """Return the joint's part of q (place 0) or of v (1)."""
         width = joint_width(self.robot, name, place)
         values = np.full((len(self), width), np.nan)
@@ -180,7 +241,7 @@ class Log:
                 values[samples] = found
         return values[:, 0] if width == 1 else values
 
-    def reactions(self, joint, *, frame='world', every=1):
+    def reactions(self, joint: str, *, frame: str = 'world', every: int = 1) -> Array:
         """
         Return force and moment in a joint, tree or loop, over time, (samples, 6) [N, N m].
 
@@ -197,11 +258,12 @@ class Log:
             self._reactions = {key: self._all_reactions(frame, every)}
         return np.array([sample[joint].wrench for sample in self._reactions[key]])
 
-    def _all_reactions(self, frame, every):
+    def _all_reactions(self, frame: str, every: int) -> list[dict[str, Reaction]]:
         from closed_chain_dynamics.dynamics.forward import forward_dynamics
         from closed_chain_dynamics.dynamics.joint_reactions import reactions
 
-        torques, found, number = chain.from_iterable(_listed(self.tau)), [], 0
+        torques, number = chain.from_iterable(_listed(self.tau)), 0
+        found: list[dict[str, Reaction]] = []
         for segment in self.segments:
             robot, wrenches = segment.mechanism(), segment.wrenches or None
             for q, v in zip(segment.get('q'), segment.get('v')):
@@ -219,46 +281,51 @@ class Log:
         return found
 
     # --- files -----------------------------------------------------------------------------------
-    def to_csv(self, path):
+    def to_csv(self, path: Path) -> None:
         """Write one line per sample: time, energies, loop error, q, v, torques and events."""
         from closed_chain_dynamics.recording.log_files import write_csv
 
         write_csv(self, path)
 
-    def to_npz(self, path):
+    def to_npz(self, path: Path) -> None:
         """Write all arrays, their names and the events for `numpy.load`."""
         from closed_chain_dynamics.recording.log_files import write_npz
 
         write_npz(self, path)
 
-    def to_mcap(self, path):
+    def to_mcap(self, path: Path) -> None:
         """Write ROS 2 messages: one MCAP file where the path ends so, else a rosbag2 folder."""
         from closed_chain_dynamics.recording.mcap import write_mcap
 
         write_mcap(self, path)
 
-    def plot(self, path):
-        """Write a figure (.png, .svg, .pdf) of motion, energies, loop error and events."""
+    def plot(self, path: Path | None = None) -> Figure:
+        """
+        Return a figure of motion, energies, loop error and events, which a notebook shows.
+
+        Where a path is given (.png, .svg, .pdf) it is written as well.
+        """
         from closed_chain_dynamics.recording.plots import plot_log
 
-        plot_log(self, path)
+        figure: Figure = plot_log(self, path)
+        return figure
 
-    def record(self, path, **options):
+    def record(self, path: Path, **options: Any) -> list[str]:
         """Write an animation (.gif, .mp4); for options and result see `animation.record`."""
         from closed_chain_dynamics.recording.animation import record
 
         return record(self, path, **options)
 
 
-def _listed(arrays):
+def _listed(arrays: Array | list[Array]) -> list[Array]:
     return arrays if isinstance(arrays, list) else [arrays]
 
 
-def _same_wrenches(one, other):
+def _same_wrenches(one: Wrenches, other: Wrenches) -> bool:
     return one.keys() == other.keys() and all(np.array_equal(one[k], other[k]) for k in one)
 
 
-def _held(tau):
+def _held(tau: Array) -> Array:
     """Fill samples without a step: from the next step, else the last one, else zero."""
     unknown = np.isnan(tau).any(axis=1)
     steps = np.flatnonzero(~unknown)

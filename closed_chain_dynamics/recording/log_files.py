@@ -1,12 +1,16 @@
 """Files of a log that need nothing but NumPy: CSV for tables, NPZ for arrays."""
 
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 import csv
 from dataclasses import replace
-from pathlib import Path
+from os import PathLike
+from pathlib import Path as File
+from typing import Any
 import zipfile
 
 import numpy as np
+from numpy.typing import NDArray
 
 from closed_chain_dynamics.description import read, to_xml
 from closed_chain_dynamics.errors import ClosedChainError
@@ -16,6 +20,7 @@ from closed_chain_dynamics.recording.log import COLUMNS, Log
 from closed_chain_dynamics.recording.segments import Segment
 
 __all__ = [
+    'Path',
     'check_folder',
     'event_record',
     'events_by_sample',
@@ -26,11 +31,14 @@ __all__ = [
     'writing',
 ]
 
+Array = NDArray[np.float64]
+Path = str | PathLike[str]
+
 SERIES = (*COLUMNS, 'lost')
 
 
 @contextmanager
-def writing(path):
+def writing(path: Path) -> Iterator[None]:
     """Turn what the operating system says about a file into an error that names it."""
     try:
         yield
@@ -42,9 +50,9 @@ def writing(path):
         ) from None
 
 
-def check_folder(path):
+def check_folder(path: Path) -> None:
     """Refuse a path whose folder does not exist, before any work is spent on its content."""
-    folder = Path(path).parent
+    folder = File(path).parent
     if not folder.is_dir():
         raise ClosedChainError(
             f'there is no folder {str(folder)!r} to write to',
@@ -53,7 +61,7 @@ def check_folder(path):
         )
 
 
-def write_columns(path, columns):
+def write_columns(path: Path, columns: Sequence[tuple[str, Sequence[float] | Array]]) -> None:
     """Write a table of (name, values); a cell that is NaN stays empty."""
     with writing(path), open(path, 'w', newline='', encoding='utf-8') as file:
         writer = csv.writer(file)
@@ -62,7 +70,7 @@ def write_columns(path, columns):
             writer.writerow(['' if value != value else value for value in row])
 
 
-def write_csv(log, path):
+def write_csv(log: Log, path: Path) -> None:
     """
     Write one line per sample.
 
@@ -91,9 +99,10 @@ def write_csv(log, path):
             writer.writerow([*cells, events.get(number, '')])
 
 
-def events_by_sample(log):
+def events_by_sample(log: Log) -> dict[int, list[Event]]:
     """Return the events by the sample that follows them, {number: [Event]}."""
-    events, time = {}, log.time
+    events: dict[int, list[Event]] = {}
+    time = log.time
     for event in log.events:
         # Of the samples of this instant the last one is after all its events.
         number = int(np.searchsorted(time, event.time, side='right')) - 1
@@ -101,7 +110,7 @@ def events_by_sample(log):
     return events
 
 
-def event_record(event):
+def event_record(event: Event) -> dict[str, Any]:
     """Return an event as plain values, fit for JSON."""
     return {
         'time': event.time,
@@ -115,7 +124,7 @@ def event_record(event):
     }
 
 
-def write_npz(log, path):
+def write_npz(log: Log, path: Path) -> None:
     """
     Write arrays for `numpy.load`: every series by its name, q, v, tau and their names.
 
@@ -144,7 +153,7 @@ def write_npz(log, path):
         np.savez_compressed(file, **arrays)
 
 
-def _model_arrays(log):
+def _model_arrays(log: Log) -> dict[str, NDArray[Any]]:
     """Return the mechanism, and how it was connected in each segment of a log, as arrays."""
     robot, segments = log.robot, log.segments
     wrenches = np.zeros((len(segments), len(robot.link_names), 6))
@@ -162,7 +171,7 @@ def _model_arrays(log):
     }
 
 
-def read_npz(path):
+def read_npz(path: Path) -> Log:
     """Return the Log that `write_npz` wrote, with its mechanism; events come without impulses."""
     try:
         with np.load(path) as file:
@@ -181,7 +190,7 @@ def read_npz(path):
         ) from None
 
 
-def _log_of(arrays):
+def _log_of(arrays: Mapping[str, NDArray[Any]]) -> Log:
     model = replace(read(str(arrays['model'])), file=str(arrays['model_file']))
     robot = Mechanism(model, gravity=arrays['gravity'])
     log, start = Log(robot), 0
@@ -209,7 +218,8 @@ def _log_of(arrays):
             float(time),
             str(kind),
             str(name),
-            *map(int, mobility),
+            int(mobility[0]),
+            int(mobility[1]),
             float(lost),
             energy_of_gap=float(gap),
         )

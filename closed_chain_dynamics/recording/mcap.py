@@ -12,28 +12,37 @@ Topic                          Type                            What
 Stamps are the time of the simulation.
 """
 
+from collections.abc import Iterator, Mapping, Sequence
 import json
-from pathlib import Path
+from pathlib import Path as File
 import tempfile
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from closed_chain_dynamics.description.elements import JointType
+from closed_chain_dynamics.description.elements import Joint, JointType
 from closed_chain_dynamics.description.writer import to_xml
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.model.bodies import rotation_to
+from closed_chain_dynamics.recording.log import Log
 from closed_chain_dynamics.recording.log_files import (
+    Path,
     check_folder,
     event_record,
     events_by_sample,
     writing,
 )
+from closed_chain_dynamics.recording.segments import Segment
 from closed_chain_dynamics.recording.tracks import link_tracks
 
 __all__ = ['check_mcap', 'write_mcap']
 
+Array = NDArray[np.float64]
+Frame = tuple[str, str, Array, Array]  # parent, child, quaternion and position
+
 SUFFIX = '.mcap'
-SERIES = {
+TOPICS = {
     '/energy/kinetic': 'kinetic',
     '/energy/potential': 'potential',
     '/energy/work': 'work',
@@ -45,33 +54,33 @@ SERIES = {
 BAG_VERSION = 8  # of the metadata: what all rosbag2 since Iron reads
 
 
-def check_mcap(path):
+def check_mcap(path: Path) -> None:
     """Refuse, before any work, a path that cannot be written to or a library that is missing."""
     _library()
     check_folder(path)
-    if Path(path).suffix != SUFFIX and Path(path).exists():
+    if File(path).suffix != SUFFIX and File(path).exists():
         raise ClosedChainError(
             'this bag is there already',
             file=path,
             repair=f'Remove it, choose another name, or write one file: '
-            f'{Path(path).name}{SUFFIX}.',
+            f'{File(path).name}{SUFFIX}.',
         )
 
 
-def write_mcap(log, path):
+def write_mcap(log: Log, path: Path) -> None:
     """Write one MCAP file where the path ends in .mcap, else a folder as rosbag2 makes it."""
     check_mcap(path)
-    path = Path(path)
+    wanted = File(path)
     with writing(path):
-        if path.suffix != SUFFIX:
-            _write_bag(log, path)
+        if wanted.suffix != SUFFIX:
+            _write_bag(log, wanted)
             return
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix=f'.{path.stem}-') as folder:
-            _write_bag(log, Path(folder) / 'bag')
-            (Path(folder) / 'bag' / f'bag{SUFFIX}').replace(path)
+        with tempfile.TemporaryDirectory(dir=wanted.parent, prefix=f'.{wanted.stem}-') as folder:
+            _write_bag(log, File(folder) / 'bag')
+            (File(folder) / 'bag' / f'bag{SUFFIX}').replace(wanted)
 
 
-def _library():
+def _library() -> tuple[Any, Any]:
     try:
         from rosbags import rosbag2, typesys
     except ImportError:
@@ -81,13 +90,13 @@ def _library():
     return rosbag2, typesys
 
 
-def _write_bag(log, folder):
+def _write_bag(log: Log, folder: File) -> None:
     rosbag2, typesys = _library()
     store = typesys.get_typestore(typesys.Stores.ROS2_JAZZY)
     with rosbag2.Writer(
         folder, version=BAG_VERSION, storage_plugin=rosbag2.StoragePlugin.MCAP
-    ) as bag:
-        bag = _Topics(bag, store)
+    ) as file:
+        bag = _Topics(file, store)
         for stamp, topic, message in _messages(log, store.types):
             bag.write(topic, stamp, message)
 
@@ -95,10 +104,11 @@ def _write_bag(log, folder):
 class _Topics:
     """A bag whose topics are made when the first message comes."""
 
-    def __init__(self, bag, store):
-        self.bag, self.store, self.of = bag, store, {}
+    def __init__(self, bag: Any, store: Any) -> None:
+        self.bag, self.store = bag, store
+        self.of: dict[str, Any] = {}
 
-    def write(self, topic, stamp, message):
+    def write(self, topic: str, stamp: int, message: Any) -> None:
         kind = message.__msgtype__
         if topic not in self.of:
             latched = topic in ('/tf_static', '/robot_description')
@@ -108,7 +118,7 @@ class _Topics:
         self.bag.write(self.of[topic], stamp, self.store.serialize_cdr(message, kind))
 
 
-def _qos(latched):
+def _qos(latched: bool) -> Any:
     """Return the quality of service: who comes late still gets what is latched."""
     from rosbags.interfaces import (
         Qos,
@@ -134,7 +144,7 @@ def _qos(latched):
     )
 
 
-def _messages(log, types):
+def _messages(log: Log, types: Mapping[str, Any]) -> Iterator[tuple[int, str, Any]]:
     """Yield stamp [ns], topic and message in the order of time."""
     make = _Messages(types)
     stamps = np.round(log.time * 1e9).astype(np.int64).tolist()
@@ -159,7 +169,7 @@ def _messages(log, types):
                     ],
                 ),
             )
-    series = [(topic, getattr(log, name).tolist()) for topic, name in SERIES.items()]
+    series = [(topic, getattr(log, name).tolist()) for topic, name in TOPICS.items()]
     events = events_by_sample(log)
     torques, rows = log.table('tau')
     for segment, samples in log.spans():
@@ -177,7 +187,7 @@ def _messages(log, types):
                 yield stamp, '/tf', make.transforms(stamp, motion.frames(k))
 
 
-def _quaternions(rotations):
+def _quaternions(rotations: Array) -> Array:
     """Return quaternions x y z w of rotation matrices, (..., 3, 3)."""
     from scipy.spatial.transform import Rotation  # slow to import
 
@@ -191,7 +201,7 @@ def _quaternions(rotations):
 class _Motion:
     """The joints and the moving links of one segment, sample by sample."""
 
-    def __init__(self, segment, torques, make):
+    def __init__(self, segment: Segment, torques: Mapping[str, Array], make: '_Messages') -> None:
         robot, q, v = segment.mechanism(), segment.get('q'), segment.get('v')
         self.make = make
         widths = {name: robot.joint_slices(name) for name in robot.joint_names}
@@ -201,8 +211,9 @@ class _Motion:
         none = np.zeros(len(q))
         self.effort = np.array([torques.get(name, none) for name in self.single]).T
         tracks = link_tracks(robot, q)
-        self.moving = []  # parent, child, quaternions and positions in the parent
-        self.several = {}  # joint: quaternions and positions in its frame, twists
+        self.moving: list[Frame] = []  # parent, child, quaternions and positions in the parent
+        # joint: quaternions and positions in its frame, twists
+        self.several: dict[str, tuple[Array, Array, Array]] = {}
         for joint in robot.description.joints:
             if joint.type is JointType.FIXED:
                 continue
@@ -218,7 +229,7 @@ class _Motion:
                     _twists(joint, v[:, widths[joint.name][1]]),
                 )
 
-    def states(self, k, stamp):
+    def states(self, k: int, stamp: int) -> Iterator[tuple[str, Any]]:
         """Yield topic and message of the states of the joints."""
         if self.single:
             yield (
@@ -237,7 +248,7 @@ class _Motion:
                 ),
             )
 
-    def frames(self, k):
+    def frames(self, k: int) -> list[Frame]:
         """Return parent, child, quaternion and position of every moving link."""
         return [
             (parent, child, quaternions[k], positions[k])
@@ -245,7 +256,7 @@ class _Motion:
         ]
 
 
-def _twists(joint, v):
+def _twists(joint: Joint, v: Array) -> Array:
     """Return linear and angular velocity, (samples, 6), in the axes of the child."""
     if joint.type is JointType.FLOATING:
         return v
@@ -260,7 +271,7 @@ def _twists(joint, v):
 class _Messages:
     """Makes messages of plain values."""
 
-    def __init__(self, types):
+    def __init__(self, types: Mapping[str, Any]) -> None:
         names = {
             'builtin_interfaces': ('Time',),
             'std_msgs': ('Header', 'String', 'Float64'),
@@ -268,23 +279,27 @@ class _Messages:
             'sensor_msgs': ('JointState', 'MultiDOFJointState'),
             'tf2_msgs': ('TFMessage',),
         }
-        for package, kinds in names.items():
-            for kind in kinds:
-                setattr(self, kind, types[f'{package}/msg/{kind}'])
+        self.types = {
+            kind: types[f'{package}/msg/{kind}']
+            for package, kinds in names.items()
+            for kind in kinds
+        }
 
-    def text(self, text):
-        return self.String(data=text)
+    def text(self, text: str) -> Any:
+        return self.types['String'](data=text)
 
-    def number(self, value):
-        return self.Float64(data=value)
+    def number(self, value: float) -> Any:
+        return self.types['Float64'](data=value)
 
-    def header(self, stamp, frame=''):
-        time = self.Time(sec=stamp // 10**9, nanosec=stamp % 10**9)
-        return self.Header(stamp=time, frame_id=frame)
+    def header(self, stamp: int, frame: str = '') -> Any:
+        time = self.types['Time'](sec=stamp // 10**9, nanosec=stamp % 10**9)
+        return self.types['Header'](stamp=time, frame_id=frame)
 
-    def joint_state(self, stamp, names, position, velocity, effort):
+    def joint_state(
+        self, stamp: int, names: Sequence[str], position: Array, velocity: Array, effort: Array
+    ) -> Any:
         position, velocity, effort = map(np.ascontiguousarray, (position, velocity, effort))
-        return self.JointState(
+        return self.types['JointState'](
             header=self.header(stamp),
             name=names,
             position=position,
@@ -292,22 +307,24 @@ class _Messages:
             effort=effort,
         )
 
-    def multi_dof_joint_state(self, stamp, names, parts):
-        return self.MultiDOFJointState(
+    def multi_dof_joint_state(
+        self, stamp: int, names: Sequence[str], parts: Sequence[Sequence[Array]]
+    ) -> Any:
+        return self.types['MultiDOFJointState'](
             header=self.header(stamp),
             joint_names=names,
             wrench=[],
             transforms=[self.transform(quaternion, p) for quaternion, p, _ in parts],
             twist=[
-                self.Twist(linear=self.vector(twist[:3]), angular=self.vector(twist[3:]))
+                self.types['Twist'](linear=self.vector(twist[:3]), angular=self.vector(twist[3:]))
                 for _, _, twist in parts
             ],
         )
 
-    def transforms(self, stamp, frames):
-        return self.TFMessage(
+    def transforms(self, stamp: int, frames: Sequence[Frame]) -> Any:
+        return self.types['TFMessage'](
             transforms=[
-                self.TransformStamped(
+                self.types['TransformStamped'](
                     header=self.header(stamp, parent),
                     child_frame_id=child,
                     transform=self.transform(quaternion, p),
@@ -316,12 +333,12 @@ class _Messages:
             ]
         )
 
-    def transform(self, quaternion, p):
+    def transform(self, quaternion: Array, p: Array) -> Any:
         x, y, z, w = map(float, quaternion)
-        return self.Transform(
-            translation=self.vector(p), rotation=self.Quaternion(x=x, y=y, z=z, w=w)
+        return self.types['Transform'](
+            translation=self.vector(p), rotation=self.types['Quaternion'](x=x, y=y, z=z, w=w)
         )
 
-    def vector(self, values):
+    def vector(self, values: Array) -> Any:
         x, y, z = map(float, values)
-        return self.Vector3(x=x, y=y, z=z)
+        return self.types['Vector3'](x=x, y=y, z=z)

@@ -4,17 +4,26 @@ Draws a mechanism into a picture, without a display: shaded solids over a ground
 Loop joints are dots, green while they are closed and red while they are open.
 """
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+import math
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.recording import raster
+from closed_chain_dynamics.recording.colours import GREY, INK, Colour
+from closed_chain_dynamics.recording.shapes import Triangles
 
-__all__ = ['Camera', 'Painter', 'fit_camera', 'pillow']
+__all__ = ['Camera', 'Dot', 'Painter', 'fit_camera', 'pillow']
+
+Array = NDArray[np.float64]
+Dot = tuple[Array, Colour]  # where in the world, and its colour
 
 FINE = 2  # pixels are computed so many times finer, then averaged
-FIELD_OF_VIEW = np.radians(28.0)
+FIELD_OF_VIEW = math.radians(28.0)
 MARGIN = 0.86  # share of the picture that the motion fills
 LIGHT = np.array([-0.40, 0.60, 0.80])  # towards it: right, towards the viewer, up
 AMBIENT, DIFFUSE, GLOSS, SHININESS = 0.56, 0.58, 0.14, 24
@@ -22,11 +31,9 @@ SHADOW, OUTLINE = 0.26, 0.62  # how much darker a shadow makes, how dark an outl
 LIGHT_MAP = 1200  # side of the picture that the light has [pixels]
 BIAS = 0.02  # share of the size by which something must stand out to shade
 SKY, FLOOR, LINES = (250, 251, 253), (232, 236, 241), (205, 211, 219)
-INK, GREY = (43, 47, 54), (128, 136, 147)
-CLOSED, OPEN = (38, 154, 80), (214, 57, 48)
 
 
-def pillow():
+def pillow() -> tuple[Any, Any, Any, Any]:
     """Return the imaging library, or say how to get it."""
     try:
         from PIL import Image, ImageDraw, ImageFilter, ImageFont
@@ -41,14 +48,14 @@ def pillow():
 class Camera:
     """Where the eye is, and how far the picture reaches."""
 
-    eye: np.ndarray  # (3,) [m]
-    axes: np.ndarray  # rows: right, up, and towards the viewer, (3, 3)
-    size: tuple  # width and height of the picture [pixels]
+    eye: Array  # (3,) [m]
+    axes: Array  # rows: right, up, and towards the viewer, (3, 3)
+    size: tuple[int, int]  # width and height of the picture [pixels]
     radius: float  # of what is looked at [m]
     ground: float  # height of the ground [m]
-    centre: np.ndarray  # what is looked at, (3,) [m]
+    centre: Array  # what is looked at, (3,) [m]
 
-    def project(self, points):
+    def project(self, points: Array) -> Array:
         """Return column, row and 1 / distance of points in the world, (..., 3)."""
         seen = (points - self.eye) @ self.axes.T
         width, height = self.size
@@ -62,13 +69,32 @@ class Camera:
             axis=-1,
         )
 
+    def places(self, nearness: Array) -> Array:
+        """Return the points in the world that pixels show, (..., 3); of nothing, the ground's."""
+        rows, columns = nearness.shape
+        scale = self.scale * rows / self.size[1]
+        up, right = np.meshgrid(
+            (0.5 * rows - np.arange(rows) - 0.5) / scale,
+            (np.arange(columns) + 0.5 - 0.5 * columns) / scale,
+            indexing='ij',
+        )
+        rays = np.stack([right, up, -np.ones_like(up)], axis=-1) @ self.axes
+        with np.errstate(divide='ignore', invalid='ignore'):
+            ground = np.where(
+                rays[..., 2] < 0.0, (self.ground - self.eye[2]) / rays[..., 2], np.nan
+            )
+            distance = np.where(nearness > 0.0, 1.0 / nearness, ground)
+        return self.eye + distance[..., None] * rays
+
     @property
-    def scale(self):
+    def scale(self) -> float:
         """Return how many pixels a length is that is as long as it is far away."""
-        return 0.5 * self.size[1] / np.tan(0.5 * FIELD_OF_VIEW)
+        return 0.5 * self.size[1] / math.tan(0.5 * FIELD_OF_VIEW)
 
 
-def fit_camera(points, ground, view, size):
+def fit_camera(
+    points: Array, ground: float, view: tuple[float, float] | None, size: tuple[int, int]
+) -> Camera:
     """
     Return the Camera that has all points in the picture, over a ground at some height.
 
@@ -102,11 +128,11 @@ def fit_camera(points, ground, view, size):
 class Painter:
     """Paints one picture after the other from the same place."""
 
-    def __init__(self, triangles, camera, title=''):
+    def __init__(self, triangles: Triangles, camera: Camera, title: str = '') -> None:
         self.triangles, self.title = triangles, title
         self.size = camera.size
-        fine = tuple(FINE * each for each in camera.size)
-        self.camera = Camera(**{**vars(camera), 'size': fine})
+        width, height = camera.size
+        self.camera = replace(camera, size=(FINE * width, FINE * height))
         self.Image, self.ImageDraw, self.ImageFilter, font = pillow()
         self.small = font.load_default(size=max(10, camera.size[1] / 34) * FINE)
         azimuth = camera.axes[0]
@@ -115,7 +141,14 @@ class Painter:
         self.light = light / np.linalg.norm(light)
         self.background = self._background()
 
-    def paint(self, rotations, positions, dots=(), time=None, caption=('', INK)):
+    def paint(
+        self,
+        rotations: Array,
+        positions: Array,
+        dots: Iterable[Dot] = (),
+        time: float | None = None,
+        caption: tuple[str, Colour] = ('', INK),
+    ) -> Any:
         """
         Return a picture of links at placements, by link: (links, 3, 3) and (links, 3).
 
@@ -125,17 +158,18 @@ class Painter:
         corners = self.triangles.corners @ R.transpose(0, 2, 1) + p[:, None]
         normals = self.triangles.normals @ R.transpose(0, 2, 1)
         image = self.background.copy()
-        nearness, owner = self._draw_solids(image, corners, normals)
-        out = np.empty(image.shape, dtype=np.uint8)
+        owner, nearness = self._draw_solids(image, corners, normals)
         shadow = self._shadows(corners, normals, nearness)
-        raster.finish(image, owner, shadow, SHADOW, OUTLINE, out)
+        out = raster.finish(image, owner, shadow, SHADOW, OUTLINE)
         picture = self.Image.fromarray(out)
         self._draw_dots(picture, dots)
         picture = self._labelled(picture, time, caption)
         return picture.resize(self.size, self.Image.Resampling.BOX)
 
-    def _draw_solids(self, image, corners, normals):
-        """Shade the corners of what faces the eye, then let the compiled code fill triangles."""
+    def _draw_solids(
+        self, image: NDArray[np.float32], corners: Array, normals: Array
+    ) -> tuple[NDArray[np.int_], Array]:
+        """Shade the corners of what faces the eye and fill the triangles between them."""
         towards = self.camera.eye - corners
         towards /= np.linalg.norm(towards, axis=-1, keepdims=True)
         facing = np.any((normals * towards).sum(axis=-1) > 0.0, axis=1)
@@ -149,19 +183,13 @@ class Painter:
         colours = 255.0 * (
             self.triangles.colours[facing, None] * shade[..., None] + gloss[..., None]
         )
-        shape = image.shape[:2]
-        nearness, owner = np.zeros(shape), np.full(shape, -1)
-        raster.rasterize(
-            self.camera.project(corners),
-            colours,
-            self.triangles.links[facing],
-            nearness,
-            image,
-            owner,
-        )
-        return nearness, owner
+        seen = raster.nearest(self.camera.project(corners), *image.shape[:2])
+        image[seen.where] = seen.spread(colours)
+        owner = np.full(image.shape[:2], -1)
+        owner[seen.where] = self.triangles.links[facing][seen.triangles]
+        return owner, seen.nearness
 
-    def _shadows(self, corners, normals, nearness):
+    def _shadows(self, corners: Array, normals: Array, nearness: Array) -> NDArray[np.uint8]:
         """Return how much each pixel lies in the shadow of something, 0 to 255, blurred."""
         camera, side = self.camera, LIGHT_MAP
         across = np.cross(self.light, (0.0, 1.0, 0.0))
@@ -172,32 +200,16 @@ class Painter:
         offset = np.array([0.5 * side, 0.5 * side, 10.0 * camera.radius]) - axes @ camera.centre
         facing = np.any(normals @ self.light > 0.0, axis=1)
         points = corners[facing] @ axes.T + offset
-        light_map = np.zeros((side, side))
-        raster.rasterize(
-            points,
-            np.zeros_like(points),
-            self.triangles.links[facing],
-            light_map,
-            np.empty((side, side, 3), dtype=np.float32),
-            np.empty((side, side), dtype=int),
+        light_map = raster.nearest(points, side, side).nearness
+        shown = camera.places(nearness[FINE // 2 :: FINE, FINE // 2 :: FINE])
+        dark = raster.in_shadow(
+            shown, np.column_stack([axes, offset]), light_map, BIAS * camera.radius
         )
-        coarse = np.ascontiguousarray(nearness[FINE // 2 :: FINE, FINE // 2 :: FINE])
-        shadow = np.zeros(coarse.shape, dtype=np.uint8)
-        raster.cast_shadows(
-            coarse,
-            camera.eye,
-            camera.axes,
-            camera.scale / FINE,
-            camera.ground,
-            np.column_stack([axes, offset]),
-            light_map,
-            BIAS * camera.radius,
-            shadow,
-        )
+        shadow = np.where(dark, np.uint8(255), np.uint8(0))
         blur = self.ImageFilter.GaussianBlur(0.005 * shadow.shape[0])
         return np.array(self.Image.fromarray(shadow).filter(blur))
 
-    def _background(self):
+    def _background(self) -> NDArray[np.float32]:
         """Return sky and ground with its grid, which fade into each other."""
         width, height = self.camera.size
         shade = np.linspace(0.0, 1.0, height)[:, None, None]
@@ -217,7 +229,7 @@ class Painter:
                 self._fading(draw, image, line, reach)
         return np.asarray(picture, dtype=np.float32)
 
-    def _fading(self, draw, image, line, reach):
+    def _fading(self, draw: Any, image: Array, line: Array, reach: float) -> None:
         """Draw a line on the ground that fades with the distance from the middle."""
         height, _width = image.shape[:2]
         strength = 1.0 - np.linalg.norm(line[:, :2] - self.camera.centre[:2], axis=1) / reach
@@ -234,7 +246,7 @@ class Painter:
                     width=FINE,
                 )
 
-    def _draw_dots(self, picture, dots):
+    def _draw_dots(self, picture: Any, dots: Iterable[Dot]) -> None:
         draw = self.ImageDraw.Draw(picture)
         radius = 0.0105 * self.camera.size[1]
         for point, colour in dots:
@@ -242,7 +254,7 @@ class Painter:
             for r, fill in ((radius + 1.3 * FINE, (255, 255, 255)), (radius, colour)):
                 draw.ellipse([x - r, y - r, x + r, y + r], fill=fill)
 
-    def _labelled(self, picture, time, caption):
+    def _labelled(self, picture: Any, time: float | None, caption: tuple[str, Colour]) -> Any:
         draw = self.ImageDraw.Draw(picture)
         width, height = self.camera.size
         edge = 0.025 * width
@@ -261,7 +273,7 @@ class Painter:
         return picture
 
 
-def _round_number(value):
+def _round_number(value: float) -> float:
     """Return 1, 2 or 5 times a power of ten that is near a value."""
-    power = 10.0 ** np.floor(np.log10(value))
+    power = 10.0 ** math.floor(math.log10(value))
     return power * min((1.0, 2.0, 5.0, 10.0), key=lambda digit: abs(digit - value / power))

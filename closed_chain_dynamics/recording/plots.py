@@ -1,43 +1,47 @@
 """A figure of a log: how it moved, where the energy went, how well the loops held."""
 
-from functools import partial
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, partial
+import io
+from pathlib import Path as File
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from closed_chain_dynamics.errors import ClosedChainError
-from closed_chain_dynamics.recording.log_files import check_folder, writing
+from closed_chain_dynamics.recording.colours import EVENT_COLOURS, INK, web
+from closed_chain_dynamics.recording.events import Event
+from closed_chain_dynamics.recording.log import Log
+from closed_chain_dynamics.recording.log_files import Path, check_folder, writing
 
 __all__ = ['check_plot', 'draw_lines', 'draw_panels', 'plot_log']
 
-FORMATS = ('.png', '.svg', '.pdf')
+Array = NDArray[np.float64]
+Column = tuple[str, Array]  # label and values
+Panel = tuple[Callable[[Any], object], float]  # what draws into axes, and its height
+
+FIGURE_FORMATS = ('.png', '.svg', '.pdf')
 MOST_LINES = 8  # lines of a panel that can still be told apart
 MOST_POINTS = 4000  # more than a figure has pixels across
 LOWEST_ERROR = 1e-18  # below this an error is nothing
 MOST_LABELS = 12  # event names that fit side by side
-NEAR = 0.02  # share of the run within which events share a label
+LABELS_APART = 0.02  # share of the run within which events share a label
 COLOURS = ('#1f5fa8', '#e07b1a', '#2e8b57', '#b8336a', '#6a4fa3', '#8a6d3b', '#148f9e', '#5c6670')
-EVENT_COLOURS = {
-    'connect': '#2e8b57',
-    'touch_down': '#2e8b57',
-    'cut': '#c0392b',
-    'lift_off': '#c0392b',
-}
-INK, PALE = '#2b2f36', '#d9dde3'
 STYLE = {
     'font.size': 9,
     'axes.titlesize': 10,
     'axes.titleweight': 'bold',
     'axes.titlelocation': 'left',
     'axes.edgecolor': '#8a919c',
-    'axes.labelcolor': INK,
-    'text.color': INK,
-    'xtick.color': INK,
-    'ytick.color': INK,
+    'axes.labelcolor': web(INK),
+    'text.color': web(INK),
+    'xtick.color': web(INK),
+    'ytick.color': web(INK),
     'axes.spines.top': False,
     'axes.spines.right': False,
     'axes.grid': True,
-    'grid.color': PALE,
+    'grid.color': '#d9dde3',
     'grid.linewidth': 0.6,
     'lines.linewidth': 1.4,
     'legend.frameon': False,
@@ -46,19 +50,19 @@ STYLE = {
 }
 
 
-def check_plot(path):
+def check_plot(path: Path) -> None:
     """Refuse, before any work, a path that cannot be written to or a library that is missing."""
     _matplotlib()
-    if Path(path).suffix.lower() not in FORMATS:
+    if File(path).suffix.lower() not in FIGURE_FORMATS:
         raise ClosedChainError(
             'a figure of this kind cannot be written',
             file=path,
-            repair=f'End the name in {", ".join(FORMATS)}.',
+            repair=f'End the name in {", ".join(FIGURE_FORMATS)}.',
         )
     check_folder(path)
 
 
-def _matplotlib():
+def _matplotlib() -> Any:
     try:
         import matplotlib
         from matplotlib.backends import backend_agg, backend_pdf, backend_svg  # noqa: F401
@@ -69,20 +73,22 @@ def _matplotlib():
     return matplotlib
 
 
-def plot_log(log, path, *, size=(9.0, 9.5), dpi=130):
+def plot_log(
+    log: Log, path: Path | None = None, *, size: tuple[float, float] = (9.0, 9.5), dpi: int = 130
+) -> Any:
     """
-    Write one figure of a log, the kind by its name: .png, .svg or .pdf.
+    Return one figure of a log, and write it where a path is given: .png, .svg or .pdf.
 
     Panels: positions that turn, positions that slide, energies, the change of their balance, and
     the loop error; events are vertical lines with their names. `size` in inches.
     """
 
-    def finish(axes):
+    def finish(axes: Sequence[Any]) -> None:
         for ax in axes:
             _mark_events(ax, log.events)
         _name_events(axes[0], log)
 
-    draw_panels(
+    return draw_panels(
         path,
         [(partial(draw, log=log), height) for draw, height in _panels(log)],
         log.time,
@@ -93,19 +99,26 @@ def plot_log(log, path, *, size=(9.0, 9.5), dpi=130):
     )
 
 
-def draw_panels(path, panels, time, title, *, size=(9.0, 9.5), dpi=130, finish=None):
+def draw_panels(
+    path: Path | None,
+    panels: Sequence[Panel],
+    time: Array,
+    title: str,
+    *,
+    size: tuple[float, float] = (9.0, 9.5),
+    dpi: int = 130,
+    finish: Callable[[Sequence[Any]], object] | None = None,
+) -> Any:
     """
-    Write a figure of panels over one time axis, the kind by its name: .png, .svg or .pdf.
+    Return a figure of panels over one time axis; write it where a path is given, its kind by name.
 
     `panels`: functions that draw into axes, each with its height; `finish(axes)` has the last
     word.
     """
-    check_plot(path)
-    matplotlib = _matplotlib()
-    from matplotlib.figure import Figure  # not pyplot: no display, nothing global
-
-    with matplotlib.rc_context(STYLE), writing(path):
-        figure = Figure(figsize=size, layout='constrained')
+    if path is not None:
+        check_plot(path)
+    with _matplotlib().rc_context(STYLE):
+        figure = _figure_class()(figsize=size, layout='constrained')
         heights = [height for _, height in panels]
         axes = figure.subplots(
             len(panels), 1, sharex=True, squeeze=False, gridspec_kw={'height_ratios': heights}
@@ -119,16 +132,33 @@ def draw_panels(path, panels, time, title, *, size=(9.0, 9.5), dpi=130, finish=N
         if finish:
             finish(axes)
         figure.suptitle(title, x=0.012, ha='left', fontweight='bold', fontsize=13)
-        # A date in the file would make equal runs give unequal files.
-        dated = {'.svg': {'Date': None}, '.pdf': {'CreationDate': None}}
-        suffix = Path(path).suffix.lower()
-        figure.savefig(path, dpi=dpi, format=suffix[1:], metadata=dated.get(suffix))
+        if path is not None:
+            # A date in the file would make equal runs give unequal files.
+            dated = {'.svg': {'Date': None}, '.pdf': {'CreationDate': None}}
+            suffix = File(path).suffix.lower()
+            with writing(path):
+                figure.savefig(path, dpi=dpi, format=suffix[1:], metadata=dated.get(suffix))
+    return figure
 
 
-def _panels(log):
+@cache
+def _figure_class() -> Any:
+    """Return a figure that a notebook shows by itself; not of pyplot, which is global."""
+    from matplotlib.figure import Figure
+
+    class ShownFigure(Figure):
+        def _repr_png_(self) -> bytes:
+            picture = io.BytesIO()
+            self.savefig(picture, format='png')
+            return picture.getvalue()
+
+    return ShownFigure
+
+
+def _panels(log: Log) -> list[tuple[Callable[..., object], float]]:
     """Return the panels that this log has something for: a drawing function and its height."""
     groups = (('angle [rad]', 'Joint angles'), ('position [m]', 'Joint positions'))
-    panels = [
+    panels: list[tuple[Callable[..., object], float]] = [
         (partial(_positions, columns=columns, unit=unit, title=title), 3)
         for columns, (unit, title) in zip(_grouped(log), groups)
         if columns
@@ -139,10 +169,11 @@ def _panels(log):
     return panels
 
 
-def _grouped(log):
+def _grouped(log: Log) -> tuple[list[Column], list[Column]]:
     """Return (label, values) of positions that turn and of those that slide."""
     names, values = log.table('q')
-    turning, sliding = [], []
+    turning: list[Column] = []
+    sliding: list[Column] = []
     slides = {
         joint.name for joint in log.robot.description.joints if joint.type.value == 'prismatic'
     }
@@ -158,10 +189,10 @@ def _grouped(log):
     return turning, sliding
 
 
-def _turned(joint, names, values):
+def _turned(joint: str, names: list[str], values: Array) -> Array:
     """Return the angle between an orientation and the neutral one, over time [rad]."""
 
-    def part(suffix):
+    def part(suffix: str) -> Array:
         return values[:, names.index(f'{joint}:{suffix}')]
 
     if f'{joint}:cos' in names:
@@ -170,13 +201,20 @@ def _turned(joint, names, values):
     return 2.0 * np.arctan2(axis, np.abs(part('qw')))
 
 
-def _line(ax, time, values, **looks):
+def _line(ax: Any, time: Array, values: Array, **looks: Any) -> None:
     """Draw a line with no more points than can be seen."""
     stride = max(1, -(-len(time) // MOST_POINTS))
     ax.plot(time[::stride], values[::stride], **looks)
 
 
-def draw_lines(ax, time, columns, unit, title, hidden='that move less'):
+def draw_lines(
+    ax: Any,
+    time: Array,
+    columns: Sequence[Column],
+    unit: str,
+    title: str,
+    hidden: str = 'that move less',
+) -> dict[str, str]:
     """Draw those of some (label, values) that change most; return {label: colour}."""
     spread = [
         np.nanmax(values) - np.nanmin(values) if len(values) else 0.0 for _, values in columns
@@ -193,11 +231,11 @@ def draw_lines(ax, time, columns, unit, title, hidden='that move less'):
     return {columns[number][0]: COLOURS[place] for place, number in enumerate(shown)}
 
 
-def _positions(ax, log, columns, unit, title):
+def _positions(ax: Any, log: Log, columns: Sequence[Column], unit: str, title: str) -> None:
     draw_lines(ax, log.time, columns, unit, title)
 
 
-def _energies(ax, log):
+def _energies(ax: Any, log: Log) -> None:
     lowest = log.potential.min()  # its zero is arbitrary, and may be far from what moves
     series = [
         ('kinetic', log.kinetic),
@@ -207,7 +245,9 @@ def _energies(ax, log):
         ('dissipated', log.dissipated),
         ('lost at connections', log.lost),
     ]
-    colours = dict(zip((name for name, _ in series), (COLOURS[0], COLOURS[1], INK, *COLOURS[2:])))
+    colours = dict(
+        zip((name for name, _ in series), (COLOURS[0], COLOURS[1], web(INK), *COLOURS[2:]))
+    )
     for name, values in series:
         if name in ('kinetic', 'potential', 'total') or np.any(values != 0.0):
             _line(
@@ -223,7 +263,7 @@ def _energies(ax, log):
     _legend(ax)
 
 
-def _balance(ax, log):
+def _balance(ax: Any, log: Log) -> None:
     balance = log.balance
     _line(ax, log.time, balance - balance[:1], color=COLOURS[3])
     ax.set_ylabel('drift [J]')
@@ -231,7 +271,7 @@ def _balance(ax, log):
     ax.ticklabel_format(axis='y', style='sci', scilimits=(-2, 3))
 
 
-def _loop_error(ax, log):
+def _loop_error(ax: Any, log: Log) -> None:
     # Rounding has no course in time: dots, not a line.
     error = np.where(log.loop_error > 0.0, log.loop_error, np.nan)  # zero has no logarithm
     _line(
@@ -251,25 +291,26 @@ def _loop_error(ax, log):
     ax.set_title('Largest loop error')
 
 
-def _legend(ax):
+def _legend(ax: Any) -> None:
     ax.legend(loc='upper left', bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2)
 
 
-def _mark_events(ax, events):
+def _mark_events(ax: Any, events: Iterable[Event]) -> None:
     for event in events:
         ax.axvline(
             event.time,
-            color=EVENT_COLOURS.get(event.kind, INK),
+            color=web(EVENT_COLOURS.get(event.kind, INK)),
             linewidth=0.9,
             linestyle=(0, (4, 2)),
             zorder=1,
         )
 
 
-def _name_events(ax, log):
+def _name_events(ax: Any, log: Log) -> None:
     """Write the names at the top of the lines; lines close together share a label."""
-    groups, time = [], log.time
-    near = NEAR * (time[-1] - time[0]) if len(time) else 0.0
+    groups: list[list[Event]] = []
+    time = log.time
+    near = LABELS_APART * (time[-1] - time[0]) if len(time) else 0.0
     for event in sorted(log.events, key=lambda event: event.time):
         if groups and event.time - groups[-1][0].time <= near:
             groups[-1].append(event)
@@ -289,6 +330,6 @@ def _name_events(ax, log):
             va='top',
             rotation=90,
             multialignment='right',
-            color=colours.pop() if len(colours) == 1 else INK,
+            color=web(colours.pop() if len(colours) == 1 else INK),
             bbox={'facecolor': 'white', 'edgecolor': 'none', 'alpha': 0.75, 'pad': 1},
         )

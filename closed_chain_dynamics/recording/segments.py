@@ -1,11 +1,20 @@
 """Samples of a log that share one structure, and what they say about a joint."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from closed_chain_dynamics.dynamics.constraints import loop_kinematics
 from closed_chain_dynamics.errors import NameNotFound
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['Segment', 'joint_part', 'joint_width', 'position_names']
+
+Array = NDArray[np.float64]
+Structure = tuple[Any, Any]  # which loops are closed, and which joints of the tree are cut
+Wrenches = Mapping[str, Array]  # external ones, by link
 
 POSITION_SUFFIXES = {
     7: (':x', ':y', ':z', ':qx', ':qy', ':qz', ':qw'),
@@ -15,7 +24,7 @@ POSITION_SUFFIXES = {
 PLANAR_SUFFIXES = (':x', ':y', ':cos', ':sin')
 
 
-def position_names(robot):
+def position_names(robot: Mechanism) -> list[str]:
     """Return a name for every number of q: the joint's own, or joint:x, ... where it has more."""
     names = []
     for joint in robot.joint_names:
@@ -30,52 +39,59 @@ def position_names(robot):
 class Segment:
     """Samples of one structure, collected piece by piece and joined when they are looked at."""
 
-    def __init__(self, template, structure, wrenches):
+    def __init__(self, template: Mechanism, structure: Structure, wrenches: Wrenches) -> None:
         self.template, self.structure, self.wrenches = template, structure, wrenches
-        self._pieces = {'rows': [], 'q': [], 'v': [], 'lost': [], 'tau': []}
+        self._pieces: dict[str, list[Array]] = {
+            'rows': [],
+            'q': [],
+            'v': [],
+            'lost': [],
+            'tau': [],
+        }
 
-    def add(self, **pieces):
+    def add(self, **pieces: Array) -> None:
         """Add samples."""
         for name, piece in pieces.items():
             self._pieces[name].append(piece)
 
-    def __len__(self):
+    def __repr__(self) -> str:
+        return f'Segment({self.template.name}, {len(self)} samples)'
+
+    def __len__(self) -> int:
         return sum(map(len, self._pieces['rows']))
 
-    def get(self, name):
+    def get(self, name: str) -> Array:
         """Return 'rows', 'q', 'v', 'lost' or 'tau', an array with one row per sample."""
         pieces = self._pieces[name]
         if len(pieces) > 1:
             pieces[:] = [np.concatenate(pieces)]
         return pieces[0]
 
-    def mechanism(self):
+    def mechanism(self) -> Mechanism:
         """Return a mechanism that is connected as this one was."""
-        robot = self.template.copy()
+        robot: Mechanism = self.template.copy()
         robot.restructure(self.structure)
         return robot
 
-    def names(self, what):
+    def names(self, what: str) -> list[str]:
         """Return the names of the columns of q, v or tau."""
         robot = self.mechanism()
-        return {
-            'q': position_names,
-            'v': lambda _: robot.coordinate_names,
-            'tau': lambda _: robot.actuator_names,
-        }[what](robot)
+        if what == 'q':
+            return position_names(robot)
+        return list(robot.coordinate_names if what == 'v' else robot.actuator_names)
 
 
-def joint_width(robot, name, place):
+def joint_width(robot: Mechanism, name: str, place: int) -> int:
     """Return how many numbers a joint, of tree or loop, has in q (place 0) or in v (1)."""
     if name in robot.joint_names:
         kind = robot.model.body_joints[robot.model.joints[name]].type
-        return (kind.nq, kind.nv)[place]
+        return int((kind.nq, kind.nv)[place])
     if name in robot.loop_names:
         return len(_loop_places(robot, name))
     raise NameNotFound('joint', name, [*robot.joint_names, *robot.loop_names], where=robot.name)
 
 
-def joint_part(segment, name, place):
+def joint_part(segment: Segment, name: str, place: int) -> Array:
     """Return positions (place 0) or velocities (1) of a joint, (samples, numbers)."""
     robot = segment.mechanism()
     if name in robot.joint_names:
@@ -88,7 +104,7 @@ def joint_part(segment, name, place):
     return values
 
 
-def _loop_places(robot, name):
+def _loop_places(robot: Mechanism, name: str) -> list[int]:
     return [
         k
         for k, each in enumerate(robot.loop_coordinate_names)

@@ -1,12 +1,22 @@
 """What a mechanism looks like, as triangles: the visuals of its links, or else sticks."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from closed_chain_dynamics.description.elements import Description, Geometry
 from closed_chain_dynamics.model.bodies import rotation_to
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['Triangles', 'triangles_of']
+
+Array = NDArray[np.float64]
+Solid = tuple[Array, Array]  # corners and normals of triangles, (n, 3, 3)
+Part = tuple[NDArray[np.int_], Array, Array, Array]  # links, corners, normals, colours
+Profile = list[tuple[Any, Any, Any, Any]]  # stretches: two points and the normals there
 
 ROUND = 20  # sides of a circle
 ARC = 5  # rings from the pole of a sphere to its equator
@@ -29,16 +39,17 @@ BOX_FACES = [(axis, side) for axis in range(3) for side in (-1.0, 1.0)]
 class Triangles:
     """Triangles in the frames of their links."""
 
-    links: np.ndarray  # (n,) number of the link in `robot.link_names`
-    corners: np.ndarray  # (n, 3 corners, 3)
-    normals: np.ndarray  # (n, 3 corners, 3)
-    colours: np.ndarray  # (n, 3), 0 to 1
-    notes: list  # what could not be drawn, plain sentences
+    links: NDArray[np.int_]  # (n,) number of the link in `robot.link_names`
+    corners: Array  # (n, 3 corners, 3)
+    normals: Array  # (n, 3 corners, 3)
+    colours: Array  # (n, 3), 0 to 1
+    notes: list[str]  # what could not be drawn, plain sentences
 
 
-def triangles_of(robot):
+def triangles_of(robot: Mechanism) -> Triangles:
     """Return the Triangles of a mechanism."""
-    parts, notes = [], []
+    parts: list[Part] = []
+    notes: list[str] = []
     model = robot.description
     sticks = _sticks(model)
     for number, link in enumerate(model.links):
@@ -70,7 +81,7 @@ def triangles_of(robot):
     return Triangles(links, corners, normals, colours, notes)
 
 
-def _placed(link, solid, R, p, colour):
+def _placed(link: int, solid: Solid, R: Array, p: Array, colour: Sequence[float]) -> Part:
     corners, normals = solid
     return (
         np.full(len(corners), link),
@@ -80,7 +91,7 @@ def _placed(link, solid, R, p, colour):
     )
 
 
-def _solid(geometry):
+def _solid(geometry: Geometry) -> Solid | None:
     """Return corners and normals of a primitive about its centre, or None for a mesh."""
     if geometry.kind == 'box':
         return _box(np.array(geometry.size))
@@ -100,7 +111,7 @@ def _solid(geometry):
     return None
 
 
-def _box(size):
+def _box(size: Array) -> Solid:
     corners, normals = [], []
     for axis, side in BOX_FACES:
         normal = np.zeros(3)
@@ -113,7 +124,7 @@ def _box(size):
     return np.array(corners), np.array(normals)
 
 
-def _capsule_profile(radius, length):
+def _capsule_profile(radius: float, length: float) -> Profile:
     """Return the outline of a capsule; `length` is that of its straight part."""
     angles = np.linspace(-0.5 * np.pi, 0.5 * np.pi, 2 * ARC + 1)
     normals = np.column_stack([np.cos(angles), np.sin(angles)])
@@ -128,7 +139,7 @@ def _capsule_profile(radius, length):
     ]
 
 
-def _lathe(profile):
+def _lathe(profile: Profile) -> Solid:
     """
     Return corners and normals of a profile turned about z.
 
@@ -150,15 +161,15 @@ def _lathe(profile):
     return np.array(corners), np.array(normals)
 
 
-def _turned(point, angles):
+def _turned(point: Sequence[float] | Array, angles: Array) -> Array:
     return np.column_stack(
         [point[0] * np.cos(angles), point[0] * np.sin(angles), np.full(len(angles), point[1])]
     )
 
 
-def _sticks(model):
+def _sticks(model: Description) -> dict[str, list[tuple[Array, Array]]]:
     """Return the lines that stand for each link: from its origin to what is attached to it."""
-    ends = {link.name: [] for link in model.links}
+    ends: dict[str, list[Array]] = {link.name: [] for link in model.links}
     for joint in model.joints:
         ends[joint.parent].append(joint.origin.position)
     for loop in model.loops:
@@ -176,8 +187,8 @@ def _sticks(model):
     }
 
 
-def _stick(link, start, end, radius, colour):
-    length = np.linalg.norm(end - start)
+def _stick(link: int, start: Array, end: Array, radius: float, colour: Sequence[float]) -> Part:
+    length = float(np.linalg.norm(end - start))
     return _placed(
         link,
         _lathe(_capsule_profile(radius, length)),
@@ -187,7 +198,7 @@ def _stick(link, start, end, radius, colour):
     )
 
 
-def _size(model):
+def _size(model: Description) -> float:
     """Return a length that the sticks' thickness goes by [m]."""
     lengths = [np.linalg.norm(joint.origin.xyz) for joint in model.joints]
     return max(float(np.linalg.norm(lengths)), 1e-3)  # many short links are no long one

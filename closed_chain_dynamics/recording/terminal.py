@@ -1,13 +1,30 @@
 """How text is written for people: colours and box lines in a terminal, plain in a pipe."""
 
+from collections.abc import Iterable, Sequence, Sized
 from dataclasses import dataclass
 import os
 import shutil
 import textwrap
 import time
+from typing import Any, TextIO
 
-__all__ = ['Bar', 'Style', 'bullets', 'closing_sections', 'count', 'number', 'sections', 'table']
+__all__ = [
+    'Bar',
+    'Cell',
+    'Report',
+    'Style',
+    'bullets',
+    'closing_sections',
+    'count',
+    'number',
+    'sections',
+    'table',
+]
 
+Report = dict[str, Any]  # what a command found out: plain values, fit for JSON
+Cell = object  # a text, anything that is written as one, or (text, look)
+
+NARROWEST = 24  # characters of the last column of a table that is too wide, at least
 PATIENCE = 0.5  # a bar is shown for what takes longer than this [s]
 REDRAW = 0.1  # between two drawings of it [s]
 BAR = 30  # characters
@@ -22,7 +39,7 @@ class Style:
     width: int = 0  # where to wrap sentences; 0: never, one line stays one line for grep
 
     @classmethod
-    def of(cls, stream):
+    def of(cls, stream: TextIO) -> 'Style':
         """Return the style that fits a stream."""
         if not stream.isatty() or os.environ.get('TERM') == 'dumb':
             return cls()
@@ -32,7 +49,7 @@ class Style:
             width=min(shutil.get_terminal_size().columns, 99),
         )
 
-    def paint(self, text, *looks):
+    def paint(self, text: str, *looks: str) -> str:
         """Return the text in bold, dim or a colour."""
         codes = {'bold': 1, 'dim': 2, 'red': 31, 'green': 32, 'yellow': 33, 'cyan': 36}
         if not (self.colour and text and looks):
@@ -40,26 +57,37 @@ class Style:
         return f'\033[{";".join(str(codes[look]) for look in looks)}m{text}\033[0m'
 
 
-def table(heads, rows, style):
-    """Line up columns; a cell is text, or text and its look. Without rows there is no table."""
-    if not rows:
-        return []
-    cells = [
-        [cell if isinstance(cell, tuple) else (str(cell), '') for cell in row]
-        for row in [[(head, 'dim') for head in heads], *rows]
-    ]
+def table(heads: Sequence[str], rows: Sequence[Sequence[Cell]], style: Style) -> list[str]:
+    """
+    Line up columns; a cell is text, or text and its look. Without rows there is no table.
+
+    Where a terminal is too narrow the last column is wrapped, so that the others stay in line.
+    """
+    cells = [[_cell(each) for each in row] for row in [[(head, 'dim') for head in heads], *rows]]
     used = [i for i in range(len(heads)) if any(row[i][0] for row in cells[1:])]
-    widths = {i: max(len(row[i][0]) for row in cells) for i in used}
-    return [
-        '  '.join(
-            style.paint(row[i][0], *filter(None, [row[i][1]])) + ' ' * (widths[i] - len(row[i][0]))
-            for i in used
-        ).rstrip()
-        for row in cells
-    ]
+    if not used:
+        return []
+    widths = [max(len(row[i][0]) for row in cells) for i in used]
+    room = style.width and max(style.width - 2 - sum(widths[:-1]) - 2 * len(used[1:]), NARROWEST)
+    lines = []
+    for row in cells:
+        *first, (last, look) = (row[i] for i in used)
+        for part in (textwrap.wrap(last, room) if room else []) or [last]:
+            shown = zip([*first, (part, look)], widths)
+            painted = [
+                style.paint(text, *filter(None, [look])) + ' ' * (width - len(text))
+                for (text, look), width in shown
+            ]
+            lines.append('  '.join(painted).rstrip())
+            first = [('', '')] * len(first)
+    return lines
 
 
-def bullets(sentences, style):
+def _cell(cell: Cell) -> tuple[str, str]:
+    return (str(cell[0]), str(cell[1])) if isinstance(cell, tuple) else (str(cell), '')
+
+
+def bullets(sentences: Iterable[str], style: Style) -> list[str]:
     """Return sentences as a list with dashes, wrapped to the terminal."""
     rows = []
     for sentence in sentences:
@@ -71,7 +99,7 @@ def bullets(sentences, style):
     return rows
 
 
-def sections(parts, style):
+def sections(parts: Iterable[tuple[str, list[str]]], style: Style) -> str:
     """Return (title, lines) as text: indented under their titles, empty ones left out."""
     blocks = []
     for title, lines in parts:
@@ -81,7 +109,7 @@ def sections(parts, style):
     return '\n\n'.join(blocks)
 
 
-def closing_sections(report, style):
+def closing_sections(report: Report, style: Style) -> list[tuple[str, list[str]]]:
     """Return the sections that end a report: the files that were written, and warnings."""
     files = [list(each) for each in report['files'].items()]
     return [
@@ -90,12 +118,12 @@ def closing_sections(report, style):
     ]
 
 
-def count(items, noun):
+def count(items: Sized, noun: str) -> str:
     """Return for instance '1 link' or '3 links'."""
     return f'{len(items)} {noun}{"s" * (len(items) != 1)}'
 
 
-def number(value, digits=4):
+def number(value: float, digits: int = 4) -> str:
     """Return a number short enough for people; never '-0'."""
     return f'{value + 0.0:.{digits}g}'
 
@@ -103,12 +131,12 @@ def number(value, digits=4):
 class Bar:
     """A line that shows how far something is; nothing on what is not a terminal."""
 
-    def __init__(self, label, stream):
+    def __init__(self, label: str, stream: TextIO) -> None:
         self.label, self.stream = label, stream
         self.begun = self.drawn = time.monotonic()
         self.visible = False
 
-    def __call__(self, share):
+    def __call__(self, share: float) -> None:
         """Show a share of the work, 0 to 1, as done."""
         now = time.monotonic()
         if now - self.begun < PATIENCE or now - self.drawn < REDRAW:
@@ -122,10 +150,10 @@ class Bar:
         self.stream.flush()
         self.drawn, self.visible = now, True
 
-    def __enter__(self):
+    def __enter__(self) -> 'Bar | None':
         return self if self.stream.isatty() else None
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         if self.visible:
             self.stream.write('\r\033[K')
             self.stream.flush()

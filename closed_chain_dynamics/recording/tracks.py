@@ -1,14 +1,23 @@
 """Where links, loop joints and cut joints were in every sample of a log."""
 
-import numpy as np
+from collections.abc import Mapping, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
+from closed_chain_dynamics.description.elements import Pose
 from closed_chain_dynamics.dynamics.tree import body_placements
 from closed_chain_dynamics.model.changes import cut_joints
+from closed_chain_dynamics.model.mechanism import Mechanism
 
-__all__ = ['link_tracks', 'loop_tracks']
+__all__ = ['End', 'Track', 'link_tracks', 'loop_tracks']
+
+Array = NDArray[np.float64]
+Track = tuple[Array, Array]  # rotations (samples, ..., 3, 3) and positions (samples, ..., 3)
+End = tuple[bool, Array, Array]  # of a joint: closed or not, where parent and child have it
 
 
-def _body_tracks(robot, configurations):
+def _body_tracks(robot: Mechanism, configurations: Sequence[Array] | Array) -> Track:
     """Return rotations (samples, bodies, 3, 3) and positions (samples, bodies, 3)."""
     bodies = np.empty((len(configurations), len(robot.model.bodies), 12))
     for sample, q in enumerate(configurations):
@@ -16,18 +25,18 @@ def _body_tracks(robot, configurations):
     return bodies[..., :9].reshape(*bodies.shape[:2], 3, 3), bodies[..., 9:]
 
 
-def _moved(tracks, body, R, p):
+def _moved(tracks: Track, body: int, R: Array, p: Array) -> Track:
     rotations, positions = tracks
     return rotations[:, body] @ R, positions[:, body] + rotations[:, body] @ p
 
 
-def link_tracks(robot, configurations):
+def link_tracks(robot: Mechanism, configurations: Sequence[Array] | Array) -> dict[str, Track]:
     """Return placements in the world, {link: (rotations (samples, 3, 3), positions (.., 3))}."""
     tracks = _body_tracks(robot, configurations)
     return {link: _moved(tracks, *robot.link_frame(link)) for link in robot.link_names}
 
 
-def loop_tracks(robot, tracks):
+def loop_tracks(robot: Mechanism, tracks: Mapping[str, Track]) -> list[End]:
     """
     Return both ends of each loop joint and of each tree joint that is cut.
 
@@ -52,6 +61,7 @@ def loop_tracks(robot, tracks):
     return ends
 
 
-def _point(track, origin):
+def _point(track: Track, origin: Pose) -> Array:
     rotations, positions = track
-    return positions + rotations @ origin.position
+    point: Array = positions + rotations @ origin.position
+    return point

@@ -6,23 +6,34 @@ agree with the loops. Here is how far they disagree, which joint would explain i
 out, what limits the record breaks, and which forces its motion would need that no actuator gives.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 import math
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from closed_chain_dynamics.dynamics.constraints import constraint_jacobian
 from closed_chain_dynamics.dynamics.tree import difference, integrate
 from closed_chain_dynamics.errors import StateError
-from closed_chain_dynamics.recording.log_files import write_columns
+from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.recording.html import shown
+from closed_chain_dynamics.recording.log_files import Path, write_columns
 from closed_chain_dynamics.recording.segments import position_names
-from closed_chain_dynamics.studies.motion.reading import Motion, Tracks, move
-from closed_chain_dynamics.studies.motion.torques import MotionTorques, motion_torques
+from closed_chain_dynamics.studies.motion.reading import Motion, Progress, Tracks, move
+from closed_chain_dynamics.studies.motion.torques import (
+    BEYOND,
+    MotionTorques,
+    beyond,
+    motion_torques,
+)
 
 __all__ = ['Consistency', 'Suspect', 'smoothed', 'study_consistency']
 
-TOLERANCE = 1e-3  # gap up to which a loop counts as closed [m or rad]
-BEYOND = 1e-9  # share of a limit by which it must be exceeded to be told
+Array = NDArray[np.float64]
+
+CLOSED_WITHIN = 1e-3  # gap up to which a loop counts as closed [m or rad]
 MOST_FITTED = 200  # samples that the search for a culprit looks at
 ITERATIONS = 30  # of Gauss-Newton: few are needed, the gaps are small
 STILL = 1e-13  # a step of Gauss-Newton below this changes nothing [rad or m]
@@ -41,7 +52,7 @@ class Suspect:
     spread: float  # and standard deviation; small beside the mean: a constant offset
 
 
-@dataclass
+@dataclass(repr=False)
 class Consistency:
     """
     What a record says about itself; arrays have one row per sample.
@@ -52,26 +63,27 @@ class Consistency:
     `residual`: {coordinate: (peak, rms, share)} of forces that no actuator gives.
     """
 
-    robot: object
+    robot: Mechanism
     tracks: Tracks
-    filled: list  # joints that were not measured
-    recorded: np.ndarray  # (samples, nq): as measured, these as the loops want them
-    gaps: dict
+    filled: list[str]  # joints that were not measured
+    recorded: Array  # (samples, nq): as measured, these as the loops want them
+    gaps: dict[str, Array]
     tolerance: float
-    suspects: list
-    exceeded: list
+    suspects: list[Suspect]
+    exceeded: list[dict[str, Any]]
     motion: Motion
     torques: MotionTorques
-    residual: dict
+    residual: dict[str, tuple[float, float, float]]
 
     @property
-    def widest(self):
+    def widest(self) -> Array:
         """Return the largest gap of all loops over time, (samples,) [m or rad]."""
         closed = np.zeros(len(self.tracks.time))
-        return np.max([closed, *(gap.max(axis=1) for gap in self.gaps.values())], axis=0)
+        widest: Array = np.max([closed, *(gap.max(axis=1) for gap in self.gaps.values())], axis=0)
+        return widest
 
     @property
-    def culprit(self):
+    def culprit(self) -> str | None:
         """Return the joint that explains the gaps, or None where none or several do."""
         if not self.suspects or self.suspects[0].remaining > EXPLAINS:
             return None
@@ -85,7 +97,7 @@ class Consistency:
             return None
         return alike[0].joint
 
-    def moved(self):
+    def moved(self) -> dict[str, float]:
         """Return {joint: how far its record is from the motion that closes the loops}."""
         steps = np.abs(
             [difference(self.robot, *each) for each in zip(self.recorded, self.motion.q)]
@@ -96,7 +108,7 @@ class Consistency:
         }
 
     @property
-    def verdicts(self):
+    def verdicts(self) -> dict[str, bool]:
         """Return {question: whether the answer is good}."""
         kinds = {each['kind'] for each in self.exceeded}
         return {
@@ -107,7 +119,27 @@ class Consistency:
             'forces': all(share <= SHARE for _, _, share in self.residual.values()),
         }
 
-    def to_csv(self, path):
+    def __repr__(self) -> str:
+        failed = [name for name, good in self.verdicts.items() if not good]
+        return (
+            f'Consistency({self.robot.name}, {len(self.tracks.time)} samples, '
+            f'failed={failed}, culprit={self.culprit!r})'
+        )
+
+    def _repr_html_(self) -> str:
+        verdicts = [(name, 'yes' if good else 'no') for name, good in self.verdicts.items()]
+        suspects = [
+            (each.joint, f'{100.0 * each.remaining:.2g} %', f'{each.offset:.4g}')
+            for each in self.suspects
+        ]
+        heads = ('joint', 'gap left without its record', 'the loops want it moved by')
+        return shown(
+            f'consistency of a record with {self.robot.name}',
+            [*verdicts, ('largest gap', f'{self.widest.max():.3g} m or rad')],
+            [('suspects', heads, suspects)],
+        )
+
+    def to_csv(self, path: Path) -> None:
         """Write the motion that closes the loops: time, q and v."""
         robot, motion = self.robot, self.motion
         write_columns(
@@ -126,7 +158,14 @@ class Consistency:
         )
 
 
-def study_consistency(robot, tracks, *, start, tolerance=TOLERANCE, progress=None):
+def study_consistency(
+    robot: Mechanism,
+    tracks: Tracks,
+    *,
+    start: Array,
+    tolerance: float = CLOSED_WITHIN,
+    progress: Progress | None = None,
+) -> Consistency:
     """Return the Consistency of Tracks that were recorded; `start`: a pose near their begin."""
     measured = [*tracks.joints]
     filled = [joint for joint in robot.joint_names if joint not in measured]
@@ -154,7 +193,7 @@ def study_consistency(robot, tracks, *, start, tolerance=TOLERANCE, progress=Non
     )
 
 
-def _fit(robot, q, free):
+def _fit(robot: Mechanism, q: Array, free: NDArray[np.bool_]) -> Array:
     """Return the pose whose loops are least open, when only some coordinates may move."""
     error = constraint_jacobian(robot, q)[1]
     if not (error.size and free.any()):
@@ -176,7 +215,7 @@ def _fit(robot, q, free):
     return q
 
 
-def _coordinates_of(robot, joints):
+def _coordinates_of(robot: Mechanism, joints: Iterable[str]) -> NDArray[np.bool_]:
     """Return which coordinates belong to some joints, bool (nv,)."""
     mine = np.zeros(robot.nv, dtype=bool)
     for joint in joints:
@@ -184,7 +223,7 @@ def _coordinates_of(robot, joints):
     return mine
 
 
-def _filled(robot, tracks, q):
+def _filled(robot: Mechanism, tracks: Tracks, q: Array) -> Array:
     """Return the poses, (samples, nq): as measured, the other joints as the loops want them."""
     free = _coordinates_of(
         robot, [joint for joint in robot.joint_names if joint not in tracks.joints]
@@ -199,7 +238,9 @@ def _filled(robot, tracks, q):
     return np.array(poses)
 
 
-def _suspects(robot, measured, filled, poses):
+def _suspects(
+    robot: Mechanism, measured: Sequence[str], filled: Sequence[str], poses: Array
+) -> list[Suspect]:
     """Return Suspects, best explanation first: every joint is left out once."""
     poses = poses[:: max(1, math.ceil(len(poses) / MOST_FITTED))]
     J_C = np.array([constraint_jacobian(robot, q)[0] for q in poses])
@@ -224,40 +265,27 @@ def _suspects(robot, measured, filled, poses):
     return sorted(found, key=lambda each: each.remaining)
 
 
-def _open(robot, poses):
+def _open(robot: Mechanism, poses: Array) -> float:
     """Return the root mean square of the errors of all loops."""
     return math.sqrt(np.mean([np.sum(constraint_jacobian(robot, q)[1] ** 2) for q in poses]))
 
 
-def _exceeded(robot, tracks):
+def _exceeded(robot: Mechanism, tracks: Tracks) -> list[dict[str, Any]]:
     """Return where the record leaves the range or the speed of a joint."""
-    found = []
+    found: list[dict[str, Any]] = []
     for joint in robot.description.joints:
         if joint.name not in tracks.joints:
             continue
         positions, rates, _ = tracks.joints[joint.name]
-        limit, sides = joint.limit, [('speed', np.abs(rates).max(axis=1), joint.limit.velocity, 1)]
+        limit, time = joint.limit, tracks.time
+        found += beyond(joint.name, 'speed', time, np.abs(rates).max(axis=1), limit.velocity)
         if positions.shape[1] == 1:
-            sides += [
-                ('range', positions[:, 0], limit.upper, 1),
-                ('range', -positions[:, 0], -limit.lower, -1),
-            ]
-        for kind, values, bound, sign in sides:
-            k = int(np.argmax(values))
-            if math.isfinite(bound) and values[k] > bound + BEYOND * max(abs(bound), 1.0):
-                found.append(
-                    {
-                        'joint': joint.name,
-                        'kind': kind,
-                        'limit': sign * bound + 0.0,
-                        'value': float(sign * values[k]),
-                        'time': float(tracks.time[k]),
-                    }
-                )
+            found += beyond(joint.name, 'range', time, positions[:, 0], limit.upper)
+            found += beyond(joint.name, 'range', time, -positions[:, 0], -limit.lower, -1.0)
     return found
 
 
-def _complete(robot, tracks, poses):
+def _complete(robot: Mechanism, tracks: Tracks, poses: Array) -> Tracks:
     """Return Tracks of all joints: those that were measured, and those that the loops gave."""
     from scipy.interpolate import CubicSpline
 
@@ -278,7 +306,7 @@ def _complete(robot, tracks, poses):
     return complete
 
 
-def _residual(torques):
+def _residual(torques: MotionTorques) -> dict[str, tuple[float, float, float]]:
     """
     Return {coordinate: (peak, rms, share)} of the forces that a motion needs and nobody gives.
 
@@ -288,7 +316,7 @@ def _residual(torques):
     robot, motion = torques.robot, torques.motion
     rest = np.zeros_like(motion.v)
     static = motion_torques(robot, Motion(motion.time, motion.q, rest, rest, [])).tau_G
-    found = {}
+    found: dict[str, tuple[float, float, float]] = {}
     for name in torques.unmet:
         values, needed = torques.residual[name], torques.tau_G[name]
         held = static.get(name, np.zeros(1))
@@ -297,11 +325,11 @@ def _residual(torques):
     return found
 
 
-def _rms(values):
+def _rms(values: Array) -> float:
     return float(np.sqrt(np.nanmean(np.square(values))))
 
 
-def smoothed(tracks, cutoff):
+def smoothed(tracks: Tracks, cutoff: float) -> Tracks:
     """Return Tracks without what is faster than a frequency [Hz]: Butterworth, there and back."""
     from scipy.interpolate import CubicSpline
     from scipy.signal import butter, sosfiltfilt
@@ -332,5 +360,5 @@ def smoothed(tracks, cutoff):
                 stages, positions, axis=0, padlen=min(len(time) - 1, 3 * int(rate / cutoff))
             ),
         )
-        found.joints[joint] = tuple(spline(time, order) for order in range(3))
+        found.joints[joint] = (spline(time), spline(time, 1), spline(time, 2))
     return found

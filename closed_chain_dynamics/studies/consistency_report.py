@@ -5,8 +5,21 @@ import math
 import numpy as np
 
 from closed_chain_dynamics.dynamics.explanation import listed
-from closed_chain_dynamics.recording.terminal import closing_sections, number, sections, table
-from closed_chain_dynamics.studies.consistency import CLEARLY, EXPLAINS, SHARE
+from closed_chain_dynamics.recording.terminal import (
+    Report,
+    Style,
+    closing_sections,
+    number,
+    sections,
+    table,
+)
+from closed_chain_dynamics.studies.consistency import (
+    CLEARLY,
+    EXPLAINS,
+    SHARE,
+    Consistency,
+    Suspect,
+)
 
 __all__ = ['consistency_report', 'render']
 
@@ -20,7 +33,7 @@ QUESTIONS = {
 }
 
 
-def consistency_report(found):
+def consistency_report(found: Consistency) -> Report:
     """Return what a Consistency says, as plain values."""
     robot, time = found.robot, found.tracks.time
     loops = []
@@ -67,7 +80,7 @@ def consistency_report(found):
     }
 
 
-def _warnings(found):
+def _warnings(found: Consistency) -> list[str]:
     said = (
         []
         if found.robot.actuator_names
@@ -92,7 +105,7 @@ def _warnings(found):
     return said
 
 
-def _accusation(found):
+def _accusation(found: Consistency) -> str:
     """Return who is to blame for open loops, as far as the record tells."""
     suspects = found.suspects
     if found.culprit:
@@ -119,11 +132,11 @@ def _accusation(found):
     )
 
 
-def _left(suspect):
+def _left(suspect: Suspect) -> str:
     return f'{number(100.0 * suspect.remaining, 2)} %'
 
 
-def render(report, style):
+def render(report: Report, style: Style) -> str:
     """Return a report as text."""
     verdicts = [
         [QUESTIONS[name], ('yes', 'green') if good else ('no', 'red')]

@@ -1,19 +1,31 @@
 """Figures of the studies."""
 
+from collections.abc import Sequence
 from functools import partial
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from closed_chain_dynamics.recording.plots import draw_lines, draw_panels
+from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.recording.log_files import Path
+from closed_chain_dynamics.recording.plots import Column, Panel, draw_lines, draw_panels
 from closed_chain_dynamics.recording.segments import position_names
+from closed_chain_dynamics.studies.consistency import Consistency
+from closed_chain_dynamics.studies.validity import Validity
+from closed_chain_dynamics.studies.what_if import Run, Variation
 from closed_chain_dynamics.studies.what_if_report import run_label
 
 __all__ = ['plot_consistency', 'plot_validity', 'plot_what_if']
 
+Array = NDArray[np.float64]
+
 LOWEST = 1e-16  # errors below this have no place on a logarithmic axis
 
 
-def _logarithmic(ax, time, columns, title, tolerance):
+def _logarithmic(
+    ax: Any, time: Array, columns: Sequence[Column], title: str, tolerance: float
+) -> None:
     """Draw errors, and the line that they should stay below."""
     draw_lines(
         ax,
@@ -27,12 +39,16 @@ def _logarithmic(ax, time, columns, title, tolerance):
     ax.set_yscale('log')
 
 
-def plot_validity(found, path):
-    """Write a figure of a Validity: the motion and what came back, errors, torques."""
+def plot_validity(found: Validity, path: Path | None = None) -> Any:
+    """
+    Return a figure of a Validity: the motion and what came back, errors, torques.
+
+    Where a path is given it is written as well.
+    """
     motion, robot = found.torques.motion, found.torques.robot
     time, names = motion.time, position_names(robot)
 
-    def positions(ax):
+    def positions(ax: Any) -> None:
         colours = draw_lines(
             ax,
             time,
@@ -44,7 +60,7 @@ def plot_validity(found, path):
             if name in colours:
                 ax.plot(time, values, color=colours[name], linestyle=(0, (4, 2)), linewidth=0.9)
 
-    panels = [
+    panels: list[Panel] = [
         (positions, 3),
         (
             lambda ax: _logarithmic(
@@ -67,13 +83,22 @@ def plot_validity(found, path):
                 2.4,
             )
         )
-    draw_panels(path, panels, time, robot.name, size=(9.0, 8.0))
+    return draw_panels(path, panels, time, robot.name, size=(9.0, 8.0))
 
 
-def plot_what_if(robot, variations, runs, path):
-    """Write a figure of Runs: one panel per number of a watched joint, all runs in each."""
+def plot_what_if(
+    robot: Mechanism,
+    variations: Sequence[Variation],
+    runs: Sequence[Run],
+    path: Path | None = None,
+) -> Any:
+    """
+    Return a figure of Runs: one panel per number of a watched joint, all runs in each.
+
+    Where a path is given it is written as well.
+    """
     time = max((run.time for run in runs), key=lambda time: time[-1])
-    panels = []
+    panels: list[Panel] = []
     for joint in runs[0].series:
         for k in range(runs[0].series[joint].reshape(len(runs[0].time), -1).shape[1]):
             columns = [
@@ -97,11 +122,15 @@ def plot_what_if(robot, variations, runs, path):
                     3,
                 )
             )
-    draw_panels(path, panels, time, robot.name, size=(9.0, 1.5 + 3.0 * len(panels)))
+    return draw_panels(path, panels, time, robot.name, size=(9.0, 1.5 + 3.0 * len(panels)))
 
 
-def plot_consistency(found, path):
-    """Write a figure of a Consistency: the record and its loops, gaps, forces nobody gives."""
+def plot_consistency(found: Consistency, path: Path | None = None) -> Any:
+    """
+    Return a figure of a Consistency: the record and its loops, gaps, forces nobody gives.
+
+    Where a path is given it is written as well.
+    """
     time, robot = found.tracks.time, found.robot
     names = position_names(robot)
     measured = [
@@ -109,7 +138,7 @@ def plot_consistency(found, path):
         for joint, track in found.tracks.joints.items()
         for each in zip(names[robot.joint_slices(joint)[0]], track[0].T)
     ]
-    panels = [
+    panels: list[Panel] = [
         (partial(draw_lines, time=time, columns=measured, unit='[rad or m]', title='Record'), 3)
     ]
     if found.gaps:
@@ -138,4 +167,4 @@ def plot_consistency(found, path):
                 2.4,
             )
         )
-    draw_panels(path, panels, time, robot.name, size=(9.0, 1.5 + 2.6 * len(panels)))
+    return draw_panels(path, panels, time, robot.name, size=(9.0, 1.5 + 2.6 * len(panels)))

@@ -6,23 +6,38 @@ the measured state and driven only by the torques that the inverse solution gave
 the measured motion. Errors grow by themselves where the motion is unstable: how fast is told, too.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from closed_chain_dynamics.dynamics.explanation import listed
 from closed_chain_dynamics.dynamics.tree import difference
 from closed_chain_dynamics.errors import ClosedChainError, StateError
-from closed_chain_dynamics.recording.log_files import write_columns
-from closed_chain_dynamics.recording.terminal import closing_sections, number, sections, table
+from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.recording.html import shown
+from closed_chain_dynamics.recording.log_files import Path, write_columns
+from closed_chain_dynamics.recording.terminal import (
+    Cell,
+    Report,
+    Style,
+    closing_sections,
+    number,
+    sections,
+    table,
+)
 from closed_chain_dynamics.simulation.simulation import Simulation
+from closed_chain_dynamics.studies.motion.reading import Motion, Progress
 from closed_chain_dynamics.studies.motion.torques import MotionTorques, motion_torques
 
 __all__ = ['Validity', 'render', 'study_validity', 'validity_report']
 
+Array = NDArray[np.float64]
+
 SCHEMA = 'closed-chain-study-validity/1'  # a key that is added keeps it, one that changes ends it
-TOLERANCE = 1e-3  # error of a joint up to which a motion counts as reproduced [rad or m]
+REPRODUCED = 1e-3  # error of a joint up to which a motion counts as reproduced [rad or m]
 PAIRS = 2  # of steps of the simulation between two samples, at least
 LONGEST = 1e-3  # step [s]
 SMALL = 1e-2  # errors up to here grow as the linearised motion says [rad or m]
@@ -32,7 +47,7 @@ ROUNDING = 1e-13  # errors below this are noise [rad or m]
 GROWN = 20.0
 
 
-@dataclass
+@dataclass(repr=False)
 class Validity:
     """
     How well a motion comes back; arrays have one row per sample.
@@ -43,16 +58,16 @@ class Validity:
     """
 
     torques: MotionTorques
-    q: np.ndarray
-    errors: dict
+    q: Array
+    errors: dict[str, Array]
     tolerance: float
     dt: float
     stopped: str = ''
-    worst: np.ndarray = field(init=False)  # of all joints, (samples,)
-    rate: 'float | None' = field(init=False)
+    worst: Array = field(init=False)  # of all joints, (samples,)
+    rate: float | None = field(init=False)
     until: float = field(init=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         time = self.torques.motion.time
         self.worst = np.max(list(self.errors.values()), axis=0)
         self.rate = growth(time, self.worst)
@@ -61,11 +76,31 @@ class Validity:
         self.until = float(time[last] - time[0])
 
     @property
-    def valid(self):
+    def valid(self) -> bool:
         """Return whether the whole motion was reproduced within the tolerance."""
         return bool(np.all(self.worst <= self.tolerance))
 
-    def to_csv(self, path):
+    def __repr__(self) -> str:
+        return (
+            f'Validity({self.torques.robot.name}, valid={self.valid}, '
+            f'error={np.nanmax(self.worst):.3g}, until={self.until:g} s)'
+        )
+
+    def _repr_html_(self) -> str:
+        growing = 'not exponential' if self.rate is None else f'{self.rate:.4g} 1/s'
+        rows = [(name, f'{np.nanmax(each):.3g}') for name, each in self.errors.items()]
+        return shown(
+            f'internal validity of {self.torques.robot.name}',
+            [
+                ('verdict', 'valid' if self.valid else 'not valid'),
+                ('reproduced for', f'{self.until:g} s'),
+                ('tolerance', f'{self.tolerance:g} rad or m'),
+                ('growth of error', growing),
+            ],
+            [('', ('joint', 'largest error [rad or m]'), rows)],
+        )
+
+    def to_csv(self, path: Path) -> None:
         """Write one line per sample: time, torques, and the error of every joint."""
         found = self.torques
         write_columns(
@@ -81,7 +116,7 @@ class Validity:
         )
 
 
-def growth(time, errors):
+def growth(time: Array, errors: Array) -> float | None:
     """Return the rate of errors that grow exponentially while they are small, or None [1/s]."""
     small = np.flatnonzero(~(errors <= SMALL))
     end = small[0] if small.size else len(errors)
@@ -94,7 +129,15 @@ def growth(time, errors):
     return float(np.polyfit(time[fitted], np.log(errors[fitted]), 1)[0])
 
 
-def study_validity(robot, motion, *, forward=None, tolerance=TOLERANCE, dt=None, progress=None):
+def study_validity(
+    robot: Mechanism,
+    motion: Motion,
+    *,
+    forward: Mechanism | None = None,
+    tolerance: float = REPRODUCED,
+    dt: float | None = None,
+    progress: Progress | None = None,
+) -> Validity:
     """
     Return the Validity of a Motion: torques by inverse dynamics, and what they move.
 
@@ -131,7 +174,7 @@ def study_validity(robot, motion, *, forward=None, tolerance=TOLERANCE, dt=None,
     return Validity(found, q, _errors(robot, motion.q, q), tolerance, float(steps.max()), stopped)
 
 
-def _two_torques(torque, time, dt):
+def _two_torques(torque: Callable[[float], Array], time: float, dt: float) -> tuple[Array, Array]:
     """
     Return the constant torques of two steps that stand for a torque that changes with time.
 
@@ -143,7 +186,7 @@ def _two_torques(torque, time, dt):
     return mean - slope, mean + slope
 
 
-def _errors(robot, wanted, got):
+def _errors(robot: Mechanism, wanted: Array, got: Array) -> dict[str, Array]:
     """Return {joint: largest error of its coordinates, (samples,)}."""
     steps = np.array(
         [
@@ -157,7 +200,7 @@ def _errors(robot, wanted, got):
     }
 
 
-def validity_report(found):
+def validity_report(found: Validity) -> Report:
     """Return what a Validity says, as plain values."""
     motion, robot = found.torques.motion, found.torques.robot
     joints = []
@@ -192,7 +235,7 @@ def validity_report(found):
     }
 
 
-def _warnings(found):
+def _warnings(found: Validity) -> list[str]:
     said, torques = [], found.torques
     for name, k in torques.unmet.items():
         said.append(
@@ -211,7 +254,7 @@ def _warnings(found):
     return said
 
 
-def render(report, style):
+def render(report: Report, style: Style) -> str:
     """Return a report as text."""
     if report['valid']:
         verdict = ('valid', 'green')
@@ -224,7 +267,7 @@ def render(report, style):
         f'it doubles in {number(report["doubling_time"])} s'
     )
     worst = [each['name'] for each in report['joints'] if each['error'] == report['error']]
-    rows = [
+    rows: list[list[Cell]] = [
         ['verdict', verdict],
         [
             'largest error',

@@ -6,46 +6,56 @@ from the same state under the same torques; only the numbers that are varied dif
 not varied: another pose would close the loops, and the start would not be the same.
 """
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 import math
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from closed_chain_dynamics.description.elements import Joint, Link, LoopJoint, Spring
 from closed_chain_dynamics.errors import ClosedChainError, NameNotFound, StateError
 from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.recording.log import Log
 from closed_chain_dynamics.recording.log_files import event_record
 from closed_chain_dynamics.simulation.simulation import Simulation
+from closed_chain_dynamics.studies.motion.reading import Progress
 
 __all__ = ['PARAMETERS', 'Run', 'Variation', 'varied', 'what_if']
+
+Array = NDArray[np.float64]
 
 MOST_RUNS = 200  # of a grid: each takes seconds, and nobody reads a longer table
 MOST_REACTIONS = 1000  # samples of a run at which forces in joints are computed
 
 
-def _mass(link, value, scale):
+def _mass(link: Link, value: float, scale: bool) -> Link:
     """Return a link with another density: the inertia grows with the mass."""
-    mass = link.inertia.mass
-    factor = value if scale else value / mass
-    moments = tuple(factor * each for each in link.inertia.moments)
-    return replace(link, inertia=replace(link.inertia, mass=factor * mass, moments=moments))
+    inertia = link.inertia
+    assert inertia is not None  # PARAMETERS offers links with a mass only
+    factor = value if scale else value / inertia.mass
+    moments = tuple(factor * each for each in inertia.moments)
+    return replace(link, inertia=replace(inertia, mass=factor * inertia.mass, moments=moments))
 
 
-def _dynamics(name):
-    def change(joint, value, scale):
+def _dynamics(name: str) -> Callable[[Any, float, bool], Any]:
+    def change(joint: Joint | LoopJoint, value: float, scale: bool) -> Joint | LoopJoint:
         value = value * getattr(joint.dynamics, name) if scale else value
         return replace(joint, dynamics=replace(joint.dynamics, **{name: value}))
 
     return change
 
 
-def _stiffness(spring, value, scale):
+def _stiffness(spring: Spring, value: float, scale: bool) -> Spring:
     return replace(spring, stiffness=value * spring.stiffness if scale else value)
 
 
-def _mu(loop, value, scale):
+def _mu(loop: LoopJoint, value: float, scale: bool) -> LoopJoint:
     """Return a loop with other friction; what holds a standing point keeps its ratio to it."""
     contact = loop.contact
+    assert contact is not None  # PARAMETERS offers contacts only
     mu = value * contact.mu if scale else value
     static = contact.mu_static
     if static is not None:
@@ -54,7 +64,7 @@ def _mu(loop, value, scale):
 
 
 # parameter: (parts of a description that may have it, which of them do, how it is changed)
-PARAMETERS = {
+PARAMETERS: dict[str, tuple[tuple[str, ...], Callable[[Any], bool], Callable[..., Any]]] = {
     'mass': (('links',), lambda link: link.inertia is not None and link.inertia.mass > 0.0, _mass),
     'stiffness': (('springs',), lambda spring: True, _stiffness),
     'damping': (('joints', 'loops'), lambda joint: True, _dynamics('damping')),
@@ -75,11 +85,11 @@ class Variation:
 
     parameter: str
     name: str
-    values: tuple
+    values: tuple[float, ...]
     scale: bool = False
 
     @property
-    def label(self):
+    def label(self) -> str:
         """Return how it is written, as in mass:arm."""
         return f'{self.parameter}:{self.name}' if self.name else self.parameter
 
@@ -94,17 +104,17 @@ class Run:
     {joint: (samples,) or (samples, numbers)}; `stopped`: why it did not reach the end, or ''.
     """
 
-    values: dict
-    final: dict
-    watched: dict
-    energy: dict
-    events: list
-    time: np.ndarray = field(repr=False)
-    series: dict = field(repr=False)
+    values: dict[str, float]
+    final: dict[str, float]
+    watched: dict[str, dict[str, Any]]
+    energy: dict[str, float]
+    events: list[dict[str, Any]]
+    time: Array = field(repr=False)
+    series: dict[str, Array] = field(repr=False)
     stopped: str = ''
 
 
-def varied(robot, variation, value):
+def varied(robot: Mechanism, variation: Variation, value: float) -> Mechanism:
     """Return a mechanism with another number: that of the variation is given this value."""
     massless = variation.parameter == 'mass' and not value
     if massless or not (math.isfinite(value) and value >= 0.0):
@@ -134,9 +144,9 @@ def varied(robot, variation, value):
     return Mechanism(replace(model, **parts), gravity=robot.gravity)
 
 
-def _gravity(robot, value, scale):
+def _gravity(robot: Mechanism, value: float, scale: bool) -> Array:
     """Return gravity of another strength, in the direction that it has, or down."""
-    present = robot.gravity
+    present: Array = robot.gravity
     strength = np.linalg.norm(present)
     if scale:
         return value * present
@@ -144,18 +154,18 @@ def _gravity(robot, value, scale):
 
 
 def what_if(
-    robot,
-    variations,
+    robot: Mechanism,
+    variations: Sequence[Variation],
     *,
-    q,
-    v=None,
-    tau=None,
-    duration=5.0,
-    dt=1e-3,
-    watch=(),
-    integrator='rk4',
-    progress=None,
-):
+    q: Array,
+    v: Array | None = None,
+    tau: Mapping[str, float] | Array | None = None,
+    duration: float = 5.0,
+    dt: float = 1e-3,
+    watch: Sequence[str] = (),
+    integrator: str = 'rk4',
+    progress: Progress | None = None,
+) -> list[Run]:
     """
     Return the Runs of a grid of variations, the model as it is first.
 
@@ -183,7 +193,7 @@ def what_if(
             raise NameNotFound('joint', name, known, where=robot.name)
     grid = [(), *product(*(each.values for each in variations))] if variations else [()]
     others = [_combined(robot, variations, values) for values in grid]  # refused before any run
-    runs = []
+    runs: list[Run] = []
     for values, other in zip(grid, others):
         sim = Simulation(other, q=q, v=v, dt=dt, integrator=integrator)
         try:
@@ -201,7 +211,9 @@ def what_if(
     return runs
 
 
-def _combined(robot, variations, values):
+def _combined(
+    robot: Mechanism, variations: Sequence[Variation], values: Sequence[float]
+) -> Mechanism:
     """Return a mechanism with all these values, connected as the one given."""
     other = robot
     for variation, value in zip(variations, values):
@@ -211,7 +223,7 @@ def _combined(robot, variations, values):
     return other
 
 
-def _outcome(sim, values, watch, stopped):
+def _outcome(sim: Simulation, values: dict[str, float], watch: Sequence[str], stopped: str) -> Run:
     log = sim.log
     return Run(
         values,
@@ -231,7 +243,7 @@ def _outcome(sim, values, watch, stopped):
     )
 
 
-def _peaks(log, name):
+def _peaks(log: Log, name: str) -> dict[str, Any]:
     """Return where a joint ended, and its largest speed, force and moment."""
     speeds = log.velocity(name).reshape(len(log), -1)
     wrenches = log.reactions(name, every=math.ceil(len(log) / MOST_REACTIONS))

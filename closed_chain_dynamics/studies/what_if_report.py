@@ -1,17 +1,31 @@
 """What ``closed-chain study what-if`` says about runs: a dict for ``--json``, text, a table."""
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
 import numpy as np
 
-from closed_chain_dynamics.recording.log_files import write_columns
-from closed_chain_dynamics.recording.terminal import closing_sections, number, sections, table
+from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.recording.log import DRIFT_WORTH_A_WARNING
+from closed_chain_dynamics.recording.log_files import Path, write_columns
+from closed_chain_dynamics.recording.terminal import (
+    Report,
+    Style,
+    closing_sections,
+    number,
+    sections,
+    table,
+)
+from closed_chain_dynamics.studies.what_if import Run, Variation
 
 __all__ = ['render', 'run_label', 'what_if_report', 'write_runs']
 
 SCHEMA = 'closed-chain-study-what-if/1'  # a key that is added keeps it, one that changes ends it
-WORTH_A_WARNING = 1e-3  # drift of the energy balance, of what was exchanged
 
 
-def what_if_report(robot, variations, runs, duration):
+def what_if_report(
+    robot: Mechanism, variations: Sequence[Variation], runs: Sequence[Run], duration: float
+) -> Report:
     """Return what Runs say, as plain values."""
     return {
         'schema': SCHEMA,
@@ -39,7 +53,7 @@ def what_if_report(robot, variations, runs, duration):
     }
 
 
-def run_label(variations, run):
+def run_label(variations: Sequence[Variation], run: Run) -> str:
     """Return what a run is called: its values, or that it is the model itself."""
     scales = {each.label: 'x' * each.scale for each in variations}
     return (
@@ -48,7 +62,7 @@ def run_label(variations, run):
     )
 
 
-def _warnings(variations, runs):
+def _warnings(variations: Sequence[Variation], runs: Sequence[Run]) -> list[str]:
     said = []
     for run in runs:
         name, energy = run_label(variations, run), run.energy
@@ -57,7 +71,7 @@ def _warnings(variations, runs):
         exchanged = max(
             abs(energy['work']), energy['dissipated'], energy['lost'], energy['exchanged']
         )
-        if energy['drift'] > WORTH_A_WARNING * exchanged:
+        if energy['drift'] > DRIFT_WORTH_A_WARNING * exchanged:
             said.append(
                 f'{name}: the energy balance drifts by {number(energy["drift"], 2)} J: '
                 'take a smaller --dt.'
@@ -65,7 +79,7 @@ def _warnings(variations, runs):
     return said
 
 
-def render(report, style):
+def render(report: Report, style: Style) -> str:
     """Return a report as text."""
     scales = {each['parameter']: 'x' * each['scale'] for each in report['varied']}
     runs = report['runs']
@@ -121,7 +135,7 @@ def render(report, style):
     )
 
 
-def _cells(peaks):
+def _cells(peaks: Mapping[str, Any]) -> list[str]:
     """Return what is said of a joint: its end, of a ball several numbers, and its peaks."""
     return [
         ' '.join(map(number, np.atleast_1d(peaks['end']))),
@@ -129,7 +143,7 @@ def _cells(peaks):
     ]
 
 
-def write_runs(runs, path):
+def write_runs(runs: Sequence[Run], path: Path) -> None:
     """Write one line per run: values, final positions, peaks, energies, number of events."""
     labels = dict.fromkeys(label for run in runs for label in run.values)
     columns = [(label, [run.values.get(label, np.nan) for run in runs]) for label in labels]

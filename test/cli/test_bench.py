@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks import side_by_side as bench
+from benchmarks.agreement import agree
 from benchmarks.models import case
 from benchmarks.peers import MuJoCo, Pinocchio, depth_first
 import closed_chain_dynamics as ccd
@@ -95,9 +96,9 @@ def test_an_engine_must_not_be_given_what_breaks_it():
 
 def test_disagreement_stops_the_benchmark(model):
     with pytest.raises(ccd.ClosedChainError, match='tau_O differs'):
-        bench._agree(model, 'another engine', {'tau_O': (1e-3, 1e-10)})
+        agree(model, 'another engine', {'tau_O': (1e-3, 1e-10)})
     with pytest.raises(ccd.ClosedChainError):
-        bench._agree(model, 'another engine', {'tau_O': (np.nan, 1e-10)})
+        agree(model, 'another engine', {'tau_O': (np.nan, 1e-10)})
 
 
 def test_a_missing_engine_is_left_out(monkeypatch):

@@ -8,9 +8,12 @@ import pytest
 from closed_chain_dynamics.cli.main import main
 
 
-def report_of(capsys, *arguments):
-    assert main(['study', *arguments, '--json']) == 0
-    return json.loads(capsys.readouterr().out)
+def report_of(capsys, *arguments, code=0):
+    assert main(['study', *arguments, '--json']) == code
+    shown = capsys.readouterr()
+    assert bool(code) == shown.err.startswith('closed-chain: ')  # a no is told in one line
+    assert shown.err.count('\n') == code
+    return json.loads(shown.out)
 
 
 def rows_of(path):
@@ -72,6 +75,7 @@ def test_a_simulated_motion_is_valid_and_a_tighter_tolerance_says_for_how_long(
         run,
         '--tolerance',
         str(report['error'] / 2),
+        code=1,
     )
     assert not tight['valid'] and 0.0 < tight['reproduced_for'] < 0.3
 
@@ -91,9 +95,10 @@ def test_an_inverted_pendulum_is_told_to_be_unstable(capsys):
                 '6',
             ]
         )
-        == 0
+        == 1
     )
-    shown = capsys.readouterr().out
+    shown, complaint = capsys.readouterr()
+    assert complaint.startswith('closed-chain: the motion does not come back: pendulum is off by')
     assert 'not valid' in shown and 'it doubles in 0.15' in shown
     assert 'unstable without feedback' in shown
 
@@ -107,6 +112,7 @@ def test_forces_that_nobody_gives_are_named(capsys):
         'left_shoulder',
         '--sine',
         'right_shoulder=0.2,1',
+        code=1,
     )
     assert not report['valid']
     assert any('is given by no actuator' in each for each in report['warnings'])
@@ -163,9 +169,12 @@ def test_the_first_motor_is_watched_where_nothing_is_said(capsys):
 
 def test_the_culprit_is_named_and_the_closed_motion_is_consistent(record, tmp_path, capsys):
     closed = str(tmp_path / 'closed.csv')
-    assert main(['study', 'consistency', 'four_bar', '--trajectory', record]) == 0
-    assert 'rocker is the culprit' in capsys.readouterr().out
-    report = report_of(capsys, 'consistency', 'four_bar', '--trajectory', record, '--csv', closed)
+    words = ('consistency', 'four_bar', '--trajectory', record)
+    assert main(['study', *words]) == 1
+    shown, complaint = capsys.readouterr()
+    assert 'rocker is the culprit' in shown
+    assert 'the record does not fit four_bar: are the loops closed? No.' in complaint
+    report = report_of(capsys, *words, '--csv', closed, code=1)
     assert report['culprit'] == 'rocker' and not report['consistent']
     assert report['suspects'][0]['offset'] == pytest.approx(-0.02, abs=1e-6)
     assert report['gap'] == pytest.approx(0.008, rel=1e-3)  # 0.02 rad at a rocker of 0.4 m
@@ -184,7 +193,7 @@ def test_smoothing_takes_noise_out_of_the_forces(run, capsys, tmp_path):
         )
     )
     arguments = ('consistency', 'four_bar', '--q', 'crank=1', '--trajectory', str(noisy))
-    raw = report_of(capsys, *arguments)
+    raw = report_of(capsys, *arguments, code=1)
     assert raw['filled'] == ['coupler', 'rocker']
     smooth = report_of(capsys, *arguments, '--smooth', '20')
     assert {each['kind'] for each in raw['exceeded']} == {'effort'}
@@ -212,7 +221,8 @@ def test_smoothing_takes_noise_out_of_the_forces(run, capsys, tmp_path):
 def test_the_figure_is_written(arguments, record, tmp_path, capsys):
     path = tmp_path / 'study.png'
     arguments = [record if each == 'RECORD' else each for each in arguments]
-    report = report_of(capsys, *arguments, '--plot', str(path))
+    is_no = arguments[0] == 'consistency'  # its record has an offset
+    report = report_of(capsys, *arguments, '--plot', str(path), code=int(is_no))
     assert path.read_bytes().startswith(b'\x89PNG') and path.stat().st_size > 10000
     assert report['files'] == {'plot': str(path)}
 

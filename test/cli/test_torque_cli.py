@@ -2,16 +2,19 @@
 
 import csv
 import json
+import re
 
 import numpy as np
 import pinocchio
 import pytest
 
+import closed_chain_dynamics as ccd
 from closed_chain_dynamics.cli.main import main
 from closed_chain_dynamics.model import library
 
 ROUNDING = 1e-12  # relative: the same formula, written twice
 SPLINE = 2e-3  # of a spline through samples 1 ms apart, near its ends [N m]
+SECOND_DIFFERENCE = 1e-5  # of angles 1e-3 rad apart: its error and rounding are both below [1]
 SINE = ('--sine', 'swing=0.8,0.7')
 
 # A parallelogram, whose loop loses a constraint when all its bars lie in one line.
@@ -299,3 +302,47 @@ def test_wrong_usage_is_told(arguments, complaint, capsys):
         main(['torque', 'four_bar', *arguments])
     assert stopped.value.code == 2
     assert complaint in capsys.readouterr().err
+
+
+def test_a_joint_with_a_velocity_alone_keeps_it_and_the_report_says_so(capsys):
+    report = report_of(capsys, 'four_bar', '--q', 'crank=1', '--v', 'crank=-6')
+    robot, step = ccd.load('four_bar'), 1e-3
+    before, now, after = (
+        ccd.assemble(robot, {'crank': 1.0 + shift}) for shift in (-step, 0.0, step)
+    )
+    # with a steady crank only the curvature of the linkage accelerates the others
+    curvature = (before - 2.0 * now + after) / step**2
+    for name, value in zip(robot.joint_names, 36.0 * curvature):
+        assert report['start']['a'][name] == pytest.approx(value, abs=36.0 * SECOND_DIFFERENCE)
+    assert report['assumed'] == ['zero acceleration of crank; --a gives another']
+    assert report['actuators'][0]['speed'] == pytest.approx(-6.0)  # with its sign
+    assert main(['torque', 'four_bar', '--q', 'crank=1', '--v', 'crank=-6']) == 0
+    shown = capsys.readouterr().out
+    assert 'zero acceleration of crank' in shown and '%  -6' in shown
+
+
+def test_what_the_loops_decide_is_not_assumed(capsys):
+    rate = report_of(capsys, 'four_bar', '--q', 'crank=1', '--v', 'crank=6')['start']['v']
+    both = ['--v', 'crank=6', f'rocker={rate["rocker"]!r}']
+    report = report_of(capsys, 'four_bar', '--q', 'crank=1', *both)
+    assert report['assumed'] == ['zero acceleration of crank; --a gives another']
+    given = report_of(capsys, 'four_bar', '--q', 'crank=1', '--v', 'crank=6', '--a', 'crank=2')
+    assert given['assumed'] == [] and given['start']['a']['crank'] == pytest.approx(2.0)
+    assert report_of(capsys, 'four_bar', '--q', 'crank=1')['assumed'] == []
+
+
+def test_ways_to_move_that_nobody_named_are_told(capsys):
+    report = report_of(capsys, 'five_bar', '--v', 'left_shoulder=1')
+    assert report['assumed'][1] == (
+        'the smallest velocities in 1 way to move that --v leaves open'
+    )
+
+
+def test_a_residual_of_rounding_is_no_warning(capsys):
+    # two equal feet on the ground: exactly zero is needed at the hip, and 1e-14 comes out
+    report = report_of(capsys, 'biped')
+    forces = {each['name']: each for each in report['coordinates']}
+    assert report['warnings'] == [] and all(not each['residual'] for each in forces.values())
+    assert main(['torque', 'biped']) == 0
+    shown = capsys.readouterr().out
+    assert not re.search(r'e-1\d', shown), shown

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from helpers.geared_legs import geared_legs
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -102,16 +103,13 @@ def test_independent_is_never_a_motor():
     assert read(robot(*FOUR_BAR)).actuators == ()
 
 
-@needs_shared
-def test_couplings_of_the_shared_humanoid_sum_the_joints_below_the_common_ancestor():
-    gears = {each.name: each for each in read(SHARED / 'urdfplus' / 'mit_humanoid.urdf').couplings}
-    assert len(gears) == 18
-    ankle = gears['right_ankle_transmission']
-    assert ankle.carrier == 'right_hip_ry_link'
+def test_couplings_sum_the_joints_below_the_common_ancestor():
+    gears = {each.name: each for each in read(geared_legs()).couplings}
+    assert len(gears) == 10
+    ankle = gears['right_ankle_gear']
+    assert ankle.carrier == 'right_hip_y_link'
     assert ankle.terms == terms(
-        ('right_hipy_to_ankle_rotor', 1),
-        ('right_hipy_to_knee_link', -12),
-        ('right_knee_to_ankle', -12),
+        ('right_ankle_rotor', 1), ('right_knee', -12), ('right_ankle', -12)
     )
 
 

@@ -45,6 +45,7 @@ INTERNAL = {
     "raise TypeError('not compiled yet')",
     'raise NotImplementedError',
     'raise AttributeError(name)',
+    "raise AttributeError(f'module {__name__!r} has no attribute {name!r}', name=name)",
     "raise OSError('there is no such file')",
     "raise ValueError('lcaba cannot take a loop that ends on the world')",
 }

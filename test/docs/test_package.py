@@ -14,6 +14,7 @@ import zipfile
 
 from lxml import etree
 import pytest
+import yaml
 
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.model import library
@@ -40,8 +41,18 @@ OUTSIDE = {
 # Layers that may load some of it.
 OUTER_LAYERS = (f'{PACKAGE}.ros', f'{PACKAGE}.viewer', f'{PACKAGE}.symbolic')
 
-# PyPI and rosdep call some packages differently.
+# PyPI and rosdep call some packages differently, as do an import and its package.
 ROSDEP = {'pyyaml': 'python3-yaml', 'xacro': 'xacro'}
+IMPORTED = {
+    'PIL': 'python3-pil',
+    'urdf_parser_py': 'urdfdom_py',
+    'yaml': 'python3-yaml',
+    **{name: f'python3-{name}' for name in ('argcomplete', 'lxml', 'matplotlib', 'numba')},
+    **{name: f'python3-{name}' for name in ('numpy', 'scipy', 'sympy')},
+}
+# What rosdep has no name for, from an extra of pip, and what one of those or numba brings along.
+EXTRAS = {'casadi', 'dask', 'distributed', 'llvmlite', 'mujoco', 'rosbags', 'trimesh', 'viser'}
+FROM_ROS = re.compile(r'\w+_(msgs|srvs|interfaces)|rclpy|launch(_ros)?|tf_transformations|xacro')
 
 
 @pytest.fixture(scope='module')
@@ -128,6 +139,78 @@ def test_every_dependency_of_pip_is_a_dependency_of_ros(manifest, setup_argument
     assert keys <= {each.text for each in manifest.findall('exec_depend')}
 
 
+def imports_of(folder):
+    """Return the top names of all that a folder's files import, within functions too."""
+    names = set()
+    for path in folder.rglob('*.py'):
+        for node in ast.walk(ast.parse(path.read_text(encoding='utf-8'))):
+            if isinstance(node, ast.Import):
+                names |= {each.name.partition('.')[0] for each in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names.add(node.module.partition('.')[0])
+    return names - {PACKAGE}
+
+
+def test_everything_that_the_package_imports_is_in_the_manifest(manifest):
+    named = {each.text for each in manifest.findall('exec_depend')}
+    for name in imports_of(ROOT / PACKAGE) | imports_of(ROOT / 'launch'):
+        if name in sys.stdlib_module_names | EXTRAS:
+            continue
+        if FROM_ROS.fullmatch(name):
+            assert name in named
+        elif name in IMPORTED:
+            assert IMPORTED[name] in named
+        else:
+            pytest.fail(f'{name} is imported: add it to package.xml or to an extra of setup.py')
+
+
+def test_the_address_of_the_maintainers_stands_in_one_place(manifest):
+    address = manifest.find('maintainer').get('email')
+    listed = subprocess.run(
+        ['git', 'grep', '--files-with-matches', '--fixed-strings', address],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+    )
+    if listed.returncode == 128:
+        pytest.skip('this is not a git repository')
+    assert listed.stdout.split() == ['package.xml']
+
+
+def test_the_workflow_runs_the_pythons_that_are_supported(setup_arguments):
+    workflow = yaml.safe_load((ROOT / '.github/workflows/ci.yml').read_text())
+    lowest, beyond = (
+        int(each) for each in re.findall(r'3\.(\d+)', setup_arguments['python_requires'])
+    )
+    assert workflow['jobs']['make']['strategy']['matrix']['python'] == [
+        f'3.{minor}' for minor in range(lowest, beyond)
+    ]
+    commands = [step.get('run', '') for step in workflow['jobs']['make']['steps']]
+    assert 'make test' in commands and 'make demo SECONDS=10' in commands
+
+
+def test_the_citation_names_this_version(manifest):
+    citation = yaml.safe_load((ROOT / 'CITATION.cff').read_text())
+    assert citation['version'] == manifest.findtext('version')
+    assert citation['license'] == manifest.findtext('license')
+    assert citation['authors'] and citation['title'] == PACKAGE
+
+
+def test_every_hook_runs_a_tool_of_the_test_extra(setup_arguments):
+    hooks = yaml.safe_load((ROOT / '.pre-commit-config.yaml').read_text())['repos'][0]['hooks']
+    tools = {'ruff', 'mypy', 'import-linter'}
+    assert {each['id'].removesuffix('-format') for each in hooks} == tools
+    assert tools <= set(setup_arguments['extras_require']['test'])
+
+
+def test_what_contributors_are_told_to_look_at_is_there():
+    for page in ('CONTRIBUTING.md', 'SECURITY.md'):
+        text = (ROOT / page).read_text(encoding='utf-8')
+        for name in re.findall(r'`((?:\w+/)+[\w.]*)`|\]\(([\w./]+)\)', text):
+            name = name[0] or name[1]
+            assert any((base / name).exists() for base in (ROOT, ROOT / PACKAGE)), (page, name)
+
+
 def test_resource_marker_is_there():
     assert (ROOT / 'resource' / PACKAGE).is_file()
 
@@ -165,6 +248,7 @@ def test_wheel_holds_every_module_and_every_model(wheel, tree):
     names = zipfile.ZipFile(wheel).namelist()
     wanted = {path.relative_to(tree).as_posix() for path in (tree / PACKAGE).rglob('*.py')}
     assert wanted <= set(names)
+    assert f'{PACKAGE}/py.typed' in names  # type checkers of users look for it
     for folder in ('urdf', 'benchmarks'):
         share = f'.data/data/share/{PACKAGE}/{folder}/'
         assert {name.split(share)[1] for name in names if share in name} == {

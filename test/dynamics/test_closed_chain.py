@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+from helpers.geared_legs import geared_legs
 from helpers.random_mechanisms import (
     moving_joints,
     pinocchio_model,
@@ -233,8 +234,8 @@ def test_loops_that_share_no_joint_are_solved_as_if_alone(seed):
     assert ccd.coordinates(both, np.tile(q, 2)).mobility == 2 * c.mobility
 
 
-def test_joints_marked_dependent_are_not_taken_as_coordinates_where_others_do(shared_models):
-    robot = ccd.load(shared_models / 'urdfplus' / 'mit_humanoid.urdf')
+def test_joints_marked_dependent_are_not_taken_as_coordinates_where_others_do():
+    robot = ccd.load(geared_legs())
     unwanted = {joint.name for joint in robot.description.joints if joint.independent is False}
     assert unwanted
     assert not unwanted & set(ccd.coordinates(robot, robot.neutral()).independent)

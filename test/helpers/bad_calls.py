@@ -12,9 +12,9 @@ from unittest import mock
 from helpers.bad_files import ARM, BASE, GOOD, body, hinge, robot, with_extra
 import numpy as np
 
-from benchmarks import side_by_side as bench
+from benchmarks.agreement import agree
 import closed_chain_dynamics as ccd
-from closed_chain_dynamics.cli import bench as measuring, simulate
+from closed_chain_dynamics.cli import bench as measuring, completion, simulate
 from closed_chain_dynamics.description import (
     Coupling,
     CouplingTerm,
@@ -31,6 +31,7 @@ from closed_chain_dynamics.model import library
 
 __all__ = ['CALLS']
 
+NO_SHELL = argparse.Namespace(shell='bash', json=False)
 XACRO = '<robot name="r" xmlns:xacro="http://ros.org/wiki/xacro"><xacro:arm/></robot>'
 FLOATING = robot(BASE, ARM, hinge('free', 'base', 'arm', kind='floating'))
 FLAT = with_extra(
@@ -423,6 +424,7 @@ CALLS = {
     'no folder to write to': lambda at: moving().log.plot(at / 'none' / 'run.png'),
     'a log onto a folder': lambda at: moving().log.to_csv(at),
     'a bag onto a bag': lambda at: moving().log.to_mcap(at),
+    'no argcomplete': without_library('argcomplete', lambda at: completion.run(NO_SHELL)),
     'no matplotlib': without_library('matplotlib', lambda at: moving().log.plot(at / 'a.png')),
     'no pillow': without_library('PIL', lambda at: moving().log.record(at / 'a.gif')),
     'no rosbags': without_library('rosbags', lambda at: moving().log.to_mcap(at / 'a')),
@@ -432,7 +434,7 @@ CALLS = {
     ),
     # the package
     'an event of an unknown joint': command('four_bar', '--cut', 'cranc@0.5'),
-    'engines that disagree': lambda at: bench._agree(
+    'engines that disagree': lambda at: agree(
         mock.Mock(key='M1'), 'another engine', {'tau_O': (1e-3, 1e-10)}
     ),
     'models that were moved away': moved_away,

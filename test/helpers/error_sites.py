@@ -8,7 +8,7 @@ from pathlib import Path
 from closed_chain_dynamics import errors
 
 PACKAGE = Path(errors.__file__).resolve().parent
-MEASURE = ('models.py', 'peers.py', 'side_by_side.py')
+MEASURE = ('agreement.py', 'models.py', 'peers.py', 'side_by_side.py')
 CLASSES = {name for name in errors.__all__ if isinstance(getattr(errors, name), type)}
 HOLE = '\N{HORIZONTAL ELLIPSIS}'  # what a message fills in when it is raised
 USAGE = 'ArgumentTypeError'  # of argparse: shown by the command line with exit code 2

@@ -9,7 +9,7 @@ import pytest
 
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.recording import animation, plots
-from closed_chain_dynamics.recording.picture import CLOSED, OPEN
+from closed_chain_dynamics.recording.colours import CLOSED, OPEN
 
 TWO_BOXES = """<robot name="boxes"> <link name="world"/>
   <link name="red"> <visual> <origin xyz="{red}"/> <geometry> <box size="0.4 0.4 0.4"/>

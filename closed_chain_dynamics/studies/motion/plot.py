@@ -1,26 +1,42 @@
 """A figure of the torques that a motion needs."""
 
+from collections.abc import Callable, Sequence
+from functools import partial
 import math
+from typing import Any
 
 import numpy as np
 
-from closed_chain_dynamics.recording.plots import draw_lines, draw_panels
+from closed_chain_dynamics.recording.log_files import Path
+from closed_chain_dynamics.recording.plots import Column, Panel, draw_lines, draw_panels
 from closed_chain_dynamics.recording.segments import position_names
+from closed_chain_dynamics.studies.motion.torques import MotionTorques
 
 __all__ = ['plot_torques']
 
-NEAR = 1.6  # a limit that is further off than this share of the largest torque is not drawn
+IN_SIGHT = 1.6  # a limit that is further off than this share of the largest torque is not drawn
 
 
-def plot_torques(found, path, *, size=(9.0, 8.0), dpi=130):
-    """Write one figure of MotionTorques: motion, torques and their limits, residuals, power."""
+def plot_torques(
+    found: MotionTorques,
+    path: Path | None = None,
+    *,
+    size: tuple[float, float] = (9.0, 8.0),
+    dpi: int = 130,
+) -> Any:
+    """
+    Return a figure of MotionTorques: motion, torques and their limits, residuals, power.
+
+    Where a path is given it is written as well.
+    """
     time, robot = found.motion.time, found.robot
     slides = {
         joint.name
         for joint in (*robot.description.joints, *robot.description.loops)
         if joint.type.value == 'prismatic'
     }
-    panels = []
+    panels: list[Panel] = []
+    drawn: Callable[[Any], object]
     for sliding, unit, title in (
         (False, 'angle [rad]', 'Joint angles'),
         (True, 'position [m]', 'Joint positions'),
@@ -32,14 +48,8 @@ def plot_torques(found, path, *, size=(9.0, 8.0), dpi=130):
             and not name.endswith((':qx', ':qy', ':qz', ':qw', ':cos', ':sin'))
         ]
         if columns:
-            panels.append(
-                (
-                    lambda ax, columns=columns, unit=unit, title=title: draw_lines(
-                        ax, time, columns, unit, title
-                    ),
-                    2.4,
-                )
-            )
+            drawn = partial(draw_lines, time=time, columns=columns, unit=unit, title=title)
+            panels.append((drawn, 2.4))
     for sliding, unit, title in (
         (False, 'torque [N m]', 'Torques of the actuators tau_A'),
         (True, 'force [N]', 'Forces of the actuators tau_A'),
@@ -50,14 +60,8 @@ def plot_torques(found, path, *, size=(9.0, 8.0), dpi=130):
             if (name in slides) == sliding
         ]
         if columns:
-            panels.append(
-                (
-                    lambda ax, columns=columns, unit=unit, title=title: _torques(
-                        ax, found, columns, unit, title
-                    ),
-                    3,
-                )
-            )
+            drawn = partial(_torques, found=found, columns=columns, unit=unit, title=title)
+            panels.append((drawn, 3))
     if found.unmet:
         columns = [(name, found.residual[name]) for name in found.unmet]
         panels.append(
@@ -82,20 +86,22 @@ def plot_torques(found, path, *, size=(9.0, 8.0), dpi=130):
         )
     )
 
-    def finish(axes):
+    def finish(axes: Sequence[Any]) -> None:
         for when in time[found.singular]:
             for ax in axes:
                 ax.axvline(when, color='#c0392b', linewidth=0.8, alpha=0.5, zorder=1)
 
-    draw_panels(path, panels, time, robot.name, size=size, dpi=dpi, finish=finish)
+    return draw_panels(path, panels, time, robot.name, size=size, dpi=dpi, finish=finish)
 
 
-def _torques(ax, found, columns, unit, title):
+def _torques(
+    ax: Any, found: MotionTorques, columns: Sequence[Column], unit: str, title: str
+) -> None:
     """Draw torques, and those of their limits that are near, as dashes of the same colour."""
     colours = draw_lines(ax, found.motion.time, columns, unit, title, 'that change less')
     limits = found.limits()
     for name, values in columns:
         limit = limits[name].effort
-        if name in colours and math.isfinite(limit) and limit <= NEAR * np.abs(values).max():
+        if name in colours and math.isfinite(limit) and limit <= IN_SIGHT * np.abs(values).max():
             for side in (-limit, limit):
                 ax.axhline(side, color=colours[name], linestyle=(0, (4, 2)), linewidth=0.9)

@@ -7,43 +7,102 @@ and accelerations. At every sample the loops are closed, and velocities and acce
 free keep still.
 """
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 import csv
 from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from closed_chain_dynamics.assembly.completion import complete_acceleration, complete_velocity
 from closed_chain_dynamics.assembly.search import assemble
+from closed_chain_dynamics.dynamics.constraints import loop_jacobian
+from closed_chain_dynamics.dynamics.explanation import listed
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.errors import AssemblyError, ClosedChainError, StateError
+from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.recording.segments import position_names
 
-__all__ = ['Motion', 'Tracks', 'move', 'read_trajectory', 'sines']
+__all__ = ['Motion', 'Tracks', 'move', 'read_trajectory', 'sines', 'steady_motion']
+
+Array = NDArray[np.float64]
+Path = str | PathLike[str]
+Progress = Callable[[float], object]  # is told the share that is done
 
 FEWEST = 4  # samples that a cubic spline without conditions at its ends needs
-OPEN = 1e-6  # gaps above this are worth telling: files have six digits or more [m or rad]
+WORTH_TELLING = 1e-6  # gaps above this are worth telling: files have six digits or more [m or rad]
 
 
 @dataclass
 class Tracks:
     """How some joints move: arrays over time, positions as in q, the others as in v."""
 
-    time: np.ndarray  # (samples,) [s]
-    joints: dict = field(default_factory=dict)  # joint: (positions, rates, accelerations)
+    time: Array  # (samples,) [s]
+    # joint: (positions, rates, accelerations)
+    joints: dict[str, tuple[Array, Array, Array]] = field(default_factory=dict)
 
 
 @dataclass
 class Motion:
     """A motion that obeys the loops: one row per sample."""
 
-    time: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
-    notes: list
+    time: Array
+    q: Array
+    v: Array
+    a: Array
+    notes: list[str] = field(default_factory=list)
+    assumed: list[str] = field(default_factory=list)  # sentences on what nobody said
 
 
-def sines(robot, q, waves, time):
+def steady_motion(
+    robot: Mechanism,
+    q: Array,
+    rates: Mapping[str, float | Sequence[float]],
+    accelerations: Mapping[str, float | Sequence[float]],
+) -> Motion:
+    """
+    Return the Motion of one sample with the named rates and accelerations.
+
+    Who names a rate and no acceleration means a joint that turns steadily: zero is assumed for it,
+    as far as the loops leave that open, and the Motion says so.
+    """
+    v = complete_velocity(robot, q, rates)
+    wanted: dict[str, Any] = dict(accelerations)
+    steady: list[str] = []
+    for name, rate in rates.items():
+        zero = {name: np.zeros(np.size(rate))} if np.size(rate) > 1 else {name: 0.0}
+        try:
+            complete_acceleration(robot, q, v, {**wanted, **zero})
+        except StateError:
+            continue  # given as part of another, or the loops ask for another value
+        if name not in accelerations:
+            wanted.update(zero)
+            steady.append(name)
+    a = complete_acceleration(robot, q, v, wanted)
+    assumed = [f'zero acceleration of {listed(steady)}; --a gives another'] if steady else []
+    left = coordinates(robot, q).mobility - _known(robot, q, rates)
+    if rates and left:
+        ways = 'way to move' if left == 1 else 'ways to move'
+        assumed.append(f'the smallest velocities in {left} {ways} that --v leaves open')
+    return Motion(np.zeros(1), q[None], v[None], a[None], assumed=assumed)
+
+
+def _known(robot: Mechanism, q: Array, names: Iterable[str]) -> int:
+    """Return in how many ways to move the named joints and coordinates say how fast."""
+    W, rows = coordinates(robot, q).W, [np.zeros((0, robot.nv))]
+    for name in names:
+        if name in robot.joint_names:
+            rows.append(np.eye(robot.nv)[robot.joint_slices(name)[1]])
+        elif name in robot.coordinate_names:
+            rows.append(np.eye(robot.nv)[[robot.coordinate_names.index(name)]])
+        else:
+            rows.append(loop_jacobian(robot, q)[[robot.loop_coordinate_names.index(name)]])
+    return int(np.linalg.matrix_rank(np.vstack(rows) @ W))
+
+
+def sines(robot: Mechanism, q: Array, waves: Mapping[str, Sequence[float]], time: Array) -> Tracks:
     """Return Tracks of joints that swing about the pose q: {joint: (size, frequency [Hz])}."""
     tracks = Tracks(time)
     for joint, (size, frequency) in waves.items():
@@ -64,7 +123,7 @@ def sines(robot, q, waves, time):
     return tracks
 
 
-def read_trajectory(robot, path, rate=None):
+def read_trajectory(robot: Mechanism, path: Path, rate: float | None = None) -> Tracks:
     """
     Return Tracks from a table with the columns `time` and those of joints, named as in `--csv`.
 
@@ -101,7 +160,7 @@ def read_trajectory(robot, path, rate=None):
     return tracks
 
 
-def _read(robot, path):
+def _read(robot: Mechanism, path: Path) -> tuple[Array, dict[str, Array]]:
     """Return the times and {name: positions} of a table."""
     try:
         with open(path, newline='', encoding='utf-8-sig') as file:
@@ -145,7 +204,7 @@ def _read(robot, path):
     return time, columns
 
 
-def _number(path, line, row, k, heads):
+def _number(path: Path, line: int, row: list[str], k: int, heads: list[str]) -> float:
     text = row[k] if k < len(row) else ''
     try:
         value = float(text)
@@ -160,7 +219,7 @@ def _number(path, line, row, k, heads):
     return value
 
 
-def _same_side(values, path, joint):
+def _same_side(values: Array, path: Path, joint: str) -> Array:
     """Return positions whose quaternions do not jump between the two that mean the same."""
     if values.shape[1] == 4 and np.any(np.abs(np.linalg.norm(values, axis=1) - 1.0) > 1e-3):
         raise ClosedChainError(
@@ -175,7 +234,7 @@ def _same_side(values, path, joint):
     return values
 
 
-def _rates(x, dx, ddx):
+def _rates(x: Array, dx: Array, ddx: Array) -> tuple[Array, Array, Array]:
     """Return positions as in q, rates and accelerations as in v, from those of a spline."""
     if x.shape[1] == 1:
         return x, dx, ddx
@@ -197,16 +256,22 @@ def _rates(x, dx, ddx):
     return np.hstack([x[:, :3], p]), np.hstack([v, omega]), np.hstack([a, alpha])
 
 
-def _imaginary(p, r):
+def _imaginary(p: Array, r: Array) -> Array:
     """Return the imaginary part of p* r, quaternions xyzw, (samples, 3)."""
     return p[:, 3:] * r[:, :3] - r[:, 3:] * p[:, :3] - np.cross(p[:, :3], r[:, :3])
 
 
-def move(robot, tracks, q, *, progress=None):
+def move(
+    robot: Mechanism, tracks: Tracks, q: Array, *, progress: Progress | None = None
+) -> Motion:
     """Return the Motion along Tracks from a pose q near their begin, loops closed throughout."""
-    motion = Motion(tracks.time, [], [], [], [])
+    poses, velocities, accelerations = [], [], []
+    notes: list[str] = []
     everything = len(tracks.joints) == len(robot.joint_names)
-    still, widest = {}, 0.0
+    still: dict[str, Array] = {}
+    widest = 0.0
+    v: Any
+    a: Any
     for k, time in enumerate(tracks.time):
         parts = [
             {joint: track[order][k] for joint, track in tracks.joints.items()}
@@ -220,34 +285,34 @@ def move(robot, tracks, q, *, progress=None):
             else:
                 q = assemble(robot, {**parts[0], **still}, start=q, limits=False)
                 if k == 0:
-                    still = _kept_still(robot, q, [*tracks.joints], motion.notes)
+                    still = _kept_still(robot, q, [*tracks.joints], notes)
                 rest = {joint: np.zeros(_width(robot, joint)) for joint in still}
                 v, a = ({**part, **rest} for part in parts[1:])
         except AssemblyError as error:
             raise AssemblyError(
                 f'at t = {time:.6g} s {error.why}', where=error.where, repair=error.repair
             ) from None
-        motion.q.append(q)  # where all is given, v and a are the nearest that the loops allow
-        motion.v.append(complete_velocity(robot, q, v))
-        motion.a.append(complete_acceleration(robot, q, motion.v[-1], a))
+        poses.append(q)  # where all is given, v and a are the nearest that the loops allow
+        velocities.append(complete_velocity(robot, q, v))
+        accelerations.append(complete_acceleration(robot, q, velocities[-1], a))
         if progress:
             progress((k + 1) / len(tracks.time))
-    if widest > OPEN:
-        motion.notes.append(
+    if widest > WORTH_TELLING:
+        notes.append(
             f'The loops are open in the trajectory, by up to {widest:.2g} m or '
             'rad; the nearest motion that closes them was taken.'
         )
-    motion.q, motion.v, motion.a = map(np.array, (motion.q, motion.v, motion.a))
-    return motion
+    q, v, a = map(np.array, (poses, velocities, accelerations))
+    return Motion(tracks.time, q, v, a, notes)
 
 
-def _width(robot, joint):
+def _width(robot: Mechanism, joint: str) -> int:
     """Return how many coordinates a joint has."""
     places = robot.joint_slices(joint)[1]
-    return places.stop - places.start
+    return int(places.stop - places.start)
 
 
-def _joined(robot, parts, order):
+def _joined(robot: Mechanism, parts: Mapping[str, Array], order: int) -> Array:
     """Return q (order 0) or an array as v, from the parts of all joints."""
     array = np.empty(robot.nv if order else robot.nq)
     for joint, part in parts.items():
@@ -255,7 +320,9 @@ def _joined(robot, parts, order):
     return array
 
 
-def _kept_still(robot, q, moving, notes):
+def _kept_still(
+    robot: Mechanism, q: Array, moving: Iterable[str], notes: list[str]
+) -> dict[str, Array]:
     """Return {joint: position} of joints that settle what `moving` leaves open; add notes."""
     c = coordinates(robot, q)
     rows = np.vstack([c.W[robot.joint_slices(joint)[1]] for joint in moving])

@@ -5,34 +5,46 @@ What ``closed-chain torque`` says about the torques of a motion.
 the same dict for people.
 """
 
+from collections.abc import Callable
 import math
+from typing import Any
 
 import numpy as np
 
 from closed_chain_dynamics.dynamics.explanation import compact, listed
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.recording.segments import position_names
-from closed_chain_dynamics.recording.terminal import closing_sections, number, sections, table
+from closed_chain_dynamics.recording.terminal import (
+    Cell,
+    Report,
+    Style,
+    bullets,
+    closing_sections,
+    number,
+    sections,
+    table,
+)
+from closed_chain_dynamics.studies.motion.torques import MET, MotionTorques
 
 __all__ = ['render', 'torque_report']
 
 SCHEMA = 'closed-chain-torque/1'  # a key that is added keeps it, one that changes ends it
 
 
-def torque_report(found, kind):
+def torque_report(found: MotionTorques, kind: str) -> Report:
     """Return what MotionTorques say, as plain values; `kind`: pose, sine or trajectory."""
     robot, motion, time = found.robot, found.motion, found.motion.time
     limits, actuators = found.limits(), []
     for k, name in enumerate(robot.actuator_names):
         tau, limit = found.tau_A[:, k], limits[name].effort
-        worst = int(np.argmax(np.abs(tau)))
+        worst, fastest = (int(np.argmax(np.abs(each))) for each in (tau, found.rates[:, k]))
         actuators.append(
             {
                 'name': name,
                 'torque': float(tau[worst]),
                 'time': float(time[worst]),
                 'rms': float(np.sqrt(np.mean(tau**2))),
-                'speed': float(np.abs(found.rates[:, k]).max()),
+                'speed': float(found.rates[fastest, k]),
                 'limit': limit if math.isfinite(limit) else None,
                 'utilisation': float(abs(tau[worst]) / limit) if 0.0 < limit < math.inf else None,
             }
@@ -67,12 +79,13 @@ def torque_report(found, kind):
             'tau_A': dict(zip(robot.actuator_names, found.tau_A.T.tolist())),
             'power': found.power.tolist(),
         },
+        'assumed': motion.assumed,
         'files': {},
         'warnings': motion.notes + _warnings(found),
     }
 
 
-def _coordinate(found, name):
+def _coordinate(found: MotionTorques, name: str) -> dict[str, Any]:
     """Return the largest generalized force of a coordinate, and what of it nobody gives."""
     tau_G = found.tau_G[name]
     k = found.unmet.get(name)
@@ -84,9 +97,9 @@ def _coordinate(found, name):
     }
 
 
-def _warnings(found):
+def _warnings(found: MotionTorques) -> list[str]:
     """Return sentences on what is exceeded, not met, or singular, each with the joint's name."""
-    at = (
+    at: Callable[[float], str] = (
         (lambda time: f' at {number(time, 4)} s')
         if len(found.motion.time) > 1
         else (lambda time: '')
@@ -124,7 +137,7 @@ def _warnings(found):
     return said
 
 
-def render(report, style):
+def render(report: Report, style: Style) -> str:
     """Return a report as text."""
     moves = report['samples'] > 1
     heads = [
@@ -148,10 +161,12 @@ def render(report, style):
         ]
         for each in report['actuators']
     ]
+    # beside a force of 100 N m one of 1e-14 N m is rounding
+    rounding = MET * max((abs(each['tau_G']) for each in report['coordinates']), default=0.0)
     forces = [
         [
             each['name'],
-            number(each['tau_G']),
+            number(each['tau_G'] if abs(each['tau_G']) > rounding else 0.0),
             (number(each['residual']), 'yellow') if each['residual'] else '',
         ]
         for each in report['coordinates']
@@ -176,13 +191,14 @@ def render(report, style):
                 table(['coordinate', 'largest' if moves else 'force', 'not met'], forces, style),
             ),
             ('Power', [power] if report['actuators'] else []),
+            ('Assumed', bullets(report['assumed'], style)),
             *closing_sections(report, style),
         ],
         style,
     )
 
 
-def _used(actuator):
+def _used(actuator: dict[str, Any]) -> Cell:
     if actuator['utilisation'] is None:
         return ''
     share = 100.0 * actuator['utilisation']

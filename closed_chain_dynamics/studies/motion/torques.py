@@ -1,17 +1,27 @@
 """The forces that a whole motion needs, and what they say about the motors."""
 
+from collections.abc import Sequence
 import math
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from closed_chain_dynamics.description.elements import Limit
 from closed_chain_dynamics.dynamics.constraints import actuator_rows
-from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
+from closed_chain_dynamics.dynamics.inverse import InverseDynamics, inverse_dynamics
+from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.recording.html import shown
 from closed_chain_dynamics.recording.log_files import write_columns
 from closed_chain_dynamics.recording.segments import position_names
+from closed_chain_dynamics.studies.motion.reading import Motion, Path
 
-__all__ = ['MotionTorques', 'motion_torques']
+__all__ = ['BEYOND', 'MET', 'MotionTorques', 'beyond', 'motion_torques']
 
 BEYOND = 1e-9  # share of a limit by which it must be exceeded to be told
+# Share of the largest force of a motion up to which a residual is rounding: poses are closed to
+# about 1e-10 rad or m, and stiff springs and high accelerations multiply that.
+MET = 1e-6
 
 
 class MotionTorques:
@@ -23,7 +33,9 @@ class MotionTorques:
     not a generalized one; `singular`: bool, (samples,).
     """
 
-    def __init__(self, robot, motion, results):
+    def __init__(
+        self, robot: Mechanism, motion: Motion, results: Sequence[InverseDynamics]
+    ) -> None:
         self.robot, self.motion = robot, motion
         self.tau_A = np.array([each.tau_A for each in results])
         self.rates = np.array([actuator_rows(robot, q) @ v for q, v in zip(motion.q, motion.v)])
@@ -32,22 +44,44 @@ class MotionTorques:
         self.tau_G, self.residual = (
             self._by_coordinate(results, what) for what in ('tau_G', 'residual')
         )
-        self.unmet = {}  # coordinate: place of the largest residual
-        for k, each in enumerate(results):
-            for name, value in each.residual_by_name.items():
-                if name not in self.unmet or abs(value) > abs(
-                    self.residual[name][self.unmet[name]]
-                ):
-                    self.unmet[name] = k
+        forces = [*self.tau_G.values(), self.tau_A]
+        self.largest = max(float(np.nanmax(np.abs(each), initial=0.0)) for each in forces)
+        self.unmet = {  # coordinate: place of the largest residual
+            name: int(np.nanargmax(np.abs(values)))
+            for name, values in self.residual.items()
+            if np.nanmax(np.abs(values)) > MET * self.largest
+        }
 
-    def _by_coordinate(self, results, what):
-        series = {}
+    def __repr__(self) -> str:
+        return (
+            f'MotionTorques({self.robot.name}, {len(self.motion.time)} samples, '
+            f'largest force {self.largest:.4g})'
+        )
+
+    def _repr_html_(self) -> str:
+        limits = self.limits()
+        rows = [
+            (name, f'{tau[np.argmax(np.abs(tau))]:.4g}', f'{limits[name].effort:g}')
+            for name, tau in zip(self.robot.actuator_names, self.tau_A.T)
+        ]
+        facts = [
+            ('samples', len(self.motion.time)),
+            ('power', f'{self.power[np.argmax(np.abs(self.power))]:.4g} W at most'),
+            ('given by no actuator', ', '.join(self.unmet) or 'nothing'),
+        ]
+        heads = ('actuator', 'largest torque [N m or N]', 'limit')
+        return shown(f'torques of {self.robot.name}', facts, [('', heads, rows)])
+
+    def _by_coordinate(
+        self, results: Sequence[InverseDynamics], what: str
+    ) -> dict[str, NDArray[np.float64]]:
+        series: dict[str, NDArray[np.float64]] = {}
         for k, each in enumerate(results):
             for name, value in zip(each.coordinates.independent, getattr(each, what)):
                 series.setdefault(name, np.full(len(results), np.nan))[k] = value
         return series
 
-    def limits(self):
+    def limits(self) -> dict[str, Limit]:
         """Return {actuator: Limit} of every actuator's joint, tree or loop."""
         model = self.robot.description
         joints = {joint.name: joint.limit for joint in (*model.joints, *model.loops)}
@@ -57,34 +91,21 @@ class MotionTorques:
             for name in self.robot.actuator_names
         }
 
-    def exceeded(self):
+    def exceeded(self) -> list[dict[str, Any]]:
         """Return what goes beyond a limit: dicts of joint, kind, limit, value and time."""
-        found = []
+        found: list[dict[str, Any]] = []
+        time = self.motion.time
         for k, (name, limit) in enumerate(self.limits().items()):
-            found += self._beyond(name, 'effort', np.abs(self.tau_A[:, k]), limit.effort)
-            found += self._beyond(name, 'speed', np.abs(self.rates[:, k]), limit.velocity)
+            found += beyond(name, 'effort', time, np.abs(self.tau_A[:, k]), limit.effort)
+            found += beyond(name, 'speed', time, np.abs(self.rates[:, k]), limit.velocity)
         for joint in self.robot.description.joints:
             if joint.name in self.robot.joint_names and joint.type.nq == 1:
                 q = self.motion.q[:, self.robot.joint_slices(joint.name)[0]][:, 0]
-                found += self._beyond(joint.name, 'range', q, joint.limit.upper)
-                found += self._beyond(joint.name, 'range', -q, -joint.limit.lower, -1.0)
+                found += beyond(joint.name, 'range', time, q, joint.limit.upper)
+                found += beyond(joint.name, 'range', time, -q, -joint.limit.lower, -1.0)
         return found
 
-    def _beyond(self, name, kind, values, limit, sign=1.0):
-        worst = int(np.argmax(values))
-        if not math.isfinite(limit) or values[worst] <= limit + BEYOND * max(abs(limit), 1.0):
-            return []
-        return [
-            {
-                'joint': name,
-                'kind': kind,
-                'limit': sign * limit + 0.0,
-                'value': float(sign * values[worst]),
-                'time': float(self.motion.time[worst]),
-            }
-        ]
-
-    def to_csv(self, path):
+    def to_csv(self, path: Path) -> None:
         """Write one line per sample: time, q, v, a, torques, power, tau_G and residuals."""
         robot, motion = self.robot, self.motion
         columns = [('time', motion.time)]
@@ -104,7 +125,30 @@ class MotionTorques:
         write_columns(path, columns)
 
 
-def motion_torques(robot, motion, **options):
+def beyond(
+    joint: str,
+    kind: str,
+    time: NDArray[np.float64],
+    values: NDArray[np.float64],
+    limit: float,
+    sign: float = 1.0,
+) -> list[dict[str, Any]]:
+    """Return where values go furthest beyond a limit, as a dict in a list, or an empty list."""
+    worst = int(np.argmax(values))
+    if not math.isfinite(limit) or values[worst] <= limit + BEYOND * max(abs(limit), 1.0):
+        return []
+    return [
+        {
+            'joint': joint,
+            'kind': kind,
+            'limit': sign * limit + 0.0,
+            'value': float(sign * values[worst]),
+            'time': float(time[worst]),
+        }
+    ]
+
+
+def motion_torques(robot: Mechanism, motion: Motion, **options: Any) -> MotionTorques:
     """Return the MotionTorques of a Motion; for the options see `inverse_dynamics`."""
     results = []
     for q, v, a in zip(motion.q, motion.v, motion.a):

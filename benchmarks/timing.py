@@ -1,0 +1,61 @@
+"""Times of calls that take turns, and how they compare."""
+
+import gc
+from itertools import repeat
+from time import perf_counter
+
+import numpy as np
+
+__all__ = ['interleave', 'ratio', 'summary']
+
+BATCH, LEAST_TURNS = 3e-4, 3  # seconds that a call is repeated for in its turn; turns
+
+
+def interleave(calls, seconds):
+    """
+    Return microseconds per call, {name: (turns,)}, of calls {name: (function, arguments)}.
+
+    The garbage collector rests, as it would fall on one call or another by chance.
+    """
+    counts = {name: _batch(*call) for name, call in calls.items()}
+    times = {name: [] for name in calls}
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        end, turns = perf_counter() + seconds, 0
+        while perf_counter() < end or turns < LEAST_TURNS:
+            turns += 1
+            for name, (function, arguments) in calls.items():
+                times[name].append(_time(function, arguments, counts[name]))
+    finally:
+        if enabled:
+            gc.enable()
+    return {name: 1e6 * np.array(values) for name, values in times.items()}
+
+
+def _time(function, arguments, count):
+    start = perf_counter()
+    for _ in repeat(None, count):
+        function(*arguments)
+    return (perf_counter() - start) / count
+
+
+def _batch(function, arguments):
+    """Return how many calls make a batch; the first call may compile and is not counted."""
+    function(*arguments)
+    return max(1, int(BATCH / min(_time(function, arguments, 3) for _ in range(3))))
+
+
+def summary(times):
+    low, median, high = np.percentile(times, (25, 50, 75))
+    return {
+        'median_us': median,
+        'best_us': times.min(),
+        'quartiles_us': [low, high],
+        'turns': len(times),
+    }
+
+
+def ratio(theirs, ours):
+    low, median, high = np.percentile(theirs / ours, (25, 50, 75))
+    return {'median': median, 'quartiles': [low, high]}

@@ -1,0 +1,98 @@
+"""The public names, which `closed_chain_dynamics` hands on when the first is asked for."""
+
+from closed_chain_dynamics.assembly.completion import complete_acceleration, complete_velocity
+from closed_chain_dynamics.assembly.search import Assembled, assemble, find_assembly
+from closed_chain_dynamics.description import Description
+from closed_chain_dynamics.dynamics.actuation import actuator_torques
+from closed_chain_dynamics.dynamics.constraints import (
+    constraint_jacobian,
+    loop_jacobian,
+    loop_positions,
+)
+from closed_chain_dynamics.dynamics.contacts import contact_forces, contact_wrenches
+from closed_chain_dynamics.dynamics.forward import ForwardDynamics, forward_dynamics
+from closed_chain_dynamics.dynamics.generalized_coordinates import Coordinates, coordinates
+from closed_chain_dynamics.dynamics.impacts import Impact, impact
+from closed_chain_dynamics.dynamics.inverse import InverseDynamics, inverse_dynamics
+from closed_chain_dynamics.dynamics.joint_reactions import Reaction, Reactions, reactions
+from closed_chain_dynamics.dynamics.tree import (
+    center_of_mass,
+    difference,
+    energy,
+    integrate,
+    jacobian,
+    jacobian_bias,
+    joint_wrenches,
+    link_accelerations,
+    link_placement,
+    link_placements,
+    link_velocities,
+    mass_matrix,
+    momentum,
+    newton_euler,
+)
+from closed_chain_dynamics.errors import (
+    ActuationError,
+    AssemblyError,
+    ClosedChainError,
+    DescriptionError,
+    NameNotFound,
+    SingularityError,
+    StateError,
+    StructureError,
+)
+from closed_chain_dynamics.model.mechanism import Mechanism, load
+from closed_chain_dynamics.simulation.simulation import Simulation
+from closed_chain_dynamics.warming import warm_up
+
+__all__ = [
+    'ActuationError',
+    'Assembled',
+    'AssemblyError',
+    'ClosedChainError',
+    'Coordinates',
+    'Description',
+    'DescriptionError',
+    'ForwardDynamics',
+    'Impact',
+    'InverseDynamics',
+    'Mechanism',
+    'NameNotFound',
+    'Reaction',
+    'Reactions',
+    'Simulation',
+    'SingularityError',
+    'StateError',
+    'StructureError',
+    'actuator_torques',
+    'assemble',
+    'center_of_mass',
+    'complete_acceleration',
+    'complete_velocity',
+    'constraint_jacobian',
+    'contact_forces',
+    'contact_wrenches',
+    'coordinates',
+    'difference',
+    'energy',
+    'find_assembly',
+    'forward_dynamics',
+    'impact',
+    'integrate',
+    'inverse_dynamics',
+    'jacobian',
+    'jacobian_bias',
+    'joint_wrenches',
+    'link_accelerations',
+    'link_placement',
+    'link_placements',
+    'link_velocities',
+    'load',
+    'loop_jacobian',
+    'loop_positions',
+    'mass_matrix',
+    'momentum',
+    'newton_euler',
+    'reactions',
+    'warm_up',
+]

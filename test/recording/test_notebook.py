@@ -1,0 +1,96 @@
+"""What objects say of themselves: in one line, in a notebook, and as a figure."""
+
+import re
+import subprocess
+import sys
+
+from lxml import html
+import numpy as np
+import pytest
+
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.recording.html import shown
+from closed_chain_dynamics.studies.consistency import study_consistency
+from closed_chain_dynamics.studies.motion.reading import Motion, move, sines
+from closed_chain_dynamics.studies.motion.torques import motion_torques
+from closed_chain_dynamics.studies.validity import study_validity
+
+PNG = b'\x89PNG'
+
+
+@pytest.fixture(scope='module')
+def log():
+    robot = ccd.load('four_bar')
+    sim = ccd.Simulation(robot, q=ccd.assemble(robot, {'crank': 1.0}))
+    sim.run(0.05)
+    sim.cut('coupler_rocker')
+    sim.run(0.05)
+    return sim.log
+
+
+@pytest.fixture(scope='module')
+def tracks():
+    robot = ccd.load('four_bar')
+    q = ccd.assemble(robot, {'crank': 1.0})
+    return robot, q, sines(robot, q, {'crank': (0.2, 1.0)}, np.linspace(0.0, 0.2, 21))
+
+
+@pytest.fixture(scope='module')
+def objects(log, tracks):
+    robot, q, some = tracks
+    motion = move(robot, some, q)
+    return {
+        'Log': log,
+        'MotionTorques': motion_torques(robot, motion),
+        'Validity': study_validity(robot, motion),
+        'Consistency': study_consistency(robot, some, start=q),
+    }
+
+
+@pytest.mark.parametrize('name', ['Log', 'MotionTorques', 'Validity', 'Consistency'])
+def test_an_object_says_what_it_is_in_one_line_and_in_a_table(objects, name):
+    line = repr(objects[name])
+    assert line.startswith(f'{name}(four_bar, ') and ' at 0x' not in line and '\n' not in line
+    tree = html.fromstring(objects[name]._repr_html_())
+    assert tree.findall('.//table') and not tree.findall('.//script')
+    assert 'four_bar' in tree.findtext('.//strong')
+
+
+def test_the_log_shows_its_events(log):
+    cells = [each.text for each in html.fromstring(log._repr_html_()).findall('.//td')]
+    assert {'cut', 'coupler_rocker', '1 to 3'} <= set(cells)
+    assert repr(log) == 'Log(four_bar, 102 samples, 0 to 0.1 s, 1 events)'
+    assert ' at 0x' not in repr(log.segments)
+
+
+def test_an_empty_log_shows_itself_too():
+    empty = ccd.Simulation(ccd.load('four_bar'), log_every=0).log
+    assert repr(empty) == 'Log(four_bar, 0 samples, 0 events)' and empty._repr_html_()
+
+
+def test_names_from_a_file_are_escaped():
+    assert '<script>' not in shown('<script>', [('<b>', '&')], [('', ['<i>'], [['<u>']])])
+
+
+def test_plot_returns_a_figure_that_a_notebook_shows_and_writes_only_where_told(log, tmp_path):
+    figure = log.plot()
+    assert figure._repr_png_().startswith(PNG)
+    assert [ax.get_title(loc='left') for ax in figure.axes][0] == 'Joint angles'
+    # the curve is the log itself, not a copy that was smoothed
+    line = next(each for each in figure.axes[0].lines if each.get_label() == 'crank')
+    np.testing.assert_array_equal(line.get_ydata(), log.joint('crank'))
+    assert log.plot(tmp_path / 'run.png').axes and (tmp_path / 'run.png').read_bytes()[:4] == PNG
+
+
+def test_a_figure_needs_neither_a_display_nor_pyplot():
+    script = (
+        'import sys, closed_chain_dynamics as ccd\n'
+        'sim = ccd.Simulation(ccd.load("pendulum")); sim.run(0.01); sim.log.plot()._repr_png_()\n'
+        'print("matplotlib.pyplot" in sys.modules)'
+    )
+    done = subprocess.run([sys.executable, '-c', script], capture_output=True, text=True)
+    assert done.stdout.strip() == 'False', done.stderr
+
+
+def test_a_motion_of_one_sample_says_what_it_assumes():
+    assert re.search(r'assumed=\[\]', repr(Motion(*np.zeros((4, 1)))))
