@@ -49,6 +49,7 @@ setup(
         # What files of a simulation need; the core loads none of it.
         'plot': ['matplotlib>=3.6', 'pillow>=10.1'],
         'mcap': ['rosbags>=0.10'],
+        'mjcf': ['mujoco>=3.3'],  # compiles MJCF files
         'symbolic': ['sympy>=1.12'],
         'viewer': ['viser>=1.1,<2'],
         # ROS 2 for a machine without it; where a distribution is sourced, that one is used.

@@ -84,6 +84,7 @@ ROBOT_TAGS = {
     'transmission',
     'cc:spring',
     'cc:assembly',
+    'cc:gravity',
 }
 WORLD = 'world'
 ROOT_JOINT = 'root_joint'
@@ -105,9 +106,7 @@ def read(source, *, actuated=None, root_joint='fixed', xacro_args=None):
     document = open_document(source, xacro_args=xacro_args)
     root, reader = document.root, Reader(document.label)
     if root.tag == 'mujoco':
-        description = read_mjcf(
-            reader, root, document.path, actuated=actuated, root_joint=root_joint
-        )
+        description = read_mjcf(reader, document, actuated=actuated, root_joint=root_joint)
         return replace(description, notes=tuple(reader.notes))
     reader.check_vocabulary(root)
     reader.ignore_unknown(root, ROBOT_TAGS)
@@ -129,6 +128,7 @@ def read(source, *, actuated=None, root_joint='fixed', xacro_args=None):
     if root_joint == 'floating':
         links, joints = _on_floating_joint(description, reader)
 
+    gravity = reader.child(root, 'cc:gravity')
     tree, link_names = Tree(joints), [link.name for link in links]
     couplings = [read_mimic(reader, each) for each in root.findall('joint')]
     couplings = [each for each in couplings if each is not None]
@@ -149,6 +149,7 @@ def read(source, *, actuated=None, root_joint='fixed', xacro_args=None):
         assemblies=tuple(
             read_assembly(reader, each) for each in reader.children(root, 'cc:assembly')
         ),
+        gravity=None if gravity is None else reader.numbers(gravity, 'xyz', count=3),
         file=str(document.path or ''),
     )
     check_references(description, reader)

@@ -185,12 +185,17 @@ class Shape:
 
 @dataclass(frozen=True)
 class Link:
-    """A rigid body; `inertia` is None where the file gives none."""
+    """
+    A rigid body; `inertia` is None where the file gives none.
+
+    `gravcomp` is the share of its weight that something outside the mechanism carries.
+    """
 
     name: str
     inertia: 'Inertia | None' = None
     visuals: tuple = ()
     collisions: tuple = ()
+    gravcomp: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -205,10 +210,16 @@ class Limit:
 
 @dataclass(frozen=True)
 class Dynamics:
-    """Viscous damping [N m s/rad or N s/m] and Coulomb friction [N m or N] of a joint."""
+    """
+    What resists the motion of a joint.
+
+    Viscous damping [N m s/rad or N s/m], Coulomb friction [N m or N], and armature: the inertia of
+    the rotor as the joint feels it, its own times the square of the gear ratio [kg m^2 or kg].
+    """
 
     damping: float = 0.0
     friction: float = 0.0
+    armature: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -362,6 +373,7 @@ class Description:
     springs: tuple = ()
     actuators: tuple = ()
     assemblies: tuple = ()
+    gravity: 'tuple | None' = None  # in world axes [m/s^2]; None where the file gives none
     file: str = field(default='', compare=False)
     notes: tuple = field(default=(), compare=False)  # warnings, each one a plain sentence
 

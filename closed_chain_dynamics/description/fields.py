@@ -46,9 +46,16 @@ CC_ELEMENTS = {
     'assembly': {'name'},
     'joint': {'name', 'value'},
     'term': {'joint', 'coefficients'},
+    'rotor': {'inertia', 'ratio'},
+    'gravity': {'xyz'},
 }
 # cc: attributes on elements of other vocabularies.
-CC_ATTRIBUTES = {'joint': {'role', 'type'}, 'constraint': {'role'}, 'loop': {'role'}}
+CC_ATTRIBUTES = {
+    'joint': {'role', 'type'},
+    'constraint': {'role'},
+    'loop': {'role'},
+    'link': {'gravcomp'},
+}
 
 
 class Reader:
@@ -183,7 +190,7 @@ class Reader:
 
     def numbers(self, element, attribute, default=None, *, count=None, most=None):
         """Return an attribute as a tuple of finite floats."""
-        text = element.get(attribute)
+        text = element.get(_qualified(attribute))
         if text is None:
             if default is not None:
                 return default
@@ -206,7 +213,7 @@ class Reader:
 
     def number(self, element, attribute, default=None, *, least=None):
         """Return an attribute as a finite float, not below `least`."""
-        if element.get(attribute) is None and default is not None:
+        if element.get(_qualified(attribute)) is None and default is not None:
             return default
         (value,) = self.numbers(element, attribute, count=1)
         if least is not None and value < least:

@@ -43,6 +43,28 @@ def check_inertias(description, reader):
             f'{some_of(harmless)}.'
         )
     _check_massless(description, tree, reader)
+    _say_what_no_kernel_has(description, reader)
+
+
+def _say_what_no_kernel_has(description, reader):
+    """Note what is described and not computed with."""
+    rotors = [
+        joint for joint in (*description.joints, *description.loops) if joint.dynamics.armature
+    ]
+    if rotors:
+        largest = max(rotors, key=lambda joint: joint.dynamics.armature)
+        reader.note(
+            f'Armature (inertia of rotors) is read but does not count: '
+            f'{largest.dynamics.armature:.4g} kg m^2 or kg at {largest.name!r}, the largest of '
+            f'{len(rotors)}.'
+        )
+    relieved = [link for link in description.links if link.gravcomp and link.inertia]
+    if relieved:
+        lifted = sum(link.gravcomp * link.inertia.mass for link in relieved)
+        reader.note(
+            f'Gravity compensation of single links is read but does not count: the weight of '
+            f'{lifted:.4g} kg is too much ({some_of([link.name for link in relieved])}).'
+        )
 
 
 def _check_moments(link, tree, reader):

@@ -25,7 +25,7 @@ TYPES_WITH_AXIS = (
     LoopType.SURFACE,
 )
 SURFACES = ('plane', 'sphere', 'cylinder')
-COMMON_TAGS = {'limit', 'dynamics', 'cc:contact', 'cc:limit_moment'}
+COMMON_TAGS = {'limit', 'dynamics', 'cc:contact', 'cc:limit_moment', 'cc:rotor'}
 CONSTRAINT_TAGS = {
     'parent',
     'parent_origin',

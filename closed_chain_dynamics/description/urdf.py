@@ -41,6 +41,7 @@ JOINT_TAGS = {
     'calibration',
     'safety_controller',
     'cc:limit_moment',
+    'cc:rotor',
 }
 # geometry tag -> attributes that make up Geometry.size, with the count of numbers of each
 PRIMITIVES = {
@@ -77,6 +78,7 @@ def read_link(reader, element, colors):
         inertia=None if inertial is None else _read_inertia(reader, inertial),
         visuals=_read_shapes(reader, element, 'visual', colors),
         collisions=_read_shapes(reader, element, 'collision', colors),
+        gravcomp=reader.number(element, 'cc:gravcomp', 0.0),
     )
 
 
@@ -226,14 +228,16 @@ def read_limit(reader, element, *, ranged=True):
 
 
 def read_dynamics(reader, element):
-    """Read <dynamics>."""
-    dynamics = reader.child(element, 'dynamics')
-    if dynamics is None:
-        return Dynamics()
-    return Dynamics(
-        reader.number(dynamics, 'damping', 0.0, least=0.0),
-        reader.number(dynamics, 'friction', 0.0, least=0.0),
-    )
+    """Read <dynamics> and <cc:rotor>, whose inertia counts with the square of its ratio."""
+    dynamics, rotor = reader.child(element, 'dynamics'), reader.child(element, 'cc:rotor')
+    values = {}
+    if dynamics is not None:
+        values['damping'] = reader.number(dynamics, 'damping', 0.0, least=0.0)
+        values['friction'] = reader.number(dynamics, 'friction', 0.0, least=0.0)
+    if rotor is not None:
+        inertia = reader.number(rotor, 'inertia', least=0.0)
+        values['armature'] = inertia * reader.number(rotor, 'ratio', 1.0) ** 2
+    return Dynamics(**values)
 
 
 def read_limit_moment(reader, element):

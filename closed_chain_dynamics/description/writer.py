@@ -6,13 +6,14 @@ cc:type="spherical", a <limit> with the attributes that other parsers insist on)
 and robot_state_publisher read the file too.
 """
 
+from dataclasses import astuple
 import math
 from pathlib import Path
 
 from lxml import etree
 
 from closed_chain_dynamics.description.document import CC
-from closed_chain_dynamics.description.elements import Contact, Dynamics, JointType, Limit, Pose
+from closed_chain_dynamics.description.elements import Contact, JointType, Limit, Pose
 from closed_chain_dynamics.description.extended_yaml import find_yaml
 from closed_chain_dynamics.description.fields import UNLIMITED
 from closed_chain_dynamics.description.loops import TYPES_WITH_AXIS as LOOPS_WITH_AXIS
@@ -48,6 +49,8 @@ def to_xml(description):
     mimics = _leading_mimics(description)
     try:
         root = etree.Element('robot', {'name': description.name}, nsmap={'cc': CC})
+        if description.gravity is not None:
+            _add(root, 'cc:gravity', xyz=description.gravity)
         for link in description.links:
             _write_link(root, link)
         for joint in description.joints:
@@ -100,7 +103,7 @@ def _add_pose(parent, tag, pose):
 
 
 def _write_link(root, link):
-    element = _add(root, 'link', name=link.name)
+    element = _add(root, 'link', name=link.name, cc_gravcomp=link.gravcomp or None)
     if link.inertia is not None:
         inertial = _add(element, 'inertial')
         _add_pose(inertial, 'origin', link.inertia.origin)
@@ -176,8 +179,11 @@ def _write_behaviour(element, joint, *, needs_limit=False):
             effort=min(limit.effort, UNLIMITED),
             velocity=min(limit.velocity, UNLIMITED),
         )
-    if joint.dynamics != Dynamics():
-        _add(element, 'dynamics', damping=joint.dynamics.damping, friction=joint.dynamics.friction)
+    damping, friction, armature = astuple(joint.dynamics)
+    if damping or friction:
+        _add(element, 'dynamics', damping=damping, friction=friction)
+    if armature:
+        _add(element, 'cc:rotor', inertia=armature)
     moment = joint.limit_moment
     if moment is not None:
         _add(

@@ -41,13 +41,14 @@ VELOCITY_SUFFIXES = (
 )
 
 
-def load(source, *, root_joint='fixed', actuated=None, gravity=STANDARD_GRAVITY):
+def load(source, *, root_joint='fixed', actuated=None, gravity=None):
     """
     Return the Mechanism that a file describes.
 
     `source` is a path (.urdf, .xacro, ...), the name of a shipped model, or a string of XML.
     `root_joint='floating'` lets the root link fly freely; `actuated` names the actuated joints
-    (tree or loop) and overrides the file; `gravity` in world axes [m/s^2].
+    (tree or loop) and overrides the file; `gravity` in world axes [m/s^2], None for that of the
+    file, or the standard one where the file gives none.
     """
     if not str(source).lstrip().startswith('<'):
         source = library.find(source)
@@ -75,7 +76,9 @@ class Mechanism:
     Computations write into the mechanism's own workspace: use one `copy()` per thread.
     """
 
-    def __init__(self, description, *, gravity=STANDARD_GRAVITY):
+    def __init__(self, description, *, gravity=None):
+        if gravity is None:
+            gravity = description.gravity or STANDARD_GRAVITY
         gravity = _checked_gravity(gravity, description.name)
         self.description = description
         self._packing = packing = pack(description, gravity)
