@@ -37,6 +37,13 @@ from closed_chain_dynamics.description.elements import (
 )
 from closed_chain_dynamics.description.extended_yaml import apply_yaml, find_yaml
 from closed_chain_dynamics.description.fields import Reader
+from closed_chain_dynamics.description.foreign_loops import (
+    FOREIGN_TAGS,
+    closing_frames,
+    drake_springs,
+    foreign_loops,
+    with_drake_rotors,
+)
 from closed_chain_dynamics.description.inertia_checks import check_inertias
 from closed_chain_dynamics.description.loops import read_loop
 from closed_chain_dynamics.description.mjcf import read_mjcf
@@ -109,7 +116,7 @@ def read(source, *, actuated=None, root_joint='fixed', xacro_args=None):
         description = read_mjcf(reader, document, actuated=actuated, root_joint=root_joint)
         return replace(description, notes=tuple(reader.notes))
     reader.check_vocabulary(root)
-    reader.ignore_unknown(root, ROBOT_TAGS)
+    reader.ignore_unknown(root, ROBOT_TAGS | FOREIGN_TAGS)
     name = root.get('name')
     if not name:
         name = 'robot'
@@ -119,10 +126,13 @@ def read(source, *, actuated=None, root_joint='fixed', xacro_args=None):
     links = tuple(read_link(reader, each, colors) for each in root.findall('link'))
     joints = tuple(read_joint(reader, each) for each in root.findall('joint'))
     loops = tuple(read_loop(reader, each) for each in root.iterchildren('constraint', 'loop'))
-    yaml_file = find_yaml(document.path)
+    loops += foreign_loops(reader, root)
+    yaml_file = find_yaml(document.path, reader)
     motors = ()
     if yaml_file is not None:
         links, joints, loops, motors = apply_yaml(reader, yaml_file, links, joints, loops)
+    loops += closing_frames(reader, links, loops)
+    joints = with_drake_rotors(reader, root, joints)
     description = Description(name, links, joints, loops)
     check_structure(description, reader)
     if root_joint == 'floating':
@@ -144,7 +154,8 @@ def read(source, *, actuated=None, root_joint='fixed', xacro_args=None):
         joints,
         loops,
         couplings=tuple(couplings),
-        springs=tuple(read_spring(reader, each) for each in reader.children(root, 'cc:spring')),
+        springs=tuple(read_spring(reader, each) for each in reader.children(root, 'cc:spring'))
+        + drake_springs(reader, root),
         actuators=actuators,
         assemblies=tuple(
             read_assembly(reader, each) for each in reader.children(root, 'cc:assembly')

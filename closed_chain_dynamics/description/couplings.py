@@ -7,6 +7,7 @@ its axis relative to the last one, which for parallel axes is the true relative 
 """
 
 from closed_chain_dynamics.description.elements import Coupling, CouplingTerm, JointType
+from closed_chain_dynamics.description.foreign_loops import drake_child
 from closed_chain_dynamics.description.tree import ONE_DOF, parallel
 from closed_chain_dynamics.errors import NameNotFound
 
@@ -19,6 +20,8 @@ COUPLING_TAGS = {'predecessor', 'successor', 'ratio', 'offset', 'carrier', 'cc:t
 def read_mimic(reader, element):
     """Return the coupling of a joint's <mimic>, or None."""
     mimic = reader.child(element, 'mimic')
+    if mimic is None:
+        mimic = drake_child(element, 'mimic')
     if mimic is None:
         return None
     name = element.get('name')

@@ -12,7 +12,15 @@ from lxml import etree
 
 from closed_chain_dynamics.errors import DescriptionError
 
-__all__ = ['CC', 'SIZE_LIMIT', 'Document', 'open_document', 'read_bytes', 'stem_of']
+__all__ = [
+    'CC',
+    'ROBOT_SUFFIXES',
+    'SIZE_LIMIT',
+    'Document',
+    'open_document',
+    'read_bytes',
+    'stem_of',
+]
 
 SIZE_LIMIT = 64 * 2**20  # bytes; the largest humanoid descriptions are below 1 MiB
 CC = 'urn:closed_chain_dynamics'

@@ -13,7 +13,7 @@ from closed_chain_dynamics.description.document import CC
 from closed_chain_dynamics.description.elements import Pose
 from closed_chain_dynamics.errors import DescriptionError, nearest_names
 
-__all__ = ['UNLIMITED', 'Reader', 'some_of', 'unit_vector']
+__all__ = ['UNLIMITED', 'Reader', 'shown_tag', 'some_of', 'unit_vector']
 
 logger = logging.getLogger('closed_chain_dynamics')
 
@@ -70,13 +70,13 @@ class Reader:
     def place(self, element):
         """Return e.g. 'line 12, <joint name="knee">'."""
         name = element.get('name')
-        tag = _shown(element)
+        tag = shown_tag(element)
         shown = f'<{tag} name="{name}">' if name is not None else f'<{tag}>'
         parent = element.getparent()
         while parent is not None and parent.get('name') is None:
             parent = parent.getparent()
-        if name is None and parent is not None and _shown(parent) != 'robot':
-            shown += f' of <{_shown(parent)} name="{parent.get("name")}">'
+        if name is None and parent is not None and shown_tag(parent) != 'robot':
+            shown += f' of <{shown_tag(parent)} name="{parent.get("name")}">'
         return f'line {element.sourceline}, {shown}'
 
     def error(self, element, why, repair=''):
@@ -153,22 +153,22 @@ class Reader:
     def ignore_unknown(self, element, known):
         """Log and note each tag that nothing reads, once per kind of place."""
         for each in element.iterchildren(etree.Element):
-            tag = _shown(each)
+            tag = shown_tag(each)
             if tag in known:
                 continue
             if etree.QName(each).namespace == CC:
                 raise self.error(
                     each,
-                    f'<{tag}> does not belong inside <{_shown(element)}>',
+                    f'<{tag}> does not belong inside <{shown_tag(element)}>',
                     'Move it to where docs/ show it.',
                 )
-            if (tag, _shown(element)) not in self._ignored:
-                self._ignored.add((tag, _shown(element)))
+            if (tag, shown_tag(element)) not in self._ignored:
+                self._ignored.add((tag, shown_tag(element)))
                 logger.warning(
                     '%s, %s: unknown tag <%s> is ignored', self.label, self.place(each), tag
                 )
                 self.note(
-                    f'The tag <{tag}> inside <{_shown(element)}> is unknown and ignored '
+                    f'The tag <{tag}> inside <{shown_tag(element)}> is unknown and ignored '
                     f'(first at line {each.sourceline}).'
                 )
 
@@ -308,7 +308,8 @@ def _qualified(tag):
     return f'{{{CC}}}{tag[3:]}' if tag.startswith('cc:') else tag
 
 
-def _shown(element):
+def shown_tag(element):
+    """Return the tag as a file writes it, such as 'cc:spring'."""
     name = etree.QName(element)
     if name.namespace == CC:
         return f'cc:{name.localname}'

@@ -38,6 +38,7 @@ JOINT_TAGS = {
     'limit',
     'dynamics',
     'mimic',
+    'drake:mimic',
     'calibration',
     'safety_controller',
     'cc:limit_moment',

@@ -416,6 +416,20 @@ CASES = {
         ['line 7, <loop name="l">', 'no <successor>'],
         ['Add <successor'],
     ),
+    'loop joint of one link': (
+        with_extra('<loop_joint name="l" type="spherical"><link1 link="tip"/></loop_joint>'),
+        ['line 7, <loop_joint name="l">', 'two links, not 1'],
+        ['<link1 link'],
+    ),
+    'ball constraint without point': (
+        with_extra(
+            '<drake:ball_constraint xmlns:drake="http://drake.mit.edu">'
+            '<drake:ball_constraint_body_A name="tip"/><drake:ball_constraint_body_B name="base"/>'
+            '</drake:ball_constraint>'
+        ),
+        ['line 7', 'no <drake:ball_constraint_p_AP>'],
+        ['Add it'],
+    ),
     # couplings
     'coupling of unknown link': (
         with_extra(
