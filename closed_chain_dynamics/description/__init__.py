@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from closed_chain_dynamics.description.actuators import resolve
 from closed_chain_dynamics.description.checks import check, check_references, check_structure
-from closed_chain_dynamics.description.couplings import read_coupling, read_mimic
+from closed_chain_dynamics.description.couplings import read_coupling, read_mimics
 from closed_chain_dynamics.description.document import SIZE_LIMIT, open_document
 from closed_chain_dynamics.description.elements import (
     Actuator,
@@ -44,7 +44,7 @@ from closed_chain_dynamics.description.foreign_loops import (
     foreign_loops,
     with_drake_rotors,
 )
-from closed_chain_dynamics.description.inertia_checks import check_inertias
+from closed_chain_dynamics.description.inertia_checks import settle_inertias
 from closed_chain_dynamics.description.loops import read_loop
 from closed_chain_dynamics.description.mjcf import read_mjcf
 from closed_chain_dynamics.description.springs import read_assembly, read_spring
@@ -97,14 +97,16 @@ WORLD = 'world'
 ROOT_JOINT = 'root_joint'
 
 
-def read(source, *, actuated=None, root_joint='fixed', xacro_args=None):
+def read(source, *, actuated=None, root_joint='fixed', xacro_args=None, inertia='check'):
     """
     Read a description from a path or an XML text.
 
     `actuated` names the joints with motors and overrules the file; an empty one means none.
     `root_joint='floating'` puts the root link on a floating joint named 'root_joint' from a new
-    link 'world'. `xacro_args` are the arguments of a xacro file. A file `robot.yaml` with the key
-    `closed_loop` next to `robot.urdf` is read with it.
+    link 'world'. `xacro_args` are the arguments of a xacro file. `inertia` says what is done with
+    inertias that no body can have, and with joints that move no mass: 'check' refuses them,
+    'repair' puts the nearest possible in their place, 'trust' takes them as they are. A file
+    `robot.yaml` with the key `closed_loop` next to `robot.urdf` is read with it.
     """
     if root_joint not in ('fixed', 'floating'):
         raise DescriptionError(
@@ -113,7 +115,9 @@ def read(source, *, actuated=None, root_joint='fixed', xacro_args=None):
     document = open_document(source, xacro_args=xacro_args)
     root, reader = document.root, Reader(document.label)
     if root.tag == 'mujoco':
-        description = read_mjcf(reader, document, actuated=actuated, root_joint=root_joint)
+        description = read_mjcf(
+            reader, document, actuated=actuated, root_joint=root_joint, inertia=inertia
+        )
         return replace(description, notes=tuple(reader.notes))
     reader.check_vocabulary(root)
     reader.ignore_unknown(root, ROBOT_TAGS | FOREIGN_TAGS)
@@ -140,8 +144,7 @@ def read(source, *, actuated=None, root_joint='fixed', xacro_args=None):
 
     gravity = reader.child(root, 'cc:gravity')
     tree, link_names = Tree(joints), [link.name for link in links]
-    couplings = [read_mimic(reader, each) for each in root.findall('joint')]
-    couplings = [each for each in couplings if each is not None]
+    couplings = read_mimics(reader, root, joints)
     couplings += [
         read_coupling(reader, each, tree, link_names) for each in root.findall('coupling')
     ]
@@ -164,7 +167,7 @@ def read(source, *, actuated=None, root_joint='fixed', xacro_args=None):
         file=str(document.path or ''),
     )
     check_references(description, reader)
-    check_inertias(description, reader)
+    description = settle_inertias(description, reader, inertia)
     return replace(description, notes=tuple(reader.notes))
 
 

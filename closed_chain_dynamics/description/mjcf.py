@@ -17,7 +17,7 @@ from closed_chain_dynamics.description.checks import check_references, check_str
 from closed_chain_dynamics.description.document import Document
 from closed_chain_dynamics.description.elements import Assembly, Description
 from closed_chain_dynamics.description.fields import Reader
-from closed_chain_dynamics.description.inertia_checks import check_inertias
+from closed_chain_dynamics.description.inertia_checks import settle_inertias
 from closed_chain_dynamics.description.left_out import LeftOut
 from closed_chain_dynamics.description.mjcf_actuators import read_motors, with_efforts
 from closed_chain_dynamics.description.mjcf_bodies import Bodies
@@ -36,6 +36,7 @@ def read_mjcf(
     *,
     actuated: str | Iterable[str] | None = None,
     root_joint: str = 'fixed',
+    inertia: str = 'check',
 ) -> Description:
     """Return the Description of a <mujoco> document."""
     if root_joint != 'fixed':
@@ -83,8 +84,7 @@ def read_mjcf(
     )
     left_out.say(reader)
     check_references(description, reader)
-    check_inertias(description, reader)
-    return description
+    return settle_inertias(description, reader, inertia)
 
 
 def _assemblies(compiled: Compiled, bodies: Bodies) -> tuple[Assembly, ...]:

@@ -63,9 +63,13 @@ def materials(reader, root):
     ]:
         color = element.find('color')
         if color is not None and element.get('name'):
-            rgba = reader.numbers(color, 'rgba', count=4)
-            named.setdefault(element.get('name'), rgba)
+            named.setdefault(element.get('name'), _rgba(reader, color))
     return named
+
+
+def _rgba(reader, color):
+    """Return the four numbers, or none where the attribute is empty or missing."""
+    return reader.numbers(color, 'rgba', count=4) if color.get('rgba', '').strip() else ()
 
 
 def read_link(reader, element, colors):
@@ -115,9 +119,7 @@ def _read_shapes(reader, link, tag, colors):
             reader.ignore_unknown(material, {'color'})
             name = material.get('name', '')
             color = reader.child(material, 'color')
-            rgba = (
-                colors.get(name, ()) if color is None else reader.numbers(color, 'rgba', count=4)
-            )
+            rgba = colors.get(name, ()) if color is None else _rgba(reader, color)
         shapes.append(
             Shape(
                 geometry,

@@ -41,18 +41,25 @@ VELOCITY_SUFFIXES = (
 )
 
 
-def load(source, *, root_joint='fixed', actuated=None, gravity=None):
+def load(
+    source, *, root_joint='fixed', actuated=None, gravity=None, xacro_args=None, inertia='check'
+):
     """
     Return the Mechanism that a file describes.
 
     `source` is a path (.urdf, .xacro, ...), the name of a shipped model, or a string of XML.
     `root_joint='floating'` lets the root link fly freely; `actuated` names the actuated joints
     (tree or loop) and overrides the file; `gravity` in world axes [m/s^2], None for that of the
-    file, or the standard one where the file gives none.
+    file, or the standard one where the file gives none. `xacro_args` are the arguments of a xacro
+    file. `inertia` says what is done with inertias that no body can have, and with joints that
+    move no mass: 'check' refuses them, 'repair' or 'trust'.
     """
     if not str(source).lstrip().startswith('<'):
         source = library.find(source)
-    return Mechanism(read(source, root_joint=root_joint, actuated=actuated), gravity=gravity)
+    description = read(
+        source, root_joint=root_joint, actuated=actuated, xacro_args=xacro_args, inertia=inertia
+    )
+    return Mechanism(description, gravity=gravity)
 
 
 def _checked_gravity(gravity, where):

@@ -301,6 +301,7 @@ CALLS = {
     ),
     'a weld in a wrong place': lambda at: welded_wrong(),
     # mechanism and state
+    'an unknown policy for inertias': lambda at: ccd.load('four_bar', inertia='guess'),
     'gravity of two numbers': lambda at: ccd.load('four_bar', gravity=(0.0, 9.8)),
     'a q that is text': lambda at: ccd.coordinates(four_bar()[0], 'zero'),
     'a q of a wrong size': lambda at: ccd.coordinates(four_bar()[0], np.zeros(2)),
