@@ -83,6 +83,7 @@ setup(
         'docs': ['latex2mathml', 'mkdocs-material'],
         # Peers, parsers and tools that the tests compare with or run.
         'test': [
+            "drake; sys_platform == 'linux'",
             'hypothesis',
             'import-linter',
             'mcap-ros2-support',

@@ -47,6 +47,7 @@ from closed_chain_dynamics.description.foreign_loops import (
 from closed_chain_dynamics.description.inertia_checks import settle_inertias
 from closed_chain_dynamics.description.loops import read_loop
 from closed_chain_dynamics.description.mjcf import read_mjcf
+from closed_chain_dynamics.description.sdf import ROOT_JOINT, gazebo_loops, read_sdf
 from closed_chain_dynamics.description.springs import read_assembly, read_spring
 from closed_chain_dynamics.description.tree import Tree
 from closed_chain_dynamics.description.urdf import materials, read_joint, read_link
@@ -94,10 +95,9 @@ ROBOT_TAGS = {
     'cc:gravity',
 }
 WORLD = 'world'
-ROOT_JOINT = 'root_joint'
 
 
-def read(source, *, actuated=None, root_joint='fixed', xacro_args=None, inertia='check'):
+def read(source, *, actuated=None, root_joint='fixed', xacro_args=None, inertia='check', cut=()):
     """
     Read a description from a path or an XML text.
 
@@ -107,6 +107,7 @@ def read(source, *, actuated=None, root_joint='fixed', xacro_args=None, inertia=
     inertias that no body can have, and with joints that move no mass: 'check' refuses them,
     'repair' puts the nearest possible in their place, 'trust' takes them as they are. A file
     `robot.yaml` with the key `closed_loop` next to `robot.urdf` is read with it.
+    In an SDF, whose joints form a graph, `cut` names joints that close loops.
     """
     if root_joint not in ('fixed', 'floating'):
         raise DescriptionError(
@@ -117,6 +118,11 @@ def read(source, *, actuated=None, root_joint='fixed', xacro_args=None, inertia=
     if root.tag == 'mujoco':
         description = read_mjcf(
             reader, document, actuated=actuated, root_joint=root_joint, inertia=inertia
+        )
+        return replace(description, notes=tuple(reader.notes))
+    if root.tag == 'sdf':
+        description = read_sdf(
+            reader, document, actuated=actuated, root_joint=root_joint, cut=cut, inertia=inertia
         )
         return replace(description, notes=tuple(reader.notes))
     reader.check_vocabulary(root)
@@ -135,6 +141,7 @@ def read(source, *, actuated=None, root_joint='fixed', xacro_args=None, inertia=
     motors = ()
     if yaml_file is not None:
         links, joints, loops, motors = apply_yaml(reader, yaml_file, links, joints, loops)
+    loops += gazebo_loops(reader, root, joints)
     loops += closing_frames(reader, links, loops)
     joints = with_drake_rotors(reader, root, joints)
     description = Description(name, links, joints, loops)

@@ -199,6 +199,13 @@ class Reader:
                 f'the attribute {attribute} is missing',
                 f'Write {attribute}="{" ".join(["0"] * (count or 1))}".',
             )
+        return self._parsed(element, attribute, text, count, most)
+
+    def content(self, element, *, count=None, most=None):
+        """Return the text of an element as a tuple of finite floats."""
+        return self._parsed(element, 'the text', element.text or '', count, most)
+
+    def _parsed(self, element, attribute, text, count, most):
         parts = text.split()
         if (count and len(parts) != count) or not parts or (most and len(parts) > most):
             wanted = (

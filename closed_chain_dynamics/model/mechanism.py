@@ -42,7 +42,14 @@ VELOCITY_SUFFIXES = (
 
 
 def load(
-    source, *, root_joint='fixed', actuated=None, gravity=None, xacro_args=None, inertia='check'
+    source,
+    *,
+    root_joint='fixed',
+    actuated=None,
+    gravity=None,
+    xacro_args=None,
+    inertia='check',
+    cut=(),
 ):
     """
     Return the Mechanism that a file describes.
@@ -52,12 +59,18 @@ def load(
     (tree or loop) and overrides the file; `gravity` in world axes [m/s^2], None for that of the
     file, or the standard one where the file gives none. `xacro_args` are the arguments of a xacro
     file. `inertia` says what is done with inertias that no body can have, and with joints that
-    move no mass: 'check' refuses them, 'repair' or 'trust'.
+    move no mass: 'check' refuses them, 'repair' or 'trust'. `cut` names joints of an SDF, which is
+    a graph, that close loops.
     """
     if not str(source).lstrip().startswith('<'):
         source = library.find(source)
     description = read(
-        source, root_joint=root_joint, actuated=actuated, xacro_args=xacro_args, inertia=inertia
+        source,
+        root_joint=root_joint,
+        actuated=actuated,
+        xacro_args=xacro_args,
+        inertia=inertia,
+        cut=cut,
     )
     return Mechanism(description, gravity=gravity)
 
