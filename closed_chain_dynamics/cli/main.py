@@ -25,6 +25,7 @@ COMMANDS = (
     'simulate',
     'derive',
     'study',
+    'convert',
     'view',
     'up',
     'bench',

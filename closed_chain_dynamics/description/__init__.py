@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from closed_chain_dynamics.description.actuators import resolve
 from closed_chain_dynamics.description.checks import check, check_references, check_structure
+from closed_chain_dynamics.description.conversion import convert
 from closed_chain_dynamics.description.couplings import read_coupling, read_mimics
 from closed_chain_dynamics.description.document import SIZE_LIMIT, open_document
 from closed_chain_dynamics.description.elements import (
@@ -51,6 +52,7 @@ from closed_chain_dynamics.description.sdf import ROOT_JOINT, gazebo_loops, read
 from closed_chain_dynamics.description.springs import read_assembly, read_spring
 from closed_chain_dynamics.description.tree import Tree
 from closed_chain_dynamics.description.urdf import materials, read_joint, read_link
+from closed_chain_dynamics.description.urdf_parser import is_urdf_parser_robot, to_urdf_parser
 from closed_chain_dynamics.description.writer import to_xml, write
 from closed_chain_dynamics.errors import DescriptionError
 
@@ -76,7 +78,9 @@ __all__ = [
     'Shape',
     'Spring',
     'check',
+    'convert',
     'read',
+    'to_urdf_parser',
     'to_xml',
     'write',
 ]
@@ -99,7 +103,7 @@ WORLD = 'world'
 
 def read(source, *, actuated=None, root_joint='fixed', xacro_args=None, inertia='check', cut=()):
     """
-    Read a description from a path or an XML text.
+    Read a description from a path, an XML text, or a parsed `urdf_parser_py` robot.
 
     `actuated` names the joints with motors and overrules the file; an empty one means none.
     `root_joint='floating'` puts the root link on a floating joint named 'root_joint' from a new
@@ -113,6 +117,8 @@ def read(source, *, actuated=None, root_joint='fixed', xacro_args=None, inertia=
         raise DescriptionError(
             f'root_joint is {root_joint!r}', repair="Give 'fixed' or 'floating'."
         )
+    if is_urdf_parser_robot(source):
+        source = source.to_xml_string()
     document = open_document(source, xacro_args=xacro_args)
     root, reader = document.root, Reader(document.label)
     if root.tag == 'mujoco':

@@ -20,10 +20,17 @@ class LeftOut:
         if effect:
             self.effects[kind] = effect
 
-    def say(self, reader: Reader) -> None:
-        """Write one note per kind."""
+    def sentences(self) -> list[str]:
+        """Return one sentence per kind."""
+        found = []
         for kind, names in self.kinds.items():
             named = [name for name in names if name]
             listed = f' ({len(names)}: {some_of(named, most=MOST_NAMES)})' if named else ''
             effect = f'; {self.effects[kind]}' if kind in self.effects else ''
-            reader.note(f'Left out: {kind}{listed}{effect}.')
+            found.append(f'Left out: {kind}{listed}{effect}.')
+        return found
+
+    def say(self, reader: Reader) -> None:
+        """Write one note per kind."""
+        for sentence in self.sentences():
+            reader.note(sentence)

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from closed_chain_dynamics.description.elements import Pose
 
-__all__ = ['Matrix', 'pose_of', 'rotation', 'turn', 'upper_triangle', 'xyzw']
+__all__ = ['Matrix', 'pose_of', 'quaternion_of', 'rotation', 'turn', 'upper_triangle', 'xyzw']
 
 Matrix = NDArray[np.float64]
 STRAIGHT_UP = 1e-9  # cosine of the pitch below which roll and yaw turn about one axis
@@ -37,6 +37,14 @@ def xyzw(wxyz: Any) -> tuple[float, ...]:
     """Return a quaternion that starts with w as x y z w of length one."""
     w, x, y, z = np.asarray(wxyz, dtype=float) / np.linalg.norm(wxyz)
     return float(x), float(y), float(z), float(w)
+
+
+def quaternion_of(R: Matrix) -> tuple[float, ...]:
+    """Return w x y z of a rotation."""
+    from scipy.spatial.transform import Rotation
+
+    x, y, z, w = Rotation.from_matrix(R).as_quat()
+    return float(w), float(x), float(y), float(z)
 
 
 def pose_of(R: Any, p: Any) -> Pose:

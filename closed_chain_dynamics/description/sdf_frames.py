@@ -12,7 +12,15 @@ from closed_chain_dynamics.description.rotations import Matrix, rotation
 from closed_chain_dynamics.description.tree import Tree
 from closed_chain_dynamics.errors import NameNotFound
 
-__all__ = ['Placement', 'SdfFrames', 'child_name', 'gazebo_frames', 'read_pose', 'relative']
+__all__ = [
+    'Placement',
+    'SdfFrames',
+    'chained',
+    'child_name',
+    'gazebo_frames',
+    'read_pose',
+    'relative',
+]
 
 Placement = tuple[Matrix, Matrix]  # rotation (3, 3) and position (3,)
 HERE: Placement = (np.eye(3), np.zeros(3))

@@ -8,6 +8,7 @@ Connecting and cutting switches rows on and off; nothing is allocated or compile
 """
 
 import copy
+import os
 
 import numpy as np
 
@@ -54,7 +55,8 @@ def load(
     """
     Return the Mechanism that a file describes.
 
-    `source` is a path (.urdf, .xacro, ...), the name of a shipped model, or a string of XML.
+    `source` is a path (.urdf, .xacro, ...), the name of a shipped model, a string of XML, or a
+    parsed `urdf_parser_py` robot.
     `root_joint='floating'` lets the root link fly freely; `actuated` names the actuated joints
     (tree or loop) and overrides the file; `gravity` in world axes [m/s^2], None for that of the
     file, or the standard one where the file gives none. `xacro_args` are the arguments of a xacro
@@ -62,7 +64,7 @@ def load(
     move no mass: 'check' refuses them, 'repair' or 'trust'. `cut` names joints of an SDF, which is
     a graph, that close loops.
     """
-    if not str(source).lstrip().startswith('<'):
+    if isinstance(source, (str, os.PathLike)) and not str(source).lstrip().startswith('<'):
         source = library.find(source)
     description = read(
         source,
