@@ -53,6 +53,7 @@ setup(
         # What files of a simulation need; the core loads none of it.
         'plot': ['matplotlib>=3.6', 'pillow>=10.1'],
         'mcap': ['rosbags>=0.10'],
+        'mjcf': ['mujoco>=3.3'],  # compiles MJCF files
         'symbolic': ['sympy>=1.12'],
         'viewer': ['viser>=1.1,<2'],
         # ROS 2 for a machine without it; where a distribution is sourced, that one is used.
@@ -86,6 +87,7 @@ setup(
         'docs': ['latex2mathml', 'mkdocs-material'],
         # Peers, parsers and tools that the tests compare with or run.
         'test': [
+            "drake; sys_platform == 'linux'",
             'hypothesis',
             'import-linter',
             'mcap-ros2-support',

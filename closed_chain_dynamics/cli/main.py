@@ -31,6 +31,7 @@ COMMANDS = (
     'simulate',
     'derive',
     'study',
+    'convert',
     'view',
     'up',
     'bench',

@@ -12,7 +12,8 @@ from dataclasses import replace
 
 from closed_chain_dynamics.description.actuators import resolve
 from closed_chain_dynamics.description.checks import check, check_references, check_structure
-from closed_chain_dynamics.description.couplings import read_coupling, read_mimic
+from closed_chain_dynamics.description.conversion import convert
+from closed_chain_dynamics.description.couplings import read_coupling, read_mimics
 from closed_chain_dynamics.description.document import SIZE_LIMIT, open_document
 from closed_chain_dynamics.description.elements import (
     Actuator,
@@ -37,12 +38,21 @@ from closed_chain_dynamics.description.elements import (
 )
 from closed_chain_dynamics.description.extended_yaml import apply_yaml, find_yaml
 from closed_chain_dynamics.description.fields import Reader
-from closed_chain_dynamics.description.inertia_checks import check_inertias
+from closed_chain_dynamics.description.foreign_loops import (
+    FOREIGN_TAGS,
+    closing_frames,
+    drake_springs,
+    foreign_loops,
+    with_drake_rotors,
+)
+from closed_chain_dynamics.description.inertia_checks import settle_inertias
 from closed_chain_dynamics.description.loops import read_loop
 from closed_chain_dynamics.description.mjcf import read_mjcf
+from closed_chain_dynamics.description.sdf import ROOT_JOINT, gazebo_loops, read_sdf
 from closed_chain_dynamics.description.springs import read_assembly, read_spring
 from closed_chain_dynamics.description.tree import Tree
 from closed_chain_dynamics.description.urdf import materials, read_joint, read_link
+from closed_chain_dynamics.description.urdf_parser import is_urdf_parser_robot, to_urdf_parser
 from closed_chain_dynamics.description.writer import to_xml, write
 from closed_chain_dynamics.errors import DescriptionError
 
@@ -68,7 +78,9 @@ __all__ = [
     'Shape',
     'Spring',
     'check',
+    'convert',
     'read',
+    'to_urdf_parser',
     'to_xml',
     'write',
 ]
@@ -84,33 +96,43 @@ ROBOT_TAGS = {
     'transmission',
     'cc:spring',
     'cc:assembly',
+    'cc:gravity',
 }
 WORLD = 'world'
-ROOT_JOINT = 'root_joint'
 
 
-def read(source, *, actuated=None, root_joint='fixed', xacro_args=None):
+def read(source, *, actuated=None, root_joint='fixed', xacro_args=None, inertia='check', cut=()):
     """
-    Read a description from a path or an XML text.
+    Read a description from a path, an XML text, or a parsed `urdf_parser_py` robot.
 
     `actuated` names the joints with motors and overrules the file; an empty one means none.
     `root_joint='floating'` puts the root link on a floating joint named 'root_joint' from a new
-    link 'world'. `xacro_args` are the arguments of a xacro file. A file `robot.yaml` with the key
-    `closed_loop` next to `robot.urdf` is read with it.
+    link 'world'. `xacro_args` are the arguments of a xacro file. `inertia` says what is done with
+    inertias that no body can have, and with joints that move no mass: 'check' refuses them,
+    'repair' puts the nearest possible in their place, 'trust' takes them as they are. A file
+    `robot.yaml` with the key `closed_loop` next to `robot.urdf` is read with it.
+    In an SDF, whose joints form a graph, `cut` names joints that close loops.
     """
     if root_joint not in ('fixed', 'floating'):
         raise DescriptionError(
             f'root_joint is {root_joint!r}', repair="Give 'fixed' or 'floating'."
         )
+    if is_urdf_parser_robot(source):
+        source = source.to_xml_string()
     document = open_document(source, xacro_args=xacro_args)
     root, reader = document.root, Reader(document.label)
     if root.tag == 'mujoco':
         description = read_mjcf(
-            reader, root, document.path, actuated=actuated, root_joint=root_joint
+            reader, document, actuated=actuated, root_joint=root_joint, inertia=inertia
+        )
+        return replace(description, notes=tuple(reader.notes))
+    if root.tag == 'sdf':
+        description = read_sdf(
+            reader, document, actuated=actuated, root_joint=root_joint, cut=cut, inertia=inertia
         )
         return replace(description, notes=tuple(reader.notes))
     reader.check_vocabulary(root)
-    reader.ignore_unknown(root, ROBOT_TAGS)
+    reader.ignore_unknown(root, ROBOT_TAGS | FOREIGN_TAGS)
     name = root.get('name')
     if not name:
         name = 'robot'
@@ -120,18 +142,22 @@ def read(source, *, actuated=None, root_joint='fixed', xacro_args=None):
     links = tuple(read_link(reader, each, colors) for each in root.findall('link'))
     joints = tuple(read_joint(reader, each) for each in root.findall('joint'))
     loops = tuple(read_loop(reader, each) for each in root.iterchildren('constraint', 'loop'))
-    yaml_file = find_yaml(document.path)
+    loops += foreign_loops(reader, root)
+    yaml_file = find_yaml(document.path, reader)
     motors = ()
     if yaml_file is not None:
         links, joints, loops, motors = apply_yaml(reader, yaml_file, links, joints, loops)
+    loops += gazebo_loops(reader, root, joints)
+    loops += closing_frames(reader, links, loops)
+    joints = with_drake_rotors(reader, root, joints)
     description = Description(name, links, joints, loops)
     check_structure(description, reader)
     if root_joint == 'floating':
         links, joints = _on_floating_joint(description, reader)
 
+    gravity = reader.child(root, 'cc:gravity')
     tree, link_names = Tree(joints), [link.name for link in links]
-    couplings = [read_mimic(reader, each) for each in root.findall('joint')]
-    couplings = [each for each in couplings if each is not None]
+    couplings = read_mimics(reader, root, joints)
     couplings += [
         read_coupling(reader, each, tree, link_names) for each in root.findall('coupling')
     ]
@@ -144,15 +170,17 @@ def read(source, *, actuated=None, root_joint='fixed', xacro_args=None):
         joints,
         loops,
         couplings=tuple(couplings),
-        springs=tuple(read_spring(reader, each) for each in reader.children(root, 'cc:spring')),
+        springs=tuple(read_spring(reader, each) for each in reader.children(root, 'cc:spring'))
+        + drake_springs(reader, root),
         actuators=actuators,
         assemblies=tuple(
             read_assembly(reader, each) for each in reader.children(root, 'cc:assembly')
         ),
+        gravity=None if gravity is None else reader.numbers(gravity, 'xyz', count=3),
         file=str(document.path or ''),
     )
     check_references(description, reader)
-    check_inertias(description, reader)
+    description = settle_inertias(description, reader, inertia)
     return replace(description, notes=tuple(reader.notes))
 
 

@@ -13,6 +13,8 @@ from closed_chain_dynamics.errors import DescriptionError, NameNotFound
 
 __all__ = ['resolve']
 
+RIGID = (JointType.FIXED, LoopType.FIXED)
+
 
 def resolve(reader, root, joints, loops, *, argument=None, motors=()):
     """
@@ -43,9 +45,16 @@ def resolve(reader, root, joints, loops, *, argument=None, motors=()):
         source, named = next((pair for pair in sources if pair[1]), ('', []))
     chosen = set()
     for name, place in named:
+        moves = name in everything and everything[name].type not in RIGID
+        if source == 'transmission' and not moves:
+            reader.note(
+                f'The transmission of {name!r} is left out: the joint '
+                f'{"is fixed" if name in everything else "does not exist"}.'
+            )
+            continue
         if name not in everything:
             raise NameNotFound('joint', name, everything, file=reader.label, where=place)
-        if everything[name].type in (JointType.FIXED, LoopType.FIXED):
+        if not moves:
             raise DescriptionError(
                 f'the joint {name!r} is fixed and cannot be actuated',
                 file=reader.label,

@@ -10,7 +10,7 @@ import math
 
 from closed_chain_dynamics.description.elements import JointType, LoopType
 from closed_chain_dynamics.description.fields import Reader, some_of
-from closed_chain_dynamics.description.inertia_checks import check_inertias
+from closed_chain_dynamics.description.inertia_checks import settle_inertias
 from closed_chain_dynamics.description.tree import ONE_DOF, Tree
 from closed_chain_dynamics.errors import DescriptionError, NameNotFound
 
@@ -32,7 +32,7 @@ def check(description):
     reader = Reader(description.file)
     check_structure(description, reader)
     check_references(description, reader)
-    check_inertias(description, reader)
+    settle_inertias(description, reader)
     return tuple(reader.notes)
 
 

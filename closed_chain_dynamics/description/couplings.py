@@ -7,18 +7,43 @@ its axis relative to the last one, which for parallel axes is the true relative 
 """
 
 from closed_chain_dynamics.description.elements import Coupling, CouplingTerm, JointType
+from closed_chain_dynamics.description.foreign_loops import drake_child
 from closed_chain_dynamics.description.tree import ONE_DOF, parallel
 from closed_chain_dynamics.errors import NameNotFound
 
-__all__ = ['read_coupling', 'read_mimic']
+__all__ = ['read_coupling', 'read_mimics']
 
 LARGEST_DEGREE = 4
 COUPLING_TAGS = {'predecessor', 'successor', 'ratio', 'offset', 'carrier', 'cc:term'}
 
 
-def read_mimic(reader, element):
+def read_mimics(reader, root, joints):
+    """Return the couplings of all <mimic>; one of a fixed or missing joint is only noted."""
+    types = {joint.name: joint.type for joint in joints}
+    couplings = []
+    for element in root.findall('joint'):
+        coupling = _mimic(reader, element)
+        if coupling is None:
+            continue
+        for term in coupling.terms:
+            kind = types.get(term.joint)
+            if kind is None or kind is JointType.FIXED:
+                what = 'does not exist' if kind is None else 'is fixed'
+                reader.note(
+                    f'The mimic of {element.get("name")!r} is left out: the joint {term.joint!r} '
+                    f'{what}.'
+                )
+                break
+        else:
+            couplings.append(coupling)
+    return couplings
+
+
+def _mimic(reader, element):
     """Return the coupling of a joint's <mimic>, or None."""
     mimic = reader.child(element, 'mimic')
+    if mimic is None:
+        mimic = drake_child(element, 'mimic')
     if mimic is None:
         return None
     name = element.get('name')

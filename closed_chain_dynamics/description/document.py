@@ -12,12 +12,20 @@ from lxml import etree
 
 from closed_chain_dynamics.errors import DescriptionError
 
-__all__ = ['CC', 'SIZE_LIMIT', 'Document', 'open_document', 'read_bytes', 'stem_of']
+__all__ = [
+    'CC',
+    'ROBOT_SUFFIXES',
+    'SIZE_LIMIT',
+    'Document',
+    'open_document',
+    'read_bytes',
+    'stem_of',
+]
 
 SIZE_LIMIT = 64 * 2**20  # bytes; the largest humanoid descriptions are below 1 MiB
 CC = 'urn:closed_chain_dynamics'
 TEXT_LABEL = 'XML text'  # what errors call a description that was not read from a file
-ROBOT_SUFFIXES = ('.urdf', '.xacro', '.xml')
+ROBOT_SUFFIXES = ('.urdf', '.xacro', '.xml', '.sdf')
 
 
 class Document:
@@ -51,12 +59,12 @@ def open_document(source, *, xacro_args=None):
         if path.suffix.lower() == '.xacro' or _uses_xacro(root):
             label = f'{path} (expanded by xacro)'
             root = _parse(_expand_xacro(path, xacro_args), label)
-    if etree.QName(root).localname not in ('robot', 'mujoco'):
+    if etree.QName(root).localname not in ('robot', 'mujoco', 'sdf'):
         raise DescriptionError(
             f'the root element is <{etree.QName(root).localname}>, not <robot>',
             file=label,
             where=f'line {root.sourceline}',
-            repair='Give a URDF, xacro, URDF+ or MJCF file.',
+            repair='Give a URDF, xacro, URDF+, SDF or MJCF file.',
         )
     return Document(root, label, path)
 

@@ -185,12 +185,17 @@ class Shape:
 
 @dataclass(frozen=True)
 class Link:
-    """A rigid body; `inertia` is None where the file gives none."""
+    """
+    A rigid body; `inertia` is None where the file gives none.
+
+    `gravcomp` is the share of its weight that something outside the mechanism carries.
+    """
 
     name: str
     inertia: 'Inertia | None' = None
     visuals: tuple = ()
     collisions: tuple = ()
+    gravcomp: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -368,6 +373,7 @@ class Description:
     springs: tuple = ()
     actuators: tuple = ()
     assemblies: tuple = ()
+    gravity: 'tuple | None' = None  # in world axes [m/s^2]; None where the file gives none
     file: str = field(default='', compare=False)
     notes: tuple = field(default=(), compare=False)  # warnings, each one a plain sentence
 

@@ -10,7 +10,7 @@ UJOINT_ab, two turns about the axes a and b of the joint frame.
 from dataclasses import replace
 import re
 
-from closed_chain_dynamics.description.document import read_bytes, stem_of
+from closed_chain_dynamics.description.document import ROBOT_SUFFIXES, read_bytes, stem_of
 from closed_chain_dynamics.description.elements import (
     Joint,
     JointType,
@@ -30,14 +30,40 @@ UNIVERSAL = re.compile('UJOINT_([XYZ])([XYZ])')
 JOINT_TYPES = ('SPHERICAL', 'FIXED', 'UJOINT_XY', 'UJOINT_YZ', 'UJOINT_ZX', 'UJOINT_ZY')
 
 
-def find_yaml(path):
-    """Return the YAML file beside a URDF that describes loops, or None."""
+def find_yaml(path, reader=None):
+    """
+    Return the YAML file beside a URDF that describes loops, or None.
+
+    One under another name counts where it cannot belong to another URDF; a `reader` notes it.
+    """
     if path is None:
         return None
     beside = path.with_name(f'{stem_of(path)}.yaml')
-    if not beside.is_file() or beside.stat().st_size == 0:
-        return None  # other tools keep other YAML files beside a URDF
-    return beside if b'closed_loop' in read_bytes(beside) else None
+    if beside.is_file():
+        return beside if _describes_loops(beside) else None
+    others = [
+        each
+        for each in sorted((*path.parent.glob('*.yaml'), *path.parent.glob('*.yml')))
+        if _describes_loops(each)
+    ]
+    if not others or reader is None:
+        return None
+    stems = {stem_of(each) for each in path.parent.iterdir() if each.suffix in ROBOT_SUFFIXES}
+    free = [each for each in others if each.stem not in stems]
+    if len(free) == 1 and len(stems) == 1:
+        reader.note(f'The loops are read from {free[0].name}, which has another name.')
+        return free[0]
+    if free:
+        reader.note(
+            f'LOOPS MAY BE MISSING: {", ".join(each.name for each in free)} beside the file '
+            f'describes loops, but is not named {beside.name} and is not read.'
+        )
+    return None
+
+
+def _describes_loops(path):
+    """Tell whether it is of this dialect; other tools keep other YAML files beside a URDF."""
+    return path.is_file() and path.stat().st_size > 0 and b'closed_loop' in read_bytes(path)
 
 
 def apply_yaml(reader, path, links, joints, loops):

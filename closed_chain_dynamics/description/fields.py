@@ -13,7 +13,7 @@ from closed_chain_dynamics.description.document import CC
 from closed_chain_dynamics.description.elements import Pose
 from closed_chain_dynamics.errors import DescriptionError, nearest_names
 
-__all__ = ['UNLIMITED', 'Reader', 'some_of', 'unit_vector']
+__all__ = ['UNLIMITED', 'Reader', 'shown_tag', 'some_of', 'unit_vector']
 
 logger = logging.getLogger('closed_chain_dynamics')
 
@@ -46,9 +46,16 @@ CC_ELEMENTS = {
     'assembly': {'name'},
     'joint': {'name', 'value'},
     'term': {'joint', 'coefficients'},
+    'rotor': {'inertia', 'ratio'},
+    'gravity': {'xyz'},
 }
 # cc: attributes on elements of other vocabularies.
-CC_ATTRIBUTES = {'joint': {'role', 'type'}, 'constraint': {'role'}, 'loop': {'role'}}
+CC_ATTRIBUTES = {
+    'joint': {'role', 'type'},
+    'constraint': {'role'},
+    'loop': {'role'},
+    'link': {'gravcomp'},
+}
 
 
 class Reader:
@@ -63,13 +70,13 @@ class Reader:
     def place(self, element):
         """Return e.g. 'line 12, <joint name="knee">'."""
         name = element.get('name')
-        tag = _shown(element)
+        tag = shown_tag(element)
         shown = f'<{tag} name="{name}">' if name is not None else f'<{tag}>'
         parent = element.getparent()
         while parent is not None and parent.get('name') is None:
             parent = parent.getparent()
-        if name is None and parent is not None and _shown(parent) != 'robot':
-            shown += f' of <{_shown(parent)} name="{parent.get("name")}">'
+        if name is None and parent is not None and shown_tag(parent) != 'robot':
+            shown += f' of <{shown_tag(parent)} name="{parent.get("name")}">'
         return f'line {element.sourceline}, {shown}'
 
     def error(self, element, why, repair=''):
@@ -146,22 +153,22 @@ class Reader:
     def ignore_unknown(self, element, known):
         """Log and note each tag that nothing reads, once per kind of place."""
         for each in element.iterchildren(etree.Element):
-            tag = _shown(each)
+            tag = shown_tag(each)
             if tag in known:
                 continue
             if etree.QName(each).namespace == CC:
                 raise self.error(
                     each,
-                    f'<{tag}> does not belong inside <{_shown(element)}>',
+                    f'<{tag}> does not belong inside <{shown_tag(element)}>',
                     'Move it to where docs/ show it.',
                 )
-            if (tag, _shown(element)) not in self._ignored:
-                self._ignored.add((tag, _shown(element)))
+            if (tag, shown_tag(element)) not in self._ignored:
+                self._ignored.add((tag, shown_tag(element)))
                 logger.warning(
                     '%s, %s: unknown tag <%s> is ignored', self.label, self.place(each), tag
                 )
                 self.note(
-                    f'The tag <{tag}> inside <{_shown(element)}> is unknown and ignored '
+                    f'The tag <{tag}> inside <{shown_tag(element)}> is unknown and ignored '
                     f'(first at line {each.sourceline}).'
                 )
 
@@ -183,7 +190,7 @@ class Reader:
 
     def numbers(self, element, attribute, default=None, *, count=None, most=None):
         """Return an attribute as a tuple of finite floats."""
-        text = element.get(attribute)
+        text = element.get(_qualified(attribute))
         if text is None:
             if default is not None:
                 return default
@@ -192,6 +199,13 @@ class Reader:
                 f'the attribute {attribute} is missing',
                 f'Write {attribute}="{" ".join(["0"] * (count or 1))}".',
             )
+        return self._parsed(element, attribute, text, count, most)
+
+    def content(self, element, *, count=None, most=None):
+        """Return the text of an element as a tuple of finite floats."""
+        return self._parsed(element, 'the text', element.text or '', count, most)
+
+    def _parsed(self, element, attribute, text, count, most):
         parts = text.split()
         if (count and len(parts) != count) or not parts or (most and len(parts) > most):
             wanted = (
@@ -206,7 +220,7 @@ class Reader:
 
     def number(self, element, attribute, default=None, *, least=None):
         """Return an attribute as a finite float, not below `least`."""
-        if element.get(attribute) is None and default is not None:
+        if element.get(_qualified(attribute)) is None and default is not None:
             return default
         (value,) = self.numbers(element, attribute, count=1)
         if least is not None and value < least:
@@ -301,7 +315,8 @@ def _qualified(tag):
     return f'{{{CC}}}{tag[3:]}' if tag.startswith('cc:') else tag
 
 
-def _shown(element):
+def shown_tag(element):
+    """Return the tag as a file writes it, such as 'cc:spring'."""
     name = etree.QName(element)
     if name.namespace == CC:
         return f'cc:{name.localname}'

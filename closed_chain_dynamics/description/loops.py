@@ -14,7 +14,7 @@ from closed_chain_dynamics.description.urdf import (
 )
 from closed_chain_dynamics.errors import nearest_names
 
-__all__ = ['loop_type', 'read_loop']
+__all__ = ['loop_type', 'read_loop', 'read_loop_type']
 
 TYPES_WITH_AXIS = (
     LoopType.REVOLUTE,
@@ -25,7 +25,7 @@ TYPES_WITH_AXIS = (
     LoopType.SURFACE,
 )
 SURFACES = ('plane', 'sphere', 'cylinder')
-COMMON_TAGS = {'limit', 'dynamics', 'cc:contact', 'cc:limit_moment'}
+COMMON_TAGS = {'limit', 'dynamics', 'cc:contact', 'cc:limit_moment', 'cc:rotor'}
 CONSTRAINT_TAGS = {
     'parent',
     'parent_origin',
@@ -44,10 +44,8 @@ def loop_type(text):
     return next((each for each in LoopType if each.value == text), None)
 
 
-def read_loop(reader, element):
-    """Read a <constraint> or a <loop>."""
-    name = reader.text(element, 'name')
-    reader.remember('loop', name, element)
+def read_loop_type(reader, element):
+    """Return the LoopType that the attribute `type` names."""
     text = reader.text(element, 'type')
     kind = loop_type(text)
     if kind is None:
@@ -55,6 +53,14 @@ def read_loop(reader, element):
         raise reader.error(
             element, f'{text!r} is no type of loop joint', nearest_names(text, known)
         )
+    return kind
+
+
+def read_loop(reader, element):
+    """Read a <constraint> or a <loop>."""
+    name = reader.text(element, 'name')
+    reader.remember('loop', name, element)
+    kind = read_loop_type(reader, element)
     ends = _ends_of_constraint if element.tag == 'constraint' else _ends_of_loop
     return LoopJoint(
         name,

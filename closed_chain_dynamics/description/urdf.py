@@ -38,9 +38,11 @@ JOINT_TAGS = {
     'limit',
     'dynamics',
     'mimic',
+    'drake:mimic',
     'calibration',
     'safety_controller',
     'cc:limit_moment',
+    'cc:rotor',
 }
 # geometry tag -> attributes that make up Geometry.size, with the count of numbers of each
 PRIMITIVES = {
@@ -61,9 +63,13 @@ def materials(reader, root):
     ]:
         color = element.find('color')
         if color is not None and element.get('name'):
-            rgba = reader.numbers(color, 'rgba', count=4)
-            named.setdefault(element.get('name'), rgba)
+            named.setdefault(element.get('name'), _rgba(reader, color))
     return named
+
+
+def _rgba(reader, color):
+    """Return the four numbers, or none where the attribute is empty or missing."""
+    return reader.numbers(color, 'rgba', count=4) if color.get('rgba', '').strip() else ()
 
 
 def read_link(reader, element, colors):
@@ -77,6 +83,7 @@ def read_link(reader, element, colors):
         inertia=None if inertial is None else _read_inertia(reader, inertial),
         visuals=_read_shapes(reader, element, 'visual', colors),
         collisions=_read_shapes(reader, element, 'collision', colors),
+        gravcomp=reader.number(element, 'cc:gravcomp', 0.0),
     )
 
 
@@ -112,9 +119,7 @@ def _read_shapes(reader, link, tag, colors):
             reader.ignore_unknown(material, {'color'})
             name = material.get('name', '')
             color = reader.child(material, 'color')
-            rgba = (
-                colors.get(name, ()) if color is None else reader.numbers(color, 'rgba', count=4)
-            )
+            rgba = colors.get(name, ()) if color is None else _rgba(reader, color)
         shapes.append(
             Shape(
                 geometry,
@@ -226,14 +231,16 @@ def read_limit(reader, element, *, ranged=True):
 
 
 def read_dynamics(reader, element):
-    """Read <dynamics>."""
-    dynamics = reader.child(element, 'dynamics')
-    if dynamics is None:
-        return Dynamics()
-    return Dynamics(
-        reader.number(dynamics, 'damping', 0.0, least=0.0),
-        reader.number(dynamics, 'friction', 0.0, least=0.0),
-    )
+    """Read <dynamics> and <cc:rotor>, whose inertia counts with the square of its ratio."""
+    dynamics, rotor = reader.child(element, 'dynamics'), reader.child(element, 'cc:rotor')
+    values = {}
+    if dynamics is not None:
+        values['damping'] = reader.number(dynamics, 'damping', 0.0, least=0.0)
+        values['friction'] = reader.number(dynamics, 'friction', 0.0, least=0.0)
+    if rotor is not None:
+        inertia = reader.number(rotor, 'inertia', least=0.0)
+        values['armature'] = inertia * reader.number(rotor, 'ratio', 1.0) ** 2
+    return Dynamics(**values)
 
 
 def read_limit_moment(reader, element):

@@ -6,20 +6,22 @@ cc:type="spherical", a <limit> with the attributes that other parsers insist on)
 and robot_state_publisher read the file too.
 """
 
+from dataclasses import astuple
 import math
 from pathlib import Path
 
 from lxml import etree
+import numpy as np
 
 from closed_chain_dynamics.description.document import CC
-from closed_chain_dynamics.description.elements import Contact, Dynamics, JointType, Limit, Pose
+from closed_chain_dynamics.description.elements import Contact, JointType, Limit, Pose
 from closed_chain_dynamics.description.extended_yaml import find_yaml
 from closed_chain_dynamics.description.fields import UNLIMITED
 from closed_chain_dynamics.description.loops import TYPES_WITH_AXIS as LOOPS_WITH_AXIS
 from closed_chain_dynamics.description.urdf import PRIMITIVES, TYPES_WITH_AXIS
 from closed_chain_dynamics.errors import DescriptionError
 
-__all__ = ['to_xml', 'write']
+__all__ = ['number_text', 'to_element', 'to_xml', 'write', 'write_files', 'xml_text']
 
 
 def write(description, path):
@@ -32,22 +34,40 @@ def write(description, path):
             file=path,
             repair='Choose another file name or folder.',
         )
-    text = to_xml(description)
-    try:
-        path.write_text(text, encoding='utf-8')
-    except OSError as error:
-        raise DescriptionError(
-            f'the file cannot be written: {error.strerror or error}',
-            file=path,
-            repair='Check the folder and its permissions.',
-        ) from None
+    write_files({path: to_xml(description)})
+
+
+def write_files(texts):
+    """Write each text into its file."""
+    for path, text in texts.items():
+        try:
+            path.write_text(text, encoding='utf-8')
+        except OSError as error:
+            raise DescriptionError(
+                f'the file cannot be written: {error.strerror or error}',
+                file=path,
+                repair='Check the folder and its permissions.',
+            ) from None
 
 
 def to_xml(description):
     """Return a description as XML text, as a robot_description topic carries it."""
+    return xml_text(to_element(description))
+
+
+def xml_text(root):
+    """Return an element as indented text."""
+    etree.indent(root, '  ')
+    return etree.tostring(root, encoding='unicode') + '\n'
+
+
+def to_element(description):
+    """Return a description as an XML element."""
     mimics = _leading_mimics(description)
     try:
         root = etree.Element('robot', {'name': description.name}, nsmap={'cc': CC})
+        if description.gravity is not None:
+            _add(root, 'cc:gravity', xyz=description.gravity)
         for link in description.links:
             _write_link(root, link)
         for joint in description.joints:
@@ -67,8 +87,7 @@ def to_xml(description):
             f'a name cannot be written as XML: {error}',
             repair='Remove control characters from the names.',
         ) from None
-    etree.indent(root, '  ')
-    return etree.tostring(root, encoding='unicode') + '\n'
+    return root
 
 
 def _add(parent, tag, **attributes):
@@ -76,7 +95,7 @@ def _add(parent, tag, **attributes):
     element = etree.SubElement(parent, _qualified(tag))
     for key, value in attributes.items():
         if value is not None:
-            element.set(_qualified(key.replace('cc_', 'cc:')), _text(value))
+            element.set(_qualified(key.replace('cc_', 'cc:')), number_text(value))
     return element
 
 
@@ -84,13 +103,14 @@ def _qualified(tag):
     return f'{{{CC}}}{tag[3:]}' if tag.startswith('cc:') else tag
 
 
-def _text(value):
+def number_text(value):
+    """Return numbers as exact as they are in memory, separated by spaces."""
     if isinstance(value, bool):
         return 'true' if value else 'false'
     if isinstance(value, str):
         return value
-    if isinstance(value, tuple):
-        return ' '.join(_text(each) for each in value)
+    if isinstance(value, (tuple, list, np.ndarray)):
+        return ' '.join(number_text(each) for each in value)
     return repr(float(value))
 
 
@@ -100,7 +120,7 @@ def _add_pose(parent, tag, pose):
 
 
 def _write_link(root, link):
-    element = _add(root, 'link', name=link.name)
+    element = _add(root, 'link', name=link.name, cc_gravcomp=link.gravcomp or None)
     if link.inertia is not None:
         inertial = _add(element, 'inertial')
         _add_pose(inertial, 'origin', link.inertia.origin)
@@ -176,8 +196,11 @@ def _write_behaviour(element, joint, *, needs_limit=False):
             effort=min(limit.effort, UNLIMITED),
             velocity=min(limit.velocity, UNLIMITED),
         )
-    if joint.dynamics != Dynamics():
-        _add(element, 'dynamics', damping=joint.dynamics.damping, friction=joint.dynamics.friction)
+    damping, friction, armature = astuple(joint.dynamics)
+    if damping or friction:
+        _add(element, 'dynamics', damping=damping, friction=friction)
+    if armature:
+        _add(element, 'cc:rotor', inertia=armature)
     moment = joint.limit_moment
     if moment is not None:
         _add(

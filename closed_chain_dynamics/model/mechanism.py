@@ -5,7 +5,7 @@ The model never changes and is shared; the structure changes at events and has o
 workspace is written to by every computation and belongs to one thread.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
 from typing import Any, NoReturn
 
@@ -32,22 +32,38 @@ Vector = NDArray[np.float64]
 
 
 def load(
-    source: str | PathLike[str],
+    source: Any,
     *,
     root_joint: str = 'fixed',
     actuated: Sequence[str] | None = None,
-    gravity: ArrayLike = STANDARD_GRAVITY,
+    gravity: ArrayLike | None = None,
+    xacro_args: Mapping[str, str] | None = None,
+    inertia: str = 'check',
+    cut: Sequence[str] = (),
 ) -> 'Mechanism':
     """
     Return the Mechanism that a file describes.
 
-    `source` is a path (.urdf, .xacro, ...), the name of a shipped model, or a string of XML.
+    `source` is a path (.urdf, .xacro, ...), the name of a shipped model, a string of XML, or a
+    parsed `urdf_parser_py` robot.
     `root_joint='floating'` lets the root link fly freely; `actuated` names the actuated joints
-    (tree or loop) and overrides the file; `gravity` in world axes [m/s^2].
+    (tree or loop) and overrides the file; `gravity` in world axes [m/s^2], None for that of the
+    file, or the standard one where the file gives none. `xacro_args` are the arguments of a xacro
+    file. `inertia` says what is done with inertias that no body can have, and with joints that
+    move no mass: 'check' refuses them, 'repair' or 'trust'. `cut` names joints of an SDF, which is
+    a graph, that close loops.
     """
-    if not str(source).lstrip().startswith('<'):
+    if isinstance(source, (str, PathLike)) and not str(source).lstrip().startswith('<'):
         source = library.find(source)
-    return Mechanism(read(source, root_joint=root_joint, actuated=actuated), gravity=gravity)
+    description = read(
+        source,
+        root_joint=root_joint,
+        actuated=actuated,
+        xacro_args=xacro_args,
+        inertia=inertia,
+        cut=cut,
+    )
+    return Mechanism(description, gravity=gravity)
 
 
 def _checked_gravity(gravity: ArrayLike, where: str) -> Vector:
@@ -71,7 +87,9 @@ class Mechanism(Names):
     Computations write into the mechanism's own workspace: use one `copy()` per thread.
     """
 
-    def __init__(self, description: Description, *, gravity: ArrayLike = STANDARD_GRAVITY) -> None:
+    def __init__(self, description: Description, *, gravity: ArrayLike | None = None) -> None:
+        if gravity is None:
+            gravity = description.gravity or STANDARD_GRAVITY
         model = pack(description, _checked_gravity(gravity, description.name))
         self._hold(model, Structure(model))
         self.build()

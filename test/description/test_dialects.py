@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from helpers.geared_legs import geared_legs
+from helpers.urdf_parts import joint, link, robot
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -28,27 +29,6 @@ ANGLE_ROUNDING = 1e-12
 needs_shared = pytest.mark.skipif(
     not SHARED.is_dir(), reason='the shared models are not on this machine'
 )
-
-
-def link(name):
-    return (
-        f'<link name="{name}"><inertial><mass value="1"/>'
-        '<inertia ixx="1" iyy="1" izz="1"/></inertial></link>'
-    )
-
-
-def joint(
-    name, parent, child, *, kind='continuous', axis='0 0 1', origin='', inside='', attributes=''
-):
-    return (
-        f'<joint name="{name}" type="{kind}" {attributes}><origin {origin}/>'
-        f'<parent link="{parent}"/><child link="{child}"/><axis xyz="{axis}"/>{inside}'
-        '</joint>'
-    )
-
-
-def robot(*parts):
-    return '<robot name="r" xmlns:cc="urn:closed_chain_dynamics">' + ''.join(parts) + '</robot>'
 
 
 def coupling(predecessor, successor, *, carrier='', ratio=2):

@@ -32,7 +32,7 @@ from closed_chain_dynamics.cli.main import COMMANDS, main
 from closed_chain_dynamics.description import read
 
 PAGES = sorted((DOCS / 'pages').glob('*.md'))
-ROBOT = re.compile('<(robot|mujoco) ')
+ROBOT = re.compile('<(robot|mujoco|sdf) ')
 MARK = '<!-- the example stands here -->'
 NOT_RUN = ('pip', 'make', 'git', 'colcon', 'ros2', 'apt', 'source', 'rosdep')
 TOO_LONG = ('bench', 'up')  # a minute, and many processes: their own tests run them

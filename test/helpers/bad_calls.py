@@ -25,7 +25,9 @@ from closed_chain_dynamics.description import (
     LoopType,
     Pose,
     check,
+    convert,
     read,
+    to_urdf_parser,
 )
 from closed_chain_dynamics.model import library
 
@@ -34,6 +36,8 @@ __all__ = ['CALLS']
 NO_SHELL = argparse.Namespace(shell='bash', json=False)
 XACRO = '<robot name="r" xmlns:xacro="http://ros.org/wiki/xacro"><xacro:arm/></robot>'
 FLOATING = robot(BASE, ARM, hinge('free', 'base', 'arm', kind='floating'))
+PUCK = robot(BASE, ARM, hinge('slide', 'base', 'arm', kind='planar'))
+DOWN = (0.0, 0.0, -9.80665)
 FLAT = with_extra(
     '<constraint name="on" type="surface" active="false"><parent link="base"/>'
     '<child link="tip"/></constraint>'
@@ -302,6 +306,15 @@ CALLS = {
     ),
     'a weld in a wrong place': lambda at: welded_wrong(),
     # mechanism and state
+    'a conversion to an unknown suffix': lambda at: convert(read(PUCK), at / 'm.step', DOWN),
+    'a conversion to an unknown format': lambda at: convert(
+        read(PUCK), at / 'm.urdf', DOWN, to='urdf2'
+    ),
+    'a conversion of a planar joint to MJCF': lambda at: convert(read(PUCK), at / 'm.xml', DOWN),
+    'an export without its library': without_library(
+        'urdf_parser_py', lambda at: to_urdf_parser(read(PUCK))
+    ),
+    'an unknown policy for inertias': lambda at: ccd.load('four_bar', inertia='guess'),
     'gravity of two numbers': lambda at: ccd.load('four_bar', gravity=(0.0, 9.8)),
     'a q that is text': lambda at: ccd.coordinates(four_bar()[0], 'zero'),
     'a q of a wrong size': lambda at: ccd.coordinates(four_bar()[0], np.zeros(2)),

@@ -55,6 +55,21 @@ LOOP = (
     '{inside}</constraint>'
 )
 SPRING = '<cc:spring name="s" type="linear">{}</cc:spring>'
+AXIS = '<axis><xyz>0 0 1</xyz></axis>'
+AXES = AXIS + AXIS.replace('axis', 'axis2')
+PITCH = '<screw_thread_pitch>0.1</screw_thread_pitch>'
+
+
+def sdf_joint(kind, inside='', *, name='j', child='a'):
+    return (
+        f'<joint name="{name}" type="{kind}"><parent>world</parent><child>{child}</child>'
+        f'{inside}</joint>'
+    )
+
+
+def sdf_model(inside='', *joints):
+    return f'<model name="m"><link name="a">{inside}</link>{"".join(joints)}</model>'
+
 
 # id: (the file, words of the culprit, words of the repair)
 CASES = {
@@ -86,7 +101,7 @@ CASES = {
         ['DOCTYPE'],
         ['Remove'],
     ),
-    'wrong root': ('<sdf/>', ['line 1', '<sdf>'], ['URDF']),
+    'wrong root': ('<svg/>', ['line 1', '<svg>'], ['URDF']),
     'no link': (robot(), ['<robot>', 'no <link>'], ['Add']),
     # names
     'link without name': (robot('<link/>'), ['line 2, <link>', 'name is missing'], ['Write name']),
@@ -416,6 +431,20 @@ CASES = {
         ['line 7, <loop name="l">', 'no <successor>'],
         ['Add <successor'],
     ),
+    'loop joint of one link': (
+        with_extra('<loop_joint name="l" type="spherical"><link1 link="tip"/></loop_joint>'),
+        ['line 7, <loop_joint name="l">', 'two links, not 1'],
+        ['<link1 link'],
+    ),
+    'ball constraint without point': (
+        with_extra(
+            '<drake:ball_constraint xmlns:drake="http://drake.mit.edu">'
+            '<drake:ball_constraint_body_A name="tip"/><drake:ball_constraint_body_B name="base"/>'
+            '</drake:ball_constraint>'
+        ),
+        ['line 7', 'no <drake:ball_constraint_p_AP>'],
+        ['Add it'],
+    ),
     # couplings
     'coupling of unknown link': (
         with_extra(
@@ -495,11 +524,6 @@ CASES = {
         with_hinge('<mimic joint="shoulder"/>'),
         ['<mimic>', 'itself'],
         ['another joint'],
-    ),
-    'mimic of unknown joint': (
-        with_hinge('<mimic joint="sholder"/>'),
-        ["'sholder'"],
-        ["mean 'shoulder'"],
     ),
     # springs, hints, vocabulary
     'unknown cc element': (
@@ -611,11 +635,52 @@ CASES = {
         ['line 7', "'elbwo'"],
         ["mean 'elbow'"],
     ),
-    'transmission of unknown joint': (
-        with_extra('<transmission name="t"><joint name="elbwo"/></transmission>'),
-        ['line 7', "'elbwo'"],
-        ["mean 'elbow'"],
-    ),
+    # SDF
+    **{
+        f'SDF: {culprit}': (f'<sdf version="1.9">{text}</sdf>', [culprit], [repair])
+        for text, culprit, repair in (
+            ('', 'it holds 0 models: none', 'Keep one <model>'),
+            ('<model name="a"/><model name="b"/>', "it holds 2 models: 'a', 'b'", 'Keep one'),
+            (sdf_model('<pose relative_to="b"/>'), "no frame named 'b'", 'Known: a'),
+            (sdf_model('<pose relative_to="a"/>'), 'relative to itself', 'Break the circle'),
+            (
+                sdf_model('', sdf_joint('revolute', AXIS, child='')),
+                'it names no link',
+                '<child>link</child>',
+            ),
+            (sdf_model('', sdf_joint('revolut')), 'is no type of joint', "mean 'revolute'"),
+            (
+                sdf_model('', sdf_joint('universal', AXIS)),
+                'has 2 axes, but 1 are given',
+                '<axis2>',
+            ),
+            (
+                sdf_model('', sdf_joint('revolute', AXIS.replace('1', '0'))),
+                'zero vector',
+                'Correct xyz',
+            ),
+            (
+                sdf_model('', sdf_joint('revolute', AXIS.replace('1', 'z'))),
+                "'z', which is not a number",
+                'number such as',
+            ),
+            (sdf_model('', sdf_joint('screw', AXIS)), 'no pitch', '<screw_thread_pitch>'),
+            (
+                sdf_model(
+                    '',
+                    sdf_joint('screw', AXIS + PITCH),
+                    sdf_joint('screw', AXIS + PITCH, name='k'),
+                ),
+                'a screw joint cannot close a loop',
+                'cut=[...]',
+            ),
+            (
+                sdf_model('', sdf_joint('fixed'), sdf_joint('gearbox', AXES, name='k')),
+                'do not turn relative to the reference body',
+                '<gearbox_reference_body>',
+            ),
+        )
+    },
 }
 
 # id: (the YAML beside a good file, words of the culprit, words of the repair)

@@ -1,0 +1,72 @@
+"""
+A description as Extended URDF: a tree in robot.urdf, its loops and motors in robot.yaml.
+
+Each end of a loop becomes a frame, a link without mass on a fixed joint; a hinge is held at two
+points of its axis. What the dialect has no place for is told in the report.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from closed_chain_dynamics.description.elements import (
+    Description,
+    Joint,
+    JointType,
+    Link,
+    LoopType,
+    Pose,
+)
+from closed_chain_dynamics.description.left_out import LeftOut
+from closed_chain_dynamics.description.mjcf_laws import SECOND_POINT
+from closed_chain_dynamics.description.names import Names
+from closed_chain_dynamics.description.writer import to_xml
+
+__all__ = ['to_extended']
+
+
+def to_extended(description: Description) -> tuple[str, str, LeftOut]:
+    """Return the text of the URDF, that of the YAML, and what is not in them."""
+    import yaml  # only this dialect needs it
+
+    left_out, links, joints = LeftOut(), list(description.links), list(description.joints)
+    link_names = Names(link.name for link in links)
+    joint_names = Names(joint.name for joint in joints)
+    pairs: list[list[str]] = []
+    types: list[str] = []
+    for loop in description.loops:
+        if loop.type not in (LoopType.FIXED, LoopType.SPHERICAL, LoopType.REVOLUTE):
+            left_out.add(f'{loop.type.value} loops, which Extended URDF has not', loop.name)
+            continue
+        if not loop.active:
+            left_out.add('loops that are open', loop.name)
+            continue
+        if loop.role == 'actuated' or loop.dynamics.damping or loop.dynamics.friction:
+            left_out.add('laws and motors of loop joints', loop.name)
+        for shift in (0.0, SECOND_POINT) if loop.type is LoopType.REVOLUTE else (0.0,):
+            pair = []
+            for end, link, pose, axis in (
+                ('A', loop.parent, loop.parent_origin, loop.parent_axis),
+                ('B', loop.child, loop.child_origin, loop.child_axis),
+            ):
+                point = pose.position + shift * pose.rotation @ np.array(axis)
+                place = Pose(tuple(float(each) for each in point), pose.rpy)
+                name = link_names.fresh(f'{loop.name}_{end}')
+                links.append(Link(name))
+                joints.append(
+                    Joint(joint_names.fresh(f'{name}_frame'), JointType.FIXED, link, name, place)
+                )
+                pair.append(name)
+            pairs.append(pair)
+            types.append('6d' if loop.type is LoopType.FIXED else '3d')
+    spherical = [joint.name for joint in joints if joint.type is JointType.SPHERICAL]
+    motors = [actuator.joint for actuator in description.actuators]
+    content = {
+        'closed_loop': pairs,
+        'type': types,
+        'name_mot': [motor for motor in motors if motor in joint_names.taken],
+        'joint_name': spherical,
+        'joint_type': ['SPHERICAL'] * len(spherical),
+    }
+    tree = replace(description, links=tuple(links), joints=tuple(joints), loops=())
+    return to_xml(tree), yaml.safe_dump(content, sort_keys=False), left_out

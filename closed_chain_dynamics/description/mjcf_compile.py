@@ -1,0 +1,121 @@
+"""MuJoCo compiles an MJCF file; here is its model, with a name for every element."""
+
+from pathlib import Path
+import re
+from typing import Any
+
+from lxml import etree
+
+from closed_chain_dynamics.description.document import Document
+from closed_chain_dynamics.description.fields import Reader
+from closed_chain_dynamics.description.names import Names
+from closed_chain_dynamics.errors import DescriptionError
+
+__all__ = ['Compiled', 'compile_mjcf', 'import_mujoco']
+
+PLACE = re.compile(r"\n\s*(?:Object name = |Element (?:name )?)'?([^',\n]*)'?.*?line (\d+)", re.S)
+
+
+class Compiled:
+    """MuJoCo's model of a file, and the names that its elements have here."""
+
+    def __init__(self, mujoco: Any, model: Any) -> None:
+        self.mujoco, self.model = mujoco, model
+        self.links = Names(self._given('BODY', model.nbody))
+        # joints, loops and couplings share one room here, but not in MuJoCo
+        self.joints = Names(self._given('JOINT', model.njnt))
+        self.body_names = [
+            self.name('BODY', body) or self.links.fresh(f'body_{body}')
+            for body in range(model.nbody)
+        ]
+        self.joint_names = [
+            self.name('JOINT', joint)
+            or self.joints.fresh(f'{self.body_names[model.jnt_bodyid[joint]]}_joint')
+            for joint in range(model.njnt)
+        ]
+
+    def name(self, kind: str, number: int) -> str:
+        """Return the name in the file, empty where it has none."""
+        kinds = self.mujoco.mjtObj
+        return self.mujoco.mj_id2name(self.model, getattr(kinds, f'mjOBJ_{kind}'), number) or ''
+
+    def turns_or_slides(self, joint: int) -> bool:
+        """Tell whether a joint has one coordinate."""
+        kind = self.model.jnt_type[joint]
+        return any(self.is_type(kind, 'mjtJoint', each) for each in ('HINGE', 'SLIDE'))
+
+    def is_type(self, value: Any, enum: str, kind: str) -> bool:
+        """Tell whether a number of the model stands for e.g. ('mjtJoint', 'HINGE')."""
+        members = getattr(self.mujoco, enum)
+        prefix = {'mjtJoint': 'mjJNT', 'mjtTrn': 'mjTRN', 'mjtEq': 'mjEQ', 'mjtWrap': 'mjWRAP'}
+        return bool(value == getattr(members, f'{prefix[enum]}_{kind}'))
+
+    def _given(self, kind: str, count: int) -> list[str]:
+        return [name for name in (self.name(kind, each) for each in range(count)) if name]
+
+
+def import_mujoco(file: str) -> Any:
+    """Return the library, or say how to get it."""
+    try:
+        import mujoco
+    except ImportError:
+        raise DescriptionError(
+            'MJCF is compiled by the library mujoco, which is not installed',
+            file=file,
+            repair="Install it: pip install 'closed_chain_dynamics[mjcf]'.",
+        ) from None
+    return mujoco
+
+
+def compile_mjcf(reader: Reader, document: Document) -> Compiled:
+    """Let MuJoCo read and compile a document."""
+    mujoco = import_mujoco(reader.label)
+    try:
+        if document.path is not None and document.label == str(document.path):
+            model = mujoco.MjModel.from_xml_path(str(document.path))
+        else:  # a text, or what macros grew to
+            text = etree.tostring(document.root, encoding='unicode')
+            if document.path is None:
+                model = mujoco.MjModel.from_xml_string(text)
+            else:
+                spec = mujoco.MjSpec.from_string(text)
+                spec.modelfiledir = str(Path(document.path).parent)
+                model = spec.compile()
+    except (ValueError, RuntimeError, mujoco.FatalError) as error:
+        raise _refused(str(error), reader) from None
+    _apply_flags(mujoco, model)
+    return Compiled(mujoco, model)
+
+
+def _refused(message: str, reader: Reader) -> DescriptionError:
+    """Return MuJoCo's complaint with its place in the usual order."""
+    why = message.partition('\n')[0].removeprefix('XML Error: ').removeprefix('Error: ')
+    place, where = PLACE.search(message), ''
+    if place:
+        where = f'line {place[2]}' + (f', {place[1]!r}' if place[1] else '')
+    return DescriptionError(
+        f'MuJoCo refuses the file: {why}',
+        file=reader.label,
+        where=where,
+        repair='Correct it there; files that it names are sought beside it.',
+    )
+
+
+def _apply_flags(mujoco: Any, model: Any) -> None:
+    """Take out of the model what <option><flag .../> switches off."""
+    flags, off = int(model.opt.disableflags), mujoco.mjtDisableBit
+    if flags & off.mjDSBL_GRAVITY:
+        model.opt.gravity[:] = 0.0
+    if flags & off.mjDSBL_SPRING:
+        model.jnt_stiffness[:] = 0.0
+        model.tendon_stiffness[:] = 0.0
+    if flags & off.mjDSBL_DAMPER:
+        model.dof_damping[:] = 0.0
+        model.tendon_damping[:] = 0.0
+    if flags & (off.mjDSBL_FRICTIONLOSS | off.mjDSBL_CONSTRAINT):
+        model.dof_frictionloss[:] = 0.0
+    if flags & (off.mjDSBL_LIMIT | off.mjDSBL_CONSTRAINT):
+        model.jnt_limited[:] = 0
+        model.tendon_limited[:] = 0
+    if flags & (off.mjDSBL_EQUALITY | off.mjDSBL_CONSTRAINT):
+        model.eq_active0[:] = 0

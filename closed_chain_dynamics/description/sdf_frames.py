@@ -1,0 +1,136 @@
+"""Where the links, joints and frames of an SDF model stand, all joints at zero."""
+
+from collections.abc import Iterable
+import math
+from typing import Any
+
+import numpy as np
+
+from closed_chain_dynamics.description.elements import Joint, Pose
+from closed_chain_dynamics.description.fields import Reader
+from closed_chain_dynamics.description.rotations import Matrix, rotation
+from closed_chain_dynamics.description.tree import Tree
+from closed_chain_dynamics.errors import NameNotFound
+
+__all__ = [
+    'Placement',
+    'SdfFrames',
+    'chained',
+    'child_name',
+    'gazebo_frames',
+    'read_pose',
+    'relative',
+]
+
+Placement = tuple[Matrix, Matrix]  # rotation (3, 3) and position (3,)
+HERE: Placement = (np.eye(3), np.zeros(3))
+MODEL, WORLD = '__model__', 'world'
+
+
+def read_pose(reader: Reader, element: Any) -> Placement:
+    """Return what a <pose> states, the identity for none."""
+    if element is None or not (element.text or '').strip():
+        return HERE
+    if element.get('rotation_format') == 'quat_xyzw':
+        x, y, z, *xyzw = reader.content(element, count=7)
+        return rotation([xyzw[3], *xyzw[:3]]), np.array([x, y, z])
+    x, y, z, *angles = reader.content(element, count=6)
+    if reader.boolean(element, 'degrees', False):
+        angles = [math.radians(each) for each in angles]
+    return Pose((x, y, z), tuple(angles)).rotation, np.array([x, y, z])
+
+
+def chained(first: Placement, second: Placement) -> Placement:
+    """Return where the second stands that is given in the first."""
+    return first[0] @ second[0], first[1] + first[0] @ second[1]
+
+
+def relative(base: Placement, other: Placement) -> Placement:
+    """Return the other as seen from the base."""
+    return base[0].T @ other[0], base[0].T @ (other[1] - base[1])
+
+
+class SdfFrames:
+    """
+    Placements in the world by name.
+
+    A pose is relative to the frame that `relative_to` names; without it a link is relative to the
+    model, a joint to its child, a frame to what it is attached to.
+    """
+
+    def __init__(self, reader: Reader, model: Any) -> None:
+        self.reader = reader
+        self.elements = {
+            each.get('name', ''): each for each in model.iterchildren('link', 'joint', 'frame')
+        }
+        self.known: dict[str, Placement] = {
+            WORLD: HERE,
+            MODEL: read_pose(reader, model.find('pose')),
+        }
+        self.pending: set[str] = set()
+
+    def of(self, name: str, user: Any) -> Placement:
+        """Return the placement of a link, joint or frame that an element names."""
+        if name in self.known:
+            return self.known[name]
+        if name not in self.elements:
+            raise NameNotFound(
+                'frame',
+                name,
+                [*self.elements, WORLD],
+                file=self.reader.label,
+                where=self.reader.place(user),
+            )
+        element = self.elements[name]
+        if name in self.pending:
+            raise self.reader.error(
+                element, 'its pose is relative to itself, by way of others', 'Break the circle.'
+            )
+        self.pending.add(name)
+        pose = element.find('pose')
+        base = pose.get('relative_to', '') if pose is not None else ''
+        if not base and element.tag == 'joint':
+            base = self.link_of(child_name(self.reader, element, 'child'), element)
+        elif not base and element.tag == 'frame':
+            base = element.get('attached_to', '')
+        own = read_pose(self.reader, pose)
+        self.known[name] = chained(self.of(base or MODEL, element), own)
+        return self.known[name]
+
+    def link_of(self, name: str, user: Any) -> str:
+        """Return the link that a frame is attached to, the link itself for a link."""
+        seen = set()
+        while name != WORLD and name not in seen:
+            seen.add(name)
+            self.of(name, user)  # an unknown name is told
+            element = self.elements.get(name)
+            if element is None or element.tag == 'link':
+                return name
+            name = (
+                child_name(self.reader, element, 'child')
+                if element.tag == 'joint'
+                else element.get('attached_to', '')
+            )
+        return name
+
+
+def gazebo_frames(reader: Reader, root: Any, joints: Iterable[Joint]) -> SdfFrames:
+    """Return the placements of the links of a URDF, and of the joints inside its <gazebo>."""
+    frames = SdfFrames(reader, root)
+    frames.elements = {each.get('name', ''): each for each in root.iterfind('gazebo/joint')}
+    tree = Tree(joints)
+    for link in {end for joint in tree.joints for end in (joint.parent, joint.child)}:
+        place = HERE
+        for joint in reversed(tree.joints_to_root(link)):
+            place = chained(place, (joint.origin.rotation, joint.origin.position))
+        frames.known[link] = place
+    return frames
+
+
+def child_name(reader: Reader, element: Any, tag: str) -> str:
+    """Return the text of <parent> or <child>."""
+    found = reader.child(element, tag, required=True, example=f'<{tag}>link</{tag}>')
+    text = (found.text or '').strip() or found.get('link', '')
+    if not text:
+        raise reader.error(found, 'it names no link', f'Write <{tag}>link</{tag}>.')
+    return str(text)

@@ -1,0 +1,128 @@
+"""What published files get wrong by a little is repaired or noted, and never a traceback."""
+
+from helpers.urdf_parts import joint, link, robot
+import numpy as np
+import pinocchio as pin
+import pytest
+
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.description import JointType, read
+
+TRANSMISSION = '<transmission name="t"><joint name="{}"/></transmission>'
+BALL = (
+    '<joint name="j" type="floating" cc:type="spherical"><parent link="base"/><child link="b"/>'
+    '</joint>'
+)
+
+
+def body(moments, mass=1):
+    return robot(
+        '<link name="base"/>',
+        f'<link name="b"><inertial><mass value="{mass}"/><inertia {moments}/></inertial></link>',
+        BALL,
+    )
+
+
+ROUNDED = body('ixx="0.1" iyy="0.2" izz="0.300009"')
+IMPOSSIBLE = body('ixx="0.1" iyy="0.2" izz="1"')
+NEGATIVE = body('ixx="1" iyy="1" izz="1" ixy="1.5"')
+
+
+def possible(inertia):
+    """Tell whether Pinocchio finds second moments of mass that none is negative."""
+    full = pin.Inertia(inertia.mass, inertia.origin.position, inertia.tensor)
+    pseudo = pin.PseudoInertia.FromInertia(full).toMatrix()
+    return np.linalg.eigvalsh(pseudo)[0] > -1e-12
+
+
+def test_rounded_moments_are_repaired_with_a_note():
+    described = read(ROUNDED)
+    assert possible(described.links[1].inertia)
+    assert described.links[1].inertia.moments[5] == pytest.approx(0.300009, abs=1e-12)
+    assert any('repaired: b' in note for note in described.notes)
+
+
+@pytest.mark.parametrize('text', [IMPOSSIBLE, NEGATIVE])
+def test_impossible_moments_are_refused_with_ways_round(text):
+    with pytest.raises(ccd.DescriptionError, match="inertia='repair' or inertia='trust'"):
+        read(text)
+    repaired = read(text, inertia='repair').links[1].inertia
+    assert possible(repaired)
+    trusted = ccd.load(text, inertia='trust').description
+    assert not possible(trusted.links[1].inertia)
+    assert any('trusted as was asked: b' in note for note in trusted.notes)
+
+
+def test_a_repair_keeps_the_largest_moment_and_adds_the_least():
+    moments = np.linalg.eigvalsh(read(IMPOSSIBLE, inertia='repair').links[1].inertia.tensor)
+    # half the trace less the largest is -0.35: the smaller two grow by that
+    assert moments == pytest.approx([0.45, 0.55, 1.0])
+
+
+MASSLESS_END = [link('base'), link('arm'), '<link name="tool"/>', joint('swing', 'base', 'arm')]
+
+
+def test_a_massless_end_link_has_a_way_out():
+    text = robot(*MASSLESS_END, joint('turn', 'arm', 'tool', attributes='cc:role="actuated"'))
+    with pytest.raises(ccd.DescriptionError, match="inertia='repair'"):
+        read(text)
+    mechanism = ccd.load(text, inertia='repair')
+    assert mechanism.joint_names == ['swing'] and mechanism.actuator_names == []
+    assert any('are fixed: turn' in note for note in mechanism.description.notes)
+
+
+def test_a_massless_link_that_a_loop_or_a_gear_binds_is_allowed():
+    gear = '<mimic joint="swing" multiplier="2"/>'
+    mechanism = ccd.load(robot(*MASSLESS_END, joint('turn', 'arm', 'tool', inside=gear)))
+    q, v = mechanism.neutral(), np.zeros(2)
+    q = ccd.assemble(mechanism, {'swing': 0.3})
+    v = ccd.complete_velocity(mechanism, q, {'swing': 1.0})
+    assert np.isfinite(ccd.forward_dynamics(mechanism, q, v, {}).acceleration).all()
+
+
+@pytest.mark.parametrize(
+    'extra, said',
+    [
+        (TRANSMISSION.format('tie'), "transmission of 'tie' is left out: the joint is fixed"),
+        (
+            TRANSMISSION.format('lost'),
+            "transmission of 'lost' is left out: the joint does not exist",
+        ),
+        (
+            link('w') + joint('w', 'arm', 'w', inside='<mimic joint="lost"/>'),
+            "mimic of 'w' is left out: the joint 'lost' does not exist",
+        ),
+        (
+            link('w') + joint('w', 'arm', 'w', inside='<mimic joint="tie"/>'),
+            "mimic of 'w' is left out: the joint 'tie' is fixed",
+        ),
+    ],
+)
+def test_what_drives_no_joint_is_a_note(extra, said):
+    tree = [link('base'), link('arm'), link('tip'), joint('swing', 'base', 'arm')]
+    described = read(robot(*tree, joint('tie', 'arm', 'tip', kind='fixed'), extra))
+    assert any(said in note for note in described.notes)
+    assert described.actuators == () and described.couplings == ()
+
+
+def test_an_empty_colour_is_none():
+    described = read(
+        robot(
+            '<material name="m"><color rgba=""/></material>',
+            '<link name="base"><visual><geometry><box size="1 1 1"/></geometry>'
+            '<material name="m"><color/></material></visual></link>',
+        )
+    )
+    assert described.links[0].visuals[0].rgba == ()
+
+
+def test_xacro_arguments_reach_the_file(tmp_path):
+    file = tmp_path / 'arm.urdf.xacro'
+    text = robot('<xacro:arg name="kind" default="fixed"/>', *MASSLESS_END[:2])
+    text = text.replace('<robot ', '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" ')
+    file.write_text(
+        text.replace('</robot>', joint('swing', 'base', 'arm', kind='$(arg kind)') + '</robot>')
+    )
+    assert read(file).joints[0].type is JointType.FIXED
+    mechanism = ccd.load(file, xacro_args={'kind': 'continuous'})
+    assert mechanism.description.joints[0].type is JointType.CONTINUOUS
