@@ -41,6 +41,7 @@ setup(
     license='Apache-2.0',
     license_files=['LICENSE'],
     packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
+    package_data={f'{PACKAGE}.codegen': ['*.c', '*.h']},
     # Models are found through __file__, so the package has to lie unpacked.
     zip_safe=False,
     python_requires='>=3.10,<3.14',
@@ -50,6 +51,8 @@ setup(
         'plot': ['matplotlib>=3.6', 'pillow>=10.1'],
         'mcap': ['rosbags>=0.10'],
         'symbolic': ['sympy>=1.12'],
+        # Needs a C compiler too: gcc or clang.
+        'codegen': ['casadi>=3.7'],
         'viewer': ['viser>=1.1,<2'],
         # ROS 2 for a machine without it; where a distribution is sourced, that one is used.
         'ros': [
@@ -82,6 +85,7 @@ setup(
         'docs': ['latex2mathml', 'mkdocs-material'],
         # Peers, parsers and tools that the tests compare with or run.
         'test': [
+            'casadi>=3.7',
             'hypothesis',
             'import-linter',
             'mcap-ros2-support',

@@ -78,6 +78,7 @@ class Mechanism:
     def __init__(self, description, *, gravity=STANDARD_GRAVITY):
         gravity = _checked_gravity(gravity, description.name)
         self.description = description
+        self.changes = 0  # of structure and gravity so far: whoever kept something looks at it
         self._packing = packing = pack(description, gravity)
         self.mi, self.mf, self.w = packing.mi, packing.mf, packing.w
         self.name = description.name
@@ -154,6 +155,7 @@ class Mechanism:
     @gravity.setter
     def gravity(self, value):
         self.table(at.WORLD_F)[0, at.GRAVITY : at.GRAVITY + 3] = _checked_gravity(value, self.name)
+        self.changes += 1
 
     @property
     def total_mass(self):
@@ -323,6 +325,7 @@ class Mechanism:
 
     def _took_shape(self):
         """Note names and sizes of the present structure."""
+        self.changes += 1
         self.nq, self.nv = int(self.mi[at.NQ]), int(self.mi[at.NV])
         self._zeros = np.zeros(self.nv)
         self.rank_known = self.mi[at.N_ROWS] == 0
@@ -405,6 +408,12 @@ class Mechanism:
         from closed_chain_dynamics.model.surfaces import set_surface
 
         set_surface(self, name, function)
+
+    def compile(self, q=None):
+        """Return this mechanism in generated code for its present structure; see `codegen`."""
+        from closed_chain_dynamics.codegen.compiled import compile_mechanism
+
+        return compile_mechanism(self, q)
 
     def copy(self):
         """Return an independent mechanism in the same structure, with its own workspace."""
