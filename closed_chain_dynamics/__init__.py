@@ -5,13 +5,17 @@ The rooms, each of which imports only those before it: `errors`; `description` r
 frozen dataclasses; `kernels` is the compiled code on flat arrays; `model` lays a description out
 for it and connects and cuts; `dynamics` is the mathematics of one state: the tree after the
 virtual cut, rank, theta_G, H, W and S, torques, accelerations, reactions, impacts; `assembly`
-closes loops; `recording` keeps what happened; `simulation` makes it happen; `symbolic` writes
-equations; `control` gives torques for a reference; `studies` asks what takes many computations;
-`viewer` shows, `ros` carries messages, and `cli` is the command line.
+closes loops; `codegen` writes all of this as C for one mechanism; `recording` keeps what happened;
+`simulation` makes it happen; `symbolic` writes equations; `control` gives torques for a reference;
+`studies` asks what takes many computations; `viewer` shows, `ros` carries messages, and `cli` is
+the command line.
 """
 
+from closed_chain_dynamics import codegen
 from closed_chain_dynamics.assembly.completion import complete_acceleration, complete_velocity
 from closed_chain_dynamics.assembly.search import Assembled, assemble, find_assembly
+from closed_chain_dynamics.codegen.compiled import CompiledMechanism
+from closed_chain_dynamics.codegen.derivatives import Derivatives, derivatives
 from closed_chain_dynamics.description import Description
 from closed_chain_dynamics.dynamics.actuation import actuator_torques
 from closed_chain_dynamics.dynamics.contact_forces import contact_forces, contact_wrenches
@@ -47,6 +51,7 @@ from closed_chain_dynamics.errors import (
     AssemblyError,
     ClosedChainError,
     DescriptionError,
+    GenerationError,
     NameNotFound,
     SingularityError,
     StateError,
@@ -63,10 +68,13 @@ __all__ = [
     'Assembled',
     'AssemblyError',
     'ClosedChainError',
+    'CompiledMechanism',
     'Coordinates',
+    'Derivatives',
     'Description',
     'DescriptionError',
     'ForwardDynamics',
+    'GenerationError',
     'Impact',
     'InverseDynamics',
     'Mechanism',
@@ -80,12 +88,14 @@ __all__ = [
     'actuator_torques',
     'assemble',
     'center_of_mass',
+    'codegen',
     'complete_acceleration',
     'complete_velocity',
     'constraint_jacobian',
     'contact_forces',
     'contact_wrenches',
     'coordinates',
+    'derivatives',
     'difference',
     'energy',
     'find_assembly',

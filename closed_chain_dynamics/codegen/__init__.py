@@ -14,5 +14,14 @@ from closed_chain_dynamics.codegen.compiled import (
     GeneratedCodeWarning,
     compile_mechanism,
 )
+from closed_chain_dynamics.codegen.derivatives import Derivatives, derivatives
+from closed_chain_dynamics.codegen.functions import casadi
 
-__all__ = ['CompiledMechanism', 'GeneratedCodeWarning', 'compile_mechanism']
+__all__ = [
+    'CompiledMechanism',
+    'Derivatives',
+    'GeneratedCodeWarning',
+    'casadi',
+    'compile_mechanism',
+    'derivatives',
+]

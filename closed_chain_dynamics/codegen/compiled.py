@@ -18,6 +18,7 @@ from closed_chain_dynamics.assembly.completion import complete_acceleration, com
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.codegen.batch import Function, Roller
 from closed_chain_dynamics.codegen.build import find_compiler, require_casadi
+from closed_chain_dynamics.codegen.derivatives import Derivatives, derivatives, linearise
 from closed_chain_dynamics.codegen.source import Source, gather
 from closed_chain_dynamics.dynamics.actuation import actuator_vector
 from closed_chain_dynamics.dynamics.coordinates import coordinates
@@ -217,6 +218,23 @@ class CompiledMechanism:
             X[..., :3, 3], X[..., 3, 3] = rows[..., number, 9:], 1.0
             out[link] = X
         return out
+
+    def derivatives(self, q: ArrayLike, v: ArrayLike, tau: Any = None) -> Derivatives:
+        """Return the derivatives of forward dynamics at one state; see `codegen.derivatives`."""
+        basis = self.coordinates(q) if self.is_current else None
+        if basis is not None and not basis.generic:
+            pose: Array = self.robot.vector(q, self.source.nq, 'q')
+            rate: Array = self.robot.vector(v, self.source.nv, 'v')
+            found = linearise(self.source, self._slopes, basis.W, pose, rate, self._torques(tau))
+            if found is not None:
+                return found
+        self._say('derivatives do not hold here in generated code')
+        return derivatives(self.robot, q, v, tau)
+
+    def _slopes(self, name: str, **given: Array) -> Array | None:
+        function = self._function(name)
+        flat, good = function.many(tuple(given[key] for key in function.inputs))
+        return flat if good.all() else None
 
     # --- simulation ---------------------------------------------------------------------------
     def rollout(

@@ -86,7 +86,8 @@ def forward_dynamics(source: Source, q: SX, v: SX, tau_A: SX) -> Answer:
         _Folded(source, cluster, frames, solved, tau, forces, inertias, margins)
         for cluster in reversed(source.clusters)
     ]
-    change, acceleration = {0: ca.SX.zeros(6)}, {}
+    change = {0: ca.SX.zeros(6)}
+    acceleration: dict[int, SX] = {}
     for each in reversed(folded):
         each.unfold(change, acceleration)
     return Answer(

@@ -157,7 +157,8 @@ def _solve(
     if chosen is None:
         margins.append(ca.SX(NEVER))
         chosen = []
-    Q, size = [], ca.SX(1)
+    Q: list[SX] = []
+    size = ca.SX(1)
     for n in chosen:
         column = _across(B[:, n], Q)
         square = ca.sumsqr(column)
