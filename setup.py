@@ -41,7 +41,7 @@ setup(
     license='Apache-2.0',
     license_files=['LICENSE'],
     packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
-    package_data={f'{PACKAGE}.codegen': ['*.c', '*.h']},
+    package_data={f'{PACKAGE}.codegen': ['*.c', '*.cmake', '*.h']},
     # Models are found through __file__, so the package has to lie unpacked.
     zip_safe=False,
     python_requires='>=3.10,<3.14',

@@ -24,6 +24,7 @@ COMMANDS = (
     'torque',
     'simulate',
     'derive',
+    'export',
     'study',
     'view',
     'up',

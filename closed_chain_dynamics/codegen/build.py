@@ -223,7 +223,7 @@ def step_sizes(source: Source, parts: list['Trace']) -> dict[str, int]:
         'NF': open_margins + forward.outputs['closed'][0],
         'NF_OPEN': open_margins,
         'NN': newton.outputs['margin'][0],
-        'NS': settle.outputs['margin'][0],
+        'NS': settle.outputs['margin'][0] + settle.outputs['closed'][0],
         'LOOPS': int(source.rows > 0),
     }
 

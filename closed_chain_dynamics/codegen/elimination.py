@@ -23,7 +23,7 @@ __all__ = ['Solved', 'is_zero', 'solve_constraints', 'with_sparse_choice']
 SX = Any
 LARGE_ENOUGH = 0.1  # share of a column's largest entry that a pivot has in the pose of the choice
 SMALL_PIVOT = 1e-7  # share of the largest entry of J_C below which a pivot counts as lost
-REDUNDANT = 1e-6  # the same for what is left of redundant rows
+REDUNDANT = 1e-6, 1e-3  # the same for what is left of redundant rows, by precision
 GROWTH = 1e3  # multipliers, and H, above which digits would be lost
 Entries = dict[int, Any]
 
@@ -112,7 +112,11 @@ def _eliminate(
     for _, s, _ in pivots:
         for x in solved.H[s].values():
             slopes = slopes + x**2
-    for total, most in ((growth, GROWTH), (slopes, GROWTH), (rest, REDUNDANT * size)):
+    for total, most in (
+        (growth, GROWTH),
+        (slopes, GROWTH),
+        (rest, REDUNDANT[source.single] * size),
+    ):
         if not total.is_constant():
             solved.margins.append(most**2 - total)
 
@@ -208,7 +212,7 @@ def _sparse_columns(
         best = None
         for r in active:
             largest = max((abs(numbers[r].get(j, 0.0)) for j in pattern[r]), default=0.0)
-            if largest <= REDUNDANT * size:
+            if largest <= REDUNDANT[0] * size:
                 continue
             for j in pattern[r]:
                 value = abs(numbers[r].get(j, 0.0))

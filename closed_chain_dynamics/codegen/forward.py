@@ -29,6 +29,7 @@ __all__ = ['Answer', 'closing_margins', 'forward_dynamics', 'spread', 'state_mar
 
 SX = Any
 INDEFINITE = 1e-13  # a pivot of A below this share of its diagonal: a massless motion
+CLOSING_TOLERANCE = 1e-6, 1e-4  # of the core, and for single precision [m or rad]
 UNIT_TOLERANCE = 1e-6  # a quaternion this close to unit length is normalised, else refused
 
 
@@ -56,7 +57,7 @@ def state_margins(source: Source, q: SX) -> list[SX]:
 
 def closing_margins(source: Source, frames: Frames, solved: Solved) -> list[SX]:
     """Return what is positive while every loop is closed, and not by half a turn."""
-    tolerance = source.closing_tolerance**2
+    tolerance = CLOSING_TOLERANCE[source.single] ** 2
     margins = [tolerance - error**2 for error in solved.errors if not error.is_constant()]
     return margins + flip_margins(source, frames)
 

@@ -21,8 +21,8 @@ def casadi(robot: Mechanism, q: ArrayLike | None = None) -> dict[str, Any]:
     Return casadi.Function objects of a mechanism in its present structure, by name.
 
     Inputs and outputs have names: `f['forward_dynamics'](q=q, v=v, tau=tau)['acceleration']`.
-    Every entry of `margin` is positive where the answer counts. `q` is the closed pose in which
-    pivots are chosen, by default an assembled one.
+    Every entry of `margin` and `closed` is positive where the answer counts. `q` is the closed
+    pose in which pivots are chosen, by default an assembled one.
     """
     require_casadi()
     from closed_chain_dynamics.codegen.traces import TRACES, trace
@@ -48,7 +48,7 @@ def _project(source: Source, f: dict[str, Any]) -> Any:
     return ca.Function(
         'project',
         [q, v],
-        [closed, settled['v_next'], settled['margin']],
+        [closed, settled['v_next'], ca.vertcat(settled['margin'], settled['closed'])],
         ['q', 'v'],
         ['q_next', 'v_next', 'margin'],
     )

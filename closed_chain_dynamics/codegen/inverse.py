@@ -24,8 +24,11 @@ from closed_chain_dynamics.description.elements import LoopType
 __all__ = ['Torques', 'inverse_dynamics', 'motor_matrix', 'project']
 
 SX = Any
-NO_LEVER = 1e-10  # directions of H below this are rounding: no actuator reaches them
-WEAK_LEVER = 1e-4  # those between are left to the core
+NO_LEVER = (
+    1e-10,
+    1e-4,
+)  # by precision: directions of H below this are rounding: no actuator reaches them
+WEAK_LEVER = 1e-4, 1e-2  # those between are left to the core
 NEVER = -1.0  # the margin of what this pose does not decide
 
 
@@ -38,6 +41,7 @@ class Torques:
     tau_A: SX
     residual: SX
     margins: list[SX]
+    closed: list[SX]  # these also ask that the loops are closed
 
 
 def inverse_dynamics(source: Source, q: SX, v: SX, a: SX) -> Torques:
@@ -46,8 +50,7 @@ def inverse_dynamics(source: Source, q: SX, v: SX, a: SX) -> Torques:
     solved = solve_constraints(source, frames, q)
     tau_O = tree_forces(source, frames, q, v, a)
     tau_G = project(source, solved, tau_O)
-    margins = state_margins(source, q) + closing_margins(source, frames, solved)
-    margins += solved.margins
+    margins = list(solved.margins)
     torques: dict[int, SX] = {}
     rest: dict[int, SX] = {}
     for cluster in source.clusters:
@@ -60,6 +63,7 @@ def inverse_dynamics(source: Source, q: SX, v: SX, a: SX) -> Torques:
         spread(torques, len(source.motors)),
         ca.vertcat(*(rest[g] for g in source.independent)),
         margins,
+        state_margins(source, q) + closing_margins(source, frames, solved),
     )
 
 
@@ -138,7 +142,7 @@ def _actuate(
         B = ca.vertcat(*(ca.horzcat(*(row.get(g, ca.SX(0)) for g in G)) for row in rows))
         columns = [source.independent.index(g) for g in G]
         numbers = (source.motor_rows @ source.W)[np.ix_(others, columns)]
-        z, tau = _solve(B, numbers, [g in unit for g in G], tau, margins)
+        z, tau = _solve(B, numbers, [g in unit for g in G], tau, margins, source.single)
         torques.update((k, z[n]) for n, k in enumerate(others))
     for n, g in enumerate(G):
         rest[g] = ca.SX(0) if g in unit else tau[n]
@@ -147,7 +151,12 @@ def _actuate(
 
 
 def _solve(
-    B: SX, numbers: NDArray[np.float64], actuated: list[bool], tau: SX, margins: list[SX]
+    B: SX,
+    numbers: NDArray[np.float64],
+    actuated: list[bool],
+    tau: SX,
+    margins: list[SX],
+    single: bool,
 ) -> tuple[SX, SX]:
     """Return the torques z of motors with rows B, and what they leave of tau."""
     nd = B.shape[0]
@@ -163,7 +172,7 @@ def _solve(
         column = _across(B[:, n], Q)
         square = ca.sumsqr(column)
         size = size + square if not Q else size
-        margins.append(square - WEAK_LEVER**2 * size)
+        margins.append(square - WEAK_LEVER[single] ** 2 * size)
         Q.append(column / ca.sqrt(square))
     z = ca.SX.zeros(nd)
     if Q:
@@ -175,7 +184,7 @@ def _solve(
         left = [_across(B[:, n], Q) for n in passive if n not in chosen]
         missed = ca.SX(sum((ca.sumsqr(each) for each in left), ca.SX(0)))
         if not missed.is_constant():
-            margins.append(NO_LEVER**2 * size - missed)
+            margins.append(NO_LEVER[single] ** 2 * size - missed)
         if moved:  # what is open is used to make the torques small
             B_a = ca.horzcat(*(_across(B[:, n], Q) for n in moved))
             u = _solve_positive(ca.SX.eye(nd) + B_a @ B_a.T, B_a @ tau[moved])
@@ -200,9 +209,9 @@ def _range(numbers: NDArray[np.float64], passive: list[int]) -> list[int] | None
         norms = np.linalg.norm(left, axis=0)
         best = int(np.argmax(norms))
         largest = max(largest, norms[best])
-        if norms[best] <= NO_LEVER * largest:
+        if norms[best] <= NO_LEVER[0] * largest:
             break
-        if norms[best] < 2.0 * WEAK_LEVER * largest:
+        if norms[best] < 2.0 * WEAK_LEVER[0] * largest:
             return None
         chosen.append(passive[best])
         direction = left[:, best] / norms[best]

@@ -132,10 +132,10 @@ class Source:
     independent: tuple[int, ...]  # theta_G in the order of the velocities
     coordinate_names: tuple[str, ...]
     length: float  # typical distance of joints [m]
-    closing_tolerance: float
     q: Array  # the pose in which pivots are chosen
     W: Array  # at that pose
     motor_rows: Array  # d theta_A / d theta_O there
+    single: bool = False  # for numbers of single precision: tolerances are wider
 
     @property
     def independent_names(self) -> list[str]:
@@ -196,14 +196,10 @@ def gather(robot: Mechanism, q: Array) -> Source:
         tuple(j for j in range(robot.nv) if j not in dependent),
         tuple(names),
         float(1.0 / units.min(initial=1.0)) if len(units) else 1.0,
-        CLOSING_TOLERANCE,
         np.array(q, dtype=float),
         c.W.copy(),
         actuator_rows(robot, c.q),
     )
-
-
-CLOSING_TOLERANCE = 1e-6  # that of the core [m or rad]
 
 
 def _refuse_what_no_trace_has(robot: Mechanism) -> None:

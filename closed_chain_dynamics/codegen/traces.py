@@ -1,8 +1,8 @@
 """
 The functions that are generated: each algorithm traced over symbols, inputs and outputs named.
 
-Every function that rests on pivots also gives `margin`: where an entry of it is not positive, the
-answer does not count.
+Every function that rests on pivots also gives `margin`, and `closed` where it asks for closed
+loops and unit quaternions: where an entry of these is not positive, the answer does not count.
 """
 
 from collections.abc import Callable
@@ -28,7 +28,7 @@ __all__ = ['TRACES', 'Trace', 'trace']
 
 SX = Any
 Symbols = dict[str, Any]
-CLOSED = 1e-10  # error of the loops after the last Newton step of a projection [m or rad]
+CLOSED = 1e-10, 2e-5  # error of the loops after a projection, by precision [m or rad]
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ def _placements(source: Source) -> tuple[Symbols, Symbols]:
         R_world = frames.R[body] @ ca.DM(R)
         p_world = frames.p[body] + frames.R[body] @ ca.DM(p) + frames.origin
         rows.append(ca.horzcat(ca.vec(R_world.T).T, p_world.T))
-    return {'q': q}, {'placements': ca.vertcat(*rows), 'margin': _column(state_margins(source, q))}
+    return {'q': q}, {'placements': ca.vertcat(*rows), 'closed': _column(state_margins(source, q))}
 
 
 def _basis(source: Source, solved: Solved) -> SX:
@@ -79,12 +79,13 @@ def _coordinates(source: Source) -> tuple[Symbols, Symbols]:
     J = ca.SX.zeros(source.rows, source.nv)
     for (r, j), x in by_row.items():
         J[r, j] = x
-    margins = state_margins(source, q) + closing_margins(source, frames, solved) + solved.margins
+    closed = state_margins(source, q) + closing_margins(source, frames, solved)
     return {'q': q}, {
         'W': _basis(source, solved),
         'S': motor_matrix(source, frames, solved),
         'J_C': J,
-        'margin': _column(margins),
+        'margin': _column(solved.margins),
+        'closed': _column(closed),
     }
 
 
@@ -118,6 +119,7 @@ def _torques(source: Source, q: SX, v: SX, a: SX) -> Symbols:
         'tau_A': t.tau_A,
         'residual': t.residual,
         'margin': _column(t.margins),
+        'closed': _column(t.closed),
     }
 
 
@@ -133,10 +135,11 @@ def _velocity(source: Source) -> tuple[Symbols, Symbols]:
     q, rates = ca.SX.sym('q', source.nq), ca.SX.sym('rates', len(source.independent))
     frames = place(source, q)
     solved = solve_constraints(source, frames, q)
-    margins = state_margins(source, q) + closing_margins(source, frames, solved) + solved.margins
+    closed = state_margins(source, q) + closing_margins(source, frames, solved)
     return {'q': q, 'rates': rates}, {
         'v': _completed(source, solved, rates),
-        'margin': _column(margins),
+        'margin': _column(solved.margins),
+        'closed': _column(closed),
     }
 
 
@@ -146,9 +149,13 @@ def _acceleration(source: Source) -> tuple[Symbols, Symbols]:
     frames = place(source, q)
     moving = motion(source, frames, v, None, gravity=False)
     solved = solve_constraints(source, frames, q, v, moving)
-    margins = state_margins(source, q) + closing_margins(source, frames, solved) + solved.margins
+    closed = state_margins(source, q) + closing_margins(source, frames, solved)
     a = _completed(source, solved, rates) + spread(solved.drift, source.nv)
-    return {'q': q, 'v': v, 'rates': rates}, {'a': a, 'margin': _column(margins)}
+    return {'q': q, 'v': v, 'rates': rates}, {
+        'a': a,
+        'margin': _column(solved.margins),
+        'closed': _column(closed),
+    }
 
 
 def _newton(source: Source) -> tuple[Symbols, Symbols]:
@@ -163,11 +170,14 @@ def _settle(source: Source) -> tuple[Symbols, Symbols]:
     frames = place(source, q)
     solved = solve_constraints(source, frames, q)
     rates = ca.vertcat(*(v[g] for g in source.independent))
-    closed = [CLOSED**2 - error**2 for error in solved.errors if not error.is_constant()]
+    closed = [
+        CLOSED[source.single] ** 2 - error**2 for error in solved.errors if not error.is_constant()
+    ]
     flips = closing_margins(source, frames, solved)[len(closed) :]
     return {'q': q, 'v': v}, {
         'v_next': _completed(source, solved, rates),
-        'margin': _column(closed + flips + solved.margins),
+        'margin': _column(solved.margins),
+        'closed': _column(closed + flips),
     }
 
 
