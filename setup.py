@@ -44,7 +44,7 @@ setup(
     license='Apache-2.0',
     license_files=['LICENSE'],
     packages=find_packages(include=[PACKAGE, f'{PACKAGE}.*']),
-    package_data={PACKAGE: ['py.typed']},
+    package_data={PACKAGE: ['py.typed'], f'{PACKAGE}.codegen': ['*.c', '*.cmake', '*.h']},
     # Models are found through __file__, so the package has to lie unpacked.
     zip_safe=False,
     python_requires='>=3.10,<3.14',
@@ -55,6 +55,8 @@ setup(
         'mcap': ['rosbags>=0.10'],
         'mjcf': ['mujoco>=3.3'],  # compiles MJCF files
         'symbolic': ['sympy>=1.12'],
+        # Needs a C compiler too: gcc or clang.
+        'codegen': ['casadi>=3.7'],
         'viewer': ['viser>=1.1,<2'],
         # ROS 2 for a machine without it; where a distribution is sourced, that one is used.
         'ros': [
@@ -87,7 +89,7 @@ setup(
         'docs': ['latex2mathml', 'mkdocs-material'],
         # Peers, parsers and tools that the tests compare with or run.
         'test': [
-            "drake; sys_platform == 'linux'",
+            'casadi>=3.7',
             'hypothesis',
             'import-linter',
             'mcap-ros2-support',

@@ -5,7 +5,7 @@ The rooms, each of which imports only those before it: `errors`; `description` r
 frozen dataclasses; `kernels` is the compiled code on tables of named records; `model` is Model,
 Structure, Workspace and the Mechanism that holds them, and connects and cuts; `dynamics` is the
 mathematics of one state: the tree after the virtual cut, rank, theta_G, H, W and S, torques,
-accelerations, reactions, impacts; `assembly` closes loops; `recording` keeps what happened;
+accelerations, reactions, impacts; `assembly` closes loops; `codegen` writes it as C for one mechanism; `recording` keeps what happened;
 `simulation` makes it happen; `symbolic` writes equations; `control` gives torques for a reference;
 `studies` asks what takes many computations; `viewer` shows, `ros` carries messages, and `cli` is
 the command line.

@@ -13,6 +13,7 @@ __all__ = [
     'AssemblyError',
     'ClosedChainError',
     'DescriptionError',
+    'GenerationError',
     'NameNotFound',
     'SingularityError',
     'StateError',
@@ -63,6 +64,10 @@ class ActuationError(ClosedChainError):
 
 class StructureError(ClosedChainError):
     """A connection or a cut that the mechanism does not allow."""
+
+
+class GenerationError(ClosedChainError):
+    """Code that cannot be generated, compiled or kept on this machine."""
 
 
 class NameNotFound(ClosedChainError, KeyError):

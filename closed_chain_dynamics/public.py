@@ -1,7 +1,10 @@
 """The public names, which `closed_chain_dynamics` hands on when the first is asked for."""
 
+from closed_chain_dynamics import codegen
 from closed_chain_dynamics.assembly.completion import complete_acceleration, complete_velocity
 from closed_chain_dynamics.assembly.search import Assembled, assemble, find_assembly
+from closed_chain_dynamics.codegen.compiled import CompiledMechanism
+from closed_chain_dynamics.codegen.derivatives import Derivatives, derivatives
 from closed_chain_dynamics.description import Description
 from closed_chain_dynamics.dynamics.actuation import actuator_torques
 from closed_chain_dynamics.dynamics.constraints import (
@@ -36,6 +39,7 @@ from closed_chain_dynamics.errors import (
     AssemblyError,
     ClosedChainError,
     DescriptionError,
+    GenerationError,
     NameNotFound,
     SingularityError,
     StateError,
@@ -50,10 +54,13 @@ __all__ = [
     'Assembled',
     'AssemblyError',
     'ClosedChainError',
+    'CompiledMechanism',
     'Coordinates',
+    'Derivatives',
     'Description',
     'DescriptionError',
     'ForwardDynamics',
+    'GenerationError',
     'Impact',
     'InverseDynamics',
     'Mechanism',
@@ -67,12 +74,14 @@ __all__ = [
     'actuator_torques',
     'assemble',
     'center_of_mass',
+    'codegen',
     'complete_acceleration',
     'complete_velocity',
     'constraint_jacobian',
     'contact_forces',
     'contact_wrenches',
     'coordinates',
+    'derivatives',
     'difference',
     'energy',
     'find_assembly',

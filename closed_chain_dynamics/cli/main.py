@@ -30,6 +30,7 @@ COMMANDS = (
     'torque',
     'simulate',
     'derive',
+    'export',
     'study',
     'convert',
     'view',

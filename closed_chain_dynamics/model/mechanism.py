@@ -99,6 +99,7 @@ class Mechanism(Names):
         """Take a model and a structure; make a workspace, and the handle of all three."""
         self.model, self.structure, self.workspace = model, structure, Workspace(model)
         self._changes, self._kept, self._kept_at = structure.changes, structure, -1
+        self.changes = 0  # of structure and gravity so far: whoever kept something looks at it
         self._take_names()
         structure.address_surfaces(self.loop_names)
         tables = {**model.tables(), **structure.tables(), **self.workspace.tables()}
@@ -148,6 +149,12 @@ class Mechanism(Names):
     def __setstate__(self, state: tuple[Model, Structure]) -> None:
         self._hold(*state)
 
+    def compile(self, q: ArrayLike | None = None) -> Any:
+        """Return this mechanism in generated code for its present structure; see `codegen`."""
+        from closed_chain_dynamics.codegen.compiled import compile_mechanism
+
+        return compile_mechanism(self, q)
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write the description in the project's own spelling of URDF."""
         write(self.description, path)
@@ -162,6 +169,7 @@ class Mechanism(Names):
     @gravity.setter
     def gravity(self, value: ArrayLike) -> None:
         self.structure.world['gravity'] = _checked_gravity(value, self.name)
+        self.changes += 1
         self.structure.changed()
 
     @property
@@ -181,6 +189,7 @@ class Mechanism(Names):
             )
         self.structure.surfaces[name] = Surface(function, where)
         self.structure.address_surfaces(self.loop_names)
+        self.changes += 1
         self.structure.changed()
 
     def set_loads(self, loads: Records) -> None:
@@ -254,6 +263,7 @@ class Mechanism(Names):
 
     def took_shape(self) -> None:
         """Note that the structure is another one than before."""
+        self.changes += 1
         self.rank_known = self.structure.shape['n_rows'] == 0
         self._note_sizes()
 

@@ -1,0 +1,235 @@
+"""
+H of every cluster over symbols: elimination of theta_S with pivots chosen beforehand.
+
+Straight-line code cannot look for pivots. They are chosen once, in a given pose, for few
+operations (after Markowitz) among those that are large enough there; margins watch them: where
+one of them is not positive, the answer does not count and the kernels are asked instead.
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import casadi as ca
+import numpy as np
+from numpy.typing import NDArray
+
+from closed_chain_dynamics.codegen.loops import Row, cluster_rows
+from closed_chain_dynamics.codegen.source import Source
+from closed_chain_dynamics.codegen.tree import Frames, Motion, place
+from closed_chain_dynamics.errors import SingularityError
+
+__all__ = ['Solved', 'is_zero', 'solve_constraints', 'with_sparse_choice']
+
+SX = Any
+LARGE_ENOUGH = 0.1  # share of a column's largest entry that a pivot has in the pose of the choice
+SMALL_PIVOT = 1e-7  # share of the largest entry of J_C below which a pivot counts as lost
+REDUNDANT = 1e-6, 1e-3  # the same for what is left of redundant rows, by precision
+GROWTH = 1e3  # multipliers, and H, above which digits would be lost
+Entries = dict[int, Any]
+
+
+@dataclass
+class Solved:
+    """theta_S by theta_G: H, the drift W' theta_G', Newton's step, and margins of the solution."""
+
+    H: dict[int, Entries] = field(default_factory=dict)  # by theta_S, then theta_G
+    drift: Entries = field(default_factory=dict)  # by theta_S
+    closing: Entries = field(default_factory=dict)  # by theta_S
+    errors: list[SX] = field(default_factory=list)
+    margins: list[SX] = field(default_factory=list)
+
+
+def _numbers(rows: list[Row], q: SX, pose: NDArray[np.float64]) -> list[dict[int, float]]:
+    """Return the entries of the rows in a pose."""
+    flat = [entry * row.unit for row in rows for entry in row.entries.values()]
+    values = iter(
+        ca.Function('J', [q], [ca.vertcat(*flat)])(pose).full().ravel() if flat else np.zeros(0)
+    )
+    return [{j: float(next(values)) for j in row.entries} for row in rows]
+
+
+def is_zero(x: SX) -> bool:
+    """Return whether an expression is zero whatever the state."""
+    return bool(ca.SX(x).is_zero())
+
+
+def solve_constraints(
+    source: Source, frames: Frames, q: SX, v: SX | None = None, moving: Motion | None = None
+) -> Solved:
+    """Return H of all clusters; the drift too where the bodies' motion is given."""
+    solved = Solved()
+    for c, cluster in enumerate(source.clusters):
+        rows = cluster_rows(source, c, frames, q, v, moving)
+        if not rows:
+            continue
+        solved.errors += [row.error for row in rows]
+        numbers = _numbers(rows, q, source.q)
+        _eliminate(source, rows, numbers, list(cluster.dependent), solved)
+    return solved
+
+
+BIAS, ERROR = -1, -2  # columns of the right-hand sides
+
+
+def _eliminate(
+    source: Source,
+    rows: list[Row],
+    numbers: list[dict[int, float]],
+    dependent: list[int],
+    solved: Solved,
+) -> None:
+    symbols: list[Entries] = []
+    for row in rows:
+        entries = {j: x * row.unit for j, x in row.entries.items() if not is_zero(x)}
+        entries[BIAS], entries[ERROR] = row.bias * row.unit, row.error * row.unit
+        symbols.append(entries)
+    size = max((abs(x) for row in numbers for x in row.values()), default=1.0)
+    active, left, pivots = set(range(len(rows))), set(dependent), []
+    growth = ca.SX(0)
+    while left:
+        i, s = _pivot(source, symbols, numbers, active, left, size)
+        active.remove(i)
+        left.remove(s)
+        inverse, number = 1 / symbols[i][s], numbers[i][s]
+        solved.margins.append(symbols[i][s] ** 2 - (SMALL_PIVOT * size) ** 2)
+        for r in sorted(active):
+            if s in symbols[r]:
+                factor = symbols[r].pop(s) * inverse
+                growth = growth + factor**2
+                _subtract(symbols[r], symbols[i], factor, s)
+                share = numbers[r].pop(s, 0.0) / number
+                for j, x in numbers[i].items():
+                    if j != s:
+                        numbers[r][j] = numbers[r].get(j, 0.0) - share * x
+        pivots.append((i, s, inverse))
+    rest = ca.SX(0)
+    for r in active:
+        for j, x in symbols[r].items():
+            if j >= 0:
+                rest = rest + x**2
+    _substitute_back(symbols, pivots, solved)
+    slopes = ca.SX(0)
+    for _, s, _ in pivots:
+        for x in solved.H[s].values():
+            slopes = slopes + x**2
+    for total, most in (
+        (growth, GROWTH),
+        (slopes, GROWTH),
+        (rest, REDUNDANT[source.single] * size),
+    ):
+        if not total.is_constant():
+            solved.margins.append(most**2 - total)
+
+
+def _pivot(
+    source: Source,
+    symbols: list[Entries],
+    numbers: list[dict[int, float]],
+    active: set[int],
+    left: set[int],
+    size: float,
+) -> tuple[int, int]:
+    """Return the row and the column of theta_S whose elimination fills least."""
+    best = None
+    for s in left:
+        column = {r: abs(numbers[r].get(s, 0.0)) for r in active if s in symbols[r]}
+        largest = max(column.values(), default=0.0)
+        if largest <= SMALL_PIVOT * size:
+            continue
+        for r, value in column.items():
+            if value >= LARGE_ENOUGH * largest:
+                cost = (len(symbols[r]) - 3) * (len(column) - 1)
+                if best is None or (cost, -value) < best[:2]:
+                    best = cost, -value, r, s
+    if best is None:
+        names = ', '.join(repr(source.coordinate_names[s]) for s in sorted(left))
+        raise SingularityError(
+            f'no pivot is left for {names}: the pose is too close to a singular one',
+            where=source.name,
+            repair='Generate the code in another pose.',
+        )
+    return best[2], best[3]
+
+
+def _subtract(row: Entries, other: Entries, factor: SX, skip: int) -> None:
+    for j, x in other.items():
+        if j != skip:
+            row[j] = row[j] - factor * x if j in row else -factor * x
+
+
+def _substitute_back(
+    symbols: list[Entries], pivots: list[tuple[int, int, SX]], solved: Solved
+) -> None:
+    """Write H, drift and Newton's step of every theta_S, the last eliminated first."""
+    dependent = {s for _, s, _ in pivots}
+    for i, s, inverse in reversed(pivots):
+        total: Entries = {j: x for j, x in symbols[i].items() if j not in dependent}
+        for other in dependent & symbols[i].keys() - {s}:
+            x = symbols[i][other]
+            for j, h in solved.H[other].items():
+                total[j] = total[j] + x * h if j in total else x * h
+            total[BIAS] = total[BIAS] + x * solved.drift[other]
+            total[ERROR] = total[ERROR] + x * solved.closing[other]
+        solved.drift[s] = -total.pop(BIAS) * inverse
+        solved.closing[s] = -total.pop(ERROR) * inverse
+        solved.H[s] = {j: -x * inverse for j, x in total.items() if not is_zero(x)}
+
+
+def with_sparse_choice(source: Source) -> Source:
+    """
+    Return the source with theta_S chosen for few operations instead of for motors.
+
+    Accelerations do not depend on the choice. Pivots are not much smaller than anything in their
+    row, so that H stays small, or in their column.
+    """
+    q = ca.SX.sym('q', source.nq)
+    frames = place(source, q)
+    clusters = []
+    for c, cluster in enumerate(source.clusters):
+        rows = cluster_rows(source, c, frames, q, None, None)
+        if rows:
+            pattern = [{j for j, x in row.entries.items() if not is_zero(x)} for row in rows]
+            numbers = _numbers(rows, q, source.q)
+            chosen = _sparse_columns(pattern, numbers, len(cluster.dependent))
+            if chosen is not None:
+                cluster = replace(
+                    cluster,
+                    dependent=tuple(sorted(chosen)),
+                    independent=tuple(j for j in cluster.dofs if j not in chosen),
+                )
+        clusters.append(cluster)
+    return replace(source, clusters=tuple(clusters))
+
+
+def _sparse_columns(
+    pattern: list[set[int]], numbers: list[dict[int, float]], rank: int
+) -> set[int] | None:
+    """Return `rank` columns to eliminate, by a rehearsal in numbers; None where it gets stuck."""
+    size = max((abs(x) for row in numbers for x in row.values()), default=0.0)
+    active = set(range(len(pattern)))
+    chosen: set[int] = set()
+    while len(chosen) < rank:
+        best = None
+        for r in active:
+            largest = max((abs(numbers[r].get(j, 0.0)) for j in pattern[r]), default=0.0)
+            if largest <= REDUNDANT[0] * size:
+                continue
+            for j in pattern[r]:
+                value = abs(numbers[r].get(j, 0.0))
+                column = [abs(numbers[k].get(j, 0.0)) for k in active if j in pattern[k]]
+                if value >= LARGE_ENOUGH * max(largest, *column):
+                    cost = (len(pattern[r]) - 1) * (len(column) - 1)
+                    if best is None or (cost, -value, r, j) < best:
+                        best = cost, -value, r, j
+        if best is None:
+            return None
+        _, _, r, j = best
+        active.remove(r)
+        chosen.add(j)
+        for k in active:
+            if j in pattern[k]:
+                share = numbers[k].pop(j, 0.0) / numbers[r][j]
+                for m in pattern[r] - {j}:
+                    numbers[k][m] = numbers[k].get(m, 0.0) - share * numbers[r].get(m, 0.0)
+                pattern[k] = (pattern[k] | pattern[r]) - {j}
+    return chosen

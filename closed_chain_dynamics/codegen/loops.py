@@ -1,0 +1,228 @@
+"""
+Rows of J_C over symbols: covector, error and bias of every row of a loop, and of couplings.
+
+A covector applied to V_2 - V_1 of the two bodies that a loop connects is the rate of its row;
+the rows, their axes and their order are those of the kernels.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from closed_chain_dynamics.codegen.source import Coupling, Loop, Source, common_ancestor, path
+from closed_chain_dynamics.codegen.tree import Frames, Motion, point_acceleration, point_velocity
+from closed_chain_dynamics.description.elements import LoopType
+
+__all__ = ['Row', 'cluster_rows', 'flip_margins', 'loop_coordinates', 'loop_jacobian']
+
+SX = Any
+SLIDES = {  # axes of frame 1 along which nothing slides
+    LoopType.FIXED: (0, 1, 2),
+    LoopType.REVOLUTE: (0, 1, 2),
+    LoopType.PRISMATIC: (0, 1),
+    LoopType.CYLINDRICAL: (0, 1),
+    LoopType.UNIVERSAL: (0, 1, 2),
+    LoopType.SPHERICAL: (0, 1, 2),
+    LoopType.PLANAR: (2,),
+    LoopType.SURFACE: (2,),
+    LoopType.FREE: (),
+}
+# turning rows as sums of factor times a product of an axis of frame 1 and one of frame 2
+ALL_TURNS = (((0.5, 2, 1), (-0.5, 1, 2)), ((0.5, 0, 2), (-0.5, 2, 0)), ((0.5, 1, 0), (-0.5, 0, 1)))
+TILTS = (((-1.0, 1, 2),), ((1.0, 0, 2),))
+TURNS: dict[LoopType, tuple[tuple[tuple[float, int, int], ...], ...]] = {
+    LoopType.FIXED: ALL_TURNS,
+    LoopType.PRISMATIC: ALL_TURNS,
+    LoopType.REVOLUTE: TILTS,
+    LoopType.CYLINDRICAL: TILTS,
+    LoopType.PLANAR: TILTS,
+    LoopType.UNIVERSAL: (((1.0, 2, 2),),),
+}
+
+
+@dataclass
+class Row:
+    """One row: entries by velocity, error, bias J_C' theta', unit, and its number in J_C."""
+
+    entries: dict[int, SX]
+    error: SX
+    bias: SX
+    unit: float
+    number: int = -1
+
+
+@dataclass
+class LoopFrames:
+    """Where the two frames of a loop stand."""
+
+    R_1: SX
+    p_1: SX
+    R_2: SX
+    p_2: SX
+
+
+def place_loop(loop: Loop, frames: Frames) -> LoopFrames:
+    """Return where both frames of a loop stand."""
+    one, two = loop.body_1, loop.body_2
+    return LoopFrames(
+        frames.R[one] @ loop.R_1,
+        frames.p[one] + frames.R[one] @ loop.p_1,
+        frames.R[two] @ loop.R_2,
+        frames.p[two] + frames.R[two] @ loop.p_2,
+    )
+
+
+def _path_signs(source: Source, loop: Loop) -> dict[int, float]:
+    """Return +1 for velocities on the way to body 2, -1 on the way to body 1."""
+    top = common_ancestor(source.bodies, loop.body_1, loop.body_2)
+    signs = {}
+    for end, sign in ((loop.body_1, -1.0), (loop.body_2, 1.0)):
+        for b in path(source.bodies, end, top):
+            body = source.bodies[b]
+            signs.update(dict.fromkeys(range(body.iv, body.iv + body.nv), sign))
+    return signs
+
+
+def _slide_rows(
+    source: Source, loop: Loop, x: LoopFrames, frames: Frames, moving: Motion | None
+) -> list[Row]:
+    axes = list(SLIDES[loop.kind])
+    if not axes:
+        return []
+    to_frame = x.R_1[:, axes].T
+    error = to_frame @ (x.p_2 - x.p_1)
+    bias = ca.SX.zeros(len(axes))
+    if moving is not None:  # how the point of body 2 accelerates, seen from body 1
+        V_1, V_2 = moving.V[loop.body_1], moving.V[loop.body_2]
+        A_1, A_2 = moving.A[loop.body_1], moving.A[loop.body_2]
+        relative = point_velocity(V_2, x.p_2) - point_velocity(V_1, x.p_2)
+        bias = to_frame @ (
+            point_acceleration(V_2, A_2, x.p_2)
+            - point_acceleration(V_1, A_1, x.p_2)
+            - 2 * ca.cross(V_1[3:], relative)
+        )
+    columns = {
+        j: sign * (to_frame @ point_velocity(frames.S[j], x.p_2))
+        for j, sign in _path_signs(source, loop).items()
+    }
+    return [
+        Row({j: column[r] for j, column in columns.items()}, error[r], bias[r], 1 / source.length)
+        for r in range(len(axes))
+    ]
+
+
+def _turn_rows(
+    source: Source, loop: Loop, x: LoopFrames, frames: Frames, moving: Motion | None
+) -> list[Row]:
+    rows, signs = [], _path_signs(source, loop)
+    for products in TURNS.get(loop.kind, ()):
+        covector, error, bias = ca.SX.zeros(3), ca.SX(0), ca.SX(0)
+        for factor, k, m in products:
+            b, c = x.R_1[:, k], x.R_2[:, m]
+            across = ca.cross(c, b)
+            covector, error = covector + factor * across, error + factor * ca.dot(b, c)
+            if moving is not None:
+                o_1, o_2 = moving.V[loop.body_1][3:], moving.V[loop.body_2][3:]
+                d, e = ca.cross(o_1, b), ca.cross(o_2, c)
+                bias = bias + factor * (
+                    ca.dot(moving.A[loop.body_2][3:] - moving.A[loop.body_1][3:], across)
+                    + ca.dot(ca.cross(o_2, e), b)
+                    + ca.dot(ca.cross(o_1, d), c)
+                    + 2 * ca.dot(d, e)
+                )
+        entries = {j: sign * ca.dot(covector, frames.S[j][3:]) for j, sign in signs.items()}
+        rows.append(Row(entries, error, bias, 1.0))
+    return rows
+
+
+def _coupling_row(coupling: Coupling, q: SX, v: SX | None) -> Row:
+    error, bias = ca.SX(coupling.constant), ca.SX(0)
+    entries: dict[int, SX] = {}
+    for dof, iq, coefficients in coupling.terms:
+        x, value, slope, second = q[iq], ca.SX(0), ca.SX(0), ca.SX(0)
+        for power, c in reversed(list(enumerate(coefficients, start=1))):  # Horner
+            value = value * x + c
+            slope = slope * x + power * c
+            second = second * x + power * (power - 1) * c if power > 1 else second
+        error = error + value * x
+        if v is not None:
+            bias = bias + second * v[dof] ** 2
+        entries[dof] = entries.get(dof, 0) + slope
+    return Row(entries, error, bias, 1.0)
+
+
+def cluster_rows(
+    source: Source, c: int, frames: Frames, q: SX, v: SX | None, moving: Motion | None
+) -> list[Row]:
+    """Return the rows of a cluster, loop by loop, then couplings; biases where things move."""
+    rows: list[Row] = []
+    for k in source.clusters[c].loops:
+        loop = source.loops[k]
+        x = place_loop(loop, frames)
+        own = _slide_rows(source, loop, x, frames, moving)
+        own += _turn_rows(source, loop, x, frames, moving)
+        for n, row in enumerate(own, start=loop.first_row):
+            row.number = n
+        rows += own
+    for k in source.clusters[c].couplings:
+        rows.append(_coupling_row(source.couplings[k], q, v))
+        rows[-1].number = source.couplings[k].row
+    return rows
+
+
+def flip_margins(source: Source, frames: Frames) -> list[SX]:
+    """Return what is positive for every loop unless its turning errors vanish at half a turn."""
+    margins = []
+    for cluster in source.clusters:
+        for k in cluster.loops:
+            loop, x = source.loops[k], place_loop(source.loops[k], frames)
+            if loop.kind in (LoopType.FIXED, LoopType.PRISMATIC):
+                margins.append(ca.trace(x.R_1.T @ x.R_2) - 1)
+            elif loop.kind in (LoopType.REVOLUTE, LoopType.CYLINDRICAL, LoopType.PLANAR):
+                margins.append(ca.dot(x.R_1[:, 2], x.R_2[:, 2]))
+    return margins
+
+
+def loop_coordinates(loop: Loop, frames: Frames) -> tuple[list[SX], SX]:
+    """
+    Return the covector of every coordinate of a loop joint, and the position of its only one.
+
+    A cut joint moves like a tree joint from parent to child: slides along axes of frame 1, turns
+    about z_1; a spherical joint's rates are in the child's axes.
+    """
+    x, kind = place_loop(loop, frames), loop.kind
+
+    def slide(axis: int) -> SX:
+        return ca.vertcat(x.R_1[:, axis], ca.cross(x.p_2, x.R_1[:, axis]))
+
+    def turn(axis: SX) -> SX:
+        return ca.vertcat(ca.SX.zeros(3), axis)
+
+    about_z = turn(x.R_1[:, 2])
+    free = [turn(x.R_2[:, k]) for k in range(3)]
+    covectors = {
+        LoopType.FIXED: [],
+        LoopType.REVOLUTE: [about_z],
+        LoopType.PRISMATIC: [slide(2)],
+        LoopType.CYLINDRICAL: [slide(2), about_z],
+        LoopType.UNIVERSAL: [about_z, turn(x.R_2[:, 2])],
+        LoopType.SPHERICAL: free,
+        LoopType.PLANAR: [slide(0), slide(1), about_z],
+        LoopType.SURFACE: [slide(0), slide(1), *free],
+        LoopType.FREE: [slide(0), slide(1), slide(2), *free],
+    }[kind]
+    position = ca.SX(0)
+    if kind is LoopType.REVOLUTE:
+        P = x.R_1.T @ x.R_2
+        position = ca.atan2(P[1, 0] - P[0, 1], P[0, 0] + P[1, 1])
+    elif kind is LoopType.PRISMATIC:
+        position = ca.dot(x.R_1[:, 2], x.p_2 - x.p_1)
+    return covectors, position
+
+
+def loop_jacobian(source: Source, loop: Loop, frames: Frames, covector: SX) -> dict[int, SX]:
+    """Return the rate of a coordinate of a loop joint by velocity of the tree."""
+    return {
+        j: sign * ca.dot(covector, frames.S[j]) for j, sign in _path_signs(source, loop).items()
+    }

@@ -1,0 +1,89 @@
+/* What `real` is: one number, or LANES numbers of as many states side by side. */
+#ifndef CLOSED_CHAIN_REAL_H
+#define CLOSED_CHAIN_REAL_H
+#include <math.h>
+#ifndef LANES
+#define LANES 1
+#endif
+
+#if LANES == 1 && defined(SINGLE_PRECISION)
+typedef float real;
+#define real_constant(c) ((real)(c))
+static inline real real_min(real a, real b) { return a < b ? a : b; }
+static inline real real_max(real a, real b) { return a > b ? a : b; }
+#define real_sqrt sqrtf
+#define real_sin sinf
+#define real_cos cosf
+#define real_tanh tanhf
+#define real_atan2 atan2f
+#define real_abs fabsf
+#elif LANES == 1
+typedef double real;
+#define real_constant(c) (c)
+static inline real real_min(real a, real b) { return a < b ? a : b; }
+static inline real real_max(real a, real b) { return a > b ? a : b; }
+#define real_sqrt sqrt
+#define real_sin sin
+#define real_cos cos
+#define real_tanh tanh
+#define real_atan2 atan2
+#define real_abs fabs
+#endif
+
+#if LANES == 1
+#define real_one real_constant(1.0)
+#define real_less(a, b) ((real)((a) < (b)))
+#define real_equal(a, b) ((real)((a) == (b)))
+#define real_not(a) ((real)((a) == 0))
+#define real_if(a, b) ((a) != 0 ? (b) : 0)
+#define real_sign(a) ((real)(((a) > 0) - ((a) < 0)))
+#else
+typedef double real __attribute__((vector_size(8 * LANES)));
+typedef long long mask __attribute__((vector_size(8 * LANES)));
+static const real real_zero = {0.0};
+#define real_constant(c) ((c) - real_zero)
+#define real_one real_constant(1.0)
+static inline real real_pick(mask m, real a, real b) { return (real)((m & (mask)a) | (~m & (mask)b)); }
+#define real_min(a, b) real_pick((a) < (b), (a), (b))
+#define real_max(a, b) real_pick((a) > (b), (a), (b))
+#define real_less(a, b) ((real)((mask)((a) < (b)) & (mask)real_one))
+#define real_equal(a, b) ((real)((mask)((a) == (b)) & (mask)real_one))
+#define real_not(a) real_equal(a, real_zero)
+#define real_if(a, b) ((real)((mask)((a) != real_zero) & (mask)(b)))
+#define real_sign(a) (real_less(real_zero, a) - real_less(a, real_zero))
+#define real_abs(a) real_max(a, -(a))
+#define EACH(name, f)                                                                            \
+  static inline real name(real a) {                                                              \
+    for (int k = 0; k < LANES; ++k) a[k] = f(a[k]);                                              \
+    return a;                                                                                    \
+  }
+EACH(real_tanh, tanh)
+static inline real real_atan2(real a, real b) {
+  for (int k = 0; k < LANES; ++k) a[k] = atan2(a[k], b[k]);
+  return a;
+}
+#if defined(__AVX512F__) && LANES == 8
+#include <immintrin.h>
+#define real_sqrt(a) ((real)_mm512_sqrt_pd((__m512d)(a)))
+#elif defined(__AVX__) && LANES == 4
+#include <immintrin.h>
+#define real_sqrt(a) ((real)_mm256_sqrt_pd((__m256d)(a)))
+#else
+EACH(real_sqrt, sqrt)
+#endif
+#if defined(VECTOR_MATH) && LANES == 8
+real _ZGVeN8v_sin(real);
+real _ZGVeN8v_cos(real);
+#define real_sin _ZGVeN8v_sin
+#define real_cos _ZGVeN8v_cos
+#elif defined(VECTOR_MATH) && LANES == 4
+real _ZGVdN4v_sin(real);
+real _ZGVdN4v_cos(real);
+#define real_sin _ZGVdN4v_sin
+#define real_cos _ZGVdN4v_cos
+#else
+EACH(real_sin, sin)
+EACH(real_cos, cos)
+#endif
+#endif
+#endif

@@ -1,0 +1,402 @@
+"""
+What a trace needs to know of a mechanism in its present structure, gathered in one place.
+
+Nothing else in this room reads a mechanism: bodies, loops, couplings, springs and motors come as
+frozen dataclasses, with the clusters of joints that loops tie together and the choice of theta_G.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closed_chain_dynamics.description.elements import JointType, LoopType
+from closed_chain_dynamics.dynamics.constraints import actuator_rows, row_units
+from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
+from closed_chain_dynamics.errors import SingularityError, StructureError
+from closed_chain_dynamics.model.changes import cut_joints
+from closed_chain_dynamics.model.loop_packing import LOOP_SUFFIXES, loop_frames
+from closed_chain_dynamics.model.mechanism import Mechanism
+
+__all__ = ['Body', 'Cluster', 'Coupling', 'Law', 'Loop', 'Motor', 'Source', 'Spring', 'gather']
+
+Array = NDArray[np.float64]
+ROUNDING = 4e-16  # cosines of right angles that are this far from 0, 1 or -1 are these
+
+
+@dataclass(frozen=True)
+class Law:
+    """Passive forces along one coordinate of a joint; see kernels/passive.py."""
+
+    damping: float
+    friction: float
+    lower: float
+    upper: float
+    stop: tuple[float, float, float] | None  # stiffness, damping, transition
+    limited: bool  # limits act on joints of one coordinate
+    armature: float  # inertia of a rotor, reflected
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """Links fixed to each other, moved by one joint; body 0 is the world and has none."""
+
+    name: str
+    parent: int
+    kind: JointType
+    iq: int
+    iv: int
+    nv: int
+    R_tree: Array
+    p_tree: Array
+    mass: float
+    com: Array
+    inertia: Array  # about the centre of mass, (3, 3)
+    laws: tuple[Law, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """A closed loop joint: its two frames, and the laws of its own coordinates."""
+
+    name: str
+    kind: LoopType
+    body_1: int
+    R_1: Array
+    p_1: Array
+    body_2: int
+    R_2: Array
+    p_2: Array
+    laws: tuple[Law, ...]
+    first_row: int  # of J_C
+
+
+@dataclass(frozen=True)
+class Coupling:
+    """0 = constant + the sum of c_1 x + c_2 x^2 + ... over its terms (velocity, place in q, c)."""
+
+    name: str
+    constant: float
+    terms: tuple[tuple[int, int, tuple[float, ...]], ...]
+    row: int  # of J_C
+
+
+@dataclass(frozen=True, eq=False)
+class Spring:
+    """A spring between two points of bodies, or on a coordinate of the tree or of a loop."""
+
+    stiffness: float
+    damping: float
+    rest: float
+    ends: tuple[tuple[int, Array], tuple[int, Array]] | None = None
+    joint: tuple[int, int] | None = None  # places in v and q
+    loop: int | None = None
+
+
+@dataclass(frozen=True)
+class Motor:
+    """A motor on a velocity of the tree, on a coordinate of a loop, or on nothing that moves."""
+
+    name: str
+    dof: int | None = None
+    loop: tuple[int, int] | None = None  # loop, coordinate of its joint
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """Joints that loops tie together; they hang on body `parent`, which is outside."""
+
+    parent: int
+    bodies: tuple[int, ...]
+    dofs: tuple[int, ...]
+    dependent: tuple[int, ...]  # theta_S
+    independent: tuple[int, ...]  # theta_G
+    loops: tuple[int, ...]
+    couplings: tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A mechanism in one structure with one choice of theta_G, all that a trace reads."""
+
+    name: str
+    nq: int
+    nv: int
+    gravity: Array
+    bodies: tuple[Body, ...]
+    links: dict[str, tuple[int, Array, Array]]
+    loops: tuple[Loop, ...]
+    couplings: tuple[Coupling, ...]
+    springs: tuple[Spring, ...]
+    motors: tuple[Motor, ...]
+    clusters: tuple[Cluster, ...]
+    rows: int  # of J_C
+    independent: tuple[int, ...]  # theta_G in the order of the velocities
+    coordinate_names: tuple[str, ...]
+    length: float  # typical distance of joints [m]
+    q: Array  # the pose in which pivots are chosen
+    W: Array  # at that pose
+    motor_rows: Array  # d theta_A / d theta_O there
+    single: bool = False  # for numbers of single precision: tolerances are wider
+
+    @property
+    def independent_names(self) -> list[str]:
+        """Return the names of theta_G."""
+        return [self.coordinate_names[j] for j in self.independent]
+
+
+def gather(robot: Mechanism, q: Array) -> Source:
+    """Return all that a trace of a mechanism reads; q is a closed pose that is not singular."""
+    links, description = robot.model.links, robot.description
+    _refuse_what_no_trace_has(robot)
+    c = coordinates(robot, q)
+    if c.lost_rank:
+        raise SingularityError(
+            'code cannot be generated in a singular pose, where theta_G has no clear choice',
+            where=robot.name,
+            repair='Give another pose: robot.compile(q=ccd.assemble(robot, ...)).',
+        )
+    bodies = _bodies(robot)
+    active = [loop for loop in description.loops if robot.is_connected(loop.name)]
+    first_rows = np.cumsum([0, *(loop.type.rows for loop in active)])
+    loops = tuple(_loop(loop, links, int(row)) for loop, row in zip(active, first_rows))
+    couplings = tuple(
+        Coupling(
+            coupling.name,
+            coupling.constant,
+            tuple((*_places(robot, term.joint), term.coefficients) for term in coupling.terms),
+            row,
+        )
+        for row, coupling in enumerate(
+            (each for each in description.couplings if each.active), start=int(first_rows[-1])
+        )
+    )
+    names = list(robot.coordinate_names)
+    dependent = {names.index(name) for name in c.dependent}
+    units = row_units(robot)
+    loop_names = [loop.name for loop in loops]
+    motors = tuple(
+        _motor(name, names, loops, robot.loop_coordinate_names) for name in robot.actuator_names
+    )
+    return Source(
+        robot.name,
+        robot.nq,
+        robot.nv,
+        robot.gravity,
+        bodies,
+        dict(links),
+        loops,
+        couplings,
+        tuple(
+            spring
+            for spring in (_spring(robot, each, loop_names) for each in description.springs)
+            if spring is not None
+        ),
+        motors,
+        _clusters(bodies, loops, couplings, dependent),
+        len(c.J_C),
+        tuple(j for j in range(robot.nv) if j not in dependent),
+        tuple(names),
+        float(1.0 / units.min(initial=1.0)) if len(units) else 1.0,
+        np.array(q, dtype=float),
+        c.W.copy(),
+        actuator_rows(robot, c.q),
+    )
+
+
+def _refuse_what_no_trace_has(robot: Mechanism) -> None:
+    """Refuse contacts with friction, and tree joints that have been cut."""
+    for loop in robot.description.loops:
+        is_contact = loop.type is LoopType.SURFACE and loop.contact is not None
+        if is_contact and robot.is_connected(loop.name):
+            raise StructureError(
+                f'contact {loop.name!r} slides, sticks or lifts off by its forces: '
+                'straight-line code cannot decide that',
+                where=robot.name,
+                repair='Cut it, or use the generic functions.',
+            )
+    if cut_joints(robot):
+        raise StructureError(
+            'a joint of the tree has been cut; code is generated for the tree of the file',
+            where=robot.name,
+            repair='Join it again, or use the generic functions.',
+        )
+
+
+def _snap(R: Array) -> Array:
+    """Return a rotation whose right angles are exact: every exact zero saves operations."""
+    whole = np.round(R)
+    return np.where(np.abs(R - whole) < ROUNDING, whole, R) + 0.0
+
+
+def _law(joint: Any, limited: bool) -> Law:
+    stop = joint.limit_moment
+    return Law(
+        joint.dynamics.damping,
+        joint.dynamics.friction,
+        joint.limit.lower,
+        joint.limit.upper,
+        (stop.stiffness, stop.damping, stop.transition) if stop and limited else None,
+        limited,
+        joint.dynamics.armature,
+    )
+
+
+def _bodies(robot: Mechanism) -> tuple[Body, ...]:
+    world = Body(
+        'world', -1, JointType.FIXED, 0, 0, 0, np.eye(3), np.zeros(3), 0.0, np.zeros(3),
+        np.zeros((3, 3)), (),
+    )  # fmt: skip
+    bodies = [world]
+    records = zip(robot.model.bodies[1:], robot.model.body_joints[1:])
+    for record, joint in records:
+        assert joint is not None
+        iq, iv, nv = (int(record[name]) for name in ('iq', 'iv', 'n_dof'))
+        xx, xy, xz, yy, yz, zz = record['inertia']
+        bodies.append(
+            Body(
+                joint.name,
+                int(record['parent']),
+                joint.type,
+                iq,
+                iv,
+                nv,
+                _snap(record['R']),
+                record['p'].copy(),
+                float(record['mass']),
+                record['com'].copy(),
+                np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]),
+                (_law(joint, nv == 1),) * nv,
+            )
+        )
+    return tuple(bodies)
+
+
+def _loop(loop: Any, links: Mapping[str, tuple[int, Array, Array]], first_row: int) -> Loop:
+    (body_1, R_1, p_1), (body_2, R_2, p_2) = loop_frames(loop, links)
+    count = len(LOOP_SUFFIXES[loop.type])
+    law = _law(loop, count == 1)
+    return Loop(
+        loop.name,
+        loop.type,
+        body_1,
+        _snap(R_1),
+        p_1,
+        body_2,
+        _snap(R_2),
+        p_2,
+        (law,) * count,
+        first_row,
+    )
+
+
+def _places(robot: Mechanism, joint: str) -> tuple[int, int]:
+    in_q, in_v = robot.joint_slices(joint)
+    return int(in_v.start), int(in_q.start)
+
+
+def _spring(robot: Mechanism, spring: Any, loop_names: list[str]) -> Spring | None:
+    law = spring.stiffness, spring.damping, spring.rest
+    if spring.type == 'linear':
+        ends = []
+        for link, xyz in ((spring.from_link, spring.from_xyz), (spring.to_link, spring.to_xyz)):
+            body, R, p = robot.link_frame(link)
+            ends.append((body, p + R @ np.asarray(xyz, dtype=float)))
+        return Spring(*law, ends=(ends[0], ends[1]))
+    if spring.joint in robot.joint_names:
+        return Spring(*law, joint=_places(robot, spring.joint))
+    if spring.joint in loop_names:
+        return Spring(*law, loop=loop_names.index(spring.joint))
+    return None  # its loop is open
+
+
+def _motor(
+    name: str, names: list[str], loops: tuple[Loop, ...], loop_coordinates: list[str]
+) -> Motor:
+    if name in names:
+        return Motor(name, dof=names.index(name))
+    for number, loop in enumerate(loops):
+        own = [each for each in loop_coordinates if each.split(':')[0] == loop.name]
+        if name in own:
+            return Motor(name, loop=(number, own.index(name)))
+    return Motor(name)
+
+
+def common_ancestor(bodies: tuple[Body, ...], a: int, b: int) -> int:
+    """Return the nearest common ancestor; a child always has the larger number."""
+    while a != b:
+        if a > b:
+            a = bodies[a].parent
+        else:
+            b = bodies[b].parent
+    return a
+
+
+def path(bodies: tuple[Body, ...], a: int, top: int) -> list[int]:
+    """Return the bodies from a up to, and without, one of its ancestors."""
+    found = []
+    while a != top:
+        found.append(a)
+        a = bodies[a].parent
+    return found
+
+
+def _coupled_bodies(bodies: tuple[Body, ...], coupling: Coupling) -> list[int]:
+    """Return the bodies that a coupling ties together: its joints and those between them."""
+    owner = {j: i for i, body in enumerate(bodies) for j in range(body.iv, body.iv + body.nv)}
+    ends = [owner[dof] for dof, _, _ in coupling.terms]
+    top = ends[0]
+    for end in ends:
+        top = common_ancestor(bodies, top, end)
+    if top in ends:
+        top = bodies[top].parent
+    return [body for end in ends for body in path(bodies, end, top)]
+
+
+def _clusters(
+    bodies: tuple[Body, ...],
+    loops: tuple[Loop, ...],
+    couplings: tuple[Coupling, ...],
+    dependent: set[int],
+) -> tuple[Cluster, ...]:
+    """Return sets of joints that share loops, those nearer to the root first."""
+    leader = list(range(len(bodies)))
+
+    def first(b: int) -> int:
+        while leader[b] != b:
+            b = leader[b]
+        return b
+
+    def tie(together: list[int]) -> None:
+        lowest = min((first(b) for b in together), default=0)
+        for b in together:
+            leader[first(b)] = lowest
+
+    tied = []
+    for loop in loops:
+        top = common_ancestor(bodies, loop.body_1, loop.body_2)
+        tied.append(path(bodies, loop.body_1, top) + path(bodies, loop.body_2, top))
+        if loop.kind is LoopType.FREE:  # no row: it ties nothing
+            tied[-1] = []
+        tie(tied[-1])
+    coupled = [_coupled_bodies(bodies, coupling) for coupling in couplings]
+    for together in coupled:
+        tie(together)
+    clusters = []
+    for lead in sorted({first(b) for b in range(1, len(bodies))}):
+        own = tuple(b for b in range(1, len(bodies)) if first(b) == lead)
+        dofs = tuple(j for b in own for j in range(bodies[b].iv, bodies[b].iv + bodies[b].nv))
+        clusters.append(
+            Cluster(
+                bodies[lead].parent,
+                own,
+                dofs,
+                tuple(j for j in dofs if j in dependent),
+                tuple(j for j in dofs if j not in dependent),
+                tuple(k for k, each in enumerate(tied) if each and first(each[0]) == lead),
+                tuple(k for k, each in enumerate(coupled) if first(each[0]) == lead),
+            )
+        )
+    return tuple(clusters)

@@ -1,0 +1,242 @@
+"""
+The functions that are generated: each algorithm traced over symbols, inputs and outputs named.
+
+Every function that rests on pivots also gives `margin`, and `closed` where it asks for closed
+loops and unit quaternions: where an entry of these is not positive, the answer does not count.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from closed_chain_dynamics.codegen.elimination import Solved, solve_constraints, with_sparse_choice
+from closed_chain_dynamics.codegen.forward import (
+    closing_margins,
+    forward_dynamics,
+    spread,
+    state_margins,
+)
+from closed_chain_dynamics.codegen.inverse import inverse_dynamics, motor_matrix
+from closed_chain_dynamics.codegen.loops import cluster_rows
+from closed_chain_dynamics.codegen.manifold import advance, integrate, local_rate, tangent_map
+from closed_chain_dynamics.codegen.source import Source
+from closed_chain_dynamics.codegen.tree import motion, place
+
+__all__ = ['TRACES', 'Trace', 'trace']
+
+SX = Any
+Symbols = dict[str, Any]
+CLOSED = 1e-10, 2e-5  # error of the loops after a projection, by precision [m or rad]
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A traced function: a CasADi Function, with shapes of what goes in and comes out."""
+
+    name: str
+    function: Any  # casadi.Function
+    inputs: dict[str, int]
+    outputs: dict[str, tuple[int, int]]
+
+
+def _column(items: list[SX]) -> SX:
+    return ca.densify(ca.vertcat(*items)) if items else ca.SX.zeros(0, 1)
+
+
+def _placements(source: Source) -> tuple[Symbols, Symbols]:
+    q = ca.SX.sym('q', source.nq)
+    frames = place(source, q)
+    rows = []
+    for body, R, p in source.links.values():
+        R_world = frames.R[body] @ ca.DM(R)
+        p_world = frames.p[body] + frames.R[body] @ ca.DM(p) + frames.origin
+        rows.append(ca.horzcat(ca.vec(R_world.T).T, p_world.T))
+    return {'q': q}, {'placements': ca.vertcat(*rows), 'closed': _column(state_margins(source, q))}
+
+
+def _basis(source: Source, solved: Solved) -> SX:
+    """Return W = d theta_O / d theta_G: unit rows for theta_G, rows of H for theta_S."""
+    W = ca.SX.zeros(source.nv, len(source.independent))
+    for column, g in enumerate(source.independent):
+        W[g, column] = 1
+        for s, row in solved.H.items():
+            if g in row:
+                W[s, column] = row[g]
+    return W
+
+
+def _coordinates(source: Source) -> tuple[Symbols, Symbols]:
+    q = ca.SX.sym('q', source.nq)
+    frames = place(source, q)
+    solved = solve_constraints(source, frames, q)
+    by_row: dict[tuple[int, int], SX] = {}
+    for c in range(len(source.clusters)):
+        for row in cluster_rows(source, c, frames, q, None, None):
+            for j, x in row.entries.items():
+                by_row[row.number, j] = x
+    J = ca.SX.zeros(source.rows, source.nv)
+    for (r, j), x in by_row.items():
+        J[r, j] = x
+    closed = state_margins(source, q) + closing_margins(source, frames, solved)
+    return {'q': q}, {
+        'W': _basis(source, solved),
+        'S': motor_matrix(source, frames, solved),
+        'J_C': J,
+        'margin': _column(solved.margins),
+        'closed': _column(closed),
+    }
+
+
+def _forward(source: Source) -> tuple[Symbols, Symbols]:
+    q, v = ca.SX.sym('q', source.nq), ca.SX.sym('v', source.nv)
+    tau = ca.SX.sym('tau', len(source.motors))
+    answer = forward_dynamics(with_sparse_choice(source), q, v, tau)
+    return {'q': q, 'v': v, 'tau': tau}, {
+        'acceleration': answer.acceleration,
+        'margin': _column(answer.margins),
+        'closed': _column(answer.closed),
+    }
+
+
+def _inverse(source: Source) -> tuple[Symbols, Symbols]:
+    q, v = ca.SX.sym('q', source.nq), ca.SX.sym('v', source.nv)
+    a = ca.SX.sym('a', source.nv)
+    return {'q': q, 'v': v, 'a': a}, _torques(source, q, v, a)
+
+
+def _gravity(source: Source) -> tuple[Symbols, Symbols]:
+    q, rest = ca.SX.sym('q', source.nq), ca.SX.zeros(source.nv)
+    return {'q': q}, _torques(source, q, rest, rest)
+
+
+def _torques(source: Source, q: SX, v: SX, a: SX) -> Symbols:
+    t = inverse_dynamics(source, q, v, a)
+    return {
+        'tau_O': t.tau_O,
+        'tau_G': t.tau_G,
+        'tau_A': t.tau_A,
+        'residual': t.residual,
+        'margin': _column(t.margins),
+        'closed': _column(t.closed),
+    }
+
+
+def _completed(source: Source, solved: Solved, rates: SX) -> SX:
+    """Return W times rates of theta_G."""
+    given = {g: rates[n] for n, g in enumerate(source.independent)}
+    for s, row in solved.H.items():
+        given[s] = sum((h * given[g] for g, h in row.items()), ca.SX(0))
+    return spread(given, source.nv)
+
+
+def _velocity(source: Source) -> tuple[Symbols, Symbols]:
+    q, rates = ca.SX.sym('q', source.nq), ca.SX.sym('rates', len(source.independent))
+    frames = place(source, q)
+    solved = solve_constraints(source, frames, q)
+    closed = state_margins(source, q) + closing_margins(source, frames, solved)
+    return {'q': q, 'rates': rates}, {
+        'v': _completed(source, solved, rates),
+        'margin': _column(solved.margins),
+        'closed': _column(closed),
+    }
+
+
+def _acceleration(source: Source) -> tuple[Symbols, Symbols]:
+    q, v = ca.SX.sym('q', source.nq), ca.SX.sym('v', source.nv)
+    rates = ca.SX.sym('rates', len(source.independent))
+    frames = place(source, q)
+    moving = motion(source, frames, v, None, gravity=False)
+    solved = solve_constraints(source, frames, q, v, moving)
+    closed = state_margins(source, q) + closing_margins(source, frames, solved)
+    a = _completed(source, solved, rates) + spread(solved.drift, source.nv)
+    return {'q': q, 'v': v, 'rates': rates}, {
+        'a': a,
+        'margin': _column(solved.margins),
+        'closed': _column(closed),
+    }
+
+
+def _newton(source: Source) -> tuple[Symbols, Symbols]:
+    q = ca.SX.sym('q', source.nq)
+    solved = solve_constraints(source, place(source, q), q)
+    closer = integrate(source, q, spread(solved.closing, source.nv)) if source.clusters else q
+    return {'q': q}, {'q_next': closer, 'margin': _column(solved.margins)}
+
+
+def _settle(source: Source) -> tuple[Symbols, Symbols]:
+    q, v = ca.SX.sym('q', source.nq), ca.SX.sym('v', source.nv)
+    frames = place(source, q)
+    solved = solve_constraints(source, frames, q)
+    rates = ca.vertcat(*(v[g] for g in source.independent))
+    closed = [
+        CLOSED[source.single] ** 2 - error**2 for error in solved.errors if not error.is_constant()
+    ]
+    flips = closing_margins(source, frames, solved)[len(closed) :]
+    return {'q': q, 'v': v}, {
+        'v_next': _completed(source, solved, rates),
+        'margin': _column(solved.margins),
+        'closed': _column(closed + flips),
+    }
+
+
+def _rate(source: Source) -> tuple[Symbols, Symbols]:
+    q, v = ca.SX.sym('q', source.nq), ca.SX.sym('v', source.nv)
+    u = ca.SX.sym('u', source.nv)
+    return {'q': q, 'v': v, 'u': u}, {'rate': local_rate(source, q, v, u)}
+
+
+def _advance(source: Source) -> tuple[Symbols, Symbols]:
+    q, u = ca.SX.sym('q', source.nq), ca.SX.sym('u', source.nv)
+    return {'q': q, 'u': u}, {'q_next': advance(source, q, u)}
+
+
+def _tangent(source: Source) -> tuple[Symbols, Symbols]:
+    """Forward dynamics and its derivative along one direction of q (tangent), v and tau."""
+    given, answer = _forward(source)
+    seeds = {f'd{name}': ca.SX.sym(f'd{name}', x.shape[0]) for name, x in given.items()}
+    seeds['dq'] = ca.SX.sym('dq', source.nv)
+    moved = tangent_map(source, given['q'], seeds['dq'])
+    direction = ca.vertcat(moved, seeds['dv'], seeds['dtau'])
+    slope = ca.jtimes(answer['acceleration'], ca.vertcat(*given.values()), direction)
+    return {**given, **seeds}, {'slope': slope, 'margin': answer['margin']}
+
+
+def _velocity_slope(source: Source) -> tuple[Symbols, Symbols]:
+    """How the velocity that the loops allow changes along a tangent, rates of theta_G held."""
+    given, answer = _velocity(source)
+    dq = ca.SX.sym('dq', source.nv)
+    slope = ca.jtimes(answer['v'], given['q'], tangent_map(source, given['q'], dq))
+    return {**given, 'dq': dq}, {'slope': slope, 'margin': answer['margin']}
+
+
+TRACES: dict[str, Callable[[Source], tuple[Symbols, Symbols]]] = {
+    'placements': _placements,
+    'coordinates': _coordinates,
+    'forward_dynamics': _forward,
+    'inverse_dynamics': _inverse,
+    'gravity_torques': _gravity,
+    'complete_velocity': _velocity,
+    'complete_acceleration': _acceleration,
+    'newton_step': _newton,
+    'settle_velocity': _settle,
+    'local_rate': _rate,
+    'advance': _advance,
+    'forward_tangent': _tangent,
+    'velocity_tangent': _velocity_slope,
+}
+
+
+def trace(source: Source, name: str) -> Trace:
+    """Return one of the functions for a mechanism, common subexpressions shared."""
+    given, answers = TRACES[name](source)
+    answers = {key: ca.densify(x) for key, x in answers.items()}
+    symbols, results = list(given.values()), list(answers.values())
+    function = ca.Function(name, symbols, results, list(given), list(answers), {'cse': True})
+    return Trace(
+        name,
+        function,
+        {key: x.shape[0] for key, x in given.items()},
+        {key: x.shape for key, x in answers.items()},
+    )

@@ -1,0 +1,202 @@
+"""
+The tree over symbols: placements, velocities, accelerations, forces and inertias of its bodies.
+
+As in the kernels everything stands in world axes at one point, the world origin shifted to the
+first free-flying body: nothing changes its frame on the way along the tree. Spatial vectors are
+(linear, angular) columns of six.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import casadi as ca
+
+from closed_chain_dynamics.codegen.source import Body, Source
+from closed_chain_dynamics.description.elements import JointType
+
+__all__ = [
+    'Frames',
+    'Motion',
+    'accelerate',
+    'body_forces',
+    'motion',
+    'place',
+    'point_velocity',
+    'rigid_inertia',
+    'symmetric',
+]
+
+SX = Any  # casadi.SX: the library carries no types
+
+
+@dataclass
+class Frames:
+    """Where bodies stand: R (3, 3), p and the centre of mass c (3,); S of every velocity (6,)."""
+
+    origin: SX
+    R: list[SX]
+    p: list[SX]
+    c: list[SX]
+    S: list[SX]
+
+
+@dataclass
+class Motion:
+    """Spatial velocity and acceleration of every body, (6,) each."""
+
+    V: list[SX]
+    A: list[SX]
+
+
+def symmetric(matrix: SX) -> SX:
+    """Return the matrix with its upper triangle mirrored: each entry is computed once."""
+    return ca.densify(ca.triu2symm(ca.triu(matrix)))
+
+
+def quaternion_rotation(x: SX) -> SX:
+    """Return the rotation of a quaternion (x, y, z, w) of any length."""
+    s = 2 / ca.sumsqr(x)
+    a, b, c, w = s * x[0], s * x[1], s * x[2], x[3]
+    xx, yy, zz = a * x[0], b * x[1], c * x[2]
+    xy, xz, yz = a * x[1], a * x[2], b * x[2]
+    wx, wy, wz = w * a, w * b, w * c
+    return ca.blockcat(
+        [
+            [1 - yy - zz, xy - wz, xz + wy],
+            [xy + wz, 1 - xx - zz, yz - wx],
+            [xz - wy, yz + wx, 1 - xx - yy],
+        ]
+    )
+
+
+def _turned_about_z(R: SX, c: SX, s: SX) -> SX:
+    return ca.horzcat(c * R[:, 0] + s * R[:, 1], c * R[:, 1] - s * R[:, 0], R[:, 2])
+
+
+def _turns(R: SX, p: SX, axes: range) -> list[SX]:
+    """Return motion subspaces of turns about axes of a body that stands at p."""
+    return [ca.vertcat(ca.cross(p, R[:, k]), R[:, k]) for k in axes]
+
+
+def _slides(R: SX, axes: range) -> list[SX]:
+    return [ca.vertcat(R[:, k], ca.SX.zeros(3)) for k in axes]
+
+
+def place(source: Source, q: SX) -> Frames:
+    """Return where every body stands, and the motion subspace of every velocity."""
+    origin, first_free = ca.SX.zeros(3), None
+    for i, body in enumerate(source.bodies):
+        if body.kind is JointType.FLOATING and body.parent == 0:
+            origin, first_free = (
+                ca.SX(body.p_tree) + ca.DM(body.R_tree) @ q[body.iq : body.iq + 3],
+                i,
+            )
+            break
+    frames = Frames(origin, [ca.SX(ca.DM.eye(3))], [-origin], [-origin], [])
+    frames.R[0] = ca.densify(frames.R[0])
+    for i, body in enumerate(source.bodies[1:], start=1):
+        up = body.parent
+        R = frames.R[up] @ body.R_tree
+        p = frames.p[up] + frames.R[up] @ body.p_tree
+        k = body.iq
+        if body.kind in (JointType.REVOLUTE, JointType.CONTINUOUS):
+            R = _turned_about_z(R, ca.cos(q[k]), ca.sin(q[k]))
+            frames.S += _turns(R, p, range(2, 3))
+        elif body.kind is JointType.PRISMATIC:
+            p = p + R[:, 2] * q[k]
+            frames.S += _slides(R, range(2, 3))
+        elif body.kind is JointType.SPHERICAL:
+            R = R @ quaternion_rotation(q[k : k + 4])
+            frames.S += _turns(R, p, range(3))
+        elif body.kind is JointType.FLOATING:
+            p = ca.SX.zeros(3) if i == first_free else p + R @ q[k : k + 3]
+            R = R @ quaternion_rotation(q[k + 3 : k + 7])
+            frames.S += _slides(R, range(3)) + _turns(R, p, range(3))
+        else:  # planar
+            p = p + R[:, :2] @ q[k : k + 2]
+            length = ca.sqrt(ca.sumsqr(q[k + 2 : k + 4]))
+            R = _turned_about_z(R, q[k + 2] / length, q[k + 3] / length)
+            frames.S += _slides(R, range(2)) + _turns(R, p, range(2, 3))
+        frames.R.append(R)
+        frames.p.append(p)
+        frames.c.append(p + R @ body.com)
+    return frames
+
+
+def _joint_rate(body: Body, frames: Frames, i: int, x: SX) -> SX:
+    """Return the sum of motion subspaces times rates x, with the axes of the body put together."""
+    if body.nv == 1:
+        return frames.S[body.iv] * x[body.iv]
+    R, p, part = frames.R[i], frames.p[i], x[body.iv : body.iv + body.nv]
+    if body.kind is JointType.PLANAR:
+        linear, angular = R[:, :2] @ part[:2], R[:, 2] * part[2]
+    elif body.kind is JointType.SPHERICAL:
+        linear, angular = ca.SX.zeros(3), R @ part
+    else:
+        linear, angular = R @ part[:3], R @ part[3:]
+    return ca.vertcat(linear + ca.cross(p, angular), angular)
+
+
+def _cross_motion(V: SX, x: SX) -> SX:
+    """Return the spatial cross product V x of two motions."""
+    return ca.vertcat(ca.cross(V[3:], x[:3]) + ca.cross(V[:3], x[3:]), ca.cross(V[3:], x[3:]))
+
+
+def motion(source: Source, frames: Frames, v: SX, a: SX | None, gravity: bool = True) -> Motion:
+    """Return V and A of every body; with gravity the ground accelerates upwards."""
+    ground = -source.gravity if gravity else [0.0, 0.0, 0.0]
+    out = Motion([ca.SX.zeros(6)], [ca.vertcat(ca.SX(ground), ca.SX.zeros(3))])
+    for i, body in enumerate(source.bodies[1:], start=1):
+        own = _joint_rate(body, frames, i, v)
+        A = out.A[body.parent] + _cross_motion(out.V[body.parent], own)
+        if a is not None:
+            A = A + _joint_rate(body, frames, i, a)
+        out.V.append(out.V[body.parent] + own)
+        out.A.append(A)
+    return out
+
+
+def accelerate(source: Source, frames: Frames, old: Motion, a: SX) -> Motion:
+    """Return the motion with joint accelerations added."""
+    change = [ca.SX.zeros(6)]
+    for i, body in enumerate(source.bodies[1:], start=1):
+        change.append(change[body.parent] + _joint_rate(body, frames, i, a))
+    return Motion(old.V, [A + x for A, x in zip(old.A, change)])
+
+
+def point_velocity(V: SX, p: SX) -> SX:
+    """Return the velocity of the point of a body that is at p."""
+    return V[:3] + ca.cross(V[3:], p)
+
+
+def point_acceleration(V: SX, A: SX, p: SX) -> SX:
+    """Return the classical acceleration of the point of a body that is at p."""
+    return A[:3] + ca.cross(A[3:], p) + ca.cross(V[3:], point_velocity(V, p))
+
+
+def body_forces(source: Source, frames: Frames, moving: Motion) -> list[SX]:
+    """Return the force that each body's motion needs: Newton and Euler, (6,) each."""
+    forces = [ca.SX.zeros(6)]
+    for i, body in enumerate(source.bodies[1:], start=1):
+        if body.mass == 0.0 and not body.inertia.any():
+            forces.append(ca.SX.zeros(6))
+            continue
+        R, c, V, A = frames.R[i], frames.c[i], moving.V[i], moving.A[i]
+        f = body.mass * point_acceleration(V, A, c)
+        # Euler's equation in body axes: turning two vectors is cheaper than turning a tensor
+        omega, alpha = R.T @ V[3:], R.T @ A[3:]
+        inertia = ca.DM(body.inertia)
+        n = inertia @ alpha + ca.cross(omega, inertia @ omega)
+        forces.append(ca.vertcat(f, R @ n + ca.cross(c, f)))
+    return forces
+
+
+def rigid_inertia(source: Source, frames: Frames, i: int) -> SX:
+    """Return the inertia of a body at the common point, (6, 6)."""
+    body, R, c = source.bodies[i], frames.R[i], frames.c[i]
+    m = body.mass
+    h = m * c
+    about = symmetric(R @ ca.SX(body.inertia) @ R.T)
+    parallel = symmetric(ca.dot(h, c) * ca.SX.eye(3) - h @ c.T)
+    cross = ca.skew(h)
+    return ca.blockcat([[m * ca.SX.eye(3), cross.T], [cross, about + parallel]])
