@@ -10,6 +10,9 @@ equations; `control` gives torques for a reference; `studies` asks what takes ma
 `viewer` shows, `ros` carries messages, and `cli` is the command line.
 """
 
+import closed_chain_dynamics.starting  # noqa: F401 (before the imports that take their time)
+
+# isort: split
 from closed_chain_dynamics.assembly.completion import complete_acceleration, complete_velocity
 from closed_chain_dynamics.assembly.search import Assembled, assemble, find_assembly
 from closed_chain_dynamics.description import Description

@@ -119,17 +119,13 @@ def up(args):
     if args.q or args.v:
         _check_start(robot, args)
     _check_ros()
-    environment = {
-        'ROS_AUTOMATIC_DISCOVERY_RANGE': os.environ.get(
-            'ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST'
-        )
-    }
-    if args.domain is not None:
-        environment['ROS_DOMAIN_ID'] = str(args.domain)
-    os.environ.update(environment)  # this process listens, too
     from closed_chain_dynamics.ros.supervision import Family
+    from closed_chain_dynamics.ros.transport import use_safe_transport
 
-    family = Family(programs, environment)
+    if args.domain is not None:
+        os.environ['ROS_DOMAIN_ID'] = str(args.domain)
+    use_safe_transport(default_range='LOCALHOST')  # this process listens, too
+    family = Family(programs)
     monitor, elapsed = _run(family, args)
     if family.problem:
         raise ClosedChainError(family.problem, where=robot.name)

@@ -20,6 +20,8 @@ rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed here: no rcl
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.qos import QoSProfile  # noqa: E402
 
+from closed_chain_dynamics.ros.transport import use_safe_transport  # noqa: E402
+
 DOMAINS = range(60, 100)  # beyond what people use by hand, below the ephemeral ports
 CLAIM_PORT = 47000  # plus the domain: whoever holds this port has the domain
 START_TIMEOUT = 30.0  # of a node: imports, kernels from the cache, discovery [s]
@@ -71,13 +73,8 @@ class Ros:
     """A ROS domain with processes in it, and a node of the test."""
 
     def __init__(self, domain, folder):
-        self.environment = {
-            **os.environ,
-            'ROS_DOMAIN_ID': str(domain),
-            'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
-            'PYTHONUNBUFFERED': '1',
-        }
-        os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
+        use_safe_transport(default_range='LOCALHOST')  # peers are killed here on purpose
+        self.environment = {**os.environ, 'ROS_DOMAIN_ID': str(domain), 'PYTHONUNBUFFERED': '1'}
         self.folder, self.processes = folder, []
         self.context = rclpy.Context()
         rclpy.init(context=self.context, domain_id=domain)
@@ -154,8 +151,9 @@ class Ros:
         for process in self.processes:
             if process.is_running():
                 process.end(signal.SIGKILL)
-        self._executor.shutdown()
+        self._executor.remove_node(self.node)  # before it is destroyed, while all of it still is
         self.node.destroy_node()
+        self._executor.shutdown()
         rclpy.shutdown(context=self.context)
 
 
