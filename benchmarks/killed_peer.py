@@ -90,7 +90,8 @@ def main():
     environment['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
     if arguments.transport == 'udp':
         environment['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'SYSTEM_DEFAULT'
-        environment['FASTDDS_DEFAULT_PROFILES_FILE'] = str(CONFIG / 'fastdds_loopback.xml')
+        for library in ('FASTDDS', 'FASTRTPS'):  # the second is what version 2 reads
+            environment[f'{library}_DEFAULT_PROFILES_FILE'] = str(CONFIG / 'fastdds_loopback.xml')
     codes = Counter(cycle(arguments.executor, environment) for _ in range(arguments.cycles))
     print(f'{arguments.transport}, {arguments.executor} executor: ', end='')
     print(', '.join(f'{count} ended with {code}' for code, count in sorted(codes.items())))

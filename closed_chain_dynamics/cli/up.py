@@ -44,6 +44,10 @@ def _domain(text):
     return int(text)
 
 
+def _factor(text):
+    return 0.0 if text in ('0', '0.0') else positive(text)
+
+
 def set_up(parser):
     """Add the arguments; return what runs."""
     add_model_arguments(parser)
@@ -88,9 +92,9 @@ def set_up(parser):
     run.add_argument(
         '--factor',
         metavar='X',
-        type=positive,
+        type=_factor,
         default=1.0,
-        help='simulated seconds per second (default: 1)',
+        help='simulated seconds per second (default: 1; 0: as fast as it goes)',
     )
     run.add_argument(
         '--domain',
@@ -181,7 +185,11 @@ def _programs(args, robot):
                 where=robot.name,
                 repair='closed-chain up swing --demo',
             )
-        simulator |= {'start_paused': True, 'initial_velocities': _texts(args.v) or START}
+        simulator |= {
+            'start_paused': True,
+            'initial_velocities': _texts(args.v) or START,
+            'lockstep': 'on' if args.controller else 'off',
+        }
     simulator = {name: value for name, value in simulator.items() if value != []}
     return composition.simulation(
         str(library.find(args.model)),

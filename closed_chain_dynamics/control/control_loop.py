@@ -77,6 +77,16 @@ class ControlLoop:
             self.take_reference(*points, start=start)
         return self._turn(stamp, now)
 
+    def turn_again(self, stamp, now):
+        """Return torques for the state that was taken last, as what is asked for may be new."""
+        return self._turn(stamp, now)
+
+    def restart(self, stamp):
+        """Forget the past, because time has started anew at a stamp: hold the pose till told."""
+        self.tracker.stamps.last, self.tracker.state = -math.inf, None
+        self.reference.rebase(stamp)
+        self.guard.restart()
+
     def _turn(self, stamp, now):
         """Return torques for the present state; the fallback where there are none."""
         state, mode = self.state, self.controller.mode

@@ -26,10 +26,6 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 PATIENCE = 0.1  # between two looks for a signal while nothing happens [s]
 
 
-class _Stopped(BaseException):
-    """A signal came while nodes were being made, which may take minutes of compiling."""
-
-
 class _Signals:
     """Takes SIGINT and SIGTERM down; interrupts once, while `at_once` is set."""
 
@@ -42,7 +38,7 @@ class _Signals:
         self.came = True
         if self.at_once:
             self.at_once = False
-            raise _Stopped
+            raise KeyboardInterrupt
 
     def ignore(self) -> None:
         """Ignore what comes from now on."""
@@ -78,7 +74,7 @@ def run(
         while rclpy.ok() and not signals.came and not (until and until()):
             executor.spin_once(timeout_sec=PATIENCE)
         return 0
-    except _Stopped:
+    except KeyboardInterrupt:  # while nodes were being made, which may take minutes
         return 0
     except ClosedChainError as error:
         print(f'{sys.argv[0].rpartition("/")[2]}: {error}', file=sys.stderr)

@@ -17,7 +17,7 @@ __all__ = ['SHARED_MEMORY', 'use_safe_transport']
 
 SHARED_MEMORY = 'CLOSED_CHAIN_SHARED_MEMORY'  # set to 1, nothing here is done
 RANGE, PEERS = 'ROS_AUTOMATIC_DISCOVERY_RANGE', 'ROS_STATIC_PEERS'
-# Fast DDS reads the first; before its version 2.12 (ROS 2 Humble), the second.
+# Fast DDS 3 reads the first, version 2 (up to ROS 2 Jazzy) the second.
 PROFILES = ('FASTDDS_DEFAULT_PROFILES_FILE', 'FASTRTPS_DEFAULT_PROFILES_FILE')
 IN_FOLDER = ('DEFAULT_FASTDDS_PROFILES.xml', 'DEFAULT_FASTRTPS_PROFILES.xml')
 

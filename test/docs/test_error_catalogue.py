@@ -44,6 +44,7 @@ INTERNAL = {
     'raise ValueError',
     "raise TypeError('not compiled yet')",
     'raise NotImplementedError',
+    'raise KeyboardInterrupt',
     'raise AttributeError(name)',
     "raise OSError('there is no such file')",
     "raise ValueError('lcaba cannot take a loop that ends on the world')",

@@ -69,7 +69,7 @@ def test_what_the_compositions_name_exists(executable):
         if isinstance(each, ast.Assign) and each.targets[0].id == 'NODES'
     )
     assert executable in nodes
-    assert set(PROGRAMS[executable].parameters) <= set(settings_of(executable))
+    assert set(PROGRAMS[executable].parameters) <= {*settings_of(executable), 'use_sim_time'}
 
 
 @pytest.mark.parametrize('path', CONFIG, ids=lambda path: path.stem)

@@ -113,7 +113,7 @@ class LoopStateNode(ManagedNode):
             confirm=p.confirm,
         )
         self.tracker.warm_up()
-        self.measured = MeasuredStates(robot, self.rejected, patience=p.state_timeout)
+        self.measured = MeasuredStates(robot, self.rejected, on_frame=self.contacts.take_frame)
         self._restructured()
         self.contacts.use(self.tracker)
 
@@ -137,7 +137,7 @@ class LoopStateNode(ManagedNode):
         if not (self.active and self.tracker):
             return
         now = time.monotonic()
-        state = getattr(self.measured, kind)(raw, now)
+        state = getattr(self.measured, kind)(raw)
         if state is None:
             return
         stamp, names, position, velocity = state
