@@ -90,7 +90,7 @@ setup(
             'pin',
             'playwright',
             'pytest',
-            'pytest-rerunfailures',
+            'pytest-xdist',
             'ruff',
             'setuptools',
             'urdfdom-py',
