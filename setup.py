@@ -98,7 +98,7 @@ setup(
             'pin',
             'playwright',
             'pytest',
-            'pytest-rerunfailures',
+            'pytest-xdist',
             'ruff',
             'setuptools',
             'urdfdom-py',

@@ -226,8 +226,10 @@ def main():
     except ImportError:
         print('{}' if arguments.json else 'torque_node: ROS 2 is not installed here (no rclpy).')
         return 0
-    os.environ.setdefault('ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST')
+    from closed_chain_dynamics.ros.transport import use_safe_transport
+
     os.environ.setdefault('ROS_DOMAIN_ID', '58')  # nobody's by default
+    use_safe_transport(default_range='LOCALHOST')
     numbers = measure(arguments)
     if arguments.json:
         print(json.dumps(numbers, indent=2))

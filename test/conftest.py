@@ -10,16 +10,6 @@ import pytest
 settings.register_profile('reproducible', deadline=None, derandomize=True)
 settings.load_profile('reproducible')
 
-REAL_PROCESSES = {'ros', 'chromium', 'own_domain'}  # what modules import that start some
-
-
-def pytest_collection_modifyitems(config, items):
-    """Give tests with real processes a second try: a machine that stops for a moment is late."""
-    if config.pluginmanager.hasplugin('rerunfailures'):
-        for item in items:
-            if REAL_PROCESSES & set(vars(item.module)):
-                item.add_marker(pytest.mark.flaky(reruns=1, reruns_delay=2))
-
 
 @pytest.fixture(scope='session')
 def shared_models():

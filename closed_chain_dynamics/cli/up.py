@@ -44,6 +44,10 @@ def _domain(text):
     return int(text)
 
 
+def _factor(text):
+    return 0.0 if text in ('0', '0.0') else positive(text)
+
+
 def set_up(parser):
     """Add the arguments; return what runs."""
     add_model_arguments(parser)
@@ -88,9 +92,9 @@ def set_up(parser):
     run.add_argument(
         '--factor',
         metavar='X',
-        type=positive,
+        type=_factor,
         default=1.0,
-        help='simulated seconds per second (default: 1)',
+        help='simulated seconds per second (default: 1; 0: as fast as it goes)',
     )
     run.add_argument(
         '--domain',
@@ -119,17 +123,13 @@ def up(args):
     if args.q or args.v:
         _check_start(robot, args)
     _check_ros()
-    environment = {
-        'ROS_AUTOMATIC_DISCOVERY_RANGE': os.environ.get(
-            'ROS_AUTOMATIC_DISCOVERY_RANGE', 'LOCALHOST'
-        )
-    }
-    if args.domain is not None:
-        environment['ROS_DOMAIN_ID'] = str(args.domain)
-    os.environ.update(environment)  # this process listens, too
     from closed_chain_dynamics.ros.supervision import Family
+    from closed_chain_dynamics.ros.transport import use_safe_transport
 
-    family = Family(programs, environment)
+    if args.domain is not None:
+        os.environ['ROS_DOMAIN_ID'] = str(args.domain)
+    use_safe_transport(default_range='LOCALHOST')  # this process listens, too
+    family = Family(programs)
     monitor, elapsed = _run(family, args)
     if family.problem:
         raise ClosedChainError(family.problem, where=robot.name)
@@ -185,7 +185,11 @@ def _programs(args, robot):
                 where=robot.name,
                 repair='closed-chain up swing --demo',
             )
-        simulator |= {'start_paused': True, 'initial_velocities': _texts(args.v) or START}
+        simulator |= {
+            'start_paused': True,
+            'initial_velocities': _texts(args.v) or START,
+            'lockstep': 'on' if args.controller else 'off',
+        }
     simulator = {name: value for name, value in simulator.items() if value != []}
     return composition.simulation(
         str(library.find(args.model)),

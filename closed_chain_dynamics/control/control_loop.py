@@ -106,6 +106,17 @@ class ControlLoop:
             self.take_reference(**self._waiting)
         return self._turn(q, v, stamp, now)
 
+    def turn_again(self, stamp: float, now: float) -> Vector:
+        """Return torques for the state that was taken last, as what is asked for may be new."""
+        state = self.tracker.known_state
+        return self._turn(state.known_q, state.v, stamp, now)
+
+    def restart(self, stamp: float) -> None:
+        """Forget the past, because time has started anew at a stamp: hold the pose till told."""
+        self.tracker.stamps.last, self.tracker.state = -math.inf, None
+        self.reference.rebase(stamp)
+        self.guard.restart()
+
     def _turn(self, q: Vector, v: Vector, stamp: float, now: float) -> Vector:
         """Return torques for the present state; the fallback where there are none."""
         mode = self.controller.mode

@@ -62,6 +62,10 @@ class TorqueGuard:
         """Go on from the torques that another guard has let pass."""
         self.tau, self._time = other.tau, other._time
 
+    def restart(self) -> None:
+        """Begin anew, from zero torques at no time."""
+        self.tau, self._time = np.zeros_like(self.tau), None
+
     def release(self, time: float) -> Vector:
         """Return zero torques, at once."""
         self.tau, self._time = np.zeros_like(self.tau), time

@@ -49,7 +49,8 @@ def simulation(
         )
     ]
     if controller:
-        programs.append(Program('torque_node', 'torques that follow a reference', dict(torque)))
+        timed = {'use_sim_time': True, **dict(torque)}
+        programs.append(Program('torque_node', 'torques that follow a reference', timed))
     if demo:
         programs.append(Program('demo_node', 'what the figure on the swing shall do'))
     if viewer:

@@ -7,7 +7,7 @@ the elbow stretches and bends again, and the hand grips where it was.
 
 import numpy as np
 
-__all__ = ['JOINTS', 'OPEN', 'ROUND', 'START', 'wanted_closed', 'wanted_motion']
+__all__ = ['JOINTS', 'OPEN', 'ROUND', 'START', 'changes', 'wanted_closed', 'wanted_motion']
 
 # Rates at which all swing about the ceiling, and nobody moves on the plate.
 START = ['left_ceiling=0,-1.2,0', 'left_elbow=0', 'left_knee=0', 'right_knee=0']
@@ -24,6 +24,15 @@ def wanted_closed(time):
     """Return which hands shall hold on at a simulated time, {loop joint: bool}."""
     within = time % ROUND
     return {name: not begin <= within < end for name, (begin, end) in OPEN.items()}
+
+
+def changes(number):
+    """Return what hands do in a round, [(simulated time [s], 'cut' or 'connect', loop joint)]."""
+    return [
+        (number * ROUND + when, kind, name)
+        for name, (begin, end) in OPEN.items()
+        for when, kind in ((begin, 'cut'), (end, 'connect'))
+    ]
 
 
 def wanted_motion(time):

@@ -15,6 +15,7 @@ from closed_chain_dynamics.dynamics.tree import link_placement
 from closed_chain_dynamics.errors import ClosedChainError, NameNotFound, StateError
 from closed_chain_dynamics.model.changes import open_or_closed
 from closed_chain_dynamics.recording.log_files import event_record
+from closed_chain_dynamics.ros.wishes import NOW, read_wish
 from closed_chain_dynamics.simulation.simulation import Simulation
 
 __all__ = ['DrivenSimulation']
@@ -53,7 +54,7 @@ class DrivenSimulation:
         for link in self.wrenches:
             self.sim.apply_wrench(link, None)
         self.wrenches = {}  # of the last period, {link: (6,)} in world axes
-        self._pushes, self._waiting = {}, []
+        self._pushes, self._waiting = {}, []  # wishes: (simulated time, kind, name)
         self.records, self.failure = [], ''
         self.taken = {'torques': 0, 'pushes': 0, 'events': 0}
 
@@ -101,10 +102,19 @@ class DrivenSimulation:
         self.taken['pushes'] += 1
 
     def ask(self, kind, name):
-        """Let a joint 'connect' or 'cut' at the next period, in the order of asking."""
+        """
+        Let a joint 'connect' or 'cut' at the next period, in the order of asking.
+
+        `name@time`: in the period that begins at this simulated time [s] or right after it, so
+        that the motion does not depend on when the wish came. The same wish counts once.
+        """
         if len(self._waiting) >= MOST_WAITING:
             raise StateError(f'{MOST_WAITING} connections and cuts are waiting', where=name)
-        self._waiting.append((kind, name))
+        name, when = read_wish(name, {*self.robot.loop_names, *self.robot.joint_names})
+        wish = when, kind, name
+        if when > NOW and wish in self._waiting:
+            return
+        self._waiting.append(wish)
         self.taken['events'] += 1
 
     # --- time ------------------------------------------------------------------------------------
@@ -133,8 +143,10 @@ class DrivenSimulation:
 
     def _change_structure(self):
         limits = {'gap': self.settings.connect_gap, 'angle': self.settings.connect_angle}
-        waiting, self._waiting = self._waiting, []
-        for kind, name in waiting:
+        now = self.sim.time + 0.5 * self.sim.dt
+        due = [wish for wish in self._waiting if wish[0] <= now]
+        self._waiting = [wish for wish in self._waiting if wish[0] > now]
+        for _, kind, name in sorted(due, key=lambda wish: wish[0]):
             try:
                 if kind == 'connect':
                     self.sim.connect(name, **limits)

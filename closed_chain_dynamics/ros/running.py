@@ -6,15 +6,19 @@ command; then nodes are destroyed and the process exits with 0. Signals that com
 are ignored, because launchers send more than one.
 """
 
+from collections.abc import Callable, Sequence
 import gc
 import signal
 import sys
+from types import FrameType
 
 import rclpy
-from rclpy.executors import SingleThreadedExecutor
+from rclpy.executors import Executor, SingleThreadedExecutor
+from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.ros.transport import use_safe_transport
 
 __all__ = ['make_executor', 'run']
 
@@ -22,43 +26,72 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM)
 PATIENCE = 0.1  # between two looks for a signal while nothing happens [s]
 
 
-def run(*makers, args=None, until=None):
+class _Signals:
+    """Takes SIGINT and SIGTERM down; interrupts once, while `at_once` is set."""
+
+    def __init__(self) -> None:
+        self.came, self.at_once = False, True
+        for each in SIGNALS:
+            signal.signal(each, self._take)
+
+    def _take(self, number: int, frame: FrameType | None) -> None:
+        self.came = True
+        if self.at_once:
+            self.at_once = False
+            raise KeyboardInterrupt
+
+    def ignore(self) -> None:
+        """Ignore what comes from now on."""
+        self.at_once = False
+        for each in SIGNALS:
+            signal.signal(each, signal.SIG_IGN)
+
+
+def run(
+    *makers: Callable[[], Node],
+    args: Sequence[str] | None = None,
+    until: Callable[[], bool] | None = None,
+) -> int:
     """
     Make nodes, spin them in this thread until a signal or `until()`, end them cleanly.
 
     Returns the exit code: 0, or 1 with one line on standard error where the model, a parameter or
     data is bad.
     """
-    stopped = []
-    for each in SIGNALS:
-        signal.signal(each, lambda number, _: stopped.append(number))
-    # rclpy's own handlers would close the context before the last command is out.
-    rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
-    executor, nodes = make_executor(), []
+    signals = _Signals()
+    executor, nodes = None, []
     try:
+        use_safe_transport()
+        # rclpy's own handlers would close the context before the last command is out.
+        rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)
+        executor = make_executor()
         for make in makers:
             nodes.append(make())
             executor.add_node(nodes[-1])
+        signals.at_once = False
         gc.collect()
         gc.freeze()  # what lives as long as the process is not looked through again and again
-        while rclpy.ok() and not stopped and not (until and until()):
+        while rclpy.ok() and not signals.came and not (until and until()):
             executor.spin_once(timeout_sec=PATIENCE)
+        return 0
+    except KeyboardInterrupt:  # while nodes were being made, which may take minutes
         return 0
     except ClosedChainError as error:
         print(f'{sys.argv[0].rpartition("/")[2]}: {error}', file=sys.stderr)
         return 1
     finally:
-        for each in SIGNALS:
-            signal.signal(each, signal.SIG_IGN)
+        signals.ignore()
         for node in nodes:
             getattr(node, 'stop', bool)()
-        executor.shutdown()
-        for node in nodes:
+        for node in nodes:  # while their executor still is: it looks at what it is losing
+            executor.remove_node(node)
             node.destroy_node()
+        if executor is not None:
+            executor.shutdown()
         rclpy.try_shutdown()
 
 
-def make_executor():
+def make_executor() -> Executor:
     """Return rclpy's executor in C++ where there is one: the other takes a core at 1 kHz."""
     try:
         from rclpy.experimental import EventsExecutor

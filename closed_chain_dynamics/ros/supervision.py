@@ -25,8 +25,8 @@ class Family:
     program means that model or parameters are bad: then `problem` has its last line.
     """
 
-    def __init__(self, programs, environment):
-        self._environment = {**os.environ, **environment, 'PYTHONUNBUFFERED': '1'}
+    def __init__(self, programs):
+        self._environment = {**os.environ, 'PYTHONUNBUFFERED': '1'}
         self.members = [_Member(program) for program in programs]
         self.problem = ''
 

@@ -54,6 +54,13 @@ SETTINGS = [
         high=10.0,
     ),
     Setting(
+        'wall_timeout',
+        2.0,
+        'with use_sim_time: the same by the clock of the machine [s]',
+        low=1e-2,
+        high=3600.0,
+    ),
+    Setting(
         'reference_timeout',
         0.5,
         'how long the last point of a stream is followed [s]',

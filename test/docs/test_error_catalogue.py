@@ -44,6 +44,7 @@ INTERNAL = {
     'raise ValueError',
     "raise TypeError('not compiled yet')",
     'raise NotImplementedError',
+    'raise KeyboardInterrupt',
     'raise AttributeError(name)',
     "raise AttributeError(f'module {__name__!r} has no attribute {name!r}', name=name)",
     "raise OSError('there is no such file')",

@@ -125,8 +125,7 @@ if ROS:
                     remappings={},
                     module='nothing',
                 )
-            ],
-            {},
+            ]
         )
         with mock.patch('sys.executable', '/nowhere/python'):
             family.start()
@@ -151,6 +150,7 @@ if ROS:
         'a torque of an unknown motor': lambda at: driven().set_torques(['cranc'], [1.0]),
         'an effort that is nan': lambda at: driven().set_torques(['crank'], [math.nan]),
         'a push without end': lambda at: driven().push('crank_link', 6 * [math.inf]),
+        'a cut at no time': lambda at: driven().ask('cut', 'coupler_rocker@inf'),
         'too many connections': lambda at: crowded(),
         'names without transforms': lambda at: multi_dof_states(
             ccd.load(FLOATING), MultiDOFJointState(joint_names=['free'])

@@ -7,6 +7,7 @@ Import `ros` into the test module; where there is no rclpy, the module is skippe
 
 from contextlib import contextmanager
 import json
+import math
 import os
 import signal
 import socket
@@ -17,12 +18,18 @@ import time
 import pytest
 
 rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed here: no rclpy')
+from rcl_interfaces.srv import GetParameters  # noqa: E402
 from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.qos import QoSProfile  # noqa: E402
 
+from closed_chain_dynamics.ros.transport import use_safe_transport  # noqa: E402
+
 DOMAINS = range(60, 100)  # beyond what people use by hand, below the ephemeral ports
 CLAIM_PORT = 47000  # plus the domain: whoever holds this port has the domain
-START_TIMEOUT = 30.0  # of a node: imports, kernels from the cache, discovery [s]
+# For whatever is waited for: only a broken program takes as long, on a machine however busy [s].
+PATIENCE = 300.0
+ASK_AGAIN = 2.0  # who was asked first may have been killed [s]
+QUIET = 0.5  # without a message: what was under way has arrived [s]
 
 
 class Process:
@@ -49,11 +56,11 @@ class Process:
         """Return whether it has not ended."""
         return self._popen.poll() is None
 
-    def wait(self, timeout=START_TIMEOUT):
+    def wait(self, timeout=PATIENCE):
         """Wait for the end; return the exit code."""
         return self._popen.wait(timeout)
 
-    def end(self, number=signal.SIGINT, timeout=10.0):
+    def end(self, number=signal.SIGINT, timeout=PATIENCE):
         """Send a signal, wait for the end, return the exit code."""
         if self.is_running():
             self._popen.send_signal(number)
@@ -71,14 +78,9 @@ class Ros:
     """A ROS domain with processes in it, and a node of the test."""
 
     def __init__(self, domain, folder):
-        self.environment = {
-            **os.environ,
-            'ROS_DOMAIN_ID': str(domain),
-            'ROS_AUTOMATIC_DISCOVERY_RANGE': 'LOCALHOST',
-            'PYTHONUNBUFFERED': '1',
-        }
-        os.environ['ROS_AUTOMATIC_DISCOVERY_RANGE'] = 'LOCALHOST'
-        self.folder, self.processes = folder, []
+        use_safe_transport(default_range='LOCALHOST')  # peers are killed here on purpose
+        self.environment = {**os.environ, 'ROS_DOMAIN_ID': str(domain), 'PYTHONUNBUFFERED': '1'}
+        self.folder, self.processes, self._clients = folder, [], {}
         self.context = rclpy.Context()
         rclpy.init(context=self.context, domain_id=domain)
         self.node = rclpy.create_node('test', context=self.context)
@@ -123,8 +125,10 @@ class Ros:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             self._executor.spin_once(timeout_sec=max(end - time.monotonic(), 0.0))
+        for _ in range(100):  # what is here already
+            self._executor.spin_once(timeout_sec=0.0)
 
-    def wait(self, condition, what, timeout=START_TIMEOUT):
+    def wait(self, condition, what, timeout=PATIENCE):
         """Receive until a condition holds, and return what it returned; fail after a time."""
         end = time.monotonic() + timeout
         while time.monotonic() < end:
@@ -135,27 +139,53 @@ class Ros:
         outputs = '\n'.join(f'--- {each.name}\n{each.output()}' for each in self.processes)
         raise AssertionError(f'waited {timeout} s in vain for {what}\n{outputs}')
 
-    def next(self, heard, what, timeout=START_TIMEOUT):
+    def until_quiet(self, heard):
+        """Receive until no message has come for a while; forget what was heard."""
+        heard.append(None)
+        while heard:
+            heard.clear()
+            self.spin(QUIET)
+
+    def next(self, heard, what, timeout=PATIENCE):
         """Forget what was heard, wait for one message more, and return it."""
         heard.clear()
         return self.wait(lambda: heard, what, timeout)[-1]
 
-    def call(self, kind, service, request=None, timeout=START_TIMEOUT):
+    def call(self, kind, service, request=None, timeout=PATIENCE):
         """Call a service and return its response."""
-        client = self.node.create_client(kind, service)
+        client = self._clients.get(service)
+        if client is None:
+            client = self._clients[service] = self.node.create_client(kind, service)
         self.wait(client.service_is_ready, f'service {service}', timeout)
         future = client.call_async(request or kind.Request())
         self.wait(future.done, f'the answer of {service}', timeout)
-        self.node.destroy_client(client)
         return future.result()
+
+    def until_taken(self, name):
+        """Wait until a node has taken what was sent to it: it answers in the order of arrival."""
+        service, futures = f'/{name}/get_parameters', []
+        if service not in self._clients:
+            self._clients[service] = self.node.create_client(GetParameters, service)
+        client, asked = self._clients[service], -math.inf
+
+        def is_answered():
+            nonlocal asked
+            if time.monotonic() - asked > ASK_AGAIN and client.service_is_ready():
+                futures.append(client.call_async(GetParameters.Request()))
+                asked = time.monotonic()
+            return any(future.done() for future in futures)
+
+        self.wait(is_answered, f'the answer of {service}')
+        self.spin(0.0)  # what it said before its answer is here
 
     def close(self):
         """End what is still running."""
         for process in self.processes:
             if process.is_running():
                 process.end(signal.SIGKILL)
-        self._executor.shutdown()
+        self._executor.remove_node(self.node)  # before it is destroyed, while all of it still is
         self.node.destroy_node()
+        self._executor.shutdown()
         rclpy.shutdown(context=self.context)
 
 

@@ -80,7 +80,7 @@ def test_a_gap_is_refused_in_the_same_words_and_nothing_changes(name):
     assert robot.is_connected(name)
 
 
-# --- a coupling that uses the joint ---------------------------------------------------------------
+# --- a coupling that uses the joint
 def unwound(turn):
     """Return the geared pendulums, the second cut while the first turned on alone."""
     sim = ccd.Simulation(ccd.load(GEARED, gravity=(0.0, 0.0, 0.0)), q=[0.3, 0.6], dt=1e-3)

@@ -54,10 +54,8 @@ class Measured:
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(nanoseconds, 10**9)
         self.complete.clear()
         self.publisher.publish(message)
-        for _ in range(200):
-            self.ros.spin(0.005)
-            if self.complete or offset:
-                break
+        if self.process.is_running():
+            self.ros.until_taken('loop_state_node')
         assert not self.complete or self.complete[-1].header.stamp == message.header.stamp
         return self.complete[-1] if self.complete else None
 
@@ -122,7 +120,7 @@ def test_a_loop_that_is_cut_is_followed_no_longer(five_bar):
     cut = five_bar.ros.publisher(String, 'contact/cut')
     five_bar.ros.wait_for_reader(cut)
     cut.publish(String(data='tip'))
-    five_bar.ros.spin(0.2)
+    five_bar.ros.until_taken('loop_state_node')
     before = five_bar.configuration(five_bar.send(step=False) or five_bar.send())
     five_bar.sim.cut('tip')
     for _ in range(5):
@@ -139,12 +137,11 @@ def test_the_owner_of_the_contacts_is_followed_and_commands_no_longer(five_bar):
     ]
     for publisher in topics:
         ros.wait_for_reader(publisher)
-    ros.spin(0.2)
     for text in ('{"tip": "no"}', '[', '{"tip": true}'):
         topics[0].publish(String(data=text))
-        ros.spin(0.1)
+        ros.until_taken('loop_state_node')
     topics[1].publish(String(data='tip'))
-    ros.spin(0.2)
+    ros.until_taken('loop_state_node')
     sim.connect('tip')
     answer = five_bar.send() or five_bar.send()
     np.testing.assert_allclose(five_bar.configuration(answer), sim.q, atol=EXACT)

@@ -76,8 +76,8 @@ def test_both_halves_of_a_state_come_together_by_their_stamp(scale):
         transform.rotation.y *= scale
         transform.rotation.z *= scale
     single, multi = serialize_message(messages.joint_states), serialize_message(messages.multi_dof)
-    assert measured.multi_dof(multi, 0.0) is None
-    stamp, names, position, velocity = measured.joint_states(single, 0.0)
+    assert measured.multi_dof(multi) is None
+    stamp, names, position, velocity = measured.joint_states(single)
     assert stamp == (12, 500000000) and sorted(names) == sorted(robot.joint_names)
     slices = [robot.joint_slices(name) for name in names]
     np.testing.assert_allclose(
@@ -85,8 +85,8 @@ def test_both_halves_of_a_state_come_together_by_their_stamp(scale):
     )
     np.testing.assert_array_equal(velocity, np.concatenate([v[each] for _, each in slices]))
     messages.fill(12.6, q, v, np.zeros(len(robot.actuator_names)))
-    assert measured.joint_states(serialize_message(messages.joint_states), 0.0) is None
-    assert measured.multi_dof(multi, 0.0) is None  # of another time
+    assert measured.joint_states(serialize_message(messages.joint_states)) is None
+    assert measured.multi_dof(multi) is None  # of another time
     assert refused == []
 
 
@@ -95,7 +95,7 @@ def test_bad_orientations_are_refused():
     _, _, _, messages, measured, refused = swing()
     for value in (float('nan'), 30.0):
         messages.multi_dof.transforms[0].rotation.w = value
-        assert measured.multi_dof(serialize_message(messages.multi_dof), 0.0) is None
+        assert measured.multi_dof(serialize_message(messages.multi_dof)) is None
         assert refused.pop()[0] == 'multi_dof_joint_states'
 
 
@@ -104,11 +104,11 @@ def test_names_of_other_machines_are_left_out_and_told():
     robot, refused = ccd.load('four_bar'), []
     measured = MeasuredStates(robot, lambda *why: refused.append(why), wanted=['crank'])
     message = JointState(name=['gripper', 'crank'], position=[0.3, 1.0])
-    _, names, position, velocity = measured.joint_states(serialize_message(message), 0.0)
+    _, names, position, velocity = measured.joint_states(serialize_message(message))
     assert names == ['crank'] and position.tolist() == [1.0] and np.isnan(velocity).all()
     assert refused[0][0] == 'unknown joint' and 'gripper' in refused[0][1]
     assert (
-        measured.joint_states(serialize_message(JointState(name=['rocker'], position=[1.0])), 0.0)
+        measured.joint_states(serialize_message(JointState(name=['rocker'], position=[1.0])))
         is None
     )
     assert refused[-1][0] == 'missing joint'

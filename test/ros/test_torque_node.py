@@ -26,10 +26,11 @@ __all__ = ['ros']  # a fixture: pytest finds it by its name here
 SHOULDERS = ['left_shoulder', 'right_shoulder']
 KNEES = ['left_knee', 'right_knee']
 EFFORT = 20.0  # of both motors of the five-bar [N m]
-# At 1 kHz on an idle machine 1e-3 rad is left; a loaded one leaves out turns, ten of them at most.
-TRACKING = 2e-2
+TRACKING = 2e-3  # what a turn of 1 ms leaves behind, however busy the machine is [rad]
+TIMEOUT = 1.0  # of states; the pauses of a busy machine are shorter [s]
 EVERY_GAP = {'connect_gap': 10.0, 'connect_angle': 3.15}
 PERIOD = 0.005  # of states that the test itself publishes [s]
+LATE = 60.0  # only a broken node notices later [s]
 
 
 class Bench:
@@ -37,7 +38,9 @@ class Bench:
 
     def __init__(self, ros, **parameters):
         self.ros, self.robot, self.sent = ros, ccd.load('five_bar'), []
-        self.node = ros.start('torque_node', {'model': 'five_bar', **parameters})
+        self.node = ros.start(
+            'torque_node', {'model': 'five_bar', 'state_timeout': TIMEOUT, **parameters}
+        )
         self.torques = ros.listen(JointState, 'actuator_torques', 10)
         self.diagnostics = ros.listen(DiagnosticArray, 'diagnostics')
         self.states = ros.publisher(JointState, 'joint_states')
@@ -79,11 +82,13 @@ class Bench:
         )
         return expected
 
-    def told(self, key, timeout=5.0):
+    def told(self, key):
         """Wait until diagnostics has a value by this name, and return it."""
-        return self.ros.wait(
-            lambda: newest(self.diagnostics, key), f'{key!r} in diagnostics', timeout
-        )
+        return self.ros.wait(lambda: newest(self.diagnostics, key), f'{key!r} in diagnostics')
+
+    def until_torques(self):
+        """Publish good states until there are torques."""
+        self.ros.wait(lambda: np.any((self.stream(0.05) or [0.0])[-1]), 'torques')
 
     def until_told(self, text):
         """Publish good states until the message of diagnostics has a text."""
@@ -134,9 +139,17 @@ class Tracking:
     def __init__(self, ros, model, names, parameters=(), pace=1.0):
         self.ros, self.names = ros, names
         self.simulator = ros.start(
-            'simulator_node', {'model': model, 'start_paused': True, 'real_time_factor': pace}
+            'simulator_node',
+            {
+                'model': model,
+                'start_paused': True,
+                'real_time_factor': pace,
+                'lockstep': 'on',
+                'lockstep_timeout': 3600.0,
+            },
         )
-        self.node = ros.start('torque_node', parameters)  # its model is the simulator's
+        self.parameters = {'use_sim_time': True, **dict(parameters)}
+        self.node = ros.start('torque_node', self.parameters)  # its model is the simulator's
         self.states = ros.listen(JointState, 'joint_states', 50)
         self.torques = ros.listen(JointState, 'actuator_torques', 10)
         self.references = ros.publisher(JointTrajectory, 'reference')
@@ -234,7 +247,7 @@ def test_a_connection_that_the_simulator_refuses_is_not_believed(one_handed):
     ros, diagnostics = one_handed.ros, one_handed.diagnostics
     one_handed.contact['connect'].publish(String(data='left_hand'))
     ros.wait(lambda: 'refused' in ''.join(each.data for each in one_handed.events), 'a refusal')
-    ros.spin(0.2)
+    ros.until_taken('torque_node')
     diagnostics.clear()
     ros.wait(lambda: newest(diagnostics, 'open') == 'left_hand', 'a hand that is still open')
     assert newest(diagnostics, 'contacts as told by') == 'contact/state'
@@ -250,7 +263,7 @@ def test_a_node_that_is_killed_while_a_hand_is_open_finds_back_by_itself(one_han
     one_handed.node.end(signal.SIGKILL)
     one_handed.torques.clear()
     one_handed.diagnostics.clear()
-    one_handed.node = ros.start('torque_node', EVERY_GAP)
+    one_handed.node = ros.start('torque_node', one_handed.parameters)
     ros.wait(lambda: newest(one_handed.diagnostics, 'state') == 'tracking', 'a pose')
     begin = one_handed.time() + 0.05
     one_handed.start([[-0.2, 0.2, 0.2], [0.0, 0.0, 0.0]], begin)
@@ -263,8 +276,7 @@ def assert_ends_with_zero(tracking, number):
     assert np.any(tracking.torques[-1].effort)
     for process in (tracking.node, tracking.simulator):
         assert process.end(number) == 0 and 'Traceback' not in process.output()
-    tracking.ros.spin(0.2)
-    assert not np.any(tracking.torques[-1].effort)
+    tracking.ros.wait(lambda: not np.any(tracking.torques[-1].effort), 'zero torques')
 
 
 def test_torques_answer_the_state_and_are_those_of_inverse_dynamics(bench):
@@ -289,21 +301,21 @@ def test_bad_states_are_refused_counted_and_named(bench):
         'wrong size': dict(position=[1.0]),
         'unknown joint': dict(names=['elbow', 'wrist']),
         'missing joint': dict(names=['left_shoulder'], position=bench.q[:1]),
-        'stale': dict(stamp=now - 10**9),
+        'stale': dict(stamp=now - 100 * 10**9),
         'lost': dict(position=[0.0, 3.0]),
     }
     for reason, options in bad.items():
         bench.torques.clear()
         stamp = bench.send(**options).header.stamp
-        bench.ros.spin(0.1)
+        bench.ros.until_taken('torque_node')
         assert not any(each.header.stamp == stamp for each in bench.torques), reason
         assert int(bench.told(f'rejected: {reason}')) >= 1
         bench.stream(0.03)
     twice = bench.send()
-    bench.ros.spin(0.02)
+    bench.ros.until_taken('torque_node')
     bench.states.publish(twice)
     assert int(bench.told('rejected: repeated')) >= 1
-    assert np.any(bench.stream(0.2)[-1])
+    bench.until_torques()
 
 
 def test_states_that_stop_give_zero_within_the_timeout_and_it_recovers(bench):
@@ -313,10 +325,10 @@ def test_states_that_stop_give_zero_within_the_timeout_and_it_recovers(bench):
     stopped = time.monotonic()
     bench.torques.clear()
     bench.ros.wait(lambda: bench.torques and not np.any(bench.torques[-1].effort), 'zero torques')
-    assert time.monotonic() - stopped < 0.05 + 0.1  # the timeout, and a loaded machine
+    assert TIMEOUT < time.monotonic() - stopped < TIMEOUT + LATE
     bench.ros.wait(lambda: bench.says('timeout'), 'the timeout in diagnostics')
     bench.until_told('computed_torque')
-    assert np.any(bench.stream(0.3)[-1])
+    bench.until_torques()
 
 
 def test_a_killed_simulator_that_comes_back_is_controlled_again(ros):
@@ -349,14 +361,14 @@ def test_dropped_repeated_reordered_and_late_states_give_no_bad_torque(bench):
         if kind == 0 and kept:
             bench.states.publish(kept[rng.integers(0, len(kept))])  # again, or out of order
         elif kind == 1:
-            bench.send(stamp=bench.ros.node.get_clock().now().nanoseconds - 10**8)  # late
+            bench.send(stamp=bench.ros.node.get_clock().now().nanoseconds - 10**11)  # late
         elif kind == 2:
             bench.send(position=rng.choice([np.nan, np.inf, 1e300], 2))
         elif kind > 2:
             kept = kept[-20:] + [bench.send()]
         bench.ros.spin(0.002)
-    bench.ros.spin(0.1)
-    assert len(bench.torques) > 50
+    bench.ros.until_taken('torque_node')
+    assert len(bench.torques) > 10
     for each in bench.torques:
         tau = np.array(each.effort)
         assert np.isfinite(tau).all() and np.abs(tau).max() <= EFFORT
@@ -377,7 +389,8 @@ def test_references_that_do_not_fit_are_refused(bench):
     ):
         bench.references.publish(bad)
     bench.ros.wait(lambda: int(bench.told('rejected: reference')) >= 5, 'five refusals')
-    np.testing.assert_allclose(bench.stream(0.2)[-1], expected, rtol=1e-6)
+    bench.until_torques()
+    np.testing.assert_allclose(bench.torques[-1].effort, expected, rtol=1e-6)
 
 
 def test_impossible_contacts_change_nothing_and_possible_ones_do(bench):
@@ -392,7 +405,7 @@ def test_impossible_contacts_change_nothing_and_possible_ones_do(bench):
     assert int(bench.told('rejected: contact/cut')) == 1
     assert int(bench.told('rejected: contact/connect')) == 1
     topics['cut'].publish(String(data='tip'))
-    bench.ros.spin(0.1)
+    bench.ros.until_taken('torque_node')
     names, q = bench.robot.joint_names, bench.q
     bench.robot.cut('tip')
     # without the loop the lower bars hang on the shoulders alone: nothing holds the elbows
@@ -466,11 +479,10 @@ def test_a_deactivated_node_sends_zero_and_then_nothing(bench):
         ).success
 
     assert step(Transition.TRANSITION_DEACTIVATE)
-    bench.ros.spin(0.1)
-    assert not np.any(bench.torques[-1].effort)
+    bench.ros.wait(lambda: not np.any(bench.torques[-1].effort), 'zero torques')
     assert bench.stream(0.2) == []
     assert step(Transition.TRANSITION_ACTIVATE)
-    assert np.any(bench.stream(0.3)[-1])
+    bench.until_torques()
 
 
 def test_a_bad_model_or_parameter_ends_with_one_line(ros):

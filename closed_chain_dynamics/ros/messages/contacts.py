@@ -6,6 +6,9 @@ on a robot. Once it was heard, the structure is made equal to it, also for who s
 anew, and commands about the joints that it decides are wishes to the owner: they change nothing
 here. Loop joints that it does not name, and all joints where nobody publishes it, follow
 `contact/connect` and `contact/cut`.
+
+A simulator in step with its controller writes the same text into the frame_id of its joint states,
+because two topics may overtake each other: then a state is what its own frame_id says.
 """
 
 import json
@@ -14,6 +17,7 @@ from std_msgs.msg import String
 
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.ros.messages.qos import COMMAND, LATCHED
+from closed_chain_dynamics.ros.wishes import NOW, read_wish
 
 __all__ = ['Contacts', 'read_state']
 
@@ -38,6 +42,7 @@ class Contacts:
 
     def __init__(self, node, changed):
         self._node, self._changed, self._holder, self._state = node, changed, None, None
+        self._is_in_step = False
         node.create_subscription(String, 'contact/state', self._on_state, LATCHED)
         for kind in ('connect', 'cut'):
             node.create_subscription(
@@ -52,8 +57,18 @@ class Contacts:
         self._holder = holder
         self._follow()
 
+    def take_frame(self, frame):
+        """Follow the frame_id of joint states, where it says what is closed."""
+        self._is_in_step = frame.startswith('{')
+        if self._is_in_step:
+            self._take(frame)
+
     def _on_state(self, message):
-        state = read_state(message.data)
+        if not self._is_in_step:
+            self._take(message.data)
+
+    def _take(self, text):
+        state = read_state(text)
         if state is None:
             self._node.rejected('contact/state', 'contact/state is no JSON {name: true or false}')
             return
@@ -64,12 +79,20 @@ class Contacts:
         if self._holder and self._state is not None and self._holder.follow(self._state):
             self._changed()
 
-    def _on_command(self, kind, name):
-        if not (self._node.active and self._holder) or self._is_decided(name):
+    def _on_command(self, kind, text):
+        if not (self._node.active and self._holder):
             return
-        chosen = self._node.parameters
+        chosen, robot = self._node.parameters, self._holder.robot
         limits = {'gap': chosen.connect_gap, 'angle': chosen.connect_angle}
         try:
+            name, when = read_wish(text, {*robot.loop_names, *robot.joint_names})
+            if self._is_decided(name):
+                return
+            if when > NOW:
+                self._node.rejected(
+                    f'contact/{kind}', f'{text!r} has a time, and only a simulator waits for it'
+                )
+                return
             if kind == 'connect':
                 self._holder.connect(name, **limits)
             else:
@@ -77,7 +100,7 @@ class Contacts:
             self._changed()
         except ClosedChainError as error:
             self._node.rejected(f'contact/{kind}', str(error))
-            self._node.get_logger().warning(str(error))
+            self._node.get_logger().warning(str(error), throttle_duration_sec=1.0)
 
     def _is_decided(self, name):
         """Return whether a joint is the owner's: tree joints are named only while they are cut."""

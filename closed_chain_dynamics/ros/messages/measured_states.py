@@ -2,7 +2,9 @@
 Measured joints out of messages: names, positions as in q, velocities, and why not.
 
 JointState has the joints of one degree of freedom; MultiDOFJointState, where somebody publishes
-it, the others, and a state is complete when both with the same stamp are there. Names that the
+it, the others, and a state is complete when both with the same stamp are there: once there was a
+second half, a first one alone is no state any more. A simulator in step with its controller
+writes what is closed into the frame_id of its joint states, see contacts.py. Names that the
 model does not have are left out, counted and named; a message with a wrong size, a name twice or
 a number that is not finite is refused as a whole.
 """
@@ -32,13 +34,13 @@ class MeasuredStates:
 
     `wanted`: joints that have to be there. Messages come in through `joint_states` and
     `multi_dof`; both return ((sec, nanosec), names, positions, velocities) or None. Velocities
-    that were not given are nan. `patience`: how long the other half of a state is waited for
-    once there was one [s].
+    that were not given are nan. `pairs`: whether the other half of a state is waited for;
+    `on_frame(frame_id)` is told before a state with another frame_id is looked at.
     """
 
-    def __init__(self, robot, reject, *, wanted=(), patience=0.1):
+    def __init__(self, robot, reject, *, wanted=(), pairs=True, on_frame=None):
         self.robot, self._reject, self._wanted = robot, reject, list(wanted)
-        self._patience, self._multi_came = patience, -np.inf
+        self._pairs, self._frame, self._on_frame = pairs, '', on_frame
         self._read_single, self._read_multi = read_joint_state(), read_multi_dof()
         self.restructured()
 
@@ -47,10 +49,26 @@ class MeasuredStates:
         self._names, self._problem, self._single = None, None, []
         self._multi_names, self._places = None, None
         self._half, self._multi = None, None
+        self._is_halved = self.is_in_step and any(
+            self._size_in_v(name) > 1 for name in self.robot.joint_names
+        )
 
-    def joint_states(self, raw, now):
-        """Take the bytes of a JointState that arrived now [s]; return the state if complete."""
-        stamp, names, (position, velocity) = self._unpack(raw)
+    @property
+    def is_in_step(self):
+        """Return whether states come from a simulator that waits for the answer to each."""
+        return self._frame.startswith('{')
+
+    def joint_states(self, raw):
+        """Take the bytes of a JointState; return the state if it is complete."""
+        unpacked = self._unpack(raw)
+        if unpacked is None:
+            return None
+        stamp, frame, names, (position, velocity) = unpacked
+        if frame != self._frame:
+            self._frame = frame
+            if self._on_frame:
+                self._on_frame(frame)
+            self.restructured()
         if names is not self._names and names != self._names:
             self._plan(list(names))
         self._names = names  # the same list as long as names stay
@@ -79,29 +97,39 @@ class MeasuredStates:
                 f'joint_states: {self._single[k]!r} is at {position[k]} with velocity {rates[k]}',
             )
         self._half = stamp, self._single, position, rates
-        if now - self._multi_came > self._patience:
-            return self._checked(self._half)
-        return self._pair()
+        return self._pair() if self._pairs and self._is_halved else self._checked(self._half)
 
     def _unpack(self, raw):
-        """Return stamp, names, positions and velocities."""
+        """Return stamp, frame_id, names, positions and velocities."""
         read = self._read_single.read(raw)
         if read:
             stamp, names, (position, velocity, _) = read
-            return stamp, names, (position[:, 0], velocity[:, 0])
-        message = deserialize_message(raw, JointState)
+            return stamp, self._read_single.frame, names, (position[:, 0], velocity[:, 0])
+        message = self._deserialized(raw, JointState)
+        if message is None:
+            return None
         stamp = message.header.stamp
         return (
             (stamp.sec, stamp.nanosec),
+            message.header.frame_id,
             list(message.name),
             (np.array(message.position, dtype=float), np.array(message.velocity, dtype=float)),
         )
 
-    def multi_dof(self, raw, now):
+    def _deserialized(self, raw, kind):
+        """Return a message as ROS reads it, None where the bytes are no such message."""
+        try:
+            return deserialize_message(raw, kind)
+        except RuntimeError as error:  # what the middleware raises is one
+            return self._reject('malformed', f'{kind.__name__}: {error}')
+
+    def multi_dof(self, raw):
         """Take the bytes of a MultiDOFJointState; return the state if it is complete."""
         self._multi = self._quick_multi(raw)
         if self._multi is None:
-            message = deserialize_message(raw, MultiDOFJointState)
+            message = self._deserialized(raw, MultiDOFJointState)
+            if message is None:
+                return None
             try:
                 parts = multi_dof_states(self.robot, message)
             except ClosedChainError as error:
@@ -117,7 +145,7 @@ class MeasuredStates:
                 np.concatenate([nothing, *(q for q, _ in parts.values())]),
                 np.concatenate([nothing, *rates]),
             )
-        self._multi_came = now
+        self._is_halved = self._is_halved or bool(self._multi[1])
         return self._pair()
 
     def _quick_multi(self, raw):

@@ -48,7 +48,7 @@ class RawReader:
 
     def __init__(self, *widths):
         self._widths = widths  # doubles in one entry of each sequence
-        self.names, self._prefix, self._end = [], None, 0
+        self.names, self.frame, self._prefix, self._end = [], '', None, 0
 
     def read(self, raw):
         """Return (sec, nanosec), names and an array (entries, width) per sequence, or None."""
@@ -75,14 +75,14 @@ class RawReader:
             return None
 
     def _read_names(self, raw):
-        _, place = _string(raw, NAMES)
+        frame, place = _string(raw, NAMES)
         place += -place % 4
         (count,) = struct.unpack_from('<I', raw, place)
         names, place = [], place + 4
         for _ in range(count):
             name, place = _string(raw, place + -place % 4)
             names.append(name)
-        self.names, self._end = names, place + -place % 4
+        self.names, self.frame, self._end = names, frame, place + -place % 4
         self._prefix = raw[NAMES : self._end]
 
 

@@ -18,7 +18,7 @@ class SimulationMessages:
     """The publishers of a node, and the messages of a `DrivenSimulation`, made once."""
 
     def __init__(self, node):
-        self._node = node
+        self._node, self.in_step, self._structure = node, False, ''
         self._states = self._scene = None
         self._joint_states = node.create_publisher(JointState, 'joint_states', PUBLISHED_STATE)
         self._multi_dof = node.create_publisher(
@@ -48,17 +48,24 @@ class SimulationMessages:
     def restructured(self, driven):
         """Publish the state after joints may have been connected or cut."""
         self._states = StateMessages(driven.robot, self._states.stamp)
-        self._connections.publish(String(data=json.dumps(driven.connections())))
+        self._structure = json.dumps(driven.connections())
+        self._connections.publish(String(data=self._structure))
         self.publish_state(driven)
 
     def publish_state(self, driven):
-        """Publish clock and joint states."""
+        """Publish clock and joint states; in step with a controller, with what is closed."""
         sim, states = driven.sim, self._states
         states.fill(sim.time, sim.q, sim.v, driven.torques)
+        states.joint_states.header.frame_id = self._structure if self.in_step else ''
         self._clock.publish(Clock(clock=states.stamp))
         self._joint_states.publish(states.joint_states)
         if states.multi_dof:
             self._multi_dof.publish(states.multi_dof)
+
+    @property
+    def stamp(self):
+        """Return the stamp of the last state, (sec, nanosec)."""
+        return self._states.stamp.sec, self._states.stamp.nanosec
 
     def publish_events(self, records):
         """Publish what happened and what was refused, in order."""

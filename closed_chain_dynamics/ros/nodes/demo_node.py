@@ -1,24 +1,27 @@
 """
 `demo_node`: tells the figure on the swing what to do in the demonstration.
 
-Takes: /clock (rosgraph_msgs/Clock), contact/state (std_msgs/String, latched), actuator_torques
-(sensor_msgs/JointState).
-Gives: reference (trajectory_msgs/JointTrajectory), a round of the programme, every second again;
-contact/connect and contact/cut (std_msgs/String) until contact/state is what it should be.
+Takes: /clock (rosgraph_msgs/Clock), contact/state (std_msgs/String, latched), diagnostics
+(diagnostic_msgs/DiagnosticArray) of torque_node.
+Gives: reference (trajectory_msgs/JointTrajectory), contact/connect and contact/cut
+(std_msgs/String, name@time): the present round of the programme and the next ones, every second
+again, so that it does not matter when a message arrives. A hand that is not where it should be is
+asked again.
 
 All is a function of the simulated time: whoever is started anew finds into it. A simulator that
-waits at time zero is started by service `pause` as soon as somebody answers with torques. A
+waits at time zero is started by service `pause` as soon as torque_node follows the reference. A
 figure that has been without torques, and cannot reach the rod any more, starts over by `reset`.
 """
 
 import json
 import sys
+import time
 
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from rosgraph_msgs.msg import Clock as ClockMessage
-from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
@@ -28,6 +31,7 @@ from closed_chain_dynamics.ros.demo_programme import (
     JOINTS,
     OPEN,
     ROUND,
+    changes,
     wanted_closed,
     wanted_motion,
 )
@@ -38,9 +42,11 @@ from closed_chain_dynamics.ros.running import run
 __all__ = ['DemoNode', 'main']
 
 SAMPLES = 0.05  # between two points of the reference [s]
-LOOK_EVERY, TELL_EVERY = 0.02, 0.5  # at the hands; at the reference [s]
+LOOK_EVERY, TELL_EVERY = 0.1, 1.0  # at the hands; of the programme [s]
+AHEAD = 3  # rounds that are told
 BEGINNING = 1e-6  # a simulator whose time is below this waits for a start [s]
 ASK_AGAIN, LOST = 0.3, 2.0  # when a hand did not do what it was told; for good [s]
+CONTROLLER = 'torque_node'
 
 
 class DemoNode(Node):
@@ -49,6 +55,7 @@ class DemoNode(Node):
     def __init__(self, **options):
         super().__init__('demo_node', **options)
         self._time, self._closed, self._asked, self._answered = None, None, {}, False
+        self._message = None
         self._reference = self.create_publisher(JointTrajectory, 'reference', COMMAND)
         self._contact = {
             kind: self.create_publisher(String, f'contact/{kind}', COMMAND)
@@ -60,9 +67,7 @@ class DemoNode(Node):
         )
         self.create_subscription(ClockMessage, '/clock', self._on_clock, LATEST)
         self.create_subscription(String, 'contact/state', self._on_state, LATCHED)
-        self.create_subscription(
-            JointState, 'actuator_torques', self._on_torques, LATEST, raw=True
-        )  # that they come is all that matters
+        self.create_subscription(DiagnosticArray, 'diagnostics', self._on_diagnostics, COMMAND)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(LOOK_EVERY, self._look, clock=steady)
         self.create_timer(TELL_EVERY, self._tell, clock=steady)
@@ -80,24 +85,29 @@ class DemoNode(Node):
                 repair='The demonstration is for the model swing.',
             )
 
-    def _on_torques(self, raw):
-        self._answered = True
+    def _on_diagnostics(self, message):
+        for status in message.status:
+            if status.name.rpartition('/')[2] == CONTROLLER:
+                self._answered = status.level == DiagnosticStatus.OK
 
     def _look(self):
-        """Let go and grip where the hands are not as they should be."""
+        """Ask again where a hand is for some time not as it should be."""
         if self._time is None or self._closed is None:
             return
-        for name, closed in wanted_closed(self._time).items():
+        now, wall = self._time, time.monotonic()
+        for name, closed in wanted_closed(now).items():
             if closed == self._closed[name]:
                 self._asked.pop(name, None)
                 continue
-            first, last = self._asked.get(name, (self._time, -ROUND))
-            if abs(self._time - last) > ASK_AGAIN:
-                self._asked[name] = min(first, self._time), self._time
-                self._contact['connect' if closed else 'cut'].publish(String(data=name))
-            elif self._time - first > LOST:
+            first, last, asked = self._asked.setdefault(name, (now, now, wall))
+            if now < last:  # time has started anew
+                del self._asked[name]
+            elif now - first > LOST:
                 self._start_over()
                 return
+            elif min(now - last, wall - asked) > ASK_AGAIN:
+                self._asked[name] = first, now, wall
+                self._contact['connect' if closed else 'cut'].publish(String(data=name))
 
     def _start_over(self):
         if self._pause.service_is_ready() and self._reset.service_is_ready():
@@ -107,21 +117,30 @@ class DemoNode(Node):
             self._reset.call_async(Trigger.Request())
 
     def _tell(self):
-        """Publish the present round, and start what waits for a start."""
+        """Publish the present and the next rounds, and start what waits for a start."""
         if self._time is None:
             return
-        start = ROUND * (self._time // ROUND)
-        message = JointTrajectory(joint_names=JOINTS)
-        set_stamp(message.header.stamp, start)
-        for time in np.arange(0.0, ROUND + 0.5 * SAMPLES, SAMPLES):
-            p, v, a = wanted_motion(time)
-            point = JointTrajectoryPoint(positions=p, velocities=v, accelerations=a)
-            point.time_from_start.sec = int(time)
-            point.time_from_start.nanosec = round((time % 1.0) * 1e9)
-            message.points.append(point)
-        self._reference.publish(message)
+        this = int(self._time // ROUND)
+        for number in range(this, this + AHEAD):
+            self._reference.publish(self._trajectory(ROUND * number))
+            for when, kind, name in changes(number):
+                if when > self._time:
+                    self._contact[kind].publish(String(data=f'{name}@{when!r}'))
         if self._time < BEGINNING and self._answered and self._pause.service_is_ready():
             self._pause.call_async(SetBool.Request(data=False))
+
+    def _trajectory(self, start):
+        """Return a round of the programme that begins at a simulated time [s]."""
+        if self._message is None:
+            self._message = JointTrajectory(joint_names=JOINTS)
+            for moment in np.arange(0.0, ROUND + 0.5 * SAMPLES, SAMPLES):
+                p, v, a = wanted_motion(moment)
+                point = JointTrajectoryPoint(positions=p, velocities=v, accelerations=a)
+                point.time_from_start.sec = int(moment)
+                point.time_from_start.nanosec = round((moment % 1.0) * 1e9)
+                self._message.points.append(point)
+        set_stamp(self._message.header.stamp, start)
+        return self._message
 
 
 def main(args=None):

@@ -87,14 +87,14 @@ class LoopStateNode(ManagedNode):
         self.create_subscription(
             JointState,
             'measured_joint_states',
-            lambda raw: self._take('joint_states', raw),
+            lambda raw: self._take(self.measured.joint_states, raw),
             LATEST,
             raw=True,
         )
         self.create_subscription(
             MultiDOFJointState,
             'measured_multi_dof_joint_states',
-            lambda raw: self._take('multi_dof', raw),
+            lambda raw: self._take(self.measured.multi_dof, raw),
             LATEST,
             raw=True,
         )
@@ -113,7 +113,7 @@ class LoopStateNode(ManagedNode):
             confirm=p.confirm,
         )
         self.tracker.warm_up()
-        self.measured = MeasuredStates(robot, self.rejected, patience=p.state_timeout)
+        self.measured = MeasuredStates(robot, self.rejected, on_frame=self.contacts.take_frame)
         self._restructured()
         self.contacts.use(self.tracker)
 
@@ -132,12 +132,12 @@ class LoopStateNode(ManagedNode):
             self.tracker.stamps.timeout = self.parameters.state_timeout
 
     # --- what comes in ---------------------------------------------------------------------------
-    def _take(self, kind, raw):
+    def _take(self, read, raw):
         """Complete a state and pass it on."""
         if not (self.active and self.tracker):
             return
         now = time.monotonic()
-        state = getattr(self.measured, kind)(raw, now)
+        state = read(raw)
         if state is None:
             return
         stamp, names, position, velocity = state

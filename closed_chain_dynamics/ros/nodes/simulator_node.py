@@ -3,7 +3,8 @@
 
 Takes                         Type                            What
 actuator_torques              sensor_msgs/JointState          name and effort, by actuator [N m, N]
-contact/connect, contact/cut  std_msgs/String                 the name of a loop or tree joint
+contact/connect, contact/cut  std_msgs/String                 the name of a loop or tree joint, or
+                                                              name@time [s of simulated time]
 external_wrench               geometry_msgs/WrenchStamped     on link frame_id, in its axes
 
 Gives                         Type                            When
@@ -28,6 +29,12 @@ mobility_after, energy_lost [J], impulse [N s]}, a refusal {time, kind: refused,
 reason}. A wrench in a joint is what it passes on to its child, in the frame of the child link, or
 `loop/<name>`.
 
+In step with its controller (parameter `lockstep`; the default with real_time_factor 0) a period
+begins only when torques with the stamp of its state have come: other torques are left out, and the
+frame_id of joint_states has contact/state as it is with them, so that the same inputs give the
+same motion however busy the machine is. After `lockstep_timeout` time goes on without an answer,
+which is counted in diagnostics; the very first answer is waited for as long as it takes.
+
 Torques that nobody renews for `torque_timeout` of simulated time become zero. Bad names, sizes and
 numbers are refused as a whole, counted and named in diagnostics. Inputs act from the next period
 on; an impossible event changes nothing. A step that fails stops time; `reset` recovers.
@@ -35,6 +42,7 @@ on; an impossible event changes nothing. A step that fails stops time; `reset` r
 
 import math
 import sys
+import time
 
 from geometry_msgs.msg import WrenchStamped
 from rclpy.clock import Clock, ClockType
@@ -43,67 +51,18 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
 from closed_chain_dynamics.errors import ClosedChainError
-from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
 from closed_chain_dynamics.ros.driven_simulation import DrivenSimulation
+from closed_chain_dynamics.ros.lockstep import Lockstep
 from closed_chain_dynamics.ros.managed_node import ManagedNode
 from closed_chain_dynamics.ros.messages.qos import COMMAND, STREAM
 from closed_chain_dynamics.ros.messages.simulation_messages import SimulationMessages
-from closed_chain_dynamics.ros.pacing import Pace
-from closed_chain_dynamics.ros.parameters import Setting
+from closed_chain_dynamics.ros.pacing import AT_A_STRETCH, Pace
 from closed_chain_dynamics.ros.running import run
-from closed_chain_dynamics.simulation.simulation import INTEGRATORS
+from closed_chain_dynamics.ros.simulator_settings import SETTINGS
 
 __all__ = ['SimulatorNode', 'main']
 
 REPORT_EVERY = 1.0  # diagnostics [s]
-
-SETTINGS = [
-    Setting(
-        'rate',
-        1000.0,
-        'periods per simulated second: torques in, joint_states out [Hz]',
-        low=1.0,
-        high=10000.0,
-        fixed=True,
-    ),
-    Setting(
-        'dt',
-        0.001,
-        'largest step of the integrator; a period is divided evenly [s]',
-        low=1e-6,
-        high=0.1,
-        fixed=True,
-    ),
-    Setting('integrator', 'rk4', 'how a step is taken', choices=INTEGRATORS, fixed=True),
-    Setting('real_time_factor', 1.0, 'simulated seconds per second', low=0.001, high=100.0),
-    Setting('start_paused', False, 'wait for service step or pause', fixed=True),
-    Setting(
-        'scene_rate',
-        30.0,
-        'tf, markers and wrenches per simulated second [Hz]',
-        low=0.1,
-        high=1000.0,
-    ),
-    Setting(
-        'initial_positions',
-        [],
-        'the pose at the start, joint=value; loops decide the rest',
-        fixed=True,
-    ),
-    Setting('initial_velocities', [], 'velocities at the start, joint=value', fixed=True),
-    Setting('torque_timeout', 0.1, 'older torques become zero; 0: never [s]', low=0.0, high=60.0),
-    Setting('push_duration', 0.1, 'how long an external wrench acts [s]', low=0.0, high=3600.0),
-    Setting(
-        'connect_gap', CONNECT_GAP, 'largest gap that a connection closes [m]', low=0.0, high=10.0
-    ),
-    Setting(
-        'connect_angle',
-        CONNECT_ANGLE,
-        'largest misalignment that it closes [rad]',
-        low=0.0,
-        high=3.15,
-    ),
-]
 
 
 class SimulatorNode(ManagedNode):
@@ -114,6 +73,7 @@ class SimulatorNode(ManagedNode):
         super().__init__('simulator_node', SETTINGS, changed=self._on_change, **options)
         self.paused = self.parameters.start_paused
         self.pace = Pace(1.0 / self.parameters.rate)
+        self.lockstep = Lockstep(self.parameters.lockstep_timeout)
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._messages = SimulationMessages(self)
         self.create_subscription(JointState, 'actuator_torques', self._on_torques, STREAM)
@@ -141,13 +101,18 @@ class SimulatorNode(ManagedNode):
         self.driven = DrivenSimulation(robot, self.parameters, period / self._steps)
         self.driven.warm_up()
         if self.active:
-            self._messages.show(self.driven)
+            self._show()
 
     def begin(self):
         """Show the model and let time pass."""
         if self.driven:
-            self._messages.show(self.driven)
+            self._show()
         self._restart_timer()
+
+    def _show(self):
+        self._messages.in_step = self.is_in_step()
+        self._messages.show(self.driven)
+        self.lockstep.ask(self._messages.stamp)
 
     def end(self):
         """Let no time pass."""
@@ -172,6 +137,7 @@ class SimulatorNode(ManagedNode):
         )
 
     def _on_change(self, names):
+        self.lockstep.patience = self.parameters.lockstep_timeout
         if 'real_time_factor' in names and self.active:
             self._restart_timer()
 
@@ -187,9 +153,14 @@ class SimulatorNode(ManagedNode):
             self.get_logger().warning(str(error), throttle_duration_sec=1.0)
 
     def _on_torques(self, message):
+        stamp = message.header.stamp
+        if self.is_in_step() and not self.lockstep.answer((stamp.sec, stamp.nanosec)):
+            return
         self._take(
             'actuator_torques', lambda driven: driven.set_torques(message.name, message.effort)
         )
+        if self.is_in_step():
+            self._go_on()  # at once, where time has to catch up
 
     def _on_wrench(self, message):
         force, torque = message.wrench.force, message.wrench.torque
@@ -203,6 +174,8 @@ class SimulatorNode(ManagedNode):
 
     def _on_step(self, request, response):
         possible = self._moves() and self.paused
+        if possible and self.is_in_step() and not self.lockstep.is_ready():
+            return self._answer(response, False, 'the torques of this state have not come: ')
         if possible:
             self._advance(1)
             self._messages.publish_scene(self.driven)
@@ -213,6 +186,7 @@ class SimulatorNode(ManagedNode):
             self.driven.reset()
             self._resume()
             self._messages.restructured(self.driven)
+            self.lockstep.ask(self._messages.stamp)
             self._messages.publish_scene(self.driven)
         return self._answer(response, self.active and self.driven)
 
@@ -225,16 +199,16 @@ class SimulatorNode(ManagedNode):
     def _moves(self):
         return self.active and self.driven is not None and not self.driven.failure
 
+    def is_in_step(self):
+        """Return whether every period waits for the torques of its state."""
+        wanted = self.parameters.lockstep
+        if wanted == 'auto':
+            return self.pace.is_free and self.count_publishers('actuator_torques') > 0
+        return wanted == 'on'
+
     def _tick(self):
         """Take the periods that are due, and report once in a while."""
-        if self._moves() and not self.paused:
-            before = self.driven.sim.time
-            due = self.pace.due(before)
-            if due:
-                self._advance(due)
-                share = self.parameters.scene_rate
-                if int(self.driven.sim.time * share) != int(before * share):
-                    self._messages.publish_scene(self.driven)
+        self._go_on()
         now = self._steady.now()
         if (now - self._last_report).nanoseconds > REPORT_EVERY * 1e9:
             self._last_report = now
@@ -244,15 +218,36 @@ class SimulatorNode(ManagedNode):
             if self.driven and self.paused:  # for those who come later
                 self._messages.publish_state(self.driven)
 
+    def _go_on(self):
+        """Let time pass as far as it is due and, in step with a controller, answered."""
+        end = time.monotonic() + AT_A_STRETCH
+        while self._moves() and not self.paused:
+            before, in_step = self.driven.sim.time, self.is_in_step()
+            if in_step and not self.lockstep.is_ready():
+                if self.lockstep.shall_say_again():
+                    self._messages.publish_state(self.driven)
+                return
+            due = self.pace.due(before)
+            if not due:
+                return
+            self._advance(1 if in_step else due)
+            share = self.parameters.scene_rate
+            if int(self.driven.sim.time * share) != int(before * share):
+                self._messages.publish_scene(self.driven)
+            if in_step or not self.pace.is_free or time.monotonic() > end:
+                return
+
     def _advance(self, periods):
         driven = self.driven
         driven.advance(periods * self._steps)
+        self._messages.in_step = self.is_in_step()
         records, driven.records = driven.records, []
         if records:
             self._messages.restructured(driven)
             self._messages.publish_events(records)
         else:
             self._messages.publish_state(driven)
+        self.lockstep.ask(self._messages.stamp)
         for record in records:
             if record['kind'] == 'refused':
                 self.rejected(f'contact/{record["wanted"]}', record['reason'])
@@ -270,6 +265,8 @@ class SimulatorNode(ManagedNode):
         when = f't = {driven.sim.time:.9g} s, taken: {counts}'
         if self.paused:
             return 'ok', f'paused at {when}'
+        if self.is_in_step() and self.lockstep.waited > REPORT_EVERY:
+            return 'warning', f'waiting for the torques of this state, {when}'
         if driven.taken['torques'] and driven.are_stale():
             return 'warning', f'torques are stale and count as zero, {when}'
         return 'ok', f'running, {when}'
@@ -283,6 +280,8 @@ class SimulatorNode(ManagedNode):
             'simulated time [s]': sim.time,
             'real-time factor': self.pace.real_time_factor(sim.time),
             'overruns': self.pace.overruns,
+            'lockstep': 'on' if self.is_in_step() else 'off',
+            'periods without an answer': self.lockstep.missed,
             'loop error [m or rad]': sim.loop_error(),
             'kinetic energy [J]': energy.kinetic,
             'potential energy [J]': energy.potential,

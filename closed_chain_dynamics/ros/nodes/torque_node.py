@@ -18,7 +18,12 @@ diagnostics                   diagnostic_msgs/DiagnosticArray  once a second, an
 
 Each good state is answered at once, at most `rate` times a second; the law and its modes are in
 control/law.py. Passive joints follow from the loops. A trajectory whose stamp is zero starts when
-it arrives, else at its stamp; joints that it does not name stay where they are.
+it arrives, else at its stamp, and the present one is followed until then; joints that it does not
+name stay where they are.
+
+With `use_sim_time`, timeouts and rate limits count in simulated time, and `wall_timeout` in that
+of the machine. A simulator in step with this node (its states say so, see contacts.py) gets an
+answer to every state: to one that is refused, the torques that stand.
 
 No torque leaves that is not finite, beyond the effort limits of the model or beyond
 `rate_limit`. States that are old, repeated, out of order, not finite, incomplete or not
@@ -45,6 +50,7 @@ from closed_chain_dynamics.ros.messages.contacts import Contacts
 from closed_chain_dynamics.ros.messages.measured_states import MeasuredStates, seconds
 from closed_chain_dynamics.ros.messages.qos import COMMAND, LATEST, PUBLISHED_STATE
 from closed_chain_dynamics.ros.messages.raw_states import RawMessage
+from closed_chain_dynamics.ros.references_ahead import ReferencesAhead
 from closed_chain_dynamics.ros.running import run
 from closed_chain_dynamics.ros.torque_settings import SETTINGS, law, required_joints
 from closed_chain_dynamics.ros.turn_times import TurnTimes
@@ -64,7 +70,8 @@ class TorqueNode(ManagedNode):
             'torque_node', SETTINGS, check=self._check, changed=self._on_change, **options
         )
         self._times, self._fell_back, self._due = TurnTimes(), None, False
-        self._last_turn = self._reported = -np.inf
+        self._last_turn = self._reported = self._heard = -np.inf
+        self._ahead, self._missing = ReferencesAhead(), False
         self._torques = self.create_publisher(JointState, 'actuator_torques', PUBLISHED_STATE)
         self._commands = self.create_publisher(
             Float64MultiArray, 'effort_controller/commands', COMMAND
@@ -119,7 +126,10 @@ class TorqueNode(ManagedNode):
         self.loop.set_timeouts(p.state_timeout, p.reference_timeout)
         self.loop.fallback, self._shortest = p.fallback, 0.8 / p.rate
         self.measured = MeasuredStates(
-            robot, self.rejected, wanted=required_joints(p, robot), patience=p.state_timeout
+            robot,
+            self.rejected,
+            wanted=required_joints(p, robot),
+            on_frame=self.contacts.take_frame,
         )
 
     def begin(self):
@@ -141,24 +151,34 @@ class TorqueNode(ManagedNode):
     # --- what comes in ---------------------------------------------------------------------------
     def _on_joint_states(self, raw):
         if self.active and self.loop:
-            began = time.monotonic()
-            self._take(self.measured.joint_states(raw, began), began)
+            began = self._heard = time.monotonic()
+            self._take(self.measured.joint_states(raw), began)
 
     def _on_multi_dof(self, raw):
         if self.active and self.loop:
             began = time.monotonic()
-            self._take(self.measured.multi_dof(raw, began), began)
+            self._take(self.measured.multi_dof(raw), began)
 
     def _take(self, state, began):
         """Answer a state with torques."""
         if state is None:
             return
         stamp, names, position, velocity = state
-        when = seconds(stamp)
-        if 0.0 < when - self._last_turn < self._shortest:
+        when, in_step = seconds(stamp), self.measured.is_in_step
+        if not in_step and 0.0 < when - self._last_turn < self._shortest:
             return
+        if in_step and when < self._last_turn:
+            self.loop.restart(when)
+            self._ahead.clear()
+        now = when if self._is_simulated else began
         age = min(1e-9 * self.get_clock().now().nanoseconds - when, OTHER_CLOCK)
-        tau = self.loop.take_state(names, position, velocity, stamp=when, now=began, age=age)
+        self._ahead.hand_over(self.loop, when)
+        if in_step and when == self._last_turn:  # asked again: the answer may have been lost
+            tau = self.loop.turn_again(when, now)
+        else:
+            tau = self.loop.take_state(names, position, velocity, stamp=when, now=now, age=age)
+            if tau is None and in_step:
+                tau = self.loop.guard.tau
         if tau is not None:
             self._last_turn = when
             self._publish(tau, stamp)
@@ -167,41 +187,46 @@ class TorqueNode(ManagedNode):
             self._report()
         self._note_change()
 
+    @property
+    def _is_simulated(self):
+        """Return whether time is what /clock says."""
+        return self.get_clock().ros_time_is_active
+
     def _on_reference(self, message):
-        if not (self.active and self.loop):
-            return
-        points = message.points
-        arrays = [
-            [list(getattr(point, field)) for point in points]
-            for field in ('positions', 'velocities', 'accelerations')
-        ]
-        start = seconds(message.header.stamp) or None
-        self.loop.take_reference(
-            list(message.joint_names),
-            [seconds(point.time_from_start) for point in points],
-            *(
-                values if index == 0 or any(values) else None
-                for index, values in enumerate(arrays)
-            ),
-            start=start,
-        )
+        if self.active and self.loop:
+            refusal = self._ahead.take(message, self.loop, self._last_turn)
+            if refusal:
+                self.rejected('reference', refusal)
 
     # --- what goes out ---------------------------------------------------------------------------
     def _publish(self, tau, stamp=None):
         torques, commands = self._torque_message, self._command_message
         torques.numbers[:] = tau
         commands.numbers[:] = tau[self._order]
-        torques.stamp(*(stamp or self.get_clock().now().seconds_nanoseconds()))
+        if stamp is None:  # no state is answered, and none shall seem to be
+            simulated = self._is_simulated
+            stamp = (0, 0) if simulated else self.get_clock().now().seconds_nanoseconds()
+        torques.stamp(*stamp)
         self._torques.publish(bytes(torques))
         self._commands.publish(bytes(commands))
 
     def _watch(self):
         """Publish the fallback when states stay away."""
-        if self.active and self.loop:
-            tau = self.loop.watch(time.monotonic())
-            if tau is not None:
-                self._publish(tau)
-                self._note_change()
+        if not (self.active and self.loop):
+            return
+        wall, simulated = time.monotonic(), self._is_simulated
+        now = 1e-9 * self.get_clock().now().nanoseconds if simulated else wall
+        silent = simulated and wall - self._heard > self.parameters.wall_timeout
+        # With simulated time a state may be waiting in front of this process: look once more.
+        missing, self._missing = self._missing, silent or self.loop.is_stale(now)
+        if simulated and not (missing and self._missing):
+            return
+        tau = self.loop.watch(now)
+        if tau is None and silent:
+            tau = self.loop.fall_back(now, 'no joint states within wall_timeout')
+        if tau is not None:
+            self._publish(tau)
+            self._note_change()
 
     def _note_change(self):
         """Report at once when torques begin or cease to be the fallback."""

@@ -89,7 +89,7 @@ class ViewerNode(ManagedNode):
         """Show a new model."""
         self.forget()
         self._live = LiveSource(robot, self._hand_over, self._wanted)
-        self._measured = MeasuredStates(self._live.robot, self.rejected, patience=-1.0)
+        self._measured = MeasuredStates(self._live.robot, self.rejected, pairs=False)
         self.view = open_view(self._live, port=self.parameters.port)
         self.get_logger().info(f'{robot.name} is shown at {self.view.address}')
 
@@ -166,7 +166,7 @@ class ViewerNode(ManagedNode):
             return
         self._raw['joint_states'].clear()
         self._came = time.monotonic()
-        state = self._measured.joint_states(raw, self._came)
+        state = self._measured.joint_states(raw)
         if state is None:
             return
         stamp, *parts = state

@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""
+Starts and ends every node again and again while its peers are killed, and counts exit codes.
+
+Each cycle starts one node, and a peer that hears and says what that node gives and takes. The
+peer is killed with -9, and the node ends by SIGINT or SIGTERM: idle, at a thousand messages a
+second, or while it starts. A node that ends in order gives 0, whatever it was doing. A start
+begins with the first line of this package: what a signal does to the interpreter before that is
+not its doing.
+"""
+
+import argparse
+from collections import Counter, defaultdict
+import json
+import os
+from pathlib import Path
+import random
+import signal
+import subprocess
+import sys
+import time
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+MODEL = 'four_bar'
+NODES = {
+    'simulator_node': {'model': MODEL},
+    'torque_node': {'model': MODEL},
+    'loop_state_node': {'model': MODEL},
+    'contact_node': {'force_contacts': ['coupler_rocker']},
+    'demo_node': {},
+    'viewer_node': {'model': MODEL, 'port': 0},
+}
+SITUATIONS = ('idle', 'busy', 'starting')
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+FIRST_IMPORT = 'numpy'  # what the package loads right after its first line
+LONGEST = 120.0  # for a start or an end; only what hangs takes longer [s]
+# A peer that talks to all nodes, in both directions; its argument is the name of who is awaited.
+PEER = """
+import sys, time
+import rclpy
+from geometry_msgs.msg import WrenchStamped
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+from closed_chain_dynamics.ros.transport import use_safe_transport
+use_safe_transport(default_range='LOCALHOST')
+rclpy.init()
+node = rclpy.create_node('peer')
+kinds = {'joint_states': JointState, 'measured_joint_states': JointState,
+         'actuator_torques': JointState, 'wrench/coupler_rocker': WrenchStamped, '/clock': Clock}
+topics = [(node.create_publisher(kind, topic, 10), kind()) for topic, kind in kinds.items()]
+for topic, kind in kinds.items():
+    node.create_subscription(kind, topic, lambda message: None, 10)
+for _, message in topics:
+    if isinstance(message, JointState):
+        message.name, message.position, message.effort = ['crank'], [0.5], [0.1]
+executor = rclpy.executors.SingleThreadedExecutor()
+executor.add_node(node)
+met, count = False, 0
+while True:
+    executor.spin_once(timeout_sec=0.001)
+    if not met and sys.argv[1] in node.get_node_names():
+        met = True
+        print('met', flush=True)
+    if met and sys.argv[2] == 'busy':
+        count += 1
+        for out, message in topics:
+            if hasattr(message, 'header'):
+                stamp = message.header.stamp
+                stamp.sec, stamp.nanosec = count // 1000, count % 1000 * 1000000
+            out.publish(message)
+"""
+
+
+def parse():
+    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
+    parser.add_argument('--cycles', type=int, default=10, help='of each node and situation')
+    parser.add_argument('--minutes', type=float, default=1e9, help='end after this long')
+    parser.add_argument('--nodes', nargs='+', choices=NODES, default=list(NODES))
+    parser.add_argument('--domain', default='56')
+    parser.add_argument('--json', action='store_true', help='print numbers for programs')
+    return parser.parse_args()
+
+
+def start_node(name, environment):
+    """Start a node as its users do."""
+    command = [sys.executable, '-m', f'closed_chain_dynamics.ros.nodes.{name}', '--ros-args']
+    for key, value in NODES[name].items():
+        command += ['-p', f'{key}:={json.dumps(value)}']
+    return subprocess.Popen(
+        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+def cycle(name, situation, number, environment):
+    """Return (exit code, what the node said, when it was told to end [s])."""
+    peer = subprocess.Popen(
+        [sys.executable, '-c', PEER, name, situation],
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    node, began = start_node(name, environment), time.monotonic()
+    try:
+        if situation == 'starting':
+            while FIRST_IMPORT not in Path(f'/proc/{node.pid}/maps').read_text():
+                time.sleep(0.002)
+            time.sleep(random.uniform(0.0, 4.0))
+            peer.kill()
+        else:
+            peer.stdout.readline()  # they have met
+            time.sleep(random.uniform(0.0, 0.3))
+            peer.kill()
+            time.sleep(random.uniform(0.0, 0.1))
+        when = time.monotonic() - began
+        node.send_signal(number)
+        said, _ = node.communicate(timeout=LONGEST)
+        return node.returncode, said, when
+    except subprocess.TimeoutExpired:
+        return 'hung', '', when
+    finally:
+        for each in (peer, node):
+            each.kill()
+            each.wait()
+
+
+def main():
+    arguments = parse()
+    from closed_chain_dynamics.ros.transport import use_safe_transport
+
+    environment = {**os.environ, 'ROS_DOMAIN_ID': arguments.domain}
+    environment['PYTHONPATH'] = os.pathsep.join(
+        filter(None, [str(ROOT), os.environ.get('PYTHONPATH')])
+    )
+    use_safe_transport(environment, default_range='LOCALHOST')
+    counts, end = defaultdict(Counter), time.monotonic() + 60.0 * arguments.minutes
+    for k in range(arguments.cycles):
+        for name in arguments.nodes:
+            for situation in SITUATIONS:
+                if time.monotonic() > end:
+                    continue
+                number = SIGNALS[(k + SITUATIONS.index(situation)) % len(SIGNALS)]
+                code, said, when = cycle(name, situation, number, environment)
+                counts[f'{name}, {situation}'][code] += 1
+                if code != 0:
+                    print(
+                        f'--- {name}, {situation}, {number!r} after {when:.2f} s: {code}\n{said}'
+                    )
+    print_counts(counts, arguments.json)
+    return 0 if all(set(each) == {0} for each in counts.values()) else 1
+
+
+def print_counts(counts, as_json):
+    if as_json:
+        print(json.dumps(counts, indent=2))
+        return
+    for name, codes in sorted(counts.items()):
+        print(f'{name:28}', ', '.join(f'{count} x {code}' for code, count in codes.items()))
+    total = sum(sum(each.values()) for each in counts.values())
+    print(f'{total} starts and ends, {sum(each[0] for each in counts.values())} with exit code 0')
+
+
+if __name__ == '__main__':
+    sys.exit(main())

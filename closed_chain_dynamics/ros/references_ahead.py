@@ -1,0 +1,67 @@
+"""
+Trajectories that begin later: the present one is followed until then.
+
+What is to be done at a stamp can be said long before, and then does not depend on how long the
+message took. One without a stamp begins at once, and what waits is forgotten.
+"""
+
+from typing import Any
+
+from closed_chain_dynamics.control.control_loop import ControlLoop
+from closed_chain_dynamics.ros.messages.measured_states import seconds
+
+__all__ = ['ReferencesAhead']
+
+MOST = 20  # trajectories that wait; more is somebody's mistake
+
+
+class ReferencesAhead:
+    """Hands trajectories to a ControlLoop when their time has come."""
+
+    def __init__(self) -> None:
+        self._waiting: dict[float, tuple[Any, ...]] = {}  # by the stamp of their begin [s]
+
+    def take(self, message: Any, loop: ControlLoop, now: float) -> str:
+        """Take a JointTrajectory at the stamp of the last state; return why not, or nothing."""
+        start = seconds(message.header.stamp)
+        if not start:
+            self._waiting.clear()
+            loop.take_reference(*_arrays(message))
+            return ''
+        if len(self._waiting) >= MOST and start not in self._waiting:
+            return f'{MOST} trajectories are waiting for their begin'
+        self._waiting[start] = _arrays(message)
+        self.hand_over(loop, now)
+        return ''
+
+    def hand_over(self, loop: ControlLoop, now: float) -> None:
+        """Let the loop follow what has begun; where it has nothing yet, what begins first."""
+        due = [start for start in self._waiting if start <= now]
+        if due:
+            begin = max(due)
+        elif self._waiting and not loop.reference:
+            begin = min(self._waiting)
+        else:
+            return
+        loop.take_reference(*self._waiting[begin], start=begin)
+        self._waiting = {start: arrays for start, arrays in self._waiting.items() if start > begin}
+
+    def clear(self) -> None:
+        """Forget what waits."""
+        self._waiting.clear()
+
+
+def _arrays(message: Any) -> tuple[Any, ...]:
+    """Return names, times, positions, velocities and accelerations; None: not given."""
+    points = message.points
+    positions, velocities, accelerations = (
+        [list(getattr(point, field)) for point in points]
+        for field in ('positions', 'velocities', 'accelerations')
+    )
+    return (
+        list(message.joint_names),
+        [seconds(point.time_from_start) for point in points],
+        positions,
+        velocities if any(velocities) else None,
+        accelerations if any(accelerations) else None,
+    )

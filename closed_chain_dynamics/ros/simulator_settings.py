@@ -1,0 +1,76 @@
+"""The parameters of simulator_node."""
+
+from closed_chain_dynamics.ros.parameters import Setting
+from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
+from closed_chain_dynamics.simulation.simulation import INTEGRATORS
+
+__all__ = ['SETTINGS']
+
+LOCKSTEP = ('auto', 'on', 'off')
+
+SETTINGS = [
+    Setting(
+        'rate',
+        1000.0,
+        'periods per simulated second: torques in, joint_states out [Hz]',
+        low=1.0,
+        high=10000.0,
+        fixed=True,
+    ),
+    Setting(
+        'dt',
+        0.001,
+        'largest step of the integrator; a period is divided evenly [s]',
+        low=1e-6,
+        high=0.1,
+        fixed=True,
+    ),
+    Setting('integrator', 'rk4', 'how a step is taken', choices=INTEGRATORS, fixed=True),
+    Setting(
+        'real_time_factor',
+        1.0,
+        'simulated seconds per second; 0: as fast as it goes',
+        low=0.0,
+        high=100.0,
+    ),
+    Setting(
+        'lockstep',
+        'auto',
+        'wait for the torques of every state; auto: at factor 0, if anybody sends some',
+        choices=LOCKSTEP,
+    ),
+    Setting(
+        'lockstep_timeout',
+        5.0,
+        'time goes on without an answer after this long [s]',
+        low=0.01,
+        high=3600.0,
+    ),
+    Setting('start_paused', False, 'wait for service step or pause', fixed=True),
+    Setting(
+        'scene_rate',
+        30.0,
+        'tf, markers and wrenches per simulated second [Hz]',
+        low=0.1,
+        high=1000.0,
+    ),
+    Setting(
+        'initial_positions',
+        [],
+        'the pose at the start, joint=value; loops decide the rest',
+        fixed=True,
+    ),
+    Setting('initial_velocities', [], 'velocities at the start, joint=value', fixed=True),
+    Setting('torque_timeout', 0.1, 'older torques become zero; 0: never [s]', low=0.0, high=60.0),
+    Setting('push_duration', 0.1, 'how long an external wrench acts [s]', low=0.0, high=3600.0),
+    Setting(
+        'connect_gap', CONNECT_GAP, 'largest gap that a connection closes [m]', low=0.0, high=10.0
+    ),
+    Setting(
+        'connect_angle',
+        CONNECT_ANGLE,
+        'largest misalignment that it closes [rad]',
+        low=0.0,
+        high=3.15,
+    ),
+]

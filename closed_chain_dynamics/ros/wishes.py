@@ -1,0 +1,26 @@
+"""What contact/connect and contact/cut may say: a name, or name@time; needs no ROS."""
+
+from collections.abc import Collection
+import math
+
+from closed_chain_dynamics.errors import StateError
+
+__all__ = ['NOW', 'read_wish']
+
+NOW = -math.inf
+
+
+def read_wish(text: str, known: Collection[str]) -> tuple[str, float]:
+    """Return the name of a joint, and the simulated time [s] behind an @, NOW where none is."""
+    name, mark, after = text.rpartition('@')
+    if text in known or not mark:
+        return text, NOW
+    try:
+        when = float(after)
+    except ValueError:
+        return text, NOW  # a name, and refused as one that nobody bears
+    if not math.isfinite(when):
+        raise StateError(
+            f'the time of {name!r} is {after}', where='contact', repair='Give finite seconds.'
+        )
+    return name, when

@@ -1,0 +1,193 @@
+"""Simulator and controller in step: the same motion, bit for bit, however busy the machine is."""
+
+from contextlib import contextmanager
+import json
+import signal
+import subprocess
+import sys
+
+from diagnostic_msgs.msg import DiagnosticArray
+from helpers.ros_helpers import own_domain, ros  # skips this file where there is no rclpy
+import numpy as np
+import pytest
+from rclpy.qos import QoSProfile
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+from std_srvs.srv import SetBool, Trigger
+
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.ros.lockstep import SAY_AGAIN, Lockstep
+from closed_chain_dynamics.ros.messages.measured_states import seconds
+
+__all__ = ['ros']  # a fixture: pytest finds it by its name here
+
+LONG = 300.0  # for what only a broken program never reaches [s]
+CORES = 2
+UNTIL = 4.0  # of the programme: the left hand has let go and gripped again [s]
+
+
+class Watch:
+    """A clock that a test sets."""
+
+    now = 0.0
+
+    def __call__(self):
+        return self.now
+
+
+def test_an_answer_is_awaited_and_missed_after_a_time():
+    watch = Watch()
+    lockstep = Lockstep(1.0, watch)
+    lockstep.ask((0, 1))
+    watch.now = 100.0
+    assert not lockstep.is_ready() and lockstep.waited == 100.0  # nobody has ever answered
+    assert not lockstep.answer((0, 2)) and not lockstep.is_ready()  # another state's
+    assert lockstep.answer((0, 1)) and lockstep.is_ready() and lockstep.waited == 0.0
+    assert not lockstep.answer((0, 1))  # once is enough
+    lockstep.ask((0, 5))
+    assert not lockstep.shall_say_again()
+    watch.now += 1.01 * SAY_AGAIN
+    assert lockstep.shall_say_again() and not lockstep.shall_say_again()
+    watch.now += 0.9
+    assert not lockstep.is_ready() and lockstep.missed == 0
+    watch.now += 0.1
+    assert lockstep.is_ready() and lockstep.is_ready() and lockstep.missed == 1
+    lockstep.ask((0, 9))
+    assert not lockstep.is_ready()
+
+
+@contextmanager
+def busy(cores):
+    """Keep cores busy meanwhile."""
+    loops = [subprocess.Popen([sys.executable, '-c', 'while True: pass']) for _ in range(cores)]
+    try:
+        yield
+    finally:
+        for each in loops:
+            each.kill()
+            each.wait()
+
+
+def demonstration(folder):
+    """Return the states by stamp, the events and the last diagnostics of a part of the demo."""
+    with own_domain(folder) as ros:
+        heard = ros.listen(JointState, 'joint_states', QoSProfile(depth=5000))
+        events = ros.listen(String, 'contact/events', 100)
+        said = ros.listen(DiagnosticArray, 'diagnostics', 100)
+        process = ros.run(
+            'closed_chain_dynamics.cli',
+            *('up', 'swing', '--demo', '--no-viewer', '--rate', '200', '--factor', '0'),
+        )
+        ros.wait(lambda: heard and seconds(heard[-1].header.stamp) > UNTIL, 'the time', LONG)
+        assert process.end(signal.SIGINT, 60.0) == 0, process.output()
+        states = {
+            seconds(each.header.stamp): (*each.position, *each.velocity, *each.effort)
+            for each in heard
+        }
+        return states, [json.loads(each.data) for each in events], said
+
+
+def test_the_demonstration_is_the_same_on_a_busy_machine_bit_for_bit(tmp_path):
+    runs = []
+    for load in (0, CORES):
+        with busy(load):
+            runs.append(demonstration(tmp_path))
+    (first, first_events, _), (second, second_events, said) = runs
+    common = {time for time in first.keys() & second.keys() if time <= UNTIL}
+    assert len(common) > 500 and max(common) > 0.99 * UNTIL
+    for time in sorted(common):
+        assert first[time] == second[time], f'they part at {time} s'
+    assert np.ptp([first[time] for time in common], axis=0).max() > 0.5  # it does move
+    kinds = [(each['time'], each['kind'], each['name']) for each in first_events]
+    assert [each[1:] for each in kinds[:2]] == [('cut', 'left_hand'), ('connect', 'left_hand')]
+    assert kinds[:2] == [(each['time'], each['kind'], each['name']) for each in second_events[:2]]
+    values = {
+        pair.key: pair.value for array in said for pair in array.status[0].values
+    }  # the last of each
+    assert values['lockstep'] == 'on' and values['periods without an answer'] == '0'
+
+
+class Stepping:
+    """A simulator that is answered by the test, or not."""
+
+    def __init__(self, ros, **parameters):
+        self.ros = ros
+        ros.start('simulator_node', {'model': 'four_bar', 'rate': 100.0, **parameters})
+        self.states = ros.listen(JointState, 'joint_states', 1000)
+        self.said = ros.listen(DiagnosticArray, 'diagnostics', 100)
+        self.torques = ros.publisher(JointState, 'actuator_torques')
+        ros.wait_for_reader(self.torques)
+        ros.wait(lambda: self.states, 'a state')
+
+    def answer(self, stamp, effort):
+        """Send torques for a state."""
+        message = JointState(name=['crank'], effort=[effort])
+        message.header.stamp = stamp
+        self.torques.publish(message)
+
+    def until_later(self, stamp):
+        """Wait for a state after another; return it."""
+        return self.ros.wait(
+            lambda: next(
+                (
+                    each
+                    for each in self.states
+                    if seconds(each.header.stamp) > seconds(stamp) + 1e-6
+                ),
+                None,
+            ),
+            'a later state',
+        )
+
+    def value(self, key):
+        """Return what the next diagnostics says."""
+        status = self.ros.next(self.said, 'diagnostics').status[0]
+        return {each.key: each.value for each in status.values}[key]
+
+
+def test_time_waits_for_torques_with_the_stamp_of_the_state(ros):
+    """Each answer brings one period, with exactly these torques; others change nothing."""
+    stepping = Stepping(ros, lockstep='on', real_time_factor=0.0, lockstep_timeout=3600.0)
+    robot = ccd.load('four_bar')
+    sim = ccd.Simulation(robot, ccd.assemble(robot))
+    state = stepping.states[0]
+    for turn in range(5):
+        wrong = JointState().header.stamp
+        wrong.sec = 77
+        stepping.answer(wrong, 1000.0)
+        stepping.answer(state.header.stamp, 0.1 * turn)
+        state = stepping.until_later(state.header.stamp)
+        sim.run(0.01, {'crank': 0.1 * turn})
+        assert list(state.position) == list(sim.q) and list(state.velocity) == list(sim.v)
+        assert state.effort[0] == 0.1 * turn
+        assert json.loads(state.header.frame_id) == {'coupler_rocker': True}
+    assert stepping.value('periods without an answer') == '0'
+    last = seconds(state.header.stamp)
+    assert all(seconds(each.header.stamp) <= last for each in stepping.states)
+
+
+def test_time_goes_on_without_an_answer_after_the_bound_and_counts_it(ros):
+    stepping = Stepping(ros, lockstep='on', lockstep_timeout=0.05)
+    ros.wait(lambda: len(stepping.states) > 3, 'the state said again')
+    assert {seconds(each.header.stamp) for each in stepping.states} == {1e-9}  # for ever, at first
+    stepping.answer(stepping.states[0].header.stamp, 0.0)
+    ros.wait(lambda: seconds(stepping.states[-1].header.stamp) > 0.035, 'time to pass')
+    ros.wait(lambda: int(stepping.value('periods without an answer')) >= 3, 'them to be counted')
+
+
+def test_as_fast_as_it_goes_needs_no_controller(ros):
+    """Time passes faster than on the wall; `pause`, `step` and `reset` work as ever."""
+    ros.start('simulator_node', {'model': 'four_bar', 'rate': 100.0, 'real_time_factor': 0.0})
+    states = ros.listen(JointState, 'joint_states', 10)
+    said = ros.listen(DiagnosticArray, 'diagnostics', 100)
+
+    def factor():
+        values = {each.key: each.value for array in said for each in array.status[0].values}
+        return float(values.get('real-time factor', 0.0))
+
+    ros.wait(lambda: factor() > 1.5, 'a time that runs', LONG)
+    assert ros.call(SetBool, 'pause', SetBool.Request(data=True)).success
+    assert ros.call(Trigger, 'reset').success
+    ros.wait(lambda: seconds(states[-1].header.stamp) == 1e-9, 'the start')
+    assert ros.call(Trigger, 'step').success
+    ros.wait(lambda: seconds(states[-1].header.stamp) == pytest.approx(0.01), 'a step')
