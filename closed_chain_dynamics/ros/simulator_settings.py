@@ -1,7 +1,7 @@
 """The parameters of simulator_node."""
 
-from closed_chain_dynamics.ros.parameters import Setting
 from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
+from closed_chain_dynamics.ros.parameters import Setting
 from closed_chain_dynamics.simulation.simulation import INTEGRATORS
 
 __all__ = ['SETTINGS']
