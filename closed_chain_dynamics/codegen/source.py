@@ -54,6 +54,8 @@ class Body:
     mass: float
     com: Array
     inertia: Array  # about the centre of mass, (3, 3)
+    lift: float  # mass whose weight is carried from outside
+    lift_com: Array
     laws: tuple[Law, ...]
 
 
@@ -247,7 +249,7 @@ def _law(joint: Any, limited: bool) -> Law:
 def _bodies(robot: Mechanism) -> tuple[Body, ...]:
     world = Body(
         'world', -1, JointType.FIXED, 0, 0, 0, np.eye(3), np.zeros(3), 0.0, np.zeros(3),
-        np.zeros((3, 3)), (),
+        np.zeros((3, 3)), 0.0, np.zeros(3), (),
     )  # fmt: skip
     bodies = [world]
     records = zip(robot.model.bodies[1:], robot.model.body_joints[1:])
@@ -268,6 +270,8 @@ def _bodies(robot: Mechanism) -> tuple[Body, ...]:
                 float(record['mass']),
                 record['com'].copy(),
                 np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]),
+                float(record['lift']),
+                record['lift_com'].copy(),
                 (_law(joint, nv == 1),) * nv,
             )
         )

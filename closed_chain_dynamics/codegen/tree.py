@@ -188,6 +188,10 @@ def body_forces(source: Source, frames: Frames, moving: Motion) -> list[SX]:
         inertia = ca.DM(body.inertia)
         n = inertia @ alpha + ca.cross(omega, inertia @ omega)
         forces.append(ca.vertcat(f, R @ n + ca.cross(c, f)))
+        if body.lift:
+            weight = ca.SX(body.lift * source.gravity)
+            at = frames.p[i] + R @ ca.DM(body.lift_com)
+            forces[-1] = forces[-1] + ca.vertcat(weight, ca.cross(at, weight))
     return forces
 
 

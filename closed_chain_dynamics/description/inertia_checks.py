@@ -72,7 +72,6 @@ def settle_inertias(
             reader.note(f'{NOTES[kind]}{some_of(names)}.')
     description = replace(description, links=tuple(links))
     description = _settle_massless(description, tree, reader, policy)
-    _say_what_no_kernel_has(description, reader)
     return description
 
 
@@ -87,27 +86,6 @@ def _repaired(inertia: Inertia) -> Inertia:
     spread = np.maximum(0.5 * moments.sum() - moments, 0.0)
     tensor = axes @ np.diag(spread.sum() - spread) @ axes.T
     return Inertia(inertia.mass, Pose(inertia.origin.xyz), upper_triangle(tensor))
-
-
-def _say_what_no_kernel_has(description: Description, reader: Reader) -> None:
-    """Note what is described and not computed with."""
-    rotors = [
-        joint for joint in (*description.joints, *description.loops) if joint.dynamics.armature
-    ]
-    if rotors:
-        largest = max(rotors, key=lambda joint: joint.dynamics.armature)
-        reader.note(
-            f'Armature (inertia of rotors) is read but does not count: '
-            f'{largest.dynamics.armature:.4g} kg m^2 or kg at {largest.name!r}, the largest of '
-            f'{len(rotors)}.'
-        )
-    relieved = [link for link in description.links if link.gravcomp and link.inertia]
-    if relieved:
-        lifted = sum(link.gravcomp * link.inertia.mass for link in relieved if link.inertia)
-        reader.note(
-            f'Gravity compensation of single links is read but does not count: the weight of '
-            f'{lifted:.4g} kg is too much ({some_of([link.name for link in relieved])}).'
-        )
 
 
 def _verdict(link: Link, tree: Tree, reader: Reader, policy: str) -> str:

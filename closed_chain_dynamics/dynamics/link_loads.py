@@ -66,7 +66,7 @@ def find_link_loads(
     q, v, a: of the tree; `wrenches`: {link: (6,)} in world axes at the link origin.
     """
     R, point, V, A, origin = _link_motion(robot, q, v, a)
-    mass, arm, tensor = _inertias(robot)
+    mass, arm, tensor, weight = _inertias(robot)
     arm = np.einsum('nij,nj->ni', R, arm)
     tensor = R @ tensor @ R.transpose(0, 2, 1)
     omega, alpha = V[:, 3:], A[:, 3:]
@@ -87,7 +87,7 @@ def find_link_loads(
         R,
         point,
         point + arm,
-        mass[:, None] * (linear - robot.gravity),
+        mass[:, None] * linear - weight[:, None] * robot.gravity,
         np.einsum('nij,nj->ni', tensor, alpha) + cross(omega, spin),
         external,
         origin,
@@ -117,20 +117,25 @@ def _link_motion(
     return R, places['p'][body] + arm, V, A, origin
 
 
-def _inertias(robot: Mechanism) -> tuple[Vector, Matrix, Matrix]:
-    """Return masses (n,), centres of mass (n, 3) and inertias about them (n, 3, 3), link axes."""
+def _inertias(robot: Mechanism) -> tuple[Vector, Matrix, Matrix, Vector]:
+    """
+    Return masses (n,), centres of mass (n, 3) and inertias about them (n, 3, 3), link axes.
+
+    Last come the masses whose weight nothing outside carries, (n,).
+    """
     names = robot.link_names
     mass, arm, tensor = (
         np.zeros(len(names)),
         np.zeros((len(names), 3)),
         np.zeros((len(names), 3, 3)),
     )
-    inertias = {link.name: link.inertia for link in robot.description.links}
+    links, weight = {link.name: link for link in robot.description.links}, np.zeros(len(names))
     for k, name in enumerate(names):
-        inertia = inertias[name]
+        inertia = links[name].inertia
         if inertia is not None:
             mass[k], arm[k], tensor[k] = inertia.mass, inertia.origin.xyz, inertia.tensor
-    return mass, arm, tensor
+            weight[k] = (1.0 - links[name].gravcomp) * inertia.mass
+    return mass, arm, tensor, weight
 
 
 def _add_springs(robot: Mechanism, loads: LinkLoads, V: Matrix) -> None:

@@ -116,6 +116,9 @@ def energies(m):
             own.mass * inner(v, v) + inner(omega, symmetric(own.inertia, omega))
         )
         total.potential -= own.mass * inner(g, add(me.c, total.origin))
+        if own.lift != 0.0:
+            at = add(me.p, rotate(me.R, own.lift_com))
+            total.potential += own.lift * inner(g, add(at, total.origin))
 
 
 @kernel

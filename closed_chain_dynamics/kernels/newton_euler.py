@@ -7,7 +7,7 @@ to its body falls out for every joint, whether it moves anything or not.
 
 from .compiling import kernel
 from .kinematics import check_state, motion, placements
-from .records import OK, WRONG_SIZE, bodies, columns, dofs, loads, moving, shape
+from .records import OK, WRONG_SIZE, bodies, columns, dofs, loads, moving, shape, world
 from .vectors import (
     acceleration_at,
     add,
@@ -37,6 +37,10 @@ def body_forces(m):
         omega, alpha = rotate_back(me.R, angular(me.V)), rotate_back(me.R, angular(me.A))
         n = add(symmetric(own.inertia, alpha), cross(omega, symmetric(own.inertia, omega)))
         put_spatial(me.F, f, add(rotate(me.R, n), cross(me.c, f)))
+        if own.lift != 0.0:
+            weight = times(own.lift, world(m).gravity)
+            at = add(me.p, rotate(me.R, own.lift_com))
+            add_spatial(me.F, weight, cross(at, weight))
 
 
 @kernel

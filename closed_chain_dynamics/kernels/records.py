@@ -40,7 +40,8 @@ SHAPE = _record(
 )
 # a body and the joint that carries it: `R`, `p` place the joint in the parent body; `iq`, `iv` are
 # its places in q and v; `carries` says whether another cluster hangs on it; inertia about the
-# centre of mass (xx xy xz yy yz zz) in body axes
+# centre of mass (xx xy xz yy yz zz) in body axes; `lift`, the mass whose weight is carried from
+# outside, and where
 BODY = _record(
     'parent joint iq iv n_dof subtree_end cluster carries',
     R=(3, 3),
@@ -48,6 +49,8 @@ BODY = _record(
     mass=(),
     com=3,
     inertia=6,
+    lift=(),
+    lift_com=3,
 )
 # a coordinate of a tree or loop joint: the body moved; `parent`, the nearest degree of freedom
 # towards the root (-1: none), `above`, the nearest one in the same cluster; `local`, its place

@@ -32,12 +32,16 @@ class Body:
     mass: float = 0.0
     first_moment: Matrix = field(default_factory=lambda: np.zeros(3))
     second_moment: Matrix = field(default_factory=lambda: np.zeros((3, 3)))
+    lift: float = 0.0  # mass whose weight something outside carries
+    lift_moment: Matrix = field(default_factory=lambda: np.zeros(3))
 
-    def add(self, inertia: Inertia, R: Matrix, p: Matrix) -> None:
-        """Add the inertia of a link that stands at R, p in the body."""
+    def add(self, inertia: Inertia, R: Matrix, p: Matrix, lifted: float) -> None:
+        """Add the inertia of a link at R, p in the body; a share of its weight is lifted."""
         com = p + R @ inertia.origin.position
         self.mass += inertia.mass
         self.first_moment += inertia.mass * com
+        self.lift += lifted * inertia.mass
+        self.lift_moment += lifted * inertia.mass * com
         self.second_moment += R @ inertia.tensor @ R.T + inertia.mass * _parallel_axis(com)
 
     def inertia_about_com(self) -> tuple[float, Matrix, Matrix]:
@@ -72,7 +76,7 @@ def grow(description: Description) -> tuple[list[Body], dict[str, Placement]]:
     children: dict[str, list[Joint]] = {}
     for joint in sorted(description.joints, key=lambda joint: joint.name):
         children.setdefault(joint.parent, []).append(joint)
-    inertias = {link.name: link.inertia for link in description.links}
+    described = {link.name: link for link in description.links}
     bodies, links = [Body()], {}
     # link, the joint that moves it, the body that carries the joint, and where in that body
     stack: list[tuple[str, Joint | None, int, Matrix, Matrix]] = [
@@ -86,8 +90,9 @@ def grow(description: Description) -> tuple[list[Body], dict[str, Placement]]:
             bodies.append(Body(mover, number, R @ R_axis, p))
             number, R, p = len(bodies) - 1, R_axis.T, np.zeros(3)
         links[name] = (number, R, p)
-        if inertias[name] is not None:
-            bodies[number].add(inertias[name], R, p)
+        link = described[name]
+        if link.inertia is not None:
+            bodies[number].add(link.inertia, R, p, link.gravcomp)
         # last in, first out: brothers are pushed in reverse
         for joint in reversed(children.get(name, [])):
             origin = joint.origin

@@ -68,6 +68,8 @@ def _body_records(bodies: list[Body]) -> tuple[Records, int]:
         row['parent'], row['R'], row['p'] = body.parent, body.R, body.p
         row['mass'], row['com'], inertia = body.inertia_about_com()
         row['inertia'] = inertia[np.triu_indices(3)]
+        row['lift'] = body.lift
+        row['lift_com'] = body.lift_moment / body.lift if body.lift else 0.0
         row['cluster'], row['joint'] = -1, -1
         if body.joint is not None:
             kind = body.joint.type

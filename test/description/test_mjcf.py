@@ -326,10 +326,6 @@ LEFT_OUT = {
     'limits of tendon lengths': world(
         TWO, after='<tendon><fixed range="0 1"><joint joint="bend" coef="1"/></fixed></tendon>'
     ),
-    'Armature': world(arm(joint='armature="0.1"')),
-    'Gravity compensation': world(
-        TWO.replace('<body name="fore"', '<body name="fore" gravcomp="1"')
-    ),
     'gravity is less': FEATURES['weight carried'],
 }
 

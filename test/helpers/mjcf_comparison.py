@@ -8,9 +8,6 @@ import numpy as np
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.description import JointType
 
-# Whether M and accelerations here contain the rotors; False takes them out of MuJoCo's copy.
-ARMATURE = False
-
 
 def mujoco_model(source):
     """Return MuJoCo's model of a path or a text."""
@@ -18,11 +15,6 @@ def mujoco_model(source):
         model = mujoco.MjModel.from_xml_path(str(source))
     else:
         model = mujoco.MjModel.from_xml_string(source)
-    if not ARMATURE:
-        model.dof_armature[:] = 0.0
-        model.actuator_armature[:] = 0.0
-        model.tendon_armature[:] = 0.0
-        mujoco.mj_setConst(model, mujoco.MjData(model))  # keeps inertias of simple bodies
     return model
 
 

@@ -76,6 +76,13 @@ FEATURES = {
     'damped motor': world(
         TWO, after='<actuator><motor joint="bend" gear="5" damping="0.1"/></actuator>'
     ),
+    'armature': world(
+        TWO.replace('name="bend"', 'name="bend" armature="0.2"'),
+        after='<actuator><motor joint="bend" gear="5" armature="0.01"/></actuator>',
+    ),
+    'weight of one body carried': world(
+        TWO.replace('<body name="fore"', '<body name="fore" gravcomp="0.6"')
+    ),
     'weight carried': world(
         TWO.replace('<body ', '<body gravcomp="0.75" '), before='<option gravity="0 0 -9.81"/>'
     ),
