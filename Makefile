@@ -5,6 +5,8 @@ SUPPORTED := import sys; sys.exit(not (3, 10) <= sys.version_info[:2] < (3, 14))
 PYTHON ?= $(firstword $(foreach python,python3 python3.13 python3.12 python3.11 python3.10,\
 	$(shell $(python) -c '$(SUPPORTED)' 2>/dev/null && echo $(python))))
 BIN := .venv/bin
+WORKERS ?= 2   # processes that run tests, a file at a time: a crash in one takes no other down
+EXTRAS := plot,mcap,mjcf,symbolic,codegen,viewer,docs,test
 KERNELS := $(wildcard closed_chain_dynamics/kernels/*.py)
 # Only errors: warnings about the places pip looks in say nothing about this package.
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
@@ -20,7 +22,7 @@ setup: .venv/warm  ## make .venv with everything for demo and tests, compile the
 
 test: setup browser  ## run all tests
 	@echo 'Testing.'
-	@$(BIN)/python -m pytest -q $(ARGS)
+	@$(BIN)/python -m pytest -q -n $(WORKERS) --dist loadfile --durations 15 $(ARGS)
 
 demo: setup  ## the figure on the swing: ROS 2 nodes, torque control, a view in the browser
 	@$(BIN)/closed-chain up swing --demo $(if $(SECONDS),--seconds $(SECONDS)) $(ARGS)
@@ -38,6 +40,7 @@ lint: .venv/installed  ## check the style of the code, and which room imports wh
 	@echo 'Checking style.'
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
 	@$(BIN)/lint-imports --no-logo --no-cache
 
 clean:  ## remove .venv and everything that was built
@@ -67,21 +70,22 @@ browser:
 		exit 1; }
 	@touch $@
 
+# With ROS 2 sourced its own packages are used; else rclpy and messages come as Python packages.
 .venv/installed: .venv/created setup.py setup.cfg pyproject.toml
-	@echo 'Installing the package and what its tests need into .venv (a few minutes at first).'
+	@echo 'Installing the package and what demo and tests need into .venv (one to four minutes).'
 	@$(PIP) --upgrade pip   # the one that comes with an old Python looks for versions for ever
-	@$(PIP) -e '.[plot,mcap,symbolic,viewer,docs,test]'
 	@if $(BIN)/python -c 'import rclpy, tf2_msgs' 2>/dev/null; then \
-		echo 'ROS 2 is there: using it.'; \
-	else \
-		echo 'Installing ROS 2 (rclpy and messages, no distribution needed).'; \
-		$(PIP) -e '.[ros,generate]' && $(BIN)/python -m closed_chain_dynamics.ros.tf2_msgs_setup; \
-	fi
+		echo 'ROS 2 is there: using it.'; extras='$(EXTRAS)'; \
+	else extras='$(EXTRAS),ros,generate'; fi; \
+	$(PIP) --prefer-binary -e ".[$$extras]"
 	@touch $@
 
+# tf2_msgs is built while the kernels are compiled, from both ends by two processes.
 .venv/warm: .venv/installed $(KERNELS)
-	@echo 'Compiling the kernels.'
-	@$(BIN)/python -c 'import closed_chain_dynamics as ccd; ccd.warm_up()' & \
+	@echo 'Compiling the kernels, and tf2_msgs where it is missing (about a minute).'
+	@{ $(BIN)/python -c 'import tf2_msgs' 2>/dev/null \
+			|| $(BIN)/python -m closed_chain_dynamics.ros.tf2_msgs_setup; } & messages=$$!; \
+		$(BIN)/python -c 'import closed_chain_dynamics as ccd; ccd.warm_up()' & first=$$!; \
 		$(BIN)/python -c 'import closed_chain_dynamics as ccd; ccd.warm_up(backwards=True)' \
-		2> /dev/null; wait $$!
+			2> /dev/null; wait $$first && wait $$messages
 	@touch $@
