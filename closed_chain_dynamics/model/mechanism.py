@@ -167,9 +167,12 @@ class Mechanism(Names):
 
     def set_loads(self, loads: Records) -> None:
         """Let external wrenches act, an array of LOAD records, until others are set."""
-        self.workspace.loads = loads
-        slot = at.SLOTS['loads']
-        self.handle[slot : slot + 2] = loads.ctypes.data, len(loads)
+        slot, kept = at.SLOTS['loads'], self.workspace.loads
+        if len(loads) > len(kept):  # more than ever before
+            kept = self.workspace.loads = np.zeros(len(loads), at.LOAD)
+            self.handle[slot] = kept.ctypes.data
+        kept[: len(loads)] = loads
+        self.handle[slot + 1] = len(loads)
 
     def set_extra(self, forces: Vector | None) -> None:
         """Let forces act on the coordinates, (nv,), until others are set; None: no forces."""
