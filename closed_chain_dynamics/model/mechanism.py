@@ -226,8 +226,7 @@ class Mechanism(Names):
     def restructure(self, connections: Connections) -> None:
         """Go back to connections."""
         self.structure.switch(connections)
-        free = np.zeros(len(self.model.bodies), dtype=bool)
-        free[list(connections.cut)] = True
+        free = connections.free(len(self.model.bodies))
         if not np.array_equal(free, self.structure.is_free(self.model)):
             kernels.compute_layout(self.handle, free)
         self.build()

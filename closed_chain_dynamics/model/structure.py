@@ -31,7 +31,14 @@ class Connections:
 
     loops: tuple[tuple[int, int, int], ...]  # of each loop: active, mode, rows
     cut: tuple[int, ...]  # bodies whose joint of the tree is cut
-    angles: tuple[tuple[str, float], ...]  # of joints that turn, at the moment they were cut
+    # of joints that turn, at the moment they were cut: they come back with as many whole turns
+    angles: tuple[tuple[str, float], ...] = ()
+
+    def free(self, n: int) -> NDArray[np.bool_]:
+        """Return which of n bodies fly freely, (n,)."""
+        free = np.zeros(n, dtype=bool)
+        free[list(self.cut)] = True
+        return free
 
 
 class Structure:
