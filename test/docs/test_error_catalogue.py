@@ -45,6 +45,7 @@ INTERNAL = {
     "raise TypeError('not compiled yet')",
     'raise NotImplementedError',
     'raise AttributeError(name)',
+    "raise AttributeError(f'{name!r} of {type(self).__name__} cannot be set: it is a result')",
     "raise OSError('there is no such file')",
     "raise ValueError('lcaba cannot take a loop that ends on the world')",
 }
