@@ -92,9 +92,12 @@ class ControlLoop:
         `names`: joints of the tree, all of `position` as in q; `stamp`: its time [s], `now`: the
         time of arrival on a clock that never goes back [s], `age`: the clock's time minus stamp.
         """
-        if not self.tracker.take(names, position, velocity, stamp=stamp, age=age):
+        good, state = (
+            self.tracker.take(names, position, velocity, stamp=stamp, age=age),
+            self.state,
+        )
+        if not good or state is None:
             return None
-        state = self.tracker.known_state
         q, v = state.known_q, state.v
         if self._reshaped:
             self.reference.restructured(q, v)
@@ -161,11 +164,10 @@ class ControlLoop:
     def fall_back(self, now: float, reason: str) -> Vector:
         """Return safe torques: zero, or those that hold the last pose."""
         self.reason, self.command = reason, None
-        if self.fallback == 'gravity' and self.tracker.is_known:
+        state = self.tracker.state
+        if self.fallback == 'gravity' and state is not None and state.q is not None:
             try:
-                return self.guard.limit(
-                    self.controller.gravity(self.tracker.known_state.known_q).tau_A, now
-                )
+                return self.guard.limit(self.controller.gravity(state.q).tau_A, now)
             except (ClosedChainError, np.linalg.LinAlgError) as error:
                 self.tracker.refuse('torque', str(error))
         return self.guard.release(now)

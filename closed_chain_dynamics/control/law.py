@@ -30,6 +30,7 @@ from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
 from closed_chain_dynamics.dynamics.singularities import check_policy, refuse
 from closed_chain_dynamics.dynamics.tree import mass_matrix
 from closed_chain_dynamics.errors import ActuationError, NameNotFound, StateError
+from closed_chain_dynamics.kernels import records as at, torque_law
 from closed_chain_dynamics.kernels.tangent import compute_tangent
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
@@ -110,6 +111,9 @@ class TorqueController:
         self._gains_given, self._singularity = (kp, kd), singularity
         self._redundancy: _Redundancy = {'policy': policy, 'weights': weights, 'preload': preload}
         self._singular_distance, self._weak_lever = singular_distance, weak_lever
+        self._is_plain = (policy, singularity) == ('minimum_norm', 'damp') and (
+            weights is None and preload is None
+        )
         self.restructured()
 
     def for_copy(self, robot: Mechanism) -> 'TorqueController':
@@ -129,14 +133,15 @@ class TorqueController:
     def restructured(self) -> None:
         """Take note that joints were connected or cut."""
         nv = self.robot.nv
-        self._kp, self._kd = (self._gains(given) for given in self._gains_given)
+        self._gains = torque_law.Gains(*map(self._gain, self._gains_given))
         self._W, self._drift, self._error = np.empty((nv, nv)), np.empty(nv), np.empty(nv)
-        self._zero = np.zeros(nv)
+        self._zero, self._wanted = np.zeros(nv), np.empty(nv)
+        self._out = np.empty(2 + 2 * nv + len(self.robot.actuator_names))
         on_loop = self.robot.structure.actuators['on_loop'].any()
         # rows of motors on the tree are the same in all poses
         self._rows = None if on_loop else actuator_rows(self.robot, self.robot.neutral())
 
-    def _gains(self, given: Gains) -> Vector:
+    def _gain(self, given: Gains) -> Vector:
         """Return a gain for every velocity, (nv,)."""
         robot = self.robot
         named = given if isinstance(given, Mapping) else {'default': given}
@@ -177,8 +182,28 @@ class TorqueController:
             )
         if self.mode == 'feedforward':
             return self._command(*reference)
+        command = self._whole_law(q, v, reference)
+        if command is not None:
+            return command
         a, residual, error = self._acceleration(q, v, reference)
         return replace(self._command(q, v, a), residual=residual, error=error)
+
+    def _whole_law(self, q: Vector, v: Vector, reference: Target) -> Command | None:
+        """Return the Command in one compiled call; None where it takes more than that."""
+        robot = self.robot
+        if not (self._is_plain and robot.rank_known):
+            return None
+        target = torque_law.Target(*reference)
+        status = torque_law.compute_law(
+            robot.handle, q, v, target, self._gains, self._wanted, self._out
+        )
+        if status in (at.UNSOLVED, at.SINGULAR):
+            return None
+        if status:
+            robot.raise_for(status, q, v, self._wanted)
+        first = 1 + robot.nv
+        tau_A = self._out[first : first + len(robot.actuator_names)].copy()
+        return Command(tau_A, error=float(self._out[-1]))
 
     def gravity(self, q: Vector) -> Command:
         """Return the Command that holds a pose: v = 0, a = 0."""
@@ -196,7 +221,7 @@ class TorqueController:
         dofs = robot.structure.dofs
         theta_G = dofs['dependent'] == 0
         e = self._error[theta_G]
-        feedback = (self._kd * (v_d - v) + self._kp * self._error)[theta_G]
+        feedback = (self._gains.kd * (v_d - v) + self._gains.kp * self._error)[theta_G]
         W, drift, wanted = self._W[:, : e.size], self._drift, a_d[theta_G]
         if self._singularity == 'refuse':
             self._refuse_singular(coordinates(robot, q))

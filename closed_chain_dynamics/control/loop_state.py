@@ -24,7 +24,7 @@ from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.dynamics.closing import Closure
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.dynamics.rank import learn_rank
-from closed_chain_dynamics.errors import AssemblyError, StateError
+from closed_chain_dynamics.errors import AssemblyError, StateError, StructureError
 from closed_chain_dynamics.kernels import following as how
 from closed_chain_dynamics.kernels.tangent import compute_tangent
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
@@ -325,7 +325,7 @@ class LoopState:
     def known_q(self) -> Vector:
         """Return q where there is a pose, else say that there is none."""
         if self.q is None:
-            raise StateError(
+            raise StructureError(
                 'the pose is not known yet',
                 where=self.robot.name,
                 repair='Give positions of the named joints first: update(time, position).',

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.control.loop_state import LoopState
-from closed_chain_dynamics.errors import ClosedChainError, StateError
+from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.model import changes
 from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
@@ -173,15 +173,6 @@ class StateTracker:
     def is_known(self) -> bool:
         """Return whether there is a pose."""
         return self.state is not None and self.state.q is not None
-
-    @property
-    def known_state(self) -> LoopState:
-        """Return the state where there is one, else say that there is none."""
-        if self.state is None:
-            raise StateError(
-                'there is no state yet', where=self.robot.name, repair='Send joint states first.'
-            )
-        return self.state
 
     def _known(self) -> tuple[Vector | None, Vector | None]:
         """Return the state, or (None, None) while there is none."""

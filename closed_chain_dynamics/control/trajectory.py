@@ -261,7 +261,7 @@ class Reference:
     def _following(self) -> tuple[LoopState, Trajectory]:
         """Return the state and the trajectory that are followed."""
         if self._state is None or self._trajectory is None:
-            raise _refused('there is none yet', 'Give one first: take(names, times, ...).')
+            raise _refused('there is no reference', 'Give one first: take(names, times, ...).')
         return self._state, self._trajectory
 
     @property

@@ -29,10 +29,8 @@ WEAK_LEVER = 1e-4  # those between are left to a more careful solution
 
 
 @kernel
-def inverse_dynamics(m, q, v, a, tau_O):
-    """Write tau_O of the tree, passive forces included; H of every cluster is left behind."""
-    placements(m, q)
-    solve_constraints(m, q, v, False)
+def needed_forces(m, q, v, a, tau_O):
+    """Write tau_O of the tree, passive forces included, after `solve_constraints`."""
     motion(m, v, a, 1.0)
     body_forces(m)
     passive, dof = passive_forces(m, q, v), dofs(m)
@@ -193,16 +191,25 @@ def compute_inverse_dynamics(m, q, v, a, out):
     the rank is below the largest seen; tau_A is then not valid. With contacts it is UNSOLVED too:
     the drag of those that slide is found by whoever asked.
     """
-    size, actuator, dof = shape(m), actuators(m), dofs(m)
+    size = shape(m)
     if q.size != size.nq or v.size != size.nv or a.size != size.nv:
         return WRONG_SIZE
-    first = 1 + size.nv
-    last = first + actuator.size
-    tau_O, tau_A, tau_G = out[1:first], out[first:last], out[last:]
     status = check_state(m, q, v, a)
     if status != OK:
         return status
-    status = inverse_dynamics(m, q, v, a, tau_O)
+    placements(m, q)
+    solve_constraints(m, q, v, False)
+    return needed_torques(m, q, v, a, out)
+
+
+@kernel
+def needed_torques(m, q, v, a, out):
+    """Write what `compute_inverse_dynamics` does, after `solve_constraints`; uses up H."""
+    size, actuator, dof = shape(m), actuators(m), dofs(m)
+    first = 1 + size.nv
+    last = first + actuator.size
+    tau_O, tau_A, tau_G = out[1:first], out[first:last], out[last:]
+    status = needed_forces(m, q, v, a, tau_O)
     if status != OK:
         return status
     force = tau(m)

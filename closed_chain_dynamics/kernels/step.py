@@ -195,8 +195,8 @@ def open_by(m):
 
 
 @kernel
-def _follow_theta_G(m, v):
-    """Write theta_S' = H theta_G' into a velocity."""
+def follow_theta_G(m, v):
+    """Write theta_S' = H theta_G' into a velocity, after `solve_constraints`."""
     dof = cluster_dofs(m)
     for cluster in clusters(m)[: shape(m).n_clusters]:
         if cluster.rank:
@@ -224,7 +224,7 @@ def close_loops(m, q, v, work):
         solve_constraints(m, q, v, False)
         worst = open_by(m)
         if worst <= CLOSED or (attempt == CLOSING_STEPS - 1 and worst <= 1e2 * CLOSED):
-            _follow_theta_G(m, v)
+            follow_theta_G(m, v)
             return LOOP_OPEN if _any_flipped(m) else OK
         closing_step(m, u)
         integrate(m, q, u, moved)

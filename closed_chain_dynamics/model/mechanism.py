@@ -194,9 +194,12 @@ class Mechanism(Names):
 
     def set_loads(self, loads: Records) -> None:
         """Let external wrenches act, an array of LOAD records, until others are set."""
-        self.workspace.loads = loads
-        slot = at.SLOTS['loads']
-        self.handle[slot : slot + 2] = loads.ctypes.data, len(loads)
+        slot, kept = at.SLOTS['loads'], self.workspace.loads
+        if len(loads) > len(kept):  # more than ever before
+            kept = self.workspace.loads = np.zeros(len(loads), at.LOAD)
+            self.handle[slot] = kept.ctypes.data
+        kept[: len(loads)] = loads
+        self.handle[slot + 1] = len(loads)
 
     def set_extra(self, forces: Vector | None) -> None:
         """Let forces act on the coordinates, (nv,), until others are set; None: no forces."""
@@ -250,8 +253,7 @@ class Mechanism(Names):
     def restructure(self, connections: Connections) -> None:
         """Go back to connections."""
         self.structure.switch(connections)
-        free = np.zeros(len(self.model.bodies), dtype=bool)
-        free[list(connections.cut)] = True
+        free = connections.free(len(self.model.bodies))
         if not np.array_equal(free, self.structure.is_free(self.model)):
             kernels.compute_layout(self.handle, free)
         self.build()

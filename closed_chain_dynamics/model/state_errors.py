@@ -128,7 +128,7 @@ def loop_gaps(robot: 'Mechanism', q: Vector) -> dict[str, tuple[float, float]]:
     gaps = np.zeros((len(robot.loop_names), 2))
     status = kernels.compute_gaps(robot.handle, q, gaps)
     if status:
-        raise error_for(robot, status, q)
+        robot.raise_for(status, q)
     structure = robot.structure
     named = {
         name: (float(gap[0]), float(gap[1]))

@@ -10,7 +10,7 @@ there is room for six velocities a body from the start.
 
 from collections.abc import Sequence
 import copy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +31,14 @@ class Connections:
 
     loops: tuple[tuple[int, int, int], ...]  # of each loop: active, mode, rows
     cut: tuple[int, ...]  # bodies whose joint of the tree is cut
-    angles: tuple[tuple[str, float], ...]  # of joints that turn, at the moment they were cut
+    # of joints that turn, at the moment they were cut: they come back with as many whole turns
+    angles: tuple[tuple[str, float], ...] = field(default=(), compare=False)
+
+    def free(self, n: int) -> NDArray[np.bool_]:
+        """Return which of n bodies fly freely, (n,)."""
+        free = np.zeros(n, dtype=bool)
+        free[list(self.cut)] = True
+        return free
 
 
 class Structure:

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from closed_chain_dynamics.description import read, to_xml
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.model.structure import Connections
 from closed_chain_dynamics.recording.events import Event
 from closed_chain_dynamics.recording.log import COLUMNS, Log
 from closed_chain_dynamics.recording.segments import Segment
@@ -165,8 +166,10 @@ def _model_arrays(log: Log) -> dict[str, NDArray[Any]]:
         'model_file': np.array(robot.description.file),
         'gravity': robot.gravity,
         'segment_samples': np.array([len(each) for each in segments], dtype=int),
-        'segment_loops': np.array([each.structure[0] for each in segments], dtype=int),
-        'segment_free': np.array([each.structure[1] for each in segments], dtype=bool),
+        'segment_loops': np.array([each.structure.loops for each in segments], dtype=int),
+        'segment_free': np.array(
+            [each.structure.free(len(robot.model.bodies)) for each in segments], dtype=bool
+        ),
         'segment_wrenches': wrenches,
     }
 
@@ -201,7 +204,10 @@ def _log_of(arrays: Mapping[str, NDArray[Any]]) -> Log:
         acting = {
             link: wrench for link, wrench in zip(robot.link_names, wrenches) if np.any(wrench)
         }
-        segment, samples = Segment(robot, (loops, free), acting), slice(start, start + count)
+        connections = Connections(
+            tuple(map(tuple, loops.tolist())), tuple(np.flatnonzero(free).tolist())
+        )
+        segment, samples = Segment(robot, connections, acting), slice(start, start + count)
         columns = {
             what: [list(arrays[f'{what}_names']).index(name) for name in segment.names(what)]
             for what in ('q', 'v', 'tau')

@@ -444,3 +444,48 @@ def test_a_loop_can_be_made_for_every_model():
         loop = ControlLoop(TorqueController(robot), TorqueGuard(robot))
         loop.warm_up()
         assert loop.state is None and loop.reason == 'no joint states yet'
+
+
+# --- nothing is learnt in the middle of a turn ---------------------------------------------------
+@pytest.mark.parametrize('change', ['connect', 'cut', 'follow'])
+def test_the_rank_of_a_new_structure_is_learnt_where_it_changes(change):
+    """Looking for closed poses nearby takes milliseconds, which a turn at 1 kHz has not."""
+    run = ControlledRun('swing')
+    run.follow_sines(SWING, 1.5)
+    robot, (name, *_) = run.loop.robot, run.loop.robot.loop_names
+    assert robot.rank_known
+    if change == 'connect':
+        run.loop.cut(name)
+        run.loop.connect(name)
+    elif change == 'cut':
+        run.loop.cut(name)
+    else:
+        run.loop.follow({name: False})
+    assert robot.rank_known
+
+
+def test_the_first_state_of_a_control_loop_teaches_the_rank():
+    run = ControlledRun('five_bar', mode='gravity_compensation')
+    assert not run.loop.robot.rank_known
+    tracker = run.loop.tracker
+    assert tracker.take(run.names, *run.measured(), stamp=1.0)
+    assert tracker.robot.rank_known
+
+
+@pytest.mark.parametrize('model', ['five_bar', 'stewart', 'six_bar'])
+def test_the_law_in_one_call_gives_the_torques_of_the_general_way(model):
+    """With equal weights the general way looks for the same torques, by least squares."""
+    robot = ccd.load(model)
+    weights = dict.fromkeys(robot.actuator_names, 1.0)
+    whole = TorqueController(robot)
+    general = TorqueController(robot, policy='weighted', weights=weights)
+    rng, q = np.random.default_rng(0), ccd.assemble(robot, limits=False)
+    c = ccd.coordinates(robot, q)
+    v, v_d = (c.W @ rng.normal(0.0, 0.5, c.mobility) for _ in range(2))
+    q_d = ccd.assemble(robot, start=ccd.integrate(robot, q, 0.05 * v_d), limits=False)
+    one, other = (law.torques(q, v, (q_d, v_d, v)) for law in (whole, general))
+    scale = np.abs(other.tau_A).max()
+    assert one.tau_A == pytest.approx(other.tau_A, abs=1e-9 * scale)
+    assert one.error == pytest.approx(other.error, rel=1e-12) and one.error > 0.0
+    with pytest.raises(ccd.StateError, match='nan'):
+        whole.torques(q, v, (q_d, v_d, np.full(robot.nv, np.nan)))

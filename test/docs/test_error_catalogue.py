@@ -47,6 +47,7 @@ INTERNAL = {
     'raise KeyboardInterrupt',
     'raise AttributeError(name)',
     "raise AttributeError(f'module {__name__!r} has no attribute {name!r}', name=name)",
+    "raise AttributeError(f'{name!r} of {type(self).__name__} cannot be set: it is a result')",
     "raise OSError('there is no such file')",
     "raise ValueError('lcaba cannot take a loop that ends on the world')",
 }

@@ -52,4 +52,4 @@ def test_a_state_that_is_assigned_is_the_one_that_moves_on(sim):
     sim.step()
     assert np.isfinite(sim.v).all()
     with pytest.raises(ccd.StateError, match='shape'):
-        sim.q = np.zeros(3)
+        sim.q = np.zeros(sim.robot.nq + 1)
