@@ -9,14 +9,8 @@ import viser.transforms as tf
 
 from closed_chain_dynamics.kernels import layout as at
 from closed_chain_dynamics.recording.animation import framing
-from closed_chain_dynamics.recording.picture import (
-    CLOSED,
-    FIELD_OF_VIEW,
-    FLOOR,
-    LINES,
-    OPEN,
-    fit_camera,
-)
+from closed_chain_dynamics.recording.colours import CLOSED, OPEN
+from closed_chain_dynamics.recording.picture import FIELD_OF_VIEW, FLOOR, LINES, fit_camera
 from closed_chain_dynamics.recording.shapes import triangles_of
 from closed_chain_dynamics.viewer.meshes import load_meshes
 
