@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
     from closed_chain_dynamics.model.mechanism import Mechanism
 
+    # a report, how it is written for people, and what is wrong where the verdict is no
+    Answer = tuple[Report, Callable[[Report, Style], str], str]
+    Study = Callable[[Mechanism, argparse.Namespace], Answer]
+
 __all__ = [
     'Group',
     'add_assignments',

@@ -7,7 +7,7 @@ its mechanism can be had again, connected as it was, for whatever is computed af
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,7 @@ Array = NDArray[np.float64]
 
 DRIFT_WORTH_A_WARNING = 1e-3  # of the energy balance, share of what was exchanged
 COLUMNS = ('time', 'kinetic', 'potential', 'work', 'dissipated', 'loop_error')
-WIDTHS = {
+WIDTHS: dict[str, Callable[[Mechanism], int]] = {
     'q': lambda robot: robot.nq,
     'v': lambda robot: robot.nv,
     'tau': lambda robot: len(robot.actuator_names),
@@ -161,7 +161,7 @@ class Log:
         return [np.concatenate(group) for group in groups]
 
     def _array(self, what: str) -> Array | list[Array]:
-        empty: Array = np.zeros((0, int(WIDTHS[what](self.robot))))
+        empty: Array = np.zeros((0, WIDTHS[what](self.robot)))
         arrays = self._stretches(what) or [empty]
         arrays = [_held(each) for each in arrays] if what == 'tau' else arrays
         return arrays[0] if len(arrays) == 1 else arrays

@@ -7,7 +7,7 @@ from pathlib import Path
 import subprocess
 import sys
 
-from closed_chain_dynamics.cli import doctor
+from closed_chain_dynamics.cli import doctor_checks
 from closed_chain_dynamics.cli.main import main
 from closed_chain_dynamics.model import library
 
@@ -55,7 +55,7 @@ def test_the_text_names_everything_and_its_remedy(capsys, monkeypatch):
     monkeypatch.setenv('PATH', '/nowhere')
     assert main(['doctor']) == 0
     shown = capsys.readouterr().out
-    for name, _, _ in doctor._checks():
+    for name, _, _ in doctor_checks._checks():
         assert name in shown
     assert 'The core works.' in shown
     assert '\n  ffmpeg    ' in shown and 'apt install ffmpeg' in shown
@@ -113,7 +113,7 @@ def test_a_library_of_a_distribution_is_known_by_its_place(tmp_path):
 
 
 def test_a_check_that_fails_is_reported(capsys, monkeypatch):
-    monkeypatch.setattr(doctor, 'BROWSERS', (3,))  # no name of a program
+    monkeypatch.setattr(doctor_checks, 'BROWSERS', (3,))  # no name of a program
     assert main(['doctor', '--json']) == 0
     (browser,) = (
         each

@@ -1,0 +1,125 @@
+"""What ``closed-chain simulate`` says about a run: a dict for ``--json``, and text for people."""
+
+import sys
+
+from closed_chain_dynamics.recording.log_files import event_record
+from closed_chain_dynamics.recording.terminal import (
+    Report,
+    Style,
+    closing_sections,
+    number,
+    sections,
+    table,
+)
+from closed_chain_dynamics.simulation.simulation import Simulation
+
+__all__ = ['render', 'simulate_report']
+
+SCHEMA = 'closed-chain-simulate/1'  # a key that is added keeps it, one that changes ends it
+NOTHING = 1e-9  # share of the energy below which nothing was exchanged
+
+
+def simulate_report(sim: Simulation, before: int, wall: float) -> Report:
+    """Return what a simulation did, as plain values; `before`: its mobility, `wall` [s]."""
+    log = sim.log
+    balance = log.balance
+    drift = float(abs(balance - balance[0]).max())
+    exchanged = max(
+        float(each.max() - each.min())
+        for each in (log.kinetic, log.potential, log.work, log.dissipated)
+    )
+    # at rest only rounding is exchanged
+    exchanged = max(exchanged, NOTHING * float(abs(log.energy).max()), sys.float_info.min)
+    state = {
+        what: dict(zip(sim.log.segments[-1].names(what), getattr(sim, what).tolist()))
+        for what in ('q', 'v')
+    }
+    steps = round(sim.time / sim.dt)
+    return {
+        'schema': SCHEMA,
+        'name': sim.robot.name,
+        'file': sim.robot.description.file,
+        'time': sim.time,
+        'dt': sim.dt,
+        'integrator': sim.integrator,
+        'steps': steps,
+        'samples': len(log),
+        'wall_time': wall,
+        'speed': sim.time / wall if steps else None,
+        'mobility': {'before': before, 'after': sim.mobility()},
+        'energy': {
+            'start': float(log.energy[0]),
+            'end': float(log.energy[-1]),
+            **{
+                name: float(getattr(log, name)[-1])
+                for name in ('kinetic', 'potential', 'work', 'dissipated', 'lost')
+            },
+            'drift': drift,
+            'relative_drift': drift / exchanged,
+        },
+        'loop_error': float(log.loop_error.max()),
+        'events': [event_record(event) for event in log.events],
+        'final': state,
+        'files': {},
+        'warnings': [],
+    }
+
+
+def render(report: Report, style: Style) -> str:
+    """Return a report as text."""
+    energy, mobility = report['energy'], report['mobility']
+    speed = f', {number(report["speed"], 3)} times real time' if report['speed'] else ''
+    rows = [
+        [
+            'simulated',
+            f'{number(report["time"])} s in {report["steps"]} steps of '
+            f'{number(report["dt"])} s, {report["integrator"]}',
+        ],
+        ['computed in', f'{number(report["wall_time"], 3)} s{speed}'],
+        ['mobility', f'{mobility["before"]} at the start, {mobility["after"]} at the end'],
+        [
+            'energy',
+            f'{number(energy["start"])} J at the start, {number(energy["end"])} J at the '
+            f'end: {number(energy["work"])} J put in, {number(energy["dissipated"])} J '
+            f'dissipated, {number(energy["lost"])} J lost at events',
+        ],
+        [
+            'energy drift',
+            f'{number(energy["drift"], 2)} J, '
+            f'{number(energy["relative_drift"], 2)} of what was exchanged',
+        ],
+        ['loop error', f'at most {number(report["loop_error"], 2)} m or rad'],
+    ]
+    events = [
+        [
+            f'{number(each["time"], 6)} s',
+            (each['kind'], _look(each['kind'])),
+            each['name'],
+            f'{each["mobility_before"]} to {each["mobility_after"]}',
+            f'{number(each["energy_lost"], 3)} J',
+            ' '.join(number(value, 3) for value in each['impulse']),
+        ]
+        for each in report['events']
+    ]
+    return sections(
+        [
+            ('', [style.paint(report['name'], 'bold')]),
+            ('Run', table(['', ''], rows, style)[1:]),
+            (
+                'Events',
+                table(
+                    ['time', 'event', 'joint', 'mobility', 'energy lost', 'impulse [N s, N m s]'],
+                    events,
+                    style,
+                ),
+            ),
+            *closing_sections(report, style),
+        ],
+        style,
+    )
+
+
+def _look(kind: str) -> str:
+    return {'connect': 'green', 'touch_down': 'green', 'cut': 'red', 'lift_off': 'red'}.get(
+        kind, 'yellow'
+    )

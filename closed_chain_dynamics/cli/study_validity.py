@@ -1,0 +1,88 @@
+"""``closed-chain study validity``: do the torques of a motion bring it back?"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from closed_chain_dynamics.cli.arguments import add_pose, positive
+from closed_chain_dynamics.cli.motion_arguments import (
+    add_files,
+    add_motion,
+    given_motion,
+    write_files,
+    wrong_motion,
+)
+from closed_chain_dynamics.recording.terminal import Bar
+
+if TYPE_CHECKING:
+    from closed_chain_dynamics.cli.arguments import Answer, Study
+    from closed_chain_dynamics.model.mechanism import Mechanism
+
+SUMMARY = 'do the torques of a motion bring it back?'
+DETAILS = """\
+Inverse dynamics gives the torques of a motion; the model, started from the first state of the
+motion and driven by these torques alone, must bring the motion back. The report says how far every
+joint is off, for how long the motion stays within --tolerance, and how fast the error grows. Where
+a motion is unstable the error grows exponentially, whatever the model: look at the doubling time.
+"""
+EXAMPLES = """\
+examples:
+  closed-chain simulate four_bar --v crank=3 --time 1 --csv run.csv
+  closed-chain study validity four_bar --trajectory run.csv --plot validity.png
+      does the motion of a simulation come back?
+  closed-chain study validity pendulum --q swing=3.1416 --sine swing=0.05,0.5 --time 6
+      an inverted pendulum: reproduced for a while, then it falls
+"""
+
+
+def set_up(parser: argparse.ArgumentParser) -> Study:
+    """Add the arguments; return what answers."""
+    pose = parser.add_argument_group('motion')
+    add_pose(pose, {'--q': 'pose to swing about, or near the begin of the file'})
+    add_motion(pose)
+    parser.add_argument(
+        '--tolerance',
+        metavar='X',
+        type=positive,
+        default=1e-3,
+        help='error of a joint that is tolerated [rad or m] (default: %(default)g)',
+    )
+    parser.add_argument(
+        '--dt',
+        metavar='S',
+        type=positive,
+        help='longest step of the simulation (default: a quarter of the time '
+        'between samples, at most 1 ms)',
+    )
+    add_files(parser, 'files to write', 'table of torques and errors, one line per sample')
+
+    def study(robot: Mechanism, args: argparse.Namespace) -> Answer:
+        from closed_chain_dynamics.studies.figures import plot_validity
+        from closed_chain_dynamics.studies.validity import render, study_validity, validity_report
+
+        moves = args.trajectory or args.sine
+        wrong = (
+            wrong_motion(args) if moves else 'which motion? Give one with --trajectory or --sine'
+        )
+        if wrong:
+            parser.error(wrong)
+        motion = given_motion(robot, args)
+        with Bar('simulating', sys.stderr) as bar:
+            found = study_validity(
+                robot, motion, tolerance=args.tolerance, dt=args.dt, progress=bar
+            )
+        report = validity_report(found)
+        write_files(
+            report, args, {'plot': lambda path: plot_validity(found, path), 'csv': found.to_csv}
+        )
+        verdict = (
+            ''
+            if found.valid
+            else f'the motion does not come back: {robot.name} is off by up to '
+            f'{report["error"]:.3g} rad or m, and {args.tolerance:g} is tolerated'
+        )
+        return report, render, verdict
+
+    return study
