@@ -8,7 +8,9 @@ whole, and ``assignments`` reads what users write of joints on a command line. I
 `errors` alone.
 """
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from closed_chain_dynamics.description.actuators import resolve
 from closed_chain_dynamics.description.checks import check, check_references, check_structure
@@ -101,7 +103,15 @@ ROBOT_TAGS = {
 WORLD = 'world'
 
 
-def read(source, *, actuated=None, root_joint='fixed', xacro_args=None, inertia='check', cut=()):
+def read(
+    source: Any,
+    *,
+    actuated: str | Iterable[str] | None = None,
+    root_joint: str = 'fixed',
+    xacro_args: Mapping[str, Any] | None = None,
+    inertia: str = 'check',
+    cut: str | Iterable[str] = (),
+) -> Description:
     """
     Read a description from a path, an XML text, or a parsed `urdf_parser_py` robot.
 
@@ -144,7 +154,7 @@ def read(source, *, actuated=None, root_joint='fixed', xacro_args=None, inertia=
     loops = tuple(read_loop(reader, each) for each in root.iterchildren('constraint', 'loop'))
     loops += foreign_loops(reader, root)
     yaml_file = find_yaml(document.path, reader)
-    motors = ()
+    motors: tuple[tuple[str, str], ...] = ()
     if yaml_file is not None:
         links, joints, loops, motors = apply_yaml(reader, yaml_file, links, joints, loops)
     loops += gazebo_loops(reader, root, joints)
@@ -184,7 +194,9 @@ def read(source, *, actuated=None, root_joint='fixed', xacro_args=None, inertia=
     return replace(description, notes=tuple(reader.notes))
 
 
-def _on_floating_joint(description, reader):
+def _on_floating_joint(
+    description: Description, reader: Reader
+) -> tuple[tuple[Link, ...], tuple[Joint, ...]]:
     """Return links and joints with the root on a floating joint from a new link."""
     root = description.root
     above = [joint for joint in description.joints if joint.parent == root]
@@ -195,7 +207,8 @@ def _on_floating_joint(description, reader):
             repair="Read it with root_joint='fixed'.",
         )
     taken = {link.name for link in description.links} & {WORLD}
-    taken |= {each.name for each in (*description.joints, *description.loops)} & {ROOT_JOINT}
+    taken |= {joint.name for joint in description.joints} & {ROOT_JOINT}
+    taken |= {loop.name for loop in description.loops} & {ROOT_JOINT}
     if taken:
         raise DescriptionError(
             f"the name {min(taken)!r}, which root_joint='floating' needs, is used in the file",

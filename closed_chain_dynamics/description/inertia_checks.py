@@ -18,6 +18,7 @@ from closed_chain_dynamics.description.elements import (
     Joint,
     JointType,
     Link,
+    LoopJoint,
     Pose,
 )
 from closed_chain_dynamics.description.fields import Reader, some_of
@@ -91,9 +92,8 @@ def _repaired(inertia: Inertia) -> Inertia:
 
 def _say_what_no_kernel_has(description: Description, reader: Reader) -> None:
     """Note what is described and not computed with."""
-    rotors = [
-        joint for joint in (*description.joints, *description.loops) if joint.dynamics.armature
-    ]
+    everything: list[Joint | LoopJoint] = [*description.joints, *description.loops]
+    rotors = [joint for joint in everything if joint.dynamics.armature]
     if rotors:
         largest = max(rotors, key=lambda joint: joint.dynamics.armature)
         reader.note(

@@ -1,11 +1,15 @@
 """Loop joints: <constraint> of the own spelling and <loop> of URDF+."""
 
+from typing import Any
+
 from closed_chain_dynamics.description.elements import (
     LOOP_TYPE_ALIASES,
     Contact,
     LoopJoint,
     LoopType,
+    Vector,
 )
+from closed_chain_dynamics.description.fields import Reader
 from closed_chain_dynamics.description.urdf import (
     read_dynamics,
     read_limit,
@@ -37,14 +41,14 @@ CONSTRAINT_TAGS = {
 LOOP_TAGS = {'predecessor', 'successor', 'axis'} | COMMON_TAGS
 
 
-def loop_type(text):
+def loop_type(text: str) -> LoopType | None:
     """Return the LoopType that a file means, or None; aliases and case do not matter."""
     text = text.strip().lower()
     text = LOOP_TYPE_ALIASES.get(text, text)
     return next((each for each in LoopType if each.value == text), None)
 
 
-def read_loop_type(reader, element):
+def read_loop_type(reader: Reader, element: Any) -> LoopType:
     """Return the LoopType that the attribute `type` names."""
     text = reader.text(element, 'type')
     kind = loop_type(text)
@@ -56,7 +60,7 @@ def read_loop_type(reader, element):
     return kind
 
 
-def read_loop(reader, element):
+def read_loop(reader: Reader, element: Any) -> LoopJoint:
     """Read a <constraint> or a <loop>."""
     name = reader.text(element, 'name')
     reader.remember('loop', name, element)
@@ -75,9 +79,10 @@ def read_loop(reader, element):
     )
 
 
-def _ends_of_constraint(reader, element, kind):
+def _ends_of_constraint(reader: Reader, element: Any, kind: LoopType) -> dict[str, Any]:
     reader.ignore_unknown(element, CONSTRAINT_TAGS)
-    ends, axes = {}, {}
+    ends: dict[str, Any] = {}
+    axes: dict[str, Vector] = {}
     for side in ('parent', 'child'):
         link = reader.child(element, side, required=True, example=f'<{side} link="..."/>')
         ends[side] = reader.text(link, 'link')
@@ -88,10 +93,11 @@ def _ends_of_constraint(reader, element, kind):
     return ends | _both_axes(reader, element, kind, axes)
 
 
-def _ends_of_loop(reader, element, kind):
+def _ends_of_loop(reader: Reader, element: Any, kind: LoopType) -> dict[str, Any]:
     """Read the ends of a URDF+ loop; its one axis has the same numbers in both loop frames."""
     reader.ignore_unknown(element, LOOP_TAGS)
-    ends, axes = {}, {}
+    ends: dict[str, Any] = {}
+    axes: dict[str, Vector] = {}
     for side, tag in (('parent', 'predecessor'), ('child', 'successor')):
         end = reader.child(element, tag, required=True, example=f'<{tag} link="..."/>')
         reader.ignore_unknown(end, {'origin'})
@@ -103,7 +109,9 @@ def _ends_of_loop(reader, element, kind):
     return ends | _both_axes(reader, element, kind, axes)
 
 
-def _both_axes(reader, element, kind, axes):
+def _both_axes(
+    reader: Reader, element: Any, kind: LoopType, axes: dict[str, Vector]
+) -> dict[str, Vector]:
     """Complete the axes: one that is not given has the numbers of the other."""
     if kind not in TYPES_WITH_AXIS:
         return {}
@@ -123,7 +131,7 @@ def _both_axes(reader, element, kind, axes):
     return {'parent_axis': given, 'child_axis': given} | axes
 
 
-def _read_contact(reader, element):
+def _read_contact(reader: Reader, element: Any) -> Contact | None:
     contact = reader.child(element, 'cc:contact')
     if contact is None:
         return None

@@ -120,8 +120,8 @@ def _read_link(reader: Reader, element: Any) -> Link:
     values = dict(zip(('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz'), (1.0, 0.0, 0.0, 1.0, 0.0, 1.0)))
     mass = None if inertial is None else inertial.find('mass')
     group = None if inertial is None else inertial.find('inertia')
-    for tag in values if group is not None else ():
-        found = group.find(tag)
+    for tag in values:
+        found = None if group is None else group.find(tag)
         if found is not None:
             values[tag] = float(reader.content(found, count=1)[0])
     R, p = read_pose(reader, None if inertial is None else inertial.find('pose'))
