@@ -101,7 +101,7 @@ def read_sdf_joint(reader: Reader, element: Any, frames: SdfFrames) -> SdfJoint:
     parent, child = (
         frames.link_of(child_name(reader, element, tag), element) for tag in ('parent', 'child')
     )
-    place = frames.of(name, element)
+    place = frames.of_element(element)
     axes = [
         _axis(reader, each, frames, place, parent, element)
         for each in (element.find('axis'), element.find('axis2'))
