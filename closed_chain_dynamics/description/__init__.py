@@ -1,11 +1,12 @@
 """
-Files in, frozen dataclasses out: the only layer that reads XML.
+Files in, frozen dataclasses out, and back: the only layer that reads and writes descriptions.
 
-``read`` turns a URDF, a xacro, a URDF+, an MJCF or an Extended-URDF pair of files into a
-``Description``; ``write`` saves a description in the own spelling. ``document`` opens files
-safely, ``fields`` reads attributes, one module reads each kind of element, ``checks`` judges the
-whole, and ``assignments`` reads what users write of joints on a command line. It may import
-`errors` alone.
+``read`` turns URDF, xacro, URDF+, Extended URDF, SDF or MJCF into a ``Description`` (`elements`);
+``convert`` and ``write`` save one. `document` opens files safely, `fields` reads attributes,
+`urdf`, `loops`, `couplings`, `springs`, `actuators` and `foreign_loops` read elements of URDF,
+`sdf*` and `mjcf*` those formats (MJCF by MuJoCo itself), `*_writer` write. `checks` and
+`inertia_checks` judge the whole, `left_out` tells what found no place, and `assignments` reads
+what users write of joints on a command line. It may import `errors` alone.
 """
 
 from collections.abc import Iterable, Mapping

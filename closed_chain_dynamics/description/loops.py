@@ -2,11 +2,14 @@
 
 from typing import Any
 
+import numpy as np
+
 from closed_chain_dynamics.description.elements import (
     LOOP_TYPE_ALIASES,
     Contact,
     LoopJoint,
     LoopType,
+    Pose,
     Vector,
 )
 from closed_chain_dynamics.description.fields import Reader
@@ -18,7 +21,7 @@ from closed_chain_dynamics.description.urdf import (
 )
 from closed_chain_dynamics.errors import nearest_names
 
-__all__ = ['loop_type', 'read_loop', 'read_loop_type']
+__all__ = ['held_points', 'loop_type', 'read_loop', 'read_loop_type']
 
 TYPES_WITH_AXIS = (
     LoopType.REVOLUTE,
@@ -28,6 +31,7 @@ TYPES_WITH_AXIS = (
     LoopType.PLANAR,
     LoopType.SURFACE,
 )
+SECOND_POINT = 0.1  # how far along its axis a hinge is held a second time [m]
 SURFACES = ('plane', 'sphere', 'cylinder')
 COMMON_TAGS = {'limit', 'dynamics', 'cc:contact', 'cc:limit_moment', 'cc:rotor'}
 CONSTRAINT_TAGS = {
@@ -170,3 +174,22 @@ def _read_contact(reader: Reader, element: Any) -> Contact | None:
         surface=surface,
         **values,
     )
+
+
+def held_points(loop: LoopJoint) -> list[tuple[Pose, Pose]]:
+    """
+    Return frames of parent and child that coincide when the loop is closed.
+
+    Formats that know points and welds alone hold a hinge at two points of its axis.
+    """
+    pairs = []
+    for shift in (0.0, SECOND_POINT) if loop.type is LoopType.REVOLUTE else (0.0,):
+        ends = []
+        for pose, axis in (
+            (loop.parent_origin, loop.parent_axis),
+            (loop.child_origin, loop.child_axis),
+        ):
+            point = pose.position + shift * pose.rotation @ np.array(axis)
+            ends.append(Pose(tuple(float(each) for each in point), pose.rpy))
+        pairs.append((ends[0], ends[1]))
+    return pairs

@@ -4,7 +4,6 @@ import math
 from typing import Any
 
 from lxml import etree
-import numpy as np
 
 from closed_chain_dynamics.description.elements import (
     Coupling,
@@ -14,13 +13,13 @@ from closed_chain_dynamics.description.elements import (
     Pose,
 )
 from closed_chain_dynamics.description.left_out import LeftOut
+from closed_chain_dynamics.description.loops import held_points
 from closed_chain_dynamics.description.names import Names
 from closed_chain_dynamics.description.rotations import quaternion_of
 from closed_chain_dynamics.description.writer import number_text
 
-__all__ = ['SECOND_POINT', 'add_laws']
+__all__ = ['add_laws']
 
-SECOND_POINT = 0.1  # how far along its axis a hinge is held a second time [m]
 # As stiff as MuJoCo's solver takes at its usual step: errors decay in 4 ms, 0.01 percent give.
 STIFF: dict[str, Any] = {'solref': '0.004 1', 'solimp': '0.9999 0.9999 0.001 0.5 2'}
 
@@ -76,7 +75,6 @@ def _site(body: Any, names: Names, wanted: str, pose: Pose) -> str:
 def _add_loop(
     equalities: Any, loop: LoopJoint, bodies: dict[str, Any], names: Names, left_out: LeftOut
 ) -> None:
-    shifts = [0.0, SECOND_POINT] if loop.type is LoopType.REVOLUTE else [0.0]
     tag = {
         LoopType.FIXED: 'weld',
         LoopType.SPHERICAL: 'connect',
@@ -87,15 +85,11 @@ def _add_loop(
         return
     if loop.dynamics.damping or loop.dynamics.friction or loop.role == 'actuated':
         left_out.add('laws and motors of loop joints', loop.name)
-    for count, shift in enumerate(shifts):
-        sites = []
-        for link, pose, axis in (
-            (loop.parent, loop.parent_origin, loop.parent_axis),
-            (loop.child, loop.child_origin, loop.child_axis),
-        ):
-            point = pose.position + shift * pose.rotation @ np.array(axis)
-            place = Pose(tuple(float(each) for each in point), pose.rpy)
-            sites.append(_site(bodies[link], names, loop.name, place))
+    for count, poses in enumerate(held_points(loop)):
+        sites = [
+            _site(bodies[link], names, loop.name, pose)
+            for link, pose in zip((loop.parent, loop.child), poses)
+        ]
         etree.SubElement(
             equalities,
             tag,
