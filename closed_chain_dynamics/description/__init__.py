@@ -1,14 +1,17 @@
 """
-Files in, frozen dataclasses out: the only layer that reads XML.
+Files in, frozen dataclasses out, and back: the only layer that reads and writes descriptions.
 
-``read`` turns a URDF, a xacro, a URDF+, an MJCF or an Extended-URDF pair of files into a
-``Description``; ``write`` saves a description in the own spelling. ``document`` opens files
-safely, ``fields`` reads attributes, one module reads each kind of element, ``checks`` judges the
-whole, and ``assignments`` reads what users write of joints on a command line. It may import
-`errors` alone.
+``read`` turns URDF, xacro, URDF+, Extended URDF, SDF or MJCF into a ``Description`` (`elements`);
+``convert`` and ``write`` save one. `document` opens files safely, `fields` reads attributes,
+`urdf`, `loops`, `couplings`, `springs`, `actuators` and `foreign_loops` read elements of URDF,
+`sdf*` and `mjcf*` those formats (MJCF by MuJoCo itself), `*_writer` write. `checks` and
+`inertia_checks` judge the whole, `left_out` tells what found no place, and `assignments` reads
+what users write of joints on a command line. It may import `errors` alone.
 """
 
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 from closed_chain_dynamics.description.actuators import resolve
 from closed_chain_dynamics.description.checks import check, check_references, check_structure
@@ -101,7 +104,15 @@ ROBOT_TAGS = {
 WORLD = 'world'
 
 
-def read(source, *, actuated=None, root_joint='fixed', xacro_args=None, inertia='check', cut=()):
+def read(
+    source: Any,
+    *,
+    actuated: str | Iterable[str] | None = None,
+    root_joint: str = 'fixed',
+    xacro_args: Mapping[str, Any] | None = None,
+    inertia: str = 'check',
+    cut: str | Iterable[str] = (),
+) -> Description:
     """
     Read a description from a path, an XML text, or a parsed `urdf_parser_py` robot.
 
@@ -144,7 +155,7 @@ def read(source, *, actuated=None, root_joint='fixed', xacro_args=None, inertia=
     loops = tuple(read_loop(reader, each) for each in root.iterchildren('constraint', 'loop'))
     loops += foreign_loops(reader, root)
     yaml_file = find_yaml(document.path, reader)
-    motors = ()
+    motors: tuple[tuple[str, str], ...] = ()
     if yaml_file is not None:
         links, joints, loops, motors = apply_yaml(reader, yaml_file, links, joints, loops)
     loops += gazebo_loops(reader, root, joints)
@@ -184,7 +195,9 @@ def read(source, *, actuated=None, root_joint='fixed', xacro_args=None, inertia=
     return replace(description, notes=tuple(reader.notes))
 
 
-def _on_floating_joint(description, reader):
+def _on_floating_joint(
+    description: Description, reader: Reader
+) -> tuple[tuple[Link, ...], tuple[Joint, ...]]:
     """Return links and joints with the root on a floating joint from a new link."""
     root = description.root
     above = [joint for joint in description.joints if joint.parent == root]
@@ -195,7 +208,8 @@ def _on_floating_joint(description, reader):
             repair="Read it with root_joint='fixed'.",
         )
     taken = {link.name for link in description.links} & {WORLD}
-    taken |= {each.name for each in (*description.joints, *description.loops)} & {ROOT_JOINT}
+    taken |= {joint.name for joint in description.joints} & {ROOT_JOINT}
+    taken |= {loop.name for loop in description.loops} & {ROOT_JOINT}
     if taken:
         raise DescriptionError(
             f"the name {min(taken)!r}, which root_joint='floating' needs, is used in the file",

@@ -6,37 +6,57 @@ Extended-URDF YAML, <ros2_control> command interfaces, <transmission>. A joint w
 cc:role="passive" is left out of the sources after it. Nothing is assumed.
 """
 
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any, TypeVar
 
-from closed_chain_dynamics.description.elements import Actuator, JointType, LoopType
+from closed_chain_dynamics.description.elements import (
+    Actuator,
+    Joint,
+    JointType,
+    LoopJoint,
+    LoopType,
+)
+from closed_chain_dynamics.description.fields import Reader
 from closed_chain_dynamics.errors import DescriptionError, NameNotFound
 
 __all__ = ['resolve']
 
+AnyJoint = TypeVar('AnyJoint', Joint, LoopJoint)
+Named = tuple[str, str]  # a joint, and where it is named
 RIGID = (JointType.FIXED, LoopType.FIXED)
 
 
-def resolve(reader, root, joints, loops, *, argument=None, motors=()):
+def resolve(
+    reader: Reader,
+    root: Any,
+    joints: tuple[Joint, ...],
+    loops: tuple[LoopJoint, ...],
+    *,
+    argument: str | Iterable[str] | None = None,
+    motors: Sequence[Named] = (),
+) -> tuple[tuple[Joint, ...], tuple[LoopJoint, ...], tuple[Actuator, ...]]:
     """
     Return joints, loops and actuators with the role of every joint settled.
 
     `motors` are (name, place) pairs of the Extended-URDF YAML. Actuators stand in the order of
     the joints, tree before loops, whatever order the source has: that order survives a save.
     """
-    everything = {each.name: each for each in (*joints, *loops)}
+    everything: dict[str, Joint | LoopJoint] = {each.name: each for each in joints}
+    everything |= {each.name: each for each in loops}
     passive = {name for name, each in everything.items() if each.role == 'passive'}
     if argument is not None:
         argument = [argument] if isinstance(argument, str) else list(argument)
-        source, named = 'argument', [(name, 'the argument `actuated`') for name in argument]
+        source = 'argument'
+        named: Sequence[Named] = [(name, 'the argument `actuated`') for name in argument]
         passive = set()
     else:
         by_role = [
-            (each.name, reader.where(kind, each.name))
-            for kind, group in (('joint', joints), ('loop', loops))
-            for each in group
+            (name, reader.where('joint' if isinstance(each, Joint) else 'loop', name))
+            for name, each in everything.items()
             if each.role == 'actuated'
         ]
-        sources = (
+        sources: tuple[tuple[str, Sequence[Named]], ...] = (
             ('cc:role', by_role),
             ('name_mot', motors),
             ('ros2_control', _ros2_control(reader, root)),
@@ -63,21 +83,22 @@ def resolve(reader, root, joints, loops, *, argument=None, motors=()):
             )
         if name not in passive:
             chosen.add(name)
-    joints, loops = (tuple(_settled(each, chosen) for each in group) for group in (joints, loops))
-    actuators = tuple(
-        Actuator(each.name, source) for each in (*joints, *loops) if each.name in chosen
+    actuators = tuple(Actuator(name, source) for name in everything if name in chosen)
+    return (
+        tuple(_settled(each, chosen) for each in joints),
+        tuple(_settled(each, chosen) for each in loops),
+        actuators,
     )
-    return joints, loops, actuators
 
 
-def _settled(joint, chosen):
+def _settled(joint: AnyJoint, chosen: set[str]) -> AnyJoint:
     """Return the joint with role 'actuated' exactly when it was chosen."""
     if joint.name in chosen:
         return replace(joint, role='actuated')
     return replace(joint, role='') if joint.role == 'actuated' else joint
 
 
-def _ros2_control(reader, root):
+def _ros2_control(reader: Reader, root: Any) -> list[Named]:
     return [
         (joint.get('name', ''), reader.place(joint))
         for joint in root.iterfind('ros2_control/joint')
@@ -85,7 +106,7 @@ def _ros2_control(reader, root):
     ]
 
 
-def _transmissions(reader, root):
+def _transmissions(reader: Reader, root: Any) -> list[Named]:
     return [
         (joint.get('name', ''), reader.place(joint))
         for joint in root.iterfind('transmission/joint')

@@ -1,13 +1,16 @@
 """Texts 'joint=value', as arguments of commands and parameters of nodes give them."""
 
 from argparse import ArgumentTypeError
+from collections.abc import Iterable
 
 from closed_chain_dynamics.errors import StateError
 
 __all__ = ['assignment', 'assignments']
 
+Value = float | list[float]
 
-def assignment(text):
+
+def assignment(text: str) -> tuple[str, Value]:
     """Read 'joint=value', with commas where a joint has several numbers."""
     name, sign, values = text.rpartition('=')
     try:
@@ -21,7 +24,7 @@ def assignment(text):
     return name, numbers[0] if len(numbers) == 1 else numbers
 
 
-def assignments(texts, what):
+def assignments(texts: Iterable[str], what: str) -> dict[str, Value]:
     """Return {joint: value} of texts 'joint=value', or say which is none."""
     try:
         return dict(assignment(each) for each in texts)

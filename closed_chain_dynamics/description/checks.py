@@ -6,9 +6,17 @@ as well on one that was built by hand.
 """
 
 from collections import Counter
+from collections.abc import Iterable, Mapping
 import math
+from typing import Any
 
-from closed_chain_dynamics.description.elements import JointType, LoopType
+from closed_chain_dynamics.description.elements import (
+    Description,
+    Joint,
+    JointType,
+    LoopType,
+    Vector,
+)
 from closed_chain_dynamics.description.fields import Reader, some_of
 from closed_chain_dynamics.description.inertia_checks import settle_inertias
 from closed_chain_dynamics.description.tree import ONE_DOF, Tree
@@ -27,7 +35,7 @@ UNIT_LENGTH = 1e-2  # a hint is a start: a rotation written with few digits is b
 LOOP_OF_JOINT = {JointType.CONTINUOUS: 'revolute', JointType.FLOATING: 'free'}
 
 
-def check(description):
+def check(description: Description) -> tuple[str, ...]:
     """Refuse a description that no mechanism can be built from; return notes on the rest."""
     reader = Reader(description.file)
     check_structure(description, reader)
@@ -36,7 +44,7 @@ def check(description):
     return tuple(reader.notes)
 
 
-def check_structure(description, reader):
+def check_structure(description: Description, reader: Reader) -> None:
     """Names are unique, ends exist, and the joints form one tree."""
     if not description.links:
         raise DescriptionError(
@@ -66,7 +74,7 @@ def check_structure(description, reader):
     _check_one_root(description, reader)
 
 
-def check_references(description, reader):
+def check_references(description: Description, reader: Reader) -> None:
     """Couplings, springs, assemblies and actuators name joints and links that fit."""
     _check_unique(
         reader,
@@ -117,7 +125,7 @@ def check_references(description, reader):
         reader.note(f'No position limits are given for, and none are put on: {some_of(free)}.')
 
 
-def _check_unique(reader, groups):
+def _check_unique(reader: Reader, groups: tuple[tuple[str, Iterable[Any]], ...]) -> None:
     names = Counter(each.name for _, group in groups for each in group)
     for name, count in names.items():
         if not name:
@@ -138,10 +146,10 @@ def _check_unique(reader, groups):
             )
 
 
-def _check_one_parent(description, reader):
+def _check_one_parent(description: Description, reader: Reader) -> None:
     """Refuse a second parent, and write the constraint that says the same."""
-    first = {}
-    seen = Counter()
+    first: dict[str, Joint] = {}
+    seen: Counter[str] = Counter()
     for joint in description.joints:
         which, seen[joint.name] = seen[joint.name], seen[joint.name] + 1
         other = first.setdefault(joint.child, joint)
@@ -155,7 +163,7 @@ def _check_one_parent(description, reader):
             )
 
 
-def _as_constraint(joint):
+def _as_constraint(joint: Joint) -> str:
     kind = LOOP_OF_JOINT.get(joint.type, joint.type.value)
     axis = _spaced(joint.axis)
     return (
@@ -167,14 +175,17 @@ def _as_constraint(joint):
     )
 
 
-def _spaced(values):
+def _spaced(values: Iterable[float]) -> str:
     return ' '.join(f'{value:.17g}' for value in values)
 
 
-def _check_one_root(description, reader):
-    above, cyclic, rooted = Tree(description.joints).joint_above, None, set()
+def _check_one_root(description: Description, reader: Reader) -> None:
+    above = Tree(description.joints).joint_above
+    cyclic: list[str] = []
+    rooted: set[str] = set()
     for link in description.links:
-        walked, name = {}, link.name
+        walked: dict[str, None] = {}
+        name = link.name
         while name in above and name not in rooted and name not in walked:
             walked[name] = None
             name = above[name].parent
@@ -204,7 +215,9 @@ def _check_one_root(description, reader):
         )
 
 
-def _need_one_dof(reader, name, types, where):
+def _need_one_dof(
+    reader: Reader, name: str, types: Mapping[str, JointType | LoopType], where: str
+) -> None:
     if name not in types:
         raise NameNotFound('joint', name, types, file=reader.label, where=where)
     if types[name] not in (*ONE_DOF, *ONE_DOF_LOOPS):
@@ -216,7 +229,9 @@ def _need_one_dof(reader, name, types, where):
         )
 
 
-def _need_position(reader, name, value, types, where):
+def _need_position(
+    reader: Reader, name: str, value: float | Vector, types: Mapping[str, JointType], where: str
+) -> None:
     """Refuse a hint that is no position of its joint: too few numbers, or no rotation."""
     if name not in types:
         raise NameNotFound('joint', name, types, file=reader.label, where=where)

@@ -6,9 +6,13 @@ the sum of the joints on the way from the carrier to the link, each counted with
 its axis relative to the last one, which for parallel axes is the true relative angle.
 """
 
-from closed_chain_dynamics.description.elements import Coupling, CouplingTerm, JointType
+from collections.abc import Collection, Iterable
+from typing import Any
+
+from closed_chain_dynamics.description.elements import Coupling, CouplingTerm, Joint, JointType
+from closed_chain_dynamics.description.fields import Reader
 from closed_chain_dynamics.description.foreign_loops import drake_child
-from closed_chain_dynamics.description.tree import ONE_DOF, parallel
+from closed_chain_dynamics.description.tree import ONE_DOF, Tree, parallel
 from closed_chain_dynamics.errors import NameNotFound
 
 __all__ = ['read_coupling', 'read_mimics']
@@ -17,7 +21,7 @@ LARGEST_DEGREE = 4
 COUPLING_TAGS = {'predecessor', 'successor', 'ratio', 'offset', 'carrier', 'cc:term'}
 
 
-def read_mimics(reader, root, joints):
+def read_mimics(reader: Reader, root: Any, joints: Iterable[Joint]) -> list[Coupling]:
     """Return the couplings of all <mimic>; one of a fixed or missing joint is only noted."""
     types = {joint.name: joint.type for joint in joints}
     couplings = []
@@ -39,7 +43,7 @@ def read_mimics(reader, root, joints):
     return couplings
 
 
-def _mimic(reader, element):
+def _mimic(reader: Reader, element: Any) -> Coupling | None:
     """Return the coupling of a joint's <mimic>, or None."""
     mimic = reader.child(element, 'mimic')
     if mimic is None:
@@ -59,14 +63,14 @@ def _mimic(reader, element):
     )
 
 
-def read_coupling(reader, element, tree, links):
+def read_coupling(reader: Reader, element: Any, tree: Tree, links: Collection[str]) -> Coupling:
     """Read a <coupling> of links or of cc:term elements."""
     name = reader.text(element, 'name')
     reader.remember('coupling', name, element)
     reader.ignore_unknown(element, COUPLING_TAGS)
     active = reader.boolean(element, 'active', True)
-    offset = reader.child(element, 'offset')
-    offset = 0.0 if offset is None else reader.number(offset, 'value')
+    given = reader.child(element, 'offset')
+    offset = 0.0 if given is None else reader.number(given, 'value')
     terms = reader.children(element, 'cc:term')
     if not terms:
         return _gear_pair(reader, element, name, offset, active, tree, links)
@@ -91,8 +95,16 @@ def read_coupling(reader, element, tree, links):
     )
 
 
-def _gear_pair(reader, element, name, offset, active, tree, links):
-    ends = {}
+def _gear_pair(
+    reader: Reader,
+    element: Any,
+    name: str,
+    offset: float,
+    active: bool,
+    tree: Tree,
+    links: Collection[str],
+) -> Coupling:
+    ends: dict[str, str] = {}
     for tag in ('predecessor', 'successor', 'carrier'):
         end = reader.child(
             element,
@@ -114,9 +126,9 @@ def _gear_pair(reader, element, name, offset, active, tree, links):
             f'it couples the link {ends["successor"]!r} with itself',
             'Name two different links.',
         )
-    ratio = reader.child(element, 'ratio')
-    ratio = 1.0 if ratio is None else reader.number(ratio, 'value')
-    sums = {}
+    stated = reader.child(element, 'ratio')
+    ratio = 1.0 if stated is None else reader.number(stated, 'value')
+    sums: dict[str, float] = {}
     for tag, factor in (('successor', 1.0), ('predecessor', -ratio)):
         for joint, sign in _turn(reader, element, tree, ends['carrier'], ends[tag]):
             sums[joint] = sums.get(joint, 0.0) + factor * sign
@@ -130,7 +142,9 @@ def _gear_pair(reader, element, name, offset, active, tree, links):
     )
 
 
-def _turn(reader, element, tree, carrier, link):
+def _turn(
+    reader: Reader, element: Any, tree: Tree, carrier: str, link: str
+) -> list[tuple[str, int]]:
     """Return (joint name, sign) pairs whose sum is the turn of a link relative to the carrier."""
     path = [
         (joint, way)

@@ -4,9 +4,11 @@ Bytes in, a safe XML tree out: the one place that opens description files.
 Files come from strangers, so entities, DTDs and network access are refused, and size is bounded.
 """
 
+from collections.abc import Mapping
 import difflib
 import os
 from pathlib import Path
+from typing import Any
 
 from lxml import etree
 
@@ -31,16 +33,18 @@ ROBOT_SUFFIXES = ('.urdf', '.xacro', '.xml', '.sdf')
 class Document:
     """A parsed file: its root element, what errors call it, and where it lies."""
 
-    def __init__(self, root, label, path):
+    def __init__(self, root: Any, label: str, path: Path | None) -> None:
         self.root = root
         self.label = label
         self.path = path  # None for a text
 
 
-def open_document(source, *, xacro_args=None):
+def open_document(
+    source: str | os.PathLike[str], *, xacro_args: Mapping[str, Any] | None = None
+) -> Document:
     """Open a path or an XML text and return its Document; xacro is expanded."""
     text = source.lstrip('\ufeff \t\r\n') if isinstance(source, str) else ''
-    if text.startswith('<'):
+    if isinstance(source, str) and text.startswith('<'):
         if not text.startswith('<?xml'):  # a declaration must be the very first thing
             text = source.lstrip('\ufeff')  # else keep the lines as the user counts them
         # Already decoded, so whatever encoding the text declares is no longer true.
@@ -69,7 +73,7 @@ def open_document(source, *, xacro_args=None):
     return Document(root, label, path)
 
 
-def stem_of(path):
+def stem_of(path: Path) -> str:
     """Return the file name without .xacro, .urdf and .xml."""
     stem = path.name
     for suffix in ('.xacro', '.urdf', '.xml'):
@@ -78,7 +82,7 @@ def stem_of(path):
     return stem
 
 
-def read_bytes(path):
+def read_bytes(path: Path) -> bytes:
     """Read a file that is not empty and not above SIZE_LIMIT."""
     try:
         with open(path, 'rb') as file:
@@ -97,7 +101,7 @@ def read_bytes(path):
     return data
 
 
-def _check_size(data, label):
+def _check_size(data: bytes, label: str | Path) -> None:
     if len(data) > SIZE_LIMIT:
         raise DescriptionError(
             f'it is larger than the limit of {SIZE_LIMIT // 2**20} MiB',
@@ -106,7 +110,7 @@ def _check_size(data, label):
         )
 
 
-def _existing_file(source):
+def _existing_file(source: str | os.PathLike[str]) -> Path:
     """Return the path of a file that exists, or say what is near it."""
     try:
         path = Path(os.fspath(source))
@@ -144,7 +148,7 @@ def _existing_file(source):
     return path
 
 
-def _parse(data, label, *, encoding=None):
+def _parse(data: bytes, label: str, *, encoding: str | None = None) -> Any:
     """Parse bytes without entities, DTD or network, and return the root element."""
     _check_size(data, label)  # of a text, or of what macros grew to
     parser = etree.XMLParser(
@@ -173,7 +177,7 @@ def _parse(data, label, *, encoding=None):
     return root
 
 
-def _doctype_refused(label):
+def _doctype_refused(label: str) -> DescriptionError:
     return DescriptionError(
         'a DOCTYPE or entity declaration is refused, because entities can read other files or '
         'grow without bound',
@@ -182,7 +186,7 @@ def _doctype_refused(label):
     )
 
 
-def _malformed(error, label):
+def _malformed(error: Exception, label: str) -> DescriptionError:
     line, column = getattr(error, 'position', None) or (0, 0)
     why = str(getattr(error, 'msg', '') or error).split(', line ')[0]
     if why.startswith('Namespace prefix cc '):
@@ -197,22 +201,21 @@ def _malformed(error, label):
     )
 
 
-def _uses_xacro(root):
+def _uses_xacro(root: Any) -> bool:
     """Tell whether any element is a macro; a bare namespace declaration does not count."""
     return any(
         isinstance(element.tag, str) and element.prefix == 'xacro' for element in root.iter()
     )
 
 
-def _expand_xacro(path, xacro_args):
+def _expand_xacro(path: Path, xacro_args: Mapping[str, Any] | None) -> bytes:
     import xacro  # slow to import, and only this one case needs it
 
     mappings = {str(key): str(value) for key, value in (xacro_args or {}).items()}
     try:
         # The same text as the `xacro` command prints, so that line numbers are of use.
-        return xacro.process_file(str(path), mappings=mappings).toprettyxml(
-            indent='  ', encoding='utf-8'
-        )
+        expanded = xacro.process_file(str(path), mappings=mappings)
+        return bytes(expanded.toprettyxml(indent='  ', encoding='utf-8'))
     except Exception as error:  # xacro evaluates user expressions: any exception can come out
         why = ' '.join(str(error).split()) or type(error).__name__
         raise DescriptionError(

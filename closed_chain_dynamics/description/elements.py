@@ -10,6 +10,7 @@ from enum import Enum
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 __all__ = [
     'Actuator',
@@ -31,7 +32,10 @@ __all__ = [
     'Pose',
     'Shape',
     'Spring',
+    'Vector',
 ]
+
+Vector = tuple[float, ...]
 
 
 class JointType(Enum):
@@ -46,7 +50,7 @@ class JointType(Enum):
     FLOATING = 'floating'
 
     @property
-    def nv(self):
+    def nv(self) -> int:
         """Return the number of velocities of the joint."""
         return {
             'fixed': 0,
@@ -59,7 +63,7 @@ class JointType(Enum):
         }[self.value]
 
     @property
-    def nq(self):
+    def nq(self) -> int:
         """Return the number of position values (a planar joint: x, y, cos, sin)."""
         return {
             'fixed': 0,
@@ -86,7 +90,7 @@ class LoopType(Enum):
     FREE = 'free'
 
     @property
-    def rows(self):
+    def rows(self) -> int:
         """Return the number of constraint rows."""
         return {
             'fixed': 6,
@@ -120,11 +124,11 @@ LOOP_TYPE_ALIASES = {
 class Pose:
     """A placement as URDF writes it: position [m] and roll, pitch, yaw about fixed axes [rad]."""
 
-    xyz: tuple = (0.0, 0.0, 0.0)
-    rpy: tuple = (0.0, 0.0, 0.0)
+    xyz: Vector = (0.0, 0.0, 0.0)
+    rpy: Vector = (0.0, 0.0, 0.0)
 
     @property
-    def rotation(self):
+    def rotation(self) -> NDArray[np.float64]:
         """Return the rotation matrix, (3, 3)."""
         (cr, cp, cy), (sr, sp, sy) = np.cos(self.rpy), np.sin(self.rpy)
         return np.array(
@@ -136,7 +140,7 @@ class Pose:
         )
 
     @property
-    def position(self):
+    def position(self) -> NDArray[np.float64]:
         """Return the position, (3,) [m]."""
         return np.array(self.xyz, dtype=float)
 
@@ -148,14 +152,15 @@ class Inertia:
     mass: float
     origin: Pose = Pose()
     # ixx, ixy, ixz, iyy, iyz, izz about the centre of mass, in the axes of `origin`
-    moments: tuple = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    moments: Vector = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
     @property
-    def tensor(self):
+    def tensor(self) -> NDArray[np.float64]:
         """Return the inertia about the centre of mass in the link's axes, (3, 3)."""
         ixx, ixy, ixz, iyy, iyz, izz = self.moments
         R = self.origin.rotation
-        return R @ np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]]) @ R.T
+        tensor = np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
+        return np.asarray(R @ tensor @ R.T)
 
 
 @dataclass(frozen=True)
@@ -167,9 +172,9 @@ class Geometry:
     """
 
     kind: str
-    size: tuple = ()
+    size: Vector = ()
     filename: str = ''
-    scale: tuple = (1.0, 1.0, 1.0)
+    scale: Vector = (1.0, 1.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -178,7 +183,7 @@ class Shape:
 
     geometry: Geometry
     origin: Pose = Pose()
-    rgba: tuple = ()
+    rgba: Vector = ()
     material: str = ''
     name: str = ''
 
@@ -192,9 +197,9 @@ class Link:
     """
 
     name: str
-    inertia: 'Inertia | None' = None
-    visuals: tuple = ()
-    collisions: tuple = ()
+    inertia: Inertia | None = None
+    visuals: tuple[Shape, ...] = ()
+    collisions: tuple[Shape, ...] = ()
     gravcomp: float = 0.0
 
 
@@ -241,12 +246,12 @@ class Joint:
     parent: str
     child: str
     origin: Pose = Pose()
-    axis: tuple = (1.0, 0.0, 0.0)
+    axis: Vector = (1.0, 0.0, 0.0)
     limit: Limit = Limit()
     dynamics: Dynamics = Dynamics()
-    limit_moment: 'LimitMoment | None' = None
+    limit_moment: LimitMoment | None = None
     role: str = ''  # '', 'actuated' or 'passive': what the file says with cc:role
-    independent: 'bool | None' = None  # a preference for theta_G, never a motor
+    independent: bool | None = None  # a preference for theta_G, never a motor
 
 
 @dataclass(frozen=True)
@@ -260,10 +265,10 @@ class Contact:
     [N s/m per m of depth] that pushes and never pulls.
     """
 
-    normal: tuple = (0.0, 0.0, 1.0)
+    normal: Vector = (0.0, 0.0, 1.0)
     unilateral: bool = True
     mu: float = 0.0
-    mu_static: 'float | None' = None
+    mu_static: float | None = None
     surface: str = 'plane'
     radius: float = 0.0
     restitution: float = 0.0
@@ -285,14 +290,14 @@ class LoopJoint:
     child: str
     parent_origin: Pose = Pose()
     child_origin: Pose = Pose()
-    parent_axis: tuple = (0.0, 0.0, 1.0)
-    child_axis: tuple = (0.0, 0.0, 1.0)
+    parent_axis: Vector = (0.0, 0.0, 1.0)
+    child_axis: Vector = (0.0, 0.0, 1.0)
     active: bool = True
     limit: Limit = Limit()
     dynamics: Dynamics = Dynamics()
-    limit_moment: 'LimitMoment | None' = None
+    limit_moment: LimitMoment | None = None
     role: str = ''
-    contact: 'Contact | None' = None
+    contact: Contact | None = None
 
 
 @dataclass(frozen=True)
@@ -300,7 +305,7 @@ class CouplingTerm:
     """One joint in a coupling: c_1 q + c_2 q^2 + c_3 q^3 + c_4 q^4."""
 
     joint: str
-    coefficients: tuple
+    coefficients: Vector
 
 
 @dataclass(frozen=True)
@@ -313,7 +318,7 @@ class Coupling:
     """
 
     name: str
-    terms: tuple
+    terms: tuple[CouplingTerm, ...]
     constant: float = 0.0
     predecessor: str = ''
     successor: str = ''
@@ -337,9 +342,9 @@ class Spring:
     damping: float = 0.0
     rest: float = 0.0
     from_link: str = ''
-    from_xyz: tuple = (0.0, 0.0, 0.0)
+    from_xyz: Vector = (0.0, 0.0, 0.0)
     to_link: str = ''
-    to_xyz: tuple = (0.0, 0.0, 0.0)
+    to_xyz: Vector = (0.0, 0.0, 0.0)
     joint: str = ''
 
 
@@ -358,7 +363,7 @@ class Assembly:
     name: str
     # pairs (joint name, value): a number, or a tuple where the joint has several: x y z w of a
     # spherical joint, x y z before them of a floating one, x y cos sin of a planar one
-    positions: tuple = ()
+    positions: tuple[tuple[str, float | Vector], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -366,19 +371,21 @@ class Description:
     """A whole mechanism as it was written, whatever the dialect."""
 
     name: str
-    links: tuple
-    joints: tuple
-    loops: tuple = ()
-    couplings: tuple = ()
-    springs: tuple = ()
-    actuators: tuple = ()
-    assemblies: tuple = ()
-    gravity: 'tuple | None' = None  # in world axes [m/s^2]; None where the file gives none
+    links: tuple[Link, ...]
+    joints: tuple[Joint, ...]
+    loops: tuple[LoopJoint, ...] = ()
+    couplings: tuple[Coupling, ...] = ()
+    springs: tuple[Spring, ...] = ()
+    actuators: tuple[Actuator, ...] = ()
+    assemblies: tuple[Assembly, ...] = ()
+    gravity: Vector | None = None  # in world axes [m/s^2]; None where the file gives none
     file: str = field(default='', compare=False)
-    notes: tuple = field(default=(), compare=False)  # warnings, each one a plain sentence
+    notes: tuple[str, ...] = field(
+        default=(), compare=False
+    )  # warnings, each one a plain sentence
 
     @property
-    def root(self):
+    def root(self) -> str:
         """Return the name of the link that no joint moves."""
         children = {joint.child for joint in self.joints}
         return next(link.name for link in self.links if link.name not in children)

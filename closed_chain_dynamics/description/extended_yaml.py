@@ -8,7 +8,9 @@ UJOINT_ab, two turns about the axes a and b of the joint frame.
 """
 
 from dataclasses import replace
+from pathlib import Path
 import re
+from typing import Any
 
 from closed_chain_dynamics.description.document import ROBOT_SUFFIXES, read_bytes, stem_of
 from closed_chain_dynamics.description.elements import (
@@ -19,6 +21,7 @@ from closed_chain_dynamics.description.elements import (
     LoopJoint,
     Pose,
 )
+from closed_chain_dynamics.description.fields import Reader
 from closed_chain_dynamics.description.loops import loop_type
 from closed_chain_dynamics.errors import DescriptionError, NameNotFound, nearest_names
 
@@ -30,7 +33,7 @@ UNIVERSAL = re.compile('UJOINT_([XYZ])([XYZ])')
 JOINT_TYPES = ('SPHERICAL', 'FIXED', 'UJOINT_XY', 'UJOINT_YZ', 'UJOINT_ZX', 'UJOINT_ZY')
 
 
-def find_yaml(path, reader=None):
+def find_yaml(path: Path | None, reader: Reader | None = None) -> Path | None:
     """
     Return the YAML file beside a URDF that describes loops, or None.
 
@@ -61,12 +64,20 @@ def find_yaml(path, reader=None):
     return None
 
 
-def _describes_loops(path):
+def _describes_loops(path: Path) -> bool:
     """Tell whether it is of this dialect; other tools keep other YAML files beside a URDF."""
     return path.is_file() and path.stat().st_size > 0 and b'closed_loop' in read_bytes(path)
 
 
-def apply_yaml(reader, path, links, joints, loops):
+def apply_yaml(
+    reader: Reader,
+    path: Path,
+    links: tuple[Link, ...],
+    joints: tuple[Joint, ...],
+    loops: tuple[LoopJoint, ...],
+) -> tuple[
+    tuple[Link, ...], tuple[Joint, ...], tuple[LoopJoint, ...], tuple[tuple[str, str], ...]
+]:
     """Return links, joints, loops, and the motors as (name, place) pairs."""
     content = _load(path)
     joints, links = _retype(path, content, joints, links)
@@ -80,7 +91,7 @@ def apply_yaml(reader, path, links, joints, loops):
     return links, joints, loops, motors
 
 
-def _load(path):
+def _load(path: Path) -> dict[str, Any]:
     import yaml  # only this dialect needs it
 
     try:
@@ -107,7 +118,7 @@ def _load(path):
     return content
 
 
-def _names(path, content, key):
+def _names(path: Path, content: dict[str, Any], key: str) -> list[str]:
     """Return a list of names, empty where the key is missing."""
     values = content.get(key)
     values = [] if values is None else values
@@ -118,7 +129,7 @@ def _names(path, content, key):
     return values
 
 
-def _same_length(path, first, second, count, other):
+def _same_length(path: Path, first: str, second: str, count: int, other: int) -> None:
     if count != other:
         raise DescriptionError(
             f'{first} has {count} entries, but {second} has {other}',
@@ -127,7 +138,9 @@ def _same_length(path, first, second, count, other):
         )
 
 
-def _retype(path, content, joints, links):
+def _retype(
+    path: Path, content: dict[str, Any], joints: tuple[Joint, ...], links: tuple[Link, ...]
+) -> tuple[tuple[Joint, ...], tuple[Link, ...]]:
     names, types = _names(path, content, 'joint_name'), _names(path, content, 'joint_type')
     _same_length(path, 'joint_name', 'joint_type', len(names), len(types))
     known = [joint.name for joint in joints]
@@ -145,21 +158,21 @@ def _retype(path, content, joints, links):
         wanted[name] = kind
     result = []
     for joint in joints:
-        kind = wanted.get(joint.name)
-        if kind is None:
+        other = wanted.get(joint.name)
+        if other is None:
             result.append(joint)
-        elif kind in ('SPHERICAL', 'FIXED'):
+        elif other in ('SPHERICAL', 'FIXED'):
             result.append(
-                replace(joint, type=JointType(kind.lower()), axis=Joint.axis, limit=Limit())
+                replace(joint, type=JointType(other.lower()), axis=Joint.axis, limit=Limit())
             )
         else:
             middle = Link(f'{joint.name}_cross')
             links += (middle,)
-            result += _universal(joint, middle.name, *UNIVERSAL.fullmatch(kind).groups())
+            result += _universal(joint, middle.name, other[-2], other[-1])  # UJOINT_ab
     return tuple(result), links
 
 
-def _universal(joint, middle, first, second):
+def _universal(joint: Joint, middle: str, first: str, second: str) -> list[Joint]:
     """Return the two turns of a universal joint; the massless cross between them is `middle`."""
     return [
         replace(
@@ -182,7 +195,9 @@ def _universal(joint, middle, first, second):
     ]
 
 
-def _loops(path, content, joints, links):
+def _loops(
+    path: Path, content: dict[str, Any], joints: tuple[Joint, ...], links: tuple[Link, ...]
+) -> tuple[LoopJoint, ...]:
     pairs = content.get('closed_loop') or []
     if not isinstance(pairs, list) or not all(
         isinstance(pair, list) and len(pair) == 2 and all(isinstance(end, str) for end in pair)

@@ -7,18 +7,15 @@ points of its axis. What the dialect has no place for is told in the report.
 
 from dataclasses import replace
 
-import numpy as np
-
 from closed_chain_dynamics.description.elements import (
     Description,
     Joint,
     JointType,
     Link,
     LoopType,
-    Pose,
 )
 from closed_chain_dynamics.description.left_out import LeftOut
-from closed_chain_dynamics.description.mjcf_laws import SECOND_POINT
+from closed_chain_dynamics.description.loops import held_points
 from closed_chain_dynamics.description.names import Names
 from closed_chain_dynamics.description.writer import to_xml
 
@@ -43,14 +40,9 @@ def to_extended(description: Description) -> tuple[str, str, LeftOut]:
             continue
         if loop.role == 'actuated' or loop.dynamics.damping or loop.dynamics.friction:
             left_out.add('laws and motors of loop joints', loop.name)
-        for shift in (0.0, SECOND_POINT) if loop.type is LoopType.REVOLUTE else (0.0,):
+        for poses in held_points(loop):
             pair = []
-            for end, link, pose, axis in (
-                ('A', loop.parent, loop.parent_origin, loop.parent_axis),
-                ('B', loop.child, loop.child_origin, loop.child_axis),
-            ):
-                point = pose.position + shift * pose.rotation @ np.array(axis)
-                place = Pose(tuple(float(each) for each in point), pose.rpy)
+            for end, link, place in zip('AB', (loop.parent, loop.child), poses):
                 name = link_names.fresh(f'{loop.name}_{end}')
                 links.append(Link(name))
                 joints.append(

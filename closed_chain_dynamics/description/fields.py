@@ -4,16 +4,20 @@ Attributes of XML elements as checked Python values.
 A Reader knows the file, so every complaint names file, line and element.
 """
 
+from collections.abc import Collection, Sequence
 import logging
 import math
+from typing import Any, TypeVar
 
 from lxml import etree
 
 from closed_chain_dynamics.description.document import CC
-from closed_chain_dynamics.description.elements import Pose
+from closed_chain_dynamics.description.elements import Pose, Vector
 from closed_chain_dynamics.errors import DescriptionError, nearest_names
 
 __all__ = ['UNLIMITED', 'Reader', 'shown_tag', 'some_of', 'unit_vector']
+
+Default = TypeVar('Default')
 
 logger = logging.getLogger('closed_chain_dynamics')
 
@@ -61,13 +65,15 @@ CC_ATTRIBUTES = {
 class Reader:
     """Read values from the elements of one file and collect notes about it."""
 
-    def __init__(self, label):
+    def __init__(self, label: str) -> None:
         self.label = label
-        self.notes = []
-        self.places = {}  # (kind, name) -> where it stands, for checks of the whole
-        self._ignored = set()
+        self.notes: list[str] = []
+        self.places: dict[
+            tuple[str, str], list[str]
+        ] = {}  # (kind, name) -> where it stands, for checks of the whole
+        self._ignored: set[tuple[str, str]] = set()
 
-    def place(self, element):
+    def place(self, element: Any) -> str:
         """Return e.g. 'line 12, <joint name="knee">'."""
         name = element.get('name')
         tag = shown_tag(element)
@@ -79,20 +85,20 @@ class Reader:
             shown += f' of <{shown_tag(parent)} name="{parent.get("name")}">'
         return f'line {element.sourceline}, {shown}'
 
-    def error(self, element, why, repair=''):
+    def error(self, element: Any, why: str, repair: str = '') -> DescriptionError:
         """Return a DescriptionError that points at an element."""
         return DescriptionError(why, where=self.place(element), repair=repair, file=self.label)
 
-    def note(self, sentence):
+    def note(self, sentence: str) -> None:
         """Keep a warning, once."""
         if sentence not in self.notes:
             self.notes.append(sentence)
 
-    def remember(self, kind, name, element):
+    def remember(self, kind: str, name: str, element: Any) -> None:
         """Keep the place of a named element for the checks of the whole."""
         self.places.setdefault((kind, name), []).append(self.place(element))
 
-    def where(self, kind, name, which=0):
+    def where(self, kind: str, name: str, which: int = 0) -> str:
         """Return the place that was remembered, or just what it is."""
         found = self.places.get((kind, name), [])
         tag = {'loop': 'constraint', 'spring': 'cc:spring', 'assembly': 'cc:assembly'}.get(
@@ -102,7 +108,7 @@ class Reader:
 
     # ---- children ---------------------------------------------------------------------------
 
-    def child(self, element, tag, *, required=False, example=''):
+    def child(self, element: Any, tag: str, *, required: bool = False, example: str = '') -> Any:
         """Return the only child with this tag ('cc:x' for the own namespace), or None."""
         found = element.findall(_qualified(tag))
         if len(found) > 1:
@@ -113,11 +119,11 @@ class Reader:
             raise self.error(element, f'it has no <{tag}>', f'Add {example or f"<{tag}/>"}.')
         return found[0] if found else None
 
-    def children(self, element, tag):
+    def children(self, element: Any, tag: str) -> list[Any]:
         """Return all children with this tag."""
-        return element.findall(_qualified(tag))
+        return list(element.findall(_qualified(tag)))
 
-    def check_vocabulary(self, root):
+    def check_vocabulary(self, root: Any) -> None:
         """Refuse unknown cc: names anywhere in the file."""
         for element in root.iter(etree.Element):
             name = etree.QName(element)
@@ -150,7 +156,7 @@ class Reader:
                         nearest_names(attribute.localname, sorted(known)),
                     )
 
-    def ignore_unknown(self, element, known):
+    def ignore_unknown(self, element: Any, known: Collection[str]) -> None:
         """Log and note each tag that nothing reads, once per kind of place."""
         for each in element.iterchildren(etree.Element):
             tag = shown_tag(each)
@@ -174,7 +180,14 @@ class Reader:
 
     # ---- attributes -------------------------------------------------------------------------
 
-    def text(self, element, attribute, default=None, *, choices=None):
+    def text(
+        self,
+        element: Any,
+        attribute: str,
+        default: str | None = None,
+        *,
+        choices: Collection[str] | None = None,
+    ) -> str:
         """Return an attribute as text; without a default it must be there and not be empty."""
         value = element.get(_qualified(attribute))
         if value is None or not value.strip():
@@ -186,9 +199,17 @@ class Reader:
             )
         if choices is not None and value not in choices:
             raise self.error(element, f'{attribute} is {value!r}', nearest_names(value, choices))
-        return value
+        return str(value)
 
-    def numbers(self, element, attribute, default=None, *, count=None, most=None):
+    def numbers(
+        self,
+        element: Any,
+        attribute: str,
+        default: Vector | None = None,
+        *,
+        count: int | None = None,
+        most: int | None = None,
+    ) -> Vector:
         """Return an attribute as a tuple of finite floats."""
         text = element.get(_qualified(attribute))
         if text is None:
@@ -201,11 +222,15 @@ class Reader:
             )
         return self._parsed(element, attribute, text, count, most)
 
-    def content(self, element, *, count=None, most=None):
+    def content(
+        self, element: Any, *, count: int | None = None, most: int | None = None
+    ) -> Vector:
         """Return the text of an element as a tuple of finite floats."""
         return self._parsed(element, 'the text', element.text or '', count, most)
 
-    def _parsed(self, element, attribute, text, count, most):
+    def _parsed(
+        self, element: Any, attribute: str, text: str, count: int | None, most: int | None
+    ) -> Vector:
         parts = text.split()
         if (count and len(parts) != count) or not parts or (most and len(parts) > most):
             wanted = (
@@ -218,7 +243,14 @@ class Reader:
             )
         return tuple(self._number(element, attribute, part) for part in parts)
 
-    def number(self, element, attribute, default=None, *, least=None):
+    def number(
+        self,
+        element: Any,
+        attribute: str,
+        default: float | None = None,
+        *,
+        least: float | None = None,
+    ) -> float:
         """Return an attribute as a finite float, not below `least`."""
         if element.get(_qualified(attribute)) is None and default is not None:
             return default
@@ -231,7 +263,7 @@ class Reader:
             )
         return value
 
-    def _number(self, element, attribute, part):
+    def _number(self, element: Any, attribute: str, part: str) -> float:
         try:
             if '_' in part:  # Python would read 1_000 as a number, no other parser does
                 raise ValueError
@@ -250,7 +282,7 @@ class Reader:
             )
         return value
 
-    def boolean(self, element, attribute, default):
+    def boolean(self, element: Any, attribute: str, default: Default) -> bool | Default:
         """Return an attribute as True or False."""
         value = element.get(attribute)
         if value is None:
@@ -265,7 +297,7 @@ class Reader:
             f'Write {attribute}="true" or {attribute}="false".',
         )
 
-    def pose(self, element):
+    def pose(self, element: Any) -> Pose:
         """Return the Pose of an origin element, identity when there is none."""
         if element is None:
             return Pose()
@@ -275,7 +307,7 @@ class Reader:
             self.numbers(element, 'rpy', zero, count=3),
         )
 
-    def axis(self, element, attribute='xyz', default=None):
+    def axis(self, element: Any, attribute: str = 'xyz', default: Vector | None = None) -> Vector:
         """Return a unit vector; a zero one is refused."""
         raw = self.numbers(element, attribute, default, count=3)
         vector = unit_vector(raw)
@@ -293,13 +325,13 @@ class Reader:
         return vector
 
 
-def some_of(names, *, most=8):
+def some_of(names: Sequence[str], *, most: int = 8) -> str:
     """Return names for a sentence: the first few, and how many more there are."""
     more = f' and {len(names) - most} more' if len(names) > most else ''
     return ', '.join(names[:most]) + more
 
 
-def unit_vector(vector):
+def unit_vector(vector: Sequence[float]) -> Vector | None:
     """Return the vector scaled to length one, or None when it is zero."""
     largest = max(abs(value) for value in vector)
     if largest < ZERO_AXIS:
@@ -311,11 +343,11 @@ def unit_vector(vector):
     return tuple(value / length for value in scaled)
 
 
-def _qualified(tag):
+def _qualified(tag: str) -> str:
     return f'{{{CC}}}{tag[3:]}' if tag.startswith('cc:') else tag
 
 
-def shown_tag(element):
+def shown_tag(element: Any) -> str:
     """Return the tag as a file writes it, such as 'cc:spring'."""
     name = etree.QName(element)
     if name.namespace == CC:

@@ -86,7 +86,9 @@ def foreign_loops(reader: Reader, root: Any) -> tuple[LoopJoint, ...]:
         ]
         name = taken.fresh(f'{ends[0]}_{ends[1]}')
         reader.remember('loop', name, element)
-        found.append(LoopJoint(name, LoopType.SPHERICAL, *ends, *map(Pose, points)))
+        found.append(
+            LoopJoint(name, LoopType.SPHERICAL, ends[0], ends[1], Pose(points[0]), Pose(points[1]))
+        )
     return tuple(found)
 
 
@@ -107,8 +109,8 @@ def _loop_joint(reader: Reader, element: Any) -> LoopJoint:
             f'The {kind.value} loop joint at {reader.place(element)} has no axis; '
             'z of both loop frames is taken.'
         )
-    links = [reader.text(end, 'link') for end in ends]
-    return LoopJoint(name, kind, *links, *(reader.pose(end) for end in ends))
+    first, second = (reader.text(end, 'link') for end in ends)
+    return LoopJoint(name, kind, first, second, reader.pose(ends[0]), reader.pose(ends[1]))
 
 
 def drake_springs(reader: Reader, root: Any) -> tuple[Spring, ...]:

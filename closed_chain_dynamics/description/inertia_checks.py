@@ -9,6 +9,7 @@ error, unless the caller asks to repair it or to trust it.
 """
 
 from dataclasses import replace
+from decimal import Decimal
 
 import numpy as np
 
@@ -31,11 +32,13 @@ POLICIES = ('check', 'repair', 'trust')
 PURE_TURNING = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.SPHERICAL)
 TRIANGLE_TOLERANCE = 1e-6  # relative; files round to six or seven digits
 ROUNDING = 1e-4  # relative; files that round to four digits are repaired
+LAST_DIGITS = 1.5  # half a unit of the last written digit for each of the three moments
+NEGLIGIBLE = 1e-15  # moments of a speck of dust [kg m^2]; less is noise of a computation
 TRIANGLE_LIMIT = 0.3  # what identified moments of real robots were seen to miss it by
 NEGATIVE_TOLERANCE = 1e-9  # of the largest moment; what an eigenvalue solver may leave
 NOTES = {
-    'rounded': 'The digits of the moments of inertia of these links miss what a rigid body can '
-    f'have by less than {ROUNDING:g} of them; repaired: ',
+    'rounded': 'The moments of inertia of these links miss what a rigid body can have by their '
+    'last digits; repaired: ',
     'repaired': 'No rigid body has the moments of inertia of these links; repaired as was asked: ',
     'trusted': 'No rigid body has the moments of inertia of these links; trusted as was asked: ',
     'inexact': 'The largest principal moment of inertia of these links exceeds the sum of '
@@ -72,6 +75,7 @@ def settle_inertias(
             reader.note(f'{NOTES[kind]}{some_of(names)}.')
     description = replace(description, links=tuple(links))
     description = _settle_massless(description, tree, reader, policy)
+    _say_what_no_kernel_has(description, reader)
     return description
 
 
@@ -86,6 +90,18 @@ def _repaired(inertia: Inertia) -> Inertia:
     spread = np.maximum(0.5 * moments.sum() - moments, 0.0)
     tensor = axes @ np.diag(spread.sum() - spread) @ axes.T
     return Inertia(inertia.mass, Pose(inertia.origin.xyz), upper_triangle(tensor))
+
+
+def _say_what_no_kernel_has(description: Description, reader: Reader) -> None:
+    """Note what is described and not computed with."""
+    rotors = [loop for loop in description.loops if loop.dynamics.armature]
+    if rotors:
+        largest = max(rotors, key=lambda loop: loop.dynamics.armature)
+        reader.note(
+            f'The armature (inertia of a rotor) of loop joints is read but does not count: '
+            f'{largest.dynamics.armature:.4g} kg m^2 or kg at {largest.name!r}, the largest of '
+            f'{len(rotors)}. Let another joint of the loop be the cut one.'
+        )
 
 
 def _verdict(link: Link, tree: Tree, reader: Reader, policy: str) -> str:
@@ -103,11 +119,11 @@ def _verdict(link: Link, tree: Tree, reader: Reader, policy: str) -> str:
     # in the axes of the file, where zeros are exact
     moments, axes = np.linalg.eigh(replace(inertia, origin=Pose()).tensor)
     smallest, middle, largest = (float(each) for each in moments)
-    size = max(abs(smallest), abs(largest))
+    size, slack = max(abs(smallest), abs(largest)), _slack(inertia)
     if smallest < -NEGATIVE_TOLERANCE * size:
         if policy == 'trust':
             return 'trusted'
-        if smallest >= -ROUNDING * size:
+        if smallest >= -max(ROUNDING * size, slack):
             return 'rounded'
         if policy == 'repair':
             return 'repaired'
@@ -128,7 +144,7 @@ def _verdict(link: Link, tree: Tree, reader: Reader, policy: str) -> str:
             return 'harmless'
     if policy == 'trust':
         return 'trusted'
-    if largest <= (smallest + middle) * (1.0 + ROUNDING):
+    if largest <= max((smallest + middle) * (1.0 + ROUNDING), smallest + middle + slack):
         return 'rounded'
     if policy == 'repair':
         return 'repaired'
@@ -142,6 +158,14 @@ def _verdict(link: Link, tree: Tree, reader: Reader, policy: str) -> str:
         repair='Give it about the centre of mass, in the axes of the inertial '
         "<origin>, in kg m^2, or load it with inertia='repair' or inertia='trust'.",
     )
+
+
+def _slack(inertia: Inertia) -> float:
+    """Return what rounding to the digits that were written may change of moments [kg m^2]."""
+    written = [Decimal(repr(each)).normalize() for each in inertia.moments if each]
+    last = min((int(each.as_tuple().exponent) for each in written), default=0)
+    size = max(map(abs, inertia.moments))
+    return max(min(LAST_DIGITS * 10.0**last, TRIANGLE_LIMIT * size), NEGLIGIBLE)
 
 
 def _settle_massless(

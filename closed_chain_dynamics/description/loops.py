@@ -1,11 +1,18 @@
 """Loop joints: <constraint> of the own spelling and <loop> of URDF+."""
 
+from typing import Any
+
+import numpy as np
+
 from closed_chain_dynamics.description.elements import (
     LOOP_TYPE_ALIASES,
     Contact,
     LoopJoint,
     LoopType,
+    Pose,
+    Vector,
 )
+from closed_chain_dynamics.description.fields import Reader
 from closed_chain_dynamics.description.urdf import (
     read_dynamics,
     read_limit,
@@ -14,7 +21,7 @@ from closed_chain_dynamics.description.urdf import (
 )
 from closed_chain_dynamics.errors import nearest_names
 
-__all__ = ['loop_type', 'read_loop', 'read_loop_type']
+__all__ = ['held_points', 'loop_type', 'read_loop', 'read_loop_type']
 
 TYPES_WITH_AXIS = (
     LoopType.REVOLUTE,
@@ -24,6 +31,7 @@ TYPES_WITH_AXIS = (
     LoopType.PLANAR,
     LoopType.SURFACE,
 )
+SECOND_POINT = 0.1  # how far along its axis a hinge is held a second time [m]
 SURFACES = ('plane', 'sphere', 'cylinder')
 COMMON_TAGS = {'limit', 'dynamics', 'cc:contact', 'cc:limit_moment', 'cc:rotor'}
 CONSTRAINT_TAGS = {
@@ -37,14 +45,14 @@ CONSTRAINT_TAGS = {
 LOOP_TAGS = {'predecessor', 'successor', 'axis'} | COMMON_TAGS
 
 
-def loop_type(text):
+def loop_type(text: str) -> LoopType | None:
     """Return the LoopType that a file means, or None; aliases and case do not matter."""
     text = text.strip().lower()
     text = LOOP_TYPE_ALIASES.get(text, text)
     return next((each for each in LoopType if each.value == text), None)
 
 
-def read_loop_type(reader, element):
+def read_loop_type(reader: Reader, element: Any) -> LoopType:
     """Return the LoopType that the attribute `type` names."""
     text = reader.text(element, 'type')
     kind = loop_type(text)
@@ -56,7 +64,7 @@ def read_loop_type(reader, element):
     return kind
 
 
-def read_loop(reader, element):
+def read_loop(reader: Reader, element: Any) -> LoopJoint:
     """Read a <constraint> or a <loop>."""
     name = reader.text(element, 'name')
     reader.remember('loop', name, element)
@@ -75,9 +83,10 @@ def read_loop(reader, element):
     )
 
 
-def _ends_of_constraint(reader, element, kind):
+def _ends_of_constraint(reader: Reader, element: Any, kind: LoopType) -> dict[str, Any]:
     reader.ignore_unknown(element, CONSTRAINT_TAGS)
-    ends, axes = {}, {}
+    ends: dict[str, Any] = {}
+    axes: dict[str, Vector] = {}
     for side in ('parent', 'child'):
         link = reader.child(element, side, required=True, example=f'<{side} link="..."/>')
         ends[side] = reader.text(link, 'link')
@@ -88,10 +97,11 @@ def _ends_of_constraint(reader, element, kind):
     return ends | _both_axes(reader, element, kind, axes)
 
 
-def _ends_of_loop(reader, element, kind):
+def _ends_of_loop(reader: Reader, element: Any, kind: LoopType) -> dict[str, Any]:
     """Read the ends of a URDF+ loop; its one axis has the same numbers in both loop frames."""
     reader.ignore_unknown(element, LOOP_TAGS)
-    ends, axes = {}, {}
+    ends: dict[str, Any] = {}
+    axes: dict[str, Vector] = {}
     for side, tag in (('parent', 'predecessor'), ('child', 'successor')):
         end = reader.child(element, tag, required=True, example=f'<{tag} link="..."/>')
         reader.ignore_unknown(end, {'origin'})
@@ -103,7 +113,9 @@ def _ends_of_loop(reader, element, kind):
     return ends | _both_axes(reader, element, kind, axes)
 
 
-def _both_axes(reader, element, kind, axes):
+def _both_axes(
+    reader: Reader, element: Any, kind: LoopType, axes: dict[str, Vector]
+) -> dict[str, Vector]:
     """Complete the axes: one that is not given has the numbers of the other."""
     if kind not in TYPES_WITH_AXIS:
         return {}
@@ -123,7 +135,7 @@ def _both_axes(reader, element, kind, axes):
     return {'parent_axis': given, 'child_axis': given} | axes
 
 
-def _read_contact(reader, element):
+def _read_contact(reader: Reader, element: Any) -> Contact | None:
     contact = reader.child(element, 'cc:contact')
     if contact is None:
         return None
@@ -162,3 +174,22 @@ def _read_contact(reader, element):
         surface=surface,
         **values,
     )
+
+
+def held_points(loop: LoopJoint) -> list[tuple[Pose, Pose]]:
+    """
+    Return frames of parent and child that coincide when the loop is closed.
+
+    Formats that know points and welds alone hold a hinge at two points of its axis.
+    """
+    pairs = []
+    for shift in (0.0, SECOND_POINT) if loop.type is LoopType.REVOLUTE else (0.0,):
+        ends = []
+        for pose, axis in (
+            (loop.parent_origin, loop.parent_axis),
+            (loop.child_origin, loop.child_axis),
+        ):
+            point = pose.position + shift * pose.rotation @ np.array(axis)
+            ends.append(Pose(tuple(float(each) for each in point), pose.rpy))
+        pairs.append((ends[0], ends[1]))
+    return pairs

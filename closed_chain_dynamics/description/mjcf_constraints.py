@@ -51,23 +51,22 @@ def _loop(compiled: Compiled, number: int, given: str) -> LoopJoint:
     welds = weld and bool(data[TORQUE_SCALE])  # a weld without torque holds the point alone
     if int(model.eq_objtype[number]) == int(compiled.mujoco.mjtObj.mjOBJ_SITE):
         sites = first, second
-        poses = tuple(
-            pose_of(rotation(model.site_quat[site]), model.site_pos[site]) for site in sites
-        )
+        poses = [pose_of(rotation(model.site_quat[site]), model.site_pos[site]) for site in sites]
         first, second = (int(model.site_bodyid[site]) for site in sites)
     elif weld:
         # the model holds the point of the second body, then that of the first, then the rotation
         # from the first to the second
-        poses = pose_of(rotation(data[6:10]), data[3:6]), _point(data[:3])
+        poses = [pose_of(rotation(data[6:10]), data[3:6]), _point(data[:3])]
     else:
-        poses = _point(data[:3]), _point(data[3:6])
+        poses = [_point(data[:3]), _point(data[3:6])]
     parent, child = compiled.body_names[first], compiled.body_names[second]
     return LoopJoint(
         compiled.joints.fresh(given or f'{parent}_{child}'),
         LoopType.FIXED if welds else LoopType.SPHERICAL,
         parent,
         child,
-        *poses,
+        poses[0],
+        poses[1],
         active=bool(model.eq_active0[number]),
     )
 

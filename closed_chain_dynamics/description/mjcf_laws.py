@@ -1,9 +1,9 @@
 """What binds and drives the bodies of an MJCF file: equalities, tendons and motors."""
 
 import math
+from typing import Any
 
 from lxml import etree
-import numpy as np
 
 from closed_chain_dynamics.description.elements import (
     Coupling,
@@ -13,22 +13,22 @@ from closed_chain_dynamics.description.elements import (
     Pose,
 )
 from closed_chain_dynamics.description.left_out import LeftOut
+from closed_chain_dynamics.description.loops import held_points
 from closed_chain_dynamics.description.names import Names
 from closed_chain_dynamics.description.rotations import quaternion_of
 from closed_chain_dynamics.description.writer import number_text
 
-__all__ = ['SECOND_POINT', 'add_laws']
+__all__ = ['add_laws']
 
-SECOND_POINT = 0.1  # how far along its axis a hinge is held a second time [m]
 # As stiff as MuJoCo's solver takes at its usual step: errors decay in 4 ms, 0.01 percent give.
-STIFF = {'solref': '0.004 1', 'solimp': '0.9999 0.9999 0.001 0.5 2'}
+STIFF: dict[str, Any] = {'solref': '0.004 1', 'solimp': '0.9999 0.9999 0.001 0.5 2'}
 
 
 def add_laws(
-    root: etree._Element,
+    root: Any,
     description: Description,
-    bodies: dict[str, etree._Element],
-    joints: dict[str, etree._Element],
+    bodies: dict[str, Any],
+    joints: dict[str, Any],
     left_out: LeftOut,
 ) -> None:
     """Add <tendon>, <equality> and <actuator>."""
@@ -60,7 +60,7 @@ def add_laws(
             root.append(group)
 
 
-def _site(body: etree._Element, names: Names, wanted: str, pose: Pose) -> str:
+def _site(body: Any, names: Names, wanted: str, pose: Pose) -> str:
     name = names.fresh(wanted)
     etree.SubElement(
         body,
@@ -73,13 +73,8 @@ def _site(body: etree._Element, names: Names, wanted: str, pose: Pose) -> str:
 
 
 def _add_loop(
-    equalities: etree._Element,
-    loop: LoopJoint,
-    bodies: dict[str, etree._Element],
-    names: Names,
-    left_out: LeftOut,
+    equalities: Any, loop: LoopJoint, bodies: dict[str, Any], names: Names, left_out: LeftOut
 ) -> None:
-    shifts = [0.0, SECOND_POINT] if loop.type is LoopType.REVOLUTE else [0.0]
     tag = {
         LoopType.FIXED: 'weld',
         LoopType.SPHERICAL: 'connect',
@@ -90,15 +85,11 @@ def _add_loop(
         return
     if loop.dynamics.damping or loop.dynamics.friction or loop.role == 'actuated':
         left_out.add('laws and motors of loop joints', loop.name)
-    for count, shift in enumerate(shifts):
-        sites = []
-        for link, pose, axis in (
-            (loop.parent, loop.parent_origin, loop.parent_axis),
-            (loop.child, loop.child_origin, loop.child_axis),
-        ):
-            point = pose.position + shift * pose.rotation @ np.array(axis)
-            place = Pose(tuple(float(each) for each in point), pose.rpy)
-            sites.append(_site(bodies[link], names, loop.name, place))
+    for count, poses in enumerate(held_points(loop)):
+        sites = [
+            _site(bodies[link], names, loop.name, pose)
+            for link, pose in zip((loop.parent, loop.child), poses)
+        ]
         etree.SubElement(
             equalities,
             tag,
@@ -110,11 +101,13 @@ def _add_loop(
         )
 
 
-def _add_coupling(
-    equalities: etree._Element, tendons: etree._Element, coupling: Coupling, left_out: LeftOut
-) -> None:
+def _add_coupling(equalities: Any, tendons: Any, coupling: Coupling, left_out: LeftOut) -> None:
     """Write a polynomial of one joint over another, or a sum of joints as a held tendon."""
-    common = {'name': coupling.name, 'active': 'true' if coupling.active else 'false', **STIFF}
+    common: dict[str, Any] = {
+        'name': coupling.name,
+        'active': 'true' if coupling.active else 'false',
+        **STIFF,
+    }
     straight = [term for term in coupling.terms if len(term.coefficients) == 1]
     curved = [term for term in coupling.terms if len(term.coefficients) > 1]
     if len(coupling.terms) <= 2 and straight:
@@ -142,9 +135,7 @@ def _add_coupling(
         left_out.add('couplings of several curved terms', coupling.name)
 
 
-def _motors(
-    description: Description, joints: dict[str, etree._Element], left_out: LeftOut
-) -> etree._Element:
+def _motors(description: Description, joints: dict[str, Any], left_out: LeftOut) -> Any:
     group = etree.Element('actuator')
     efforts = {joint.name: joint.limit.effort for joint in description.joints}
     for actuator in description.actuators:

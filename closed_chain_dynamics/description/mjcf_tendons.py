@@ -1,7 +1,5 @@
 """Tendons of a compiled MJCF model: couplings where tight, springs where one law says the same."""
 
-from typing import Any
-
 from closed_chain_dynamics.description.elements import Coupling, CouplingTerm, Spring
 from closed_chain_dynamics.description.left_out import LeftOut
 from closed_chain_dynamics.description.mjcf_compile import Compiled
@@ -144,7 +142,9 @@ def _is_pair(coupling: Coupling) -> bool:
     return len(coupling.terms) == 2 and all(len(term.coefficients) == 1 for term in coupling.terms)
 
 
-def _other(one: Any, other: Any, constant: float, known: tuple[float, float]) -> tuple[float, ...]:
+def _other(
+    one: CouplingTerm, other: CouplingTerm, constant: float, known: tuple[float, float]
+) -> tuple[float, float]:
     """Return q_other from c_one q_one + c_other q_other + constant = 0."""
     c_one, c_other = one.coefficients[0], other.coefficients[0]
     return -c_one / c_other * known[0], -(c_one * known[1] + constant) / c_other

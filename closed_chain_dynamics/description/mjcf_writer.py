@@ -8,6 +8,7 @@ What MJCF has no place for is told in the report.
 
 from collections.abc import Iterable
 import math
+from typing import Any
 
 from lxml import etree
 import numpy as np
@@ -44,9 +45,9 @@ class _Writer:
         self.below: dict[str, list[Joint]] = {}
         for joint in description.joints:
             self.below.setdefault(joint.parent, []).append(joint)
-        self.bodies: dict[str, etree._Element] = {}
+        self.bodies: dict[str, Any] = {}
         self.at_rest: dict[str, Placement] = {description.root: (np.eye(3), np.zeros(3))}
-        self.joints: dict[str, etree._Element] = {}
+        self.joints: dict[str, Any] = {}
         self.springs = {
             name: [each for each in description.springs if each.joint == name]
             for name in {each.joint for each in description.springs if each.joint}
@@ -113,11 +114,7 @@ class _Writer:
         )
 
     def _body(
-        self,
-        parent: etree._Element,
-        name: str,
-        place: Placement,
-        steps: list[tuple[Joint, Placement]],
+        self, parent: Any, name: str, place: Placement, steps: list[tuple[Joint, Placement]]
     ) -> None:
         body = etree.SubElement(
             parent,
@@ -144,7 +141,7 @@ class _Writer:
             self._joint(body, joint, at)
         self._shapes(body, link)
 
-    def _joint(self, body: etree._Element, joint: Joint, at: Placement) -> None:
+    def _joint(self, body: Any, joint: Joint, at: Placement) -> None:
         """Add a joint that stands at a placement in the body, all joints at zero."""
         if joint.type is JointType.FIXED:
             return
@@ -182,7 +179,7 @@ class _Writer:
         if joint.limit_moment is not None:
             self.left_out.add('limit moments', joint.name)
 
-    def _shapes(self, body: etree._Element, link: Link) -> None:
+    def _shapes(self, body: Any, link: Link) -> None:
         for shape in link.visuals:
             kind, size = shape.geometry.kind, shape.geometry.size
             if kind not in SHAPES:
@@ -203,18 +200,19 @@ class _Writer:
             if shape.rgba:
                 geom.set('rgba', number_text(shape.rgba))
 
-    def _keys(self, root: etree._Element) -> None:
+    def _keys(self, root: Any) -> None:
         """Write the assemblies that give every position; MuJoCo's order is that of its bodies."""
         keys = etree.Element('keyframe')
         types = {joint.name: joint.type for joint in self.description.joints}
-        order = [element.get('name') for element in root.iter('joint') if element.get('type')]
+        order = [str(each.get('name')) for each in root.iter('joint') if each.get('type')]
         for assembly in self.description.assemblies:
             given = dict(assembly.positions)
             if assembly.name == 'qpos0' or not all(name in given for name in order):
                 continue
             qpos: list[float] = []
             for name in order:
-                value = given[name] if isinstance(given[name], tuple) else (given[name],)
+                held = given[name]
+                value = held if isinstance(held, tuple) else (held,)
                 if types[name] in (JointType.SPHERICAL, JointType.FLOATING):
                     value = (*value[:-4], value[-1], *value[-4:-1])  # w comes first
                 qpos += value
@@ -223,7 +221,7 @@ class _Writer:
             root.append(keys)
 
 
-def _limits(element: etree._Element, joint: Joint) -> None:
+def _limits(element: Any, joint: Joint) -> None:
     lower, upper = joint.limit.lower, joint.limit.upper
     if math.isfinite(lower) or math.isfinite(upper):
         far = 1e6  # MuJoCo has both ends or none

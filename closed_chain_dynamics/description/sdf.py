@@ -1,9 +1,9 @@
 """
 SDF: a graph of links and joints, in which loops are joints like any other.
 
-A tree is grown from the world, joint by joint in the order of the file; what is left over closes
-loops. `cut` names joints that are to be among those. A model without a joint to the world stands
-on a joint `root_joint`.
+Joints are taken into a tree in the order of the file, those that can close no loop first and those
+that `cut` names last; one between links that hang together already closes a loop. A model without
+a joint to the world stands on a joint `root_joint`.
 """
 
 from collections.abc import Iterable
@@ -120,8 +120,8 @@ def _read_link(reader: Reader, element: Any) -> Link:
     values = dict(zip(('ixx', 'ixy', 'ixz', 'iyy', 'iyz', 'izz'), (1.0, 0.0, 0.0, 1.0, 0.0, 1.0)))
     mass = None if inertial is None else inertial.find('mass')
     group = None if inertial is None else inertial.find('inertia')
-    for tag in values if group is not None else ():
-        found = group.find(tag)
+    for tag in values:
+        found = None if group is None else group.find(tag)
         if found is not None:
             values[tag] = float(reader.content(found, count=1)[0])
     R, p = read_pose(reader, None if inertial is None else inertial.find('pose'))
@@ -157,11 +157,7 @@ class _Graph:
         self.reader, self.frames, self.links = reader, frames, list(links)
         self.names = (Names(link.name for link in links), Names(joint.name for joint in joints))
         self.gears = [joint for joint in joints if joint.kind == 'gearbox']
-        # what cannot close a loop is hung first
-        self.open = sorted(
-            (joint for joint in joints if joint.kind != 'gearbox'),
-            key=lambda joint: joint.kind not in ('screw', 'revolute2'),
-        )
+        self.open = [joint for joint in joints if joint.kind != 'gearbox']
         self.joints: list[Joint] = []
         self.loops: list[LoopJoint] = []
         self.springs: list[Spring] = []
@@ -169,15 +165,15 @@ class _Graph:
 
     def grow(self, cut: set[str], root_joint: str) -> None:
         """Hang every link on the tree, and make loops of the joints that are left."""
+        closing = self._closing(cut)
         reached, all_links = {WORLD}, [link.name for link in self.links]
         while True:
             step = next(
                 (
                     (joint, turned)
-                    for allowed in (False, True)  # joints that are to be cut come last
                     for turned in (False, True)
                     for joint in self.open
-                    if (joint.name not in cut or allowed)
+                    if joint not in closing
                     and (joint.child if turned else joint.parent) in reached
                     and (joint.parent if turned else joint.child) not in reached
                 ),
@@ -192,9 +188,25 @@ class _Graph:
                 break
             self._root(self._best_root(rest), root_joint)
             reached.add(self._best_root(rest))
-        self.loops = [as_loop(self.reader, joint, self.frames) for joint in self.open]
+        self.loops = [as_loop(self.reader, joint, self.frames) for joint in closing]
         for loop in self.loops:
             self.reader.note(f'The joint {loop.name!r} closes a loop and is cut.')
+
+    def _closing(self, cut: set[str]) -> list[SdfJoint]:
+        """Return the joints between links that hang together already by those before them."""
+        group = {link.name: {link.name} for link in self.links}
+        closing = []
+        for joint in sorted(
+            self.open,
+            key=lambda joint: (joint.name in cut, joint.kind not in ('screw', 'revolute2')),
+        ):
+            if group[joint.parent] is group[joint.child]:
+                closing.append(joint)
+                continue
+            group[joint.parent] |= group[joint.child]
+            for name in group[joint.parent]:
+                group[name] = group[joint.parent]
+        return [joint for joint in self.open if joint in closing]
 
     def _best_root(self, rest: list[str]) -> str:
         """Return the first link that no joint carries, or just the first."""

@@ -60,9 +60,11 @@ class SdfFrames:
 
     def __init__(self, reader: Reader, model: Any) -> None:
         self.reader = reader
+        # older files name a joint as its link: the link is meant where a pose is relative to it
         self.elements = {
-            each.get('name', ''): each for each in model.iterchildren('link', 'joint', 'frame')
+            each.get('name', ''): each for each in model.iterchildren('joint', 'frame', 'link')
         }
+        self.elements |= {each.get('name', ''): each for each in model.iterchildren('link')}
         self.known: dict[str, Placement] = {
             WORLD: HERE,
             MODEL: read_pose(reader, model.find('pose')),
@@ -87,15 +89,18 @@ class SdfFrames:
                 element, 'its pose is relative to itself, by way of others', 'Break the circle.'
             )
         self.pending.add(name)
+        self.known[name] = self.of_element(element)
+        return self.known[name]
+
+    def of_element(self, element: Any) -> Placement:
+        """Return the placement of a link, joint or frame."""
         pose = element.find('pose')
         base = pose.get('relative_to', '') if pose is not None else ''
         if not base and element.tag == 'joint':
             base = self.link_of(child_name(self.reader, element, 'child'), element)
         elif not base and element.tag == 'frame':
             base = element.get('attached_to', '')
-        own = read_pose(self.reader, pose)
-        self.known[name] = chained(self.of(base or MODEL, element), own)
-        return self.known[name]
+        return chained(self.of(base or MODEL, element), read_pose(self.reader, pose))
 
     def link_of(self, name: str, user: Any) -> str:
         """Return the link that a frame is attached to, the link itself for a link."""

@@ -101,7 +101,7 @@ def read_sdf_joint(reader: Reader, element: Any, frames: SdfFrames) -> SdfJoint:
     parent, child = (
         frames.link_of(child_name(reader, element, tag), element) for tag in ('parent', 'child')
     )
-    place = frames.of(name, element)
+    place = frames.of_element(element)
     axes = [
         _axis(reader, each, frames, place, parent, element)
         for each in (element.find('axis'), element.find('axis2'))
@@ -176,9 +176,9 @@ def hang(
     elif joint.kind == 'prismatic':
         steps.append((joint.name, JointType.PRISMATIC, axes[0]))
     else:
-        for number, axis in enumerate(axes, start=1):
+        for number, each in enumerate(axes, start=1):
             name = joint.name if len(axes) == 1 else joint_names.fresh(f'{joint.name}_{number}')
-            steps.append((name, JointType.REVOLUTE, axis))
+            steps.append((name, JointType.REVOLUTE, each))
     hung = Hung([], [], [], [])
     R_child, p_child = frames.of(child, joint.element)
     here: Placement = frames.of(parent, joint.element)

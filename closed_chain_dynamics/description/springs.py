@@ -1,11 +1,14 @@
 """Springs and assembly hints: <cc:spring> and <cc:assembly>."""
 
-from closed_chain_dynamics.description.elements import Assembly, JointType, Spring
+from typing import Any
+
+from closed_chain_dynamics.description.elements import Assembly, JointType, Spring, Vector
+from closed_chain_dynamics.description.fields import Reader
 
 __all__ = ['read_assembly', 'read_spring']
 
 
-def read_spring(reader, element):
+def read_spring(reader: Reader, element: Any) -> Spring:
     """Read a <cc:spring> between two points, or on a joint."""
     name = reader.text(element, 'name')
     reader.remember('spring', name, element)
@@ -16,7 +19,7 @@ def read_spring(reader, element):
     own, other = ('rest_length', 'rest_angle') if linear else ('rest_angle', 'rest_length')
     if law.get(other) is not None:
         raise reader.error(law, f'a {kind} spring has no {other}', f'Write {own}="...".')
-    values = {
+    values: dict[str, Any] = {
         'stiffness': reader.number(law, 'stiffness', least=0.0),
         'damping': reader.number(law, 'damping', 0.0, least=0.0),
         'rest': reader.number(law, own, 0.0, least=0.0 if linear else None),
@@ -39,7 +42,7 @@ def read_spring(reader, element):
     return Spring(name, kind, **values)
 
 
-def read_assembly(reader, element):
+def read_assembly(reader: Reader, element: Any) -> Assembly:
     """Read a <cc:assembly>."""
     name = reader.text(element, 'name')
     reader.remember('assembly', name, element)
@@ -53,7 +56,7 @@ def read_assembly(reader, element):
     )
 
 
-def _read_position(reader, element):
+def _read_position(reader: Reader, element: Any) -> float | Vector:
     """Return one number as it is, several as a tuple."""
     values = reader.numbers(element, 'value', most=JointType.FLOATING.nq)
     return values[0] if len(values) == 1 else values

@@ -1,8 +1,11 @@
 """The tree of a description: who carries whom, paths, and directions of axes at zero."""
 
-import numpy as np
+from collections.abc import Iterable
 
-from closed_chain_dynamics.description.elements import JointType
+import numpy as np
+from numpy.typing import NDArray
+
+from closed_chain_dynamics.description.elements import Joint, JointType
 
 __all__ = ['ONE_DOF', 'Tree', 'parallel', 'turning_axis']
 
@@ -15,14 +18,14 @@ PARALLEL = 1e-6  # sine of the angle below which two axes count as parallel
 class Tree:
     """Tables over the joints of a description whose structure has been checked."""
 
-    def __init__(self, joints):
+    def __init__(self, joints: Iterable[Joint]) -> None:
         self.joints = tuple(joints)
         self.joint_above = {joint.child: joint for joint in self.joints}
-        self.joints_below = {}
+        self.joints_below: dict[str, list[Joint]] = {}
         for joint in self.joints:
             self.joints_below.setdefault(joint.parent, []).append(joint)
 
-    def joints_to_root(self, link):
+    def joints_to_root(self, link: str) -> list[Joint]:
         """Return the joints from a link up to the root."""
         joints = []
         while link in self.joint_above:
@@ -30,7 +33,7 @@ class Tree:
             link = joints[-1].parent
         return joints
 
-    def path(self, start, end):
+    def path(self, start: str, end: str) -> list[tuple[Joint, int]]:
         """Return pairs (joint, +1 down or -1 up) that lead from one link to another."""
         up, down = self.joints_to_root(start), self.joints_to_root(end)
         while up and down and up[-1] is down[-1]:
@@ -38,20 +41,20 @@ class Tree:
             down.pop()
         return [(joint, -1) for joint in up] + [(joint, 1) for joint in reversed(down)]
 
-    def nearest_common_ancestor(self, first, second):
+    def nearest_common_ancestor(self, first: str, second: str) -> str:
         """Return the last link that both chains from the root share."""
         links = {first} | {joint.parent for joint in self.joints_to_root(first)}
         chain = [second] + [joint.parent for joint in self.joints_to_root(second)]
         return next(link for link in chain if link in links)
 
-    def axis_in_root(self, joint):
+    def axis_in_root(self, joint: Joint) -> NDArray[np.float64]:
         """Return the axis of a joint in the axes of the root with all joints at zero, (3,)."""
         axis = np.array(joint.axis)
         for above in [joint, *self.joints_to_root(joint.parent)]:
             axis = above.origin.rotation @ axis
         return axis
 
-    def outward(self, root):
+    def outward(self, root: str) -> list[Joint]:
         """Return all joints, each after those that carry it."""
         joints = list(self.joints_below.get(root, ()))
         for joint in joints:
@@ -59,14 +62,14 @@ class Tree:
         return joints
 
 
-def parallel(first, second):
+def parallel(first: NDArray[np.float64], second: NDArray[np.float64]) -> int:
     """Return +1 or -1 for axes along or against each other, 0 for any other angle."""
     if np.linalg.norm(np.cross(first, second)) > PARALLEL:
         return 0
     return 1 if np.dot(first, second) > 0 else -1
 
 
-def turning_axis(tree, link):
+def turning_axis(tree: Tree, link: str) -> NDArray[np.float64] | None:
     """
     Return the one axis, in link axes, that a link can ever turn about.
 

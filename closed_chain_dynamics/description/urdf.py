@@ -1,6 +1,7 @@
 """Standard URDF: links with inertia and shapes, and the joints of the tree."""
 
 import math
+from typing import Any
 
 from closed_chain_dynamics.description.elements import (
     Dynamics,
@@ -12,8 +13,9 @@ from closed_chain_dynamics.description.elements import (
     LimitMoment,
     Link,
     Shape,
+    Vector,
 )
-from closed_chain_dynamics.description.fields import UNLIMITED
+from closed_chain_dynamics.description.fields import UNLIMITED, Reader
 from closed_chain_dynamics.errors import nearest_names
 
 __all__ = [
@@ -53,9 +55,9 @@ PRIMITIVES = {
 }
 
 
-def materials(reader, root):
+def materials(reader: Reader, root: Any) -> dict[str, Vector]:
     """Return the colours of all named materials: those of the robot first, then of the shapes."""
-    named = {}
+    named: dict[str, Vector] = {}
     for element in [
         *root.findall('material'),
         *root.iterfind('link/visual/material'),
@@ -67,12 +69,12 @@ def materials(reader, root):
     return named
 
 
-def _rgba(reader, color):
+def _rgba(reader: Reader, color: Any) -> Vector:
     """Return the four numbers, or none where the attribute is empty or missing."""
     return reader.numbers(color, 'rgba', count=4) if color.get('rgba', '').strip() else ()
 
 
-def read_link(reader, element, colors):
+def read_link(reader: Reader, element: Any, colors: dict[str, Vector]) -> Link:
     """Read a <link>."""
     name = reader.text(element, 'name')
     reader.remember('link', name, element)
@@ -87,12 +89,12 @@ def read_link(reader, element, colors):
     )
 
 
-def _read_inertia(reader, inertial):
+def _read_inertia(reader: Reader, inertial: Any) -> Inertia:
     reader.ignore_unknown(inertial, {'origin', 'mass', 'inertia'})
     mass = reader.child(inertial, 'mass', required=True, example='<mass value="1.0"/>')
     inertia = reader.child(inertial, 'inertia')
     if inertia is None:
-        moments = (0.0,) * 6
+        moments: Vector = (0.0,) * 6
         reader.note(
             f'The inertia of {reader.place(inertial)} is missing and taken as zero (a point mass).'
         )
@@ -106,7 +108,9 @@ def _read_inertia(reader, inertial):
     )
 
 
-def _read_shapes(reader, link, tag, colors):
+def _read_shapes(
+    reader: Reader, link: Any, tag: str, colors: dict[str, Vector]
+) -> tuple[Shape, ...]:
     shapes = []
     for element in reader.children(link, tag):
         reader.ignore_unknown(element, SHAPE_TAGS)
@@ -114,7 +118,8 @@ def _read_shapes(reader, link, tag, colors):
         if geometry is None:
             continue
         material = reader.child(element, 'material')
-        name, rgba = '', ()
+        name = ''
+        rgba: Vector = ()
         if material is not None:
             reader.ignore_unknown(material, {'color'})
             name = material.get('name', '')
@@ -132,7 +137,7 @@ def _read_shapes(reader, link, tag, colors):
     return tuple(shapes)
 
 
-def _read_geometry(reader, shape):
+def _read_geometry(reader: Reader, shape: Any) -> Geometry | None:
     """Return the Geometry, or None (and a note) for one that is unknown."""
     geometry = reader.child(
         shape, 'geometry', required=True, example='<geometry><box size="1 1 1"/></geometry>'
@@ -167,7 +172,7 @@ def _read_geometry(reader, shape):
     )
 
 
-def read_joint(reader, element):
+def read_joint(reader: Reader, element: Any) -> Joint:
     """Read a <joint> of the tree."""
     name = reader.text(element, 'name')
     reader.remember('joint', name, element)
@@ -195,7 +200,7 @@ def read_joint(reader, element):
     )
 
 
-def _joint_type(reader, element):
+def _joint_type(reader: Reader, element: Any) -> JointType:
     text = reader.text(element, 'type')
     known = [each.value for each in JointType]
     if text not in known:
@@ -210,7 +215,7 @@ def _joint_type(reader, element):
     return JointType(own or text)
 
 
-def read_limit(reader, element, *, ranged=True):
+def read_limit(reader: Reader, element: Any, *, ranged: bool = True) -> Limit:
     """Read <limit>; what is not given is infinite."""
     limit = reader.child(element, 'limit')
     if limit is None:
@@ -230,7 +235,7 @@ def read_limit(reader, element, *, ranged=True):
     )
 
 
-def read_dynamics(reader, element):
+def read_dynamics(reader: Reader, element: Any) -> Dynamics:
     """Read <dynamics> and <cc:rotor>, whose inertia counts with the square of its ratio."""
     dynamics, rotor = reader.child(element, 'dynamics'), reader.child(element, 'cc:rotor')
     values = {}
@@ -243,7 +248,7 @@ def read_dynamics(reader, element):
     return Dynamics(**values)
 
 
-def read_limit_moment(reader, element):
+def read_limit_moment(reader: Reader, element: Any) -> LimitMoment | None:
     """Read <cc:limit_moment>, or return None."""
     moment = reader.child(element, 'cc:limit_moment')
     if moment is None:
@@ -257,6 +262,6 @@ def read_limit_moment(reader, element):
     )
 
 
-def read_role(reader, element):
+def read_role(reader: Reader, element: Any) -> str:
     """Read cc:role: '', 'actuated' or 'passive'."""
     return reader.text(element, 'cc:role', '', choices=('actuated', 'passive'))

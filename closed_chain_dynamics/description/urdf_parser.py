@@ -46,7 +46,7 @@ def to_urdf_parser(description: Description) -> Any:
     return Robot.from_xml_string(etree.tostring(root, encoding='unicode'))
 
 
-def _is_plain(element: etree._Element, at_top: bool) -> bool:
+def _is_plain(element: Any, at_top: bool) -> bool:
     """Tell whether urdf_parser_py knows an element."""
     if element.tag in ('visual', 'collision'):
         return any(element.find(f'geometry/{kind}') is not None for kind in GEOMETRIES)

@@ -7,8 +7,8 @@ pass over, and is told in the report.
 """
 
 from dataclasses import replace
+from typing import Any
 
-from lxml import etree
 import numpy as np
 
 from closed_chain_dynamics.description.elements import Description, LoopJoint, LoopType
@@ -58,7 +58,7 @@ def _with_one_axis(loop: LoopJoint) -> LoopJoint:
     return replace(loop, child_origin=pose, child_axis=loop.parent_axis)
 
 
-def _rewrite(element: etree._Element) -> None:
+def _rewrite(element: Any) -> None:
     """Turn a <constraint> into a <loop> in place."""
     element.tag = 'loop'
     if element.get('active') == 'true':

@@ -6,15 +6,29 @@ cc:type="spherical", a <limit> with the attributes that other parsers insist on)
 and robot_state_publisher read the file too.
 """
 
+from collections.abc import Mapping
 from dataclasses import astuple
 import math
 from pathlib import Path
+from typing import Any
 
 from lxml import etree
 import numpy as np
 
 from closed_chain_dynamics.description.document import CC
-from closed_chain_dynamics.description.elements import Contact, JointType, Limit, Pose
+from closed_chain_dynamics.description.elements import (
+    Contact,
+    Coupling,
+    Description,
+    Joint,
+    JointType,
+    Limit,
+    Link,
+    LoopJoint,
+    Pose,
+    Shape,
+    Spring,
+)
 from closed_chain_dynamics.description.extended_yaml import find_yaml
 from closed_chain_dynamics.description.fields import UNLIMITED
 from closed_chain_dynamics.description.loops import TYPES_WITH_AXIS as LOOPS_WITH_AXIS
@@ -24,7 +38,7 @@ from closed_chain_dynamics.errors import DescriptionError
 __all__ = ['number_text', 'to_element', 'to_xml', 'write', 'write_files', 'xml_text']
 
 
-def write(description, path):
+def write(description: Description, path: str | Path) -> None:
     """Write a description to a URDF file in the own spelling."""
     path = Path(path)
     beside = find_yaml(path)
@@ -37,7 +51,7 @@ def write(description, path):
     write_files({path: to_xml(description)})
 
 
-def write_files(texts):
+def write_files(texts: Mapping[Path, str]) -> None:
     """Write each text into its file."""
     for path, text in texts.items():
         try:
@@ -50,18 +64,18 @@ def write_files(texts):
             ) from None
 
 
-def to_xml(description):
+def to_xml(description: Description) -> str:
     """Return a description as XML text, as a robot_description topic carries it."""
     return xml_text(to_element(description))
 
 
-def xml_text(root):
+def xml_text(root: Any) -> str:
     """Return an element as indented text."""
     etree.indent(root, '  ')
-    return etree.tostring(root, encoding='unicode') + '\n'
+    return str(etree.tostring(root, encoding='unicode')) + '\n'
 
 
-def to_element(description):
+def to_element(description: Description) -> Any:
     """Return a description as an XML element."""
     mimics = _leading_mimics(description)
     try:
@@ -80,8 +94,8 @@ def to_element(description):
             _write_spring(root, spring)
         for assembly in description.assemblies:
             element = _add(root, 'cc:assembly', name=assembly.name)
-            for joint, value in assembly.positions:
-                _add(element, 'cc:joint', name=joint, value=value)
+            for name, value in assembly.positions:
+                _add(element, 'cc:joint', name=name, value=value)
     except ValueError as error:  # control characters have no spelling in XML
         raise DescriptionError(
             f'a name cannot be written as XML: {error}',
@@ -90,7 +104,7 @@ def to_element(description):
     return root
 
 
-def _add(parent, tag, **attributes):
+def _add(parent: Any, tag: str, **attributes: Any) -> Any:
     """Append an element; None is left out, numbers are written exactly."""
     element = etree.SubElement(parent, _qualified(tag))
     for key, value in attributes.items():
@@ -99,11 +113,11 @@ def _add(parent, tag, **attributes):
     return element
 
 
-def _qualified(tag):
+def _qualified(tag: str) -> str:
     return f'{{{CC}}}{tag[3:]}' if tag.startswith('cc:') else tag
 
 
-def number_text(value):
+def number_text(value: Any) -> str:
     """Return numbers as exact as they are in memory, separated by spaces."""
     if isinstance(value, bool):
         return 'true' if value else 'false'
@@ -114,12 +128,12 @@ def number_text(value):
     return repr(float(value))
 
 
-def _add_pose(parent, tag, pose):
+def _add_pose(parent: Any, tag: str, pose: Pose) -> None:
     if pose != Pose():
         _add(parent, tag, xyz=pose.xyz, rpy=pose.rpy)
 
 
-def _write_link(root, link):
+def _write_link(root: Any, link: Link) -> None:
     element = _add(root, 'link', name=link.name, cc_gravcomp=link.gravcomp or None)
     if link.inertia is not None:
         inertial = _add(element, 'inertial')
@@ -135,7 +149,7 @@ def _write_link(root, link):
             _write_shape(_add(element, tag, name=shape.name or None), shape)
 
 
-def _write_shape(element, shape):
+def _write_shape(element: Any, shape: Shape) -> None:
     _add_pose(element, 'origin', shape.origin)
     geometry = _add(element, 'geometry')
     kind, size = shape.geometry.kind, shape.geometry.size
@@ -153,7 +167,7 @@ def _write_shape(element, shape):
             _add(material, 'color', rgba=shape.rgba)
 
 
-def _write_joint(root, joint, mimic):
+def _write_joint(root: Any, joint: Joint, mimic: Coupling | None) -> None:
     spherical = joint.type is JointType.SPHERICAL
     element = _add(
         root,
@@ -184,7 +198,7 @@ def _write_joint(root, joint, mimic):
         )
 
 
-def _write_behaviour(element, joint, *, needs_limit=False):
+def _write_behaviour(element: Any, joint: Joint | LoopJoint, *, needs_limit: bool = False) -> None:
     """Write what tree joints and loop joints have in common: limit, dynamics, limit moment."""
     limit = joint.limit
     if needs_limit or limit != Limit():
@@ -213,11 +227,11 @@ def _write_behaviour(element, joint, *, needs_limit=False):
         )
 
 
-def _finite(value):
+def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _write_loop(root, loop):
+def _write_loop(root: Any, loop: LoopJoint) -> None:
     element = _add(
         root,
         'constraint',
@@ -249,7 +263,7 @@ def _write_loop(root, loop):
         )
 
 
-def _leading_mimics(description):
+def _leading_mimics(description: Description) -> dict[str, Coupling]:
     """
     Return the couplings to write as <mimic>, by joint.
 
@@ -257,7 +271,8 @@ def _leading_mimics(description):
     come back in their place.
     """
     order = {joint.name: index for index, joint in enumerate(description.joints)}
-    mimics, last = {}, -1
+    mimics: dict[str, Coupling] = {}
+    last = -1
     for coupling in description.couplings:
         follower = coupling.terms[0].joint if coupling.terms else ''
         if not (
@@ -275,7 +290,7 @@ def _leading_mimics(description):
     return mimics
 
 
-def _write_coupling(root, coupling):
+def _write_coupling(root: Any, coupling: Coupling) -> None:
     element = _add(root, 'coupling', name=coupling.name, active=None if coupling.active else False)
     if coupling.successor:
         for tag in ('predecessor', 'successor', 'carrier'):
@@ -288,7 +303,7 @@ def _write_coupling(root, coupling):
     _add(element, 'offset', value=0.0 - coupling.constant)
 
 
-def _write_spring(root, spring):
+def _write_spring(root: Any, spring: Spring) -> None:
     linear = spring.type == 'linear'
     element = _add(
         root,

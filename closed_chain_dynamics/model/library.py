@@ -20,7 +20,7 @@ from closed_chain_dynamics.errors import (
 __all__ = ['about', 'find', 'share_folder', 'shipped', 'shipped_lists']
 
 PACKAGE = 'closed_chain_dynamics'
-SUFFIXES = ('.urdf', '.xacro', '.xml')
+SUFFIXES = ('.urdf', '.xacro', '.xml', '.sdf')
 
 
 def find(name_or_path: str | os.PathLike[str]) -> Path:

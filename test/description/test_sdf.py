@@ -127,6 +127,28 @@ def test_a_ball_that_is_cut_closes_where_both_links_meet():
     )
 
 
+def test_a_screw_stays_in_the_tree_wherever_it_stands_in_the_file():
+    pitch = '<screw_thread_pitch>0.01</screw_thread_pitch>'
+    parts = [
+        link('left'),
+        link('right'),
+        joint('A', 'prismatic', 'world', 'left', '0 0 1'),
+        joint('D', 'revolute', 'world', 'right', '0 0 1'),
+        joint('S', 'screw', 'left', 'right', '0 0 1', inside=pitch),
+    ]
+    robot = ccd.load(sdf(*parts))
+    assert robot.loop_names == ['D']
+    q = ccd.assemble(robot, {'A': 0.01})
+    # the nut goes up as the screw turns once, since the screw itself cannot
+    assert abs(q[robot.joint_slices('S')[0]][0]) == pytest.approx(2.0 * np.pi, abs=1e-6)
+
+
+def test_a_joint_may_have_the_name_of_its_link():
+    text = sdf(link('wheel', '0 0 1 0 0 0'), joint('wheel', 'revolute', 'world', 'wheel', '0 1 0'))
+    robot = ccd.load(text)
+    assert ccd.link_placement(robot, robot.neutral(), 'wheel')[2, 3] == 1.0
+
+
 # ---- joints with laws of their own -------------------------------------------------------------
 
 

@@ -42,6 +42,20 @@ def test_rounded_moments_are_repaired_with_a_note():
     assert any('repaired: b' in note for note in described.notes)
 
 
+@pytest.mark.parametrize(
+    'moments',
+    [
+        'ixx="0.000003" iyy="0.000001" izz="0.000005"',  # six decimals: 5 > 3 + 1
+        'ixx="0.00002" iyy="0.00002" izz="0.00002" ixy="0.000021"',  # -1e-6
+        'ixx="0" iyy="0" izz="2.4e-35" ixy="1e-35"',  # noise
+    ],
+)
+def test_moments_that_miss_by_their_last_digits_are_repaired(moments):
+    described = read(body(moments))
+    assert possible(described.links[1].inertia)
+    assert any('last digits; repaired: b' in note for note in described.notes)
+
+
 @pytest.mark.parametrize('text', [IMPOSSIBLE, NEGATIVE])
 def test_impossible_moments_are_refused_with_ways_round(text):
     with pytest.raises(ccd.DescriptionError, match="inertia='repair' or inertia='trust'"):

@@ -9,7 +9,7 @@ import os
 import sys
 from unittest import mock
 
-from helpers.bad_files import ARM, BASE, GOOD, body, hinge, robot, with_extra
+from helpers.bad_files import ARM, BASE, GOOD, body, hinge, robot, sdf_joint, sdf_model, with_extra
 import numpy as np
 
 from benchmarks.agreement import agree
@@ -313,6 +313,9 @@ CALLS = {
     'a conversion of a planar joint to MJCF': lambda at: convert(read(PUCK), at / 'm.xml', DOWN),
     'an export without its library': without_library(
         'urdf_parser_py', lambda at: to_urdf_parser(read(PUCK))
+    ),
+    'a cut of a joint that an SDF has not': lambda at: read(
+        f'<sdf version="1.9">{sdf_model("", sdf_joint("fixed"))}</sdf>', cut=['k']
     ),
     'an unknown policy for inertias': lambda at: ccd.load('four_bar', inertia='guess'),
     'gravity of two numbers': lambda at: ccd.load('four_bar', gravity=(0.0, 9.8)),
