@@ -11,6 +11,7 @@ import re
 import traceback
 
 from helpers.bad_calls import CALLS, beside
+from helpers.bad_code import CODE
 from helpers.bad_equations import EQUATIONS
 from helpers.bad_files import CASES, YAML_CASES
 from helpers.bad_lists import LISTS
@@ -120,6 +121,7 @@ BAD_INPUTS = {
     **{f'file: {name}': bad_file(case[0]) for name, case in CASES.items()},
     **{f'YAML: {name}': beside(case[0]) for name, case in YAML_CASES.items()},
     **CALLS,
+    **CODE,
     **EQUATIONS,
     **LISTS,
     **MOTIONS,
@@ -155,7 +157,7 @@ def test_every_entry_of_the_catalogue_is_in_the_source():
 
 
 def test_no_bad_input_hides_another():
-    tables = CASES, YAML_CASES, CALLS, EQUATIONS, LISTS, MOTIONS, NODES, STUDIES
+    tables = CASES, YAML_CASES, CALLS, CODE, EQUATIONS, LISTS, MOTIONS, NODES, STUDIES
     assert len(BAD_INPUTS) == sum(map(len, tables))
 
 

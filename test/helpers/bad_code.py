@@ -1,0 +1,160 @@
+"""Calls about generated code that must be refused: id -> function of an empty folder."""
+
+from dataclasses import replace
+from functools import cache
+import os
+from unittest import mock
+
+from helpers.bad_calls import without
+from helpers.folding_linkages import parallelogram
+import numpy as np
+
+import closed_chain_dynamics as ccd
+
+__all__ = ['CODE']
+
+
+@cache
+def compiled():
+    """Return the generated code of a four-bar."""
+    robot = ccd.load('four_bar')
+    return robot.compile(ccd.assemble(robot, {'crank': 1.0}))
+
+
+def closed_pose():
+    return compiled().source.q
+
+
+def changed():
+    """Return generated code whose mechanism has another structure by now."""
+    robot = ccd.load('four_bar')
+    fast = robot.compile(closed_pose())
+    robot.cut('coupler_rocker')
+    return fast
+
+
+def rolled(**options):
+    return compiled().rollout(closed_pose()[None], np.zeros((1, 3)), **{'steps': 1, **options})
+
+
+def with_compiler(lines, call):
+    """Return a call that is made where the compiler is a program with these lines."""
+
+    def run(at):
+        program = at / 'compiler'
+        program.write_text('\n'.join(['#!/bin/sh', *lines]))
+        program.chmod(0o755)
+        with mock.patch.dict(os.environ, {'CC': str(program), 'XDG_CACHE_HOME': str(at)}):
+            call()
+
+    return run
+
+
+def with_cache(prepare, call):
+    """Return a call that is made with a cache folder that was tampered with."""
+
+    def run(at):
+        prepare(at)
+        with mock.patch.dict(os.environ, {'XDG_CACHE_HOME': str(at)}):
+            call()
+
+    return run
+
+
+def compile_four_bar():
+    robot = ccd.load('four_bar')
+    robot.compile(ccd.assemble(robot, {'crank': 1.1}))
+
+
+def full_disk(at):
+    """Compile where nothing can be written any more."""
+    with (
+        mock.patch.dict(os.environ, {'XDG_CACHE_HOME': str(at)}),
+        mock.patch(
+            'closed_chain_dynamics.codegen.build.tempfile.mkstemp',
+            side_effect=OSError(28, 'No space left on device'),
+        ),
+    ):
+        compile_four_bar()
+
+
+def full_scratch(at):
+    """Compile where not even the C text can be written."""
+    with (
+        mock.patch.dict(os.environ, {'XDG_CACHE_HOME': str(at)}),
+        mock.patch(
+            'closed_chain_dynamics.codegen.build.Path.write_text',
+            side_effect=OSError(28, 'No space left on device'),
+        ),
+    ):
+        compile_four_bar()
+
+
+def without_casadi(at):
+    robot, q = compiled().robot, closed_pose()  # all else is imported by now
+    with without('casadi'):
+        robot.compile(q)
+
+
+def without_compiler(at):
+    with mock.patch.dict(os.environ, {'CC': 'nothing'}):
+        compile_four_bar()
+
+
+def pivots_in_a_singular_pose(at):
+    """Trace with pivots sought where a parallelogram lies flat."""
+    from closed_chain_dynamics.codegen.source import gather
+    from closed_chain_dynamics.codegen.traces import trace
+
+    robot = parallelogram()
+    source = gather(robot, ccd.assemble(robot, {'crank': 1.0}))
+    trace(replace(source, q=np.zeros(robot.nq)), 'newton_step')
+
+
+def cut_tree_joint(at):
+    robot = ccd.load('five_bar')
+    robot.cut(robot.loop_names[0])
+    robot.cut_joint(robot.joint_names[-1], robot.neutral(), np.zeros(robot.nv))
+    robot.compile()
+
+
+def exported_onto_a_file(at):
+    (at / 'file').write_text('')
+    ccd.codegen.export(ccd.load('four_bar'), at / 'file')
+
+
+CODE = {
+    'code without CasADi': without_casadi,
+    'code without a compiler': without_compiler,
+    'code that a compiler refuses': with_compiler(
+        ('case "$*" in *generated.c*) echo "error: no" >&2; exit 1;; esac',), compile_four_bar
+    ),
+    'code with a file as cache': with_cache(
+        lambda at: (at / 'closed_chain_dynamics').write_text(''), compile_four_bar
+    ),
+    'code on a full disk': full_disk,
+    'code on a full scratch disk': full_scratch,
+    'code of a sliding contact': lambda at: ccd.load('three_link').compile(),
+    'code of a cut tree': cut_tree_joint,
+    'code in a singular pose': lambda at: parallelogram().compile(np.zeros(3)),
+    'pivots in a singular pose': pivots_in_a_singular_pose,
+    'code written onto a file': exported_onto_a_file,
+    'compiled coordinates of another structure': lambda at: changed().coordinates(closed_pose()),
+    'a roll-out of another structure': lambda at: changed().rollout(
+        closed_pose()[None], np.zeros((1, 3)), steps=1
+    ),
+    'a roll-out of no steps': lambda at: rolled(steps=0),
+    'a roll-out by an unknown method': lambda at: rolled(integrator='heun'),
+    'a roll-out with torques for other steps': lambda at: rolled(tau=np.zeros((1, 7, 1))),
+    'a step from an open pose': lambda at: compiled().step(closed_pose() + 0.3, np.zeros(3)),
+    'a compiled completion of something else': lambda at: compiled().complete_velocity(
+        closed_pose(), {'rocker': 1.0}
+    ),
+    'a batch of words': lambda at: compiled().rollout([['a']], np.zeros((1, 3)), steps=1),
+    'a batch of another width': lambda at: compiled().forward_dynamics(
+        np.zeros((2, 4)), np.zeros((2, 3))
+    ),
+    'a batch of two lengths': lambda at: compiled().inverse_dynamics(
+        np.zeros((2, 3)), np.zeros((3, 3)), np.zeros((2, 3))
+    ),
+}
