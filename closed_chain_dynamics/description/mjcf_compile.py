@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 from lxml import etree
+import numpy as np
 
 from closed_chain_dynamics.description.document import Document
 from closed_chain_dynamics.description.fields import Reader
@@ -14,6 +15,13 @@ from closed_chain_dynamics.errors import DescriptionError
 __all__ = ['Compiled', 'compile_mjcf', 'import_mujoco']
 
 PLACE = re.compile(r"\n\s*(?:Object name = |Element (?:name )?)'?([^',\n]*)'?.*?line (\d+)", re.S)
+
+
+MUST_BE_FINITE = (
+    *('body_pos', 'body_quat', 'body_ipos', 'body_iquat', 'body_mass', 'body_inertia'),
+    *('jnt_pos', 'jnt_axis', 'jnt_range', 'jnt_stiffness', 'qpos0', 'qpos_spring', 'key_qpos'),
+    *('dof_damping', 'dof_armature', 'dof_frictionloss', 'eq_data', 'site_pos', 'gravity'),
+)
 
 
 class Compiled:
@@ -70,6 +78,10 @@ def import_mujoco(file: str) -> Any:
 def compile_mjcf(reader: Reader, document: Document) -> Compiled:
     """Let MuJoCo read and compile a document."""
     mujoco = import_mujoco(reader.label)
+    # else MuJoCo prints its warnings and leaves a file of them in the current folder
+    mujoco.set_mju_user_warning(
+        lambda message: reader.note(f'MuJoCo warns: {str(message).strip()}')
+    )
     try:
         if document.path is not None and document.label == str(document.path):
             model = mujoco.MjModel.from_xml_path(str(document.path))
@@ -83,6 +95,9 @@ def compile_mjcf(reader: Reader, document: Document) -> Compiled:
                 model = spec.compile()
     except (ValueError, RuntimeError, mujoco.FatalError) as error:
         raise _refused(str(error), reader) from None
+    finally:
+        mujoco.set_mju_user_warning(None)
+    _check_finite(model, reader)
     _apply_flags(mujoco, model)
     return Compiled(mujoco, model)
 
@@ -99,6 +114,18 @@ def _refused(message: str, reader: Reader) -> DescriptionError:
         where=where,
         repair='Correct it there; files that it names are sought beside it.',
     )
+
+
+def _check_finite(model: Any, reader: Reader) -> None:
+    """Refuse what MuJoCo lets pass: numbers that are none."""
+    for name in MUST_BE_FINITE:
+        values = model.opt.gravity if name == 'gravity' else getattr(model, name)
+        if not np.isfinite(values).all():
+            raise DescriptionError(
+                f'{name} of the compiled model is not finite',
+                file=reader.label,
+                repair='Look for nan or inf among the numbers of the file.',
+            )
 
 
 def _apply_flags(mujoco: Any, model: Any) -> None:

@@ -53,7 +53,7 @@ LOOPS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class SdfAxis:
     """One axis of a joint: a direction in the world at zero, and what acts along it."""
 
@@ -64,7 +64,7 @@ class SdfAxis:
     rest: float = 0.0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # arrays have no single truth: one joint is itself alone
 class SdfJoint:
     """A joint between two links, in the world at zero."""
 

@@ -355,3 +355,12 @@ def test_includes_and_meshes_are_found_beside_the_file(tmp_path):
     robot = ccd.load(file)
     assert robot.joint_names == ['swing']
     assert max(disagreement(robot, file).values()) < TOLERANCE
+
+
+def test_warnings_of_mujoco_are_notes_and_leave_no_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    notes = ccd.load(FEATURES['settotalmass']).description.notes
+    assert any(note.startswith('MuJoCo warns: ') and 'settotalmass' in note for note in notes)
+    with pytest.raises(ccd.DescriptionError, match='dof_damping of the compiled model'):
+        ccd.load(world(arm(joint='damping="nan"')))
+    assert list(tmp_path.iterdir()) == []

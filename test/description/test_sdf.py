@@ -276,3 +276,9 @@ def test_masses_and_inertias_of_a_full_tensor():
     body = inertial(3.0, '0 0 0 0.3 0.2 0.1', (0.3, 0.4, 0.5), (0.01, 0.02, 0.03))
     described = read(sdf(link('a', inside=body)))
     assert described.links[1].inertia.moments == (0.3, 0.01, 0.02, 0.4, 0.03, 0.5)
+
+
+def test_two_joints_of_one_name_are_told():
+    twice = joint('u', 'revolute', 'world', 'a', '1 0 0')
+    with pytest.raises(ccd.DescriptionError, match="'u' is used 2 times"):
+        read(sdf(link('a'), twice, twice))

@@ -144,6 +144,7 @@ MOTIONS = {
     'MJCF with a key of another model': lambda at: mujoco(
         {'more': '<keyframe><key qpos="1 2"/></keyframe>'}
     ),
+    'MJCF with a nan': lambda at: mujoco({'joint': 'damping="nan"'}),
     'MJCF without its library': without_library('mujoco', lambda at: mujoco({})),
     # logs and view
     'a log that is not there': lambda at: read_npz(at / 'absent.npz'),
