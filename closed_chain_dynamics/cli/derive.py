@@ -17,6 +17,7 @@ from closed_chain_dynamics.cli.arguments import (
     real,
 )
 from closed_chain_dynamics.cli.derive_list import derive_list, list_file, render_list
+from closed_chain_dynamics.cli.derive_traced import SCHEMA, derive_traced
 from closed_chain_dynamics.cli.written_files import write_files
 from closed_chain_dynamics.errors import StructureError
 from closed_chain_dynamics.recording.terminal import (
@@ -38,8 +39,8 @@ Derives the equations of motion of a model in its independent coordinates q_1,
 (inertia, centrifugal and Coriolis forces, weight, springs, dampers), with the loops and gears
 eliminated in one of three ways: te and de solve planar loops and gears for the dependent joints,
 te by their sines and cosines, de by their angles; ic projects the equations of the tree with
-W = [E; -J_2^-1 J_1], takes all positions q, and any loop. Joints must turn about or slide along
-one axis. --cost counts the operations of all three ways.
+W = [E; -J_2^-1 J_1], takes all positions q, and any loop. --cost counts the operations of all
+three ways. Models with ball, planar or free joints are derived by ic, as C only.
 
 MODEL may also be a list file (.yaml): points, segments, springs and forces by name, in 2D or 3D.
 Its equations of motion come from Lagrange's method, with constraint forces as multipliers, in
@@ -56,7 +57,6 @@ examples:
   closed-chain derive standing_figure --latex figure.tex --c figure.c        from a list file
 """
 
-SCHEMA = 'closed-chain-derive/1'  # a key that is added keeps it, one that changes ends it
 SHORT = {
     'M': 'M_1',
     'c': 'c_1',
@@ -151,6 +151,9 @@ def derive(args):
     if args.gravity:
         robot.gravity = args.gravity
     q = assemble(robot, dict(args.q))
+    ball = next((joint for joint in robot.description.joints if joint.type.nv > 1), None)
+    if ball is not None:
+        return derive_traced(robot, q, ball, args)
     wanted = [*args.what, *['tau_1'] * args.speed]
     size = size_estimate(robot, args.method, wanted, q)
     refuse_too_large(robot, size, args.longest)

@@ -45,6 +45,8 @@ class Function:
         self._width = sum(r * c for r, c in self.outputs.values())
         n_in = sum(self.inputs.values())
         self._x, self._y = np.zeros(n_in + 1), np.zeros(self._width + library.margins + 1)
+        self._answer = self._y[: self._width]
+        self._is_one_column = len(self.outputs) == 1 and not set(self.outputs) & set(MATRICES)
         self._places, at = [], 0
         for width in self.inputs.values():
             self._places.append(self._x[at : at + width])
@@ -68,7 +70,8 @@ class Function:
             place[:] = values
         if not self._one(*self._address):
             return None
-        return self.split(self._y[: self._width].copy())
+        flat = self._answer.copy()
+        return (flat,) if self._is_one_column else self.split(flat)
 
     def empty(self, n: int) -> Array:
         """Return room for the outputs of n states."""

@@ -134,7 +134,7 @@ class CompiledMechanism:
     # --- the calls of the core ----------------------------------------------------------------
     def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: Any = None) -> Forward:
         """Return the accelerations of the closed chain under actuator torques."""
-        if tau is None or isinstance(tau, Mapping):
+        if type(tau) is not np.ndarray and (tau is None or isinstance(tau, Mapping)):
             n = np.shape(q)[:-1]
             tau = np.broadcast_to(self._torques(tau), (*n, len(self.source.motors)))
         values, ok, generic = self._call(
@@ -371,10 +371,11 @@ class CompiledMechanism:
         self, name: str, given: tuple[ArrayLike, ...], core: Callable[..., tuple[Any, ...]]
     ) -> tuple[tuple[Array, ...], Any, Any]:
         """Return outputs of a function, whether they count, and whether the core gave them."""
-        function = self._function(name)
+        function = self._functions.get(name) or self._function(name)
         reason = 'a pivot of the generated code fails, or the state is refused'
-        if np.ndim(given[0]) != 2:
-            if self.is_current:
+        q = given[0]
+        if (q.ndim if type(q) is np.ndarray else np.ndim(q)) != 2:
+            if self.robot.changes == self._structure:
                 values = function.one(given)
                 if values is not None:
                     return values, True, False

@@ -21,7 +21,7 @@ from closed_chain_dynamics.codegen.source import Cluster, Source
 from closed_chain_dynamics.codegen.tree import Frames, body_forces, motion, place
 from closed_chain_dynamics.description.elements import LoopType
 
-__all__ = ['Torques', 'inverse_dynamics', 'motor_matrix', 'project']
+__all__ = ['Torques', 'inverse_dynamics', 'motor_matrix', 'project', 'tree_forces']
 
 SX = Any
 NO_LEVER = (

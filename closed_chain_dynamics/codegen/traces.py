@@ -18,13 +18,25 @@ from closed_chain_dynamics.codegen.forward import (
     spread,
     state_margins,
 )
-from closed_chain_dynamics.codegen.inverse import inverse_dynamics, motor_matrix
+from closed_chain_dynamics.codegen.inverse import (
+    inverse_dynamics,
+    motor_matrix,
+    project,
+    tree_forces,
+)
 from closed_chain_dynamics.codegen.loops import cluster_rows
 from closed_chain_dynamics.codegen.manifold import advance, integrate, local_rate, tangent_map
 from closed_chain_dynamics.codegen.source import Source
 from closed_chain_dynamics.codegen.tree import motion, place
 
-__all__ = ['TRACES', 'Trace', 'trace']
+__all__ = [
+    'TRACES',
+    'Trace',
+    'completed_acceleration',
+    'completed_velocity',
+    'generalized_forces',
+    'trace',
+]
 
 SX = Any
 Symbols = dict[str, Any]
@@ -156,6 +168,28 @@ def _acceleration(source: Source) -> tuple[Symbols, Symbols]:
         'margin': _column(solved.margins),
         'closed': _column(closed),
     }
+
+
+def completed_velocity(source: Source, q: SX, rates: SX) -> SX:
+    """Return theta_O' = W theta_G', Eq. (4)."""
+    return _completed(source, solve_constraints(source, place(source, q), q), rates)
+
+
+def completed_acceleration(source: Source, q: SX, v: SX, rates: SX) -> SX:
+    """Return theta_O'' = W theta_G'' + W' theta_G', Eq. (22) of paper 1."""
+    frames = place(source, q)
+    moving = motion(source, frames, v, None, gravity=False)
+    solved = solve_constraints(source, frames, q, v, moving)
+    return _completed(source, solved, rates) + spread(solved.drift, source.nv)
+
+
+def generalized_forces(source: Source, q: SX, v: SX, a: SX) -> SX:
+    """Return tau_G = W^T tau_O of a motion, Eq. (7)."""
+    frames = place(source, q)
+    tau_G = project(
+        source, solve_constraints(source, frames, q), tree_forces(source, frames, q, v, a)
+    )
+    return ca.vertcat(*(tau_G[g] for g in source.independent))
 
 
 def _newton(source: Source) -> tuple[Symbols, Symbols]:
