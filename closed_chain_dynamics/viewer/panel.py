@@ -11,6 +11,7 @@ from viser import uplot
 
 from closed_chain_dynamics.description import JointType
 from closed_chain_dynamics.kernels import layout as at
+from closed_chain_dynamics.viewer.live_controls import LiveControls
 from closed_chain_dynamics.viewer.scene import COLOURS, put
 
 __all__ = ['Panel']
@@ -44,6 +45,8 @@ class Panel:
         self.sliders, self.folders, self.buttons, self._level = {}, [], {}, None
         with tabs.add_tab('Move'):
             self._add_running()
+            simulator = getattr(source, 'simulator', None)
+            self.live = LiveControls(self.gui, source, self.do) if simulator else None
             self._add_sliders()
             self._add_looks()
         with tabs.add_tab('Loops'):
@@ -207,6 +210,9 @@ class Panel:
         """Show the numbers of an Observation; plots and tables are slower than the picture."""
         source, snapshot = self.source, seen.snapshot
         time = '' if source.kind == 'model' else f' · {snapshot.time:.2f} s'
+        if self.live:
+            self.live.update()
+            time += self.live.pace()
         put(
             self.status,
             'content',
