@@ -76,9 +76,9 @@ class Panel:
             )
             buttons.on_click(lambda _: self.do(actions[buttons.value]))
         elif actions:
-            self.gui.add_button('Reset', hint='back to the start').on_click(
-                lambda _: self.do(source.reset)
-            )
+            reset = self.gui.add_button('Reset', hint='back to the start')
+            reset.on_click(lambda _: self.do(source.reset))
+            self.folders.append(reset)  # of what is dragged
         if source.duration is not None:
             self.time = self.gui.add_slider('time [s]', 0.0, max(source.duration, STEP), STEP, 0.0)
             self.time.on_update(self._by_hand(lambda value: self.follow(source.seek, value)))
