@@ -69,6 +69,7 @@ setup(
             'ros-jazzy-std-srvs',
             'ros-jazzy-trajectory-msgs',
             'ros-jazzy-visualization-msgs',
+            'transforms3d',
         ],
         # What builds tf2_msgs there: python -m closed_chain_dynamics.ros.tf2_msgs_setup
         'generate': [

@@ -4,7 +4,10 @@ Which programs make a system, and with which parameters; needs no ROS.
 The launch files and `closed-chain up` start what stands here, so that both start the same.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
 
 from closed_chain_dynamics.model import library
 
@@ -17,24 +20,31 @@ class Program:
 
     executable: str
     about: str
-    parameters: dict = field(default_factory=dict)
-    remappings: dict = field(default_factory=dict)
+    parameters: dict[str, Any] = field(default_factory=dict)
+    remappings: dict[str, str] = field(default_factory=dict)
 
     @property
-    def module(self):
+    def module(self) -> str:
         """Return the module that can be run instead of the executable."""
         return f'closed_chain_dynamics.ros.nodes.{self.executable}'
 
     @property
-    def parameter_file(self):
+    def parameter_file(self) -> Path | None:
         """Return the path of its file in config/, or None."""
         path = library.share_folder() / 'config' / f'{self.executable}.yaml'
         return path if path.is_file() else None
 
 
 def simulation(
-    model, *, controller=True, viewer=False, port=8080, demo=False, simulator=(), torque=()
-):
+    model: str | Path,
+    *,
+    controller: bool = True,
+    viewer: bool = False,
+    port: int = 8080,
+    demo: bool = False,
+    simulator: Mapping[str, Any] | None = None,
+    torque: Mapping[str, Any] | None = None,
+) -> list[Program]:
     """
     Return the programs of a simulated system.
 
@@ -45,11 +55,11 @@ def simulation(
         Program(
             'simulator_node',
             'forward dynamics, contacts, tf, /clock',
-            {'model': str(model), **dict(simulator)},
+            {'model': str(model), **(simulator or {})},
         )
     ]
     if controller:
-        timed = {'use_sim_time': True, **dict(torque)}
+        timed = {'use_sim_time': True, **(torque or {})}
         programs.append(Program('torque_node', 'torques that follow a reference', timed))
     if demo:
         programs.append(Program('demo_node', 'what the figure on the swing shall do'))
@@ -59,13 +69,13 @@ def simulation(
 
 
 def hardware(
-    model,
+    model: str | Path,
     *,
-    joint_states='joint_states',
-    commands='effort_controller/commands',
-    complete='joint_states_complete',
-    contacts=True,
-):
+    joint_states: str = 'joint_states',
+    commands: str = 'effort_controller/commands',
+    complete: str = 'joint_states_complete',
+    contacts: bool = True,
+) -> list[Program]:
     """
     Return the programs beside a real robot that ros2_control drives.
 
@@ -98,6 +108,6 @@ def hardware(
     return programs
 
 
-def view(model, *, port=8080):
+def view(model: str | Path, *, port: int = 8080) -> list[Program]:
     """Return the program that shows a model at rest, with sliders that respect the loops."""
     return [Program('viewer_node', 'the view in the browser', {'model': str(model), 'port': port})]

@@ -6,6 +6,7 @@ the elbow stretches and bends again, and the hand grips where it was.
 """
 
 import numpy as np
+from numpy.typing import NDArray
 
 __all__ = ['JOINTS', 'OPEN', 'ROUND', 'START', 'changes', 'wanted_closed', 'wanted_motion']
 
@@ -20,13 +21,13 @@ OPEN = {'left_hand': (1.3, 3.3), 'right_hand': (4.7, 6.7)}  # of every round [s]
 MARGIN = 0.2  # the elbow rests just after letting go, and before gripping [s]
 
 
-def wanted_closed(time):
+def wanted_closed(time: float) -> dict[str, bool]:
     """Return which hands shall hold on at a simulated time, {loop joint: bool}."""
     within = time % ROUND
     return {name: not begin <= within < end for name, (begin, end) in OPEN.items()}
 
 
-def changes(number):
+def changes(number: int) -> list[tuple[float, str, str]]:
     """Return what hands do in a round, [(simulated time [s], 'cut' or 'connect', loop joint)]."""
     return [
         (number * ROUND + when, kind, name)
@@ -35,7 +36,7 @@ def changes(number):
     ]
 
 
-def wanted_motion(time):
+def wanted_motion(time: float) -> NDArray[np.float64]:
     """Return positions, velocities and accelerations of JOINTS at a time within a round [s]."""
     omega = 2.0 * np.pi / SWING
     knee = np.array(

@@ -35,6 +35,10 @@ MODEL_SETTINGS = [
 ]
 
 
+BLANK = '\ufeff \t\r\n'
+SHOWN = 40  # characters of a text that is refused
+
+
 class ModelSource:
     """
     Loads the model of a node and hands it on.
@@ -70,11 +74,18 @@ class ModelSource:
         if message.data == self._text:
             return
         self._text = message.data
+        # A text from the network is never a path: no file is opened, and no macro is run.
+        if not message.data.lstrip(BLANK).startswith('<'):
+            self._refuse(f'it is no XML: {message.data[:SHOWN]!r}')
+            return
         try:
             self._take(message.data)
         except ClosedChainError as error:
-            self.problem = f'robot_description: {error}'
-            self._node.get_logger().error(self.problem)
+            self._refuse(str(error))
+
+    def _refuse(self, why):
+        self.problem = f'robot_description: {why}'
+        self._node.get_logger().error(self.problem, throttle_duration_sec=1.0)
 
     def close(self):
         """Listen no longer."""

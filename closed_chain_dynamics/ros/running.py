@@ -14,6 +14,7 @@ from types import FrameType
 
 import rclpy
 from rclpy.executors import Executor, SingleThreadedExecutor
+from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
@@ -22,6 +23,7 @@ from closed_chain_dynamics.ros.transport import use_safe_transport
 
 __all__ = ['make_executor', 'run']
 
+RMWError = rclpy_implementation.RMWError
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 PATIENCE = 0.1  # between two looks for a signal while nothing happens [s]
 
@@ -72,7 +74,10 @@ def run(
         gc.collect()
         gc.freeze()  # what lives as long as the process is not looked through again and again
         while rclpy.ok() and not signals.came and not (until and until()):
-            executor.spin_once(timeout_sec=PATIENCE)
+            try:
+                executor.spin_once(timeout_sec=PATIENCE)
+            except RMWError as error:  # bytes that are no message of their topic
+                nodes[0].get_logger().warning(f'refused: {error}', throttle_duration_sec=1.0)
         return 0
     except KeyboardInterrupt:  # while nodes were being made, which may take minutes
         return 0

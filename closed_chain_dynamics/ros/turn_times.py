@@ -10,16 +10,16 @@ LENGTH = 500  # turns that are remembered: a report in between must not hold up 
 class TurnTimes:
     """Remembers the last turns."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._began, self._spent, self.count = np.zeros(LENGTH), np.zeros(LENGTH), 0
 
-    def add(self, began, ended):
+    def add(self, began: float, ended: float) -> None:
         """Note a turn, in the time of the machine [s]."""
         place = self.count % LENGTH
         self._began[place], self._spent[place] = began, ended - began
         self.count += 1
 
-    def values(self):
+    def values(self) -> dict[str, float]:
         """Return what diagnostics shows."""
         if self.count < 2:
             return {'turns': self.count}

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from closed_chain_dynamics.dynamics.tree import link_placement
 from closed_chain_dynamics.model.changes import follow
 from closed_chain_dynamics.viewer.observation import Snapshot
 from closed_chain_dynamics.viewer.sources import ModelSource
@@ -16,11 +17,13 @@ class LiveSource(ModelSource):
     `news(source)` is called before every picture and hands over what has come in, through
     `take_joints`, `take_structure`, `take_torques` and `take_notes`. `ask(kind, name)` passes on
     that somebody wants to connect or cut a joint: what becomes of it, the next structure tells.
+    `simulator`, where one is at the other end, is told what time shall do and what is pushed.
     """
 
-    def __init__(self, robot, news, ask):
+    def __init__(self, robot, news, ask, simulator=None):
         super().__init__(robot)
         self._news, self._ask, self.heard = news, ask, False
+        self.simulator = simulator
         self.v, self.time = np.zeros(self.robot.nv), 0.0
         self.tau = np.zeros(len(self.robot.actuator_names))
 
@@ -64,6 +67,16 @@ class LiveSource(ModelSource):
         if notes != self.notes:
             self.notes = notes
             self.version += 1
+
+    @property
+    def can_command(self):
+        """Tell whether a simulator listens to what time shall do."""
+        return self.heard and self.simulator is not None and self.simulator.is_ready()
+
+    def push(self, link, force):
+        """Push a link at its origin with a force in world axes, (3,) [N]."""
+        R = link_placement(self.robot, self.q, link)[:3, :3]
+        self.simulator.push(link, R.T @ np.asarray(force, dtype=float))
 
     def snapshot(self):
         """Return the last state that was heard of, or the model at rest."""

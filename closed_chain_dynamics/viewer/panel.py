@@ -10,6 +10,7 @@ import numpy as np
 from viser import uplot
 
 from closed_chain_dynamics.description import JointType
+from closed_chain_dynamics.viewer.live_controls import LiveControls
 from closed_chain_dynamics.viewer.scene import COLOURS, put
 
 __all__ = ['Panel']
@@ -43,6 +44,8 @@ class Panel:
         self.sliders, self.folders, self.buttons, self._level = {}, [], {}, None
         with tabs.add_tab('Move'):
             self._add_running()
+            simulator = getattr(source, 'simulator', None)
+            self.live = LiveControls(self.gui, source, self.do) if simulator else None
             self._add_sliders()
             self._add_looks()
         with tabs.add_tab('Loops'):
@@ -72,9 +75,9 @@ class Panel:
             )
             buttons.on_click(lambda _: self.do(actions[buttons.value]))
         elif actions:
-            self.gui.add_button('Reset', hint='back to the start').on_click(
-                lambda _: self.do(source.reset)
-            )
+            reset = self.gui.add_button('Reset', hint='back to the start')
+            reset.on_click(lambda _: self.do(source.reset))
+            self.folders.append(reset)  # of what is dragged
         if source.duration is not None:
             self.time = self.gui.add_slider('time [s]', 0.0, max(source.duration, STEP), STEP, 0.0)
             self.time.on_update(self._by_hand(lambda value: self.follow(source.seek, value)))
@@ -206,6 +209,9 @@ class Panel:
         """Show the numbers of an Observation; plots and tables are slower than the picture."""
         source, snapshot = self.source, seen.snapshot
         time = '' if source.kind == 'model' else f' · {snapshot.time:.2f} s'
+        if self.live:
+            self.live.update()
+            time += self.live.pace()
         put(
             self.status,
             'content',

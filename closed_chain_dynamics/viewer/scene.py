@@ -11,16 +11,24 @@ from closed_chain_dynamics.recording.animation import framing
 from closed_chain_dynamics.recording.colours import CLOSED, OPEN
 from closed_chain_dynamics.recording.picture import FIELD_OF_VIEW, FLOOR, LINES, fit_camera
 from closed_chain_dynamics.recording.shapes import triangles_of
+from closed_chain_dynamics.viewer.arrows import Arrows
 from closed_chain_dynamics.viewer.meshes import load_meshes
 
 __all__ = ['COLOURS', 'Scene', 'put']
 
 COLOURS = {'closed': CLOSED, 'open': OPEN, 'sliding': (224, 142, 24), 'sticking': (34, 110, 196)}
-FORCES = {'loop': (178, 24, 140), 'contact': (178, 24, 140), 'joint': (94, 84, 190)}
+FORCES = {
+    kind: np.array(colour, dtype=float)
+    for kind, colour in (
+        ('loop', (178, 24, 140)),
+        ('contact', (178, 24, 140)),
+        ('joint', (94, 84, 190)),
+    )
+}
 MASS, SPRING = (245, 196, 0), (110, 118, 130)
-SHARED = 0.55  # how much paler a force is that redundant constraints leave open
 BALL, THIN = 0.028, 0.004  # radius of loop joints and half-width of lines, share of the radius
 LONG_ARROW = 0.5  # length of a large force, share of the radius
+LONGEST_ARROW = 0.8  # of any force, share of the radius
 COILS, TURN = 8, 8  # of a spring, and lines per coil
 SIZE = (900, 800)  # of the picture beside the panel, for which the camera is placed [pixels]
 BACK = 1.15  # how much further away the camera is than what just fits
@@ -37,7 +45,10 @@ class Scene:
         meshes, self.notes = load_meshes(robot)
         self._place_camera(robot, triangles, seen)
         self._add_lights()
-        self.unit = LONG_ARROW * self.radius / _large_force(robot, seen.forces)
+        unit = LONG_ARROW * self.radius / _large_force(robot, seen.forces)
+        self._arrows = Arrows(
+            unit, LONGEST_ARROW * self.radius, NOTHING * LONG_ARROW * self.radius
+        )
         self.shown = {
             'loops': True,
             'forces': True,
@@ -170,7 +181,7 @@ class Scene:
             for frame, position, wxyz in zip(self.frames, seen.positions, turns):
                 frame.position, frame.wxyz = position, wxyz
             self._draw_loops(seen.loops)
-            self._draw_forces(seen.forces)
+            self._draw_forces(seen.forces, seen.snapshot.time)
             _show(
                 self.springs,
                 np.concatenate([_coil(*ends, BALL * self.radius) for ends in seen.springs])
@@ -194,22 +205,13 @@ class Scene:
         apart = [loop.ends for loop in loops if loop.state == 'open']
         _show(self.gaps, apart if self.shown['loops'] else ())
 
-    def _draw_forces(self, forces):
-        smallest = NOTHING * LONG_ARROW * self.radius / self.unit
+    def _draw_forces(self, forces, time):
         drawn = [
             force
             for force in forces
             if self.shown['joint forces' if force.kind == 'joint' else 'forces']
-            and np.linalg.norm(force.vector) > smallest
         ]
-        _show(
-            self.arrows,
-            [
-                (force.point, force.point + self.unit * self.force_scale * force.vector)
-                for force in drawn
-            ],
-            [_pale(FORCES[force.kind], force.unique) for force in drawn],
-        )
+        _show(self.arrows, *self._arrows.draw(drawn, time, self.force_scale, FORCES))
 
 
 def _large_force(robot, forces):
@@ -249,11 +251,6 @@ def put(handle, name, value):
 
 def _opacity(rgba):
     return None if rgba[3] >= 1.0 else rgba[3]
-
-
-def _pale(colour, unique):
-    colour = np.array(colour)
-    return colour if unique else (SHARED * 255 + (1.0 - SHARED) * colour).astype(int)
 
 
 def _coil(start, end, radius):

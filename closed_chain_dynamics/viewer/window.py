@@ -5,6 +5,7 @@ import io
 import socket
 import threading
 import time
+import traceback
 from urllib.parse import urlsplit
 
 import viser
@@ -139,6 +140,9 @@ class Window:
                 self.panel.say('')
         except ClosedChainError as error:
             self.panel.say(str(error))
+        except Exception as error:  # a fault of the view: it is told, and the view goes on
+            traceback.print_exc()
+            self.panel.say(f'The view has a fault: {type(error).__name__}: {error}')
 
     def _show(self, pace, now, acted):
         """Draw what has changed; numbers, and explanations even more, take their time."""

@@ -1,12 +1,10 @@
 """Simulator and controller in step: the same motion, bit for bit, however busy the machine is."""
 
-from contextlib import contextmanager
 import json
 import signal
-import subprocess
-import sys
 
 from diagnostic_msgs.msg import DiagnosticArray
+from helpers.busy_machine import busy
 from helpers.ros_helpers import own_domain, ros  # skips this file where there is no rclpy
 import numpy as np
 import pytest
@@ -21,7 +19,6 @@ from closed_chain_dynamics.ros.messages.measured_states import seconds
 
 __all__ = ['ros']  # a fixture: pytest finds it by its name here
 
-LONG = 300.0  # for what only a broken program never reaches [s]
 CORES = 2
 UNTIL = 4.0  # of the programme: the left hand has let go and gripped again [s]
 
@@ -56,18 +53,6 @@ def test_an_answer_is_awaited_and_missed_after_a_time():
     assert not lockstep.is_ready()
 
 
-@contextmanager
-def busy(cores):
-    """Keep cores busy meanwhile."""
-    loops = [subprocess.Popen([sys.executable, '-c', 'while True: pass']) for _ in range(cores)]
-    try:
-        yield
-    finally:
-        for each in loops:
-            each.kill()
-            each.wait()
-
-
 def demonstration(folder):
     """Return the states by stamp, the events and the last diagnostics of a part of the demo."""
     with own_domain(folder) as ros:
@@ -78,8 +63,8 @@ def demonstration(folder):
             'closed_chain_dynamics.cli',
             *('up', 'swing', '--demo', '--no-viewer', '--rate', '200', '--factor', '0'),
         )
-        ros.wait(lambda: heard and seconds(heard[-1].header.stamp) > UNTIL, 'the time', LONG)
-        assert process.end(signal.SIGINT, 60.0) == 0, process.output()
+        ros.wait(lambda: heard and seconds(heard[-1].header.stamp) > UNTIL, 'the time')
+        assert process.end(signal.SIGINT) == 0, process.output()
         states = {
             seconds(each.header.stamp): (*each.position, *each.velocity, *each.effort)
             for each in heard
@@ -185,7 +170,7 @@ def test_as_fast_as_it_goes_needs_no_controller(ros):
         values = {each.key: each.value for array in said for each in array.status[0].values}
         return float(values.get('real-time factor', 0.0))
 
-    ros.wait(lambda: factor() > 1.5, 'a time that runs', LONG)
+    ros.wait(lambda: factor() > 1.5, 'a time that runs')
     assert ros.call(SetBool, 'pause', SetBool.Request(data=True)).success
     assert ros.call(Trigger, 'reset').success
     ros.wait(lambda: seconds(states[-1].header.stamp) == 1e-9, 'the start')

@@ -1,8 +1,11 @@
 """What a node says about itself on `diagnostics`, and the count of what it refused."""
 
 from collections import Counter
+from collections.abc import Mapping
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
+from rclpy.node import Node
 
 from closed_chain_dynamics.ros.messages.qos import COMMAND
 
@@ -12,15 +15,16 @@ __all__ = ['Diagnostics', 'Rejections']
 class Rejections:
     """What was refused: how often for each reason, and the last one in words."""
 
-    def __init__(self):
-        self.counts, self.last = Counter(), ''
+    def __init__(self) -> None:
+        self.counts: Counter[str] = Counter()
+        self.last = ''
 
-    def __call__(self, reason, text):
+    def __call__(self, reason: str, text: str) -> None:
         """Count a refusal; `reason` is its short name, `text` says what and why."""
         self.counts[reason] += 1
         self.last = text
 
-    def values(self):
+    def values(self) -> dict[str, Any]:
         """Return what diagnostics shows."""
         shown = {f'rejected: {reason}': count for reason, count in sorted(self.counts.items())}
         return {**shown, 'last rejection': self.last} if shown else {}
@@ -36,11 +40,13 @@ class Diagnostics:
         'stale': DiagnosticStatus.STALE,
     }
 
-    def __init__(self, node):
+    def __init__(self, node: Node) -> None:
         self._node = node
         self._publisher = node.create_publisher(DiagnosticArray, 'diagnostics', COMMAND)
 
-    def publish(self, level, message, values, hardware=''):
+    def publish(
+        self, level: str, message: str, values: Mapping[str, Any], hardware: str = ''
+    ) -> None:
         """Publish a status with values by name."""
         status = DiagnosticStatus(
             level=self.LEVELS[level],
@@ -54,5 +60,5 @@ class Diagnostics:
         self._publisher.publish(array)
 
 
-def _text(value):
+def _text(value: Any) -> str:
     return f'{value:.6g}' if isinstance(value, float) else str(value)

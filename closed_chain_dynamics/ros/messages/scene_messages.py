@@ -4,7 +4,6 @@ import re
 
 from geometry_msgs.msg import Point, TransformStamped, WrenchStamped
 import numpy as np
-from scipy.spatial.transform import Rotation
 from std_msgs.msg import ColorRGBA
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
@@ -15,6 +14,7 @@ from closed_chain_dynamics.dynamics.joint_reactions import reactions
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.recording.tracks import link_tracks
 from closed_chain_dynamics.ros.messages.qos import LATCHED, PUBLISHED_STATE, TF
+from closed_chain_dynamics.ros.messages.rotations import quaternion_of
 from closed_chain_dynamics.ros.messages.state_messages import set_quaternion, set_vector
 from closed_chain_dynamics.viewer.observation import Snapshot, observe
 
@@ -73,11 +73,7 @@ class SceneMessages:
         message = TFMessage()
         for parent, child, origin in fixed:
             transform = _transform(self._stamp, parent, child)
-            _place(
-                transform.transform,
-                Rotation.from_matrix(origin.rotation).as_quat(),
-                origin.position,
-            )
+            _place(transform.transform, quaternion_of(origin.rotation), origin.position)
             message.transforms.append(transform)
         self._static.publish(message)
 
@@ -102,7 +98,7 @@ class SceneMessages:
         R_parent, p_parent = _stacked(tracks, [joint.parent for joint in self._joints])
         R_child, p_child = _stacked(tracks, [joint.child for joint in self._joints])
         to_parent = R_parent.transpose(0, 2, 1)
-        turned = Rotation.from_matrix(to_parent @ R_child).as_quat()
+        turned = map(quaternion_of, to_parent @ R_child)
         at = (to_parent @ (p_child - p_parent)[..., None])[..., 0]
         for stamped, quaternion, position in zip(self._moving.transforms, turned, at):
             _place(stamped.transform, quaternion, position)

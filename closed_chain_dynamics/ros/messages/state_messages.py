@@ -15,6 +15,7 @@ from sensor_msgs.msg import JointState, MultiDOFJointState
 
 from closed_chain_dynamics.errors import NameNotFound, StateError
 from closed_chain_dynamics.model.bodies import rotation_to
+from closed_chain_dynamics.ros.messages.rotations import quaternion_about
 
 __all__ = ['StateMessages', 'multi_dof_states', 'set_quaternion', 'set_stamp', 'set_vector']
 
@@ -118,9 +119,9 @@ class _Joint:
 
     def _fill_planar(self, q, v, effort):
         R = self._R_axis
-        half = 0.5 * np.arctan2(q[3], q[2])
         set_vector(self.transform.translation, R[:, :2] @ q[:2])
-        set_quaternion(self.transform.rotation, (*np.sin(half) * R[:, 2], np.cos(half)))
+        turned = quaternion_about(R[:, 2], np.arctan2(q[3], q[2]))
+        set_quaternion(self.transform.rotation, turned)
         self._set_rates(
             R[:, :2] @ v[:2], R[:, 2] * v[2], R[:, :2] @ effort[:2], R[:, 2] * effort[2]
         )

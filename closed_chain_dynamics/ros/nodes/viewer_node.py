@@ -11,6 +11,7 @@ diagnostics             diagnostic_msgs/DiagnosticArray  what is not ok is shown
 
 Gives                   Type                             When
 contact/connect, contact/cut  std_msgs/String            the name, when its button is pressed
+external_wrench         geometry_msgs/WrenchStamped      a push at a link, when asked for
 diagnostics             diagnostic_msgs/DiagnosticArray  once a second: address, browsers
 
 The page is at the address in the log and in diagnostics; a port that is taken gives way to the
@@ -19,6 +20,9 @@ along its loops; after that nothing but the messages moves it. Joints that no me
 where they were. States are looked at thirty times a second and only while a browser is open: of
 what came in between, the newest is shown. Without states for `state_timeout` the page says so.
 Bad messages are refused, counted and named in diagnostics.
+
+Where a simulator is at the other end, tab Move has buttons for its services `pause`, `step` and
+`reset`, its speed and a push, and the real-time factor stands above.
 """
 
 from collections import deque
@@ -38,6 +42,7 @@ from closed_chain_dynamics.ros.messages.qos import COMMAND, LATCHED, STREAM
 from closed_chain_dynamics.ros.messages.state_messages import multi_dof_states
 from closed_chain_dynamics.ros.parameters import Setting
 from closed_chain_dynamics.ros.running import run
+from closed_chain_dynamics.ros.simulator_client import SimulatorClient
 from closed_chain_dynamics.viewer import open_view
 from closed_chain_dynamics.viewer.live import LiveSource
 
@@ -75,6 +80,7 @@ class ViewerNode(ManagedNode):
         self._raw = {topic: deque(maxlen=KEPT) for topic in STREAMS}
         self._structure, self._came = None, None
         super().__init__('viewer_node', SETTINGS, **options)
+        self._simulator = SimulatorClient(self)
         self._ask = {
             kind: self.create_publisher(String, f'contact/{kind}', COMMAND)
             for kind in ('connect', 'cut')
@@ -88,7 +94,7 @@ class ViewerNode(ManagedNode):
     def use_model(self, robot):
         """Show a new model."""
         self.forget()
-        self._live = LiveSource(robot, self._hand_over, self._wanted)
+        self._live = LiveSource(robot, self._hand_over, self._wanted, self._simulator)
         self._measured = MeasuredStates(self._live.robot, self.rejected, pairs=False)
         self.view = open_view(self._live, port=self.parameters.port)
         self.get_logger().info(f'{robot.name} is shown at {self.view.address}')
@@ -130,6 +136,7 @@ class ViewerNode(ManagedNode):
     def _on_diagnostics(self, message):
         own = self.get_fully_qualified_name().lstrip('/')
         for status in message.status:
+            self._simulator.take(status)
             level = status.level[0] if isinstance(status.level, bytes) else status.level
             self._others[status.name] = (
                 '' if level == OK or status.name == own else f'{status.name}: {status.message}'
@@ -155,7 +162,14 @@ class ViewerNode(ManagedNode):
         if kept:
             raw = kept[-1]
             kept.clear()
-        return raw and deserialize_message(raw, STREAMS[topic])
+        return self._deserialized(raw, STREAMS[topic]) if raw else None
+
+    def _deserialized(self, raw, kind):
+        """Return a message, None where the bytes are none."""
+        try:
+            return deserialize_message(raw, kind)
+        except RuntimeError as error:  # what the middleware raises is one
+            return self.rejected('malformed', f'{kind.__name__}: {error}')
 
     def _take_state(self, live):
         """Take the newest state whose halves, if there are two, have the same stamp."""
@@ -171,13 +185,10 @@ class ViewerNode(ManagedNode):
             return
         stamp, *parts = state
         joints = {name: (q, v if v == v else None) for name, q, v in zip(*parts)}
-        if other:
+        multi = self._deserialized(other[raw[STAMP]], MultiDOFJointState) if other else None
+        if multi is not None:
             try:
-                joints.update(
-                    multi_dof_states(
-                        live.robot, deserialize_message(other[raw[STAMP]], MultiDOFJointState)
-                    )
-                )
+                joints.update(multi_dof_states(live.robot, multi))
             except ClosedChainError as error:
                 self.rejected('multi_dof_joint_states', str(error))
         if joints:

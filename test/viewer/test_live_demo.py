@@ -1,0 +1,95 @@
+"""The demonstration with a browser open on a busy machine, and the controls of a live system."""
+
+import json
+import signal
+
+from diagnostic_msgs.msg import DiagnosticArray
+from helpers.browser_helpers import chromium, opened
+from helpers.busy_machine import busy
+from helpers.ros_helpers import ros  # first: it skips where there is no ROS
+import pytest
+from sensor_msgs.msg import JointState
+from std_msgs.msg import String
+
+from closed_chain_dynamics.ros.messages.measured_states import seconds
+
+__all__ = ['chromium', 'ros']  # fixtures: pytest finds them by their names here
+
+PERIOD = 0.01  # of the simulator in the second test [s]
+MOVING = 1e-3  # it is at rest before, without gravity [rad/s]
+
+
+def address_of(process):
+    """Return where the view is, as the program has said it; nothing: not yet."""
+    text = process.output()
+    mark = 'Look at it: '
+    return text[text.index(mark) + len(mark) :].split()[0] if mark in text else ''
+
+
+def test_the_demonstration_holds_with_a_browser_open_on_a_busy_machine(ros, chromium):
+    """No fallback, no refused grip, no start-over; the real-time factor is shown."""
+    events = ros.listen(String, 'contact/events', 100)
+    said = ros.listen(DiagnosticArray, 'diagnostics', 1000)
+    process = ros.run('closed_chain_dynamics.cli', 'up', 'swing', '--demo', '--port', '0')
+    address = ros.wait(lambda: address_of(process), 'the address')
+    with busy(2), opened(chromium, address) as page:
+        page.get_by_text('real-time factor').wait_for()
+        ros.wait(lambda: len(events) >= 2, 'the left hand to let go and to grip')
+    ros.spin(0.0)  # what is here already
+    assert process.end(signal.SIGINT) == 0, process.output()
+    assert [json.loads(each.data)['kind'] for each in events[:2]] == ['cut', 'connect']
+    assert not any(json.loads(each.data)['kind'] == 'refused' for each in events)
+    assert 'starts over' not in process.output()
+    torques = [each for array in said for each in array.status if each.name == 'torque_node']
+    started = next(k for k, each in enumerate(torques) if 'computed_torque of' in each.message)
+    ended = next((k for k, each in enumerate(torques) if 'not active' in each.message), None)
+    assert not [each.message for each in torques[started:ended] if 'fallback' in each.message]
+
+
+def test_a_live_simulator_is_paused_stepped_pushed_and_reset_from_the_view(ros, chromium):
+    simulator = ros.start(
+        'simulator_node',
+        {
+            'model': 'two_link',
+            'rate': 1.0 / PERIOD,
+            'gravity': [0.0, 0.0, 0.0],
+            'scene_rate': 30.0,
+        },
+    )
+    states = ros.listen(JointState, 'joint_states', 10)
+    said = ros.listen(DiagnosticArray, 'diagnostics', 100)
+    node = ros.start('viewer_node', {'port': 0})
+    ros.wait(lambda: 'http://' in node.output(), 'the address')
+    address = next(word for word in node.output().split() if word.startswith('http://'))
+
+    def told(name):
+        return next(
+            (
+                each.message
+                for array in reversed(said)
+                for each in array.status
+                if each.name == name
+            ),
+            '',
+        )
+
+    def time():
+        return seconds(states[-1].header.stamp)
+
+    with opened(chromium, address) as page:
+        page.get_by_text('real-time factor').wait_for()
+        page.get_by_role('button', name='Pause').click()
+        page.get_by_role('button', name='Go on').wait_for()
+        ros.wait(lambda: told('simulator_node').startswith('paused'), 'a pause')
+        ros.until_taken('simulator_node')
+        before = time()
+        page.get_by_role('button', name='Step').click()
+        ros.wait(lambda: time() > before, 'a step')
+        assert time() == pytest.approx(before + PERIOD)
+        page.get_by_role('button', name='Push').click()
+        ros.wait(lambda: ', 1 pushes' in told('simulator_node'), 'a push')
+        page.get_by_role('button', name='Go on').click()
+        ros.wait(lambda: max(map(abs, states[-1].velocity)) > MOVING, 'it to move')
+        page.get_by_role('button', name='Reset').click()
+        ros.wait(lambda: time() < before, 'the start')
+    assert node.end() == 0 and simulator.end() == 0
