@@ -124,7 +124,7 @@ def add_gravity(group: Group) -> None:
         metavar=('X', 'Y', 'Z'),
         nargs=3,
         type=real,
-        help='acceleration of gravity [m/s^2] (default: 0 0 -9.80665)',
+        help='acceleration of gravity [m/s^2] (default: that of the file, else 0 0 -9.80665)',
     )
 
 

@@ -36,7 +36,7 @@ class Law:
     upper: float
     stop: tuple[float, float, float] | None  # stiffness, damping, transition
     limited: bool  # limits act on joints of one coordinate
-    armature: float  # inertia of a rotor, reflected
+    armature: float = 0.0  # inertia of a rotor, reflected
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,7 @@ from std_msgs.msg import String
 
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.model import library
-from closed_chain_dynamics.model.mechanism import STANDARD_GRAVITY, load
+from closed_chain_dynamics.model.mechanism import load
 from closed_chain_dynamics.ros.messages.qos import LATCHED
 from closed_chain_dynamics.ros.parameters import Setting
 
@@ -27,8 +27,8 @@ MODEL_SETTINGS = [
     ),
     Setting(
         'gravity',
-        list(STANDARD_GRAVITY),
-        'acceleration of gravity in world axes [m/s^2]',
+        [],
+        'acceleration of gravity in world axes [m/s^2]; empty: that of the model, or standard',
         fixed=True,
         item=float,
     ),
@@ -65,7 +65,7 @@ class ModelSource:
             source,
             root_joint=chosen.root_joint,
             actuated=chosen.actuated or None,
-            gravity=chosen.gravity,
+            gravity=chosen.gravity or None,
         )
         self._use(robot)
         self.problem = ''

@@ -140,7 +140,8 @@ def _without(source: Source, *, springs: bool = False, laws: bool = False) -> So
     """Return the mechanism without springs, or without laws of its joints."""
     if springs:
         source = replace(source, springs=())
-    return _with_laws(source, lambda law: SILENT) if laws else source
+    quiet = _with_laws(source, lambda law: replace(SILENT, armature=law.armature))
+    return quiet if laws else source
 
 
 def _with_laws(source: Source, change: Callable[[Law], Law]) -> Source:
@@ -156,7 +157,9 @@ def _with_laws(source: Source, change: Callable[[Law], Law]) -> Source:
 
 
 def _only_damping(source: Source) -> Source:
-    return _with_laws(source, lambda law: replace(SILENT, damping=law.damping))
+    return _with_laws(
+        source, lambda law: replace(SILENT, damping=law.damping, armature=law.armature)
+    )
 
 
 def _slack(source: Source) -> Source:
@@ -168,7 +171,8 @@ def _slack(source: Source) -> Source:
 
 def _massless(source: Source) -> Source:
     def light(body: Body) -> Body:
-        return replace(body, mass=0.0, inertia=np.zeros((3, 3)))
+        laws = tuple(replace(law, armature=0.0) for law in body.laws)
+        return replace(body, mass=0.0, inertia=np.zeros((3, 3)), lift=0.0, laws=laws)
 
     return replace(source, bodies=tuple(light(body) for body in source.bodies))
 
