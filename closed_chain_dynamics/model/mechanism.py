@@ -102,10 +102,13 @@ class Mechanism(Names):
         self.changes = 0  # of structure and gravity so far: whoever kept something looks at it
         self._take_names()
         structure.address_surfaces(self.loop_names)
-        tables = {**model.tables(), **structure.tables(), **self.workspace.tables()}
-        self.handle = np.array(
-            [(tables[name].ctypes.data, len(tables[name])) for name in at.TABLES], np.int64
-        ).ravel()
+        places = {
+            **model.addresses,
+            **structure.layout.addresses(structure.memory),
+            **self.workspace.layout.addresses(self.workspace.memory),
+            'loads': (self.workspace.loads.ctypes.data, 0),
+        }
+        self.handle = np.array([places[name] for name in at.TABLES], np.int64).ravel()
         self._note_sizes()
 
     def __repr__(self) -> str:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from closed_chain_dynamics.description import Description, Joint, LoopType
 from closed_chain_dynamics.model.bodies import Placement
+from closed_chain_dynamics.model.memory import Layout
 
 __all__ = ['Model', 'Records']
 
@@ -70,9 +71,10 @@ class Model:
         """Return the number of velocities once every joint is cut."""
         return ROOM * (len(self.bodies) - 1)
 
-    def tables(self) -> dict[str, Records]:
-        """Return the tables that structures start from, by their names in a handle."""
-        return {
+    @cached_property
+    def addresses(self) -> dict[str, tuple[int, int]]:
+        """Return where the tables are that structures start from, and their lengths."""
+        tables = {
             'home_bodies': self.bodies,
             'home_dofs': self.dofs,
             'home_couplings': self.couplings,
@@ -81,6 +83,54 @@ class Model:
             'home_actuators': self.actuators,
             'loop_dofs': self.loop_dofs,
         }
+        return {name: (table.ctypes.data, len(table)) for name, table in tables.items()}
+
+    @cached_property
+    def structure_layout(self) -> Layout:
+        """Return the layout of a structure's tables, with room for cutting every joint."""
+        n = len(self.bodies)
+        return Layout.of(
+            {
+                'world': 1,
+                'shape': 1,
+                'bodies': n,
+                'dofs': self.room,
+                'loops': len(self.loops),
+                'couplings': len(self.couplings),
+                'terms': len(self.terms),
+                'springs': len(self.springs),
+                'actuators': len(self.actuators),
+                'clusters': n,
+                'cluster_dofs': self.room,
+                'cluster_bodies': n,
+                'cluster_loops': len(self.loops),
+                'cluster_couplings': len(self.couplings),
+            }
+        )
+
+    @cached_property
+    def workspace_layout(self) -> Layout:
+        """Return the layout of a workspace's tables, with room for cutting every joint."""
+        n, room, rows = len(self.bodies), self.room, self.max_rows
+        return Layout.of(
+            {
+                'totals': 1,
+                'moving': n,
+                'inertias': n,
+                'columns': room,
+                'frames': len(self.loops),
+                'rows': rows,
+                'loop_columns': len(self.loop_dofs),
+                'zeros': room,
+                'tau': room,
+                'drift': room,
+                'torques': len(self.actuators),
+                'extra': room,
+                # per cluster the augmented constraint matrix and a few square matrices; the worst
+                # case is that all joints form one cluster
+                'scratch': rows * (room + 1 + rows) + 2 * room * room + 8 * room + n,
+            }
+        )
 
     @cached_property
     def loop_names(self) -> tuple[str, ...]:

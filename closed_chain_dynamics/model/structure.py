@@ -9,8 +9,8 @@ there is room for six velocities a body from the start.
 """
 
 from collections.abc import Sequence
-import copy
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,27 +44,39 @@ class Connections:
 class Structure:
     """The tables that events change. `shape` and `world` are single records."""
 
+    bodies: Records
+    loops: Records
+    couplings: Records
+    terms: Records
+    springs: Records
+    actuators: Records
+    cluster_bodies: NDArray[np.int64]
+    cluster_loops: NDArray[np.int64]
+    cluster_couplings: NDArray[np.int64]
+
     def __init__(self, model: Model) -> None:
-        n = len(model.bodies)
-        self._world, self._shape = model.world.copy(), np.zeros(1, at.SHAPE)
-        self.bodies, self.loops = model.bodies.copy(), model.loops.copy()
-        self._dofs = np.zeros(model.room, at.DOF)
-        self._dofs[: model.nv] = model.dofs
-        self.couplings, self.terms = model.couplings.copy(), model.terms.copy()
-        self.springs, self.actuators = model.springs.copy(), model.actuators.copy()
-        self._clusters = np.zeros(n, at.CLUSTER)
-        self._cluster_dofs = np.zeros(model.room, np.int64)
-        self.cluster_bodies = np.zeros(n, np.int64)
-        self.cluster_loops = np.zeros(len(model.loops), np.int64)
-        self.cluster_couplings = np.zeros(len(model.couplings), np.int64)
+        self.layout = model.structure_layout
+        self.rank_known = False  # whether the rank away from singular poses has been learnt
+        self.angles: dict[str, float] = {}  # see Connections
+        self.surfaces: dict[str, Surface] = {}  # given as functions, by loop
+        self._take(self.layout.memory())
+        self._world[:], self._dofs[: model.nv] = model.world, model.dofs
+        self.bodies[:], self.loops[:] = model.bodies, model.loops
+        self.couplings[:], self.terms[:] = model.couplings, model.terms
+        self.springs[:], self.actuators[:] = model.springs, model.actuators
         self.shape['nq'], self.shape['nv'] = model.nq, model.nv
         self.shape['passive_joints'] = _any_law(model.dofs)
         self.shape['passive_loops'] = _any_law(model.loop_dofs) or np.any(
             model.loops['mode'] == at.SOFT
         )
-        self.rank_known = False  # whether the rank away from singular poses has been learnt
-        self.angles: dict[str, float] = {}  # see Connections
-        self.surfaces: dict[str, Surface] = {}  # given as functions, by loop
+
+    def _take(self, memory: NDArray[np.uint8]) -> None:
+        """Look at the tables in a block of memory."""
+        views = self.layout.views(memory)
+        self.memory = memory
+        for name in ('world', 'shape', 'dofs', 'clusters', 'cluster_dofs'):
+            views[f'_{name}'] = views.pop(name)  # as seen from outside they are shorter
+        vars(self).update(views)
 
     @property
     def world(self) -> np.void:
@@ -107,32 +119,25 @@ class Structure:
         first, count = (int(self._clusters[cluster][name]) for name in ('first_dof', 'n_dofs'))
         return self._cluster_dofs[first : first + count]
 
-    def tables(self) -> dict[str, NDArray[np.generic]]:
-        """Return all tables with all their room, by their names in a handle."""
-        return {
-            'world': self._world,
-            'shape': self._shape,
-            'bodies': self.bodies,
-            'dofs': self._dofs,
-            'loops': self.loops,
-            'couplings': self.couplings,
-            'terms': self.terms,
-            'springs': self.springs,
-            'actuators': self.actuators,
-            'clusters': self._clusters,
-            'cluster_dofs': self._cluster_dofs,
-            'cluster_bodies': self.cluster_bodies,
-            'cluster_loops': self.cluster_loops,
-            'cluster_couplings': self.cluster_couplings,
-        }
-
     def copy(self) -> 'Structure':
         """Return an independent structure: the same connections, theta_G and rank."""
-        other = copy.copy(self)
-        for name, value in vars(self).items():
-            if isinstance(value, (np.ndarray, dict)):
-                vars(other)[name] = value.copy()
+        other = Structure.__new__(Structure)
+        other.__setstate__({**self.__getstate__(), 'memory': self.memory.copy()})
         return other
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            'layout': self.layout,
+            'rank_known': self.rank_known,
+            'angles': dict(self.angles),
+            'surfaces': dict(self.surfaces),
+            'memory': self.memory,
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        memory = state.pop('memory')
+        vars(self).update(state)
+        self._take(memory)
 
     def connections(self, model: Model) -> Connections:
         """Return which joints are connected and cut."""

@@ -64,8 +64,8 @@ def test_a_copy_computes_on_its_own(copied):
     other = copied(robot)
     q = ccd.assemble(other, {'crank': 2.0})
     ccd.coordinates(other, q)  # writes into the workspace of the copy only
-    tables = (*robot.structure.tables().values(), *robot.workspace.tables().values())
-    others = (*other.structure.tables().values(), *other.workspace.tables().values())
+    tables = robot.structure.memory, robot.workspace.memory
+    others = other.structure.memory, other.workspace.memory
     assert not any(np.shares_memory(one, two) for one, two in zip(tables, others))
     assert np.array_equal(torque(robot, *state_1), expected)
     assert np.array_equal(torque(other, *state_1), expected)
