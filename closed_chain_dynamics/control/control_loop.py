@@ -92,10 +92,8 @@ class ControlLoop:
         `names`: joints of the tree, all of `position` as in q; `stamp`: its time [s], `now`: the
         time of arrival on a clock that never goes back [s], `age`: the clock's time minus stamp.
         """
-        good, state = (
-            self.tracker.take(names, position, velocity, stamp=stamp, age=age),
-            self.state,
-        )
+        good = self.tracker.take(names, position, velocity, stamp=stamp, age=age)
+        state = self.state
         if not good or state is None:
             return None
         q, v = state.known_q, state.v
@@ -111,7 +109,9 @@ class ControlLoop:
 
     def turn_again(self, stamp: float, now: float) -> Vector:
         """Return torques for the state that was taken last, as what is asked for may be new."""
-        state = self.tracker.known_state
+        state = self.state
+        if state is None:
+            return self.fall_back(now, 'no joint states yet')
         return self._turn(state.known_q, state.v, stamp, now)
 
     def restart(self, stamp: float) -> None:
