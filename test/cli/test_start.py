@@ -82,6 +82,8 @@ def test_the_keyboard_ends_it_with_130():
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # where a shell runs the tests in the background, it has switched the keyboard off
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as view:
         if not view.stdout.readline():
             pytest.skip(f'there is no view here: {view.stderr.read()}')
