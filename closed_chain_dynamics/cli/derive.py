@@ -6,7 +6,13 @@ Heavy imports stay inside, so that help is instant.
 """
 
 import argparse
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 import sys
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
 
 from closed_chain_dynamics.cli.arguments import (
     add_assignments,
@@ -20,8 +26,11 @@ from closed_chain_dynamics.cli.derive_list import derive_list, list_file, render
 from closed_chain_dynamics.cli.derive_traced import SCHEMA, derive_traced
 from closed_chain_dynamics.cli.written_files import write_files
 from closed_chain_dynamics.errors import StructureError
+from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.recording.terminal import (
     Bar,
+    Cell,
+    Report,
     Style,
     bullets,
     closing_sections,
@@ -29,6 +38,10 @@ from closed_chain_dynamics.recording.terminal import (
     sections,
     table,
 )
+
+if TYPE_CHECKING:  # SymPy is slow to import
+    from closed_chain_dynamics.symbolic.cost import Cost
+    from closed_chain_dynamics.symbolic.reduced_equations import ReducedEquations
 
 SUMMARY = 'equations of motion as LaTeX, Python and C, and what they cost'
 DETAILS = """\
@@ -71,7 +84,7 @@ WORTH_TELLING = 5.0  # what takes longer is announced [s]
 USUAL = 'M,c,g,tau_s,tau_d'
 
 
-def _terms(text):
+def _terms(text: str) -> list[str]:
     terms = [SHORT.get(name, name) for name in text.split(',')]
     for term in terms:
         if term not in SHORT.values():
@@ -79,7 +92,7 @@ def _terms(text):
     return list(dict.fromkeys(terms))
 
 
-def set_up(parser):
+def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], None]:
     """Add the arguments; return what runs."""
     add_model_arguments(parser, also='list file .yaml')
     what = parser.add_argument_group('what to derive')
@@ -131,7 +144,7 @@ def set_up(parser):
         help='inverse dynamics against the numeric core; compiles for a while',
     )
 
-    def run(args):
+    def run(args: argparse.Namespace) -> None:
         path = list_file(args.model)
         report = derive_list(path, args) if path else derive(args)
         show = render_list if path else render
@@ -140,7 +153,7 @@ def set_up(parser):
     return run
 
 
-def derive(args):
+def derive(args: argparse.Namespace) -> Report:
     """Derive what the arguments ask for; return the report."""
     from closed_chain_dynamics.assembly.search import assemble
     from closed_chain_dynamics.symbolic.cost import WEIGHTS, cost
@@ -163,7 +176,7 @@ def derive(args):
         step = bar and (lambda done: bar(min(done / size.operations, 0.99)))
         equations = derive_equations(robot, args.method, q, progress=step)
         costs = {term: cost(equations, term) for term in args.what}
-    report = {
+    report: Report = {
         'schema': SCHEMA,
         'name': robot.name,
         'file': robot.description.file,
@@ -182,7 +195,7 @@ def derive(args):
     return report
 
 
-def _cost_record(cost, weights):
+def _cost_record(cost: 'Cost', weights: Mapping[str, int]) -> Report:
     return {
         'operations': dict(zip(weights, cost.counts)),
         'weighted': cost.weighted,
@@ -190,7 +203,7 @@ def _cost_record(cost, weights):
     }
 
 
-def _cost_report(robot, q, weights):
+def _cost_report(robot: Mechanism, q: NDArray[np.float64], weights: Mapping[str, int]) -> Report:
     """Return the costs of all methods that fit, with the paper's for its own mechanism."""
     from closed_chain_dynamics.symbolic.cost import PAPER, Cost, cost_table
 
@@ -209,7 +222,7 @@ def _cost_report(robot, q, weights):
     return {'weights': weights, 'rows': rows, 'left_out': left_out}
 
 
-def _speed_report(equations):
+def _speed_report(equations: 'ReducedEquations') -> Report:
     from closed_chain_dynamics.symbolic.speed import measure
 
     seconds = measure(equations)
@@ -219,7 +232,7 @@ def _speed_report(equations):
     }
 
 
-def _write(equations, args):
+def _write(equations: 'ReducedEquations', args: argparse.Namespace) -> dict[str, str]:
     """Write the files that were asked for; return them by option."""
     from closed_chain_dynamics.symbolic.code import c_source, python_source
     from closed_chain_dynamics.symbolic.latex import latex_source
@@ -227,18 +240,15 @@ def _write(equations, args):
     return write_files(
         args,
         {
-            option: lambda source=source: source(equations, args.what)
-            for option, source in (
-                ('latex', latex_source),
-                ('python', python_source),
-                ('c', c_source),
-            )
+            'latex': partial(latex_source, equations, args.what),
+            'python': partial(python_source, equations, args.what),
+            'c': partial(c_source, equations, args.what),
         },
     )
 
 
 # --- for people -------------------------------------------------------------------------------
-def render(report, style):
+def render(report: Report, style: Style) -> str:
     """Return a report as text."""
     heads = ['term', '+-', '*', '/', 'sqrt', 'sin/cos', 'atan', ':=', 'weighted', 'derived in']
     terms = [[term, *_cells(each)] for term, each in report['terms'].items()]
@@ -262,7 +272,7 @@ def render(report, style):
     )
 
 
-def _cells(record):
+def _cells(record: Report) -> list[str]:
     return [
         *map(str, record['operations'].values()),
         str(record['weighted']),
@@ -270,15 +280,15 @@ def _cells(record):
     ]
 
 
-def _time(seconds):
+def _time(seconds: float) -> str:
     return f'{number(seconds / 3600, 2)} h' if seconds >= 600 else f'{number(seconds, 2)} s'
 
 
-def _cost_lines(cost, heads, style):
+def _cost_lines(cost: Report | None, heads: Sequence[str], style: Style) -> list[str]:
     if not cost:
         return []
     weights = ['', 'weight', *map(str, cost['weights'].values()), '', '']
-    rows = [weights]
+    rows: list[Sequence[Cell]] = [weights]
     for row in cost['rows']:
         rows.append([row['term'], row['method'].upper(), *_cells(row)])
         if 'paper' in row:
@@ -287,7 +297,7 @@ def _cost_lines(cost, heads, style):
     return lines + bullets([cost['left_out']] if cost['left_out'] else [], style)
 
 
-def _speed_lines(speed, style):
+def _speed_lines(speed: Report | None, style: Style) -> list[str]:
     if not speed:
         return []
     names = {'core': 'numeric core', 'numba': 'generated, numba', 'c': 'generated, C'}

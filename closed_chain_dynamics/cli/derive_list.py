@@ -1,13 +1,26 @@
 """``closed-chain derive`` of a list file: equations of motion by Lagrange's method."""
 
+import argparse
 from pathlib import Path
 import sys
 import textwrap
+from typing import TYPE_CHECKING
 
 from closed_chain_dynamics.cli.written_files import write_files
 from closed_chain_dynamics.errors import NameNotFound
 from closed_chain_dynamics.model import library
-from closed_chain_dynamics.recording.terminal import Bar, closing_sections, number, sections, table
+from closed_chain_dynamics.recording.terminal import (
+    Bar,
+    Report,
+    Style,
+    closing_sections,
+    number,
+    sections,
+    table,
+)
+
+if TYPE_CHECKING:  # SymPy is slow to import
+    from closed_chain_dynamics.symbolic.equations import Progress
 
 __all__ = ['derive_list', 'list_file', 'render_list']
 
@@ -15,7 +28,7 @@ SCHEMA = 'closed-chain-derive-list/1'  # a key that is added keeps it, one that 
 FOR_MODELS = ('actuated', 'root_joint', 'method', 'what', 'q', 'gravity', 'cost', 'speed')
 
 
-def list_file(name):
+def list_file(name: str) -> Path | None:
     """
     Return the list file that MODEL means, or None where it means a mechanism.
 
@@ -27,13 +40,11 @@ def list_file(name):
     if path.exists() or path.suffix or path.name != name or name in library.shipped():
         return None
     if name not in known:
-        raise NameNotFound(
-            'file, shipped model or list file', name, {**library.shipped(), **known}
-        )
+        raise NameNotFound('file, shipped model or list file', name, [*library.shipped(), *known])
     return known[name]
 
 
-def derive_list(path, args):
+def derive_list(path: Path, args: argparse.Namespace) -> Report:
     """Derive the equations of a list file; return the report."""
     from closed_chain_dynamics.symbolic.lagrange import lagrange
     from closed_chain_dynamics.symbolic.list_code import (
@@ -53,7 +64,7 @@ def derive_list(path, args):
         equations = lagrange(lists, progress=_steps(bar), longest=args.longest)
     with Bar('simplifying', sys.stderr) as bar:
         simple = equations.simplified(progress=_steps(bar))
-    report = {
+    report: Report = {
         'schema': SCHEMA,
         'name': lists.name,
         'file': str(path),
@@ -79,11 +90,11 @@ def derive_list(path, args):
     return report
 
 
-def _steps(bar):
-    return bar and (lambda done, total, what: bar(done / total))
+def _steps(bar: Bar | None) -> 'Progress | None':
+    return None if bar is None else (lambda done, total, what: bar(done / total))
 
 
-def render_list(report, style):
+def render_list(report: Report, style: Style) -> str:
     """Return a report as text."""
     parameters = ', '.join(
         name if value is None else f'{name} = {number(value, 6)}'
@@ -96,7 +107,7 @@ def render_list(report, style):
         ['degrees of freedom', str(report['degrees_of_freedom'])],
         ['parameters', parameters or 'none'],
     ]
-    lines = []
+    lines: list[str] = []
     for equation in report['equations']:
         lines += (
             textwrap.wrap(

@@ -10,14 +10,19 @@ makes a line of one circle. Gears and other couplings give the one joint in them
 else sines and cosines alone (trigonometric elimination, Eq. (3)).
 """
 
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, NoReturn
 
 import numpy as np
 
+from closed_chain_dynamics.description.elements import Coupling
 from closed_chain_dynamics.errors import StructureError
 from closed_chain_dynamics.symbolic.expression_graph import Node, evaluate, total
-from closed_chain_dynamics.symbolic.from_mechanism import Angle
+from closed_chain_dynamics.symbolic.from_mechanism import Angle, SymbolicTree
 from closed_chain_dynamics.symbolic.planar_loops import (
+    PlanarLoop,
+    Step,
     closed_couplings,
     closed_loops,
     outside,
@@ -25,6 +30,8 @@ from closed_chain_dynamics.symbolic.planar_loops import (
 )
 
 __all__ = ['ClosedForm']
+
+States = dict[int, Any]  # body -> its Angle, or the Node of how far it slides
 
 
 @dataclass
@@ -34,7 +41,7 @@ class _Side:
     x: Node
     y: Node
     turn: Angle  # from its first corner to its last, the corners not included
-    slide: tuple = None  # direction of the unknown slide in it
+    slide: tuple[Node, ...] = ()  # direction of the unknown slide in it
     slider: int = -1  # and the body of that
 
 
@@ -47,12 +54,18 @@ class ClosedForm:
     decides the branches.
     """
 
-    def __init__(self, tree, inputs, pose, explicit):
+    def __init__(
+        self,
+        tree: SymbolicTree,
+        inputs: Mapping[int, Node],
+        pose: Mapping[int, float],
+        explicit: bool,
+    ) -> None:
         self.tree, self.explicit, self.pose = tree, explicit, pose
         self._at_pose = {node: pose[i] for i, node in inputs.items()}
         self._values = dict(inputs)
-        self.state = {i: self._of_value(i, node) for i, node in inputs.items()}
-        self.branches = {}
+        self.state: States = {i: self._of_value(i, node) for i, node in inputs.items()}
+        self.branches: dict[str, str] = {}
         loops = [planar_loop(tree, loop) for loop in closed_loops(tree.robot)]
         couplings = closed_couplings(tree.robot)
         while loops or couplings:
@@ -64,11 +77,11 @@ class ClosedForm:
                 self._refuse(loops, couplings)
             loops, couplings = left
 
-    def _of_value(self, i, q):
+    def _of_value(self, i: int, q: Node) -> Node | Angle:
         body = self.tree.bodies[i]
         return q if body.slides else Angle.of(q + body.delta)
 
-    def value(self, i):
+    def value(self, i: int) -> Node:
         """Return the coordinate q of a body as a node."""
         if i not in self._values:
             body = self.tree.bodies[i]
@@ -77,7 +90,7 @@ class ClosedForm:
             )
         return self._values[i]
 
-    def _refuse(self, loops, couplings):
+    def _refuse(self, loops: Sequence[PlanarLoop], couplings: Sequence[Coupling]) -> NoReturn:
         for loop in loops:
             names = [repr(self.tree.bodies[i].joint) for i in self._unknown(loop)]
             count = (
@@ -97,11 +110,11 @@ class ClosedForm:
             repair="Use the method 'ic' (implicit constraints).",
         )
 
-    def _unknown(self, loop):
+    def _unknown(self, loop: PlanarLoop) -> list[int]:
         return sorted(i for i in loop.bodies if i not in self.state)
 
     # --- couplings ----------------------------------------------------------------------------
-    def _solve_coupling(self, coupling):
+    def _solve_coupling(self, coupling: Coupling) -> bool:
         """Solve a coupling for its one unknown joint; return whether it is settled."""
         tree = self.tree
         bodies = [tree.names.index(term.joint) for term in coupling.terms]
@@ -123,7 +136,7 @@ class ClosedForm:
         return True
 
     # --- loops --------------------------------------------------------------------------------
-    def _solve_loop(self, loop):
+    def _solve_loop(self, loop: PlanarLoop) -> bool:
         """Solve a loop for its two unknown joints; return whether it is settled."""
         unknown = self._unknown(loop)
         if not unknown:
@@ -141,8 +154,9 @@ class ClosedForm:
         self.branches[loop.name] = self._branch(loop, unknown, slides, sign)
         return True
 
-    def _distance_from_pose(self, new):
-        nodes, expected = [], []
+    def _distance_from_pose(self, new: States) -> float:
+        nodes: list[Node] = []
+        expected: list[float] = []
         for i, value in new.items():
             body = self.tree.bodies[i]
             nodes += [value] if body.slides else [value.cos, value.sin]
@@ -150,7 +164,7 @@ class ClosedForm:
             expected += [self.pose[i]] if body.slides else [np.cos(theta), np.sin(theta)]
         return float(abs(evaluate(nodes, self._at_pose) - expected).max())
 
-    def _sides(self, loop, unknown):
+    def _sides(self, loop: PlanarLoop, unknown: Collection[int]) -> tuple[list[Step], list[_Side]]:
         """Return the corners of the polygon, and the sides that follow each of them."""
         steps = loop.steps
         cuts = [
@@ -166,7 +180,9 @@ class ClosedForm:
             ],
         )
 
-    def _side(self, steps, unknown, start, end):
+    def _side(
+        self, steps: Sequence[Step], unknown: Collection[int], start: int, end: int
+    ) -> _Side:
         zero, one = self.tree.graph.node(0.0), self.tree.graph.node(1.0)
         side = _Side(zero, zero, Angle(one, zero))
         for k in range(start + 1, end):
@@ -184,7 +200,7 @@ class ClosedForm:
             side.x, side.y = side.x + x, side.y + y
         return side
 
-    def _triangle(self, loop, unknown, sign):
+    def _triangle(self, loop: PlanarLoop, unknown: Collection[int], sign: int) -> States:
         """Return the two unknown turns where both joints turn."""
         corners, sides = self._sides(loop, unknown)
         squares = [side.x * side.x + side.y * side.y for side in sides]
@@ -200,17 +216,17 @@ class ClosedForm:
             if corner.body >= 0
         }
 
-    def _slider(self, loop, unknown, sign):
+    def _slider(self, loop: PlanarLoop, unknown: Collection[int], sign: int) -> States:
         """Return the unknown slide and turn where one joint slides."""
         corners, sides = self._sides(loop, unknown)
-        sliding, fixed = sorted(sides, key=lambda side: side.slide is None)
+        sliding, fixed = sorted(sides, key=lambda side: not side.slide)
         square = fixed.x * fixed.x + fixed.y * fixed.y
         x, y = sliding.slide
         across = x * sliding.y - y * sliding.x
         root = self.tree.graph.function('sqrt', square - across * across)
         way = (root if sign > 0 else -root) - (x * sliding.x + y * sliding.y)
         sliding.x, sliding.y = sliding.x + x * way, sliding.y + y * way
-        new = {sliding.slider: way}
+        new: States = {sliding.slider: way}
         for k, corner in enumerate(corners):
             if corner.body >= 0:  # the two sides lie on each other
                 new[corner.body] = self._turn(
@@ -223,7 +239,9 @@ class ClosedForm:
                 )
         return new
 
-    def _turn(self, before, after, corner, K, D, square):
+    def _turn(
+        self, before: _Side, after: _Side, corner: Step, K: Node, D: Node, square: Node
+    ) -> Angle:
         """
         Return the turn at a corner.
 
@@ -241,7 +259,9 @@ class ClosedForm:
         inverse = graph.node(1.0) / square
         return Angle(turn.cos * inverse, turn.sin * inverse)
 
-    def _branch(self, loop, unknown, slides, sign):
+    def _branch(
+        self, loop: PlanarLoop, unknown: Sequence[int], slides: Sequence[int], sign: int
+    ) -> str:
         """Name the intersection: on which side of a line, or of a foot, it lies."""
         names = {i: self.tree.bodies[i].joint for i in unknown}
         if slides:

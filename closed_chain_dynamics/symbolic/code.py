@@ -5,10 +5,19 @@ Every term becomes a function of its own. Arguments and results are plain arrays
 matrices lie row by row. A pose beyond the reach of a loop gives NaN.
 """
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 import re
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from closed_chain_dynamics.symbolic.expression_graph import Node
 from closed_chain_dynamics.symbolic.program import Program, flat, text_of
-from closed_chain_dynamics.symbolic.reduced_equations import TERMS
+from closed_chain_dynamics.symbolic.reduced_equations import TERMS, ReducedEquations
+
+if TYPE_CHECKING:
+    from closed_chain_dynamics.symbolic.traced_equations import TracedEquations
 
 __all__ = ['c_source', 'compiled', 'identifier', 'python_source']
 
@@ -34,13 +43,13 @@ import numpy as np
 '''
 
 
-def identifier(name):
+def identifier(name: str) -> str:
     """Return a name that C and Python accept."""
     name = re.sub(r'\W', '_', name, flags=re.ASCII)
     return f'_{name}' if name[:1].isdigit() else name
 
 
-def about(equations, terms):
+def about(equations: 'ReducedEquations | TracedEquations', terms: Sequence[str]) -> list[str]:
     """Return lines that say what the code computes."""
     first = ', '.join(equations.independent)
     lines = [
@@ -60,7 +69,7 @@ def about(equations, terms):
 class _Names:
     """Texts of leaves and named nodes of one function."""
 
-    def __init__(self, arguments, program):
+    def __init__(self, arguments: Mapping[str, Iterable[Node]], program: Program) -> None:
         self.texts = {
             node.number: f'{vector}[{k}]'
             for vector, nodes in arguments.items()
@@ -69,21 +78,23 @@ class _Names:
         self.used = {arg.number for node in program.operations for arg in node.args}
         self.used |= {node.number for node in program.outputs}
 
-    def __call__(self, node):
+    def __call__(self, node: Node) -> str | None:
         if node.number in self.texts:
             return self.texts[node.number]
         return repr(node.value) if node.value is not None else None
 
-    def uses(self, nodes):
+    def uses(self, nodes: Iterable[Node]) -> bool:
         """Return whether the function needs any of an argument's numbers."""
         return any(node.number in self.used for node in nodes)
 
 
-def _statements(equations, term):
+def _statements(
+    equations: ReducedEquations, term: str
+) -> tuple[_Names, list[tuple[str, str]], list[str]]:
     """Return (names, [(name, text)] of assignments, texts of the outputs) of a term."""
     program = Program(flat(equations.term(term)))
     names = _Names(equations.arguments(term), program)
-    assignments = []
+    assignments: list[tuple[str, str]] = []
     for node in program.named:
         text = text_of(node, names)
         names.texts[node.number] = f'x{len(assignments) + 1}'
@@ -91,7 +102,7 @@ def _statements(equations, term):
     return names, assignments, [text_of(node, names, top=False) for node in program.outputs]
 
 
-def c_source(equations, terms):
+def c_source(equations: ReducedEquations, terms: Sequence[str]) -> str:
     """Return a C99 file with one function for each term."""
     prefix = identifier(equations.robot.name)
     head = '\n'.join(
@@ -114,7 +125,7 @@ def c_source(equations, terms):
     return '\n'.join([parts[0], '\n\n'.join(parts[1:]), ''])
 
 
-def python_source(equations, terms, *, cache=True):
+def python_source(equations: ReducedEquations, terms: Sequence[str], *, cache: bool = True) -> str:
     """Return a Python module with one numba-compiled function for each term."""
     head = '\n'.join(about(equations, terms)).replace('\\', '\\\\').replace('"""', "'''")
     parts = [PYTHON_HEAD.format(about=head)]
@@ -138,9 +149,9 @@ def python_source(equations, terms, *, cache=True):
     return '\n\n'.join(parts) + '\n'
 
 
-def compiled(equations, term):
+def compiled(equations: ReducedEquations, term: str) -> Callable[..., NDArray[np.float64]]:
     """Return the numba-compiled function of a term; its first call compiles."""
-    space = {'__name__': f'generated_{identifier(equations.robot.name)}'}
+    space: dict[str, Any] = {'__name__': f'generated_{identifier(equations.robot.name)}'}
     exec(
         compile(
             python_source(equations, [term], cache=False),
@@ -149,4 +160,5 @@ def compiled(equations, term):
         ),
         space,
     )
-    return space[term]
+    function: Callable[..., NDArray[np.float64]] = space[term]
+    return function

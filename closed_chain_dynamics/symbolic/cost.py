@@ -5,11 +5,16 @@ Operations are those of the generated code: common subexpressions once, paramete
 Assignments are results, and values used more than once.
 """
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 import time
 
+from numpy.typing import ArrayLike
+
+from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.symbolic.elimination import METHODS, derive
 from closed_chain_dynamics.symbolic.program import Program, flat
+from closed_chain_dynamics.symbolic.reduced_equations import ReducedEquations
 
 __all__ = ['PAPER', 'WEIGHTS', 'Cost', 'cost', 'cost_table']
 
@@ -28,7 +33,7 @@ KINDS = {
 }
 # Table 1 in the same order. ':=' of DE, g_1 is printed as 358; with 272, the figure in the
 # authors' generated code, the printed sum is right.
-PAPER = {
+PAPER: Mapping[tuple[str, str], tuple[tuple[int, ...], float]] = {
     ('g_1', 'te'): ((710, 985, 12, 3, 22, 0, 365), 1.4 * 3600),
     ('g_1', 'de'): ((491, 646, 24, 3, 38, 5, 272), 0.4 * 3600),
     ('g_1', 'ic'): ((462, 554, 6, 0, 50, 0, 264), 2.0),
@@ -42,16 +47,16 @@ PAPER = {
 class Cost:
     """Operations by kind, in the order of WEIGHTS, and the time it took to generate them [s]."""
 
-    counts: tuple
+    counts: tuple[int, ...]
     seconds: float = 0.0
 
     @property
-    def weighted(self):
+    def weighted(self) -> int:
         """Return the weighted sum."""
         return sum(count * weight for count, weight in zip(self.counts, WEIGHTS.values()))
 
 
-def cost(equations, term):
+def cost(equations: ReducedEquations, term: str) -> Cost:
     """Return the Cost of a term."""
     entries = flat(equations.term(term))
     program = Program(entries, longest=0)
@@ -63,13 +68,20 @@ def cost(equations, term):
     return Cost(tuple(counts.values()), equations.seconds[term])
 
 
-def cost_table(robot, q=None, *, terms=('g_1', 'M_1'), methods=METHODS, progress=None):
+def cost_table(
+    robot: Mechanism,
+    q: ArrayLike | None = None,
+    *,
+    terms: Sequence[str] = ('g_1', 'M_1'),
+    methods: Sequence[str] = METHODS,
+    progress: Callable[[float], object] | None = None,
+) -> dict[tuple[str, str], Cost]:
     """
     Return {(term, method): Cost}, each derived afresh so that the times compare.
 
     'te' and 'de' refuse loops that are not planar.
     """
-    table = {}
+    table: dict[tuple[str, str], Cost] = {}
     for k, (term, method) in enumerate((term, method) for term in terms for method in methods):
         begun = time.perf_counter()
         equations = derive(robot, method, q)

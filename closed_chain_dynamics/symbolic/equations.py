@@ -1,6 +1,8 @@
 """Equations of motion M q'' + bias = Q - dDE/dq' + Phi_q^T lambda, Phi = 0, as SymPy matrices."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import sympy
 
@@ -9,7 +11,9 @@ from closed_chain_dynamics.symbolic.list_dynamics import Dynamics
 from closed_chain_dynamics.symbolic.list_kinematics import Kinematics
 from closed_chain_dynamics.symbolic.lists import Lists, acceleration, velocity
 
-__all__ = ['Equations']
+__all__ = ['Equations', 'Progress']
+
+Progress = Callable[[int, int, str], object]  # (done, total, what comes now)
 
 
 @dataclass(frozen=True, repr=False)
@@ -28,9 +32,9 @@ class Equations:
     Phi: sympy.Matrix  # (m, 1)
     Phi_q: sympy.Matrix  # (m, n)
     gamma: sympy.Matrix  # (m, 1) d^2 Phi/dt^2 - Phi_q q''
-    multipliers: tuple  # (m,) symbols lambda_...
+    multipliers: tuple[sympy.Symbol, ...]  # (m,) symbols lambda_...
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         """Say what they are of; the equations themselves can fill pages."""
         return (
             f'<Equations of {self.lists.name}: {len(self.coordinates)} coordinates, '
@@ -38,37 +42,37 @@ class Equations:
         )
 
     @property
-    def coordinates(self):
+    def coordinates(self) -> tuple[sympy.Symbol, ...]:
         """Return the symbols of the generalized coordinates."""
         return tuple(map(sympy.Symbol, self.lists.coordinates))
 
     @property
-    def velocities(self):
+    def velocities(self) -> tuple[sympy.Symbol, ...]:
         """Return the symbols of the generalized velocities, q1_dot and so on."""
         return tuple(map(velocity, self.lists.coordinates))
 
     @property
-    def accelerations(self):
+    def accelerations(self) -> tuple[sympy.Symbol, ...]:
         """Return the symbols of the generalized accelerations, q1_ddot and so on."""
         return tuple(map(acceleration, self.lists.coordinates))
 
     @property
-    def lagrangian(self):
+    def lagrangian(self) -> sympy.Expr:
         """Return L = KE - PE."""
         return self.kinetic - self.potential
 
     @property
-    def rhs(self):
+    def rhs(self) -> sympy.Matrix:
         """Return what M q'' equals while no constraint pushes: forces minus bias."""
         return self.generalized_forces + self.damping_forces - self.bias
 
     @property
-    def degrees_of_freedom(self):
+    def degrees_of_freedom(self) -> int:
         """Return the coordinates minus the constraints, which must not be redundant, (8.2)."""
         return len(self.coordinates) - len(self.multipliers)
 
     @property
-    def equations(self):
+    def equations(self) -> tuple[sympy.Eq, ...]:
         """Return the equations, sympy.Eq: one for each coordinate, then the constraints."""
         left = self.M * sympy.Matrix(self.accelerations) + self.bias
         right = self.generalized_forces + self.damping_forces
@@ -77,12 +81,13 @@ class Equations:
         pairs = [*zip(left, right), *((phi, sympy.Integer(0)) for phi in self.Phi)]
         return tuple(sympy.Eq(*pair, evaluate=False) for pair in pairs)
 
-    def simplified(self, *, progress=None):
+    def simplified(self, *, progress: Progress | None = None) -> 'Equations':
         """Return the same equations with every entry simplified, for reading; may take long."""
         progress = progress or (lambda *step: None)
         names = ('M', 'bias', 'generalized_forces', 'damping_forces', 'Phi_q', 'gamma')
         total = sum(len(getattr(self, name)) for name in names)
-        done, result = 0, {}
+        done = 0
+        result: dict[str, sympy.Matrix] = {}
         for name in names:
             matrix = getattr(self, name).copy()
             for k, entry in enumerate(matrix):
@@ -93,7 +98,7 @@ class Equations:
         progress(total, total, 'done')
         return replace(self, **result)
 
-    def latex(self):
+    def latex(self) -> str:
         """Return the equations as lines of LaTeX, for an align environment."""
         names = {}
         for dots, symbols in ((r'\dot', self.velocities), (r'\ddot', self.accelerations)):
@@ -107,11 +112,11 @@ class Equations:
         ]
         return ' \\\\\n'.join(lines)
 
-    def compile(self, parameters=None):
+    def compile(self, parameters: Mapping[str, Any] | None = None) -> Dynamics:
         """Return the Dynamics with numbers for all parameters: those given, else the file's."""
         return Dynamics(self, self.numbers(parameters))
 
-    def numbers(self, parameters=None):
+    def numbers(self, parameters: Mapping[str, Any] | None = None) -> dict[str, float]:
         """Return a number for each parameter, given or of the file; refuse what has none."""
         values = dict(self.lists.parameters)
         for name, value in (parameters or {}).items():
@@ -132,4 +137,4 @@ class Equations:
                 where=self.lists.name,
                 repair=f'Write compile({{{missing[0]!r}: ...}}), or put it into the list file.',
             )
-        return values
+        return {name: value for name, value in values.items() if value is not None}

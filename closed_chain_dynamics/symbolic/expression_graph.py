@@ -9,19 +9,32 @@ SymPy is needed for output only (see `printing`).
 Nodes are numbered in the order in which they arise, arguments first.
 """
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 __all__ = ['Graph', 'Node', 'evaluate', 'gradient', 'needed', 'rate', 'total']
 
-FUNCTIONS = {'sqrt': np.sqrt, 'sin': np.sin, 'cos': np.cos, 'atan2': np.arctan2}
+FUNCTIONS: Mapping[str, np.ufunc] = {
+    'sqrt': np.sqrt,
+    'sin': np.sin,
+    'cos': np.cos,
+    'atan2': np.arctan2,
+}
 STRIDE = 1024  # nodes between two calls of `progress`
-ARITHMETIC = {
+ARITHMETIC: Mapping[str, np.ufunc] = {
     'add': np.add,
     'sub': np.subtract,
     'mul': np.multiply,
     'div': np.divide,
     'neg': np.negative,
 }
+
+
+def _rule(op: str) -> np.ufunc:
+    return ARITHMETIC.get(op) or FUNCTIONS[op]
 
 
 class Node:
@@ -32,61 +45,68 @@ class Node:
     """
 
     __slots__ = ('args', 'graph', 'name', 'number', 'op', 'value')
+    value: Any  # float or None; `op` tells which, and no type checker follows that
 
-    def __init__(self, graph, op, args, name, value):
+    def __init__(
+        self, graph: 'Graph', op: str, args: tuple['Node', ...], name: str, value: float | None
+    ) -> None:
         self.graph, self.op, self.args, self.name, self.value = graph, op, args, name, value
         self.number = len(graph.nodes)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f'<{self.op} {self.name or self.args or self.value}>'
 
-    def __add__(self, other):
+    def __add__(self, other: 'Node | float') -> 'Node':
         return self.graph.add(self, self.graph.node(other))
 
-    def __sub__(self, other):
+    def __sub__(self, other: 'Node | float') -> 'Node':
         return self.graph.sub(self, self.graph.node(other))
 
-    def __mul__(self, other):
+    def __mul__(self, other: 'Node | float') -> 'Node':
         return self.graph.mul(self, self.graph.node(other))
 
-    def __truediv__(self, other):
+    def __truediv__(self, other: 'Node | float') -> 'Node':
         return self.graph.div(self, self.graph.node(other))
 
-    def __neg__(self):
+    def __neg__(self) -> 'Node':
         return self.graph.neg(self)
 
     __radd__, __rmul__ = __add__, __mul__
 
-    def __rsub__(self, other):
+    def __rsub__(self, other: 'Node | float') -> 'Node':
         return self.graph.sub(self.graph.node(other), self)
 
 
 class Graph:
     """Makes nodes, each once; rules of arithmetic that shorten them are applied at once."""
 
-    def __init__(self):
-        self.nodes = []
-        self._known = {}
-        self.progress = None  # called with the number of nodes from time to time
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self._known: dict[tuple[object, ...], Node] = {}
+        # called with the number of nodes from time to time
+        self.progress: Callable[[int], object] | None = None
 
-    def _intern(self, op, args=(), name='', value=None):
-        key = (op, name, value) if not args else (op, *[arg.number for arg in args])
+    def _intern(
+        self, op: str, args: tuple[Node, ...] = (), name: str = '', value: float | None = None
+    ) -> Node:
+        key: tuple[object, ...] = (
+            (op, name, value) if not args else (op, *[arg.number for arg in args])
+        )
         node = self._known.get(key)
         if node is None:
             if args and all(arg.value is not None for arg in args):
-                rule = ARITHMETIC.get(op) or FUNCTIONS[op]
-                value = float(rule(*[arg.value for arg in args]))
+                value = float(_rule(op)(*[arg.value for arg in args]))
             node = self._known[key] = Node(self, op, args, name, value)
             self.nodes.append(node)
             if self.progress and not node.number % STRIDE:
                 self.progress(node.number)
         return node
 
-    def node(self, value):
+    def node(self, value: Node | float) -> Node:
         """Return a node as it is, or the node of a number."""
         return value if isinstance(value, Node) else self._intern('number', value=float(value))
 
-    def parameter(self, name, value):
+    def parameter(self, name: str, value: float) -> Node:
         """Return a named constant; zero and one stay numbers, so that terms drop out."""
         if value in (0.0, 1.0, -1.0):
             return self.node(value)
@@ -94,11 +114,11 @@ class Graph:
             return self.neg(self._intern('parameter', name=name, value=-float(value)))
         return self._intern('parameter', name=name, value=float(value))
 
-    def input(self, name):
+    def input(self, name: str) -> Node:
         """Return a variable."""
         return self._intern('input', name=name)
 
-    def add(self, a, b):
+    def add(self, a: Node, b: Node) -> Node:
         """Return a + b."""
         if a.op == b.op == 'number':
             return self.node(a.value + b.value)
@@ -114,7 +134,7 @@ class Graph:
             return self.mul(self.node(2.0), a)
         return self._intern('add', (a, b) if a.number < b.number else (b, a))
 
-    def sub(self, a, b):
+    def sub(self, a: Node, b: Node) -> Node:
         """Return a - b."""
         if a.op == b.op == 'number':
             return self.node(a.value - b.value)
@@ -137,13 +157,13 @@ class Graph:
             return self.neg(self._intern('sub', (b, a)))
         return self._intern('sub', (a, b))
 
-    def neg(self, a):
+    def neg(self, a: Node) -> Node:
         """Return -a."""
         if a.op == 'number':
             return self.node(-a.value)
         return a.args[0] if a.op == 'neg' else self._intern('neg', (a,))
 
-    def mul(self, a, b):
+    def mul(self, a: Node, b: Node) -> Node:
         """Return a b; constants are drawn together."""
         if a.op == b.op == 'number':
             return self.node(a.value * b.value)
@@ -167,7 +187,7 @@ class Graph:
         ordered = sorted((a, b), key=lambda node: (node.value is None, node.number))
         return self._intern('mul', tuple(ordered))
 
-    def div(self, a, b):
+    def div(self, a: Node, b: Node) -> Node:
         """Return a / b."""
         if a.op == b.op == 'number':
             return self.node(a.value / b.value)
@@ -181,7 +201,7 @@ class Graph:
             return self.mul(self.div(self.node(1.0), b), a)
         return self._intern('div', (a, b))
 
-    def function(self, name, *args):
+    def function(self, name: str, *args: Node) -> Node:
         """Return sqrt, sin, cos or atan2 of nodes."""
         if all(arg.op == 'number' for arg in args):
             return self.node(FUNCTIONS[name](*[arg.value for arg in args]))
@@ -191,11 +211,11 @@ class Graph:
         return self._intern(name, args)
 
 
-def _is(node, value):
-    return node.op == 'number' and node.value == value
+def _is(node: Node, value: float) -> bool:
+    return node.op == 'number' and bool(node.value == value)
 
 
-def total(graph, terms):
+def total(graph: Graph, terms: Iterable[Node]) -> Node:
     """Return the sum of nodes; 0 of none."""
     result = graph.node(0.0)
     for term in terms:
@@ -203,9 +223,10 @@ def total(graph, terms):
     return result
 
 
-def needed(outputs):
+def needed(outputs: Iterable[Node]) -> list[Node]:
     """Return all nodes that some nodes are made of, in order, themselves included."""
-    seen, stack = {}, list(outputs)
+    seen: dict[int, Node] = {}
+    stack = list(outputs)
     while stack:
         node = stack.pop()
         if node.number not in seen:
@@ -214,7 +235,7 @@ def needed(outputs):
     return [seen[number] for number in sorted(seen)]
 
 
-def _partials(node):
+def _partials(node: Node) -> tuple[Node, ...]:
     """Return the partial derivatives of a node with respect to its arguments."""
     graph = node.graph
     one = graph.node(1.0)
@@ -242,10 +263,12 @@ def _partials(node):
     return ()
 
 
-def rate(outputs, seeds):
+def rate(outputs: Sequence[Node], seeds: Mapping[Node, Node]) -> list[Node]:
     """Return the derivatives of nodes along a direction, {input: its rate}: forward mode."""
+    if not outputs:
+        return []
     dots = {node.number: value for node, value in seeds.items()}
-    zero = outputs[0].graph.node(0.0) if outputs else None
+    zero = outputs[0].graph.node(0.0)
     for node in needed(outputs):
         if node.number not in dots and any(arg.number in dots for arg in node.args):
             dot = total(
@@ -261,12 +284,12 @@ def rate(outputs, seeds):
     return [dots.get(node.number, zero) for node in outputs]
 
 
-def gradient(output, inputs):
+def gradient(output: Node, inputs: Sequence[Node]) -> list[Node]:
     """Return the derivatives of one node with respect to inputs: reverse mode."""
     graph = output.graph
     wanted = {node.number for node in inputs}
     nodes = needed([output])
-    moves = set()  # nodes that depend on an input
+    moves: set[int] = set()  # nodes that depend on an input
     for node in nodes:
         if node.number in wanted or any(arg.number in moves for arg in node.args):
             moves.add(node.number)
@@ -281,7 +304,7 @@ def gradient(output, inputs):
     return [adjoint.get(node.number, graph.node(0.0)) for node in inputs]
 
 
-def evaluate(outputs, values):
+def evaluate(outputs: Sequence[Node], values: Mapping[Node, ArrayLike]) -> NDArray[np.float64]:
     """
     Return the numbers that nodes have, as an array with one more axis than the inputs' values.
 
@@ -292,11 +315,10 @@ def evaluate(outputs, values):
     with np.errstate(invalid='ignore'):  # beyond the reach of a loop it is NaN
         for node in needed(outputs):
             if node.number not in known:
-                rule = ARITHMETIC.get(node.op) or FUNCTIONS.get(node.op)
                 known[node.number] = (
                     node.value
                     if node.value is not None
-                    else rule(*[known[arg.number] for arg in node.args])
+                    else _rule(node.op)(*[known[arg.number] for arg in node.args])
                 )
     return (
         np.stack([np.broadcast_to(known[node.number], shape) for node in outputs], axis=-1)

@@ -7,21 +7,30 @@ has only 0 and 1 in it wherever the axes allow it, and constant turns about the 
 are in delta. Links that are fixed to each other are one body.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from closed_chain_dynamics.description import JointType
+from closed_chain_dynamics.description.elements import Inertia, Joint
 from closed_chain_dynamics.description.tree import ONE_DOF, Tree
 from closed_chain_dynamics.errors import StructureError
 from closed_chain_dynamics.model.changes import cut_joints
+from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.symbolic.expression_graph import Graph, Node, total
 
 __all__ = [
     'Angle',
+    'Array',
     'Body',
     'Frame',
+    'Rows',
+    'State',
     'SymbolicTree',
+    'Vector',
     'cross',
     'dot',
     'plus',
@@ -29,6 +38,11 @@ __all__ = [
     'times',
     'turn_z_to',
 ]
+
+Array = NDArray[np.float64]
+Vector = Sequence[Node]
+Rows = Sequence[Vector]  # of a matrix
+State = Sequence[Any]  # one Angle per body, or the Node of how far it slides
 
 ROUNDING = 1e-13  # of a rotation's element or of a share of a vector: noise of the file
 
@@ -42,29 +56,29 @@ class Angle:
     value: 'Node | None' = None
 
     @classmethod
-    def of(cls, value):
+    def of(cls, value: Node) -> 'Angle':
         """Return the turn by a known angle."""
         graph = value.graph
         return cls(graph.function('cos', value), graph.function('sin', value), value)
 
-    def explicit(self):
+    def explicit(self) -> Node:
         """Return the angle itself, by an arctangent where only cosine and sine are known."""
         if self.value is None:
             self.value = self.cos.graph.function('atan2', self.sin, self.cos)
         return self.value
 
-    def reverse(self):
+    def reverse(self) -> 'Angle':
         """Return the turn the other way round."""
         return Angle(self.cos, -self.sin)
 
-    def then(self, other):
+    def then(self, other: 'Angle') -> 'Angle':
         """Return the turn by the sum of two angles."""
         return Angle(
             self.cos * other.cos - self.sin * other.sin,
             self.sin * other.cos + self.cos * other.sin,
         )
 
-    def turn(self, x, y):
+    def turn(self, x: Node, y: Node) -> tuple[Node, Node]:
         """Return a plane vector turned by the angle."""
         return self.cos * x - self.sin * y, self.sin * x + self.cos * y
 
@@ -76,14 +90,15 @@ class Body:
     joint: str
     parent: int  # -1: the world
     slides: bool
-    Q: list  # rows of a constant rotation, nodes
-    Q_value: np.ndarray
-    p: list  # origin in the parent's frame, nodes
+    Q: Rows  # rows of a constant rotation, nodes
+    Q_value: Array
+    p: Vector  # origin in the parent's frame, nodes
     delta: Node  # theta - q [rad]
     damping: float
-    mass: Node = None
-    moment: list = None  # mass times centre of mass, in body axes [kg m]
-    inertia: list = None  # rows of the inertia about the body's origin [kg m^2]
+    # known once all links are added up
+    mass: Node = field(init=False)
+    moment: Vector = field(init=False)  # mass times centre of mass, in body axes [kg m]
+    inertia: Rows = field(init=False)  # about the body's origin [kg m^2]
 
 
 @dataclass
@@ -91,21 +106,21 @@ class Frame:
     """A place fixed to a body: body number (-1: world), rotation and position there, numbers."""
 
     body: int
-    R: np.ndarray
-    p: np.ndarray
+    R: Array
+    p: Array
 
 
 class SymbolicTree:
     """Bodies of a mechanism with one coordinate each; `frames` says where every link is."""
 
-    def __init__(self, robot):
+    def __init__(self, robot: Mechanism) -> None:
         self.robot, self.graph = robot, Graph()
         description = robot.description
         _refuse_what_is_not_one_coordinate(robot)
         tree = Tree(description.joints)
-        self.bodies = []
+        self.bodies: list[Body] = []
         self.frames = {description.root: Frame(-1, np.eye(3), np.zeros(3))}
-        inertias = []
+        inertias: list[list[Any]] = []  # mass, first and second moment of each body
         links = {link.name: link for link in description.links}
         for joint in tree.outward(description.root):
             self._add(joint, links[joint.child].inertia, inertias)
@@ -118,7 +133,7 @@ class SymbolicTree:
         # in the robot's order
         self.order = [self.names.index(name) for name in robot.coordinate_names]
 
-    def _add(self, joint, inertia, inertias):
+    def _add(self, joint: Joint, inertia: Inertia | None, inertias: list[list[Any]]) -> None:
         above = self.frames[joint.parent]
         R = above.R @ joint.origin.rotation
         p = above.p + above.R @ joint.origin.position
@@ -157,9 +172,9 @@ class SymbolicTree:
                 + inertia.mass * (c @ c * np.eye(3) - np.outer(c, c))
             )
 
-    def rotation(self, joint, Q):
+    def rotation(self, joint: str, Q: Array) -> list[list[Node]]:
         """Return a rotation as nodes; equal elements share a parameter."""
-        names = {}
+        names: dict[float, str] = {}
         return [
             [
                 self.graph.parameter(
@@ -170,14 +185,14 @@ class SymbolicTree:
             for i in range(3)
         ]
 
-    def vector(self, name, values):
+    def vector(self, name: str, values: Array) -> list[Node]:
         """Return a constant vector as nodes."""
         values = rounded(values, max(abs(values).max(), 1e-3))
         return [
             self.graph.parameter(f'{axis}_{name}', value) for axis, value in zip('xyz', values)
         ]
 
-    def _name_inertia(self, body, mass, moment, inertia):
+    def _name_inertia(self, body: Body, mass: float, moment: Array, inertia: Array) -> None:
         body.mass = self.graph.parameter(f'm_{body.joint}', mass)
         scale = max(abs(inertia).max(), 1e-300)
         body.moment = [
@@ -195,12 +210,12 @@ class SymbolicTree:
             for i in range(3)
         ]
 
-    def point(self, link, xyz, name):
+    def point(self, link: str, xyz: ArrayLike, name: str) -> tuple[int, list[Node]]:
         """Return the body of a link's point, and the point in its frame as nodes."""
         frame = self.frames[link]
         return frame.body, self.vector(name, frame.p + frame.R @ np.array(xyz, dtype=float))
 
-    def path(self, body, top=-1):
+    def path(self, body: int, top: int = -1) -> list[int]:
         """Return the bodies from below `top` down to a body."""
         bodies = []
         while body != top:
@@ -208,7 +223,7 @@ class SymbolicTree:
             body = self.bodies[body].parent
         return bodies[::-1]
 
-    def common_ancestor(self, one, two):
+    def common_ancestor(self, one: int, two: int) -> int:
         """Return the last body that carries both; -1 is the world."""
         above = {-1, *self.path(one)}
         while two not in above:
@@ -216,22 +231,22 @@ class SymbolicTree:
         return two
 
     # --- vectors between the frames of a body and its parent --------------------------------
-    def to_parent(self, i, vector, state):
+    def to_parent(self, i: int, vector: Vector, state: State) -> list[Node]:
         """Return a vector of a body's frame in its parent's."""
         body = self.bodies[i]
         if not body.slides:
             vector = [*state[i].turn(vector[0], vector[1]), vector[2]]
         return times(body.Q, vector)
 
-    def to_child(self, i, vector, state):
+    def to_child(self, i: int, vector: Vector, state: State) -> list[Node]:
         """Return a vector of the parent's frame in the body's."""
         body = self.bodies[i]
-        vector = times([list(column) for column in zip(*body.Q)], vector)
+        seen = times([list(column) for column in zip(*body.Q)], vector)
         if not body.slides:
-            vector = [*state[i].reverse().turn(vector[0], vector[1]), vector[2]]
-        return vector
+            seen = [*state[i].reverse().turn(seen[0], seen[1]), seen[2]]
+        return seen
 
-    def origin(self, i, state):
+    def origin(self, i: int, state: State) -> Vector:
         """Return the origin of a body in its parent's frame."""
         body = self.bodies[i]
         if not body.slides:
@@ -239,7 +254,7 @@ class SymbolicTree:
         return [p + row[2] * state[i] for p, row in zip(body.p, body.Q)]
 
 
-def _refuse_what_is_not_one_coordinate(robot):
+def _refuse_what_is_not_one_coordinate(robot: Mechanism) -> None:
     for joint in robot.description.joints:
         if joint.type not in (*ONE_DOF, JointType.FIXED):
             raise StructureError(
@@ -256,7 +271,7 @@ def _refuse_what_is_not_one_coordinate(robot):
         )
 
 
-def turn_z_to(axis):
+def turn_z_to(axis: Array) -> Array:
     """Return a rotation that takes z to an axis; of 0 and 1 where the axis allows it."""
     axis = rounded(axis)
     k = int(np.argmax(abs(axis)))
@@ -267,7 +282,7 @@ def turn_z_to(axis):
     return rounded(np.column_stack([x, np.cross(axis, x), axis]))
 
 
-def _without_own_turn(Q):
+def _without_own_turn(Q: Array) -> tuple[Array, float]:
     """Split a rotation into one of 0 and 1 and a turn about its own z, where that is possible."""
     Q = rounded(Q)
     if np.count_nonzero(Q[:, 2]) > 1:
@@ -281,30 +296,30 @@ def _without_own_turn(Q):
     return plain, 0.0 if abs(delta) < ROUNDING else delta
 
 
-def rounded(values, scale=1.0):
+def rounded(values: ArrayLike, scale: float = 1.0) -> Array:
     """Return values without the noise of rounding around 0, 1 and -1."""
-    values = np.array(values, dtype=float)
-    values[abs(values) < ROUNDING * scale] = 0.0
+    result = np.array(values, dtype=float)
+    result[abs(result) < ROUNDING * scale] = 0.0
     for whole in (1.0, -1.0):
-        values[abs(values - whole) < ROUNDING] = whole
-    return values
+        result[abs(result - whole) < ROUNDING] = whole
+    return result
 
 
-def dot(a, b):
+def dot(a: Vector, b: Vector) -> Node:
     """Return the product of two vectors."""
     return total(a[0].graph, [x * y for x, y in zip(a, b)])
 
 
-def cross(a, b):
+def cross(a: Vector, b: Vector) -> list[Node]:
     """Return the vector product."""
     return [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
 
 
-def plus(*vectors):
+def plus(*vectors: Vector) -> list[Node]:
     """Return the sum of vectors."""
     return [total(parts[0].graph, parts) for parts in zip(*vectors)]
 
 
-def times(matrix, vector):
+def times(matrix: Rows, vector: Vector) -> list[Node]:
     """Return a matrix times a vector."""
     return [dot(row, vector) for row in matrix]

@@ -7,12 +7,19 @@ which as many are kept as are independent at a pose. J_2 is sparse: sorted into 
 solved one after the other, it is inverted block by block.
 """
 
+from collections.abc import Iterable, Mapping, Sequence
+
 import numpy as np
 
 from closed_chain_dynamics.description import LoopType
+from closed_chain_dynamics.description.elements import LoopJoint
 from closed_chain_dynamics.errors import StructureError
-from closed_chain_dynamics.symbolic.expression_graph import evaluate, total
+from closed_chain_dynamics.symbolic.expression_graph import Graph, Node, evaluate, total
 from closed_chain_dynamics.symbolic.from_mechanism import (
+    Rows,
+    State,
+    SymbolicTree,
+    Vector,
     cross,
     dot,
     plus,
@@ -29,9 +36,14 @@ from closed_chain_dynamics.symbolic.planar_loops import (
 
 __all__ = ['LoopGeometry', 'constraint_rows', 'independent_rows', 'solution']
 
+Row = dict[int, Node]  # of J: body -> derivative by its coordinate
+Block = tuple[list[Row], list[int]]  # rows, and the bodies that they are solved for
+Matrix = list[list[Node]]
+Pose = Mapping[Node, float]  # numbers of the inputs
+
 CRAMER = 4  # largest block that determinants solve: they need no pivot
 # axes 0, 1, 2 along which a type lets nothing slide
-HELD_AXES = {
+HELD_AXES: Mapping[LoopType, tuple[int, ...]] = {
     LoopType.PRISMATIC: (0, 1),
     LoopType.CYLINDRICAL: (0, 1),
     LoopType.PLANAR: (2,),
@@ -39,7 +51,7 @@ HELD_AXES = {
     LoopType.FREE: (),
 }
 # pairs of axes, one of each frame, that a type keeps perpendicular
-HELD_ANGLES = {
+HELD_ANGLES: Mapping[LoopType, tuple[tuple[int, int], ...]] = {
     LoopType.FIXED: ((1, 2), (0, 2), (0, 1)),
     LoopType.PRISMATIC: ((1, 2), (0, 2), (0, 1)),
     LoopType.REVOLUTE: ((0, 2), (1, 2)),
@@ -52,7 +64,7 @@ HELD_ANGLES = {
 class LoopGeometry:
     """Axes, origins and the two end frames of a loop, in the frame of the body that carries it."""
 
-    def __init__(self, tree, loop, state):
+    def __init__(self, tree: SymbolicTree, loop: LoopJoint, state: State) -> None:
         if loop.contact and loop.contact.surface != 'plane':
             raise StructureError(
                 f'its point slides on a {loop.contact.surface}',
@@ -62,7 +74,10 @@ class LoopGeometry:
         self.tree, self.loop = tree, loop
         ends = [tree.frames[loop.parent], tree.frames[loop.child]]
         self.top = tree.common_ancestor(*[end.body for end in ends])
-        self.axes, self.origins, self.signs, self.ends = {}, {}, {}, []
+        self.axes: dict[int, list[Node]] = {}
+        self.origins: dict[int, list[Node]] = {}
+        self.signs: dict[int, int] = {}
+        self.ends: list[tuple[Matrix, list[Node]]] = []  # axes and origin of each
         axis = loop.contact.normal if loop.contact else loop.parent_axis
         poses = zip(
             ends, (loop.parent_origin, loop.child_origin), (axis, loop.child_axis), (-1, 1)
@@ -75,7 +90,7 @@ class LoopGeometry:
             rows = [list(column) for column in zip(*tree.rotation(name, rounded(frame)))]
             self.ends.append(([times(R, row) for row in rows], plus(p, point)))
 
-    def _walk(self, path, sign, state):
+    def _walk(self, path: Iterable[int], sign: int, state: State) -> tuple[Matrix, list[Node]]:
         """Go down a branch; return rotation (rows) and origin of its last body."""
         graph = self.tree.graph
         columns = [[graph.node(float(i == j)) for i in range(3)] for j in range(3)]
@@ -95,14 +110,14 @@ class LoopGeometry:
             self.axes[i], self.origins[i], self.signs[i] = columns[2], p, sign
         return [list(row) for row in zip(*columns)], p
 
-    def columns(self, direction, turning):
+    def columns(self, direction: Vector, turning: bool) -> Row:
         """
         Return one row of J, {body: node}.
 
         `direction`: along which the second end moves against the first; or, if `turning`, about
         which it turns.
         """
-        row = {}
+        row: Row = {}
         for i, axis in self.axes.items():
             if self.tree.bodies[i].slides:
                 moves = None if turning else axis
@@ -113,7 +128,7 @@ class LoopGeometry:
                 row[i] = dot(direction, moves) * float(self.signs[i])
         return row
 
-    def rows(self):
+    def rows(self) -> list[Row]:
         """Return the rows of J that this loop gives."""
         graph = self.tree.graph
         try:
@@ -128,7 +143,7 @@ class LoopGeometry:
             for k, m in HELD_ANGLES.get(self.loop.type, ())
         ]
 
-    def turning_rate(self, rates):
+    def turning_rate(self, rates: Vector) -> Node:
         """Return how fast the second end turns about the first one's z axis."""
         z = self.ends[0][0][2]
         return total(
@@ -136,16 +151,17 @@ class LoopGeometry:
         )
 
 
-def constraint_rows(tree, state, values):
+def constraint_rows(tree: SymbolicTree, state: State, values: Vector) -> list[Row]:
     """Return the rows of J, each {body: node}, of all closed loops and couplings."""
-    rows = []
+    rows: list[Row] = []
     for loop in closed_loops(tree.robot):
         rows += LoopGeometry(tree, loop, state).rows()
     for coupling in closed_couplings(tree.robot):
-        row = {}
+        row: Row = {}
         for term in coupling.terms:
             i = tree.names.index(term.joint)
-            q, power, slope = values[i], tree.graph.node(1.0), []
+            q, power = values[i], tree.graph.node(1.0)
+            slope: list[Node] = []
             for degree, coefficient in enumerate(term.coefficients, start=1):
                 slope.append(power * (degree * coefficient))
                 power = power * q
@@ -154,7 +170,7 @@ def constraint_rows(tree, state, values):
     return rows
 
 
-def independent_rows(tree, rows, dependent, pose):
+def independent_rows(rows: Sequence[Row], dependent: Sequence[int], pose: Pose) -> list[Row]:
     """Return as many rows as there are dependent coordinates, with J_2 regular at a pose."""
     numbers = np.array(
         [
@@ -168,7 +184,7 @@ def independent_rows(tree, rows, dependent, pose):
     return [rows[k] for k in sorted(order[: len(dependent)])]
 
 
-def blocks_of(rows, dependent):
+def blocks_of(rows: Sequence[Row], dependent: Sequence[int]) -> list[Block]:
     """Return J_2 in blocks, [(rows, bodies)], each solvable once those before it are."""
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import connected_components, maximum_bipartite_matching
@@ -185,7 +201,8 @@ def blocks_of(rows, dependent):
     graph = pattern[:, columns]
     count, label = connected_components(csr_matrix(graph), connection='strong')
     groups = [[k for k in range(n) if label[k] == each] for each in range(count)]
-    done, order = set(), []
+    done: set[int] = set()
+    order: list[int] = []
     while len(order) < count:
         for each, group in enumerate(groups):
             before = {label[k] for a in group for k in np.flatnonzero(graph[a])} - {each}
@@ -198,13 +215,15 @@ def blocks_of(rows, dependent):
     ]
 
 
-def solution(tree, blocks, right, pose):
+def solution(
+    tree: SymbolicTree, blocks: Iterable[Block], right: Mapping[int, Vector], pose: Pose
+) -> dict[int, list[Node]]:
     """
     Return x of J_2 x = right, {body: [node per column]}; right: one list of nodes per row.
 
     `right` is {id of row: list}; `pose` gives the numbers that choose pivots in large blocks.
     """
-    x = {}
+    x: dict[int, list[Node]] = {}
     for rows, bodies in blocks:
         sides = []
         for row in rows:
@@ -220,7 +239,7 @@ def solution(tree, blocks, right, pose):
     return x
 
 
-def _cramer(graph, A, B, _):
+def _cramer(graph: Graph, A: Rows, B: Rows, _: Pose) -> Matrix:
     """Solve A X = B by determinants, which divide by nothing but det A."""
     inverse = graph.node(1.0) / _determinant(graph, A)
     return [
@@ -233,21 +252,21 @@ def _cramer(graph, A, B, _):
     ]
 
 
-def _determinant(graph, A):
+def _determinant(graph: Graph, A: Rows) -> Node:
     if not A:
         return graph.node(1.0)
     return total(
         graph,
         [
             (-1.0) ** j
-            * (A[0][j] * _determinant(graph, [row[:j] + row[j + 1 :] for row in A[1:]]))
+            * (A[0][j] * _determinant(graph, [[*row[:j], *row[j + 1 :]] for row in A[1:]]))
             for j in range(len(A))
             if not (A[0][j].op == 'number' and A[0][j].value == 0.0)
         ],
     )
 
 
-def _eliminate(graph, A, B, pose):
+def _eliminate(graph: Graph, A: Rows, B: Rows, pose: Pose) -> Matrix:
     """Solve A X = B by elimination; pivots are the largest numbers at the pose."""
     n, rows = len(A), [list(a) + list(b) for a, b in zip(A, B)]
     for k in range(n):

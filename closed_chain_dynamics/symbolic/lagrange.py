@@ -10,14 +10,23 @@ M, bias    d/dt dL/dq' - dL/dq = M q'' + bias                              (8.8)
 gamma      what remains of d^2 Phi/dt^2 = Phi_q q'' + gamma
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import sympy
 
 from closed_chain_dynamics.errors import DescriptionError
-from closed_chain_dynamics.symbolic.equations import Equations
-from closed_chain_dynamics.symbolic.list_kinematics import kinematics, rate
-from closed_chain_dynamics.symbolic.lists import AXES, velocity
+from closed_chain_dynamics.symbolic.equations import Equations, Progress
+from closed_chain_dynamics.symbolic.list_kinematics import Kinematics, kinematics, rate
+from closed_chain_dynamics.symbolic.lists import (
+    AXES,
+    LinearSpring,
+    Lists,
+    Segment,
+    Torque,
+    TorsionalSpring,
+    velocity,
+)
 
 __all__ = ['estimate', 'lagrange']
 
@@ -35,10 +44,12 @@ class _Terms:
     potential: sympy.Expr = sympy.Integer(0)
     dissipation: sympy.Expr = sympy.Integer(0)
     forces: sympy.Matrix = None
-    constraints: dict = field(default_factory=dict)  # name -> Phi
+    constraints: dict[str, sympy.Expr] = field(default_factory=dict)  # name -> Phi
 
 
-def lagrange(lists, *, progress=None, longest=LONGEST):
+def lagrange(
+    lists: Lists, *, progress: Progress | None = None, longest: float = LONGEST
+) -> Equations:
     """
     Return the Equations of a model.
 
@@ -59,22 +70,22 @@ def lagrange(lists, *, progress=None, longest=LONGEST):
     return _Derivation(lists, terms, progress or (lambda *step: None)).equations(motion)
 
 
-def estimate(lists):
+def estimate(lists: Lists) -> float:
     """Return about how many seconds `lagrange` would take."""
     return _seconds(lists, _prepare(lists)[1])
 
 
-def _prepare(lists):
+def _prepare(lists: Lists) -> tuple[Kinematics, _Terms]:
     motion = kinematics(lists)
     return motion, _terms(lists, motion)
 
 
-def _seconds(lists, terms):
+def _seconds(lists: Lists, terms: _Terms) -> float:
     nodes = _size(terms.kinetic + terms.potential, {})
     return SECONDS_PER_NODE * nodes * len(lists.coordinates)
 
 
-def _size(expression, known):
+def _size(expression: sympy.Basic, known: dict[sympy.Basic, int]) -> int:
     """Return the number of nodes of an expression; shared parts are looked at once."""
     size = known.get(expression)
     if size is None:
@@ -82,7 +93,7 @@ def _size(expression, known):
     return size
 
 
-def _readable(seconds):
+def _readable(seconds: float) -> str:
     for unit, length in (('days', 86400), ('hours', 3600), ('minutes', 60)):
         if seconds >= 2 * length:
             return f'{seconds / length:.0f} {unit}'
@@ -92,17 +103,17 @@ def _readable(seconds):
 # ---- energies, forces, constraints --------------------------------------------------------------
 
 
-def _terms(lists, motion):
+def _terms(lists: Lists, motion: Kinematics) -> _Terms:
     terms = _Terms(forces=sympy.zeros(len(lists.coordinates), 1))
     for segment in lists.seg.values():
         terms.kinetic += _kinetic(lists, motion, segment)
         terms.potential -= segment.mass * sympy.Matrix(lists.gravity).dot(
             motion.disp[segment.center]
         )
-    for spring in lists.spl.values():
-        _add_linear_spring(terms, motion, spring)
-    for name, spring in lists.spt.items():
-        _add_torsional_spring(terms, lists, motion, name, spring)
+    for linear in lists.spl.values():
+        _add_linear_spring(terms, motion, linear)
+    for name, torsional in lists.spt.items():
+        _add_torsional_spring(terms, lists, motion, name, torsional)
     places = motion.place_values()
     speeds = sympy.Matrix([velocity(name) for name in lists.coordinates])
     for force in lists.frc.values():
@@ -118,7 +129,7 @@ def _terms(lists, motion):
     return terms
 
 
-def _kinetic(lists, motion, segment):
+def _kinetic(lists: Lists, motion: Kinematics, segment: Segment) -> sympy.Expr:
     """KE of a segment, (8.23) with the centre of mass as the point, so its middle term is zero."""
     V = motion.velo[segment.center]
     energy = segment.mass * V.dot(V) / 2
@@ -128,7 +139,7 @@ def _kinetic(lists, motion, segment):
     return energy
 
 
-def _inertia(values):
+def _inertia(values: Sequence[sympy.Expr]) -> sympy.Matrix:
     """Return [J] of Eq. (8.24), whose products of inertia carry a minus sign."""
     if len(values) == 1:
         return sympy.Matrix([values])
@@ -136,7 +147,7 @@ def _inertia(values):
     return sympy.Matrix([[xx, -xy, -xz], [-xy, yy, -yz], [-xz, -yz, zz]])
 
 
-def _add_linear_spring(terms, motion, spring):
+def _add_linear_spring(terms: _Terms, motion: Kinematics, spring: LinearSpring) -> None:
     """PE = k/2 (l - l_s)^2 and DE = c/2 l'^2, Eqs. (8.27), (8.30)."""
     r = motion.disp[spring.second] - motion.disp[spring.first]
     v = motion.velo[spring.second] - motion.velo[spring.first]
@@ -150,14 +161,18 @@ def _add_linear_spring(terms, motion, spring):
         terms.dissipation += spring.damping * r.dot(v) ** 2 / squared / 2
 
 
-def _add_torsional_spring(terms, lists, motion, name, spring):
+def _add_torsional_spring(
+    terms: _Terms, lists: Lists, motion: Kinematics, name: str, spring: TorsionalSpring
+) -> None:
     """PE = k/2 (theta - theta_s)^2 and DE = c/2 theta'^2 about the common axis."""
     angle = _angle_between(lists, motion, name, spring)
     terms.potential += spring.stiffness * (angle - spring.rest_angle) ** 2 / 2
     terms.dissipation += spring.damping * rate(angle, lists.coordinates) ** 2 / 2
 
 
-def _angle_between(lists, motion, name, spring):
+def _angle_between(
+    lists: Lists, motion: Kinematics, name: str, spring: TorsionalSpring
+) -> sympy.Expr:
     if lists.dimension == 2:
         return motion.angle[spring.second] - motion.angle[spring.first]
     entry = lists.LRS.get(spring.second)
@@ -177,7 +192,7 @@ def _angle_between(lists, motion, name, spring):
     return sum(turns, sympy.Integer(0))
 
 
-def _relative_turning(lists, motion, torque):
+def _relative_turning(lists: Lists, motion: Kinematics, torque: Torque) -> sympy.Matrix:
     """Return the angular velocity of the second LRS against the first, in axes of the second."""
     omega, other = motion.omga[torque.second], motion.omga[torque.first]
     if lists.dimension == 3:
@@ -185,7 +200,9 @@ def _relative_turning(lists, motion, torque):
     return omega - other
 
 
-def _add_constraints(terms, lists, motion, places):
+def _add_constraints(
+    terms: _Terms, lists: Lists, motion: Kinematics, places: Mapping[sympy.Symbol, sympy.Expr]
+) -> None:
     for name, joint in lists.joint.items():
         gap = motion.disp[joint.second] - motion.disp[joint.first]
         for axis, Phi in zip(AXES.lower(), gap):
@@ -202,12 +219,12 @@ def _add_constraints(terms, lists, motion, places):
 class _Derivation:
     """The derivatives that make equations of the terms."""
 
-    def __init__(self, lists, terms, progress):
+    def __init__(self, lists: Lists, terms: _Terms, progress: Progress) -> None:
         self.lists, self.terms, self.progress = lists, terms, progress
         self.q = [sympy.Symbol(name) for name in lists.coordinates]
         self.v = [velocity(name) for name in lists.coordinates]
 
-    def equations(self, motion):
+    def equations(self, motion: Kinematics) -> Equations:
         lists, terms = self.lists, self.terms
         n, m = len(self.q), len(terms.constraints)
         if m > n:
@@ -242,7 +259,7 @@ class _Derivation:
         self.progress(n + 1, n + 1, 'done')
         return result
 
-    def _add_row(self, i, M, bias):
+    def _add_row(self, i: int, M: sympy.Matrix, bias: sympy.Matrix) -> None:
         """d/dt dL/dq_i' - dL/dq_i, with the factors of q'' kept apart, Eq. (8.8)."""
         momentum = sympy.diff(self.terms.kinetic, self.v[i])
         for j in range(i + 1):
@@ -250,13 +267,13 @@ class _Derivation:
         lagrangian = self.terms.kinetic - self.terms.potential
         bias[i] = rate(momentum, self.lists.coordinates) - sympy.diff(lagrangian, self.q[i])
 
-    def _gamma(self, Phi):
-        def twice(phi):
+    def _gamma(self, Phi: sympy.Matrix) -> sympy.Matrix:
+        def twice(phi: sympy.Expr) -> sympy.Expr:
             return rate(rate(phi, self.lists.coordinates), self.lists.coordinates)
 
         return Phi.applyfunc(twice) if len(Phi) else Phi
 
-    def _check_mass(self, M, Phi_q):
+    def _check_mass(self, M: sympy.Matrix, Phi_q: sympy.Matrix) -> None:
         for i, name in enumerate(self.lists.coordinates):
             if M[:, i].is_zero_matrix and (not len(Phi_q) or Phi_q[:, i].is_zero_matrix):
                 raise DescriptionError(

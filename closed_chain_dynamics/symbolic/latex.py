@@ -1,12 +1,16 @@
 """Equations as SymPy, and as LaTeX that compiles by itself."""
 
+from collections.abc import Callable, Mapping, Sequence
+
 import sympy
 
 from closed_chain_dynamics.symbolic.expression_graph import needed
 from closed_chain_dynamics.symbolic.program import Program, flat
-from closed_chain_dynamics.symbolic.reduced_equations import TERMS
+from closed_chain_dynamics.symbolic.reduced_equations import TERMS, ReducedEquations
 
-__all__ = ['equation', 'latex_source', 'sympy_of']
+__all__ = ['Assigned', 'equation', 'latex_source', 'sympy_of']
+
+Assigned = tuple[list[tuple[sympy.Symbol, sympy.Expr]], sympy.Matrix]  # assignments, result
 
 HEAD = r"""\documentclass[a4paper,landscape]{article}
 \usepackage[margin=15mm]{geometry}
@@ -23,7 +27,7 @@ SYMBOLS = {
     'W': 'W',
     'q': 'q',
 }
-OPERATIONS = {
+OPERATIONS: Mapping[str, Callable[..., sympy.Expr]] = {
     'add': lambda a, b: a + b,
     'sub': lambda a, b: a - b,
     'mul': lambda a, b: a * b,
@@ -36,7 +40,7 @@ OPERATIONS = {
 }
 
 
-def sympy_of(equations, term):
+def sympy_of(equations: ReducedEquations, term: str) -> Assigned:
     """
     Return a term as SymPy: (assignments, Matrix), the way `sympy.cse` returns them.
 
@@ -45,7 +49,8 @@ def sympy_of(equations, term):
     entries = equations.term(term)
     program = Program(flat(entries), fold=False)
     named = {node.number for node in program.named}
-    known, assignments = {}, []
+    known: dict[int, sympy.Expr] = {}
+    assignments: list[tuple[sympy.Symbol, sympy.Expr]] = []
     for node in needed(program.outputs):
         if node.op == 'number':
             known[node.number] = (
@@ -65,7 +70,7 @@ def sympy_of(equations, term):
     return assignments, sympy.Matrix([[known[node.number] for node in row] for row in rows])
 
 
-def latex_source(equations, terms):
+def latex_source(equations: ReducedEquations, terms: Sequence[str]) -> str:
     """Return a LaTeX document with all assignments, terms and parameters."""
     from closed_chain_dynamics.symbolic.code import about
 
@@ -73,7 +78,7 @@ def latex_source(equations, terms):
     parts += [
         rf'\noindent\verb|{line.replace("|", "/")}|\\' for line in about(equations, terms) if line
     ]
-    parameters = {}
+    parameters: dict[str, float] = {}
     for term in terms:
         assignments, matrix = sympy_of(equations, term)
         parts.append(rf'\section*{{${SYMBOLS[term]}$: {TERMS[term]}}}')
@@ -93,12 +98,12 @@ def latex_source(equations, terms):
     return '\n'.join([*parts, r'\end{document}', ''])
 
 
-def equation(left, right):
+def equation(left: str, right: str) -> str:
     """Return a displayed equation that breaks its lines by itself."""
     return rf'\begin{{dmath*}} {left} = {right} \end{{dmath*}}'
 
 
-def _entries(matrix):
+def _entries(matrix: sympy.Matrix) -> list[tuple[tuple[int, int], sympy.Expr]]:
     """Return the entries of a matrix with their places; of a symmetric one the lower half."""
     symmetric = matrix.cols > 1 and matrix.is_square and matrix == matrix.T
     return [

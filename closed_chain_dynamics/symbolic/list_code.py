@@ -5,13 +5,16 @@ Each term of M q'' = rhs + Phi_q^T lambda, Phi_q q'' + gamma = 0 becomes a funct
 coordinates q, velocities v and, where there are any, inputs u. Matrices lie row by row.
 """
 
+from collections.abc import Iterable, Sequence
 import re
 
 import sympy
 from sympy.printing.c import C99CodePrinter
+from sympy.printing.codeprinter import CodePrinter
 from sympy.printing.pycode import PythonCodePrinter
 
 from closed_chain_dynamics.symbolic.code import C_HEAD, identifier
+from closed_chain_dynamics.symbolic.equations import Equations
 from closed_chain_dynamics.symbolic.latex import HEAD, equation
 from closed_chain_dynamics.symbolic.lists import TIME
 
@@ -37,7 +40,7 @@ import numpy as np
 '''
 
 
-def list_latex_source(equations):
+def list_latex_source(equations: Equations) -> str:
     """Return a LaTeX document with the equations, and the numbers of their parameters."""
     parts = [
         HEAD,
@@ -56,7 +59,7 @@ def list_latex_source(equations):
     return '\n'.join([*parts, r'\end{document}', ''])
 
 
-def list_c_source(equations):
+def list_c_source(equations: Equations) -> str:
     """Return a C99 file with one function for each term and the numbers of the parameters."""
     numbers = equations.numbers()
     # x * x is faster than pow and exact; macros such as M_PI are no part of C99.
@@ -106,7 +109,7 @@ def list_c_source(equations):
     return '\n'.join([parts[0], '\n\n'.join(parts[1:]), ''])
 
 
-def list_python_source(equations):
+def list_python_source(equations: Equations) -> str:
     """Return a Python module with one numba-compiled function for each term."""
     numbers = equations.numbers()
     printer = PythonCodePrinter({'fully_qualified_modules': False})
@@ -140,7 +143,7 @@ def list_python_source(equations):
     )
 
 
-def _about(equations):
+def _about(equations: Equations) -> list[str]:
     """Return lines that say what the file is about."""
     lists = equations.lists
     name = re.sub(r'[^\w .-]', '_', lists.name)  # nothing that could end a comment
@@ -161,11 +164,11 @@ def _about(equations):
     return lines
 
 
-def _terms(equations):
+def _terms(equations: Equations) -> list[str]:
     return [term for term in TERMS if len(getattr(equations, term))]
 
 
-def _vectors(equations):
+def _vectors(equations: Equations) -> dict[str, tuple[sympy.Symbol, ...]]:
     vectors = {
         'q': equations.coordinates,
         'v': equations.velocities,
@@ -174,7 +177,9 @@ def _vectors(equations):
     return {name: symbols for name, symbols in vectors.items() if symbols}
 
 
-def _steps(equations, term, printer):
+def _steps(
+    equations: Equations, term: str, printer: CodePrinter
+) -> tuple[list[tuple[str, str]], list[str]]:
     """Return [(name, text)] of common parts and the texts of the entries of a term."""
     vectors = {**_vectors(equations), 'p': tuple(map(sympy.Symbol, equations.lists.parameters))}
     # No name of the user reaches the code: symbols become places in arrays.
@@ -196,9 +201,12 @@ def _steps(equations, term, printer):
     )
 
 
-def _used(steps, results):
+def _used(
+    steps: Sequence[tuple[sympy.Symbol, sympy.Expr]], results: Iterable[sympy.Expr]
+) -> list[tuple[sympy.Symbol, sympy.Expr]]:
     """Return the steps that lead to a result; `sympy.cse` leaves a few that do not."""
-    wanted, kept = set().union(*(each.free_symbols for each in results)), []
+    kept: list[tuple[sympy.Symbol, sympy.Expr]] = []
+    wanted: set[sympy.Symbol] = set().union(*(each.free_symbols for each in results))
     for name, value in reversed(steps):
         if name in wanted:
             wanted |= value.free_symbols

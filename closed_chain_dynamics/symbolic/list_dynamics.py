@@ -4,10 +4,13 @@ Equations of motion as machine code, for numbers.
 All expressions of a model become one numba function without branches, common parts computed once.
 """
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 import math
+from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.lapack import dgesvx
 import sympy
 from sympy.printing.pycode import PythonCodePrinter
@@ -15,7 +18,14 @@ from sympy.printing.pycode import PythonCodePrinter
 from closed_chain_dynamics.errors import NameNotFound, SingularityError, StateError
 from closed_chain_dynamics.symbolic.lists import TIME
 
+if TYPE_CHECKING:
+    from closed_chain_dynamics.symbolic.equations import Equations
+
 __all__ = ['Dynamics']
+
+Array = NDArray[np.float64]
+Evaluation = Callable[[Array, Array], None]  # of (x, out)
+Inputs = Mapping[str, float] | ArrayLike | None
 
 # Beyond this condition number accelerations and multipliers have no correct digits left.
 WORST_CONDITION = 1e13
@@ -29,7 +39,7 @@ class Dynamics:
     or a sequence in the order of the file. Compiling takes a second or more, once.
     """
 
-    def __init__(self, equations, parameters):
+    def __init__(self, equations: 'Equations', parameters: Mapping[str, float]) -> None:
         self.equations, self.parameters = equations, parameters
         n, m = len(equations.coordinates), len(equations.multipliers)
         self._at = np.cumsum([n * n, n, m * n, m, m])  # M, rhs, Phi_q, gamma, Phi, energies
@@ -47,12 +57,16 @@ class Dynamics:
             ],
         )
 
-    def __call__(self, q, v, inputs=None, t=0.0):
+    def __call__(
+        self, q: ArrayLike, v: ArrayLike, inputs: Inputs = None, t: float = 0.0
+    ) -> tuple[Array, Array]:
         """Return M (n, n) and the right-hand side (n,) that M q'' equals without constraints."""
         M, rhs = self._evaluate(q, v, inputs, t)[:2]
         return M, rhs
 
-    def accelerations(self, q, v, inputs=None, t=0.0):
+    def accelerations(
+        self, q: ArrayLike, v: ArrayLike, inputs: Inputs = None, t: float = 0.0
+    ) -> tuple[Array, Array]:
         """Return q'' (n,) and the multipliers lambda (m,)."""
         M, rhs, Phi_q, gamma, _, _ = self._evaluate(q, v, inputs, t)
         n, m = len(rhs), len(gamma)
@@ -70,15 +84,20 @@ class Dynamics:
         solution = solution.ravel()
         return solution[:n], solution[n:]
 
-    def constraints(self, q, t=0.0):
+    def constraints(self, q: ArrayLike, t: float = 0.0) -> Array:
         """Return Phi (m,), zero where the constraints hold."""
         return self._evaluate(q, np.zeros(len(self.equations.coordinates)), None, t)[4]
 
-    def energy(self, q, v, inputs=None, t=0.0):
+    def energy(
+        self, q: ArrayLike, v: ArrayLike, inputs: Inputs = None, t: float = 0.0
+    ) -> tuple[float, float]:
         """Return kinetic and potential energy [J]."""
-        return tuple(self._evaluate(q, v, inputs, t)[5])
+        kinetic, potential = self._evaluate(q, v, inputs, t)[5]
+        return kinetic, potential
 
-    def _evaluate(self, q, v, inputs, t):
+    def _evaluate(
+        self, q: ArrayLike, v: ArrayLike, inputs: Inputs, t: float
+    ) -> tuple[Array, Array, Array, Array, Array, Array]:
         n = len(self.equations.coordinates)
         q, v = self._numbers('q', q), self._numbers('v', v)
         for what, values in (('q', q), ('v', v)):
@@ -103,7 +122,7 @@ class Dynamics:
         M, rhs, Phi_q, gamma, Phi, energies = np.split(out, self._at)
         return M.reshape(n, n), rhs, Phi_q.reshape(-1, n), gamma, Phi, energies
 
-    def _numbers(self, what, values):
+    def _numbers(self, what: str, values: Any) -> Array:
         try:
             return np.asarray(values, dtype=float)
         except (TypeError, ValueError):
@@ -113,7 +132,7 @@ class Dynamics:
                 repair='Give one number for each.',
             ) from None
 
-    def _inputs(self, inputs):
+    def _inputs(self, inputs: Inputs) -> Iterable[float]:
         known, where = self.equations.lists.inputs, self.equations.lists.name
         if inputs is None:
             return [0.0] * len(known)
@@ -132,7 +151,7 @@ class Dynamics:
         return inputs
 
 
-def _compiled(symbols, expressions):
+def _compiled(symbols: Iterable[sympy.Symbol], expressions: Sequence[sympy.Expr]) -> Evaluation:
     """Return a function (x, out) that puts the values of expressions into out."""
     # No name of the user reaches the code: symbols become places in x.
     places = {symbol: sympy.Symbol(f'x[{k}]') for k, symbol in enumerate(symbols)}
@@ -145,6 +164,8 @@ def _compiled(symbols, expressions):
         *(f'    {symbol} = {write(value)}' for symbol, value in steps),
         *(f'    out[{k}] = {write(value)}' for k, value in enumerate(results)),
     ]
-    names = {**vars(math), 'math': math, '__name__': __name__}
+    names: dict[str, Any] = {**vars(math), 'math': math, '__name__': __name__}
     exec('\n'.join(lines), names)
-    return numba.njit(names['evaluate'], error_model='numpy')  # no exception inside
+    # no exception inside
+    function: Evaluation = numba.njit(names['evaluate'], error_model='numpy')
+    return function

@@ -6,7 +6,9 @@ only numbers, known names, arithmetic and the functions named here come through.
 """
 
 import ast
+from collections.abc import Callable, Mapping
 import math
+from typing import Any
 
 import sympy
 
@@ -14,8 +16,9 @@ from closed_chain_dynamics.errors import DescriptionError, nearest_names
 
 __all__ = ['FORCE_FUNCTIONS', 'FUNCTIONS', 'parse_expression']
 
+Functions = Mapping[str, Callable[..., sympy.Expr]]
 # What Lagrange's equations can differentiate.
-FUNCTIONS = {
+FUNCTIONS: Functions = {
     'sin': sympy.sin,
     'cos': sympy.cos,
     'tan': sympy.tan,
@@ -31,7 +34,7 @@ FUNCTIONS = {
     'tanh': sympy.tanh,
 }
 # Forces and torques are never differentiated, so they may have corners: the ground only pushes.
-FORCE_FUNCTIONS = {
+FORCE_FUNCTIONS: Functions = {
     **FUNCTIONS,
     'abs': sympy.Abs,
     'sign': sympy.sign,
@@ -41,7 +44,7 @@ FORCE_FUNCTIONS = {
 TWO_OR_MORE = {'max', 'min'}
 LONGEST = 2000  # characters; a longer text is not something a person wrote
 LARGEST_POWER = 64  # of numbers, so that 9**9**9 stays an error and not an afternoon
-OPERATORS = {
+OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], sympy.Expr]] = {
     ast.Add: lambda a, b: a + b,
     ast.Sub: lambda a, b: a - b,
     ast.Mult: lambda a, b: a * b,
@@ -50,7 +53,13 @@ OPERATORS = {
 }
 
 
-def parse_expression(text, symbols, *, functions=FUNCTIONS, **place):
+def parse_expression(
+    text: object,
+    symbols: Mapping[str, sympy.Symbol],
+    *,
+    functions: Functions = FUNCTIONS,
+    **place: str,
+) -> sympy.Expr:
     """
     Return a SymPy expression in the given symbols, {name: Symbol}.
 
@@ -92,10 +101,16 @@ def parse_expression(text, symbols, *, functions=FUNCTIONS, **place):
 class _Translation:
     """One text on its way to SymPy, and what its errors name."""
 
-    def __init__(self, text, symbols, functions, place):
+    def __init__(
+        self,
+        text: str,
+        symbols: Mapping[str, sympy.Symbol],
+        functions: Functions,
+        place: Mapping[str, str],
+    ) -> None:
         self.text, self.symbols, self.functions, self.place = text, symbols, functions, place
 
-    def translate(self, node):
+    def translate(self, node: ast.expr) -> sympy.Expr:
         if isinstance(node, ast.Constant):
             return self._number(node.value)
         if isinstance(node, ast.Name):
@@ -106,16 +121,16 @@ class _Translation:
         if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
             return self._operation(node)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            return self._call(node)
+            return self._call(node, node.func.id)
         raise self._error(
             'is more than sums, products, powers and functions',
             f'Functions are {", ".join(self.functions)}.',
         )
 
-    def _error(self, why, repair):
+    def _error(self, why: str, repair: str) -> DescriptionError:
         return DescriptionError(f'{self.text!r} {why}', repair=repair, **self.place)
 
-    def _number(self, value):
+    def _number(self, value: object) -> sympy.Expr:
         if isinstance(value, int) and not isinstance(value, bool):
             return sympy.Integer(value)
         if isinstance(value, float) and math.isfinite(value):
@@ -124,7 +139,7 @@ class _Translation:
             f'contains {value!r}, which is no finite number', 'Write numbers and names.'
         )
 
-    def _name(self, name):
+    def _name(self, name: str) -> sympy.Expr:
         if name == 'pi':
             return sympy.pi
         if name in self.functions:
@@ -137,14 +152,13 @@ class _Translation:
             )
         return self.symbols[name]
 
-    def _operation(self, node):
+    def _operation(self, node: ast.BinOp) -> sympy.Expr:
         left, right = self.translate(node.left), self.translate(node.right)
         if isinstance(node.op, ast.Pow) and right.is_number and not abs(right) <= LARGEST_POWER:
             raise self._error(f'has a power above {LARGEST_POWER}', 'Write a smaller exponent.')
         return OPERATORS[type(node.op)](left, right)
 
-    def _call(self, node):
-        name = node.func.id
+    def _call(self, node: ast.Call, name: str) -> sympy.Expr:
         if name not in self.functions:
             raise self._error(
                 f'calls {name!r}, which is no function here', nearest_names(name, self.functions)

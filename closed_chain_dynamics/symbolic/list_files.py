@@ -5,9 +5,13 @@ Everything is read as text and goes through `parse_expression`, so that nothing 
 and a name such as `no` stays a name. Errors name file, line and entry.
 """
 
+from collections.abc import Callable, Mapping
+from os import PathLike
 from pathlib import Path
 import re
+from typing import Any
 
+import sympy
 import yaml
 
 from closed_chain_dynamics.errors import DescriptionError, NameNotFound, nearest_names
@@ -59,7 +63,7 @@ KEYS = (
 NAME = re.compile(r'\w+')
 
 
-def read_lists(name_or_path):
+def read_lists(name_or_path: str | PathLike[str]) -> Lists:
     """Read a list file, given its path or the name of a shipped one, and return its Lists."""
     path = Path(name_or_path).expanduser()
     known = shipped_lists()
@@ -82,7 +86,7 @@ def read_lists(name_or_path):
     return parse_lists(text, file=str(path), name=path.stem)
 
 
-def parse_lists(text, *, file='', name='model'):
+def parse_lists(text: str, *, file: str = '', name: str = 'model') -> Lists:
     """Return the Lists that a text in the format of a list file describes."""
     return _ListFile(text, file).lists(name)
 
@@ -90,8 +94,9 @@ def parse_lists(text, *, file='', name='model'):
 class _ListFile:
     """One file: its nodes by section, and where each entry stands."""
 
-    def __init__(self, text, file):
-        self.file, self.places = file, {}
+    def __init__(self, text: str, file: str) -> None:
+        self.file = file
+        self.places: dict[tuple[str, str], str] = {}
         root = self._compose(text)
         if not isinstance(root, yaml.MappingNode):
             raise DescriptionError(
@@ -104,9 +109,10 @@ class _ListFile:
             if key not in KEYS:
                 raise NameNotFound('key', key, KEYS, **self.place(key))
 
-    def _compose(self, text):
+    def _compose(self, text: str) -> yaml.Node:
         try:
-            return yaml.compose(text, Loader=yaml.BaseLoader)
+            root: yaml.Node = yaml.compose(text, Loader=yaml.BaseLoader)
+            return root
         except yaml.YAMLError as error:
             mark = getattr(error, 'problem_mark', None)
             raise DescriptionError(
@@ -120,13 +126,13 @@ class _ListFile:
                 'the YAML is nested too deep', file=self.file, repair='Write plain lists.'
             ) from None
 
-    def place(self, section, name=''):
+    def place(self, section: str, name: str = '') -> dict[str, str]:
         """Return what an error says about where an entry stands."""
         return {'where': place_of(self.places, section, name), 'file': self.file}
 
-    def _mapping(self, node, section):
+    def _mapping(self, node: yaml.MappingNode, section: str) -> dict[str, yaml.Node]:
         """Return {name: node} and refuse a name that is given twice."""
-        result = {}
+        result: dict[str, yaml.Node] = {}
         for key, value in node.value:
             name = key.value if isinstance(key, yaml.ScalarNode) else ''
             at = (section, name) if section else (name, '')
@@ -147,7 +153,7 @@ class _ListFile:
 
     # ---- values -----------------------------------------------------------------------------
 
-    def scalar(self, node, section, name=''):
+    def scalar(self, node: yaml.Node, section: str, name: str = '') -> str:
         """Return the text of a value."""
         if not isinstance(node, yaml.ScalarNode):
             raise DescriptionError(
@@ -155,25 +161,27 @@ class _ListFile:
                 repair='Remove the brackets.',
                 **self.place(section, name),
             )
-        return node.value
+        text: str = node.value
+        return text
 
-    def _sequence(self, node, section, name=''):
+    def _sequence(self, node: yaml.Node, section: str, name: str = '') -> list[yaml.Node]:
         if not isinstance(node, yaml.SequenceNode):
             raise DescriptionError(
                 'a list is expected here',
                 **self.place(section, name),
                 repair=f'Write {SHAPES.get(section, "[a, b]")}.',
             )
-        return node.value
+        nodes: list[yaml.Node] = node.value
+        return nodes
 
-    def _names(self, section):
+    def _names(self, section: str) -> tuple[str, ...]:
         if section not in self.nodes:
             return ()
         return tuple(
             self.scalar(node, section) for node in self._sequence(self.nodes[section], section)
         )
 
-    def _entries(self, section):
+    def _entries(self, section: str) -> dict[str, yaml.Node]:
         node = self.nodes.get(section)
         if node is None or (isinstance(node, yaml.ScalarNode) and not node.value):
             return {}
@@ -185,7 +193,9 @@ class _ListFile:
             )
         return self._mapping(node, section)
 
-    def expression(self, node, section, name, symbols):
+    def expression(
+        self, node: yaml.Node, section: str, name: str, symbols: Mapping[str, sympy.Symbol]
+    ) -> sympy.Expr:
         """Return a value as SymPy."""
         functions = FORCE_FUNCTIONS if section in ('frc', 'trq') else FUNCTIONS
         return parse_expression(
@@ -197,7 +207,7 @@ class _ListFile:
 
     # ---- the model --------------------------------------------------------------------------
 
-    def lists(self, name):
+    def lists(self, name: str) -> Lists:
         """Build the Lists: names first, for expressions may use them before they stand."""
         for key in ('dimension', 'coordinates', 'gravity'):
             if key not in self.nodes:
@@ -216,7 +226,7 @@ class _ListFile:
                 **self.place('dimension'),
             )
         self.dimension = int(dimension)
-        scalars = {
+        scalars: dict[str, Any] = {
             key: self.scalar(self.nodes[key], key)
             for key in ('name', 'euler')
             if key in self.nodes
@@ -236,8 +246,8 @@ class _ListFile:
         )
         return self._filled(outline, nodes)
 
-    def _parameters(self):
-        result = {}
+    def _parameters(self) -> dict[str, float | None]:
+        result: dict[str, float | None] = {}
         for name, node in self._entries('parameters').items():
             value = self.scalar(node, 'parameters', name)
             result[name] = (
@@ -247,8 +257,8 @@ class _ListFile:
             )
         return result
 
-    def _filled(self, outline, nodes):
-        def entries(section, build):
+    def _filled(self, outline: Lists, nodes: Mapping[str, Mapping[str, yaml.Node]]) -> Lists:
+        def entries(section: str, build: Callable[[_Entry], Any]) -> dict[str, Any]:
             known = outline.symbols(section)
             result = {}
             for name, node in nodes[section].items():
@@ -263,7 +273,7 @@ class _ListFile:
             self._sequence(self.nodes['gravity'], 'gravity'),
             outline.symbols('gravity'),
         ).rest()
-        shared = {
+        shared: dict[str, Any] = {
             each: getattr(outline, each)
             for each in (
                 'name',
@@ -276,51 +286,58 @@ class _ListFile:
                 'places',
             )
         }
-        return Lists(
-            **shared,
-            gravity=gravity,
-            **{section: entries(section, build) for section, build in BUILDERS.items()},
-        )
+        filled: dict[str, Any] = {
+            section: entries(section, build) for section, build in BUILDERS.items()
+        }
+        return Lists(**shared, gravity=gravity, **filled)
 
 
 class _Entry:
     """One line of a list: names and expressions taken from its front, one after the other."""
 
-    def __init__(self, source, section, name, nodes, symbols):
+    def __init__(
+        self,
+        source: _ListFile,
+        section: str,
+        name: str,
+        nodes: Any,  # those in the brackets; of a constraint, which has none, its only one
+        symbols: Mapping[str, sympy.Symbol],
+    ) -> None:
         self.source, self.section, self.name = source, section, name
         self.nodes, self.symbols = nodes, symbols
         self.at = 0
 
-    def _next(self):
+    def _next(self) -> yaml.Node:
         if self.at >= len(self.nodes):
             raise self._misfit()
         self.at += 1
-        return self.nodes[self.at - 1]
+        node: yaml.Node = self.nodes[self.at - 1]
+        return node
 
-    def _misfit(self):
+    def _misfit(self) -> DescriptionError:
         return DescriptionError(
             f'{len(self.nodes)} values do not make an entry',
             repair=f'Write {SHAPES[self.section]}.',
             **self.source.place(self.section, self.name),
         )
 
-    def _value(self, node):
+    def _value(self, node: yaml.Node) -> sympy.Expr:
         return self.source.expression(node, self.section, self.name, self.symbols)
 
-    def reference(self):
+    def reference(self) -> str:
         return self.source.scalar(self._next(), self.section, self.name)
 
-    def expression(self):
+    def expression(self) -> sympy.Expr:
         return self._value(self._next())
 
-    def rest(self):
+    def rest(self) -> tuple[sympy.Expr, ...]:
         nodes, self.at = self.nodes[self.at :], len(self.nodes)
         return tuple(map(self._value, nodes))
 
-    def whole(self):
+    def whole(self) -> sympy.Expr:
         return self._value(self.nodes)
 
-    def orientation(self):
+    def orientation(self) -> tuple[tuple[sympy.Expr, ...], str]:
         """Return angles or a quaternion, and the LRS that they are counted from."""
         nodes = self.nodes[self.at :]
         quaternion = bool(nodes) and isinstance(nodes[0], yaml.SequenceNode)
@@ -336,12 +353,12 @@ class _Entry:
         )
         return tuple(map(self._value, values)), relative_to
 
-    def exactly(self, *values):
+    def exactly(self, *values: Any) -> tuple[Any, ...]:
         if self.at < len(self.nodes):
             raise self._misfit()
         return values
 
-    def force(self):
+    def force(self) -> tuple[str, tuple[sympy.Expr, ...], str | None]:
         """Return point, components and the point of the opposite force, told by the length."""
         point = self.reference()
         two_ended = len(self.nodes) == self.source.dimension + 2
@@ -349,7 +366,7 @@ class _Entry:
         return point, self.rest(), reaction
 
 
-def _spring(entry):
+def _spring(entry: _Entry) -> tuple[Any, ...]:
     return entry.exactly(
         entry.reference(),
         entry.reference(),
@@ -359,7 +376,7 @@ def _spring(entry):
     )
 
 
-BUILDERS = {
+BUILDERS: Mapping[str, Callable[[_Entry], Any]] = {
     'pt': lambda entry: Point(entry.reference(), entry.rest()),
     'LRS': lambda entry: ReferenceSystem(entry.reference(), *entry.orientation()),
     'seg': lambda entry: Segment(entry.reference(), entry.expression(), entry.rest()),

@@ -11,12 +11,13 @@ phi      rotation from axes of an LRS to axes of the GRS: the transpose of    (8
 In the plane omga is one component and phi is 2 x 2.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import sympy
 
 from closed_chain_dynamics.errors import DescriptionError
-from closed_chain_dynamics.symbolic.lists import AXES, GRS, TIME, velocity
+from closed_chain_dynamics.symbolic.lists import AXES, GRS, TIME, Lists, velocity
 
 __all__ = ['Kinematics', 'kinematics', 'rate']
 
@@ -25,14 +26,16 @@ __all__ = ['Kinematics', 'kinematics', 'rate']
 class Kinematics:
     """What follows from pt and LRS alone; each dict is by name, '0' for the GRS."""
 
-    disp: dict = field(default_factory=dict)
-    velo: dict = field(default_factory=dict)
-    phi: dict = field(default_factory=dict)
-    omga: dict = field(default_factory=dict)
-    angle: dict = field(default_factory=dict)  # in the plane: from X to the axis x
-    unit_norms: dict = field(default_factory=dict)  # LRS -> x^2 + y^2 + z^2 + w^2 - 1
+    disp: dict[str, sympy.Matrix] = field(default_factory=dict)
+    velo: dict[str, sympy.Matrix] = field(default_factory=dict)
+    phi: dict[str, sympy.Matrix] = field(default_factory=dict)
+    omga: dict[str, sympy.Matrix] = field(default_factory=dict)
+    # in the plane: from X to the axis x
+    angle: dict[str, sympy.Expr] = field(default_factory=dict)
+    # LRS -> x^2 + y^2 + z^2 + w^2 - 1
+    unit_norms: dict[str, sympy.Expr] = field(default_factory=dict)
 
-    def place_values(self):
+    def place_values(self) -> dict[sympy.Symbol, sympy.Expr]:
         """Return what X_hip, Y_hip, X_hip_dot and so on stand for, {Symbol: expression}."""
         values = {}
         for point, position in self.disp.items():
@@ -42,7 +45,7 @@ class Kinematics:
         return values
 
 
-def rate(expression, coordinates):
+def rate(expression: sympy.Expr, coordinates: Iterable[str]) -> sympy.Expr:
     """Return the total time derivative of a function of coordinates, velocities and t, (8.4)."""
     total = sympy.diff(expression, TIME)
     for name in coordinates:
@@ -50,7 +53,7 @@ def rate(expression, coordinates):
     return total
 
 
-def kinematics(lists):
+def kinematics(lists: Lists) -> Kinematics:
     """Return the Kinematics of a model: each point and LRS after those it hangs on."""
     result = Kinematics()
     result.disp[GRS] = result.velo[GRS] = sympy.zeros(lists.dimension, 1)
@@ -67,7 +70,7 @@ def kinematics(lists):
     return result
 
 
-def _add_point(result, lists, name):
+def _add_point(result: Kinematics, lists: Lists, name: str) -> None:
     """R_a = R_i + phi r_ia and V_a = V_i + phi (v_ia + w~ r_ia), Eqs. (8.16), (8.17)."""
     frame = lists.pt[name].frame
     origin = GRS if frame == GRS else lists.LRS[frame].origin
@@ -83,7 +86,7 @@ def _add_point(result, lists, name):
     result.velo[name] = result.velo[origin] + phi * (v + turning)
 
 
-def _add_planar_system(result, lists, name):
+def _add_planar_system(result: Kinematics, lists: Lists, name: str) -> None:
     entry = lists.LRS[name]
     angle = result.angle[entry.relative_to] + entry.orientation[0]
     c, s = sympy.cos(angle), sympy.sin(angle)
@@ -92,7 +95,7 @@ def _add_planar_system(result, lists, name):
     result.omga[name] = sympy.Matrix([rate(angle, lists.coordinates)])
 
 
-def _add_spatial_system(result, lists, name):
+def _add_spatial_system(result: Kinematics, lists: Lists, name: str) -> None:
     entry = lists.LRS[name]
     values = sympy.Matrix(entry.orientation)
     rates = values.applyfunc(lambda x: rate(x, lists.coordinates))
@@ -105,7 +108,7 @@ def _add_spatial_system(result, lists, name):
     result.omga[name] = omega + phi.T * result.omga[entry.relative_to]
 
 
-def _unit_norm(lists, name, quaternion):
+def _unit_norm(lists: Lists, name: str, quaternion: sympy.Matrix) -> dict[str, sympy.Expr]:
     """Return the constraint that a quaternion needs, {} where it has length 1 by itself."""
     norm = (quaternion.T * quaternion)[0] - 1
     if sympy.simplify(norm) == 0:
@@ -119,7 +122,9 @@ def _unit_norm(lists, name, quaternion):
     return {name: norm}
 
 
-def _euler(axes, angles, rates):
+def _euler(
+    axes: str, angles: sympy.Matrix, rates: sympy.Matrix
+) -> tuple[sympy.Matrix, sympy.Matrix]:
     """Return phi and omga of three turns, each about an axis of the system turned so far."""
     phi, omega = sympy.eye(3), sympy.zeros(3, 1)
     for axis, angle, speed in zip(axes, angles, rates):
@@ -134,7 +139,7 @@ def _euler(axes, angles, rates):
     return phi, omega
 
 
-def _quaternion(values, rates):
+def _quaternion(values: sympy.Matrix, rates: sympy.Matrix) -> tuple[sympy.Matrix, sympy.Matrix]:
     """
     Return phi and omga of a unit quaternion xyzw, without a singular orientation.
 

@@ -7,8 +7,10 @@ needs no entry; one whose force is wanted is a `joint` between two points. Posit
 forces are SymPy expressions in the coordinates, parameters and inputs, and in the time t.
 """
 
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 import keyword
+from typing import Any
 
 import sympy
 
@@ -32,23 +34,26 @@ __all__ = [
     'velocity',
 ]
 
+Places = Mapping[tuple[str, str], str]  # (section, name) -> e.g. 'line 12'
+Hanging = tuple[str, str]  # ('pt', name) or ('LRS', name)
+
 GRS = '0'
 TIME = sympy.Symbol('t')
 AXES = 'XYZ'
 RESERVED = {'t', 'pi', *FORCE_FUNCTIONS}
 
 
-def place_of(places, section, name):
+def place_of(places: Places, section: str, name: str) -> str:
     """Return what an error calls an entry, e.g. 'line 12, pt hip'."""
     return ', '.join(filter(None, [places.get((section, name), ''), f'{section} {name}'.strip()]))
 
 
-def velocity(coordinate):
+def velocity(coordinate: str) -> sympy.Symbol:
     """Return the symbol of a generalized velocity: q1 -> q1_dot."""
     return sympy.Symbol(f'{coordinate}_dot')
 
 
-def acceleration(coordinate):
+def acceleration(coordinate: str) -> sympy.Symbol:
     """Return the symbol of a generalized acceleration: q1 -> q1_ddot."""
     return sympy.Symbol(f'{coordinate}_ddot')
 
@@ -58,7 +63,7 @@ class Point:
     """pt = [LRS, x, y, z], Eq. (8.10); the components may be functions of the coordinates."""
 
     frame: str
-    position: tuple
+    position: tuple[sympy.Expr, ...]
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,8 @@ class ReferenceSystem:
     """LRS = [pt, angles or quaternion xyzw, LRS they are counted from], Eq. (8.11)."""
 
     origin: str
-    orientation: tuple  # one angle in the plane; three, or four of a quaternion, in space
+    # one angle in the plane; three, or four of a quaternion, in space
+    orientation: tuple[sympy.Expr, ...]
     relative_to: str = GRS
 
 
@@ -76,7 +82,8 @@ class Segment:
 
     center: str
     mass: sympy.Expr
-    inertia: tuple = ()  # () a particle; I; Ixx Iyy Izz; or Ixx Iyy Izz Ixy Ixz Iyz
+    # () a particle; I; Ixx Iyy Izz; or Ixx Iyy Izz Ixy Ixz Iyz
+    inertia: tuple[sympy.Expr, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -106,8 +113,8 @@ class Force:
     """frc = [pt, F...], Eq. (8.32), in axes of the GRS; `reaction` is the other end, if any."""
 
     point: str
-    components: tuple
-    reaction: str = None  # the point that the opposite force acts on
+    components: tuple[sympy.Expr, ...]
+    reaction: str | None = None  # the point that the opposite force acts on
 
 
 @dataclass(frozen=True)
@@ -116,7 +123,8 @@ class Torque:
 
     first: str
     second: str
-    components: tuple  # in the plane one; in space three, along the axes of the second
+    # in the plane one; in space three, along the axes of the second
+    components: tuple[sympy.Expr, ...]
 
 
 @dataclass(frozen=True)
@@ -154,24 +162,26 @@ class Lists:
 
     name: str
     dimension: int  # 2 or 3
-    coordinates: tuple  # names of the generalized coordinates
-    gravity: tuple  # acceleration in axes of the GRS, as (0, -g)
-    parameters: dict = field(default_factory=dict)  # name -> number, or None: given later
-    inputs: tuple = ()  # names of what drives the model: forces, torques
+    coordinates: tuple[str, ...]  # names of the generalized coordinates
+    gravity: tuple[sympy.Expr, ...]  # acceleration in axes of the GRS, as (0, -g)
+    # name -> number, or None: given later
+    parameters: Mapping[str, float | None] = field(default_factory=dict)
+    inputs: tuple[str, ...] = ()  # names of what drives the model: forces, torques
     euler: str = 'zxz'  # axes of the three angles in space, each of the turned system
-    pt: dict = field(default_factory=dict)
-    LRS: dict = field(default_factory=dict)
-    seg: dict = field(default_factory=dict)
-    spl: dict = field(default_factory=dict)
-    spt: dict = field(default_factory=dict)
-    frc: dict = field(default_factory=dict)
-    trq: dict = field(default_factory=dict)
-    joint: dict = field(default_factory=dict)
-    constraint: dict = field(default_factory=dict)  # name -> Phi, an expression that is zero
+    pt: Mapping[str, Point] = field(default_factory=dict)
+    LRS: Mapping[str, ReferenceSystem] = field(default_factory=dict)
+    seg: Mapping[str, Segment] = field(default_factory=dict)
+    spl: Mapping[str, LinearSpring] = field(default_factory=dict)
+    spt: Mapping[str, TorsionalSpring] = field(default_factory=dict)
+    frc: Mapping[str, Force] = field(default_factory=dict)
+    trq: Mapping[str, Torque] = field(default_factory=dict)
+    joint: Mapping[str, Joint] = field(default_factory=dict)
+    # name -> Phi, an expression that is zero
+    constraint: Mapping[str, sympy.Expr] = field(default_factory=dict)
     file: str = field(default='', compare=False)
-    places: dict = field(default_factory=dict, compare=False, repr=False)
+    places: Places = field(default_factory=dict, compare=False, repr=False)
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         """Check the model as a whole."""
         if self.dimension not in (2, 3):
             raise DescriptionError(
@@ -191,13 +201,13 @@ class Lists:
         self._check_counts()
         self._check_symbols()
 
-    def place(self, section, name=''):
+    def place(self, section: str, name: str = '') -> dict[str, str]:
         """Return what an error says about where an entry stands: `where` and `file`."""
         return {'where': place_of(self.places, section, name), 'file': self.file}
 
     # ---- symbols ----------------------------------------------------------------------------
 
-    def symbols(self, section):
+    def symbols(self, section: str) -> dict[str, sympy.Symbol]:
         """Return {name: Symbol} of what expressions of a section may use."""
         known = dict.fromkeys(self.parameters)
         if section in ('gravity', 'seg'):
@@ -218,20 +228,20 @@ class Lists:
             )
         return _symbols(known)
 
-    def _places(self):
+    def _places(self) -> list[str]:
         """Return the names of what points have in the GRS: X_hip, Y_hip, ..."""
         return [f'{axis}_{point}' for point in self.pt for axis in AXES[: self.dimension]]
 
     # ---- checks -----------------------------------------------------------------------------
 
-    def _check_names(self):
+    def _check_names(self) -> None:
         if not self.coordinates:
             raise DescriptionError(
                 'there are no coordinates',
                 **self.place('coordinates'),
                 repair='Name what moves, as coordinates: [q1, q2].',
             )
-        owner = {}
+        owner: dict[str, str] = {}
         for section in ('coordinates', 'parameters', 'inputs'):
             for name in getattr(self, section):
                 if not name.isidentifier() or keyword.iskeyword(name) or name in RESERVED:
@@ -262,7 +272,7 @@ class Lists:
                     **self.place(section, GRS),
                 )
 
-    def _check_references(self):
+    def _check_references(self) -> None:
         for section, references in REFERENCES.items():
             for name, entry in getattr(self, section).items():
                 for each, target in references.items():
@@ -270,9 +280,9 @@ class Lists:
                     if wanted is not None and wanted not in known:
                         raise NameNotFound(target, wanted, known, **self.place(section, name))
 
-    def hanging_order(self):
+    def hanging_order(self) -> list[Hanging]:
         """Return ('pt', name) and ('LRS', name), each after those it hangs on."""
-        needs = {}
+        needs: dict[Hanging, list[Hanging]] = {}
         for section in ('pt', 'LRS'):
             for name, entry in getattr(self, section).items():
                 needs[section, name] = [
@@ -280,7 +290,7 @@ class Lists:
                     for each, target in REFERENCES[section].items()
                     if getattr(entry, each) != GRS
                 ]
-        order = []
+        order: list[Hanging] = []
         while needs:
             ready = [node for node, wanted in needs.items() if not needs.keys() & set(wanted)]
             if not ready:
@@ -290,7 +300,7 @@ class Lists:
                 del needs[node]
         return order
 
-    def _ring(self, needs):
+    def _ring(self, needs: Mapping[Hanging, list[Hanging]]) -> DescriptionError:
         """Return the error that names a ring of entries that hang on each other."""
         way = [next(iter(needs))]
         while way[-1] not in way[:-1]:
@@ -302,7 +312,7 @@ class Lists:
             **self.place(*way[0]),
         )
 
-    def _check_counts(self):
+    def _check_counts(self) -> None:
         if len(self.gravity) != self.dimension:
             raise DescriptionError(
                 f'gravity has {len(self.gravity)} components, but the dimension is '
@@ -330,7 +340,7 @@ class Lists:
                     repair='Put the point into the LRS of the segment, or drop the inertia.',
                 )
 
-    def _check_symbols(self):
+    def _check_symbols(self) -> None:
         """Refuse expressions in symbols that their section does not know."""
         for section in ('gravity', *REFERENCES, 'constraint'):
             known = self.symbols(section)
@@ -344,11 +354,11 @@ class Lists:
                         )
 
 
-def _symbols(names):
+def _symbols(names: Iterable[str]) -> dict[str, sympy.Symbol]:
     return {name: sympy.Symbol(name) for name in names}
 
 
-def _expressions(entry):
+def _expressions(entry: Any) -> Iterator[sympy.Expr]:
     """Return the expressions of an entry, references left out."""
     if isinstance(entry, (tuple, sympy.Expr)):
         values = [entry]

@@ -6,13 +6,18 @@ turns in one plane, and the loop is a polygon: a list of ways, slides and turns 
 the body that carries it all down to the pin, and up on the other side.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from closed_chain_dynamics.description import LoopType
+from closed_chain_dynamics.description.elements import Coupling, LoopJoint
 from closed_chain_dynamics.errors import StructureError
-from closed_chain_dynamics.symbolic.from_mechanism import rounded
+from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.symbolic.expression_graph import Node
+from closed_chain_dynamics.symbolic.from_mechanism import Array, SymbolicTree, rounded
 
 __all__ = [
     'PlanarLoop',
@@ -28,7 +33,7 @@ PINS = (LoopType.REVOLUTE, LoopType.CYLINDRICAL, LoopType.SPHERICAL)
 PARALLEL = 1e-9  # sine of the angle between axes that are still parallel
 
 
-def outside(why, robot, loop):
+def outside(why: str, robot: Mechanism, loop: str) -> StructureError:
     """Return the error for a loop that has no closed form here, and offer the way that has."""
     return StructureError(
         why,
@@ -44,8 +49,8 @@ class Step:
 
     body: int = -1  # of a turn or a slide; -1: the pin, or none
     turn: int = 0  # sign of the joint's angle in the polygon's sense
-    way: tuple = None  # constant vector, nodes
-    slide: tuple = None  # constant direction, nodes
+    way: tuple[Node, ...] = ()  # constant vector in the plane
+    slide: tuple[Node, ...] = ()  # constant direction in the plane
 
 
 @dataclass
@@ -54,12 +59,12 @@ class PlanarLoop:
 
     name: str
     top: int
-    steps: list
-    normal: np.ndarray  # in the frame of `top`
-    bodies: tuple
+    steps: list[Step]
+    normal: Array  # in the frame of `top`
+    bodies: tuple[int, ...]
 
 
-def closed_loops(robot):
+def closed_loops(robot: Mechanism) -> list[LoopJoint]:
     """Return the loop joints that are closed now; a soft contact is a spring, no loop."""
     return [
         loop
@@ -68,12 +73,12 @@ def closed_loops(robot):
     ]
 
 
-def closed_couplings(robot):
+def closed_couplings(robot: Mechanism) -> list[Coupling]:
     """Return the couplings that are at work."""
     return [coupling for coupling in robot.description.couplings if coupling.active]
 
 
-def planar_loop(tree, loop):
+def planar_loop(tree: SymbolicTree, loop: LoopJoint) -> PlanarLoop:
     """Return a loop as a polygon, or say why it is none."""
     if loop.type not in PINS:
         raise outside(
@@ -82,11 +87,12 @@ def planar_loop(tree, loop):
     ends = [tree.frames[loop.parent], tree.frames[loop.child]]
     top = tree.common_ancestor(*[end.body for end in ends])
     paths = [tree.path(end.body, top) for end in ends]
-    normal = _normal(tree, top, paths, loop)
+    normal = _normal(tree, paths, loop)
     plane = plane_of(normal)
-    branches = []
+    branches: list[list[Step]] = []
     for end, path, origin in zip(ends, paths, (loop.parent_origin, loop.child_origin)):
-        steps, K = [], plane
+        steps: list[Step] = []
+        K = plane
         for i in path:
             steps += _joint_steps(tree, i, K, loop.name)
             K = K @ tree.bodies[i].Q_value
@@ -99,9 +105,11 @@ def planar_loop(tree, loop):
     )
 
 
-def _normal(tree, top, paths, loop):
-    """Return the one direction that all joints of a loop turn about, in the frame of `top`."""
-    normal, first, slides = None, '', []
+def _normal(tree: SymbolicTree, paths: Sequence[Sequence[int]], loop: LoopJoint) -> Array:
+    """Return the direction that all joints of a loop turn about, seen from where paths begin."""
+    normal: Array | None = None
+    first = ''
+    slides: list[tuple[str, Array]] = []
     for path in paths:
         R = np.eye(3)
         for i in path:
@@ -131,7 +139,7 @@ def _normal(tree, top, paths, loop):
     return normal
 
 
-def plane_of(normal):
+def plane_of(normal: Array) -> Array:
     """Return rows x, y, normal of the plane; x along an axis of the frame where possible."""
     k = int(np.argmax(abs(normal)))
     x = np.roll(np.eye(3)[k], 1)
@@ -140,13 +148,13 @@ def plane_of(normal):
     return rounded([x, np.cross(normal, x), normal])
 
 
-def _nodes(tree, name, values):
+def _nodes(tree: SymbolicTree, name: str, values: ArrayLike) -> tuple[Node, ...]:
     return tuple(
         tree.graph.parameter(f'{axis}_{name}', value) for axis, value in zip('xy', rounded(values))
     )
 
 
-def _joint_steps(tree, i, K, loop):
+def _joint_steps(tree: SymbolicTree, i: int, K: Array, loop: str) -> list[Step]:
     body = tree.bodies[i]
     p = np.array([node.value for node in body.p])
     steps = [Step(way=_nodes(tree, f'{body.joint}_{loop}', (K @ p)[:2]))]
@@ -158,8 +166,6 @@ def _joint_steps(tree, i, K, loop):
     return steps
 
 
-def _reversed(step):
-    minus = [
-        None if pair is None else tuple(-node for node in pair) for pair in (step.way, step.slide)
-    ]
+def _reversed(step: Step) -> Step:
+    minus = [tuple(-node for node in pair) for pair in (step.way, step.slide)]
     return Step(step.body, -step.turn, *minus)

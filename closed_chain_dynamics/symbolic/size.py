@@ -1,10 +1,14 @@
 """How large equations will be, and how long they will take to derive, before any is derived."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
+
+from numpy.typing import ArrayLike
 
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.errors import StructureError
+from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.symbolic.from_mechanism import SymbolicTree
 from closed_chain_dynamics.symbolic.implicit_constraints import CRAMER
 from closed_chain_dynamics.symbolic.planar_loops import closed_loops, planar_loop
@@ -25,11 +29,16 @@ class Size:
     operations: float
     seconds: float
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f'about {float(f"{self.operations:.1g}"):,.0f} operations'
 
 
-def size_estimate(robot, method='te', terms=('M_1', 'c_1', 'g_1'), q=None):
+def size_estimate(
+    robot: Mechanism,
+    method: str = 'te',
+    terms: Collection[str] = ('M_1', 'c_1', 'g_1'),
+    q: ArrayLike | None = None,
+) -> Size:
     """Return about how large the equations of a mechanism are."""
     tree = SymbolicTree(robot)
     chosen = coordinates(robot, assemble(robot) if q is None else q)
@@ -45,7 +54,7 @@ def size_estimate(robot, method='te', terms=('M_1', 'c_1', 'g_1'), q=None):
     return Size(operations, operations * SECONDS_PER_OPERATION)
 
 
-def _all_planar(tree):
+def _all_planar(tree: SymbolicTree) -> bool:
     try:
         for loop in closed_loops(tree.robot):
             planar_loop(tree, loop)
@@ -54,7 +63,7 @@ def _all_planar(tree):
     return True
 
 
-def refuse_too_large(robot, size, longest=LONGEST):
+def refuse_too_large(robot: Mechanism, size: Size, longest: float = LONGEST) -> None:
     """Refuse equations that would take longer to derive than is allowed."""
     if size.seconds > longest:
         raise StructureError(
@@ -65,7 +74,7 @@ def refuse_too_large(robot, size, longest=LONGEST):
         )
 
 
-def readable(seconds):
+def readable(seconds: float) -> str:
     """Return a time as people say it."""
     for unit, length in (('days', 86400.0), ('hours', 3600.0), ('minutes', 60.0)):
         if seconds >= 2 * length:

@@ -5,34 +5,39 @@ The core is given q, v and a that respect the loops. Generated code has more to 
 from the independent rates in it ('ic'), and q as well ('te', 'de').
 """
 
+from collections.abc import Callable, Iterable
 import ctypes
 import os
 import shutil
 import subprocess
 import tempfile
 import time
+from typing import Any
 
 from numba import njit
 import numpy as np
+from numpy.typing import NDArray
 
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.assembly.completion import complete_acceleration, complete_velocity
 from closed_chain_dynamics.dynamics.rank import learn_rank
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.symbolic.code import c_source, compiled, identifier
+from closed_chain_dynamics.symbolic.reduced_equations import ReducedEquations
 
 __all__ = ['compile_c', 'has_compiler', 'measure', 'seconds_per_call']
 
+Array = NDArray[np.float64]
 STRICT = ('-Wall', '-Wextra', '-Werror', '-std=c99')
 REPEATS = 5
 
 
-def has_compiler():
+def has_compiler() -> bool:
     """Return whether a C compiler is on this machine."""
     return shutil.which('cc') is not None
 
 
-def compile_c(source, *, options=('-O2',)):
+def compile_c(source: str, *, options: Iterable[str] = ('-O2',)) -> ctypes.CDLL:
     """Return a ctypes library of a C source; warnings are errors."""
     if not has_compiler():
         raise ClosedChainError(
@@ -54,7 +59,7 @@ def compile_c(source, *, options=('-O2',)):
         return ctypes.CDLL(library)  # stays mapped when the folder goes
 
 
-def seconds_per_call(loop, *arguments):
+def seconds_per_call(loop: Callable[..., object], *arguments: Any) -> float:
     """Return the time per call of a loop(count, ...), the best of a few."""
     loop(1, *arguments)  # compiles
     count, best = 1, 0.0
@@ -64,19 +69,19 @@ def seconds_per_call(loop, *arguments):
     return min([best, *[_timed(loop, count, *arguments) for _ in range(REPEATS)]]) / count
 
 
-def _timed(loop, *arguments):
+def _timed(loop: Callable[..., object], *arguments: Any) -> float:
     begun = time.perf_counter()
     loop(*arguments)
     return time.perf_counter() - begun
 
 
-@njit
-def _core_loop(count, m, q, v, a, out):
+@njit  # type: ignore[untyped-decorator]  # numba has no types
+def _core_loop(count: int, m: Any, q: Array, v: Array, a: Array, out: Array) -> None:
     for _ in range(count):
         kernels.compute_inverse_dynamics(m, q, v, a, out)
 
 
-def measure(equations):
+def measure(equations: ReducedEquations) -> dict[str, float]:
     """
     Return the seconds per inverse dynamics: {'core': ..., 'numba': ..., 'c': ...}.
 
@@ -94,8 +99,8 @@ def measure(equations):
     position = q if equations.position == 'q' else q[places]
     function = compiled(equations, 'tau_1')
 
-    @njit
-    def numba_loop(count, q, v_1, a_1):
+    @njit  # type: ignore[untyped-decorator]
+    def numba_loop(count: int, q: Array, v_1: Array, a_1: Array) -> float:
         last = 0.0
         for _ in range(count):
             last += function(q, v_1, a_1)[0]
@@ -107,8 +112,8 @@ def measure(equations):
         c_function = getattr(library, f'{identifier(robot.name)}_tau_1')
         c_function.argtypes, c_function.restype = [ctypes.c_void_p] * 4, None
 
-        @njit
-        def c_loop(count, q, v_1, a_1, out):
+        @njit  # type: ignore[untyped-decorator]
+        def c_loop(count: int, q: Array, v_1: Array, a_1: Array, out: Array) -> None:
             for _ in range(count):
                 c_function(q.ctypes, v_1.ctypes, a_1.ctypes, out.ctypes)
 

@@ -5,8 +5,18 @@ A state is one entry per body: its Angle, or the node of how far it slides. Velo
 accelerations are one node per body.
 """
 
-from closed_chain_dynamics.symbolic.expression_graph import total
-from closed_chain_dynamics.symbolic.from_mechanism import cross, dot, plus, times
+from closed_chain_dynamics.symbolic.expression_graph import Node, total
+from closed_chain_dynamics.symbolic.from_mechanism import (
+    Body,
+    Rows,
+    State,
+    SymbolicTree,
+    Vector,
+    cross,
+    dot,
+    plus,
+    times,
+)
 
 __all__ = [
     'gravity_forces',
@@ -17,12 +27,15 @@ __all__ = [
     'projected_mass_matrix',
 ]
 
+Matrix = list[list[Node]]
+Motion = dict[int, tuple[list[Node], list[Node]]]  # body -> angular, and of its origin
 
-def _scaled(factor, vector):
+
+def _scaled(factor: Node, vector: Vector) -> list[Node]:
     return [factor * each for each in vector]
 
 
-def _momentum(body, omega, v):
+def _momentum(body: Body, omega: Vector, v: Vector) -> tuple[list[Node], list[Node]]:
     """Return linear momentum, and angular momentum about the body's origin."""
     return (
         plus(_scaled(body.mass, v), cross(omega, body.moment)),
@@ -30,10 +43,10 @@ def _momentum(body, omega, v):
     )
 
 
-def velocities(tree, state, rates):
+def velocities(tree: SymbolicTree, state: State, rates: Vector) -> Motion:
     """Return angular velocity and velocity of the origin of every body, in its own frame."""
     zero = tree.graph.node(0.0)
-    motion = {-1: ([zero] * 3, [zero] * 3)}
+    motion: Motion = {-1: ([zero] * 3, [zero] * 3)}
     for i, body in enumerate(tree.bodies):
         omega, v = motion[body.parent]
         v = tree.to_child(i, plus(v, cross(omega, tree.origin(i, state))), state)
@@ -44,9 +57,10 @@ def velocities(tree, state, rates):
     return motion
 
 
-def kinetic_energy(tree, state, rates):
+def kinetic_energy(tree: SymbolicTree, state: State, rates: Vector) -> Node:
     """Return T."""
-    motion, terms = velocities(tree, state, rates), []
+    motion = velocities(tree, state, rates)
+    terms: list[Node] = []
     for i, body in enumerate(tree.bodies):
         omega, v = motion[i]
         p, L = _momentum(body, omega, v)
@@ -54,7 +68,7 @@ def kinetic_energy(tree, state, rates):
     return total(tree.graph, terms) * 0.5
 
 
-def projected_mass_matrix(tree, state, W):
+def projected_mass_matrix(tree: SymbolicTree, state: State, W: Rows) -> Matrix:
     """Return M_1 = sum of J_i^T I_i J_i, J_i the motion of body i per independent rate."""
     n = len(W[0])
     columns = [velocities(tree, state, [row[j] for row in W]) for j in range(n)]
@@ -68,12 +82,12 @@ def projected_mass_matrix(tree, state, W):
     return _symmetric(M)
 
 
-def _symmetric(lower):
+def _symmetric(lower: Rows) -> Matrix:
     n = len(lower)
     return [[lower[max(j, k)][min(j, k)] for k in range(n)] for j in range(n)]
 
 
-def _carried_moments(tree, state):
+def _carried_moments(tree: SymbolicTree, state: State) -> tuple[list[Node], list[Vector]]:
     """Return mass and first moment of each body with all that it carries, in its own frame."""
     masses = [body.mass for body in tree.bodies]
     moments = [body.moment for body in tree.bodies]
@@ -89,7 +103,7 @@ def _carried_moments(tree, state):
     return masses, moments
 
 
-def gravity_potential(tree, state):
+def gravity_potential(tree: SymbolicTree, state: State) -> Node:
     """Return U_g."""
     masses, moments = _carried_moments(tree, state)
     return -total(
@@ -107,23 +121,27 @@ def gravity_potential(tree, state):
     )
 
 
-def gravity_forces(tree, state):
+def gravity_forces(tree: SymbolicTree, state: State) -> list[Node]:
     """Return g of the tree: what the joints need to carry the weight of what they carry."""
     masses, moments = _carried_moments(tree, state)
-    gravity, forces = {-1: tree.gravity}, []
+    gravity = {-1: tree.gravity}
+    forces: list[Node] = []
     for i, body in enumerate(tree.bodies):
         here = gravity[i] = tree.to_child(i, gravity[body.parent], state)
         forces.append(-(masses[i] * here[2] if body.slides else cross(moments[i], here)[2]))
     return forces
 
 
-def newton_euler(tree, state, rates, accelerations, *, gravity):
+def newton_euler(
+    tree: SymbolicTree, state: State, rates: Vector, accelerations: Vector, *, gravity: bool
+) -> list[Node]:
     """Return tau_O of the tree for a motion, with or without gravity."""
     zero = tree.graph.node(0.0)
-    motion, n = velocities(tree, state, rates), len(tree.bodies)
+    motion = velocities(tree, state, rates)
     lifted = [-g for g in tree.gravity] if gravity else [zero] * 3
-    changes = {-1: ([zero] * 3, lifted)}
-    forces, moments = [None] * n, [None] * n
+    changes: Motion = {-1: ([zero] * 3, lifted)}
+    forces: list[Vector] = []
+    moments: list[Vector] = []
     for i, body in enumerate(tree.bodies):
         (alpha, a), (omega, _) = changes[body.parent], motion[body.parent]
         r = tree.origin(i, state)
@@ -137,25 +155,31 @@ def newton_euler(tree, state, rates, accelerations, *, gravity):
         else:
             alpha = plus(alpha, cross(omega, own), [zero, zero, accelerations[i]])
         changes[i] = alpha, a
-        forces[i] = plus(
-            _scaled(body.mass, a),
-            cross(alpha, body.moment),
-            cross(omega, cross(omega, body.moment)),
+        forces.append(
+            plus(
+                _scaled(body.mass, a),
+                cross(alpha, body.moment),
+                cross(omega, cross(omega, body.moment)),
+            )
         )
-        moments[i] = plus(
-            times(body.inertia, alpha),
-            cross(body.moment, a),
-            cross(omega, times(body.inertia, omega)),
+        moments.append(
+            plus(
+                times(body.inertia, alpha),
+                cross(body.moment, a),
+                cross(omega, times(body.inertia, omega)),
+            )
         )
     return _handed_down(tree, state, forces, moments)
 
 
-def _handed_down(tree, state, forces, moments):
+def _handed_down(
+    tree: SymbolicTree, state: State, forces: list[Vector], moments: list[Vector]
+) -> list[Node]:
     """Return the force of every joint, given what each body needs."""
-    tau = [None] * len(tree.bodies)
+    tau: list[Node] = []
     for i in reversed(range(len(tree.bodies))):
         body = tree.bodies[i]
-        tau[i] = (forces if body.slides else moments)[i][2]
+        tau.append((forces if body.slides else moments)[i][2])
         if body.parent >= 0:
             force = tree.to_parent(i, forces[i], state)
             forces[body.parent] = plus(forces[body.parent], force)
@@ -164,10 +188,10 @@ def _handed_down(tree, state, forces, moments):
                 tree.to_parent(i, moments[i], state),
                 cross(tree.origin(i, state), force),
             )
-    return tau
+    return tau[::-1]
 
 
-def mass_matrix(tree, state):
+def mass_matrix(tree: SymbolicTree, state: State) -> Matrix:
     """Return M of the tree by composite bodies."""
     n, zero = len(tree.bodies), tree.graph.node(0.0)
     masses, moments = _carried_moments(tree, state)
@@ -193,15 +217,17 @@ def mass_matrix(tree, state):
     return _symmetric(M)
 
 
-def _z(tree):
+def _z(tree: SymbolicTree) -> list[Node]:
     return [tree.graph.node(value) for value in (0.0, 0.0, 1.0)]
 
 
-def _sum_of_matrices(A, B):
+def _sum_of_matrices(A: Rows, B: Rows) -> Matrix:
     return [plus(a, b) for a, b in zip(A, B)]
 
 
-def _inertia_in_parent(tree, i, inertia, state, mass, moment):
+def _inertia_in_parent(
+    tree: SymbolicTree, i: int, inertia: Rows, state: State, mass: Node, moment: Vector
+) -> Matrix:
     """Return an inertia about the body's origin, turned and moved to the parent's origin."""
     columns = [tree.to_parent(i, list(column), state) for column in zip(*inertia)]
     rows = [tree.to_parent(i, list(row), state) for row in zip(*columns)]

@@ -25,7 +25,7 @@ __all__ = ['TracedEquations']
 
 Array = NDArray[np.float64]
 SX = Any
-SILENT = Law(0.0, 0.0, -np.inf, np.inf, None, False)
+SILENT = Law(0.0, 0.0, -np.inf, np.inf, None, False, armature=0.0)
 # kinds of the table of costs, by the names of CasADi's operations
 KINDS = {
     '+-': ('ADD', 'SUB', 'NEG', 'TWICE'),
@@ -137,11 +137,12 @@ class TracedEquations:
 
 
 def _without(source: Source, *, springs: bool = False, laws: bool = False) -> Source:
-    """Return the mechanism without springs, or without laws of its joints."""
+    """Return the mechanism without springs, or without forces of its joints."""
     if springs:
         source = replace(source, springs=())
-    quiet = _with_laws(source, lambda law: replace(SILENT, armature=law.armature))
-    return quiet if laws else source
+    if laws:  # armature is inertia and stays
+        source = _with_laws(source, lambda law: replace(SILENT, armature=law.armature))
+    return source
 
 
 def _with_laws(source: Source, change: Callable[[Law], Law]) -> Source:
@@ -171,10 +172,10 @@ def _slack(source: Source) -> Source:
 
 def _massless(source: Source) -> Source:
     def light(body: Body) -> Body:
-        laws = tuple(replace(law, armature=0.0) for law in body.laws)
-        return replace(body, mass=0.0, inertia=np.zeros((3, 3)), lift=0.0, laws=laws)
+        return replace(body, mass=0.0, inertia=np.zeros((3, 3)), lift=0.0)
 
-    return replace(source, bodies=tuple(light(body) for body in source.bodies))
+    source = replace(source, bodies=tuple(light(body) for body in source.bodies))
+    return _with_laws(source, lambda law: replace(law, armature=0.0))
 
 
 def _motion(source: Source, q: SX, v_1: SX, a_1: SX | None) -> SX:

@@ -1,6 +1,7 @@
 """Equations of mechanisms with ball and free joints: terms and C against the core."""
 
 import ctypes
+from dataclasses import replace
 import json
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.cli.main import main
+from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.symbolic.speed import compile_c
 from closed_chain_dynamics.symbolic.traced_equations import TracedEquations
 
@@ -24,9 +26,20 @@ def values(equations, q, v_1, a_1):
     return found
 
 
-@pytest.mark.parametrize('model', ['stewart', 'figure', 'swing'])
-def test_terms_are_those_of_the_core_and_add_up(model):
-    robot = ccd.load(model)
+def with_rotors(model, armature):
+    description = ccd.load(model).description
+    joints = [
+        replace(joint, dynamics=replace(joint.dynamics, armature=armature))
+        for joint in description.joints
+    ]
+    return Mechanism(replace(description, joints=tuple(joints)))
+
+
+@pytest.mark.parametrize(
+    ('model', 'armature'), [('stewart', 0.0), ('stewart', 0.3), ('figure', 0.0), ('swing', 0.0)]
+)
+def test_terms_are_those_of_the_core_and_add_up(model, armature):
+    robot = with_rotors(model, armature)
     rng = np.random.default_rng(6)
     q = ccd.assemble(robot)
     equations = TracedEquations(robot, q)
