@@ -10,7 +10,8 @@ from closed_chain_dynamics.dynamics.actuation import POLICIES
 from closed_chain_dynamics.dynamics.singularities import SINGULARITY_POLICIES
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
-from closed_chain_dynamics.ros.parameters import Setting
+from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.ros.parameters import Parameters, Setting
 
 __all__ = ['SETTINGS', 'law', 'required_joints']
 
@@ -90,7 +91,7 @@ SETTINGS = [
 ]
 
 
-def law(p, robot):
+def law(p: Parameters, robot: Mechanism) -> tuple[TorqueController, TorqueGuard]:
     """Return TorqueController and TorqueGuard as the parameters say, or raise."""
     gains = assignments(p.joint_gains, "parameter 'joint_gains'")
     bad = [name for name, pair in gains.items() if np.shape(pair) != (2,)]
@@ -125,7 +126,7 @@ def law(p, robot):
     return controller, TorqueGuard(robot, effort_share=p.effort_share, rate_limit=p.rate_limit)
 
 
-def required_joints(p, robot):
+def required_joints(p: Parameters, robot: Mechanism) -> list[str]:
     """Return the joints that every state must have: those named, else the actuated ones."""
     if p.measured:
         return p.measured
