@@ -46,7 +46,8 @@ class ManagedNode(LifecycleNode):
         )
         self.diagnostics, self.rejected = Diagnostics(self), Rejections()
         self.source: ModelSource | None = None
-        self.active, self._problem = False, None
+        self.active = False
+        self._problem: ClosedChainError | None = None
 
     def start(self) -> None:
         """Configure and activate, unless somebody else is to do it."""
@@ -88,7 +89,8 @@ class ManagedNode(LifecycleNode):
 
     def on_cleanup(self, state: Any) -> TransitionCallbackReturn:
         """Give up the model."""
-        self.source.close()
+        if self.source is not None:
+            self.source.close()
         self.forget()
         return TransitionCallbackReturn.SUCCESS
 

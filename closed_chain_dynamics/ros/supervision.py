@@ -41,7 +41,7 @@ class Family:
     def look_after(self) -> bool:
         """Start again what has crashed; return whether all is well."""
         for member in self.members:
-            code = member.process.poll()
+            code = member.started.poll()
             if code is None:
                 continue
             if code == 1 or member.restarts >= MOST_RESTARTS:
@@ -74,9 +74,9 @@ class Family:
         return [
             {
                 'node': member.name,
-                'pid': member.process.pid,
+                'pid': member.started.pid,
                 'restarts': member.restarts,
-                'exit_code': member.process.poll(),
+                'exit_code': member.started.poll(),
             }
             for member in self.members
         ]
@@ -124,6 +124,12 @@ class _Member:
         except OSError as error:
             raise ClosedChainError(f'{self.name} cannot be started: {error}') from None
         threading.Thread(target=self._listen, args=(self.process.stdout,), daemon=True).start()
+
+    @property
+    def started(self) -> subprocess.Popen[str]:
+        """Return its process, once there is one."""
+        assert self.process is not None  # a family starts all of its members at once
+        return self.process
 
     def _listen(self, stream: Iterable[str]) -> None:
         for line in stream:

@@ -110,12 +110,14 @@ class Contacts:
 
     def _is_decided(self, name: str) -> bool:
         """Return whether a joint is the owner's: tree joints are named only while they are cut."""
+        assert self._holder is not None  # commands without it are left out
         return self._state is not None and (
             name in self._state or name in self._holder.robot.joint_names
         )
 
     def values(self) -> dict[str, str]:
         """Return what diagnostics shows."""
+        assert self._holder is not None  # a node without a model has nothing to show
         robot = self._holder.robot
         cut = [name for name in robot.joint_names if not (self._state or {}).get(name, True)]
         cut += [name for name in robot.loop_names if not robot.is_connected(name)]

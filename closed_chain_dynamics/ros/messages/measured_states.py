@@ -31,7 +31,7 @@ UNIT = 1e-9  # a quaternion whose square is closer to one is taken as it is
 def seconds(stamp: Any) -> float:
     """Return a builtin_interfaces/Time, or a pair (sec, nanosec), in seconds."""
     sec, nanosec = stamp if isinstance(stamp, tuple) else (stamp.sec, stamp.nanosec)
-    return sec + 1e-9 * nanosec
+    return float(sec + 1e-9 * nanosec)
 
 
 class MeasuredStates:
@@ -226,7 +226,7 @@ class MeasuredStates:
 
     def _size_in_v(self, name: str) -> int:
         in_v = self.robot.joint_slices(name)[1]
-        return in_v.stop - in_v.start
+        return int(in_v.stop - in_v.start)
 
     def _checked(self, state: State) -> State | None:
         missing = [name for name in self._wanted if name not in state[1]]

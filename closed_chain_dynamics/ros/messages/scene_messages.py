@@ -11,7 +11,7 @@ from std_msgs.msg import ColorRGBA
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
 
-from closed_chain_dynamics.description.elements import Description, JointType
+from closed_chain_dynamics.description.elements import Description, Joint, JointType, LoopJoint
 from closed_chain_dynamics.dynamics.forward import forward_dynamics
 from closed_chain_dynamics.dynamics.joint_reactions import reactions
 from closed_chain_dynamics.errors import ClosedChainError
@@ -45,7 +45,8 @@ class SceneMessages:
         self._moving = TFMessage(
             transforms=[_transform(stamp, joint.parent, joint.child) for joint in self._joints]
         )
-        for joint in (*model.joints, *model.loops):
+        joints: list[Joint | LoopJoint] = [*model.joints, *model.loops]
+        for joint in joints:
             topic = 'joint_wrenches/' + re.sub(r'\W', '_', joint.name)
             message = WrenchStamped()
             message.header.stamp = stamp

@@ -22,7 +22,7 @@ class SimulationMessages:
 
     def __init__(self, node: Any) -> None:
         self._node, self.in_step, self._structure = node, False, ''
-        self._states: StateMessages | None = None
+        self._states: StateMessages  # since the first model was shown
         self._scene: SceneMessages | None = None
         self._joint_states = node.create_publisher(JointState, 'joint_states', PUBLISHED_STATE)
         self._multi_dof = node.create_publisher(
@@ -78,6 +78,7 @@ class SimulationMessages:
 
     def publish_scene(self, driven: DrivenSimulation) -> None:
         """Publish tf and, for those who listen, markers and wrenches."""
+        assert self._scene is not None  # a model is shown first
         sim = driven.sim
         # A copy: what is computed to be shown must not change the motion, not even its last bit.
         self._scene.publish(sim.robot.copy(), sim.q, sim.v, driven.torques, driven.wrenches)

@@ -133,7 +133,7 @@ class _Joint:
     def _set_rates(
         self, linear: Vector | None, angular: Vector, force: Vector | None, torque: Vector
     ) -> None:
-        if linear is not None:
+        if linear is not None and force is not None:
             set_vector(self.twist.linear, linear)
             set_vector(self.wrench.force, force)
         set_vector(self.twist.angular, angular)
