@@ -8,12 +8,13 @@ from urllib.parse import unquote
 from closed_chain_dynamics.description.elements import Shape
 from closed_chain_dynamics.model.mechanism import Mechanism
 
-__all__ = ['find_mesh', 'load_meshes']
+__all__ = ['Mesh', 'find_mesh', 'load_meshes']
 
+Mesh = tuple[str, Shape, Any]  # link, where it is on it, and a trimesh.Trimesh
 PACKAGE, FILE = 'package://', 'file://'
 
 
-def load_meshes(robot: Mechanism) -> tuple[list[tuple[str, Shape, Any]], list[str]]:
+def load_meshes(robot: Mechanism) -> tuple[list[Mesh], list[str]]:
     """
     Return the meshes of all links and notes on those that cannot be shown.
 

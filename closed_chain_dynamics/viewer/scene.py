@@ -15,9 +15,9 @@ from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 from closed_chain_dynamics.recording.animation import framing
 from closed_chain_dynamics.recording.colours import CLOSED, OPEN
 from closed_chain_dynamics.recording.picture import FIELD_OF_VIEW, FLOOR, LINES, fit_camera
-from closed_chain_dynamics.recording.shapes import triangles_of
+from closed_chain_dynamics.recording.shapes import Triangles, triangles_of
 from closed_chain_dynamics.viewer.arrows import Arrows
-from closed_chain_dynamics.viewer.meshes import load_meshes
+from closed_chain_dynamics.viewer.meshes import Mesh, load_meshes
 from closed_chain_dynamics.viewer.observation import Force, Loop, Observation
 
 __all__ = ['COLOURS', 'Scene', 'put']
@@ -69,7 +69,7 @@ class Scene:
         self.draw(seen)
 
     # --- once ------------------------------------------------------------------------------------
-    def _place_camera(self, robot: Mechanism, triangles: Any, seen: Observation) -> None:
+    def _place_camera(self, robot: Mechanism, triangles: Triangles, seen: Observation) -> None:
         points, ground = framing(robot, triangles, seen.rotations[None], seen.positions[None])
         ground = min(ground, points[:, 2].min())  # what hangs from something fixed stays above
         self.camera = camera = fit_camera(points, ground, None, SIZE)
@@ -107,7 +107,7 @@ class Scene:
             + 2.0 * self.radius * (self.camera.axes[1] - 0.5 * self.camera.axes[0]),
         )
 
-    def _add_links(self, robot: Mechanism, triangles: Any, meshes: Any) -> None:
+    def _add_links(self, robot: Mechanism, triangles: Triangles, meshes: Sequence[Mesh]) -> None:
         self.frames = [
             self.scene.add_frame(f'/links/{number}', show_axes=False)
             for number in range(len(robot.link_names))
@@ -136,7 +136,7 @@ class Scene:
             else:
                 self.scene.add_mesh_trimesh(node, mesh, **where)
 
-    def _add_triangles(self, link: int, triangles: Any) -> None:
+    def _add_triangles(self, link: int, triangles: Triangles) -> None:
         """Add the triangles of a link, one mesh per colour."""
         mine = triangles.links == link
         colours, groups = np.unique(triangles.colours[mine], axis=0, return_inverse=True)

@@ -22,7 +22,7 @@ from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 from closed_chain_dynamics.ros.messages.raw_states import Stamp, read_joint_state, read_multi_dof
 from closed_chain_dynamics.ros.messages.state_messages import multi_dof_states
 
-__all__ = ['MeasuredStates', 'seconds']
+__all__ = ['MeasuredStates', 'State', 'seconds']
 
 State = tuple[Stamp, list[str], Vector, Vector]  # stamp, names, positions, velocities
 UNIT = 1e-9  # a quaternion whose square is closer to one is taken as it is

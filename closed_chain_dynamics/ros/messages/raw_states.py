@@ -15,7 +15,7 @@ from rclpy.serialization import serialize_message
 
 from closed_chain_dynamics.model.mechanism import Vector
 
-__all__ = ['RawMessage', 'RawReader', 'read_joint_state', 'read_multi_dof']
+__all__ = ['RawMessage', 'RawReader', 'Stamp', 'read_joint_state', 'read_multi_dof']
 
 PLAIN_CDR = b'\x00\x01'  # little endian, first version of the encoding
 BEGIN = 4  # behind the header of the encoding, from where alignment counts

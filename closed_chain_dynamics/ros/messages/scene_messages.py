@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 import re
 from typing import Any
 
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, TransformStamped, WrenchStamped
 import numpy as np
 from rclpy.node import Node
@@ -33,7 +34,7 @@ STATE_COLOURS = {'closed': GREEN, 'sticking': GREEN, 'sliding': ORANGE, 'open': 
 class SceneMessages:
     """Publishes the scene of a node; what costs much only if somebody listens."""
 
-    def __init__(self, node: Node, robot: Mechanism, stamp: Any) -> None:
+    def __init__(self, node: Node, robot: Mechanism, stamp: Time) -> None:
         self._node, self._stamp = node, stamp
         self._tf = node.create_publisher(TFMessage, '/tf', TF)
         self._static = node.create_publisher(TFMessage, '/tf_static', LATCHED)
@@ -167,7 +168,7 @@ class SceneMessages:
         return marker
 
 
-def _transform(stamp: Any, parent: str, child: str) -> TransformStamped:
+def _transform(stamp: Time, parent: str, child: str) -> TransformStamped:
     made = TransformStamped(child_frame_id=child)
     made.header.stamp, made.header.frame_id = stamp, parent
     return made

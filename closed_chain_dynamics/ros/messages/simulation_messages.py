@@ -18,7 +18,11 @@ __all__ = ['SimulationMessages']
 
 
 class SimulationMessages:
-    """The publishers of a node, and the messages of a `DrivenSimulation`, made once."""
+    """
+    The publishers of a node, and the messages of a `DrivenSimulation`, made once.
+
+    `node`: any node whose `parameters` have `model`.
+    """
 
     def __init__(self, node: Any) -> None:
         self._node, self.in_step, self._structure = node, False, ''
