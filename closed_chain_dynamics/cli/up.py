@@ -1,9 +1,13 @@
 """``closed-chain up``: the ROS 2 nodes of a simulated system, without ros2 launch."""
 
+from __future__ import annotations
+
 import argparse
+from collections.abc import Callable, Iterable
 import os
 import sys
 import time
+from typing import TYPE_CHECKING, Any
 
 from closed_chain_dynamics.cli.arguments import (
     add_assignments,
@@ -15,6 +19,12 @@ from closed_chain_dynamics.cli.arguments import (
 )
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.recording.terminal import Style, bullets, number, table
+
+if TYPE_CHECKING:  # a command that is not run loads nothing
+    from closed_chain_dynamics.model.mechanism import Mechanism
+    from closed_chain_dynamics.ros.composition import Program
+    from closed_chain_dynamics.ros.monitor import Monitor
+    from closed_chain_dynamics.ros.supervision import Family
 
 SUMMARY = 'start the ROS 2 nodes: simulator, controller and view'
 DETAILS = """\
@@ -38,17 +48,17 @@ SCHEMA = 'closed-chain-up/1'  # a key that is added keeps it, one that changes e
 LONGEST_START = 120.0  # kernels may have to be compiled [s]
 
 
-def _domain(text):
+def _domain(text: str) -> int:
     if not (text.isdigit() and int(text) <= 232):
         raise argparse.ArgumentTypeError(f'{text!r} is not a whole number from 0 to 232')
     return int(text)
 
 
-def _factor(text):
+def _factor(text: str) -> float:
     return 0.0 if text in ('0', '0.0') else positive(text)
 
 
-def set_up(parser):
+def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], None]:
     """Add the arguments; return what runs."""
     add_model_arguments(parser)
     parts = parser.add_argument_group('parts')
@@ -109,14 +119,14 @@ def set_up(parser):
         help='of the view (default: %(default)s, or the next that is free)',
     )
 
-    def run_up(args):
+    def run_up(args: argparse.Namespace) -> None:
         report = up(args)
         print_report(report, args, lambda: render(report, Style.of(sys.stdout)))
 
     return run_up
 
 
-def up(args):
+def up(args: argparse.Namespace) -> dict[str, Any]:
     """Start the nodes, wait for the end, and return the summary."""
     robot = load_model(args)  # what is wrong with it is told at once, and by one
     programs = _programs(args, robot)
@@ -145,7 +155,7 @@ def up(args):
     }
 
 
-def _check_start(robot, args):
+def _check_start(robot: Mechanism, args: argparse.Namespace) -> None:
     """Refuse a start that the simulator would refuse, before anything is started."""
     import closed_chain_dynamics as ccd
 
@@ -153,13 +163,13 @@ def _check_start(robot, args):
     ccd.complete_velocity(robot.copy(), q, dict(args.v))
 
 
-def _address(family):
+def _address(family: Family) -> str:
     """Return where the view is, as the viewer has said it."""
     line = family.said('viewer_node', 'http://')
     return line[line.find('http://') :].split()[0] if line else ''
 
 
-def _programs(args, robot):
+def _programs(args: argparse.Namespace, robot: Mechanism) -> list[Program]:
     """Return what to start."""
     from closed_chain_dynamics.model import library
     from closed_chain_dynamics.ros import composition
@@ -202,14 +212,14 @@ def _programs(args, robot):
     )
 
 
-def _texts(assignments):
+def _texts(assignments: Iterable[tuple[str, Any]]) -> list[str]:
     return [
         f'{name}={",".join(map(repr, value)) if isinstance(value, list) else value!r}'
         for name, value in assignments
     ]
 
 
-def _check_ros():
+def _check_ros() -> None:
     try:
         import rclpy  # noqa: F401
         import tf2_msgs  # noqa: F401
@@ -221,18 +231,19 @@ def _check_ros():
         ) from None
 
 
-def _run(family, args):
+def _run(family: Family, args: argparse.Namespace) -> tuple[dict[str, Any], float]:
     """Start and look after the nodes until the end; return what was counted, and how long [s]."""
     from closed_chain_dynamics.ros.monitor import Monitor
     from closed_chain_dynamics.ros.running import run
 
-    monitors, next_look, told = [], 0.0, False
+    monitors: list[Monitor] = []
+    next_look, told = 0.0, False
 
-    def make():
+    def make() -> Monitor:
         monitors.append(Monitor())
         return monitors[0]
 
-    def is_over():
+    def is_over() -> bool:
         nonlocal next_look, told
         now = time.monotonic()
         if now < next_look:
@@ -257,7 +268,7 @@ def _run(family, args):
         family.end()
 
 
-def _announce(family):
+def _announce(family: Family) -> None:
     rows = [
         [each['node'], str(each['pid']), member.program.about]
         for each, member in zip(family.report(), family.members)
@@ -270,7 +281,7 @@ def _announce(family):
     )
 
 
-def render(report, style):
+def render(report: dict[str, Any], style: Style) -> str:
     """Return a summary as text."""
     rates, factor = report['rates'], report['real_time_factor']
     counts = ', '.join(f'{count} {kind}' for kind, count in report['event_counts'].items())

@@ -6,7 +6,11 @@ and cuts wait in a queue for the next period. Ages count in simulated time, so t
 between the same periods give the same bits, however long anybody took.
 """
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from closed_chain_dynamics.assembly.completion import complete_velocity
 from closed_chain_dynamics.assembly.search import assemble
@@ -14,6 +18,7 @@ from closed_chain_dynamics.description.assignments import assignments
 from closed_chain_dynamics.dynamics.tree import link_placement
 from closed_chain_dynamics.errors import ClosedChainError, NameNotFound, StateError
 from closed_chain_dynamics.model.changes import open_or_closed
+from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 from closed_chain_dynamics.recording.log_files import event_record
 from closed_chain_dynamics.ros.wishes import NOW, read_wish
 from closed_chain_dynamics.simulation.simulation import Simulation
@@ -27,24 +32,26 @@ class DrivenSimulation:
     """
     A Simulation with torques, pushes, connections and cuts from outside.
 
-    `settings` has initial_positions, initial_velocities, dt, integrator, torque_timeout,
-    push_duration, connect_gap and connect_angle. Whatever happens at `advance` is left in
+    `settings`, any namespace, has initial_positions, initial_velocities, dt, integrator,
+    torque_timeout, push_duration, connect_gap and connect_angle. Whatever happens at `advance` is left in
     `records`, dicts fit for JSON; a step that fails leaves its reason in `failure`, and nothing
     moves until `reset`.
     """
 
-    def __init__(self, robot, settings, dt):
-        self.settings, self.wrenches = settings, {}
+    def __init__(self, robot: Mechanism, settings: Any, dt: float) -> None:
+        self.settings = settings
+        self.wrenches: dict[str, Vector] = {}  # of the last period, {link: (6,)} in world axes
         q = assemble(robot, assignments(settings.initial_positions, 'initial_positions'))
         v = complete_velocity(
             robot, q, assignments(settings.initial_velocities, 'initial_velocities')
         )
         self.sim = Simulation(robot, q, v, dt=dt, integrator=settings.integrator, log_every=0)
         self.robot = self.sim.robot
-        self._names, self._places = [], np.zeros(0, dtype=int)  # of the last torques
+        self._names: list[str] = []  # of the last torques
+        self._places: NDArray[np.int_] = np.zeros(0, dtype=int)
         self.reset()
 
-    def reset(self):
+    def reset(self) -> None:
         """Go back to the start; inputs that were given are forgotten."""
         self.sim.reset()
         count = len(self.robot.actuator_names)
@@ -53,34 +60,36 @@ class DrivenSimulation:
         self.torques = np.zeros(count)  # of the last period
         for link in self.wrenches:
             self.sim.apply_wrench(link, None)
-        self.wrenches = {}  # of the last period, {link: (6,)} in world axes
-        self._pushes, self._waiting = {}, []  # wishes: (simulated time, kind, name)
-        self.records, self.failure = [], ''
+        self.wrenches = {}
+        self._pushes: dict[str, tuple[Vector, float | None]] = {}  # wrench, and begin of each
+        self._waiting: list[tuple[float, str, str]] = []  # wishes: simulated time, kind, name
+        self.records: list[dict[str, Any]] = []
+        self.failure = ''
         self.taken = {'torques': 0, 'pushes': 0, 'events': 0}
 
     # --- inputs ----------------------------------------------------------------------------------
-    def set_torques(self, names, efforts):
+    def set_torques(self, names: Sequence[str], efforts: ArrayLike) -> None:
         """Take torques by actuator [N m or N]; all of them or, with the reason, none."""
         if names != self._names:
             self._places, self._names = self._find(names), list(names)
-        efforts = np.array(efforts, dtype=float)
-        if len(names) != len(efforts):
+        given = np.array(efforts, dtype=float)
+        if len(names) != len(given):
             raise StateError(
-                f'{len(names)} names with {len(efforts)} efforts',
+                f'{len(names)} names with {len(given)} efforts',
                 where='torques',
                 repair='Give one effort per name.',
             )
-        if not np.isfinite(efforts).all():
-            bad = int(np.flatnonzero(~np.isfinite(efforts))[0])
+        if not np.isfinite(given).all():
+            bad = int(np.flatnonzero(~np.isfinite(given))[0])
             raise StateError(
-                f'the effort of {names[bad]!r} is {efforts[bad]}',
+                f'the effort of {names[bad]!r} is {given[bad]}',
                 where='torques',
                 repair='Give finite numbers only.',
             )
-        self._torques[self._places], self._fresh[self._places] = efforts, True
+        self._torques[self._places], self._fresh[self._places] = given, True
         self.taken['torques'] += 1
 
-    def _find(self, names):
+    def _find(self, names: Sequence[str]) -> NDArray[np.int_]:
         """Return the places of actuators; it is done once for messages with the same names."""
         known = self.robot.actuator_names
         for k, name in enumerate(names):
@@ -92,16 +101,16 @@ class DrivenSimulation:
                 )
         return np.array([known.index(name) for name in names], dtype=int)
 
-    def push(self, link, wrench):
+    def push(self, link: str, wrench: ArrayLike) -> None:
         """Take a force and moment on a link, (6,) in its own axes at its origin."""
         self.robot.link_frame(link)
-        wrench = np.array(wrench, dtype=float)
-        if not np.all(np.isfinite(wrench)):
+        given = np.array(wrench, dtype=float)
+        if not np.all(np.isfinite(given)):
             raise StateError(f'the wrench on link {link!r} is not finite', where='push')
-        self._pushes[link] = [wrench, None]  # its time begins with the next period
+        self._pushes[link] = given, None  # its time begins with the next period
         self.taken['pushes'] += 1
 
-    def ask(self, kind, name):
+    def ask(self, kind: str, name: str) -> None:
         """
         Let a joint 'connect' or 'cut' at the next period, in the order of asking.
 
@@ -118,7 +127,7 @@ class DrivenSimulation:
         self.taken['events'] += 1
 
     # --- time ------------------------------------------------------------------------------------
-    def advance(self, steps):
+    def advance(self, steps: int) -> None:
         """Take what was asked, then steps in one compiled call unless something happens."""
         self._change_structure()
         self._apply_pushes()
@@ -129,19 +138,19 @@ class DrivenSimulation:
             self.failure = str(error)
         self._note(self.sim.events)
 
-    def _present_torques(self):
+    def _present_torques(self) -> Vector:
         self._given[self._fresh], self._fresh[:] = self.sim.time, False
         return np.where(self._stale(), 0.0, self._torques)
 
-    def _stale(self):
+    def _stale(self) -> NDArray[np.bool_]:
         limit = self.settings.torque_timeout or np.inf
         return ~(self.sim.time - self._given <= limit)  # what was never given is infinitely old
 
-    def are_stale(self):
+    def are_stale(self) -> bool:
         """Return whether there is a motor without a torque that is new enough."""
         return bool(np.any(self._stale() & ~self._fresh))
 
-    def _change_structure(self):
+    def _change_structure(self) -> None:
         limits = {'gap': self.settings.connect_gap, 'angle': self.settings.connect_angle}
         now = self.sim.time + 0.5 * self.sim.dt
         due = [wish for wish in self._waiting if wish[0] <= now]
@@ -165,10 +174,10 @@ class DrivenSimulation:
                 )
         self._note(self.sim.events)
 
-    def _apply_pushes(self):
-        for link, push in list(self._pushes.items()):
-            wrench, start = push
-            push[1] = start = self.sim.time if start is None else start
+    def _apply_pushes(self) -> None:
+        for link, (wrench, begun) in list(self._pushes.items()):
+            start = self.sim.time if begun is None else begun
+            self._pushes[link] = wrench, start
             if self.sim.time - start > self.settings.push_duration - 0.5 * self.sim.dt:
                 del self._pushes[link]
                 if self.wrenches.pop(link, None) is not None:
@@ -178,18 +187,18 @@ class DrivenSimulation:
                 self.wrenches[link] = np.concatenate([R @ wrench[:3], R @ wrench[3:]])
                 self.sim.apply_wrench(link, self.wrenches[link])
 
-    def _note(self, events):
+    def _note(self, events: Iterable[Any]) -> None:
         """Keep events as records; the lists of the simulation would grow for ever."""
         self.records += map(event_record, events)
         self.sim.events.clear()
         self.sim.log.events.clear()
 
     # --- what it is like ---------------------------------------------------------------------
-    def connections(self):
+    def connections(self) -> dict[str, bool]:
         """Return {name: closed?} of all loop joints, and of tree joints that are cut."""
         return open_or_closed(self.robot)
 
-    def warm_up(self):
+    def warm_up(self) -> None:
         """Load every kernel that a period may need, so that none is late."""
         trial = Simulation(
             self.robot,

@@ -1,11 +1,15 @@
 """What the launch files share: arguments, and programs of `composition` as launch actions."""
 
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
 from launch.actions import DeclareLaunchArgument, OpaqueFunction
 from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from closed_chain_dynamics.model.library import share_folder
+from closed_chain_dynamics.ros.composition import Program
 from launch import LaunchDescription
 
 __all__ = ['describe', 'is_true', 'rviz']
@@ -13,7 +17,11 @@ __all__ = ['describe', 'is_true', 'rviz']
 PACKAGE = 'closed_chain_dynamics'
 
 
-def describe(arguments, programs, *more):
+def describe(
+    arguments: Mapping[str, tuple[str, str]],
+    programs: Callable[[dict[str, str]], Iterable[Program]],
+    *more: Any,
+) -> LaunchDescription:
     """
     Return a LaunchDescription.
 
@@ -21,7 +29,7 @@ def describe(arguments, programs, *more):
     `given` has the values of the arguments as text, by name; `more`: further actions.
     """
 
-    def start(context):
+    def start(context: Any) -> list[Node]:
         given = {name: LaunchConfiguration(name).perform(context) for name in arguments}
         return [
             Node(
@@ -48,14 +56,14 @@ def describe(arguments, programs, *more):
     )
 
 
-def is_true(text):
+def is_true(text: str) -> bool:
     """Return whether the value of an argument means yes."""
     if text.lower() in ('true', '1', 'false', '0'):
         return text.lower() in ('true', '1')
     raise ValueError(f'write true or false, not {text!r}')
 
 
-def rviz(argument, **parameters):
+def rviz(argument: str, **parameters: Any) -> Node:
     """Return RViz with the configuration of this package, if an argument says so."""
     return Node(
         package='rviz2',

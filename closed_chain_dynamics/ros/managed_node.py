@@ -6,9 +6,13 @@ parameter ends the program with one line; without, a manager or `ros2 lifecycle`
 what is bad is logged and leaves the node unconfigured.
 """
 
+from collections.abc import Callable, Iterable
+from typing import Any
+
 from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
 
 from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.ros.messages.diagnostics import Diagnostics, Rejections
 from closed_chain_dynamics.ros.model_source import MODEL_SETTINGS, ModelSource
 from closed_chain_dynamics.ros.parameters import Parameters, Setting
@@ -27,15 +31,25 @@ class ManagedNode(LifecycleNode):
     `forget()`, called when the model is given up. Its `__init__` ends with `self.start()`.
     """
 
-    def __init__(self, name, settings, *, check=None, changed=None, **options):
+    def __init__(
+        self,
+        name: str,
+        settings: Iterable[Setting],
+        *,
+        check: Callable[[Parameters], None] | None = None,
+        changed: Callable[[set[str]], None] | None = None,
+        **options: Any,
+    ) -> None:
         super().__init__(name, **options)
         self.parameters = Parameters(
             self, [AUTOSTART, *MODEL_SETTINGS, *settings], check=check, changed=changed
         )
         self.diagnostics, self.rejected = Diagnostics(self), Rejections()
-        self.source, self.active, self._problem = None, False, None
+        self.source: ModelSource | None = None
+        self.active = False
+        self._problem: ClosedChainError | None = None
 
-    def start(self):
+    def start(self) -> None:
         """Configure and activate, unless somebody else is to do it."""
         if self.parameters.autostart:
             self.trigger_configure()
@@ -43,13 +57,13 @@ class ManagedNode(LifecycleNode):
                 raise self._problem
             self.trigger_activate()
 
-    def stop(self):
+    def stop(self) -> None:
         """Send the last commands, before the node is destroyed."""
         if self.active:
             self.trigger_deactivate()
 
     # --- transitions ---------------------------------------------------------------------------
-    def on_configure(self, state):
+    def on_configure(self, state: Any) -> TransitionCallbackReturn:
         """Load the model, or listen for it."""
         self._problem = None
         try:
@@ -60,41 +74,42 @@ class ManagedNode(LifecycleNode):
             return TransitionCallbackReturn.FAILURE
         return TransitionCallbackReturn.SUCCESS
 
-    def on_activate(self, state):
+    def on_activate(self, state: Any) -> TransitionCallbackReturn:
         """Begin to publish."""
         result = super().on_activate(state)
         self.active = True
         self.begin()
         return result
 
-    def on_deactivate(self, state):
+    def on_deactivate(self, state: Any) -> TransitionCallbackReturn:
         """Publish no longer."""
         self.end()
         self.active = False
         return super().on_deactivate(state)
 
-    def on_cleanup(self, state):
+    def on_cleanup(self, state: Any) -> TransitionCallbackReturn:
         """Give up the model."""
-        self.source.close()
+        if self.source is not None:
+            self.source.close()
         self.forget()
         return TransitionCallbackReturn.SUCCESS
 
-    def on_shutdown(self, state):
+    def on_shutdown(self, state: Any) -> TransitionCallbackReturn:
         """Send the last commands, whatever the state was."""
         if self.active:
             self.end()
             self.active = False
         return TransitionCallbackReturn.SUCCESS
 
-    def use_model(self, robot):
+    def use_model(self, robot: Mechanism) -> None:
         """Take a new model."""
         raise NotImplementedError
 
-    def begin(self):
+    def begin(self) -> None:
         """Become active."""
 
-    def end(self):
+    def end(self) -> None:
         """Be active no longer."""
 
-    def forget(self):
+    def forget(self) -> None:
         """Give up the model."""

@@ -1,12 +1,16 @@
 """The model of a node: named by its parameter `model`, or latched on `robot_description`."""
 
+from collections.abc import Callable
+from pathlib import Path
+
+from rclpy.node import Node
 from std_msgs.msg import String
 
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.model import library
-from closed_chain_dynamics.model.mechanism import load
+from closed_chain_dynamics.model.mechanism import Mechanism, load
 from closed_chain_dynamics.ros.messages.qos import LATCHED
-from closed_chain_dynamics.ros.parameters import Setting
+from closed_chain_dynamics.ros.parameters import Parameters, Setting
 
 __all__ = ['MODEL_SETTINGS', 'ModelSource']
 
@@ -48,9 +52,12 @@ class ModelSource:
     logged and kept in `problem`, and the node goes on with what it has.
     """
 
-    def __init__(self, node, parameters, use):
+    def __init__(
+        self, node: Node, parameters: Parameters, use: Callable[[Mechanism], None]
+    ) -> None:
         self._node, self._parameters, self._use = node, parameters, use
-        self._text, self.problem = None, 'waiting for a model on topic robot_description'
+        self._text: str | None = None
+        self.problem = 'waiting for a model on topic robot_description'
         self._subscription = None
         if parameters.model:
             self._take(library.find(parameters.model))
@@ -59,7 +66,7 @@ class ModelSource:
                 String, 'robot_description', self._on_description, LATCHED
             )
 
-    def _take(self, source):
+    def _take(self, source: str | Path) -> None:
         chosen = self._parameters
         robot = load(
             source,
@@ -70,7 +77,7 @@ class ModelSource:
         self._use(robot)
         self.problem = ''
 
-    def _on_description(self, message):
+    def _on_description(self, message: String) -> None:
         if message.data == self._text:
             return
         self._text = message.data
@@ -83,11 +90,11 @@ class ModelSource:
         except ClosedChainError as error:
             self._refuse(str(error))
 
-    def _refuse(self, why):
+    def _refuse(self, why: str) -> None:
         self.problem = f'robot_description: {why}'
         self._node.get_logger().error(self.problem, throttle_duration_sec=1.0)
 
-    def close(self):
+    def close(self) -> None:
         """Listen no longer."""
         if self._subscription is not None:
             self._node.destroy_subscription(self._subscription)

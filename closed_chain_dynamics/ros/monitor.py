@@ -4,6 +4,7 @@ from collections import Counter
 import json
 from struct import unpack_from
 import time
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.node import Node
@@ -23,19 +24,21 @@ LOOP_ERROR = 'loop error [m or rad]'  # as simulator_node calls it
 class Monitor(Node):
     """Hears joint states, torques, events and diagnostics; `summary()` says what there was."""
 
-    def __init__(self, **options):
+    def __init__(self, **options: Any) -> None:
         super().__init__('monitor', **options)
-        self.events, self.loop_error, self._said = [], 0.0, {}
+        self.events: list[dict[str, Any]] = []
+        self.loop_error = 0.0
+        self._said: dict[str, str] = {}
         self._counts = {topic: _Count() for topic in COUNTED}
         for topic, count in self._counts.items():  # raw: number and stamp are all we want
             self.create_subscription(JointState, topic, count, STREAM, raw=True)
         self.create_subscription(String, 'contact/events', self._on_event, EVENTS)
         self.create_subscription(DiagnosticArray, 'diagnostics', self._on_diagnostics, STREAM)
 
-    def _on_event(self, message):
+    def _on_event(self, message: String) -> None:
         self.events.append(json.loads(message.data))
 
-    def _on_diagnostics(self, message):
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
             self._said[status.name.rpartition('/')[2]] = status.message
             for each in status.values:
@@ -43,11 +46,11 @@ class Monitor(Node):
                     self.loop_error = max(self.loop_error, float(each.value))
 
     @property
-    def began(self):
+    def began(self) -> float | None:
         """Return when simulated time began to pass, on the clock of the machine; None: not yet."""
         return self._counts['joint_states'].first
 
-    def summary(self):
+    def summary(self) -> dict[str, Any]:
         """Return rates [Hz], loop error, real-time factor, events and what nodes last said."""
         kinds = Counter(event['kind'] for event in self.events)
         return {
@@ -64,11 +67,12 @@ class Monitor(Node):
 class _Count:
     """Counts messages from the first on that is not of the beginning, and the time they span."""
 
-    def __init__(self):
-        self.first = self._last = None  # of arrivals
+    def __init__(self) -> None:
+        self.first: float | None = None  # of arrivals
+        self._last = 0.0
         self._number, self._stamp, self.simulated = 0, 0.0, 0.0
 
-    def __call__(self, raw):
+    def __call__(self, raw: bytes) -> None:
         sec, nanosec = unpack_from('<iI', raw, STAMP)
         stamp = sec + 1e-9 * nanosec
         if stamp > BEGINNING:
@@ -79,10 +83,14 @@ class _Count:
             self.simulated += max(stamp - self._stamp, 0.0)  # a reset goes back
             self._stamp = stamp
 
-    def rate(self):
+    def rate(self) -> float:
         """Return messages per second."""
-        return (self._number - 1) / (self._last - self.first) if self._number > 1 else 0.0
+        if self.first is None or self._number < 2:
+            return 0.0
+        return (self._number - 1) / (self._last - self.first)
 
-    def factor(self):
+    def factor(self) -> float | None:
         """Return simulated by real time, or None."""
-        return self.simulated / (self._last - self.first) if self._number > 1 else None
+        if self.first is None or self._number < 2:
+            return None
+        return self.simulated / (self._last - self.first)

@@ -5,8 +5,10 @@ A node lists its `Setting`s once; `Parameters` declares them, refuses what does 
 reason that names it, and holds the present values as attributes.
 """
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 import math
+from typing import Any
 
 from rcl_interfaces.msg import (
     FloatingPointRange,
@@ -15,6 +17,7 @@ from rcl_interfaces.msg import (
     SetParametersResult,
 )
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
+from rclpy.node import Node
 
 from closed_chain_dynamics.errors import ClosedChainError
 
@@ -33,11 +36,11 @@ class Setting:
     about: str
     low: float = -math.inf
     high: float = math.inf
-    choices: tuple = ()
+    choices: tuple[str, ...] = ()
     fixed: bool = False  # read at the start only
-    item: type = str  # of a list
+    item: type[Any] = str  # of a list
 
-    def read(self, value):
+    def read(self, value: Any) -> Any:
         """Return the value in the type of the default, or raise ValueError with the reason."""
         if not isinstance(self.default, (list, tuple)):
             return self._single(value, type(self.default))
@@ -47,7 +50,7 @@ class Setting:
             raise ValueError(f'is a list, not {value!r}')
         return [self._single(each, self.item) for each in value]
 
-    def _single(self, value, kind):
+    def _single(self, value: Any, kind: type[Any]) -> Any:
         if kind is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
@@ -61,13 +64,13 @@ class Setting:
             raise ValueError(f'must be one of {", ".join(map(repr, self.choices))}, not {value!r}')
         return value
 
-    def _bounds(self):
+    def _bounds(self) -> str:
         parts = [f'at least {self.low:g}'] * math.isfinite(self.low) + [
             f'at most {self.high:g}'
         ] * math.isfinite(self.high)
         return ' and '.join(parts)
 
-    def descriptor(self):
+    def descriptor(self) -> ParameterDescriptor:
         """Return what `ros2 param describe` shows."""
         # A whole number given for a real one would be refused by a static type: we check instead.
         made = ParameterDescriptor(
@@ -103,9 +106,17 @@ class Parameters:
     `changed(names)` is told afterwards, and not at the start.
     """
 
-    def __init__(self, node, settings, *, check=None, changed=None):
+    def __init__(
+        self,
+        node: Node,
+        settings: Sequence[Setting],
+        *,
+        check: Callable[['Parameters'], None] | None = None,
+        changed: Callable[[set[str]], None] | None = None,
+    ) -> None:
         self._settings = {each.name: each for each in settings}
-        self._check, self._changed, self._refused = check, None, ''
+        self._check, self._refused = check, ''
+        self._changed: Callable[[set[str]], None] | None = None
         self._values = {name: each.read(each.default) for name, each in self._settings.items()}
         node.add_on_set_parameters_callback(self._on_set)
         for setting in settings:
@@ -119,17 +130,17 @@ class Parameters:
             check(self)
         self._changed = changed
 
-    def __getattr__(self, name):
+    def __getattr__(self, name: str) -> Any:
         values = self.__dict__.get('_values', {})
         if name not in values:
             raise AttributeError(name)
         return values[name]
 
-    def as_dict(self):
+    def as_dict(self) -> dict[str, Any]:
         """Return all values by name."""
         return dict(self._values)
 
-    def _on_set(self, parameters):
+    def _on_set(self, parameters: Iterable[Any]) -> SetParametersResult:
         before = self._values
         try:
             new = {
@@ -145,7 +156,7 @@ class Parameters:
             self._changed(set(new))
         return SetParametersResult(successful=True)
 
-    def _read(self, parameter):
+    def _read(self, parameter: Any) -> Any:
         try:
             return self._settings[parameter.name].read(parameter.value)
         except ValueError as error:

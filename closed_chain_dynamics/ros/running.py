@@ -61,7 +61,8 @@ def run(
     data is bad.
     """
     signals = _Signals()
-    executor, nodes = None, []
+    executor: Executor | None = None
+    nodes: list[Node] = []
     try:
         use_safe_transport()
         # rclpy's own handlers would close the context before the last command is out.
@@ -88,10 +89,10 @@ def run(
         signals.ignore()
         for node in nodes:
             getattr(node, 'stop', bool)()
-        for node in nodes:  # while their executor still is: it looks at what it is losing
-            executor.remove_node(node)
-            node.destroy_node()
         if executor is not None:
+            for node in nodes:  # while their executor still is: it looks at what it is losing
+                executor.remove_node(node)
+                node.destroy_node()
             executor.shutdown()
         rclpy.try_shutdown()
 

@@ -22,7 +22,8 @@ class SimulatorClient:
     """Asks, and keeps what diagnostics says: `paused`, and the real-time factor it reaches."""
 
     def __init__(self, node: Node) -> None:
-        self.paused, self.factor = False, None
+        self.paused = False
+        self.factor: float | None = None
         self._pause = node.create_client(SetBool, 'pause')
         self._step, self._reset = (node.create_client(Trigger, name) for name in ('step', 'reset'))
         self._set = node.create_client(SetParameters, f'{SIMULATOR}/set_parameters')

@@ -1,5 +1,6 @@
 """Programs as processes: started, watched, started again when they crash, and ended together."""
 
+from collections.abc import Iterable, Mapping
 import json
 import os
 import signal
@@ -7,8 +8,10 @@ import subprocess
 import sys
 import threading
 import time
+from typing import Any
 
 from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.ros.composition import Program
 
 __all__ = ['Family']
 
@@ -25,20 +28,20 @@ class Family:
     program means that model or parameters are bad: then `problem` has its last line.
     """
 
-    def __init__(self, programs):
+    def __init__(self, programs: Iterable[Program]) -> None:
         self._environment = {**os.environ, 'PYTHONUNBUFFERED': '1'}
         self.members = [_Member(program) for program in programs]
         self.problem = ''
 
-    def start(self):
+    def start(self) -> None:
         """Start all programs."""
         for member in self.members:
             member.start(self._environment)
 
-    def look_after(self):
+    def look_after(self) -> bool:
         """Start again what has crashed; return whether all is well."""
         for member in self.members:
-            code = member.process.poll()
+            code = member.started.poll()
             if code is None:
                 continue
             if code == 1 or member.restarts >= MOST_RESTARTS:
@@ -52,7 +55,7 @@ class Family:
                 member.start(self._environment)
         return True
 
-    def end(self):
+    def end(self) -> None:
         """Ask all to end, those first that command others; make sure that they do."""
         for member in reversed(self.members):
             if member.process and member.process.poll() is None:
@@ -66,19 +69,19 @@ class Family:
                     member.process.kill()
                     member.process.wait()
 
-    def report(self):
+    def report(self) -> list[dict[str, Any]]:
         """Return name, process, restarts and exit code of every program."""
         return [
             {
                 'node': member.name,
-                'pid': member.process.pid,
+                'pid': member.started.pid,
                 'restarts': member.restarts,
-                'exit_code': member.process.poll(),
+                'exit_code': member.started.poll(),
             }
             for member in self.members
         ]
 
-    def said(self, name, mark):
+    def said(self, name: str, mark: str) -> str:
         """Return the last line of a program that contains a mark, or nothing."""
         return next(
             (
@@ -95,11 +98,13 @@ class Family:
 class _Member:
     """One program and its process."""
 
-    def __init__(self, program):
+    def __init__(self, program: Program) -> None:
         self.program, self.name = program, program.executable
-        self.process, self.restarts, self.lines, self._crashed = None, 0, [], None
+        self.process: subprocess.Popen[str] | None = None
+        self.restarts, self.lines = 0, list[str]()
+        self._crashed: float | None = None
 
-    def start(self, environment):
+    def start(self, environment: Mapping[str, str]) -> None:
         command = [sys.executable, '-m', self.program.module, '--ros-args']
         if self.program.parameter_file:
             command += ['--params-file', str(self.program.parameter_file)]
@@ -120,16 +125,22 @@ class _Member:
             raise ClosedChainError(f'{self.name} cannot be started: {error}') from None
         threading.Thread(target=self._listen, args=(self.process.stdout,), daemon=True).start()
 
-    def _listen(self, stream):
+    @property
+    def started(self) -> subprocess.Popen[str]:
+        """Return its process, once there is one."""
+        assert self.process is not None  # a family starts all of its members at once
+        return self.process
+
+    def _listen(self, stream: Iterable[str]) -> None:
         for line in stream:
             self.lines = [*self.lines[-50:], line.rstrip()]
             print(f'[{self.name}] {line.rstrip()}', file=sys.stderr)
 
-    def last_line(self):
+    def last_line(self) -> str:
         """Return the last thing that it said."""
         return next((line for line in reversed(self.lines) if line), 'it said nothing')
 
-    def noticed(self):
+    def noticed(self) -> float:
         """Return when its crash was first seen."""
         self._crashed = self._crashed or time.monotonic()
         return self._crashed

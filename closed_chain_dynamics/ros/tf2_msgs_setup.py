@@ -55,7 +55,7 @@ FILES = {
 }
 
 
-def main():
+def main() -> int:
     """Build and install tf2_msgs unless it is there; return the exit code."""
     if importlib.util.find_spec('tf2_msgs'):
         return 0
@@ -83,7 +83,7 @@ def main():
         return _build(source, Path(folder, 'build'))
 
 
-def _build(source, build):
+def _build(source: Path, build: Path) -> int:
     cmake, prefix = _tool('cmake'), sys.prefix
     for step in (
         [
@@ -116,7 +116,7 @@ def _build(source, build):
     return 0
 
 
-def _tool(name):
+def _tool(name: str) -> str | None:
     """Return the path of a program, that of this environment first."""
     own = Path(sys.prefix, 'bin', name)
     return str(own) if own.is_file() else shutil.which(name)

@@ -1,5 +1,7 @@
 """The parameters of torque_node, and the control law that they stand for."""
 
+from typing import Any
+
 import numpy as np
 
 from closed_chain_dynamics.control.control_loop import FALLBACKS
@@ -10,7 +12,8 @@ from closed_chain_dynamics.dynamics.actuation import POLICIES
 from closed_chain_dynamics.dynamics.singularities import SINGULARITY_POLICIES
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
-from closed_chain_dynamics.ros.parameters import Setting
+from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.ros.parameters import Parameters, Setting
 
 __all__ = ['SETTINGS', 'law', 'required_joints']
 
@@ -90,9 +93,9 @@ SETTINGS = [
 ]
 
 
-def law(p, robot):
+def law(p: Parameters, robot: Mechanism) -> tuple[TorqueController, TorqueGuard]:
     """Return TorqueController and TorqueGuard as the parameters say, or raise."""
-    gains = assignments(p.joint_gains, "parameter 'joint_gains'")
+    gains: dict[str, Any] = assignments(p.joint_gains, "parameter 'joint_gains'")
     bad = [name for name, pair in gains.items() if np.shape(pair) != (2,)]
     if bad:
         raise ClosedChainError(
@@ -104,10 +107,11 @@ def law(p, robot):
         {'default': default, **{name: pair[k] for name, pair in gains.items()}}
         for k, default in enumerate((p.kp, p.kd))
     )
-    weights, preload = (
+    chosen: list[Any] = [  # the controller tells what is no number
         assignments(getattr(p, name), f'parameter {name!r}') or None
         for name in ('weights', 'preload')
-    )
+    ]
+    weights, preload = chosen
     for name in p.measured:
         robot.joint_slices(name)  # an unknown name is told
     controller = TorqueController(
@@ -125,9 +129,9 @@ def law(p, robot):
     return controller, TorqueGuard(robot, effort_share=p.effort_share, rate_limit=p.rate_limit)
 
 
-def required_joints(p, robot):
+def required_joints(p: Parameters, robot: Mechanism) -> list[str]:
     """Return the joints that every state must have: those named, else the actuated ones."""
     if p.measured:
-        return p.measured
+        return list(p.measured)
     actuated = {name.partition(':')[0] for name in robot.actuator_names}
     return [name for name in robot.joint_names if name in actuated]

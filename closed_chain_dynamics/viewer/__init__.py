@@ -9,8 +9,13 @@ and shows nothing. This room is the only one that imports viser, and may import 
 the rooms below it.
 """
 
+from typing import TYPE_CHECKING
+
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.viewer.sources import LogSource, ModelSource, SimulationSource, Source
+
+if TYPE_CHECKING:
+    from closed_chain_dynamics.viewer.window import Window
 
 __all__ = ['LogSource', 'ModelSource', 'NullViewer', 'SimulationSource', 'Source', 'open_view']
 
@@ -22,14 +27,14 @@ class NullViewer:
 
     address, browsers = '', 0
 
-    def __init__(self, source=None):
+    def __init__(self, source: Source | None = None) -> None:
         self.source = source
 
-    def stop(self):
+    def stop(self) -> None:
         """Do nothing: there is nothing to stop."""
 
 
-def open_view(source, *, port=PORT):
+def open_view(source: Source, *, port: int = PORT) -> 'Window':
     """
     Show a source in the browser and return the view: `address`, `browsers` that look, `stop()`.
 

@@ -5,6 +5,7 @@ import numpy as np
 from closed_chain_dynamics.dynamics.constraints import actuator_rows
 from closed_chain_dynamics.dynamics.tree import difference, mass_matrix
 from closed_chain_dynamics.errors import StateError
+from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
 __all__ = ['Holding']
 
@@ -19,7 +20,7 @@ class Holding:
     the smallest there is, so that loops and loads only make the motion slower, never unstable.
     """
 
-    def __init__(self, robot, q):
+    def __init__(self, robot: Mechanism, q: Vector) -> None:
         self.robot, self.q = robot.copy(), q.copy()
         rows = actuator_rows(self.robot, q)
         try:
@@ -34,7 +35,7 @@ class Holding:
         self.rows = rows
         self.inertia = np.divide(1.0, mobility, out=np.zeros_like(mobility), where=mobility > 0.0)
 
-    def torques(self, q, v):
+    def torques(self, q: Vector, v: Vector) -> dict[str, float]:
         """Return the torques [N m or N] at a state, by actuator."""
         away = self.rows @ difference(self.robot, self.q, q)
         rate = self.rows @ v

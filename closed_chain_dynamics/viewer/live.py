@@ -1,11 +1,19 @@
 """A system that runs elsewhere, as its messages describe it; knows nothing of messages itself."""
 
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from closed_chain_dynamics.dynamics.tree import link_placement
 from closed_chain_dynamics.model.changes import follow
+from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.viewer.observation import Snapshot
 from closed_chain_dynamics.viewer.sources import ModelSource
+
+if TYPE_CHECKING:  # it knows this file
+    from closed_chain_dynamics.viewer.live_controls import Simulator
 
 __all__ = ['LiveSource']
 
@@ -20,7 +28,13 @@ class LiveSource(ModelSource):
     `simulator`, where one is at the other end, is told what time shall do and what is pushed.
     """
 
-    def __init__(self, robot, news, ask, simulator=None):
+    def __init__(
+        self,
+        robot: Mechanism,
+        news: Callable[['LiveSource'], None],
+        ask: Callable[[str, str], None],
+        simulator: 'Simulator | None' = None,
+    ) -> None:
         super().__init__(robot)
         self._news, self._ask, self.heard = news, ask, False
         self.simulator = simulator
@@ -28,20 +42,22 @@ class LiveSource(ModelSource):
         self.tau = np.zeros(len(self.robot.actuator_names))
 
     @property
-    def kind(self):
+    def kind(self) -> str:  # type: ignore[override]  # nobody sets it
         """Return what is shown, in a word."""
         return 'live system' if self.heard else 'model'
 
     @property
-    def can_drag(self):
+    def can_drag(self) -> bool:  # type: ignore[override]  # nobody sets it
         """Tell whether nobody else moves it."""
         return not self.heard
 
-    def advance(self, elapsed):
+    def advance(self, elapsed: float) -> None:
         """Take what has come in."""
         self._news(self)
 
-    def take_joints(self, joints, time):
+    def take_joints(
+        self, joints: Mapping[str, tuple[ArrayLike, ArrayLike | None]], time: float
+    ) -> None:
         """Take the state of joints, {name: (part of q, part of v or None)}, at a time [s]."""
         self.heard, self.time = True, time
         for name, (position, velocity) in joints.items():
@@ -51,48 +67,49 @@ class LiveSource(ModelSource):
                 self.v[in_v] = 0.0 if velocity is None else velocity
         self.version += 1
 
-    def take_structure(self, closed):
+    def take_structure(self, closed: Mapping[str, bool]) -> None:
         """Take which loops are closed, and which joints of the tree are cut, {name: closed?}."""
         followed = follow(self.robot, closed, self.q, self.v)
         self.q, self.v = followed.q, followed.v
         self.version += 1
 
-    def take_torques(self, torques):
+    def take_torques(self, torques: Mapping[str, float]) -> None:
         """Take the torques of actuators, {name: [N m or N]}."""
         names = self.robot.actuator_names
         self.tau = np.array([torques.get(name, was) for name, was in zip(names, self.tau)])
 
-    def take_notes(self, notes):
+    def take_notes(self, notes: Sequence[str]) -> None:
         """Take sentences to be shown."""
         if notes != self.notes:
             self.notes = notes
             self.version += 1
 
     @property
-    def can_command(self):
+    def can_command(self) -> bool:
         """Tell whether a simulator listens to what time shall do."""
         return self.heard and self.simulator is not None and self.simulator.is_ready()
 
-    def push(self, link, force):
+    def push(self, link: str, force: ArrayLike) -> None:
         """Push a link at its origin with a force in world axes, (3,) [N]."""
+        assert self.simulator is not None  # its controls are there only then
         R = link_placement(self.robot, self.q, link)[:3, :3]
         self.simulator.push(link, R.T @ np.asarray(force, dtype=float))
 
-    def snapshot(self):
+    def snapshot(self) -> Snapshot:
         """Return the last state that was heard of, or the model at rest."""
         if not self.heard:
             return super().snapshot()
         return Snapshot(self.robot.copy(), self.q.copy(), self.v.copy(), self.tau, self.time)
 
-    def cut(self, name):
+    def cut(self, name: str) -> None:
         """Ask for a cut."""
         self._switch('cut', name, super().cut)
 
-    def connect(self, name):
+    def connect(self, name: str) -> None:
         """Ask for a connection."""
         self._switch('connect', name, super().connect)
 
-    def _switch(self, kind, name, at_rest):
+    def _switch(self, kind: str, name: str, at_rest: Callable[[str], None]) -> None:
         if self.heard:
             self._ask(kind, name)
             return

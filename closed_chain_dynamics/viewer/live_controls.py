@@ -58,6 +58,7 @@ class LiveControls:
     """A folder of controls; `do` has the thread of the view call something."""
 
     def __init__(self, gui: Any, source: LiveSource, do: Callable[..., None]) -> None:
+        assert source.simulator is not None  # whom these controls are for
         self.source, self._simulator, self._do = source, source.simulator, do
         self.folder = gui.add_folder('Simulator')
         with self.folder:

@@ -2,14 +2,19 @@
 
 import os
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
-__all__ = ['find_mesh', 'load_meshes']
+from closed_chain_dynamics.description.elements import Shape
+from closed_chain_dynamics.model.mechanism import Mechanism
 
+__all__ = ['Mesh', 'find_mesh', 'load_meshes']
+
+Mesh = tuple[str, Shape, Any]  # link, where it is on it, and a trimesh.Trimesh
 PACKAGE, FILE = 'package://', 'file://'
 
 
-def load_meshes(robot):
+def load_meshes(robot: Mechanism) -> tuple[list[Mesh], list[str]]:
     """
     Return the meshes of all links and notes on those that cannot be shown.
 
@@ -26,7 +31,7 @@ def load_meshes(robot):
             try:
                 if path is None:
                     raise OSError('there is no such file')
-                mesh = trimesh.load(path, force='mesh')
+                mesh: Any = trimesh.load(path, force='mesh')
                 mesh.apply_scale(shape.geometry.scale)
                 meshes.append((link.name, shape, mesh))
             except Exception as error:  # what a reader of foreign files raises is anybody's guess
@@ -37,7 +42,7 @@ def load_meshes(robot):
     return meshes, notes
 
 
-def find_mesh(name, model):
+def find_mesh(name: str, model: str | Path | None) -> Path | None:
     """
     Return the path of a mesh that a model file names, or None.
 

@@ -1,5 +1,6 @@
 """What there is to see of a mechanism at an instant; every number comes from the core."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,7 +13,8 @@ from closed_chain_dynamics.dynamics.tree import center_of_mass, energy
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.model.changes import cut_joints
-from closed_chain_dynamics.recording.tracks import link_tracks, loop_tracks
+from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.recording.tracks import Track, link_tracks, loop_tracks
 
 __all__ = ['Force', 'Loop', 'Observation', 'Snapshot', 'explain', 'observe']
 
@@ -28,13 +30,15 @@ class Snapshot:
     hold it there.
     """
 
-    robot: object
-    q: np.ndarray
-    v: np.ndarray
-    tau: 'np.ndarray | None' = None
+    robot: Mechanism
+    q: Vector
+    v: Vector
+    tau: Vector | None = None
     time: float = 0.0
-    energy: 'tuple | None' = None  # kinetic, and potential with springs, where it is known
-    wrenches: dict = field(default_factory=dict)
+    energy: tuple[float, float] | None = (
+        None  # kinetic, and potential with springs, where it is known
+    )
+    wrenches: Mapping[str, Vector] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -45,7 +49,7 @@ class Loop:
     type: str
     state: str  # closed, open, sliding, sticking
     error: float  # of a closed one the gap [m or rad], else how far apart its ends are
-    ends: np.ndarray  # on the parent and on the child, world, (2, 3)
+    ends: Vector  # on the parent and on the child, world, (2, 3)
 
 
 @dataclass(frozen=True)
@@ -54,8 +58,8 @@ class Force:
 
     name: str
     kind: str  # loop, contact or joint
-    point: np.ndarray  # (3,) [m]
-    vector: np.ndarray  # (3,) [N]
+    point: Vector  # (3,) [m]
+    vector: Vector  # (3,) [N]
     unique: bool = True
 
 
@@ -64,23 +68,23 @@ class Observation:
     """Everything that is drawn, written into tables, and plotted."""
 
     snapshot: Snapshot
-    rotations: np.ndarray  # of all links in the order of `robot.link_names`, (links, 3, 3)
-    positions: np.ndarray  # (links, 3)
-    loops: list
-    springs: list  # ends of each linear spring, (2, 3)
-    center_of_mass: np.ndarray  # (3,)
-    forces: list
-    torques: np.ndarray  # (actuators,)
+    rotations: Vector  # of all links in the order of `robot.link_names`, (links, 3, 3)
+    positions: Vector  # (links, 3)
+    loops: list[Loop]
+    springs: list[Vector]  # ends of each linear spring, (2, 3)
+    center_of_mass: Vector  # (3,)
+    forces: list[Force]
+    torques: Vector  # (actuators,)
     kinetic: float
     potential: float
 
     @property
-    def loop_error(self):
+    def loop_error(self) -> float:
         """Return the largest error of all closed loops [m or rad]."""
         return max((loop.error for loop in self.loops if loop.state != 'open'), default=0.0)
 
 
-def observe(snapshot):
+def observe(snapshot: Snapshot) -> Observation:
     """Return the Observation of a snapshot."""
     robot, q = snapshot.robot, snapshot.q
     tracks = link_tracks(robot, [q])
@@ -100,7 +104,7 @@ def observe(snapshot):
     )
 
 
-def explain(snapshot):
+def explain(snapshot: Snapshot) -> str:
     """Return why these coordinates were chosen, in words."""
     try:
         return str(coordinates(snapshot.robot.copy(), snapshot.q))
@@ -108,7 +112,7 @@ def explain(snapshot):
         return str(error)
 
 
-def _loops(robot, q, tracks):
+def _loops(robot: Mechanism, q: Vector, tracks: Mapping[str, Track]) -> list[Loop]:
     gaps, loops = robot.loop_gaps(q), []
     modes = robot.structure.loops['mode']
     ends = [
@@ -136,7 +140,7 @@ def _loops(robot, q, tracks):
     return loops
 
 
-def _springs(robot, tracks):
+def _springs(robot: Mechanism, tracks: Mapping[str, Track]) -> list[Vector]:
     ends = []
     for spring in robot.description.springs:
         if spring.type == 'linear':
@@ -154,7 +158,7 @@ def _springs(robot, tracks):
     return ends
 
 
-def _forces(snapshot):
+def _forces(snapshot: Snapshot) -> tuple[list[Force], Vector]:
     """Return the forces in all joints and contacts, and the torques of the actuators."""
     robot, q, v, tau = snapshot.robot, snapshot.q, snapshot.v, snapshot.tau
     wrenches, touching = snapshot.wrenches or None, {}
@@ -175,7 +179,7 @@ def _forces(snapshot):
     return forces, found.tau_A
 
 
-def _contacts(robot):
+def _contacts(robot: Mechanism) -> dict[str, Vector]:
     """Return the whole force on the child of each closed contact, {name: (3,)}."""
     normals = dict(zip(robot.loop_names, robot.workspace.frames['normal']))
     return {

@@ -4,14 +4,22 @@ The controls beside the picture: tabs to move, to connect and cut, to look at pl
 Callbacks of the browser only note what is wanted; the thread of the view does it.
 """
 
+from collections.abc import Callable, Iterable, Sequence
 import html
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from viser import uplot
 
 from closed_chain_dynamics.description import JointType
+from closed_chain_dynamics.description.elements import Joint
+from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 from closed_chain_dynamics.viewer.live_controls import LiveControls
-from closed_chain_dynamics.viewer.scene import COLOURS, put
+from closed_chain_dynamics.viewer.observation import Loop, Observation, Snapshot
+from closed_chain_dynamics.viewer.scene import COLOURS, Scene, put
+
+if TYPE_CHECKING:  # it knows this file
+    from closed_chain_dynamics.viewer.window import Window
 
 __all__ = ['Panel']
 
@@ -36,12 +44,16 @@ HINTS = {
 class Panel:
     """The controls of one view; `window.do` and `window.follow` have its thread call something."""
 
-    def __init__(self, server, source, scene, window):
+    # `source` is Any because only some sources run, step, drag, hold or can be switched
+    def __init__(self, server: Any, source: Any, scene: Scene, window: 'Window') -> None:
         self.gui, self.source, self.scene = server.gui, source, scene
         self.do, self.follow = window.do, window.follow
         self.message, self.status = self.gui.add_html(''), self.gui.add_html('')
         tabs = self.gui.add_tab_group()
-        self.sliders, self.folders, self.buttons, self._level = {}, [], {}, None
+        self.sliders: dict[str, Any] = {}  # handles of viser, as those below
+        self.folders: list[Any] = []
+        self.buttons: dict[str, Any] = {}
+        self._level: float | None = None
         with tabs.add_tab('Move'):
             self._add_running()
             simulator = getattr(source, 'simulator', None)
@@ -57,7 +69,7 @@ class Panel:
             self.gui.add_html(_paragraphs(scene.notes))
 
     # --- what is there ---------------------------------------------------------------------------
-    def _add_running(self):
+    def _add_running(self) -> None:
         source = self.source
         if source.can_run:
             self.play = self.gui.add_button('Pause', hint='stop and go on')
@@ -90,11 +102,11 @@ class Panel:
             hold.on_update(lambda _: self.do(setattr, source, 'hold', hold.value))
 
     @staticmethod
-    def _by_hand(action):
+    def _by_hand(action: Callable[[Any], None]) -> Callable[[Any], None]:
         """Return a callback that answers to people, not to values that the view itself sets."""
         return lambda event: action(event.target.value) if event.client is not None else None
 
-    def _add_sliders(self):
+    def _add_sliders(self) -> None:
         if not self.source.can_drag:
             return
         robot = self.source.robot
@@ -113,13 +125,13 @@ class Panel:
                     for joint in group:
                         self._add_slider(robot, joint)
 
-    def _add_slider(self, robot, joint):
+    def _add_slider(self, robot: Mechanism, joint: Joint) -> None:
         low, high = slider_range(robot, joint)
         slider = self.gui.add_slider(joint.name, low, high, STEP, min(max(0.0, low), high))
         slider.on_update(self._by_hand(lambda value: self.follow(self._drag, joint, value)))
         self.sliders[joint.name] = slider
 
-    def _add_looks(self):
+    def _add_looks(self) -> None:
         with self.gui.add_folder('Show', expand_by_default=False):
             for what, shown in self.scene.shown.items():
                 box = self.gui.add_checkbox(what, shown, hint=HINTS[what])
@@ -129,7 +141,7 @@ class Panel:
             scale = self.gui.add_slider('length of forces', 0.1, 5.0, 0.1, 1.0)
             scale.on_update(lambda _: self.follow(self._look, None, scale.value))
 
-    def _add_loops(self):
+    def _add_loops(self) -> None:
         self.loops = self.gui.add_html('')
         if not self.source.can_switch:
             return
@@ -143,7 +155,7 @@ class Panel:
             )
             gap.on_update(lambda _: setattr(self.source, 'gap', gap.value))
 
-    def _add_plots(self):
+    def _add_plots(self) -> None:
         names = self.source.robot.actuator_names
         groups = [names[k : k + MOST_CURVES] for k in range(0, len(names), MOST_CURVES)]
         self._torques = {f'{group[0]} to {group[-1]}': group for group in groups}
@@ -161,7 +173,7 @@ class Panel:
         )
         self.plots['error'] = self._plot('loop error, power of ten [m or rad]', ('error',))
 
-    def _plot(self, title, names):
+    def _plot(self, title: str, names: Sequence[str]) -> Any:
         return self.gui.add_uplot(
             tuple(np.zeros(1) for _ in range(len(names) + 1)),
             _series(names),
@@ -171,41 +183,44 @@ class Panel:
             legend=uplot.Legend(show=True),
         )
 
-    def _shown_torques(self):
-        return self._torques[self.group.value if self.group else next(iter(self._torques))]
+    def _shown_torques(self) -> list[str]:
+        names: list[str] = self._torques[
+            self.group.value if self.group else next(iter(self._torques))
+        ]
+        return names
 
     # --- what people do, in the thread of the view -----------------------------------------------
-    def _drag(self, joint, value):
+    def _drag(self, joint: Joint, value: float) -> None:
         self.source.drag(joint.name, self._nearest_turn(joint, value))
 
-    def _nearest_turn(self, joint, value):
+    def _nearest_turn(self, joint: Joint, value: float) -> float:
         """Return an angle of a joint that turns for ever, by the turn that it is in."""
         if joint.type is not JointType.CONTINUOUS:
             return value
         now = self._position(self.source.snapshot(), joint.name)
-        return value + 2.0 * np.pi * np.round((now - value) / (2.0 * np.pi))
+        return float(value + 2.0 * np.pi * np.round((now - value) / (2.0 * np.pi)))
 
-    def _switch(self, name):
+    def _switch(self, name: str) -> None:
         connected = self.source.robot.is_connected(name)
         (self.source.cut if connected else self.source.connect)(name)
 
-    def _look(self, what, value):
+    def _look(self, what: str | None, value: Any) -> None:
         if what is None:
             self.scene.force_scale = value
         else:
             self.scene.shown[what] = value
         self.source.version += 1
 
-    def _regroup(self):
+    def _regroup(self) -> None:
         self.plots['torques'].series = _series(self._shown_torques())
         self.source.version += 1
 
     # --- what is shown ---------------------------------------------------------------------------
-    def say(self, text):
+    def say(self, text: str) -> None:
         """Show a message over everything, or take it away."""
         put(self.message, 'content', _paragraphs([text] if text else [], style=REFUSED))
 
-    def update(self, seen, explanation):
+    def update(self, seen: Observation, explanation: str) -> None:
         """Show the numbers of an Observation; plots and tables are slower than the picture."""
         source, snapshot = self.source, seen.snapshot
         time = '' if source.kind == 'model' else f' · {snapshot.time:.2f} s'
@@ -240,10 +255,10 @@ class Panel:
         self._update_plots(source.samples())
 
     @staticmethod
-    def _position(snapshot, joint):
+    def _position(snapshot: Snapshot, joint: str) -> float:
         return float(snapshot.q[snapshot.robot.joint_slices(joint)[0]][0])
 
-    def _update_plots(self, table):
+    def _update_plots(self, table: Vector) -> None:
         if not len(table):
             return
         if self._level is None:
@@ -258,7 +273,7 @@ class Panel:
             self.plots['torques'].data = _columns(time, *table[:, chosen].T)
 
 
-def slider_range(robot, joint):
+def slider_range(robot: Mechanism, joint: Joint) -> tuple[float, float]:
     """Return the range of a joint's slider: its limits, or what a limitless one is shown in."""
     slides = joint.type is JointType.PRISMATIC
     reach = robot.structure.world['length'] if slides else np.pi
@@ -267,26 +282,26 @@ def slider_range(robot, joint):
     return float(np.ceil(low / STEP) * STEP), float(np.floor(high / STEP) * STEP)
 
 
-def _within(slider, value):
+def _within(slider: Any, value: float) -> float:
     """Return a value as a slider can show it: on its scale, by whole turns if it must."""
     whole_turn = slider.max - slider.min > 2.0 * np.pi - 3.0 * STEP
     if whole_turn and not slider.min <= value <= slider.max:
         value = (value - slider.min) % (2.0 * np.pi) + slider.min
-    return round(min(max(value, slider.min), slider.max), 3)
+    return float(round(min(max(value, slider.min), slider.max), 3))
 
 
-def _columns(*arrays):
+def _columns(*arrays: Vector) -> tuple[Vector, ...]:
     return tuple(np.ascontiguousarray(array, dtype=float) for array in arrays)
 
 
-def _series(names):
+def _series(names: Iterable[str]) -> tuple[Any, ...]:
     return (
         uplot.Series(label='t'),
         *(uplot.Series(label=name, stroke=colour, width=2) for name, colour in zip(names, CURVES)),
     )
 
 
-def _paragraphs(lines, style=''):
+def _paragraphs(lines: Iterable[str], style: str = '') -> str:
     """Return lines of text as HTML; what a model calls itself is never taken as markup."""
     return ''.join(
         f'<p style="margin: 0.4em 1em; font-size: 0.9em; {style}">{html.escape(line)}</p>'
@@ -294,7 +309,7 @@ def _paragraphs(lines, style=''):
     )
 
 
-def _table(loops):
+def _table(loops: Sequence[Loop]) -> str:
     if not loops:
         return _paragraphs(['This mechanism has no loops.'])
     rows = ''.join(

@@ -4,15 +4,21 @@ Draws what there is to see of a mechanism into the browser.
 Shapes of links are sent once; afterwards only placements, colours, lines and arrows change.
 """
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 import viser.transforms as tf
 
+from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 from closed_chain_dynamics.recording.animation import framing
 from closed_chain_dynamics.recording.colours import CLOSED, OPEN
 from closed_chain_dynamics.recording.picture import FIELD_OF_VIEW, FLOOR, LINES, fit_camera
-from closed_chain_dynamics.recording.shapes import triangles_of
+from closed_chain_dynamics.recording.shapes import Triangles, triangles_of
 from closed_chain_dynamics.viewer.arrows import Arrows
-from closed_chain_dynamics.viewer.meshes import load_meshes
+from closed_chain_dynamics.viewer.meshes import Mesh, load_meshes
+from closed_chain_dynamics.viewer.observation import Force, Loop, Observation
 
 __all__ = ['COLOURS', 'Scene', 'put']
 
@@ -38,7 +44,7 @@ NOTHING = 1e-6  # forces below this share of a large one are not drawn
 class Scene:
     """The picture of one mechanism."""
 
-    def __init__(self, server, seen):
+    def __init__(self, server: Any, seen: Observation) -> None:
         self.server, self.scene = server, server.scene
         robot = seen.snapshot.robot
         triangles = triangles_of(robot)
@@ -63,7 +69,7 @@ class Scene:
         self.draw(seen)
 
     # --- once ------------------------------------------------------------------------------------
-    def _place_camera(self, robot, triangles, seen):
+    def _place_camera(self, robot: Mechanism, triangles: Triangles, seen: Observation) -> None:
         points, ground = framing(robot, triangles, seen.rotations[None], seen.positions[None])
         ground = min(ground, points[:, 2].min())  # what hangs from something fixed stays above
         self.camera = camera = fit_camera(points, ground, None, SIZE)
@@ -87,7 +93,7 @@ class Scene:
             shadow_opacity=0.12,
         )
 
-    def _add_lights(self):
+    def _add_lights(self) -> None:
         """Light the scene by sky and sun, without pictures of surroundings: they cost time."""
         self.scene.configure_environment_map(None)
         self.scene.configure_default_lights(False)
@@ -101,7 +107,7 @@ class Scene:
             + 2.0 * self.radius * (self.camera.axes[1] - 0.5 * self.camera.axes[0]),
         )
 
-    def _add_links(self, robot, triangles, meshes):
+    def _add_links(self, robot: Mechanism, triangles: Triangles, meshes: Sequence[Mesh]) -> None:
         self.frames = [
             self.scene.add_frame(f'/links/{number}', show_axes=False)
             for number in range(len(robot.link_names))
@@ -130,7 +136,7 @@ class Scene:
             else:
                 self.scene.add_mesh_trimesh(node, mesh, **where)
 
-    def _add_triangles(self, link, triangles):
+    def _add_triangles(self, link: int, triangles: Triangles) -> None:
         """Add the triangles of a link, one mesh per colour."""
         mine = triangles.links == link
         colours, groups = np.unique(triangles.colours[mine], axis=0, return_inverse=True)
@@ -139,7 +145,7 @@ class Scene:
             vertices, faces = _indexed(triangles.corners[chosen], triangles.normals[chosen])
             self.scene.add_mesh_simple(f'/links/{link}/{k}', vertices, faces, color=tuple(colour))
 
-    def _add_marks(self, robot, seen):
+    def _add_marks(self, robot: Mechanism, seen: Observation) -> None:
         """Add what is drawn over the links: loops, springs, forces, the centre of mass."""
         size, self.balls, self.labels = BALL * self.radius, {}, {}
         for number, loop in enumerate(robot.description.loops):
@@ -174,7 +180,7 @@ class Scene:
         )
 
     # --- every time ------------------------------------------------------------------------------
-    def draw(self, seen):
+    def draw(self, seen: Observation) -> None:
         """Move everything to where it is now."""
         turns = tf.SO3.from_matrix(seen.rotations).wxyz
         with self.server.atomic():
@@ -184,14 +190,16 @@ class Scene:
             self._draw_forces(seen.forces, seen.snapshot.time)
             _show(
                 self.springs,
-                np.concatenate([_coil(*ends, BALL * self.radius) for ends in seen.springs])
+                np.concatenate(
+                    [_coil(ends[0], ends[1], BALL * self.radius) for ends in seen.springs]
+                )
                 if seen.springs and self.shown['springs']
                 else (),
             )
             self.mass.position = seen.center_of_mass
             put(self.mass, 'visible', self.shown['centre of mass'])
 
-    def _draw_loops(self, loops):
+    def _draw_loops(self, loops: Iterable[Loop]) -> None:
         for loop in loops:
             for end in (0, 1):
                 ball = self.balls.get((loop.name, end))
@@ -205,7 +213,7 @@ class Scene:
         apart = [loop.ends for loop in loops if loop.state == 'open']
         _show(self.gaps, apart if self.shown['loops'] else ())
 
-    def _draw_forces(self, forces, time):
+    def _draw_forces(self, forces: Iterable[Force], time: float) -> None:
         drawn = [
             force
             for force in forces
@@ -214,7 +222,7 @@ class Scene:
         _show(self.arrows, *self._arrows.draw(drawn, time, self.force_scale, FORCES))
 
 
-def _large_force(robot, forces):
+def _large_force(robot: Mechanism, forces: Iterable[Force]) -> float:
     """Return the weight of what moves, or the largest force in loops at first if that is more."""
     weight = robot.model.bodies['mass'][1:].sum() * np.linalg.norm(robot.gravity)
     largest = max(
@@ -223,7 +231,7 @@ def _large_force(robot, forces):
     return max(weight, largest) or 1.0
 
 
-def _indexed(corners, normals):
+def _indexed(corners: Vector, normals: Vector) -> tuple[Vector, NDArray[np.int_]]:
     """Return vertices and faces of triangles, (n, 3, 3), that turn left about their normals."""
     one, two = (corners[:, k] - corners[:, 0] for k in (1, 2))
     astray = np.einsum('ij,ij->i', np.cross(one, two), normals.sum(axis=1)) < 0.0
@@ -234,7 +242,7 @@ def _indexed(corners, normals):
     return vertices[:, :3], faces.reshape(-1, 3)
 
 
-def _show(handle, lines, colours=None):
+def _show(handle: Any, lines: Any, colours: Any = None) -> None:
     """Put lines or arrows, (n, 2, 3), where a handle's are; an empty one is hidden."""
     put(handle, 'visible', len(lines) > 0)
     if len(lines):
@@ -243,17 +251,17 @@ def _show(handle, lines, colours=None):
         handle.points = np.asarray(lines, dtype=np.float32)
 
 
-def put(handle, name, value):
+def put(handle: Any, name: str, value: Any) -> None:
     """Set what has changed only: nothing is sent otherwise."""
     if getattr(handle, name) != value:
         setattr(handle, name, value)
 
 
-def _opacity(rgba):
+def _opacity(rgba: Sequence[float]) -> float | None:
     return None if rgba[3] >= 1.0 else rgba[3]
 
 
-def _coil(start, end, radius):
+def _coil(start: Vector, end: Vector, radius: float) -> Vector:
     """Return the lines of a coil between two points, (n, 2, 3)."""
     way = end - start
     length = np.linalg.norm(way)

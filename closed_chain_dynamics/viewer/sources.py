@@ -6,15 +6,18 @@ view; what is asked of it and cannot be done is a ClosedChainError, which the vi
 """
 
 from collections import deque
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.errors import ClosedChainError, StructureError
 from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
+from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.recording.log import Log
 from closed_chain_dynamics.simulation.simulation import Simulation
 from closed_chain_dynamics.viewer.holding import Holding
-from closed_chain_dynamics.viewer.observation import Snapshot
+from closed_chain_dynamics.viewer.observation import Observation, Snapshot
 
 __all__ = ['History', 'LogSource', 'ModelSource', 'SimulationSource', 'Source']
 
@@ -26,20 +29,20 @@ MOST_AT_ONCE = 0.1  # simulated time between two pictures, at most [s]
 class History:
     """The last samples of what is plotted: time, kinetic, potential, loop error, torques."""
 
-    def __init__(self):
-        self._rows = deque(maxlen=KEPT)
+    def __init__(self) -> None:
+        self._rows: deque[tuple[float, ...]] = deque(maxlen=KEPT)
 
-    def add(self, seen):
+    def add(self, seen: Observation) -> None:
         """Add a sample from an Observation."""
         self._rows.append(
             (seen.snapshot.time, seen.kinetic, seen.potential, seen.loop_error, *seen.torques)
         )
 
-    def clear(self):
+    def clear(self) -> None:
         """Forget everything."""
         self._rows.clear()
 
-    def table(self):
+    def table(self) -> Vector:
         """Return the samples, one row each."""
         return np.array(self._rows)
 
@@ -55,28 +58,30 @@ class Source:
 
     kind = ''
     can_drag = can_run = can_step = can_hold = can_switch = False
-    duration, gap, notes = None, None, ()
+    duration: float | None = None
+    gap: float | None = None
+    notes: Sequence[str] = ()
 
-    def __init__(self, robot):
+    def __init__(self, robot: Mechanism) -> None:
         self.robot, self.version, self.history = robot, 0, History()
         self.paused, self.speed = False, 1.0
 
-    def advance(self, elapsed):
+    def advance(self, elapsed: float) -> None:
         """Let time [s] pass, if the source has a time of its own."""
 
-    def toggle(self):
+    def toggle(self) -> None:
         """Stop, or go on."""
         self.paused = not self.paused
 
-    def snapshot(self):
+    def snapshot(self) -> Snapshot:
         """Return the present Snapshot."""
         raise NotImplementedError
 
-    def noticed(self, seen):
+    def noticed(self, seen: Observation) -> None:
         """Keep an Observation for the plots."""
         self.history.add(seen)
 
-    def samples(self):
+    def samples(self) -> Vector:
         """Return what is plotted, one row per sample: see History."""
         return self.history.table()
 
@@ -87,31 +92,31 @@ class ModelSource(Source):
     kind = 'model'
     can_drag = can_switch = True
 
-    def __init__(self, robot, q=None):
+    def __init__(self, robot: Mechanism, q: Vector | None = None) -> None:
         super().__init__(robot.copy())
         self._first = assemble(self.robot, {}) if q is None else q, self.robot.connections()
         self.q, self._moves = self._first[0].copy(), 0
 
-    def snapshot(self):
+    def snapshot(self) -> Snapshot:
         """Return the pose; the time counts how often it was changed."""
         robot = self.robot.copy()
         return Snapshot(robot, self.q.copy(), np.zeros(robot.nv), time=float(self._moves))
 
-    def _changed(self):
+    def _changed(self) -> None:
         self.version += 1
         self._moves += 1
 
-    def drag(self, joint, value):
+    def drag(self, joint: str, value: float) -> None:
         """Put a joint somewhere [rad or m]; all others follow, or nothing moves at all."""
         self.q = dragged(self.robot, self.q, joint, value)
         self._changed()
 
-    def cut(self, name):
+    def cut(self, name: str) -> None:
         """Open a loop; the pose stays."""
         self.robot.cut(name)
         self._changed()
 
-    def connect(self, name):
+    def connect(self, name: str) -> None:
         """Close a loop, by moving everything as little as needed."""
         self.robot.connect(name)
         try:
@@ -121,7 +126,7 @@ class ModelSource(Source):
             raise
         self._changed()
 
-    def reset(self):
+    def reset(self) -> None:
         """Go back to the first pose and structure."""
         self.q = self._first[0].copy()
         self.robot.restructure(self._first[1])
@@ -129,7 +134,7 @@ class ModelSource(Source):
         self._changed()
 
 
-def dragged(robot, q, joint, value):
+def dragged(robot: Mechanism, q: Vector, joint: str, value: float) -> Vector:
     """Return the closed pose nearest to q with a joint at a value; refused where there is none."""
     # one start only: another one might close the loops in another branch, with a jump
     return assemble(robot, {joint: value}, start=q, attempts=1)
@@ -140,21 +145,23 @@ class SimulationSource(Source):
 
     kind = 'simulation'
     can_drag = can_run = can_step = can_switch = True
+    gap: float
 
-    def __init__(self, sim, tau=None):
+    def __init__(self, sim: Simulation, tau: Mapping[str, float] | None = None) -> None:
         self.sim, self.tau = sim, tau or {}
         super().__init__(sim.robot)
         self._first = self._start()
-        self._holding, self._due = None, 0.0
+        self._holding: Holding | None = None
+        self._due = 0.0
         self.gap = CONNECT_GAP
         self.can_hold = bool(sim.robot.actuator_names)
 
-    def _start(self):
+    def _start(self) -> tuple[Mechanism, Vector, Vector, float]:
         """Return what a simulation that begins here is made of."""
         sim = self.sim
         return sim.robot.copy(), sim.q.copy(), sim.v.copy(), sim.time
 
-    def _begin(self, robot, q, v, time):
+    def _begin(self, robot: Mechanism, q: Vector, v: Vector, time: float) -> None:
         self.sim = Simulation(
             robot, q, v, dt=self.sim.dt, integrator=self.sim.integrator, log_every=0
         )
@@ -163,20 +170,20 @@ class SimulationSource(Source):
         self.version += 1
 
     @property
-    def hold(self):
+    def hold(self) -> bool:
         """Tell whether the motors hold the pose they had when this was set."""
         return self._holding is not None
 
     @hold.setter
-    def hold(self, wanted):
+    def hold(self, wanted: bool) -> None:
         self._holding = Holding(self.sim.robot, self.sim.q) if wanted else None
 
-    def _torques(self):
+    def _torques(self) -> dict[str, float]:
         """Return the torques of the motors, by name, for the next steps."""
         held = self._holding.torques(self.sim.q, self.sim.v) if self._holding else {}
         return {**held, **self.tau}
 
-    def advance(self, elapsed):
+    def advance(self, elapsed: float) -> None:
         """Simulate for as long as the clock went on, or as the computer manages."""
         if self.paused:
             return
@@ -186,12 +193,12 @@ class SimulationSource(Source):
             self._due -= steps * self.sim.dt
             self._run(steps)
 
-    def step(self):
+    def step(self) -> None:
         """Take one step of the integrator."""
         self.paused = True
         self._run(1)
 
-    def _run(self, steps):
+    def _run(self, steps: int) -> None:
         self.version += 1
         chunk = max(1, int(PERIOD / self.sim.dt)) if self.hold else steps
         try:
@@ -201,7 +208,7 @@ class SimulationSource(Source):
             self.paused = True  # the state is the last good one
             raise
 
-    def snapshot(self):
+    def snapshot(self) -> Snapshot:
         """Return the present state."""
         sim, robot = self.sim, self.sim.robot.copy()
         named, energy = self._torques(), sim.energy()
@@ -210,23 +217,23 @@ class SimulationSource(Source):
             robot, sim.q.copy(), sim.v.copy(), tau, sim.time, (energy.kinetic, energy.potential)
         )
 
-    def drag(self, joint, value):
+    def drag(self, joint: str, value: float) -> None:
         """Stop, and put a joint somewhere; all others follow. It stands still there."""
         self.paused = True
         robot, q, v, time = self._start()
         self._begin(robot, dragged(robot, q, joint, value), 0.0 * v, time)
 
-    def cut(self, name):
+    def cut(self, name: str) -> None:
         """Open a loop while everything moves."""
         self.sim.cut(name)
         self.version += 1
 
-    def connect(self, name):
+    def connect(self, name: str) -> None:
         """Close a loop whose ends are near each other; the velocities jump."""
         self.sim.connect(name, gap=self.gap, angle=max(CONNECT_ANGLE, self.gap))
         self.version += 1
 
-    def reset(self):
+    def reset(self) -> None:
         """Go back to the start."""
         robot, q, v, time = self._first
         self._begin(robot.copy(), q.copy(), v.copy(), time)
@@ -238,8 +245,9 @@ class LogSource(Source):
 
     kind = 'log'
     can_run = can_step = True
+    duration: float
 
-    def __init__(self, log):
+    def __init__(self, log: Log) -> None:
         if not len(log):
             raise StructureError(
                 'there is nothing to show: the log has no samples', where=log.robot.name
@@ -254,39 +262,39 @@ class LogSource(Source):
         )
         self.position = 0.0
 
-    def advance(self, elapsed):
+    def advance(self, elapsed: float) -> None:
         """Play on, and stop at the end."""
         if not self.paused:
             self.seek(min(self.position + elapsed * self.speed, self.duration))
             self.paused = self.position >= self.duration
 
-    def toggle(self):
+    def toggle(self) -> None:
         """Stop, or go on: from the start where the end is reached."""
         super().toggle()
         if self.position >= self.duration:
             self.reset()
 
-    def seek(self, position):
+    def seek(self, position: float) -> None:
         """Go to a time after the start of the log [s]."""
         self.position = float(position)
         place = np.searchsorted(self.times, self.times[0] + position + 1e-9, side='right')
         self._go(int(place) - 1)
 
-    def step(self):
+    def step(self) -> None:
         """Go to the next sample."""
         self.paused = True
         self._go(min(self._sample + 1, len(self.times) - 1))
         self.position = float(self.times[self._sample] - self.times[0])
 
-    def reset(self):
+    def reset(self) -> None:
         """Go back to the first sample."""
         self.seek(0.0)
 
-    def _go(self, sample):
+    def _go(self, sample: int) -> None:
         self.version += sample != self._sample
         self._sample = sample
 
-    def snapshot(self):
+    def snapshot(self) -> Snapshot:
         """Return the state of the sample that is shown."""
         k = self._sample
         place = next(n for n, (_, span) in enumerate(self._spans) if k < span.stop)
@@ -303,10 +311,10 @@ class LogSource(Source):
             segment.wrenches,
         )
 
-    def noticed(self, seen):
+    def noticed(self, seen: Observation) -> None:
         """Keep nothing: it is all in the log."""
 
-    def samples(self):
+    def samples(self) -> Vector:
         """Return the samples up to the one that is shown, thinned out."""
         every = max(1, (self._sample + 1) // KEPT)
         return self._table[self._sample :: -every][::-1]

@@ -1,19 +1,22 @@
 """The server of a view, on this machine alone, and the one thread that everything happens in."""
 
+from collections.abc import Callable
 from contextlib import redirect_stdout
 import io
 import socket
 import threading
 import time
 import traceback
+from typing import Any
 from urllib.parse import urlsplit
 
 import viser
 
 from closed_chain_dynamics.errors import ClosedChainError
-from closed_chain_dynamics.viewer.observation import explain, observe
+from closed_chain_dynamics.viewer.observation import Observation, explain, observe
 from closed_chain_dynamics.viewer.panel import Panel
 from closed_chain_dynamics.viewer.scene import Scene
+from closed_chain_dynamics.viewer.sources import Source
 
 __all__ = ['Window']
 
@@ -29,16 +32,16 @@ EXPLAIN_SHARE = 0.02  # and takes no more than this share of the time
 class _LocalServer(viser.ViserServer):
     """A server that nobody outside is told about, and that no page from outside may talk to."""
 
-    def __init__(self, port, label):
+    def __init__(self, port: int, label: str) -> None:
         with redirect_stdout(io.StringIO()):  # the address is for the caller to print
             super().__init__(host=HOST, port=port, label=label, verbose=False)
         self._websock_server.on_client_connect(self._refuse_strangers)
 
-    def request_share_url(self, verbose=True):
+    def request_share_url(self, verbose: bool = True) -> None:
         """Refuse to let another computer pass the view on."""
         return None
 
-    async def _refuse_strangers(self, connection):
+    async def _refuse_strangers(self, connection: Any) -> None:
         """Close what a page from elsewhere has opened: a browser lets any page try."""
         line = self._websock_server._live_connections[connection.client_id]
         origin = line.request.headers.get('Origin')
@@ -46,7 +49,7 @@ class _LocalServer(viser.ViserServer):
             await line.close(1008, 'only pages of this machine may connect')
 
 
-def _free_port(first):
+def _free_port(first: int) -> int:
     """Return the first free port from one on; 0 lets the system choose."""
     for port in range(first, min(first + MOST_PORTS, 65536)) if first >= 0 else ():
         with socket.socket() as trial:
@@ -65,9 +68,10 @@ def _free_port(first):
 class Window:
     """A source, shown in the browser; see `open_view`."""
 
-    def __init__(self, source, *, port):
+    def __init__(self, source: Source, *, port: int) -> None:
         self.source = source
-        self._wanted, self._lock = [], threading.Lock()
+        self._wanted: list[tuple[Any, ...]] = []  # calls: what, and its arguments
+        self._lock = threading.Lock()
         self._wake, self._stopped = threading.Event(), False
         self.server = _LocalServer(_free_port(port), source.robot.name)
         self.server.gui.configure_theme(show_logo=False, show_share_button=False)
@@ -83,23 +87,23 @@ class Window:
         self._thread = threading.Thread(target=self._run, name='closed-chain view', daemon=True)
         self._thread.start()
 
-    def do(self, action, *arguments):
+    def do(self, action: Callable[..., Any], *arguments: Any) -> None:
         """Have the view's thread call something soon."""
         with self._lock:
             self._wanted.append((action, *arguments))
 
-    def follow(self, action, *arguments):
+    def follow(self, action: Callable[..., Any], *arguments: Any) -> None:
         """Do the same for a value, the last argument, in place of one that is still waiting."""
         with self._lock:
             call = (action, *arguments)
             self._wanted = [each for each in self._wanted if each[:-1] != call[:-1]] + [call]
 
     @property
-    def browsers(self):
+    def browsers(self) -> int:
         """Return how many browsers look."""
         return len(self.server.get_clients())
 
-    def stop(self):
+    def stop(self) -> None:
         """Close the view."""
         self._stopped = True
         self._wake.set()
@@ -108,7 +112,7 @@ class Window:
             self.server.stop()
 
     # --- the thread ------------------------------------------------------------------------------
-    def _run(self):
+    def _run(self) -> None:
         """Let time pass while somebody looks; sleep while nobody does."""
         last = time.monotonic()
         while not self._stopped:
@@ -122,7 +126,7 @@ class Window:
             acted = self._act(elapsed)
             self._try(self._show, self._pace, last, acted, quietly=True)
 
-    def _act(self, elapsed):
+    def _act(self, elapsed: float) -> bool:
         """Do what people want, then let time pass; return whether anything was wanted."""
         with self._lock:
             wanted, self._wanted = self._wanted, []
@@ -132,7 +136,7 @@ class Window:
             self._try(self.source.advance, elapsed, quietly=True)
         return bool(wanted)
 
-    def _try(self, action, *arguments, quietly=False):
+    def _try(self, action: Callable[..., Any], *arguments: Any, quietly: bool = False) -> None:
         """Call something; say what it refuses, and no longer what was refused before."""
         try:
             action(*arguments)
@@ -144,7 +148,7 @@ class Window:
             traceback.print_exc()
             self.panel.say(f'The view has a fault: {type(error).__name__}: {error}')
 
-    def _show(self, pace, now, acted):
+    def _show(self, pace: '_Pace', now: float, acted: bool) -> None:
         """Draw what has changed; numbers, and explanations even more, take their time."""
         if pace.version != self.source.version:
             pace.version, pace.pending, pace.unexplained = self.source.version, True, True
@@ -161,11 +165,12 @@ class Window:
 class _Pace:
     """What the view showed last, and when the rest is due."""
 
-    def __init__(self, seen):
-        self.seen, self.version, self.numbered, self.pending = seen, None, 0.0, True
+    def __init__(self, seen: Observation) -> None:
+        self.seen, self.numbered, self.pending = seen, 0.0, True
+        self.version: int | None = None
         self.explain(time.monotonic())
 
-    def explain(self, now):
+    def explain(self, now: float) -> None:
         """Explain the coordinates, again only after a while: in some poses it takes long."""
         self.text, self.unexplained, self.pending = explain(self.seen.snapshot), False, True
         cost = time.monotonic() - now

@@ -11,10 +11,14 @@ A simulator in step with its controller writes the same text into the frame_id o
 because two topics may overtake each other: then a state is what its own frame_id says.
 """
 
+from collections.abc import Callable
 import json
+from typing import Any
 
 from std_msgs.msg import String
 
+from closed_chain_dynamics.control.control_loop import ControlLoop
+from closed_chain_dynamics.control.state_tracking import StateTracker
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.ros.messages.qos import COMMAND, LATCHED
 from closed_chain_dynamics.ros.wishes import NOW, read_wish
@@ -22,7 +26,7 @@ from closed_chain_dynamics.ros.wishes import NOW, read_wish
 __all__ = ['Contacts', 'read_state']
 
 
-def read_state(text):
+def read_state(text: str) -> dict[str, bool] | None:
     """Return {name: closed?} of a `contact/state`, or None where it is something else."""
     try:
         state = json.loads(text)
@@ -40,8 +44,10 @@ class Contacts:
     `connect_gap` and `connect_angle`.
     """
 
-    def __init__(self, node, changed):
-        self._node, self._changed, self._holder, self._state = node, changed, None, None
+    def __init__(self, node: Any, changed: Callable[[], None]) -> None:
+        self._node, self._changed = node, changed
+        self._holder: ControlLoop | StateTracker | None = None
+        self._state: dict[str, bool] | None = None
         self._is_in_step = False
         node.create_subscription(String, 'contact/state', self._on_state, LATCHED)
         for kind in ('connect', 'cut'):
@@ -52,22 +58,22 @@ class Contacts:
                 COMMAND,
             )
 
-    def use(self, holder):
+    def use(self, holder: ControlLoop | StateTracker | None) -> None:
         """Take a new ControlLoop or StateTracker, or None; what was heard before holds for it."""
         self._holder = holder
         self._follow()
 
-    def take_frame(self, frame):
+    def take_frame(self, frame: str) -> None:
         """Follow the frame_id of joint states, where it says what is closed."""
         self._is_in_step = frame.startswith('{')
         if self._is_in_step:
             self._take(frame)
 
-    def _on_state(self, message):
+    def _on_state(self, message: String) -> None:
         if not self._is_in_step:
             self._take(message.data)
 
-    def _take(self, text):
+    def _take(self, text: str) -> None:
         state = read_state(text)
         if state is None:
             self._node.rejected('contact/state', 'contact/state is no JSON {name: true or false}')
@@ -75,11 +81,11 @@ class Contacts:
         self._state = state
         self._follow()
 
-    def _follow(self):
+    def _follow(self) -> None:
         if self._holder and self._state is not None and self._holder.follow(self._state):
             self._changed()
 
-    def _on_command(self, kind, text):
+    def _on_command(self, kind: str, text: str) -> None:
         if not (self._node.active and self._holder):
             return
         chosen, robot = self._node.parameters, self._holder.robot
@@ -102,14 +108,16 @@ class Contacts:
             self._node.rejected(f'contact/{kind}', str(error))
             self._node.get_logger().warning(str(error), throttle_duration_sec=1.0)
 
-    def _is_decided(self, name):
+    def _is_decided(self, name: str) -> bool:
         """Return whether a joint is the owner's: tree joints are named only while they are cut."""
+        assert self._holder is not None  # commands without it are left out
         return self._state is not None and (
             name in self._state or name in self._holder.robot.joint_names
         )
 
-    def values(self):
+    def values(self) -> dict[str, str]:
         """Return what diagnostics shows."""
+        assert self._holder is not None  # a node without a model has nothing to show
         robot = self._holder.robot
         cut = [name for name in robot.joint_names if not (self._state or {}).get(name, True)]
         cut += [name for name in robot.loop_names if not robot.is_connected(name)]

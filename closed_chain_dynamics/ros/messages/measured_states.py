@@ -9,23 +9,29 @@ model does not have are left out, counted and named; a message with a wrong size
 a number that is not finite is refused as a whole.
 """
 
+from collections.abc import Callable, Iterable
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import JointState, MultiDOFJointState
 
 from closed_chain_dynamics.errors import ClosedChainError
-from closed_chain_dynamics.ros.messages.raw_states import read_joint_state, read_multi_dof
+from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.ros.messages.raw_states import Stamp, read_joint_state, read_multi_dof
 from closed_chain_dynamics.ros.messages.state_messages import multi_dof_states
 
-__all__ = ['MeasuredStates', 'seconds']
+__all__ = ['MeasuredStates', 'State', 'seconds']
 
+State = tuple[Stamp, list[str], Vector, Vector]  # stamp, names, positions, velocities
 UNIT = 1e-9  # a quaternion whose square is closer to one is taken as it is
 
 
-def seconds(stamp):
+def seconds(stamp: Any) -> float:
     """Return a builtin_interfaces/Time, or a pair (sec, nanosec), in seconds."""
     sec, nanosec = stamp if isinstance(stamp, tuple) else (stamp.sec, stamp.nanosec)
-    return sec + 1e-9 * nanosec
+    return float(sec + 1e-9 * nanosec)
 
 
 class MeasuredStates:
@@ -38,27 +44,40 @@ class MeasuredStates:
     `on_frame(frame_id)` is told before a state with another frame_id is looked at.
     """
 
-    def __init__(self, robot, reject, *, wanted=(), pairs=True, on_frame=None):
+    def __init__(
+        self,
+        robot: Mechanism,
+        reject: Callable[[str, str], None],
+        *,
+        wanted: Iterable[str] = (),
+        pairs: bool = True,
+        on_frame: Callable[[str], None] | None = None,
+    ) -> None:
         self.robot, self._reject, self._wanted = robot, reject, list(wanted)
         self._pairs, self._frame, self._on_frame = pairs, '', on_frame
         self._read_single, self._read_multi = read_joint_state(), read_multi_dof()
         self.restructured()
 
-    def restructured(self):
+    def restructured(self) -> None:
         """Take note that joints were connected or cut."""
-        self._names, self._problem, self._single = None, None, []
-        self._multi_names, self._places = None, None
-        self._half, self._multi = None, None
+        self._names: list[str] | None = None
+        self._problem: tuple[str, str] | None = None
+        self._single: list[str] = []
+        self._multi_names: list[str] | None = None
+        self._places: NDArray[np.int_] | None = None
+        self._in_transforms: NDArray[np.int_] | None = None
+        self._half: State | None = None
+        self._multi: State | None = None
         self._is_halved = self.is_in_step and any(
             self._size_in_v(name) > 1 for name in self.robot.joint_names
         )
 
     @property
-    def is_in_step(self):
+    def is_in_step(self) -> bool:
         """Return whether states come from a simulator that waits for the answer to each."""
         return self._frame.startswith('{')
 
-    def joint_states(self, raw):
+    def joint_states(self, raw: bytes) -> State | None:
         """Take the bytes of a JointState; return the state if it is complete."""
         unpacked = self._unpack(raw)
         if unpacked is None:
@@ -73,14 +92,16 @@ class MeasuredStates:
             self._plan(list(names))
         self._names = names  # the same list as long as names stay
         if self._problem:
-            return self._reject(*self._problem)
+            self._reject(*self._problem)
+            return None
         count = len(names)
         if len(position) != count or len(velocity) not in (0, count):
-            return self._reject(
+            self._reject(
                 'wrong size',
                 f'joint_states: {count} names with {len(position)} '
                 f'positions and {len(velocity)} velocities',
             )
+            return None
         if self._unknown:
             self._reject(
                 'unknown joint',
@@ -92,14 +113,15 @@ class MeasuredStates:
         bad = ~np.isfinite(position + rates if len(velocity) else position)
         if bad.any():
             k = int(np.flatnonzero(bad)[0])
-            return self._reject(
+            self._reject(
                 'not finite',
                 f'joint_states: {self._single[k]!r} is at {position[k]} with velocity {rates[k]}',
             )
+            return None
         self._half = stamp, self._single, position, rates
         return self._pair() if self._pairs and self._is_halved else self._checked(self._half)
 
-    def _unpack(self, raw):
+    def _unpack(self, raw: bytes) -> tuple[Stamp, str, list[str], tuple[Vector, Vector]] | None:
         """Return stamp, frame_id, names, positions and velocities."""
         read = self._read_single.read(raw)
         if read:
@@ -116,14 +138,15 @@ class MeasuredStates:
             (np.array(message.position, dtype=float), np.array(message.velocity, dtype=float)),
         )
 
-    def _deserialized(self, raw, kind):
+    def _deserialized(self, raw: bytes, kind: Any) -> Any:
         """Return a message as ROS reads it, None where the bytes are no such message."""
         try:
             return deserialize_message(raw, kind)
         except RuntimeError as error:  # what the middleware raises is one
-            return self._reject('malformed', f'{kind.__name__}: {error}')
+            self._reject('malformed', f'{kind.__name__}: {error}')
+            return None
 
-    def multi_dof(self, raw):
+    def multi_dof(self, raw: bytes) -> State | None:
         """Take the bytes of a MultiDOFJointState; return the state if it is complete."""
         self._multi = self._quick_multi(raw)
         if self._multi is None:
@@ -133,7 +156,8 @@ class MeasuredStates:
             try:
                 parts = multi_dof_states(self.robot, message)
             except ClosedChainError as error:
-                return self._reject('multi_dof_joint_states', str(error))
+                self._reject('multi_dof_joint_states', str(error))
+                return None
             rates = [
                 np.full(self._size_in_v(name), np.nan) if v is None else v
                 for name, (_, v) in parts.items()
@@ -148,7 +172,7 @@ class MeasuredStates:
         self._is_halved = self._is_halved or bool(self._multi[1])
         return self._pair()
 
-    def _quick_multi(self, raw):
+    def _quick_multi(self, raw: bytes) -> State | None:
         """Return stamp, names, positions and velocities; None where something is unusual."""
         read = self._read_multi.read(raw)
         if read is None:
@@ -166,10 +190,12 @@ class MeasuredStates:
         )
         return (stamp, names, position, velocity) if good else None
 
-    def _plan_multi(self, names):
+    def _plan_multi(self, names: list[str]) -> None:
         """Note where the parts of q and v stand in the numbers of free and spherical joints."""
         self._multi_names, self._in_transforms = names, None
-        robot, in_q, in_v = self.robot, [], []
+        robot = self.robot
+        in_q: list[int] = []
+        in_v: list[int] = []
         for k, name in enumerate(names):
             if (
                 name not in robot.joint_names
@@ -183,7 +209,7 @@ class MeasuredStates:
             in_v += range(6 * k + first, 6 * k + 6)
         self._in_transforms, self._in_twists = np.array(in_q, int), np.array(in_v, int)
 
-    def _pair(self):
+    def _pair(self) -> State | None:
         """Return both halves together if they are of the same time."""
         if self._half is None or self._multi is None or self._half[0] != self._multi[0]:
             return None
@@ -195,19 +221,21 @@ class MeasuredStates:
             (stamp, self._joined[2], np.concatenate([position, q]), np.concatenate([velocity, v]))
         )
 
-    _joined = None, None, None  # names of both halves, and together
+    # names of both halves, and together
+    _joined: tuple[list[str], list[str], list[str]] = [], [], []
 
-    def _size_in_v(self, name):
+    def _size_in_v(self, name: str) -> int:
         in_v = self.robot.joint_slices(name)[1]
-        return in_v.stop - in_v.start
+        return int(in_v.stop - in_v.start)
 
-    def _checked(self, state):
+    def _checked(self, state: State) -> State | None:
         missing = [name for name in self._wanted if name not in state[1]]
         if missing:
-            return self._reject('missing joint', f'joint_states: {", ".join(missing)} missing')
+            self._reject('missing joint', f'joint_states: {", ".join(missing)} missing')
+            return None
         return state
 
-    def _plan(self, names):
+    def _plan(self, names: list[str]) -> None:
         """Note where the joints of the model stand in messages with these names."""
         robot = self.robot
         known = {

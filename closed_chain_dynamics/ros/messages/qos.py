@@ -5,7 +5,11 @@ from rclpy.qos import DurabilityPolicy, HistoryPolicy, QoSProfile, ReliabilityPo
 __all__ = ['COMMAND', 'EVENTS', 'LATCHED', 'LATEST', 'PUBLISHED_STATE', 'STREAM', 'TF']
 
 
-def _profile(depth, reliability=ReliabilityPolicy.RELIABLE, durability=DurabilityPolicy.VOLATILE):
+def _profile(
+    depth: int,
+    reliability: ReliabilityPolicy = ReliabilityPolicy.RELIABLE,
+    durability: DurabilityPolicy = DurabilityPolicy.VOLATILE,
+) -> QoSProfile:
     return QoSProfile(
         history=HistoryPolicy.KEEP_LAST,
         depth=depth,

@@ -8,15 +8,19 @@ another way, or does not add up, is left to ROS: then `read` returns None.
 """
 
 import struct
+from typing import Any
 
 import numpy as np
 from rclpy.serialization import serialize_message
 
-__all__ = ['RawMessage', 'RawReader', 'read_joint_state', 'read_multi_dof']
+from closed_chain_dynamics.model.mechanism import Vector
+
+__all__ = ['RawMessage', 'RawReader', 'Stamp', 'read_joint_state', 'read_multi_dof']
 
 PLAIN_CDR = b'\x00\x01'  # little endian, first version of the encoding
 BEGIN = 4  # behind the header of the encoding, from where alignment counts
 NAMES = BEGIN + 8  # behind the stamp: frame_id, then names
+Stamp = tuple[int, int]  # sec, nanosec
 
 
 class RawMessage:
@@ -26,7 +30,7 @@ class RawMessage:
     `field` is the last one of the message, a sequence of doubles, and will have `count` of them.
     """
 
-    def __init__(self, message, field, count):
+    def __init__(self, message: Any, field: str, count: int) -> None:
         marks = np.pi + np.arange(count)  # bytes that nothing else in the message has
         setattr(message, field, marks.tolist())
         raw = serialize_message(message)  # may be longer than the message
@@ -35,22 +39,24 @@ class RawMessage:
         self.numbers = np.frombuffer(self._bytes, offset=place) if count else marks
         self.numbers[:] = 0.0
 
-    def stamp(self, sec, nanosec):
+    def stamp(self, sec: int, nanosec: int) -> None:
         """Write the stamp of a message that begins with a Header."""
         struct.pack_into('=iI', self._bytes, BEGIN, sec, nanosec)
 
-    def __bytes__(self):
+    def __bytes__(self) -> bytes:
         return bytes(self._bytes)
 
 
 class RawReader:
     """Reads messages that begin with a Header and names, and go on with sequences of doubles."""
 
-    def __init__(self, *widths):
+    def __init__(self, *widths: int) -> None:
         self._widths = widths  # doubles in one entry of each sequence
-        self.names, self.frame, self._prefix, self._end = [], '', None, 0
+        self.names: list[str] = []
+        self.frame, self._end = '', 0
+        self._prefix: bytes | None = None
 
-    def read(self, raw):
+    def read(self, raw: bytes) -> tuple[Stamp, list[str], list[Vector]] | None:
         """Return (sec, nanosec), names and an array (entries, width) per sequence, or None."""
         try:
             if raw[:2] != PLAIN_CDR:
@@ -74,7 +80,7 @@ class RawReader:
             self._prefix = None
             return None
 
-    def _read_names(self, raw):
+    def _read_names(self, raw: bytes) -> None:
         frame, place = _string(raw, NAMES)
         place += -place % 4
         (count,) = struct.unpack_from('<I', raw, place)
@@ -86,7 +92,7 @@ class RawReader:
         self._prefix = raw[NAMES : self._end]
 
 
-def _string(raw, place):
+def _string(raw: bytes, place: int) -> tuple[str, int]:
     """Return a string and the place behind it."""
     (length,) = struct.unpack_from('<I', raw, place)
     if place + 4 + length > len(raw):
@@ -94,11 +100,11 @@ def _string(raw, place):
     return raw[place + 4 : place + 3 + length].decode(), place + 4 + length
 
 
-def read_joint_state():
+def read_joint_state() -> RawReader:
     """Return a reader of sensor_msgs/JointState: position, velocity and effort."""
     return RawReader(1, 1, 1)
 
 
-def read_multi_dof():
+def read_multi_dof() -> RawReader:
     """Return a reader of sensor_msgs/MultiDOFJointState: transforms, twists and wrenches."""
     return RawReader(7, 6, 6)

@@ -1,22 +1,27 @@
 """What RViz shows of a mechanism in motion: tf, markers, and the wrench in every joint."""
 
+from collections.abc import Iterable, Mapping
 import re
+from typing import Any
 
+from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, TransformStamped, WrenchStamped
 import numpy as np
+from rclpy.node import Node
 from std_msgs.msg import ColorRGBA
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
 
-from closed_chain_dynamics.description.elements import JointType
+from closed_chain_dynamics.description.elements import Description, Joint, JointType, LoopJoint
 from closed_chain_dynamics.dynamics.forward import forward_dynamics
 from closed_chain_dynamics.dynamics.joint_reactions import reactions
 from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 from closed_chain_dynamics.recording.tracks import link_tracks
 from closed_chain_dynamics.ros.messages.qos import LATCHED, PUBLISHED_STATE, TF
 from closed_chain_dynamics.ros.messages.rotations import quaternion_of
 from closed_chain_dynamics.ros.messages.state_messages import set_quaternion, set_vector
-from closed_chain_dynamics.viewer.observation import Snapshot, observe
+from closed_chain_dynamics.viewer.observation import Observation, Snapshot, observe
 
 __all__ = ['SceneMessages']
 
@@ -29,19 +34,20 @@ STATE_COLOURS = {'closed': GREEN, 'sticking': GREEN, 'sliding': ORANGE, 'open': 
 class SceneMessages:
     """Publishes the scene of a node; what costs much only if somebody listens."""
 
-    def __init__(self, node, robot, stamp):
+    def __init__(self, node: Node, robot: Mechanism, stamp: Time) -> None:
         self._node, self._stamp = node, stamp
         self._tf = node.create_publisher(TFMessage, '/tf', TF)
         self._static = node.create_publisher(TFMessage, '/tf_static', LATCHED)
         self._markers = node.create_publisher(MarkerArray, 'markers', PUBLISHED_STATE)
-        self._wrenches = {}  # joint: publisher and message
+        self._wrenches: dict[str, tuple[Any, WrenchStamped]] = {}  # publisher and message
         model = robot.description
         self._root = robot.link_names[0]
         self._joints = [joint for joint in model.joints if joint.type is not JointType.FIXED]
         self._moving = TFMessage(
             transforms=[_transform(stamp, joint.parent, joint.child) for joint in self._joints]
         )
-        for joint in (*model.joints, *model.loops):
+        joints: list[Joint | LoopJoint] = [*model.joints, *model.loops]
+        for joint in joints:
             topic = 'joint_wrenches/' + re.sub(r'\W', '_', joint.name)
             message = WrenchStamped()
             message.header.stamp = stamp
@@ -52,7 +58,7 @@ class SceneMessages:
             )
         self._publish_static(model)
 
-    def close(self):
+    def close(self) -> None:
         """Give the publishers back."""
         for publisher in (
             self._tf,
@@ -62,7 +68,7 @@ class SceneMessages:
         ):
             self._node.destroy_publisher(publisher)
 
-    def _publish_static(self, model):
+    def _publish_static(self, model: Description) -> None:
         """Publish fixed joints, and the frame of each loop joint on its child."""
         fixed = [
             (joint.parent, joint.child, joint.origin)
@@ -77,7 +83,9 @@ class SceneMessages:
             message.transforms.append(transform)
         self._static.publish(message)
 
-    def publish(self, robot, q, v, tau, wrenches):
+    def publish(
+        self, robot: Mechanism, q: Vector, v: Vector, tau: Vector, wrenches: dict[str, Vector]
+    ) -> None:
         """Publish a state; `robot` is a mechanism that may be computed with."""
         self._publish_tf(robot, q)
         if self._markers.get_subscription_count():
@@ -91,7 +99,7 @@ class SceneMessages:
         if listened:
             self._publish_wrenches(robot, q, v, tau, wrenches, listened)
 
-    def _publish_tf(self, robot, q):
+    def _publish_tf(self, robot: Mechanism, q: Vector) -> None:
         if not self._joints:
             return
         tracks = link_tracks(robot, [q])
@@ -104,7 +112,15 @@ class SceneMessages:
             _place(stamped.transform, quaternion, position)
         self._tf.publish(self._moving)
 
-    def _publish_wrenches(self, robot, q, v, tau, wrenches, names):
+    def _publish_wrenches(
+        self,
+        robot: Mechanism,
+        q: Vector,
+        v: Vector,
+        tau: Vector,
+        wrenches: dict[str, Vector],
+        names: list[str],
+    ) -> None:
         try:
             acceleration = forward_dynamics(robot, q, v, tau, wrenches=wrenches).acceleration
             found = reactions(
@@ -119,7 +135,7 @@ class SceneMessages:
             publisher.publish(message)
 
     # --- markers ---------------------------------------------------------------------------------
-    def _drawn(self, robot, seen):
+    def _drawn(self, robot: Mechanism, seen: Observation) -> MarkerArray:
         """Return loops, springs and the forces in loops and contacts as markers."""
         array = MarkerArray(markers=[Marker(action=Marker.DELETEALL)])
         for loop in seen.loops:
@@ -139,7 +155,9 @@ class SceneMessages:
             marker.id = number
         return array
 
-    def _marker(self, namespace, shape, colour, points):
+    def _marker(
+        self, namespace: str, shape: int, colour: tuple[float, float, float], points: Iterable[Any]
+    ) -> Marker:
         marker = Marker(ns=namespace, type=shape, action=Marker.ADD)
         marker.header.frame_id, marker.header.stamp = self._root, self._stamp
         marker.pose.orientation.w = 1.0
@@ -150,18 +168,18 @@ class SceneMessages:
         return marker
 
 
-def _transform(stamp, parent, child):
+def _transform(stamp: Time, parent: str, child: str) -> TransformStamped:
     made = TransformStamped(child_frame_id=child)
     made.header.stamp, made.header.frame_id = stamp, parent
     return made
 
 
-def _place(transform, quaternion, position):
+def _place(transform: Any, quaternion: Vector, position: Vector) -> None:
     set_quaternion(transform.rotation, quaternion)
     set_vector(transform.translation, position)
 
 
-def _stacked(tracks, links):
+def _stacked(tracks: Mapping[str, Any], links: Iterable[str]) -> tuple[Vector, Vector]:
     """Return rotations (n, 3, 3) and positions (n, 3) of links."""
     return (
         np.stack([tracks[link][0][0] for link in links]),

@@ -1,12 +1,15 @@
 """What simulator_node publishes of a simulation: its state, its events, and the scene."""
 
+from collections.abc import Iterable
 import json
+from typing import Any
 
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import String
 
 from closed_chain_dynamics.description.writer import to_xml
+from closed_chain_dynamics.ros.driven_simulation import DrivenSimulation
 from closed_chain_dynamics.ros.messages.qos import EVENTS, LATCHED, PUBLISHED_STATE
 from closed_chain_dynamics.ros.messages.scene_messages import SceneMessages
 from closed_chain_dynamics.ros.messages.state_messages import StateMessages
@@ -15,11 +18,16 @@ __all__ = ['SimulationMessages']
 
 
 class SimulationMessages:
-    """The publishers of a node, and the messages of a `DrivenSimulation`, made once."""
+    """
+    The publishers of a node, and the messages of a `DrivenSimulation`, made once.
 
-    def __init__(self, node):
+    `node`: any node whose `parameters` have `model`.
+    """
+
+    def __init__(self, node: Any) -> None:
         self._node, self.in_step, self._structure = node, False, ''
-        self._states = self._scene = None
+        self._states: StateMessages  # since the first model was shown
+        self._scene: SceneMessages | None = None
         self._joint_states = node.create_publisher(JointState, 'joint_states', PUBLISHED_STATE)
         self._multi_dof = node.create_publisher(
             MultiDOFJointState, 'multi_dof_joint_states', PUBLISHED_STATE
@@ -34,7 +42,7 @@ class SimulationMessages:
             else None
         )
 
-    def show(self, driven):
+    def show(self, driven: DrivenSimulation) -> None:
         """Publish a new model: what stays, and the present state."""
         if self._scene:
             self._scene.close()
@@ -45,14 +53,14 @@ class SimulationMessages:
         self.restructured(driven)
         self.publish_scene(driven)
 
-    def restructured(self, driven):
+    def restructured(self, driven: DrivenSimulation) -> None:
         """Publish the state after joints may have been connected or cut."""
         self._states = StateMessages(driven.robot, self._states.stamp)
         self._structure = json.dumps(driven.connections())
         self._connections.publish(String(data=self._structure))
         self.publish_state(driven)
 
-    def publish_state(self, driven):
+    def publish_state(self, driven: DrivenSimulation) -> None:
         """Publish clock and joint states; in step with a controller, with what is closed."""
         sim, states = driven.sim, self._states
         states.fill(sim.time, sim.q, sim.v, driven.torques)
@@ -63,17 +71,18 @@ class SimulationMessages:
             self._multi_dof.publish(states.multi_dof)
 
     @property
-    def stamp(self):
+    def stamp(self) -> tuple[int, int]:
         """Return the stamp of the last state, (sec, nanosec)."""
         return self._states.stamp.sec, self._states.stamp.nanosec
 
-    def publish_events(self, records):
+    def publish_events(self, records: Iterable[dict[str, Any]]) -> None:
         """Publish what happened and what was refused, in order."""
         for record in records:
             self._events.publish(String(data=json.dumps(record)))
 
-    def publish_scene(self, driven):
+    def publish_scene(self, driven: DrivenSimulation) -> None:
         """Publish tf and, for those who listen, markers and wrenches."""
+        assert self._scene is not None  # a model is shown first
         sim = driven.sim
         # A copy: what is computed to be shown must not change the motion, not even its last bit.
         self._scene.publish(sim.robot.copy(), sim.q, sim.v, driven.torques, driven.wrenches)

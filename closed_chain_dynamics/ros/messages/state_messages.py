@@ -7,14 +7,18 @@ Messages are made once per structure and filled in place: they go out a thousand
 """
 
 from array import array
+from collections.abc import Iterable
+from typing import Any
 
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Transform, Twist, Wrench
 import numpy as np
+from numpy.typing import NDArray
 from sensor_msgs.msg import JointState, MultiDOFJointState
 
 from closed_chain_dynamics.errors import NameNotFound, StateError
 from closed_chain_dynamics.model.bodies import rotation_to
+from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 from closed_chain_dynamics.ros.messages.rotations import quaternion_about
 
 __all__ = ['StateMessages', 'multi_dof_states', 'set_quaternion', 'set_stamp', 'set_vector']
@@ -22,17 +26,17 @@ __all__ = ['StateMessages', 'multi_dof_states', 'set_quaternion', 'set_stamp', '
 NANOSECONDS = 10**9
 
 
-def set_stamp(stamp, seconds):
+def set_stamp(stamp: Time, seconds: float) -> None:
     """Write a time [s] into a builtin_interfaces/Time; zero, which means no time, as 1 ns."""
     stamp.sec, stamp.nanosec = divmod(max(round(seconds * NANOSECONDS), 1), NANOSECONDS)
 
 
-def set_vector(vector, values):
+def set_vector(vector: Any, values: Iterable[float]) -> None:
     """Write three numbers into a Vector3 or Point."""
     vector.x, vector.y, vector.z = map(float, values)
 
 
-def set_quaternion(quaternion, values):
+def set_quaternion(quaternion: Any, values: Iterable[float]) -> None:
     """Write x y z w into a Quaternion."""
     quaternion.x, quaternion.y, quaternion.z, quaternion.w = map(float, values)
 
@@ -40,7 +44,7 @@ def set_quaternion(quaternion, values):
 class StateMessages:
     """The messages of one mechanism in one structure; all share one stamp."""
 
-    def __init__(self, robot, stamp=None):
+    def __init__(self, robot: Mechanism, stamp: Time | None = None) -> None:
         self.stamp = stamp or Time()
         places = {name: robot.joint_slices(name) for name in robot.joint_names}
         single = [name for name, (_, in_v) in places.items() if in_v.stop - in_v.start == 1]
@@ -73,7 +77,7 @@ class StateMessages:
         if self.multi_dof:
             self.multi_dof.header.stamp = self.stamp
 
-    def fill(self, time, q, v, tau):
+    def fill(self, time: float, q: Vector, v: Vector, tau: Vector) -> None:
         """Write a state and the torques of the actuators into the messages."""
         set_stamp(self.stamp, time)
         efforts = self._efforts
@@ -86,7 +90,7 @@ class StateMessages:
             joint.fill(q, v, efforts)
 
 
-def _motors(robot):
+def _motors(robot: Mechanism) -> tuple[NDArray[np.int_], ...]:
     """Return the actuators on joints of the tree: their numbers and their places in v."""
     names = {name: k for k, name in enumerate(robot.coordinate_names)}
     pairs = [(k, names[name]) for k, name in enumerate(robot.actuator_names) if name in names]
@@ -96,7 +100,7 @@ def _motors(robot):
 class _Joint:
     """One joint of several degrees of freedom and its part of the message."""
 
-    def __init__(self, robot, name, in_q, in_v):
+    def __init__(self, robot: Mechanism, name: str, in_q: slice, in_v: slice) -> None:
         self.name, self._in_q, self._in_v = name, in_q, in_v
         self.transform, self.twist, self.wrench = Transform(), Twist(), Wrench()
         width = in_q.stop - in_q.start
@@ -105,19 +109,19 @@ class _Joint:
             joint = next(each for each in robot.description.joints if each.name == name)
             self._R_axis, self._fill = rotation_to(joint.axis), self._fill_planar
 
-    def fill(self, q, v, efforts):
+    def fill(self, q: Vector, v: Vector, efforts: Vector) -> None:
         self._fill(q[self._in_q], v[self._in_v], efforts[self._in_v])
 
-    def _fill_free(self, q, v, effort):
+    def _fill_free(self, q: Vector, v: Vector, effort: Vector) -> None:
         set_vector(self.transform.translation, q[:3])
         set_quaternion(self.transform.rotation, q[3:])
         self._set_rates(v[:3], v[3:], effort[:3], effort[3:])
 
-    def _fill_spherical(self, q, v, effort):
+    def _fill_spherical(self, q: Vector, v: Vector, effort: Vector) -> None:
         set_quaternion(self.transform.rotation, q)
         self._set_rates(None, v, None, effort)
 
-    def _fill_planar(self, q, v, effort):
+    def _fill_planar(self, q: Vector, v: Vector, effort: Vector) -> None:
         R = self._R_axis
         set_vector(self.transform.translation, R[:, :2] @ q[:2])
         turned = quaternion_about(R[:, 2], np.arctan2(q[3], q[2]))
@@ -126,15 +130,19 @@ class _Joint:
             R[:, :2] @ v[:2], R[:, 2] * v[2], R[:, :2] @ effort[:2], R[:, 2] * effort[2]
         )
 
-    def _set_rates(self, linear, angular, force, torque):
-        if linear is not None:
+    def _set_rates(
+        self, linear: Vector | None, angular: Vector, force: Vector | None, torque: Vector
+    ) -> None:
+        if linear is not None and force is not None:
             set_vector(self.twist.linear, linear)
             set_vector(self.wrench.force, force)
         set_vector(self.twist.angular, angular)
         set_vector(self.wrench.torque, torque)
 
 
-def multi_dof_states(robot, message):
+def multi_dof_states(
+    robot: Mechanism, message: MultiDOFJointState
+) -> dict[str, tuple[Vector, Vector | None]]:
     """
     Return {joint: (its part of q, its part of v)} of a MultiDOFJointState.
 
@@ -166,7 +174,9 @@ def multi_dof_states(robot, message):
     return states
 
 
-def _parts(robot, name, pose, rate):
+def _parts(
+    robot: Mechanism, name: str, pose: Vector, rate: Vector | None
+) -> tuple[Vector, Vector | None]:
     """Return the parts of q and v that a pose (7,) and a twist (6,) in the joint frame are."""
     width = robot.joint_slices(name)[0]
     width = width.stop - width.start

@@ -26,10 +26,12 @@ A contact is in it from its first decision on, which every contact gets as soon 
 beyond either threshold. Beside a simulator, which knows better, the node says nothing there.
 """
 
+from collections.abc import Sequence
 import json
 import math
 import sys
 import time
+from typing import Any
 
 from geometry_msgs.msg import WrenchStamped
 from rclpy.node import Node
@@ -75,9 +77,12 @@ NAMES = {True: 'closed', False: 'open', None: 'not known yet'}
 class ContactNode(Node):
     """See the top of this file."""
 
-    def __init__(self, **options):
+    def __init__(self, **options: Any) -> None:
         super().__init__('contact_node', **options)
-        self._detectors, self._heard, self._stamps, self._own_state = {}, {}, {}, None
+        self._detectors: dict[str, ContactDetector] = {}
+        self._heard: dict[str, float] = {}
+        self._stamps: dict[str, float] = {}
+        self._own_state: Any = None  # a publisher, while this node owns the contacts
         self.parameters = Parameters(self, SETTINGS, check=self._check, changed=self._on_change)
         self.diagnostics, self.rejected = Diagnostics(self), Rejections()
         self._topics = {
@@ -102,7 +107,7 @@ class ContactNode(Node):
         self.create_subscription(String, 'contact/state', self._on_state, LATCHED)
         self.create_timer(REPORT_EVERY, self._report)
 
-    def _make_detectors(self, p):
+    def _make_detectors(self, p: Parameters) -> dict[str, ContactDetector]:
         """Return a detector per contact, or raise where thresholds do not fit."""
         own = assignments(p.thresholds, "parameter 'thresholds'")
         made = {}
@@ -131,24 +136,24 @@ class ContactNode(Node):
             )
         return made
 
-    def _check(self, parameters):
+    def _check(self, parameters: Parameters) -> None:
         """Refuse thresholds that do not fit each other."""
         self._new = self._make_detectors(parameters)
 
-    def _on_change(self, names):
+    def _on_change(self, names: set[str]) -> None:
         for name, detector in self._new.items():
             detector.closed = self._detectors[name].closed
         self._detectors = self._new
 
     # --- what comes in ---------------------------------------------------------------------------
-    def _on_wrench(self, name, message):
+    def _on_wrench(self, name: str, message: WrenchStamped) -> None:
         force, axis = message.wrench.force, self.parameters.force_axis
         value = (
             math.hypot(force.x, force.y, force.z) if axis == 'norm' else abs(getattr(force, axis))
         )
         self._decide(name, message, value)
 
-    def _decide(self, name, message, value):
+    def _decide(self, name: str, message: Any, value: float) -> None:
         now = time.monotonic()
         stamp = seconds(message.header.stamp) or now
         last = self._stamps.get(name, -math.inf)
@@ -166,7 +171,7 @@ class ContactNode(Node):
             self._topics[decision].publish(String(data=name))
             self._tell()
 
-    def _tell(self):
+    def _tell(self) -> None:
         """Publish what was decided, unless somebody else owns the contacts."""
         if not self._is_owner():
             return
@@ -184,15 +189,15 @@ class ContactNode(Node):
             )
         )
 
-    def _is_owner(self):
+    def _is_owner(self) -> bool:
         """Return whether nobody else publishes contact/state; give way to who does."""
         others = self.count_publishers('contact/state') - (self._own_state is not None)
         if others > 0 and self._own_state is not None:
             self.destroy_publisher(self._own_state)
             self._own_state = None
-        return others <= 0
+        return bool(others <= 0)
 
-    def _on_state(self, message):
+    def _on_state(self, message: String) -> None:
         if self._own_state is not None and self._is_owner():
             return  # its own words
         state = read_state(message.data)
@@ -205,7 +210,7 @@ class ContactNode(Node):
             else:
                 self.rejected('unknown joint', f'contact/state does not know {name!r}')
 
-    def _report(self):
+    def _report(self) -> None:
         now, late = time.monotonic(), []
         for name in self._detectors:
             if now - self._heard.get(name, -math.inf) > self.parameters.timeout:
@@ -225,7 +230,7 @@ class ContactNode(Node):
         )
 
 
-def main(args=None):
+def main(args: Sequence[str] | None = None) -> int:
     """Run the node; return the exit code."""
     return run(ContactNode, args=args)
 

@@ -13,9 +13,11 @@ waits at time zero is started by service `pause` as soon as torque_node follows 
 figure that has been without torques, and cannot reach the rod any more, starts over by `reset`.
 """
 
+from collections.abc import Sequence
 import json
 import sys
 import time
+from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 import numpy as np
@@ -52,10 +54,14 @@ CONTROLLER = 'torque_node'
 class DemoNode(Node):
     """See the top of this file."""
 
-    def __init__(self, **options):
+    def __init__(self, **options: Any) -> None:
         super().__init__('demo_node', **options)
-        self._time, self._closed, self._asked, self._answered = None, None, {}, False
-        self._message = None
+        self._time: float | None = None
+        self._closed: dict[str, bool] | None = None
+        # first and last time of asking, and the last on the clock of the machine, by hand
+        self._asked: dict[str, tuple[float, float, float]] = {}
+        self._answered = False
+        self._message: JointTrajectory | None = None
         self._reference = self.create_publisher(JointTrajectory, 'reference', COMMAND)
         self._contact = {
             kind: self.create_publisher(String, f'contact/{kind}', COMMAND)
@@ -72,10 +78,10 @@ class DemoNode(Node):
         self.create_timer(LOOK_EVERY, self._look, clock=steady)
         self.create_timer(TELL_EVERY, self._tell, clock=steady)
 
-    def _on_clock(self, message):
+    def _on_clock(self, message: ClockMessage) -> None:
         self._time = message.clock.sec + 1e-9 * message.clock.nanosec
 
-    def _on_state(self, message):
+    def _on_state(self, message: String) -> None:
         self._closed = json.loads(message.data)
         missing = [name for name in OPEN if name not in self._closed]
         if missing:
@@ -85,12 +91,12 @@ class DemoNode(Node):
                 repair='The demonstration is for the model swing.',
             )
 
-    def _on_diagnostics(self, message):
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
             if status.name.rpartition('/')[2] == CONTROLLER:
                 self._answered = status.level == DiagnosticStatus.OK
 
-    def _look(self):
+    def _look(self) -> None:
         """Ask again where a hand is for some time not as it should be."""
         if self._time is None or self._closed is None:
             return
@@ -109,14 +115,14 @@ class DemoNode(Node):
                 self._asked[name] = first, now, wall
                 self._contact['connect' if closed else 'cut'].publish(String(data=name))
 
-    def _start_over(self):
+    def _start_over(self) -> None:
         if self._pause.service_is_ready() and self._reset.service_is_ready():
             self.get_logger().info('the figure cannot grip any more: it starts over')
             self._asked, self._answered = {}, False
             self._pause.call_async(SetBool.Request(data=True))
             self._reset.call_async(Trigger.Request())
 
-    def _tell(self):
+    def _tell(self) -> None:
         """Publish the present and the next rounds, and start what waits for a start."""
         if self._time is None:
             return
@@ -129,7 +135,7 @@ class DemoNode(Node):
         if self._time < BEGINNING and self._answered and self._pause.service_is_ready():
             self._pause.call_async(SetBool.Request(data=False))
 
-    def _trajectory(self, start):
+    def _trajectory(self, start: float) -> JointTrajectory:
         """Return a round of the programme that begins at a simulated time [s]."""
         if self._message is None:
             self._message = JointTrajectory(joint_names=JOINTS)
@@ -143,7 +149,7 @@ class DemoNode(Node):
         return self._message
 
 
-def main(args=None):
+def main(args: Sequence[str] | None = None) -> int:
     """Run the node; return the exit code."""
     return run(DemoNode, args=args)
 

@@ -21,17 +21,20 @@ diagnostics. A pose that is not continuous with the last one is not believed bef
 repeated, reordered and bad messages are refused, counted and named.
 """
 
+from collections.abc import Callable, Sequence
 import sys
 import time
+from typing import Any
 
 import numpy as np
 from sensor_msgs.msg import JointState, MultiDOFJointState
 
 from closed_chain_dynamics.control.state_tracking import OTHER_CLOCK, StateTracker
 from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
+from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.ros.managed_node import ManagedNode
 from closed_chain_dynamics.ros.messages.contacts import Contacts
-from closed_chain_dynamics.ros.messages.measured_states import MeasuredStates, seconds
+from closed_chain_dynamics.ros.messages.measured_states import MeasuredStates, State, seconds
 from closed_chain_dynamics.ros.messages.qos import LATEST, PUBLISHED_STATE
 from closed_chain_dynamics.ros.messages.state_messages import StateMessages
 from closed_chain_dynamics.ros.parameters import Setting
@@ -76,10 +79,12 @@ SETTINGS = [
 class LoopStateNode(ManagedNode):
     """See the top of this file."""
 
-    def __init__(self, **options):
-        self.tracker = self.measured = None
+    def __init__(self, **options: Any) -> None:
+        self.tracker: StateTracker | None = None
+        self.measured: MeasuredStates | None = None
         super().__init__('loop_state_node', SETTINGS, changed=self._on_change, **options)
-        self._came, self._said = -np.inf, None
+        self._came = -np.inf
+        self._said: str | None = None
         self._single = self.create_publisher(JointState, 'joint_states', PUBLISHED_STATE)
         self._multi = self.create_publisher(
             MultiDOFJointState, 'multi_dof_joint_states', PUBLISHED_STATE
@@ -87,14 +92,14 @@ class LoopStateNode(ManagedNode):
         self.create_subscription(
             JointState,
             'measured_joint_states',
-            lambda raw: self._take(self.measured.joint_states, raw),
+            lambda raw: self._take(MeasuredStates.joint_states, raw),
             LATEST,
             raw=True,
         )
         self.create_subscription(
             MultiDOFJointState,
             'measured_multi_dof_joint_states',
-            lambda raw: self._take(self.measured.multi_dof, raw),
+            lambda raw: self._take(MeasuredStates.multi_dof, raw),
             LATEST,
             raw=True,
         )
@@ -102,7 +107,7 @@ class LoopStateNode(ManagedNode):
         self.create_timer(REPORT_EVERY, self._report)
         self.start()
 
-    def use_model(self, robot):
+    def use_model(self, robot: Mechanism) -> None:
         """Take a new model."""
         p = self.parameters
         self.tracker = StateTracker(
@@ -117,27 +122,28 @@ class LoopStateNode(ManagedNode):
         self._restructured()
         self.contacts.use(self.tracker)
 
-    def _restructured(self):
+    def _restructured(self) -> None:
+        assert self.tracker is not None and self.measured is not None  # there is a model
         robot = self.tracker.robot
         self._messages, self._efforts = StateMessages(robot), np.zeros(len(robot.actuator_names))
         self.measured.restructured()
 
-    def forget(self):
+    def forget(self) -> None:
         """Give up the model."""
         self.tracker = self.measured = None
         self.contacts.use(None)
 
-    def _on_change(self, names):
+    def _on_change(self, names: set[str]) -> None:
         if self.tracker:
             self.tracker.stamps.timeout = self.parameters.state_timeout
 
     # --- what comes in ---------------------------------------------------------------------------
-    def _take(self, read, raw):
+    def _take(self, read: Callable[[MeasuredStates, bytes], State | None], raw: bytes) -> None:
         """Complete a state and pass it on."""
-        if not (self.active and self.tracker):
+        if not (self.active and self.tracker and self.measured):
             return
         now = time.monotonic()
-        state = read(raw)
+        state = read(self.measured, raw)
         if state is None:
             return
         stamp, names, position, velocity = state
@@ -146,6 +152,7 @@ class LoopStateNode(ManagedNode):
         if self.tracker.take(names, position, velocity, stamp=when, age=age):
             self._came = now
             found = self.tracker.state
+            assert found is not None and found.q is not None  # what was just taken
             self._messages.fill(when, found.q, found.v, self._efforts)
             self._single.publish(self._messages.joint_states)
             if self._messages.multi_dof:
@@ -154,7 +161,7 @@ class LoopStateNode(ManagedNode):
             self._report()
 
     # --- what goes out ---------------------------------------------------------------------------
-    def _report(self):
+    def _report(self) -> None:
         if not self.tracker:
             self.diagnostics.publish(
                 'warning',
@@ -163,8 +170,8 @@ class LoopStateNode(ManagedNode):
             )
             return
         state = self.tracker.state
-        self._said = state and state.status
-        shown = state.describe() if self.tracker.is_known else {}
+        self._said = state.status if state else None
+        shown = state.describe() if state and self.tracker.is_known else {}
         if state is None or time.monotonic() - self._came > self.parameters.state_timeout:
             level, message = 'stale', 'no good measured_joint_states'
         elif state.status == 'lost':
@@ -181,7 +188,7 @@ class LoopStateNode(ManagedNode):
         )
 
 
-def main(args=None):
+def main(args: Sequence[str] | None = None) -> int:
     """Run the node; return the exit code."""
     return run(LoopStateNode, args=args)
 

@@ -40,9 +40,11 @@ numbers are refused as a whole, counted and named in diagnostics. Inputs act fro
 on; an impossible event changes nothing. A step that fails stops time; `reset` recovers.
 """
 
+from collections.abc import Callable, Sequence
 import math
 import sys
 import time
+from typing import Any
 
 from geometry_msgs.msg import WrenchStamped
 from rclpy.clock import Clock, ClockType
@@ -51,6 +53,7 @@ from std_msgs.msg import String
 from std_srvs.srv import SetBool, Trigger
 
 from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.ros.driven_simulation import DrivenSimulation
 from closed_chain_dynamics.ros.lockstep import Lockstep
 from closed_chain_dynamics.ros.managed_node import ManagedNode
@@ -68,8 +71,9 @@ REPORT_EVERY = 1.0  # diagnostics [s]
 class SimulatorNode(ManagedNode):
     """See the top of this file."""
 
-    def __init__(self, **options):
-        self.driven = self._timer = None
+    def __init__(self, **options: Any) -> None:
+        self.driven: DrivenSimulation | None = None
+        self._timer: Any = None  # of rclpy, while the node is active
         super().__init__('simulator_node', SETTINGS, changed=self._on_change, **options)
         self.paused = self.parameters.start_paused
         self.pace = Pace(1.0 / self.parameters.rate)
@@ -94,7 +98,7 @@ class SimulatorNode(ManagedNode):
         self.start()
 
     # --- life ------------------------------------------------------------------------------------
-    def use_model(self, robot):
+    def use_model(self, robot: Mechanism) -> None:
         """Take a new model, from its start."""
         period = 1.0 / self.parameters.rate
         self._steps = math.ceil(period / self.parameters.dt - 1e-9)
@@ -103,27 +107,28 @@ class SimulatorNode(ManagedNode):
         if self.active:
             self._show()
 
-    def begin(self):
+    def begin(self) -> None:
         """Show the model and let time pass."""
         if self.driven:
             self._show()
         self._restart_timer()
 
-    def _show(self):
+    def _show(self) -> None:
+        assert self.driven is not None  # what is shown
         self._messages.in_step = self.is_in_step()
         self._messages.show(self.driven)
         self.lockstep.ask(self._messages.stamp)
 
-    def end(self):
+    def end(self) -> None:
         """Let no time pass."""
         self.destroy_timer(self._timer)
         self._timer = None
 
-    def forget(self):
+    def forget(self) -> None:
         """Give up the model."""
         self.driven = None
 
-    def _restart_timer(self):
+    def _restart_timer(self) -> None:
         if self._timer:
             self.destroy_timer(self._timer)
         self._resume()
@@ -131,18 +136,18 @@ class SimulatorNode(ManagedNode):
         self._timer = self.create_timer(self.pace.wall_period, self._tick, clock=self._steady)
         self._last_report = self._steady.now()
 
-    def _resume(self):
+    def _resume(self) -> None:
         self.pace.begin(
             self.driven.sim.time if self.driven else 0.0, self.parameters.real_time_factor
         )
 
-    def _on_change(self, names):
+    def _on_change(self, names: set[str]) -> None:
         self.lockstep.patience = self.parameters.lockstep_timeout
         if 'real_time_factor' in names and self.active:
             self._restart_timer()
 
     # --- what comes in ---------------------------------------------------------------------------
-    def _take(self, topic, hand_on):
+    def _take(self, topic: str, hand_on: Callable[[DrivenSimulation], None]) -> None:
         """Hand an input on to the simulation, or count why not."""
         if not (self.active and self.driven):
             return
@@ -152,7 +157,7 @@ class SimulatorNode(ManagedNode):
             self.rejected(topic, str(error))
             self.get_logger().warning(str(error), throttle_duration_sec=1.0)
 
-    def _on_torques(self, message):
+    def _on_torques(self, message: JointState) -> None:
         stamp = message.header.stamp
         if self.is_in_step() and not self.lockstep.answer((stamp.sec, stamp.nanosec)):
             return
@@ -162,51 +167,54 @@ class SimulatorNode(ManagedNode):
         if self.is_in_step():
             self._go_on()  # at once, where time has to catch up
 
-    def _on_wrench(self, message):
+    def _on_wrench(self, message: WrenchStamped) -> None:
         force, torque = message.wrench.force, message.wrench.torque
         wrench = force.x, force.y, force.z, torque.x, torque.y, torque.z
         self._take('external_wrench', lambda driven: driven.push(message.header.frame_id, wrench))
 
-    def _on_pause(self, request, response):
+    def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         self.paused = request.data
         self._resume()
         return self._answer(response, not (self.driven and self.driven.failure))
 
-    def _on_step(self, request, response):
-        possible = self._moves() and self.paused
-        if possible and self.is_in_step() and not self.lockstep.is_ready():
+    def _on_step(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        driven = self._moving() if self.paused else None
+        if driven and self.is_in_step() and not self.lockstep.is_ready():
             return self._answer(response, False, 'the torques of this state have not come: ')
-        if possible:
-            self._advance(1)
-            self._messages.publish_scene(self.driven)
-        return self._answer(response, possible, 'a step is for a simulation that is paused: ')
+        if driven:
+            self._advance(driven, 1)
+            self._messages.publish_scene(driven)
+        return self._answer(
+            response, driven is not None, 'a step is for a simulation that is paused: '
+        )
 
-    def _on_reset(self, request, response):
+    def _on_reset(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         if self.active and self.driven:
             self.driven.reset()
             self._resume()
             self._messages.restructured(self.driven)
             self.lockstep.ask(self._messages.stamp)
             self._messages.publish_scene(self.driven)
-        return self._answer(response, self.active and self.driven)
+        return self._answer(response, self.active and self.driven is not None)
 
-    def _answer(self, response, success, otherwise=''):
-        response.success = bool(success)
+    def _answer(self, response: Any, success: bool, otherwise: str = '') -> Any:
+        response.success = success
         response.message = ('' if success else otherwise) + self._report()[1]
         return response
 
     # --- what goes on ----------------------------------------------------------------------------
-    def _moves(self):
-        return self.active and self.driven is not None and not self.driven.failure
+    def _moving(self) -> DrivenSimulation | None:
+        """Return the simulation, if time can pass in it."""
+        return self.driven if self.active and self.driven and not self.driven.failure else None
 
-    def is_in_step(self):
+    def is_in_step(self) -> bool:
         """Return whether every period waits for the torques of its state."""
         wanted = self.parameters.lockstep
         if wanted == 'auto':
-            return self.pace.is_free and self.count_publishers('actuator_torques') > 0
-        return wanted == 'on'
+            return self.pace.is_free and bool(self.count_publishers('actuator_torques') > 0)
+        return bool(wanted == 'on')
 
-    def _tick(self):
+    def _tick(self) -> None:
         """Take the periods that are due, and report once in a while."""
         self._go_on()
         now = self._steady.now()
@@ -218,27 +226,26 @@ class SimulatorNode(ManagedNode):
             if self.driven and self.paused:  # for those who come later
                 self._messages.publish_state(self.driven)
 
-    def _go_on(self):
+    def _go_on(self) -> None:
         """Let time pass as far as it is due and, in step with a controller, answered."""
         end = time.monotonic() + AT_A_STRETCH
-        while self._moves() and not self.paused:
-            before, in_step = self.driven.sim.time, self.is_in_step()
+        while (driven := self._moving()) and not self.paused:
+            before, in_step = driven.sim.time, self.is_in_step()
             if in_step and not self.lockstep.is_ready():
                 if self.lockstep.shall_say_again():
-                    self._messages.publish_state(self.driven)
+                    self._messages.publish_state(driven)
                 return
             due = self.pace.due(before)
             if not due:
                 return
-            self._advance(1 if in_step else due)
+            self._advance(driven, 1 if in_step else due)
             share = self.parameters.scene_rate
-            if int(self.driven.sim.time * share) != int(before * share):
-                self._messages.publish_scene(self.driven)
+            if int(driven.sim.time * share) != int(before * share):
+                self._messages.publish_scene(driven)
             if in_step or not self.pace.is_free or time.monotonic() > end:
                 return
 
-    def _advance(self, periods):
-        driven = self.driven
+    def _advance(self, driven: DrivenSimulation, periods: int) -> None:
         driven.advance(periods * self._steps)
         self._messages.in_step = self.is_in_step()
         records, driven.records = driven.records, []
@@ -254,7 +261,7 @@ class SimulatorNode(ManagedNode):
         if driven.failure:
             self.get_logger().error(f'{driven.failure} Time stands still until reset.')
 
-    def _report(self):
+    def _report(self) -> tuple[str, str]:
         """Return level and message of the diagnostics."""
         driven = self.driven
         if not driven:
@@ -271,7 +278,7 @@ class SimulatorNode(ManagedNode):
             return 'warning', f'torques are stale and count as zero, {when}'
         return 'ok', f'running, {when}'
 
-    def _values(self):
+    def _values(self) -> dict[str, Any]:
         if not self.driven:
             return self.rejected.values()
         sim = self.driven.sim
@@ -290,7 +297,7 @@ class SimulatorNode(ManagedNode):
         }
 
 
-def main(args=None):
+def main(args: Sequence[str] | None = None) -> int:
     """Run the node; return the exit code."""
     return run(SimulatorNode, args=args)
 

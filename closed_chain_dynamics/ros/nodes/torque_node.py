@@ -33,8 +33,10 @@ reference, or `reference_timeout` after the last point of a stream, torques are 
 command changes nothing. The last command before the end is zero.
 """
 
+from collections.abc import Sequence
 import sys
 import time
+from typing import Any
 
 import numpy as np
 from rclpy.clock import Clock, ClockType
@@ -45,11 +47,13 @@ from trajectory_msgs.msg import JointTrajectory
 from closed_chain_dynamics.control.control_loop import ControlLoop
 from closed_chain_dynamics.control.state_tracking import OTHER_CLOCK
 from closed_chain_dynamics.errors import NameNotFound
+from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 from closed_chain_dynamics.ros.managed_node import ManagedNode
 from closed_chain_dynamics.ros.messages.contacts import Contacts
-from closed_chain_dynamics.ros.messages.measured_states import MeasuredStates, seconds
+from closed_chain_dynamics.ros.messages.measured_states import MeasuredStates, State, seconds
 from closed_chain_dynamics.ros.messages.qos import COMMAND, LATEST, PUBLISHED_STATE
 from closed_chain_dynamics.ros.messages.raw_states import RawMessage
+from closed_chain_dynamics.ros.parameters import Parameters
 from closed_chain_dynamics.ros.references_ahead import ReferencesAhead
 from closed_chain_dynamics.ros.running import run
 from closed_chain_dynamics.ros.torque_settings import SETTINGS, law, required_joints
@@ -64,12 +68,14 @@ CHANGE_EVERY = 0.1  # and sooner when torques fall back, or cease to [s]
 class TorqueNode(ManagedNode):
     """See the top of this file."""
 
-    def __init__(self, **options):
-        self.loop = self.measured = None
+    def __init__(self, **options: Any) -> None:
+        self.loop: ControlLoop | None = None
+        self.measured: MeasuredStates | None = None
         super().__init__(
             'torque_node', SETTINGS, check=self._check, changed=self._on_change, **options
         )
-        self._times, self._fell_back, self._due = TurnTimes(), None, False
+        self._times, self._due = TurnTimes(), False
+        self._fell_back: str | None = None
         self._last_turn = self._reported = self._heard = -np.inf
         self._ahead, self._missing = ReferencesAhead(), False
         self._torques = self.create_publisher(JointState, 'actuator_torques', PUBLISHED_STATE)
@@ -83,7 +89,7 @@ class TorqueNode(ManagedNode):
             MultiDOFJointState, 'multi_dof_joint_states', self._on_multi_dof, LATEST, raw=True
         )
         self.create_subscription(JointTrajectory, 'reference', self._on_reference, COMMAND)
-        self.contacts = Contacts(self, lambda: self.measured.restructured())
+        self.contacts = Contacts(self, self._restructured)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._watch_timer = self.create_timer(
             0.5 * self.parameters.state_timeout, self._watch, clock=steady
@@ -92,7 +98,7 @@ class TorqueNode(ManagedNode):
         self.start()
 
     # --- life ------------------------------------------------------------------------------------
-    def use_model(self, robot):
+    def use_model(self, robot: Mechanism) -> None:
         """Take a new model, and make its messages once."""
         loop = ControlLoop(*law(self.parameters, robot), on_refusal=self.rejected)
         names = robot.actuator_names
@@ -107,12 +113,12 @@ class TorqueNode(ManagedNode):
         self._command_message = RawMessage(Float64MultiArray(), 'data', len(order))
         self.contacts.use(loop)
 
-    def _check(self, parameters):
+    def _check(self, parameters: Parameters) -> None:
         """Refuse parameters that do not fit the model."""
         if self.loop:
             self._new_law = law(parameters, self.loop.robot)
 
-    def _on_change(self, names):
+    def _on_change(self, names: set[str]) -> None:
         if self.loop:
             controller, guard = self._new_law
             guard.resume(self.loop.guard)
@@ -121,7 +127,8 @@ class TorqueNode(ManagedNode):
         if 'state_timeout' in names:
             self._watch_timer.timer_period_ns = int(0.5e9 * self.parameters.state_timeout)
 
-    def _apply(self):
+    def _apply(self) -> None:
+        assert self.loop is not None  # there is a model
         p, robot = self.parameters, self.loop.robot
         self.loop.set_timeouts(p.state_timeout, p.reference_timeout)
         self.loop.fallback, self._shortest = p.fallback, 0.8 / p.rate
@@ -132,53 +139,59 @@ class TorqueNode(ManagedNode):
             on_frame=self.contacts.take_frame,
         )
 
-    def begin(self):
+    def _restructured(self) -> None:
+        assert self.measured is not None  # there is a model
+        self.measured.restructured()
+
+    def begin(self) -> None:
         """Publish safe torques until there is more to say."""
         self._fell_back = None
         if self.loop:
             self._publish(self.loop.fall_back(time.monotonic(), 'no joint states yet'))
 
-    def end(self):
+    def end(self) -> None:
         """Make zero the last command."""
         if self.loop:
             self._publish(self.loop.guard.release(time.monotonic()))
 
-    def forget(self):
+    def forget(self) -> None:
         """Give up the model."""
         self.loop = self.measured = None
         self.contacts.use(None)
 
     # --- what comes in ---------------------------------------------------------------------------
-    def _on_joint_states(self, raw):
-        if self.active and self.loop:
+    def _on_joint_states(self, raw: bytes) -> None:
+        if self.active and self.loop and self.measured:
             began = self._heard = time.monotonic()
             self._take(self.measured.joint_states(raw), began)
 
-    def _on_multi_dof(self, raw):
-        if self.active and self.loop:
+    def _on_multi_dof(self, raw: bytes) -> None:
+        if self.active and self.loop and self.measured:
             began = time.monotonic()
             self._take(self.measured.multi_dof(raw), began)
 
-    def _take(self, state, began):
+    def _take(self, state: State | None, began: float) -> None:
         """Answer a state with torques."""
         if state is None:
             return
+        loop, measured = self.loop, self.measured
+        assert loop is not None and measured is not None  # there is a model
         stamp, names, position, velocity = state
-        when, in_step = seconds(stamp), self.measured.is_in_step
+        when, in_step = seconds(stamp), measured.is_in_step
         if not in_step and 0.0 < when - self._last_turn < self._shortest:
             return
         if in_step and when < self._last_turn:
-            self.loop.restart(when)
+            loop.restart(when)
             self._ahead.clear()
         now = when if self._is_simulated else began
         age = min(1e-9 * self.get_clock().now().nanoseconds - when, OTHER_CLOCK)
-        self._ahead.hand_over(self.loop, when)
+        self._ahead.hand_over(loop, when)
         if in_step and when == self._last_turn:  # asked again: the answer may have been lost
-            tau = self.loop.turn_again(when, now)
+            tau: Vector | None = loop.turn_again(when, now)
         else:
-            tau = self.loop.take_state(names, position, velocity, stamp=when, now=now, age=age)
+            tau = loop.take_state(names, position, velocity, stamp=when, now=now, age=age)
             if tau is None and in_step:
-                tau = self.loop.guard.tau
+                tau = loop.guard.tau
         if tau is not None:
             self._last_turn = when
             self._publish(tau, stamp)
@@ -188,18 +201,18 @@ class TorqueNode(ManagedNode):
         self._note_change()
 
     @property
-    def _is_simulated(self):
+    def _is_simulated(self) -> bool:
         """Return whether time is what /clock says."""
-        return self.get_clock().ros_time_is_active
+        return bool(self.get_clock().ros_time_is_active)
 
-    def _on_reference(self, message):
+    def _on_reference(self, message: JointTrajectory) -> None:
         if self.active and self.loop:
             refusal = self._ahead.take(message, self.loop, self._last_turn)
             if refusal:
                 self.rejected('reference', refusal)
 
     # --- what goes out ---------------------------------------------------------------------------
-    def _publish(self, tau, stamp=None):
+    def _publish(self, tau: Vector, stamp: tuple[int, int] | None = None) -> None:
         torques, commands = self._torque_message, self._command_message
         torques.numbers[:] = tau
         commands.numbers[:] = tau[self._order]
@@ -210,7 +223,7 @@ class TorqueNode(ManagedNode):
         self._torques.publish(bytes(torques))
         self._commands.publish(bytes(commands))
 
-    def _watch(self):
+    def _watch(self) -> None:
         """Publish the fallback when states stay away."""
         if not (self.active and self.loop):
             return
@@ -228,23 +241,22 @@ class TorqueNode(ManagedNode):
             self._publish(tau)
             self._note_change()
 
-    def _note_change(self):
+    def _note_change(self) -> None:
         """Report at once when torques begin or cease to be the fallback."""
-        if (
-            self.loop.reason != self._fell_back
-            and time.monotonic() > self._reported + CHANGE_EVERY
-        ):
-            self._fell_back = self.loop.reason
+        assert self.loop is not None  # whose torques these are
+        reason = self.loop.reason
+        if reason != self._fell_back and time.monotonic() > self._reported + CHANGE_EVERY:
+            self._fell_back = reason
             self._report()
 
-    def _on_report_due(self):
+    def _on_report_due(self) -> None:
         """Report right after the next turn, which is the time with the least to do."""
         if self._due or not self.loop or self.loop.reason or not self.active:
             self._report()
         else:
             self._due = True
 
-    def _report(self):
+    def _report(self) -> None:
         self._reported, self._due = time.monotonic(), False
         if not self.loop:
             self.diagnostics.publish(
@@ -269,7 +281,7 @@ class TorqueNode(ManagedNode):
         )
 
 
-def main(args=None):
+def main(args: Sequence[str] | None = None) -> int:
     """Run the node; return the exit code."""
     return run(TorqueNode, args=args)
 

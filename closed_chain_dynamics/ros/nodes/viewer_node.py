@@ -26,8 +26,10 @@ Where a simulator is at the other end, tab Move has buttons for its services `pa
 """
 
 from collections import deque
+from collections.abc import Sequence
 import sys
 import time
+from typing import TYPE_CHECKING, Any
 
 from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.serialization import deserialize_message
@@ -35,6 +37,7 @@ from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import String
 
 from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.ros.managed_node import ManagedNode
 from closed_chain_dynamics.ros.messages.contacts import read_state
 from closed_chain_dynamics.ros.messages.measured_states import MeasuredStates, seconds
@@ -45,6 +48,9 @@ from closed_chain_dynamics.ros.running import run
 from closed_chain_dynamics.ros.simulator_client import SimulatorClient
 from closed_chain_dynamics.viewer import open_view
 from closed_chain_dynamics.viewer.live import LiveSource
+
+if TYPE_CHECKING:  # it needs viser, which open_view asks for
+    from closed_chain_dynamics.viewer.window import Window
 
 __all__ = ['ViewerNode', 'main']
 
@@ -75,10 +81,13 @@ STREAMS = {
 class ViewerNode(ManagedNode):
     """See the top of this file."""
 
-    def __init__(self, **options):
-        self.view, self._streams, self._others = None, [], {}
-        self._raw = {topic: deque(maxlen=KEPT) for topic in STREAMS}
-        self._structure, self._came = None, None
+    def __init__(self, **options: Any) -> None:
+        self.view: Window | None = None
+        self._streams: list[Any] = []  # subscriptions
+        self._others: dict[str, str] = {}
+        self._raw: dict[str, deque[bytes]] = {topic: deque(maxlen=KEPT) for topic in STREAMS}
+        self._structure: str | None = None
+        self._came = 0.0  # the last state, on the clock of the machine [s]
         super().__init__('viewer_node', SETTINGS, **options)
         self._simulator = SimulatorClient(self)
         self._ask = {
@@ -91,7 +100,7 @@ class ViewerNode(ManagedNode):
         self.create_timer(LOOK_EVERY, self._look)
         self.start()
 
-    def use_model(self, robot):
+    def use_model(self, robot: Mechanism) -> None:
         """Show a new model."""
         self.forget()
         self._live = LiveSource(robot, self._hand_over, self._wanted, self._simulator)
@@ -99,19 +108,19 @@ class ViewerNode(ManagedNode):
         self.view = open_view(self._live, port=self.parameters.port)
         self.get_logger().info(f'{robot.name} is shown at {self.view.address}')
 
-    def forget(self):
+    def forget(self) -> None:
         """Close the page."""
         if self.view is not None:
             self.view.stop()
             self.view = None
 
-    def stop(self):
+    def stop(self) -> None:
         """End: close the page first."""
         self.forget()
         super().stop()
 
     # --- what comes in: only kept, until a picture is due ----------------------------------------
-    def _look(self):
+    def _look(self) -> None:
         """Listen to the streams while somebody looks: a thousand messages a second cost."""
         watched = self.view is not None and self.active and self.view.browsers > 0
         if watched and not self._streams:
@@ -130,10 +139,10 @@ class ViewerNode(ManagedNode):
                 self.destroy_subscription(each)
             self._streams = []
 
-    def _on_structure(self, message):
+    def _on_structure(self, message: String) -> None:
         self._structure = message.data
 
-    def _on_diagnostics(self, message):
+    def _on_diagnostics(self, message: DiagnosticArray) -> None:
         own = self.get_fully_qualified_name().lstrip('/')
         for status in message.status:
             self._simulator.take(status)
@@ -143,7 +152,7 @@ class ViewerNode(ManagedNode):
             )
 
     # --- in the thread of the view ---------------------------------------------------------------
-    def _hand_over(self, live):
+    def _hand_over(self, live: LiveSource) -> None:
         """Give the view what has come in since the last picture."""
         structure, self._structure = self._structure, None
         if structure is not None:
@@ -157,21 +166,22 @@ class ViewerNode(ManagedNode):
             notes.append('No joint states come in any more.')
         live.take_notes(notes)
 
-    def _newest(self, topic):
+    def _newest(self, topic: str) -> Any:
         raw, kept = None, self._raw[topic]
         if kept:
             raw = kept[-1]
             kept.clear()
         return self._deserialized(raw, STREAMS[topic]) if raw else None
 
-    def _deserialized(self, raw, kind):
+    def _deserialized(self, raw: bytes, kind: Any) -> Any:
         """Return a message, None where the bytes are none."""
         try:
             return deserialize_message(raw, kind)
         except RuntimeError as error:  # what the middleware raises is one
-            return self.rejected('malformed', f'{kind.__name__}: {error}')
+            self.rejected('malformed', f'{kind.__name__}: {error}')
+            return None
 
-    def _take_state(self, live):
+    def _take_state(self, live: LiveSource) -> None:
         """Take the newest state whose halves, if there are two, have the same stamp."""
         single, multi = (list(self._raw[topic]) for topic in list(STREAMS)[:2])
         other = {raw[STAMP]: raw for raw in multi}
@@ -185,16 +195,16 @@ class ViewerNode(ManagedNode):
             return
         stamp, *parts = state
         joints = {name: (q, v if v == v else None) for name, q, v in zip(*parts)}
-        multi = self._deserialized(other[raw[STAMP]], MultiDOFJointState) if other else None
-        if multi is not None:
+        others = self._deserialized(other[raw[STAMP]], MultiDOFJointState) if other else None
+        if others is not None:
             try:
-                joints.update(multi_dof_states(live.robot, multi))
+                joints.update(multi_dof_states(live.robot, others))
             except ClosedChainError as error:
                 self.rejected('multi_dof_joint_states', str(error))
         if joints:
             live.take_joints(joints, seconds(stamp))
 
-    def _take_structure(self, live, text):
+    def _take_structure(self, live: LiveSource, text: str) -> None:
         closed = read_state(text)
         if closed is None:
             self.rejected('contact/state', 'contact/state is no JSON {name: true or false}')
@@ -205,11 +215,11 @@ class ViewerNode(ManagedNode):
             self.rejected('contact/state', str(error))
         self._measured.restructured()
 
-    def _wanted(self, kind, name):
+    def _wanted(self, kind: str, name: str) -> None:
         self._ask[kind].publish(String(data=name))
 
     # --- what goes out ---------------------------------------------------------------------------
-    def _report(self):
+    def _report(self) -> None:
         if self.view is None:
             self.diagnostics.publish(
                 'stale',
@@ -225,7 +235,7 @@ class ViewerNode(ManagedNode):
         )
 
 
-def main(args=None):
+def main(args: Sequence[str] | None = None) -> int:
     """Run the node; return the exit code."""
     return run(ViewerNode, args=args)
 
