@@ -75,15 +75,17 @@ def test_loops_that_cannot_close_end_with_1_and_one_line(tmp_path, capsys):
         assert complaint.count('\n') == 1
 
 
+# `env`: where a shell runs the tests in the background, it has switched the keyboard off
+VIEW = [sys.executable, '-m', 'closed_chain_dynamics.cli', 'view', 'pendulum', '--json']
+
+
 def test_the_keyboard_ends_it_with_130():
     with subprocess.Popen(
-        [sys.executable, '-m', 'closed_chain_dynamics.cli', 'view', 'pendulum', '--json'],
+        ['env', '--default-signal=INT', *VIEW],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # where a shell runs the tests in the background, it has switched the keyboard off
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as view:
         if not view.stdout.readline():
             pytest.skip(f'there is no view here: {view.stderr.read()}')
