@@ -9,6 +9,7 @@ import closed_chain_dynamics as ccd
 from closed_chain_dynamics.codegen import GeneratedCodeWarning
 from closed_chain_dynamics.codegen.build import cache_folder, find_compiler
 from closed_chain_dynamics.errors import GenerationError
+from closed_chain_dynamics.model import changes
 
 SAME = 1e-12  # relative; sums in another order
 ROLLED = 1e-10  # after 100 steps, which the motion itself makes larger
@@ -224,7 +225,7 @@ def test_sliding_contacts_and_cut_joints_are_refused_at_compilation():
         ccd.load('three_link').compile()
     robot = ccd.load('five_bar')
     robot.cut(robot.loop_names[0])
-    robot.cut_joint(robot.joint_names[-1], robot.neutral(), np.zeros(robot.nv))
+    changes.cut(robot, robot.joint_names[-1], robot.neutral(), np.zeros(robot.nv))
     with pytest.raises(ccd.StructureError, match='has been cut'):
         robot.compile()
 

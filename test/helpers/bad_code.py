@@ -10,6 +10,7 @@ from helpers.folding_linkages import parallelogram
 import numpy as np
 
 import closed_chain_dynamics as ccd
+from closed_chain_dynamics.model import changes
 
 __all__ = ['CODE']
 
@@ -114,7 +115,7 @@ def pivots_in_a_singular_pose(at):
 def cut_tree_joint(at):
     robot = ccd.load('five_bar')
     robot.cut(robot.loop_names[0])
-    robot.cut_joint(robot.joint_names[-1], robot.neutral(), np.zeros(robot.nv))
+    changes.cut(robot, robot.joint_names[-1], robot.neutral(), np.zeros(robot.nv))
     robot.compile()
 
 
