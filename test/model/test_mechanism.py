@@ -85,7 +85,9 @@ def test_a_copy_keeps_what_was_learnt_about_the_structure(copied):
 
 
 def test_a_copy_of_a_torn_mechanism_is_torn(copied):
-    sim = ccd.Simulation(ccd.load('four_bar'), q=ccd.assemble(ccd.load('four_bar'), {'crank': 1.0}))
+    sim = ccd.Simulation(
+        ccd.load('four_bar'), q=ccd.assemble(ccd.load('four_bar'), {'crank': 1.0})
+    )
     sim.cut('coupler')
     other = copied(sim.robot)
     assert other.coordinate_names == sim.robot.coordinate_names
