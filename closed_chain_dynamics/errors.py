@@ -29,9 +29,7 @@ class ClosedChainError(Exception):
     ``repair`` what to do; each is plain text, and ``str(error)`` joins them.
     """
 
-    def __init__(
-        self, why: str, *, where: str = '', repair: str = '', file: object = ''
-    ) -> None:
+    def __init__(self, why: str, *, where: str = '', repair: str = '', file: object = '') -> None:
         self.why = why
         self.where = where
         self.repair = repair

@@ -71,11 +71,7 @@ class Log:
         robot, structure = self.robot, self.robot.connections()
         last = self.segments[-1] if self.segments else None
         same_robot = last is not None and last.template.model is robot.model
-        if (
-            same_robot
-            and last.structure == structure
-            and _same_wrenches(last.wrenches, wrenches)
-        ):
+        if same_robot and last.structure == structure and _same_wrenches(last.wrenches, wrenches):
             return last
         # One copy serves all structures: events may be very many.
         template = last.template if same_robot else robot.copy()

@@ -89,9 +89,7 @@ def measure(equations):
     v = complete_velocity(robot, q, dict(zip(equations.independent, v_1)))
     a = complete_acceleration(robot, q, v, dict(zip(equations.independent, a_1)))
     buffer = np.empty(1 + 2 * robot.nv + len(robot.actuator_names))
-    seconds = {
-        'core': seconds_per_call(_core_loop, robot.handle, q, v, a, buffer)
-    }
+    seconds = {'core': seconds_per_call(_core_loop, robot.handle, q, v, a, buffer)}
     places = [robot.coordinate_names.index(name) for name in equations.independent]
     position = q if equations.position == 'q' else q[places]
     function = compiled(equations, 'tau_1')

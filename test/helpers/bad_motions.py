@@ -113,9 +113,9 @@ MOTIONS = {
     ).update(0.0, [1.0, 2.0, -2.0]),
     'an unknown mode': lambda at: controlled(mode='magic'),
     'an unknown policy of a controller': lambda at: controlled(policy='least'),
-    'an acceleration before any pose': lambda at: LoopState(
-        four_bar()[0], ['crank']
-    ).acceleration([0.0]),
+    'an acceleration before any pose': lambda at: LoopState(four_bar()[0], ['crank']).acceleration(
+        [0.0]
+    ),
     'a reference before it came': lambda at: Reference(four_bar()[0]).at(0.0),
     'a controller without motors': lambda at: TorqueController(ccd.load(FLOATING)),
     'a gain for an unknown joint': lambda at: controlled(kp={'cranc': 1.0}),

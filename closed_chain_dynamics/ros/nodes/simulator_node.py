@@ -194,9 +194,7 @@ class SimulatorNode(ManagedNode):
     def _on_wrench(self, message):
         force, torque = message.wrench.force, message.wrench.torque
         wrench = force.x, force.y, force.z, torque.x, torque.y, torque.z
-        self._take(
-            'external_wrench', lambda driven: driven.push(message.header.frame_id, wrench)
-        )
+        self._take('external_wrench', lambda driven: driven.push(message.header.frame_id, wrench))
 
     def _on_pause(self, request, response):
         self.paused = request.data
