@@ -1,8 +1,8 @@
 """
 One state in, forces or accelerations out: the algorithm of papers 1 and 2, a step a module.
 
-`tree` is the dynamics after the virtual cut, `constraints` has J_C and W, `generalized_coordinates`
-rank, theta_G, H, W and S (`explanation` says why, `idle_motion` what moves nothing, `rank` what is
+`tree` is the dynamics after the virtual cut, `constraints` has J_C and W,
+`generalized_coordinates` rank, theta_G, H, W and S (`explanation` says why, `idle_motion` what moves nothing, `rank` what is
 usual nearby, `closing` finds closed poses), `inverse` and `actuation` give torques, `forward`
 accelerations, `joint_reactions` and `link_loads` the forces in joints and links
 (`constraint_forces` those of the loops), `impacts` the jump at a connection, `contacts` what
