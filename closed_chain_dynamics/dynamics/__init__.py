@@ -1,10 +1,12 @@
 """
 One state in, forces or accelerations out: the algorithm of papers 1 and 2, a step a module.
 
-`tree` is the dynamics after the virtual cut, `coordinates` has rank, theta_G, H, W and S
-(`explanation` says why, `idle_motion` what moves nothing), `inverse` and `actuation` give torques,
-`forward` accelerations, `reactions` and `link_loads` the forces in joints and links
-(`constraint_forces` those of the loops), `impact` the jump at a connection, `contact_forces` what
-contacts push and drag with, and `singularities` what is done where the loops lose rank. Nothing
-here moves in time or reads a file. It may import `model` and the rooms below it.
+`tree` is the dynamics after the virtual cut, `constraints` has J_C and W,
+`generalized_coordinates` rank, theta_G, H, W and S (`explanation` says why, `idle_motion` what
+moves nothing, `rank` what is usual nearby, `closing` finds closed poses), `inverse` and
+`actuation` give torques, `forward` accelerations, `joint_reactions` and `link_loads` the forces in
+joints and links (`constraint_forces` those of the loops), `impacts` the jump at a connection,
+`contacts` what contacts push and drag with, `outside_forces` lets wrenches act for one
+computation, and `singularities` says what is done where the loops lose rank. Results are `values`.
+Nothing here moves in time or reads a file. It may import `model` and the rooms below it.
 """

@@ -55,13 +55,15 @@ class Motion:
 
     @contextmanager
     def forces(self) -> Iterator[None]:
-        """Let torques and wrenches act on what is computed within, and on nothing after it."""
-        self.robot.workspace.torques[:] = self.torques
+        """Let torques and wrenches act on what is computed within, and no wrench after it."""
+        self.robot.workspace.torques[:] = self.torques  # every other computation sets its own
+        if not self.wrenches:
+            yield
+            return
         self.robot.set_loads(self.loads)
         try:
             yield
         finally:
-            self.robot.workspace.torques[:] = 0.0
             self.robot.set_loads(NO_LOADS)
 
     # --- what it is like -----------------------------------------------------------------------

@@ -39,7 +39,7 @@ class Stepper:
         self.motion, self.integrator, self.tolerance = motion, integrator, tolerance
         self.log_every, self.log = log_every, Log(motion.robot)
         self.events: list[Event] = []
-        self._grid = StepGrid(motion.dt)
+        self._grid, self._task = StepGrid(motion.dt), np.zeros(1, kernels.RUN)
         self._contacts, self._begun = ContactEvents(motion), False
         self.log_now()
 
@@ -125,7 +125,8 @@ class Stepper:
         start, first, dt = (motion.time, 0, part) if part else (grid.start, grid.taken, grid.dt)
         method = INTEGRATORS.index(self.integrator)
         asked = start, first, dt, steps, method, self.tolerance, stride, grid.counted, 0, start, 0
-        task = np.array([asked], kernels.RUN)
+        task = self._task
+        task[0] = asked
         samples = steps // stride + 1 if stride else 0
         log = np.empty((samples, LOG_ROW + robot.nq + robot.nv))
         signs = np.ones((max(len(robot.loop_names), 1), 2))

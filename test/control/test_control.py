@@ -143,7 +143,7 @@ def test_gains_may_be_given_by_joint():
     """And a misspelt joint gets a suggestion."""
     robot = ccd.load('five_bar')
     stiff = TorqueController(robot, kp={'default': 10.0, 'left_shoulder': 1000.0})
-    assert stiff._kp[0] == 1000.0 and stiff._kp[2] == 10.0
+    assert stiff._gains.kp[0] == 1000.0 and stiff._gains.kp[2] == 10.0
     with pytest.raises(ccd.NameNotFound, match="'left_shoulder'"):
         TorqueController(robot, kp={'left_sholder': 1.0})
     with pytest.raises(ccd.StateError, match='not negative'):

@@ -212,9 +212,8 @@ def test_the_s_that_the_paper_prints_gives_torques_that_break_the_power_balance(
     printed = np.linalg.solve(S_48_AS_PRINTED.T, result.tau_G)
     assert printed == pytest.approx(wrong, abs=PRINTED)
     forward = ccd.forward_dynamics(robot, q, v, printed)
-    assert (
-        np.abs(forward.theta_G_acceleration - (1.0, 2.0)).max() > 1.0
-    )  # another motion altogether
+    # another motion altogether
+    assert np.abs(forward.theta_G_acceleration - (1.0, 2.0)).max() > 1.0
     for velocity in (W_47 @ (1.0, 0.0), W_47 @ (0.0, 1.0), W_47 @ (0.7, -0.4)):
         rates = velocity[THETA_7], float((ccd.loop_jacobian(robot, q) @ velocity)[0])
         power = result.tau_O @ velocity
@@ -290,9 +289,8 @@ def test_a_and_b_of_the_moving_pose_are_those_of_the_reference():
     rest = ccd.inverse_dynamics(robot, q, v, bias_acceleration(robot, q, v))
     assert rest.tau_G == pytest.approx(b, abs=PRINTED)
     assert forward.tau_G == pytest.approx((-0.1065199497, 0.1934800503), abs=PRINTED)
-    assert forward.theta_G_acceleration == pytest.approx(
-        (5.7505790150, -19.4825835357), abs=PRINTED
-    )
+    expected = (5.7505790150, -19.4825835357)
+    assert forward.theta_G_acceleration == pytest.approx(expected, abs=PRINTED)
 
 
 def test_the_unit_vector_method_of_the_paper_gives_the_same_inertia_matrix():
