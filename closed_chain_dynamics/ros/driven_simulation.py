@@ -33,9 +33,9 @@ class DrivenSimulation:
     A Simulation with torques, pushes, connections and cuts from outside.
 
     `settings`, any namespace, has initial_positions, initial_velocities, dt, integrator,
-    torque_timeout, push_duration, connect_gap and connect_angle. Whatever happens at `advance` is left in
-    `records`, dicts fit for JSON; a step that fails leaves its reason in `failure`, and nothing
-    moves until `reset`.
+    torque_timeout, push_duration, connect_gap and connect_angle. Whatever happens at `advance` is
+    left in `records`, dicts fit for JSON; a step that fails leaves its reason in `failure`, and
+    nothing moves until `reset`.
     """
 
     def __init__(self, robot: Mechanism, settings: Any, dt: float) -> None:
