@@ -33,6 +33,7 @@ def random_closed(seed, kinds=tuple(LoopType), joints=(3, 22), loops=(1, 7), mot
     """Return a random closed mechanism, a closed pose and a random generator."""
     rng = np.random.default_rng(seed)
     tree = random_description(rng, int(rng.integers(*joints)), max_dof=40)
+    assume(moving_joints(tree))  # a tree of fixed joints has no two links to connect
     q, _, _ = random_state(rng, tree)
     closed = random_loops(rng, tree, q, int(rng.integers(*loops)), kinds)
     names = [joint.name for joint in moving_joints(tree)]
