@@ -257,12 +257,8 @@ def _kernels(name: str, group: str) -> Finding:
     """Say where compiled kernels are kept, whether they are there, and whether they can be."""
     from closed_chain_dynamics import kernels
 
-    # a kernel is a dispatcher of numba with a cache of its own
-    every = [
-        each
-        for each in vars(kernels).values()
-        if hasattr(each, 'stats') and hasattr(each, '_cache')
-    ]
+    # what Python calls is a dispatcher of numba with a cache of its own
+    every = [each.entry for name, each in vars(kernels).items() if name.startswith('compute_')]
     folder = Path(every[0].stats.cache_path)
     there = sum(bool(each._cache._cache_file._load_index()) for each in every)
     state = 'warm' if there == len(every) else 'cold' if there == 0 else 'partly warm'
