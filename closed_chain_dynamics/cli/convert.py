@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from closed_chain_dynamics.cli.arguments import add_model_arguments, load_model, print_report
-from closed_chain_dynamics.description.conversion import FORMATS, convert
 
+FORMATS = ('extended', 'mjcf', 'urdf', 'urdf+')  # as description.conversion names them
 SUMMARY = 'write a model in another format'
 DETAILS = """\
 Reads a model in any format and writes it in the one that the suffix of OUT means: .urdf the own
@@ -28,13 +28,15 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
     add_model_arguments(parser)
     parser.add_argument('out', metavar='OUT', help='the file to write')
     parser.add_argument(
-        '--to', choices=sorted(FORMATS), default='', help='the format (default: by the suffix)'
+        '--to', choices=FORMATS, default='', help='the format (default: by the suffix)'
     )
     return run
 
 
 def run(args: argparse.Namespace) -> None:
     """Write the model, and say what is lost."""
+    from closed_chain_dynamics.description.conversion import convert
+
     robot = load_model(args)
     files, lost = convert(robot.description, args.out, robot.gravity, to=args.to)
     report: dict[str, Any] = {

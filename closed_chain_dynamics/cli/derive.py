@@ -5,14 +5,13 @@ The report is one plain dict, which is what ``--json`` prints; `render` writes i
 Heavy imports stay inside, so that help is instant.
 """
 
+from __future__ import annotations
+
 import argparse
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 import sys
 from typing import TYPE_CHECKING
-
-import numpy as np
-from numpy.typing import NDArray
 
 from closed_chain_dynamics.cli.arguments import (
     add_assignments,
@@ -26,7 +25,6 @@ from closed_chain_dynamics.cli.derive_list import derive_list, list_file, render
 from closed_chain_dynamics.cli.derive_traced import SCHEMA, derive_traced
 from closed_chain_dynamics.cli.written_files import write_files
 from closed_chain_dynamics.errors import StructureError
-from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.recording.terminal import (
     Bar,
     Cell,
@@ -39,7 +37,11 @@ from closed_chain_dynamics.recording.terminal import (
     table,
 )
 
-if TYPE_CHECKING:  # SymPy is slow to import
+if TYPE_CHECKING:  # NumPy and SymPy are slow to import
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from closed_chain_dynamics.model.mechanism import Mechanism
     from closed_chain_dynamics.symbolic.cost import Cost
     from closed_chain_dynamics.symbolic.reduced_equations import ReducedEquations
 
@@ -195,7 +197,7 @@ def derive(args: argparse.Namespace) -> Report:
     return report
 
 
-def _cost_record(cost: 'Cost', weights: Mapping[str, int]) -> Report:
+def _cost_record(cost: Cost, weights: Mapping[str, int]) -> Report:
     return {
         'operations': dict(zip(weights, cost.counts)),
         'weighted': cost.weighted,
@@ -222,7 +224,7 @@ def _cost_report(robot: Mechanism, q: NDArray[np.float64], weights: Mapping[str,
     return {'weights': weights, 'rows': rows, 'left_out': left_out}
 
 
-def _speed_report(equations: 'ReducedEquations') -> Report:
+def _speed_report(equations: ReducedEquations) -> Report:
     from closed_chain_dynamics.symbolic.speed import measure
 
     seconds = measure(equations)
@@ -232,7 +234,7 @@ def _speed_report(equations: 'ReducedEquations') -> Report:
     }
 
 
-def _write(equations: 'ReducedEquations', args: argparse.Namespace) -> dict[str, str]:
+def _write(equations: ReducedEquations, args: argparse.Namespace) -> dict[str, str]:
     """Write the files that were asked for; return them by option."""
     from closed_chain_dynamics.symbolic.code import c_source, python_source
     from closed_chain_dynamics.symbolic.latex import latex_source

@@ -1,15 +1,19 @@
 """The part of ``closed-chain derive`` for models with ball, planar or free joints: C and cost."""
 
-import argparse
-from typing import Any
+from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+import argparse
+from typing import TYPE_CHECKING, Any
 
 from closed_chain_dynamics.cli.written_files import write_files
-from closed_chain_dynamics.description.elements import Joint
 from closed_chain_dynamics.errors import StructureError
-from closed_chain_dynamics.model.mechanism import Mechanism
+
+if TYPE_CHECKING:  # slow to import
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from closed_chain_dynamics.description.elements import Joint
+    from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['SCHEMA', 'derive_traced']
 
