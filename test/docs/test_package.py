@@ -48,7 +48,7 @@ IMPORTED = {
     'urdf_parser_py': 'urdfdom_py',
     'yaml': 'python3-yaml',
     **{name: f'python3-{name}' for name in ('argcomplete', 'lxml', 'matplotlib', 'numba')},
-    **{name: f'python3-{name}' for name in ('numpy', 'scipy', 'sympy')},
+    **{name: f'python3-{name}' for name in ('numpy', 'scipy', 'sympy', 'transforms3d')},
 }
 # What rosdep has no name for, from an extra of pip, and what one of those or numba brings along.
 EXTRAS = {'casadi', 'dask', 'distributed', 'llvmlite', 'mujoco', 'rosbags', 'trimesh', 'viser'}

@@ -475,10 +475,10 @@ def test_check_says_when_loops_cannot_be_closed(tmp_path, capsys):
     assert section['assembled'] is False and section['mobility'] is None
     assert set(section) == KEYS
     robot.save(tmp_path / 'short.urdf')
-    assert main(['check', str(tmp_path / 'short.urdf'), '--json']) == 0
+    assert main(['check', str(tmp_path / 'short.urdf'), '--json']) == 1
     report = json.loads(capsys.readouterr().out)
     assert 'close' in ' '.join(report['warnings'])
-    assert main(['check', str(tmp_path / 'short.urdf')]) == 0
+    assert main(['check', str(tmp_path / 'short.urdf')]) == 1
     assert 'loops could not be closed' in capsys.readouterr().out
 
 
