@@ -237,7 +237,7 @@ def _missing(model: Description, actuated: Set[str]) -> list[str]:
             'with cc:role="actuated", by <ros2_control> or <transmission>, or name '
             'them with --actuated.'
         )
-    limits = {joint.name: joint.limit for joint in (*movable, *model.loops)}
+    limits = {joint.name: joint.limit for joint in model.all_joints}
     weak = [name for name in limits if name in actuated and not 0 < limits[name].effort < math.inf]
     if weak:
         missing.append(

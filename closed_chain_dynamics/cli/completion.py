@@ -103,5 +103,5 @@ def _joints(
     if sign and sign in prefix:
         return []
     model = read(library.find(parsed_args.model))
-    movable = [joint for joint in model.joints if joint.type.nv]
-    return [f'{joint.name}{sign}' for joint in (*movable, *model.loops)]
+    movable = [joint.name for joint in model.joints if joint.type.nv]
+    return [f'{name}{sign}' for name in (*movable, *(loop.name for loop in model.loops))]

@@ -385,6 +385,11 @@ class Description:
     )  # warnings, each one a plain sentence
 
     @property
+    def all_joints(self) -> tuple['Joint | LoopJoint', ...]:
+        """Return the joints of the tree, then those of the loops."""
+        return (*self.joints, *self.loops)
+
+    @property
     def root(self) -> str:
         """Return the name of the link that no joint moves."""
         children = {joint.child for joint in self.joints}

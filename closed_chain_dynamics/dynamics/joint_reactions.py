@@ -124,14 +124,14 @@ class Reactions(Mapping[str, Reaction]):
         rest = np.hstack([-loads.force, -loads.moment])
         for link, point, wrench in loads.external:
             rest[link] += _at(wrench, loads.com[link] - point)
-        for joint in (*model.joints, *model.loops):
+        for joint in model.all_joints:
             reaction = self[joint.name]
             wrench = np.concatenate(
                 [reaction.axes @ reaction.force, reaction.axes @ reaction.moment]
             )
             point = reaction.point - loads.origin
-            for link, sign in ((joint.child, 1.0), (joint.parent, -1.0)):
-                k = loads.index[link]
+            for end, sign in ((joint.child, 1.0), (joint.parent, -1.0)):
+                k = loads.index[end]
                 rest[k] += sign * _at(wrench, loads.com[k] - point)
         return rest
 
@@ -338,7 +338,7 @@ def _joint_wrenches(
 def _places(robot: Mechanism, loads: LinkLoads, frame: str) -> Places:
     """Return {joint: (rotation from the axes asked for to the world, point from O)}."""
     model, places = robot.description, Places()
-    for joint in (*model.joints, *model.loops):
+    for joint in model.all_joints:
         R, point = loads.rotation[loads.index[joint.child]], loads.point[loads.index[joint.child]]
         if hasattr(joint, 'child_origin'):
             R, point = (R @ joint.child_origin.rotation, point + R @ joint.child_origin.position)

@@ -86,7 +86,7 @@ def actuators(places: Places) -> tuple[Records, tuple[str, ...]]:
     A motor may sit on a loop joint.
     """
     description = places.description
-    limits = {joint.name: joint.limit for joint in (*description.joints, *description.loops)}
+    limits = {joint.name: joint.limit for joint in description.all_joints}
     names: list[str] = []
     rows: list[tuple[bool, int, float]] = []
     for actuator in description.actuators:

@@ -57,7 +57,7 @@ def _parallel_axis(r: Matrix) -> Matrix:
     return shift
 
 
-def rotation_to(axis: Sequence[float]) -> Matrix:
+def rotation_to(axis: Sequence[float] | Matrix) -> Matrix:
     """Return the smallest rotation that takes z to a unit vector, (3, 3)."""
     x, y, z = axis
     if z >= 0.0:

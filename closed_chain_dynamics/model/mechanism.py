@@ -7,6 +7,7 @@ workspace is written to by every computation and belongs to one thread.
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -160,7 +161,7 @@ class Mechanism(Names):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the description in the project's own spelling of URDF."""
-        write(self.description, path)
+        write(self.description, Path(path))
 
     # --- what it stands in ---------------------------------------------------------------------
     @property

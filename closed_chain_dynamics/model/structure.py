@@ -44,6 +44,11 @@ class Connections:
 class Structure:
     """The tables that events change. `shape` and `world` are single records."""
 
+    _world: Records
+    _shape: Records
+    _dofs: Records
+    _clusters: Records
+    _cluster_dofs: NDArray[np.int64]
     bodies: Records
     loops: Records
     couplings: Records

@@ -17,6 +17,7 @@ class Workspace:
     coordinates are given through the mechanism, whose handle says how many there are.
     """
 
+    _totals: Records
     moving: Records
     inertias: Records
     columns: Records

@@ -250,7 +250,7 @@ class Log:
         so many-th sample only.
         """
         model = self.robot.description
-        known = [each.name for each in (*model.joints, *model.loops)]
+        known = [each.name for each in model.all_joints]
         if joint not in known:
             raise NameNotFound('joint', joint, known, where=self.robot.name)
         key = (frame, every, len(self))

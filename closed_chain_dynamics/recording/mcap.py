@@ -163,7 +163,7 @@ def _messages(log: Log, types: Mapping[str, Any]) -> Iterator[tuple[int, str, An
                             joint.parent,
                             joint.child,
                             _quaternions(joint.origin.rotation),
-                            joint.origin.xyz,
+                            joint.origin.position,
                         )
                         for joint in fixed
                     ],

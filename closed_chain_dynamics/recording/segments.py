@@ -1,7 +1,6 @@
 """Samples of a log that share one structure, and what they say about a joint."""
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,11 +8,11 @@ from numpy.typing import NDArray
 from closed_chain_dynamics.dynamics.constraints import loop_kinematics
 from closed_chain_dynamics.errors import NameNotFound
 from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.model.structure import Connections
 
 __all__ = ['Segment', 'joint_part', 'joint_width', 'position_names']
 
 Array = NDArray[np.float64]
-Structure = tuple[Any, Any]  # which loops are closed, and which joints of the tree are cut
 Wrenches = Mapping[str, Array]  # external ones, by link
 
 POSITION_SUFFIXES = {
@@ -39,7 +38,7 @@ def position_names(robot: Mechanism) -> list[str]:
 class Segment:
     """Samples of one structure, collected piece by piece and joined when they are looked at."""
 
-    def __init__(self, template: Mechanism, structure: Structure, wrenches: Wrenches) -> None:
+    def __init__(self, template: Mechanism, structure: Connections, wrenches: Wrenches) -> None:
         self.template, self.structure, self.wrenches = template, structure, wrenches
         self._pieces: dict[str, list[Array]] = {
             'rows': [],
@@ -84,7 +83,9 @@ class Segment:
 def joint_width(robot: Mechanism, name: str, place: int) -> int:
     """Return how many numbers a joint, of tree or loop, has in q (place 0) or in v (1)."""
     if name in robot.joint_names:
-        kind = robot.model.body_joints[robot.model.joints[name]].type
+        joint = robot.model.body_joints[robot.model.joints[name]]
+        assert joint is not None  # the world is moved by none, and has no name
+        kind = joint.type
         return int((kind.nq, kind.nv)[place])
     if name in robot.loop_names:
         return len(_loop_places(robot, name))

@@ -134,7 +134,7 @@ def varied(robot: Mechanism, variation: Variation, value: float) -> Mechanism:
     known = [each.name for group in groups for each in getattr(model, group) if has_it(each)]
     if variation.name not in known:
         raise NameNotFound(KINDS[groups[0]], variation.name, known, where=robot.name)
-    parts = {
+    parts: dict[str, Any] = {
         group: tuple(
             change(each, value, variation.scale) if each.name == variation.name else each
             for each in getattr(model, group)

@@ -31,9 +31,7 @@ def plot_torques(
     """
     time, robot = found.motion.time, found.robot
     slides = {
-        joint.name
-        for joint in (*robot.description.joints, *robot.description.loops)
-        if joint.type.value == 'prismatic'
+        joint.name for joint in robot.description.all_joints if joint.type.value == 'prismatic'
     }
     panels: list[Panel] = []
     drawn: Callable[[Any], object]

@@ -84,7 +84,7 @@ class MotionTorques:
     def limits(self) -> dict[str, Limit]:
         """Return {actuator: Limit} of every actuator's joint, tree or loop."""
         model = self.robot.description
-        joints = {joint.name: joint.limit for joint in (*model.joints, *model.loops)}
+        joints = {joint.name: joint.limit for joint in model.all_joints}
         # an actuator of a joint with several coordinates is named joint:wx
         return {
             name: joints[name if name in joints else name.rpartition(':')[0]]
