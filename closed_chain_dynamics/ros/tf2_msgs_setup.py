@@ -20,7 +20,7 @@ PACKAGE_XML = """\
   <name>tf2_msgs</name>
   <version>0.36.0</version>
   <description>The message that tf is made of.</description>
-  <maintainer email="nobody@localhost">generated</maintainer>
+  <maintainer email="nobody@example.com">generated</maintainer>
   <license>Apache-2.0</license>
   <buildtool_depend>ament_cmake</buildtool_depend>
   <buildtool_depend>rosidl_default_generators</buildtool_depend>
