@@ -16,7 +16,7 @@ class Event:
     name: str
     mobility_before: int
     mobility_after: int
-    energy_lost: float = 0.0  # in the blow, never negative; at a cut, what springs held [J]
+    energy_lost: float = 0.0  # in the impact, never negative; at a cut, what springs held [J]
     # in the rows of a loop joint; of a tree joint force and moment on the child [N s, N m s]
     impulse: np.ndarray = field(default_factory=lambda: np.zeros(0))
     momentum_change: np.ndarray = field(default_factory=lambda: np.zeros(6))
