@@ -71,8 +71,10 @@ def test_loops_that_cannot_close_end_with_1_and_one_line(tmp_path, capsys):
     for words in ([], ['--json']):
         assert main(['check', str(path), *words]) == 1
         shown, complaint = capsys.readouterr()
-        assert shown and complaint.startswith('closed-chain: the loops cannot be closed: ')
-        assert complaint.count('\n') == 1
+        # with a cold cache the kernels announce themselves first
+        lines = [line for line in complaint.splitlines() if 'compiling kernels' not in line]
+        assert shown and lines[0].startswith('closed-chain: the loops cannot be closed: ')
+        assert len(lines) == 1
 
 
 # `env`: where a shell runs the tests in the background, it has switched the keyboard off
