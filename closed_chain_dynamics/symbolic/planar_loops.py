@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 PINS = (LoopType.REVOLUTE, LoopType.CYLINDRICAL, LoopType.SPHERICAL)
-PARALLEL = 1e-9  # sine of the angle between axes that are still parallel
+OUT_OF_PLANE = 1e-9  # sine of the angle between axes that are still parallel
 
 
 def outside(why: str, robot: Mechanism, loop: str) -> StructureError:
@@ -120,7 +120,7 @@ def _normal(tree: SymbolicTree, paths: Sequence[Sequence[int]], loop: LoopJoint)
                 slides.append((body.joint, axis))
             elif normal is None:
                 normal, first = axis, body.joint
-            elif np.linalg.norm(np.cross(normal, axis)) > PARALLEL:
+            elif np.linalg.norm(np.cross(normal, axis)) > OUT_OF_PLANE:
                 raise outside(
                     f'it is not planar: {body.joint!r} does not turn about an axis '
                     f'parallel to that of {first!r}',
@@ -130,7 +130,7 @@ def _normal(tree: SymbolicTree, paths: Sequence[Sequence[int]], loop: LoopJoint)
     if normal is None:
         raise outside('none of its joints turns', tree.robot, loop.name)
     for joint, axis in slides:
-        if abs(normal @ axis) > PARALLEL:
+        if abs(normal @ axis) > OUT_OF_PLANE:
             raise outside(
                 f'it is not planar: {joint!r} slides out of the plane in which {first!r} turns',
                 tree.robot,
