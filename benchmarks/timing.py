@@ -6,6 +6,8 @@ from time import perf_counter
 
 import numpy as np
 
+from closed_chain_dynamics.kernels import compile_at_once
+
 __all__ = ['interleave', 'ratio', 'summary']
 
 BATCH, LEAST_TURNS = 3e-4, 3  # seconds that a call is repeated for in its turn; turns
@@ -17,6 +19,7 @@ def interleave(calls, seconds):
 
     The garbage collector rests, as it would fall on one call or another by chance.
     """
+    compile_at_once()
     counts = {name: _batch(*call) for name, call in calls.items()}
     times = {name: [] for name in calls}
     enabled = gc.isenabled()

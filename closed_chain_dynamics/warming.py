@@ -14,6 +14,7 @@ from closed_chain_dynamics.dynamics.constraints import loop_positions
 from closed_chain_dynamics.dynamics.forward import forward_dynamics
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
+from closed_chain_dynamics.kernels import compile_at_once
 from closed_chain_dynamics.model.mechanism import Mechanism, load
 from closed_chain_dynamics.simulation.simulation import INTEGRATORS, Simulation
 
@@ -44,6 +45,7 @@ def warm_up(*, quiet: bool = False, backwards: bool = False) -> None:
     On a cold cache a second process that does it `backwards` halves the time: each finds what the
     other has compiled.
     """
+    compile_at_once()
     robot = load(HINGED, actuated=['knee'])
     steps = [_tree, _closed_chain, _assembly, _control, _simulation, _contact]
     for step in reversed(steps) if backwards else steps:

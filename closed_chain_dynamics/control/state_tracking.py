@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.control.loop_state import LoopState
 from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.kernels import compile_at_once
 from closed_chain_dynamics.model import changes
 from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
@@ -72,6 +73,7 @@ class StateTracker:
         on_refusal: OnRefusal = None,
         **options: Any,
     ) -> None:
+        compile_at_once()  # not in the middle of a motion
         self.robot, self.restarted = robot, False
         self.state: LoopState | None = None
         self.stamps = StampCheck(timeout)

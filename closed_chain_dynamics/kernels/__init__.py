@@ -16,6 +16,7 @@ from typing import Any
 from numba.core import event
 
 from .closure import compute_closure, compute_gaps, compute_loop_bias
+from .compiling import compile_at_once
 from .contact import note_directions
 from .coordinates import compute_constraints, compute_coordinates, compute_loop_jacobian
 from .forward import compute_forward_dynamics, forward_dynamics
@@ -48,6 +49,7 @@ __all__ = [
     'build_clusters',
     'check_state',
     'close_loops',
+    'compile_at_once',
     'compute_bodies',
     'compute_closure',
     'compute_constraints',
@@ -95,7 +97,7 @@ class Strict:
     """
 
     def __init__(self, kernel: Any) -> None:
-        self.kernel, self.call = kernel.entry, self._refuse
+        self.kernel, self.call = kernel, self._refuse
 
     @staticmethod
     def _refuse(*_: Any) -> Any:
@@ -103,10 +105,13 @@ class Strict:
 
     def checked(self, *arguments: Any) -> Any:
         """Call the kernel with the right types, which compiles it when it is not yet."""
-        self.kernel.disable_compile(False)
-        result = self.kernel(*arguments)
-        self.kernel.disable_compile()
-        self.call = self.kernel
+        if self.kernel.waits(arguments):
+            return self.kernel.interpret(arguments)
+        entry = self.kernel.entry
+        entry.disable_compile(False)
+        result = entry(*arguments)
+        entry.disable_compile()
+        self.call = entry
         return result
 
 
@@ -152,7 +157,7 @@ class _Announcer(event.Listener):
         if not self.said and function.__module__.startswith(__name__):
             _Announcer.said = True
             print(
-                'closed_chain_dynamics: compiling kernels for this machine (once, about a '
+                'closed_chain_dynamics: compiling kernels for this machine (once, up to a '
                 'minute) ...',
                 file=sys.stderr,
                 flush=True,

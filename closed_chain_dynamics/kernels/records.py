@@ -16,11 +16,13 @@ F             spatial force that the joint passes on to the body, same point and
 s             motion subspace of a degree of freedom, same point and axes
 """
 
+import ctypes
+
 from numba import carray, from_dtype, types
 from numba.extending import intrinsic
 import numpy as np
 
-from .compiling import kernel
+from .compiling import kernel, with_names
 
 
 def _record(integers='', **floats):
@@ -186,12 +188,24 @@ def _accessor(name, whole=True):
 
         def get(m):
             return carray(pointer(m), m[slot + 1])
+
+        def get_plain(m):
+            return _view(m[slot], m[slot + 1], TABLES[name])
     else:
 
         def get(m):
             return carray(pointer(m), 1)[0]
 
-    return kernel(get)
+        def get_plain(m):
+            return _view(m[slot], 1, TABLES[name])[0]
+
+    return kernel(get, get_plain)
+
+
+def _view(address, count, dtype):
+    """Return a table at an address, for kernels that run as plain Python."""
+    memory = (ctypes.c_char * (int(count) * dtype.itemsize)).from_address(int(address))
+    return with_names(np.frombuffer(memory, dtype) if count else np.empty(0, dtype))
 
 
 world, shape, totals = (_accessor(name, whole=False) for name in ('world', 'shape', 'totals'))
@@ -230,10 +244,17 @@ def _scratch_at(typing, m, offset):
     return types.CPointer(types.float64)(m, offset), codegen
 
 
-@kernel
-def matrix(m, offset, n_rows, n_columns):
+def _matrix(m, offset, n_rows, n_columns):
     """Return a dense matrix in the scratch, which begins at `offset`."""
     return carray(_scratch_at(m, offset), (n_rows, n_columns))
+
+
+def _matrix_plain(m, offset, n_rows, n_columns):
+    start = m[SLOTS['scratch']] + NUMBER.itemsize * offset
+    return _view(start, n_rows * n_columns, NUMBER).reshape(n_rows, n_columns)
+
+
+matrix = kernel(_matrix, _matrix_plain)
 
 
 @kernel

@@ -179,7 +179,7 @@ def _put_quaternion(R, q, k):
 def _reindex(m, skip, q, v, q_new, v_new):
     """Index everything anew after joint `skip` has changed; carry the state of all others over."""
     body = bodies(m)
-    old_iq, old_iv = body.iq.copy(), body.iv.copy()
+    old_iq, old_iv = body['iq'].copy(), body['iv'].copy()
     _index_anew(m)
     build_clusters(m)
     for i in range(1, body.size):

@@ -9,7 +9,7 @@ of one look at the energies.
 
 import numpy as np
 
-from .compiling import kernel
+from .compiling import kernel, kernel_without_patience
 from .contact import contact_signs, note_directions
 from .forward import forward_dynamics
 from .inertia import energies, rotor_energy
@@ -232,7 +232,7 @@ def _watched(m):
     return False
 
 
-@kernel
+@kernel_without_patience
 def compute_run(m, q, v, task, books, work, log, signs):
     """
     Take steps and log states, as `task` asks for (RUN, one record); return a status.

@@ -5,6 +5,8 @@ C is the distance from the surface, or is made one by the size of its gradient; 
 is the unit normal.
 """
 
+import ctypes
+
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
@@ -32,7 +34,7 @@ BEND_STEP = 1e-5  # half the distance over which a given surface's normal is com
 
 
 @intrinsic
-def call_at(typing, address, given, out):
+def _at_address(typing, address, given, out):
     """Call a compiled `void f(const double *given, double *out)` at an address."""
 
     def codegen(context, builder, signature, arguments):
@@ -45,6 +47,20 @@ def call_at(typing, address, given, out):
         return context.get_dummy_value()
 
     return types.void(address, given, out), codegen
+
+
+def _call_at(address, given, out):
+    """Call a function of a point, which writes its value and gradient."""
+    _at_address(address, given, out)
+
+
+def _call_at_plain(address, given, out):
+    numbers = ctypes.POINTER(ctypes.c_double)
+    function = ctypes.CFUNCTYPE(None, numbers, numbers)(int(address))
+    function(*(array.ctypes.data_as(numbers) for array in (given, out)))
+
+
+call_at = kernel(_call_at, _call_at_plain)
 
 
 @kernel

@@ -17,6 +17,7 @@ from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.description.assignments import assignments
 from closed_chain_dynamics.dynamics.tree import link_placement
 from closed_chain_dynamics.errors import ClosedChainError, NameNotFound, StateError
+from closed_chain_dynamics.kernels import compile_at_once
 from closed_chain_dynamics.model.changes import open_or_closed
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 from closed_chain_dynamics.recording.log_files import event_record
@@ -200,6 +201,7 @@ class DrivenSimulation:
 
     def warm_up(self) -> None:
         """Load every kernel that a period may need, so that none is late."""
+        compile_at_once()
         trial = Simulation(
             self.robot,
             self.sim.q,

@@ -6,10 +6,14 @@ from pathlib import Path
 import subprocess
 import sys
 
+import numpy as np
+
+from closed_chain_dynamics.kernels import compiling
+
 ROOT = Path(__file__).resolve().parents[2]
 # Loads a model, closes it and asks for torques, the way the README does; prints what was compiled.
 FIRST_ANSWER = """
-import collections, json, sys
+import collections, json, sys, time
 from numba.core import event
 
 class Count(event.Listener):
@@ -30,6 +34,9 @@ class Count(event.Listener):
 count = Count()
 event.register('numba:compile', count)
 import closed_chain_dynamics as ccd
+from closed_chain_dynamics import kernels
+if sys.argv[1:] == ['at_once']:
+    kernels.compile_at_once()
 robot = ccd.load('four_bar')
 q = ccd.assemble(robot, {'crank': 1.0})
 v = ccd.complete_velocity(robot, q, {'crank': 2.0})
@@ -37,7 +44,7 @@ a = ccd.complete_acceleration(robot, q, v, {'crank': 0.5})
 torques = ccd.inverse_dynamics(robot, q, v, a).torques()
 entries = sorted(name.rpartition('.')[2] for name, _, _ in count.entries)
 print(json.dumps({
-    'torques': torques, 'entries': entries,
+    'torques': torques, 'entries': entries, 'parts': len(count.parts),
     'twice': [key[0] for kind in (count.parts, count.entries) for key in kind if kind[key] > 1],
 }))
 """
@@ -45,18 +52,107 @@ print(json.dumps({
 MOST_ENTRIES = 16
 
 
-def test_a_first_answer_compiles_each_kernel_once_and_few_entries(tmp_path):
+# Every computation of one state, on a mechanism with its loops; prints numbers.
+COMPUTATIONS = """
+import json, sys
+import numpy as np
+import closed_chain_dynamics as ccd
+
+numbers = {}
+for name in sys.argv[1:]:
+    robot = ccd.load(name)
+    q = ccd.assemble(robot)
+    rng = np.random.default_rng(1)
+    v = ccd.complete_velocity(robot, q, dict.fromkeys(ccd.coordinates(robot, q).independent, 0.3))
+    f = ccd.forward_dynamics(robot, q, v, rng.normal(size=len(robot.actuator_names)))
+    r = ccd.inverse_dynamics(robot, q, v, f.acceleration)
+    w = ccd.reactions(robot, q, v, f.acceleration)
+    closed = [name for name in robot.loop_names if robot.is_connected(name)]
+    joint = (closed or robot.joint_names)[-1]
+    sim = ccd.Simulation(robot, q=q, v=v)
+    numbers[name] = {
+        'q': q.tolist(), 'W': ccd.coordinates(robot, q).W.tolist(), 'v': v.tolist(),
+        'acceleration': f.acceleration.tolist(), 'tau_O': r.tau_O.tolist(),
+        'tau_A': r.tau_A.tolist(), 'M': ccd.mass_matrix(robot, q).tolist(),
+        'force': [list(each.force) + list(each.moment) for each in w.values()],
+        'links': [np.asarray(each).tolist() for each in ccd.link_placements(robot, q).values()],
+        'energy': ccd.energy(robot, q, v),
+    }
+    for change in (sim.cut, sim.connect):
+        change(joint)
+        numbers[name][change.__name__] = [sim.q.tolist(), sim.v.tolist()]
+print(json.dumps(numbers))
+"""
+MODELS = ['pendulum', 'four_bar', 'six_bar', 'slider_crank', 'exo', 'biped', 'swing', 'stewart']
+# Compiled code may fuse a product and a sum: the last digits differ, and some of the poses that
+# are found from them, within the tolerance to which loops are closed.
+ROUNDING = 1e-8
+
+
+def run(script, cache, *arguments):
+    """Run a script in a process of its own with its own cache; return what it prints."""
     environment = {
         **os.environ,
-        'NUMBA_CACHE_DIR': str(tmp_path),
+        'NUMBA_CACHE_DIR': str(cache),
         'PYTHONPATH': os.pathsep.join([str(ROOT), os.environ.get('PYTHONPATH', '')]),
     }
+    if cache is None:
+        del environment['NUMBA_CACHE_DIR']
     done = subprocess.run(
-        [sys.executable, '-c', FIRST_ANSWER], env=environment, capture_output=True, text=True
+        [sys.executable, '-c', script, *arguments], env=environment, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    report = json.loads(done.stdout)
+    return json.loads(done.stdout)
+
+
+def test_a_first_answer_compiles_nothing(tmp_path):
+    report = run(FIRST_ANSWER, tmp_path)
+    assert (report['entries'], report['parts']) == ([], 0)
+    assert not list(tmp_path.rglob('*.nbi'))
+    compiled = run(FIRST_ANSWER, None, 'at_once')
+    np.testing.assert_allclose(
+        report['torques']['crank'], compiled['torques']['crank'], rtol=1e-13
+    )
+
+
+def test_what_may_not_wait_compiles_each_kernel_once_and_few_entries(tmp_path):
+    report = run(FIRST_ANSWER, tmp_path, 'at_once')
     assert report['twice'] == []
     assert 'compute_inverse_dynamics' in report['entries']
     assert not any('contact' in name or 'run' in name for name in report['entries'])
     assert len(report['entries']) <= MOST_ENTRIES, report['entries']
+
+
+def test_plain_python_gives_the_numbers_of_compiled_code(tmp_path):
+    plain, compiled = run(COMPUTATIONS, tmp_path, *MODELS), run(COMPUTATIONS, None, *MODELS)
+    for name in MODELS:
+        assert plain[name].keys() == compiled[name].keys()
+        for what, numbers in compiled[name].items():
+            size = 1.0 + np.max(np.abs(np.hstack([np.ravel(each) for each in numbers])))
+            for one, other in zip(plain[name][what], numbers, strict=True):
+                np.testing.assert_allclose(
+                    one, other, atol=ROUNDING * size, err_msg=f'{name}: {what}'
+                )
+
+
+def test_a_kernel_that_stumbles_as_python_is_compiled():
+    @compiling.kernel
+    def inverse_of(x):
+        return 1.0 / x
+
+    assert inverse_of(4.0) == 0.25 and not inverse_of.entry.signatures
+    assert inverse_of(0.0) == np.inf and inverse_of.entry.signatures
+
+
+def test_a_kernel_that_has_taken_its_time_is_compiled(monkeypatch):
+    @compiling.kernel
+    def count_to(n):
+        total = 0
+        for i in range(n):
+            total += i
+        return total
+
+    while not count_to.entry.signatures:
+        assert count_to(100_000) == 4999950000
+        assert count_to._patience > -1.0
+    assert count_to(10) == 45
