@@ -13,6 +13,11 @@ from closed_chain_dynamics.dynamics.constraints import (
     loop_positions,
 )
 from closed_chain_dynamics.dynamics.contacts import contact_forces, contact_wrenches
+from closed_chain_dynamics.dynamics.distances import (
+    ClusterDistance,
+    SingularityWatch,
+    singularity_distances,
+)
 from closed_chain_dynamics.dynamics.forward import ForwardDynamics, forward_dynamics
 from closed_chain_dynamics.dynamics.generalized_coordinates import Coordinates, coordinates
 from closed_chain_dynamics.dynamics.impacts import Impact, impact
@@ -54,6 +59,7 @@ __all__ = [
     'Assembled',
     'AssemblyError',
     'ClosedChainError',
+    'ClusterDistance',
     'CompiledMechanism',
     'Coordinates',
     'Derivatives',
@@ -69,6 +75,7 @@ __all__ = [
     'Reactions',
     'Simulation',
     'SingularityError',
+    'SingularityWatch',
     'StateError',
     'StructureError',
     'actuator_torques',
@@ -103,5 +110,6 @@ __all__ = [
     'momentum',
     'newton_euler',
     'reactions',
+    'singularity_distances',
     'warm_up',
 ]

@@ -18,7 +18,7 @@ from closed_chain_dynamics.description.elements import (
     LoopJoint,
     Spring,
 )
-from closed_chain_dynamics.dynamics.actuation import kind_of
+from closed_chain_dynamics.dynamics.distances import ClusterDistance
 from closed_chain_dynamics.dynamics.explanation import explain
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.errors import AssemblyError
@@ -80,6 +80,7 @@ def closed_chain_section(robot: Mechanism) -> Report:
             'redundant_rows',
             'condition',
             'distance',
+            'distances',
             'singular',
             'actuation',
             'explanation',
@@ -102,13 +103,23 @@ def closed_chain_section(robot: Mechanism) -> Report:
         # JSON knows no infinity; in a singular pose the values that are left say nothing
         condition=c.condition if math.isfinite(c.condition) and not c.lost_rank else None,
         distance=0.0 if c.lost_rank else c.distance,
+        distances={name: _distance(each) for name, each in c.distances.items()},
         singular=bool(c.is_singular),
-        actuation=kind_of(c.S) if len(c.S) else 'none',
+        actuation=c.levers.kind if len(c.S) else 'none',
         # that there is no actuator is said once, among what is missing
         explanation=explain(c, actuators=bool(len(c.S))),
         assembled=True,
     )
     return section
+
+
+def _distance(found: ClusterDistance) -> Report:
+    """Return how far a cluster is from a singular pose; None where there is nothing to lose."""
+    numbers = {'loops': found.loops, 'actuators': found.actuators, 'links': found.links}
+    return {
+        **{name: value if math.isfinite(value) else None for name, value in numbers.items()},
+        'link': found.link,
+    }
 
 
 def _link(link: Link, model: Description) -> Report:

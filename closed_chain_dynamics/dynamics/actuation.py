@@ -3,7 +3,8 @@ Actuator torques from generalized forces: S^T tau_A = tau_G, Eq. (8) of paper 2.
 
 Square: tau_A = S^-T tau_G. Redundant: infinitely many torques do the same, and a policy picks one
 (paper 1 points to Nakamura and Ropponen); they differ by internal preload, the null space of S^T.
-Deficient: the nearest that the actuators can do, and the residual that they cannot.
+Deficient: the nearest that the actuators can do, and the residual that they cannot. What the
+actuators can move at all, `levers.py` decides, whatever the policy.
 """
 
 from collections.abc import Mapping
@@ -13,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from closed_chain_dynamics.dynamics.constraints import Matrix
+from closed_chain_dynamics.dynamics.levers import Levers, find_levers
 from closed_chain_dynamics.dynamics.values import constant
 from closed_chain_dynamics.errors import ActuationError, StateError
-from closed_chain_dynamics.kernels.inverse import NO_LEVER
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
 __all__ = ['POLICIES', 'Actuation', 'actuator_torques']
@@ -33,33 +34,12 @@ class Actuation:
     null_space: Matrix = field(repr=False)  # (actuators, k): torques that only preload
 
 
-def levers(S: Matrix) -> tuple[Matrix, int, Matrix]:
-    """Return the left and right singular vectors of S, the latter in rows, and its rank."""
-    U, sigma, Vt = np.linalg.svd(S)
-    rank = int(np.sum(sigma > NO_LEVER * max(sigma[0], 1e-300))) if sigma.size else 0
-    return U, rank, Vt
-
-
-def null_space(S: Matrix) -> Matrix:
-    """Return an orthonormal basis of the torques that move nothing, (actuators, k)."""
-    U, rank, _ = levers(S)
-    return U[:, rank:]
-
-
-def kind_of(S: Matrix) -> str:
-    """Return how actuators and mobility compare: square, redundant, deficient or mixed."""
-    actuators, mobility = S.shape
-    rank = actuators - null_space(S).shape[1]
-    if rank == mobility:
-        return 'square' if actuators == mobility else 'redundant'
-    return 'deficient' if rank == actuators else 'mixed'
-
-
 def actuator_torques(
     robot: Mechanism,
     S: Matrix,
     tau_G: Vector,
     *,
+    W: Matrix | None = None,
     policy: str = 'minimum_norm',
     weights: Mapping[str, float] | ArrayLike | None = None,
     preload: Mapping[str, float] | ArrayLike | None = None,
@@ -70,7 +50,8 @@ def actuator_torques(
     `policy` 'minimum_norm' takes the smallest torques; 'weighted' the smallest sum of
     `weights` times torque squared, weights by actuator name or as an array; 'within_limits' keeps
     to the effort limits of the file, by bounded least squares. `preload`, by name or as an array,
-    is the torque that the solution should be nearest to, instead of zero.
+    is the torque that the solution should be nearest to, instead of zero. `W`, (nv, mobility): the
+    motions that S belongs to, which tell a short lever from none; see `levers.py`.
     """
     if policy not in POLICIES:
         raise ActuationError(
@@ -95,23 +76,27 @@ def actuator_torques(
         )
     unit = 1.0 / np.sqrt(weight) if policy == 'weighted' else np.ones(n)
     # substitute tau_A = wanted + unit x: then x of least norm is what the policy asks for
-    lever, rest = S.T * unit, tau_G - S.T @ wanted
-    if n == 0:
-        x = np.zeros(0)
-    elif policy == 'within_limits':
-        x = _bounded(robot, lever, rest, wanted)
+    found, rest = find_levers(robot, S, W), tau_G - S.T @ wanted
+    if policy == 'within_limits':
+        x = _bounded(robot, found, rest, wanted)
     else:
-        x = np.linalg.lstsq(lever, rest, rcond=NO_LEVER)[0]
+        x = _least_norm(found.S.T * unit, rest, found.rank)
     tau_A = wanted + unit * x
     if policy == 'within_limits':  # what the sum has lost of the last digit
         effort = robot.model.actuators['effort']
         tau_A = np.clip(tau_A, -effort, effort)
-    return Actuation(tau_A, tau_G - S.T @ tau_A, kind_of(S), constant(null_space(S)))
+    return Actuation(tau_A, tau_G - S.T @ tau_A, found.kind, constant(found.preloads))
 
 
-def _bounded(robot: Mechanism, lever: Matrix, rest: Vector, wanted: Vector) -> Vector:
+def _least_norm(lever: Matrix, rest: Vector, rank: int) -> Vector:
+    """Return the smallest x with lever x as near to rest as it can be; lever has that rank."""
+    U, sigma, Vt = np.linalg.svd(lever, full_matrices=False)
+    return np.asarray(((U[:, :rank].T @ rest) / sigma[:rank]) @ Vt[:rank])
+
+
+def _bounded(robot: Mechanism, found: Levers, rest: Vector, wanted: Vector) -> Vector:
     """Return the smallest x that solves lever x = rest as well as the effort limits allow."""
-    effort = robot.model.actuators['effort']
+    effort, lever = robot.model.actuators['effort'], found.S.T
     lower, upper = -effort - wanted, effort - wanted
     if np.any(lower > upper) or np.any((lower > 0.0) | (upper < 0.0)):
         worst = int(np.argmax(np.maximum(lower, -upper)))
@@ -121,7 +106,7 @@ def _bounded(robot: Mechanism, lever: Matrix, rest: Vector, wanted: Vector) -> V
             where=robot.name,
             repair='Ask for less preload.',
         )
-    exact: Vector = np.linalg.lstsq(lever, rest, rcond=NO_LEVER)[0].astype(float)
+    exact = _least_norm(lever, rest, found.rank)
     if np.all((exact >= lower) & (exact <= upper)):
         return exact
     from scipy.optimize import lsq_linear  # a third of a second to import, seldom needed
@@ -134,7 +119,7 @@ def _bounded(robot: Mechanism, lever: Matrix, rest: Vector, wanted: Vector) -> V
     small = 1e-6 * max(float(np.linalg.norm(lever, 2)), 1e-300)
     matrix = np.vstack([lever[:, free], small * np.eye(free.sum())])
     target = np.concatenate([rest, np.zeros(free.sum())])
-    found = lsq_linear(
+    bounded = lsq_linear(
         matrix,
         target,
         bounds=(lower[free], upper[free]),
@@ -143,9 +128,12 @@ def _bounded(robot: Mechanism, lever: Matrix, rest: Vector, wanted: Vector) -> V
         max_iter=100 * len(effort),
     )
     # with those at their bounds known, the others follow exactly, free of the small weight
-    x[free] = np.select([found.active_mask < 0, found.active_mask > 0], [lower[free], upper[free]])
-    inside = np.flatnonzero(free)[found.active_mask == 0]
-    x[inside] = np.linalg.lstsq(lever[:, inside], rest - lever @ x, rcond=NO_LEVER)[0]
+    x[free] = np.select(
+        [bounded.active_mask < 0, bounded.active_mask > 0], [lower[free], upper[free]]
+    )
+    inside = np.flatnonzero(free)[bounded.active_mask == 0]
+    left = found.of(inside)
+    x[inside] = _least_norm(left.S.T, rest - lever @ x, left.rank)
     return np.clip(x, lower, upper)
 
 

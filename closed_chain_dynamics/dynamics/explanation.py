@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from closed_chain_dynamics.dynamics.actuation import kind_of, levers
 from closed_chain_dynamics.dynamics.constraints import Matrix
 from closed_chain_dynamics.dynamics.idle_motion import IdleMotion, Motions, idle_motions
 from closed_chain_dynamics.model.mechanism import Mechanism
@@ -179,10 +178,9 @@ def _singularity(c: 'Coordinates') -> list[str]:
             f'At a singularity, distance 0: {listed(_fastest(c, c.W))} can move in {ways} '
             'more than in the poses nearby.'
         ]
-    lines = [
-        f'Condition {c.condition:.3g}; distance to the nearest singularity {c.distance:.3g} '
-        '(smallest over largest singular value).'
-    ]
+    lines = [f'Condition {c.condition:.3g}; distance to the nearest singularity {c.distance:.3g}.']
+    if c.nearest and c.nearest.what != 'loops':  # of loops, the condition has said it
+        lines[0] += f' {c.nearest}.'
     if c.is_singular:
         lines.append(
             'Close to a singularity: in it '
@@ -247,7 +245,7 @@ def _actuation(c: 'Coordinates') -> str:
         )
     if not mobility:
         return f'{plural(actuators, "actuator")} in a structure: torques only preload it.'
-    kind, rank = kind_of(c.S), levers(c.S)[1]
+    kind, rank = c.levers.kind, c.levers.rank
     have = f'{plural(actuators, "actuator")} for mobility {mobility}'
     if kind == 'square':
         return f'Actuation is square: {have}.'
@@ -266,10 +264,7 @@ def _actuation(c: 'Coordinates') -> str:
 
 def _free_of_actuators(c: 'Coordinates') -> Matrix:
     """Return the velocities that no actuator feels, (nv, k)."""
-    if not c.S.size:
-        return c.W
-    _, rank, Vt = levers(c.S)
-    return np.asarray(c.W @ Vt[rank:].T)
+    return np.asarray(c.W @ c.levers.unmoved)
 
 
 def unmoved_joints(c: 'Coordinates') -> list[str]:

@@ -26,7 +26,9 @@ from closed_chain_dynamics.dynamics.constraints import (
     row_owners,
     row_units,
 )
+from closed_chain_dynamics.dynamics.distances import ClusterDistance, singularity_distances
 from closed_chain_dynamics.dynamics.explanation import explain
+from closed_chain_dynamics.dynamics.levers import Levers, find_levers, no_lever
 from closed_chain_dynamics.dynamics.rank import learn_rank
 from closed_chain_dynamics.dynamics.singularities import lost_motion
 from closed_chain_dynamics.dynamics.values import Pose, Where, constant
@@ -34,7 +36,7 @@ from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
 __all__ = ['AtPose', 'Cluster', 'Coordinates', 'coordinates']
 
-SINGULAR_DISTANCE = 1e-4  # below this the pose counts as close to a singularity
+SINGULAR_DISTANCE = 1e-4  # below this the loops count as close to losing rank
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,6 +106,17 @@ class Coordinates(Pose):
         return constant(actuator_rows(self.robot, self.q) @ self.W)
 
     @cached_property
+    def levers(self) -> Levers:
+        """Return what the actuators can move, and what they cannot."""
+        return find_levers(self.robot, self.S, self.W)
+
+    @property
+    def dead_point(self) -> bool:
+        """Return whether actuators lack a lever here that they have in poses nearby."""
+        least = no_lever(self.robot)
+        return any(each.actuators <= least for each in self.distances.values())
+
+    @cached_property
     def _svd(self) -> tuple[Matrix, Vector, Matrix]:
         """Singular values of J_C with rows and columns freed of units."""
         J = row_units(self.robot)[:, None] * self.J_C * self.robot.structure.dofs['scale']
@@ -115,18 +128,36 @@ class Coordinates(Pose):
         """Return the singular values of J_C without units, largest first."""
         return np.array(self._svd[1])
 
+    @cached_property
+    def distances(self) -> dict[str, ClusterDistance]:
+        """Return how far each cluster that can move is from a singular pose, by name."""
+        found = singularity_distances(self.robot, self.q)
+        self._where[1].know_motions(self.robot.structure)  # for all results in this structure
+        return found
+
+    @property
+    def nearest(self) -> ClusterDistance | None:
+        """Return the cluster that is nearest to a singular pose; None where no loop moves."""
+        return min(self.distances.values(), key=lambda each: each.distance, default=None)
+
     @property
     def distance(self) -> float:
-        """Return the distance to the nearest singularity: the smallest relative singular value."""
-        if self.full_rank == 0:
-            return 1.0
-        sigma = self._svd[1]
-        return float(sigma[self.full_rank - 1] / sigma[0])
+        """
+        Return the distance to the nearest singularity, that of `nearest`; 1 without loops.
+
+        What loops, actuators or a link would lose there counts: see `ClusterDistance`.
+        """
+        return self.nearest.distance if self.nearest else 1.0
+
+    @property
+    def _loop_distance(self) -> float:
+        """The smallest over the largest singular value of J_C, in the worst cluster."""
+        return min((each.loops for each in self.distances.values()), default=1.0)
 
     @property
     def condition(self) -> float:
         """Return the condition number of the independent constraints; 1 without loops."""
-        return 1.0 / self.distance if self.distance > 0.0 else np.inf
+        return 1.0 / self._loop_distance if self._loop_distance > 0.0 else np.inf
 
     @property
     def singular_direction(self) -> Vector:
@@ -140,8 +171,8 @@ class Coordinates(Pose):
 
     @property
     def is_singular(self) -> bool:
-        """Return whether the pose is at or close to a singularity."""
-        return self.distance < SINGULAR_DISTANCE or self.lost_rank > 0
+        """Return whether the loops are at or close to losing rank; see `distance` for more."""
+        return self._loop_distance < SINGULAR_DISTANCE or self.lost_rank > 0
 
     @property
     def lost_rank(self) -> int:
@@ -227,8 +258,17 @@ class AtPose(Pose):
 
     @property
     def condition(self) -> float:
-        """Return the condition number of the loops; large near a singular pose."""
+        """Return the condition number of the loops; large where they are about to lose rank."""
         return self.coordinates.condition
+
+    @property
+    def dead_point(self) -> bool:
+        """
+        Return whether actuators lack a lever here that they have in poses nearby.
+
+        They get no torque for it then, and forces along it are the residual of inverse dynamics.
+        """
+        return self.coordinates.dead_point
 
     @property
     def singular_direction(self) -> Vector:

@@ -193,7 +193,7 @@ def inverse_dynamics(
 
         def torques(force: Vector) -> Vector:
             return actuator_torques(
-                robot, rows @ W, W.T @ force, policy=policy, weights=weights, preload=preload
+                robot, rows @ W, W.T @ force, W=W, policy=policy, weights=weights, preload=preload
             ).tau_A
 
         tau_O = result.tau_O

@@ -22,7 +22,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from closed_chain_dynamics.description import Description
 from closed_chain_dynamics.dynamics.actuation import actuator_torques, actuator_vector
 from closed_chain_dynamics.dynamics.constraint_forces import drag, solve_multipliers, tree_force
 from closed_chain_dynamics.dynamics.constraints import Matrix, actuator_rows, constraint_jacobian
@@ -76,10 +75,10 @@ class Reactions(Mapping[str, Reaction]):
     def __init__(
         self,
         found: dict[str, Reaction],
-        about: tuple[Description, LinkLoads],
+        about: tuple[Coordinates, LinkLoads],
         forces: tuple[Vector, Vector, Vector],
     ) -> None:
-        self._found, (self._description, self._loads) = found, about
+        self._found, (self._coordinates, self._loads) = found, about
         self._multipliers, self._tau_A, self._missing = forces
 
     def __getitem__(self, joint: str) -> Reaction:
@@ -110,6 +109,11 @@ class Reactions(Mapping[str, Reaction]):
         return np.array(self._missing)
 
     @property
+    def dead_point(self) -> bool:
+        """Return whether actuators lack a lever here that they have in poses nearby."""
+        return self._coordinates.dead_point
+
+    @property
     def is_unique(self) -> bool:
         """Return whether every reaction is unique."""
         return all(reaction.unique for reaction in self.values())
@@ -120,7 +124,7 @@ class Reactions(Mapping[str, Reaction]):
 
     def _imbalance(self) -> Matrix:
         """Return what Newton and Euler miss about each link's centre of mass, (links, 6)."""
-        loads, model = self._loads, self._description
+        loads, model = self._loads, self._coordinates.robot.description
         rest = np.hstack([-loads.force, -loads.moment])
         for link, point, wrench in loads.external:
             rest[link] += _at(wrench, loads.com[link] - point)
@@ -237,7 +241,7 @@ def reactions(
         for name, wrench in found.items()
     }
     missing = force - c.J_C.T @ solution
-    return Reactions(named, (robot.description, loads), (solution, tau_A, missing))
+    return Reactions(named, (c, loads), (solution, tau_A, missing))
 
 
 def _balance(
@@ -248,7 +252,7 @@ def _balance(
     if not np.all(np.isfinite(needed)):
         raise StateError('tau or extra is not finite', where=robot.name)
     if tau is None and len(tau_A):
-        tau_A = actuator_torques(robot, rows_A @ c.W, c.W.T @ needed).tau_A
+        tau_A = actuator_torques(robot, rows_A @ c.W, c.W.T @ needed, W=c.W).tau_A
     return tau_A, needed - rows_A.T @ tau_A
 
 

@@ -35,12 +35,14 @@ from .manifold import difference, integrate, neutral
 from .newton_euler import compute_joint_wrenches, compute_newton_euler
 from .reroot import compute_free, compute_home, compute_layout
 from .run import EVENT_TIME, RUN, compute_loop_placement, compute_run, compute_signs, record
+from .singularity import DISTANCE, compute_distances
 from .step import advance, close_loops, local_rate
 from .structure import build_clusters
 from .surfaces import sliding_velocity, surface_distance
 
 __all__ = [
     'BODY_STATE',
+    'DISTANCE',
     'EVENT_TIME',
     'RUN',
     'UNIT_TOLERANCE',
@@ -54,6 +56,7 @@ __all__ = [
     'compute_closure',
     'compute_constraints',
     'compute_coordinates',
+    'compute_distances',
     'compute_forward_dynamics',
     'compute_free',
     'compute_gaps',

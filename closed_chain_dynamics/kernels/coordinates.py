@@ -236,9 +236,10 @@ def solve_constraints(m, q, v, bias):
             fill_constraints(m, own, q, v, bias)
             eliminate(m, own, True)
         size.rank += own.rank
-    if size.rank > size.full_rank:
-        size.full_rank = size.rank
-        size.changes += 1
+        if own.rank > own.full_rank:
+            size.full_rank += own.rank - own.full_rank
+            own.full_rank = own.rank
+            size.changes += 1
     size.mobility = size.nv - size.rank
 
 

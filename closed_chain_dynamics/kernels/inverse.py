@@ -25,7 +25,7 @@ from .records import (
 )
 
 NO_LEVER = 1e-10  # directions of H below this are rounding: no actuator reaches them
-WEAK_LEVER = 1e-4  # those between are left to a more careful solution
+WEAK_LEVER = 1e-4  # those between are for the rule in `dynamics/levers.py`, with units
 
 
 @kernel
@@ -64,17 +64,20 @@ def _actuate_cluster(m, cluster, force, tau_A):
         axpy(tau_G, H[s, rank:], force[order[s]], 0, ng)
     for g in range(ng):
         force[order[rank + g]] = tau_G[g]
-    nd = 0  # actuators on dependent coordinates
+    nd, unit = 0, 0.0  # actuators on dependent coordinates, and the largest unit of a lever
     for s in range(rank):
         if dof[order[s]].actuator >= 0:
+            unit = max(unit, dof[order[s]].scale)
             for g in range(ng):
                 B[nd, g] = H[s, rank + g]
             nd += 1
     if nd:
-        passive = np.empty(ng, np.bool_)
+        passive, least = np.empty(ng, np.bool_), np.inf
         for g in range(ng):
             passive[g] = dof[order[rank + g]].actuator < 0
-        r = _range_of_passive(B, nd, passive)
+            if passive[g]:
+                least = min(least, dof[order[rank + g]].scale)
+        r = _range_of_passive(B, nd, passive, unit / least)
         if r < 0:
             return False
         Q = B[nd : nd + r]
@@ -94,13 +97,13 @@ def _actuate_cluster(m, cluster, force, tau_A):
 
 
 @kernel
-def _range_of_passive(B, nd, passive):
+def _range_of_passive(B, nd, passive, unit):
     """
     Write an orthonormal basis of the range of B_p in the rows of B from nd on; return its size.
 
-    -1 where a direction is neither clearly in it nor clearly not.
+    -1 where a direction is neither clearly in it nor clearly not, in the unit of B.
     """
-    r, largest_norm = 0, 0.0
+    r, largest_norm = 0, unit
     while r < nd:
         best, chosen = 0.0, -1
         for g in range(passive.size):
@@ -108,7 +111,7 @@ def _range_of_passive(B, nd, passive):
                 norm = _rest(B, nd, r, g)
                 if norm > best:
                     best, chosen = norm, g
-        largest_norm = max(largest_norm, best, 1.0)
+        largest_norm = max(largest_norm, best)
         if best <= NO_LEVER * largest_norm:
             break
         if best < WEAK_LEVER * largest_norm:

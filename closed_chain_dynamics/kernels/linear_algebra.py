@@ -9,6 +9,9 @@ import numpy as np
 
 from .compiling import kernel, reordering_kernel
 
+MOST_SWEEPS = 40  # of Jacobi's method, which takes six to ten
+ORTHOGONAL = 1e-11  # cosine of the angle between two rows that counts as a right one
+
 
 @kernel
 def copy_to(y, x):
@@ -105,3 +108,43 @@ def cholesky_solve(R, n, x):
         x[i] *= R[i, i]
         axpy(x, R[i], -x[i], i + 1, n)
     solve_upper(R, n, x)
+
+
+@kernel
+def singular_values(A, n_rows, n_columns, sigma):
+    """
+    Write the singular values of A, largest first, in `sigma` (n_rows,); uses up A.
+
+    Pairs of rows are turned until all are at right angles (Hestenes; one-sided Jacobi): then their
+    lengths are the singular values, and small ones keep their digits.
+    """
+    for _ in range(MOST_SWEEPS):
+        turned = False
+        for i in range(n_rows):
+            sigma[i] = dot(A[i], A[i], 0, n_columns)
+        for i in range(n_rows - 1):
+            for j in range(i + 1, n_rows):
+                x, y = A[i], A[j]
+                xx, yy, xy = sigma[i], sigma[j], dot(x, y, 0, n_columns)
+                if not xy * xy > ORTHOGONAL * ORTHOGONAL * xx * yy:
+                    continue
+                turned = True
+                zeta = (yy - xx) / (2.0 * xy)
+                t = (1.0 if zeta >= 0.0 else -1.0) / (abs(zeta) + np.sqrt(1.0 + zeta * zeta))
+                c = 1.0 / np.sqrt(1.0 + t * t)
+                s = c * t
+                for k in range(np.uint64(n_columns)):
+                    x[k], y[k] = c * x[k] - s * y[k], s * x[k] + c * y[k]
+                # the shorter row becomes shorter still, perhaps by all its digits
+                if xx <= yy:
+                    sigma[i], sigma[j] = dot(x, x, 0, n_columns), yy + t * xy
+                else:
+                    sigma[i], sigma[j] = xx - t * xy, dot(y, y, 0, n_columns)
+        if not turned:
+            break
+    for i in range(n_rows):
+        size, k = np.sqrt(dot(A[i], A[i], 0, n_columns)), i
+        while k > 0 and sigma[k - 1] < size:
+            sigma[k] = sigma[k - 1]
+            k -= 1
+        sigma[k] = size

@@ -42,10 +42,11 @@ SHAPE = _record(
 )
 # a body and the joint that carries it: `R`, `p` place the joint in the parent body; `iq`, `iv` are
 # its places in q and v; `carries` says whether another cluster hangs on it; inertia about the
-# centre of mass (xx xy xz yy yz zz) in body axes; `lift`, the mass whose weight is carried from
-# outside, and where
+# centre of mass (xx xy xz yy yz zz) in body axes; `ways`, the most in which its cluster has been
+# seen to move it (see `singularity.py`); `lift`, the mass whose weight is carried from outside,
+# and where
 BODY = _record(
-    'parent joint iq iv n_dof subtree_end cluster carries',
+    'parent joint iq iv n_dof subtree_end cluster carries ways',
     R=(3, 3),
     p=3,
     mass=(),
@@ -97,11 +98,12 @@ SPRING = _record('type body_1 body_2 dof iq', p_1=3, p_2=3, stiffness=(), dampin
 ACTUATOR = _record('on_loop dof', effort=())  # dof -1: its joint has been cut
 # joints tied together by loops: first place and number in the lists of degrees of freedom, bodies,
 # loops and couplings; `parent`, the body outside that carries it; where its matrices begin in the
-# scratch, and columns of its constraint matrix; whether theta_G has been `chosen`, and the size
-# below which a pivot counted as zero then
+# scratch, and columns of its constraint matrix; `full_rank`, the largest rank of its rows seen in
+# this structure, and `levers`, that of its actuators; whether theta_G has been `chosen`, and the
+# size below which a pivot counted as zero then
 CLUSTER = _record(
     'first_dof n_dofs first_body n_bodies first_loop n_loops first_coupling n_couplings '
-    'parent n_rows rank scratch width chosen',
+    'parent n_rows rank full_rank levers scratch width chosen',
     tolerance=(),
 )
 # an external wrench on a point of a body, world axes at that point

@@ -96,6 +96,7 @@ def _open(cluster, parent):
     cluster.parent, cluster.tolerance = parent, 0.0
     cluster.n_dofs = cluster.n_bodies = cluster.n_loops = cluster.n_couplings = 0
     cluster.n_rows = cluster.rank = cluster.width = cluster.chosen = 0
+    cluster.full_rank = cluster.levers = 0  # the largest seen in this structure, not known yet
 
 
 @kernel
@@ -212,7 +213,7 @@ def build_clusters(m):
     """Find the clusters of the present structure; after loading, connecting and cutting."""
     body, cluster, size = bodies(m), clusters(m), shape(m)
     for i in range(body.size):
-        body[i].cluster, body[i].carries = i, 0
+        body[i].cluster, body[i].carries, body[i].ways = i, 0, 0
     for loop in loops(m):
         if loop.active and loop.n_rows > 0:
             _tie_loop(m, loop)
@@ -228,4 +229,4 @@ def build_clusters(m):
         while b > 0 and not body[b].carries:
             body[b].carries, b = 1, body[b].parent
     size.changes += 1
-    size.full_rank = 0  # the largest rank seen in this structure, not known yet
+    size.full_rank = 0

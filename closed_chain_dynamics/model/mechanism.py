@@ -270,7 +270,7 @@ class Mechanism(Names):
     def took_shape(self) -> None:
         """Note that the structure is another one than before."""
         self.changes += 1
-        self.rank_known = self.structure.shape['n_rows'] == 0
+        self.rank_known = self.structure.motions_known = self.structure.shape['n_rows'] == 0
         self._note_sizes()
 
     @property

@@ -18,6 +18,13 @@ RANK_TOLERANCE = 1e-6  # pivots of J_C below this share of the largest entry cou
 SAME_PLACE = 1e-9  # frames that are nearer to each other give no length [m]
 WISHES = {True: 1, False: -1, None: 0}  # independent="...", as a preference
 ACTUATED = 2  # preferred before all wishes
+LOOP_SLIDES = {  # how many coordinates of a loop joint are along an axis
+    at.LOOP_PRISMATIC: 1,
+    at.LOOP_CYLINDRICAL: 1,
+    at.LOOP_PLANAR: 2,
+    at.LOOP_SURFACE: 2,
+    at.LOOP_FREE: 3,
+}
 
 
 def pack(description: Description, gravity: NDArray[np.float64]) -> Model:
@@ -39,6 +46,9 @@ def pack(description: Description, gravity: NDArray[np.float64]) -> Model:
     world['gravity'], world['length'] = gravity, _typical_length(body, loops)
     world['closing_tolerance'], world['rank_tolerance'] = CLOSING_TOLERANCE, RANK_TOLERANCE
     dofs['scale'] = np.where(_slides(body, dofs), world['length'], 1.0)
+    for row in loops:  # those of a loop joint that slide come first
+        first = int(row['dof'])
+        loop_dofs['scale'][first : first + LOOP_SLIDES.get(int(row['type']), 0)] = world['length']
     return Model(
         name=description.name,
         description=description,

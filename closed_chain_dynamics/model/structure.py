@@ -62,6 +62,7 @@ class Structure:
     def __init__(self, model: Model) -> None:
         self.layout = model.structure_layout
         self.rank_known = False  # whether the rank away from singular poses has been learnt
+        self.motions_known = False  # whether `levers` and `ways` away from them have been learnt
         self.angles: dict[str, float] = {}  # see Connections
         self.surfaces: dict[str, Surface] = {}  # given as functions, by loop
         self._take(self.layout.memory())
@@ -124,6 +125,12 @@ class Structure:
         first, count = (int(self._clusters[cluster][name]) for name in ('first_dof', 'n_dofs'))
         return self._cluster_dofs[first : first + count]
 
+    def know_motions(self, other: 'Structure') -> None:
+        """Take over what another one in the same structure has learnt of motions nearby."""
+        self.bodies['ways'] = other.bodies['ways']
+        self.clusters['levers'] = other.clusters['levers']
+        self.motions_known = other.motions_known
+
     def copy(self) -> 'Structure':
         """Return an independent structure: the same connections, theta_G and rank."""
         other = Structure.__new__(Structure)
@@ -134,6 +141,7 @@ class Structure:
         return {
             'layout': self.layout,
             'rank_known': self.rank_known,
+            'motions_known': self.motions_known,
             'angles': dict(self.angles),
             'surfaces': dict(self.surfaces),
             'memory': self.memory,

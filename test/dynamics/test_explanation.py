@@ -39,6 +39,7 @@ KEYS = {
     'redundant_rows',
     'condition',
     'distance',
+    'distances',
     'singular',
     'actuation',
     'explanation',
@@ -461,7 +462,9 @@ def test_check_reports_the_closed_chain(capsys):
     assert section['redundant_rows'] == {'tip': 3}
     assert section['assembled'] is True and section['singular'] is False
     assert section['actuation'] == 'square'
-    assert section['condition'] == pytest.approx(1.0 / section['distance'])
+    numbers = section['distances']['tip']
+    assert section['condition'] == pytest.approx(1.0 / numbers['loops'])
+    assert section['distance'] == min(numbers[what] for what in ('loops', 'actuators', 'links'))
     assert main(['check', 'five_bar']) == 0
     shown = capsys.readouterr().out
     for line in section['explanation'].splitlines():
