@@ -17,6 +17,7 @@ from numba.core import event
 
 from .closure import compute_closure, compute_gaps, compute_loop_bias
 from .compiling import compile_at_once
+from .cone_solver import solve_cones
 from .contact import note_directions
 from .coordinates import compute_constraints, compute_coordinates, compute_loop_jacobian
 from .forward import compute_forward_dynamics, forward_dynamics
@@ -34,7 +35,15 @@ from .loops import linear_rows
 from .manifold import difference, integrate, neutral
 from .newton_euler import compute_joint_wrenches, compute_newton_euler
 from .reroot import compute_free, compute_home, compute_layout
-from .run import EVENT_TIME, RUN, compute_loop_placement, compute_run, compute_signs, record
+from .run import (
+    EVENT_TIME,
+    RUN,
+    compute_aim,
+    compute_loop_placement,
+    compute_run,
+    compute_signs,
+    record,
+)
 from .singularity import DISTANCE, compute_distances
 from .step import advance, close_loops, local_rate
 from .structure import build_clusters
@@ -52,6 +61,7 @@ __all__ = [
     'check_state',
     'close_loops',
     'compile_at_once',
+    'compute_aim',
     'compute_bodies',
     'compute_closure',
     'compute_constraints',
@@ -86,6 +96,7 @@ __all__ = [
     'note_directions',
     'record',
     'sliding_velocity',
+    'solve_cones',
     'surface_distance',
 ]
 

@@ -12,6 +12,7 @@ import numpy as np
 from .closed_chain import applied_forces, solve_motion
 from .compiling import kernel
 from .coordinates import constraint_matrix
+from .friction_cones import HOLDS, balanced_forces, cone_margin, share_forces
 from .kinematics import motion
 from .loop_frames import place_loop
 from .newton_euler import body_forces, pass_forces_inwards, project_forces
@@ -61,7 +62,7 @@ NO_LOAD = 1e-12  # share of the largest normal force that is rounding
 def _drag(m, k, force):
     """Put the drag of a sliding contact on its two bodies."""
     loop, frame, f = loops(m)[k], frames(m)[k], np.empty(6)
-    put_spatial(f, linear(frame.sliding), cross(frame.p_2, frame.sliding))
+    put_spatial(f, linear(frame.sliding), cross(frame.point, frame.sliding))
     push_apart(m, loop.body_1, loop.body_2, f, -force)
 
 
@@ -80,7 +81,7 @@ def sliding_direction(m, k):
     speed = norm(velocity)
     noted = rotate(frame.R_1, loops(m)[k].direction)
     forward = inner(velocity, noted)
-    if speed > STANDING and (forward > 0.0 or norm(noted) == 0.0):
+    if speed > max(STANDING, loops(m)[k].slow) and (forward > 0.0 or norm(noted) == 0.0):
         put(frame.sliding, times(1.0 / speed, velocity))
     else:  # within a step the friction does not turn round: that is an event
         put(frame.sliding, noted)
@@ -127,15 +128,12 @@ def _row_forces(m, cluster, residual):
     """
     J, order = constraint_matrix(m, cluster), cluster_dofs(m)
     n, n_rows, rank = cluster.n_dofs, cluster.n_rows, cluster.rank
-    forces, balanced = np.zeros(n_rows), J[rank:, n + 1 : n + 1 + n_rows].copy()
+    forces = np.zeros(n_rows)
     for s in range(rank):
         for i in range(n_rows):
             forces[i] += J[s, n + 1 + i] * residual[order[cluster.first_dof + s]]
-    for r in range(n_rows - rank):  # Gram and Schmidt, and off with what is in balance
-        for s in range(r):
-            balanced[r] -= np.sum(balanced[s] * balanced[r]) * balanced[s]
-        balanced[r] /= np.sqrt(np.sum(balanced[r] * balanced[r]))
-        forces -= np.sum(balanced[r] * forces) * balanced[r]
+    for balanced in balanced_forces(m, cluster):  # off with what is in balance
+        forces -= np.sum(balanced * forces) * balanced
     return forces
 
 
@@ -273,6 +271,10 @@ def contact_signs(m, signs):
     for k in range(loop.size):
         if loop[k].active and loop[k].mode != NO_MODE:
             load = max(load, abs(frame[k].normal_force))
+            if loop[k].mode == STICK:
+                load = max(load, norm(frame[k].friction))
+    if load > 0.0:
+        share_forces(m, load)
     for k in range(loop.size):
         own, at = loop[k], frame[k]
         signs[k, 0] = signs[k, 1] = 1.0
@@ -284,7 +286,8 @@ def contact_signs(m, signs):
         if own.contact == UNILATERAL:
             signs[k, 1] = at.normal_force + NO_LOAD * load
         if own.mode == STICK:
-            signs[k, 0] = own.mu_static * abs(at.normal_force) - norm(at.friction) + NO_LOAD * load
+            signs[k, 0] = cone_margin(own, at) + HOLDS * load
+            signs[k, 1] += HOLDS * load
         elif own.mu > 0.0:
             signs[k, 0] = sliding_direction(m, k) + STANDING
 

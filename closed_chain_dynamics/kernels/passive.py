@@ -170,7 +170,7 @@ def _soft_contact(m, k):
     drag = loop.mu * normal * np.tanh(speed / CREEP_SPEED) / max(speed, AT_REST)
     friction = times(-drag, v)
     f = add(times(normal, frame.normal), friction)
-    push_apart(m, loop.body_1, loop.body_2, _along(f, frame.p_2), 1.0)
+    push_apart(m, loop.body_1, loop.body_2, _along(f, frame.point), 1.0)
     frame.normal_force = normal
     put(frame.friction, friction)
     totals(m).dissipation += (elastic - normal) * away + drag * speed * speed

@@ -75,9 +75,11 @@ DOF = _record(
 # a loop joint: frame 1 on the parent's body, frame 2 on the child's, z along its axis; `row` and
 # `n_rows` in J_C, `dof` and `n_dofs` among the loop coordinates, `top` the common ancestor;
 # `function`, the address of a surface given as one. For a contact: where it sticks and how it
-# slides, both in frame 1
+# slides, both in frame 1; `ball`, the radius of a ball or `wheel` that touches in place of a
+# point; `slow`, the speed below which its direction is the one noted for a whole step
 LOOP = _record(
-    'type body_1 body_2 active mode contact shape function row n_rows cluster dof n_dofs top',
+    'type body_1 body_2 active mode contact shape wheel function row n_rows cluster dof n_dofs '
+    'top',
     R_1=(3, 3),
     p_1=3,
     R_2=(3, 3),
@@ -87,6 +89,8 @@ LOOP = _record(
     mu=(),
     mu_static=(),
     radius=(),
+    ball=(),
+    slow=(),
     restitution=(),
     stiffness=(),
     damping=(),
@@ -117,10 +121,18 @@ INERTIA = _record(rigid=10, I=(6, 6))
 # articulated inertia times s; for a cluster of one coordinate the inverse of its inertia, and the
 # force left for it
 COLUMN = _record(s=6, U=6, D_inverse=(), rest=())
-# where both frames of a loop are; for a contact its unit normal, the force along it, the friction
-# force on the child, and the unit direction in which it slides
+# where both frames of a loop are; for a contact the point that touches, its unit normal, the force
+# along it, the friction force on the child, and the unit direction in which it slides
 FRAME = _record(
-    R_1=(3, 3), p_1=3, R_2=(3, 3), p_2=3, normal=3, normal_force=(), friction=3, sliding=3
+    R_1=(3, 3),
+    p_1=3,
+    R_2=(3, 3),
+    p_2=3,
+    point=3,
+    normal=3,
+    normal_force=(),
+    friction=3,
+    sliding=3,
 )
 ROW = _record(f=6, error=(), bias=())  # a row of J_C: covector, error, J_C' theta'
 LOOP_COLUMN = _record(f=6, position=(), rate=())  # a coordinate of a loop joint

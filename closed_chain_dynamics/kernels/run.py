@@ -9,6 +9,7 @@ of one look at the energies.
 
 import numpy as np
 
+from .aiming import aim, aim_slow, forget_slow
 from .compiling import kernel, kernel_without_patience
 from .contact import contact_signs, note_directions
 from .forward import forward_dynamics
@@ -187,6 +188,12 @@ def compute_loop_placement(m, q, v, k):
 
 
 @kernel
+def compute_aim(m, q, v, work):
+    """Turn the drags of contacts that begin to slide against the motion; return a status."""
+    return aim(m, q, v, 0.0, work[3, : v.size])
+
+
+@kernel
 def compute_signs(m, q, v, work, signs):
     """Write the signs of all contacts in a state; return a status."""
     return _happened(m, q, v, work, signs)[0]
@@ -225,28 +232,39 @@ def _find_event(m, q, v, run, books, work, signs):
 
 @kernel
 def _watched(m):
-    """Return whether any contact may have an event."""
+    """Return whether any contact may have an event, and whether any slides with friction."""
+    watch = rough = False
     for loop in loops(m):
-        if loop.mode == SLIDE or loop.mode == STICK:
-            return True
-    return False
+        watch = watch or loop.mode == SLIDE or loop.mode == STICK
+        rough = rough or (loop.active and loop.mode == SLIDE and loop.mu > 0.0)
+    return watch, rough
 
 
 @kernel_without_patience
 def compute_run(m, q, v, task, books, work, log, signs):
+    """Take steps and log states, as `task` asks for (RUN, one record); return a status."""
+    status = _run(m, q, v, task, books, work, log, signs)
+    forget_slow(m)
+    return status
+
+
+@kernel
+def _run(m, q, v, task, books, work, log, signs):
     """
-    Take steps and log states, as `task` asks for (RUN, one record); return a status.
+    Take steps and log states; return a status.
 
     The log is (samples, 6 + nq + nv). A step that fails leaves the state as it was before it. At
     an event of a contact the run ends with EVENT, in the state at its instant; `signs` tell which
     it is.
     """
-    run, watch = task[0], _watched(m)
+    run, (watch, rough) = task[0], _watched(m)
     kept = np.empty(q.size + v.size + books.size)
     run.logged = 0
     for step in range(run.steps):
         run.taken, run.time = step, run.start + (run.first + step) * run.dt
         _keep(q, v, books, kept)
+        if rough:
+            aim_slow(m, q, v, run.dt, work[3, : v.size])
         status, event = _take_step(m, q, v, run.dt, run, books, work), False
         if status == OK and watch:
             status, event = _happened(m, q, v, work, signs)

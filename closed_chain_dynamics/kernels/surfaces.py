@@ -15,6 +15,7 @@ import numpy as np
 from .compiling import kernel
 from .loop_frames import place_loop, slide_bias, slide_row
 from .records import CYLINDER, FUNCTION, PLANE, STICK, loops, moving, rows
+from .rolling import clearance, reach, rolling_rows
 from .vectors import (
     add,
     axis,
@@ -75,6 +76,10 @@ def surface_rows(m, k, bias):
     loop, frame, row = loops(m)[k], place_loop(m, k), rows(m)
     one, two = moving(m)[loop.body_1], moving(m)[loop.body_2]
     curvature = surface_normal(loop, frame)
+    if loop.ball > 0.0:
+        gap = surface_distance(loop, frame)
+        rolling_rows(m, loop, frame, one, two, curvature, gap, bias)
+        return
     if loop.mode == STICK:
         for i in range(3):
             own = row[loop.row + i]
@@ -140,18 +145,22 @@ def _from_centre(loop, frame):
 
 @kernel
 def surface_distance(loop, frame):
-    """Return the distance C(r) of the point from the surface, positive outside."""
+    """Return the distance C(r) of the point, ball or wheel from the surface, positive outside."""
     if loop.shape == PLANE:
-        return _in_frame_1(frame)[2]
+        return _in_frame_1(frame)[2] - clearance(loop, frame)
     if loop.shape == FUNCTION:
         C, _, length = _surface_function(loop, _in_frame_1(frame))
         return C / length
-    return norm(_from_centre(loop, frame)) - loop.radius
+    return norm(_from_centre(loop, frame)) - loop.radius - clearance(loop, frame)
 
 
 @kernel
 def surface_normal(loop, frame):
-    """Write the unit normal in world axes, the gradient of C; return the curvature 1 / |r|."""
+    """
+    Write the unit normal in world axes, the gradient of C, and the point that touches.
+
+    Returns the curvature 1 / |r|.
+    """
     n, curvature = (0.0, 0.0, 1.0), 0.0
     if loop.shape == FUNCTION:
         _, n, _ = _surface_function(loop, _in_frame_1(frame))
@@ -160,13 +169,14 @@ def surface_normal(loop, frame):
         curvature = 1.0 / norm(r)
         n = times(curvature, r)
     put(frame.normal, rotate(frame.R_1, n))
+    put(frame.point, add(frame.p_2, reach(loop, frame)))
     return curvature
 
 
 @kernel
 def sliding_velocity(frame, one, two):
     """Return the velocity of the contact point along the surface, and how fast it leaves it."""
-    v = minus(velocity_at(two.V, frame.p_2), velocity_at(one.V, frame.p_2))
+    v = minus(velocity_at(two.V, frame.point), velocity_at(one.V, frame.point))
     away = inner(v, frame.normal)
     return minus(v, times(away, frame.normal)), away
 

@@ -1,0 +1,66 @@
+"""
+Forces or impulses of contacts with Coulomb friction, by projection contact after contact.
+
+With p = (n, t_1, t_2) of every contact and u = G p + c, its acceleration or its velocity after an
+impact: n >= 0, u_n >= 0, n u_n = 0, |t| <= mu n, and where u_t is not zero t = -mu n u_t / |u_t|.
+"""
+
+import numpy as np
+
+from .compiling import kernel
+
+# kinds: free direction, the force along the normal given, or the direction given along t_1
+CONE, BOTH_SIDES, GIVEN, DRAG, DRAG_BOTH_SIDES = range(5)
+MOST_SWEEPS = 20000
+SETTLED = 1e-14  # share of the largest force by which a sweep still changes one
+
+
+@kernel
+def _normal(G, c, mu, kind, p, k):
+    """Set the force along the normal of one contact; return whether it is possible."""
+    n = 3 * k
+    if kind[k] == GIVEN:
+        return True
+    u, gain = c[n] + np.sum(G[n] * p), G[n, n]
+    if kind[k] >= DRAG:
+        side = -1.0 if kind[k] == DRAG_BOTH_SIDES and p[n] < 0.0 else 1.0
+        gain -= side * mu[k] * G[n, n + 1]
+    if not gain > 1e-12 * G[n, n]:
+        return G[n, n] <= 0.0
+    p[n] -= u / gain
+    if kind[k] == CONE or kind[k] == DRAG:
+        p[n] = max(p[n], 0.0)
+    if kind[k] >= DRAG:
+        p[n + 1], p[n + 2] = -mu[k] * abs(p[n]), 0.0
+    return True
+
+
+@kernel
+def _tangent(G, c, mu, p, k):
+    """Set the friction force of one contact: what would stop it, as far as its disc reaches."""
+    n = 3 * k
+    a, b, d = G[n + 1, n + 1], G[n + 1, n + 2], G[n + 2, n + 2]
+    gain = 0.5 * (a + d) + np.sqrt(0.25 * (a - d) * (a - d) + b * b)
+    if not gain > 0.0:
+        return
+    x = p[n + 1] - (c[n + 1] + np.sum(G[n + 1] * p)) / gain
+    y = p[n + 2] - (c[n + 2] + np.sum(G[n + 2] * p)) / gain
+    size, most = np.hypot(x, y), mu[k] * abs(p[n])
+    share = most / size if size > most else 1.0
+    p[n + 1], p[n + 2] = share * x, share * y
+
+
+@kernel
+def solve_cones(G, c, mu, kind, p):
+    """Improve p (3 contacts,) in place; return sweeps, or -1 where friction locks."""
+    before = np.empty(p.size)
+    for sweep in range(MOST_SWEEPS):
+        before[:] = p
+        for k in range(mu.size):
+            if not _normal(G, c, mu, kind, p, k):
+                return -1
+            if kind[k] < DRAG:
+                _tangent(G, c, mu, p, k)
+        if np.max(np.abs(p - before)) <= SETTLED * np.max(np.abs(p)):
+            return sweep
+    return MOST_SWEEPS

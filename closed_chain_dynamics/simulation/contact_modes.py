@@ -1,0 +1,182 @@
+"""
+What contacts do next: stick, slide or open, decided for all of them together (Coulomb's law).
+
+Contacts that stand still stick if any distribution of their forces lies within all friction cones
+(`kernels/friction_cones.py`). Otherwise forces and accelerations are found together: some points
+begin to slide, or to leave. Those slide with mu from then on, the others hold with mu_static.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from closed_chain_dynamics import kernels
+from closed_chain_dynamics.dynamics.constraints import constraint_jacobian
+from closed_chain_dynamics.dynamics.contact_problem import (
+    Coulomb,
+    contact_problem,
+    free_acceleration,
+    solve_contacts,
+)
+from closed_chain_dynamics.dynamics.contacts import REST_SPEED
+from closed_chain_dynamics.kernels import records as at
+from closed_chain_dynamics.model.mechanism import Vector
+from closed_chain_dynamics.simulation.motion import Motion
+
+__all__ = ['ContactModes']
+
+TOUCHING = 1e-9  # open contacts nearer than this touch [m]
+HELD = 1e-6  # acceleration of a point that friction holds: rounding [m/s^2]
+
+
+class ContactModes:
+    """The contacts of a mechanism in motion: which are closed, stick, slide, and how."""
+
+    def __init__(self, motion: Motion) -> None:
+        self.motion, self.robot = motion, motion.robot
+        modes = self.robot.structure.loops['mode']
+        self.loops = [int(k) for k in np.flatnonzero((modes == at.SLIDE) | (modes == at.STICK))]
+        for k in self.loops:  # a direction noted in an earlier run says nothing
+            self.loop(k)['direction'] = 0.0
+
+    # --- looking -------------------------------------------------------------------------------
+    def loop(self, k: int) -> np.void:
+        """Return the record of a contact."""
+        record: np.void = self.robot.structure.loops[k]
+        return record
+
+    def frame(self, k: int) -> np.void:
+        """Return where a contact is."""
+        record: np.void = self.robot.workspace.frames[k]
+        return record
+
+    def velocity(self, k: int) -> tuple[Vector, float]:
+        """Return sliding velocity (3,) and speed away from the surface of a contact."""
+        motion, moving, loop = self.motion, self.robot.workspace.moving, self.loop(k)
+        kernels.compute_loop_placement(self.robot.handle, motion.q, motion.v, k)
+        sliding, away = kernels.sliding_velocity(
+            self.frame(k), moving[loop['body_1']], moving[loop['body_2']]
+        )
+        return np.array(sliding), float(away)
+
+    def mode(self, k: int) -> int | None:
+        """Return SLIDE or STICK, or None of an open contact."""
+        loop = self.loop(k)
+        return int(loop['mode']) if loop['active'] else None
+
+    def touches(self, k: int) -> bool:
+        """Return whether an open unilateral contact is on its surface, after `velocity`."""
+        loop = self.loop(k)
+        if loop['active'] or loop['contact'] != at.UNILATERAL:
+            return False
+        return float(kernels.surface_distance(loop, self.frame(k))) < TOUCHING
+
+    # --- changing ------------------------------------------------------------------------------
+    def set(self, modes: dict[int, int | None]) -> None:
+        """Let contacts stick where they are, slide, or be open."""
+        for k, mode in modes.items():
+            loop = self.loop(k)
+            if mode == at.STICK and self.mode(k) != at.STICK:
+                self.velocity(k)
+                frame = self.frame(k)
+                loop['anchor'] = frame['R_1'].T @ (frame['p_2'] - frame['p_1'])
+            loop['active'] = mode is not None
+            loop['mode'] = at.SLIDE if mode is None else mode
+            loop['n_rows'] = 3 if mode == at.STICK else 1
+            if mode is None:
+                loop['direction'] = 0.0
+        self.robot.build()
+
+    def note(self, k: int, direction: Vector) -> None:
+        """Note in which direction a contact slides; it keeps to it until an event."""
+        size = np.linalg.norm(direction)
+        if size > 0.0:
+            self.loop(k)['direction'] = self.frame(k)['R_1'].T @ direction / size
+            self.robot.structure.changed()
+
+    # --- deciding ------------------------------------------------------------------------------
+    def settle(self) -> None:
+        """Decide what all closed contacts do next, and the open ones that rest on a surface."""
+        resting, moving = [], []
+        for k in self.loops:
+            velocity, away = self.velocity(k)
+            if self.mode(k) is None and not (self.touches(k) and abs(away) < REST_SPEED):
+                continue
+            if np.linalg.norm(velocity) > REST_SPEED:
+                self.note(k, velocity)
+                moving.append(k)
+            else:
+                resting.append(k)
+        if not resting and not moving:
+            return
+        sticky = {k: at.STICK if self.loop(k)['mu_static'] > 0.0 else at.SLIDE for k in resting}
+        self.set({**sticky, **dict.fromkeys(moving, at.SLIDE)})
+        self._close(resting)
+        if not self._holds(resting + moving):
+            self._let_go(resting + moving)
+
+    def _close(self, resting: Sequence[int]) -> None:
+        """Take what is left of the speed of contacts that stand still, and book it."""
+        if resting:
+            before = float(self.motion.energy())
+            self.motion.close()
+            self.motion.lost += before - float(self.motion.energy())
+
+    def _holds(self, loops: Sequence[int]) -> bool:
+        """Return whether all contacts can go on as they are."""
+        signs = self.motion.signs()
+        if any(signs[k].min() < 0.0 for k in loops):
+            return False
+        motion = self.motion
+        J_C, _, bias = constraint_jacobian(self.robot, motion.q, motion.v)
+        rest = np.abs(J_C @ motion.acceleration + bias)
+        rows = [self.loop(k)['row'] + i for k in loops for i in range(self.loop(k)['n_rows'])]
+        return float(rest[rows].max(initial=0.0)) <= HELD  # else no force can keep them closed
+
+    def _let_go(self, loops: Sequence[int]) -> None:
+        """Let contacts begin to slide, or to leave, as their forces ask for."""
+        motion, robot = self.motion, self.robot
+        problem = contact_problem(robot, motion.q, motion.v, loops)
+        with motion.forces():
+            c = problem.J @ free_acceleration(robot, motion.q, motion.v, loops) + problem.bias
+        table, slipped = robot.structure.loops, problem.moving.copy()
+        for _ in range(len(loops) + 1):  # what slips drags with less than what holds
+            mu = np.where(slipped, table['mu'][list(loops)], table['mu_static'][list(loops)])
+            found = solve_contacts(robot, problem, c, mu, drags=True)
+            more = slipped | found.slides
+            if np.array_equal(more, slipped):
+                break
+            slipped = more
+        self._apply(loops, found, problem.moving, problem.frames)
+
+    def _apply(
+        self, loops: Sequence[int], found: Coulomb, moving: np.ndarray, frames: np.ndarray
+    ) -> None:
+        """Let contacts do what Coulomb's law says, and aim the drags of those that begin."""
+        modes: dict[int, int | None] = {}
+        for i, k in enumerate(loops):
+            sticks = not found.slides[i] and self.loop(k)['mu_static'] > 0.0
+            modes[k] = None if found.opens[i] else at.STICK if sticks else at.SLIDE
+        self.set(modes)
+        begin = [k for i, k in enumerate(loops) if modes[k] == at.SLIDE and not moving[i]]
+        for i, k in enumerate(loops):
+            if k in begin:
+                self.velocity(k)
+                self.note(k, found.u[i, 1:] @ frames[i, 1:])
+                self.loop(k)['slow'] = REST_SPEED
+        if begin:
+            with self.motion.forces():
+                status = kernels.compute_aim(
+                    self.robot.handle, self.motion.q, self.motion.v, self.motion.work
+                )
+            for k in begin:
+                self.loop(k)['slow'] = 0.0
+            if status:
+                self.motion.refuse(status)
+        for _ in loops:  # redundant drags: forces of least norm may pull where others need not
+            signs = self.motion.signs()
+            pulls = {k: signs[k, 1] for k in loops if self.mode(k) == at.SLIDE}
+            worst = min(pulls, key=lambda k: pulls[k], default=None)
+            if worst is None or pulls[worst] >= 0.0:
+                return
+            self.set({worst: None})
