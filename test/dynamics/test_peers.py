@@ -20,7 +20,7 @@ RELATIVE = 1e-10
 MUJOCO = 1e-10
 
 # Own models whose joints Pinocchio knows, and what stands next to the repository, if it does.
-SHIPPED = ('biped', 'exo', 'five_bar', 'six_bar', 'slider_crank', 'stewart')
+SHIPPED = ('biped', 'exo', 'exo_leg', 'five_bar', 'six_bar', 'slider_crank', 'stewart')
 OWN = {
     'geared_legs': geared_legs,
     **{name: lambda name=name: library.find(name).read_text() for name in SHIPPED},
