@@ -44,7 +44,7 @@ def parse():
 def motion(model, count, period):
     """Return complete states of a mechanism that moves along a reference, and the reference."""
     import closed_chain_dynamics as ccd
-    from closed_chain_dynamics.control.trajectory import Reference
+    from closed_chain_dynamics.control.reference import Reference
 
     robot = ccd.load(model)
     q, names = ccd.assemble(robot), list(MODELS[model])

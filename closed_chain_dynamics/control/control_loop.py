@@ -3,8 +3,9 @@ One turn of torque control after the other: state in, torques out, and safe ones
 
 Every joint state that is good gives torques at once. One that is not - repeated, out of order,
 too old, not finite, not continuous - is refused, counted and named, and the last torques stand
-until `state_timeout` is over; from then on the fallback is given, zero torques or those that hold
-the last pose against gravity, until good states come again. Nothing has to be reset for that.
+until `state_timeout` is over; from then on the fallback is given (fallback.py), until good states
+come again. Nothing has to be reset for that. A fault (state_watch.py) gives the fallback until
+`clear` is called and its cause is gone; the reference is forgotten then. `safety` says which.
 
 Times of states are those of their stamps, so that a replay or a slow simulation gives the same
 torques; timeouts and rate limits are in the time of the machine that runs this.
@@ -18,18 +19,29 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from closed_chain_dynamics.assembly.search import assemble
+from closed_chain_dynamics.control.fallback import fallback_torques
+from closed_chain_dynamics.control.joint_limits import JointLimits
 from closed_chain_dynamics.control.law import Command, TorqueController
 from closed_chain_dynamics.control.loop_state import LoopState
+from closed_chain_dynamics.control.reference import Reference
+from closed_chain_dynamics.control.safety_state import (
+    ACTIVE,
+    DEGRADED,
+    READY,
+    OnChange,
+    SafetyState,
+)
+from closed_chain_dynamics.control.soft_limits import soft_limit_torques
 from closed_chain_dynamics.control.state_tracking import OnRefusal, StateTracker
+from closed_chain_dynamics.control.state_watch import StateWatch
 from closed_chain_dynamics.control.torque_guard import TorqueGuard
-from closed_chain_dynamics.control.trajectory import Reference
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
 from closed_chain_dynamics.model.mechanism import Vector
 
-__all__ = ['FALLBACKS', 'ControlLoop']
+__all__ = ['ControlLoop']
 
-FALLBACKS = ('zero', 'gravity')
+SATURATED_LONG = 0.5  # a motor at its limit for this long is told [s]
 
 
 class _Points(TypedDict):
@@ -47,8 +59,11 @@ class ControlLoop:
     """
     Keeps state, reference and limits together around a TorqueController.
 
-    `guard`: a TorqueGuard; `fallback`: 'zero' or 'gravity'; `reference_timeout`: how long a
-    point of a stream is followed [s]; `on_refusal(name, text)` is told of everything refused.
+    `guard`: a TorqueGuard; `limits`: of the joints, those of the file where not given; `fallback`:
+    see fallback.py, with `damping` [N m s/rad or N s/m]; `clip`: bring references beyond limits
+    back, instead of refusing them; `tracking_bound`: error that is a fault [rad or m];
+    `reference_timeout`: how long a point of a stream is followed [s]; `on_refusal(name, text)` is
+    told of everything refused, `on_change(safety)` of every change of the safety state.
     """
 
     def __init__(
@@ -56,17 +71,27 @@ class ControlLoop:
         controller: TorqueController,
         guard: TorqueGuard,
         *,
+        limits: JointLimits | None = None,
         state_timeout: float = 0.05,
         reference_timeout: float = 0.5,
         fallback: str = 'zero',
+        damping: float = 2.0,
+        clip: bool = False,
+        tracking_bound: float = 0.5,
         on_refusal: OnRefusal = None,
+        on_change: OnChange = None,
     ) -> None:
         self.robot, self.controller, self.guard = controller.robot, controller, guard
         self.tracker = StateTracker(self.robot, on_refusal=on_refusal)
-        self.reference, self.fallback = Reference(self.robot), fallback
+        limits = limits or JointLimits(self.robot)
+        self.reference = Reference(self.robot, limits, clip=clip)
+        self.safety = SafetyState(on_change)
+        self.watcher = StateWatch(limits, self.safety, tracking_bound)
+        self.fallback, self.damping = fallback, damping
         self.command: Command | None = None
         self.reason = 'no joint states yet'
-        self._arrived, self._reshaped = -math.inf, False
+        self._arrived, self._reshaped, self._saturated_since = -math.inf, False, math.inf
+        self._told = self._refused = ''  # what references asked for that cannot be
         self._waiting: _Points | None = None
         self.set_timeouts(state_timeout, reference_timeout)
 
@@ -92,26 +117,42 @@ class ControlLoop:
         `names`: joints of the tree, all of `position` as in q; `stamp`: its time [s], `now`: the
         time of arrival on a clock that never goes back [s], `age`: the clock's time minus stamp.
         """
+        doubt = self.watcher.refuses(names, velocity)
+        if doubt:
+            self.tracker.refuse('speed', doubt)
+            return self._in_fault(now)
         good = self.tracker.take(names, position, velocity, stamp=stamp, age=age)
         state = self.state
         if not good or state is None:
             return None
         q, v = state.known_q, state.v
+        doubt = self.watcher.judge(q, v, state.jumps)
+        if doubt and not self.safety.is_fault:
+            self.tracker.refuse('limit', doubt)
+            return None
         if self._reshaped:
             self.reference.restructured(q, v)
             self._reshaped = False
         if self.tracker.restarted:
             self.reference.rebase(stamp)
         self._arrived = now
+        if self.safety.is_fault:
+            return self._in_fault(now)
         if self._waiting:
             self.take_reference(**self._waiting)
         return self._turn(q, v, stamp, now)
+
+    def _in_fault(self, now: float) -> Vector | None:
+        """Return the fallback while a fault is latched, else None."""
+        return self.fall_back(now, self.safety.text) if self.safety.is_fault else None
 
     def turn_again(self, stamp: float, now: float) -> Vector:
         """Return torques for the state that was taken last, as what is asked for may be new."""
         state = self.state
         if state is None:
             return self.fall_back(now, 'no joint states yet')
+        if self.safety.is_fault:
+            return self.fall_back(now, self.safety.text)
         return self._turn(state.known_q, state.v, stamp, now)
 
     def restart(self, stamp: float) -> None:
@@ -119,6 +160,7 @@ class ControlLoop:
         self.tracker.stamps.last, self.tracker.state = -math.inf, None
         self.reference.rebase(stamp)
         self.guard.restart()
+        self.watcher.begin_anew()
 
     def _turn(self, q: Vector, v: Vector, stamp: float, now: float) -> Vector:
         """Return torques for the present state; the fallback where there are none."""
@@ -133,20 +175,70 @@ class ControlLoop:
                     and stamp - self.reference.received > self.reference_timeout
                 ):
                     return self.fall_back(now, 'the stream of references has ended')
+                if self.reason:  # nothing was followed until now: go on from where the joints are
+                    self.reference.resume(q, stamp)
                 reference = self.reference.at(stamp)
-                if self.reference.is_lost:
-                    self.tracker.refuse(
-                        'reference lost',
-                        'the reference jumped, or asks for a '
-                        'pose that does not exist: the last one is held',
-                    )
+                self._tell_problem()
             self.command = self.controller.torques(q, v, reference)
-            tau = self.guard.limit(self.command.tau_A, now)
+            self.watcher.take_error(self.command.error)
+            if self.safety.is_fault:
+                return self.fall_back(now, self.safety.text)
+            target = None if reference is None else reference[:2]
+            pushed = soft_limit_torques(self.watcher.limits, self.guard.effort, (q, v), target)
+            wanted = self.command.tau_A if pushed is None else self.command.tau_A + pushed
+            tau = self.guard.limit(wanted, now, self._motor_speeds(v))
         except (ClosedChainError, np.linalg.LinAlgError) as error:
             self.tracker.refuse('torque', str(error))
             return self.fall_back(now, str(error))
         self.reason = ''
+        self._note_active(now)
         return tau
+
+    def _motor_speeds(self, v: Vector) -> Vector:
+        """Return the speeds of the actuators on the tree; those on loop joints count as still."""
+        actuators = self.robot.structure.actuators
+        on_tree = (actuators['on_loop'] == 0) & (actuators['dof'] >= 0)
+        speeds: Vector = np.where(on_tree, v[np.where(on_tree, actuators['dof'], 0)], 0.0)
+        return speeds
+
+    def _tell_problem(self) -> None:
+        """Tell once what a reference asks for that cannot be."""
+        problem = self.reference.problem
+        if problem and problem.partition(' ')[0] != self._told.partition(' ')[0]:
+            self.tracker.refuse('reference', f'{problem}: the last pose is held')
+        self._told = problem
+
+    def _note_active(self, now: float) -> None:
+        """Note that torques of the law are sent, and what is not as it should be."""
+        if not self.guard.saturated:
+            self._saturated_since = math.inf
+        else:
+            self._saturated_since = min(self._saturated_since, now)
+        problem = self.reference.problem or self._refused
+        if problem:
+            self.safety.enter(DEGRADED, 'reference', f'the reference was refused: {problem}')
+        elif now - self._saturated_since >= SATURATED_LONG:
+            names = ', '.join(self.guard.saturated)
+            self.safety.enter(DEGRADED, 'saturated', f'at the limit of effort: {names}')
+        else:
+            self.safety.enter(ACTIVE)
+
+    def clear(self, now: float) -> str:
+        """Clear a fault whose cause is gone; return why not, in words, or nothing."""
+        if not self.safety.is_fault:
+            return ''
+        state = self.tracker.state
+        if self.is_stale(now) or state is None or state.q is None:
+            return 'no good joint state within the timeout'
+        present = self.watcher.present(state.q, state.v)
+        if present:
+            return present
+        self.reference.drop()
+        self._waiting, self._refused = None, ''
+        self.watcher.begin_anew()
+        self.watcher.judge(state.q, state.v, state.jumps)
+        self.safety.clear()
+        return ''
 
     def is_stale(self, now: float) -> bool:
         """Return whether the last good state is older than the timeout."""
@@ -162,12 +254,22 @@ class ControlLoop:
         )
 
     def fall_back(self, now: float, reason: str) -> Vector:
-        """Return safe torques: zero, or those that hold the last pose."""
+        """Return safe torques, see fallback.py."""
         self.reason, self.command = reason, None
+        waits = reason in ('no joint states yet', 'no reference yet')
+        self.safety.enter(READY if waits else DEGRADED, reason, reason)
         state = self.tracker.state
-        if self.fallback == 'gravity' and state is not None and state.q is not None:
+        if state is not None:
             try:
-                return self.guard.limit(self.controller.gravity(state.q).tau_A, now)
+                tau = fallback_torques(
+                    self.fallback,
+                    self.controller,
+                    (state.q, state.v),
+                    self.damping,
+                    not self.is_stale(now),
+                )
+                if tau is not None:
+                    return self.guard.limit(tau, now)
             except (ClosedChainError, np.linalg.LinAlgError) as error:
                 self.tracker.refuse('torque', str(error))
         return self.guard.release(now)
@@ -176,7 +278,8 @@ class ControlLoop:
         """Return what a person has to know about the last turn, by name."""
         command = self.command
         state = self.tracker.state
-        shown = state.describe() if state is not None and state.q is not None else {}
+        shown: dict[str, Any] = {'safety': self.safety.state}
+        shown |= state.describe() if state is not None and state.q is not None else {}
         if command is not None:
             shown |= {
                 'tracking error [rad or m]': command.error,
@@ -258,7 +361,9 @@ class ControlLoop:
             )
         except ClosedChainError as error:
             self.tracker.refuse('reference', str(error))
+            self._refused = str(error)
             return False
+        self._refused = ''
         return True
 
     def connect(
@@ -282,4 +387,5 @@ class ControlLoop:
 
     def _restructured(self) -> None:
         self.controller.restructured()
+        self.watcher.limits.restructured()
         self._reshaped = True  # the reference too, as soon as there is a pose

@@ -10,7 +10,8 @@ other meet in least squares, and `residual` says by how much they are off.
 
 A pose that is not continuous with the last one means that the branch was lost or that a sensor
 lied: the state says 'lost' and stays, until several updates in a row agree that the joints are
-elsewhere; then the pose is assembled anew.
+elsewhere; then the pose is assembled anew. References (`measured=False`) are continued only: what
+cannot be reached by small motions from the last pose is not looked for elsewhere.
 """
 
 from collections.abc import Sequence
@@ -25,7 +26,7 @@ from closed_chain_dynamics.dynamics.closing import Closure
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.dynamics.rank import learn_rank
 from closed_chain_dynamics.errors import AssemblyError, StateError, StructureError
-from closed_chain_dynamics.kernels import following as how
+from closed_chain_dynamics.kernels import following as how, records as at
 from closed_chain_dynamics.kernels.tangent import compute_tangent
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
@@ -50,8 +51,9 @@ class LoopState:
 
     `names`: joints of the tree whose positions will be given; `start`: a pose to find the first
     one near, (nq,). `jump`: distance from the foreseen pose that counts as lost [rad, or typical
-    lengths]; `confirm`: updates in a row that must agree before a jump is believed. `q` is None
-    until there is a pose; each update gives `q` and `v` new arrays.
+    lengths]; `confirm`: updates in a row that must agree before a jump is believed. `measured`:
+    whether jumps are believed at all, and whether angles of joints without limits may wrap, as
+    encoders do. `q` is None until there is a pose; each update gives `q` and `v` new arrays.
     """
 
     q: Vector | None
@@ -66,8 +68,9 @@ class LoopState:
         start: Vector | None = None,
         jump: float = 0.3,
         confirm: int = 3,
+        measured: bool = True,
     ) -> None:
-        self.robot, self.names = robot, list(names)
+        self.robot, self.names, self._measured = robot, list(names), measured
         self._widths = [self._width(name) for name in self.names]
         self._jump, self._confirm, self._start = float(jump), confirm, start
         self.q, self.v, self.time = None, np.zeros(robot.nv), 0.0
@@ -84,8 +87,14 @@ class LoopState:
         # each in q and in v
         keep: tuple[list[int], list[int]] = ([], [])
         places: tuple[list[int], list[int]] = ([], [])
+        single: list[tuple[int, int]] = []
+        endless: list[int] = []
         for name, width in zip(self.names, self._widths):
             slices, widths = robot.joint_slices(name), (width, WIDTHS_IN_V[width])
+            if width == 1 and slices[0].stop - slices[0].start == 1:
+                single.append((len(keep[0]), len(keep[1])))
+                if self._is_endless(slices[1].start):
+                    endless.append(len(keep[0]))
             for k in (0, 1):
                 if slices[0].stop - slices[0].start == width:  # else cut: it moves in other ways
                     keep[k].extend(range(first[k], first[k] + widths[k]))
@@ -94,6 +103,9 @@ class LoopState:
         self._sizes = first
         self._keep = [np.array(each, dtype=np.int64) for each in keep]
         self._q_places, self._v_places = (np.array(each, dtype=np.int64) for each in places)
+        self._single = np.array(single, dtype=np.int64).reshape(-1, 2)
+        self._endless = np.array(endless, dtype=np.int64)
+        self._missed_at: Vector | None = None
         nv, named = robot.nv, len(self._v_places)
         self._fit = how.Fit(
             W=np.empty((nv, nv)),
@@ -114,6 +126,12 @@ class LoopState:
             learn_rank(robot, self.q)  # here, and not in the next turn of a control loop
             self.v = self._allowed(self.q, self.v)
 
+    def _is_endless(self, dof: int) -> bool:
+        """Return whether a joint of one coordinate turns without end."""
+        law = self.robot.structure.dofs[dof]
+        turns = self.robot.structure.bodies['joint'][law['body']] == at.REVOLUTE
+        return bool(turns and np.isinf(law['lower']) and np.isinf(law['upper']))
+
     def forget(self) -> None:
         """Look for the pose anew with the next update, near the present one."""
         self._start, self.q = self.q, None
@@ -129,25 +147,34 @@ class LoopState:
         places = self._checked(position, 0, 'position')
         rates = self._unknown if velocity is None else self._checked(velocity, 1, 'velocity')
         if self.q is None:
-            self.q = self._find(places)
-            learn_rank(self.robot, self.q)
-            self.time, self.status = time, 'tracking'
-            self.v = self._velocity(self.q, np.where(np.isnan(rates), 0.0, rates))
-            return True
+            return self._begin(time, places, velocity)
         dt = float(time - self.time)
         dt = dt if 0.0 < dt <= LONGEST_GAP else 0.0
+        if self._measured:
+            places, rates = self._as_sensors_mean(self.q, places, rates, dt)
         done, found = self._follow(self.q, self.v, (places, rates), dt, self._jump)
         fact = self._fact
         if done == how.BAD:
             self._target(found.ahead, places)  # says what is bad
         if done != how.FOLLOWED or max(fact['distance'], fact['misfit']) > self._jump:
             coasted = done == how.HARD and self._coast(found.ahead, time)
-            return coasted or self._missed(time, position, velocity)
+            return coasted or self._missed(time, places, velocity)
         if self._flipped():
-            return self._coast(found.ahead, time) or self._missed(time, position, velocity)
+            return self._coast(found.ahead, time) or self._missed(time, places, velocity)
         self._usually_free = min(int(fact['free']), self._usually_free)
         self._misses = self._coasts = 0
+        self._missed_at = None
         self.q, self.v, self.time, self.status = found.q, found.v, time, 'tracking'
+        return True
+
+    def _begin(self, time: float, places: Vector, velocity: ArrayLike | None) -> bool:
+        """Assemble the pose of checked positions; return True."""
+        rates = self._unknown if velocity is None else self._checked(velocity, 1, 'velocity')
+        self.q = self._find(places)
+        learn_rank(self.robot, self.q)
+        self.time, self.status = time, 'tracking'
+        self._misses, self._missed_at = 0, None
+        self.v = self._velocity(self.q, np.where(np.isnan(rates), 0.0, rates))
         return True
 
     @property
@@ -203,16 +230,36 @@ class LoopState:
             speed > AT_REST and fact['unnamed_change'] > allowed and self._is_near_singular()
         )
 
-    def _missed(self, time: float, position: ArrayLike, velocity: ArrayLike | None) -> bool:
+    def _as_sensors_mean(
+        self, q: Vector, places: Vector, rates: Vector, dt: float
+    ) -> tuple[Vector, Vector]:
+        """Return positions freed of the wrap of encoders, and rates where only some are given."""
+        if self._endless.size:
+            turns = (q[self._q_places[self._endless]] - places[self._endless]) / (2.0 * np.pi)
+            if np.abs(turns).max() > 0.5:
+                places = places.copy()
+                places[self._endless] += 2.0 * np.pi * np.round(turns)
+        unknown = np.isnan(rates)
+        if dt > 0.0 and unknown.any() and not unknown.all():
+            in_q, in_v = self._single[unknown[self._single[:, 1]]].T
+            rates = rates.copy()
+            rates[in_v] = (places[in_q] - q[self._q_places[in_q]]) / dt
+        return places, rates
+
+    def _missed(self, time: float, places: Vector, velocity: ArrayLike | None) -> bool:
         """Say that the state is lost; believe the joints when they insist."""
-        self._misses += 1
         self.status = 'lost'
+        if not self._measured:
+            return False
+        before, self._missed_at = self._missed_at, places
+        agrees = before is not None and np.abs(places - before).max(initial=0.0) <= self._jump
+        self._misses = self._misses + 1 if agrees else 1
         if self._misses < self._patience:
             return False
         self.jumps += 1
         self.forget()
         try:
-            found = self.update(time, position, velocity)
+            found = self._begin(time, places, velocity)
             self._patience = self._confirm
             return found
         except AssemblyError:  # searching takes its time: not with every state

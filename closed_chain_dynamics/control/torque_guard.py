@@ -1,4 +1,4 @@
-"""The last thing that torques pass before they leave: finite, within effort, within a rate."""
+"""What torques pass last before they leave: finite, within effort, rate and power."""
 
 from collections.abc import Mapping
 
@@ -9,8 +9,9 @@ from closed_chain_dynamics.dynamics.actuation import actuator_vector
 from closed_chain_dynamics.errors import StateError
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
-__all__ = ['TorqueGuard']
+__all__ = ['DEFAULT_EFFORT', 'TorqueGuard']
 
+DEFAULT_EFFORT = 50.0  # of actuators whose limit says nothing of effort [N m or N]
 LONGEST_STEP = 0.01  # a longer pause does not allow a larger change [s]
 
 
@@ -19,12 +20,19 @@ class TorqueGuard:
     Lets torques pass that are safe, and remembers the last ones.
 
     `effort_share`: share of the effort limits of the file that may be used. `rate_limit`: largest
-    change of a torque in a second, as a multiple of its effort limit; actuators without an effort
-    limit have no rate limit. A fall to zero is never delayed: see `release`.
+    change of a torque in a second, as a multiple of its effort limit. `default_effort`: limit of
+    actuators that have none in the file, whose names are in `unlimited`. `power_limit`: most that
+    an actuator may give or take [W]. A fall to zero is never delayed: see `release`.
     """
 
     def __init__(
-        self, robot: Mechanism, *, effort_share: float = 1.0, rate_limit: float = 100.0
+        self,
+        robot: Mechanism,
+        *,
+        effort_share: float = 1.0,
+        rate_limit: float = 100.0,
+        default_effort: float = DEFAULT_EFFORT,
+        power_limit: float = np.inf,
     ) -> None:
         if not 0.0 < effort_share <= 1.0:
             raise StateError(
@@ -37,22 +45,40 @@ class TorqueGuard:
                 where=robot.name,
                 repair='Efforts per second: 100 reaches the limit in 10 ms.',
             )
-        self.robot = robot
-        self.effort: Vector = effort_share * robot.model.actuators['effort']
-        self._unlimited = ~np.isfinite(self.effort)
-        self._rate = np.where(self._unlimited, 0.0, rate_limit * self.effort)
+        if not (0.0 < default_effort < np.inf and power_limit > 0.0):
+            raise StateError(
+                'default_effort must be positive and finite, and power_limit positive',
+                where=robot.name,
+                repair='Efforts in N m or N, power in W.',
+            )
+        self.robot, self._power = robot, power_limit
+        given = robot.model.actuators['effort']
+        self.unlimited = self._names(~np.isfinite(given))
+        self.effort: Vector = effort_share * np.where(np.isfinite(given), given, default_effort)
+        self._rate = rate_limit * self.effort
         self.tau = np.zeros(len(robot.actuator_names))
         self._time: float | None = None
         self.saturated: list[str] = []
         self.rate_limited: list[str] = []
 
-    def limit(self, tau: Mapping[str, float] | ArrayLike | None, time: float) -> Vector:
-        """Return torques nearest to those wanted that are allowed at a time; refuse non-finite."""
+    def limit(
+        self, tau: Mapping[str, float] | ArrayLike | None, time: float, speed: Vector | None = None
+    ) -> Vector:
+        """
+        Return torques nearest to those wanted that are allowed at a time; refuse non-finite.
+
+        `speed`: of the actuators, for the limit of power.
+        """
         wanted = actuator_vector(self.robot, tau, 'tau_A')
-        allowed = np.clip(wanted, -self.effort, self.effort)
+        most = self.effort
+        if speed is not None and np.isfinite(self._power):
+            most = np.minimum(most, self._power / np.maximum(np.abs(speed), 1e-12))
+        allowed = np.clip(wanted, -most, most)
         step = 0.0 if self._time is None else min(max(time - self._time, 0.0), LONGEST_STEP)
-        reach = np.where(self._unlimited, np.inf, self._rate * step)
-        safe: Vector = np.clip(allowed, self.tau - reach, self.tau + reach)
+        reach = self._rate * step
+        # Power wins over the rate: a torque that speed has made too large falls at once.
+        last = np.clip(self.tau, -most, most)
+        safe: Vector = np.clip(allowed, last - reach, last + reach)
         self.saturated = self._names(allowed != wanted)
         self.rate_limited = self._names(safe != allowed)
         self.tau, self._time = safe, time

@@ -1,5 +1,5 @@
 """
-References over time: points of some joints, joined by polynomials, completed over the loops.
+Trajectories: points of some joints over time, joined by polynomials.
 
 Points with accelerations are joined by quintics, with velocities by cubics, with positions alone
 by a cubic spline whose acceleration is continuous. Before the first point the motion starts where
@@ -13,11 +13,10 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from closed_chain_dynamics.control.loop_state import LoopState
-from closed_chain_dynamics.errors import NameNotFound, StateError
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.errors import StateError
+from closed_chain_dynamics.model.mechanism import Vector
 
-__all__ = ['Reference', 'Trajectory']
+__all__ = ['Trajectory']
 
 EXTRAPOLATED = 0.1  # longest time that a point of a stream moves on by its rates [s]
 
@@ -162,114 +161,3 @@ def _spline_velocities(h: Array, p: Array, v_start: Vector) -> Array:
         bands[0, 1:], bands[2, :-1] = h[:-2, 0][: n - 1], h[2:, 0][: n - 1]
         v[1:-1] = solve_banded((1, 1), bands, right)
     return v
-
-
-class Reference:
-    """
-    What a controller follows: a trajectory of some joints, and all others as the loops ask.
-
-    Joints that neither the trajectory names nor the loops move stay where they were when the
-    reference came.
-    """
-
-    def __init__(self, robot: Mechanism) -> None:
-        self.robot, self._start, self.received = robot, 0.0, -np.inf
-        self._state: LoopState | None = None
-        self._trajectory: Trajectory | None = None
-
-    def __bool__(self) -> bool:
-        return self._state is not None
-
-    @property
-    def is_stream(self) -> bool:
-        """Return whether points come one by one, so that their staying away means something."""
-        return self._trajectory is not None and self._trajectory.is_stream
-
-    def take(
-        self,
-        names: Sequence[str],
-        times: ArrayLike,
-        positions: ArrayLike,
-        velocities: ArrayLike | None = None,
-        accelerations: ArrayLike | None = None,
-        *,
-        time: float,
-        q: Vector,
-        v: Vector,
-        start: float | None = None,
-    ) -> None:
-        """
-        Follow a trajectory from a time on; refuse it, and keep the old one, if it does not fit.
-
-        `time` is now and `q`, `v` the state; `start` is when the trajectory begins, now if None.
-        """
-        for name in names:
-            in_q = self.robot.joint_slices(name)[0] if name in self.robot.joint_names else None
-            if in_q is None:
-                raise NameNotFound('joint', name, self.robot.joint_names, where='trajectory')
-            if in_q.stop - in_q.start != 1:
-                raise StateError(
-                    f'joint {name!r} has several coordinates',
-                    where='trajectory',
-                    repair='Name joints of one coordinate; the others stay.',
-                )
-        start = time if start is None else start
-        begin = self._begin(names, max(time, start), q, v)
-        trajectory = Trajectory(names, times, positions, velocities, accelerations, start=begin)
-        if self._trajectory is None or list(names) != self._trajectory.names:
-            state = LoopState(self.robot, names, start=q)
-            state.restructured(q, np.zeros(self.robot.nv))
-            state.time = time
-            self._state = state
-        self._trajectory, self._start, self.received = trajectory, start, time
-        self._position = begin[0]
-
-    def _begin(
-        self, names: Sequence[str], time: float, q: Vector, v: Vector
-    ) -> tuple[Vector, Vector]:
-        """Return where the named joints start: the present reference, else the measured state."""
-        places = [self.robot.joint_slices(name) for name in names]
-        if self._trajectory is not None and list(names) == self._trajectory.names:
-            position, velocity, _ = self._trajectory.sample(time - self._start)
-            return position, velocity
-        return (
-            np.array([q[in_q][0] for in_q, _ in places]),
-            np.array([v[in_v][0] for _, in_v in places]),
-        )
-
-    def restructured(self, q: Vector, v: Vector) -> None:
-        """Take note of joints that were connected or cut: what is not named stays as it is now."""
-        if self._state is not None:
-            self._state.restructured(q, np.zeros_like(v))
-
-    def rebase(self, time: float) -> None:
-        """Hold the pose of the last sample from now on: time has started anew."""
-        if self._state is not None and self._trajectory is not None:
-            names, position = self._trajectory.names, self._position
-            self._trajectory = Trajectory(names, [0.0, 1e-3], [position, position])
-            self._start, self._state.time = time, time
-
-    def at(self, time: float) -> tuple[Vector, Vector, Vector]:
-        """Return q_d, v_d, a_d at a time, complete and in accord with the loops."""
-        state, trajectory = self._following()
-        position, velocity, acceleration = trajectory.sample(time - self._start)
-        self._position = position
-        if not state.update(time, position, velocity):
-            return state.known_q, np.zeros(self.robot.nv), np.zeros(self.robot.nv)
-        return state.known_q, state.v, state.acceleration(acceleration)
-
-    def _following(self) -> tuple[LoopState, Trajectory]:
-        """Return the state and the trajectory that are followed."""
-        if self._state is None or self._trajectory is None:
-            raise _refused('there is no reference', 'Give one first: take(names, times, ...).')
-        return self._state, self._trajectory
-
-    @property
-    def residual(self) -> float:
-        """Return by how much the named joints contradict the loops [rad, or typical lengths]."""
-        return self._following()[0].residual
-
-    @property
-    def is_lost(self) -> bool:
-        """Return whether the reference has jumped, or asks for a pose that does not exist."""
-        return self._following()[0].status == 'lost'

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from closed_chain_dynamics.control.control_loop import FALLBACKS
+from closed_chain_dynamics.control.fallback import FALLBACKS
 from closed_chain_dynamics.control.law import MODES, TorqueController
 from closed_chain_dynamics.control.torque_guard import TorqueGuard
 from closed_chain_dynamics.description.assignments import assignments

@@ -5,7 +5,8 @@ import pytest
 from scipy.interpolate import BPoly, CubicSpline
 
 import closed_chain_dynamics as ccd
-from closed_chain_dynamics.control.trajectory import Reference, Trajectory
+from closed_chain_dynamics.control.reference import Reference
+from closed_chain_dynamics.control.trajectory import Trajectory
 
 ROUNDING = 1e-11  # polynomials up to the fifth power over a second or so
 TIMES = np.array([0.0, 0.4, 1.0, 1.3, 2.0])

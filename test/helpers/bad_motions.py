@@ -11,8 +11,9 @@ from closed_chain_dynamics.cli import derive, torque
 from closed_chain_dynamics.control.contact_detection import ContactDetector
 from closed_chain_dynamics.control.law import TorqueController
 from closed_chain_dynamics.control.loop_state import LoopState
+from closed_chain_dynamics.control.reference import Reference
 from closed_chain_dynamics.control.torque_guard import TorqueGuard
-from closed_chain_dynamics.control.trajectory import Reference, Trajectory
+from closed_chain_dynamics.control.trajectory import Trajectory
 from closed_chain_dynamics.description import read
 from closed_chain_dynamics.recording.log_files import read_npz
 from closed_chain_dynamics.viewer import LogSource, ModelSource, open_view

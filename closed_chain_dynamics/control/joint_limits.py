@@ -1,0 +1,189 @@
+"""
+What the joints of a mechanism may do: positions and speeds, of its tree and of its loops.
+
+Limits are those of the description. A joint without a speed limit gets `default_speed`, because
+without any bound no speed could be called wrong. The zone before a position limit is where torques
+push back (soft_limits.py); beyond the limit by more than the zone is a fault.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from closed_chain_dynamics.dynamics.closing import has_position
+from closed_chain_dynamics.dynamics.constraints import loop_kinematics
+from closed_chain_dynamics.errors import StateError
+from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+
+__all__ = ['DEFAULT_SPEED', 'JointLimits']
+
+DEFAULT_SPEED = 30.0  # of joints whose limit says nothing of speed [rad/s, or lengths/s]
+LARGEST_SHARE = 0.1  # of its range that the zone of a joint takes at most
+ROUNDING = 1e-9  # beyond a limit by less is at it [rad or m]
+Places = NDArray[np.int64]
+
+
+class JointLimits:
+    """
+    Positions and speeds of all joints with one coordinate, checked in one go.
+
+    `soft_zone`: width of the zone before a limit [rad, or typical lengths], at most a tenth of the
+    range; `default_speed` [rad/s, or lengths/s]. `names`, `lower`, `upper`, `zone`, `speed` and
+    `places` (in v) are those of the joints of the tree.
+    """
+
+    def __init__(
+        self, robot: Mechanism, *, soft_zone: float = 0.05, default_speed: float = DEFAULT_SPEED
+    ) -> None:
+        for value, what in ((soft_zone, 'soft_zone'), (default_speed, 'default_speed')):
+            if not 0.0 < value < np.inf:
+                raise StateError(f'{what} must be positive, not {value!r}', where=robot.name)
+        self.robot, self._soft_zone, self._default_speed = robot, soft_zone, default_speed
+        self.restructured()
+
+    def restructured(self) -> None:
+        """Take note that joints were connected or cut."""
+        robot, dofs = self.robot, self.robot.structure.dofs
+        speeds = {
+            joint.name: joint.limit.velocity
+            for joint in robot.description.joints
+            if joint.limit is not None
+        }
+        self.names: list[str] = []
+        in_q, in_v, speed = [], [], []
+        for name in robot.joint_names:
+            q_slice, v_slice = robot.joint_slices(name)
+            if q_slice.stop - q_slice.start == 1:
+                self.names.append(name)
+                in_q.append(q_slice.start)
+                in_v.append(v_slice.start)
+                speed.append(speeds.get(name, np.inf))
+        self._q_places: Places = np.array(in_q, dtype=np.int64)
+        self.places: Places = np.array(in_v, dtype=np.int64)
+        own = dofs[self.places]
+        self.lower, self.upper = own['lower'].copy(), own['upper'].copy()
+        given = np.array(speed, dtype=float)
+        known = np.isfinite(given) & (given > 0.0)
+        self.speed: Vector = np.where(known, given, self._default_speed * own['scale'])
+        self.zone: Vector = np.minimum(
+            self._soft_zone * own['scale'], LARGEST_SHARE * (self.upper - self.lower)
+        )
+        self._numbers = {name: k for k, name in enumerate(self.names)}
+        self._loops = [
+            d
+            for d, law in enumerate(robot.model.loop_dofs)
+            if np.isfinite([law['lower'], law['upper']]).any() and has_position(robot, d)
+        ]
+        self._asked: tuple[Sequence[str], Places, Places] | None = None
+
+    def positions(self, q: Vector) -> Vector:
+        """Return where the joints of the tree are."""
+        x: Vector = q[self._q_places]
+        return x
+
+    # --- a complete state ------------------------------------------------------------------------
+    def beyond(self, q: Vector, zones: float = 1.0, since: Vector | None = None) -> str:
+        """
+        Return which joint is beyond its limit by more than some zones, in words, or nothing.
+
+        `since`: a pose; what is not further beyond than there is left alone.
+        """
+        x = q[self._q_places]
+        margin = zones * self.zone + ROUNDING
+        if since is not None:
+            then = since[self._q_places]
+            margin += np.maximum(np.maximum(then - self.upper, self.lower - then), 0.0)
+        over = np.maximum(x - self.upper, self.lower - x) > margin
+        if over.any():
+            k = int(np.flatnonzero(over)[0])
+            return _beyond(self.names[k], x[k], self.lower[k], self.upper[k])
+        if self._loops:
+            positions = loop_kinematics(self.robot, q)[1]
+            for d in self._loops:
+                law, name = self.robot.model.loop_dofs[d], self.robot.loop_coordinate_names[d]
+                lower, upper = float(law['lower']), float(law['upper'])
+                allowed = zones * self._soft_zone + ROUNDING
+                if max(positions[d] - upper, lower - positions[d]) > allowed:
+                    return _beyond(name, positions[d], lower, upper)
+        return ''
+
+    def too_fast(self, v: Vector, share: float = 1.0) -> str:
+        """Return which joint is faster than a share of its speed limit, in words, or nothing."""
+        return self._fast(np.arange(len(self.names)), v[self.places], share)
+
+    def _fast(self, which: Places, rates: Vector, share: float) -> str:
+        limit = self.speed[which]
+        over = np.abs(rates) > share * limit * (1.0 + ROUNDING)
+        if not over.any():
+            return ''
+        k = int(np.flatnonzero(over)[0])
+        return (
+            f'{self.names[which[k]]!r} moves at {abs(rates[k]):.4g} rad/s or m/s, '
+            f'faster than its limit of {limit[k]:g}'
+        )
+
+    # --- named joints, before they are believed --------------------------------------------------
+    def measured_too_fast(
+        self, names: Sequence[str], velocity: ArrayLike | None, share: float
+    ) -> str:
+        """Return which measured velocity is above a share of its limit; nan tells nothing."""
+        if velocity is None:
+            return ''
+        if self._asked is None or self._asked[0] is not names:
+            self._asked = names, *self._places_of(names)
+        _, which, places = self._asked
+        rates = np.asarray(velocity, dtype=float)
+        if places.size and rates.ndim == 1 and rates.size > places[-1]:
+            return self._fast(which, np.nan_to_num(rates[places], posinf=np.inf), share)
+        return ''
+
+    def _places_of(self, names: Sequence[str]) -> tuple[Places, Places]:
+        """Return which joints of one coordinate are named, and where their velocities stand."""
+        which, places, first = [], [], 0
+        for name in names:
+            in_v = self.robot.joint_slices(name)[1]
+            if name in self._numbers:
+                which.append(self._numbers[name])
+                places.append(first)
+            first += in_v.stop - in_v.start
+        return np.array(which, dtype=np.int64), np.array(places, dtype=np.int64)
+
+    def kept(self, names: Sequence[str]) -> Places:
+        """Return which of some names are joints with one coordinate: no others, and none cut."""
+        return np.array([k for k, name in enumerate(names) if name in self._numbers], np.int64)
+
+    def of(self, names: Sequence[str]) -> tuple[Vector, Vector, Vector]:
+        """Return lower, upper and speed limits of named joints with one coordinate."""
+        which = [self._numbers[name] for name in names]
+        return self.lower[which], self.upper[which], self.speed[which]
+
+    def refuse_points(
+        self, names: Sequence[str], times: Vector, positions: NDArray[np.float64]
+    ) -> None:
+        """Raise where points of a trajectory are beyond limits, or further apart than speeds."""
+        lower, upper, speed = self.of(names)
+        over = np.maximum(positions - upper, lower - positions) > ROUNDING
+        if over.any():
+            i, j = (int(each[0]) for each in np.nonzero(over))
+            raise StateError(
+                f'{names[j]!r} is asked to be at {positions[i, j]:.4g}, and its limits are '
+                f'{lower[j]:g} to {upper[j]:g}',
+                where='trajectory',
+                repair='Stay within the limits, or set parameter beyond_limits to clip.',
+            )
+        rates = np.abs(np.diff(positions, axis=0)) / np.diff(times)[:, None]
+        fast = rates > speed * (1.0 + ROUNDING)
+        if fast.any():
+            i, j = (int(each[0]) for each in np.nonzero(fast))
+            raise StateError(
+                f'{names[j]!r} is asked to move at {rates[i, j]:.4g} rad/s or m/s on average, and '
+                f'its limit is {speed[j]:g}',
+                where='trajectory',
+                repair='Give it more time.',
+            )
+
+
+def _beyond(name: str, x: float, lower: float, upper: float) -> str:
+    limit = upper if x > upper else lower
+    return f'{name!r} is at {x:.4g} rad or m, beyond its limit of {limit:g}'

@@ -1,0 +1,282 @@
+"""
+What a controller follows: a trajectory of some joints, and all others as the loops ask.
+
+Points beyond limits are refused, or clipped. A trajectory is rehearsed ahead of the motion
+(rehearsal.py); what it asks for is then reached by small motions from the last pose, on its branch
+and within limits and speeds of every joint. Where that is not possible the last pose is held, and
+`problem` says why. A reference that is away from the joints - a jump in a stream, the end of a
+fallback - is caught up with at a share of the speed limits.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from closed_chain_dynamics.control.joint_limits import JointLimits
+from closed_chain_dynamics.control.loop_state import LONGEST_GAP, LoopState
+from closed_chain_dynamics.control.rehearsal import LARGEST_MISFIT, Check, Rehearsal, unreachable
+from closed_chain_dynamics.control.trajectory import Trajectory
+from closed_chain_dynamics.errors import NameNotFound, StateError
+from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+
+__all__ = ['Reference']
+
+FIRST_POSES = 20  # of a rehearsal, when a trajectory comes
+POSES = 4  # in a turn: 80 ms of most motions
+CATCH_UP = 0.5  # share of the speed limits
+PICK_UP = 20.0  # acceleration of catching up [rad/s^2, or typical lengths/s^2]
+FARTHEST_STEP = 0.2  # of a named joint in a turn [rad, or typical lengths]
+FARTHEST_JUMP = np.pi  # of a stream [rad, or typical lengths]
+
+
+class Reference:
+    """
+    A trajectory and the complete pose that it asks for; None yet where it is false.
+
+    `limits`: those of the file where not given; `clip`: whether points beyond limits are brought
+    back instead of refused; `check(q)`: what else is wrong with a pose of a trajectory. Joints
+    that neither the trajectory names nor the loops move stay where they were when it came.
+    """
+
+    def __init__(
+        self,
+        robot: Mechanism,
+        limits: JointLimits | None = None,
+        *,
+        clip: bool = False,
+        check: Check = None,
+    ) -> None:
+        self.robot, self.limits = robot, limits or JointLimits(robot)
+        self.clip, self.check = clip, check
+        self.drop()
+
+    def drop(self) -> None:
+        """Forget it."""
+        self._start, self.received, self.problem = 0.0, -np.inf, ''
+        self._rate = 0.0  # of catching up
+        self._state: LoopState | None = None
+        self._trajectory: Trajectory | None = None
+        self._rehearsal: Rehearsal | None = None
+
+    def __bool__(self) -> bool:
+        return self._state is not None
+
+    @property
+    def is_stream(self) -> bool:
+        """Return whether points come one by one, so that their staying away means something."""
+        return self._trajectory is not None and self._trajectory.is_stream
+
+    # --- a new one -------------------------------------------------------------------------------
+    def take(
+        self,
+        names: Sequence[str],
+        times: ArrayLike,
+        positions: ArrayLike,
+        velocities: ArrayLike | None = None,
+        accelerations: ArrayLike | None = None,
+        *,
+        time: float,
+        q: Vector,
+        v: Vector,
+        start: float | None = None,
+    ) -> None:
+        """
+        Follow a trajectory from a time on; refuse it, and keep the old one, if it does not fit.
+
+        `time` is now and `q`, `v` the state; `start` is when the trajectory begins, now if None.
+        """
+        for name in names:
+            in_q = self.robot.joint_slices(name)[0] if name in self.robot.joint_names else None
+            if in_q is None:
+                raise NameNotFound('joint', name, self.robot.joint_names, where='trajectory')
+            if in_q.stop - in_q.start != 1:
+                raise StateError(
+                    f'joint {name!r} has several coordinates',
+                    where='trajectory',
+                    repair='Name joints of one coordinate; the others stay.',
+                )
+        start = time if start is None else start
+        begin = self._begin(names, max(time, start), q, v)
+        asked = Trajectory(names, times, positions, velocities, accelerations, start=begin)
+        asked = self._within_limits(asked, (times, positions, velocities, accelerations), begin)
+        same = self._trajectory is not None and asked.names == self._trajectory.names
+        pose = self._state.known_q if same and self._state is not None else q
+        rehearsal = None
+        if not asked.is_stream:
+            since = max(time - start, 0.0)
+            rehearsal = Rehearsal(asked, self.limits, pose, begin=since, check=self.check)
+            problem = rehearsal.go(FIRST_POSES)
+            if problem:
+                raise _refused(problem)
+        if not same:
+            state = LoopState(self.robot, names, start=q, measured=False)
+            state.restructured(q, np.zeros(self.robot.nv))
+            state.time = time
+            self._state = state
+        self._trajectory, self._start, self.received = asked, start, time
+        self._rehearsal, self._position, self.problem = rehearsal, begin[0], ''
+        self._note_places(asked.names)
+
+    def _within_limits(
+        self,
+        asked: Trajectory,
+        given: tuple[ArrayLike, ArrayLike, ArrayLike | None, ArrayLike | None],
+        begin: tuple[Vector, Vector],
+    ) -> Trajectory:
+        """Return a trajectory whose points are within limits, or raise."""
+        times, positions, velocities, accelerations = given
+        t, p = np.array(times, dtype=float), np.array(positions, dtype=float)
+        lower, upper, _ = self.limits.of(asked.names)
+        if self.clip and (np.clip(p, lower, upper) != p).any():
+            inside = (lower <= p) & (p <= upper)
+            more = [
+                None if each is None else np.where(inside, np.array(each, dtype=float), 0.0)
+                for each in (velocities, accelerations)
+            ]
+            p = np.clip(p, lower, upper)
+            asked = Trajectory(asked.names, t, p, *more, start=begin)
+        if t[0] > 0.0:
+            since = np.clip(begin[0], lower, upper)  # where it is, a little beyond or not
+            t, p = np.append(0.0, t), np.vstack([since, p])
+        self.limits.refuse_points(asked.names, t, p)
+        if asked.is_stream:
+            scale = self._scale(asked.names)
+            far = np.abs((p[0] - begin[0]) / scale)
+            if far.max() > FARTHEST_JUMP:
+                raise _refused(f'{asked.names[int(far.argmax())]!r} jumps by {far.max():.3g}')
+        return asked
+
+    def _scale(self, names: Sequence[str]) -> Vector:
+        places = [self.robot.joint_slices(name)[1].start for name in names]
+        scale: Vector = self.robot.structure.dofs['scale'][np.array(places, int)]
+        return scale
+
+    def _begin(
+        self, names: Sequence[str], time: float, q: Vector, v: Vector
+    ) -> tuple[Vector, Vector]:
+        """Return where the named joints start: the present reference, else the measured state."""
+        places = [self.robot.joint_slices(name) for name in names]
+        if self._trajectory is not None and list(names) == self._trajectory.names:
+            if self.is_stream and self._state is not None:
+                reached = self._state.known_q
+                return np.array([reached[in_q][0] for in_q, _ in places]), np.zeros(len(names))
+            position, velocity, _ = self._trajectory.sample(time - self._start)
+            return position, velocity
+        return (
+            np.array([q[in_q][0] for in_q, _ in places]),
+            np.array([v[in_v][0] for _, in_v in places]),
+        )
+
+    def _note_places(self, names: Sequence[str]) -> None:
+        """Note where the named joints stand; those that were cut since are left alone."""
+        self._kept = self.limits.kept(names)
+        names = [names[k] for k in self._kept]
+        self._in_q = np.array([self.robot.joint_slices(name)[0].start for name in names], int)
+        self._lower, self._upper, self._speed = self.limits.of(names)
+        self._farthest = FARTHEST_STEP * self._scale(names)
+
+    # --- what happens to it ----------------------------------------------------------------------
+    def restructured(self, q: Vector, v: Vector) -> None:
+        """Take note of joints that were connected or cut: what is not named stays as it is now."""
+        if self._state is not None and self._trajectory is not None:
+            self._state.restructured(q, np.zeros_like(v))
+            self._note_places(self._trajectory.names)
+            if self._rehearsal is not None:
+                since = self._state.time - self._start
+                self._rehearsal = Rehearsal(
+                    self._trajectory, self.limits, q, begin=since, check=self.check
+                )
+
+    def rebase(self, time: float) -> None:
+        """Hold the pose of the last sample from now on: time has started anew."""
+        if self._state is not None and self._trajectory is not None:
+            self._hold(self._position, time)
+
+    def resume(self, q: Vector, time: float) -> None:
+        """Go on from a measured pose: nothing was followed for a while."""
+        if self._state is not None:
+            self._state.q, self._state.v = q.copy(), np.zeros(self.robot.nv)
+            self._state.time, self._state.status = time, 'tracking'
+
+    def _hold(self, position: Vector, time: float) -> None:
+        state, trajectory = self._following()
+        self._trajectory = Trajectory(trajectory.names, [0.0, 1e-3], [position, position])
+        self._start, state.time, self._rehearsal = time, time, None
+
+    # --- one instant -----------------------------------------------------------------------------
+    def at(self, time: float) -> tuple[Vector, Vector, Vector]:
+        """Return q_d, v_d, a_d at a time, complete and in accord with loops and limits."""
+        self._rehearse(time)
+        state, trajectory = self._following()
+        position, velocity, acceleration = trajectory.sample(time - self._start)
+        q, zero, kept = state.known_q, np.zeros(self.robot.nv), self._kept
+        position, velocity = position.copy(), velocity.copy()
+        if self.clip:  # a spline may pass between points what they do not
+            wanted = position[kept]
+            position[kept] = np.clip(wanted, self._lower, self._upper)
+            velocity[kept] = np.where(position[kept] == wanted, velocity[kept], 0.0)
+        self._position = position.copy()
+        now = q[self._in_q]
+        dt = min(max(time - state.time, 0.0), LONGEST_GAP)
+        gap = position[kept] - now
+        reach = np.minimum(self._speed * dt, self._farthest) + 1e-9
+        share = float((np.abs(gap) / reach).max(initial=0.0))
+        if share > 1.0:
+            gap *= self._caught_up(gap, share, dt)
+            position[kept], acceleration = now + gap, np.zeros_like(acceleration)
+            velocity[:] = 0.0
+            velocity[kept] = gap / dt if dt > 0.0 else 0.0
+        else:
+            self._rate = 0.0
+        held = self._moved(state, time, position, velocity)
+        if held:
+            state.q, state.v, state.time = q, zero, time
+            if not self.problem:
+                self.problem = held
+            return q, zero, zero
+        if self._rehearsal is not None or self.is_stream:
+            self.problem = ''  # it is followed again
+        return state.known_q, state.v, state.acceleration(acceleration)
+
+    def _caught_up(self, gap: Vector, share: float, dt: float) -> float:
+        """Return the share of a gap to close in a turn: gently at begin and end."""
+        far = float((np.abs(gap) / self._farthest).max()) * FARTHEST_STEP
+        self._rate = min(self._rate + PICK_UP * dt, np.sqrt(PICK_UP * far))
+        return min(self._rate * dt / far, CATCH_UP / share)
+
+    def _moved(self, state: LoopState, time: float, position: Vector, velocity: Vector) -> str:
+        """Move the reference; return why it has to be held, in words, or nothing."""
+        before = state.known_q
+        if not state.update(time, position, velocity) or state.residual > LARGEST_MISFIT:
+            return unreachable(state.names, position)
+        problem = self.limits.beyond(state.known_q, 0.0, since=before)
+        return problem or self.limits.too_fast(state.v)
+
+    def _rehearse(self, time: float) -> None:
+        """Look further ahead; hold the pose where what comes is not possible."""
+        if self._rehearsal is None or self._rehearsal.is_done:
+            return
+        problem = self._rehearsal.go(POSES)
+        if problem:
+            position = self._position.copy()
+            position[self._kept] = self._following()[0].known_q[self._in_q]
+            self._hold(position, time)
+            self.problem = problem
+
+    def _following(self) -> tuple[LoopState, Trajectory]:
+        """Return the state and the trajectory that are followed."""
+        if self._state is None or self._trajectory is None:
+            raise _refused('there is no reference', 'Give one first: take(names, times, ...).')
+        return self._state, self._trajectory
+
+    @property
+    def residual(self) -> float:
+        """Return by how much the named joints contradict the loops [rad, or typical lengths]."""
+        return self._following()[0].residual
+
+
+def _refused(
+    why: str, repair: str = 'The last pose is held; ask for another motion.'
+) -> StateError:
+    return StateError(why, where='trajectory', repair=repair)

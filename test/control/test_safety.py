@@ -1,0 +1,189 @@
+"""The leg of an exoskeleton under control: limits, branches, faults and fallbacks."""
+
+from helpers.controlled_runs import ControlledRun
+import numpy as np
+import pytest
+
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.control.fallback import damping_torques
+
+LEG_SPEED = 12.0  # of the cranks [rad/s]
+ZONE = 0.05  # before limits, and most that is allowed beyond [rad]
+ANKLE = ['ankle_pitch', 'ankle_roll']
+
+
+def leg(**options):
+    """Return the leg under control, standing, with a pose that is held."""
+    run = ControlledRun('exo_leg', loop=options)
+    run.turn()
+    held = ['hip', 'knee', 'left_crank', 'right_crank']
+    assert run.loop.take_reference(held, [0.01], [[0.0] * 4])
+    run.run(0.02)
+    return run
+
+
+def crank_watch(run):
+    """Return the largest angle and speed of the cranks."""
+    robot = run.sim.robot
+    names = ('left_crank', 'right_crank')
+    return (
+        max(abs(run.position(name)) for name in names),
+        max(abs(float(run.sim.v[robot.joint_slices(name)[1]][0])) for name in names),
+    )
+
+
+@pytest.mark.parametrize(
+    'names, position, words',
+    [
+        (['hip'], [2.5], "'hip' is asked to be at 2.5, and its limits are -0.6 to 1"),
+        (ANKLE, [0.75, 0.0], "'ankle_pitch' is asked to be at 0.75"),
+        (ANKLE, [2.0, 0.0], "'ankle_pitch' is asked to be at 2"),
+        (ANKLE, [0.55, 0.3], 'right_crank'),  # within limits, but not those of the cranks
+    ],
+)
+@pytest.mark.parametrize('time', [0.0, 1.0])
+def test_what_is_beyond_limits_is_refused_in_words(names, position, words, time):
+    run = leg()
+    asked = run.loop.take_reference(names, [time], [position])
+    seen = np.array(run.run(0.3, crank_watch))
+    refusals = [text for name, text in run.refused if name == 'reference']
+    assert refusals and words in refusals[-1], run.refused
+    assert seen[:, 0].max() < 1.2 + ZONE and seen[:, 1].max() < LEG_SPEED
+    assert run.position('hip') < 1.0 and run.position('ankle_pitch') < 0.6
+    assert run.loop.safety.state == 'degraded' and asked == (words == 'right_crank')
+    assert np.isfinite(run.tau).all()
+
+
+def test_clipped_references_end_at_the_limit():
+    run = leg(clip=True)
+    assert run.loop.take_reference(['hip'], [1.0], [[2.5]])
+    run.run(1.3)
+    assert run.position('hip') == pytest.approx(1.0, abs=2e-3)
+    assert run.loop.safety.state == 'active'
+
+
+@pytest.mark.parametrize('far', [30.0, 3000.0, 1e6, 1e300])
+@pytest.mark.parametrize('time', [0.0, 1.0])
+def test_far_references_are_refused_at_once(far, time):
+    """On a joint without position limits, whose speed is what makes them hopeless."""
+    run = ControlledRun('five_bar')
+    run.turn()
+    assert not run.loop.take_reference(['left_shoulder'], [time], [[far]])
+    assert run.refused[-1][0] == 'reference'
+
+
+def test_a_stream_that_jumps_is_caught_up_with_at_a_share_of_the_speed():
+    run = leg()
+    for _ in range(400):
+        assert run.loop.take_reference(['hip'], [0.0], [[0.5]])
+        run.turn()
+        speed = abs(float(run.sim.v[run.sim.robot.joint_slices('hip')[1]][0]))
+        assert speed < 8.0
+    assert run.position('hip') == pytest.approx(0.5, abs=2e-2)
+
+
+def feed(run, times=1, **changes):
+    """Take states in which some joints are elsewhere; do not move the simulation."""
+    tau = None
+    for _ in range(times):
+        q, v = run.measured()
+        for name, (where, rate) in changes.items():
+            k = run.names.index(name)
+            q[k], v[k] = where, rate
+        run.clock = getattr(run, 'clock', run.sim.time) + 1e-3
+        tau = run.loop.take_state(run.names, q, v, stamp=1.0 + run.clock, now=run.clock)
+    return tau
+
+
+def test_a_speed_that_insists_is_a_fault_and_one_glitch_is_not():
+    run = leg()
+    assert feed(run, 1, hip=(0.0, 1e9)) is None and not run.loop.safety.is_fault
+    assert feed(run, 1) is not None
+    feed(run, 3, hip=(0.0, 1e9))
+    assert run.loop.safety.is_fault and "'hip' moves at 1e+09" in run.loop.safety.text
+    assert 'faster' in run.loop.clear(run.clock) or feed(run, 1) is not None
+    assert run.loop.clear(run.clock) == '' and run.loop.safety.state == 'ready'
+    tau = feed(run, 1)
+    assert run.loop.reason == 'no reference yet' and not tau.any()  # it must be asked anew
+
+
+def test_a_joint_beyond_its_limit_is_a_fault_until_it_is_back():
+    run = leg(tracking_bound=10.0)
+    for x in np.linspace(0.0, 1.1, 500):
+        feed(run, 1, hip=(x, 0.5))
+    assert run.loop.safety.is_fault and "'hip' is at" in run.loop.safety.text
+    assert 'beyond its limit of 1' in run.loop.clear(run.clock)
+    for x in np.linspace(1.1, 0.9, 200):
+        assert not feed(run, 1, hip=(x, -0.5)).any()
+    assert run.loop.safety.is_fault  # it does not go away by itself
+    assert run.loop.clear(run.clock) == ''
+
+
+def test_an_error_beyond_its_bound_is_a_fault():
+    run = leg(tracking_bound=0.1)
+    for x in np.linspace(0.0, 0.2, 200):
+        feed(run, 1, hip=(x, 0.5))
+    assert run.loop.safety.is_fault and 'away from the reference' in run.loop.safety.text
+
+
+def test_a_jump_to_another_branch_is_a_fault():
+    run = leg()
+    other = {'left_crank': np.pi + 0.3, 'right_crank': np.pi + 0.3}
+    q = ccd.assemble(run.sim.robot, {**other, 'hip': 0.0, 'knee': 0.0}, limits=False)
+    names = run.names
+    for _ in range(5):
+        feed(run, 1, **{name: (x, 0.0) for name, x in zip(names, q)})
+    assert run.loop.safety.is_fault and 'branch' in run.loop.safety.text
+
+
+def test_the_wrap_of_an_encoder_is_no_jump():
+    run = ControlledRun('four_bar', start={'crank': 3.1})
+    run.turn()
+    q = run.measured()[0]
+    k = run.names.index('crank')
+    for step in range(100):
+        crank = 3.1 + 1e-3 * step
+        pose = ccd.assemble(run.sim.robot, {'crank': crank}, start=q)
+        shown = np.where(
+            np.arange(q.size) == k, np.remainder(pose + np.pi, 2 * np.pi) - np.pi, pose
+        )
+        v = ccd.complete_velocity(run.sim.robot, pose, {'crank': 1.0})
+        now = 1e-3 * (step + 1)
+        run.loop.take_state(run.names, shown, v, stamp=1.0 + now, now=now)
+        assert run.loop.state.q[k] == pytest.approx(crank, abs=1e-9) and not run.refused
+
+
+def test_a_missing_velocity_is_taken_from_positions():
+    run = leg()
+    for step in range(20):
+        feed(run, 1, hip=(1e-3 * step, np.nan))
+    k = run.sim.robot.coordinate_names.index('hip')
+    assert run.loop.state.v[k] == pytest.approx(1.0, rel=1e-6) and not run.refused
+
+
+def test_damping_is_what_the_projection_says_and_only_takes_energy():
+    """Against S^-T W^T tau_O where it is square; power never positive, also with fewer motors."""
+    rng = np.random.default_rng(3)
+    for model, actuated in (('exo_leg', None), ('biped', None), ('exo_leg', ['hip', 'knee'])):
+        robot = ccd.load(model, actuated=actuated)
+        q = ccd.assemble(robot, limits=False)
+        c = ccd.coordinates(robot, q)
+        for _ in range(10):
+            theta = rng.normal(size=c.mobility)
+            v = c.W @ theta
+            tau = damping_torques(robot, q, v, 1e-3)  # so little that it need not be bounded
+            assert tau @ (c.S @ theta) <= 1e-15
+            if c.S.shape[0] == c.mobility:
+                expected = np.linalg.solve(c.S.T, c.W.T @ (-1e-3 * v))
+                np.testing.assert_allclose(tau, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_a_fault_with_damping_brings_the_leg_to_rest():
+    run = leg(fallback='damping')
+    assert run.loop.take_reference(['hip'], [0.3], [[0.5]])
+    run.run(0.15)
+    run.loop.safety.fault('test', 'somebody pressed the button')
+    before = run.sim.energy().kinetic
+    speeds = run.run(0.1, lambda now: float(np.abs(now.sim.v).max()))
+    assert run.loop.safety.is_fault and run.tau.any() and speeds[-1] < speeds[0]
+    assert run.sim.energy().kinetic < before
