@@ -244,10 +244,16 @@ class ControlLoop:
         """Return whether the last good state is older than the timeout."""
         return now - self._arrived > self.state_timeout
 
-    def watch(self, now: float) -> Vector | None:
-        """Return the fallback where states have stayed away too long, else None."""
-        if not self.is_stale(now):
+    def watch(self, now: float, ahead: float = 0.0) -> Vector | None:
+        """
+        Return the fallback where states have stayed away too long, else None.
+
+        `ahead`: time until the next look [s], by which it would be too late.
+        """
+        if not self.is_stale(now + ahead):
             return None
+        if self.safety.is_fault:
+            return self.fall_back(now, self.safety.text)
         seen = math.isfinite(self._arrived)
         return self.fall_back(
             now, 'no good joint state within the timeout' if seen else 'no joint states yet'
@@ -293,6 +299,10 @@ class ControlLoop:
         if self.reference:
             shown['reference: contradiction [rad or lengths]'] = self.reference.residual
         return shown
+
+    def use_limits(self, limits: JointLimits) -> None:
+        """Take other limits of the joints."""
+        self.reference.limits = self.watcher.limits = limits
 
     def set_timeouts(self, state: float, reference: float) -> None:
         """Change how old states and references may be [s]."""

@@ -24,17 +24,22 @@ from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
 __all__ = ['OTHER_CLOCK', 'StampCheck', 'StateTracker']
 
-OTHER_CLOCK = 3600.0  # stamps further from now are of another clock, and tell no age [s]
+OTHER_CLOCK = 3600.0  # stamps further from now are of another clock [s]
 RESTARTED = 5  # states in a row with old but rising stamps: their clock started anew
 
 OnRefusal: TypeAlias = Callable[[str, str], object] | None
 
 
 class StampCheck:
-    """Tells states that are new from those that are repeated, out of order or old."""
+    """
+    Tells states that are new from those that are repeated, out of order or old.
 
-    def __init__(self, timeout: float) -> None:
+    `other_clock`: whether stamps may be of another clock, so that they tell no age.
+    """
+
+    def __init__(self, timeout: float, other_clock: bool = False) -> None:
         self.timeout, self.last, self.restarted = timeout, -math.inf, False
+        self.other_clock = other_clock
         self._back, self._count = -math.inf, 0
 
     def refuse(self, stamp: float, age: float) -> tuple[str, str] | None:
@@ -44,6 +49,11 @@ class StampCheck:
             return 'stamp', f'its stamp is {stamp}'
         if self.timeout < age < OTHER_CLOCK:
             return 'stale', f'it is {age:.3g} s old, more than {self.timeout:g} s'
+        if abs(age) >= OTHER_CLOCK and not self.other_clock:
+            return 'other clock', (
+                f'its stamp is {age:.3g} s away from this clock: use_sim_time, or parameter '
+                'other_clock, if that is meant'
+            )
         if stamp > self.last:
             self.last, self._count = stamp, 0
             return None

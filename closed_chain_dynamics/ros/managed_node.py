@@ -44,7 +44,7 @@ class ManagedNode(LifecycleNode):
         self.parameters = Parameters(
             self, [AUTOSTART, *MODEL_SETTINGS, *settings], check=check, changed=changed
         )
-        self.diagnostics, self.rejected = Diagnostics(self), Rejections()
+        self.diagnostics, self.rejected = Diagnostics(self), Rejections(self)
         self.source: ModelSource | None = None
         self.active = False
         self._problem: ClosedChainError | None = None
@@ -67,7 +67,7 @@ class ManagedNode(LifecycleNode):
         """Load the model, or listen for it."""
         self._problem = None
         try:
-            self.source = ModelSource(self, self.parameters, self.use_model)
+            self.source = ModelSource(self, self.parameters, self.use_model, self.hold_still)
         except ClosedChainError as error:
             self._problem = error
             self.get_logger().error(str(error))
@@ -104,6 +104,9 @@ class ManagedNode(LifecycleNode):
     def use_model(self, robot: Mechanism) -> None:
         """Take a new model."""
         raise NotImplementedError
+
+    def hold_still(self) -> None:
+        """Send what is safe while a new model is being loaded, which takes its time."""
 
     def begin(self) -> None:
         """Become active."""

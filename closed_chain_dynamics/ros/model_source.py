@@ -49,13 +49,19 @@ class ModelSource:
 
     `use(robot)` is called at once if parameter `model` names one, else whenever a new
     description arrives on the topic. A bad model at the start raises; a bad one from the topic is
-    logged and kept in `problem`, and the node goes on with what it has.
+    logged and kept in `problem`, and the node goes on with what it has. `hold_still()` is called
+    before a description from the topic is read.
     """
 
     def __init__(
-        self, node: Node, parameters: Parameters, use: Callable[[Mechanism], None]
+        self,
+        node: Node,
+        parameters: Parameters,
+        use: Callable[[Mechanism], None],
+        hold_still: Callable[[], None] | None = None,
     ) -> None:
         self._node, self._parameters, self._use = node, parameters, use
+        self._hold_still = hold_still
         self._text: str | None = None
         self.problem = 'waiting for a model on topic robot_description'
         self._subscription = None
@@ -85,6 +91,8 @@ class ModelSource:
         if not message.data.lstrip(BLANK).startswith('<'):
             self._refuse(f'it is no XML: {message.data[:SHOWN]!r}')
             return
+        if self._hold_still:
+            self._hold_still()
         try:
             self._take(message.data)
         except ClosedChainError as error:

@@ -5,8 +5,9 @@ from typing import Any
 import numpy as np
 
 from closed_chain_dynamics.control.fallback import FALLBACKS
+from closed_chain_dynamics.control.joint_limits import DEFAULT_SPEED, JointLimits
 from closed_chain_dynamics.control.law import MODES, TorqueController
-from closed_chain_dynamics.control.torque_guard import TorqueGuard
+from closed_chain_dynamics.control.torque_guard import DEFAULT_EFFORT, TorqueGuard
 from closed_chain_dynamics.description.assignments import assignments
 from closed_chain_dynamics.dynamics.actuation import POLICIES
 from closed_chain_dynamics.dynamics.singularities import SINGULARITY_POLICIES
@@ -50,6 +51,41 @@ SETTINGS = [
         high=1e6,
     ),
     Setting(
+        'default_effort',
+        DEFAULT_EFFORT,
+        'effort limit of actuators that have none in the model [N m, N]',
+        low=1e-3,
+        high=1e6,
+    ),
+    Setting('power_limit', 0.0, 'most power of an actuator; 0: no limit [W]', low=0.0, high=1e6),
+    Setting(
+        'beyond_limits',
+        'refuse',
+        'what is done with references beyond position limits',
+        choices=('refuse', 'clip'),
+    ),
+    Setting(
+        'soft_zone',
+        0.05,
+        'zone before a position limit that torques push back in [rad, or typical lengths]',
+        low=1e-4,
+        high=1.0,
+    ),
+    Setting(
+        'default_speed',
+        DEFAULT_SPEED,
+        'speed limit of joints that have none in the model [rad/s, or typical lengths/s]',
+        low=1e-2,
+        high=1e4,
+    ),
+    Setting(
+        'tracking_bound',
+        0.5,
+        'distance of a motor from its reference that is a fault [rad, m]',
+        low=1e-4,
+        high=100.0,
+    ),
+    Setting(
         'state_timeout',
         0.05,
         'age of a state from which torques fall back [s]',
@@ -73,8 +109,18 @@ SETTINGS = [
     Setting(
         'fallback',
         'zero',
-        'torques when in doubt: none, or what holds the last pose',
+        'torques when in doubt: none, what holds the last pose, or what brakes',
         choices=FALLBACKS,
+    ),
+    Setting('damping', 2.0, 'of the fallback damping [N m s/rad, N s/m]', low=1e-6, high=1e4),
+    Setting(
+        'other_clock', False, 'whether stamps may be of a clock that is hours away from this one'
+    ),
+    Setting(
+        'watchdog',
+        True,
+        'a process beside the node that sends zero when the node hangs or is killed',
+        fixed=True,
     ),
     Setting('measured', [], 'joints that every state must have; empty: the actuated ones'),
     Setting(
@@ -93,8 +139,8 @@ SETTINGS = [
 ]
 
 
-def law(p: Parameters, robot: Mechanism) -> tuple[TorqueController, TorqueGuard]:
-    """Return TorqueController and TorqueGuard as the parameters say, or raise."""
+def law(p: Parameters, robot: Mechanism) -> tuple[TorqueController, TorqueGuard, JointLimits]:
+    """Return the law and what bounds it as the parameters say, or raise."""
     gains: dict[str, Any] = assignments(p.joint_gains, "parameter 'joint_gains'")
     bad = [name for name, pair in gains.items() if np.shape(pair) != (2,)]
     if bad:
@@ -126,7 +172,27 @@ def law(p: Parameters, robot: Mechanism) -> tuple[TorqueController, TorqueGuard]
         singular_distance=p.singular_distance,
         weak_lever=p.weak_lever,
     )
-    return controller, TorqueGuard(robot, effort_share=p.effort_share, rate_limit=p.rate_limit)
+    guard = TorqueGuard(
+        robot,
+        effort_share=p.effort_share,
+        rate_limit=p.rate_limit,
+        default_effort=p.default_effort,
+        power_limit=p.power_limit or np.inf,
+    )
+    _refuse_preload(preload or {}, guard)
+    limits = JointLimits(robot, soft_zone=p.soft_zone, default_speed=p.default_speed)
+    return controller, guard, limits
+
+
+def _refuse_preload(preload: dict[str, float], guard: TorqueGuard) -> None:
+    """Raise where a preload alone is beyond the effort of its actuator."""
+    for name, most in zip(guard.robot.actuator_names, guard.effort):
+        if abs(preload.get(name, 0.0)) > most:
+            raise ClosedChainError(
+                f'{name!r} has an effort limit of {most:g}, and {preload[name]:g} is beyond it',
+                where="parameter 'preload'",
+                repair='Give a torque within the limit, times effort_share.',
+            )
 
 
 def required_joints(p: Parameters, robot: Mechanism) -> list[str]:

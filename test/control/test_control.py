@@ -211,7 +211,9 @@ def test_stamps_tell_repeated_reordered_and_old_states():
     assert check.refuse(9.999, 0.001)[0] == 'out of order'
     assert check.refuse(10.001, 0.06)[0] == 'stale'
     assert check.refuse(math.nan, 0.0)[0] == 'stamp'
-    assert check.refuse(10.002, 1.7e9) is None  # stamps of another clock tell no age
+    assert check.refuse(10.002, 1.7e9)[0] == 'other clock'
+    check.other_clock = True  # its stamps tell no age
+    assert check.refuse(10.002, 1.7e9) is None
     reasons = [check.refuse(1e-3 * k, 0.0) for k in range(6)]
     assert [each and each[0] for each in reasons] == ['out of order'] * 4 + [None, None]
 

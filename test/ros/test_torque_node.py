@@ -325,7 +325,7 @@ def test_states_that_stop_give_zero_within_the_timeout_and_it_recovers(bench):
     stopped = time.monotonic()
     bench.torques.clear()
     bench.ros.wait(lambda: bench.torques and not np.any(bench.torques[-1].effort), 'zero torques')
-    assert TIMEOUT < time.monotonic() - stopped < TIMEOUT + LATE
+    assert 0.8 * TIMEOUT < time.monotonic() - stopped < TIMEOUT + LATE
     bench.ros.wait(lambda: bench.says('timeout'), 'the timeout in diagnostics')
     bench.until_told('computed_torque')
     bench.until_torques()

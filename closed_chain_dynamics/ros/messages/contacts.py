@@ -20,6 +20,7 @@ from std_msgs.msg import String
 from closed_chain_dynamics.control.control_loop import ControlLoop
 from closed_chain_dynamics.control.state_tracking import StateTracker
 from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.ros.messages.bounded import read_text
 from closed_chain_dynamics.ros.messages.qos import COMMAND, LATCHED
 from closed_chain_dynamics.ros.wishes import NOW, read_wish
 
@@ -49,13 +50,14 @@ class Contacts:
         self._holder: ControlLoop | StateTracker | None = None
         self._state: dict[str, bool] | None = None
         self._is_in_step = False
-        node.create_subscription(String, 'contact/state', self._on_state, LATCHED)
+        node.create_subscription(String, 'contact/state', self._on_state, LATCHED, raw=True)
         for kind in ('connect', 'cut'):
             node.create_subscription(
                 String,
                 f'contact/{kind}',
-                lambda message, kind=kind: self._on_command(kind, message.data),
+                lambda raw, kind=kind: self._on_command(kind, raw),
                 COMMAND,
+                raw=True,
             )
 
     def use(self, holder: ControlLoop | StateTracker | None) -> None:
@@ -69,9 +71,10 @@ class Contacts:
         if self._is_in_step:
             self._take(frame)
 
-    def _on_state(self, message: String) -> None:
-        if not self._is_in_step:
-            self._take(message.data)
+    def _on_state(self, raw: bytes) -> None:
+        text = read_text(raw, 'contact/state', self._node.rejected)
+        if text is not None and not self._is_in_step:
+            self._take(text)
 
     def _take(self, text: str) -> None:
         state = read_state(text)
@@ -85,8 +88,9 @@ class Contacts:
         if self._holder and self._state is not None and self._holder.follow(self._state):
             self._changed()
 
-    def _on_command(self, kind: str, text: str) -> None:
-        if not (self._node.active and self._holder):
+    def _on_command(self, kind: str, raw: bytes) -> None:
+        text = read_text(raw, f'contact/{kind}', self._node.rejected)
+        if text is None or not (self._node.active and self._holder):
             return
         chosen, robot = self._node.parameters, self._holder.robot
         limits = {'gap': chosen.connect_gap, 'angle': chosen.connect_angle}
@@ -106,7 +110,6 @@ class Contacts:
             self._changed()
         except ClosedChainError as error:
             self._node.rejected(f'contact/{kind}', str(error))
-            self._node.get_logger().warning(str(error), throttle_duration_sec=1.0)
 
     def _is_decided(self, name: str) -> bool:
         """Return whether a joint is the owner's: tree joints are named only while they are cut."""

@@ -2,6 +2,8 @@
 
 from collections import Counter
 from collections.abc import Mapping
+import math
+import time
 from typing import Any
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus, KeyValue
@@ -11,18 +13,33 @@ from closed_chain_dynamics.ros.messages.qos import COMMAND
 
 __all__ = ['Diagnostics', 'Rejections']
 
+LOG_EVERY = 5.0  # of one reason in the log [s]
+LONGEST = 500  # characters of a line in the log
+
 
 class Rejections:
-    """What was refused: how often for each reason, and the last one in words."""
+    """
+    What was refused: how often for each reason, and the last one in words.
 
-    def __init__(self) -> None:
+    Each reason is written to the log of the node, at most once in LOG_EVERY.
+    """
+
+    def __init__(self, node: Node | None = None) -> None:
         self.counts: Counter[str] = Counter()
-        self.last = ''
+        self.last, self._node = '', node
+        self._logged: dict[str, tuple[float, int]] = {}  # when, and the count then
 
     def __call__(self, reason: str, text: str) -> None:
         """Count a refusal; `reason` is its short name, `text` says what and why."""
         self.counts[reason] += 1
         self.last = text
+        when, before = self._logged.get(reason, (-math.inf, 0))
+        now = time.monotonic()
+        if self._node is not None and now - when >= LOG_EVERY:
+            count = self.counts[reason] - before
+            self._logged[reason] = now, self.counts[reason]
+            times = f' ({count} times since the last such line)' if count > 1 else ''
+            self._node.get_logger().warning(f'refused, {reason}: {text[:LONGEST]}{times}')
 
     def values(self) -> dict[str, Any]:
         """Return what diagnostics shows."""

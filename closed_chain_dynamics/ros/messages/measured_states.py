@@ -3,10 +3,12 @@ Measured joints out of messages: names, positions as in q, velocities, and why n
 
 JointState has the joints of one degree of freedom; MultiDOFJointState, where somebody publishes
 it, the others, and a state is complete when both with the same stamp are there: once there was a
-second half, a first one alone is no state any more. A simulator in step with its controller
-writes what is closed into the frame_id of its joint states, see contacts.py. Names that the
-model does not have are left out, counted and named; a message with a wrong size, a name twice or
-a number that is not finite is refused as a whole.
+second half, a first one alone is no state any more. Stamps that differ by less than SAME_TIME are
+the same: two publishers seldom read the clock in the same nanosecond. Joints that come in several
+messages are put together, as long as none is older than `merge_within`. A simulator in step with
+its controller writes what is closed into the frame_id of its joint states, see contacts.py. Names
+that the model does not have are left out, counted and named; a message with a wrong size, a name
+twice or a number that is not finite is refused as a whole. A velocity may be nan.
 """
 
 from collections.abc import Callable, Iterable
@@ -25,6 +27,9 @@ from closed_chain_dynamics.ros.messages.state_messages import multi_dof_states
 __all__ = ['MeasuredStates', 'State', 'seconds']
 
 State = tuple[Stamp, list[str], Vector, Vector]  # stamp, names, positions, velocities
+MOST_UNPAIRED = 3  # halves in a row that found no other before it is told
+SAME_TIME = 2e-4  # between the stamps of two halves of a state [s]
+MOST_BYTES, MOST_BYTES_PER_JOINT = 2**14, 2**8  # of a message; longer ones would hold up a turn
 UNIT = 1e-9  # a quaternion whose square is closer to one is taken as it is
 
 
@@ -51,10 +56,12 @@ class MeasuredStates:
         *,
         wanted: Iterable[str] = (),
         pairs: bool = True,
+        merge_within: float = 0.05,
         on_frame: Callable[[str], None] | None = None,
     ) -> None:
         self.robot, self._reject, self._wanted = robot, reject, list(wanted)
         self._pairs, self._frame, self._on_frame = pairs, '', on_frame
+        self._merge_within = merge_within
         self._read_single, self._read_multi = read_joint_state(), read_multi_dof()
         self.restructured()
 
@@ -68,6 +75,9 @@ class MeasuredStates:
         self._in_transforms: NDArray[np.int_] | None = None
         self._half: State | None = None
         self._multi: State | None = None
+        self._unpaired = 0
+        self._parts: dict[str, tuple[float, Vector, Vector]] = {}
+        self._merged: list[str] = []
         self._is_halved = self.is_in_step and any(
             self._size_in_v(name) > 1 for name in self.robot.joint_names
         )
@@ -79,6 +89,8 @@ class MeasuredStates:
 
     def joint_states(self, raw: bytes) -> State | None:
         """Take the bytes of a JointState; return the state if it is complete."""
+        if self._is_too_large(raw, 'joint_states'):
+            return None
         unpacked = self._unpack(raw)
         if unpacked is None:
             return None
@@ -110,7 +122,8 @@ class MeasuredStates:
             )
         position = position[self._places]
         rates = velocity[self._places] if len(velocity) else np.full(len(position), np.nan)
-        bad = ~np.isfinite(position + rates if len(velocity) else position)
+        # nan as a velocity is how joint_state_broadcaster says that nobody measures it
+        bad = ~np.isfinite(position) | np.isinf(rates)
         if bad.any():
             k = int(np.flatnonzero(bad)[0])
             self._reject(
@@ -138,6 +151,13 @@ class MeasuredStates:
             (np.array(message.position, dtype=float), np.array(message.velocity, dtype=float)),
         )
 
+    def _is_too_large(self, raw: bytes, what: str) -> bool:
+        """Return whether a message is longer than ten robots like this would need."""
+        most = MOST_BYTES + MOST_BYTES_PER_JOINT * len(self.robot.joint_names)
+        if len(raw) > most:
+            self._reject('too large', f'{what}: {len(raw)} bytes, at most {most}')
+        return len(raw) > most
+
     def _deserialized(self, raw: bytes, kind: Any) -> Any:
         """Return a message as ROS reads it, None where the bytes are no such message."""
         try:
@@ -148,6 +168,8 @@ class MeasuredStates:
 
     def multi_dof(self, raw: bytes) -> State | None:
         """Take the bytes of a MultiDOFJointState; return the state if it is complete."""
+        if self._is_too_large(raw, 'multi_dof_joint_states'):
+            return None
         self._multi = self._quick_multi(raw)
         if self._multi is None:
             message = self._deserialized(raw, MultiDOFJointState)
@@ -211,8 +233,19 @@ class MeasuredStates:
 
     def _pair(self) -> State | None:
         """Return both halves together if they are of the same time."""
-        if self._half is None or self._multi is None or self._half[0] != self._multi[0]:
+        if self._half is None or self._multi is None:
             return None
+        apart = seconds(self._half[0]) - seconds(self._multi[0])
+        if not (self._half[0] == self._multi[0] or abs(apart) < SAME_TIME):
+            if apart > 0.0:  # its half is still to come, unless it never does
+                self._unpaired += 1
+                if self._unpaired > MOST_UNPAIRED:
+                    self._reject(
+                        'unpaired',
+                        f'joint_states is {apart:.3g} s ahead of multi_dof_joint_states',
+                    )
+            return None
+        self._unpaired = 0
         (stamp, names, position, velocity), (_, more, q, v) = self._half, self._multi
         self._half = None
         if self._joined[:2] != (names, more):
@@ -230,10 +263,37 @@ class MeasuredStates:
 
     def _checked(self, state: State) -> State | None:
         missing = [name for name in self._wanted if name not in state[1]]
+        if not missing:
+            return state
+        merged = self._merge(state)
+        missing = [name for name in self._wanted if name not in merged[1]]
         if missing:
             self._reject('missing joint', f'joint_states: {", ".join(missing)} missing')
             return None
-        return state
+        return merged
+
+    def _merge(self, state: State) -> State:
+        """Return a state with what other messages said about other joints a moment ago."""
+        stamp, names, position, velocity = state
+        now, first = seconds(stamp), [0, 0]
+        for name in names:
+            slices = self.robot.joint_slices(name)
+            ends = [first[k] + slices[k].stop - slices[k].start for k in (0, 1)]
+            self._parts[name] = now, position[first[0] : ends[0]], velocity[first[1] : ends[1]]
+            first = ends
+        fresh = {
+            name: (q, v)
+            for name, (when, q, v) in self._parts.items()
+            if abs(now - when) <= self._merge_within
+        }
+        if list(fresh) != self._merged:
+            self._merged = list(fresh)  # the same list as long as names stay
+        return (
+            stamp,
+            self._merged,
+            np.concatenate([q for q, _ in fresh.values()]),
+            np.concatenate([v for _, v in fresh.values()]),
+        )
 
     def _plan(self, names: list[str]) -> None:
         """Note where the joints of the model stand in messages with these names."""

@@ -84,7 +84,7 @@ class ContactNode(Node):
         self._stamps: dict[str, float] = {}
         self._own_state: Any = None  # a publisher, while this node owns the contacts
         self.parameters = Parameters(self, SETTINGS, check=self._check, changed=self._on_change)
-        self.diagnostics, self.rejected = Diagnostics(self), Rejections()
+        self.diagnostics, self.rejected = Diagnostics(self), Rejections(self)
         self._topics = {
             kind: self.create_publisher(String, f'contact/{kind}', COMMAND)
             for kind in ('connect', 'cut')

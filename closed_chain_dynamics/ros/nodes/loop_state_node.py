@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from sensor_msgs.msg import JointState, MultiDOFJointState
 
-from closed_chain_dynamics.control.state_tracking import OTHER_CLOCK, StateTracker
+from closed_chain_dynamics.control.state_tracking import StateTracker
 from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.ros.managed_node import ManagedNode
@@ -117,6 +117,7 @@ class LoopStateNode(ManagedNode):
             jump=p.jump,
             confirm=p.confirm,
         )
+        self.tracker.stamps.other_clock = True  # nothing is driven by what this node says
         self.tracker.warm_up()
         self.measured = MeasuredStates(robot, self.rejected, on_frame=self.contacts.take_frame)
         self._restructured()
@@ -148,7 +149,7 @@ class LoopStateNode(ManagedNode):
             return
         stamp, names, position, velocity = state
         when = seconds(stamp)
-        age = min(1e-9 * self.get_clock().now().nanoseconds - when, OTHER_CLOCK)
+        age = 1e-9 * self.get_clock().now().nanoseconds - when
         if self.tracker.take(names, position, velocity, stamp=when, age=age):
             self._came = now
             found = self.tracker.state

@@ -14,7 +14,11 @@ Gives                         Type                             When
 actuator_torques              sensor_msgs/JointState           name and effort [N m, N], with the
                                                                stamp of the state it answers
 effort_controller/commands    std_msgs/Float64MultiArray       the same, as `command_order` says
+safety_state                  std_msgs/String, latched         JSON: state, cause and text; states
+                                                               are those of safety_state.py
 diagnostics                   diagnostic_msgs/DiagnosticArray  once a second, and on a fallback
+
+Service clear_fault (std_srvs/Trigger) ends a fault whose cause is gone.
 
 Each good state is answered at once, at most `rate` times a second; the law and its modes are in
 control/law.py. Passive joints follow from the loops. A trajectory whose stamp is zero starts when
@@ -28,12 +32,16 @@ answer to every state: to one that is refused, the torques that stand.
 No torque leaves that is not finite, beyond the effort limits of the model or beyond
 `rate_limit`. States that are old, repeated, out of order, not finite, incomplete or not
 continuous are refused, counted and named. After `state_timeout` without a good one, without a
-reference, or `reference_timeout` after the last point of a stream, torques are zero or, with
-`fallback` gravity, hold the last pose; good input ends that by itself. An impossible contact
-command changes nothing. The last command before the end is zero.
+reference, or `reference_timeout` after the last point of a stream, torques are those of
+`fallback`; good input ends that by itself. References beyond limits, or that ask for poses that do
+not exist on the present branch, are refused, or clipped. A measured joint beyond its limits, a
+change of branch or an error beyond `tracking_bound` is a fault, which stays until it is cleared.
+An impossible contact command changes nothing. The last command before the end is zero, also where
+the node hangs or is killed: see ros/watchdog.py.
 """
 
 from collections.abc import Sequence
+import json
 import sys
 import time
 from typing import Any
@@ -41,28 +49,33 @@ from typing import Any
 import numpy as np
 from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState, MultiDOFJointState
-from std_msgs.msg import Float64MultiArray
+from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
 from closed_chain_dynamics.control.control_loop import ControlLoop
-from closed_chain_dynamics.control.state_tracking import OTHER_CLOCK
+from closed_chain_dynamics.control.safety_state import ACTIVE, FAULT, SafetyState
 from closed_chain_dynamics.errors import NameNotFound
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 from closed_chain_dynamics.ros.managed_node import ManagedNode
+from closed_chain_dynamics.ros.messages.bounded import read_trajectory
 from closed_chain_dynamics.ros.messages.contacts import Contacts
 from closed_chain_dynamics.ros.messages.measured_states import MeasuredStates, State, seconds
-from closed_chain_dynamics.ros.messages.qos import COMMAND, LATEST, PUBLISHED_STATE
+from closed_chain_dynamics.ros.messages.qos import COMMAND, LATCHED, LATEST, PUBLISHED_STATE
 from closed_chain_dynamics.ros.messages.raw_states import RawMessage
 from closed_chain_dynamics.ros.parameters import Parameters
 from closed_chain_dynamics.ros.references_ahead import ReferencesAhead
 from closed_chain_dynamics.ros.running import run
 from closed_chain_dynamics.ros.torque_settings import SETTINGS, law, required_joints
 from closed_chain_dynamics.ros.turn_times import TurnTimes
+from closed_chain_dynamics.ros.watchdog import Watchdog
 
 __all__ = ['TorqueNode', 'main']
 
 REPORT_EVERY = 1.0  # diagnostics [s]
 CHANGE_EVERY = 0.1  # and sooner when torques fall back, or cease to [s]
+LOG_EVERY = 1.0  # of one cause in the log [s]
+LOOKS = 10  # for states that stay away, within state_timeout
 
 
 class TorqueNode(ManagedNode):
@@ -78,6 +91,8 @@ class TorqueNode(ManagedNode):
         self._fell_back: str | None = None
         self._last_turn = self._reported = self._heard = -np.inf
         self._ahead, self._missing = ReferencesAhead(), False
+        self._logged: dict[str, float] = {}  # when a cause was written last
+        self._watchdog: Watchdog | None = None
         self._torques = self.create_publisher(JointState, 'actuator_torques', PUBLISHED_STATE)
         self._commands = self.create_publisher(
             Float64MultiArray, 'effort_controller/commands', COMMAND
@@ -88,19 +103,35 @@ class TorqueNode(ManagedNode):
         self.create_subscription(
             MultiDOFJointState, 'multi_dof_joint_states', self._on_multi_dof, LATEST, raw=True
         )
-        self.create_subscription(JointTrajectory, 'reference', self._on_reference, COMMAND)
+        self.create_subscription(
+            JointTrajectory, 'reference', self._on_reference, COMMAND, raw=True
+        )
+        self._safety = self.create_publisher(String, 'safety_state', LATCHED)
+        self.create_service(Trigger, 'clear_fault', self._on_clear)
         self.contacts = Contacts(self, self._restructured)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._watch_timer = self.create_timer(
-            0.5 * self.parameters.state_timeout, self._watch, clock=steady
-        )
+        self._watch_timer = self.create_timer(self._look_every, self._watch, clock=steady)
         self.create_timer(REPORT_EVERY, self._on_report_due, clock=steady)
         self.start()
+
+    @property
+    def _look_every(self) -> float:
+        """Return how often states that stay away are looked for [s]."""
+        return float(self.parameters.state_timeout) / LOOKS
 
     # --- life ------------------------------------------------------------------------------------
     def use_model(self, robot: Mechanism) -> None:
         """Take a new model, and make its messages once."""
-        loop = ControlLoop(*law(self.parameters, robot), on_refusal=self.rejected)
+        self.hold_still()
+        controller, guard, limits = law(self.parameters, robot)
+        if guard.unlimited:
+            self.get_logger().warning(
+                f'no effort limit in the model: {", ".join(guard.unlimited)} may give '
+                f'{self.parameters.default_effort:g} N m or N, see parameter default_effort'
+            )
+        loop = ControlLoop(
+            controller, guard, limits=limits, on_refusal=self.rejected, on_change=self._on_safety
+        )
         names = robot.actuator_names
         order = self.parameters.command_order or names
         for name in order:
@@ -111,7 +142,38 @@ class TorqueNode(ManagedNode):
         self._apply()
         self._torque_message = RawMessage(JointState(name=names), 'effort', len(names))
         self._command_message = RawMessage(Float64MultiArray(), 'data', len(order))
+        self._set_watchdog(len(order))
         self.contacts.use(loop)
+        self._on_safety(loop.safety)
+
+    def hold_still(self) -> None:
+        """Send zero to the actuators of the present model: the next one may have others."""
+        if self.loop and self.active:
+            self._publish(self.loop.guard.release(time.monotonic()))
+
+    def _set_watchdog(self, count: int) -> None:
+        """Start the process that sends zero where this one cannot."""
+        self._end_watchdog()
+        if self.parameters.watchdog and self.loop:
+            self._watchdog = Watchdog(
+                self.context.get_domain_id(),
+                self._torques.topic_name,
+                self._commands.topic_name,
+                list(self.loop.robot.actuator_names),
+                count,
+            )
+            if self.active:
+                self._arm()
+
+    def _end_watchdog(self) -> None:
+        if self._watchdog:
+            self._watchdog.close()
+            self._watchdog = None
+
+    def _arm(self) -> None:
+        p = self.parameters
+        if self._watchdog:
+            self._watchdog.arm(p.wall_timeout if self._is_simulated else p.state_timeout)
 
     def _check(self, parameters: Parameters) -> None:
         """Refuse parameters that do not fit the model."""
@@ -120,22 +182,30 @@ class TorqueNode(ManagedNode):
 
     def _on_change(self, names: set[str]) -> None:
         if self.loop:
-            controller, guard = self._new_law
+            controller, guard, limits = self._new_law
             guard.resume(self.loop.guard)
             self.loop.controller, self.loop.guard = controller, guard
+            self.loop.use_limits(limits)
             self._apply()
+            if self.active:
+                self._arm()
         if 'state_timeout' in names:
-            self._watch_timer.timer_period_ns = int(0.5e9 * self.parameters.state_timeout)
+            self._watch_timer.timer_period_ns = int(1e9 * self._look_every)
 
     def _apply(self) -> None:
         assert self.loop is not None  # there is a model
         p, robot = self.parameters, self.loop.robot
         self.loop.set_timeouts(p.state_timeout, p.reference_timeout)
-        self.loop.fallback, self._shortest = p.fallback, 0.8 / p.rate
+        self.loop.fallback, self.loop.damping = p.fallback, p.damping
+        self.loop.reference.clip = p.beyond_limits == 'clip'
+        self.loop.watcher.tracking_bound = p.tracking_bound
+        self.loop.tracker.stamps.other_clock = p.other_clock
+        self._shortest = 0.8 / p.rate
         self.measured = MeasuredStates(
             robot,
             self.rejected,
             wanted=required_joints(p, robot),
+            merge_within=p.state_timeout,
             on_frame=self.contacts.take_frame,
         )
 
@@ -147,17 +217,62 @@ class TorqueNode(ManagedNode):
         """Publish safe torques until there is more to say."""
         self._fell_back = None
         if self.loop:
+            self._arm()
             self._publish(self.loop.fall_back(time.monotonic(), 'no joint states yet'))
 
     def end(self) -> None:
         """Make zero the last command."""
         if self.loop:
             self._publish(self.loop.guard.release(time.monotonic()))
+        if self._watchdog:
+            self._watchdog.disarm()
+
+    def stop(self) -> None:
+        """Send the last commands; end the watchdog."""
+        super().stop()
+        self._end_watchdog()
+
+    def destroy_node(self) -> None:
+        """Leave no process behind."""
+        self._end_watchdog()
+        super().destroy_node()
 
     def forget(self) -> None:
         """Give up the model."""
         self.loop = self.measured = None
+        self._end_watchdog()
         self.contacts.use(None)
+
+    # --- safety ----------------------------------------------------------------------------------
+    def _on_safety(self, safety: SafetyState) -> None:
+        """Publish a change of the safety state, and write it down in words."""
+        told = {'state': safety.state, 'cause': safety.cause, 'text': safety.text}
+        self._safety.publish(String(data=json.dumps(told)))
+        now = time.monotonic()
+        if now - self._logged.get(safety.cause, -np.inf) < LOG_EVERY and safety.state != FAULT:
+            return
+        self._logged[safety.cause] = now
+        log = self.get_logger()
+        # rclpy wants one level at one line of code
+        if safety.state == FAULT:
+            log.error(str(safety))
+        elif safety.state == 'degraded':
+            log.warning(str(safety))
+        else:
+            log.info(str(safety))
+
+    def _on_clear(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
+        if not self.loop:
+            response.success, response.message = False, 'there is no model yet'
+            return response
+        why = self.loop.clear(self._now(time.monotonic()))
+        self._ahead.clear()
+        response.success, response.message = not why, why or str(self.loop.safety)
+        return response
+
+    def _now(self, wall: float) -> float:
+        """Return the time that timeouts count in [s]."""
+        return 1e-9 * self.get_clock().now().nanoseconds if self._is_simulated else wall
 
     # --- what comes in ---------------------------------------------------------------------------
     def _on_joint_states(self, raw: bytes) -> None:
@@ -184,7 +299,7 @@ class TorqueNode(ManagedNode):
             loop.restart(when)
             self._ahead.clear()
         now = when if self._is_simulated else began
-        age = min(1e-9 * self.get_clock().now().nanoseconds - when, OTHER_CLOCK)
+        age = 1e-9 * self.get_clock().now().nanoseconds - when
         self._ahead.hand_over(loop, when)
         if in_step and when == self._last_turn:  # asked again: the answer may have been lost
             tau: Vector | None = loop.turn_again(when, now)
@@ -196,6 +311,8 @@ class TorqueNode(ManagedNode):
             self._last_turn = when
             self._publish(tau, stamp)
             self._times.add(began, time.monotonic())
+        if self._watchdog:
+            self._watchdog.alive()
         if self._due:
             self._report()
         self._note_change()
@@ -205,8 +322,11 @@ class TorqueNode(ManagedNode):
         """Return whether time is what /clock says."""
         return bool(self.get_clock().ros_time_is_active)
 
-    def _on_reference(self, message: JointTrajectory) -> None:
+    def _on_reference(self, raw: bytes) -> None:
         if self.active and self.loop:
+            message = read_trajectory(raw, self.rejected)
+            if message is None:
+                return
             refusal = self._ahead.take(message, self.loop, self._last_turn)
             if refusal:
                 self.rejected('reference', refusal)
@@ -225,16 +345,18 @@ class TorqueNode(ManagedNode):
 
     def _watch(self) -> None:
         """Publish the fallback when states stay away."""
+        if self._watchdog:
+            self._watchdog.alive()
         if not (self.active and self.loop):
             return
         wall, simulated = time.monotonic(), self._is_simulated
-        now = 1e-9 * self.get_clock().now().nanoseconds if simulated else wall
+        now = self._now(wall)
         silent = simulated and wall - self._heard > self.parameters.wall_timeout
         # With simulated time a state may be waiting in front of this process: look once more.
         missing, self._missing = self._missing, silent or self.loop.is_stale(now)
         if simulated and not (missing and self._missing):
             return
-        tau = self.loop.watch(now)
+        tau = self.loop.watch(now, 0.0 if simulated else self._look_every)
         if tau is None and silent:
             tau = self.loop.fall_back(now, 'no joint states within wall_timeout')
         if tau is not None:
@@ -266,10 +388,14 @@ class TorqueNode(ManagedNode):
             )
             return
         reason = self.loop.reason if self.active else 'not active'
-        p, name = self.parameters, self.loop.robot.name
+        p, name, safety = self.parameters, self.loop.robot.name, self.loop.safety
+        quiet = not self.active
+        more = f', {safety}' if safety.state != ACTIVE else ''
         self.diagnostics.publish(
-            'warning' if reason else 'ok',
-            f'fallback {p.fallback}: {reason}' if reason else f'{p.mode} of {name}',
+            {ACTIVE: 'ok', FAULT: 'error'}.get(safety.state, 'warning')
+            if not quiet
+            else 'warning',
+            f'fallback {p.fallback}: {reason}' if reason else f'{p.mode} of {name}{more}',
             {
                 'mode': p.mode,
                 **self.loop.describe(),

@@ -1,0 +1,158 @@
+"""
+A process beside torque_node that sends zero torques when the node hangs, or is gone.
+
+It shares nothing with the turns of the node but a few numbers in memory: whether torques are being
+sent, when the node was last alive, and how long it may be silent. So it goes on whatever the node
+does: computes without end, waits on a lock, holds Python's own lock, is stopped or killed.
+Signals to the node are passed on to it by a pipe; a node that hangs and therefore cannot
+answer SIGINT or SIGTERM is killed, after zero torques were sent.
+"""
+
+import json
+import mmap
+import os
+import select
+import signal
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+from typing import Any
+
+__all__ = ['Watchdog']
+
+NUMBERS = struct.Struct('3d')  # armed (0: no, 1: yes, -1: end), last alive [s], timeout [s]
+SHARE = 0.9  # of the timeout, after which zero is sent, so that it is there in time
+LAST_ZEROS = 5  # when the node is gone
+GRACE = 1.0  # for a node that hangs to answer a signal [s]
+END = 2.0  # for this process to end, before it is killed [s]
+
+
+class Watchdog:
+    """
+    The node's side: starts the process, and tells it that the node is alive.
+
+    `torques` and `commands`: topics; `names`: of the actuators; `count`: of the commands.
+    """
+
+    def __init__(
+        self, domain: int, torques: str, commands: str, names: list[str], count: int
+    ) -> None:
+        with tempfile.TemporaryFile() as file:
+            file.truncate(mmap.PAGESIZE)
+            self._memory = mmap.mmap(file.fileno(), mmap.PAGESIZE)
+            heard, self._pipe = os.pipe()
+            os.set_blocking(self._pipe, False)
+            told = {'torques': torques, 'commands': commands, 'names': names, 'count': count}
+            numbers = [str(file.fileno()), str(heard), str(os.getpid())]
+            self._process = subprocess.Popen(
+                [sys.executable, '-m', __name__, *numbers, json.dumps(told)],
+                pass_fds=(file.fileno(), heard),
+                env={**os.environ, 'ROS_DOMAIN_ID': str(domain)},
+            )
+        os.close(heard)
+        self._before = _wake_up_by(self._pipe)
+
+    def arm(self, timeout: float) -> None:
+        """Torques are being sent: be alive, at least as often as a timeout [s] says."""
+        NUMBERS.pack_into(self._memory, 0, 1.0, time.monotonic(), timeout)
+
+    def disarm(self) -> None:
+        """Nothing is sent any more."""
+        NUMBERS.pack_into(self._memory, 0, 0.0, time.monotonic(), 0.0)
+
+    def alive(self) -> None:
+        """Say so."""
+        struct.pack_into('d', self._memory, 8, time.monotonic())
+
+    def close(self) -> None:
+        """End the process."""
+        NUMBERS.pack_into(self._memory, 0, -1.0, 0.0, 0.0)
+        _wake_up_by(self._before)
+        os.close(self._pipe)
+        try:
+            self._process.wait(END)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+def _wake_up_by(pipe: int) -> int:
+    """Let signals write into a pipe; return the one before, -1 where there is none."""
+    try:
+        return signal.set_wakeup_fd(pipe, warn_on_full_buffer=False)
+    except ValueError:  # not in the main thread: signals are somebody else's
+        return -1
+
+
+class _Zeros:
+    """Publishes zero torques from a node of its own."""
+
+    def __init__(self, told: dict[str, Any]) -> None:
+        import rclpy
+        from rclpy.signals import SignalHandlerOptions
+        from sensor_msgs.msg import JointState
+        from std_msgs.msg import Float64MultiArray
+
+        from closed_chain_dynamics.ros.messages.qos import COMMAND, PUBLISHED_STATE
+
+        rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
+        node = rclpy.create_node(f'watchdog_{os.getpid()}', enable_rosout=False)
+        self._torques = node.create_publisher(JointState, told['torques'], PUBLISHED_STATE)
+        self._commands = node.create_publisher(Float64MultiArray, told['commands'], COMMAND)
+        # Without a stamp: no state is answered, and none shall seem to be.
+        names = told['names']
+        self._zero = JointState(name=names, effort=[0.0] * len(names))
+        self._none = Float64MultiArray(data=[0.0] * told['count'])
+
+    def publish(self) -> None:
+        """Send them."""
+        self._torques.publish(self._zero)
+        self._commands.publish(self._none)
+
+
+def watch(memory: mmap.mmap, pipe: int, parent: int, told: dict[str, Any]) -> None:
+    """Watch the node until it ends."""
+    zeros, asked, said = _Zeros(told), 0.0, False
+    while True:
+        armed, alive, timeout = NUMBERS.unpack_from(memory)
+        if armed < 0.0:
+            return
+        if os.getppid() != parent:
+            if armed:
+                _say('torque_node is gone: zero torques are sent')
+                for _ in range(LAST_ZEROS):
+                    zeros.publish()
+                    time.sleep(0.02)
+            return
+        now = time.monotonic()
+        silent = bool(armed) and now - alive > SHARE * timeout
+        if silent:
+            zeros.publish()
+            if not said:
+                _say('torque_node does not answer: zero torques are sent')
+            if asked and now - asked > max(GRACE, timeout):
+                _say('torque_node does not answer the signal either: it is killed')
+                os.kill(parent, signal.SIGKILL)
+        said = silent
+        ready, _, _ = select.select([pipe], [], [], 0.05 * timeout if armed else 0.05)
+        if ready and os.read(pipe, 64):
+            asked = asked or now
+
+
+def _say(text: str) -> None:
+    print(f'watchdog: {text}', file=sys.stderr, flush=True)
+
+
+def main() -> int:
+    """Run the process: numbers of memory, pipe and parent, and what to publish."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)  # the node says when to end
+    memory, pipe, parent = (int(word) for word in sys.argv[1:4])
+    watch(mmap.mmap(memory, mmap.PAGESIZE), pipe, parent, json.loads(sys.argv[4]))
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main())
