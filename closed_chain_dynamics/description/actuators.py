@@ -2,12 +2,14 @@
 Which joints have a motor.
 
 The first source that names any decides: the API argument, cc:role, the `name_mot` list of an
-Extended-URDF YAML, <ros2_control> command interfaces, <transmission>. A joint with
-cc:role="passive" is left out of the sources after it. Nothing is assumed.
+Extended-URDF YAML, <ros2_control> command interfaces for effort, <transmission>. A joint with
+cc:role="passive" is left out of the sources after it. Nothing is assumed. What <ros2_control>
+allows as effort is respected, whoever chose the motors.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+import math
 from typing import Any, TypeVar
 
 from closed_chain_dynamics.description.elements import (
@@ -24,6 +26,7 @@ __all__ = ['resolve']
 
 AnyJoint = TypeVar('AnyJoint', Joint, LoopJoint)
 Named = tuple[str, str]  # a joint, and where it is named
+EFFORT = 'effort'  # the command interface of a motor that gives torques
 RIGID = (JointType.FIXED, LoopType.FIXED)
 
 
@@ -84,26 +87,68 @@ def resolve(
         if name not in passive:
             chosen.add(name)
     actuators = tuple(Actuator(name, source) for name in everything if name in chosen)
+    efforts = _allowed_efforts(reader, root)
     return (
-        tuple(_settled(each, chosen) for each in joints),
-        tuple(_settled(each, chosen) for each in loops),
+        tuple(_settled(each, chosen, efforts) for each in joints),
+        tuple(_settled(each, chosen, efforts) for each in loops),
         actuators,
     )
 
 
-def _settled(joint: AnyJoint, chosen: set[str]) -> AnyJoint:
+def _settled(joint: AnyJoint, chosen: set[str], efforts: dict[str, float]) -> AnyJoint:
     """Return the joint with role 'actuated' exactly when it was chosen."""
+    if joint.name in efforts:
+        effort = min(joint.limit.effort, efforts[joint.name])
+        joint = replace(joint, limit=replace(joint.limit, effort=effort))
     if joint.name in chosen:
         return replace(joint, role='actuated')
     return replace(joint, role='') if joint.role == 'actuated' else joint
 
 
 def _ros2_control(reader: Reader, root: Any) -> list[Named]:
-    return [
-        (joint.get('name', ''), reader.place(joint))
-        for joint in root.iterfind('ros2_control/joint')
-        if joint.find('command_interface') is not None
-    ]
+    named = []
+    for joint in root.iterfind('ros2_control/joint'):
+        kinds = [each.get('name', '') for each in joint.iterfind('command_interface')]
+        if EFFORT in kinds:
+            named.append((joint.get('name', ''), reader.place(joint)))
+        elif kinds:
+            reader.note(
+                f'The joint {joint.get("name", "")!r} of <ros2_control> takes '
+                f'{", ".join(kinds)} and no effort: it counts as no actuator.'
+            )
+    return named
+
+
+def _allowed_efforts(reader: Reader, root: Any) -> dict[str, float]:
+    """Return what <ros2_control> allows as effort by joint: the smaller of |min| and |max|."""
+    efforts: dict[str, float] = {}
+    if root is None:
+        return efforts
+    for joint in root.iterfind('ros2_control/joint'):
+        for interface in joint.iterfind('command_interface'):
+            if interface.get('name') != EFFORT:
+                continue
+            for bound in interface.iterfind('param'):
+                if bound.get('name') in ('min', 'max'):
+                    name, value = joint.get('name', ''), _bound(reader, bound)
+                    efforts[name] = min(efforts.get(name, math.inf), value)
+    return efforts
+
+
+def _bound(reader: Reader, element: Any) -> float:
+    """Return the size of a bound, or raise."""
+    try:
+        value = abs(float(element.text or ''))
+    except ValueError:
+        value = math.nan
+    if math.isnan(value):
+        raise DescriptionError(
+            f'the bound {element.get("name")!r} of an effort is {element.text!r}',
+            file=reader.label,
+            where=reader.place(element),
+            repair='Give a number [N m or N].',
+        )
+    return value
 
 
 def _transmissions(reader: Reader, root: Any) -> list[Named]:

@@ -26,6 +26,7 @@ from closed_chain_dynamics.simulation.simulation import Simulation
 
 __all__ = ['DrivenSimulation']
 
+STRONGEST = 1e4  # torque of motors without an effort limit in the model [N m or N]
 MOST_WAITING = 1000  # connections and cuts between two periods; more is somebody's mistake
 
 
@@ -66,6 +67,9 @@ class DrivenSimulation:
         self._waiting: list[tuple[float, str, str]] = []  # wishes: simulated time, kind, name
         self.records: list[dict[str, Any]] = []
         self.failure = ''
+        # A motor gives what it can, whatever it is asked for.
+        effort = self.robot.model.actuators['effort']
+        self._effort = np.where(np.isfinite(effort) & (effort > 0.0), effort, STRONGEST)
         self.taken = {'torques': 0, 'pushes': 0, 'events': 0}
 
     # --- inputs ----------------------------------------------------------------------------------
@@ -141,7 +145,8 @@ class DrivenSimulation:
 
     def _present_torques(self) -> Vector:
         self._given[self._fresh], self._fresh[:] = self.sim.time, False
-        return np.where(self._stale(), 0.0, self._torques)
+        tau = np.where(self._stale(), 0.0, self._torques)
+        return np.clip(tau, -self._effort, self._effort)
 
     def _stale(self) -> NDArray[np.bool_]:
         limit = self.settings.torque_timeout or np.inf

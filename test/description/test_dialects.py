@@ -204,6 +204,11 @@ CONTROL = (
     '</joint><joint name="b"><state_interface name="position"/></joint>'
     '<joint name="c"><command_interface name="position"/></joint></ros2_control>'
 )
+BOUNDED = (
+    '<ros2_control name="h" type="system"><joint name="a"><command_interface name="effort">'
+    '<param name="min">-5</param><param name="max">{}</param></command_interface></joint>'
+    '</ros2_control>'
+)
 TRANSMISSION = (
     '<transmission name="t"><type>simple</type><joint name="b"/>'
     '<actuator name="m"/></transmission>'
@@ -225,17 +230,32 @@ def arm(roles, *extra):
     return robot(*map(link, names), *joints, *extra)
 
 
+def test_a_motor_of_ros2_control_gives_what_its_interface_allows():
+    """The smaller of both bounds, and not more than the joint's own limit."""
+    joints = read(arm({}, BOUNDED.format('7'))).joints
+    assert [each.limit.effort for each in joints[:1]] == [5.0]
+    assert read(arm({'b': 'actuated'}, BOUNDED.format('3'))).joints[0].limit.effort == 3.0
+    with pytest.raises(DescriptionError, match="the bound 'max' of an effort is 'much'"):
+        read(arm({}, BOUNDED.format('much')))
+
+
+def test_a_position_interface_is_no_motor():
+    found = read(arm({}, CONTROL))
+    assert [each.joint for each in found.actuators] == ['a']
+    assert any("'c'" in note and 'no effort' in note for note in found.notes)
+
+
 @pytest.mark.parametrize(
     'roles, extra, argument, expected, source',
     [
         ({}, (), None, '', ''),
         ({}, (TRANSMISSION,), None, 'b', 'transmission'),
-        ({}, (TRANSMISSION, CONTROL), None, 'ac', 'ros2_control'),
+        ({}, (TRANSMISSION, CONTROL), None, 'a', 'ros2_control'),
         ({'b': 'actuated'}, (TRANSMISSION, CONTROL), None, 'b', 'cc:role'),
         ({'b': 'actuated'}, (TRANSMISSION, CONTROL), ['c', 'a'], 'ac', 'argument'),
         ({'b': 'actuated'}, (CONTROL,), [], '', ''),
         ({}, (), 'c', 'c', 'argument'),
-        ({'a': 'passive'}, (CONTROL,), None, 'c', 'ros2_control'),
+        ({'a': 'passive'}, (CONTROL,), None, '', 'ros2_control'),
         ({'b': 'passive'}, (TRANSMISSION,), None, '', ''),
         ({'a': 'passive'}, (), ['a'], 'a', 'argument'),
     ],

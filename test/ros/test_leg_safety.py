@@ -1,0 +1,270 @@
+"""
+The leg of an exoskeleton over DDS: references that must not be followed, and what is said of them.
+
+A simulator in step with torque_node: the motion does not depend on how busy the machine is.
+"""
+
+import json
+import os
+import signal
+import time
+
+from builtin_interfaces.msg import Duration
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from helpers.ros_helpers import latched, own_domain, ros  # skips this file without rclpy
+import numpy as np
+import pytest
+from rcl_interfaces.msg import Log
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import SetBool, Trigger
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from closed_chain_dynamics.model import library
+
+__all__ = ['ros']  # a fixture: pytest finds it by its name here
+
+ZONE = 0.05  # before limits, and most that is allowed beyond [rad]
+CRANK, CRANK_SPEED, HIP = 1.2, 12.0, 1.0  # limits of the file [rad, rad/s]
+FOLLOWED = 0.4  # simulated time that a reference is given [s]
+
+
+def trajectory(names, positions, when):
+    """Return a JointTrajectory of one point."""
+    point = JointTrajectoryPoint(
+        positions=list(map(float, positions)),
+        time_from_start=Duration(sec=int(when), nanosec=round(when % 1.0 * 1e9)),
+    )
+    return JointTrajectory(joint_names=list(names), points=[point])
+
+
+class Leg:
+    """Simulator and torque_node of the leg, and all that they say."""
+
+    def __init__(self, ros, **parameters):
+        self.ros = ros
+        self.simulator = ros.start(
+            'simulator_node',
+            {
+                'model': 'exo_leg',
+                'start_paused': True,
+                'lockstep': 'on',
+                'lockstep_timeout': 3600.0,
+                'real_time_factor': 0.0,
+            },
+        )
+        self.node = ros.start('torque_node', {'use_sim_time': True, **parameters})
+        self.states = ros.listen(JointState, 'joint_states', 50)
+        self.diagnostics = ros.listen(DiagnosticArray, 'diagnostics')
+        self.safety = ros.listen(String, 'safety_state', latched())
+        self.logs = ros.listen(Log, '/rosout', 100)
+        self.references = ros.publisher(JointTrajectory, 'reference')
+        ros.wait_for_reader(self.references)
+        ros.wait(lambda: self.states and self.safety, 'both nodes')
+        self.ask(['hip', 'knee', 'left_crank', 'right_crank'], [0.0] * 4, 0.01)
+        self.pause(False)
+        ros.wait(lambda: self.state() == 'active', 'torques that hold the pose')
+
+    def ask(self, names, positions, when):
+        """Publish a reference."""
+        self.references.publish(trajectory(names, positions, when))
+
+    def pause(self, paused):
+        """Let time stand still, or go on."""
+        self.ros.call(SetBool, 'pause', SetBool.Request(data=paused))
+
+    def state(self):
+        """Return the safety state that was published last."""
+        return json.loads(self.safety[-1].data)['state'] if self.safety else ''
+
+    def run(self):
+        """Let the leg move for a while; return the largest positions and speeds by joint."""
+        end = self.time() + FOLLOWED
+        self.states.clear()
+        self.ros.wait(lambda: self.states and self.time() > end, 'simulated time')
+        names = self.states[-1].name
+        position = np.abs([state.position for state in self.states]).max(axis=0)
+        speed = np.abs([state.velocity for state in self.states]).max(axis=0)
+        return dict(zip(names, position)), dict(zip(names, speed))
+
+    def time(self):
+        """Return the simulated time [s]."""
+        stamp = self.states[-1].header.stamp if self.states else None
+        return 0.0 if stamp is None else stamp.sec + 1e-9 * stamp.nanosec
+
+    def of_torque_node(self):
+        """Return what diagnostics of torque_node say."""
+        return [
+            status
+            for array in self.diagnostics
+            for status in array.status
+            if status.name == 'torque_node'
+        ]
+
+
+@pytest.fixture(scope='module')
+def leg(tmp_path_factory):
+    """Return a Leg that several tests share: each leaves it as it was."""
+    with own_domain(tmp_path_factory.mktemp('leg')) as domain:
+        yield Leg(domain)
+
+
+@pytest.mark.parametrize(
+    'names, position, words',
+    [
+        (['hip'], [2.5], "'hip' is asked to be at 2.5, and its limits are -0.6 to 1"),
+        (['ankle_pitch', 'ankle_roll'], [0.75, 0.0], "'ankle_pitch' is asked to be at 0.75"),
+        (['ankle_pitch', 'ankle_roll'], [2.0, 0.0], "'ankle_pitch' is asked to be at 2"),
+        (['ankle_pitch', 'ankle_roll'], [0.55, 0.3], "'right_crank' is at"),
+        (['hip'], [1e6], "'hip' is asked to be at 1e+06"),
+    ],
+)
+def test_references_beyond_what_the_leg_can_are_refused_in_words(leg, names, position, words):
+    """No joint beyond its limit by more than the soft zone, no speed beyond; told everywhere."""
+    leg.logs.clear()
+    leg.diagnostics.clear()
+    leg.ask(names, position, 1.0)
+    leg.ros.wait(lambda: leg.state() == 'degraded', 'the refusal in safety_state')
+    assert words in json.loads(leg.safety[-1].data)['text']
+    positions, speeds = leg.run()
+    for crank in ('left_crank', 'right_crank'):
+        assert positions[crank] < CRANK + ZONE and speeds[crank] < CRANK_SPEED
+    assert positions['hip'] < HIP
+    leg.ros.wait(
+        lambda: (
+            leg.of_torque_node()
+            and leg.of_torque_node()[-1].level == DiagnosticStatus.WARN
+            and words in leg.of_torque_node()[-1].message
+        ),
+        'the refusal in diagnostics',
+    )
+    leg.ros.wait(lambda: any(words in each.msg for each in leg.logs), 'the refusal in /rosout')
+    leg.ask(['hip', 'knee', 'left_crank', 'right_crank'], [0.0] * 4, 1.0)
+    leg.ros.wait(lambda: leg.state() == 'active', 'a reference that is followed')
+    leg.run()
+
+
+def test_a_node_that_is_killed_leaves_zero_torques(ros):
+    """The watchdog lives on for a moment, and says so; so it does when the node is stopped."""
+    description = library.find('exo_leg').read_text()
+    node = ros.start('torque_node', {'state_timeout': 0.2, 'mode': 'gravity_compensation'})
+    outlet = ros.publisher(String, 'robot_description', latched())
+    outlet.publish(String(data=description))
+    torques = ros.listen(JointState, 'actuator_torques', 10)
+    commands = ros.listen(Float64MultiArray, 'effort_controller/commands', 10)
+    states = ros.publisher(JointState, 'joint_states')
+    ros.wait_for_reader(states)
+
+    def send():
+        message = JointState(name=['hip', 'knee', 'left_crank', 'right_crank'])
+        message.position, message.velocity = [0.3, 0.2, 0.1, 0.1], [0.0] * 4
+        message.header.stamp = ros.node.get_clock().now().to_msg()
+        states.publish(message)
+        ros.spin(0.005)
+        return torques and np.any(torques[-1].effort)
+
+    def publishers():
+        return ros.node.count_publishers('actuator_torques') == 2
+
+    ros.wait(publishers, 'node and watchdog')
+    for how, expected in ((signal.SIGSTOP, 'does not answer'), (signal.SIGKILL, 'is gone')):
+        ros.wait(send, 'torques')
+        os.kill(node.pid, how)
+        torques.clear()
+        commands.clear()
+        ros.wait(
+            lambda: (
+                torques
+                and commands
+                and not np.any(torques[-1].effort)
+                and not np.any(commands[-1].data)
+            ),
+            'zero from the watchdog',
+        )
+        assert expected in node.output()
+        if how == signal.SIGSTOP:
+            os.kill(node.pid, signal.SIGCONT)
+
+
+def test_another_description_gives_zero_to_the_old_actuators(ros):
+    node = ros.start('torque_node', {'state_timeout': 1.0, 'mode': 'gravity_compensation'})
+    outlet = ros.publisher(String, 'robot_description', latched())
+    outlet.publish(String(data=library.find('exo_leg').read_text()))
+    torques = ros.listen(JointState, 'actuator_torques', 10)
+    states = ros.publisher(JointState, 'joint_states')
+    ros.wait_for_reader(states)
+    ros.wait(lambda: torques, 'the first torques')
+    names = list(torques[-1].name)
+
+    def send():
+        message = JointState(name=names, position=[0.3, 0.2, 0.1, 0.1], velocity=[0.0] * 4)
+        message.header.stamp = ros.node.get_clock().now().to_msg()
+        states.publish(message)
+        ros.spin(0.005)
+        return np.any(torques[-1].effort)
+
+    ros.wait(send, 'torques')
+    outlet.publish(String(data=library.find('five_bar').read_text()))
+    ros.wait(lambda: len(torques[-1].name) == 2, 'torques of the other model')
+    last = [each for each in torques if list(each.name) == names][-1]
+    assert not np.any(last.effort)
+    assert node.end() == 0, node.output()
+
+
+def test_large_messages_do_not_hold_up_the_turns(ros):
+    """A hundred thousand points, a megabyte of contacts, 1500 joints: refused by their length."""
+    node = ros.start('torque_node', {'model': 'five_bar'})
+    said = ros.listen(DiagnosticArray, 'diagnostics')
+    large = {
+        'reference': JointTrajectory(
+            joint_names=['left_shoulder'], points=[JointTrajectoryPoint(positions=[0.0])] * 100_000
+        ),
+        'contact/state': String(data='x' * 1_000_000),
+        'joint_states': JointState(
+            name=[f'joint_{k}' for k in range(1500)], position=[0.0] * 1500
+        ),
+    }
+    for topic, message in large.items():
+        outlet = ros.publisher(type(message), topic, latched() if 'contact' in topic else 10)
+        ros.wait_for_reader(outlet)
+        outlet.publish(message)
+
+    def refused():
+        return said and any(
+            pair.key == 'rejected: too large' and int(pair.value) >= 3
+            for pair in said[-1].status[0].values
+        )
+
+    ros.wait(refused, 'three refusals')
+    assert node.end() == 0, node.output()
+
+
+def test_a_fault_is_cleared_by_the_service_when_its_cause_is_gone(ros):
+    """A hip that is measured beyond its limit."""
+    node = ros.start('torque_node', {'model': 'exo_leg', 'state_timeout': 1.0})
+    safety = ros.listen(String, 'safety_state', latched())
+    said = ros.listen(DiagnosticArray, 'diagnostics')
+    states = ros.publisher(JointState, 'joint_states')
+    ros.wait_for_reader(states)
+
+    def send(hip):
+        message = JointState(name=['hip', 'knee', 'left_crank', 'right_crank'])
+        message.position, message.velocity = [hip, 0.2, 0.1, 0.1], [0.0] * 4
+        message.header.stamp = ros.node.get_clock().now().to_msg()
+        states.publish(message)
+        ros.spin(0.005)
+        return json.loads(safety[-1].data)['state'] if safety else ''
+
+    ros.wait(lambda: send(1.1) == 'fault', 'the fault')
+    assert "'hip' is at 1.1 rad or m, beyond its limit of 1" in safety[-1].data
+    ros.wait(
+        lambda: send(1.1) and said[-1].status[0].level == DiagnosticStatus.ERROR, 'level error'
+    )
+    answer = ros.call(Trigger, 'clear_fault')
+    assert not answer.success and 'beyond its limit' in answer.message
+    end = time.monotonic() + 0.5
+    while time.monotonic() < end:
+        assert send(0.9) == 'fault'  # it does not go away by itself
+    assert ros.call(Trigger, 'clear_fault').success
+    ros.wait(lambda: send(0.9) == 'ready', 'ready')
+    assert node.end() == 0, node.output()
