@@ -334,7 +334,7 @@ def test_states_that_stop_give_zero_within_the_timeout_and_it_recovers(bench):
 def test_a_killed_simulator_that_comes_back_is_controlled_again(ros):
     """Its clock starts anew; the torque node finds it by itself, and the other way round."""
     simulator = ros.start('simulator_node', {'model': 'five_bar'})
-    node = ros.start('torque_node', {'mode': 'gravity_compensation'})
+    node = ros.start('torque_node', {'mode': 'gravity_compensation', 'other_clock': True})
     torques = ros.listen(JointState, 'actuator_torques', 1)
 
     def flowing():
@@ -347,7 +347,7 @@ def test_a_killed_simulator_that_comes_back_is_controlled_again(ros):
     ros.wait(flowing, 'torques after the simulator came back')
     node.end(signal.SIGKILL)
     torques.clear()
-    ros.start('torque_node', {'mode': 'gravity_compensation'})
+    ros.start('torque_node', {'mode': 'gravity_compensation', 'other_clock': True})
     ros.wait(flowing, 'torques after the torque node came back')
 
 
