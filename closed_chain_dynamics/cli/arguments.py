@@ -36,6 +36,7 @@ __all__ = [
     'positive',
     'print_report',
     'real',
+    'whole',
 ]
 
 Group = argparse.ArgumentParser | argparse._ArgumentGroup
@@ -164,6 +165,13 @@ def positive(text: str) -> float:
     if not 0.0 < value < math.inf:
         raise argparse.ArgumentTypeError(f'{text!r} is not a positive number')
     return value
+
+
+def whole(text: str) -> int:
+    """Read a whole number above zero."""
+    if not (text.isdecimal() and int(text) > 0):
+        raise argparse.ArgumentTypeError(f'{text!r} is not a whole number above zero')
+    return int(text)
 
 
 def port(text: str) -> int:

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 from closed_chain_dynamics.cli.arguments import add_pose, closed_pose, positive
 from closed_chain_dynamics.cli.motion_arguments import add_files, write_files
+from closed_chain_dynamics.cli.study_experiment import add_experiment, run_study, wrong_experiment
 from closed_chain_dynamics.recording.terminal import Bar
 
 if TYPE_CHECKING:
     from closed_chain_dynamics.cli.arguments import Answer, Study
     from closed_chain_dynamics.model.mechanism import Mechanism
+    from closed_chain_dynamics.studies.parameters import Variation
 
 SUMMARY = 'the same run with other numbers'
 DETAILS = """\
@@ -20,10 +22,19 @@ Every run starts from the same state under the same torques; only what is varied
 with x before it is a factor of what the model says. Several --vary make a grid of all
 combinations, up to 200 runs. The model as it is comes first.
 
-  mass:LINK  stiffness:SPRING  damping:JOINT  friction:JOINT  mu:CONTACT  gravity
-  [kg]       [N/m, N m/rad]    [N s/m, ...]   [N, N m]                    [m/s^2]
+  mass:LINK  inertia:LINK  stiffness:SPRING  rest:SPRING  damping:JOINT  friction:JOINT
+  armature:JOINT  mu:CONTACT  gravity
 
 The inertia of a link grows with its mass; gravity keeps its direction.
+
+With --results FOLDER there may be millions of runs, on all cores or on a Dask cluster; what is
+kept of a run are numbers, --response. Values may be range(first,last,count) or a distribution of
+scipy.stats, as norm(1,0.1), of which --samples are taken. Further parameters then are
+
+  length:LINK  q:JOINT  v:JOINT  tau:MOTOR  kp:MOTOR  kd:MOTOR  target:MOTOR
+  connect:JOINT  cut:JOINT (times)
+
+The same command in the same folder goes on where it was stopped.
 """
 EXAMPLES = """\
 examples:
@@ -33,25 +44,23 @@ examples:
       a grid of four runs, and the force in the joint of the rocker
   closed-chain study what-if two_link --vary mu:tip_on_floor=0.2,0.8 --json
       friction of a contact, for a program
+  closed-chain study what-if four_bar --q crank=1 --vary 'mass:coupler_link=xnorm(1,0.1)' \\
+      --samples 1000 --response 'peak=max(abs(v.crank))' --results runs
+      a thousand runs on all cores; runs/report.html has the figures
 """
 
 
-def variation(text: str) -> tuple[str, str, tuple[float, ...], bool]:
-    """Read 'parameter:name=values', with x before values that are factors."""
-    label, _, values = text.rpartition('=')
-    parameter, _, name = label.partition(':')
-    parts = values.split(',')
-    scale = all(each.startswith('x') for each in parts)
+def variation(text: str) -> Variation:
+    """Read 'parameter:name=values'."""
+    from closed_chain_dynamics.studies.sampling import read_variation
+
     try:
-        numbers = [float(each.removeprefix('x') if scale else each) for each in parts]
+        return read_variation(text)
     except ValueError:
-        numbers = []
-    if not (label and numbers) or (parameter == 'gravity' and name):
         raise argparse.ArgumentTypeError(
             f'{text!r} is not of the form parameter:name=values, as '
-            'mass:arm=x0.5,x2 or gravity=1.62'
-        )
-    return parameter, name, tuple(numbers), scale
+            'mass:arm=x0.5,x2, gravity=1.62 or mass:arm=norm(1,0.1)'
+        ) from None
 
 
 def set_up(parser: argparse.ArgumentParser) -> Study:
@@ -62,7 +71,7 @@ def set_up(parser: argparse.ArgumentParser) -> Study:
         nargs='+',
         action='extend',
         type=variation,
-        required=True,
+        default=[],
         help='what to vary, as mass:arm=1,2 or mass:arm=x0.5,x2',
     )
     parser.add_argument(
@@ -83,21 +92,21 @@ def set_up(parser: argparse.ArgumentParser) -> Study:
         },
     )
     start.add_argument(
-        '--time',
-        metavar='S',
-        type=positive,
-        default=2.0,
-        help='how long each run is (default: %(default)g s)',
+        '--time', metavar='S', type=positive, help='how long each run is (default: 2 s)'
     )
-    start.add_argument(
-        '--dt', metavar='S', type=positive, default=1e-3, help='step (default: %(default)g s)'
-    )
+    start.add_argument('--dt', metavar='S', type=positive, help='step (default: 0.001 s)')
     add_files(parser, 'files to write', 'table of outcomes, one line per run')
+    add_experiment(parser)
 
     def study(robot: Mechanism, args: argparse.Namespace) -> Answer:
+        wrong = wrong_experiment(args)
+        if wrong:
+            parser.error(wrong)
+        if args.results:
+            return run_study(robot, args)
         import closed_chain_dynamics as ccd
         from closed_chain_dynamics.studies.figures import plot_what_if
-        from closed_chain_dynamics.studies.what_if import Variation, what_if
+        from closed_chain_dynamics.studies.what_if import what_if
         from closed_chain_dynamics.studies.what_if_report import render, what_if_report, write_runs
 
         q = closed_pose(robot, args)
@@ -107,7 +116,7 @@ def set_up(parser: argparse.ArgumentParser) -> Study:
             for each in (*robot.actuator_names, *robot.joint_names)
             if each in (*robot.joint_names, *robot.loop_names)
         ]
-        variations = [Variation(*each) for each in args.vary]
+        variations, duration = args.vary, args.time or 2.0
         with Bar('simulating', sys.stderr) as bar:
             runs = what_if(
                 robot,
@@ -115,12 +124,12 @@ def set_up(parser: argparse.ArgumentParser) -> Study:
                 q=q,
                 v=v,
                 tau=dict(args.tau),
-                duration=args.time,
-                dt=args.dt,
+                duration=duration,
+                dt=args.dt or 1e-3,
                 watch=args.watch or joints[:1],
                 progress=bar,
             )
-        report = what_if_report(robot, variations, runs, args.time)
+        report = what_if_report(robot, variations, runs, duration)
         write_files(
             report,
             args,

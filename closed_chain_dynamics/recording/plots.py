@@ -15,7 +15,7 @@ from closed_chain_dynamics.recording.events import Event
 from closed_chain_dynamics.recording.log import Log
 from closed_chain_dynamics.recording.log_files import Path, check_folder, writing
 
-__all__ = ['check_plot', 'draw_lines', 'draw_panels', 'plot_log']
+__all__ = ['check_plot', 'draw_grid', 'draw_lines', 'draw_panels', 'plot_log']
 
 Array = NDArray[np.float64]
 Column = tuple[str, Array]  # label and values
@@ -133,11 +133,47 @@ def draw_panels(
             finish(axes)
         figure.suptitle(title, x=0.012, ha='left', fontweight='bold', fontsize=13)
         if path is not None:
-            # A date in the file would make equal runs give unequal files.
-            dated = {'.svg': {'Date': None}, '.pdf': {'CreationDate': None}}
-            suffix = File(path).suffix.lower()
-            with writing(path):
-                figure.savefig(path, dpi=dpi, format=suffix[1:], metadata=dated.get(suffix))
+            _save(figure, path, dpi)
+    return figure
+
+
+def _save(figure: Any, path: Path, dpi: int) -> None:
+    # A date in the file would make equal runs give unequal files.
+    dated = {'.svg': {'Date': None}, '.pdf': {'CreationDate': None}}
+    suffix = File(path).suffix.lower()
+    with writing(path):
+        figure.savefig(path, dpi=dpi, format=suffix[1:], metadata=dated.get(suffix))
+
+
+def draw_grid(
+    path: Path | None,
+    panels: Sequence[Callable[[Any], object]],
+    *,
+    across: int = 3,
+    size: tuple[float, float] = (3.2, 2.5),
+    title: str = '',
+    dpi: int = 110,
+) -> Any:
+    """
+    Return a figure of panels side by side, each with axes of its own; `size` of one in inches.
+
+    Where a path is given it is written as well.
+    """
+    if path is not None:
+        check_plot(path)
+    with _matplotlib().rc_context(STYLE):
+        across = min(across, len(panels))
+        down = -(-len(panels) // across)
+        figure = _figure_class()(figsize=(across * size[0], down * size[1]), layout='constrained')
+        axes = figure.subplots(down, across, squeeze=False).ravel()
+        for ax, draw in zip(axes, panels):
+            draw(ax)
+        for ax in axes[len(panels) :]:
+            ax.set_visible(False)
+        if title:
+            figure.suptitle(title, x=0.012, ha='left', fontweight='bold', fontsize=12)
+        if path is not None:
+            _save(figure, path, dpi)
     return figure
 
 

@@ -136,14 +136,15 @@ class Bar:
         self.begun = self.drawn = time.monotonic()
         self.visible = False
 
-    def __call__(self, share: float) -> None:
-        """Show a share of the work, 0 to 1, as done."""
+    def __call__(self, share: float, note: str = '') -> None:
+        """Show a share of the work, 0 to 1, as done; a note replaces the time that is left."""
         now = time.monotonic()
         if now - self.begun < PATIENCE or now - self.drawn < REDRAW:
             return
         full = round(BAR * share)
         # The first hundredth says little about the rest.
         left = f', {(now - self.begun) * (1.0 / share - 1.0):.0f} s left' if share > 0.01 else ''
+        left = note or left
         self.stream.write(
             f'\r{self.label} [{"#" * full}{"." * (BAR - full)}] {100 * share:3.0f} %{left} \033[K'
         )

@@ -3,11 +3,12 @@ What if: the same run with other masses, springs, damping, friction or gravity.
 
 Paper 4, section 8.0.2, names such questions as what forward solutions are for. Every run starts
 from the same state under the same torques; only the numbers that are varied differ. Geometry is
-not varied: another pose would close the loops, and the start would not be the same.
+not varied here: another pose would close the loops, and the curves would not begin alike; an
+`Experiment` varies it, too.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import product
 import math
 from typing import Any
@@ -15,83 +16,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from closed_chain_dynamics.description.elements import Joint, Link, LoopJoint, Spring
 from closed_chain_dynamics.errors import ClosedChainError, NameNotFound, StateError
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.recording.log import Log
 from closed_chain_dynamics.recording.log_files import event_record
 from closed_chain_dynamics.simulation.simulation import Simulation
 from closed_chain_dynamics.studies.motion.reading import Progress
+from closed_chain_dynamics.studies.parameters import Variation, varied
 
-__all__ = ['PARAMETERS', 'Run', 'Variation', 'varied', 'what_if']
+__all__ = ['Run', 'Variation', 'varied', 'what_if']
 
 Array = NDArray[np.float64]
 
 MOST_RUNS = 200  # of a grid: each takes seconds, and nobody reads a longer table
 MOST_REACTIONS = 1000  # samples of a run at which forces in joints are computed
-
-
-def _mass(link: Link, value: float, scale: bool) -> Link:
-    """Return a link with another density: the inertia grows with the mass."""
-    inertia = link.inertia
-    assert inertia is not None  # PARAMETERS offers links with a mass only
-    factor = value if scale else value / inertia.mass
-    moments = tuple(factor * each for each in inertia.moments)
-    return replace(link, inertia=replace(inertia, mass=factor * inertia.mass, moments=moments))
-
-
-def _dynamics(name: str) -> Callable[[Any, float, bool], Any]:
-    def change(joint: Joint | LoopJoint, value: float, scale: bool) -> Joint | LoopJoint:
-        value = value * getattr(joint.dynamics, name) if scale else value
-        return replace(joint, dynamics=replace(joint.dynamics, **{name: value}))
-
-    return change
-
-
-def _stiffness(spring: Spring, value: float, scale: bool) -> Spring:
-    return replace(spring, stiffness=value * spring.stiffness if scale else value)
-
-
-def _mu(loop: LoopJoint, value: float, scale: bool) -> LoopJoint:
-    """Return a loop with other friction; what holds a standing point keeps its ratio to it."""
-    contact = loop.contact
-    assert contact is not None  # PARAMETERS offers contacts only
-    mu = value * contact.mu if scale else value
-    static = contact.mu_static
-    if static is not None:
-        static = static * mu / contact.mu if contact.mu else max(static, mu)
-    return replace(loop, contact=replace(contact, mu=mu, mu_static=static))
-
-
-# parameter: (parts of a description that may have it, which of them do, how it is changed)
-PARAMETERS: dict[str, tuple[tuple[str, ...], Callable[[Any], bool], Callable[..., Any]]] = {
-    'mass': (('links',), lambda link: link.inertia is not None and link.inertia.mass > 0.0, _mass),
-    'stiffness': (('springs',), lambda spring: True, _stiffness),
-    'damping': (('joints', 'loops'), lambda joint: True, _dynamics('damping')),
-    'friction': (('joints', 'loops'), lambda joint: True, _dynamics('friction')),
-    'mu': (('loops',), lambda loop: loop.contact is not None, _mu),
-}
-KINDS = {'links': 'link', 'springs': 'spring', 'joints': 'joint', 'loops': 'contact'}
-
-
-@dataclass(frozen=True)
-class Variation:
-    """
-    A number of the model that is varied.
-
-    `parameter`: mass, stiffness, damping, friction, mu or gravity; `name`: of link, spring, joint
-    or contact ('' for gravity); `values`: those to try, factors of what the model says if `scale`.
-    """
-
-    parameter: str
-    name: str
-    values: tuple[float, ...]
-    scale: bool = False
-
-    @property
-    def label(self) -> str:
-        """Return how it is written, as in mass:arm."""
-        return f'{self.parameter}:{self.name}' if self.name else self.parameter
 
 
 @dataclass
@@ -112,45 +50,6 @@ class Run:
     time: Array = field(repr=False)
     series: dict[str, Array] = field(repr=False)
     stopped: str = ''
-
-
-def varied(robot: Mechanism, variation: Variation, value: float) -> Mechanism:
-    """Return a mechanism with another number: that of the variation is given this value."""
-    massless = variation.parameter == 'mass' and not value
-    if massless or not (math.isfinite(value) and value >= 0.0):
-        raise StateError(
-            f'{variation.label} cannot be {value:g}',
-            where=robot.name,
-            repair='Give values above zero; all but a mass may be zero.',
-        )
-    if variation.parameter == 'gravity':
-        return Mechanism(robot.description, gravity=_gravity(robot, value, variation.scale))
-    if variation.parameter not in PARAMETERS:
-        raise NameNotFound(
-            'parameter to vary', variation.parameter, [*PARAMETERS, 'gravity'], where=robot.name
-        )
-    groups, has_it, change = PARAMETERS[variation.parameter]
-    model = robot.description
-    known = [each.name for group in groups for each in getattr(model, group) if has_it(each)]
-    if variation.name not in known:
-        raise NameNotFound(KINDS[groups[0]], variation.name, known, where=robot.name)
-    parts: dict[str, Any] = {
-        group: tuple(
-            change(each, value, variation.scale) if each.name == variation.name else each
-            for each in getattr(model, group)
-        )
-        for group in groups
-    }
-    return Mechanism(replace(model, **parts), gravity=robot.gravity)
-
-
-def _gravity(robot: Mechanism, value: float, scale: bool) -> Array:
-    """Return gravity of another strength, in the direction that it has, or down."""
-    present: Array = robot.gravity
-    strength = np.linalg.norm(present)
-    if scale:
-        return value * present
-    return value * present / strength if strength else np.array((0.0, 0.0, -value))
 
 
 def what_if(

@@ -1,0 +1,75 @@
+"""Study files: an experiment in YAML."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from closed_chain_dynamics.errors import ClosedChainError, NameNotFound
+from closed_chain_dynamics.recording.log_files import Path
+from closed_chain_dynamics.studies.parameters import Variation
+from closed_chain_dynamics.studies.responses import Response
+from closed_chain_dynamics.studies.sampling import read_variation
+
+__all__ = ['read_study']
+
+NAMED = ('q', 'v', 'tau', 'kp', 'kd', 'target', 'connect', 'cut')
+NUMBERS = {'time': 'duration', 'dt': 'dt', 'samples': 'samples', 'seed': 'seed'}
+TEXTS = {'design': 'kind', 'integrator': 'integrator'}
+KEYS = ('vary', 'responses', *NAMED, *NUMBERS, *TEXTS)
+
+
+def read_study(path: Path) -> dict[str, Any]:
+    """
+    Return arguments of Experiment from a YAML file.
+
+    `vary`: {parameter: values}, a list, a number, or a text as on the command line; `responses`:
+    {name: expression}; `q`, `v`, `tau`, ...: {name: number}; `time`, `dt`, `samples`, `seed`,
+    `design`.
+    """
+    import yaml
+
+    try:
+        with open(path, encoding='utf-8') as file:
+            given = yaml.safe_load(file)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        why = getattr(error, 'strerror', None) or ' '.join(str(error).split())
+        raise _refused(path, f'the study cannot be read: {why}') from None
+    if not isinstance(given, Mapping):
+        raise _refused(path, 'a study has keys and values')
+    for key in given:
+        if key not in KEYS:
+            raise NameNotFound('entry of a study', key, KEYS, file=path)
+    arguments: dict[str, Any] = {}
+    try:
+        for key, value in given.items():
+            if key == 'vary':
+                arguments['variations'] = tuple(
+                    _variation(label, values) for label, values in value.items()
+                )
+            elif key == 'responses':
+                arguments['responses'] = tuple(Response(str(k), str(v)) for k, v in value.items())
+            elif key in NAMED:
+                arguments[key] = {str(name): float(number) for name, number in value.items()}
+            elif key in TEXTS:
+                arguments[TEXTS[key]] = str(value)
+            else:
+                kind = int if key in ('samples', 'seed') else float
+                arguments[NUMBERS[key]] = kind(value)
+    except (AttributeError, TypeError, ValueError):
+        raise _refused(path, f'{key!r} has a value that cannot be read: {value!r}') from None
+    return arguments
+
+
+def _refused(path: Path, why: str) -> ClosedChainError:
+    return ClosedChainError(
+        why,
+        file=path,
+        repair='Write for instance vary: {mass:arm: [1, 2], damping:swing: uniform(0, 0.1)} and '
+        'responses: {peak: max(abs(v.swing))}.',
+    )
+
+
+def _variation(label: str, values: Any) -> Variation:
+    """Return a Variation from an entry of `vary`."""
+    if isinstance(values, list):
+        values = ','.join(str(each) for each in values)
+    return read_variation(f'{label}={values}')

@@ -1,0 +1,183 @@
+"""
+Where runs are computed: processes of this machine, or the workers of a Dask cluster.
+
+Both take tasks of some runs each and give rows back, in whatever order they are done. A worker
+that dies costs nothing but time: its runs are given to another. A run whose worker dies when it
+is alone is a row that says so.
+"""
+
+from collections import deque
+from collections.abc import Generator, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from functools import lru_cache
+import math
+import multiprocessing
+import os
+import pickle
+import signal
+import time
+from typing import Any
+
+from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.studies.experiment import Experiment, Row
+
+__all__ = ['rows']
+
+Task = list[tuple[int, tuple[float, ...]]]  # runs and their values
+
+TASK_TIME = 0.5  # what a task should take: short enough to be stopped, long enough to be sent [s]
+MOST_OF_A_TASK = 500  # runs
+AHEAD = 2  # tasks per worker that are given out, so that none waits for work
+LIVES = 2  # of a run that is alone when its worker dies
+
+
+def compute(packed: bytes, task: Task) -> tuple[list[Row], float]:
+    """Return the rows of some runs, and the time that they took [s]."""
+    begun = time.perf_counter()
+    experiment = _unpacked(packed)
+    found = [experiment.row(run, values) for run, values in task]
+    return found, time.perf_counter() - begun
+
+
+@lru_cache(maxsize=2)
+def _unpacked(packed: bytes) -> Experiment:
+    experiment: Experiment = pickle.loads(packed)
+    return experiment
+
+
+def _quietly() -> None:
+    """Leave Ctrl-C to the process that gives out the tasks."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+class _Local:
+    """Processes of this machine."""
+
+    def __init__(self, count: int) -> None:
+        self.count = count
+        self.pool: Executor = self._pool()
+
+    def _pool(self) -> ProcessPoolExecutor:
+        context = multiprocessing.get_context('forkserver')
+        context.set_forkserver_preload([__name__])  # the imports are made once
+        return ProcessPoolExecutor(self.count, context, initializer=_quietly)
+
+    def renew(self) -> None:
+        """Replace processes, one of which has died: the others of its pool end as well."""
+        self.pool.shutdown(wait=False, cancel_futures=True)
+        self.pool = self._pool()
+
+    def close(self) -> None:
+        """End the processes, without the tasks that wait."""
+        self.pool.shutdown(wait=True, cancel_futures=True)
+
+
+class _Cluster:
+    """Workers of a Dask cluster; it gives a task to another worker when one is lost."""
+
+    def __init__(self, scheduler: str) -> None:
+        try:
+            from distributed import Client
+        except ImportError:
+            raise ClosedChainError(
+                'a cluster needs the library distributed',
+                repair="Install it: pip install 'closed_chain_dynamics[study]'.",
+            ) from None
+        try:
+            self.client = Client(scheduler, timeout=10, set_as_default=False)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise ClosedChainError(
+                f'there is no Dask scheduler at {scheduler!r} ({type(error).__name__})',
+                repair='Start one with dask scheduler, workers with dask worker ADDRESS, and '
+                'give its address, as tcp://10.0.0.1:8786.',
+            ) from None
+        self.pool: Executor = self.client.get_executor(pure=False)
+
+    @property
+    def count(self) -> int:
+        """Return how many tasks the workers take at a time, at present."""
+        return max(1, int(sum(self.client.nthreads().values())))
+
+    def renew(self) -> None:
+        """Do nothing: the cluster looks after its workers."""
+
+    def close(self) -> None:
+        """Leave the cluster as it was."""
+        self.client.close()
+
+
+def rows(
+    experiment: Experiment,
+    runs: Iterable[int],
+    *,
+    workers: int | None = None,
+    scheduler: str | None = None,
+) -> Generator[list[Row], None, None]:
+    """
+    Yield the rows of runs as they are done, some at a time.
+
+    `workers`: processes of this machine (default: one per core); `scheduler`: address of a Dask
+    cluster to use instead.
+    """
+    place = _Cluster(scheduler) if scheduler else _Local(workers or len(os.sched_getaffinity(0)))
+    try:
+        yield from _done(place, experiment, runs)
+    finally:
+        place.close()
+
+
+def _done(
+    place: _Local | _Cluster, experiment: Experiment, runs: Iterable[int]
+) -> Generator[list[Row], None, None]:
+    packed, design, left = pickle.dumps(experiment), experiment.design, iter(runs)
+    lost: deque[tuple[Task, int]] = deque()  # runs whose worker died, and how often when alone
+    running: dict[Future[Any], tuple[Task, int]] = {}
+    per_run = math.inf  # longest mean time so far that a run took [s]
+
+    def submit(task: Task, deaths: int = 0) -> None:
+        running[place.pool.submit(compute, packed, task)] = task, deaths
+
+    while True:
+        while not lost and len(running) < AHEAD * place.count:
+            size = max(1, min(MOST_OF_A_TASK, int(TASK_TIME / per_run)))
+            task = [(run, tuple(design[run].tolist())) for _, run in zip(range(size), left)]
+            if not task:
+                break
+            submit(task)
+        if lost and not running:
+            submit(*lost.popleft())  # alone: if its worker dies again, it is the culprit
+        if not running:
+            return
+        for future in wait(running, return_when=FIRST_COMPLETED).done:
+            task, deaths = running.pop(future)
+            error = future.exception()
+            if error is None:
+                found, took = future.result()
+                per_run = took / len(found)
+                yield found
+            elif not _is_death(error):
+                raise _lost_cluster(error) from error
+            else:
+                alone = len(task) == 1 and not running
+                lost.extend(([each], deaths + alone) for each in task)
+                if alone and deaths + 1 >= LIVES:
+                    lost.pop()
+                    yield [_died(experiment, *task[0])]
+                if not running:
+                    place.renew()
+
+
+def _is_death(error: BaseException) -> bool:
+    return type(error).__name__ in ('BrokenProcessPool', 'KilledWorker')
+
+
+def _died(experiment: Experiment, run: int, values: Sequence[float]) -> Row:
+    nothing = (math.nan,) * len(experiment.responses)
+    return Row(run, tuple(values), nothing, 'the process that computed it died')
+
+
+def _lost_cluster(error: BaseException) -> ClosedChainError:
+    return ClosedChainError(
+        f'the cluster is lost ({type(error).__name__}: {error})',
+        repair='What is finished is kept: start the cluster and the same command again.',
+    )
