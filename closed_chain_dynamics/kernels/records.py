@@ -124,15 +124,7 @@ COLUMN = _record(s=6, U=6, D_inverse=(), rest=())
 # where both frames of a loop are; for a contact the point that touches, its unit normal, the force
 # along it, the friction force on the child, and the unit direction in which it slides
 FRAME = _record(
-    R_1=(3, 3),
-    p_1=3,
-    R_2=(3, 3),
-    p_2=3,
-    point=3,
-    normal=3,
-    normal_force=(),
-    friction=3,
-    sliding=3,
+    R_1=(3, 3), p_1=3, R_2=(3, 3), p_2=3, point=3, normal=3, normal_force=(), friction=3, sliding=3
 )
 ROW = _record(f=6, error=(), bias=())  # a row of J_C: covector, error, J_C' theta'
 LOOP_COLUMN = _record(f=6, position=(), rate=())  # a coordinate of a loop joint

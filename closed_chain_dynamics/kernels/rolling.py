@@ -11,18 +11,7 @@ Rolling is not integrable: a sticking row has no position, and the error is the 
 from .compiling import kernel
 from .kinematics import NO_VECTOR
 from .records import CYLINDER, STICK, rows
-from .vectors import (
-    add,
-    angular,
-    axis,
-    cross,
-    inner,
-    minus,
-    norm,
-    put_spatial,
-    times,
-    velocity_at,
-)
+from .vectors import add, angular, axis, cross, inner, minus, norm, put_spatial, times, velocity_at
 
 LYING = 1e-12  # sine of the angle between normal and axis at which a wheel lies flat
 
