@@ -33,6 +33,7 @@ COMMANDS = (
     'export',
     'study',
     'convert',
+    'zoo',
     'view',
     'up',
     'bench',

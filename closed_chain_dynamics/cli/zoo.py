@@ -1,0 +1,103 @@
+"""``closed-chain zoo``: a whole folder of robots, judged."""
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+import sys
+from typing import TYPE_CHECKING
+
+from closed_chain_dynamics.cli.arguments import complain, positive, print_report
+from closed_chain_dynamics.recording.terminal import Bar, Report, Style, sections, table
+
+if TYPE_CHECKING:
+    from closed_chain_dynamics.recording.terminal import Cell
+
+SUMMARY = 'judge every robot in a folder: loads, closes, agrees, simulates'
+DETAILS = """\
+Walks through a folder and tries every robot in it: does it load, do its loops close, how does it
+move, do its mass matrix, its forces and its accelerations agree with the tool that it was written
+for (MuJoCo for MJCF, Pinocchio for URDF, where they are installed), does it simulate for a second?
+Every file is tried in a process of its own, so that one that crashes or never ends spoils nothing.
+The exit code is 1 when anything is wrong with a file that its own tool can read.
+"""
+EXAMPLES = """\
+examples:
+  closed-chain zoo mujoco_menagerie
+  closed-chain zoo robots --json > zoo.json          for programs, and for CI
+  closed-chain zoo robots --patience 20              give up after 20 s per file
+"""
+MARKS = {True: ('yes', 'green'), False: ('no', 'red'), None: ('-', 'dim')}
+
+
+def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], int]:
+    """Add the arguments; return what runs."""
+    parser.add_argument('folder', metavar='DIR', type=Path, help='where the robots are')
+    parser.add_argument(
+        '--patience',
+        metavar='S',
+        type=positive,
+        default=120.0,
+        help='seconds that a file may take (default: %(default)g)',
+    )
+    return run
+
+
+def run(args: argparse.Namespace) -> int:
+    """Visit every robot, and print the table."""
+    from closed_chain_dynamics.studies.zoo import robots_in, visit
+
+    files, found = robots_in(args.folder), []
+    with Bar('visiting', sys.stderr) as bar:
+        for specimen in visit(files, patience=args.patience):
+            found.append(specimen.as_dict())
+            if bar is not None:
+                bar(len(found) / len(files), f'{len(found)} of {len(files)}')
+    report: Report = {'folder': str(args.folder), 'files': found, 'summary': _summary(found)}
+    print_report(report, args, lambda: render(report, Style.of(sys.stdout)))
+    if not files:
+        return complain(f'{args.folder}: there is no robot (.urdf, .xacro, .xml, .sdf) in it')
+    wrong = sum(not each['good'] for each in found)
+    return complain(f'{wrong} of {len(found)} files are not as they should be') if wrong else 0
+
+
+def _summary(found: list[Report]) -> Report:
+    readable = [each for each in found if each['engine_loads'] is not False]
+    compared = [each for each in found if each['agrees'] is not None]
+    return {
+        'files': len(found),
+        'readable': len(readable),  # by their own tools, where these are installed
+        'load': sum(each['loads'] for each in readable),
+        'close': sum(each['closes'] is True for each in readable),
+        'compared': len(compared),
+        'agree': sum(each['agrees'] for each in compared),
+        'simulate': sum(each['simulates'] is True for each in readable),
+    }
+
+
+def render(report: Report, style: Style) -> str:
+    """Return the table as text."""
+    root, rows = Path(report['folder']), []
+    for each in report['files']:
+        differences = each['differences'] or {}
+        row: list[Cell] = [
+            str(Path(each['file']).relative_to(root)),
+            MARKS[each['loads']],
+            MARKS[each['closes']],
+            '' if each['mobility'] is None else each['mobility'],
+            '' if each['redundant'] is None else each['redundant'],
+            each['actuation'] or '',
+            f'{max(differences.values()):.0e} {each["engine"]}' if differences else '',
+            MARKS[each['simulates']],
+            (each['why'], '' if each['good'] else 'red'),
+        ]
+        rows.append(row)
+    heads = ['file', 'loads', 'closes', 'mobility', 'redundant', 'actuation']
+    told = report['summary']
+    lines = [
+        f'{told["load"]} of {told["readable"]} files that their own tool reads load, '
+        f'{told["close"]} close, {told["simulate"]} simulate; '
+        f'{told["agree"]} of {told["compared"]} that could be compared agree.'
+    ]
+    return sections(
+        [('', table([*heads, 'differs', 'simulates', 'why'], rows, style)), ('', lines)], style
+    )

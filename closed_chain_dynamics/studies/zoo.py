@@ -1,0 +1,196 @@
+"""
+A whole folder of robots: which load, close, move, and agree with the tool they were written for.
+
+Files of strangers may crash a library or never end. So every file is judged in a second process,
+which is started anew when it dies or takes too long; that file gets the blame, and the others
+their judgement.
+"""
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+import multiprocessing
+from multiprocessing.connection import Connection
+import os
+from pathlib import Path
+import re
+import time
+from typing import Any
+
+from closed_chain_dynamics.assembly.search import assemble
+from closed_chain_dynamics.description.document import ROBOT_SUFFIXES
+from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
+from closed_chain_dynamics.errors import ClosedChainError, DescriptionError
+from closed_chain_dynamics.model.mechanism import load
+from closed_chain_dynamics.simulation.simulation import Simulation
+from closed_chain_dynamics.studies.other_engines import Unreadable, differences, engine_of
+
+__all__ = ['AGREEMENT', 'Specimen', 'robots_in', 'visit']
+
+AGREEMENT = 1e-8  # difference to the own tool, relative to its largest numbers
+SECONDS = 1.0  # of simulated time
+ROOTS = re.compile(rb'<\s*(robot|mujoco|sdf)[\s>]')
+HEAD = 65536  # bytes in which a root element must show itself
+
+
+@dataclass
+class Specimen:
+    """What is known of a file; None: was not reached, or there is nothing to say."""
+
+    file: str
+    loads: bool = False
+    closes: bool | None = None
+    mobility: int | None = None
+    redundant: int | None = None  # rows of loops that say nothing new
+    loops: int | None = None
+    actuation: str | None = None
+    engine: str = ''  # the tool that the file was written for, where it is installed
+    engine_loads: bool | None = None
+    differences: dict[str, float] | None = None  # to that tool, relative
+    agrees: bool | None = None
+    simulates: bool | None = None
+    why: str = ''  # the first thing that went wrong, in a sentence
+    seconds: float = 0.0  # that all this took
+
+    @property
+    def good(self) -> bool:
+        """Return whether nothing went wrong, or only what goes wrong in the own tool too."""
+        if not self.loads:
+            return self.engine_loads is False
+        return all(each is not False for each in (self.closes, self.agrees, self.simulates))
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return plain values, fit for JSON."""
+        return {**asdict(self), 'good': self.good}
+
+
+def robots_in(folder: Path) -> list[Path]:
+    """Return the files below a folder that may be robots, in order, but for hidden folders."""
+    if not folder.is_dir():
+        raise DescriptionError(
+            'is no folder', file=str(folder), repair='Give a folder with robots in it.'
+        )
+    found = []
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(each for each in folders if not each.startswith('.'))
+        for name in sorted(files):
+            path = Path(place, name)
+            if path.suffix.lower() in ROBOT_SUFFIXES and _is_robot(path):
+                found.append(path)
+    return found
+
+
+def _is_robot(path: Path) -> bool:
+    try:
+        with path.open('rb') as file:
+            return ROOTS.search(file.read(HEAD)) is not None
+    except OSError:  # a broken link, or not ours to read
+        return False
+
+
+def judge(path: Path) -> Specimen:
+    """Load a robot, close it, compare it and let it move; whatever goes wrong is written down."""
+    found, begun = Specimen(str(path), engine=engine_of(path)), time.perf_counter()
+    robot = q = None
+    try:
+        robot = load(str(path))
+        found.loads, found.loops = True, len(robot.loop_names)
+        q = assemble(robot, {})
+        found.closes = True
+        c = coordinates(robot, q)
+        found.mobility = c.mobility
+        found.redundant = sum(c.redundant_rows_by_loop.values())
+        found.actuation = c.levers.kind if len(c.S) else 'none'
+    except ClosedChainError as error:
+        found.why = _sentence(error)
+        if found.loads and q is None:
+            found.closes = False
+    if found.engine:
+        try:
+            found.differences = differences(robot, path, q) or None
+            found.engine_loads = True
+            if found.differences:
+                found.agrees = max(found.differences.values()) <= AGREEMENT
+                worst = max(found.differences, key=lambda name: found.differences[name])  # type: ignore[index]
+                if not found.agrees:
+                    found.why = found.why or (
+                        f'{worst} differs from {found.engine} by {found.differences[worst]:.2g}'
+                    )
+        except Unreadable as error:
+            found.engine_loads = robot is not None and None
+            if robot is not None:
+                found.why = found.why or f'cannot be compared with {found.engine}: {error}'
+    if robot is not None and q is not None:
+        try:
+            Simulation(robot, q=q, log_every=0).run(SECONDS)
+            found.simulates = True
+        except ClosedChainError as error:
+            found.simulates, found.why = False, found.why or _sentence(error)
+    found.seconds = time.perf_counter() - begun
+    return found
+
+
+def _sentence(error: Exception) -> str:
+    return ' '.join(str(error).split())
+
+
+def visit(files: list[Path], *, patience: float = 120.0) -> Iterator[Specimen]:
+    """Yield the judgement of every file; one that takes longer than `patience` [s] is given up."""
+    judges = _Judges()
+    try:
+        for path in files:
+            yield judges.ask(path, patience)
+    finally:
+        judges.stop()
+
+
+class _Judges:
+    """The second process; there is always one that works."""
+
+    def __init__(self) -> None:
+        self._context = multiprocessing.get_context('spawn')
+        self._process: Any = None
+
+    def _start(self) -> None:
+        self._here, there = self._context.Pipe()
+        self._process = self._context.Process(target=_serve, args=(there,), daemon=True)
+        self._process.start()
+        there.close()
+        self._here.recv()  # it has imported everything
+
+    def ask(self, path: Path, patience: float) -> Specimen:
+        """Return its judgement, or why there is none."""
+        if self._process is None:
+            self._start()
+        try:
+            self._here.send(path)
+            if self._here.poll(patience):
+                answer: Specimen = self._here.recv()
+                return answer
+            why = f'took more than {patience:g} s'
+        except (EOFError, OSError):
+            self._process.join()
+            why = f'ended the process with exit code {self._process.exitcode}'
+        self.stop()
+        return Specimen(str(path), engine=engine_of(path), why=why, seconds=patience)
+
+    def stop(self) -> None:
+        """End the process, whatever it does."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.join()
+            self._process = None
+
+
+def _serve(there: Connection) -> None:
+    """Judge files until nobody asks any more."""
+    Simulation(load('pendulum')).run(1e-3)  # compiles what it has to, at nobody's expense
+    there.send('ready')
+    while True:
+        try:
+            path = there.recv()
+        except EOFError:
+            return
+        try:
+            there.send(judge(path))
+        except Exception as error:  # a fault of ours: it belongs into the table, by its name
+            there.send(Specimen(str(path), why=f'{type(error).__name__}: {_sentence(error)}'))
