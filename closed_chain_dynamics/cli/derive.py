@@ -22,7 +22,6 @@ from closed_chain_dynamics.cli.arguments import (
     real,
 )
 from closed_chain_dynamics.cli.derive_list import derive_list, list_file, render_list
-from closed_chain_dynamics.cli.derive_traced import SCHEMA, derive_traced
 from closed_chain_dynamics.cli.written_files import write_files
 from closed_chain_dynamics.errors import StructureError
 from closed_chain_dynamics.recording.terminal import (
@@ -55,7 +54,7 @@ Derives the equations of motion of a model in its independent coordinates q_1,
 eliminated in one of three ways: te and de solve planar loops and gears for the dependent joints,
 te by their sines and cosines, de by their angles; ic projects the equations of the tree with
 W = [E; -J_2^-1 J_1], takes all positions q, and any loop. --cost counts the operations of all
-three ways. Models with ball, planar or free joints are derived by ic, as C only.
+three ways. Models with ball, planar or free joints are derived by ic.
 
 MODEL may also be a list file (.yaml): points, segments, springs and forces by name, in 2D or 3D.
 Its equations of motion come from Lagrange's method, with constraint forces as multipliers, in
@@ -72,6 +71,7 @@ examples:
   closed-chain derive standing_figure --latex figure.tex --c figure.c        from a list file
 """
 
+SCHEMA = 'closed-chain-derive/1'  # a key that is added keeps it, one that changes ends it
 SHORT = {
     'M': 'M_1',
     'c': 'c_1',
@@ -167,22 +167,21 @@ def derive(args: argparse.Namespace) -> Report:
         robot.gravity = args.gravity
     q = assemble(robot, dict(args.q))
     ball = next((joint for joint in robot.description.joints if joint.type.nv > 1), None)
-    if ball is not None:
-        return derive_traced(robot, q, ball, args)
+    method = 'ic' if ball else args.method
     wanted = [*args.what, *['tau_1'] * args.speed]
-    size = size_estimate(robot, args.method, wanted, q)
+    size = size_estimate(robot, method, wanted, q)
     refuse_too_large(robot, size, args.longest)
     if size.seconds > WORTH_TELLING:
         print(f'{size}, {readable(size.seconds)}', file=sys.stderr)
     with Bar('deriving', sys.stderr) as bar:
         step = bar and (lambda done: bar(min(done / size.operations, 0.99)))
-        equations = derive_equations(robot, args.method, q, progress=step)
+        equations = derive_equations(robot, method, q, progress=step)
         costs = {term: cost(equations, term) for term in args.what}
     report: Report = {
         'schema': SCHEMA,
         'name': robot.name,
         'file': robot.description.file,
-        'method': args.method,
+        'method': method,
         'independent': equations.independent,
         'dependent': equations.dependent,
         'branches': equations.branches,
@@ -193,6 +192,9 @@ def derive(args: argparse.Namespace) -> Report:
         'files': {},
         'warnings': list(equations.notes),
     }
+    if ball and args.method != method:
+        told = f'joint {ball.name!r} is {ball.type.value}: equations are derived by the method ic'
+        report['warnings'].insert(0, told)
     report['files'] = _write(equations, args)
     return report
 

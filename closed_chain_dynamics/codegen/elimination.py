@@ -18,7 +18,7 @@ from closed_chain_dynamics.codegen.source import Source
 from closed_chain_dynamics.codegen.tree import Frames, Motion, place
 from closed_chain_dynamics.errors import SingularityError
 
-__all__ = ['Solved', 'is_zero', 'solve_constraints', 'with_sparse_choice']
+__all__ = ['Solved', 'eliminate', 'is_zero', 'solve_constraints', 'with_sparse_choice']
 
 SX = Any
 LARGE_ENOUGH = 0.1  # share of a column's largest entry that a pivot has in the pose of the choice
@@ -64,20 +64,21 @@ def solve_constraints(
             continue
         solved.errors += [row.error for row in rows]
         numbers = _numbers(rows, q, source.q)
-        _eliminate(source, rows, numbers, list(cluster.dependent), solved)
+        eliminate(source, rows, numbers, list(cluster.dependent), solved)
     return solved
 
 
 BIAS, ERROR = -1, -2  # columns of the right-hand sides
 
 
-def _eliminate(
+def eliminate(
     source: Source,
     rows: list[Row],
     numbers: list[dict[int, float]],
     dependent: list[int],
     solved: Solved,
 ) -> None:
+    """Add H, drift and Newton's step of some velocities; `numbers`: the rows at the pose."""
     symbols: list[Entries] = []
     for row in rows:
         entries = {j: x * row.unit for j, x in row.entries.items() if not is_zero(x)}

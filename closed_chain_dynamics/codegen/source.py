@@ -95,6 +95,7 @@ class Spring:
     ends: tuple[tuple[int, Array], tuple[int, Array]] | None = None
     joint: tuple[int, int] | None = None  # places in v and q
     loop: int | None = None
+    name: str = ''
 
 
 @dataclass(frozen=True)
@@ -149,10 +150,16 @@ class Source:
         return [self.coordinate_names[j] for j in self.independent]
 
 
-def gather(robot: Mechanism, q: Array) -> Source:
-    """Return all that a trace of a mechanism reads; q is a closed pose that is not singular."""
+def gather(robot: Mechanism, q: Array, *, contacts: bool = False) -> Source:
+    """
+    Return all that a trace of a mechanism reads; q is a closed pose that is not singular.
+
+    With `contacts`, points on planes are held there as if nothing could lift them off.
+    """
     links, description = robot.model.links, robot.description
-    _refuse_what_no_trace_has(robot)
+    if not contacts:
+        _refuse_contacts(robot)
+    _refuse_what_was_cut(robot)
     c = coordinates(robot, q)
     if c.lost_rank:
         raise SingularityError(
@@ -161,7 +168,11 @@ def gather(robot: Mechanism, q: Array) -> Source:
             repair='Give another pose: robot.compile(q=ccd.assemble(robot, ...)).',
         )
     bodies = _bodies(robot)
-    active = [loop for loop in description.loops if robot.is_connected(loop.name)]
+    active = [  # a soft contact is a spring
+        loop
+        for loop in description.loops
+        if robot.is_connected(loop.name) and not (loop.contact and loop.contact.stiffness)
+    ]
     first_rows = np.cumsum([0, *(loop.type.rows for loop in active)])
     loops = tuple(_loop(loop, links, int(row)) for loop, row in zip(active, first_rows))
     couplings = tuple(
@@ -208,8 +219,7 @@ def gather(robot: Mechanism, q: Array) -> Source:
     )
 
 
-def _refuse_what_no_trace_has(robot: Mechanism) -> None:
-    """Refuse contacts with friction, and tree joints that have been cut."""
+def _refuse_contacts(robot: Mechanism) -> None:
     for loop in robot.description.loops:
         is_contact = loop.type is LoopType.SURFACE and loop.contact is not None
         if is_contact and robot.is_connected(loop.name):
@@ -219,6 +229,9 @@ def _refuse_what_no_trace_has(robot: Mechanism) -> None:
                 where=robot.name,
                 repair='Cut it, or use the generic functions.',
             )
+
+
+def _refuse_what_was_cut(robot: Mechanism) -> None:
     if cut_joints(robot):
         raise StructureError(
             'a joint of the tree has been cut; code is generated for the tree of the file',
@@ -308,11 +321,11 @@ def _spring(robot: Mechanism, spring: Any, loop_names: list[str]) -> Spring | No
         for link, xyz in ((spring.from_link, spring.from_xyz), (spring.to_link, spring.to_xyz)):
             body, R, p = robot.link_frame(link)
             ends.append((body, p + R @ np.asarray(xyz, dtype=float)))
-        return Spring(*law, ends=(ends[0], ends[1]))
+        return Spring(*law, ends=(ends[0], ends[1]), name=spring.name)
     if spring.joint in robot.joint_names:
-        return Spring(*law, joint=_places(robot, spring.joint))
+        return Spring(*law, joint=_places(robot, spring.joint), name=spring.name)
     if spring.joint in loop_names:
-        return Spring(*law, loop=loop_names.index(spring.joint))
+        return Spring(*law, loop=loop_names.index(spring.joint), name=spring.name)
     return None  # its loop is open
 
 

@@ -14,34 +14,28 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+import casadi as ca
 import numpy as np
 
-from closed_chain_dynamics.description.elements import Coupling
+from closed_chain_dynamics.codegen.source import Coupling
 from closed_chain_dynamics.errors import StructureError
-from closed_chain_dynamics.symbolic.expression_graph import Node, evaluate, total
-from closed_chain_dynamics.symbolic.from_mechanism import Angle, SymbolicTree
-from closed_chain_dynamics.symbolic.planar_loops import (
-    PlanarLoop,
-    Step,
-    closed_couplings,
-    closed_loops,
-    outside,
-    planar_loop,
-)
+from closed_chain_dynamics.symbolic.planar_loops import PlanarLoop, Step, outside, planar_loop
+from closed_chain_dynamics.symbolic.tree import Angle, SymbolicTree, number
 
 __all__ = ['ClosedForm']
 
-States = dict[int, Any]  # body -> its Angle, or the Node of how far it slides
+SX = Any
+States = dict[int, Any]  # body -> its Angle, or how far it slides
 
 
 @dataclass
 class _Side:
     """A side of the triangle, in the direction after its first corner."""
 
-    x: Node
-    y: Node
+    x: SX
+    y: SX
     turn: Angle  # from its first corner to its last, the corners not included
-    slide: tuple[Node, ...] = ()  # direction of the unknown slide in it
+    slide: tuple[SX, ...] = ()  # direction of the unknown slide in it
     slider: int = -1  # and the body of that
 
 
@@ -49,25 +43,32 @@ class ClosedForm:
     """
     All coordinates of a mechanism as functions of the independent ones.
 
-    `state`: one Angle, or node of a slide, per body; `branches`: {loop: which intersection}.
-    `inputs`: {body: node} of the independent coordinates; `pose`: {body: q}, a closed pose that
-    decides the branches.
+    `state`: one Angle, or slide, per body; `branches`: {loop: which intersection}. `inputs`:
+    {body: symbol} of the independent coordinates; `pose`: {body: q}, a closed pose that decides
+    the branches; `outward`: bodies in the order in which branches are named; `order`: in which
+    they become known.
     """
 
     def __init__(
         self,
         tree: SymbolicTree,
-        inputs: Mapping[int, Node],
+        inputs: Mapping[int, SX],
         pose: Mapping[int, float],
+        outward: Sequence[int],
+        *,
         explicit: bool,
     ) -> None:
         self.tree, self.explicit, self.pose = tree, explicit, pose
-        self._at_pose = {node: pose[i] for i, node in inputs.items()}
+        self._outward = {i: k for k, i in enumerate(outward)}
+        self._inputs = ca.vertcat(*inputs.values()) if inputs else ca.SX.zeros(0)
+        self._at_pose = [pose[i] for i in inputs]
         self._values = dict(inputs)
+        self.order = list(inputs)  # in which bodies become known
         self.state: States = {i: self._of_value(i, node) for i, node in inputs.items()}
         self.branches: dict[str, str] = {}
-        loops = [planar_loop(tree, loop) for loop in closed_loops(tree.robot)]
-        couplings = closed_couplings(tree.robot)
+        loops = [planar_loop(tree, loop) for loop in tree.source.loops]
+        couplings = list(tree.source.couplings)
+        self._owner = {body.given.iv: i for i, body in enumerate(tree.bodies) if i}
         while loops or couplings:
             left = (
                 [loop for loop in loops if not self._solve_loop(loop)],
@@ -77,12 +78,12 @@ class ClosedForm:
                 self._refuse(loops, couplings)
             loops, couplings = left
 
-    def _of_value(self, i: int, q: Node) -> Node | Angle:
+    def _of_value(self, i: int, q: SX) -> SX | Angle:
         body = self.tree.bodies[i]
         return q if body.slides else Angle.of(q + body.delta)
 
-    def value(self, i: int) -> Node:
-        """Return the coordinate q of a body as a node."""
+    def value(self, i: int) -> SX:
+        """Return the coordinate q of a body as an expression."""
         if i not in self._values:
             body = self.tree.bodies[i]
             self._values[i] = (
@@ -101,12 +102,12 @@ class ClosedForm:
             raise outside(
                 f'{count} unknown when its turn comes ({", ".join(names)}), and a '
                 'triangle has two',
-                self.tree.robot,
+                self.tree.source.name,
                 loop.name,
             )
         raise StructureError(
             'it cannot be solved for one joint',
-            where=f'{self.tree.robot.name}, coupling {couplings[0].name!r}',
+            where=f'{self.tree.source.name}, coupling {couplings[0].name!r}',
             repair="Use the method 'ic' (implicit constraints).",
         )
 
@@ -116,23 +117,22 @@ class ClosedForm:
     # --- couplings ----------------------------------------------------------------------------
     def _solve_coupling(self, coupling: Coupling) -> bool:
         """Solve a coupling for its one unknown joint; return whether it is settled."""
-        tree = self.tree
-        bodies = [tree.names.index(term.joint) for term in coupling.terms]
+        bodies = [self._owner[place] for place, _, _ in coupling.terms]
+        polynomials = [coefficients for _, _, coefficients in coupling.terms]
         unknown = [k for k, i in enumerate(bodies) if i not in self.state]
         if not unknown:
             return True
-        if len(unknown) > 1 or len(coupling.terms[unknown[0]].coefficients) > 1:
+        if len(unknown) > 1 or len(polynomials[unknown[0]]) > 1:
             return False
-        terms = [tree.graph.node(coupling.constant)]
-        for k, term in enumerate(coupling.terms):
-            power = tree.graph.node(1.0)
-            for coefficient in term.coefficients if k != unknown[0] else ():
-                power = power * self.value(bodies[k])
-                terms.append(power * coefficient)
-        factor = coupling.terms[unknown[0]].coefficients[0]
+        total = ca.SX(coupling.constant)
+        for k, polynomial in enumerate(polynomials):
+            for degree, coefficient in enumerate(polynomial, start=1):
+                if k != unknown[0]:
+                    total = total + coefficient * self.value(bodies[k]) ** degree
         i = bodies[unknown[0]]
-        self._values[i] = total(tree.graph, terms) * (-1.0 / factor)
+        self._values[i] = total * (-1.0 / polynomials[unknown[0]][0])
         self.state[i] = self._of_value(i, self._values[i])
+        self.order.append(i)
         return True
 
     # --- loops --------------------------------------------------------------------------------
@@ -146,23 +146,27 @@ class ClosedForm:
         slides = [i for i in unknown if self.tree.bodies[i].slides]
         if len(slides) > 1:
             names = ' and '.join(repr(self.tree.bodies[i].joint) for i in slides)
-            raise outside(f'{names} both slide, and both are unknown', self.tree.robot, loop.name)
+            raise outside(
+                f'{names} both slide, and both are unknown', self.tree.source.name, loop.name
+            )
         solve = self._slider if slides else self._triangle
         found = {sign: solve(loop, unknown, sign) for sign in (1, -1)}
         sign = min(found, key=lambda each: self._distance_from_pose(found[each]))
         self.state.update(found[sign])
+        self.order += unknown
         self.branches[loop.name] = self._branch(loop, unknown, slides, sign)
         return True
 
     def _distance_from_pose(self, new: States) -> float:
-        nodes: list[Node] = []
+        found: list[SX] = []
         expected: list[float] = []
         for i, value in new.items():
             body = self.tree.bodies[i]
-            nodes += [value] if body.slides else [value.cos, value.sin]
-            theta = self.pose[i] + body.delta.value
+            found += [value] if body.slides else [value.cos, value.sin]
+            theta = self.pose[i] + body.delta_value
             expected += [self.pose[i]] if body.slides else [np.cos(theta), np.sin(theta)]
-        return float(abs(evaluate(nodes, self._at_pose) - expected).max())
+        (flat,) = self.tree.numbers(ca.vertcat(*found))
+        return float(abs(number(flat, self._inputs, self._at_pose).ravel() - expected).max())
 
     def _sides(self, loop: PlanarLoop, unknown: Collection[int]) -> tuple[list[Step], list[_Side]]:
         """Return the corners of the polygon, and the sides that follow each of them."""
@@ -183,8 +187,7 @@ class ClosedForm:
     def _side(
         self, steps: Sequence[Step], unknown: Collection[int], start: int, end: int
     ) -> _Side:
-        zero, one = self.tree.graph.node(0.0), self.tree.graph.node(1.0)
-        side = _Side(zero, zero, Angle(one, zero))
+        side = _Side(ca.SX(0), ca.SX(0), Angle(ca.SX(1), ca.SX(0)))
         for k in range(start + 1, end):
             step = steps[k % len(steps)]
             if step.turn:
@@ -206,7 +209,7 @@ class ClosedForm:
         squares = [side.x * side.x + side.y * side.y for side in sides]
         # scalar product of the sides at a corner from the three lengths; twice the area
         dots = [(squares[k - 2] - squares[k - 1] - squares[k]) * 0.5 for k in range(3)]
-        area = self.tree.graph.function('sqrt', squares[0] * squares[1] - dots[1] * dots[1])
+        area = ca.sqrt(squares[0] * squares[1] - dots[1] * dots[1])
         area = area if sign > 0 else -area
         return {
             corner.body: self._turn(
@@ -223,40 +226,32 @@ class ClosedForm:
         square = fixed.x * fixed.x + fixed.y * fixed.y
         x, y = sliding.slide
         across = x * sliding.y - y * sliding.x
-        root = self.tree.graph.function('sqrt', square - across * across)
+        root = ca.sqrt(square - across * across)
         way = (root if sign > 0 else -root) - (x * sliding.x + y * sliding.y)
         sliding.x, sliding.y = sliding.x + x * way, sliding.y + y * way
         new: States = {sliding.slider: way}
         for k, corner in enumerate(corners):
             if corner.body >= 0:  # the two sides lie on each other
                 new[corner.body] = self._turn(
-                    sides[k - 1],
-                    sides[k],
-                    corner,
-                    -square,
-                    self.tree.graph.node(0.0),
-                    square * square,
+                    sides[k - 1], sides[k], corner, -square, ca.SX(0), square * square
                 )
         return new
 
-    def _turn(
-        self, before: _Side, after: _Side, corner: Step, K: Node, D: Node, square: Node
-    ) -> Angle:
+    def _turn(self, before: _Side, after: _Side, corner: Step, K: SX, D: SX, square: SX) -> Angle:
         """
         Return the turn at a corner.
 
         The sides there, each in its own direction, have scalar and vector products K and D once
         the second is turned by the corner and by what the first turned.
         """
-        graph = self.tree.graph
         p = before.x * after.x + before.y * after.y
         r = before.x * after.y - before.y * after.x
         turn = Angle(p * K + r * D, p * D - r * K).then(before.turn.reverse())
         if corner.turn < 0:
             turn = turn.reverse()
         if self.explicit:
-            return Angle.of(graph.function('atan2', turn.sin, turn.cos))
-        inverse = graph.node(1.0) / square
+            return Angle.of(ca.atan2(turn.sin, turn.cos))
+        inverse = 1 / square
         return Angle(turn.cos * inverse, turn.sin * inverse)
 
     def _branch(
@@ -269,7 +264,7 @@ class ClosedForm:
                 f'{names[slides[0]]} {"beyond" if sign > 0 else "before"} the foot of the '
                 'perpendicular on its line'
             )
-        base, vertex = unknown
+        base, vertex = sorted(unknown, key=self._outward.__getitem__)
         corners = [
             step.body
             for step in loop.steps

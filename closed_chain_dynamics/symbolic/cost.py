@@ -1,10 +1,11 @@
 """
 What a term costs: operations by kind, weighted as in paper 5, Table 1.
 
-Operations are those of the generated code: common subexpressions once, parameters as numbers.
-Assignments are results, and values used more than once.
+Operations are those of the generated code, counted in what is printed there: common
+subexpressions once, parameters as numbers, every line an assignment.
 """
 
+import ast
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 import time
@@ -12,20 +13,17 @@ import time
 from numpy.typing import ArrayLike
 
 from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.symbolic.code import python_source
 from closed_chain_dynamics.symbolic.elimination import METHODS, derive
-from closed_chain_dynamics.symbolic.program import Program, flat
 from closed_chain_dynamics.symbolic.reduced_equations import ReducedEquations
 
 __all__ = ['PAPER', 'WEIGHTS', 'Cost', 'cost', 'cost_table']
 
 # the columns of Table 1, and what one operation of each weighs
 WEIGHTS = {'+-': 1, '*': 1, '/': 4, 'sqrt': 5, 'sin/cos': 10, 'atan': 15, ':=': 1}
-KINDS = {
-    'add': '+-',
-    'sub': '+-',
-    'neg': '+-',
-    'mul': '*',
-    'div': '/',
+FUNCTIONS = {
+    'fabs': '+-',
+    'copysign': '+-',
     'sqrt': 'sqrt',
     'sin': 'sin/cos',
     'cos': 'sin/cos',
@@ -58,14 +56,25 @@ class Cost:
 
 def cost(equations: ReducedEquations, term: str) -> Cost:
     """Return the Cost of a term."""
-    entries = flat(equations.term(term))
-    program = Program(entries, longest=0)
+    code = ast.parse(python_source(equations, [term]))
     counts = dict.fromkeys(WEIGHTS, 0)
-    for node in program.operations:
-        counts[KINDS[node.op]] += 1
-    results = {node.number for node in entries if not program.is_leaf(node)}
-    counts[':='] = len(results | {node.number for node in program.named})
+    for node in ast.walk(code):
+        kind = _kind(node)
+        if kind:
+            counts[kind] += 1
+    counts[':='] -= 2  # the array of results, and its view
     return Cost(tuple(counts.values()), equations.seconds[term])
+
+
+def _kind(node: ast.AST) -> str | None:
+    """Return what a node of a program counts as."""
+    if isinstance(node, ast.BinOp):
+        return {ast.Mult: '*', ast.Div: '/'}.get(type(node.op), '+-')
+    if isinstance(node, ast.UnaryOp):
+        return None if isinstance(node.operand, ast.Constant) else '+-'
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+        return FUNCTIONS.get(node.func.id)
+    return ':=' if isinstance(node, ast.Assign) else None
 
 
 def cost_table(

@@ -1,41 +1,37 @@
 """
-What all ways of eliminating constraints share: names, terms, springs, dampers and outputs.
+Terms of the equations of motion in independent coordinates, over CasADi's symbols.
 
-A term is a matrix (nested lists of nodes) or a vector (a list of nodes); it is derived when it is
-asked for.
+    M_1 q_1'' + c_1 + g_1 + tau_1s + tau_1d = tau_1                                       Eq. (9)
+
+All ways of eliminating constraints give the placements of the bodies, W, and how W changes; from
+there on they are the same: the equations of the tree, projected with W. A term is an SX matrix,
+derived when it is asked for.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import cached_property
 import time
 from typing import TYPE_CHECKING, Any
 
+import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from closed_chain_dynamics.description import LoopType
-from closed_chain_dynamics.description.elements import Joint, LoopJoint, Spring
-from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
-from closed_chain_dynamics.errors import NameNotFound, StateError
+from closed_chain_dynamics.codegen.source import Spring, gather
+from closed_chain_dynamics.description.elements import Joint, LoopJoint
+from closed_chain_dynamics.errors import NameNotFound, StateError, StructureError
 from closed_chain_dynamics.model.mechanism import Mechanism
-from closed_chain_dynamics.symbolic.expression_graph import Node, evaluate, gradient, needed, total
-from closed_chain_dynamics.symbolic.from_mechanism import (
-    Array,
-    Rows,
-    SymbolicTree,
-    Vector,
-    dot,
-    plus,
-)
-from closed_chain_dynamics.symbolic.implicit_constraints import LoopGeometry
-from closed_chain_dynamics.symbolic.planar_loops import closed_loops
-from closed_chain_dynamics.symbolic.program import Term, flat
+from closed_chain_dynamics.symbolic import tree_dynamics
+from closed_chain_dynamics.symbolic.constraints import LoopGeometry
+from closed_chain_dynamics.symbolic.tree import Array, Pose, SymbolicTree
 
 if TYPE_CHECKING:
-    from closed_chain_dynamics.symbolic.latex import Assigned
+    from closed_chain_dynamics.symbolic.assignments import Assigned
 
 __all__ = ['TERMS', 'ReducedEquations']
 
+SX = Any
 TERMS = {
     'M_1': 'inertia matrix',
     'c_1': 'centrifugal and Coriolis forces',
@@ -46,21 +42,24 @@ TERMS = {
     'W': 'rates of all joints per independent rate',
     'q': 'positions of all joints',
 }
+MATRICES = ('M_1', 'W')
 
 
 class ReducedEquations(ABC):
     """
     Equations of motion in independent coordinates; terms are derived when they are asked for.
 
-    `independent`, `dependent`: names of q_1 and q_2; `inputs`: nodes of q_1, or of q ('ic');
-    `branches`: {loop: which solution}; `notes`: what the equations leave out; `seconds`: {term:
-    time it took to derive}.
+    `independent`, `dependent`: names of the rates v_1 and of the others; `inputs`: symbols of
+    q_1, or of q ('ic'); `branches`: {loop: which solution}; `notes`: what the equations leave out;
+    `seconds`: {term: time it took to derive}.
     """
 
     position: str  # name of the argument that `inputs` stand for
     term_names: tuple[str, ...]
-    inputs: list[Node]
-    state: list[Any]  # see `from_mechanism.State`
+    inputs: SX
+    W: SX  # (nv, independent)
+    pose_of_bodies: Pose
+    q: SX  # positions of all joints
 
     def __init__(
         self,
@@ -71,55 +70,62 @@ class ReducedEquations(ABC):
     ) -> None:
         self.robot, self.method = robot, method
         self.pose = robot.vector(q, robot.nq, 'q')
-        self.tree = SymbolicTree(robot)
-        self.tree.graph.progress = progress
-        chosen = coordinates(robot, self.pose)
-        self.independent, self.dependent = chosen.independent, chosen.dependent
-        self.notes: list[str] = []
+        _refuse_curved_contacts(robot)
+        self.source = gather(robot, self.pose, contacts=True)
+        self.tree = SymbolicTree(self.source)
+        self.independent = self.source.independent_names
+        self.dependent = [name for name in robot.coordinate_names if name not in self.independent]
+        self.position_names = self.tree.position_names
+        self.notes = _what_is_left_out(robot)
         self.seconds: dict[str, float] = {}
         self.branches: dict[str, str] = {}
-        self._terms: dict[str, Term] = {}
-        graph, names = self.tree.graph, self.tree.names
-        self.v_1 = [graph.input(f'v_{name}') for name in self.independent]
-        self.a_1 = [graph.input(f'a_{name}') for name in self.independent]
-        self._first = [names.index(name) for name in self.independent]
-        at = dict(zip(robot.coordinate_names, self.pose.tolist()))
-        self._pose = {i: at[name] for i, name in enumerate(names)}
+        self._progress = progress
+        self._terms: dict[str, SX] = {}
+        self.v_1, self.a_1 = (
+            ca.vertcat(*(ca.SX.sym(f'{letter}_{name}') for name in self.independent))
+            if self.independent
+            else ca.SX.zeros(0)
+            for letter in 'va'
+        )
+        self._first = list(self.source.independent)
         begun = time.perf_counter()
         self._close()
         self._preparation = time.perf_counter() - begun
-        self._note_what_is_left_out()
 
-    def term(self, name: str) -> Term:
-        """Return a term as nested lists of nodes: rows of a matrix, or a vector."""
+    def term(self, name: str) -> SX:
+        """Return a term as a matrix or a column over symbols."""
         if name not in self.term_names:
             raise NameNotFound('term', name, self.term_names, where=self.robot.name)
         if name not in self._terms:
             begun = time.perf_counter()
-            self._terms[name] = self._derivations()[name]()
+            derivations: dict[str, Callable[[], SX]] = {
+                'M_1': self._M_1,
+                'c_1': self._c_1,
+                'g_1': self._g_1,
+                'tau_1s': self._tau_1s,
+                'tau_1d': self._tau_1d,
+                'tau_1': self._tau_1,
+                'W': lambda: self.W,
+                'q': lambda: self.q,
+            }
+            self._terms[name] = ca.densify(derivations[name]())
             self.seconds[name] = self._preparation + time.perf_counter() - begun
+            if self._progress:
+                self._progress(ca.n_nodes(ca.vertcat(*map(ca.vec, self._terms.values()))))
         return self._terms[name]
 
-    def _derivations(self) -> dict[str, Callable[[], Term]]:
-        """Return what derives each term."""
-        return {
-            'M_1': self._M_1,
-            'c_1': self._c_1,
-            'g_1': self._g_1,
-            'tau_1s': self._tau_1s,
-            'tau_1d': self._tau_1d,
-            'tau_1': self._tau_1,
-            'W': self._W,
-        }
-
-    def arguments(self, name: str) -> dict[str, list[Node]]:
-        """Return the vectors that a term is a function of, {name: input nodes}."""
+    def arguments(self, name: str) -> dict[str, SX]:
+        """Return the vectors that a term is a function of, {name: symbols}."""
         first = {self.position: self.inputs}
         if name in ('c_1', 'tau_1d', 'tau_1'):
             first['v_1'] = self.v_1
         if name == 'tau_1':
             first['a_1'] = self.a_1
         return first
+
+    def with_numbers(self, name: str) -> SX:
+        """Return a term with numbers in place of its parameters."""
+        return self.tree.numbers(self.term(name))[0]
 
     def evaluate(
         self, name: str, q: ArrayLike, v_1: ArrayLike | None = None, a_1: ArrayLike | None = None
@@ -129,35 +135,47 @@ class ReducedEquations(ABC):
 
         `q`: the independent coordinates ('te', 'de'), or all of them ('ic').
         """
-        values: dict[Node, Array] = {}
-        for (argument, nodes), given in zip(self.arguments(name).items(), (q, v_1, a_1)):
-            numbers = np.asarray(() if given is None else given, dtype=float)
-            if numbers.shape[-1:] != (len(nodes),):
+        arguments = self.arguments(name)
+        given: list[Array] = []
+        for (argument, symbols), values in zip(arguments.items(), (q, v_1, a_1)):
+            numbers = np.asarray(() if values is None else values, dtype=float)
+            if numbers.shape[-1:] != (symbols.shape[0],):
+                names = ', '.join(symbols[k].name() for k in range(symbols.shape[0]))
                 raise StateError(
-                    f'{argument} has shape {numbers.shape} and must end in {len(nodes)}',
+                    f'{argument} has shape {numbers.shape} and must end in {symbols.shape[0]}',
                     where=f'{self.robot.name}, {name}',
-                    repair=f'One number each for {", ".join(node.name for node in nodes)}.',
+                    repair=f'One number each for {names}.',
                 )
-            values.update(zip(nodes, np.moveaxis(numbers, -1, 0)))
-        term = self.term(name)
-        numbers = evaluate(flat(term), values)
-        if isinstance(term[0], list):
-            numbers = numbers.reshape(*numbers.shape[:-1], len(term), -1)
-        return numbers
+            given.append(numbers)
+        shape = np.broadcast_shapes(*(numbers.shape[:-1] for numbers in given))
+        poses = [
+            np.broadcast_to(numbers, (*shape, numbers.shape[-1])).reshape(-1, numbers.shape[-1])
+            for numbers in given
+        ]
+        function = self._functions.get(name)
+        if function is None:
+            term = ca.vec(self.with_numbers(name).T)  # row by row
+            function = ca.Function(name, list(arguments.values()), [term], {'cse': True})
+            self._functions[name] = function
+        found = function.map(len(poses[0]))(*(each.T for each in poses)).full().T
+        entries = self.term(name).shape if name in MATRICES else self.term(name).shape[:1]
+        answer: Array = found.reshape(*shape, *entries)
+        return answer
+
+    @cached_property
+    def _functions(self) -> dict[str, Any]:
+        return {}
 
     def parameters(self, name: str) -> dict[str, float]:
         """Return the parameters that a term contains, {name: value}."""
-        return {
-            node.name: node.value
-            for node in needed(flat(self.term(name)))
-            if node.op == 'parameter'
-        }
+        there = [symbol.name() for symbol in ca.symvar(self.term(name))]
+        return {each: self.tree.parameters[each] for each in there if each in self.tree.parameters}
 
     def sympy(self, name: str) -> 'Assigned':
         """Return a term as SymPy, (assignments, Matrix) the way `sympy.cse` returns them."""
-        from closed_chain_dynamics.symbolic.latex import sympy_of
+        from closed_chain_dynamics.symbolic.assignments import assigned
 
-        return sympy_of(self, name)
+        return assigned(self.term(name))
 
     def compiled(self, name: str) -> Callable[..., Array]:
         """Return the numba-compiled function of a term; its first call compiles."""
@@ -168,130 +186,131 @@ class ReducedEquations(ABC):
     # --- what each way does in its own manner -------------------------------------------------
     @abstractmethod
     def _close(self) -> None:
-        """Eliminate the constraints: set `inputs`, `state` and, if there are any, `branches`."""
+        """Eliminate the constraints: set `inputs`, `q`, `pose_of_bodies` and `W`."""
 
     @abstractmethod
-    def _value(self, i: int) -> Node:
-        """Return the coordinate q of a body."""
+    def _along(self, x: SX) -> SX:
+        """Return the derivative in time of what depends on positions alone."""
 
     @abstractmethod
-    def _by_body(self) -> Rows:
-        """Return W = dq/dq_1, one row per body."""
+    def _drift(self) -> SX:
+        """Return W' v_1, all accelerations while the independent ones are zero."""
 
     @abstractmethod
-    def _along(self, node: Node, rates: Vector) -> Node:
-        """Return the derivative of a node in time, given the rates of all bodies."""
+    def _slope(self, energy: SX) -> SX:
+        """Return the derivative of what depends on positions, per independent rate."""
 
-    @abstractmethod
-    def _M_1(self) -> Term: ...
+    # --- what all ways share ------------------------------------------------------------------
+    @property
+    def _v(self) -> SX:
+        return self.W @ self.v_1
 
-    @abstractmethod
-    def _c_1(self) -> Term: ...
+    def _M_1(self) -> SX:
+        M = tree_dynamics.mass_matrix(self.tree, self.pose_of_bodies)
+        return ca.triu2symm(ca.triu(ca.densify(self.W.T @ (M @ self.W))))
 
-    @abstractmethod
-    def _g_1(self) -> Term: ...
-
-    @abstractmethod
-    def _tau_1s(self) -> Term: ...
-
-    @abstractmethod
-    def _tau_1(self) -> Term: ...
-
-    # --- what both ways share -----------------------------------------------------------------
-    def _rates(self) -> list[Node]:
-        """Return q' = W q_1', one node per body."""
-        W = self._by_body()
-        return [dot(row, self.v_1) for row in W]
-
-    def _W(self) -> Term:
-        W = self._by_body()
-        return [W[i] for i in self.tree.order]
-
-    def _lengths(self) -> list[tuple[Spring, Node]]:
-        """Return (spring, how far it is stretched) for all springs."""
-        stretches: list[tuple[Spring, Node]] = []
-        for spring in self.robot.description.springs:
-            if spring.type == 'torsional':
-                if spring.joint in self.tree.names:
-                    value = self._value(self.tree.names.index(spring.joint))
-                    stretches.append((spring, value - spring.rest))
-                continue
-            ends = [
-                self.tree.point(link, xyz, f'{spring.name}_{end}')
-                for link, xyz, end in (
-                    (spring.from_link, spring.from_xyz, 'from'),
-                    (spring.to_link, spring.to_xyz, 'to'),
-                )
-            ]
-            way = self._difference(*ends)
-            length = self.tree.graph.function('sqrt', dot(way, way))
-            stretches.append((spring, length - spring.rest))
-        return stretches
-
-    def _difference(self, one: tuple[int, Vector], two: tuple[int, Vector]) -> list[Node]:
-        """Return the way from one point to another, in the frame of the body that carries both."""
-        top = self.tree.common_ancestor(one[0], two[0])
-        ends = []
-        for body, point in (one, two):
-            while body != top:
-                point = plus(
-                    self.tree.origin(body, self.state),
-                    self.tree.to_parent(body, point, self.state),
-                )
-                body = self.tree.bodies[body].parent
-            ends.append(point)
-        return [b - a for a, b in zip(*ends)]
-
-    def _spring_energy(self) -> Node:
-        return total(
-            self.tree.graph,
-            [stretch * stretch * (0.5 * spring.stiffness) for spring, stretch in self._lengths()],
+    def _c_1(self) -> SX:
+        return self.W.T @ tree_dynamics.newton_euler(
+            self.tree, self.pose_of_bodies, self._v, self._drift(), gravity=False
         )
 
-    def _tau_1d(self) -> list[Node]:
-        """Return the gradient of Rayleigh's function with respect to q_1'."""
-        rates = self._rates()
-        terms = [
-            speed * speed * (0.5 * body.damping) for body, speed in zip(self.tree.bodies, rates)
-        ]
-        for loop in closed_loops(self.robot):
-            if loop.dynamics.damping and loop.type is LoopType.REVOLUTE:
-                speed = LoopGeometry(self.tree, loop, self.state).turning_rate(rates)
-                terms.append(speed * speed * (0.5 * loop.dynamics.damping))
-        damped = [(spring, stretch) for spring, stretch in self._lengths() if spring.damping]
-        for spring, stretch in damped:
-            speed = self._along(stretch, rates)
-            terms.append(speed * speed * (0.5 * spring.damping))
-        return gradient(total(self.tree.graph, terms), self.v_1)
+    def _g_1(self) -> SX:
+        return self.W.T @ tree_dynamics.gravity_forces(self.tree, self.pose_of_bodies)
 
-    def _note_what_is_left_out(self) -> None:
-        description = self.robot.description
-        loops = closed_loops(self.robot)
-        everything: list[Joint | LoopJoint] = [*description.joints, *loops]
-        frictional = [each.name for each in everything if each.dynamics.friction]
-        frictional += [loop.name for loop in loops if loop.contact and loop.contact.mu]
-        stops = [each.name for each in everything if each.limit_moment]
-        springs = [
-            spring.name
-            for spring in description.springs
-            if spring.type == 'torsional' and spring.joint not in self.tree.names
-        ]
-        damped = [
-            loop.name
-            for loop in loops
-            if loop.dynamics.damping and loop.type is not LoopType.REVOLUTE
-        ]
-        soft = [
-            loop.name
-            for loop in description.loops
-            if self.robot.is_connected(loop.name) and loop not in loops
-        ]
+    def _tau_1(self) -> SX:
+        tau = tree_dynamics.newton_euler(
+            self.tree,
+            self.pose_of_bodies,
+            self._v,
+            self.W @ self.a_1 + self._drift(),
+            gravity=True,
+        )
+        return self.W.T @ tau + self.term('tau_1s') + self.term('tau_1d')
+
+    def _tau_1s(self) -> SX:
+        energy = ca.SX(0)
+        forces = ca.SX.zeros(1, self.source.nv)
+        for spring in self.source.springs:
+            k = self.tree.parameter(f'k_{spring.name}', spring.stiffness)
+            if spring.loop is None:
+                energy = energy + 0.5 * k * self._stretch(spring) ** 2
+            else:
+                loop = self._loop(spring.loop)
+                (rate,) = loop.coordinates()
+                forces = forces + k * (loop.position() - self._rest(spring)) * rate
+        return self._slope(energy) + self.W.T @ forces.T
+
+    def _tau_1d(self) -> SX:
+        """Return the gradient of Rayleigh's function with respect to v_1."""
+        v, power = self._v, ca.SX(0)
+        for body in self.source.bodies:
+            for place, law in enumerate(body.laws, start=body.iv):
+                d = self.tree.parameter(f'd_{body.name}', law.damping)
+                power = power + 0.5 * d * v[place] ** 2
+        for number, loop in enumerate(self.source.loops):
+            damping = sum(x.damping for x in self.source.springs if x.loop == number)
+            damping += loop.laws[0].damping if loop.laws else 0.0
+            d = self.tree.parameter(f'd_{loop.name}', damping)
+            for rate in self._loop(number).coordinates() if damping else ():
+                power = power + 0.5 * d * (rate @ v) ** 2
+        for spring in self.source.springs:
+            if spring.damping and spring.loop is None:
+                d = self.tree.parameter(f'd_{spring.name}', spring.damping)
+                power = power + 0.5 * d * self._along(self._stretch(spring)) ** 2
+        return ca.gradient(power, self.v_1)
+
+    def _rest(self, spring: Spring) -> SX:
+        return self.tree.parameter(f'l_{spring.name}', spring.rest)
+
+    def _loop(self, k: int) -> LoopGeometry:
+        return LoopGeometry(self.tree, self.source.loops[k], self.pose_of_bodies)
+
+    def _stretch(self, spring: Spring) -> SX:
+        """Return how far a spring of the tree is stretched."""
+        if spring.joint is not None:
+            return self.q[spring.joint[1]] - self._rest(spring)
+        assert spring.ends is not None
+        pose, ends = self.pose_of_bodies, []
+        top = self.tree.common_ancestor(*(body for body, _ in spring.ends))
+        for (body, at), end in zip(spring.ends, ('from', 'to')):
+            point = self.tree.vector(f'{spring.name}_{end}', at)
+            while body != top:
+                point = pose.r[body] + pose.E[body] @ point
+                body = self.tree.bodies[body].parent
+            ends.append(point)
+        way = ends[1] - ends[0]
+        return ca.sqrt(ca.dot(way, way)) - self._rest(spring)
+
+
+def _refuse_curved_contacts(robot: Mechanism) -> None:
+    for loop in robot.description.loops:
+        if loop.contact and loop.contact.surface != 'plane' and robot.is_connected(loop.name):
+            raise StructureError(
+                f'its point slides on a {loop.contact.surface}',
+                where=f'{robot.name}, loop {loop.name!r}',
+                repair='Equations are derived for planes: cut it first, robot.cut(...).',
+            )
+
+
+def _what_is_left_out(robot: Mechanism) -> list[str]:
+    description = robot.description
+    loops = [loop for loop in description.loops if robot.is_connected(loop.name)]
+    soft = [loop.name for loop in loops if loop.contact and loop.contact.stiffness]
+    everything: list[Joint | LoopJoint] = [
+        *description.joints,
+        *(loop for loop in loops if loop.name not in soft),
+    ]
+    frictional = [each.name for each in everything if each.dynamics.friction]
+    frictional += [
+        loop.name for loop in loops if loop.name not in soft and loop.contact and loop.contact.mu
+    ]
+    stops = [each.name for each in everything if each.limit_moment]
+    return [
+        f'The equations leave out {what} {", ".join(names)}.'
         for what, names in (
             ('Coulomb friction of', frictional),
             ('limit moments of', stops),
-            ('springs on loop joints:', springs),
-            ('damping of the loop joints', damped),
             ('soft contacts:', soft),
-        ):
-            if names:
-                self.notes.append(f'The equations leave out {what} {", ".join(names)}.')
+        )
+        if names
+    ]

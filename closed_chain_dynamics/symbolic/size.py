@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from numpy.typing import ArrayLike
 
 from closed_chain_dynamics.assembly.search import assemble
-from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
+from closed_chain_dynamics.codegen.source import gather
 from closed_chain_dynamics.errors import StructureError
 from closed_chain_dynamics.model.mechanism import Mechanism
-from closed_chain_dynamics.symbolic.from_mechanism import SymbolicTree
-from closed_chain_dynamics.symbolic.implicit_constraints import CRAMER
-from closed_chain_dynamics.symbolic.planar_loops import closed_loops, planar_loop
+from closed_chain_dynamics.symbolic.constraints import CRAMER
+from closed_chain_dynamics.symbolic.planar_loops import planar_loop
+from closed_chain_dynamics.symbolic.tree import SymbolicTree
 
 __all__ = ['Size', 'refuse_too_large', 'size_estimate']
 
@@ -40,23 +40,23 @@ def size_estimate(
     q: ArrayLike | None = None,
 ) -> Size:
     """Return about how large the equations of a mechanism are."""
-    tree = SymbolicTree(robot)
-    chosen = coordinates(robot, assemble(robot) if q is None else q)
-    n, n_1, m = len(tree.bodies), chosen.mobility, chosen.rank
+    pose = assemble(robot) if q is None else robot.vector(q, robot.nq, 'q')
+    source = gather(robot, pose, contacts=True)
+    n, n_1 = source.nv, len(source.independent)
     operations = float(sum(PER_JOINT.get(term, 0) * n for term in terms)) + n * n_1
     if 'M_1' in terms:
         operations += (
             45 * n * n + 120 * n + n * n * n_1 if method == 'ic' else n * n_1 * (3.2 * n_1 + 40)
         )
-    if method == 'ic' and not _all_planar(tree):
-        block = max(m, CRAMER)
+    if method == 'ic' and not _all_planar(SymbolicTree(source)):
+        block = max(n - n_1, CRAMER)
         operations += 2 * block * block * (block + n_1)
     return Size(operations, operations * SECONDS_PER_OPERATION)
 
 
 def _all_planar(tree: SymbolicTree) -> bool:
     try:
-        for loop in closed_loops(tree.robot):
+        for loop in tree.source.loops:
             planar_loop(tree, loop)
     except StructureError:
         return False

@@ -95,8 +95,7 @@ def measure(equations: ReducedEquations) -> dict[str, float]:
     a = complete_acceleration(robot, q, v, dict(zip(equations.independent, a_1)))
     buffer = np.empty(1 + 2 * robot.nv + len(robot.actuator_names))
     seconds = {'core': seconds_per_call(_core_loop, robot.handle, q, v, a, buffer)}
-    places = [robot.coordinate_names.index(name) for name in equations.independent]
-    position = q if equations.position == 'q' else q[places]
+    position = q if equations.position == 'q' else q[list(equations.source.independent)]
     function = compiled(equations, 'tau_1')
 
     @njit  # type: ignore[untyped-decorator]

@@ -104,7 +104,7 @@ def test_the_pose_decides_the_branch(capsys):
 
 def test_gravity_is_taken(capsys):
     report = report_of(capsys, 'four_bar', '--gravity', 0, 0, 0, '--what', 'g')
-    assert report['terms']['g_1']['weighted'] == 0
+    assert report['terms']['g_1']['weighted'] == 1  # out[0] = 0.0
 
 
 def test_a_spatial_loop_is_refused_and_implicit_constraints_are_offered(capsys, spatial):
