@@ -54,7 +54,7 @@ setup(
         'plot': ['matplotlib>=3.6', 'pillow>=10.1'],
         'mcap': ['rosbags>=0.10'],
         'mjcf': ['mujoco>=3.3'],  # compiles MJCF files
-        'symbolic': ['sympy>=1.12'],
+        'symbolic': ['casadi>=3.7', 'sympy>=1.12'],
         # Needs a C compiler too: gcc or clang.
         'codegen': ['casadi>=3.7'],
         # Studies of many runs: a cluster, indices, Parquet.

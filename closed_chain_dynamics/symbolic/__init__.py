@@ -1,17 +1,20 @@
 """
 Equations instead of numbers: of models as linked lists, and of mechanisms with loops.
 
-Importing this room loads SymPy; nothing else in the package does. It may import `simulation` and
-the rooms below it.
+CasADi differentiates and finds common subexpressions, SymPy writes what people read. Importing
+this room loads both; nothing else in the package loads SymPy. It may import `simulation` and the
+rooms below it, of which it uses `codegen`.
 """
 
 from closed_chain_dynamics.errors import ClosedChainError
 
 try:
+    import casadi  # noqa: F401
     import sympy  # noqa: F401
-except ImportError:
+except ImportError as error:
     raise ClosedChainError(
-        'equations need SymPy, which is not installed', repair='Install it: pip install sympy.'
+        f'equations need SymPy and CasADi, and {error.name} is not installed',
+        repair='Install them: pip install sympy casadi.',
     ) from None
 
 from closed_chain_dynamics.symbolic.cost import cost_table

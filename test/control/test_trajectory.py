@@ -28,6 +28,17 @@ def test_positions_alone_give_the_clamped_cubic_spline_of_scipy():
         np.testing.assert_allclose(values, peer(DENSE, order), atol=ROUNDING)
 
 
+def test_positions_alone_give_no_jump_in_acceleration():
+    trajectory, h = Trajectory(NAMES, TIMES, P), 1e-9
+    for k, t in enumerate(TIMES[1:-1], start=1):
+        before, after = trajectory.sample(t - h), trajectory.sample(t + h)
+        for one, other in zip(before, after):
+            np.testing.assert_allclose(one, other, atol=1e-6)  # h times the jerk
+        np.testing.assert_allclose(after[0], P[k], atol=1e-6)
+    for t in (TIMES[0], TIMES[-1] - h):
+        np.testing.assert_allclose(trajectory.sample(t)[1], 0.0, atol=1e-6)
+
+
 def test_velocities_give_cubics_and_accelerations_quintics():
     """As SciPy joins points with given derivatives."""
     for given in ([V], [V, A]):
