@@ -97,13 +97,9 @@ def _normal(tree: SymbolicTree, paths: Sequence[Sequence[int]], loop: Loop) -> A
             axis = R[:, 2]
             if body.slides:
                 slides.append((body.joint, axis))
-            elif body.given.kind not in TURNS:
-                raise outside(
-                    f'{body.joint!r} is {body.given.kind.value}', tree.source.name, loop.name
-                )
-            elif normal is None:
+            elif normal is None and body.given.kind in TURNS:
                 normal, first = axis, body.joint
-            elif np.linalg.norm(np.cross(normal, axis)) > OUT_OF_PLANE:
+            elif normal is None or not _parallel(normal, axis) or body.given.kind not in TURNS:
                 raise outside(
                     f'it is not planar: {body.joint!r} does not turn about an axis '
                     f'parallel to that of {first!r}',
@@ -120,6 +116,10 @@ def _normal(tree: SymbolicTree, paths: Sequence[Sequence[int]], loop: Loop) -> A
                 loop.name,
             )
     return normal
+
+
+def _parallel(one: Array, other: Array) -> bool:
+    return bool(np.linalg.norm(np.cross(one, other)) <= OUT_OF_PLANE)
 
 
 def plane_of(normal: Array) -> Array:

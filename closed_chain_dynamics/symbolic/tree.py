@@ -38,7 +38,10 @@ class Angle:
 
     @classmethod
     def of(cls, value: SX) -> 'Angle':
-        """Return the turn by a known angle."""
+        """Return the turn by a known angle; -x takes sine and cosine of x."""
+        if value.op() == ca.OP_NEG:
+            back = cls.of(value.dep(0)).reverse()
+            return cls(back.cos, back.sin, value)
         return cls(ca.cos(value), ca.sin(value), value)
 
     def explicit(self) -> SX:
