@@ -23,8 +23,7 @@ q = ccd.assemble(robot, {'joint_1': -np.pi / 2 - np.pi / 12, 'joint_2': np.pi / 
 sim = ccd.Simulation(robot, q, dt=1e-3, log_every=10)
 for t, angles, normal in TABLE:
     sim.run(t - sim.time, TAU)
-    ccd.forward_dynamics(sim.robot, sim.q, sim.v, TAU)
-    f_n = contact_forces(sim.robot)['tip_on_floor'][0]
+    f_n = contact_forces(sim.robot, sim.q, sim.v, TAU)['tip_on_floor'][0]
     print(f't = {t:5.2f} s: q = {sim.q[0]:.7f}, {sim.q[1]:.7f}; f_n = {f_n:.7f} N')
     assert np.allclose(sim.q, angles, atol=1e-6) and abs(f_n - normal) < 1e-5
 

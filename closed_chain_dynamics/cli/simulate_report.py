@@ -97,6 +97,7 @@ def render(report: Report, style: Style) -> str:
             each['name'],
             f'{each["mobility_before"]} to {each["mobility_after"]}',
             f'{number(each["energy_lost"], 3)} J',
+            f'{number(each["energy_of_gap"], 3)} J',
             ' '.join(number(value, 3) for value in each['impulse']),
         ]
         for each in report['events']
@@ -108,7 +109,15 @@ def render(report: Report, style: Style) -> str:
             (
                 'Events',
                 table(
-                    ['time', 'event', 'joint', 'mobility', 'energy lost', 'impulse [N s, N m s]'],
+                    [
+                        'time',
+                        'event',
+                        'joint',
+                        'mobility',
+                        'energy lost',
+                        'gap took',
+                        'impulse [N s, N m s]',
+                    ],
                     events,
                     style,
                 ),

@@ -260,9 +260,11 @@ class Contact:
     Makes a point on a surface a contact: unit `normal` in the parent's loop frame, friction `mu`.
 
     `mu_static`: friction that holds a standing point (not given: `mu`). `surface`: 'plane', or
-    'sphere' or 'cylinder' of a `radius` [m] about the frame's origin or normal. `restitution`: of
-    the speed at touch-down. With a `stiffness` [N/m] the contact is soft, a spring with `damping`
-    [N s/m per m of depth] that pushes and never pulls.
+    'sphere' or 'cylinder' of a `radius` [m] about the frame's origin or normal. The child touches
+    with the origin of its frame, with a `ball` of that radius [m] about it, or with the rim of a
+    `wheel` about the axis of its frame. `restitution`: of the impulse at touch-down. With a
+    `stiffness` [N/m] the contact is soft, a spring with `damping` [N s/m per m of depth] that
+    pushes and never pulls.
     """
 
     normal: Vector = (0.0, 0.0, 1.0)
@@ -271,6 +273,8 @@ class Contact:
     mu_static: float | None = None
     surface: str = 'plane'
     radius: float = 0.0
+    ball: float = 0.0
+    wheel: float = 0.0
     restitution: float = 0.0
     stiffness: float = 0.0
     damping: float = 0.0

@@ -38,6 +38,8 @@ CC_ELEMENTS = {
         'mu_static',
         'surface',
         'radius',
+        'ball',
+        'wheel',
         'restitution',
         'stiffness',
         'damping',

@@ -37,6 +37,18 @@ from closed_chain_dynamics.errors import DescriptionError
 
 __all__ = ['number_text', 'to_element', 'to_xml', 'write', 'write_files', 'xml_text']
 
+# attributes of a contact that are written where they are not the usual ones
+CONTACT_EXTRAS = (
+    'mu_static',
+    'surface',
+    'radius',
+    'ball',
+    'wheel',
+    'restitution',
+    'stiffness',
+    'damping',
+)
+
 
 def write(description: Description, path: str | Path) -> None:
     """Write a description to a URDF file in the own spelling."""
@@ -250,7 +262,7 @@ def _write_loop(root: Any, loop: LoopJoint) -> None:
         contact = loop.contact
         extras = {
             name: getattr(contact, name)
-            for name in ('mu_static', 'surface', 'radius', 'restitution', 'stiffness', 'damping')
+            for name in CONTACT_EXTRAS
             if getattr(contact, name) != getattr(Contact, name)
         }
         _add(

@@ -15,9 +15,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from closed_chain_dynamics import kernels
-from closed_chain_dynamics.description import LoopJoint
 from closed_chain_dynamics.dynamics.constraints import Matrix
-from closed_chain_dynamics.dynamics.contacts import REST_SPEED
+from closed_chain_dynamics.dynamics.contact_problem import REST_SPEED
 from closed_chain_dynamics.dynamics.generalized_coordinates import Coordinates
 from closed_chain_dynamics.dynamics.outside_forces import acting
 from closed_chain_dynamics.dynamics.tree import jacobian, link_placement
@@ -63,9 +62,7 @@ def drag(
         return np.zeros(robot.nv), {}
     loops, K = all_loops[rough], all_loops['mu'][rough]
     ways = [_sliding(robot, q, v, k) for k in rough]
-    levers = -np.array(
-        [way @ _relative(robot, q, robot.description.loops[k]) for k, way in zip(rough, ways)]
-    )
+    levers = -np.array([way @ _relative(robot, q, v, k) for k, way in zip(rough, ways)])
     size, rows = np.zeros(len(rough)), loops['row']
     for _ in range(MOST_ROUNDS):
         normal = normal_forces(size @ levers)[rows]
@@ -98,12 +95,16 @@ def _sliding(robot: Mechanism, q: Vector, v: Vector, k: int) -> Vector:
     return way / speed if speed > REST_SPEED else np.asarray(frame['R_1'] @ loop['direction'])
 
 
-def _relative(robot: Mechanism, q: Vector, loop: LoopJoint) -> Matrix:
-    """Return the Jacobian of a loop's point on the child against the parent, (3, nv), world."""
-    on_child = jacobian(robot, q, loop.child, point=loop.child_origin.position)[:3]
-    X, Y = link_placement(robot, q, loop.parent), link_placement(robot, q, loop.child)
-    point = Y[:3, :3] @ loop.child_origin.position + Y[:3, 3]
-    return on_child - jacobian(robot, q, loop.parent, point=X[:3, :3].T @ (point - X[:3, 3]))[:3]
+def _relative(robot: Mechanism, q: Vector, v: Vector, k: int) -> Matrix:
+    """Return the Jacobian of a contact's point on the child against the parent, (3, nv), world."""
+    kernels.compute_loop_placement(robot.handle, q, v, k)
+    loop = robot.description.loops[k]
+    point = robot.workspace.frames[k]['point'] + robot.workspace.totals['origin']
+    rows = []
+    for link in (loop.child, loop.parent):
+        X = link_placement(robot, q, link)
+        rows.append(jacobian(robot, q, link, point=X[:3, :3].T @ (point - X[:3, 3]))[:3])
+    return rows[0] - rows[1]
 
 
 def solve_multipliers(c: Coordinates, force: Vector) -> tuple[Vector, list[Matrix]]:

@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from closed_chain_dynamics.dynamics.constraints import Matrix
 from closed_chain_dynamics.dynamics.contact_problem import contact_problem, solve_contacts
@@ -50,14 +51,19 @@ def contact_impact(
     table, problem = robot.structure.loops, contact_problem(robot, q, v, loops)
     mu, c = table['mu'][list(loops)], problem.J @ v
     hits = np.array([k in touching for k in loops])
-    fast = -c[::3] > BOUNCE_SPEED
-    e = float(np.min((table['restitution'][list(loops)] * fast)[hits], initial=1.0))
+    fast: NDArray[np.bool_] = -c[::3] > BOUNCE_SPEED
+    e = min(
+        float(table['restitution'][k]) * bool(quick)
+        for k, quick in zip(loops, fast)
+        if k in touching
+    )
     found = solve_contacts(robot, problem, c, mu, drags=False)
     opens, p = found.opens, found.p.ravel()
     if e > 0.0:
         given = np.where(hits & ~opens, e * found.p[:, 0], np.nan)
         more = solve_contacts(robot, problem, problem.G @ p + c, mu, drags=False, given=given).p
-        p = p + _possible_share(problem.G, c, p, more.ravel()) * more.ravel()
+        share: float = _possible_share(problem.G, c, p, more.ravel())
+        p = p + share * more.ravel()
         opens = opens | hits
     elif np.any(slow := opens & (found.u[:, 0] < BOUNCE_SPEED)):
         held = [k for k, stays in zip(loops, slow) if stays]

@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.dynamics.constraints import Matrix, allowed_motions, constraint_jacobian
-from closed_chain_dynamics.dynamics.contacts import REST_SPEED
 from closed_chain_dynamics.dynamics.tree import mass_matrix
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.kernels.cone_solver import (
@@ -33,8 +32,16 @@ from closed_chain_dynamics.kernels.cone_solver import (
 from closed_chain_dynamics.model.friction_lock import locked_error
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
-__all__ = ['ContactProblem', 'Coulomb', 'contact_problem', 'free_acceleration', 'solve_contacts']
+__all__ = [
+    'REST_SPEED',
+    'ContactProblem',
+    'Coulomb',
+    'contact_problem',
+    'free_acceleration',
+    'solve_contacts',
+]
 
+REST_SPEED = 1e-7  # below this a contact stands still [m/s]
 NO_FORCE = 1e-9  # share of the largest force below which a contact carries none
 NO_MOTION = 1e-9  # share of the largest acceleration or speed below which a point stands
 MOST_POLISHING = 30
@@ -203,13 +210,13 @@ def _polish(
                 F[i : i + 3], D[i : i + 3] = p[i : i + 3], np.eye(len(p))[i : i + 3]
             elif found.slides[k]:
                 side = -1.0 if p[i] < 0.0 else 1.0
-                size = np.linalg.norm(u[t])
-                way = np.array([1.0, 0.0]) if drag[k] else u[t] / max(size, 1e-300)
+                size = float(max(np.linalg.norm(u[t]), 1e-300))
+                way = np.array([1.0, 0.0]) if drag[k] else u[t] / size
                 F[t] = p[t] + mu[k] * side * p[i] * way
                 D[t] = np.eye(len(p))[t]
                 D[t, i] += mu[k] * side * way
                 if not drag[k]:
-                    turning = (np.eye(2) - np.outer(way, way)) / max(size, 1e-300)
+                    turning = (np.eye(2) - np.outer(way, way)) / size
                     D[t] += mu[k] * side * p[i] * turning @ G[t]
         step = np.linalg.lstsq(D, -F, rcond=REDUNDANT)[0]
         p = p + step

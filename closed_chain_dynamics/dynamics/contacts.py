@@ -1,55 +1,77 @@
-"""Forces of the contacts: what forward dynamics, or the last step of a simulation, has found."""
+"""Forces of the contacts of one state: normal force and friction, as values."""
+
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from closed_chain_dynamics.description import LoopJoint
+from closed_chain_dynamics import kernels
+from closed_chain_dynamics.dynamics.actuation import actuator_vector
+from closed_chain_dynamics.dynamics.forward import forward_dynamics
+from closed_chain_dynamics.dynamics.outside_forces import acting
 from closed_chain_dynamics.dynamics.tree import link_placement
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
-__all__ = ['REST_SPEED', 'contact_forces', 'contact_wrenches']
+__all__ = ['contact_forces', 'contact_wrenches']
 
-REST_SPEED = 1e-7  # below this a contact stands still [m/s]
-
-
-def _closed_contacts(robot: Mechanism) -> list[tuple[LoopJoint, np.void]]:
-    """Return description and results of every closed contact, soft ones included."""
-    tables = zip(robot.description.loops, robot.structure.loops, robot.workspace.frames)
-    return [
-        (loop, frame)
-        for loop, kind, frame in tables
-        if kind['mode'] != at.NO_MODE and kind['active']
-    ]
+Torques = Mapping[str, float] | ArrayLike | None
+Wrenches = Mapping[str, ArrayLike] | None
 
 
-def contact_forces(robot: Mechanism) -> dict[str, tuple[float, Vector]]:
+def _closed_contacts(
+    robot: Mechanism, q: ArrayLike, v: ArrayLike, tau: Torques, wrenches: Wrenches
+) -> dict[int, np.void]:
+    """Return what forward dynamics finds for every closed contact, soft ones included."""
+    q, v = robot.vector(q, robot.nq, 'q'), robot.vector(v, robot.nv, 'v')
+    forward_dynamics(robot, q, v, tau, wrenches=wrenches)  # checks what was asked for
+    torques = actuator_vector(robot, tau, 'tau')
+    work, signs = np.empty((4, robot.nv)), np.ones((max(len(robot.loop_names), 1), 2))
+    with acting(robot, wrenches):
+        robot.workspace.torques[:] = torques
+        status = kernels.compute_signs(robot.handle, q, v, work, signs)  # shares the forces, too
+    if status:
+        robot.raise_for(status, q, v)
+    loops = robot.structure.loops
+    closed = np.flatnonzero((loops['mode'] != at.NO_MODE) & (loops['active'] != 0))
+    return {int(k): robot.workspace.frames[k].copy() for k in closed}
+
+
+def contact_forces(
+    robot: Mechanism, q: ArrayLike, v: ArrayLike, tau: Torques = None, *, wrenches: Wrenches = None
+) -> dict[str, tuple[float, Vector]]:
     """
-    Return the forces of all contacts as forward dynamics last left them, {name: (normal, drag)}.
+    Return the forces of all closed contacts in a state, {name: (normal, drag)}.
 
     `normal` [N], positive when it pushes; `drag` (3,) the friction force on the child, world axes.
+    `tau`, `wrenches`: as for `forward_dynamics`. Where contacts are redundant, forces of least
+    norm, or where these leave a friction cone, forces within all cones if there are any.
     """
     return {
-        loop.name: (float(frame['normal_force']), frame['friction'].copy())
-        for loop, frame in _closed_contacts(robot)
+        robot.loop_names[k]: (float(frame['normal_force']), frame['friction'].copy())
+        for k, frame in _closed_contacts(robot, q, v, tau, wrenches).items()
     }
 
 
-def contact_wrenches(robot: Mechanism, q: ArrayLike) -> dict[str, Vector]:
+def contact_wrenches(
+    robot: Mechanism, q: ArrayLike, v: ArrayLike, tau: Torques = None, *, wrenches: Wrenches = None
+) -> dict[str, Vector]:
     """
-    Return what the contacts put on their links, as forward dynamics at q last left it.
+    Return what the contacts put on their links in a state, {link: (6,)}.
 
-    {link: (6,)} in world axes at the link origin, as `newton_euler` and `joint_wrenches` take it:
-    with it the latter gives the force and moment in every joint, Eqs. (6) to (8) of paper 3. (What
-    `reactions` returns has the contacts in it.)
+    In world axes at the link origin, as `newton_euler` and `joint_wrenches` take it: with it the
+    latter gives the force and moment in every joint, Eqs. (6) to (8) of paper 3. (What `reactions`
+    returns has the contacts in it.)
     """
-    wrenches: dict[str, Vector] = {}
-    for loop, frame in _closed_contacts(robot):
+    found: dict[str, Vector] = {}
+    contacts = _closed_contacts(robot, q, v, tau, wrenches)
+    origin = robot.workspace.totals['origin'].copy()
+    for k, frame in contacts.items():
+        loop = robot.description.loops[k]
         force = frame['friction'] + frame['normal_force'] * frame['normal']
-        X_child = link_placement(robot, q, loop.child)
-        point = X_child[:3, 3] + X_child[:3, :3] @ loop.child_origin.position
+        point = frame['point'] + origin
         for link, sign in ((loop.child, 1.0), (loop.parent, -1.0)):
             arm = point - link_placement(robot, q, link)[:3, 3]
             wrench = sign * np.concatenate([force, np.cross(arm, force)])
-            wrenches[link] = wrenches.get(link, 0.0) + wrench
-    return wrenches
+            found[link] = found.get(link, 0.0) + wrench
+    return found

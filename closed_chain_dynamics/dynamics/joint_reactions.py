@@ -316,7 +316,7 @@ def _loop_wrenches(
             wrench += covectors[mine].T @ rows[mine]
             wrench[:, 0] += motors.covectors[own].T @ motors.efforts[own]
         if name in friction:
-            moment = cross(frame['p_2'], friction[name])
+            moment = cross(frame['point'], friction[name])
             wrench[:, 0] += np.concatenate([friction[name], moment])
         wrenches[name] = wrench
     return wrenches

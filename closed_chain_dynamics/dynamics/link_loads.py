@@ -167,8 +167,7 @@ def _add_soft_contacts(robot: Mechanism, loads: LinkLoads) -> None:
     for loop, kind, frame in tables:
         if kind['active'] and kind['mode'] == at.SOFT:
             force = frame['friction'] + frame['normal_force'] * frame['normal']
-            child = loads.index[loop.child]
-            point = loads.point[child] + loads.rotation[child] @ loop.child_origin.position
+            point = frame['point'].copy()
             for link, sign in ((loop.child, 1.0), (loop.parent, -1.0)):
                 loads.external.append(
                     (loads.index[link], point, np.concatenate([sign * force, np.zeros(3)]))

@@ -91,5 +91,6 @@ def _write_contact(loop: LoopJoint, row: np.void) -> None:
     row['shape'] = SHAPES[contact.surface]
     row['mu'] = contact.mu
     row['mu_static'] = max(contact.mu, contact.mu_static or 0.0)  # sliding at once is no sticking
+    row['ball'], row['wheel'] = contact.ball or contact.wheel, contact.wheel > 0.0
     row['radius'], row['restitution'] = contact.radius, contact.restitution
     row['stiffness'], row['damping'] = contact.stiffness, contact.damping

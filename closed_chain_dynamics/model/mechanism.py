@@ -191,6 +191,13 @@ class Mechanism(Names):
                 file=self.description.file,
                 repair='Write type="surface".',
             )
+        if self.structure.loops[self.index('loop', name)]['ball'] > 0.0:
+            raise DescriptionError(
+                'a ball or a wheel does not roll on a surface that is given as a function',
+                where=where,
+                file=self.description.file,
+                repair='Write surface="plane", "sphere" or "cylinder", or let a point touch.',
+            )
         self.structure.surfaces[name] = Surface(function, where)
         self.structure.address_surfaces(self.loop_names)
         self.changes += 1

@@ -128,7 +128,7 @@ class Log:
                 ('energy drift', f'{drift:.2g} J'),
                 ('loop error', f'at most {self.loop_error.max():.2g} m or rad'),
             ]
-        heads = ('time [s]', 'event', 'joint', 'mobility', 'energy lost [J]')
+        heads = ('time [s]', 'event', 'joint', 'mobility', 'energy lost [J]', 'gap took [J]')
         events = [
             (
                 f'{each.time:g}',
@@ -136,6 +136,7 @@ class Log:
                 each.name,
                 f'{each.mobility_before} to {each.mobility_after}',
                 f'{each.energy_lost:.3g}',
+                f'{each.energy_of_gap:.3g}',
             )
             for each in self.events
         ]

@@ -7,6 +7,8 @@ it touches and opens again when it would have to pull. Each change is an event a
 the step has been halved down to; what follows here is what the contacts do next.
 """
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -56,17 +58,16 @@ class ContactEvents:
         lifted = [k for k in closed if k in hit.open]
         modes.set(dict.fromkeys(lifted, None))
         motion.close()
-        lost = before - float(motion.energy())
-        motion.lost += lost
+        total, lost = before - float(motion.energy()), max(hit.impact.energy_lost, 0.0)
+        motion.lost += total
         events = [
             motion.event(
-                'bounce' if k in hit.open else 'touch_down',
-                self._name(k),
-                lost if k == touching[0] else 0.0,
-                hit.impact,
+                'bounce' if k in hit.open else 'touch_down', self._name(k), 0.0, hit.impact
             )
             for k in touching
         ]
+        # one impact, whatever number of contacts shares it; the rest went into closing the gap
+        events[0] = replace(events[0], energy_lost=lost, energy_of_gap=total - lost)
         return events + [motion.event('lift_off', self._name(k)) for k in lifted]
 
     def _settle(self) -> list[Event]:

@@ -13,12 +13,12 @@ import numpy as np
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.dynamics.constraints import constraint_jacobian
 from closed_chain_dynamics.dynamics.contact_problem import (
+    REST_SPEED,
     Coulomb,
     contact_problem,
     free_acceleration,
     solve_contacts,
 )
-from closed_chain_dynamics.dynamics.contacts import REST_SPEED
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.model.mechanism import Vector
 from closed_chain_dynamics.simulation.motion import Motion

@@ -16,6 +16,7 @@ from closed_chain_dynamics.recording.events import Event
 from closed_chain_dynamics.recording.log import Log
 from closed_chain_dynamics.simulation.adaptive import adaptive_run
 from closed_chain_dynamics.simulation.contact_events import ContactEvents
+from closed_chain_dynamics.simulation.event_rates import EventRates
 from closed_chain_dynamics.simulation.motion import Motion
 from closed_chain_dynamics.simulation.options import INTEGRATORS
 from closed_chain_dynamics.simulation.step_grid import StepGrid
@@ -24,6 +25,7 @@ __all__ = ['Stepper']
 
 INSTANT = 1e-12  # what is left of a step after an event that is not worth going on for [s]
 MOST_EVENTS = 1000  # in one step; more means that it never comes to rest
+MOST_A_SECOND = 2000  # events of one contact; more are told of, once
 
 
 class Stepper:
@@ -39,6 +41,7 @@ class Stepper:
         self.motion, self.integrator, self.tolerance = motion, integrator, tolerance
         self.log_every, self.log = log_every, Log(motion.robot)
         self.events: list[Event] = []
+        self._rates = EventRates(motion.robot.name, MOST_A_SECOND)
         self._grid, self._task = StepGrid(motion.dt), np.zeros(1, kernels.RUN)
         self._contacts, self._begun = ContactEvents(motion), False
         self.log_now()
@@ -54,6 +57,7 @@ class Stepper:
         """Note events, and the state just after them."""
         self.events += events
         self.log.events += events
+        self._rates.count(events)
         if events:
             self.log_now()
 
@@ -113,7 +117,7 @@ class Stepper:
             self._run_compiled(1, left)
         raise StateError(
             f'the contacts do not come to rest at t = {self.motion.time:.6g} s: more than '
-            f'{MOST_EVENTS} events in one step',
+            f'{MOST_EVENTS} events in one step, most of them of {self._rates.busiest()!r}',
             where=self.motion.robot.name,
             repair='Less restitution, or more friction, lets them settle.',
         )

@@ -166,7 +166,7 @@ def _forces(snapshot: Snapshot) -> tuple[list[Force], Vector]:
     try:
         if tau is not None:
             acceleration = forward_dynamics(robot, q, v, tau, wrenches=wrenches).acceleration
-            touching = _contacts(robot)
+            touching = _contacts(robot, q, v, tau, wrenches)
         found = reactions(robot, q, v, acceleration, tau, wrenches=wrenches)
     except ClosedChainError:  # a pose without an answer is shown without forces
         return [], np.zeros(len(robot.actuator_names)) if tau is None else tau
@@ -179,10 +179,10 @@ def _forces(snapshot: Snapshot) -> tuple[list[Force], Vector]:
     return forces, found.tau_A
 
 
-def _contacts(robot: Mechanism) -> dict[str, Vector]:
+def _contacts(
+    robot: Mechanism, q: Vector, v: Vector, tau: Vector, wrenches: Mapping[str, Vector] | None
+) -> dict[str, Vector]:
     """Return the whole force on the child of each closed contact, {name: (3,)}."""
+    forces = contact_forces(robot, q, v, tau, wrenches=wrenches)
     normals = dict(zip(robot.loop_names, robot.workspace.frames['normal']))
-    return {
-        name: normal * normals[name] + drag
-        for name, (normal, drag) in contact_forces(robot).items()
-    }
+    return {name: normal * normals[name] + drag for name, (normal, drag) in forces.items()}

@@ -226,8 +226,9 @@ class PlanarArm:
 def forces_in_joints(robot, q, v, tau):
     """Return f_n, f_t along y, the forces of all joints and accelerations of links, in y, z."""
     a = ccd.forward_dynamics(robot, q, v, tau).acceleration
-    ((normal, drag),) = contact_forces(robot).values()
-    joints = ccd.joint_wrenches(robot, q, v, a, wrenches=contact_wrenches(robot, q))
+    ((normal, drag),) = contact_forces(robot, q, v, tau).values()
+    on_links = contact_wrenches(robot, q, v, tau)
+    joints = ccd.joint_wrenches(robot, q, v, a, wrenches=on_links)
     centres = []
     for joint in robot.joint_names:
         link = joint.replace('joint', 'link')
@@ -425,8 +426,8 @@ def test_the_figures_end_where_their_equations_lead(figure):
     # a torque held over a step is that of its middle, to the second order of the step
     sim.run(end, lambda sim: torques(sim.time + 0.5 * dt))
     assert np.abs(sim.q - q).max() < FIGURE
-    ccd.forward_dynamics(sim.robot, sim.q, sim.v, torques(end))
-    assert contact_forces(sim.robot)['tip_on_floor'][0] == pytest.approx(f_n, abs=FIGURE)
+    forces = contact_forces(sim.robot, sim.q, sim.v, torques(end))
+    assert forces['tip_on_floor'][0] == pytest.approx(f_n, abs=FIGURE)
     assert np.max(sim.log.loop_error) < ON_SURFACE
 
 
@@ -522,7 +523,8 @@ def test_forward_dynamics_satisfies_the_papers_equations_10_to_21(links, start, 
         f_n = (d @ b - bias - d @ tau) / A  # (18), (21)
         a = ccd.forward_dynamics(robot, q, v, tau).acceleration
         assert f_n > 0.0
-        assert contact_forces(robot)['tip_on_floor'][0] == pytest.approx(f_n, abs=EXACT)
+        found = contact_forces(robot, q, v, tau)['tip_on_floor'][0]
+        assert found == pytest.approx(f_n, abs=EXACT)
         assert np.abs(M @ a + b - (j_c - K * j_t) * f_n - tau).max() < EXACT  # (10)
         assert np.abs(inverse(robot, q, v, a, f_n, K, direction) - tau).max() < EXACT
 
@@ -536,7 +538,7 @@ def test_a_contact_that_pulls_drags_against_the_motion_too():
     expected, f_n, _, _ = oracle.solve(0.0, q, v, side)
     assert f_n < 0.0
     a = ccd.forward_dynamics(robot, q, v, (0.0, 60.0)).acceleration
-    normal, drag = contact_forces(robot)['tip_on_floor']
+    normal, drag = contact_forces(robot, q, v, (0.0, 60.0))['tip_on_floor']
     assert normal == pytest.approx(f_n, abs=EXACT)
     assert drag[1] * side < 0.0
     assert np.abs(a - expected).max() < EXACT * 100  # accelerations of about 100
