@@ -95,4 +95,5 @@ def _possible_share(G: Matrix, c: Vector, p: Vector, more: Vector) -> float:
     a, b = 0.5 * more @ G @ more, more @ (G @ p + c)  # a share s gives back a s^2 + b s
     if a + b <= lost:
         return 1.0
-    return float((np.sqrt(b * b + 4.0 * a * max(lost, 0.0)) - b) / (2.0 * a))
+    root = np.sqrt(b * b + 4.0 * a * max(float(lost), 0.0))
+    return float((root - b) / (2.0 * a))

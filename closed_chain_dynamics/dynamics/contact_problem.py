@@ -210,7 +210,7 @@ def _polish(
                 F[i : i + 3], D[i : i + 3] = p[i : i + 3], np.eye(len(p))[i : i + 3]
             elif found.slides[k]:
                 side = -1.0 if p[i] < 0.0 else 1.0
-                size = float(max(np.linalg.norm(u[t]), 1e-300))
+                size = max(float(np.linalg.norm(u[t])), 1e-300)
                 way = np.array([1.0, 0.0]) if drag[k] else u[t] / size
                 F[t] = p[t] + mu[k] * side * p[i] * way
                 D[t] = np.eye(len(p))[t]

@@ -7,8 +7,10 @@ begin to slide, or to leave. Those slide with mu from then on, the others hold w
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.dynamics.constraints import constraint_jacobian
@@ -25,6 +27,7 @@ from closed_chain_dynamics.simulation.motion import Motion
 
 __all__ = ['ContactModes']
 
+AT_THE_LIMIT = 1e-6  # share of the friction that is left where a contact begins to slip
 TOUCHING = 1e-9  # open contacts nearer than this touch [m]
 HELD = 1e-6  # acceleration of a point that friction holds: rounding [m/s^2]
 
@@ -147,10 +150,16 @@ class ContactModes:
             if np.array_equal(more, slipped):
                 break
             slipped = more
+        if not np.any(found.opens | found.slides & ~problem.moving):
+            found = _beginning(found, mu, problem.moving)
         self._apply(loops, found, problem.moving, problem.frames)
 
     def _apply(
-        self, loops: Sequence[int], found: Coulomb, moving: np.ndarray, frames: np.ndarray
+        self,
+        loops: Sequence[int],
+        found: Coulomb,
+        moving: NDArray[np.bool_],
+        frames: NDArray[np.float64],
     ) -> None:
         """Let contacts do what Coulomb's law says, and aim the drags of those that begin."""
         modes: dict[int, int | None] = {}
@@ -180,3 +189,16 @@ class ContactModes:
             if worst is None or pulls[worst] >= 0.0:
                 return
             self.set({worst: None})
+
+
+def _beginning(found: Coulomb, mu: Vector, moving: NDArray[np.bool_]) -> Coulomb:
+    """
+    Let those slip that are at their limit, though nothing accelerates yet to more than rounding.
+
+    That is how it is at the very instant at which contacts cannot hold any longer.
+    """
+    friction, most = np.linalg.norm(found.p[:, 1:], axis=1), mu * np.abs(found.p[:, 0])
+    slides = ~moving & (friction >= (1.0 - AT_THE_LIMIT) * most)
+    u = found.u.copy()
+    u[slides, 1:] = -found.p[slides, 1:]
+    return replace(found, u=u, slides=found.slides | slides)

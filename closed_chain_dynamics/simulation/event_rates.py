@@ -1,6 +1,6 @@
 """How often things happen: a contact that has more events a second than it should is told of."""
 
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Iterable
 import warnings
 
@@ -33,8 +33,3 @@ class EventRates:
                     RuntimeWarning,
                     stacklevel=2,
                 )
-
-    def busiest(self) -> str:
-        """Return the name that had most of the last events."""
-        last = Counter({name: len(times) for name, times in self._times.items()})
-        return last.most_common(1)[0][0] if last else ''

@@ -43,7 +43,7 @@ class Stepper:
         self.events: list[Event] = []
         self._rates = EventRates(motion.robot.name, MOST_A_SECOND)
         self._grid, self._task = StepGrid(motion.dt), np.zeros(1, kernels.RUN)
-        self._contacts, self._begun = ContactEvents(motion), False
+        self._contacts, self._begun, self._last = ContactEvents(motion), False, ''
         self.log_now()
 
     def log_now(self, torques: Vector | None = None) -> None:
@@ -117,7 +117,7 @@ class Stepper:
             self._run_compiled(1, left)
         raise StateError(
             f'the contacts do not come to rest at t = {self.motion.time:.6g} s: more than '
-            f'{MOST_EVENTS} events in one step, most of them of {self._rates.busiest()!r}',
+            f'{MOST_EVENTS} events in one step, the last of {self._last!r}',
             where=self.motion.robot.name,
             repair='Less restitution, or more friction, lets them settle.',
         )
@@ -146,6 +146,7 @@ class Stepper:
             q, v = states[:, : robot.nq], states[:, robot.nq :]
             self.log.append(rows, q, v, motion.lost, motion.torques, motion.wrenches)
         if status == at.EVENT:
+            self._last = robot.loop_names[int(signs.min(axis=1).argmin())]
             self.happened(self._contacts.handle(signs))
         elif status:
             motion.refuse(status)
