@@ -11,6 +11,7 @@ from closed_chain_dynamics.control.law import TorqueController
 from closed_chain_dynamics.control.torque_guard import TorqueGuard
 from closed_chain_dynamics.dynamics import tree
 from closed_chain_dynamics.dynamics.constraints import loop_positions
+from closed_chain_dynamics.dynamics.distances import singularity_distances
 from closed_chain_dynamics.dynamics.forward import forward_dynamics
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
@@ -69,6 +70,7 @@ def _tree(robot: Mechanism) -> None:
 def _closed_chain(robot: Mechanism) -> None:
     q, zero = robot.neutral(), np.zeros(robot.nv)
     coordinates(robot, q)
+    singularity_distances(robot, q)
     loop_positions(robot, q)
     acceleration = forward_dynamics(robot, q, zero).acceleration
     inverse_dynamics(robot, q, zero, acceleration)

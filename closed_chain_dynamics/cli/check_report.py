@@ -74,6 +74,7 @@ def closed_chain_section(robot: Mechanism) -> Report:
         (
             'mobility',
             'rank',
+            'rank_gap',
             'rows',
             'independent',
             'dependent',
@@ -97,6 +98,7 @@ def closed_chain_section(robot: Mechanism) -> Report:
     section.update(
         mobility=c.mobility,
         rank=c.rank,
+        rank_gap=list(c.rank_gap),
         independent=list(c.independent),
         dependent=list(c.dependent),
         redundant_rows=c.redundant_rows_by_loop,

@@ -193,7 +193,7 @@ class Closure:
                 break
         return q, gap, iteration
 
-    def nearby(self, q: Vector, rng: np.random.Generator) -> Vector | None:
+    def nearby(self, q: Vector, rng: np.random.Generator, length: float = NEARBY) -> Vector | None:
         """Return a closed pose a little way off along what the cluster can do, or None."""
         free = ~self.held
         _, _sigma, Vt = self._directions(self.evaluate(q)[1], free)
@@ -202,8 +202,8 @@ class Closure:
         step[free] -= (Vt @ step[free]) @ Vt
         if np.abs(step).max(initial=0.0) < 1e-9:  # nothing moves
             return None
-        q, gap, _ = self.close(self.move(q, NEARBY * step / np.abs(step).max()), 1e-12)
-        return q if gap < 1e-3 * NEARBY else None
+        q, gap, _ = self.close(self.move(q, length * step / np.abs(step).max()), 1e-12)
+        return q if gap < 1e-3 * length else None
 
     def rank(self, q: Vector) -> int:
         """Return the rank of the derivatives over what is free."""

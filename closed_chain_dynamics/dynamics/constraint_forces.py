@@ -9,10 +9,11 @@ A contact that slides drags with K f_n, and f_n is one of the lambda: where a mo
 are found together, as Eqs. (20) and (21) of paper 3 do where the motion is not.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import product
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.dynamics.constraints import Matrix
@@ -27,7 +28,7 @@ from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 __all__ = ['drag', 'solve_multipliers', 'tree_force']
 
 DRAGGED = 1e-12  # share of the largest drag to which all are found
-MOST_ROUNDS = 10  # one is enough unless a contact changes the side that it pushes to
+MOST_ROUNDS = 10  # one is enough unless actuators come to their limits
 
 
 def tree_force(
@@ -63,25 +64,42 @@ def drag(
     loops, K = all_loops[rough], all_loops['mu'][rough]
     ways = [_sliding(robot, q, v, k) for k in rough]
     levers = -np.array([way @ _relative(robot, q, v, k) for k, way in zip(rough, ways)])
-    size, rows = np.zeros(len(rough)), loops['row']
-    for _ in range(MOST_ROUNDS):
-        normal = normal_forces(size @ levers)[rows]
-        side = np.where((normal < 0.0) & (loops['contact'] != at.UNILATERAL), -1.0, 1.0)
-        missing = K * side * normal - size
-        if np.abs(missing).max() <= DRAGGED * max(np.abs(normal).max(), 1e-300):
+    rows, pulls = loops['row'], loops['contact'] != at.UNILATERAL  # that may be held on both sides
+    for side in _sides(normal_forces(np.zeros(robot.nv))[rows], pulls):
+        size = _drags(lambda size: normal_forces(size @ levers)[rows], K, side, pulls)
+        if size is not None:
             return size @ levers, {
                 robot.loop_names[k]: -force * way for k, force, way in zip(rough, size, ways)
             }
-        change = np.column_stack(
-            [normal_forces((size + unit) @ levers)[rows] - normal for unit in np.eye(len(rough))]
-        )
-        try:
-            size = size + np.linalg.solve(
-                np.eye(len(rough)) - (K * side)[:, None] * change, missing
-            )
-        except np.linalg.LinAlgError:
-            break
     raise locked_error(robot)
+
+
+def _sides(normal: Vector, pulls: NDArray[np.bool_]) -> Iterator[Vector]:
+    """Yield on which side each contact may be held, 1 or -1: that without friction first."""
+    first = np.where((normal < 0.0) & pulls, -1.0, 1.0)
+    for flips in product((1.0, -1.0), repeat=int(pulls.sum())):
+        side = first.copy()
+        side[pulls] *= flips
+        yield side
+
+
+def _drags(
+    normal_forces: Callable[[Vector], Vector], K: Vector, side: Vector, pulls: NDArray[np.bool_]
+) -> Vector | None:
+    """Return the friction forces K |f_n| of contacts held on these sides; None: there are none."""
+    size = np.zeros(len(K))
+    for _ in range(MOST_ROUNDS):
+        normal = normal_forces(size)
+        missing, least = K * side * normal - size, DRAGGED * max(np.abs(normal).max(), 1e-300)
+        if np.abs(missing).max() <= least:
+            held = (side * normal >= -least) | ~pulls
+            return size if held.all() else None
+        change = np.column_stack([normal_forces(size + unit) - normal for unit in np.eye(len(K))])
+        try:
+            size = size + np.linalg.solve(np.eye(len(K)) - (K * side)[:, None] * change, missing)
+        except np.linalg.LinAlgError:
+            return None
+    return None
 
 
 def _sliding(robot: Mechanism, q: Vector, v: Vector, k: int) -> Vector:

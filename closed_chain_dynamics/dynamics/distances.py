@@ -19,6 +19,7 @@ from closed_chain_dynamics.model.model import Records
 
 __all__ = ['ClusterDistance', 'SingularityWatch', 'singularity_distances']
 
+_kernel = kernels.Strict(kernels.compute_distances)
 WHAT = ('loops', 'actuators', 'links')
 
 
@@ -74,7 +75,6 @@ class SingularityWatch:
 
     def __init__(self, robot: Mechanism) -> None:
         self.robot, self._changes = robot, -1
-        self._kernel = kernels.Strict(kernels.compute_distances)
 
     def _take_structure(self, q: ArrayLike) -> None:
         """Name the clusters of the present structure, and learn what they do nearby."""
@@ -106,12 +106,12 @@ class SingularityWatch:
         if robot.changes != self._changes:
             self._take_structure(q)
         try:
-            status = self._kernel.call(robot.handle, q, self._out)
+            status = _kernel.call(robot.handle, q, self._out)
         except TypeError:
             status = at.WRONG_SIZE
         if status == at.WRONG_SIZE:
             q = robot.vector(q, robot.nq, 'q')
-            status = self._kernel.checked(robot.handle, q, self._out)
+            status = _kernel.checked(robot.handle, q, self._out)
         if status:
             robot.raise_for(status, robot.vector(q, robot.nq, 'q'))
         return self._out[self._places]

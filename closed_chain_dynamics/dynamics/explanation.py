@@ -23,6 +23,7 @@ __all__ = ['explain', 'unmoved_joints']
 FREE_SHARE = 0.1  # joints that move by less than this share of the fastest are not named
 MOVES = 1e-7  # a coordinate that moves by less than this share of the fastest stands still
 OFF_PLANE = 1e-7  # sine of the angle of a turn to a plane's normal, and share of a slide across
+CLEAR = 1e-11  # singular values that fall by more than this leave no doubt about the rank
 MOST = 8  # names in a list before the rest is only counted
 
 
@@ -181,6 +182,12 @@ def _singularity(c: 'Coordinates') -> list[str]:
     lines = [f'Condition {c.condition:.3g}; distance to the nearest singularity {c.distance:.3g}.']
     if c.nearest and c.nearest.what != 'loops':  # of loops, the condition has said it
         lines[0] += f' {c.nearest}.'
+    kept, dropped = c.rank_gap
+    if dropped > CLEAR * kept:
+        lines.append(
+            f'Rank {c.rank}: singular values of the loops fall from {kept:.2g} to {dropped:.2g} '
+            'of the largest, which counts as rounding of the file.'
+        )
     if c.is_singular:
         lines.append(
             'Close to a singularity: in it '

@@ -17,10 +17,10 @@ from closed_chain_dynamics import kernels
 from closed_chain_dynamics.dynamics.actuation import actuator_vector, refuse_non_finite
 from closed_chain_dynamics.dynamics.constraint_forces import drag, solve_multipliers, tree_force
 from closed_chain_dynamics.dynamics.constraints import Matrix, actuator_rows, constraint_jacobian
-from closed_chain_dynamics.dynamics.generalized_coordinates import AtPose, coordinates
+from closed_chain_dynamics.dynamics.generalized_coordinates import AtPose
 from closed_chain_dynamics.dynamics.outside_forces import acting, checked_wrenches
 from closed_chain_dynamics.dynamics.rank import learn_rank
-from closed_chain_dynamics.dynamics.singularities import check_policy, hold_forward, refuse
+from closed_chain_dynamics.dynamics.singularities import hold_forward
 from closed_chain_dynamics.dynamics.tree import mass_matrix
 from closed_chain_dynamics.dynamics.values import Where, constant, numbers
 from closed_chain_dynamics.kernels import records as at
@@ -44,7 +44,6 @@ class ForwardDynamics(AtPose):
 
     _asked: Asked
     _acceleration: Vector
-    singular: bool = False
 
     def __init__(self, where: Where, asked: Asked, acceleration: Vector) -> None:
         kept = self.__dict__  # written once, here
@@ -160,7 +159,8 @@ class ForwardDynamics(AtPose):
         return {
             'loops': float(np.abs(J_C @ self._acceleration + bias).max(initial=0.0)),
             'motion': float(np.abs(self._held - force).max(initial=0.0) / unit),
-            'power': float(abs(force @ v) / (np.abs(force) @ np.abs(v) + 1e-300)),
+            # loops that carry no velocity have rounding only: measure by the whole motion
+            'power': float(abs(force @ v) / (unit * np.abs(v).max(initial=0.0) + 1e-300)),
         }
 
 
@@ -201,15 +201,11 @@ def forward_dynamics(
         ),
         acceleration,
     )
-    if status == at.SINGULAR or singularity != 'damp':
-        check_policy(robot, singularity)
-        result.__dict__['singular'] = singular = status == at.SINGULAR
-        if singular and singularity == 'refuse':
-            refuse(robot, coordinates(robot, q))
-        if singular and singularity == 'hold':
-            W, rest = coordinates(robot, q).W, np.zeros(robot.nv)
-            driving = result._given - tree_force(robot, q, v, rest, wrenches=wrenches)
-            result.__dict__['_acceleration'] = hold_forward(robot, q, v, W, driving)
+    asked = status == at.SINGULAR or singularity != 'damp'
+    if asked and result._meet_singularity(robot, status == at.SINGULAR, singularity):
+        W, rest = result.coordinates.W, np.zeros(robot.nv)
+        driving = result._given - tree_force(robot, q, v, rest, wrenches=wrenches)
+        result.__dict__['_acceleration'] = hold_forward(robot, q, v, W, driving)
     return result
 
 

@@ -30,7 +30,7 @@ from closed_chain_dynamics.dynamics.distances import ClusterDistance, singularit
 from closed_chain_dynamics.dynamics.explanation import explain
 from closed_chain_dynamics.dynamics.levers import Levers, find_levers, no_lever
 from closed_chain_dynamics.dynamics.rank import learn_rank
-from closed_chain_dynamics.dynamics.singularities import lost_motion
+from closed_chain_dynamics.dynamics.singularities import check_policy, lost_motion, refuse
 from closed_chain_dynamics.dynamics.values import Pose, Where, constant
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
@@ -127,6 +127,17 @@ class Coordinates(Pose):
     def singular_values(self) -> Vector:
         """Return the singular values of J_C without units, largest first."""
         return np.array(self._svd[1])
+
+    @property
+    def rank_gap(self) -> tuple[float, float]:
+        """
+        Return how clear the rank is: the least singular value that counts, the largest that not.
+
+        Both are shares of the largest of J_C; 1 and 0 where there is none such.
+        """
+        sigma, m = self._svd[1], self.rank
+        share = sigma / sigma.max(initial=1e-300)
+        return float(share[m - 1]) if m else 1.0, float(share[m]) if m < len(share) else 0.0
 
     @cached_property
     def distances(self) -> dict[str, ClusterDistance]:
@@ -244,7 +255,21 @@ def _clusters(robot: Mechanism) -> tuple[Cluster, ...]:
 
 
 class AtPose(Pose):
-    """What every result knows of its pose: coordinates, and how close to a singularity it is."""
+    """
+    What every result knows of its pose: coordinates, and how close to a singularity it is.
+
+    `singular`: whether the pose is singular and a policy was at work.
+    """
+
+    singular: bool = False
+
+    def _meet_singularity(self, robot: Mechanism, singular: bool, policy: str) -> bool:
+        """Follow a policy for singular poses; return whether the motion that came free is held."""
+        check_policy(robot, policy)
+        self.__dict__['singular'] = singular
+        if singular and policy == 'refuse':
+            refuse(robot, self.coordinates)
+        return singular and policy == 'hold'
 
     def __setattr__(self, name: str, value: object) -> NoReturn:
         raise AttributeError(f'{name!r} of {type(self).__name__} cannot be set: it is a result')

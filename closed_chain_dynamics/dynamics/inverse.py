@@ -19,12 +19,16 @@ from numpy.typing import ArrayLike
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.dynamics.actuation import actuator_torques
 from closed_chain_dynamics.dynamics.constraint_forces import drag, solve_multipliers
-from closed_chain_dynamics.dynamics.constraints import actuator_rows, constraint_jacobian
+from closed_chain_dynamics.dynamics.constraints import (
+    actuator_rows,
+    allowed_motions,
+    constraint_jacobian,
+)
 from closed_chain_dynamics.dynamics.forward import forward_dynamics
 from closed_chain_dynamics.dynamics.generalized_coordinates import AtPose, Coordinates, coordinates
 from closed_chain_dynamics.dynamics.outside_forces import acting, checked_wrenches
 from closed_chain_dynamics.dynamics.rank import learn_rank
-from closed_chain_dynamics.dynamics.singularities import branch_tangent, check_policy, refuse
+from closed_chain_dynamics.dynamics.singularities import branch_tangent
 from closed_chain_dynamics.dynamics.values import Where, numbers
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
@@ -47,7 +51,6 @@ class InverseDynamics(AtPose):
 
     _asked: tuple[bytes, bytes, Wrenches | None]
     _forces: Vector  # as the kernel writes them
-    singular: bool = False
 
     def __init__(
         self, where: Where, asked: tuple[bytes, bytes, Wrenches | None], forces: Vector
@@ -92,7 +95,11 @@ class InverseDynamics(AtPose):
 
     @cached_property
     def _residual(self) -> Vector:
-        return np.asarray(self.tau_G - self.coordinates.S.T @ self.tau_A)
+        if 'coordinates' in self.__dict__:
+            S = self.coordinates.S
+        else:  # all of them would cost ten times as much
+            S = actuator_rows(self.robot, self.q) @ allowed_motions(self.robot, self.q)
+        return np.asarray(self.tau_G - S.T @ self.tau_A)
 
     @property
     def residual(self) -> Vector:
@@ -125,7 +132,8 @@ class InverseDynamics(AtPose):
         rate = v[c.places]
         power_tree = self.tau_O @ (c.W @ rate)
         power = self.tau_A @ (c.S @ rate) + self._residual @ rate
-        unit = np.abs(self.tau_O) @ np.abs(v) + 1e-300
+        # where loops carry no velocity a sum is rounding only: measure by the whole motion
+        unit = np.abs(self.tau_O).max(initial=0.0) * np.abs(v).max(initial=0.0) + 1e-300
         missing = np.zeros(robot.nv)
         missing[c.places] = self._residual
         forward = forward_dynamics(
@@ -181,13 +189,9 @@ def inverse_dynamics(
         or preload is not None
         or weights is not None
     ):
-        check_policy(robot, singularity)
-        result.__dict__['singular'] = singular = status == at.SINGULAR
         result.__dict__['coordinates'] = c = coordinates(robot, q)
-        if singular and singularity == 'refuse':
-            refuse(robot, c)
         # on 'hold', nothing is asked of the motion that came free
-        hold = singular and singularity == 'hold'
+        hold = result._meet_singularity(robot, status == at.SINGULAR, singularity)
         W = branch_tangent(robot, q, v, c.W) if hold else c.W
         rows = actuator_rows(robot, q)
 

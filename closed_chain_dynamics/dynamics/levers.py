@@ -48,7 +48,7 @@ class Levers:
 
 def no_lever(robot: Mechanism) -> float:
     """Return the size up to which a lever is none."""
-    return float(robot.structure.world['rank_tolerance'])
+    return float(robot.model.world['rank_tolerance'][0])
 
 
 def find_levers(robot: Mechanism, S: Matrix, W: Matrix | None = None) -> Levers:

@@ -4,6 +4,12 @@ The rank of J_C at closed poses around a given one, which tells a singular pose 
 The kernels remember the largest rank they have met in a structure, and the first pose may be a
 singular one. So the rank is learnt once per structure, best where the structure changes and a pose
 is known; a computation at the first pose learns it otherwise.
+
+A file has so many digits. Where a mechanism moves only because its axes meet, rounding them gives
+J_C small singular values instead of zeros, and by these it would not move at all. So the gap in
+the spectrum decides: values below it are rounding if the mechanism does move when they are left
+out, with its loops closed as well as at the pose itself and the gap still there. In a pose beside
+a singular one they grow on the way, and are what they seem.
 """
 
 from collections.abc import Iterator
@@ -11,25 +17,36 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike
 
-from closed_chain_dynamics.dynamics.closing import Closure
-from closed_chain_dynamics.dynamics.constraints import allowed_motions
+from closed_chain_dynamics.dynamics.closing import NEARBY, Closure
+from closed_chain_dynamics.dynamics.constraints import (
+    allowed_motions,
+    constraint_jacobian,
+    row_units,
+)
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
-__all__ = ['close_from', 'learn_rank', 'poses_nearby']
+__all__ = ['close_from', 'learn_rank', 'poses_nearby', 'spectrum']
 
 POSES = 3  # poses nearby that are looked at
 CLOSED = 1e-12  # gap at which to stop, one more step follows [m or rad]
+ROUNDED = 1e-4  # share of the largest singular value below which one may be rounding of a file
+GAP = 100.0  # between singular values that count and those that are rounding
+ABOVE = 30.0  # the rank tolerance over the largest singular value that is rounding
+FAR = 0.05  # how far rounding is looked at [rad, or typical lengths]
+SLOPE = 2e-4  # by which a singular value that is none may grow on that way
 
 
 def learn_rank(robot: Mechanism, q: ArrayLike) -> None:
     """Find the rank of J_C at closed poses around a closed pose, once per structure."""
     if robot.rank_known:
         return
-    q, other = robot.vector(q, robot.nq, 'q'), robot.copy()
+    q = robot.vector(q, robot.nq, 'q')
+    _learn_rounding(robot, q)
+    other = robot.copy()
     allowed_motions(other, q)
     rank = other.structure.clusters['rank'].copy()
     for pose in poses_nearby(other, q):
-        other.build()  # forget the choice that was made at the pose
+        other.structure.clusters['chosen'] = 0  # forget the choice that was made at the pose
         allowed_motions(other, pose)
         rank = np.maximum(rank, other.structure.clusters['rank'])
     own = robot.structure.clusters
@@ -40,7 +57,48 @@ def learn_rank(robot: Mechanism, q: ArrayLike) -> None:
     robot.rank_known = True  # not before: what raises has taught nothing
 
 
-def poses_nearby(robot: Mechanism, q: Vector) -> Iterator[Vector]:
+def spectrum(robot: Mechanism, q: Vector) -> Vector:
+    """Return the singular values of J_C without units over the largest, largest first."""
+    J = row_units(robot)[:, None] * constraint_jacobian(robot, q)[0]
+    sigma = np.linalg.svd(J * robot.structure.dofs['scale'], compute_uv=False)
+    return np.asarray(sigma / sigma.max(initial=1e-300))
+
+
+def _learn_rounding(robot: Mechanism, q: Vector) -> None:
+    """Raise the rank tolerance of the structure where small singular values are rounding."""
+    structure, sigma = robot.structure, spectrum(robot, q)
+    rank = int(np.sum(sigma >= ROUNDED))
+    largest = float(sigma[rank:].max(initial=0.0))
+    if not structure.world['rank_tolerance'] < ABOVE * largest or sigma[rank - 1] < GAP * largest:
+        return  # nothing small that may count, or no gap above it
+    other = robot.copy()
+    _raise_tolerance(other, ABOVE * largest)
+    closed = max(10.0 * _largest_gap(robot, q), float(structure.world['closing_tolerance']))
+    most, moved = max(3.0 * largest, SLOPE * FAR), False
+    for pose in poses_nearby(other, q, FAR):
+        there = spectrum(other, pose)
+        largest, moved = max(largest, float(there[rank])), moved or bool((pose != q).any())
+        if largest > most or there[rank - 1] < GAP * largest or _largest_gap(other, pose) > closed:
+            return  # they grow, or hold: no rounding
+    if moved:
+        _raise_tolerance(robot, ABOVE * largest)
+
+
+def _raise_tolerance(robot: Mechanism, tolerance: float) -> None:
+    """Decide rank by another tolerance, and forget what was decided."""
+    structure = robot.structure
+    structure.world['rank_tolerance'] = tolerance
+    structure.clusters['chosen'] = structure.clusters['full_rank'] = 0
+    structure.shape['full_rank'] = 0
+    structure.changed()
+
+
+def _largest_gap(robot: Mechanism, q: Vector) -> float:
+    """Return by how much loops and couplings are open at most [m or rad]."""
+    return max(max(gap) for gap in robot.loop_gaps(q).values())
+
+
+def poses_nearby(robot: Mechanism, q: Vector, step: float = NEARBY) -> Iterator[Vector]:
     """
     Yield a few closed poses around a closed one.
 
@@ -51,7 +109,7 @@ def poses_nearby(robot: Mechanism, q: Vector) -> Iterator[Vector]:
     for _ in range(POSES):
         other = q.copy()
         for closure in _closures(robot):
-            found = closure.nearby(other, rng)
+            found = closure.nearby(other, rng, step)
             other = other if found is None else found
         yield other
 

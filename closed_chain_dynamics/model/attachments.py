@@ -14,6 +14,8 @@ from closed_chain_dynamics.model.model import Records
 
 __all__ = ['Places', 'actuators', 'couplings', 'springs']
 
+TINY = 1e-2  # a coupling whose coefficients are all smaller is multiplied
+
 
 @dataclass(frozen=True)
 class Places:
@@ -51,8 +53,17 @@ def couplings(places: Places) -> tuple[Records, Records]:
         for term, each in zip(terms[first:], coupling.terms):
             term['dof'], term['iq'] = places.single(f'coupling {coupling.name!r}', each.joint)
             term['coefficients'][: len(each.coefficients)] = each.coefficients
+        _count_alike(row, terms[first : first + len(coupling.terms)])
         first += len(coupling.terms)
     return out, terms
+
+
+def _count_alike(row: np.void, terms: Records) -> None:
+    """Multiply a coupling of tiny coefficients: its error is an angle or a length like others."""
+    largest = np.abs(terms['coefficients']).max(initial=0.0)
+    if 0.0 < largest < TINY:
+        row['constant'] /= largest
+        terms['coefficients'] /= largest
 
 
 def springs(places: Places) -> Records:

@@ -29,6 +29,7 @@ __all__ = ['Mechanism', 'load']
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.80665)
 FLOAT = np.dtype(float)
+PER_VELOCITY = np.array([at.SLOTS[name] + 1 for name in at.PER_VELOCITY])
 Vector = NDArray[np.float64]
 
 
@@ -102,14 +103,11 @@ class Mechanism(Names):
         self._changes, self._kept, self._kept_at = structure.changes, structure, -1
         self.changes = 0  # of structure and gravity so far: whoever kept something looks at it
         self._take_names()
-        structure.address_surfaces(self.loop_names)
-        places = {
-            **model.addresses,
-            **structure.layout.addresses(structure.memory),
-            **self.workspace.layout.addresses(self.workspace.memory),
-            'loads': (self.workspace.loads.ctypes.data, 0),
-        }
-        self.handle = np.array([places[name] for name in at.TABLES], np.int64).ravel()
+        if structure.surfaces:
+            structure.address_surfaces(self.loop_names)
+        self.handle = model.handle.copy()
+        structure.layout.write_addresses(structure.memory, self.handle)
+        self.workspace.layout.write_addresses(self.workspace.memory, self.handle)
         self._note_sizes()
 
     def __repr__(self) -> str:
@@ -277,6 +275,8 @@ class Mechanism(Names):
     def took_shape(self) -> None:
         """Note that the structure is another one than before."""
         self.changes += 1
+        self.structure.sizes = None
+        self.structure.world['rank_tolerance'] = self.model.world['rank_tolerance'][0]
         self.rank_known = self.structure.motions_known = self.structure.shape['n_rows'] == 0
         self._note_sizes()
 
@@ -292,7 +292,5 @@ class Mechanism(Names):
     def _note_sizes(self) -> None:
         """Note names and sizes of the present structure."""
         self._name_coordinates()
-        for name in at.PER_VELOCITY:
-            self.handle[at.SLOTS[name] + 1] = self.nv
+        self.handle[PER_VELOCITY] = self.nv
         self.set_extra(None)
-        self._zeros = np.zeros(self.nv)

@@ -1,14 +1,20 @@
-"""Tables in one block of memory: copying them is one copy, finding their addresses one sum."""
+"""
+Tables in one block of memory: copying them is one copy, finding their addresses one sum.
+
+Most copies are asked for few of their tables, so that these are looked at only when asked for.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from closed_chain_dynamics.kernels import records as at
 
-__all__ = ['Layout']
+__all__ = ['Layout', 'Tables']
 
 ALIGNED = 64  # bytes: tables begin on lines of the processor's cache
 
@@ -35,14 +41,41 @@ class Layout:
         """Return a new block, all zeros."""
         return np.zeros(self.size, np.uint8)
 
-    def views(self, memory: Memory) -> dict[str, NDArray[np.generic]]:
-        """Return the tables in a block."""
-        return {
-            name: np.ndarray((count,), at.TABLES[name], memory, offset)
-            for name, count, offset in self.tables
-        }
+    @cached_property
+    def places(self) -> dict[str, tuple[int, int]]:
+        """Return {name: (number of records, first byte)}."""
+        return {name: (count, offset) for name, count, offset in self.tables}
 
-    def addresses(self, memory: Memory) -> dict[str, tuple[int, int]]:
-        """Return {name: (address, number of records)}, as a handle has them."""
-        start = memory.ctypes.data
-        return {name: (start + offset, count) for name, count, offset in self.tables}
+    def view(self, name: str, memory: Memory) -> NDArray[Any]:
+        """Return a table in a block."""
+        count, offset = self.places[name]
+        table: NDArray[Any] = np.ndarray((count,), at.TABLES[name], memory, offset)
+        return table
+
+    @cached_property
+    def _slots(self) -> tuple[slice, NDArray[np.int64]]:
+        """The slots of the tables' addresses in a handle, and these in a block at 0."""
+        slots = [at.SLOTS[name] for name, _, _ in self.tables]
+        offsets = np.zeros(1 + (slots[-1] - slots[0]) // 2, np.int64)
+        for slot, (_, _, offset) in zip(slots, self.tables):
+            offsets[(slot - slots[0]) // 2] = offset
+        return slice(slots[0], slots[-1] + 1, 2), offsets
+
+    def write_addresses(self, memory: Memory, handle: NDArray[np.int64]) -> None:
+        """Write where the tables in a block are, and something for tables between them."""
+        slots, offsets = self._slots
+        handle[slots] = offsets + memory.__array_interface__['data'][0]
+
+
+class Tables:
+    """Whoever has tables in a block of memory, as attributes; `_name` where `name` is a view."""
+
+    layout: Layout
+    memory: Memory
+
+    def __getattr__(self, name: str) -> Any:
+        table = name.removeprefix('_')
+        if 'memory' not in self.__dict__ or table not in self.layout.places:
+            raise AttributeError(f'{type(self).__name__!r} object has no attribute {name!r}')
+        view = self.__dict__[name] = self.layout.view(table, self.memory)
+        return view

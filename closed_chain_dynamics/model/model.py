@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closed_chain_dynamics.description import Description, Joint, LoopType
+from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.model.bodies import Placement
 from closed_chain_dynamics.model.memory import Layout
 
@@ -72,8 +73,9 @@ class Model:
         return ROOM * (len(self.bodies) - 1)
 
     @cached_property
-    def addresses(self) -> dict[str, tuple[int, int]]:
-        """Return where the tables are that structures start from, and their lengths."""
+    def handle(self) -> NDArray[np.int64]:
+        """Return the handle that mechanisms of this model begin with: addresses, lengths."""
+        handle = np.zeros(2 * len(at.TABLES), np.int64)
         tables = {
             'home_bodies': self.bodies,
             'home_dofs': self.dofs,
@@ -83,7 +85,13 @@ class Model:
             'home_actuators': self.actuators,
             'loop_dofs': self.loop_dofs,
         }
-        return {name: (table.ctypes.data, len(table)) for name, table in tables.items()}
+        for name, table in tables.items():
+            handle[at.SLOTS[name]] = table.ctypes.data
+            handle[at.SLOTS[name] + 1] = len(table)
+        for layout in (self.structure_layout, self.workspace_layout):
+            for name, count, _ in layout.tables:
+                handle[at.SLOTS[name] + 1] = count
+        return handle
 
     @cached_property
     def structure_layout(self) -> Layout:

@@ -30,13 +30,15 @@ class Names:
 
     def _name_coordinates(self) -> None:
         """Count and name the coordinates of the structure as it is now."""
-        shape, bodies = self.structure.shape, self.structure.bodies
-        self.nq, self.nv = int(shape['nq']), int(shape['nv'])
-        self.coordinate_names = [
-            name + suffix
-            for name, body in self.model.joints.items()
-            for suffix in VELOCITY_SUFFIXES[bodies[body]['joint']]
-        ]
+        structure = self.structure
+        if structure.sizes is None:
+            names = [
+                name + suffix
+                for name, body in self.model.joints.items()
+                for suffix in VELOCITY_SUFFIXES[structure.bodies[body]['joint']]
+            ]
+            structure.sizes = int(structure.shape['nq']), int(structure.shape['nv']), names
+        self.nq, self.nv, self.coordinate_names = structure.sizes
 
     def index(self, kind: str, name: str) -> int:
         """Return the place of a name in `<kind>_names`, or raise with the nearest names."""

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closed_chain_dynamics.kernels import records as at
+from closed_chain_dynamics.model.memory import Tables
 from closed_chain_dynamics.model.model import Model, Records
 from closed_chain_dynamics.model.surfaces import Surface
 
@@ -41,7 +42,7 @@ class Connections:
         return free
 
 
-class Structure:
+class Structure(Tables):
     """The tables that events change. `shape` and `world` are single records."""
 
     _world: Records
@@ -63,9 +64,11 @@ class Structure:
         self.layout = model.structure_layout
         self.rank_known = False  # whether the rank away from singular poses has been learnt
         self.motions_known = False  # whether `levers` and `ways` away from them have been learnt
+        # lengths of q and v, and a name per velocity, noted by the mechanism
+        self.sizes: tuple[int, int, list[str]] | None = None
         self.angles: dict[str, float] = {}  # see Connections
         self.surfaces: dict[str, Surface] = {}  # given as functions, by loop
-        self._take(self.layout.memory())
+        self.memory = self.layout.memory()
         self._world[:], self._dofs[: model.nv] = model.world, model.dofs
         self.bodies[:], self.loops[:] = model.bodies, model.loops
         self.couplings[:], self.terms[:] = model.couplings, model.terms
@@ -75,14 +78,6 @@ class Structure:
         self.shape['passive_loops'] = _any_law(model.loop_dofs) or np.any(
             model.loops['mode'] == at.SOFT
         )
-
-    def _take(self, memory: NDArray[np.uint8]) -> None:
-        """Look at the tables in a block of memory."""
-        views = self.layout.views(memory)
-        self.memory = memory
-        for name in ('world', 'shape', 'dofs', 'clusters', 'cluster_dofs'):
-            views[f'_{name}'] = views.pop(name)  # as seen from outside they are shorter
-        vars(self).update(views)
 
     @property
     def world(self) -> np.void:
@@ -134,7 +129,7 @@ class Structure:
     def copy(self) -> 'Structure':
         """Return an independent structure: the same connections, theta_G and rank."""
         other = Structure.__new__(Structure)
-        other.__setstate__({**self.__getstate__(), 'memory': self.memory.copy()})
+        vars(other).update(self.__getstate__(), memory=self.memory.copy())
         return other
 
     def __getstate__(self) -> dict[str, Any]:
@@ -142,15 +137,11 @@ class Structure:
             'layout': self.layout,
             'rank_known': self.rank_known,
             'motions_known': self.motions_known,
+            'sizes': self.sizes,
             'angles': dict(self.angles),
             'surfaces': dict(self.surfaces),
             'memory': self.memory,
         }
-
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        memory = state.pop('memory')
-        vars(self).update(state)
-        self._take(memory)
 
     def connections(self, model: Model) -> Connections:
         """Return which joints are connected and cut."""

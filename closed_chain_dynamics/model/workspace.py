@@ -4,12 +4,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closed_chain_dynamics.kernels import records as at
+from closed_chain_dynamics.model.memory import Tables
 from closed_chain_dynamics.model.model import Model, Records
 
 __all__ = ['Workspace']
 
+NO_LOADS = np.zeros(0, at.LOAD)
 
-class Workspace:
+
+class Workspace(Tables):
     """
     Tables that every computation writes anew: for one thread.
 
@@ -33,10 +36,7 @@ class Workspace:
     def __init__(self, model: Model) -> None:
         self.layout = model.workspace_layout
         self.memory = self.layout.memory()
-        views = self.layout.views(self.memory)
-        views['_totals'] = views.pop('totals')
-        vars(self).update(views)
-        self.loads: Records = np.zeros(0, at.LOAD)
+        self.loads: Records = NO_LOADS
 
     @property
     def totals(self) -> np.void:

@@ -33,6 +33,7 @@ Y = (0.0, -1.0, 0.0)
 KEYS = {
     'mobility',
     'rank',
+    'rank_gap',
     'rows',
     'independent',
     'dependent',
@@ -462,6 +463,7 @@ def test_check_reports_the_closed_chain(capsys):
     assert section['redundant_rows'] == {'tip': 3}
     assert section['assembled'] is True and section['singular'] is False
     assert section['actuation'] == 'square'
+    assert section['rank_gap'][0] > 0.1 and section['rank_gap'][1] < 1e-12
     numbers = section['distances']['tip']
     assert section['condition'] == pytest.approx(1.0 / numbers['loops'])
     assert section['distance'] == min(numbers[what] for what in ('loops', 'actuators', 'links'))
