@@ -85,6 +85,7 @@ class ControlLoop:
         self.tracker = StateTracker(self.robot, on_refusal=on_refusal)
         limits = limits or JointLimits(self.robot)
         self.reference = Reference(self.robot, limits, clip=clip)
+        self.use_singularity_policy()
         self.safety = SafetyState(on_change)
         self.watcher = StateWatch(limits, self.safety, tracking_bound)
         self.fallback, self.damping = fallback, damping
@@ -299,6 +300,11 @@ class ControlLoop:
         if self.reference:
             shown['reference: contradiction [rad or lengths]'] = self.reference.residual
         return shown
+
+    def use_singularity_policy(self) -> None:
+        """Keep references away from singular poses, where the controller's policy says so."""
+        self.reference.check = self.controller.singularity_guard()
+        self.reference.foresee = self.controller.singularity == 'refuse'
 
     def use_limits(self, limits: JointLimits) -> None:
         """Take other limits of the joints."""

@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from closed_chain_dynamics import kernels
+from closed_chain_dynamics.control.singularity_guard import SingularityGuard
 from closed_chain_dynamics.dynamics.actuation import POLICIES, actuator_vector
 from closed_chain_dynamics.dynamics.constraints import actuator_rows
 from closed_chain_dynamics.dynamics.generalized_coordinates import Coordinates, coordinates
@@ -37,6 +38,7 @@ from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 __all__ = ['MODES', 'Command', 'Target', 'TorqueController']
 
 MODES = ('computed_torque', 'feedforward', 'gravity_compensation')
+HELD_BEFORE = 2.0  # distances that refuse a pose, at which a reference is held
 SMALL_SHARE = 1e-9  # of tau_G; a residual below it is rounding
 
 Gains: TypeAlias = float | Mapping[str, float]
@@ -83,7 +85,7 @@ class TorqueController:
         weights: Torques = None,
         preload: Torques = None,
         singularity: str = 'damp',
-        singular_distance: float = 1e-4,
+        singular_distance: float = 1e-2,
         weak_lever: float = 1e-3,
     ) -> None:
         if mode not in MODES:
@@ -108,13 +110,19 @@ class TorqueController:
         for values, what in ((weights, 'weights'), (preload, 'preload')):
             actuator_vector(robot, values, what)
         self.robot, self.mode = robot, mode
-        self._gains_given, self._singularity = (kp, kd), singularity
+        self._gains_given, self.singularity = (kp, kd), singularity
         self._redundancy: _Redundancy = {'policy': policy, 'weights': weights, 'preload': preload}
         self._singular_distance, self._weak_lever = singular_distance, weak_lever
         self._is_plain = (policy, singularity) == ('minimum_norm', 'damp') and (
             weights is None and preload is None
         )
         self.restructured()
+
+    def singularity_guard(self) -> SingularityGuard | None:
+        """Return what keeps references further away than the law refuses; None where it damps."""
+        if self.singularity == 'damp':
+            return None
+        return SingularityGuard(self.robot, HELD_BEFORE * self._singular_distance)
 
     def for_copy(self, robot: Mechanism) -> 'TorqueController':
         """Return the same controller for a copy of its mechanism."""
@@ -124,7 +132,7 @@ class TorqueController:
             mode=self.mode,
             kp=kp,
             kd=kd,
-            singularity=self._singularity,
+            singularity=self.singularity,
             singular_distance=self._singular_distance,
             weak_lever=self._weak_lever,
             **self._redundancy,
@@ -223,7 +231,7 @@ class TorqueController:
         e = self._error[theta_G]
         feedback = (self._gains.kd * (v_d - v) + self._gains.kp * self._error)[theta_G]
         W, drift, wanted = self._W[:, : e.size], self._drift, a_d[theta_G]
-        if self._singularity == 'refuse':
+        if self.singularity == 'refuse':
             self._refuse_singular(coordinates(robot, q))
         if (dofs['actuator'][theta_G] >= 0).all():  # S has unit rows: all can be driven
             return W @ (wanted + feedback) + drift, {}, float(np.abs(e).max(initial=0.0))
@@ -242,13 +250,13 @@ class TorqueController:
         return a - N_O @ y, _by_name(names, N @ force, needed), error
 
     def _refuse_singular(self, c: Coordinates) -> None:
-        if c.lost_rank or c.distance < self._singular_distance:
+        # A link that stands still for a moment does not keep actuators from driving the rest.
+        near = min((min(d.loops, d.actuators) for d in c.distances.values()), default=np.inf)
+        if c.lost_rank or near < self._singular_distance:
             refuse(self.robot, c)
 
     def _command(self, q: Vector, v: Vector, a: Vector) -> Command:
-        r = inverse_dynamics(
-            self.robot, q, v, a, singularity=self._singularity, **self._redundancy
-        )
+        r = inverse_dynamics(self.robot, q, v, a, singularity=self.singularity, **self._redundancy)
         if self.mode == 'computed_torque':  # has been looked at before
             return Command(r.tau_A, {}, r.singular)
         return Command(

@@ -24,6 +24,7 @@ __all__ = ['Reference']
 
 FIRST_POSES = 20  # of a rehearsal, when a trajectory comes
 POSES = 4  # in a turn: 80 ms of most motions
+STOPPING = 0.1  # time in which joints come to rest after a reference that stops [s]
 CATCH_UP = 0.5  # share of the speed limits
 PICK_UP = 20.0  # acceleration of catching up [rad/s^2, or typical lengths/s^2]
 FARTHEST_STEP = 0.2  # of a named joint in a turn [rad, or typical lengths]
@@ -35,7 +36,8 @@ class Reference:
     A trajectory and the complete pose that it asks for; None yet where it is false.
 
     `limits`: those of the file where not given; `clip`: whether points beyond limits are brought
-    back instead of refused; `check(q)`: what else is wrong with a pose of a trajectory. Joints
+    back instead of refused; `check(before, after, more)`: what else is wrong with a step between
+    two poses, and `foresee`: whether trajectories are refused for it, or held before it. Joints
     that neither the trajectory names nor the loops move stay where they were when it came.
     """
 
@@ -46,9 +48,10 @@ class Reference:
         *,
         clip: bool = False,
         check: Check = None,
+        foresee: bool = True,
     ) -> None:
         self.robot, self.limits = robot, limits or JointLimits(robot)
-        self.clip, self.check = clip, check
+        self.clip, self.check, self.foresee = clip, check, foresee
         self.drop()
 
     def drop(self) -> None:
@@ -105,7 +108,7 @@ class Reference:
         rehearsal = None
         if not asked.is_stream:
             since = max(time - start, 0.0)
-            rehearsal = Rehearsal(asked, self.limits, pose, begin=since, check=self.check)
+            rehearsal = self._rehearsal_of(asked, pose, since)
             problem = rehearsal.go(FIRST_POSES)
             if problem:
                 raise _refused(problem)
@@ -117,6 +120,10 @@ class Reference:
         self._trajectory, self._start, self.received = asked, start, time
         self._rehearsal, self._position, self.problem = rehearsal, begin[0], ''
         self._note_places(asked.names)
+
+    def _rehearsal_of(self, trajectory: Trajectory, q: Vector, since: float) -> Rehearsal:
+        check = self.check if self.foresee else None
+        return Rehearsal(trajectory, self.limits, q, begin=since, check=check)
 
     def _within_limits(
         self,
@@ -184,9 +191,7 @@ class Reference:
             self._note_places(self._trajectory.names)
             if self._rehearsal is not None:
                 since = self._state.time - self._start
-                self._rehearsal = Rehearsal(
-                    self._trajectory, self.limits, q, begin=since, check=self.check
-                )
+                self._rehearsal = self._rehearsal_of(self._trajectory, q, since)
 
     def rebase(self, time: float) -> None:
         """Hold the pose of the last sample from now on: time has started anew."""
@@ -232,10 +237,11 @@ class Reference:
         held = self._moved(state, time, position, velocity)
         if held:
             state.q, state.v, state.time = q, zero, time
+            self._rate = 0.0
             if not self.problem:
                 self.problem = held
             return q, zero, zero
-        if self._rehearsal is not None or self.is_stream:
+        if share <= 1.0 and (self._rehearsal is not None or self.is_stream):
             self.problem = ''  # it is followed again
         return state.known_q, state.v, state.acceleration(acceleration)
 
@@ -247,11 +253,14 @@ class Reference:
 
     def _moved(self, state: LoopState, time: float, position: Vector, velocity: Vector) -> str:
         """Move the reference; return why it has to be held, in words, or nothing."""
-        before = state.known_q
+        before, dt = state.known_q, time - state.time
         if not state.update(time, position, velocity) or state.residual > LARGEST_MISFIT:
             return unreachable(state.names, position)
         problem = self.limits.beyond(state.known_q, 0.0, since=before)
-        return problem or self.limits.too_fast(state.v)
+        problem = problem or self.limits.too_fast(state.v)
+        if problem or not self.check:
+            return problem
+        return self.check(before, state.known_q, STOPPING / dt if dt > 0.0 else 1.0)
 
     def _rehearse(self, time: float) -> None:
         """Look further ahead; hold the pose where what comes is not possible."""

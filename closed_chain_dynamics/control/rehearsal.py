@@ -21,10 +21,12 @@ __all__ = ['LARGEST_MISFIT', 'Rehearsal', 'unreachable']
 
 LONGEST_STEP = 0.02  # of time between two poses [s]
 FARTHEST_STEP = 0.05  # of a named joint between two poses [rad, or typical lengths]
+CAREFUL = 0.2  # share of these steps near what must not be passed
 LARGEST_MISFIT = 0.02  # of named joints that contradict each other [rad, or typical lengths]
 MOST_PARTS = 200  # of a step, after which it is hopeless
 
-Check: TypeAlias = Callable[[Vector], str] | None
+# of a step between two poses, and how many more like it there will be before it can end
+Check: TypeAlias = Callable[[Vector, Vector, float], str] | None
 
 
 def unreachable(names: list[str], position: Vector) -> str:
@@ -37,7 +39,8 @@ class Rehearsal:
     """
     Goes through a trajectory from a pose; `go(poses)` returns what is wrong with it, or nothing.
 
-    `check(q)` may find more to say about a pose. `is_done` when the end was reached.
+    `check(before, after, more)` may find more to say about a step, which is then smaller.
+    `is_done` when the end was reached.
     """
 
     def __init__(
@@ -79,7 +82,8 @@ class Rehearsal:
         q = state.known_q
         kept = self._kept
         rate = np.abs(trajectory.sample(self._t)[1][kept] / self._scale).max(initial=0.0)
-        t = min(self._t + min(LONGEST_STEP, FARTHEST_STEP / max(rate, 1e-9)), trajectory.duration)
+        farthest = FARTHEST_STEP * (CAREFUL if self._check else 1.0)
+        t = min(self._t + min(LONGEST_STEP, farthest / max(rate, 1e-9)), trajectory.duration)
         position, velocity = (each[kept] for each in trajectory.sample(t)[:2])
         gap = position - q[self._in_q]
         far = float(np.abs(gap / self._scale).max(initial=0.0))
@@ -97,7 +101,7 @@ class Rehearsal:
         if whole and not problem:
             problem = self._limits.too_fast(state.v)
         if not problem and self._check:
-            problem = self._check(state.known_q)
+            problem = self._check(q, state.known_q, 1.0)
         if whole:
             self._parts, self._t = 0, t
             self.is_done = t >= trajectory.duration

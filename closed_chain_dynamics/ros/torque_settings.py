@@ -31,7 +31,11 @@ SETTINGS = [
     Setting('preload', [], 'actuator=torque that redundant actuators stay near [N m, N]'),
     Setting('singularity', 'damp', 'what is done in singular poses', choices=SINGULARITY_POLICIES),
     Setting(
-        'singular_distance', 1e-4, 'with policy refuse, how near is too near', low=0.0, high=1.0
+        'singular_distance',
+        1e-2,
+        'with policy refuse or hold, how near is too near',
+        low=0.0,
+        high=1.0,
     ),
     Setting(
         'weak_lever',

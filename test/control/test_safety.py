@@ -6,6 +6,7 @@ import pytest
 
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.control.fallback import damping_torques
+from closed_chain_dynamics.model import library
 
 LEG_SPEED = 12.0  # of the cranks [rad/s]
 ZONE = 0.05  # before limits, and most that is allowed beyond [rad]
@@ -187,3 +188,34 @@ def test_a_fault_with_damping_brings_the_leg_to_rest():
     speeds = run.run(0.1, lambda now: float(np.abs(now.sim.v).max()))
     assert run.loop.safety.is_fault and run.tau.any() and speeds[-1] < speeds[0]
     assert run.sim.energy().kinetic < before
+
+
+def loose_leg():
+    """Return the text of a leg whose limits allow the dead point of crank and rod."""
+    text = library.find('exo_leg').read_text()
+    for old, new in (('1.2', '2.2'), ('1.6', '2.6'), ('0.6"', '0.9"')):
+        text = text.replace(f'lower="-{old}', f'lower="-{new}').replace(
+            f'upper="{old}', f'upper="{new}'
+        )
+    return text
+
+
+@pytest.mark.parametrize('policy', ['refuse', 'hold', 'damp'])
+def test_the_dead_point_of_crank_and_rod_is_not_passed(policy):
+    """Both cranks are asked for 1.8 rad, and are in line with their rods before."""
+    run = ControlledRun(loose_leg(), singularity=policy)
+    run.turn()
+    asked = ['left_crank', 'right_crank', 'hip', 'knee']
+    good = run.loop.take_reference(asked, [1.0], [[1.8, 1.8, 0.0, 0.0]])
+    seen = np.array(run.run(1.0, crank_watch))[:, 0].max()
+    dead = 1.48  # crank and rod in line: the rod leans a little
+    words = [text for name, text in run.refused if name == 'reference']
+    if policy == 'damp':
+        assert good and not words and seen > dead
+        return
+    assert seen < dead and words and 'left_heel, right_heel' in words[-1], run.refused
+    assert run.loop.safety.state == 'degraded' and not run.loop.reason
+    if policy == 'refuse':
+        assert seen < 1.0  # it has hardly begun
+    else:
+        assert seen > 1.0  # it stops before

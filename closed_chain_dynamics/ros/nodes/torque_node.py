@@ -186,6 +186,7 @@ class TorqueNode(ManagedNode):
             guard.resume(self.loop.guard)
             self.loop.controller, self.loop.guard = controller, guard
             self.loop.use_limits(limits)
+            self.loop.use_singularity_policy()
             self._apply()
             if self.active:
                 self._arm()

@@ -1,0 +1,101 @@
+"""
+Keeps references away from singular poses: by cluster, and before one is passed.
+
+Three things count: loops that lose a constraint, actuators that lose a motion, and links that do.
+Where a crank and its rod come into line, what they drive stands still: the joints that carry that
+link lose a motion that they clearly have elsewhere. A pose is too near where a number is below
+`distance` and falls, or would be before the motion can end: a dead point may lie between two
+poses. Moving away is free.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closed_chain_dynamics.dynamics.constraints import allowed_motions
+from closed_chain_dynamics.dynamics.distances import SingularityWatch
+from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+
+__all__ = ['SingularityGuard']
+
+NEARER = 1e-9  # a change of distance that is rounding
+CLEAR = 0.05  # share of a link in a motion from which it has that motion
+
+
+class SingularityGuard:
+    """Says in words what is wrong with a step from one pose to the next, or nothing."""
+
+    def __init__(self, robot: Mechanism, distance: float) -> None:
+        self.robot, self._watch, self._distance = robot, SingularityWatch(robot), distance
+        self._changes, self._last = -1, np.empty(0)
+        self._of_last: bytes | None = None
+
+    def __call__(self, before: Vector, after: Vector, more: float) -> str:
+        """Return what comes too near to a singular pose; `more`: steps until it can end."""
+        if self.robot.changes != self._changes:
+            self._take_structure()
+        then = self._last if before.tobytes() == self._of_last else self._numbers(before)
+        now = self._numbers(after)
+        self._last, self._of_last = now, after.tobytes()
+        falls = now < then - NEARER
+        near = falls & (np.minimum(now, now + more * (now - then)) < self._distance)
+        if not near.any():
+            return ''
+        k, clusters = int(np.flatnonzero(near)[0]), len(self._watch.names)
+        what = ('its loops', 'its actuators')[k // clusters] if k < 2 * clusters else ''
+        name = self._watch.names[k % clusters] if what else self._link_clusters[k - 2 * clusters]
+        lost = what or f'link {self._link_names[k - 2 * clusters]!r}'
+        return (
+            f'{name} comes too near to a singular pose, {now[k]:.3g}, at which {lost} would lose '
+            'a motion'
+        )
+
+    def _take_structure(self) -> None:
+        """Note the joints that carry the links of every cluster."""
+        self._changes = self.robot.changes
+        structure, model = self.robot.structure, self.robot.model
+        self._paths: list[NDArray[np.int64]] = []
+        self._dofs: list[NDArray[np.int64]] = []
+        self._link_names: list[str] = []
+        self._link_clusters: list[str] = []
+        self._ways: list[int] = []
+        bodies = structure.bodies
+        for number in range(len(structure.clusters)):
+            rows = zip(self.robot.loop_names, structure.loops)
+            name = ', '.join(n for n, row in rows if row['active'] and row['cluster'] == number)
+            for body in np.flatnonzero(bodies['cluster'] == number):
+                path, up = [], int(body)
+                while up > 0 and bodies['cluster'][up] == number:
+                    first = int(bodies['iv'][up])
+                    path += range(first, first + int(bodies['n_dof'][up]))
+                    up = int(bodies['parent'][up])
+                joint = model.body_joints[int(body)]
+                self._paths.append(np.array(path, np.int64))
+                self._dofs.append(structure.dofs_of(number).copy())
+                self._link_names.append(joint.child if joint is not None else '')
+                self._link_clusters.append(name)
+                self._ways.append(0)
+
+    def _numbers(self, q: Vector) -> Vector:
+        """Return loops and actuators of every cluster, then every link."""
+        found = self._watch(q)
+        W, scale = allowed_motions(self.robot, q), self.robot.structure.dofs['scale'][:, None]
+        links = np.full(len(self._paths), np.inf)
+        bases: dict[bytes, NDArray[np.float64]] = {}
+        for k, (path, own) in enumerate(zip(self._paths, self._dofs)):
+            key = own.tobytes()
+            if key not in bases:
+                bases[key] = _motions_of(W / scale, own)
+            sigma = np.linalg.svd(bases[key][path], compute_uv=False)
+            self._ways[k] = max(self._ways[k], int((sigma > CLEAR).sum()))
+            if 0 < self._ways[k] <= sigma.size:
+                links[k] = sigma[self._ways[k] - 1]
+        numbers = np.concatenate([found['loops'], found['actuators'], links])
+        return np.where(np.isfinite(numbers), numbers, 1.0)  # nothing to lose
+
+
+def _motions_of(W: NDArray[np.float64], own: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return an orthonormal basis of the motions of some joints, rows of other joints zero."""
+    part = np.zeros_like(W)
+    part[own] = W[own]
+    U, sigma, _ = np.linalg.svd(part, full_matrices=False)
+    return np.asarray(U[:, sigma > 1e-9 * max(sigma.max(initial=0.0), 1e-300)])

@@ -1,0 +1,144 @@
+"""
+The control loop under whatever comes, as a state machine of Hypothesis.
+
+A leg is simulated in lockstep with its ControlLoop. Rules give it references of any kind, states
+that lie, lack, repeat or stay away, pushes, changes of mode and limits, and clear faults. After
+every turn: torques are finite, within effort, rate and power; no joint is beyond its limit by more
+than the soft zone on account of the motors; a fault stays until it is cleared, with torques of the
+fallback; and the fallback comes within the timeout.
+"""
+
+from helpers.controlled_runs import PERIOD, ControlledRun
+from hypothesis import HealthCheck, settings, strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+import numpy as np
+
+from closed_chain_dynamics.control.fallback import FALLBACKS
+
+TIMEOUT = 0.02  # of states [s]
+RATE, POWER = 100.0, 400.0  # effort limits per second; W
+ROUNDING = 1e-9
+HOPELESS = (np.nan, np.inf, -np.inf, 1e308, -1e308, 1e9)
+NAMES = ['hip', 'knee', 'left_crank', 'right_crank', 'ankle_pitch', 'ankle_roll', 'knee_rear']
+
+numbers = st.one_of(
+    st.floats(-1.5, 1.5), st.floats(allow_nan=True, allow_infinity=True), st.sampled_from(HOPELESS)
+)
+times = st.one_of(st.just(0.0), st.floats(0.01, 1.0), st.floats(-1.0, 1e9))
+
+
+class AnyInput(RuleBasedStateMachine):
+    """The leg, its control loop, and what they have to keep."""
+
+    @initialize(fallback=st.sampled_from(FALLBACKS), clip=st.booleans())
+    def begin(self, fallback, clip):
+        self.run = ControlledRun(
+            'exo_leg',
+            guard={'rate_limit': RATE, 'power_limit': POWER},
+            loop={'fallback': fallback, 'clip': clip, 'state_timeout': TIMEOUT},
+        )
+        self.effort = self.run.loop.guard.effort
+        self.before, self.clock, self.last_good = self.run.tau.copy(), 0.0, 0.0
+        self.pushed, self.faulty = False, False
+
+    # --- what comes ------------------------------------------------------------------------------
+    @rule(turns=st.integers(1, 40))
+    def good_states(self, turns):
+        for _ in range(turns):
+            self.turn(*self.run.measured())
+
+    @rule(
+        names=st.lists(st.sampled_from(NAMES), min_size=1, max_size=3),
+        values=st.lists(numbers, min_size=3, max_size=3),
+        rates=st.one_of(st.none(), st.lists(numbers, min_size=3, max_size=3)),
+        time=times,
+    )
+    def any_reference(self, names, values, rates, time):
+        velocities = None if rates is None else [rates[: len(names)]]
+        self.run.loop.take_reference(names, [time], [values[: len(names)]], velocities)
+
+    @rule(hip=st.floats(-0.5, 0.9), knee=st.floats(0.0, 0.8), time=st.floats(0.2, 1.0))
+    def reference_within_limits(self, hip, knee, time):
+        self.run.loop.take_reference(['hip', 'knee'], [time], [[hip, knee]])
+
+    @rule(joint=st.sampled_from(NAMES), value=numbers, rate=numbers, turns=st.integers(1, 6))
+    def states_that_lie(self, joint, value, rate, turns):
+        for _ in range(turns):
+            q, v = self.run.measured()
+            k = self.run.names.index(joint)
+            q[k], v[k] = value, rate
+            self.turn(q, v)
+
+    @rule(back=st.floats(-1.0, 1.0), age=st.one_of(st.just(0.0), st.floats(-1e5, 1e5)))
+    def stamps_that_lie(self, back, age):
+        self.turn(*self.run.measured(), back=back, age=age)
+
+    @rule(turns=st.integers(1, 60))
+    def silence(self, turns):
+        for _ in range(turns):
+            self.turn(None, None)
+
+    @rule()
+    def clear(self):
+        why = self.run.loop.clear(self.clock)
+        self.faulty = self.run.loop.safety.is_fault
+        assert not self.faulty or why
+
+    # --- what must hold --------------------------------------------------------------------------
+    def turn(self, q, v, back=0.0, age=0.0):
+        """Take one state, or none, and one step of the simulation."""
+        run, loop = self.run, self.run.loop
+        self.clock += PERIOD
+        tau = None
+        if q is not None:
+            stamp = 1.0 + self.clock - back
+            tau = loop.take_state(run.names, q, v, stamp=stamp, now=self.clock, age=age)
+        if tau is not None:
+            self.last_good = self.clock
+        watched = loop.watch(self.clock, PERIOD)
+        tau = watched if watched is not None else tau
+        if tau is not None:
+            self.check(tau)
+            run.tau = self.before = tau.copy()
+        if self.clock - self.last_good > TIMEOUT and loop.fallback != 'gravity':
+            assert not run.tau.any(), 'the fallback came late'
+        run.sim.step(run.tau)
+
+    def check(self, tau):
+        """Torques finite, within effort and rate; zero at once is always allowed."""
+        assert np.isfinite(tau).all()
+        assert (np.abs(tau) <= self.effort + ROUNDING).all()
+        reach = RATE * self.effort * 0.01 + ROUNDING  # a pause allows no more than 10 ms
+        smaller = (np.abs(tau) <= np.abs(self.before)) & (tau * self.before >= 0.0)
+        assert (smaller | (np.abs(tau - self.before) <= reach)).all()
+        state = self.run.loop.state
+        if state is not None and state.q is not None and self.run.loop.reason == '':
+            speeds = np.abs(self.run.loop._motor_speeds(state.v))
+            assert (np.abs(tau) * speeds <= POWER * (1.0 + ROUNDING)).all()
+
+    @invariant()
+    @precondition(lambda self: hasattr(self, 'run'))
+    def faults_latch(self):
+        safety = self.run.loop.safety
+        assert safety.is_fault or not self.faulty, 'a fault went away by itself'
+        self.faulty = safety.is_fault
+        if safety.is_fault:
+            assert self.run.loop.fallback != 'zero' or not self.run.loop.guard.tau.any()
+
+    @invariant()
+    @precondition(lambda self: hasattr(self, 'run'))
+    def no_joint_is_driven_beyond_its_limit(self):
+        """While torques of the law are sent, by a loop that is told the truth."""
+        loop = self.run.loop
+        if loop.safety.state == 'active':
+            assert not loop.watcher.limits.beyond(self.run.sim.q, 1.0)
+
+
+TestAnyInput = AnyInput.TestCase
+TestAnyInput.settings = settings(
+    max_examples=30,
+    stateful_step_count=25,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+)
