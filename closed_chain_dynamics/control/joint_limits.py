@@ -162,7 +162,7 @@ class JointLimits:
         self, names: Sequence[str], times: Vector, positions: NDArray[np.float64]
     ) -> None:
         """Raise where points of a trajectory are beyond limits, or further apart than speeds."""
-        lower, upper, speed = self.of(names)
+        lower, upper, _ = self.of(names)
         over = np.maximum(positions - upper, lower - positions) > ROUNDING
         if over.any():
             i, j = (int(each[0]) for each in np.nonzero(over))
@@ -172,12 +172,17 @@ class JointLimits:
                 where='trajectory',
                 repair='Stay within the limits, or set parameter beyond_limits to clip.',
             )
-        rates = np.abs(np.diff(positions, axis=0)) / np.diff(times)[:, None]
-        fast = rates > speed * (1.0 + ROUNDING)
+        with np.errstate(over='ignore'):
+            self.refuse_rates(names, np.diff(positions, axis=0) / np.diff(times)[:, None])
+
+    def refuse_rates(self, names: Sequence[str], rates: NDArray[np.float64]) -> None:
+        """Raise where a trajectory is faster than its joints."""
+        speed = self.of(names)[2]
+        fast = np.abs(rates) > speed * (1.0 + ROUNDING)
         if fast.any():
             i, j = (int(each[0]) for each in np.nonzero(fast))
             raise StateError(
-                f'{names[j]!r} is asked to move at {rates[i, j]:.4g} rad/s or m/s on average, and '
+                f'{names[j]!r} is asked to move at {abs(rates[i, j]):.4g} rad/s or m/s, and '
                 f'its limit is {speed[j]:g}',
                 where='trajectory',
                 repair='Give it more time.',

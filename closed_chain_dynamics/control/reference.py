@@ -101,7 +101,8 @@ class Reference:
                 )
         start = time if start is None else start
         begin = self._begin(names, max(time, start), q, v)
-        asked = Trajectory(names, times, positions, velocities, accelerations, start=begin)
+        with np.errstate(over='ignore', invalid='ignore'):  # what overflows is refused below
+            asked = Trajectory(names, times, positions, velocities, accelerations, start=begin)
         asked = self._within_limits(asked, (times, positions, velocities, accelerations), begin)
         same = self._trajectory is not None and asked.names == self._trajectory.names
         pose = self._state.known_q if same and self._state is not None else q
@@ -147,6 +148,8 @@ class Reference:
             since = np.clip(begin[0], lower, upper)  # where it is, a little beyond or not
             t, p = np.append(0.0, t), np.vstack([since, p])
         self.limits.refuse_points(asked.names, t, p)
+        if velocities is not None:
+            self.limits.refuse_rates(asked.names, np.array(velocities, dtype=float))
         if asked.is_stream:
             scale = self._scale(asked.names)
             far = np.abs((p[0] - begin[0]) / scale)
