@@ -8,6 +8,7 @@ mathematics of one state: the tree after the virtual cut, rank, theta_G, H, W an
 accelerations, reactions, impacts; `assembly` closes loops; `codegen` writes all of this as C for
 one mechanism; `recording` keeps what happened; `simulation` makes it happen; `symbolic` writes
 equations; `control` gives torques for a reference; `studies` asks what takes many computations;
+`identification` finds parameters from data;
 `viewer` shows, `ros` carries messages, and `cli` is the command line.
 """
 

@@ -1,5 +1,5 @@
 """
-``closed-chain study``: internal validity, what-if runs, and consistency of a recorded motion.
+``closed-chain study``: internal validity, what-if, consistency of a record, identification.
 
 The arguments of each are in a module of their own; `closed_chain_dynamics.studies` computes and
 reports.
@@ -12,7 +12,13 @@ from collections.abc import Callable
 import sys
 from typing import TYPE_CHECKING
 
-from closed_chain_dynamics.cli import study_consistency, study_validity, study_what_if
+from closed_chain_dynamics.cli import (
+    study_consistency,
+    study_excite,
+    study_identify,
+    study_validity,
+    study_what_if,
+)
 from closed_chain_dynamics.cli.arguments import (
     add_gravity,
     add_model_arguments,
@@ -28,11 +34,13 @@ if TYPE_CHECKING:
 
 SUMMARY = 'ask a model more: is it valid, what if, does a record fit it'
 DETAILS = """\
-Three questions that take more than one computation.
+Questions that take more than one computation.
 
 validity     do the torques of a motion, given to the model, bring the motion back?
 what-if      the same run with other masses, springs, damping, friction or gravity
 consistency  can a recorded motion be one of this model, and which joint spoils it?
+excite       a motion from which parameters can be identified
+identify     masses, inertias and friction from a record of motion and torques
 
 validity and consistency end with exit code 1 when the answer is no.
 """
@@ -48,11 +56,17 @@ examples:
 'closed-chain study STUDY --help' tells all about one of them.
 """
 
-STUDIES = {'validity': study_validity, 'what-if': study_what_if, 'consistency': study_consistency}
+STUDIES = {
+    'validity': study_validity,
+    'what-if': study_what_if,
+    'consistency': study_consistency,
+    'excite': study_excite,
+    'identify': study_identify,
+}
 
 
 def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], int]:
-    """Add the three studies; return what runs."""
+    """Add the studies; return what runs."""
     studies = parser.add_subparsers(title='studies', metavar='STUDY', required=True)
     for name, module in STUDIES.items():
         child = studies.add_parser(

@@ -1,0 +1,71 @@
+"""``closed-chain study excite``: a motion from which parameters can be identified."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from closed_chain_dynamics.cli.arguments import add_pose, closed_pose, positive, whole
+from closed_chain_dynamics.cli.motion_arguments import add_files, write_files
+from closed_chain_dynamics.recording.terminal import Bar
+
+if TYPE_CHECKING:
+    from closed_chain_dynamics.cli.arguments import Answer, Study
+    from closed_chain_dynamics.model.mechanism import Mechanism
+
+SUMMARY = 'a motion from which parameters can be identified'
+DETAILS = """\
+Every motor swings about a pose as a sum of sines. The search makes the condition number of the
+regressor small; limits of position and speed are kept, and the loops stay closed. The report names
+the base parameters, and what no torque can tell.
+"""
+EXAMPLES = """\
+examples:
+  closed-chain study excite five_bar --csv excitation.csv
+      a period of 5 s, for the trajectory controller of a robot
+"""
+
+
+def set_up(parser: argparse.ArgumentParser) -> Study:
+    """Add the arguments; return what answers."""
+    add_pose(parser, {'--q': 'pose to swing about; loops decide the rest [rad or m]'})
+    parser.add_argument(
+        '--period', metavar='S', type=positive, default=5.0, help='(default: %(default)g s)'
+    )
+    parser.add_argument(
+        '--harmonics', metavar='N', type=whole, default=3, help='sines (default: %(default)d)'
+    )
+    parser.add_argument(
+        '--tries', metavar='N', type=whole, default=40, help='motions (default: %(default)d)'
+    )
+    parser.add_argument('--seed', metavar='N', type=int, default=0, help='of the search')
+    add_files(parser, 'files to write', 'positions of the motors over one period')
+
+    def study(robot: Mechanism, args: argparse.Namespace) -> Answer:
+        from closed_chain_dynamics.identification.excitation import excite
+        from closed_chain_dynamics.identification.report import (
+            excitation_report,
+            render_excitation,
+            write_excitation,
+        )
+
+        if args.plot:
+            parser.error('there is no figure of this study: plot the trajectory of --csv')
+        candidates = max(1, args.tries // 3)
+        with Bar('searching', sys.stderr) as bar:
+            found = excite(
+                robot,
+                closed_pose(robot, args),
+                period=args.period,
+                harmonics=args.harmonics,
+                candidates=candidates,
+                improvements=args.tries - candidates,
+                seed=args.seed,
+                progress=bar,
+            )
+        report = excitation_report(robot, found)
+        write_files(report, args, {'csv': lambda path: write_excitation(found, path)})
+        return report, render_excitation, ''
+
+    return study

@@ -1,0 +1,93 @@
+"""``closed-chain study identify``: masses, inertias and friction from a record."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from closed_chain_dynamics.cli.arguments import add_pose, positive
+from closed_chain_dynamics.recording.terminal import Bar
+
+if TYPE_CHECKING:
+    from closed_chain_dynamics.cli.arguments import Answer, Study
+    from closed_chain_dynamics.model.mechanism import Mechanism
+
+SUMMARY = 'masses, inertias and friction from a record of motion and torques'
+DETAILS = """\
+The record has the time, positions of the motors (of other joints, where there are) and the torques
+as tau:NAME: a CSV as simulate writes it, an MCAP file or a rosbag2 folder. Torques are linear in
+masses, first moments, inertias, damping, friction and armature; what of these they tell are base
+parameters, estimated by weighted least squares, with confidence intervals. The last quarter of the
+record is held back for a check. --urdf writes the model with inertias that bodies can have and
+that fit as well; what the torques do not tell stays near the model.
+"""
+EXAMPLES = """\
+examples:
+  closed-chain study identify five_bar --record run.csv --rate 50 --urdf identified.urdf
+  closed-chain study identify exo --record bag_folder --smooth 10 --no-friction --json
+"""
+
+
+def set_up(parser: argparse.ArgumentParser) -> Study:
+    """Add the arguments; return what answers."""
+    parser.add_argument(
+        '--record', metavar='FILE', required=True, help='CSV, MCAP, or a rosbag2 folder'
+    )
+    add_pose(parser, {'--q': 'pose near the begin of the record [rad or m]'})
+    parser.add_argument(
+        '--rate', metavar='HZ', type=positive, help='samples per second to take (default: all)'
+    )
+    parser.add_argument(
+        '--smooth', metavar='HZ', type=positive, help='take out what is faster than this'
+    )
+    parser.add_argument(
+        '--confidence', metavar='P', type=positive, default=0.95, help='(default: %(default)g)'
+    )
+    parser.add_argument(
+        '--no-friction',
+        dest='friction',
+        action='store_false',
+        help='take damping, friction and armature from the model',
+    )
+    parser.add_argument('--urdf', metavar='FILE', help='the model as identified')
+    parser.set_defaults(plot=None, csv=None)
+
+    def study(robot: Mechanism, args: argparse.Namespace) -> Answer:
+        import closed_chain_dynamics as ccd
+        from closed_chain_dynamics.identification.estimation import consistent_estimate, estimate
+        from closed_chain_dynamics.identification.parameters import (
+            parameters_of,
+            values_of,
+            with_values,
+        )
+        from closed_chain_dynamics.identification.records import read_record
+        from closed_chain_dynamics.identification.regressor import stacked
+        from closed_chain_dynamics.identification.report import (
+            identification_report,
+            render_identification,
+        )
+        from closed_chain_dynamics.recording.log_files import check_folder
+
+        if not args.confidence < 1.0:
+            parser.error('--confidence is a share below 1, as 0.95')
+        if args.urdf:
+            check_folder(args.urdf)
+        q = ccd.assemble(robot, dict(args.q), limits=args.limits)
+        with Bar('reading', sys.stderr) as bar:
+            motion, tau = read_record(
+                robot, args.record, q, rate=args.rate, cutoff=args.smooth, progress=bar
+            )
+        parameters = parameters_of(robot, args.friction)
+        measured = stacked(robot, motion.q, motion.v, motion.a, parameters)
+        found = estimate(measured, tau, confidence=args.confidence)
+        prior = values_of(robot, parameters)
+        bodies = consistent_estimate(measured, tau, found, prior)
+        report = identification_report(robot, measured, found, bodies, prior)
+        if args.urdf:
+            model = with_values(robot.description, parameters, bodies.pi)
+            ccd.Mechanism(model).save(args.urdf)
+            report['files']['urdf'] = args.urdf
+        return report, render_identification, ''
+
+    return study

@@ -1,0 +1,188 @@
+"""
+Motions that excite parameters: sums of sines whose regressor is well conditioned.
+
+Every actuated joint swings about a pose as a Fourier series (Swevers et al. 1997). The search
+makes the condition number of the base regressor small; a motion that leaves limits of position or
+speed, or a pose that the loops do not allow, is scaled down until it fits.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
+from closed_chain_dynamics.errors import AssemblyError, SingularityError, StateError
+from closed_chain_dynamics.identification.base_parameters import BaseParameters, base_parameters
+from closed_chain_dynamics.identification.regressor import Regressor, stacked
+from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.studies.motion.reading import Motion, Progress, Tracks, move
+
+__all__ = ['Excitation', 'excite', 'fourier']
+
+Array = NDArray[np.float64]
+
+SAMPLES = 60  # of a period, at which a candidate is judged
+SHRINK = 0.7  # what a motion that does not fit is scaled by
+MOST_SHRINKS = 12
+AMPLITUDE = 0.6  # of a joint without limits [rad or m]
+WORST_POSE = 1e3  # condition of S beyond which the pose counts as singular
+
+
+@dataclass(frozen=True)
+class Excitation:
+    """A motion of one period, its Regressor, base parameters and condition number."""
+
+    motion: Motion
+    joints: tuple[str, ...]
+    places: tuple[int, ...]  # of these joints in q
+    regressor: Regressor
+    base: BaseParameters
+    condition: float
+    first_condition: float  # of the motion that the search began with
+    period: float
+
+
+def fourier(coefficients: Array, period: float, time: Array) -> tuple[Array, Array, Array]:
+    """
+    Return series about zero with their first two derivatives, (samples, joints) each.
+
+    `coefficients` (joints, harmonics, 2): sizes of sine and cosine; the cosines add to zero at
+    the start, where the motion begins and ends.
+    """
+    harmonics = np.arange(1, coefficients.shape[1] + 1)
+    omega = 2.0 * np.pi * harmonics / period
+    sine, cosine = np.sin(np.outer(time, omega)), np.cos(np.outer(time, omega))
+    s, c = coefficients[..., 0].T, coefficients[..., 1].T
+    o = omega[:, None]
+    return (
+        sine @ s + (cosine - 1.0) @ c,
+        cosine @ (o * s) - sine @ (o * c),
+        -(sine @ (o**2 * s)) - cosine @ (o**2 * c),
+    )
+
+
+def excite(
+    robot: Mechanism,
+    q: Array,
+    *,
+    period: float = 5.0,
+    harmonics: int = 3,
+    samples: int = 200,
+    candidates: int = 12,
+    improvements: int = 30,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> Excitation:
+    """
+    Return the Excitation found about a pose q, within limits and loops.
+
+    `candidates` random series are tried, then the best is changed `improvements` times, and a
+    change that conditions the regressor better is kept.
+    """
+    joints = tuple(each for each in robot.actuator_names if each in robot.joint_names)
+    room = _room(robot, q, joints)
+    rng = np.random.default_rng(seed)
+    shape = (len(joints), harmonics, 2)
+    total, tried = candidates + improvements, 0
+    base: BaseParameters | None = None
+    best, best_condition, first = None, np.inf, np.inf
+    for tried in range(total):
+        if tried < candidates or best is None:
+            series = rng.normal(size=shape) * room[:, None, None] / np.sqrt(2.0 * harmonics)
+        else:
+            step = 0.5 * (1.0 - (tried - candidates) / max(improvements, 1)) + 0.05
+            series = best + step * rng.normal(size=shape) * np.abs(best).mean()
+        fitted = _fitted(robot, q, joints, series, period, SAMPLES)
+        if fitted is not None:
+            series, motion = fitted
+            found = stacked(robot, motion.q, motion.v, motion.a)
+            new = base_parameters(found.Y, found.parameters)
+            if base is None or len(new.names) > len(base.names):
+                base, best_condition = new, np.inf  # richer than all before
+            condition = condition_of(found.Y, base)
+            first = condition if not np.isfinite(first) else first
+            if condition < best_condition:
+                best, best_condition = series, condition
+        if progress:
+            progress((tried + 1) / total)
+    if best is None or base is None:
+        raise StateError(
+            'no motion about this pose stays within limits and loops',
+            where=robot.name,
+            repair='Start from a pose that is away from limits and singularities.',
+        )
+    fitted = _fitted(robot, q, joints, best, period, samples)
+    assert fitted is not None  # finer samples of a motion that fits, scaled where they do not
+    motion = fitted[1]
+    found = stacked(robot, motion.q, motion.v, motion.a)
+    places = tuple(robot.joint_slices(joint)[0].start for joint in joints)
+    return Excitation(
+        motion, joints, places, found, base, condition_of(found.Y, base), first, period
+    )
+
+
+def condition_of(Y: Array, base: BaseParameters) -> float:
+    """Return the condition number of the base regressor with columns of equal size."""
+    Y_1 = Y[:, list(base.independent)]
+    sizes = np.linalg.norm(Y_1, axis=0)
+    if not sizes.all():
+        return np.inf
+    return float(np.linalg.cond(Y_1 / sizes))
+
+
+def _room(robot: Mechanism, q: Array, joints: tuple[str, ...]) -> Array:
+    """Return how far each joint may swing about the pose."""
+    limits = {each.name: each.limit for each in robot.description.joints}
+    places = [robot.joint_slices(joint)[0].start for joint in joints]
+    room = [
+        min(AMPLITUDE, q[k] - limits[joint].lower, limits[joint].upper - q[k])
+        for joint, k in zip(joints, places)
+    ]
+    return np.asarray(np.maximum(room, 0.05))
+
+
+def _fitted(
+    robot: Mechanism, q: Array, joints: tuple[str, ...], series: Array, period: float, samples: int
+) -> tuple[Array, Motion] | None:
+    """Return the series, scaled down until its motion fits limits and loops, and the motion."""
+    time = period * np.arange(samples) / samples
+    start = np.array([q[robot.joint_slices(joint)[0].start] for joint in joints])
+    for _ in range(MOST_SHRINKS):
+        x, dx, ddx = fourier(series, period, time)
+        tracks = Tracks(
+            time,
+            {
+                joint: (start[k] + x[:, [k]], dx[:, [k]], ddx[:, [k]])
+                for k, joint in enumerate(joints)
+            },
+        )
+        try:
+            motion = move(robot, tracks, q)
+            if all(fits(robot, motion) for fits in (_within_limits, _away_from_singularities)):
+                return series, motion
+        except (AssemblyError, SingularityError, StateError):
+            pass
+        series = SHRINK * series
+    return None
+
+
+def _within_limits(robot: Mechanism, motion: Motion) -> bool:
+    for joint in robot.description.joints:
+        if joint.type.nv != 1 or joint.name not in robot.joint_names:
+            continue
+        place, rate = robot.joint_slices(joint.name)
+        x, dx, limit = motion.q[:, place.start], motion.v[:, rate.start], joint.limit
+        if x.min() < limit.lower or x.max() > limit.upper or np.abs(dx).max() > limit.velocity:
+            return False
+    return True
+
+
+def _away_from_singularities(robot: Mechanism, motion: Motion) -> bool:
+    stride = max(1, len(motion.q) // 20)
+    conditions: list[float] = []
+    measure: Callable[[Array], float] = np.linalg.cond
+    for q in motion.q[::stride]:
+        conditions.append(float(measure(coordinates(robot, q).S)))
+    return max(conditions) < WORST_POSE

@@ -1,0 +1,132 @@
+"""
+Records of a motion and its torques: CSV as logs are written, MCAP files and rosbag2 folders.
+
+Positions of the actuated joints suffice; those of others are taken where they are given. A cubic
+spline gives velocities and accelerations, and the loops the rest.
+"""
+
+import csv
+from pathlib import Path as File
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.recording.log_files import Path
+from closed_chain_dynamics.studies.consistency import smoothed
+from closed_chain_dynamics.studies.motion.reading import (
+    Motion,
+    Progress,
+    Tracks,
+    move,
+    read_trajectory,
+)
+
+__all__ = ['read_record']
+
+Array = NDArray[np.float64]
+
+
+def read_record(
+    robot: Mechanism,
+    path: Path,
+    q: Array,
+    *,
+    rate: float | None = None,
+    cutoff: float | None = None,
+    progress: Progress | None = None,
+) -> tuple[Motion, Array]:
+    """
+    Return the Motion of a record and the torques at its samples, (samples, actuators).
+
+    q: a closed pose near its begin; `rate`: samples per second to take (default: all);
+    `cutoff`: frequency above which positions and torques are noise [Hz].
+    """
+    table = File(path)
+    if table.is_dir() or table.suffix == '.mcap':
+        table = _table_of_bag(robot, table)
+    try:
+        tracks = read_trajectory(robot, table)
+        time, tau = _torques(robot, table)
+    finally:
+        if table != File(path):
+            table.unlink()
+    if cutoff:
+        tracks = smoothed(tracks, cutoff)
+        columns = {str(k): (each[:, None],) * 3 for k, each in enumerate(tau.T)}
+        both = smoothed(Tracks(time, columns), cutoff)  # what is done to one is done to the other
+        tau = np.hstack([each[0] for each in both.joints.values()])
+    if rate:
+        stride = max(1, round(1.0 / (rate * float(np.median(np.diff(tracks.time))))))
+        tracks.time = tracks.time[::stride]
+        tracks.joints = {
+            name: (x[::stride], dx[::stride], ddx[::stride])
+            for name, (x, dx, ddx) in tracks.joints.items()
+        }
+    motion = move(robot, tracks, q, progress=progress)
+    return motion, np.column_stack([np.interp(motion.time, time, each) for each in tau.T])
+
+
+def _torques(robot: Mechanism, path: File) -> tuple[Array, Array]:
+    """Return times and torques, columns tau:NAME."""
+    with open(path, newline='', encoding='utf-8-sig') as file:
+        rows = list(csv.DictReader(file))
+    missing = [name for name in robot.actuator_names if f'tau:{name}' not in rows[0]]
+    if missing:
+        raise ClosedChainError(
+            f'there is no column tau:{missing[0]}',
+            file=path,
+            repair='A record for identification has time, positions of joints, and torques as '
+            'tau:NAME of every actuator.',
+        )
+    time = np.array([float(row['time']) for row in rows])
+    tau = np.array([[float(row[f'tau:{name}']) for name in robot.actuator_names] for row in rows])
+    return time, tau
+
+
+def _table_of_bag(robot: Mechanism, path: File) -> File:
+    """Write the joint states of a bag as a table beside it; return its name."""
+    try:
+        from rosbags.highlevel import AnyReader
+        from rosbags.typesys import Stores, get_typestore
+    except ImportError:
+        raise ClosedChainError(
+            'reading bags needs the library rosbags',
+            file=path,
+            repair='Install it: pip install rosbags.',
+        ) from None
+    import tempfile
+
+    samples: dict[float, dict[str, float]] = {}
+    try:
+        with AnyReader([path], default_typestore=get_typestore(Stores.ROS2_JAZZY)) as bag:
+            states = [c for c in bag.connections if c.msgtype == 'sensor_msgs/msg/JointState']
+            for connection, _, raw in bag.messages(connections=states):
+                _note(samples, robot, bag.deserialize(raw, connection.msgtype))
+    except Exception as error:  # of rosbags, which has many
+        raise ClosedChainError(
+            f'the bag cannot be read: {error}', file=path, repair='Give an MCAP file or a bag.'
+        ) from None
+    names = sorted({name for row in samples.values() for name in row})
+    whole = [(time, row) for time, row in sorted(samples.items()) if len(row) == len(names)]
+    with tempfile.NamedTemporaryFile(
+        'w', suffix='.csv', delete=False, newline='', encoding='utf-8'
+    ) as file:
+        writer = csv.writer(file)
+        writer.writerow(['time', *names])
+        writer.writerows([time, *(row[name] for name in names)] for time, row in whole)
+    return File(file.name)
+
+
+def _note(samples: dict[float, dict[str, float]], robot: Mechanism, message: Any) -> None:
+    """Note positions and efforts of a JointState at its time."""
+    stamp = message.header.stamp
+    row = samples.setdefault(stamp.sec + 1e-9 * stamp.nanosec, {})
+    for name, value in zip(message.name, message.position):
+        if name in robot.joint_names:
+            row[name] = float(value)
+    for name, value in zip(message.name, message.effort):
+        if name in robot.actuator_names:
+            row[f'tau:{name}'] = float(value)
