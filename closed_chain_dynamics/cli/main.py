@@ -157,7 +157,7 @@ class _Parser(argparse.ArgumentParser):
         if 'are required: MODEL' in message:
             message = "which MODEL? Name a file, or one of those that 'closed-chain models' lists."
         if 'are required: STUDY' in message:
-            message = 'which STUDY? Name validity, what-if, consistency, excite or identify.'
+            message = 'which STUDY? Name validity, what-if, consistency, excite, identify or map.'
         if 'are required: SHELL' in message:
             message = 'which SHELL? Name bash, zsh or fish.'
         brand = Style.of(sys.stderr).paint(f'{self.prog}:', 'red', 'bold')

@@ -16,6 +16,7 @@ from closed_chain_dynamics.cli import (
     study_consistency,
     study_excite,
     study_identify,
+    study_map,
     study_validity,
     study_what_if,
 )
@@ -41,6 +42,7 @@ what-if      the same run with other masses, springs, damping, friction or gravi
 consistency  can a recorded motion be one of this model, and which joint spoils it?
 excite       a motion from which parameters can be identified
 identify     masses, inertias and friction from a record of motion and torques
+map          workspace, assembly modes and singularities over one or two joints
 
 validity and consistency end with exit code 1 when the answer is no.
 """
@@ -62,6 +64,7 @@ STUDIES = {
     'consistency': study_consistency,
     'excite': study_excite,
     'identify': study_identify,
+    'map': study_map,
 }
 
 

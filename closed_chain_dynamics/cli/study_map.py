@@ -1,0 +1,103 @@
+"""``closed-chain study map``: workspace and singularities over one or two coordinates."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from closed_chain_dynamics.cli.arguments import add_pose, whole
+from closed_chain_dynamics.cli.motion_arguments import add_files, write_files
+from closed_chain_dynamics.recording.terminal import Bar
+
+if TYPE_CHECKING:
+    from closed_chain_dynamics.cli.arguments import Answer, Study
+    from closed_chain_dynamics.model.mechanism import Mechanism
+
+SUMMARY = 'what is reachable, in how many ways, and how far from singular'
+DETAILS = """\
+Over one or two joints, of tree or loop: at every point of the grid the joints are held and the
+loops closed from several starts. Each pose is a line of --csv: its mobility, condition, distance
+to a singularity (of the coordinates of the map: 0 where they do not decide the rest) and the
+largest torque that holds it against gravity. --plot draws them.
+"""
+EXAMPLES = """\
+examples:
+  closed-chain study map four_bar --over 'crank=range(0,6.28,100)' --plot map.png
+  closed-chain study map five_bar --over 'left_shoulder=range(0.6,3.6,40)' \\
+      'right_shoulder=range(-0.4,2.6,40)' --plot map.png --csv map.csv
+"""
+
+
+def axis(text: str) -> tuple[str, tuple[float, ...]]:
+    """Read 'joint=range(first,last,count)' or 'joint=values'."""
+    from closed_chain_dynamics.studies.sampling import read_variation
+
+    try:
+        found = read_variation(f'q:{text}')
+        if not found.values or found.scale:
+            raise ValueError
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f'{text!r} is not of the form joint=range(first,last,count) or joint=values'
+        ) from None
+    return found.name, found.values
+
+
+def set_up(parser: argparse.ArgumentParser) -> Study:
+    """Add the arguments; return what answers."""
+    parser.add_argument(
+        '--over',
+        metavar='JOINT=VALUES',
+        nargs='+',
+        type=axis,
+        required=True,
+        help='one or two joints and their values, as crank=range(0,6.28,100)',
+    )
+    add_pose(parser, {'--q': 'further joints that are held [rad or m]'})
+    parser.add_argument(
+        '--starts',
+        metavar='N',
+        type=whole,
+        default=4,
+        help='random starts at every point; more find more modes (default: %(default)d)',
+    )
+    parser.add_argument('--seed', metavar='N', type=int, default=0, help='of the starts')
+    add_files(parser, 'files to write', 'table, one line per pose')
+
+    def study(robot: Mechanism, args: argparse.Namespace) -> Answer:
+        from closed_chain_dynamics.errors import NameNotFound
+        from closed_chain_dynamics.studies.map_report import (
+            map_report,
+            plot_map,
+            render,
+            write_map,
+        )
+        from closed_chain_dynamics.studies.maps import study_map
+
+        known = [*robot.joint_names, *robot.loop_coordinate_names]
+        for name, _ in args.over:
+            if name not in known:
+                raise NameNotFound('joint', name, known, where=robot.name)
+        with Bar('mapping', sys.stderr) as bar:
+            found = study_map(
+                robot,
+                dict(args.over),
+                held=dict(args.q),
+                limits=args.limits,
+                starts=args.starts,
+                seed=args.seed,
+                progress=bar,
+            )
+        report = map_report(found)
+        write_files(
+            report,
+            args,
+            {
+                'plot': lambda path: plot_map(found, path),
+                'csv': lambda path: write_map(found, path),
+            },
+        )
+        return report, render, ''
+
+    return study

@@ -1,0 +1,131 @@
+"""What ``closed-chain study map`` says: a dict for ``--json``, text, a table and a figure."""
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closed_chain_dynamics.recording.log_files import Path, write_columns
+from closed_chain_dynamics.recording.plots import COLOURS, draw_grid
+from closed_chain_dynamics.recording.terminal import (
+    Report,
+    Style,
+    closing_sections,
+    number,
+    sections,
+    table,
+)
+from closed_chain_dynamics.studies.maps import WorkspaceMap
+
+__all__ = ['map_report', 'plot_map', 'render', 'write_map']
+
+SCHEMA = 'closed-chain-study-map/1'  # a key that is added keeps it, one that changes ends it
+PANELS = {
+    'modes': 'Assembly modes',
+    'distance': 'Distance to a singularity',
+    'condition': 'Condition of the loops',
+    'torque': 'Torque against gravity [N m or N]',
+}
+
+
+def map_report(found: WorkspaceMap) -> Report:
+    """Return what a WorkspaceMap says, as plain values."""
+    modes, poses = found.modes, [row for row in found.rows if row.q is not None]
+    nearest = min(poses, key=lambda row: row.distance, default=None)
+    branches = sorted({row.branch for row in poses})
+    return {
+        'schema': SCHEMA,
+        'name': found.robot.name,
+        'file': found.robot.description.file,
+        'axes': {name: values.tolist() for name, values in found.axes.items()},
+        'points': int(modes.size),
+        'reachable': int((modes > 0).sum()),
+        'modes': {str(n): int((modes == n).sum()) for n in np.unique(modes)},
+        'branches': {each: sum(row.branch == each for row in poses) for each in branches},
+        'mobility': sorted({row.mobility for row in poses}),
+        'nearest_singularity': nearest
+        and {
+            'at': dict(zip(found.axes, nearest.values)),
+            'branch': nearest.branch,
+            'distance': nearest.distance,
+        },
+        'largest_torque': _largest([row.torque for row in poses]),
+        'files': {},
+        'warnings': [] if poses else ['No point of the map is reachable.'],
+    }
+
+
+def _largest(torques: list[float]) -> float | None:
+    good = [each for each in torques if each == each]
+    return max(good) if good else None
+
+
+def render(report: Report, style: Style) -> str:
+    """Return a report as text."""
+    near = report['nearest_singularity']
+    facts = [
+        ['reachable', f'{report["reachable"]} of {report["points"]} points'],
+        ['assembly modes', ', '.join(f'{k}: {v} points' for k, v in report['modes'].items())],
+        ['branches', ', '.join(f'{k}: {v} poses' for k, v in report['branches'].items())],
+        ['mobility', ', '.join(map(str, report['mobility']))],
+    ]
+    if near:
+        at = ', '.join(f'{name} {number(value)}' for name, value in near['at'].items())
+        facts.append(['nearest to a singularity', f'{number(near["distance"])} at {at}'])
+    if report['largest_torque'] is not None:
+        facts.append(['largest torque against gravity', number(report['largest_torque'])])
+    return sections(
+        [
+            ('', [style.paint(report['name'], 'bold')]),
+            (f'Map over {", ".join(report["axes"])}', table(['', ''], facts, style)[1:]),
+            *closing_sections(report, style),
+        ],
+        style,
+    )
+
+
+def write_map(found: WorkspaceMap, path: Path) -> None:
+    """Write one line per pose; a point without one has no numbers, and mode 0."""
+    names = [f'q:{each}' for each in found.robot.coordinate_names]
+    nothing = np.full(found.robot.nq, np.nan)
+    modes: dict[tuple[int, ...], int] = {}
+    numbers = []
+    for row in found.rows:
+        modes[row.point] = modes.get(row.point, 0) + (row.q is not None)
+        numbers.append(modes[row.point])
+    rows = found.rows
+    columns: list[tuple[str, Any]] = [
+        (name, np.array([row.values[k] for row in rows])) for k, name in enumerate(found.axes)
+    ]
+    columns.append(('mode', np.array(numbers, dtype=float)))
+    for what in ('mobility', 'condition', 'distance', 'torque'):
+        columns.append((what, np.array([float(getattr(row, what)) for row in rows])))
+    if found.robot.nq == len(names):
+        q = np.array([nothing if row.q is None else row.q for row in rows])
+        columns += list(zip(names, q.T))
+    write_columns(path, columns)
+
+
+def plot_map(found: WorkspaceMap, path: Path | None = None) -> Any:
+    """Return a figure of a WorkspaceMap; write it where a path is given."""
+    panels = []
+    for what, title in PANELS.items():
+        values = found.modes.astype(float) if what == 'modes' else found.best(what)
+        values = np.log10(values) if what == 'condition' else values
+        name = f'{title} (log10)' if what == 'condition' else title
+        panels.append(partial(_draw, found=found, values=values, title=name))
+    return draw_grid(path, panels, across=2, size=(4.4, 3.4), title=found.robot.name)
+
+
+def _draw(ax: Any, found: WorkspaceMap, values: NDArray[np.float64], title: str) -> None:
+    names = list(found.axes)
+    ax.set_title(title)
+    ax.set_xlabel(names[0])
+    if len(names) == 1:
+        ax.plot(found.axes[names[0]], values, '.-', markersize=3, color=COLOURS[0])
+        return
+    ax.grid(False)
+    mesh = ax.pcolormesh(*found.axes.values(), values.T, shading='nearest', rasterized=True)
+    ax.figure.colorbar(mesh, ax=ax)
+    ax.set_ylabel(names[1])
