@@ -89,7 +89,7 @@ def add_pose(group: Group, options: Mapping[str, str]) -> None:
         '--no-limits',
         dest='limits',
         action='store_false',
-        help='let the pose be beyond the limits of joints',
+        help='let the pose be beyond the limits of joints; no stops in a simulation',
     )
 
 

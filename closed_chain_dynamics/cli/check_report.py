@@ -182,7 +182,16 @@ def _passive_properties(joint: Joint | LoopJoint) -> Report:
         },
         'dynamics': dict(vars(joint.dynamics)),
         'limit_moment': moment and dict(vars(moment)),
+        'end_of_range': _end_of_range(joint),
     }
+
+
+def _end_of_range(joint: Joint | LoopJoint) -> str | None:
+    """Return what a joint meets at the ends of its range in a simulation, or None."""
+    limit, moment = joint.limit, joint.limit_moment
+    if not (math.isfinite(limit.lower) or math.isfinite(limit.upper)):
+        return None
+    return 'limit moment' if moment and (moment.stiffness or moment.damping) else 'stop'
 
 
 def _coupling(coupling: Coupling) -> Report:

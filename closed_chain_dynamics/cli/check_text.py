@@ -107,12 +107,14 @@ def _joint_table(report: Report, style: Style) -> list[str]:
                 joint['type'],
                 _axis(joint['axis']) if has_axis else '',
                 _range(joint['limit'], unit) if one else '',
+                joint['end_of_range'] or '' if one else '',
                 _limit(joint['limit']['effort'], 'N' if unit == 'm' else 'N m'),
                 _limit(joint['limit']['velocity'], f'{unit}/s'),
                 _role(joint),
             ]
         )
-    return table(['joint', 'type', 'axis', 'range', 'effort', 'speed', 'role'], rows, style)
+    heads = ['joint', 'type', 'axis', 'range', 'at its ends', 'effort', 'speed', 'role']
+    return table(heads, rows, style)
 
 
 def _loop_table(report: Report, style: Style) -> list[str]:

@@ -36,6 +36,7 @@ DETAILS = """\
 Simulates a model from a pose with all loops closed, at rest unless --v says otherwise, under
 gravity, springs and constant torques. Name as many joints as you like with --q and --v; the loops
 decide the others. Joints named with --connect and --cut are connected and cut while it moves.
+Joints stop at the ends of their range, and friction brings them to rest.
 The report says how fast the run was, how well the loops held, where the energy went and what
 happened; a log of everything can be written as figure, animation, table, arrays or ROS 2 bag.
 """
@@ -193,7 +194,7 @@ def wrong_usage(args: argparse.Namespace) -> str:
 def simulate(robot: Mechanism, args: argparse.Namespace) -> Report:
     """Run a simulation as the arguments say, write its files, and return the report."""
     import closed_chain_dynamics as ccd
-    from closed_chain_dynamics.cli.simulate_report import simulate_report
+    from closed_chain_dynamics.cli.simulate_report import beyond_limits, simulate_report
     from closed_chain_dynamics.recording.log import DRIFT_WORTH_A_WARNING
 
     _check_files(args)
@@ -203,7 +204,7 @@ def simulate(robot: Mechanism, args: argparse.Namespace) -> Report:
             raise NameNotFound('joint', name, known, where=robot.name)
     q = closed_pose(robot, args)
     v = ccd.complete_velocity(robot, q, dict(args.v)) if args.v else None
-    options = {'q': q, 'v': v, 'dt': args.dt, 'integrator': args.integrator}
+    options = {'q': q, 'v': v, 'dt': args.dt, 'integrator': args.integrator, 'limits': args.limits}
     tau = dict(args.tau)
     # What is compiled or loaded from a cache at the first step does not count as speed.
     ccd.Simulation(robot, **options, log_every=0).step(tau)
@@ -217,6 +218,7 @@ def simulate(robot: Mechanism, args: argparse.Namespace) -> Report:
             f'The energy balance drifts by {number(100.0 * drift, 2)} % of what was exchanged: '
             'take a smaller --dt, or --integrator adaptive.'
         )
+    report['warnings'] += beyond_limits(sim)
     report['files'] = _write(sim.log, args, report['warnings'])
     return report
 

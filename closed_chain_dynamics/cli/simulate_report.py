@@ -2,6 +2,7 @@
 
 import sys
 
+from closed_chain_dynamics.recording.events import Event
 from closed_chain_dynamics.recording.log_files import event_record
 from closed_chain_dynamics.recording.terminal import (
     Report,
@@ -13,9 +14,10 @@ from closed_chain_dynamics.recording.terminal import (
 )
 from closed_chain_dynamics.simulation.simulation import Simulation
 
-__all__ = ['render', 'simulate_report']
+__all__ = ['beyond_limits', 'render', 'simulate_report']
 
 SCHEMA = 'closed-chain-simulate/1'  # a key that is added keeps it, one that changes ends it
+HITS = ('stop', 'bounce')
 NOTHING = 1e-9  # share of the energy below which nothing was exchanged
 
 
@@ -58,11 +60,30 @@ def simulate_report(sim: Simulation, before: int, wall: float) -> Report:
             'relative_drift': drift / exchanged,
         },
         'loop_error': float(log.loop_error.max()),
+        'limits': sim.limits,
+        'stops': _stops(log.events),
         'events': [event_record(event) for event in log.events],
         'final': state,
         'files': {},
         'warnings': [],
     }
+
+
+def _stops(events: list[Event]) -> list[str]:
+    """Return the joints that hit a stop, each once, in the order in which they did."""
+    hits = [event.name for event in events if event.kind in HITS and event.impulse.size == 1]
+    return list(dict.fromkeys(hits))
+
+
+def beyond_limits(sim: Simulation) -> list[str]:
+    """Return a warning where joints were beyond the ends of their range at the start."""
+    names = [event.name for event in sim.events if event.kind == 'beyond_limit']
+    if not names:
+        return []
+    return [
+        f'Beyond the ends of their range: {", ".join(dict.fromkeys(names))}. There they stop '
+        'where they were; start within the range, or take --no-limits.'
+    ]
 
 
 def render(report: Report, style: Style) -> str:
@@ -89,6 +110,7 @@ def render(report: Report, style: Style) -> str:
             f'{number(energy["relative_drift"], 2)} of what was exchanged',
         ],
         ['loop error', f'at most {number(report["loop_error"], 2)} m or rad'],
+        ['stops', ', '.join(report['stops']) or ('none hit' if report['limits'] else 'off')],
     ]
     events = [
         [
@@ -129,6 +151,10 @@ def render(report: Report, style: Style) -> str:
 
 
 def _look(kind: str) -> str:
-    return {'connect': 'green', 'touch_down': 'green', 'cut': 'red', 'lift_off': 'red'}.get(
-        kind, 'yellow'
-    )
+    return {
+        'connect': 'green',
+        'touch_down': 'green',
+        'cut': 'red',
+        'lift_off': 'red',
+        'leave_stop': 'red',
+    }.get(kind, 'yellow')

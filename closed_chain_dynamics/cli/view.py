@@ -135,7 +135,7 @@ def source_of(args: argparse.Namespace) -> Any:
     if not args.simulate:
         return viewer.ModelSource(robot, q)
     v = ccd.complete_velocity(robot, q, dict(args.v)) if args.v else None
-    sim = ccd.Simulation(robot, q, v, dt=args.dt, log_every=0)
+    sim = ccd.Simulation(robot, q, v, dt=args.dt, log_every=0, limits=args.limits)
     source = viewer.SimulationSource(sim, dict(args.tau))
     source.hold = args.hold
     return source

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from closed_chain_dynamics.codegen.source import Coupling, Loop, Source, common_ancestor, path
 from closed_chain_dynamics.codegen.tree import Frames, Motion, point_acceleration, point_velocity
@@ -215,7 +216,11 @@ def loop_coordinates(loop: Loop, frames: Frames) -> tuple[list[SX], SX]:
     position = ca.SX(0)
     if kind is LoopType.REVOLUTE:
         P = x.R_1.T @ x.R_2
-        position = ca.atan2(P[1, 0] - P[0, 1], P[0, 0] + P[1, 1])
+        s, c = P[1, 0] - P[0, 1], P[0, 0] + P[1, 1]
+        if loop.seen:  # whole turns are counted from there
+            sin, cos = np.sin(loop.seen), np.cos(loop.seen)
+            s, c = s * cos - c * sin, c * cos + s * sin
+        position = ca.atan2(s, c) + loop.seen
     elif kind is LoopType.PRISMATIC:
         position = ca.dot(x.R_1[:, 2], x.p_2 - x.p_1)
     return covectors, position

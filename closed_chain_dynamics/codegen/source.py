@@ -73,6 +73,7 @@ class Loop:
     p_2: Array
     laws: tuple[Law, ...]
     first_row: int  # of J_C
+    seen: float  # a position, from which whole turns are counted
 
 
 @dataclass(frozen=True)
@@ -174,7 +175,14 @@ def gather(robot: Mechanism, q: Array, *, contacts: bool = False) -> Source:
         if robot.is_connected(loop.name) and not (loop.contact and loop.contact.stiffness)
     ]
     first_rows = np.cumsum([0, *(loop.type.rows for loop in active)])
-    loops = tuple(_loop(loop, links, int(row)) for loop, row in zip(active, first_rows))
+    seen = {
+        name: float(row['seen'])
+        for name, row in zip(robot.loop_coordinate_names, robot.structure.loop_dofs)
+    }
+    loops = tuple(
+        _loop(loop, links, int(row), seen.get(loop.name, 0.0))
+        for loop, row in zip(active, first_rows)
+    )
     couplings = tuple(
         Coupling(
             coupling.name,
@@ -232,6 +240,13 @@ def _refuse_contacts(robot: Mechanism) -> None:
 
 
 def _refuse_what_was_cut(robot: Mechanism) -> None:
+    if robot.held_coordinates():
+        raise StructureError(
+            f'{next(iter(robot.held_coordinates()))!r} rests at a stop or friction holds it: '
+            'straight-line code cannot decide how long',
+            where=robot.name,
+            repair='Compile the mechanism as it was loaded.',
+        )
     if cut_joints(robot):
         raise StructureError(
             'a joint of the tree has been cut; code is generated for the tree of the file',
@@ -291,7 +306,9 @@ def _bodies(robot: Mechanism) -> tuple[Body, ...]:
     return tuple(bodies)
 
 
-def _loop(loop: Any, links: Mapping[str, tuple[int, Array, Array]], first_row: int) -> Loop:
+def _loop(
+    loop: Any, links: Mapping[str, tuple[int, Array, Array]], first_row: int, seen: float
+) -> Loop:
     (body_1, R_1, p_1), (body_2, R_2, p_2) = loop_frames(loop, links)
     count = len(LOOP_SUFFIXES[loop.type])
     law = _law(loop, count == 1)
@@ -306,6 +323,7 @@ def _loop(loop: Any, links: Mapping[str, tuple[int, Array, Array]], first_row: i
         p_2,
         (law,) * count,
         first_row,
+        seen,
     )
 
 

@@ -205,12 +205,17 @@ class Link:
 
 @dataclass(frozen=True)
 class Limit:
-    """Range of a joint [rad or m], effort [N m or N] and speed; infinite where not given."""
+    """
+    Range of a joint [rad or m], effort [N m or N] and speed; infinite where not given.
+
+    `restitution`: the share of its speed with which the joint comes back from an end of its range.
+    """
 
     lower: float = -math.inf
     upper: float = math.inf
     effort: float = math.inf
     velocity: float = math.inf
+    restitution: float = 0.0
 
 
 @dataclass(frozen=True)

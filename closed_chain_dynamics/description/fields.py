@@ -59,6 +59,7 @@ CC_ELEMENTS = {
 CC_ATTRIBUTES = {
     'joint': {'role', 'type'},
     'constraint': {'role'},
+    'limit': {'restitution'},
     'loop': {'role'},
     'link': {'gravcomp'},
 }

@@ -227,11 +227,17 @@ def read_limit(reader: Reader, element: Any, *, ranged: bool = True) -> Limit:
     effort, velocity = (
         reader.number(limit, key, math.inf, least=0.0) for key in ('effort', 'velocity')
     )
+    restitution = reader.number(limit, 'cc:restitution', 0.0, least=0.0)
+    if restitution > 1.0:
+        raise reader.error(
+            limit, f'cc:restitution is {restitution:g}, and would make energy', 'Give 0 to 1.'
+        )
     return Limit(
         lower,
         upper,
         math.inf if effort >= UNLIMITED else effort,
         math.inf if velocity >= UNLIMITED else velocity,
+        restitution,
     )
 
 

@@ -221,6 +221,7 @@ def _write_behaviour(element: Any, joint: Joint | LoopJoint, *, needs_limit: boo
             upper=_finite(limit.upper),
             effort=min(limit.effort, UNLIMITED),
             velocity=min(limit.velocity, UNLIMITED),
+            cc_restitution=limit.restitution or None,
         )
     damping, friction, armature = astuple(joint.dynamics)
     if damping or friction:

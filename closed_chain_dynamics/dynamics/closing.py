@@ -84,7 +84,9 @@ class Closure:
             loop = self.robot.structure.loops[k]
             linear = int(kernels.linear_rows(loop))
             units += [length] * linear + [1.0] * (int(loop['n_rows']) - linear)
-        extra = len(self.couplings) + len(self.loop_targets) + len(self.loop_bounds)
+        holds = self.robot.structure.holds
+        held = np.count_nonzero((holds['active'] != 0) & (holds['cluster'] == self.cluster))
+        extra = len(self.couplings) + held + len(self.loop_targets) + len(self.loop_bounds)
         return np.array(units + [1.0] * extra)
 
     def _loop_bounds(self) -> dict[int, tuple[float, float]]:

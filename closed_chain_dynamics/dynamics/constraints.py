@@ -90,13 +90,13 @@ def loop_coordinate_owner(robot: Mechanism, d: int) -> int:
 
 
 def row_owners(robot: Mechanism) -> list[str]:
-    """Return the loop or coupling that each row of J_C belongs to."""
+    """Return the loop, coupling or joint that is held that each row of J_C belongs to."""
     owners = []
     for name, loop in zip(robot.loop_names, robot.structure.loops):
         owners += [name] * int(loop['n_rows'] if loop['active'] else 0)
     for name, coupling in zip(robot.coupling_names, robot.structure.couplings):
         owners += [name] if coupling['active'] else []
-    return owners
+    return owners + list(robot.held_coordinates())
 
 
 def row_units(robot: Mechanism) -> Vector:

@@ -240,6 +240,7 @@ def _clusters(robot: Mechanism) -> tuple[Cluster, ...]:
     structure, clusters = robot.structure, []
     loops = structure.loops[structure.loops['active'] != 0]
     couplings = structure.couplings[structure.couplings['active'] != 0]
+    holds = structure.holds[structure.holds['active'] != 0]
     for number, own in enumerate(structure.clusters):
         if own['n_rows']:
             rows = [
@@ -248,6 +249,7 @@ def _clusters(robot: Mechanism) -> tuple[Cluster, ...]:
                 for row in range(loop['row'], loop['row'] + loop['n_rows'])
             ]
             rows += couplings['row'][couplings['cluster'] == number].tolist()
+            rows += holds['row'][holds['cluster'] == number].tolist()
             clusters.append(
                 Cluster(number, structure.dofs_of(number).copy(), np.array(rows), int(own['rank']))
             )

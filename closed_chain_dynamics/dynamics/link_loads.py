@@ -191,7 +191,7 @@ def loop_efforts(robot: Mechanism, q: Vector, v: Vector, tau_A: Vector) -> LoopE
     rates, efforts = L @ v, np.zeros(n)
     for loop in robot.model.loops:
         for d in range(loop['dof'], loop['dof'] + loop['n_dofs']):
-            law = robot.model.loop_dofs[d]
+            law = robot.structure.loop_dofs[d]
             efforts[d], _ = joint_force(law, positions[d], rates[d], loop['n_dofs'] == 1)
     for spring in robot.description.springs:
         if spring.joint in robot.loop_coordinate_names:

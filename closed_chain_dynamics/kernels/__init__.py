@@ -21,6 +21,7 @@ from .cone_solver import solve_cones
 from .contact import note_directions
 from .coordinates import compute_constraints, compute_coordinates, compute_loop_jacobian
 from .forward import compute_forward_dynamics, forward_dynamics
+from .holds import compute_hold_states, note_turns
 from .impact import BODY_STATE, compute_bodies, compute_impact, compute_settling
 from .inertia import compute_mass_matrix, compute_totals
 from .inverse import compute_inverse_dynamics
@@ -70,6 +71,7 @@ __all__ = [
     'compute_forward_dynamics',
     'compute_free',
     'compute_gaps',
+    'compute_hold_states',
     'compute_home',
     'compute_impact',
     'compute_inverse_dynamics',
@@ -94,6 +96,7 @@ __all__ = [
     'local_rate',
     'neutral',
     'note_directions',
+    'note_turns',
     'record',
     'sliding_velocity',
     'solve_cones',

@@ -11,8 +11,9 @@ closed. Near the closed pose both kinds of rows agree to second order.
 import numpy as np
 
 from .compiling import kernel
+from .holds import coordinate_bias, hold_row
 from .kinematics import check_state, motion, placements
-from .loop_frames import axis_product, place_loop, slide_bias, slide_row
+from .loop_frames import axis_product, place_loop, slide_row
 from .loops import (
     NO_AXIS,
     add_loop_to_jacobian,
@@ -37,16 +38,14 @@ from .records import (
     cluster_loops,
     clusters,
     dofs,
-    frames,
-    loop_columns,
+    holds,
     loops,
-    moving,
     rows,
     world,
     zeros,
 )
 from .surfaces import surface_rows
-from .vectors import add, angular, axis, cross, inner, linear, minus, times
+from .vectors import add, axis, times
 
 
 @kernel
@@ -114,6 +113,10 @@ def compute_closure(m, c, q, J, error):
     for n in range(cluster.first_coupling, cluster.first_coupling + cluster.n_couplings):
         error[i], _ = coupling_row(m, cluster_couplings(m)[n], q, q, J, i, True, False)
         i += 1
+    for h in range(holds(m).size):
+        if holds(m)[h].active and holds(m)[h].cluster == c:
+            error[i], _ = hold_row(m, h, q, J, i, True, False)
+            i += 1
     for j in range(cluster.n_dofs):
         scale = dofs(m)[cluster_dofs(m)[cluster.first_dof + j]].scale
         for i in range(J.shape[0]):
@@ -139,14 +142,6 @@ def compute_gaps(m, q, gaps):
 
 
 @kernel
-def _turn_bias(n, carrier, one, two):
-    """Return (n (omega_2 - omega_1))' for an axis n that turns with one of the two bodies."""
-    n_1 = cross(angular(carrier.V), n)  # n'
-    omega = minus(angular(two.V), angular(one.V))
-    return inner(n_1, omega) + inner(n, minus(angular(two.A), angular(one.A)))
-
-
-@kernel
 def compute_loop_bias(m, q, v, bias):
     """Write L' theta_O' of every coordinate of every loop joint, (loop coordinates,)."""
     status = check_state(m, q, v, v)
@@ -154,23 +149,9 @@ def compute_loop_bias(m, q, v, bias):
         return status
     placements(m, q)
     motion(m, v, zeros(m), 0.0)
-    loop, column, move = loops(m), loop_columns(m), moving(m)
+    loop = loops(m)
     for k in range(loop.size):
         loop_coordinates(m, k)
-        kind, first = loop[k].type, loop[k].dof
-        one, two = move[loop[k].body_1], move[loop[k].body_2]
-        for d in range(first, first + loop[k].n_dofs):
-            f = column[d].f
-            if inner(linear(f), linear(f)) != 0.0:  # a slide along an axis of frame 1
-                i = 2 if kind == LOOP_PRISMATIC or kind == LOOP_CYLINDRICAL else d - first
-                bias[d] = slide_bias(frames(m)[k], i, one, two)
-            elif (
-                kind == LOOP_REVOLUTE
-                or kind == LOOP_CYLINDRICAL
-                or kind == LOOP_PLANAR
-                or (kind == LOOP_UNIVERSAL and d == first)
-            ):
-                bias[d] = _turn_bias(angular(f), one, one, two)
-            else:
-                bias[d] = _turn_bias(angular(f), two, one, two)
+        for d in range(loop[k].dof, loop[k].dof + loop[k].n_dofs):
+            bias[d] = coordinate_bias(m, k, d)
     return OK

@@ -13,6 +13,7 @@ from .closed_chain import applied_forces, solve_motion
 from .compiling import kernel
 from .coordinates import constraint_matrix
 from .friction_cones import HOLDS, balanced_forces, cone_margin, share_forces
+from .hold_forces import hold_forces
 from .kinematics import motion
 from .loop_frames import place_loop
 from .newton_euler import body_forces, pass_forces_inwards, project_forces
@@ -141,6 +142,8 @@ def _row_forces(m, cluster, residual):
 def _contact_forces(m, residual, normal):
     """Write the constraint force of every contact: along the normal, and of a sticking one all."""
     loop, frame, unit = loops(m), frames(m), 1.0 / world(m).length
+    if shape(m).n_holds:
+        hold_forces(m, residual)
     for c in range(shape(m).n_clusters):
         own = clusters(m)[c]
         if own.width == own.n_dofs + 1:

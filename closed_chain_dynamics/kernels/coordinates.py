@@ -11,6 +11,7 @@ choice made anew is in the same velocities, so nothing in the state jumps.
 import numpy as np
 
 from .compiling import kernel
+from .holds import hold_row
 from .kinematics import check_state, motion, placements
 from .linear_algebra import axpy, largest, sum_of_squares, swap_rows
 from .loops import (
@@ -32,6 +33,7 @@ from .records import (
     clusters,
     couplings,
     dofs,
+    holds,
     loop_columns,
     loops,
     matrix,
@@ -88,10 +90,24 @@ def fill_constraints(m, cluster, q, v, bias):
         own.error, own.bias = coupling_row(m, k, q, v, J, i, True, bias)
         J[i, n] = own.bias if bias else own.error
         i += 1
+    if shape(m).n_holds:
+        _fill_holds(m, cluster, q, bias, J, i)
     if cluster.width > n + 1:
         for i in range(cluster.n_rows):
             J[i, n + 1 + i] = 1.0
     return J
+
+
+@kernel
+def _fill_holds(m, cluster, q, bias, J, i):
+    """Fill the rows of the coordinates that are held, from row i on."""
+    hold = holds(m)
+    for h in range(hold.size):
+        if hold[h].active and clusters(m)[hold[h].cluster].first_dof == cluster.first_dof:
+            own = rows(m)[hold[h].row]
+            own.error, own.bias = hold_row(m, h, q, J, i, True, bias)
+            J[i, cluster.n_dofs] = own.bias if bias else own.error
+            i += 1
 
 
 @kernel
@@ -288,6 +304,9 @@ def check_closed(m):
     for k in range(coupling.size):
         if coupling[k].active and not abs(row[coupling[k].row].error) <= tolerance:
             return LOOP_OPEN
+    for hold in holds(m):
+        if hold.active and not abs(row[hold.row].error) <= tolerance:
+            return LOOP_OPEN
     return OK
 
 
@@ -311,6 +330,10 @@ def compute_constraints(m, q, v, J_C, error, bias):
         if coupling[k].active:
             r = coupling[k].row
             error[r], bias[r] = coupling_row(m, k, q, v, J_C, r, False, True)
+    for h in range(holds(m).size):
+        if holds(m)[h].active:
+            r = holds(m)[h].row
+            error[r], bias[r] = hold_row(m, h, q, J_C, r, False, True)
     return OK
 
 

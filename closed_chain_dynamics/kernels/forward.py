@@ -8,6 +8,7 @@ from .closed_chain import applied_forces, bias_acceleration, solve_motion
 from .compiling import kernel
 from .contact import contact_dynamics, note_directions
 from .coordinates import check_closed, solve_constraints
+from .holds import note_slips
 from .kinematics import add_acceleration, check_state, motion, placements
 from .linear_algebra import copy_to
 from .newton_euler import body_forces
@@ -28,7 +29,7 @@ def forward_dynamics(m, q, v, acceleration):
     closed = shape(m).n_rows > 0
     if closed:
         bias_acceleration(m)
-        if shape(m).n_contacts:
+        if shape(m).n_contacts or shape(m).n_holds:
             return contact_dynamics(m, q, v, acceleration)
         add_acceleration(m, drift(m))
     body_forces(m)
@@ -53,8 +54,10 @@ def compute_forward_dynamics(m, q, v, tau_A, acceleration):
     copy_to(torques(m), tau_A)
     status = forward_dynamics(m, q, v, acceleration)
     # a state of its own, not one within a step: friction is against its motion, whatever the last
-    if size.n_contacts and (status == OK or status == LOCKED) and note_directions(m):
-        status = forward_dynamics(m, q, v, acceleration)
+    if status == OK or status == LOCKED:
+        turned = size.n_contacts > 0 and note_directions(m)
+        if note_slips(m, q, v) or turned:
+            status = forward_dynamics(m, q, v, acceleration)
     if status == OK:
         status = check_closed(m)
     return SINGULAR if status == OK and size.rank < size.full_rank else status

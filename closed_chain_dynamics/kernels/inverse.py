@@ -8,6 +8,7 @@ import numpy as np
 from .closed_chain import cluster_matrices, passive_forces
 from .compiling import kernel
 from .coordinates import check_closed, constraint_matrix, solve_constraints
+from .holds import any_slides, note_slips
 from .kinematics import check_state, motion, placements
 from .linear_algebra import axpy, cholesky, cholesky_solve, copy_to, dot
 from .newton_euler import body_forces, pass_forces_inwards, project_forces
@@ -22,6 +23,7 @@ from .records import (
     dofs,
     shape,
     tau,
+    zeros,
 )
 
 NO_LEVER = 1e-10  # directions of H below this are rounding: no actuator reaches them
@@ -201,6 +203,9 @@ def compute_inverse_dynamics(m, q, v, a, out):
     if status != OK:
         return status
     placements(m, q)
+    if any_slides(m):  # a state of its own: friction is against its motion, whatever the last
+        motion(m, v, zeros(m), 0.0)
+        note_slips(m, q, v)
     solve_constraints(m, q, v, False)
     return needed_torques(m, q, v, a, out)
 

@@ -32,6 +32,7 @@ from .records import (
     dofs,
     frames,
     loop_columns,
+    loop_dofs,
     loops,
     moving,
     rows,
@@ -57,6 +58,7 @@ from .vectors import (
 )
 
 NO_AXIS = 1e-12  # sine of a turn below which it has no axis of its own
+WHOLE_TURN = 2.0 * np.pi
 NEAR_HALF_A_TURN = -0.99  # cosine below which the sine has lost digits
 
 
@@ -264,12 +266,14 @@ def loop_coordinates(m, k):
             d += 1
     if kind == LOOP_REVOLUTE or kind == LOOP_CYLINDRICAL or kind == LOOP_PLANAR:
         turn_coordinate(axis(frame.R_1, 2), column[d].f)
-        column[d].position = _turn(frame)
+        column[d].position = _whole_turns(m, d, _turn(frame))
     elif kind == LOOP_UNIVERSAL:
         turn_coordinate(axis(frame.R_1, 2), column[d].f)
         turn_coordinate(axis(frame.R_2, 2), column[d + 1].f)
-        column[d].position = np.arctan2(axis_product(frame, 1, 2), axis_product(frame, 0, 2))
-        column[d + 1].position = np.arctan2(-axis_product(frame, 2, 1), axis_product(frame, 2, 0))
+        first = np.arctan2(axis_product(frame, 1, 2), axis_product(frame, 0, 2))
+        second = np.arctan2(-axis_product(frame, 2, 1), axis_product(frame, 2, 0))
+        column[d].position = _whole_turns(m, d, first)
+        column[d + 1].position = _whole_turns(m, d + 1, second)
     elif kind == LOOP_SPHERICAL or kind == LOOP_SURFACE or kind == LOOP_FREE:
         turn = rotation_vector(frame)
         for i in range(3):
@@ -278,6 +282,12 @@ def loop_coordinates(m, k):
     one, two = moving(m)[loop.body_1], moving(m)[loop.body_2]
     for d in range(loop.dof, loop.dof + loop.n_dofs):
         column[d].rate = inner_spatial(column[d].f, two.V) - inner_spatial(column[d].f, one.V)
+
+
+@kernel
+def _whole_turns(m, d, angle):
+    """Return an angle with the whole turns that bring it nearest to where it was seen."""
+    return angle + WHOLE_TURN * np.round((loop_dofs(m)[d].seen - angle) / WHOLE_TURN)
 
 
 @kernel

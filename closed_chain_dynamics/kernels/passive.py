@@ -14,6 +14,8 @@ from .records import (
     BETWEEN_POINTS,
     ON_JOINT,
     ON_LOOP,
+    SLIDING,
+    SMOOTH,
     SOFT,
     bodies,
     dofs,
@@ -89,7 +91,10 @@ def joint_force(law, position, rate, limited):
     """Return the passive force along one coordinate of a joint, and the power that it takes."""
     lost = -law.damping * rate
     if law.friction != 0.0:
-        lost -= law.friction * np.tanh(rate / FRICTION_SPEED)
+        if law.slip == SMOOTH:
+            lost -= law.friction * np.tanh(rate / FRICTION_SPEED)
+        elif law.slip == SLIDING:  # within a step it does not turn round: that is an event
+            lost -= law.friction * law.direction
     stored = 0.0
     if limited and (law.stop_stiffness != 0.0 or law.stop_damping != 0.0):
         above, below = _depths(law, position)

@@ -37,7 +37,7 @@ def _record(integers='', **floats):
 WORLD = _record(gravity=3, length=(), closing_tolerance=(), rank_tolerance=())
 # `changes` counts all changes of the structure's tables, a new choice of theta_G included
 SHAPE = _record(
-    'changes nq nv n_clusters n_rows n_contacts rank full_rank mobility '
+    'changes nq nv n_clusters n_rows n_contacts n_holds rank full_rank mobility '
     'passive_joints passive_loops'
 )
 # a body and the joint that carries it: `R`, `p` place the joint in the parent body; `iq`, `iv` are
@@ -58,10 +58,12 @@ BODY = _record(
 # a coordinate of a tree or loop joint: the body moved; `parent`, the nearest degree of freedom
 # towards the root (-1: none), `above`, the nearest one in the same cluster; `local`, its place
 # within the cluster; `dependent`, 1 in theta_S; `preference` (2 actuated, 1 wanted independent, 0
-# indifferent, -1 wanted dependent); `actuator` (-1: none). Then its law: damping, friction, range,
-# limit moment, reflected inertia of a rotor; `scale`, its unit (1 rad, or the typical length)
+# indifferent, -1 wanted dependent); `actuator` (-1: none); `slip`, how its friction acts, and in
+# which `direction` it slides. Then its law: damping, friction, range, restitution of its stops,
+# limit moment, reflected inertia of a rotor; `scale`, its unit (1 rad, or the typical length);
+# `seen`, of a loop joint, where it was: from there whole turns are counted
 DOF = _record(
-    'body parent local dependent preference actuator above',
+    'body parent local dependent preference actuator above slip',
     damping=(),
     friction=(),
     lower=(),
@@ -71,6 +73,9 @@ DOF = _record(
     stop_transition=(),
     armature=(),
     scale=(),
+    restitution=(),
+    direction=(),
+    seen=(),
 )
 # a loop joint: frame 1 on the parent's body, frame 2 on the child's, z along its axis; `row` and
 # `n_rows` in J_C, `dof` and `n_dofs` among the loop coordinates, `top` the common ancestor;
@@ -97,6 +102,12 @@ LOOP = _record(
 )
 COUPLING = _record('first n_terms active row cluster', constant=())
 TERM = _record('dof iq', coefficients=4)  # of x, x^2, x^3, x^4
+# a coordinate that a stop or friction may hold: of a loop joint (`loop` -1: of the tree), `home`
+# as described; `placed`, whether it has a position; what holds it now, where, and with which
+# `force`; the range between its stops
+HOLD = _record(
+    'loop dof home iq placed active mode row cluster', position=(), lower=(), upper=(), force=()
+)
 # `body_1` is the loop for a spring on a loop joint
 SPRING = _record('type body_1 body_2 dof iq', p_1=3, p_2=3, stiffness=(), damping=(), rest=())
 ACTUATOR = _record('on_loop dof', effort=())  # dof -1: its joint has been cut
@@ -139,12 +150,13 @@ TABLES = {
     'home_terms': TERM,
     'home_springs': SPRING,
     'home_actuators': ACTUATOR,
-    'loop_dofs': DOF,
     # of the structure
     'world': WORLD,
     'shape': SHAPE,
     'bodies': BODY,
     'dofs': DOF,
+    'loop_dofs': DOF,
+    'holds': HOLD,
     'loops': LOOP,
     'couplings': COUPLING,
     'terms': TERM,
@@ -222,8 +234,8 @@ home_bodies, home_dofs, home_couplings, home_terms, home_springs, home_actuators
 bodies, dofs, loops, couplings, terms = (
     _accessor(name) for name in ('bodies', 'dofs', 'loops', 'couplings', 'terms')
 )
-springs, actuators, clusters, loop_dofs = (
-    _accessor(name) for name in ('springs', 'actuators', 'clusters', 'loop_dofs')
+springs, actuators, clusters, loop_dofs, holds = (
+    _accessor(name) for name in ('springs', 'actuators', 'clusters', 'loop_dofs', 'holds')
 )
 cluster_dofs, cluster_bodies, cluster_loops, cluster_couplings = (
     _accessor(f'cluster_{name}') for name in ('dofs', 'bodies', 'loops', 'couplings')
@@ -292,6 +304,8 @@ NO_CONTACT, BILATERAL, UNILATERAL = range(3)  # loop.contact
 NO_MODE, SLIDE, STICK, SOFT = range(4)  # loop.mode
 PLANE, SPHERE, CYLINDER, FUNCTION = range(4)  # loop.shape
 BETWEEN_POINTS, ON_JOINT, ON_LOOP = range(3)  # spring.type
+SMOOTH, SLIDING, STANDING = range(3)  # dof.slip: as a function of speed; as noted; not at all
+STUCK, AT_LOWER, AT_UPPER, FIXED = range(4)  # hold.mode: by friction, a stop, two that meet
 
 # --- what a kernel returns ---------------------------------------------------------------------
 (
@@ -305,4 +319,5 @@ BETWEEN_POINTS, ON_JOINT, ON_LOOP = range(3)  # spring.type
     EVENT,
     LOCKED,
     WRONG_SIZE,
-) = range(10)
+    TOO_STIFF,
+) = range(11)

@@ -23,6 +23,7 @@ from .records import (
     bodies,
     couplings,
     dofs,
+    holds,
     home_actuators,
     home_bodies,
     home_couplings,
@@ -133,6 +134,13 @@ def _point_anew(m, live):
                 term[t].iq = body[dof[term[t].dof].body].iq
             else:
                 own.active = 0
+    for k in range(holds(m).size):  # what holds is found anew
+        own = holds(m)[k]
+        own.active = 0
+        if own.loop < 0:
+            own.dof = live[own.home]
+            if own.dof >= 0:
+                own.iq = body[dof[own.dof].body].iq
 
 
 @kernel

@@ -13,6 +13,7 @@ from .aiming import aim, aim_slow, forget_slow
 from .compiling import kernel, kernel_without_patience
 from .contact import contact_signs, note_directions
 from .forward import forward_dynamics
+from .holds import hold_signs, note_turns
 from .inertia import energies, rotor_energy
 from .kinematics import motion, placements
 from .linear_algebra import copy_to
@@ -26,7 +27,9 @@ from .records import (
     OK,
     SLIDE,
     STICK,
+    TOO_STIFF,
     bodies,
+    holds,
     loops,
     rows,
     shape,
@@ -59,7 +62,10 @@ RUN = np.dtype(
 )
 EULER, RK4 = range(2)  # run.method
 LOG_ROW = 6  # time, kinetic, potential, work put in, dissipated, loop error; then q and v
-FINEST = 64  # parts that a step is taken in, at most
+FINEST = 16384  # parts that a step is taken in, at most
+EASILY = 128.0  # a part whose error is smaller by this is followed by one twice as large
+TRACE = 1e-6  # share of the energy that the finest parts may gain or lose in a step
+ROUNDING = 1e-15  # of the energies, several numbers of which are added
 EVENT_TIME = 1e-13  # events are found to this time [s]
 
 
@@ -135,7 +141,9 @@ def _take_step(m, q, v, dt, run, books, work):
     Take one step and close the loops, by RK4 in parts where it has to be; return a status.
 
     A part that leaves the loops open, or the books by more than its share of the tolerance times
-    the energy, is halved: the state is set back, and the rest of the step goes on with the half.
+    the energy, is halved: the state is set back, and the rest of the step goes on with the half,
+    and with twice as much again where that is fine by far. What the finest parts leave over is
+    added up; where it is more than a trace of the energy, the motion is too stiff for the step.
     An infinite tolerance takes all steps as they are. The energy is all that moves or is stored,
     and what lifts the mechanism by its own length: so a mechanism at rest has some, too.
     """
@@ -143,26 +151,35 @@ def _take_step(m, q, v, dt, run, books, work):
         return _take_part(m, q, v, dt, run.method, books, work)
     kept = np.empty(q.size + v.size + books.size)
     kinetic, gravity, stored = _energies(m, q, v)
-    before, lift = kinetic + gravity + stored + books[1] - books[0], _lift(m)
+    before, lift, rough = kinetic + gravity + stored + books[1] - books[0], _lift(m), 0.0
+    most = kinetic + abs(stored) + lift  # what damping takes in the step is still of this size
     left = part = FINEST
     while left > 0:
         _keep(q, v, books, kept)
         status = _take_part(m, q, v, part / FINEST * dt, run.method, books, work)
         if status == LOCKED:
             return status
-        fine, after = False, 0.0
+        error, after, energy = np.inf, 0.0, most
+        share = part / FINEST * run.tolerance
         if status == OK:
             kinetic, gravity, stored = _energies(m, q, v)
             after = kinetic + gravity + stored + books[1] - books[0]
-            share = part / FINEST * run.tolerance
-            fine = abs(after - before) <= share * (kinetic + abs(stored) + lift)
-        if fine or part == 1:
-            if status != OK:
-                return status
+            energy = max(kinetic + abs(stored) + lift, most)
+            noise = ROUNDING * (energy + abs(gravity) + abs(books[0]) + abs(books[1]))
+            error = max(abs(after - before) - noise, 0.0)
+        if error <= share * energy:
             left, before = left - part, after
-        else:
+            if error * EASILY <= share * energy and left % (2 * part) == 0:
+                part = min(2 * part, FINEST)
+        elif part > 1:
             _go_back(kept, q, v, books)
             part //= 2
+        elif status != OK:
+            return status
+        else:
+            left, before, rough = left - part, after, rough + error
+            if not rough <= TRACE * energy:
+                return TOO_STIFF
     return OK
 
 
@@ -170,12 +187,13 @@ def _take_step(m, q, v, dt, run, books, work):
 def _happened(m, q, v, work, signs):
     """Return a status, and whether any contact tells of an event in this state."""
     status = OK
-    if shape(m).n_contacts:
+    if shape(m).n_contacts or shape(m).n_holds:
         status = forward_dynamics(m, q, v, work[3, : v.size])
-    else:
+    elif _watched_in_space(m):
         placements(m, q)
         motion(m, v, zeros(m), 0.0)
     contact_signs(m, signs)
+    hold_signs(m, q, v, signs)
     return status, np.min(signs) < 0.0
 
 
@@ -231,13 +249,24 @@ def _find_event(m, q, v, run, books, work, signs):
 
 
 @kernel
-def _watched(m):
-    """Return whether any contact may have an event, and whether any slides with friction."""
-    watch = rough = False
+def _watched_in_space(m):
+    """Return whether a contact, or a joint that closes a loop, may have an event."""
     for loop in loops(m):
-        watch = watch or loop.mode == SLIDE or loop.mode == STICK
-        rough = rough or (loop.active and loop.mode == SLIDE and loop.mu > 0.0)
-    return watch, rough
+        if loop.mode == SLIDE or loop.mode == STICK:
+            return True
+    for hold in holds(m):
+        if hold.loop >= 0:
+            return True
+    return False
+
+
+@kernel
+def _rough(m):
+    """Return whether any contact slides with friction."""
+    for loop in loops(m):
+        if loop.active and loop.mode == SLIDE and loop.mu > 0.0:
+            return True
+    return False
 
 
 @kernel_without_patience
@@ -257,7 +286,7 @@ def _run(m, q, v, task, books, work, log, signs):
     an event of a contact the run ends with EVENT, in the state at its instant; `signs` tell which
     it is.
     """
-    run, (watch, rough) = task[0], _watched(m)
+    run, watch, rough = task[0], holds(m).size > 0 or _watched_in_space(m), _rough(m)
     kept = np.empty(q.size + v.size + books.size)
     run.logged = 0
     for step in range(run.steps):
@@ -276,6 +305,7 @@ def _run(m, q, v, task, books, work, log, signs):
             return status
         if watch:
             note_directions(m)
+            note_turns(m)
         run.taken, run.time = step + 1, run.start + (run.first + step + 1) * run.dt
         if run.stride > 0 and (run.counted + step + 1) % run.stride == 0:
             row = log[run.logged]

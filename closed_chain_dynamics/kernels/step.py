@@ -9,9 +9,10 @@ method keeps its full order, where adding angular velocities would leave only th
 import numpy as np
 
 from .compiling import kernel
-from .coordinates import constraint_matrix, solve_constraints
+from .coordinates import constraint_matrix, fill_constraints, solve_constraints
 from .forward import forward_dynamics
 from .kinematics import placements
+from .linear_algebra import cholesky, cholesky_solve
 from .loops import loop_is_flipped
 from .manifold import integrate, rotate_step
 from .records import (
@@ -27,12 +28,14 @@ from .records import (
     rows,
     shape,
     totals,
+    world,
 )
 from .vectors import add, cross, inner, norm, put, times
 
 # loops count as closed in a simulation at this error; Newton's method gets there in one or two
 CLOSED = 1e-13
 CLOSING_STEPS = 8
+STANDSTILL = 1e-12  # a step of Newton's method that closes nothing any more [rad or m]
 SMALL_ANGLE = 1e-2  # below it the series is exact to rounding: the next term is angle^4 / 30240
 
 
@@ -227,10 +230,63 @@ def close_loops(m, q, v, work):
             follow_theta_G(m, v)
             return LOOP_OPEN if _any_flipped(m) else OK
         closing_step(m, u)
+        size_of_step = 0.0
+        for j in range(u.size):
+            size_of_step = max(size_of_step, abs(u[j]))
+        if size_of_step <= STANDSTILL and size.rank < size.n_rows:
+            return _compromise(m, q, v, work)
         integrate(m, q, u, moved)
         for k in range(moved.size):
             q[k] = moved[k]
     return LOOP_OPEN
+
+
+@kernel
+def _least_squares_step(m, q, u):
+    """Write the step of theta_S that leaves the least squares of all errors; return its size."""
+    u[:] = 0.0
+    size = 0.0
+    for cluster in clusters(m)[: shape(m).n_clusters]:
+        if cluster.rank:
+            J, n, rank = fill_constraints(m, cluster, q, u, False), cluster.n_dofs, cluster.rank
+            N, step = np.zeros((rank, rank)), np.zeros(rank)
+            for i in range(cluster.n_rows):
+                for s in range(rank):
+                    step[s] -= J[i, s] * J[i, n]
+                    for t in range(rank):
+                        N[s, t] += J[i, s] * J[i, t]
+            cholesky(N, rank, 0.0)
+            cholesky_solve(N, rank, step)
+            for s in range(rank):
+                u[cluster_dofs(m)[cluster.first_dof + s]] = step[s]
+                size = max(size, abs(step[s]))
+    return size
+
+
+@kernel
+def _compromise(m, q, v, work):
+    """
+    Close loops whose redundant rows contradict each other by the digits of their file.
+
+    Newton's method closes as many rows as are independent; here all share what cannot be closed,
+    as in an assembled pose, so that nothing jumps when another choice of rows is made.
+    """
+    size = shape(m)
+    u, moved = work[0, : size.nv], work[1, : size.nq]
+    for _ in range(CLOSING_STEPS):
+        placements(m, q)
+        step = _least_squares_step(m, q, u)
+        integrate(m, q, u, moved)
+        for k in range(moved.size):
+            q[k] = moved[k]
+        if step <= STANDSTILL:
+            break
+    placements(m, q)
+    solve_constraints(m, q, v, False)
+    if not open_by(m) <= world(m).closing_tolerance or _any_flipped(m):
+        return LOOP_OPEN
+    follow_theta_G(m, v)
+    return OK
 
 
 @kernel

@@ -20,6 +20,7 @@ from .records import (
     clusters,
     couplings,
     dofs,
+    holds,
     loops,
     shape,
     terms,
@@ -153,9 +154,32 @@ def _assign_rows(m):
             own.n_couplings += 1
             own.n_rows += 1
             n_rows += 1
+    n_rows = _assign_holds(m, n_rows)
     for c in range(shape(m).n_clusters):  # with contacts: a column for every row operation
         cluster[c].width *= cluster[c].n_rows
     shape(m).n_rows = n_rows
+
+
+@kernel
+def _assign_holds(m, n_rows):
+    """Give every coordinate that is held its row of J_C and its cluster; return how many rows."""
+    body, dof, size = bodies(m), dofs(m), shape(m)
+    size.n_holds = 0
+    for hold in holds(m):
+        hold.cluster, hold.row = -1, n_rows
+        if hold.active and hold.loop >= 0:
+            hold.cluster = loops(m)[hold.loop].cluster
+        elif hold.active:
+            hold.cluster = body[dof[hold.dof].body].cluster
+        if hold.cluster < 0:
+            hold.active = 0  # its joint is open
+        else:
+            own = clusters(m)[hold.cluster]
+            own.n_rows += 1
+            own.width = 1  # the force is wanted
+            size.n_holds += 1
+            n_rows += 1
+    return n_rows
 
 
 @kernel

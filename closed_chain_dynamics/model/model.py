@@ -40,6 +40,7 @@ class Model:
     dofs: Records
     loops: Records
     loop_dofs: Records
+    holds: Records
     couplings: Records
     terms: Records
     springs: Records
@@ -83,7 +84,6 @@ class Model:
             'home_terms': self.terms,
             'home_springs': self.springs,
             'home_actuators': self.actuators,
-            'loop_dofs': self.loop_dofs,
         }
         for name, table in tables.items():
             handle[at.SLOTS[name]] = table.ctypes.data
@@ -103,6 +103,8 @@ class Model:
                 'shape': 1,
                 'bodies': n,
                 'dofs': self.room,
+                'loop_dofs': len(self.loop_dofs),
+                'holds': len(self.holds),
                 'loops': len(self.loops),
                 'couplings': len(self.couplings),
                 'terms': len(self.terms),
@@ -153,7 +155,11 @@ class Model:
     @cached_property
     def max_rows(self) -> int:
         """Return how many rows J_C can have: a point that sticks to its surface has three."""
-        return len(self.couplings) + sum(
-            3 if loop.type is LoopType.SURFACE else loop.type.rows
-            for loop in self.description.loops
+        return (
+            len(self.couplings)
+            + len(self.holds)
+            + sum(
+                3 if loop.type is LoopType.SURFACE else loop.type.rows
+                for loop in self.description.loops
+            )
         )

@@ -1,5 +1,7 @@
 """The names of a mechanism, and where they are in its tables."""
 
+import numpy as np
+
 from closed_chain_dynamics.description import JointType
 from closed_chain_dynamics.errors import NameNotFound
 from closed_chain_dynamics.model.bodies import Placement
@@ -55,6 +57,17 @@ class Names:
             return names.index(name)
         except ValueError:
             raise NameNotFound(kind.replace('_', ' '), name, names, where=self.name) from None
+
+    def held_name(self, hold: int) -> str:
+        """Return the coordinate that a record of what stops and friction hold is about."""
+        record = self.structure.holds[hold]
+        names = self.coordinate_names if record['loop'] < 0 else self.loop_coordinate_names
+        return names[int(record['dof'])]
+
+    def held_coordinates(self) -> dict[str, int]:
+        """Return what a stop or friction holds now, {'knee (held)': its record}."""
+        active = np.flatnonzero(self.structure.holds['active']).tolist()
+        return {f'{self.held_name(h)} (held)': h for h in active}
 
     def link_frame(self, link: str) -> Placement:
         """Return body number, rotation and position of a link in its body."""

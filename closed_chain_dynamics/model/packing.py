@@ -7,6 +7,7 @@ from closed_chain_dynamics.description import Description, Joint, LoopJoint
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.model.attachments import Places, actuators, couplings, springs
 from closed_chain_dynamics.model.bodies import Body, grow
+from closed_chain_dynamics.model.holds import hold_records
 from closed_chain_dynamics.model.joint_types import KERNEL_TYPES
 from closed_chain_dynamics.model.loop_packing import loop_coordinate_names, loop_records
 from closed_chain_dynamics.model.model import Model, Records
@@ -42,6 +43,7 @@ def pack(description: Description, gravity: NDArray[np.float64]) -> Model:
         if not each['on_loop']:
             dofs['preference'][each['dof']] = ACTUATED
             dofs['actuator'][each['dof']] = number
+    spring = springs(places)
     world = np.zeros(1, at.WORLD)
     world['gravity'], world['length'] = gravity, _typical_length(body, loops)
     world['closing_tolerance'], world['rank_tolerance'] = CLOSING_TOLERANCE, RANK_TOLERANCE
@@ -61,9 +63,10 @@ def pack(description: Description, gravity: NDArray[np.float64]) -> Model:
         dofs=dofs,
         loops=loops,
         loop_dofs=loop_dofs,
+        holds=hold_records(body, dofs, loops, loop_dofs, spring),
         couplings=coupling,
         terms=terms,
-        springs=springs(places),
+        springs=spring,
         actuators=actuator,
         world=world,
         nq=nq,
@@ -114,6 +117,7 @@ def law(joint: Joint | LoopJoint, out: np.void) -> None:
     out['damping'], out['friction'] = joint.dynamics.damping, joint.dynamics.friction
     out['armature'] = joint.dynamics.armature
     out['lower'], out['upper'], out['scale'] = joint.limit.lower, joint.limit.upper, 1.0
+    out['restitution'] = joint.limit.restitution
     if joint.limit_moment:
         out['stop_stiffness'] = joint.limit_moment.stiffness
         out['stop_damping'] = joint.limit_moment.damping

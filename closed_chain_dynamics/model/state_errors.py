@@ -103,6 +103,7 @@ def _loop_open(robot: 'Mechanism', q: Vector) -> ClosedChainError:
     gaps = loop_gaps(robot, q)
     worst = max(gaps, key=lambda name: max(gaps[name]))
     kind = 'loop' if worst in robot.loop_names else 'coupling'
+    kind = kind if worst in (*robot.loop_names, *robot.coupling_names) else 'stop or friction of'
     return StateError(
         f'{kind} {worst!r} is open by {gaps[worst][0]:.3g} m and {gaps[worst][1]:.3g} '
         f'rad, more than {robot.structure.world["closing_tolerance"]:.3g}',
@@ -143,7 +144,22 @@ def loop_gaps(robot: 'Mechanism', q: Vector) -> dict[str, tuple[float, float]]:
             first = structure.bodies[structure.dofs[terms['dof'][0]]['body']]
             slides = first['joint'] == at.PRISMATIC
             named[name] = (error, 0.0) if slides else (0.0, error)
-    return named
+    return named | _hold_gaps(robot, q)
+
+
+def _hold_gaps(robot: 'Mechanism', q: Vector) -> dict[str, tuple[float, float]]:
+    """Return how far coordinates are from where stops or friction hold them."""
+    held = robot.held_coordinates()
+    if not held:
+        return {}
+    states = np.zeros((len(robot.structure.holds), 2))
+    kernels.compute_hold_states(robot.handle, q, np.zeros(robot.nv), states)
+    away = {
+        name: float(states[h, 0] - robot.structure.holds[h]['position'])
+        for name, h in held.items()
+        if robot.structure.holds[h]['placed']
+    }
+    return {name: (0.0, abs(error)) for name, error in away.items()}
 
 
 def refuse_loops_in_one_body(robot: 'Mechanism') -> None:

@@ -34,6 +34,8 @@ class Connections:
     cut: tuple[int, ...]  # bodies whose joint of the tree is cut
     # of joints that turn, at the moment they were cut: they come back with as many whole turns
     angles: tuple[tuple[str, float], ...] = field(default=(), compare=False)
+    # where the coordinates of loop joints were seen: their whole turns are counted from there
+    seen: tuple[float, ...] = field(default=(), compare=False)
 
     def free(self, n: int) -> NDArray[np.bool_]:
         """Return which of n bodies fly freely, (n,)."""
@@ -51,6 +53,8 @@ class Structure(Tables):
     _clusters: Records
     _cluster_dofs: NDArray[np.int64]
     bodies: Records
+    loop_dofs: Records
+    holds: Records
     loops: Records
     couplings: Records
     terms: Records
@@ -71,6 +75,7 @@ class Structure(Tables):
         self.memory = self.layout.memory()
         self._world[:], self._dofs[: model.nv] = model.world, model.dofs
         self.bodies[:], self.loops[:] = model.bodies, model.loops
+        self.loop_dofs[:], self.holds[:] = model.loop_dofs, model.holds
         self.couplings[:], self.terms[:] = model.couplings, model.terms
         self.springs[:], self.actuators[:] = model.springs, model.actuators
         self.shape['nq'], self.shape['nv'] = model.nq, model.nv
@@ -149,6 +154,7 @@ class Structure(Tables):
             tuple(map(tuple, self.loops[SWITCHES].tolist())),
             tuple(np.flatnonzero(self.is_free(model)).tolist()),
             tuple(self.angles.items()),
+            tuple(self.loop_dofs['seen'].tolist()),
         )
 
     def switch(self, connections: Connections) -> None:
@@ -156,6 +162,9 @@ class Structure(Tables):
         for row, (active, mode, n_rows) in zip(self.loops, connections.loops):
             row['active'], row['mode'], row['n_rows'] = active, mode, n_rows
         self.angles = dict(connections.angles)
+        if connections.seen:
+            self.loop_dofs['seen'] = connections.seen
+        self.holds['active'] = 0  # what holds is found anew
 
     def is_free(self, model: Model) -> NDArray[np.bool_]:
         """Return which bodies a cut has set free, (n,)."""

@@ -12,12 +12,15 @@ class Event:
     """Something that happened at an instant: a connection, a cut, or a refusal."""
 
     time: float
-    kind: str  # connect, cut; touch_down, bounce, lift_off, stick, slip
+    # connect, cut; of contacts touch_down, bounce, lift_off, stick, slip; of joints at the ends of
+    # their range stop, bounce, leave_stop, beyond_limit; of those that friction holds lock, unlock
+    kind: str
     name: str
     mobility_before: int
     mobility_after: int
     energy_lost: float = 0.0  # in the impact, never negative; at a cut, what springs held [J]
-    # in the rows of a loop joint; of a tree joint force and moment on the child [N s, N m s]
+    # in the rows of a loop joint; of a tree joint force and moment on the child; of a stop along
+    # its joint [N s, N m s]
     impulse: np.ndarray = field(default_factory=lambda: np.zeros(0))
     momentum_change: np.ndarray = field(default_factory=lambda: np.zeros(6))
     energy_of_gap: float = 0.0  # that closing it took: from gravity, springs and motion [J]

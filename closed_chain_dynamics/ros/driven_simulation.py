@@ -47,7 +47,9 @@ class DrivenSimulation:
         v = complete_velocity(
             robot, q, assignments(settings.initial_velocities, 'initial_velocities')
         )
-        self.sim = Simulation(robot, q, v, dt=dt, integrator=settings.integrator, log_every=0)
+        self.sim = Simulation(
+            robot, q, v, dt=dt, integrator=settings.integrator, log_every=0, limits=settings.limits
+        )
         self.robot = self.sim.robot
         self._names: list[str] = []  # of the last torques
         self._places: NDArray[np.int_] = np.zeros(0, dtype=int)
@@ -214,6 +216,7 @@ class DrivenSimulation:
             dt=self.sim.dt,
             integrator=self.sim.integrator,
             log_every=0,
+            limits=self.sim.limits,
         )
         trial.step()
         for name in self.robot.loop_names[:1]:

@@ -26,6 +26,7 @@ SETTINGS = [
         fixed=True,
     ),
     Setting('integrator', 'rk4', 'how a step is taken', choices=INTEGRATORS, fixed=True),
+    Setting('limits', True, 'joints stop at the ends of their range', fixed=True),
     Setting(
         'real_time_factor',
         1.0,

@@ -15,7 +15,7 @@ from closed_chain_dynamics import kernels
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.model.mechanism import Vector
 from closed_chain_dynamics.recording.events import Event
-from closed_chain_dynamics.simulation.contact_events import ContactEvents
+from closed_chain_dynamics.simulation.event_handling import EventHandling
 from closed_chain_dynamics.simulation.motion import Motion
 
 __all__ = ['adaptive_run']
@@ -26,7 +26,7 @@ SMALLER = 1e-3  # absolute tolerance, as a share of the relative one
 
 def adaptive_run(
     motion: Motion,
-    contacts: ContactEvents,
+    handling: EventHandling,
     end: float,
     tolerance: float,
     happened: Callable[[list[Event]], None],
@@ -37,12 +37,12 @@ def adaptive_run(
         step = _Step(motion, end, tolerance)
         with motion.forces():
             late = step.take(first)
-        signs = step.signs(late) if contacts.loops else np.ones((1, 2))
+        signs = step.signs(late) if handling.watching else np.ones((1, 2))
         if signs.min() < 0.0:
             late, signs = step.find_event(late)
-            happened(contacts.handle(signs))
-        elif contacts.loops:
-            kernels.note_directions(motion.robot.handle)
+            happened(handling.handle(signs))
+        elif handling.watching:
+            handling.note()
         first = step.next(late)
     motion.time = end
 

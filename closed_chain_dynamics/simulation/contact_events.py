@@ -28,8 +28,8 @@ class ContactEvents:
 
     def __init__(self, motion: Motion) -> None:
         self.motion, self.robot = motion, motion.robot
-        self._modes = ContactModes(motion)
-        self.loops = self._modes.loops
+        self.modes = ContactModes(motion)
+        self.loops = self.modes.loops
 
     def begin(self) -> None:
         """Decide for every closed contact whether it sticks or slides, at the start of a run."""
@@ -37,7 +37,7 @@ class ContactEvents:
 
     def handle(self, signs: Signs) -> list[Event]:
         """Let the contacts whose signs are below zero do what they do next; return the events."""
-        touched = any(signs[k, 0] < 0.0 and self._modes.mode(k) is None for k in self.loops)
+        touched = any(signs[k, 0] < 0.0 and self.modes.mode(k) is None for k in self.loops)
         return (self._touch_down() if touched else []) + self._settle()
 
     def _name(self, k: int) -> str:
@@ -45,7 +45,7 @@ class ContactEvents:
 
     def _touch_down(self) -> list[Event]:
         """Close the open contacts that touch: the velocities jump, and may bounce."""
-        motion, modes, before = self.motion, self._modes, float(self.motion.energy())
+        motion, modes, before = self.motion, self.modes, float(self.motion.energy())
         touching = []
         for k in self.loops:
             away = modes.velocity(k)[1]
@@ -72,7 +72,7 @@ class ContactEvents:
 
     def _settle(self) -> list[Event]:
         """Decide what the contacts do next; return the events."""
-        modes = self._modes
+        modes = self.modes
         was = {k: modes.mode(k) for k in self.loops}
         slid = {k: bool(np.any(modes.loop(k)['direction'])) for k in self.loops}
         modes.settle()

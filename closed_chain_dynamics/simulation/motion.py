@@ -19,6 +19,7 @@ from closed_chain_dynamics.model.friction_lock import locked_error
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 from closed_chain_dynamics.recording.events import Event
 from closed_chain_dynamics.simulation.energy import Energy
+from closed_chain_dynamics.simulation.stiffness import stiffest
 
 __all__ = ['Motion']
 
@@ -84,14 +85,28 @@ class Motion:
         kernels.compute_coordinates(self.robot.handle, self.q, W)
         return int(self.robot.structure.shape['mobility'])
 
+    def no_events(self) -> NDArray[np.float64]:
+        """Return signs that tell of no event: of contacts, then of joints, (loops + holds, 2)."""
+        count = len(self.robot.loop_names) + len(self.robot.structure.holds)
+        return np.ones((max(count, 1), 2))
+
     def signs(self) -> NDArray[np.float64]:
-        """Compute the present motion; return the signs of all contacts, (loops, 2)."""
-        signs = np.ones((max(len(self.robot.loop_names), 1), 2))
+        """Compute the present motion; return the signs of contacts and joints, (n, 2)."""
+        signs = self.no_events()
         with self.forces():
             status = kernels.compute_signs(self.robot.handle, self.q, self.v, self.work, signs)
         if status:
             self.refuse(status)
         return signs
+
+    def accelerations(self) -> Vector:
+        """Compute the present motion; return theta_O'', (nv,)."""
+        a = np.empty(self.robot.nv)
+        with self.forces():
+            status = kernels.forward_dynamics(self.robot.handle, self.q, self.v, a)
+        if status:
+            self.refuse(status)
+        return a
 
     @property
     def acceleration(self) -> Vector:
@@ -124,6 +139,13 @@ class Motion:
         robot, when = self.robot, f'at t = {self.time:.6g} s'
         if status == at.LOCKED:
             raise locked_error(robot, ' ' + when)
+        if status == at.TOO_STIFF:
+            raise StateError(
+                f'the step is too long for what is stiff {when}: {stiffest(robot, self.q)}',
+                where=robot.name,
+                repair=f'Take a step smaller than dt = {self.dt:g} s, or the adaptive integrator; '
+                'or let it be softer, or give its joint a rotor (cc:rotor).',
+            )
         if status == at.LOOP_OPEN:
             raise StateError(
                 f'the loops cannot be closed again after a step {when}',

@@ -43,7 +43,9 @@ class Simulation:
     `q`, `v`: the start (default: assembled, at rest). `dt`: the step [s]. `integrator`: 'euler'
     (semi-implicit), 'rk4' or 'adaptive' (SciPy's). `tolerance`: relative error of a step of the
     adaptive method; share of the energy that a step of RK4 may gain or lose before it is taken in
-    2 to 64 parts, infinite for never. `log_every`: steps between samples of the log, 0 for none.
+    up to 16384 parts, infinite for never; a step that is too long even so is an error.
+    `log_every`: steps between samples of the log, 0 for none. `limits`: whether joints stop at the
+    ends of their range.
     The mechanism given is copied: events here do not change it.
     """
 
@@ -57,11 +59,12 @@ class Simulation:
         integrator: str = 'rk4',
         log_every: int = 1,
         tolerance: float = 1e-10,
+        limits: bool = True,
     ) -> None:
         check_options(robot, dt, integrator, log_every, tolerance)
         self.robot = robot = robot.copy()
         self.integrator, self.tolerance = integrator, float(tolerance)
-        self.log_every = int(log_every)
+        self.log_every, self.limits = int(log_every), bool(limits)
         start = assemble(robot, {}) if q is None else robot.vector(q, robot.nq, 'q')
         moving = np.zeros(robot.nv) if v is None else robot.vector(v, robot.nv, 'v')
         self._start = start.copy(), moving.copy(), robot.connections()
@@ -81,6 +84,7 @@ class Simulation:
             integrator=self.integrator,
             tolerance=self.tolerance,
             log_every=self.log_every,
+            limits=self.limits,
         )
 
     # --- what it is like now -------------------------------------------------------------------
@@ -92,6 +96,7 @@ class Simulation:
     @q.setter
     def q(self, values: ArrayLike) -> None:
         self._motion.q = self.robot.vector(values, self.robot.nq, 'q').copy()
+        self._stepper.reconnected()
 
     @property
     def v(self) -> Vector:
@@ -101,6 +106,7 @@ class Simulation:
     @v.setter
     def v(self, values: ArrayLike) -> None:
         self._motion.v = self.robot.vector(values, self.robot.nv, 'v').copy()
+        self._stepper.reconnected()
 
     @property
     def time(self) -> float:
@@ -208,6 +214,7 @@ class Simulation:
         section V-C, says. Both leave centre of mass and momentum of what flies freely as they are.
         Whatever is refused leaves the simulation as it was. Returns the events.
         """
+        self._stepper.let_go()
         events = structure_events.connect(self._motion, names, gap, angle)
         self._stepper.reconnected()
         self._stepper.happened(events)
@@ -219,7 +226,9 @@ class Simulation:
 
         What a cut tree joint carried flies on freely, on a free joint of the same name.
         """
+        self._stepper.let_go()
         events = structure_events.cut(self._motion, names)
+        self._stepper.reconnected()
         self._stepper.happened(events)
         return events
 

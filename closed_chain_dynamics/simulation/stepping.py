@@ -15,7 +15,7 @@ from closed_chain_dynamics.model.mechanism import Vector
 from closed_chain_dynamics.recording.events import Event
 from closed_chain_dynamics.recording.log import Log
 from closed_chain_dynamics.simulation.adaptive import adaptive_run
-from closed_chain_dynamics.simulation.contact_events import ContactEvents
+from closed_chain_dynamics.simulation.event_handling import EventHandling
 from closed_chain_dynamics.simulation.event_rates import EventRates
 from closed_chain_dynamics.simulation.motion import Motion
 from closed_chain_dynamics.simulation.options import INTEGRATORS
@@ -32,18 +32,18 @@ class Stepper:
     """
     Moves a mechanism on, step by step, and logs where it was.
 
-    `events` grows as they happen; `integrator`, `tolerance`, `log_every`: see Simulation.
+    `events` grows as they happen; the arguments: see Simulation.
     """
 
     def __init__(
-        self, motion: Motion, *, integrator: str, tolerance: float, log_every: int
+        self, motion: Motion, *, integrator: str, tolerance: float, log_every: int, limits: bool
     ) -> None:
         self.motion, self.integrator, self.tolerance = motion, integrator, tolerance
         self.log_every, self.log = log_every, Log(motion.robot)
         self.events: list[Event] = []
         self._rates = EventRates(motion.robot.name, MOST_A_SECOND)
         self._grid, self._task = StepGrid(motion.dt), np.zeros(1, kernels.RUN)
-        self._contacts, self._begun, self._last = ContactEvents(motion), False, ''
+        self._handling, self._begun, self._last = EventHandling(motion, limits), False, ''
         self.log_now()
 
     def log_now(self, torques: Vector | None = None) -> None:
@@ -62,7 +62,12 @@ class Stepper:
             self.log_now()
 
     def reconnected(self) -> None:
-        """Let contacts decide anew, before the next step, whether they stick or slide."""
+        """Let contacts and joints decide anew, before the next step, what holds and slides."""
+        self._begun = False
+
+    def let_go(self) -> None:
+        """Let all joints that stops or friction hold go, and find them anew before a step."""
+        self._handling.joints.release()
         self._begun = False
 
     def divide(self, duration: float) -> tuple[int, float]:
@@ -79,9 +84,9 @@ class Stepper:
         """Take steps under constant torques, then a shorter one of `rest` [s] if not zero."""
         motion, grid = self.motion, self._aligned()
         motion.torques = torques
-        if self._contacts.loops and not self._begun:
+        if self._handling.watching and not self._begun:
             self._begun = True
-            self._contacts.begin()
+            self.happened(self._handling.begin())
         if self.integrator == 'adaptive':
             for _ in range(steps):
                 self._step_to(grid.tick(1))
@@ -98,7 +103,7 @@ class Stepper:
         """Go on within one step, from one event to the next, to its end; count and log it."""
         motion, grid = self.motion, self._grid
         if self.integrator == 'adaptive':
-            adaptive_run(motion, self._contacts, end, self.tolerance, self.happened)
+            adaptive_run(motion, self._handling, end, self.tolerance, self.happened)
         else:
             self._finish(end)
         motion.time = end
@@ -133,7 +138,7 @@ class Stepper:
         task[0] = asked
         samples = steps // stride + 1 if stride else 0
         log = np.empty((samples, LOG_ROW + robot.nq + robot.nv))
-        signs = np.ones((max(len(robot.loop_names), 1), 2))
+        signs = motion.no_events()
         with motion.forces():
             status = kernels.compute_run(
                 robot.handle, motion.q, motion.v, task, motion.books, motion.work, log, signs
@@ -146,7 +151,7 @@ class Stepper:
             q, v = states[:, : robot.nq], states[:, robot.nq :]
             self.log.append(rows, q, v, motion.lost, motion.torques, motion.wrenches)
         if status == at.EVENT:
-            self._last = robot.loop_names[int(signs.min(axis=1).argmin())]
-            self.happened(self._contacts.handle(signs))
+            self._last = self._handling.name_of(int(signs.min(axis=1).argmin()))
+            self.happened(self._handling.handle(signs))
         elif status:
             motion.refuse(status)

@@ -163,7 +163,13 @@ class SimulationSource(Source):
 
     def _begin(self, robot: Mechanism, q: Vector, v: Vector, time: float) -> None:
         self.sim = Simulation(
-            robot, q, v, dt=self.sim.dt, integrator=self.sim.integrator, log_every=0
+            robot,
+            q,
+            v,
+            dt=self.sim.dt,
+            integrator=self.sim.integrator,
+            log_every=0,
+            limits=self.sim.limits,
         )
         self.sim.time = time
         self.robot = self.sim.robot

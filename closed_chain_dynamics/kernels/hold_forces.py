@@ -1,0 +1,102 @@
+"""
+Forces of what holds joints, shared so that no stop pulls and no friction is exceeded.
+
+Where more is held than can move, as when friction holds all four joints of a four-bar linkage, the
+forces are not unique: to one solution, forces in balance may be added. What matters is whether any
+of them stays within the bounds. Beginning with the solution of least norm, the force furthest
+beyond its bound is brought to it by the smallest forces in balance, which then are used up, and so
+on. With one motion left this is exact.
+"""
+
+import numpy as np
+
+from .compiling import kernel
+from .coordinates import constraint_matrix
+from .holds import hold_law
+from .records import AT_LOWER, AT_UPPER, STUCK, cluster_dofs, clusters, holds, shape
+
+IN_BALANCE = 1e-9  # share of a force below which forces in balance do not change it
+
+
+@kernel
+def _particular(J, cluster, order, residual, forces, balanced):
+    """Write forces in the rows that carry the residual, least norm, and those in balance."""
+    n, n_rows, rank = cluster.n_dofs, cluster.n_rows, cluster.rank
+    for i in range(n_rows):
+        forces[i] = 0.0
+        for s in range(rank):
+            forces[i] += J[s, n + 1 + i] * residual[order[cluster.first_dof + s]]
+    for r in range(n_rows - rank):
+        for i in range(n_rows):
+            balanced[r, i] = J[rank + r, n + 1 + i]
+        for s in range(r):
+            balanced[r] -= np.sum(balanced[s] * balanced[r]) * balanced[s]
+        balanced[r] /= np.sqrt(np.sum(balanced[r] * balanced[r]))
+        forces -= np.sum(balanced[r] * forces) * balanced[r]
+
+
+@kernel
+def _share(forces, balanced, lower, upper):
+    """Bring forces into their bounds, one after the other, by forces in balance."""
+    n, left = forces.size, balanced.shape[0]
+    way, fixed = np.empty(n), np.zeros(n, np.bool_)
+    for _ in range(n):
+        worst, k = 0.0, -1
+        for i in range(n):
+            beyond = max(lower[i] - forces[i], forces[i] - upper[i])
+            if beyond > worst and not fixed[i]:
+                worst, k = beyond, i
+        if k < 0:
+            return
+        way[:] = 0.0
+        for r in range(left):
+            way += balanced[r, k] * balanced[r]
+        fixed[k] = True
+        if not way[k] > IN_BALANCE:
+            continue
+        bound = upper[k] if forces[k] > upper[k] else lower[k]
+        forces += (bound - forces[k]) / way[k] * way
+        way /= np.sqrt(way[k])  # of unit length: way[k] is its square
+        kept = 0
+        for r in range(left):  # what is left in balance leaves this force alone
+            balanced[kept] = balanced[r] - np.sum(balanced[r] * way) * way
+            for s in range(kept):
+                balanced[kept] -= np.sum(balanced[s] * balanced[kept]) * balanced[s]
+            size = np.sqrt(np.sum(balanced[kept] * balanced[kept]))
+            if size > IN_BALANCE:
+                balanced[kept] /= size
+                kept += 1
+        left = kept
+
+
+@kernel
+def hold_forces(m, residual):
+    """Write the force of everything that holds a joint, of all that carry the residual."""
+    hold = holds(m)
+    for c in range(shape(m).n_clusters):
+        own, count = clusters(m)[c], 0
+        for h in range(hold.size):
+            count += hold[h].active and hold[h].cluster == c
+        if count == 0:
+            continue
+        n_rows, i = own.n_rows, own.n_rows - count  # their rows come last
+        forces, balanced = np.empty(n_rows), np.zeros((n_rows - own.rank, n_rows))
+        _particular(constraint_matrix(m, own), own, cluster_dofs(m), residual, forces, balanced)
+        lower, upper = np.full(n_rows, -np.inf), np.full(n_rows, np.inf)
+        for h in range(hold.size):
+            if hold[h].active and hold[h].cluster == c:
+                friction = hold_law(m, hold[h]).friction
+                if hold[h].mode == STUCK:
+                    lower[i], upper[i] = -friction, friction
+                elif hold[h].mode == AT_LOWER:
+                    lower[i] = -friction
+                elif hold[h].mode == AT_UPPER:
+                    upper[i] = friction
+                i += 1
+        if n_rows > own.rank:
+            _share(forces, balanced, lower, upper)
+        i = n_rows - count
+        for h in range(hold.size):
+            if hold[h].active and hold[h].cluster == c:
+                hold[h].force = forces[i]
+                i += 1

@@ -1,0 +1,70 @@
+"""An overconstrained mechanism whose file has few digits: it closes to these, and no better."""
+
+import numpy as np
+
+import closed_chain_dynamics as ccd
+
+SIDE, TWIST = 1.0, 0.9  # of Bennett's linkage: a / sin(alpha) is the same for both pairs
+OTHER = 1.7
+DIGITS = 7  # after the point, as in many files
+
+
+def bennett(crank, digits=DIGITS):
+    """
+    Return Bennett's linkage, four hinges in space that move although they should not, rounded.
+
+    Links a, b, a, b with twists alpha, beta, a / sin(alpha) = b / sin(beta); the file has the
+    origins of the hinges in a pose that is closed, to `digits` digits.
+    """
+    a, alpha = SIDE, TWIST
+    beta = np.arcsin(np.sin(alpha) / OTHER) if OTHER > 1.0 else TWIST
+    b = a * np.sin(beta) / np.sin(alpha)
+    # tan(t_1 / 2) tan(t_2 / 2) = sin((beta + alpha) / 2) / sin((beta - alpha) / 2)
+    ratio = np.sin(0.5 * (beta + alpha)) / np.sin(0.5 * (beta - alpha))
+    second = 2.0 * np.arctan(ratio / np.tan(0.5 * crank))
+
+    def hinge(angle):
+        c, s = np.cos(angle), np.sin(angle)
+        return np.array([[c, -s, 0, 0], [s, c, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]])
+
+    def link(length, twist):
+        c, s = np.cos(twist), np.sin(twist)
+        return np.array([[1, 0, 0, length], [0, c, -s, 0], [0, s, c, 0], [0, 0, 0, 1]])
+
+    links = [link(a, alpha), link(b, beta), link(a, alpha), link(b, beta)]
+    angles = [crank, second, -crank, -second]
+    return links, [hinge(angle) for angle in angles]
+
+
+def _origin(place, digits):
+    from scipy.spatial.transform import Rotation
+
+    rpy = Rotation.from_matrix(place[:3, :3]).as_euler('xyz')
+    write = ' '.join
+    return (
+        f'xyz="{write(f"{x:.{digits}f}" for x in place[:3, 3])}" '
+        f'rpy="{write(f"{x:.{digits}f}" for x in rpy)}"'
+    )
+
+
+def rounded_bennett(digits=DIGITS):
+    """Return the Mechanism of Bennett's linkage, all its numbers rounded, and its crank angle."""
+    crank = 1.0
+    links, _hinges = bennett(crank)
+    text = ['<robot name="bennett"><link name="ground"/>']
+    parent, place = 'ground', np.eye(4)
+    for k, after in enumerate(links[:3]):
+        text.append(
+            f'<link name="bar_{k}"><inertial><origin xyz="0.4 0 0"/><mass value="1"/>'
+            '<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+            f'<joint name="hinge_{k}" type="continuous"><parent link="{parent}"/>'
+            f'<child link="bar_{k}"/><origin {_origin(place, digits)}/><axis xyz="0 0 1"/></joint>'
+        )
+        parent, place = f'bar_{k}', after
+    text.append(
+        '<constraint name="closing" type="revolute"><parent link="bar_2"/>'
+        f'<parent_origin {_origin(links[2], digits)}/><parent_axis xyz="0 0 1"/>'
+        f'<child link="ground"/><child_origin {_origin(np.linalg.inv(links[3]), digits)}/>'
+        '<child_axis xyz="0 0 1"/></constraint></robot>'
+    )
+    return ccd.load(''.join(text)), crank
