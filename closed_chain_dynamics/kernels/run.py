@@ -44,7 +44,8 @@ from .vectors import norm
 # What a run is asked for: time is `start` + dt times the number of steps since then, of which
 # `first` are taken before; every `stride`-th step is logged, `counted` of which are taken before.
 # So one run and many short ones have the same times and log the same states. What it answers:
-# steps taken, time reached, states logged.
+# steps taken, time reached, states logged, and the largest share of the energy that a step gained
+# or lost because smaller parts did not help.
 RUN = np.dtype(
     [
         ('start', np.float64),
@@ -58,11 +59,13 @@ RUN = np.dtype(
         ('taken', np.int64),
         ('time', np.float64),
         ('logged', np.int64),
+        ('rough', np.float64),
     ]
 )
 EULER, RK4 = range(2)  # run.method
 LOG_ROW = 6  # time, kinetic, potential, work put in, dissipated, loop error; then q and v
 FINEST = 16384  # parts that a step is taken in, at most
+PAYS = 0.25  # a part of half the size has less than this share of the error
 EASILY = 128.0  # a part whose error is smaller by this is followed by one twice as large
 TRACE = 1e-6  # share of the energy that the finest parts may gain or lose in a step
 ROUNDING = 1e-15  # of the energies, several numbers of which are added
@@ -142,8 +145,9 @@ def _take_step(m, q, v, dt, run, books, work):
 
     A part that leaves the loops open, or the books by more than its share of the tolerance times
     the energy, is halved: the state is set back, and the rest of the step goes on with the half,
-    and with twice as much again where that is fine by far. What the finest parts leave over is
-    added up; where it is more than a trace of the energy, the motion is too stiff for the step.
+    and with twice as much again where that is fine by far. Below a 64th of the step that goes on
+    only while it pays: at a pose that is nearly singular it does not, and what is left over is
+    told as `rough`. What is more than a trace where it would still pay is too stiff for the step.
     An infinite tolerance takes all steps as they are. The energy is all that moves or is stored,
     and what lifts the mechanism by its own length: so a mechanism at rest has some, too.
     """
@@ -154,6 +158,7 @@ def _take_step(m, q, v, dt, run, books, work):
     before, lift, rough = kinetic + gravity + stored + books[1] - books[0], _lift(m), 0.0
     most = kinetic + abs(stored) + lift  # what damping takes in the step is still of this size
     left = part = FINEST
+    coarser, floor = np.inf, 1  # the error of the part twice as large; where halving ceased to pay
     while left > 0:
         _keep(q, v, books, kept)
         status = _take_part(m, q, v, part / FINEST * dt, run.method, books, work)
@@ -167,19 +172,23 @@ def _take_step(m, q, v, dt, run, books, work):
             energy = max(kinetic + abs(stored) + lift, most)
             noise = ROUNDING * (energy + abs(gravity) + abs(books[0]) + abs(books[1]))
             error = max(abs(after - before) - noise, 0.0)
+            error = error if error < np.inf else np.inf  # not a number is too much, too
+        pays = error < PAYS * coarser or coarser == np.inf
         if error <= share * energy:
-            left, before = left - part, after
+            left, before, coarser = left - part, after, np.inf
             if error * EASILY <= share * energy and left % (2 * part) == 0:
                 part = min(2 * part, FINEST)
-        elif part > 1:
+        elif part > max(FINEST // 64, floor) or (part > floor and pays):
             _go_back(kept, q, v, books)
-            part //= 2
+            part, coarser = part // 2, error
         elif status != OK:
             return status
         else:
-            left, before, rough = left - part, after, rough + error
-            if not rough <= TRACE * energy:
+            rough += error
+            if part == 1 and pays and not rough <= TRACE * energy:
                 return TOO_STIFF
+            left, before, coarser, floor = left - part, after, np.inf, part
+            run.rough = max(run.rough, rough / energy)
     return OK
 
 

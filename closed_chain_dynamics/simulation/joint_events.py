@@ -26,6 +26,7 @@ __all__ = ['JointEvents']
 REST_SPEED = 1e-7  # below this a joint stands still [rad/s or m/s]
 BOUNCE_SPEED = 1e-3  # a joint that hits its stop slower than this does not bounce [rad/s or m/s]
 NEAR = 1e-9  # a joint this near to its stop is at it [rad or m]
+CAUGHT = 1e-7  # and one that hardly moves, this near: two stops do not rattle for ever
 AT_BOUND = 1e-10  # share of a bound by which a force is at it
 MOST_IMPACTS = 20  # that follow each other at one instant
 
@@ -97,10 +98,10 @@ class JointEvents:
                 rows[i], biases[i] = L[hold['dof']], bias[hold['dof']]
         return rows, biases
 
-    def _stop_at(self, h: int, position: float) -> int | None:
+    def _stop_at(self, h: int, position: float, rate: float) -> int | None:
         """Return which stop a coordinate is at; one that was passed is where the joint is now."""
-        hold = self._hold(h)
-        low, high = position - hold['lower'] <= NEAR, hold['upper'] - position <= NEAR
+        hold, near = self._hold(h), NEAR if abs(rate) > BOUNCE_SPEED else CAUGHT
+        low, high = position - hold['lower'] <= near, hold['upper'] - position <= near
         if not (hold['placed'] and (low or high)):
             return None
         if position - hold['lower'] < -NEAR:
@@ -159,7 +160,7 @@ class JointEvents:
         events: list[Event] = []
         for _ in range(MOST_IMPACTS):
             states = self._states()
-            stops = {h: self._stop_at(h, states[h, 0]) for h in self._joined()}
+            stops = {h: self._stop_at(h, *states[h]) for h in self._joined()}
             at_stop = {h: stop for h, stop in stops.items() if stop is not None}
             speeds = {h: _speed(stop, states[h, 1]) for h, stop in at_stop.items()}
             if max(speeds.values(), default=0.0) <= REST_SPEED:
@@ -175,7 +176,10 @@ class JointEvents:
         energy, moved = float(motion.energy()), momentum(robot, motion.q, motion.v)
         fast = [float(self._law(h)['restitution']) for h in stops if speeds[h] > BOUNCE_SPEED]
         share, events = min(fast, default=0.0), []
-        lower, upper = (np.array([BOUNDS[stop][k] for stop in stops.values()]) for k in (0, 1))
+        # where all is slow, all that is at a stop stays there: the forces decide what leaves
+        slow = max(speeds.values()) <= BOUNCE_SPEED
+        modes = [at.FIXED if slow else stop for stop in stops.values()]
+        lower, upper = (np.array([BOUNDS[mode][k] for mode in modes]) for k in (0, 1))
         while True:
             answer = Responses.of(robot, motion.q, self._rows(stops)[0])
             impulses = (1.0 + share) * answer.forces(answer.rows @ motion.v, lower, upper)
@@ -231,7 +235,7 @@ class JointEvents:
                 if rubs:
                     law['slip'], law['direction'] = at.SLIDING, np.sign(rate)
                 continue
-            stop = self._stop_at(h, position)
+            stop = self._stop_at(h, position, rate)
             if rubs:
                 law['slip'], law['direction'] = at.SLIDING, 0.0
             if rubs or stop is not None:

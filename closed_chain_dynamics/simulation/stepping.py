@@ -5,6 +5,8 @@ A run of steps is one compiled call; it comes back early only where a contact ha
 decide.
 """
 
+import logging
+
 import numpy as np
 
 from closed_chain_dynamics import kernels
@@ -24,6 +26,8 @@ from closed_chain_dynamics.simulation.step_grid import StepGrid
 __all__ = ['Stepper']
 
 INSTANT = 1e-12  # what is left of a step after an event that is not worth going on for [s]
+LOGGER = logging.getLogger('closed_chain_dynamics')
+ROUGH = 1e-6  # share of the energy that a step may gain or lose without a word
 MOST_EVENTS = 1000  # in one step; more means that it never comes to rest
 MOST_A_SECOND = 2000  # events of one contact; more are told of, once
 
@@ -44,6 +48,7 @@ class Stepper:
         self._rates = EventRates(motion.robot.name, MOST_A_SECOND)
         self._grid, self._task = StepGrid(motion.dt), np.zeros(1, kernels.RUN)
         self._handling, self._begun, self._last = EventHandling(motion, limits), False, ''
+        self._rough = False  # whether it has been said that energy was gained or lost
         self.log_now()
 
     def log_now(self, torques: Vector | None = None) -> None:
@@ -127,13 +132,38 @@ class Stepper:
             repair='Less restitution, or more friction, lets them settle.',
         )
 
+    def _note_rough(self, share: float) -> None:
+        """Say once that a step gained or lost more of the energy than it should."""
+        if share > ROUGH and not self._rough:
+            motion, self._rough = self.motion, True
+            fastest = motion.robot.coordinate_names[int(np.argmax(np.abs(motion.v)))]
+            LOGGER.warning(
+                '%s: up to t = %.6g s a step changed the energy by %.2g of it, and smaller parts '
+                'of it did not help: the pose is close to singular, or a force jumps; %r moves '
+                'fastest. Look at the pose, or take a smaller dt.',
+                *(motion.robot.name, motion.time, share, fastest),
+            )
+
     def _run_compiled(self, steps: int, part: float = 0.0) -> None:
         """Take steps until an event: of the grid, or `part` [s] of one, which is not logged."""
         motion, grid, robot = self.motion, self._grid, self.motion.robot
         stride = 0 if part else self.log_every
         start, first, dt = (motion.time, 0, part) if part else (grid.start, grid.taken, grid.dt)
         method = INTEGRATORS.index(self.integrator)
-        asked = start, first, dt, steps, method, self.tolerance, stride, grid.counted, 0, start, 0
+        asked = (
+            start,
+            first,
+            dt,
+            steps,
+            method,
+            self.tolerance,
+            stride,
+            grid.counted,
+            0,
+            start,
+            0,
+            0.0,
+        )
         task = self._task
         task[0] = asked
         samples = steps // stride + 1 if stride else 0
@@ -144,6 +174,7 @@ class Stepper:
                 robot.handle, motion.q, motion.v, task, motion.books, motion.work, log, signs
             )
         motion.time, logged = float(task['time'][0]), int(task['logged'][0])
+        self._note_rough(float(task['rough'][0]))
         if not part:
             grid.take(int(task['taken'][0]))
         if logged:

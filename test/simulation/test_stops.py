@@ -203,3 +203,14 @@ def test_an_elastic_ball_between_stops_keeps_its_energy():
     assert kinds(sim) == ['bounce'] * 15
     assert sim.q == pytest.approx([0.0], abs=1e-9)  # 30 m: 15 times the way, and half of it twice
     assert sim.energy() == pytest.approx(9.0, rel=1e-12)
+
+
+def test_a_linkage_that_rattles_between_two_stops_comes_to_rest():
+    """Each stop throws the other joint off, ever less: an endless series, caught at the end."""
+    sim = ccd.Simulation(ccd.load('five_bar'))
+    sim.run(2.0)
+    assert {event.name for event in sim.events} == {'left_shoulder', 'right_shoulder'}
+    assert len(sim.events) < 60
+    assert sim.mobility() == 0
+    assert np.ptp(sim.log.balance) < 1e-8 * 10.0
+    assert np.all(np.diff(sim.log.lost) >= -1e-12)
