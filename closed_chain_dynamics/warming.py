@@ -11,6 +11,7 @@ from closed_chain_dynamics.control.law import TorqueController
 from closed_chain_dynamics.control.torque_guard import TorqueGuard
 from closed_chain_dynamics.dynamics import tree
 from closed_chain_dynamics.dynamics.constraints import loop_positions
+from closed_chain_dynamics.dynamics.contact_impacts import contact_impact
 from closed_chain_dynamics.dynamics.distances import singularity_distances
 from closed_chain_dynamics.dynamics.forward import forward_dynamics
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
@@ -97,4 +98,9 @@ def _simulation(robot: Mechanism) -> None:
 
 
 def _contact(_: Mechanism) -> None:
-    Simulation(load(STANDING), dt=1e-3).step()
+    robot = load(STANDING)
+    sim = Simulation(robot, dt=1e-3)
+    sim.step()
+    contact_impact(robot, sim.q, sim.v, [0], [0])
+    sim.apply_wrench('c', (100.0, 0.0, 0.0, 0.0, 0.0, 0.0))
+    sim.step()

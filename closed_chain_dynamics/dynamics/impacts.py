@@ -6,8 +6,8 @@ v, v_after  velocities of the tree before and after                     theta' a
 J_C         rows of the connections that hold after                     J_1 - J_2 of (36)
 impulse     J_C^T impulse = M (v_after - v), of least norm              F of (25), on the child
 
-An impact acts along the normal of a contact only: friction at the instant of a touch-down is not
-part of it, and begins with the motion after it.
+Contacts that are connected act along their rows only; a touch-down in a simulation has friction,
+see `contact_impacts`.
 """
 
 from collections.abc import Mapping, Sequence

@@ -8,6 +8,7 @@ for the whole of it. Several contacts of one body find theirs together, by itera
 """
 
 from .compiling import kernel
+from .contact import STANDING
 from .forward import forward_dynamics
 from .kinematics import motion, placements
 from .loop_frames import place_loop
@@ -132,8 +133,15 @@ def aim_slow(m, q, v, dt, acceleration):
     """Before a step: aim the drags of contacts that are slow."""
     placements(m, q)
     motion(m, v, zeros(m), 0.0)
-    if note_slow(m, q, v, dt, acceleration):
-        aim(m, q, v, 1.0 / dt, acceleration)
+    if not note_slow(m, q, v, dt, acceleration):
+        return
+    aim(m, q, v, 1.0 / dt, acceleration)
+    for k in range(loops(m).size):  # one that turns round within the step stops first: an event
+        if _is_rough(loops(m)[k]):
+            velocity, speed = _speed(m, k)
+            R_1, noted = frames(m)[k].R_1, loops(m)[k].direction
+            if STANDING < speed < loops(m)[k].slow and inner(velocity, rotate(R_1, noted)) < 0.0:
+                put(noted, times(1.0 / speed, rotate_back(R_1, velocity)))
 
 
 @kernel

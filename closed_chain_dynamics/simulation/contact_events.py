@@ -20,6 +20,10 @@ from closed_chain_dynamics.simulation.motion import Motion
 
 __all__ = ['ContactEvents']
 
+# contacts of one body that stop together do so to the error of a step: those that friction stops
+# within this share of it stand still when the first does, but of no step longer than this [s]
+STOPPING, LONGEST = 0.01, 1e-3
+
 Signs = NDArray[np.float64]
 
 
@@ -38,7 +42,9 @@ class ContactEvents:
     def handle(self, signs: Signs) -> list[Event]:
         """Let the contacts whose signs are below zero do what they do next; return the events."""
         touched = any(signs[k, 0] < 0.0 and self.modes.mode(k) is None for k in self.loops)
-        return (self._touch_down() if touched else []) + self._settle()
+        if touched:
+            return self._touch_down() + self._settle()
+        return self._settle(STOPPING * min(self.motion.dt, LONGEST))
 
     def _name(self, k: int) -> str:
         return self.robot.loop_names[k]
@@ -70,12 +76,12 @@ class ContactEvents:
         events[0] = replace(events[0], energy_lost=lost, energy_of_gap=total - lost)
         return events + [motion.event('lift_off', self._name(k)) for k in lifted]
 
-    def _settle(self) -> list[Event]:
+    def _settle(self, within: float = 0.0) -> list[Event]:
         """Decide what the contacts do next; return the events."""
         modes = self.modes
         was = {k: modes.mode(k) for k in self.loops}
         slid = {k: bool(np.any(modes.loop(k)['direction'])) for k in self.loops}
-        modes.settle()
+        modes.settle(within)
         events = []
         for k in self.loops:
             now = modes.mode(k)

@@ -98,25 +98,56 @@ class ContactModes:
             self.robot.structure.changed()
 
     # --- deciding ------------------------------------------------------------------------------
-    def settle(self) -> None:
-        """Decide what all closed contacts do next, and the open ones that rest on a surface."""
-        resting, moving = [], []
+    def settle(self, within: float = 0.0) -> None:
+        """
+        Decide what all closed contacts do next, and the open ones that rest on a surface.
+
+        Those that friction stops `within` a time [s] stand still, and within ten times as long
+        where all of them can hold then: contacts of one body come to rest together.
+        """
+        if within and self._stops(10.0 * within):
+            return
+        resting, moving = self._sorted(within)
+        if not resting and not moving:
+            return
+        for k in moving:
+            self.note(k, self.velocity(k)[0])
+        self._stick(resting, moving)
+        if not self._holds(resting + moving):
+            self._let_go(resting + moving)
+
+    def _sorted(self, within: float) -> tuple[list[int], list[int]]:
+        """Return the contacts that stand still within a time [s], and those that move."""
+        resting: list[int] = []
+        moving: list[int] = []
+        rate = within * float(np.linalg.norm(self.robot.structure.world['gravity']))
         for k in self.loops:
             velocity, away = self.velocity(k)
             if self.mode(k) is None and not (self.touches(k) and abs(away) < REST_SPEED):
                 continue
-            if np.linalg.norm(velocity) > REST_SPEED:
-                self.note(k, velocity)
-                moving.append(k)
-            else:
-                resting.append(k)
-        if not resting and not moving:
-            return
+            slow = max(REST_SPEED, rate * float(self.loop(k)['mu']))
+            (resting if np.linalg.norm(velocity) <= slow else moving).append(k)
+        return resting, moving
+
+    def _stops(self, within: float) -> bool:
+        """Stop all contacts that friction stops within a time [s], if they hold then."""
+        motion, table = self.motion, self.robot.structure.loops
+        kept = motion.q.copy(), motion.v.copy(), motion.lost, table.copy()
+        resting, moving = self._sorted(within)
+        if not resting or moving:
+            return False
+        self._stick(resting, moving)
+        if self._holds(resting):
+            return True
+        motion.q, motion.v, motion.lost, table[:] = kept
+        self.robot.build()
+        return False
+
+    def _stick(self, resting: Sequence[int], moving: Sequence[int]) -> None:
+        """Let contacts stick that stand still, and the others slide."""
         sticky = {k: at.STICK if self.loop(k)['mu_static'] > 0.0 else at.SLIDE for k in resting}
         self.set({**sticky, **dict.fromkeys(moving, at.SLIDE)})
         self._close(resting)
-        if not self._holds(resting + moving):
-            self._let_go(resting + moving)
 
     def _close(self, resting: Sequence[int]) -> None:
         """Take what is left of the speed of contacts that stand still, and book it."""

@@ -423,6 +423,9 @@ CALLS = {
         )
     ).connect('weld'),
     'a surface on a hinge': lambda at: four_bar()[0].copy().set_surface('coupler_rocker', min),
+    'a wheel on a surface of its own': lambda at: ccd.load(
+        FLAT.replace('</constraint>', '<cc:contact ball="0.1"/></constraint>')
+    ).set_surface('on', lambda x, y, z: z),
     'a surface that is not smooth': lambda at: sliding(lambda x, y, z: abs(x) + z),
     'a surface that is nowhere': lambda at: sliding(lambda x, y, z: 3.0 + 0.0 * x),
     'a surface of two numbers': lambda at: sliding(lambda x, y: x - y),

@@ -417,6 +417,11 @@ CASES = {
         for attributes, culprit, repair in (
             ('surface="torus"', "surface is 'torus'", 'plane, sphere, cylinder'),
             ('surface="sphere"', 'a sphere needs a radius', 'radius="0.5"'),
+            (
+                'surface="sphere" radius="1" wheel="0.1"',
+                'a wheel touches a plane, with its rim alone; here is a sphere',
+                'ball="0.1"',
+            ),
             ('restitution="1.2"', 'restitution is 1.2', 'from 0 to 1'),
             ('mu="0.5" mu_static="0.2"', 'mu_static is 0.2, less than mu = 0.5', 'at least'),
         )
