@@ -85,7 +85,7 @@ class ContactEvents:
         events = []
         for k in self.loops:
             now = modes.mode(k)
-            if now == was[k]:
+            if now == was[k] and not (slid[k] and k in modes.begun):
                 continue
             kind = 'slip'
             if now is None:

@@ -37,6 +37,7 @@ class ContactModes:
 
     def __init__(self, motion: Motion) -> None:
         self.motion, self.robot = motion, motion.robot
+        self.begun: frozenset[int] = frozenset()  # those that stood and slide since `settle`
         modes = self.robot.structure.loops['mode']
         self.loops = [int(k) for k in np.flatnonzero((modes == at.SLIDE) | (modes == at.STICK))]
         for k in self.loops:  # a direction noted in an earlier run says nothing
@@ -105,6 +106,7 @@ class ContactModes:
         Those that friction stops `within` a time [s] stand still, and within ten times as long
         where all of them can hold then: contacts of one body come to rest together.
         """
+        self.begun = frozenset()
         if within and self._stops(10.0 * within):
             return
         resting, moving = self._sorted(within)
@@ -199,6 +201,7 @@ class ContactModes:
             modes[k] = None if found.opens[i] else at.STICK if sticks else at.SLIDE
         self.set(modes)
         begin = [k for i, k in enumerate(loops) if modes[k] == at.SLIDE and not moving[i]]
+        self.begun = frozenset(begin)
         for i, k in enumerate(loops):
             if k in begin:
                 self.velocity(k)
