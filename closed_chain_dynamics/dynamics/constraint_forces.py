@@ -40,7 +40,7 @@ def tree_force(
     wrenches: Mapping[str, ArrayLike] | None = None,
 ) -> Vector:
     """Return tau_O, (nv,), of any motion, whether the loops allow it or not; without drag."""
-    out = np.empty(1 + 2 * robot.nv + len(robot.actuator_names))
+    out = np.empty(robot.n_forces)
     with acting(robot, wrenches):
         status = kernels.compute_inverse_dynamics(robot.handle, q, v, a, out)
     if status and status not in (at.UNSOLVED, at.SINGULAR):
@@ -65,13 +65,27 @@ def drag(
     ways = [_sliding(robot, q, v, k) for k in rough]
     levers = -np.array([way @ _relative(robot, q, v, k) for k, way in zip(rough, ways)])
     rows, pulls = loops['row'], loops['contact'] != at.UNILATERAL  # that may be held on both sides
-    for side in _sides(normal_forces(np.zeros(robot.nv))[rows], pulls):
-        size = _drags(lambda size: normal_forces(size @ levers)[rows], K, side, pulls)
+    size = find_drags(lambda size: normal_forces(size @ levers)[rows], K, pulls)
+    if size is None:
+        raise locked_error(robot)
+    return size @ levers, {
+        robot.loop_names[k]: -force * way for k, force, way in zip(rough, size, ways)
+    }
+
+
+def find_drags(
+    normal_forces: Callable[[Vector], Vector], K: Vector, pulls: NDArray[np.bool_]
+) -> Vector | None:
+    """
+    Return friction forces K |f_n| that go with the normal forces they make; None: there are none.
+
+    `normal_forces(drags)`: f_n; `pulls`: which contacts may be held on both sides.
+    """
+    for side in _sides(normal_forces(np.zeros(len(K))), pulls):
+        size = _drags(normal_forces, K, side, pulls)
         if size is not None:
-            return size @ levers, {
-                robot.loop_names[k]: -force * way for k, force, way in zip(rough, size, ways)
-            }
-    raise locked_error(robot)
+            return size
+    return None
 
 
 def _sides(normal: Vector, pulls: NDArray[np.bool_]) -> Iterator[Vector]:

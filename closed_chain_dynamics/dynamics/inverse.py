@@ -171,7 +171,7 @@ def inverse_dynamics(
     """
     if not robot.structure.rank_known:
         learn_rank(robot, q)
-    out = np.empty(1 + 2 * robot.nv + len(robot.actuator_names))
+    out = np.empty(robot.n_forces)
     if wrenches:
         with acting(robot, wrenches):
             q, v, a, status = _compute(robot, q, v, a, out)
@@ -189,24 +189,29 @@ def inverse_dynamics(
         or preload is not None
         or weights is not None
     ):
-        result.__dict__['coordinates'] = c = coordinates(robot, q)
-        # on 'hold', nothing is asked of the motion that came free
-        hold = result._meet_singularity(robot, status == at.SINGULAR, singularity)
-        W = branch_tangent(robot, q, v, c.W) if hold else c.W
-        rows = actuator_rows(robot, q)
-
-        def torques(force: Vector) -> Vector:
-            return actuator_torques(
-                robot, rows @ W, W.T @ force, W=W, policy=policy, weights=weights, preload=preload
-            ).tau_A
-
-        tau_O = result.tau_O
-        if robot.structure.shape['n_contacts']:
-            tau_O -= _drag(robot, v, c, tau_O, lambda force: rows.T @ torques(force))
-        result.__dict__['_forces'] = np.concatenate(
-            [out[:1], tau_O, torques(tau_O), c.W.T @ tau_O]
-        )
+        sharing = {'policy': policy, 'weights': weights, 'preload': preload}
+        _solve_generally(robot, result, status, singularity, sharing)
     return result
+
+
+def _solve_generally(
+    robot: Mechanism, result: InverseDynamics, status: int, singularity: str, sharing: Any
+) -> None:
+    """Find the torques where the kernel has not: by a policy, near dead points, with contacts."""
+    q, v, out = result.q, result.v, result._forces
+    result.__dict__['coordinates'] = c = coordinates(robot, q)
+    # on 'hold', nothing is asked of the motion that came free
+    hold = result._meet_singularity(robot, status == at.SINGULAR, singularity)
+    W = branch_tangent(robot, q, v, c.W) if hold else c.W
+    rows = actuator_rows(robot, q)
+
+    def torques(force: Vector) -> Vector:
+        return actuator_torques(robot, rows @ W, W.T @ force, W=W, **sharing).tau_A
+
+    tau_O = result.tau_O
+    if robot.structure.shape['n_contacts']:
+        tau_O -= _drag(robot, v, c, tau_O, lambda force: rows.T @ torques(force))
+    result.__dict__['_forces'] = np.concatenate([out[:1], tau_O, torques(tau_O), c.W.T @ tau_O])
 
 
 def _compute(

@@ -293,4 +293,6 @@ class Mechanism(Names):
         """Note names and sizes of the present structure."""
         self._name_coordinates()
         self.handle[PER_VELOCITY] = self.nv
+        # what inverse dynamics writes: mobility, tau_O, tau_A and tau_G
+        self.n_forces = 1 + 2 * self.nv + len(self.actuator_names)
         self.set_extra(None)

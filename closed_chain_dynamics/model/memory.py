@@ -5,6 +5,7 @@ Most copies are asked for few of their tables, so that these are looked at only 
 """
 
 from collections.abc import Mapping
+from ctypes import addressof, c_char
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -64,7 +65,7 @@ class Layout:
     def write_addresses(self, memory: Memory, handle: NDArray[np.int64]) -> None:
         """Write where the tables in a block are, and something for tables between them."""
         slots, offsets = self._slots
-        handle[slots] = offsets + memory.__array_interface__['data'][0]
+        handle[slots] = offsets + addressof(c_char.from_buffer(memory.data))
 
 
 class Tables:
