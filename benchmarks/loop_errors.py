@@ -1,0 +1,131 @@
+"""
+How far the loop of a four-bar opens within ten seconds, here and in other engines.
+
+Every engine integrates the same frictionless four-bar (M1 of `models`) from the same state with
+RK4 at the same step. It swings freely, at up to 53 rad/s, close by a dead point. Pinocchio
+computes accelerations and leaves the rest to its users, so it is shown with nothing done about the drift,
+with Baumgarte's correction, and with a projection as a user would write it. An engine that is not
+installed is left out.
+
+    python benchmarks/loop_errors.py [--seconds 10] [--step 1e-3]
+"""
+
+import argparse
+from importlib.util import find_spec
+from pathlib import Path
+import sys
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))  # started as a file
+
+from benchmarks.models import case as the_case
+from benchmarks.peers import MuJoCo, Pinocchio
+import closed_chain_dynamics as ccd
+
+
+def largest_gap(robot, poses):
+    """Return the largest gap of the closed loops over poses [m]."""
+    return max(gap for q in poses for gap, _ in robot.loop_gaps(q).values())
+
+
+def here(case, seconds, step):
+    sim = ccd.Simulation(case.robot, q=case.q, v=case.v, dt=step, log_every=10)
+    sim.run(seconds)
+    return largest_gap(case.robot, sim.log.q)
+
+
+def project(peer, q, v):
+    """Close the loops of Pinocchio's model by Newton steps, and the gap of velocities: NumPy."""
+    pin, model, data = peer.pin, peer.model, peer.data
+    for _ in range(3):
+        pin.computeJointJacobians(model, data, q)
+        J, gap = [], []
+        for each in peer.constraints:
+            parts, points = [], []
+            for joint, place in (
+                (each.joint1_id, each.joint1_placement),
+                (each.joint2_id, each.joint2_placement),
+            ):
+                arm = data.oMi[joint].rotation @ place.translation
+                columns = pin.getJointJacobian(model, data, joint, pin.LOCAL_WORLD_ALIGNED)
+                parts.append(columns[:3] - pin.skew(arm) @ columns[3:])
+                points.append(data.oMi[joint].translation + arm)
+            J.append(parts[0] - parts[1])
+            gap.append(points[0] - points[1])
+        J, gap = np.vstack(J), np.concatenate(gap)
+        q = q - np.linalg.lstsq(J, gap, rcond=1e-10)[0]
+    return q, v - np.linalg.lstsq(J, J @ v, rcond=1e-10)[0]
+
+
+def in_pinocchio(case, seconds, step, correction=0.0, projected=False):
+    """RK4 of `constraintDynamics`; `correction`: Baumgarte's gain [1/s^2], 0 for none."""
+    peer = Pinocchio(case)
+    pin, model, data = peer.pin, peer.model, peer.data
+    for each in peer.constraints:
+        gains = each.m_baumgarte_parameters
+        gains.Kp, gains.Kd = correction, 2.0 * np.sqrt(correction)
+    settings = pin.ProximalSettings(1e-12, 1e-10, 50)
+    rest = np.zeros(model.nv)
+
+    def rate(q, v):
+        return pin.constraintDynamics(
+            model, data, q, v, rest, peer.constraints, peer.constraint_data, settings
+        ).copy()
+
+    q, v, poses = case.q.copy(), case.v.copy(), []
+    for k in range(round(seconds / step)):
+        a1 = rate(q, v)
+        v2 = v + step / 2 * a1
+        a2 = rate(q + step / 2 * v, v2)
+        v3 = v + step / 2 * a2
+        a3 = rate(q + step / 2 * v2, v3)
+        v4 = v + step * a3
+        a4 = rate(q + step * v3, v4)
+        q = q + step / 6 * (v + 2 * v2 + 2 * v3 + v4)
+        v = v + step / 6 * (a1 + 2 * a2 + 2 * a3 + a4)
+        if projected:
+            q, v = project(peer, q, v)
+        if k % 10 == 0:
+            poses.append(q)
+    return largest_gap(case.robot, poses)
+
+
+def in_mujoco(case, seconds, step, stiff):
+    peer = MuJoCo(case)
+    mujoco, model = peer.mujoco, peer.model
+    model.opt.timestep, model.opt.integrator = step, mujoco.mjtIntegrator.mjINT_RK4
+    model.eq_solref[:] = [2.0 * step if stiff else 0.02, 1.0]
+    model.eq_solimp[:] = [0.9999, 0.9999, 1e-3, 0.5, 2.0] if stiff else [0.9, 0.95, 1e-3, 0.5, 2.0]
+    data = mujoco.MjData(model)
+    data.qpos[:], data.qvel[:] = case.q, case.v
+    poses = []
+    for k in range(round(seconds / step)):
+        mujoco.mj_step(model, data)
+        if k % 10 == 0:
+            poses.append(data.qpos.copy())
+    return largest_gap(case.robot, poses)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
+    parser.add_argument('--seconds', type=float, default=10.0)
+    parser.add_argument('--step', type=float, default=1e-3)
+    args = parser.parse_args()
+    case, given = the_case('M1'), (args.seconds, args.step)
+    rows = {'here, RK4 and projection': here(case, *given)}
+    if find_spec('pinocchio'):
+        rows['Pinocchio, RK4, no correction'] = in_pinocchio(case, *given)
+        rows["Pinocchio, RK4, Baumgarte's correction"] = in_pinocchio(case, *given, 1e4)
+        rows['Pinocchio, RK4, own projection in NumPy'] = in_pinocchio(
+            case, *given, projected=True
+        )
+    if find_spec('mujoco'):
+        rows['MuJoCo, RK4, default softness'] = in_mujoco(case, *given, stiff=False)
+        rows['MuJoCo, RK4, stiff'] = in_mujoco(case, *given, stiff=True)
+    for name, gap in rows.items():
+        print(f'{name:40s} {gap:8.1e} m')
+
+
+if __name__ == '__main__':
+    main()
