@@ -3,9 +3,9 @@ How far the loop of a four-bar opens within ten seconds, here and in other engin
 
 Every engine integrates the same frictionless four-bar (M1 of `models`) from the same state with
 RK4 at the same step. It swings freely, at up to 53 rad/s, close by a dead point. Pinocchio
-computes accelerations and leaves the rest to its users, so it is shown with nothing done about the drift,
-with Baumgarte's correction, and with a projection as a user would write it. An engine that is not
-installed is left out.
+computes accelerations and leaves the rest to its users, so it is shown with nothing done about
+the drift, with Baumgarte's correction, and with a projection as a user would write it. An engine
+that is not installed is left out.
 
     python benchmarks/loop_errors.py [--seconds 10] [--step 1e-3]
 """
