@@ -151,10 +151,10 @@ def _read_contact(reader: Reader, element: Any) -> Contact | None:
     if surface != 'plane' and values['radius'] == 0.0:
         raise reader.error(contact, f'a {surface} needs a radius', 'Write radius="0.5".')
     if values['wheel'] > 0.0 and (surface != 'plane' or values['ball'] > 0.0):
+        beside = surface if surface != 'plane' else 'ball'
         raise reader.error(
             contact,
-            f'a wheel touches a plane, with its rim alone; here is a {surface}'
-            + (' and a ball' if values['ball'] > 0.0 else ''),
+            f'a wheel touches a plane, with its rim alone; here is a {beside}',
             'Write ball="0.1" for a sphere of that radius on any surface, or wheel="0.1" on a '
             'plane.',
         )
