@@ -18,11 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from closed_chain_dynamics.dynamics.closing import NEARBY, Closure
-from closed_chain_dynamics.dynamics.constraints import (
-    allowed_motions,
-    constraint_jacobian,
-    row_units,
-)
+from closed_chain_dynamics.dynamics.constraints import allowed_motions
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
 __all__ = ['close_from', 'learn_rank', 'poses_nearby', 'spectrum']
@@ -58,10 +54,12 @@ def learn_rank(robot: Mechanism, q: ArrayLike) -> None:
 
 
 def spectrum(robot: Mechanism, q: Vector) -> Vector:
-    """Return the singular values of J_C without units over the largest, largest first."""
-    J = row_units(robot)[:, None] * constraint_jacobian(robot, q)[0]
-    sigma = np.linalg.svd(J * robot.structure.dofs['scale'], compute_uv=False)
-    return np.asarray(sigma / sigma.max(initial=1e-300))
+    """Return singular values of J_C over the largest of their cluster, all clusters together."""
+    shares = [np.zeros(0)]
+    for closure in _closures(robot):
+        sigma = np.linalg.svd(closure.evaluate(q)[1], compute_uv=False)
+        shares.append(sigma / sigma.max(initial=1e-300))
+    return np.sort(np.concatenate(shares))[::-1]
 
 
 def _learn_rounding(robot: Mechanism, q: Vector) -> None:
@@ -95,7 +93,7 @@ def _raise_tolerance(robot: Mechanism, tolerance: float) -> None:
 
 def _largest_gap(robot: Mechanism, q: Vector) -> float:
     """Return by how much loops and couplings are open at most [m or rad]."""
-    return max(max(gap) for gap in robot.loop_gaps(q).values())
+    return max(closure.gap(closure.evaluate(q)[0]) for closure in _closures(robot))
 
 
 def poses_nearby(robot: Mechanism, q: Vector, step: float = NEARBY) -> Iterator[Vector]:
