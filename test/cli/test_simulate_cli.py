@@ -4,6 +4,7 @@ import io
 import json
 import os
 from pathlib import Path
+import re
 import subprocess
 import sys
 
@@ -31,6 +32,8 @@ KEYS = {
     'mobility',
     'energy',
     'loop_error',
+    'limits',
+    'stops',
     'events',
     'final',
     'files',
@@ -368,3 +371,16 @@ def test_help_teaches_by_example(capsys):
     ):
         assert option in shown
     assert 'examples:\n  closed-chain simulate ' in shown
+
+
+def test_stops_are_told_and_can_be_taken_away(capsys):
+    start = 'five_bar', '--time', 0.45
+    report = report_of(capsys, *start)
+    assert report['limits']
+    assert report['stops'] == ['right_shoulder', 'left_shoulder']
+    assert main(['simulate', *map(str, start)]) == 0
+    shown = capsys.readouterr().out
+    assert re.search(r'stops +right_shoulder, left_shoulder', shown)
+    free = report_of(capsys, *start, '--no-limits')
+    assert not free['limits']
+    assert free['stops'] == free['events'] == []
