@@ -112,7 +112,7 @@ class Reference:
             rehearsal = self._rehearsal_of(asked, pose, since)
             problem = rehearsal.go(FIRST_POSES)
             if problem:
-                raise _refused(problem)
+                raise _refused(f'the motion is not possible: {problem}')
         if not same:
             state = LoopState(self.robot, names, start=q, measured=False)
             state.restructured(q, np.zeros(self.robot.nv))

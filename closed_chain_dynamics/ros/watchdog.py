@@ -26,6 +26,7 @@ NUMBERS = struct.Struct('3d')  # armed (0: no, 1: yes, -1: end), last alive [s],
 SHARE = 0.9  # of the timeout, after which zero is sent, so that it is there in time
 LAST_ZEROS = 5  # when the node is gone
 GRACE = 1.0  # for a node that hangs to answer a signal [s]
+SAY_EVERY = 5.0  # that the node does not answer [s]
 END = 2.0  # for this process to end, before it is killed [s]
 
 
@@ -114,7 +115,7 @@ class _Zeros:
 
 def watch(memory: mmap.mmap, pipe: int, parent: int, told: dict[str, Any]) -> None:
     """Watch the node until it ends."""
-    zeros, asked, said = _Zeros(told), 0.0, False
+    zeros, asked, said = _Zeros(told), 0.0, -SAY_EVERY
     while True:
         armed, alive, timeout = NUMBERS.unpack_from(memory)
         if armed < 0.0:
@@ -130,12 +131,12 @@ def watch(memory: mmap.mmap, pipe: int, parent: int, told: dict[str, Any]) -> No
         silent = bool(armed) and now - alive > SHARE * timeout
         if silent:
             zeros.publish()
-            if not said:
+            if now - said >= SAY_EVERY:
+                said = now
                 _say('torque_node does not answer: zero torques are sent')
             if asked and now - asked > max(GRACE, timeout):
                 _say('torque_node does not answer the signal either: it is killed')
                 os.kill(parent, signal.SIGKILL)
-        said = silent
         ready, _, _ = select.select([pipe], [], [], 0.05 * timeout if armed else 0.05)
         if ready and os.read(pipe, 64):
             asked = asked or now

@@ -632,6 +632,15 @@ CASES = {
         ['<cc:joint name="elbow">', 'value is missing'],
         ['Write value'],
     ),
+    'ros2_control with a bound that is no number': (
+        with_extra(
+            '<ros2_control name="h" type="system"><joint name="elbow"><command_interface '
+            'name="effort"><param name="max">much</param></command_interface></joint>'
+            '</ros2_control>'
+        ),
+        ['line 7', "'max'"],
+        ['number'],
+    ),
     'ros2_control of unknown joint': (
         with_extra(
             '<ros2_control name="h" type="system"><joint name="elbwo">'

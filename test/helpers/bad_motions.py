@@ -9,6 +9,7 @@ import numpy as np
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.cli import derive, torque
 from closed_chain_dynamics.control.contact_detection import ContactDetector
+from closed_chain_dynamics.control.joint_limits import JointLimits
 from closed_chain_dynamics.control.law import TorqueController
 from closed_chain_dynamics.control.loop_state import LoopState
 from closed_chain_dynamics.control.reference import Reference
@@ -59,6 +60,20 @@ def referred(name):
     return Reference(mechanism).take(
         [name], [0.0, 1.0], [[0.0], [1.0]], time=0.0, q=q, v=np.zeros(6)
     )
+
+
+def asked_of_the_leg(names, times, positions):
+    """Ask the leg of an exoskeleton for a motion."""
+    leg = ccd.load('exo_leg')
+    q, v = np.zeros(leg.nq), np.zeros(leg.nv)
+    Reference(leg).take(names, times, positions, time=0.0, q=q, v=v)
+
+
+def jumped():
+    """Ask for a point of a stream that is turns away."""
+    mechanism, q = four_bar()
+    v = np.zeros(mechanism.nv)
+    Reference(mechanism).take(['crank'], [0.0], [[30.0]], time=0.0, q=q, v=v)
 
 
 def mujoco(inside, **options):
@@ -124,6 +139,14 @@ MOTIONS = {
     'nothing to follow': lambda at: controlled().torques(four_bar()[1], np.zeros(3)),
     'a share of zero': lambda at: TorqueGuard(four_bar()[0], effort_share=0.0),
     'a rate of zero': lambda at: TorqueGuard(four_bar()[0], rate_limit=0.0),
+    'no power': lambda at: TorqueGuard(four_bar()[0], power_limit=0.0),
+    'no zone': lambda at: JointLimits(four_bar()[0], soft_zone=0.0),
+    'a hip beyond its limit': lambda at: asked_of_the_leg(['hip'], [1.0], [[2.5]]),
+    'a hip in a hurry': lambda at: asked_of_the_leg(['hip'], [0.01], [[0.9]]),
+    'a crank far away': lambda at: jumped(),
+    'an ankle beyond its cranks': lambda at: asked_of_the_leg(
+        ['ankle_pitch', 'ankle_roll'], [0.3], [[0.55, 0.3]]
+    ),
     # contacts
     'an unknown signal': lambda at: ContactDetector('light', 2.0, 1.0),
     'a threshold at infinity': lambda at: ContactDetector('force', math.inf, 1.0),

@@ -135,6 +135,9 @@ if ROS:
         'a parameter that is no choice': node(TorqueNode, mode='magic'),
         'one gain instead of two': node(TorqueNode, model='four_bar', joint_gains=['crank=1']),
         'gains that are no assignment': node(TorqueNode, model='four_bar', joint_gains=['crank']),
+        'a preload beyond its motor': node(
+            TorqueNode, model='four_bar', watchdog=False, preload=['crank=1000']
+        ),
         'an order of unknown motors': node(TorqueNode, model='four_bar', command_order=['cranc']),
         'a contact named twice': node(ContactNode, force_contacts=['a', 'a']),
         'one threshold instead of two': node(
