@@ -56,6 +56,12 @@ SETTINGS = [
         high=1000.0,
     ),
     Setting(
+        'frame_prefix', '', 'before all frames of tf: for several robots in one graph', fixed=True
+    ),
+    Setting(
+        'publish_clock', True, 'whether time is told on /clock: one simulator does', fixed=True
+    ),
+    Setting(
         'initial_positions',
         [],
         'the pose at the start, joint=value; loops decide the rest',

@@ -18,6 +18,7 @@ from rcl_interfaces.msg import Log
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool, Trigger
+from tf2_msgs.msg import TFMessage
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from closed_chain_dynamics.model import library
@@ -268,3 +269,29 @@ def test_a_fault_is_cleared_by_the_service_when_its_cause_is_gone(ros):
     assert ros.call(Trigger, 'clear_fault').success
     ros.wait(lambda: send(0.9) == 'ready', 'ready')
     assert node.end() == 0, node.output()
+
+
+def test_two_robots_in_one_graph_keep_their_frames_and_one_clock(ros):
+    """Names by namespace, frames by prefix, time of one of them."""
+    for name, tells in (('left', True), ('right', False)):
+        ros.start(
+            'simulator_node',
+            {'model': 'four_bar', 'frame_prefix': f'{name}/', 'publish_clock': tells},
+            {'__ns': f'/{name}'},
+        )
+    frames = ros.listen(TFMessage, '/tf', 100)
+    states = [ros.listen(JointState, f'/{name}/joint_states', 10) for name in ('left', 'right')]
+
+    def seen():
+        return {each.child_frame_id for message in frames for each in message.transforms}
+
+    ros.wait(
+        lambda: all(states) and {name.partition('/')[0] for name in seen()} == {'left', 'right'},
+        'both robots',
+    )
+    assert ros.node.count_publishers('/clock') == 1
+    assert {name.partition('/')[2] for name in seen()} == {
+        'crank_link',
+        'coupler_link',
+        'rocker_link',
+    }

@@ -32,10 +32,14 @@ STATE_COLOURS = {'closed': GREEN, 'sticking': GREEN, 'sliding': ORANGE, 'open': 
 
 
 class SceneMessages:
-    """Publishes the scene of a node; what costs much only if somebody listens."""
+    """
+    Publishes the scene of a node; what costs much only if somebody listens.
 
-    def __init__(self, node: Node, robot: Mechanism, stamp: Time) -> None:
-        self._node, self._stamp = node, stamp
+    `prefix` stands before all frames, so that two robots in one tree of transforms do not collide.
+    """
+
+    def __init__(self, node: Node, robot: Mechanism, stamp: Time, prefix: str = '') -> None:
+        self._node, self._stamp, self._prefix = node, stamp, prefix
         self._tf = node.create_publisher(TFMessage, '/tf', TF)
         self._static = node.create_publisher(TFMessage, '/tf_static', LATCHED)
         self._markers = node.create_publisher(MarkerArray, 'markers', PUBLISHED_STATE)
@@ -44,14 +48,15 @@ class SceneMessages:
         self._root = robot.link_names[0]
         self._joints = [joint for joint in model.joints if joint.type is not JointType.FIXED]
         self._moving = TFMessage(
-            transforms=[_transform(stamp, joint.parent, joint.child) for joint in self._joints]
+            transforms=[self._transform(joint.parent, joint.child) for joint in self._joints]
         )
         joints: list[Joint | LoopJoint] = [*model.joints, *model.loops]
         for joint in joints:
             topic = 'joint_wrenches/' + re.sub(r'\W', '_', joint.name)
             message = WrenchStamped()
             message.header.stamp = stamp
-            message.header.frame_id = f'loop/{joint.name}' if joint in model.loops else joint.child
+            frame = f'loop/{joint.name}' if joint in model.loops else joint.child
+            message.header.frame_id = prefix + frame
             self._wrenches[joint.name] = (
                 node.create_publisher(WrenchStamped, topic, PUBLISHED_STATE),
                 message,
@@ -78,7 +83,7 @@ class SceneMessages:
         fixed += [(loop.child, f'loop/{loop.name}', loop.child_origin) for loop in model.loops]
         message = TFMessage()
         for parent, child, origin in fixed:
-            transform = _transform(self._stamp, parent, child)
+            transform = self._transform(parent, child)
             _place(transform.transform, quaternion_of(origin.rotation), origin.position)
             message.transforms.append(transform)
         self._static.publish(message)
@@ -159,7 +164,8 @@ class SceneMessages:
         self, namespace: str, shape: int, colour: tuple[float, float, float], points: Iterable[Any]
     ) -> Marker:
         marker = Marker(ns=namespace, type=shape, action=Marker.ADD)
-        marker.header.frame_id, marker.header.stamp = self._root, self._stamp
+        marker.header.frame_id = self._prefix + self._root
+        marker.header.stamp = self._stamp
         marker.pose.orientation.w = 1.0
         sizes = {Marker.SPHERE_LIST: (GRIP, GRIP, GRIP), Marker.ARROW: (THICK, 2.0 * THICK, 0.0)}
         set_vector(marker.scale, sizes.get(shape, (THIN, 0.0, 0.0)))
@@ -167,11 +173,10 @@ class SceneMessages:
         marker.points = [Point(x=float(x), y=float(y), z=float(z)) for x, y, z in points]
         return marker
 
-
-def _transform(stamp: Time, parent: str, child: str) -> TransformStamped:
-    made = TransformStamped(child_frame_id=child)
-    made.header.stamp, made.header.frame_id = stamp, parent
-    return made
+    def _transform(self, parent: str, child: str) -> TransformStamped:
+        made = TransformStamped(child_frame_id=self._prefix + child)
+        made.header.stamp, made.header.frame_id = self._stamp, self._prefix + parent
+        return made
 
 
 def _place(transform: Any, quaternion: Vector, position: Vector) -> None:

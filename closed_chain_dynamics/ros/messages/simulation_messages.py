@@ -32,7 +32,11 @@ class SimulationMessages:
         self._multi_dof = node.create_publisher(
             MultiDOFJointState, 'multi_dof_joint_states', PUBLISHED_STATE
         )
-        self._clock = node.create_publisher(Clock, '/clock', PUBLISHED_STATE)
+        self._clock = (
+            node.create_publisher(Clock, '/clock', PUBLISHED_STATE)
+            if node.parameters.publish_clock
+            else None
+        )
         self._connections = node.create_publisher(String, 'contact/state', LATCHED)
         self._events = node.create_publisher(String, 'contact/events', EVENTS)
         # A model that came by this topic is not sent back to it.
@@ -47,7 +51,8 @@ class SimulationMessages:
         if self._scene:
             self._scene.close()
         self._states = StateMessages(driven.robot)
-        self._scene = SceneMessages(self._node, driven.robot, self._states.stamp)
+        prefix = self._node.parameters.frame_prefix
+        self._scene = SceneMessages(self._node, driven.robot, self._states.stamp, prefix)
         if self._description:
             self._description.publish(String(data=to_xml(driven.robot.description)))
         self.restructured(driven)
@@ -65,7 +70,8 @@ class SimulationMessages:
         sim, states = driven.sim, self._states
         states.fill(sim.time, sim.q, sim.v, driven.torques)
         states.joint_states.header.frame_id = self._structure if self.in_step else ''
-        self._clock.publish(Clock(clock=states.stamp))
+        if self._clock:
+            self._clock.publish(Clock(clock=states.stamp))
         self._joint_states.publish(states.joint_states)
         if states.multi_dof:
             self._multi_dof.publish(states.multi_dof)
