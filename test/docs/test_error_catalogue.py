@@ -67,6 +67,8 @@ WRONG_USAGE = {
     'a domain that is none': ['up', 'four_bar', '--domain', '300'],
     'a term that is none': ['derive', 'four_bar', '--what', 'X'],
     'a variation without values': ['study', 'what-if', 'pendulum', '--vary', 'mass:arm'],
+    'a map without values': ['study', 'map', 'four_bar', '--over', 'crank'],
+    'half a sample': ['study', 'what-if', 'pendulum', '--samples', '0.5'],
     'a rate of zero': ['torque', 'four_bar', '--sine', 'crank=1,1', '--rate', '0'],
 }
 

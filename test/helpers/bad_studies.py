@@ -1,11 +1,26 @@
 """Studies that must be refused: id -> function of a folder."""
 
-from helpers.bad_calls import command, four_bar
+from concurrent.futures import Future
+from types import SimpleNamespace
+
+from helpers.bad_calls import command, four_bar, without
 from helpers.bad_motions import ball_file
 import numpy as np
 
+import closed_chain_dynamics as ccd
 from closed_chain_dynamics.cli import study
+from closed_chain_dynamics.identification.estimation import estimate
+from closed_chain_dynamics.identification.excitation import excite
+from closed_chain_dynamics.identification.records import read_record
+from closed_chain_dynamics.identification.regressor import Regressor, regressor
+from closed_chain_dynamics.studies import workers
+from closed_chain_dynamics.studies.experiment import Experiment
+from closed_chain_dynamics.studies.maps import study_map
 from closed_chain_dynamics.studies.motion.reading import Motion
+from closed_chain_dynamics.studies.responses import read_response
+from closed_chain_dynamics.studies.results import run_experiment
+from closed_chain_dynamics.studies.sampling import read_variation, salib
+from closed_chain_dynamics.studies.study_file import read_study
 from closed_chain_dynamics.studies.validity import study_validity
 
 __all__ = ['STUDIES']
@@ -41,7 +56,158 @@ def too_short(at):
     study_validity(robot, Motion(np.zeros(1), q[None], np.zeros((1, 3)), np.zeros((1, 3)), []))
 
 
+def experiment(*vary, responses=('max(time)',), **options):
+    """Return an experiment with a pendulum."""
+    options = {'duration': 0.002, **options}
+    variations = tuple(map(read_variation, vary))
+    return Experiment(
+        ccd.load('pendulum'), variations, tuple(map(read_response, responses)), **options
+    )
+
+
+def at_scale(*vary, **options):
+    """Return a call that runs an experiment."""
+    return lambda at: run_experiment(experiment(*vary, **options), at / 'runs', workers=1)
+
+
+def asking(expression):
+    """Return a call that runs an experiment with this response."""
+    return at_scale('mass:arm=1', responses=(f'r={expression}',))
+
+
+def written(text):
+    """Return a call that reads a study file with this text."""
+
+    def run(at):
+        (at / 'study.yaml').write_text(text)
+        read_study(at / 'study.yaml')
+
+    return run
+
+
+def another_study(at):
+    """Run a study in the folder of another."""
+    for mass in (1, 2):
+        run_experiment(experiment(f'mass:arm={mass}'), at / 'runs', workers=1)
+
+
+def cluster_that_ends(at):
+    """Let a task come back with the loss of its cluster."""
+    task = Future()
+    task.set_exception(OSError('the scheduler has gone'))
+    place = SimpleNamespace(count=1, pool=SimpleNamespace(submit=lambda *_: task))
+    next(workers._done(place, experiment('mass:arm=1'), [0]))
+
+
+def lacking(library, call):
+    """Return a call without a library."""
+
+    def run(at):
+        with without(library):
+            call(at)
+
+    return run
+
+
+def torque_free(at):
+    """Identify from a record without torques."""
+    (at / 'record.csv').write_text(CRANK)
+    robot, q = four_bar()
+    read_record(robot, at / 'record.csv', q)
+
+
+def no_bag(at):
+    """Identify from a file that is no bag."""
+    (at / 'record.mcap').write_text('nothing')
+    robot, q = four_bar()
+    read_record(robot, at / 'record.mcap', q)
+
+
+def without_motors(at):
+    """Ask for the regressor of a mechanism without motors."""
+    robot = ccd.load('four_bar', actuated=[])
+    q = ccd.assemble(robot, {'crank': 1.0})
+    regressor(robot, q, np.zeros(3), np.zeros(3))
+
+
+def too_few(at):
+    """Estimate from fewer samples than parameters."""
+    robot, q = four_bar()
+    one = regressor(robot, q, np.ones(3), np.ones(3))
+    estimate(Regressor(one.Y, one.known, one.parameters, one.actuators), np.ones((1, 1)))
+
+
+def at_an_end(at):
+    """Excite a slider that may not move at all."""
+    model = ccd.load('pendulum', actuated=['swing'])
+    text = ccd.description.to_xml(model.description)
+    robot = ccd.load(
+        text.replace('type="continuous"', 'type="revolute"').replace(
+            '<axis', '<limit lower="0" upper="1e-9" effort="1" velocity="1e-9"/><axis', 1
+        )
+    )
+    excite(robot, np.zeros(1), candidates=1, improvements=0)
+
+
 STUDIES = {
+    'a study without responses': at_scale('mass:arm=1', responses=()),
+    'a study of nothing known': at_scale('maas:arm=1'),
+    'a torque of a study on nothing': at_scale('tau:swong=1'),
+    'a length of a link that has none': at_scale('length:arm=1'),
+    'a parameter there twice': at_scale('mass:arm=1', 'mass:arm=2'),
+    'a factor of nothing': at_scale('q:swing=x2'),
+    'an unknown design': at_scale('mass:arm=1', kind='lattin', samples=3),
+    'a grid of a distribution': at_scale('mass:arm=norm(1,1)'),
+    'samples without number': at_scale('mass:arm=norm(1,1)', kind='latin'),
+    'too many runs': at_scale('mass:arm=uniform(1,1)', kind='random', samples=10**9),
+    'an unknown distribution': at_scale('mass:arm=nrom(1,1)', kind='latin', samples=2),
+    'a distribution of other numbers': at_scale('mass:arm=norm(1,1,1,1)', kind='latin', samples=2),
+    'a response that is too long': asking('1' * 2000),
+    'a response that is cut off': asking('max(time'),
+    'a response that is code': asking('(lambda: 1)()'),
+    'a response of many arguments': asking('max(time, time)'),
+    'a response of an unknown series': asking('max(tim)'),
+    'a response of an unknown part': asking('max(w.swing)'),
+    'a response of an unknown joint': asking('max(q.swong)'),
+    'a response of an unknown function': asking('maximum(time)'),
+    'a response of an unknown event': asking("time_of('cutt')"),
+    'a response of an event of nothing': asking("time_of('cut', 'swong')"),
+    'a response of an event without name': asking('time_of(1)'),
+    'an unknown response to minimise': lambda at: asked(
+        'what-if',
+        'pendulum',
+        '--vary',
+        'mass:arm=1',
+        '--response',
+        'a=max(time)',
+        '--results',
+        at / 'runs',
+        '--minimise',
+        'b',
+    )(at),
+    'a folder of another study': another_study,
+    'a cluster that nobody has': lambda at: next(
+        workers.rows(experiment('mass:arm=1'), [0], scheduler='tcp://127.0.0.1:1')
+    ),
+    'a cluster that ends': cluster_that_ends,
+    'a cluster without its library': lacking(
+        'distributed', lambda at: next(workers.rows(experiment('mass:arm=1'), [0], scheduler='a'))
+    ),
+    'indices without their library': lacking('SALib', lambda at: salib('analyze')),
+    'bags without their library': lacking('rosbags.highlevel', no_bag),
+    'a study file that is missing': lambda at: read_study(at / 'none.yaml'),
+    'a study file without keys': written('[1, 2]'),
+    'a study file with a misspelt key': written('vari: {}'),
+    'a study file with a word for a number': written('time: soon'),
+    'a record without torques': torque_free,
+    'a record that is no bag': no_bag,
+    'identification without motors': without_motors,
+    'a record too short to identify': too_few,
+    'an excitation at an end': at_an_end,
+    'a map over three coordinates': lambda at: study_map(
+        four_bar()[0], {'crank': [1], 'coupler': [1], 'rocker': [1]}
+    ),
+    'a map over an unknown joint': asked('map', 'four_bar', '--over', 'crnk=1'),
     'a motion of one pose': too_short,
     'a mass of zero': vary('mass:arm=0'),
     'a negative damping': vary('damping:swing=-1'),
