@@ -15,6 +15,7 @@ import multiprocessing
 import os
 import pickle
 import signal
+import threading
 import time
 from typing import Any
 
@@ -45,9 +46,18 @@ def _unpacked(packed: bytes) -> Experiment:
     return experiment
 
 
-def _quietly() -> None:
-    """Leave Ctrl-C to the process that gives out the tasks."""
+def _attend() -> None:
+    """Leave Ctrl-C to the process that gives out the tasks, and end when that one has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """Wait for the end of the parent: killed, it would leave this process waiting for tasks."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 class _Local:
@@ -60,7 +70,7 @@ class _Local:
     def _pool(self) -> ProcessPoolExecutor:
         context = multiprocessing.get_context('forkserver')
         context.set_forkserver_preload([__name__])  # the imports are made once
-        return ProcessPoolExecutor(self.count, context, initializer=_quietly)
+        return ProcessPoolExecutor(self.count, context, initializer=_attend)
 
     def renew(self) -> None:
         """Replace processes, one of which has died: the others of its pool end as well."""

@@ -345,6 +345,35 @@ def test_a_worker_that_dies_costs_nothing_but_its_run(alone, tmp_path, always):
     assert rows[:8] + rows[9:] == good[:8] + good[9:]
 
 
+def test_workers_end_with_a_process_that_is_killed(tmp_path):
+    script = (
+        'import os, sys; from test_experiment import *\n'
+        'def progress(done, runs):\n'
+        '    if done:\n'
+        '        import psutil\n'
+        '        mine = psutil.Process().children(recursive=True)\n'
+        '        print(*(each.pid for each in mine), flush=True)\n'
+        '        os.kill(os.getpid(), 9)\n'
+        'if __name__ == "__main__":\n'
+        '    run_experiment(experiment(), Path(sys.argv[1]), workers=2, progress=progress)\n'
+    )
+    (tmp_path / 'script.py').write_text(script)
+    psutil = pytest.importorskip('psutil')
+    paths = map(str, (ROOT, ROOT / 'test', ROOT / 'test' / 'studies'))
+    done = subprocess.run(
+        [sys.executable, tmp_path / 'script.py', tmp_path / 'out'],
+        env=os.environ | {'PYTHONPATH': os.pathsep.join(paths)},
+        stdout=subprocess.PIPE, text=True, timeout=120,
+    )  # fmt: skip
+    left = [int(each) for each in done.stdout.split()]
+    assert done.returncode == -signal.SIGKILL and len(left) >= 3
+    for _ in range(300):
+        if not any(map(psutil.pid_exists, left)):
+            return
+        time.sleep(0.1)
+    raise AssertionError(f'still there: {left}')
+
+
 def test_a_full_disk_is_told_and_loses_nothing(alone, tmp_path):
     """A limit on the size of files fails writes as a full disk does."""
     folder, size = tmp_path / 'full', 1024
