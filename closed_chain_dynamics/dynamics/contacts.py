@@ -60,7 +60,7 @@ def contact_wrenches(
     Return what the contacts put on their links in a state, {link: (6,)}.
 
     In world axes at the link origin, as `newton_euler` and `joint_wrenches` take it: with it the
-    latter gives the force and moment in every joint, Eqs. (6) to (8) of paper 3. (What `reactions`
+    latter gives the force and moment in every joint, (6) to (8) of Li et al. (What `reactions`
     returns has the contacts in it.)
     """
     found: dict[str, Vector] = {}

@@ -175,7 +175,7 @@ def forward_dynamics(
     singularity: str = 'damp',
 ) -> ForwardDynamics:
     """
-    Return the accelerations of the closed chain under actuator torques, Eq. (24) of paper 2.
+    Return the accelerations of the closed chain under actuator torques, Eq. (24).
 
     `tau`: torques by actuator name, or an array over `robot.actuator_names`; None is zero.
     `wrenches`: {link: (6,)} in world axes at the link origin; `extra`: forces on any coordinate

@@ -160,7 +160,7 @@ def inverse_dynamics(
     singularity: str = 'damp',
 ) -> InverseDynamics:
     """
-    Return the forces that a motion of the closed chain needs, Eqs. (7) to (9) of paper 1.
+    Return the forces that a motion of the closed chain needs (Yamane and Nakamura, (7) to (9)).
 
     q, v, a: a closed pose, velocities and accelerations that respect the loops (see `assemble`,
     `complete_velocity`, `complete_acceleration`). Springs, damping, friction, also that of

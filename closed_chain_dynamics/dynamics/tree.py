@@ -38,7 +38,7 @@ _mass_matrix = kernels.Strict(kernels.compute_mass_matrix)
 
 
 def integrate(robot: Mechanism, q: ArrayLike, step: ArrayLike) -> Vector:
-    """Return q moved along a tangent step, (nq,); exact on the manifold, Eq. (39) of paper 2."""
+    """Return q moved along a tangent step, (nq,); exact on the manifold, Eq. (39)."""
     q, step = robot.vector(q, robot.nq, 'q'), robot.vector(step, robot.nv, 'step')
     status = kernels.check_state(robot.handle, q, step, step)
     if status:
@@ -174,7 +174,7 @@ def newton_euler(
     wrenches: Mapping[str, ArrayLike] | None = None,
 ) -> Vector:
     """
-    Return the joint forces of the tree alone, (nv,), by Newton-Euler: paper 3, (2) to (9).
+    Return the joint forces of the tree alone, (nv,), by Newton-Euler (Li et al., (2) to (9)).
 
     M a + h with the damping of the joints; what else is passive, and the loops, are not in it.
     (What the closed chain needs, tau_O, is in `inverse_dynamics`.)

@@ -248,11 +248,11 @@ class Mechanism(Names):
         return not changes.is_cut(self, name)
 
     def connect(self, name: str) -> None:
-        """Close a loop joint: its virtual link joins the structure (paper 2, section V-B)."""
+        """Close a loop joint: its virtual link joins the structure (Nakamura, V-B)."""
         changes.switch(self, name, True)
 
     def cut(self, name: str) -> None:
-        """Open a loop joint: its virtual link leaves the structure (paper 2, section V-B)."""
+        """Open a loop joint: its virtual link leaves the structure (Nakamura, V-B)."""
         changes.switch(self, name, False)
 
     def connections(self) -> Connections:

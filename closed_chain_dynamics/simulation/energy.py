@@ -5,7 +5,7 @@ __all__ = ['Energy']
 
 class Energy(float):
     """
-    Mechanical energy, kinetic plus potential [J], with the books beside it.
+    Mechanical energy, kinetic plus potential [J], with the energy balance beside it.
 
     `balance` is what should stay constant: energy + dissipated + lost at impacts - work put in.
     """

@@ -72,7 +72,7 @@ class Simulation:
         self.reset()
 
     def reset(self) -> None:
-        """Go back to the start: state, structure, time, books and log."""
+        """Go back to the start: state, structure, time, energy account and log."""
         q, v, connections = self._start
         self.robot.restructure(connections)
         dt, wrenches = self._motion.dt, self._motion.wrenches
@@ -147,7 +147,7 @@ class Simulation:
         return self._stepper.events
 
     def energy(self) -> Energy:
-        """Return the Energy: kinetic plus potential as a float, the books as attributes."""
+        """Return the Energy: kinetic plus potential as a float, its balance as attributes."""
         return self._motion.energy()
 
     def loop_error(self) -> float:
@@ -210,8 +210,8 @@ class Simulation:
         """
         Connect loop joints, or tree joints that were cut, all at the same instant.
 
-        A gap of at most `gap` [m] and `angle` [rad] is closed; the velocities jump as paper 2,
-        section V-C, says. Both leave centre of mass and momentum of what flies freely as they are.
+        A gap of at most `gap` [m] and `angle` [rad] is closed; the velocities jump (Nakamura
+        and Yamane, section V-C). Both keep the centre of mass and the momentum of free parts.
         Whatever is refused leaves the simulation as it was. Returns the events.
         """
         self._stepper.let_go()
