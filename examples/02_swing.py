@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sit, swing, let go: the figure on the swing of paper 2, with its cuts, as an animation."""
+"""Sit, swing, let go: Nakamura and Yamane's figure on the swing, as an animation."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -26,7 +26,7 @@ v = ccd.complete_velocity(
     {'left_ceiling': (0.0, -1.2, 0.0), 'left_elbow': 0.0, 'left_knee': 0.0, 'right_knee': 0.0},
 )
 sim = ccd.Simulation(robot, q, v, dt=1e-3, log_every=5)
-assert sim.mobility() == 7  # 30 joint variables, rank 23: paper 2
+assert sim.mobility() == 7  # 30 joint variables, rank 23: Nakamura and Yamane
 sim.run(1.5)
 sim.cut('left_thigh', 'right_thigh')  # off the seat, hanging by the hands
 assert sim.mobility() == 17

@@ -12,7 +12,7 @@ PATH = Path(sys.argv[1] if len(sys.argv) > 1 else 'out/03_high_bar.gif')
 
 robot = ccd.load('high_bar')
 sim = ccd.Simulation(robot, dt=1e-3, log_every=5)
-assert sim.mobility() == 12  # 24 joint variables, rank 12: paper 2
+assert sim.mobility() == 12  # 24 joint variables, rank 12: Nakamura and Yamane
 sim.run(0.3)
 left = ccd.link_velocities(sim.robot, sim.q, sim.v)
 before = ccd.forward_dynamics(sim.robot, sim.q, sim.v).acceleration

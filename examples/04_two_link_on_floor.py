@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Two links whose tip slides on the floor with friction: the table of paper 3."""
+"""Two links whose tip slides on the floor with friction: the table of Li et al."""
 
 from pathlib import Path
 import sys

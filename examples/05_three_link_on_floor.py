@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Three links whose tip slides on the floor and reverses on its way: the table of paper 3."""
+"""Three links whose tip slides on the floor and reverses on its way: the table of Li et al."""
 
 from pathlib import Path
 import sys

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The standing figure of three segments (paper 4): its foot slides, and from rest it collapses."""
+"""Winter's standing figure of three segments: its foot slides, and from rest it collapses."""
 
 from pathlib import Path
 import sys

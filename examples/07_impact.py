@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Two free bodies meet and hold on to each other: an impulse, a jump, a loss (paper 2, V-C)."""
+"""Two free bodies meet and hold on to each other: an impulse, a jump, a loss of energy."""
 
 from pathlib import Path
 import sys
