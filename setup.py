@@ -35,7 +35,7 @@ def shared_files(*folders):
 
 setup(
     name=PACKAGE,
-    version='0.1.0',
+    version='1.0.0',
     description='Kinematics and dynamics of closed kinematic chains whose structure changes',
     long_description=(HERE / 'README.md').read_text(encoding='utf-8'),
     long_description_content_type='text/markdown',

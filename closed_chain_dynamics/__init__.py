@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from closed_chain_dynamics.public import *  # noqa: F403
 
-__version__ = '0.1.0'
+__version__ = '1.0.0'
 
 
 def __getattr__(name: str) -> Any:

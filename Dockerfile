@@ -1,0 +1,33 @@
+# A ROS 2 workspace with this package, built and tested to start.
+#   docker build -t closed_chain_dynamics .
+#   docker run --rm -it --network host closed_chain_dynamics closed-chain up swing --demo
+FROM ros:jazzy-ros-base
+
+SHELL ["/bin/bash", "-c"]
+ENV PIP_BREAK_SYSTEM_PACKAGES=1
+
+RUN apt-get update \
+    && apt-get install -y --no-install-recommends python3-pip \
+    && rm -rf /var/lib/apt/lists/*
+
+# Dependencies first: they change less often than the code.
+WORKDIR /workspace
+COPY package.xml src/closed_chain_dynamics/package.xml
+RUN apt-get update && rosdep update --rosdistro jazzy \
+    && rosdep install --from-paths src --ignore-src --rosdistro jazzy -y \
+        --dependency-types exec --dependency-types build \
+    && rm -rf /var/lib/apt/lists/*
+# What rosdep has no key for.
+RUN pip install --no-cache-dir 'viser>=1.1,<2' 'rosbags>=0.10' 'casadi>=3.7' 'mujoco>=3.3'
+
+COPY . src/closed_chain_dynamics
+RUN source /opt/ros/jazzy/setup.bash \
+    && colcon build --packages-select closed_chain_dynamics \
+    && source install/setup.bash \
+    && python3 -c 'import closed_chain_dynamics as ccd; ccd.warm_up()'
+
+# Programs of a colcon package are not on the path: this puts them there.
+ENV PATH="/workspace/install/closed_chain_dynamics/lib/closed_chain_dynamics:${PATH}"
+RUN echo 'source /workspace/install/setup.bash' >> /etc/bash.bashrc \
+    && sed -i 's|^exec|source /workspace/install/setup.bash\nexec|' /ros_entrypoint.sh
+CMD ["bash"]
