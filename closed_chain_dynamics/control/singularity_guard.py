@@ -63,7 +63,8 @@ class SingularityGuard:
             rows = zip(self.robot.loop_names, structure.loops)
             name = ', '.join(n for n, row in rows if row['active'] and row['cluster'] == number)
             for body in np.flatnonzero(bodies['cluster'] == number):
-                path, up = [], int(body)
+                path: list[int] = []
+                up = int(body)
                 while up > 0 and bodies['cluster'][up] == number:
                     first = int(bodies['iv'][up])
                     path += range(first, first + int(bodies['n_dof'][up]))
