@@ -5,7 +5,7 @@ import time
 
 from builtin_interfaces.msg import Duration  # noqa: I100
 from diagnostic_msgs.msg import DiagnosticArray
-from helpers.ros_helpers import own_domain, ros  # skips this file where there is no rclpy
+from helpers.ros_helpers import latched, own_domain, ros  # skips this file where there is no rclpy
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
 import numpy as np
@@ -14,7 +14,7 @@ from rcl_interfaces.msg import Parameter, ParameterType, ParameterValue
 from rcl_interfaces.srv import DescribeParameters, SetParameters
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
-from std_srvs.srv import SetBool, Trigger
+from std_srvs.srv import SetBool
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 import closed_chain_dynamics as ccd
@@ -333,31 +333,42 @@ def test_states_that_stop_give_zero_within_the_timeout_and_it_recovers(bench):
 
 def test_a_killed_simulator_that_comes_back_is_controlled_again(ros):
     """Its clock starts anew; the torque node finds it by itself, and the other way round."""
-    simulator = ros.start('simulator_node', {'model': 'five_bar'})
-    node = ros.start('torque_node', {'mode': 'gravity_compensation', 'other_clock': True})
+    law = {'model': 'five_bar', 'mode': 'gravity_compensation', 'other_clock': True}
     torques = ros.listen(JointState, 'actuator_torques', 1)
 
     def flowing():
         return torques and np.any(torques[-1].effort)
 
-    def cleared():
-        """Whoever falls beyond a limit while there are no torques stays a fault until cleared."""
-        ros.call(Trigger, 'clear_fault')
+    go = ros.node.create_client(SetBool, 'pause')
+
+    def simulate():
+        """Start a simulator, and time when everybody has found it: arms without torques fall."""
+        made = ros.start('simulator_node', {'model': 'five_bar', 'start_paused': True})
+        heard = ros.listen(String, 'robot_description', latched())
+        ros.wait(lambda: heard, 'the simulator')
+        ros.spin(2.0)
+        return made
+
+    def controlled():
+        go.call_async(SetBool.Request(data=False))  # a server that was killed answers nothing
         ros.spin(0.2)
         return flowing()
 
-    ros.wait(flowing, 'torques')
+    node = ros.start('torque_node', law)
+    ros.wait(lambda: torques, 'the torque node')
+    simulator = simulate()
+    ros.wait(controlled, 'torques')
     simulator.end(signal.SIGKILL)
     ros.wait(lambda: not flowing(), 'zero torques')
-    simulator = ros.start('simulator_node', {'model': 'five_bar'})
-    ros.wait(cleared, 'torques after the simulator came back')
+    simulator = simulate()
+    ros.wait(controlled, 'torques after the simulator came back')
     node.end(signal.SIGKILL)
-    torques.clear()
-    ros.start('torque_node', {'mode': 'gravity_compensation', 'other_clock': True})
-    simulator.end()
-    ros.wait(lambda: torques, 'the torque node')
-    ros.start('simulator_node', {'model': 'five_bar'})
-    ros.wait(cleared, 'torques after the torque node came back')
+    simulator.end(signal.SIGKILL)
+    ros.until_quiet(torques)  # the watchdog has sent its zeros
+    ros.start('torque_node', law)
+    ros.wait(lambda: torques, 'the torque node again')
+    simulate()
+    ros.wait(controlled, 'torques after the torque node came back')
 
 
 def test_dropped_repeated_reordered_and_late_states_give_no_bad_torque(bench):
