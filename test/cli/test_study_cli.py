@@ -231,8 +231,11 @@ def test_the_figure_is_written(arguments, record, tmp_path, capsys):
     'arguments, complaint',
     [
         ([], 'which STUDY?'),
-        (['validty', 'four_bar'], "there is no study 'validty'. Did you mean 'validity'?"),
-        (['--json', 'validty'], "Did you mean 'validity'?"),
+        (
+            ['validty', 'four_bar'],
+            "there is no study 'validty'. Did you mean 'validity' or 'identify'?",
+        ),
+        (['--json', 'validty'], "Did you mean 'validity' or"),
         (['--plot', 'what-if'], "'--plot' stands before the study"),
         (['what-if'], 'which MODEL?'),
         (['what-if', 'pendulum'], 'vary what?'),
