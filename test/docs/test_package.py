@@ -51,7 +51,18 @@ IMPORTED = {
     **{name: f'python3-{name}' for name in ('numpy', 'scipy', 'sympy', 'transforms3d')},
 }
 # What rosdep has no name for, from an extra of pip, and what one of those or numba brings along.
-EXTRAS = {'casadi', 'dask', 'distributed', 'llvmlite', 'mujoco', 'rosbags', 'trimesh', 'viser'}
+EXTRAS = {
+    'casadi',
+    'dask',
+    'distributed',
+    'llvmlite',
+    'mujoco',
+    'pyarrow',
+    'rosbags',
+    'SALib',
+    'trimesh',
+    'viser',
+}
 FROM_ROS = re.compile(r'\w+_(msgs|srvs|interfaces)|rclpy|launch(_ros)?|tf_transformations|xacro')
 
 
