@@ -77,6 +77,9 @@ class LoopState:
         self.status, self.jumps = 'unknown', 0
         self.restructured()
 
+    def __repr__(self) -> str:
+        return f'<LoopState of {self.robot.name!r} from {", ".join(self.names)}: {self.status}>'
+
     def _width(self, name: str) -> int:
         in_q = self.robot.joint_slices(name)[0]
         return int(in_q.stop - in_q.start)

@@ -95,6 +95,9 @@ class SingularityWatch:
         self._out = np.zeros(len(structure.clusters), kernels.DISTANCE)
         self._changes = robot.changes
 
+    def __repr__(self) -> str:
+        return f'<SingularityWatch of {self.robot.name!r}>'
+
     @property
     def names(self) -> tuple[str, ...]:
         """Return the names of the clusters that can move: their loops and couplings."""

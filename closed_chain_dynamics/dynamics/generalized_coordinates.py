@@ -13,6 +13,7 @@ S           d theta_A / d theta_G                                          (moto
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
 from typing import NoReturn
 
 import numpy as np
@@ -212,6 +213,9 @@ class Coordinates(Pose):
 
     def __str__(self) -> str:
         return explain(self)
+
+    def _repr_html_(self) -> str:
+        return f'<pre style="white-space: pre-wrap">{escape(str(self))}</pre>'
 
 
 def coordinates(robot: Mechanism, q: ArrayLike) -> Coordinates:

@@ -16,6 +16,7 @@ from closed_chain_dynamics.dynamics.actuation import actuator_vector
 from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 from closed_chain_dynamics.recording.events import Event
+from closed_chain_dynamics.recording.html import shown
 from closed_chain_dynamics.recording.log import Log
 from closed_chain_dynamics.simulation import structure_events
 from closed_chain_dynamics.simulation.energy import Energy
@@ -86,6 +87,22 @@ class Simulation:
             log_every=self.log_every,
             limits=self.limits,
         )
+
+    def __repr__(self) -> str:
+        return (
+            f'<Simulation of {self.robot.name!r} at {self.time:g} s: {self.integrator}, '
+            f'steps of {self.dt:g} s, {len(self.events)} events>'
+        )
+
+    def _repr_html_(self) -> str:
+        facts = [
+            ('time', f'{self.time:g} s, steps of {self.dt:g} s by {self.integrator}'),
+            ('mobility', self.mobility()),
+            ('energy', f'{float(self.energy()):.4g} J'),
+            ('loop error', f'{self.loop_error():.2g} m or rad'),
+            ('events', len(self.events)),
+        ]
+        return shown(f'simulation of {self.robot.name}', facts)
 
     # --- what it is like now -------------------------------------------------------------------
     @property
