@@ -10,7 +10,6 @@ the way is blocked, they jump.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -80,7 +79,15 @@ class Assembled(Pose):
 
 
 def assemble(
-    robot: Mechanism, joints: Mapping[str, ArrayLike] | None = None, **options: Any
+    robot: Mechanism,
+    joints: Mapping[str, ArrayLike] | None = None,
+    *,
+    start: ArrayLike | None = None,
+    hint: str | None = None,
+    limits: bool = True,
+    tolerance: float = 1e-12,
+    attempts: int = 60,
+    seed: int = 0,
 ) -> Vector:
     """
     Return a configuration with all loops closed and the named joints held, (nq,).
@@ -89,7 +96,16 @@ def assemble(
     where it has several numbers. The other joints stay near the start. For the options, and for
     how the pose was found, see `find_assembly`.
     """
-    return find_assembly(robot, joints, **options).q
+    return find_assembly(
+        robot,
+        joints,
+        start=start,
+        hint=hint,
+        limits=limits,
+        tolerance=tolerance,
+        attempts=attempts,
+        seed=seed,
+    ).q
 
 
 def find_assembly(

@@ -6,6 +6,7 @@ workspace is written to by every computation and belongs to one thread.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import Any, NoReturn
@@ -18,6 +19,7 @@ from closed_chain_dynamics.description import Description, read, write
 from closed_chain_dynamics.errors import DescriptionError, StateError
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.model import changes, library, state_errors
+from closed_chain_dynamics.model.diagram import draw_tree
 from closed_chain_dynamics.model.model import Model, Records
 from closed_chain_dynamics.model.names import Names
 from closed_chain_dynamics.model.packing import pack
@@ -115,6 +117,11 @@ class Mechanism(Names):
             f'<Mechanism {self.name!r}: {self.nv} velocities, {len(self.loop_names)} loops, '
             f'{len(self.actuator_names)} actuators>'
         )
+
+    def _repr_html_(self) -> str:
+        closed = {name: self.is_connected(name) for name in self.loop_names}
+        drawing = draw_tree(self.description, self.actuator_names, closed)
+        return f'<div><div>{escape(repr(self))}</div>{drawing}</div>'
 
     # --- copies --------------------------------------------------------------------------------
     @classmethod

@@ -64,6 +64,10 @@ class Structure(Tables):
     cluster_loops: NDArray[np.int64]
     cluster_couplings: NDArray[np.int64]
 
+    def __repr__(self) -> str:
+        closed = int(self.loops['active'].sum())
+        return f'<Structure: {closed} of {len(self.loops)} loops closed>'
+
     def __init__(self, model: Model) -> None:
         self.layout = model.structure_layout
         self.rank_known = False  # whether the rank away from singular poses has been learnt

@@ -33,6 +33,9 @@ class Workspace(Tables):
     torques: NDArray[np.float64]
     extra: NDArray[np.float64]
 
+    def __repr__(self) -> str:
+        return f'<Workspace of {self.memory.nbytes} bytes>'
+
     def __init__(self, model: Model) -> None:
         self.layout = model.workspace_layout
         self.memory = self.layout.memory()

@@ -63,6 +63,34 @@ def test_the_log_shows_its_events(log):
     assert ' at 0x' not in repr(log.segments)
 
 
+@pytest.mark.parametrize('name', ['four_bar', 'exo_leg', 'swing'])
+def test_a_mechanism_draws_its_links_joints_and_loops(name):
+    robot = ccd.load(name)
+    tree = html.fromstring(robot._repr_html_())
+    words = [each.text for each in tree.findall('.//text')]
+    description = robot.description
+    named = (*description.links, *description.joints, *description.loops)
+    assert sorted(words) == sorted(each.name for each in named)
+    assert len(tree.findall('.//rect')) == len(description.links)
+    assert not tree.findall('.//script')
+
+
+def test_an_open_loop_is_drawn_pale():
+    robot = ccd.load('four_bar')
+    assert 'opacity="1.0"' in robot._repr_html_()
+    robot.cut('coupler_rocker')
+    assert 'opacity="0.35"' in robot._repr_html_()
+
+
+def test_coordinates_and_simulations_show_themselves():
+    robot = ccd.load('four_bar')
+    sim = ccd.Simulation(robot)
+    assert 'Mobility 1' in ccd.coordinates(robot, sim.q)._repr_html_()
+    assert 'simulation of four_bar' in sim._repr_html_()
+    for each in (sim, robot, robot.structure, robot.workspace, ccd.SingularityWatch(robot)):
+        assert ' at 0x' not in repr(each)
+
+
 def test_an_empty_log_shows_itself_too():
     empty = ccd.Simulation(ccd.load('four_bar'), log_every=0).log
     assert repr(empty) == 'Log(four_bar, 0 samples, 0 events)' and empty._repr_html_()

@@ -1,0 +1,86 @@
+"""
+A mechanism as a small drawing for a notebook: its tree from left to right, loops as dashed arcs.
+
+Links are boxes, tree joints the lines between them; an actuated joint is drawn bold, an open loop
+pale. It is SVG without scripts and without references to anything.
+"""
+
+from collections.abc import Mapping, Sequence
+from html import escape
+
+from closed_chain_dynamics.description import Description
+
+__all__ = ['draw_tree']
+
+ROW, GAP, CHARACTER, BOX = 46, 120, 7, 22  # heights, width for a joint's name, of a letter [px]
+MOST = 60  # links beyond which the drawing would hide more than it shows
+
+
+def draw_tree(
+    description: Description, actuated: Sequence[str], closed: Mapping[str, bool]
+) -> str:
+    """Return SVG, or nothing for a mechanism with too many links; `closed`: loops by name."""
+    if len(description.links) > MOST:
+        return ''
+    places = _places(description)
+    wide = {name: CHARACTER * len(name) + 12 for name in places}
+    column, columns = 0, dict[int, int]()
+    for depth in range(1 + max(depth for depth, _ in places.values())):
+        columns[depth] = column
+        column += GAP + max(wide[name] for name, (each, _) in places.items() if each == depth)
+    left = {name: columns[depth] for name, (depth, _) in places.items()}
+    middle = {name: int(ROW * (row + 0.5)) for name, (_, row) in places.items()}
+    parts = []
+    for joint in description.joints:
+        x, y = left[joint.parent] + wide[joint.parent], middle[joint.parent]
+        to_x, to_y = left[joint.child], middle[joint.child]
+        width = 3 if joint.name in actuated else 1
+        parts += [
+            f'<path d="M{x} {y} C{x + 30} {y} {x + 10} {to_y} {x + 40} {to_y} L{to_x} {to_y}" '
+            f'fill="none" stroke="currentColor" stroke-width="{width}"/>',
+            _text(to_x - 5, to_y - 4, joint.name, 'end'),
+        ]
+    for loop in description.loops:
+        ends = loop.parent, loop.child
+        (from_x, from_y), (end_x, end_y) = (
+            (left[end] + wide[end] / 2, middle[end] + BOX / 2) for end in ends
+        )
+        lowest = max(from_y, end_y)
+        low = lowest + ROW / 2
+        pale = 1.0 if closed.get(loop.name) else 0.35
+        parts += [
+            f'<path d="M{from_x} {from_y} C{from_x} {low} {end_x} {low} {end_x} {end_y}" '
+            f'fill="none" stroke="#d9480f" stroke-dasharray="5 3" opacity="{pale}"/>',
+            _text((from_x + end_x) / 2, lowest + 0.4 * ROW, loop.name, 'middle', '#d9480f'),
+        ]
+    for name in places:
+        parts += [
+            f'<rect x="{left[name]}" y="{middle[name] - BOX / 2}" width="{wide[name]}" '
+            f'height="{BOX}" rx="4" fill="none" stroke="currentColor"/>',
+            _text(left[name] + 6, middle[name] + 4, name),
+        ]
+    size = f'width="{column}" height="{max(middle.values()) + 2 * ROW}"'
+    return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(parts)}</svg>'
+
+
+def _places(description: Description) -> dict[str, tuple[int, int]]:
+    """Return depth and row of every link; a first child stays in the row of its parent."""
+    children: dict[str, list[str]] = {}
+    for joint in description.joints:
+        children.setdefault(joint.parent, []).append(joint.child)
+    places: dict[str, tuple[int, int]] = {}
+    todo, row = [(description.root, 0, False)], 0
+    while todo:
+        name, depth, below = todo.pop()
+        row += below
+        places[name] = depth, row
+        for number, child in reversed(list(enumerate(children.get(name, ())))):
+            todo.append((child, depth + 1, number > 0))
+    return places
+
+
+def _text(x: float, y: float, text: str, anchor: str = 'start', fill: str = 'currentColor') -> str:
+    return (
+        f'<text x="{x}" y="{y}" font-size="11" font-family="monospace" text-anchor="{anchor}" '
+        f'fill="{fill}">{escape(text)}</text>'
+    )

@@ -1,0 +1,31 @@
+"""The notebooks of the documentation run from top to bottom, and are committed without outputs."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTEBOOKS = sorted((ROOT / 'docs' / 'notebooks').glob('*.ipynb'))
+
+nbformat = pytest.importorskip('nbformat', reason='pip install nbformat')
+
+
+def test_there_are_notebooks():
+    assert len(NOTEBOOKS) >= 3
+
+
+@pytest.mark.parametrize('path', NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_runs(path, tmp_path, monkeypatch):
+    client = pytest.importorskip('nbclient', reason='pip install nbclient')
+    pytest.importorskip('ipykernel', reason='pip install ipykernel')
+    book = nbformat.read(path, as_version=4)
+    assert not any(cell.get('outputs') for cell in book.cells)
+    monkeypatch.setenv(
+        'PYTHONPATH', os.pathsep.join([str(ROOT), os.environ.get('PYTHONPATH', '')])
+    )
+    resources = {'metadata': {'path': str(tmp_path)}}
+    client.NotebookClient(book, timeout=600, kernel_name='python3', resources=resources).execute()
+    shown = [each for cell in book.cells for each in cell.get('outputs', ())]
+    assert any('text/html' in each.get('data', {}) for each in shown)
+    assert not any(' at 0x' in str(each.get('data', {}).get('text/plain', '')) for each in shown)
