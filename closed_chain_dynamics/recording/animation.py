@@ -151,12 +151,9 @@ def framing(
         low, high = np.min(np.vstack(moving), axis=0), np.max(np.vstack(moving), axis=0)
         room = ROOM * np.max(high - low)
         every = every.clip(low - room, high + room)
-    # what is fixed stands on the ground; what moves may swing below it
-    ground = min(
-        (each[:, 2].min() for link, each in points.items() if is_fixed[link]),
-        default=every[:, 2].min(),
-    )
-    return every, ground
+    # nothing stands or swings below the ground
+    ground = min(each[:, 2].min() for each in points.values())
+    return every, float(ground)
 
 
 def _painter(

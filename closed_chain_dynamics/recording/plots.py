@@ -26,6 +26,7 @@ MOST_LINES = 8  # lines of a panel that can still be told apart
 MOST_POINTS = 4000  # more than a figure has pixels across
 LOWEST_ERROR = 1e-18  # below this an error is nothing
 MOST_LABELS = 12  # event names that fit side by side
+LABEL_HEIGHT, LABEL_LINE = 36.0, 9.0  # of a slanting label, and of each further line [points]
 LABELS_APART = 0.02  # share of the run within which events share a label
 COLOURS = ('#1f5fa8', '#e07b1a', '#2e8b57', '#b8336a', '#6a4fa3', '#8a6d3b', '#148f9e', '#5c6670')
 STYLE = {
@@ -343,7 +344,7 @@ def _mark_events(ax: Any, events: Iterable[Event]) -> None:
 
 
 def _name_events(ax: Any, log: Log) -> None:
-    """Write the names at the top of the lines; lines close together share a label."""
+    """Write the names above the panel, clear of its curves; lines close together share a label."""
     groups: list[list[Event]] = []
     time = log.time
     near = LABELS_APART * (time[-1] - time[0]) if len(time) else 0.0
@@ -360,12 +361,14 @@ def _name_events(ax: Any, log: Log) -> None:
             '\n'.join(f'{event.kind} {event.name}' for event in group),
             (group[-1].time, 1.0),
             xycoords=('data', 'axes fraction'),
-            xytext=(3, -3),
+            xytext=(0, 3),
             textcoords='offset points',
             fontsize=7.5,
-            va='top',
-            rotation=90,
-            multialignment='right',
+            va='bottom',
+            rotation=20,
+            rotation_mode='anchor',
             color=web(colours.pop() if len(colours) == 1 else INK),
-            bbox={'facecolor': 'white', 'edgecolor': 'none', 'alpha': 0.75, 'pad': 1},
         )
+    if groups:
+        lines = max(map(len, groups))
+        ax.set_title(ax.get_title(loc='left'), pad=LABEL_HEIGHT + LABEL_LINE * (lines - 1))

@@ -71,7 +71,6 @@ class Scene:
     # --- once ------------------------------------------------------------------------------------
     def _place_camera(self, robot: Mechanism, triangles: Triangles, seen: Observation) -> None:
         points, ground = framing(robot, triangles, seen.rotations[None], seen.positions[None])
-        ground = min(ground, points[:, 2].min())  # what hangs from something fixed stays above
         self.camera = camera = fit_camera(points, ground, None, SIZE)
         self.radius = camera.radius
         start = self.server.initial_camera
