@@ -20,6 +20,7 @@ __all__ = ['plot_consistency', 'plot_validity', 'plot_what_if']
 
 Array = NDArray[np.float64]
 
+QUATERNION = (':qx', ':qy', ':qz', ':qw')  # how names of its components end
 LOWEST = 1e-16  # errors below this have no place on a logarithmic axis
 
 
@@ -48,26 +49,36 @@ def plot_validity(found: Validity, path: Path | None = None) -> Any:
     motion, robot = found.torques.motion, found.torques.robot
     time, names = motion.time, position_names(robot)
 
-    def positions(ax: Any) -> None:
+    turning = [name.endswith(QUATERNION) for name in names]
+
+    def positions(ax: Any, of_quaternions: bool) -> None:
+        shown = [each == of_quaternions for each in turning]
+        came_back = dict(zip(names, found.q.T))
         colours = draw_lines(
             ax,
             time,
-            [*zip(names, motion.q.T)],
-            '[rad or m]',
-            'Motion, and with dashes what came back',
+            [(name, values) for name, values, take in zip(names, motion.q.T, shown) if take],
+            'quaternion' if of_quaternions else '[rad or m]',
+            'Attitude, and with dashes what came back'
+            if of_quaternions
+            else 'Motion, and with dashes what came back',
         )
-        for name, values in zip(names, found.q.T):
-            if name in colours:
-                ax.plot(time, values, color=colours[name], linestyle=(0, (4, 2)), linewidth=0.9)
+        for name, colour in colours.items():
+            values = came_back[name]
+            ax.plot(time, values, color=colour, linestyle=(0, (4, 2)), linewidth=0.9)
 
-    panels: list[Panel] = [
-        (positions, 3),
+    panels: list[Panel] = []
+    if not all(turning):
+        panels.append((lambda ax: positions(ax, False), 3))
+    if any(turning):  # numbers without a unit do not share an axis with angles and lengths
+        panels.append((lambda ax: positions(ax, True), 2.4))
+    panels += [
         (
             lambda ax: _logarithmic(
                 ax, time, [*found.errors.items()], 'Errors, and what is tolerated', found.tolerance
             ),
             2.4,
-        ),
+        )
     ]
     if robot.actuator_names:
         panels.append(
