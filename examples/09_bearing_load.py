@@ -56,7 +56,10 @@ assert off < 1e-3
 figure = Figure(figsize=(5.2, 5.0), layout='constrained')
 axes = figure.subplots(subplot_kw={'projection': 'polar'})
 axes.fill(np.arctan2(forces[:, 1], forces[:, 0]), np.linalg.norm(forces, axis=1), alpha=0.5)
-axes.set_title('Force in the pin [N], crank at 20 rad/s')
+axes.set_title(
+    'Force of the coupler on the rocker [N], over a turn\n'
+    'at 20 rad/s: distance is size, angle is direction'
+)
 PATH.parent.mkdir(parents=True, exist_ok=True)
 figure.savefig(PATH, dpi=100)
 print(f'wrote {PATH}')

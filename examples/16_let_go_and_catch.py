@@ -46,7 +46,15 @@ hands = [
     (ccd.link_placement(first.robot, first.q, link) @ (*GRIP, 1.0))[:3]
     for link in ('left_forearm', 'right_forearm')
 ]
-bar = Shape(Geometry('cylinder', (0.02, 1.4)), Pose(tuple(sum(hands) / 2), (np.pi / 2, 0, 0)))
+x, y, z = sum(hands) / 2
+STEEL = (0.62, 0.64, 0.68, 1.0)
+bar = (
+    Shape(Geometry('cylinder', (0.02, 1.6)), Pose((x, y, z), (np.pi / 2, 0, 0)), rgba=STEEL),
+    *(
+        Shape(Geometry('cylinder', (0.03, z)), Pose((x, y + side, z / 2)), rgba=STEEL)
+        for side in (-0.8, 0.8)
+    ),
+)
 catches = tuple(
     LoopJoint(
         f'{side}_catch',
@@ -59,7 +67,7 @@ catches = tuple(
     )
     for side, hand in zip(('left', 'right'), hands)
 )
-world = replace(model.links[0], visuals=(*model.links[0].visuals, bar))
+world = replace(model.links[0], visuals=(*model.links[0].visuals, *bar))
 model = replace(model, loops=model.loops + catches, links=(world, *model.links[1:]))
 sim = swing(ccd.Mechanism(model))
 one, other = sim.connect('left_catch', 'right_catch')
@@ -70,5 +78,5 @@ print(
 assert np.allclose(one.impulse + other.impulse, one.momentum_change[:3], atol=1e-6)
 sim.run(REST, hold)
 PATH.parent.mkdir(parents=True, exist_ok=True)
-sim.log.record(PATH, fps=20, size=(480, 400), view=(12.0, 8.0))
+sim.log.record(PATH, fps=20, size=(480, 400), view=(14.0, 32.0))
 print(f'wrote {PATH}')
