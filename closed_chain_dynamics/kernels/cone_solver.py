@@ -8,6 +8,7 @@ impact: n >= 0, u_n >= 0, n u_n = 0, |t| <= mu n, and where u_t is not zero t = 
 import numpy as np
 
 from .compiling import kernel
+from .linear_algebra import copy_to, dot
 
 # kinds: free direction, the force along the normal given, or the direction given along t_1
 CONE, BOTH_SIDES, GIVEN, DRAG, DRAG_BOTH_SIDES = range(5)
@@ -21,7 +22,7 @@ def _normal(G, c, mu, kind, p, k):
     n = 3 * k
     if kind[k] == GIVEN:
         return True
-    u, gain = c[n] + np.sum(G[n] * p), G[n, n]
+    u, gain = c[n] + dot(G[n], p, 0, p.size), G[n, n]
     if kind[k] >= DRAG:
         side = -1.0 if kind[k] == DRAG_BOTH_SIDES and p[n] < 0.0 else 1.0
         gain -= side * mu[k] * G[n, n + 1]
@@ -43,8 +44,8 @@ def _tangent(G, c, mu, p, k):
     gain = 0.5 * (a + d) + np.sqrt(0.25 * (a - d) * (a - d) + b * b)
     if not gain > 0.0:
         return
-    x = p[n + 1] - (c[n + 1] + np.sum(G[n + 1] * p)) / gain
-    y = p[n + 2] - (c[n + 2] + np.sum(G[n + 2] * p)) / gain
+    x = p[n + 1] - (c[n + 1] + dot(G[n + 1], p, 0, p.size)) / gain
+    y = p[n + 2] - (c[n + 2] + dot(G[n + 2], p, 0, p.size)) / gain
     size, most = np.hypot(x, y), mu[k] * abs(p[n])
     share = most / size if size > most else 1.0
     p[n + 1], p[n + 2] = share * x, share * y
@@ -55,12 +56,15 @@ def solve_cones(G, c, mu, kind, p):
     """Improve p (3 contacts,) in place; return sweeps, or -1 where friction locks."""
     before = np.empty(p.size)
     for sweep in range(MOST_SWEEPS):
-        before[:] = p
+        copy_to(before, p)
         for k in range(mu.size):
             if not _normal(G, c, mu, kind, p, k):
                 return -1
             if kind[k] < DRAG:
                 _tangent(G, c, mu, p, k)
-        if np.max(np.abs(p - before)) <= SETTLED * np.max(np.abs(p)):
+        change = size = 0.0
+        for i in range(p.size):
+            change, size = max(change, abs(p[i] - before[i])), max(size, abs(p[i]))
+        if change <= SETTLED * size:
             return sweep
     return MOST_SWEEPS

@@ -15,6 +15,7 @@ from .coordinates import constraint_matrix
 from .friction_cones import HOLDS, balanced_forces, cone_margin, share_forces
 from .hold_forces import hold_forces
 from .kinematics import motion
+from .linear_algebra import solve, take_off
 from .loop_frames import place_loop
 from .newton_euler import body_forces, pass_forces_inwards, project_forces
 from .passive import push_apart
@@ -53,6 +54,7 @@ from .vectors import (
 )
 
 LOCKING = 1e-9  # share of the normal forces below which friction locks
+MOST_SIDES = 10  # contacts held on both sides whose sides are all tried
 STANDING = 1e-9  # speed below which the direction of sliding is the one noted [m/s]
 MOVING_SPEED = 1e-7  # speed above which a direction of sliding is noted [m/s]
 TOUCHING = 1e-11  # depth at which an open contact has touched: above the rounding of one [m]
@@ -134,7 +136,7 @@ def _row_forces(m, cluster, residual):
         for i in range(n_rows):
             forces[i] += J[s, n + 1 + i] * residual[order[cluster.first_dof + s]]
     for balanced in balanced_forces(m, cluster):  # off with what is in balance
-        forces -= np.sum(balanced * forces) * balanced
+        take_off(forces, balanced)
     return forces
 
 
@@ -215,21 +217,26 @@ def _solve_drags(m, rough, share, free, drags):
     zero a drag makes more normal force than it needs, and what the equations give has the wrong
     side: both are the frictional paradox. A contact held on both sides drags when it pulls, too.
     """
-    loop, count = loops(m), rough.size
-    side, right = np.ones(count), np.empty(count)
-    for a in range(count):
-        right[a] = free[rough[a]]
-        if loop[rough[a]].contact != UNILATERAL and right[a] < 0.0:
-            side[a] = -1.0
-    for _ in range(count + 1):
-        system = np.eye(count) - share * side
-        if not np.linalg.det(system) > LOCKING:
-            return False
-        forces, settled = np.linalg.solve(system, right), True
+    loop, count, both = loops(m), rough.size, 0
+    side, forces, system = np.empty(count), np.empty(count), np.empty((count, count))
+    for k in rough:
+        if loop[k].contact != UNILATERAL:
+            both += 1
+    for flips in range(1 << min(both, MOST_SIDES)):  # the side without friction first
+        bit = 1
         for a in range(count):
-            if loop[rough[a]].contact != UNILATERAL and side[a] * forces[a] < 0.0:
-                side[a], settled = -side[a], False
-        if settled:
+            forces[a], side[a] = free[rough[a]], 1.0
+            if loop[rough[a]].contact != UNILATERAL:
+                side[a] = 1.0 if (forces[a] < 0.0) == (flips & bit != 0) else -1.0
+                bit <<= 1
+        for a in range(count):
+            for b in range(count):
+                system[a, b] = (1.0 if a == b else 0.0) - share[a, b] * side[b]
+        fits = solve(system, count, forces) > LOCKING
+        for a in range(count):
+            wrong = loop[rough[a]].contact != UNILATERAL and side[a] * forces[a] < 0.0
+            fits = fits and not wrong
+        if fits:
             for a in range(count):
                 drags[rough[a]] = loop[rough[a]].mu * side[a] * forces[a]
             return True

@@ -12,6 +12,7 @@ import numpy as np
 
 from .compiling import kernel
 from .coordinates import constraint_matrix
+from .linear_algebra import axpy, copy_to, dot, normalise, solve, take_off
 from .records import SLIDE, STICK, UNILATERAL, cluster_loops, clusters, frames, loops, shape, world
 from .vectors import add, inner, minus, norm, put, rotate, rotate_back, times
 
@@ -30,8 +31,8 @@ def balanced_forces(m, cluster):
     B = constraint_matrix(m, cluster)[rank:, n + 1 : n + 1 + n_rows].copy()
     for r in range(n_rows - rank):  # Gram and Schmidt
         for s in range(r):
-            B[r] -= np.sum(B[s] * B[r]) * B[s]
-        B[r] /= np.sqrt(np.sum(B[r] * B[r]))
+            take_off(B[r], B[s])
+        normalise(B[r])
     return B
 
 
@@ -113,7 +114,7 @@ def _barrier(cones, x, T, gradient, curvature):
 def _widest(cones, x):
     """Move x = (z, s) towards the largest s; return how large it can be at most."""
     n, T = x.size, 1.0
-    gradient, curvature = np.empty(n), np.empty((n, n))
+    gradient, curvature, step, ahead = np.empty(n), np.empty((n, n)), np.empty(n), np.empty(n)
     for _ in range(MOST_STAGES):
         for _ in range(MOST_STEPS):
             if not _barrier(cones, x, T, gradient, curvature):
@@ -121,14 +122,20 @@ def _widest(cones, x):
             for j in range(n):
                 curvature[j, j] *= 1.0 + RIDGE
                 curvature[j, j] += RIDGE
-            step = np.linalg.solve(curvature, -gradient)
-            decrement = np.sqrt(max(-np.sum(step * gradient), 0.0))
+            for j in range(n):
+                step[j] = -gradient[j]
+            solve(curvature, n, step)
+            decrement = np.sqrt(max(-dot(step, gradient, 0, n), 0.0))
             if not decrement > CENTRED:
                 break
             size = 1.0 if decrement < 0.25 else 1.0 / (1.0 + decrement)
-            while not _barrier(cones, x + size * step, T, gradient, curvature) and size > 1e-12:
+            copy_to(ahead, x)
+            axpy(ahead, step, size, 0, n)
+            while not _barrier(cones, ahead, T, gradient, curvature) and size > 1e-12:
                 size *= 0.5
-            x += size * step
+                copy_to(ahead, x)
+                axpy(ahead, step, size, 0, n)
+            copy_to(x, ahead)
         gap = 2.0 * cones.shape[0] / T
         if x[n - 1] > 0.0 or x[n - 1] + gap < -HOLDS or gap < 0.1 * HOLDS:
             return x[n - 1] + gap

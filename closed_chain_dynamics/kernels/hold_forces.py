@@ -13,6 +13,7 @@ import numpy as np
 from .compiling import kernel
 from .coordinates import constraint_matrix
 from .holds import hold_law
+from .linear_algebra import axpy, copy_to, normalise, take_off
 from .records import AT_LOWER, AT_UPPER, STUCK, cluster_dofs, clusters, holds, shape
 
 IN_BALANCE = 1e-9  # share of a force below which forces in balance do not change it
@@ -30,9 +31,9 @@ def _particular(J, cluster, order, residual, forces, balanced):
         for i in range(n_rows):
             balanced[r, i] = J[rank + r, n + 1 + i]
         for s in range(r):
-            balanced[r] -= np.sum(balanced[s] * balanced[r]) * balanced[s]
-        balanced[r] /= np.sqrt(np.sum(balanced[r] * balanced[r]))
-        forces -= np.sum(balanced[r] * forces) * balanced[r]
+            take_off(balanced[r], balanced[s])
+        normalise(balanced[r])
+        take_off(forces, balanced[r])
 
 
 @kernel
@@ -48,23 +49,23 @@ def _share(forces, balanced, lower, upper):
                 worst, k = beyond, i
         if k < 0:
             return
-        way[:] = 0.0
+        for i in range(n):
+            way[i] = 0.0
         for r in range(left):
-            way += balanced[r, k] * balanced[r]
+            axpy(way, balanced[r], balanced[r, k], 0, n)
         fixed[k] = True
         if not way[k] > IN_BALANCE:
             continue
         bound = upper[k] if forces[k] > upper[k] else lower[k]
-        forces += (bound - forces[k]) / way[k] * way
-        way /= np.sqrt(way[k])  # of unit length: way[k] is its square
+        axpy(forces, way, (bound - forces[k]) / way[k], 0, n)
+        normalise(way)
         kept = 0
         for r in range(left):  # what is left in balance leaves this force alone
-            balanced[kept] = balanced[r] - np.sum(balanced[r] * way) * way
+            copy_to(balanced[kept], balanced[r])
+            take_off(balanced[kept], way)
             for s in range(kept):
-                balanced[kept] -= np.sum(balanced[s] * balanced[kept]) * balanced[s]
-            size = np.sqrt(np.sum(balanced[kept] * balanced[kept]))
-            if size > IN_BALANCE:
-                balanced[kept] /= size
+                take_off(balanced[kept], balanced[s])
+            if normalise(balanced[kept]) > IN_BALANCE:
                 kept += 1
         left = kept
 

@@ -37,6 +37,21 @@ def dot(x, y, start, stop):
 
 
 @kernel
+def take_off(y, unit):
+    """Take the part of y along a unit vector away."""
+    axpy(y, unit, -dot(unit, y, 0, y.size), 0, y.size)
+
+
+@kernel
+def normalise(y):
+    """Give y unit length; return the length that it had."""
+    size = np.sqrt(dot(y, y, 0, y.size))
+    for k in range(y.size):
+        y[k] /= size
+    return size
+
+
+@kernel
 def swap_rows(A, i, j, start, stop):
     """Swap two rows of A, from column `start` to `stop`."""
     if i != j:
@@ -148,3 +163,28 @@ def singular_values(A, n_rows, n_columns, sigma):
             sigma[k] = sigma[k - 1]
             k -= 1
         sigma[k] = size
+
+
+@kernel
+def solve(A, n, x):
+    """Solve A x = b in place by elimination with pivots, which uses A up; return det A."""
+    determinant = 1.0
+    for k in range(n):
+        best = k
+        for i in range(k + 1, n):
+            if abs(A[i, k]) > abs(A[best, k]):
+                best = i
+        if best != k:
+            swap_rows(A, k, best, k, n)
+            x[k], x[best] = x[best], x[k]
+            determinant = -determinant
+        determinant *= A[k, k]
+        if A[k, k] == 0.0:
+            return 0.0
+        for i in range(k + 1, n):
+            factor = A[i, k] / A[k, k]
+            axpy(A[i], A[k], -factor, k, n)
+            x[i] -= factor * x[k]
+    for k in range(n - 1, -1, -1):
+        x[k] = (x[k] - dot(A[k], x, k + 1, n)) / A[k, k]
+    return determinant
