@@ -13,14 +13,14 @@ from closed_chain_dynamics.cli.arguments import (
 )
 from closed_chain_dynamics.recording.terminal import Style
 
-SUMMARY = 'say what a model is made of, and what it lacks'
+SUMMARY = 'report what a model contains, how it moves and what is missing'
 DETAILS = """\
 Reads a model, closes its loops and reports what it is made of: the tree of links, joints, loops
-and couplings, springs, motors and who named them, masses. Then how it can move: mobility (the
-number of independent motions), the generalized coordinates and why these, constraints that say
-nothing new, how far the next singular pose is, and whether the motors are enough. At the end what
-is missing, and what looks wrong. A file that cannot be read is refused with the place and the
-repair; the exit code is 1 then, and also when the loops cannot be closed.
+and couplings, springs, motors and where they are declared, masses. Then how it can move:
+mobility (the number of independent motions), the generalized coordinates and why these, redundant
+constraints, the distance to the nearest singular pose, and whether the motors suffice. Finally,
+what is missing and what looks wrong. For a file that cannot be read it reports the place and the
+repair. The exit code is 1 in that case, and when the loops cannot be closed.
 """
 EXAMPLES = """\
 examples:

@@ -20,7 +20,7 @@ SUMMARY = 'print what a shell needs to complete this command with the Tab key'
 DETAILS = """\
 Prints a few lines that teach a shell to complete closed-chain: commands, options, their values,
 the models that come with the package, and the names of joints in --q, --v, --tau, --cut and the
-like, taken from the model that stands on the line.
+like, taken from the model named on the line.
 """
 EXAMPLES = """\
 examples:

@@ -7,7 +7,7 @@ import sys
 from closed_chain_dynamics.cli.arguments import print_report
 from closed_chain_dynamics.recording.terminal import Report, Style, sections, table
 
-SUMMARY = 'tell what is present on this machine, and how to get what is missing'
+SUMMARY = 'report what is installed on this machine, and how to get what is missing'
 DETAILS = """\
 Looks for everything that the package can make use of: the core and its compiled kernels, ROS 2,
 the browser view, files it can write, and the engines it is compared with. What is missing comes

@@ -42,11 +42,11 @@ COMMANDS = (
 )
 
 DESCRIPTION = """\
-Closed kinematic chains: mechanisms with loops, held together and let go.
+Kinematics and dynamics of mechanisms with closed loops.
 
-A loop is written into a URDF file as one more tag, <constraint>. From such a file this command
-finds out how the mechanism can move, computes what its motors have to do, and lets it move,
-also while joints connect and let go.
+You add each loop to a URDF file with one tag, <constraint>. From that file this command finds
+out how the mechanism can move, computes the torques of its motors, and simulates it, also while
+loops open and close.
 
 MODEL, where a command wants one, is a file (.urdf, .xacro, MJCF .xml) or the name of a model
 that comes with the package; 'closed-chain models' lists these.
@@ -55,9 +55,9 @@ that comes with the package; 'closed-chain models' lists these.
 EXAMPLES = """\
 examples:
   closed-chain models                                list the models that can be tried at once
-  closed-chain check four_bar                        how does it move, and what does it lack?
-  closed-chain torque four_bar --q crank=1 --v crank=6      what must the motor do?
-  closed-chain simulate four_bar --record run.gif    let it move, and see it
+  closed-chain check four_bar                        how does it move, and what is missing?
+  closed-chain torque four_bar --q crank=1 --v crank=6      which torque does the motor need?
+  closed-chain simulate four_bar --record run.gif    simulate it, and record a film
 
 'closed-chain COMMAND --help' tells all about a command, with examples. Units are SI and radians.
 Every command takes --json, for programs. Exit codes: 0 done, 1 the model or the data is bad or a

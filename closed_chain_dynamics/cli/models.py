@@ -11,10 +11,10 @@ from closed_chain_dynamics.recording.terminal import Report, Style
 
 SUMMARY = 'list the models that come with the package'
 DETAILS = """\
-Lists the models that come with the package, each with what it says about itself. Every command
-that wants a MODEL takes these names; --json tells where the files are, as a start for one of your
-own. List files, at the end, describe a model by points and segments: 'closed-chain derive' takes
-them and writes down the equations of motion.
+Lists the models that come with the package, each with a short description. Every command that
+takes a MODEL accepts these names; --json shows where the files are, as a start for your own. List
+files, at the end, describe a model by points and segments: 'closed-chain derive' takes them and
+writes the equations of motion.
 """
 EXAMPLES = """\
 examples:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from closed_chain_dynamics.recording.log import Log
     from closed_chain_dynamics.simulation.simulation import Simulation
 
-SUMMARY = 'let a model move, connect and cut it, and see what happens'
+SUMMARY = 'simulate a model while its joints connect and disconnect'
 DETAILS = """\
 Simulates a model from a pose with all loops closed, at rest unless --v says otherwise, under
 gravity, springs and constant torques. Name as many joints as you like with --q and --v; the loops

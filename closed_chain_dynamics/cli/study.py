@@ -33,13 +33,13 @@ from closed_chain_dynamics.recording.terminal import Style
 if TYPE_CHECKING:
     from closed_chain_dynamics.cli.arguments import Study
 
-SUMMARY = 'ask a model more: is it valid, what if, does a record fit it'
+SUMMARY = 'validate a model, vary its parameters, or test a recorded motion against it'
 DETAILS = """\
 Questions that take more than one computation.
 
 validity     do the torques of a motion, given to the model, bring the motion back?
 what-if      the same run with other masses, springs, damping, friction or gravity
-consistency  can a recorded motion be one of this model, and which joint spoils it?
+consistency  can a recorded motion be one of this model, and which joint contradicts it?
 excite       a motion from which parameters can be identified
 identify     masses, inertias and friction from a record of motion and torques
 map          workspace, assembly modes and singularities over one or two joints

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from closed_chain_dynamics.model.mechanism import Mechanism
     from closed_chain_dynamics.studies.motion.reading import Motion
 
-SUMMARY = 'compute what the actuators have to do for a motion'
+SUMMARY = 'compute the actuator torques that a motion needs'
 DETAILS = """\
 Inverse dynamics of the closed chain: the torques tau_A that the actuators need for a motion.
 Name positions, velocities and accelerations of as many joints as you like; the loops decide those
