@@ -6,7 +6,7 @@ PYTHON ?= $(firstword $(foreach python,python3 python3.13 python3.12 python3.11 
 	$(shell $(python) -c '$(SUPPORTED)' 2>/dev/null && echo $(python))))
 BIN := .venv/bin
 WORKERS ?= 2   # processes that run tests, a file at a time: a crash in one takes no other down
-EXTRAS := plot,mcap,mjcf,symbolic,codegen,viewer,docs,test
+EXTRAS := plot,mcap,mjcf,symbolic,codegen,study,viewer,docs,test
 KERNELS := $(wildcard closed_chain_dynamics/kernels/*.py)
 # Only errors: warnings about the places pip looks in say nothing about this package.
 PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
