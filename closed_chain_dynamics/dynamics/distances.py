@@ -75,6 +75,7 @@ class SingularityWatch:
 
     def __init__(self, robot: Mechanism) -> None:
         self.robot, self._changes = robot, -1
+        self._names: tuple[str, ...] = ()
 
     def _take_structure(self, q: ArrayLike) -> None:
         """Name the clusters of the present structure, and learn what they do nearby."""
@@ -100,7 +101,7 @@ class SingularityWatch:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the names of the clusters that can move: their loops and couplings."""
+        """Return the names of the clusters that could move at the last call, by their loops."""
         return self._names
 
     def __call__(self, q: ArrayLike) -> Records:
