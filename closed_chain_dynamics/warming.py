@@ -30,8 +30,9 @@ SMALL = """<robot name="small" xmlns:cc="urn:closed_chain_dynamics">
   <link name="c"><inertial><mass value="1"/>
     <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
   <joint name="base" type="floating"><parent link="a"/><child link="b"/></joint>
-  <joint name="knee" type="continuous"><parent link="b"/><child link="c"/>
-    <origin xyz="0 0 1"/><axis xyz="0 1 0"/></joint>
+  <joint name="knee" type="revolute"><parent link="b"/><child link="c"/>
+    <origin xyz="0 0 1"/><axis xyz="0 1 0"/>
+    <limit lower="-3" upper="3" effort="9" velocity="9"/></joint>
   <constraint name="grip" type="{type}"><parent link="a"/><parent_origin xyz="0 0 2"/>
     <parent_axis xyz="0 1 0"/><child link="c"/><child_origin xyz="0 0 1"/>
     {more}</constraint>

@@ -23,6 +23,7 @@ from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 __all__ = ['Reference']
 
 FIRST_POSES = 20  # of a rehearsal, when a trajectory comes
+AHEAD = 0.3  # how long before it would come something impossible stops the motion [s]
 POSES = 4  # in a turn: 80 ms of most motions
 STOPPING = 0.1  # time in which joints come to rest after a reference that stops [s]
 CATCH_UP = 0.5  # share of the speed limits
@@ -110,7 +111,7 @@ class Reference:
         if not asked.is_stream:
             since = max(time - start, 0.0)
             rehearsal = self._rehearsal_of(asked, pose, since)
-            problem = rehearsal.go(FIRST_POSES)
+            problem = rehearsal.go(FIRST_POSES, since + AHEAD)
             if problem:
                 raise _refused(f'the motion is not possible: {problem}')
         if not same:
@@ -269,7 +270,7 @@ class Reference:
         """Look further ahead; hold the pose where what comes is not possible."""
         if self._rehearsal is None or self._rehearsal.is_done:
             return
-        problem = self._rehearsal.go(POSES)
+        problem = self._rehearsal.go(POSES, time - self._start + AHEAD)
         if problem:
             position = self._position.copy()
             position[self._kept] = self._following()[0].known_q[self._in_q]

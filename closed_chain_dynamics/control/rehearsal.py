@@ -65,17 +65,21 @@ class Rehearsal:
         ]
         self._t = max(begin, 0.0)
         self._state.time = self._t
-        self._parts, self.is_done = 0, False
+        self._parts, self.is_done, self._problem = 0, False, ''
 
-    def go(self, poses: int) -> str:
-        """Take some poses; return what is wrong, in words."""
+    def go(self, poses: int, until: float) -> str:
+        """
+        Take some poses; return what is wrong, in words, once it is due `until` a time.
+
+        What lies further ahead may become possible: a hand that lets go before it.
+        """
         for _ in range(poses):
-            if self.is_done:
-                return ''
+            if self.is_done or self._problem:
+                break
             problem = self._next()
             if problem:
-                return f'{problem}, {self._t:.3g} s after its begin'
-        return ''
+                self._problem = f'{problem}, {self._t:.3g} s after its begin'
+        return self._problem if self._t <= until else ''
 
     def _next(self) -> str:
         state, trajectory = self._state, self._trajectory

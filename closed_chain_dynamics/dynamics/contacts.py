@@ -26,7 +26,8 @@ def _closed_contacts(
     q, v = robot.vector(q, robot.nq, 'q'), robot.vector(v, robot.nv, 'v')
     forward_dynamics(robot, q, v, tau, wrenches=wrenches)  # checks what was asked for
     torques = actuator_vector(robot, tau, 'tau')
-    work, signs = np.empty((4, robot.nv)), np.ones((max(len(robot.loop_names), 1), 2))
+    count = len(robot.loop_names) + len(robot.structure.holds)
+    work, signs = np.empty((4, robot.nv)), np.ones((max(count, 1), 2))
     with acting(robot, wrenches):
         robot.workspace.torques[:] = torques
         status = kernels.compute_signs(robot.handle, q, v, work, signs)  # shares the forces, too

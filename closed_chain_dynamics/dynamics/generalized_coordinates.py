@@ -169,7 +169,11 @@ class Coordinates(Pose):
     @property
     def condition(self) -> float:
         """Return the condition number of the independent constraints; 1 without loops."""
-        return 1.0 / self._loop_distance if self._loop_distance > 0.0 else np.inf
+        if self.full_rank == 0:
+            return 1.0
+        sigma = self._svd[1]
+        least = float(sigma[self.full_rank - 1])
+        return float(sigma[0]) / least if least > 0.0 else np.inf
 
     @property
     def singular_direction(self) -> Vector:

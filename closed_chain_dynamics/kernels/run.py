@@ -28,6 +28,7 @@ from .records import (
     SLIDE,
     STICK,
     TOO_STIFF,
+    WRONG_SIZE,
     bodies,
     holds,
     loops,
@@ -222,7 +223,9 @@ def compute_aim(m, q, v, work):
 
 @kernel
 def compute_signs(m, q, v, work, signs):
-    """Write the signs of all contacts in a state; return a status."""
+    """Write the signs of all contacts and joints in a state, (loops + holds, 2); a status."""
+    if signs.shape[0] < loops(m).size + holds(m).size:
+        return WRONG_SIZE
     return _happened(m, q, v, work, signs)[0]
 
 

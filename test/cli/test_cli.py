@@ -183,7 +183,11 @@ def test_json_has_the_stable_keys_and_agrees_with_another_parser(capsys):
         assert (joint['name'], joint['type']) == (other.name, other.type)
         if other.limit:
             assert joint['limit'] == {
-                key: getattr(other.limit, key) for key in ('lower', 'upper', 'effort', 'velocity')
+                'restitution': 0.0,
+                **{
+                    key: getattr(other.limit, key)
+                    for key in ('lower', 'upper', 'effort', 'velocity')
+                },
             }
     assert report['nv'] == 4
     assert [loop['rows'] for loop in report['loops']] == [5]
@@ -195,14 +199,15 @@ def test_json_has_the_stable_keys_and_agrees_with_another_parser(capsys):
 
 def test_json_has_no_infinities(capsys):
     limit = json_of(capsys, 'check', 'four_bar')['joints'][1]['limit']
-    assert limit == {'lower': None, 'upper': None, 'effort': 20, 'velocity': 20}
+    bounds = {'lower': None, 'upper': None, 'effort': 20, 'velocity': 20}
+    assert limit == {**bounds, 'restitution': 0}
 
 
 def test_check_shows_couplings_springs_and_open_loops(rich, capsys):
     assert main(['check', rich]) == 0
     shown = ' '.join(capsys.readouterr().out.split())
     assert 'push - 0.25 turn - 0.1 = 0' in shown
-    assert 'push prismatic 0.6 0 0.8 0 to 0.5 m 5 N 6 m/s passive' in shown
+    assert 'push prismatic 0.6 0 0.8 0 to 0.5 m stop 5 N 6 m/s passive' in shown
     assert 'return torsional on joint turn 7 N m/rad 0.5 0.2 rad' in shown
     assert 'strut linear base to slide 70 N/m 5 0.3 m' in shown
     assert 'grip spherical 3 open arm slide' in shown

@@ -124,18 +124,7 @@ def exported_onto_a_file(at):
     ccd.codegen.export(ccd.load('four_bar'), at / 'file')
 
 
-def typeset_ball(at):
-    """Ask for LaTeX of a model with ball joints, as the command line does."""
-    from closed_chain_dynamics.cli.derive_traced import derive_traced
-
-    robot = ccd.load('figure')
-    ball = next(joint for joint in robot.description.joints if joint.type.nv > 1)
-    asked = mock.Mock(latex=str(at / 'figure.tex'), python=None, speed=False)
-    derive_traced(robot, ccd.assemble(robot), ball, asked)
-
-
 CODE = {
-    'LaTeX of a ball joint': typeset_ball,
     'code without CasADi': without_casadi,
     'code without a compiler': without_compiler,
     'code that a compiler refuses': with_compiler(

@@ -126,7 +126,7 @@ def test_names_are_found_by_kind_or_offered():
 def test_copies_share_the_model():
     robot = ccd.load('swing')
     assert robot.copy().model is robot.model is copy.deepcopy(robot).model
-    slots = slice(0, 2 * 7)  # of the tables of the model in a handle
+    slots = slice(0, 2 * 6)  # of the tables of the model in a handle
     assert np.array_equal(robot.copy().handle[slots], robot.handle[slots])
 
 

@@ -20,6 +20,7 @@ from visualization_msgs.msg import Marker, MarkerArray
 
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.description.writer import to_xml
+from closed_chain_dynamics.model import library
 from closed_chain_dynamics.ros.messages.state_messages import multi_dof_states  # noqa: I100
 
 __all__ = ['ros']  # a fixture: pytest finds it by its name here
@@ -305,7 +306,11 @@ def test_what_is_impossible_is_refused_and_changes_nothing(ros):
 
 def test_a_step_that_fails_stops_time_until_reset(ros):
     """Nobody goes on from a state that is none, and reset recovers."""
-    node = Stepped(ros, model='four_bar', initial_positions=['crank=1.0'])
+    unlimited = (
+        library.find('four_bar').read_text().replace('<limit effort="20" velocity="20"/>', '')
+    )
+    (ros.folder / 'strong.urdf').write_text(unlimited)  # else its effort is as far as it goes
+    node = Stepped(ros, model=str(ros.folder / 'strong.urdf'), initial_positions=['crank=1.0'])
     start = list(node.joint_states[-1].position)
     node.step(3)
     node.torque(crank=1e200)
@@ -431,6 +436,8 @@ def test_nodes_share_a_process(ros):
         'simulator_node:rate:=100.0',
         '-p',
         'torque_node:mode:=gravity_compensation',
+        '-p',
+        'torque_node:use_sim_time:=true',
     )
     torques = ros.listen(JointState, 'actuator_torques')
     ros.wait(lambda: torques and any(torques[-1].effort), 'torques')
