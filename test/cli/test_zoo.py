@@ -41,7 +41,7 @@ def folder(tmp_path):
 def test_every_robot_is_judged_and_nothing_else(folder, capsys):
     pytest.importorskip('mujoco')
     pytest.importorskip('pinocchio')
-    assert main(['zoo', str(folder), '--json']) == 1
+    assert main(['zoo', str(folder), '--json']) == 0
     out = capsys.readouterr()
     report = json.loads(out.out)
     found = {Path(each['file']).name: each for each in report['files']}
@@ -70,11 +70,11 @@ def test_a_difference_is_found(tmp_path):
     path = tmp_path / 'loop.xml'
     path.write_text(LOOP)
     heavier = ccd.load(LOOP.replace('mass="2"', 'mass="2.001"'))
-    q = ccd.assemble(heavier)
+    q = ccd.assemble(heavier, {'crank': 0.5})
     found = differences(heavier, path, q)
-    assert found['M'] > 1e-4 and found['acceleration'] > 1e-4
+    assert found['M'] > 1e-4 and found['acceleration'] > 1e-5
     light = ccd.load(path)
-    assert max(differences(light, path, ccd.assemble(light)).values()) < 1e-9
+    assert max(differences(light, path, ccd.assemble(light, {'crank': 0.5})).values()) < 1e-9
     path.write_text('<mujoco><worldbody><nothing/></worldbody></mujoco>')
     with pytest.raises(Unreadable, match='nothing'):
         differences(light, path, None)
