@@ -47,6 +47,7 @@ INTERNAL = {
     'raise NotImplementedError',
     'raise KeyboardInterrupt',
     'raise AttributeError(name)',
+    "raise AttributeError(f'{type(self).__name__!r} object has no attribute {name!r}')",
     "raise AttributeError(f'module {__name__!r} has no attribute {name!r}', name=name)",
     "raise AttributeError(f'{name!r} of {type(self).__name__} cannot be set: it is a result')",
     "raise OSError('there is no such file')",
@@ -55,7 +56,13 @@ INTERNAL = {
 # What no input reaches: kernels return a status that has no message only when they have a fault.
 OUT_OF_REACH = {('ClosedChainError', f'the computation failed with status {HOLE}')}
 # What is met by tests of its own: below, of the nodes, and of the launch files.
-ELSEWHERE = ('raise ClosedChainError(family.problem', 'raise ValueError(', 'failed with status')
+ELSEWHERE = (
+    'raise ClosedChainError(family.problem',
+    'raise ValueError(',
+    'raise Unreadable(',
+    'raise locked_error(robot)',
+    'failed with status',
+)
 
 WRONG_USAGE = {
     'a value without name': ['simulate', 'four_bar', '--q', 'crank'],

@@ -7,6 +7,7 @@ from unittest import mock
 
 from helpers.bad_calls import without
 from helpers.folding_linkages import parallelogram
+from helpers.single_joints import pendulum
 import numpy as np
 
 import closed_chain_dynamics as ccd
@@ -124,6 +125,13 @@ def exported_onto_a_file(at):
     ccd.codegen.export(ccd.load('four_bar'), at / 'file')
 
 
+def at_its_stop(at):
+    """Compile the mechanism of a simulation that rests at a stop."""
+    sim = ccd.Simulation(pendulum(limits=(0.2, 2.0)), q=[0.5])
+    sim.run(2.0)
+    sim.robot.compile(sim.q)
+
+
 CODE = {
     'code without CasADi': without_casadi,
     'code without a compiler': without_compiler,
@@ -137,6 +145,7 @@ CODE = {
     'code on a full scratch disk': full_scratch,
     'code of a sliding contact': lambda at: ccd.load('three_link').compile(),
     'code of a cut tree': cut_tree_joint,
+    'code of a joint at its stop': at_its_stop,
     'code in a singular pose': lambda at: parallelogram().compile(np.zeros(3)),
     'pivots in a singular pose': pivots_in_a_singular_pose,
     'code written onto a file': exported_onto_a_file,

@@ -255,6 +255,11 @@ CASES = {
         ['line 4', 'lower (1) is above upper (-1)'],
         ['Swap'],
     ),
+    'a stop that makes energy': (
+        with_hinge('<limit effort="1" cc:restitution="1.5"/>'),
+        ['cc:restitution is 1.5'],
+        ['Give 0 to 1'],
+    ),
     'negative effort': (with_hinge('<limit effort="-1"/>'), ['effort is -1'], ['Correct effort']),
     'negative damping': (
         with_hinge('<dynamics damping="-1"/>'),

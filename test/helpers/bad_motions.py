@@ -4,10 +4,11 @@ import math
 
 from helpers.bad_calls import FLOATING, command, four_bar, moving, without_library, without_mass
 from helpers.bad_files import ARM, BASE, hinge, robot
+from helpers.single_joints import slider
 import numpy as np
 
 import closed_chain_dynamics as ccd
-from closed_chain_dynamics.cli import derive, torque
+from closed_chain_dynamics.cli import derive, torque, zoo
 from closed_chain_dynamics.control.contact_detection import ContactDetector
 from closed_chain_dynamics.control.joint_limits import JointLimits
 from closed_chain_dynamics.control.law import TorqueController
@@ -93,6 +94,10 @@ def no_log(at):
 
 
 MOTIONS = {
+    'a spring that is too stiff': lambda at: ccd.Simulation(
+        slider(0.01, stiffness=3e13), q=[1e-3]
+    ).run(0.01),
+    'a zoo that is a file': command('pyproject.toml', module=zoo),
     # tables and sines
     'a sine on a ball': lambda at: command(ball_file(at), '--sine', 'ball=1,1', module=torque)(at),
     'a trajectory that is not there': lambda at: command(
