@@ -23,7 +23,7 @@ from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 __all__ = ['Reference']
 
 FIRST_POSES = 20  # of a rehearsal, when a trajectory comes
-AHEAD = 0.3  # how long before it would come something impossible stops the motion [s]
+AHEAD = 0.5  # how long before it would come something impossible stops the motion [s]
 POSES = 4  # in a turn: 80 ms of most motions
 STOPPING = 0.1  # time in which joints come to rest after a reference that stops [s]
 CATCH_UP = 0.5  # share of the speed limits
