@@ -8,9 +8,13 @@ Heavy imports stay inside, so that help is instant.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import partial
+import signal
 import sys
+import threading
+from types import FrameType
 from typing import TYPE_CHECKING
 
 from closed_chain_dynamics.cli.arguments import (
@@ -173,7 +177,7 @@ def derive(args: argparse.Namespace) -> Report:
     refuse_too_large(robot, size, args.longest)
     if size.seconds > WORTH_TELLING:
         print(f'{size}, {readable(size.seconds)}', file=sys.stderr)
-    with Bar('deriving', sys.stderr) as bar:
+    with _noticing_interrupts(), Bar('deriving', sys.stderr) as bar:
         step = bar and (lambda done: bar(min(done / size.operations, 0.99)))
         equations = derive_equations(robot, method, q, progress=step)
         costs = {term: cost(equations, term) for term in args.what}
@@ -197,6 +201,28 @@ def derive(args: argparse.Namespace) -> Report:
         report['warnings'].insert(0, told)
     report['files'] = _write(equations, args)
     return report
+
+
+@contextmanager
+def _noticing_interrupts() -> Iterator[None]:
+    """Let Ctrl-C end what is within, at the latest at its end: CasADi may lose the exception."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    seen = False
+
+    def note(number: int, frame: FrameType | None) -> None:
+        nonlocal seen
+        seen = True
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if seen:
+        raise KeyboardInterrupt
 
 
 def _cost_record(cost: Cost, weights: Mapping[str, int]) -> Report:
