@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 from closed_chain_dynamics.kernels import compiling
 
@@ -135,7 +136,13 @@ def test_plain_python_gives_the_numbers_of_compiled_code(tmp_path):
                 )
 
 
-def test_a_kernel_that_stumbles_as_python_is_compiled():
+@pytest.fixture
+def patient(monkeypatch):
+    """Let kernels wait, whatever control loops of this process have asked for."""
+    monkeypatch.setattr(compiling._Settings, 'at_once', False)
+
+
+def test_a_kernel_that_stumbles_as_python_is_compiled(patient):
     @compiling.kernel
     def inverse_of(x):
         return 1.0 / x
@@ -144,7 +151,7 @@ def test_a_kernel_that_stumbles_as_python_is_compiled():
     assert inverse_of(0.0) == np.inf and inverse_of.entry.signatures
 
 
-def test_a_kernel_that_has_taken_its_time_is_compiled(monkeypatch):
+def test_a_kernel_that_has_taken_its_time_is_compiled(patient):
     @compiling.kernel
     def count_to(n):
         total = 0
