@@ -109,15 +109,14 @@ def judge(path: Path) -> Specimen:
             found.differences = differences(robot, path, q) or None
             found.engine_loads = True
             if found.differences:
-                found.agrees = max(found.differences.values()) <= AGREEMENT
-                worst = max(found.differences, key=lambda name: found.differences[name])  # type: ignore[index]
+                worst, size = max(found.differences.items(), key=lambda each: each[1])
+                found.agrees = size <= AGREEMENT
                 if not found.agrees:
-                    found.why = found.why or (
-                        f'{worst} differs from {found.engine} by {found.differences[worst]:.2g}'
-                    )
+                    found.why = found.why or f'{worst} differs from {found.engine} by {size:.2g}'
         except Unreadable as error:
-            found.engine_loads = robot is not None and None
-            if robot is not None:
+            if robot is None:
+                found.engine_loads = False
+            else:
                 found.why = found.why or f'cannot be compared with {found.engine}: {error}'
     if robot is not None and q is not None:
         try:
