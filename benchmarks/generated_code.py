@@ -1,7 +1,22 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Generated code beside Pinocchio and MuJoCo: single calls from Python, and batches of states.
 
     OPENBLAS_NUM_THREADS=1 python -m benchmarks.generated_code [--derivatives] [M2 M3 M4_64]
+    OPENBLAS_NUM_THREADS=1 python -m benchmarks.generated_code --steps four_bar swing
 
 Calls take turns; a ratio is the median over the turns of the ratio within one turn. Agreement
 stands beside every figure: the largest relative difference from the core, and for forward
@@ -16,14 +31,15 @@ from time import process_time
 
 import numpy as np
 
+from benchmarks.agreement import best_forward
 from benchmarks.models import case
 from benchmarks.peers import MuJoCo, Pinocchio
-from benchmarks.side_by_side import _best_forward, interleave
+from benchmarks.timing import interleave
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.codegen.compiled import CompiledMechanism
 from closed_chain_dynamics.codegen.source import gather
 
-BATCH, TURNS = 4096, 9
+BATCH, TURNS, STEPS = 4096, 9, 300
 
 
 def relative(actual, expected):
@@ -95,7 +111,7 @@ def measure(key, seconds, derivatives):
     calls = {
         'compiled forward': (fast.forward_dynamics, (c.q, c.v, c.tau_A)),
         'core forward': (ccd.forward_dynamics, (robot, c.q, c.v, c.tau_A)),
-        **{f'forward by {name}': call for name, call in _best_forward(c, pin).items()},
+        **{f'forward by {name}': call for name, call in best_forward(c, pin).items()},
         'forward by MuJoCo': mj.forward(),
         'compiled inverse': (fast.inverse_dynamics, (c.q, c.v, c.a)),
         'Pinocchio + NumPy inverse': (pin.inverse_by_null_space, ()),
@@ -137,13 +153,37 @@ def measure(key, seconds, derivatives):
         print(f'  {what:28} {np.median(theirs / ours):8.2f} times')
 
 
+def measure_steps(name):
+    """Print how long steps of a simulation take in generated code and in the generic kernels."""
+    robot = ccd.load(name)
+    q, rng = ccd.assemble(robot), np.random.default_rng(1)
+    v = ccd.complete_velocity(robot, q, 0.3 * rng.normal(size=robot.nv))
+    for integrator in ('rk4', 'euler'):
+        options = {'q': q, 'v': v, 'integrator': integrator, 'log_every': 0, 'limits': False}
+        sims = [ccd.Simulation(robot, compiled=c, **options) for c in (True, False)]
+
+        calls = {f'{sim.compiled}': (sim.run, (STEPS * sim.dt,)) for sim in sims}
+        times = {key: each / STEPS for key, each in interleave_cpu(calls, TURNS).items()}
+        apart = np.abs(sims[0].q - sims[1].q).max()
+        print(
+            f'{name}, {integrator}: a step in {np.median(times["True"]):.2f} us, generic '
+            f'{np.median(times["False"]):.2f} us, {np.median(times["False"] / times["True"]):.2f} '
+            f'times; {apart:.1e} apart at the end; {sims[0].generated}'
+        )
+
+
 def main():
     """Measure the models that are named, or all three."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
     parser.add_argument('models', nargs='*', default=['M2', 'M3', 'M4_64'])
     parser.add_argument('--seconds', type=float, default=5.0)
     parser.add_argument('--derivatives', action='store_true', help='these too: long to compile')
+    parser.add_argument('--steps', action='store_true', help='steps of shipped models instead')
     args = parser.parse_args()
+    if args.steps:
+        for name in args.models:
+            measure_steps(name)
+        return
     for key in args.models:
         measure(key, args.seconds, args.derivatives)
 

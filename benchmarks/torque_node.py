@@ -1,11 +1,27 @@
 #!/usr/bin/env python3
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Measures torque_node as users run it: a process of its own, fed over DDS by this one.
 
 Joint states go out at a steady rate; every torque carries the stamp of the state it answers, so
 that latency is measured by one clock, from before publishing to after receiving, transport both
 ways and this process's own waking up included. Reported: achieved rate, latency, what the node
-computes per turn, its processor load, and deadlines missed (no answer within one period).
+computes per turn, its processor load, and deadlines missed (no answer within one period). The same
+is asked in turns of a node that computes nothing (`echo_node.py`): the difference is what
+torque_node adds.
 """
 
 import argparse
@@ -23,12 +39,16 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 import numpy as np
 
+# joints that move, and what they move about [rad], None: where the model begins; of the leg
+# the ankle is moved by cranks and rods
 MODELS = {
-    'five_bar': ('left_shoulder', 'right_shoulder'),
-    'four_bar': ('crank',),
-    'swing': ('left_knee', 'right_knee'),
-}  # joints that move
+    'five_bar': {'left_shoulder': None, 'right_shoulder': None},
+    'four_bar': {'crank': None},
+    'exo_leg': {'hip': 0.0, 'knee': 0.4, 'ankle_pitch': 0.0},
+    'swing': {'left_knee': None, 'right_knee': None},
+}
 WARM_UP = 1.0  # not measured [s]
+TURNS = 2  # of each node; the better one counts, as others use the machine
 
 
 def parse():
@@ -47,7 +67,8 @@ def motion(model, count, period):
     from closed_chain_dynamics.control.reference import Reference
 
     robot = ccd.load(model)
-    q, names = ccd.assemble(robot), list(MODELS[model])
+    names = list(MODELS[model])
+    q = ccd.assemble(robot, {n: at for n, at in MODELS[model].items() if at is not None})
     centre = np.array([q[robot.joint_slices(name)[0]][0] for name in names])
     times = np.arange(1, round(count * period / 0.05) + 2) * 0.05
     points = [centre + 0.2 * np.sin(3.0 * t) * (1.0 - np.exp(-t)) for t in times]
@@ -86,6 +107,11 @@ class Feeder:
         )
         self.sent, self.answered = np.full(count, np.nan), np.full(count, np.nan)
         self._efforts = np.zeros(len(self.robot.actuator_names))
+
+    def anew(self):
+        """Forget what was sent and answered; return the feeder."""
+        self.sent[:], self.answered[:] = np.nan, np.nan
+        return self
 
     def _answered(self, raw):
         now = time.monotonic()
@@ -175,21 +201,19 @@ def quantiles(values, unit):
     }
 
 
-def measure(arguments):
-    """Run node and feeder; return the numbers."""
-    feeder = Feeder(arguments)
-    alone = computation(feeder)
-    process = subprocess.Popen(
-        [
-            sys.executable,
-            '-m',
-            'closed_chain_dynamics.ros.nodes.torque_node',
-            '--ros-args',
-            '-p',
-            f'model:={arguments.model}',
-        ],
-        cwd=Path(__file__).resolve().parent.parent,
-    )
+def programme(arguments, robot):
+    """Return the words that start each node, by name."""
+    node = ['-m', 'closed_chain_dynamics.ros.nodes.torque_node', '--ros-args']
+    # stamps count from the first state
+    node += ['-p', f'model:={arguments.model}', '-p', 'other_clock:=true']
+    echo = [str(Path(__file__).parent / 'echo_node.py'), str(len(robot.actuator_names))]
+    return {'torque_node': node, 'echo_node': echo}
+
+
+def ask(feeder, words):
+    """Let a node answer all states; return the numbers."""
+    root, rate = Path(__file__).resolve().parent.parent, feeder.arguments.rate
+    process = subprocess.Popen([sys.executable, *words], cwd=root)
     try:
         feeder.wait_for_node(process)
         began, used = time.monotonic(), processor_seconds(process.pid)
@@ -198,24 +222,57 @@ def measure(arguments):
     finally:
         process.send_signal(signal.SIGINT)
         code = process.wait(timeout=20)
-    first = round(WARM_UP * arguments.rate)
+    first = round(WARM_UP * rate)
     sent, latency = feeder.sent[first:], (feeder.answered - feeder.sent)[first:]
     came = latency[np.isfinite(latency)]
     if not came.size:
-        raise SystemExit('torque_node answered no state')
+        raise SystemExit(f'{words} answered no state')
     late = int(np.sum(~(latency <= feeder.period)))
     return {
-        'model': arguments.model,
-        'asked rate [Hz]': arguments.rate,
         'sent rate [Hz]': float((len(sent) - 1) / (sent[-1] - sent[0])),
         'achieved rate [Hz]': float(len(came) / (sent[-1] - sent[0])),
         'latency [ms]': quantiles(came, 1e-3),
-        'computation alone [us]': quantiles(alone, 1e-6),
-        'processor load of torque_node [%]': 100.0 * load,
+        'processor load [%]': 100.0 * load,
         'missed deadlines per 1000': 1000.0 * late / len(sent),
-        'load average of the machine': os.getloadavg()[0],
         'exit code': code,
     }
+
+
+def median(numbers):
+    """Return the median of the latency [ms]."""
+    return numbers['latency [ms]']['median']
+
+
+def measure(arguments):
+    """Run both nodes in turns with a feeder; return the numbers."""
+    feeder, best = Feeder(arguments), {}
+    alone = computation(feeder)
+    for _ in range(TURNS):
+        for name, words in programme(arguments, feeder.robot).items():
+            found = ask(feeder.anew(), words)
+            if name not in best or median(found) < median(best[name]):
+                best[name] = found
+    node, echo, missed = best['torque_node'], best['echo_node'], 'missed deadlines per 1000'
+    return {
+        'model': arguments.model,
+        'asked rate [Hz]': arguments.rate,
+        **best,
+        'computation alone [us]': quantiles(alone, 1e-6),
+        'added to the median [ms]': median(node) - median(echo),
+        'added missed deadlines per 1000': node[missed] - echo[missed],
+        'load average of the machine': os.getloadavg()[0],
+    }
+
+
+def flat(numbers, before=''):
+    """Return pairs of a name and a number, whatever is nested in what."""
+    pairs = []
+    for name, value in numbers.items():
+        if isinstance(value, dict):
+            pairs += flat(value, f'{before}{name}: ')
+        else:
+            pairs.append((before + name, value))
+    return pairs
 
 
 def main():
@@ -234,15 +291,8 @@ def main():
     if arguments.json:
         print(json.dumps(numbers, indent=2))
         return 0
-    for name, value in numbers.items():
-        text = (
-            '   '.join(f'{key} {each:.3f}' for key, each in value.items())
-            if isinstance(value, dict)
-            else value
-            if isinstance(value, str)
-            else f'{value:.4g}'
-        )
-        print(f'{name:<36} {text}')
+    for name, value in flat(numbers):
+        print(f'{name:<40} {value if isinstance(value, str) else f"{value:.4g}"}')
     return 0
 
 
