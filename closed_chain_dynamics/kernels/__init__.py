@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 The compiled part: every function here is numba code on tables of records, with no Python inside.
 
@@ -15,6 +29,7 @@ from typing import Any
 
 from numba.core import event
 
+from .aiming import aim_slow, forget_slow
 from .closure import compute_closure, compute_gaps, compute_loop_bias
 from .compiling import compile_at_once
 from .cone_solver import solve_cones
@@ -58,6 +73,7 @@ __all__ = [
     'UNIT_TOLERANCE',
     'Strict',
     'advance',
+    'aim_slow',
     'build_clusters',
     'check_state',
     'close_loops',
@@ -90,6 +106,7 @@ __all__ = [
     'compute_signs',
     'compute_totals',
     'difference',
+    'forget_slow',
     'forward_dynamics',
     'integrate',
     'linear_rows',

@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 The direction of friction at low speed, which is stiff.
 
@@ -13,6 +27,7 @@ from .forward import forward_dynamics
 from .kinematics import motion, placements
 from .loop_frames import place_loop
 from .records import OK, SLIDE, bodies, frames, loops, moving, world, zeros
+from .sharing import HANDLE, NOTHING, NUMBER, VECTOR, shared_kernel
 from .surfaces import sliding_velocity, surface_normal
 from .vectors import (
     add,
@@ -88,7 +103,7 @@ def note_slow(m, q, v, dt, acceleration):
     return any_slow
 
 
-@kernel
+@shared_kernel(HANDLE, VECTOR, VECTOR, NUMBER, VECTOR)
 def aim(m, q, v, rate, acceleration):
     """
     Turn the drags of slow contacts against the motion 1 / `rate` later; at rest, rate is 0.
@@ -128,7 +143,7 @@ def aim(m, q, v, rate, acceleration):
     return OK
 
 
-@kernel
+@shared_kernel(HANDLE, VECTOR, VECTOR, NUMBER, VECTOR, returns=NOTHING)
 def aim_slow(m, q, v, dt, acceleration):
     """Before a step: aim the drags of contacts that are slow."""
     placements(m, q)

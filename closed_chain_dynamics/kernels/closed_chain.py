@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 The equations of motion of the closed chain, A theta_G'' + b = tau_G (paper 2, section III).
 
@@ -40,6 +54,7 @@ from .records import (
     torques,
     totals,
 )
+from .sharing import HANDLE, VECTOR, shared_kernel
 from .vectors import add_spatial, angular, inner_spatial, linear, put_spatial, times
 
 INDEFINITE = 1e-13  # a pivot of A below this share of its diagonal: a massless motion
@@ -87,6 +102,14 @@ def applied_forces(m, q, v):
             force[actuator[k].dof] += tau_A[k]
             total.power += tau_A[k] * v[actuator[k].dof]
     return force
+
+
+@kernel
+def take_off_rotors(m, force):
+    """Take off what rotors need for the drift: bodies got it with their accelerations."""
+    dof, h = dofs(m), drift(m)
+    for j in range(h.size):
+        force[j] -= dof[j].armature * h[j]
 
 
 @kernel
@@ -318,7 +341,7 @@ def _unfold(m, acceleration):
                     axpy(A, column[j].s, acceleration[j], 0, 6)
 
 
-@kernel
+@shared_kernel(HANDLE, VECTOR, VECTOR)
 def solve_motion(m, force, acceleration):
     """Solve A x = W^T (force - forces of the bodies) for W x, after `solve_constraints`."""
     body_inertias(m)

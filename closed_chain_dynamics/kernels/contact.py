@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Contact with friction: normal forces, sliding, sticking (paper 3, section III, for any mechanism).
 
@@ -9,7 +23,7 @@ contacts at once. Where it is singular, friction locks the mechanism: the fricti
 
 import numpy as np
 
-from .closed_chain import applied_forces, solve_motion
+from .closed_chain import applied_forces, solve_motion, take_off_rotors
 from .compiling import kernel
 from .coordinates import constraint_matrix
 from .friction_cones import HOLDS, balanced_forces, cone_margin, share_forces
@@ -39,6 +53,7 @@ from .records import (
     totals,
     world,
 )
+from .sharing import HANDLE, NOTHING, TABLE, VECTOR, shared_kernel
 from .surfaces import sliding_velocity, surface_distance, surface_normal
 from .vectors import (
     cross,
@@ -108,6 +123,7 @@ def _try(m, q, v, drags, acceleration, residual):
     """Solve the motion with given drags, and write what the constraints have to carry."""
     h, dof = drift(m), dofs(m)
     force = _forces_at(m, q, v, h, drags)
+    take_off_rotors(m, force)
     status = solve_motion(m, force, acceleration)
     if status != OK:
         return status
@@ -169,7 +185,7 @@ def _resolve(frame, mode, force):
     put(frame.friction, minus(total, times(frame.normal_force, frame.normal)))
 
 
-@kernel
+@shared_kernel(HANDLE, VECTOR, VECTOR, VECTOR)
 def contact_dynamics(m, q, v, acceleration):
     """Write theta_O'' with friction in every sliding contact; forces are left in `frames`."""
     loop, n, count = loops(m), loops(m).size, 0
@@ -268,7 +284,7 @@ def note_directions(m):
     return turned
 
 
-@kernel
+@shared_kernel(HANDLE, TABLE, returns=NOTHING)
 def contact_signs(m, signs):
     """
     Write what tells of an event at each contact, (loops, 2): below zero, it has happened.

@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Generalized coordinates of every cluster: rank of J_C, theta_S and theta_G, and H (paper 2, II-B).
 
@@ -42,6 +56,7 @@ from .records import (
     world,
     zeros,
 )
+from .sharing import FLAG, HANDLE, NOTHING, VECTOR, shared_kernel
 
 # A pivot counts less in an actuated or wanted column, so that these become theta_G unless H
 # would grow beyond the inverse of the weight.
@@ -264,7 +279,7 @@ def eliminate(m, cluster, fresh):
     )
 
 
-@kernel
+@shared_kernel(HANDLE, VECTOR, VECTOR, FLAG, returns=NOTHING)
 def solve_constraints(m, q, v, bias):
     """Find H of every cluster, keeping the choice of coordinates where it still holds."""
     size, cluster = shape(m), clusters(m)

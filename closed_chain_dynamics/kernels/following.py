@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Following named joints: one instant of a state that is kept complete (see control/loop_state.py).
 
@@ -74,7 +88,9 @@ def compute_fit(m, places, fit):
             free[j, g] = fit.W[j, g] / dof[j].scale
     # |H| is bounded by the choice of theta_G, so that squares do no harm
     inverse = np.linalg.inv(np.linalg.cholesky(np.dot(free.T, free)))
-    fit.R[:n_G, :n_G] = inverse.T
+    for i in range(n_G):
+        for k in range(n_G):
+            fit.R[i, k] = inverse[k, i]
     if n == 0:
         return
     named = np.empty((n, n_G))

@@ -1,10 +1,24 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Forward dynamics of the closed chain: A theta_G'' + b = tau_G (paper 2, section III).
 
 With contacts that slide, normal forces and motion are found together: see `contact.py`.
 """
 
-from .closed_chain import applied_forces, bias_acceleration, solve_motion
+from .closed_chain import applied_forces, bias_acceleration, solve_motion, take_off_rotors
 from .compiling import kernel
 from .contact import contact_dynamics, note_directions
 from .coordinates import check_closed, solve_constraints
@@ -13,9 +27,10 @@ from .kinematics import add_acceleration, check_state, motion, placements
 from .linear_algebra import copy_to
 from .newton_euler import body_forces
 from .records import LOCKED, OK, SINGULAR, WRONG_SIZE, drift, shape, torques, zeros
+from .sharing import HANDLE, VECTOR, shared_kernel
 
 
-@kernel
+@shared_kernel(HANDLE, VECTOR, VECTOR, VECTOR)
 def forward_dynamics(m, q, v, acceleration):
     """
     Write theta_O'' under the torques and forces in the workspace, Eq. (24) of paper 2.
@@ -34,6 +49,8 @@ def forward_dynamics(m, q, v, acceleration):
         add_acceleration(m, drift(m))
     body_forces(m)
     force = applied_forces(m, q, v)
+    if closed:
+        take_off_rotors(m, force)
     status = solve_motion(m, force, acceleration)
     if closed and status == OK:
         h = drift(m)

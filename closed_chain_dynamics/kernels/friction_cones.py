@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Can friction hold? Forces of redundant contacts, shared so that all stay within their cones.
 
@@ -88,16 +102,19 @@ def _barrier(cones, x, T, gradient, curvature):
         if not a > 0.0:
             return False
         h = a * a
-        slope[:d], slope[d] = 2.0 * a * cone[0, :d], -2.0 * a
+        for j in range(d):
+            slope[j] = 2.0 * a * cone[0, j]
+        slope[d] = -2.0 * a
         for i in range(1, 4):
             t = cone[i, d]
             for j in range(d):
                 t += cone[i, j] * x[j]
             h -= t * t
-            slope[:d] -= 2.0 * t * cone[i, :d]
+            for j in range(d):
+                slope[j] -= 2.0 * t * cone[i, j]
         if not h > 0.0:
             return False
-        gradient -= slope / h
+        axpy(gradient, slope, -1.0 / h, 0, d + 1)
         for i in range(d + 1):
             for j in range(d + 1):
                 c = slope[i] * slope[j] / h

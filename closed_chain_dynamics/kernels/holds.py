@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Joints that stops or friction hold: a row of J_C for a coordinate, and what tells of events.
 
@@ -33,6 +47,7 @@ from .records import (
     shape,
     zeros,
 )
+from .sharing import HANDLE, NOTHING, TABLE, VECTOR, shared_kernel
 from .vectors import angular, cross, inner, linear, minus
 
 TOUCHING = 1e-11  # depth at which a joint has hit its stop: above the rounding of one [rad or m]
@@ -119,7 +134,7 @@ def compute_hold_states(m, q, v, states):
             states[h, 0], states[h, 1] = hold_state(m, hold[h], q, v)
 
 
-@kernel
+@shared_kernel(HANDLE, VECTOR, VECTOR, TABLE, returns=NOTHING)
 def hold_signs(m, q, v, signs):
     """
     Write what tells of an event of each coordinate, behind the contacts: below zero, it happened.

@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 The jump of velocities when links are connected at non-zero relative speed (paper 2, V-C).
 
@@ -119,7 +133,8 @@ def compute_bodies(m, q, v, states):
     move, origin = moving(m), totals(m).origin
     for i in range(move.size):
         me, state = move[i], states[i]
-        state.R[:, :] = me.R
+        for k in range(3):
+            put_axis(state.R, k, axis(me.R, k))
         put(state.c, add(me.c, origin))
         put(state.v, velocity_at(me.V, me.c))
         put(state.omega, angular(me.V))
@@ -305,7 +320,7 @@ def compute_impact(m, q, states, moved, v_after, jump, force):
         return status, kinetic
     _momenta_as_forces(m)  # solving the motion has used them up
     for i in range(move.size):
-        jump[i, :] = move[i].F
+        copy_to(jump[i], move[i].F)
     motion(m, v_after, zeros(m), 0.0)
     _momenta_as_forces(m)
     for i in range(move.size):

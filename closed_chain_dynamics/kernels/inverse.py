@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Inverse dynamics of the closed chain: tau_O by Newton-Euler, tau_G = W^T tau_O, and the torques of
 the actuators from S^T tau_A = tau_G (paper 2, section II-A).
@@ -25,6 +39,7 @@ from .records import (
     tau,
     zeros,
 )
+from .sharing import HANDLE, VECTOR, shared_kernel
 
 NO_LEVER = 1e-10  # directions of H below this are rounding: no actuator reaches them
 WEAK_LEVER = 1e-4  # those between are for the rule in `dynamics/levers.py`, with units
@@ -210,7 +225,7 @@ def compute_inverse_dynamics(m, q, v, a, out):
     return needed_torques(m, q, v, a, out)
 
 
-@kernel
+@shared_kernel(HANDLE, VECTOR, VECTOR, VECTOR, VECTOR)
 def needed_torques(m, q, v, a, out):
     """Write what `compute_inverse_dynamics` does, after `solve_constraints`; uses up H."""
     size, actuator, dof = shape(m), actuators(m), dofs(m)

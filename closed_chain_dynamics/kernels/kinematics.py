@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Placements, velocities and accelerations of all bodies, from the root outwards.
 
@@ -28,6 +42,7 @@ from .records import (
     world,
     zeros,
 )
+from .sharing import HANDLE, NOTHING, NUMBER, VECTOR, shared_kernel
 from .vectors import (
     acceleration_at,
     add,
@@ -140,7 +155,7 @@ def _slide(me, x, y, z):
     put(me.p, add(me.p, rotate(me.R, (x, y, z))))
 
 
-@kernel
+@shared_kernel(HANDLE, VECTOR, returns=NOTHING)
 def placements(m, q):
     """Compute R, p, the centre of mass and the motion subspace of every body."""
     body, move, column = bodies(m), moving(m), columns(m)
@@ -178,7 +193,7 @@ def placements(m, q):
         put(me.c, add(me.p, rotate(me.R, own.com)))
 
 
-@kernel
+@shared_kernel(HANDLE, VECTOR, VECTOR, NUMBER, returns=NOTHING)
 def motion(m, v, a, gravity):
     """
     Compute V and A of every body, Eqs. (2) to (4) of paper 3 for any joint.

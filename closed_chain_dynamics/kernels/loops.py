@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Constraints of loops and couplings: position error, rows of J_C, and the bias J_C' theta'.
 
@@ -39,6 +53,7 @@ from .records import (
     terms,
     world,
 )
+from .sharing import FLAG, HANDLE, INDEX, NOTHING, shared_kernel
 from .structure import common_ancestor
 from .surfaces import surface_rows
 from .vectors import (
@@ -102,7 +117,7 @@ def _product_bias(frame, i, j, one, two):
     )
 
 
-@kernel
+@shared_kernel(HANDLE, INDEX, FLAG, returns=NOTHING)
 def loop_rows(m, k, bias):
     """
     Write covector, error and (if asked) bias of every row of one loop, in LoopType's order.
@@ -247,7 +262,7 @@ def coupling_row(m, k, q, v, J, i, local, bias):
     return error, second
 
 
-@kernel
+@shared_kernel(HANDLE, INDEX, returns=NOTHING)
 def loop_coordinates(m, k):
     """
     Write covector, position and rate of every coordinate of a loop joint, frame 2 against 1.

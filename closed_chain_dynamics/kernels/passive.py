@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Passive forces: damping, Coulomb friction, limit moments and springs, on tree and loop joints.
 
@@ -27,6 +41,7 @@ from .records import (
     springs,
     totals,
 )
+from .sharing import HANDLE, NOTHING, VECTOR, shared_kernel
 from .surfaces import sliding_velocity, surface_distance, surface_normal
 from .vectors import (
     add,
@@ -187,7 +202,7 @@ def _loop_joints_matter(m):
     return shape(m).passive_loops or springs(m).size > 0
 
 
-@kernel
+@shared_kernel(HANDLE, VECTOR, VECTOR, VECTOR, returns=NOTHING)
 def add_passive_forces(m, q, v, tau):
     """Add passive forces: those of tree joints to tau, the others to the bodies' F."""
     body, dof, loop, column, total = bodies(m), dofs(m), loops(m), loop_columns(m), totals(m)

@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 A run of a simulation: steps, finer where they have to be, events at their instants, the log.
 
@@ -14,6 +28,7 @@ from .compiling import kernel, kernel_without_patience
 from .contact import contact_signs, note_directions
 from .forward import forward_dynamics
 from .holds import hold_signs, note_turns
+from .implicit import implicit_step
 from .inertia import energies, rotor_energy
 from .kinematics import motion, placements
 from .linear_algebra import copy_to
@@ -63,7 +78,7 @@ RUN = np.dtype(
         ('rough', np.float64),
     ]
 )
-EULER, RK4 = range(2)  # run.method
+EULER, RK4, IMPLICIT = range(3)  # run.method
 LOG_ROW = 6  # time, kinetic, potential, work put in, dissipated, loop error; then q and v
 FINEST = 16384  # parts that a step is taken in, at most
 PAYS = 0.25  # a part of half the size has less than this share of the error
@@ -127,6 +142,8 @@ def _take_part(m, q, v, dt, method, books, work):
     """Take one step and close the loops; return a status."""
     if method == EULER:
         status = euler_step(m, q, v, dt, books, work)
+    elif method == IMPLICIT:
+        status = implicit_step(m, q, v, dt, books, work)
     else:
         status = rk4_step(m, q, v, dt, books, work)
     if status == OK:
@@ -136,6 +153,25 @@ def _take_part(m, q, v, dt, method, books, work):
         for j in range(v.size):
             total += 0.0 * v[j]
         status = OK if total == 0.0 else NOT_FINITE
+    return status
+
+
+@kernel
+def _take_implicit(m, q, v, dt, run, books, work):
+    """
+    Take one implicit step and close the loops; return a status.
+
+    What is faster than the step is not followed, so no sum over it gives what friction and damping
+    took: that is what is missing of the energy. Where some is too much, it is told as `rough`.
+    """
+    kinetic, gravity, stored = _energies(m, q, v)
+    before, energy = kinetic + gravity + stored - books[0], kinetic + abs(stored) + _lift(m)
+    status = _take_part(m, q, v, dt, IMPLICIT, books, work)
+    if status == OK:
+        kinetic, gravity, stored = _energies(m, q, v)
+        lost = before - (kinetic + gravity + stored - books[0])
+        books[1] += lost
+        run.rough = max(run.rough, -lost / max(energy, 1e-300))
     return status
 
 
@@ -152,6 +188,8 @@ def _take_step(m, q, v, dt, run, books, work):
     An infinite tolerance takes all steps as they are. The energy is all that moves or is stored,
     and what lifts the mechanism by its own length: so a mechanism at rest has some, too.
     """
+    if run.method == IMPLICIT:
+        return _take_implicit(m, q, v, dt, run, books, work)
     if run.method == EULER or run.tolerance == np.inf:
         return _take_part(m, q, v, dt, run.method, books, work)
     kept = np.empty(q.size + v.size + books.size)
@@ -202,7 +240,9 @@ def _happened(m, q, v, work, signs):
     elif _watched_in_space(m):
         placements(m, q)
         motion(m, v, zeros(m), 0.0)
-    contact_signs(m, signs)
+    signs[:, :] = 1.0
+    if _watches_contacts(m):
+        contact_signs(m, signs)
     hold_signs(m, q, v, signs)
     return status, np.min(signs) < 0.0
 
@@ -261,11 +301,19 @@ def _find_event(m, q, v, run, books, work, signs):
 
 
 @kernel
-def _watched_in_space(m):
-    """Return whether a contact, or a joint that closes a loop, may have an event."""
+def _watches_contacts(m):
+    """Return whether a contact may have an event."""
     for loop in loops(m):
         if loop.mode == SLIDE or loop.mode == STICK:
             return True
+    return False
+
+
+@kernel
+def _watched_in_space(m):
+    """Return whether a contact, or a joint that closes a loop, may have an event."""
+    if _watches_contacts(m):
+        return True
     for hold in holds(m):
         if hold.loop >= 0:
             return True
@@ -322,7 +370,7 @@ def _run(m, q, v, task, books, work, log, signs):
         if run.stride > 0 and (run.counted + step + 1) % run.stride == 0:
             row = log[run.logged]
             record(m, q, v, run.time, books, row)
-            row[LOG_ROW : LOG_ROW + q.size] = q
-            row[LOG_ROW + q.size :] = v
+            copy_to(row[LOG_ROW:], q)
+            copy_to(row[LOG_ROW + q.size :], v)
             run.logged += 1
     return OK

@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 The methods of integration: Runge-Kutta and Euler on the manifold, and closing the loops again.
 
@@ -30,6 +44,7 @@ from .records import (
     totals,
     world,
 )
+from .sharing import HANDLE, TABLE, VECTOR, shared_kernel
 from .vectors import add, cross, inner, norm, put, times
 
 # loops count as closed in a simulation at this error; Newton's method gets there in one or two
@@ -105,7 +120,7 @@ def advance(m, q, u, out):
 
 
 @kernel
-def _stage(m, q, v, u, slope):
+def stage(m, q, v, u, slope):
     """Write the slope of a stage: rates of local coordinates, velocities and energy books."""
     nv, total = shape(m).nv, totals(m)
     status = forward_dynamics(m, q, v, slope[nv : 2 * nv])
@@ -115,7 +130,7 @@ def _stage(m, q, v, u, slope):
 
 
 @kernel
-def _move(m, q, u, work):
+def move(m, q, u, work):
     """Advance q in place by local coordinates."""
     moved = work[1, : shape(m).nq]
     advance(m, q, u, moved)
@@ -139,7 +154,7 @@ def rk4_step(m, q, v, dt, books, work):
         stage_q[k] = q[k]
     for s in range(4):
         slope = work[3 + s]
-        status = _stage(m, stage_q, stage_v, u, slope)
+        status = stage(m, stage_q, stage_v, u, slope)
         if status != OK:
             return status
         if s < 3:
@@ -153,7 +168,7 @@ def rk4_step(m, q, v, dt, books, work):
     for j in range(nv):
         v[j] += total[nv + j]
     books[0], books[1] = books[0] + total[2 * nv], books[1] + total[2 * nv + 1]
-    _move(m, q, total, work)
+    move(m, q, total, work)
     return OK
 
 
@@ -163,7 +178,7 @@ def euler_step(m, q, v, dt, books, work):
     nv = shape(m).nv
     u, slope = work[0, :nv], work[3]
     u[:] = 0.0
-    status = _stage(m, q, v, u, slope)
+    status = stage(m, q, v, u, slope)
     if status != OK:
         return status
     for j in range(nv):
@@ -173,7 +188,7 @@ def euler_step(m, q, v, dt, books, work):
     local_rate(m, q, v, u, slope)
     for j in range(nv):
         u[j] = dt * slope[j]
-    _move(m, q, u, work)
+    move(m, q, u, work)
     return OK
 
 
@@ -211,7 +226,7 @@ def follow_theta_G(m, v):
                 v[dof[first + s]] = rate
 
 
-@kernel
+@shared_kernel(HANDLE, VECTOR, VECTOR, TABLE)
 def close_loops(m, q, v, work):
     """
     Project q and v onto the loops: theta_G stays, theta_S follows by Newton's method.
@@ -263,7 +278,7 @@ def _least_squares_step(m, q, u):
     return size
 
 
-@kernel
+@shared_kernel(HANDLE, VECTOR, VECTOR, TABLE)
 def _compromise(m, q, v, work):
     """
     Close loops whose redundant rows contradict each other by the digits of their file.

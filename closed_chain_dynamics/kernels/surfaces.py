@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Surfaces that a point of a link may touch: plane, sphere, cylinder, or a function C(r) given.
 
@@ -16,6 +30,7 @@ from .compiling import kernel
 from .loop_frames import place_loop, slide_bias, slide_row
 from .records import CYLINDER, FUNCTION, PLANE, STICK, loops, moving, rows
 from .rolling import clearance, reach, rolling_rows
+from .sharing import FLAG, HANDLE, INDEX, NOTHING, shared_kernel
 from .vectors import (
     add,
     axis,
@@ -64,7 +79,7 @@ def _call_at_plain(address, given, out):
 call_at = kernel(_call_at, _call_at_plain)
 
 
-@kernel
+@shared_kernel(HANDLE, INDEX, FLAG, returns=NOTHING)
 def surface_rows(m, k, bias):
     """
     Write the rows of a point on a surface: one along the normal, or three where it sticks.
