@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Closing the loops of one cluster: damped Gauss-Newton (Levenberg-Marquardt) on the manifold.
 
@@ -18,7 +32,7 @@ from closed_chain_dynamics.dynamics.constraints import Matrix, loop_coordinate_o
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
-__all__ = ['Closure', 'has_position']
+__all__ = ['Closure', 'has_position', 'is_turn']
 
 Mask = NDArray[np.bool_]
 Places = NDArray[np.int64]
@@ -119,7 +133,7 @@ class Closure:
             ]
             for i, (d, lower, upper) in enumerate(wanted, start=n):
                 away = positions[d] - np.clip(positions[d], lower, upper)
-                if lower == upper and _is_turn(robot, d):
+                if lower == upper and is_turn(robot, d):
                     away = np.remainder(away + np.pi, 2.0 * np.pi) - np.pi
                 if away or lower == upper:  # a joint within its range asks for nothing
                     error[i], J[i] = away, L[d, self.dofs] * self.scale
@@ -273,10 +287,10 @@ def _loop_dofs(robot: Mechanism, k: int) -> range:
 def has_position(robot: Mechanism, d: int) -> bool:
     """Return whether a loop coordinate's rate is the derivative of its position."""
     kind = robot.model.loops[loop_coordinate_owner(robot, d)]['type']
-    return not _is_turn(robot, d) or kind not in (at.LOOP_SPHERICAL, at.LOOP_SURFACE, at.LOOP_FREE)
+    return not is_turn(robot, d) or kind not in (at.LOOP_SPHERICAL, at.LOOP_SURFACE, at.LOOP_FREE)
 
 
-def _is_turn(robot: Mechanism, d: int) -> bool:
+def is_turn(robot: Mechanism, d: int) -> bool:
     """Return whether a loop coordinate is an angle."""
     kind = robot.model.loops[loop_coordinate_owner(robot, d)]['type']
     return bool(kind != at.LOOP_PRISMATIC) and ':v' not in robot.loop_coordinate_names[d]

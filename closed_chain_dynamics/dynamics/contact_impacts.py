@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Impacts of contacts with friction: stick or slide in the impact itself.
 
@@ -5,6 +19,9 @@ The law has two phases. In the first all contacts that touch are caught: impulse
 |t| <= mu n, no point goes in, one that carries no impulse may go out, and friction opposes what is
 left of the sliding, or stops it. In the second, contacts with restitution e push with e times
 their impulse along the normal (Poisson), again with friction in the cone.
+
+Where friction locks, that is where no finite force fits a sliding motion (Painleve's paradox), the
+same law stops it: an impact without collision.
 
 The first phase cannot gain energy: with v_after = v + M^-1 J^T p the kinetic energy changes by
 p u_after - p^T G p / 2, and p u_after = -mu n |u_t| at most. Where the second would give back more
@@ -29,6 +46,8 @@ __all__ = ['BOUNCE_SPEED', 'ContactImpact', 'contact_impact']
 # a contact that touches down slower than this does not bounce, and one that an impact lets go
 # slower than this stays: it would be back at once [m/s]
 BOUNCE_SPEED = 1e-3
+AT_THE_LIMIT = 1e-6  # share of the friction that may lack at the instant at which it locks
+PUSH = 1e-8  # share of the speed that is gained within the time h: more than rounding
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,24 +59,39 @@ class ContactImpact:
 
 
 def contact_impact(
-    robot: Mechanism, q: Vector, v: Vector, loops: Sequence[int], touching: Sequence[int]
+    robot: Mechanism,
+    q: Vector,
+    v: Vector,
+    loops: Sequence[int],
+    touching: Sequence[int],
+    pushed: Vector | None = None,
 ) -> ContactImpact:
     """
     Return the impact of contacts on a motion.
 
     `loops`: all contacts that are closed or touch; `touching`: those of them that were open. All
-    that touch at once bounce with the smallest restitution of them.
+    that touch at once bounce with the smallest restitution of them. `pushed`: where no finite
+    force fits the motion, theta_O'' without the contacts, (nv,). Over a time h it would take the
+    points into their surfaces, so no impulse is no answer for any h > 0; where no force fits, the
+    impulse stays finite as h goes to zero.
     """
     table, problem = robot.structure.loops, contact_problem(robot, q, v, loops)
     mu, c = table['mu'][list(loops)], problem.J @ v
+    if pushed is not None:
+        mu, rates = (1.0 + AT_THE_LIMIT) * mu, problem.J @ pushed + problem.bias
+        c = c + PUSH * np.abs(c).max() / max(np.abs(rates).max(), 1e-300) * rates
     hits = np.array([k in touching for k in loops])
     fast: NDArray[np.bool_] = -c[::3] > BOUNCE_SPEED
     e = min(
-        float(table['restitution'][k]) * bool(quick)
-        for k, quick in zip(loops, fast)
-        if k in touching
+        (
+            float(table['restitution'][k]) * bool(quick)
+            for k, quick in zip(loops, fast)
+            if k in touching
+        ),
+        default=0.0,
     )
-    found = solve_contacts(robot, problem, c, mu, drags=False)
+    jams = pushed is not None
+    found = solve_contacts(robot, problem, c, mu, drags=False, jams=jams)
     opens, p = found.opens, found.p.ravel()
     if e > 0.0:
         given = np.where(hits & ~opens, e * found.p[:, 0], np.nan)
@@ -67,7 +101,7 @@ def contact_impact(
         opens = opens | hits
     elif np.any(slow := opens & (found.u[:, 0] < BOUNCE_SPEED)):
         held = [k for k, stays in zip(loops, slow) if stays]
-        found = solve_contacts(robot, problem, c, mu, drags=False, held=held)
+        found = solve_contacts(robot, problem, c, mu, drags=False, held=held, jams=jams)
         opens, p = found.opens, found.p.ravel()
     v_after = v + problem.response @ p
     world = np.einsum('kij,ki->kj', problem.frames, p.reshape(-1, 3))

@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 What contacts can do to a mechanism in one state: u = G p + c, and the p of Coulomb's law.
 
@@ -7,8 +21,8 @@ G           J W (W^T M W)^-1 W^T J^T, of all loops but the contacts     (3 conta
 p           forces, or impulses: along n, t_1, t_2 of each contact      (3 contacts,)
 u           accelerations, or velocities, of the points along the same  (3 contacts,)
 
-Projection finds which contacts open, stick and slide; Newton's method on the equations that these
-make gives p to rounding.
+Projection finds which contacts open, stick and slide; where it does not, all that they could do is
+tried. Newton's method on the equations that these make gives p to rounding (`coulomb_law.py`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -20,6 +34,7 @@ from numpy.typing import NDArray
 
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.dynamics.constraints import Matrix, allowed_motions, constraint_jacobian
+from closed_chain_dynamics.dynamics.coulomb_law import MOST_TRIED, Law
 from closed_chain_dynamics.dynamics.tree import mass_matrix
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.kernels.cone_solver import (
@@ -37,6 +52,7 @@ __all__ = [
     'ContactProblem',
     'Coulomb',
     'contact_problem',
+    'contacts_as',
     'free_acceleration',
     'solve_contacts',
 ]
@@ -44,9 +60,7 @@ __all__ = [
 REST_SPEED = 1e-7  # below this a contact stands still [m/s]
 NO_FORCE = 1e-9  # share of the largest force below which a contact carries none
 NO_MOTION = 1e-9  # share of the largest acceleration or speed below which a point stands
-MOST_POLISHING = 30
-POLISHED = 1e-13  # share of the largest force that Newton's method still changes
-REDUNDANT = 1e-11  # singular values below this share of the largest count as zero
+SWEPT = 1e-6  # share of the largest force or speed by which projection may miss Coulomb's law
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +88,7 @@ class Coulomb:
 
 
 @contextmanager
-def _contacts_as(robot: Mechanism, loops: Sequence[int], mode: int, active: int) -> Iterator[None]:
+def contacts_as(robot: Mechanism, loops: Sequence[int], mode: int, active: int) -> Iterator[None]:
     """Let contacts stick, slide or be open for a while; whatever they were comes back."""
     table = robot.structure.loops
     kept = {name: table[name].copy() for name in ('mode', 'active', 'n_rows')}
@@ -115,14 +129,14 @@ def contact_problem(
     turn = np.zeros((3 * len(loops), 3 * len(loops)))
     for i, (frame, R_1) in enumerate(zip(frames, turns)):
         turn[3 * i : 3 * i + 3, 3 * i : 3 * i + 3] = frame @ R_1
-    with _contacts_as(robot, loops, at.STICK, 1):
+    with contacts_as(robot, loops, at.STICK, 1):
         J_C, _, full_bias = constraint_jacobian(robot, q, v)
         rows = [robot.structure.loops[k]['row'] + i for k in loops for i in range(3)]
     J, bias = turn @ J_C[rows], turn @ full_bias[rows]
-    with _contacts_as(robot, loops, at.SLIDE, 1):  # along the normal the surface may be curved
+    with contacts_as(robot, loops, at.SLIDE, 1):  # along the normal the surface may be curved
         _, _, full_bias = constraint_jacobian(robot, q, v)
         bias[::3] = full_bias[[robot.structure.loops[k]['row'] for k in loops]]
-    with _contacts_as(robot, loops, at.SLIDE, 0):
+    with contacts_as(robot, loops, at.SLIDE, 0):
         W, M = allowed_motions(robot, q), mass_matrix(robot, q)
     JW = J @ W
     reduced = np.linalg.solve(W.T @ M @ W, JW.T) if W.shape[1] else np.zeros(JW.T.shape)
@@ -141,7 +155,7 @@ def contact_problem(
 def free_acceleration(robot: Mechanism, q: Vector, v: Vector, loops: Sequence[int]) -> Vector:
     """Return theta_O'' under the forces in the workspace if these contacts did nothing, (nv,)."""
     a = np.empty(robot.nv)
-    with _contacts_as(robot, loops, at.SLIDE, 0):
+    with contacts_as(robot, loops, at.SLIDE, 0):
         status = kernels.forward_dynamics(robot.handle, q, v, a)
         if status:
             robot.raise_for(status, q, v)
@@ -157,6 +171,7 @@ def solve_contacts(
     drags: bool,
     held: Sequence[int] = (),
     given: Vector | None = None,
+    jams: bool = False,
 ) -> Coulomb:
     """
     Return the p of Coulomb's law with u = G p + c.
@@ -175,13 +190,18 @@ def solve_contacts(
     if given is not None:
         known = np.isfinite(given)
         kind[known], p[::3] = GIVEN, np.where(known, given, 0.0)
-    if kernels.solve_cones(problem.G, np.ascontiguousarray(c), mu, kind, p) < 0:
-        raise locked_error(robot)
-    found = _judge(problem.G, c, p, both, drag)
+    swept = kernels.solve_cones(problem.G, np.ascontiguousarray(c), mu, kind, p)
     if given is not None:
-        return found
-    polished = _polish(problem.G, c, mu, found, drag)
-    return found if polished is None else _judge(problem.G, c, polished, both, drag)
+        return _judge(problem.G, c, p, both, drag)
+    law, found = Law(problem.G, c, mu, both, drag), _judge(problem.G, c, p, both, drag)
+    polished = law.polish(p, found.opens, found.slides)
+    best = p if polished is None else polished
+    if swept < 0 or jams or not (law.agrees(p, SWEPT) or law.agrees(best, SWEPT)):
+        tried = law.by_trying()
+        if tried is None and (swept < 0 or len(mu) <= MOST_TRIED):
+            raise locked_error(robot)
+        best = best if tried is None else tried  # so many contacts: nearly right
+    return _judge(problem.G, c, best, both, drag)
 
 
 def _judge(
@@ -194,50 +214,3 @@ def _judge(
     opens = (u[:, 0] > 1e2 * speed) & (f[:, 0] <= force) & ~both
     slides = ~opens & (drag | (np.linalg.norm(u[:, 1:], axis=1) > 1e2 * speed))
     return Coulomb(f, u, opens, slides)
-
-
-def _polish(
-    G: Matrix, c: Vector, mu: Vector, found: Coulomb, drag: NDArray[np.bool_]
-) -> Vector | None:
-    """Solve the equations of what each contact does by Newton's method; None where it fails."""
-    p, scale = found.p.ravel().copy(), float(np.abs(found.p).max(initial=0.0))
-    for _ in range(MOST_POLISHING):
-        u = G @ p + c
-        F, D = u.copy(), G.copy()
-        for k in range(len(mu)):
-            i, t = 3 * k, slice(3 * k + 1, 3 * k + 3)
-            if found.opens[k]:
-                F[i : i + 3], D[i : i + 3] = p[i : i + 3], np.eye(len(p))[i : i + 3]
-            elif found.slides[k]:
-                side = -1.0 if p[i] < 0.0 else 1.0
-                size = max(float(np.linalg.norm(u[t])), 1e-300)
-                way = np.array([1.0, 0.0]) if drag[k] else u[t] / size
-                F[t] = p[t] + mu[k] * side * p[i] * way
-                D[t] = np.eye(len(p))[t]
-                D[t, i] += mu[k] * side * way
-                if not drag[k]:
-                    turning = (np.eye(2) - np.outer(way, way)) / size
-                    D[t] += mu[k] * side * p[i] * turning @ G[t]
-        step = np.linalg.lstsq(D, -F, rcond=REDUNDANT)[0]
-        p = p + step
-        if not np.all(np.isfinite(p)):
-            return None
-        if np.abs(step).max(initial=0.0) <= POLISHED * scale:
-            break
-    else:
-        return None
-    return _if_within(G, c, mu, found, p)
-
-
-def _if_within(G: Matrix, c: Vector, mu: Vector, found: Coulomb, p: Vector) -> Vector | None:
-    """Return p where it is no further out of the cones than what was found before, else None."""
-    f, u = p.reshape(-1, 3), (G @ p + c).reshape(-1, 3)
-
-    def outside(f: Matrix, u: Matrix) -> float:
-        over = np.linalg.norm(f[:, 1:], axis=1) - mu * np.abs(f[:, 0])
-        return float(np.maximum(over, 0.0).max(initial=0.0))
-
-    size = max(float(np.abs(found.p).max(initial=0.0)), 1e-300)
-    good = outside(f, u) <= outside(found.p, found.u) + 1e-9 * size
-    near = float(np.abs(f - found.p).max(initial=0.0)) <= 0.5 * size
-    return p if good and near else None

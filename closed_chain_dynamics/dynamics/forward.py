@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Forward dynamics of the closed chain: A theta_G'' + b = tau_G, Eqs. (23), (24) of the papers.
 
@@ -213,6 +227,8 @@ def _compute(
     robot: Mechanism, q: Any, v: Any, tau: Any, acceleration: Vector
 ) -> tuple[Vector, Vector, Vector, int]:
     """Call the kernel; return state and torques as arrays, and the status where it is no error."""
+    if type(tau) is not np.ndarray:
+        tau = actuator_vector(robot, tau, 'tau')
     try:  # the usual case costs nothing: the kernel itself looks at types and sizes
         status = _kernel.call(robot.handle, q, v, tau, acceleration)
     except TypeError:

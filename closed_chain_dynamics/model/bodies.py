@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Links that are fixed to each other become one body, moved by one joint.
 
@@ -7,15 +21,15 @@ Bodies are numbered depth first, brothers in the order of their joints' names: t
 Pinocchio numbers them.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from closed_chain_dynamics.description import Description, Inertia, Joint, JointType
+from closed_chain_dynamics.description.rotations import rotation_to
 
-__all__ = ['Body', 'Placement', 'grow', 'rotation_to']
+__all__ = ['Body', 'Placement', 'grow']
 
 Matrix = NDArray[np.float64]
 Placement = tuple[int, Matrix, Matrix]  # body, R (3, 3) and p (3,) in it
@@ -55,20 +69,6 @@ class Body:
 def _parallel_axis(r: Matrix) -> Matrix:
     shift: Matrix = (r @ r) * np.eye(3) - np.outer(r, r)
     return shift
-
-
-def rotation_to(axis: Sequence[float] | Matrix) -> Matrix:
-    """Return the smallest rotation that takes z to a unit vector, (3, 3)."""
-    x, y, z = axis
-    if z >= 0.0:
-        k = 1.0 / (1.0 + z)
-    elif x * x + y * y == 0.0:
-        return np.diag([1.0, -1.0, -1.0])
-    else:  # the same number; 1 + z has lost its digits when the axis is close to -z
-        k = (1.0 - z) / (x * x + y * y)
-    return np.array(
-        [[1.0 - k * x * x, -k * x * y, x], [-k * x * y, 1.0 - k * y * y, y], [-x, -y, z]]
-    )
 
 
 def grow(description: Description) -> tuple[list[Body], dict[str, Placement]]:

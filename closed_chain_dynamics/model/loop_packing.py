@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Loop joints as records: frames on their two bodies, rows, coordinates, and laws of contact."""
 
 from collections.abc import Callable, Mapping
@@ -5,8 +19,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from closed_chain_dynamics.description import Description, Joint, LoopJoint, LoopType
+from closed_chain_dynamics.description.rotations import rotation_to
 from closed_chain_dynamics.kernels import records as at
-from closed_chain_dynamics.model.bodies import Placement, rotation_to
+from closed_chain_dynamics.model.bodies import Placement
 from closed_chain_dynamics.model.model import Records
 
 __all__ = ['loop_coordinate_names', 'loop_frames', 'loop_records']

@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 A mechanism, as users hold it: a model, the structure it has now, and a workspace.
 
@@ -48,8 +62,8 @@ def load(
     """
     Return the Mechanism that a file describes.
 
-    `source` is a path (.urdf, .xacro, ...), the name of a shipped model, a string of XML, or a
-    parsed `urdf_parser_py` robot.
+    `source` is a path (.urdf, .xacro, ...), the name of a shipped model, a string of XML, a parsed
+    `urdf_parser_py` robot, or a `pinocchio.Model`, alone or in a pair with its constraint models.
     `root_joint='floating'` lets the root link fly freely; `actuated` names the actuated joints
     (tree or loop) and overrides the file; `gravity` in world axes [m/s^2], None for that of the
     file, or the standard one where the file gives none. `xacro_args` are the arguments of a xacro

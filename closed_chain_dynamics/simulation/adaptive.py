@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Adaptive integration by SciPy, on local coordinates that start anew at every step.
 
@@ -12,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closed_chain_dynamics import kernels
+from closed_chain_dynamics.errors import StructureError
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.model.mechanism import Vector
 from closed_chain_dynamics.recording.events import Event
@@ -35,15 +50,32 @@ def adaptive_run(
     first = motion.dt
     while motion.time < end:
         step = _Step(motion, end, tolerance)
-        with motion.forces():
-            late = step.take(first)
+        try:
+            with motion.forces():
+                if handling.watching:  # friction of contacts that are slow does not turn in a step
+                    kernels.aim_slow(
+                        motion.robot.handle,
+                        motion.q,
+                        motion.v,
+                        min(first, end - motion.time),
+                        motion.work[3, : motion.robot.nv],
+                    )
+                late = step.take(first)
+        except StructureError as lock:
+            kernels.forget_slow(motion.robot.handle)
+            happened(handling.unlock(lock))
+            first = motion.dt
+            continue
         signs = step.signs(late) if handling.watching else np.ones((1, 2))
         if signs.min() < 0.0:
             late, signs = step.find_event(late)
+            kernels.forget_slow(motion.robot.handle)
             happened(handling.handle(signs))
         elif handling.watching:
             handling.note()
         first = step.next(late)
+    if handling.watching:
+        kernels.forget_slow(motion.robot.handle)
     motion.time = end
 
 

@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Contacts of a simulation: touch-down, lift-off, stick and slip (paper 3 and its outlook).
 
@@ -13,9 +27,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closed_chain_dynamics.dynamics.contact_impacts import contact_impact
+from closed_chain_dynamics.errors import StructureError
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.recording.events import Event
 from closed_chain_dynamics.simulation.contact_modes import ContactModes
+from closed_chain_dynamics.simulation.friction_jams import resolve_lock
 from closed_chain_dynamics.simulation.motion import Motion
 
 __all__ = ['ContactEvents']
@@ -35,9 +51,17 @@ class ContactEvents:
         self.modes = ContactModes(motion)
         self.loops = self.modes.loops
 
-    def begin(self) -> None:
-        """Decide for every closed contact whether it sticks or slides, at the start of a run."""
-        self._settle()
+    def begin(self) -> list[Event]:
+        """
+        Decide for every closed contact whether it sticks or slides, at the start of a run.
+
+        Only where friction locks at once something happens: those events are returned.
+        """
+        return self._decide(0.0)
+
+    def unlock(self, lock: StructureError) -> list[Event]:
+        """Let contacts that friction locks do what they can; return the events."""
+        return resolve_lock(self.modes, lock) + self._settle()
 
     def handle(self, signs: Signs) -> list[Event]:
         """Let the contacts whose signs are below zero do what they do next; return the events."""
@@ -76,16 +100,29 @@ class ContactEvents:
         events[0] = replace(events[0], energy_lost=lost, energy_of_gap=total - lost)
         return events + [motion.event('lift_off', self._name(k)) for k in lifted]
 
+    def _decide(self, within: float) -> list[Event]:
+        """Let the contacts find what they do next; return the events where friction locks."""
+        events: list[Event] = []
+        for last in (False,) * len(self.loops) + (True,):
+            try:
+                self.modes.settle(within)
+                break
+            except StructureError as lock:
+                if last:
+                    raise
+                events += resolve_lock(self.modes, lock)
+        return events
+
     def _settle(self, within: float = 0.0) -> list[Event]:
         """Decide what the contacts do next; return the events."""
         modes = self.modes
         was = {k: modes.mode(k) for k in self.loops}
         slid = {k: bool(np.any(modes.loop(k)['direction'])) for k in self.loops}
-        modes.settle(within)
-        events = []
+        events = self._decide(within)
+        told = {event.name for event in events}
         for k in self.loops:
             now = modes.mode(k)
-            if now == was[k] and not (slid[k] and k in modes.begun):
+            if self._name(k) in told or (now == was[k] and not (slid[k] and k in modes.begun)):
                 continue
             kind = 'slip'
             if now is None:

@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 What contacts do next: stick, slide or open, decided for all of them together (Coulomb's law).
 
@@ -122,14 +136,26 @@ class ContactModes:
         """Return the contacts that stand still within a time [s], and those that move."""
         resting: list[int] = []
         moving: list[int] = []
-        rate = within * float(np.linalg.norm(self.robot.structure.world['gravity']))
+        g = float(np.linalg.norm(self.robot.structure.world['gravity']))
+        gaining = self._gaining() if within else frozenset()
         for k in self.loops:
             velocity, away = self.velocity(k)
             if self.mode(k) is None and not (self.touches(k) and abs(away) < REST_SPEED):
                 continue
-            slow = max(REST_SPEED, rate * float(self.loop(k)['mu']))
+            rate = 0.0 if k in gaining else g * float(self.loop(k)['mu'])
+            slow = max(REST_SPEED, within * rate)
             (resting if np.linalg.norm(velocity) <= slow else moving).append(k)
         return resting, moving
+
+    def _gaining(self) -> frozenset[int]:
+        """Return the contacts that slide on, faster and faster: friction does not stop them."""
+        motion, sliding = self.motion, [k for k in self.loops if self.mode(k) == at.SLIDE]
+        if not sliding:
+            return frozenset()
+        a = motion.accelerations()
+        problem = contact_problem(self.robot, motion.q, motion.v, sliding)
+        _, along, across = (problem.J @ a + problem.bias).reshape(-1, 3).T  # t_1 is the motion
+        return frozenset(k for k, x, y in zip(sliding, along, across) if x > abs(y))
 
     def _stops(self, within: float) -> bool:
         """Stop all contacts that friction stops within a time [s], if they hold then."""

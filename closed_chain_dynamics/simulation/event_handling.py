@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Events of a mechanism in motion, of contacts and of joints: who decides what, and in which order.
 
@@ -8,17 +22,14 @@ and a stop that the impact drives a joint into is hit right after it, at the sam
 import numpy as np
 
 from closed_chain_dynamics import kernels
-from closed_chain_dynamics.dynamics.constraints import constraint_jacobian
-from closed_chain_dynamics.kernels import records as at
-from closed_chain_dynamics.model.mechanism import Vector
+from closed_chain_dynamics.errors import StructureError
 from closed_chain_dynamics.recording.events import Event
 from closed_chain_dynamics.simulation.contact_events import ContactEvents, Signs
 from closed_chain_dynamics.simulation.joint_events import JointEvents
 from closed_chain_dynamics.simulation.motion import Motion
+from closed_chain_dynamics.simulation.stop_impacts import StopImpacts
 
 __all__ = ['EventHandling']
-
-PULLING = 1e-9  # share of the largest impulse below which one does not pull
 
 
 class EventHandling:
@@ -26,7 +37,7 @@ class EventHandling:
 
     def __init__(self, motion: Motion, limits: bool) -> None:
         self.motion, self.contacts = motion, ContactEvents(motion)
-        self.joints = JointEvents(motion, limits)
+        self.joints, self.stops = JointEvents(motion, limits), StopImpacts(self.contacts.modes)
 
     @property
     def watching(self) -> bool:
@@ -42,7 +53,16 @@ class EventHandling:
         """Decide what holds and what slides, at the start of a run and after connecting."""
         events = self.joints.begin() if self.joints.count else []
         if self.contacts.loops:
-            self.contacts.begin()
+            events = events + self.contacts.begin()
+        return events
+
+    def unlock(self, lock: StructureError) -> list[Event]:
+        """Let contacts open or jam where no finite force fits the motion; return the events."""
+        if self.joints.count:
+            self.joints.release()
+        events = self.contacts.unlock(lock)
+        if self.joints.count:
+            events += self.joints.settle(contacts=self.stops) + self.contacts.begin()
         return events
 
     def note(self) -> None:
@@ -64,40 +84,10 @@ class EventHandling:
                 self.joints.release()
             events = self.contacts.handle(signs)
             if touches and self.joints.count:
-                events += self.joints.settle(lift=self._lift)
-                self.contacts.begin()
+                events += self.joints.settle(contacts=self.stops) + self.contacts.begin()
         if happened.size:
             turned = [int(h) for h in happened if signs[n + h, 0] < 0.0]
-            events += self.joints.settle(turned, self._lift)
+            events += self.joints.settle(turned, self.stops)
             if self.contacts.loops:
-                self.contacts.begin()
+                events += self.contacts.begin()
         return events
-
-    def _lift(self, carried: Vector) -> Event | None:
-        """Open the contact that pulls most in an impact whose loops carry (nv,); None: none."""
-        modes, motion = self.contacts.modes, self.motion
-        closed = [
-            k
-            for k in modes.loops
-            if modes.mode(k) is not None and modes.loop(k)['contact'] == at.UNILATERAL
-        ]
-        if not closed:
-            return None
-        J_C = constraint_jacobian(motion.robot, motion.q)[0]
-        impulses = np.linalg.lstsq(J_C.T, carried, rcond=None)[0]
-        pushes = {k: self._push(k, impulses) for k in closed}
-        worst = min(pushes, key=lambda k: pushes[k])
-        if pushes[worst] >= -PULLING * max(map(abs, pushes.values())):
-            return None
-        modes.set({worst: None})
-        return motion.event('lift_off', motion.robot.loop_names[worst])
-
-    def _push(self, k: int, impulses: Vector) -> float:
-        """Return the impulse along the normal of a closed contact."""
-        modes = self.contacts.modes
-        first, count = int(modes.loop(k)['row']), int(modes.loop(k)['n_rows'])
-        if count == 1:
-            return float(impulses[first])
-        modes.velocity(k)  # places it
-        frame = modes.frame(k)
-        return float(frame['normal'] @ frame['R_1'] @ impulses[first : first + count])

@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Stops and friction of the joints of a mechanism in motion: hit, rest, leave; lock and unlock.
 
@@ -8,7 +22,7 @@ what is held is part of the structure: a row of J_C. Friction acts through force
 impulses. What happens next is decided for all joints together, by `Responses.forces`.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +34,7 @@ from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.model.mechanism import Vector
 from closed_chain_dynamics.recording.events import Event
 from closed_chain_dynamics.simulation.motion import Motion
+from closed_chain_dynamics.simulation.stop_impacts import StopImpacts
 
 __all__ = ['JointEvents']
 
@@ -31,7 +46,6 @@ AT_BOUND = 1e-10  # share of a bound by which a force is at it
 MOST_IMPACTS = 20  # that follow each other at one instant
 
 States = NDArray[np.float64]
-Lift = Callable[[Vector], Event | None]
 # what can hold pushes between these forces, friction left aside
 BOUNDS = {
     at.STUCK: (0.0, 0.0),
@@ -132,17 +146,19 @@ class JointEvents:
             self.robot.structure.holds['active'] = 0
             self.robot.build()
 
-    def settle(self, turned: Collection[int] = (), lift: Lift | None = None) -> list[Event]:
+    def settle(
+        self, turned: Collection[int] = (), contacts: StopImpacts | None = None
+    ) -> list[Event]:
         """
         Let joints hit their stops, and find what rests, sticks and goes on; return the events.
 
-        `turned`: joints whose speed is just passing zero. `lift` is told the momentum that the
-        closed loops take in an impact, (nv,), and may open a contact that would have to pull.
+        `turned`: joints whose speed is just passing zero. `contacts` answer to impacts where they
+        cannot hold as they are.
         """
         was = {h: int(self._hold(h)['mode']) for h in self._joined() if self._hold(h)['active']}
         before = self.motion.mobility()
         self.release()
-        events = self._hit(lift)
+        events = self._hit(contacts)
         self._rest(turned)
         now = {h: int(self._hold(h)['mode']) for h in self._joined() if self._hold(h)['active']}
         after, told = self.motion.mobility(), {event.name for event in events}
@@ -155,7 +171,7 @@ class JointEvents:
         return events
 
     # --- impacts -------------------------------------------------------------------------------
-    def _hit(self, lift: Lift | None) -> list[Event]:
+    def _hit(self, contacts: StopImpacts | None) -> list[Event]:
         """Let the joints that run into their stops be stopped, or thrown back; return events."""
         events: list[Event] = []
         for _ in range(MOST_IMPACTS):
@@ -165,30 +181,27 @@ class JointEvents:
             speeds = {h: _speed(stop, states[h, 1]) for h, stop in at_stop.items()}
             if max(speeds.values(), default=0.0) <= REST_SPEED:
                 break
-            events += self._impact(at_stop, speeds, lift)
+            events += self._impact(at_stop, speeds, contacts)
         return events
 
     def _impact(
-        self, stops: dict[int, int], speeds: dict[int, float], lift: Lift | None
+        self, stops: dict[int, int], speeds: dict[int, float], contacts: StopImpacts | None
     ) -> list[Event]:
         """Let stops take the speed of all joints that run into them, at once; return events."""
         motion, robot = self.motion, self.robot
         energy, moved = float(motion.energy()), momentum(robot, motion.q, motion.v)
         fast = [float(self._law(h)['restitution']) for h in stops if speeds[h] > BOUNCE_SPEED]
-        share, events = min(fast, default=0.0), []
+        share, events = min(fast, default=0.0), list[Event]()
         # where all is slow, all that is at a stop stays there: the forces decide what leaves
         slow = max(speeds.values()) <= BOUNCE_SPEED
         modes = [at.FIXED if slow else stop for stop in stops.values()]
         lower, upper = (np.array([BOUNDS[mode][k] for mode in modes]) for k in (0, 1))
-        while True:
-            answer = Responses.of(robot, motion.q, self._rows(stops)[0])
-            impulses = (1.0 + share) * answer.forces(answer.rows @ motion.v, lower, upper)
-            jump = answer.moved @ impulses
-            carried = mass_matrix(robot, motion.q) @ jump - answer.rows.T @ impulses
-            opened = lift(carried) if lift else None  # by the loops, J_C^T times their impulse
-            if opened is None:
-                break
-            events.append(opened)
+        answer = Responses.of(robot, motion.q, self._rows(stops)[0])
+        impulses = (1.0 + share) * answer.forces(answer.rows @ motion.v, lower, upper)
+        jump = answer.moved @ impulses
+        carried = mass_matrix(robot, motion.q) @ jump - answer.rows.T @ impulses
+        if contacts and not contacts.hold(carried):  # by the loops, J_C^T times their impulse
+            impulses, jump, events = contacts.share(answer.rows, lower, upper, share)
         motion.v = motion.v + jump
         lost, change = energy - float(motion.energy()), momentum(robot, motion.q, motion.v) - moved
         motion.lost += lost

@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 A mechanism in motion: its state, time and energy books, and the compiled calls that ask for them.
 
@@ -13,7 +27,7 @@ from numpy.typing import NDArray
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.dynamics.impacts import Impact
 from closed_chain_dynamics.dynamics.outside_forces import NO_LOADS, loads_of
-from closed_chain_dynamics.errors import StateError
+from closed_chain_dynamics.errors import StateError, StructureError
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.model.friction_lock import locked_error
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
@@ -134,11 +148,15 @@ class Motion:
             self.robot.raise_for(status, self.q, self.v)
         self.q, self.v = q, v
 
+    def lock(self) -> StructureError:
+        """Return the error that no finite force fits the present motion."""
+        return locked_error(self.robot, f' at t = {self.time:.6g} s')
+
     def refuse(self, status: int) -> None:
         """Say why a step failed; the state is the last good one."""
         robot, when = self.robot, f'at t = {self.time:.6g} s'
         if status == at.LOCKED:
-            raise locked_error(robot, ' ' + when)
+            raise self.lock()
         if status == at.TOO_STIFF:
             raise StateError(
                 f'the step is too long for what is stiff {when}: {stiffest(robot, self.q)}',

@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """What a simulation may be asked to do: steps, integrators, logging; what cannot be is refused."""
 
 import numbers
@@ -9,7 +23,7 @@ from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['INTEGRATORS', 'check_duration', 'check_options', 'check_step']
 
-INTEGRATORS = ('euler', 'rk4', 'adaptive')  # the first two as the kernels number them
+INTEGRATORS = ('euler', 'rk4', 'implicit', 'adaptive')  # but the last as the kernels number them
 
 
 def check_step(robot: Mechanism, dt: float) -> None:
@@ -23,7 +37,12 @@ def check_step(robot: Mechanism, dt: float) -> None:
 
 
 def check_options(
-    robot: Mechanism, dt: float, integrator: str, log_every: int, tolerance: float
+    robot: Mechanism,
+    dt: float,
+    integrator: str,
+    log_every: int,
+    tolerance: float,
+    compiled: bool = False,
 ) -> None:
     """Refuse options that no simulation can work with."""
     check_step(robot, dt)
@@ -32,6 +51,12 @@ def check_options(
             f'unknown integrator {integrator!r}',
             where=robot.name,
             repair=f'Choose one of {", ".join(INTEGRATORS)}.',
+        )
+    if compiled and integrator == 'adaptive':
+        raise StateError(
+            f'the integrator {integrator!r} has no steps in generated code',
+            where=robot.name,
+            repair="Take integrator='rk4' or 'euler', or leave out compiled.",
         )
     if not (isinstance(log_every, numbers.Integral) and log_every >= 0):
         raise StateError(

@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Simulation of chains whose structure changes while they move (paper 2, sections V to VII).
 
@@ -20,6 +34,7 @@ from closed_chain_dynamics.recording.html import shown
 from closed_chain_dynamics.recording.log import Log
 from closed_chain_dynamics.simulation import structure_events
 from closed_chain_dynamics.simulation.energy import Energy
+from closed_chain_dynamics.simulation.generated_steps import GeneratedSteps
 from closed_chain_dynamics.simulation.motion import Motion
 from closed_chain_dynamics.simulation.options import (
     INTEGRATORS,
@@ -42,11 +57,14 @@ class Simulation:
     A mechanism in motion.
 
     `q`, `v`: the start (default: assembled, at rest). `dt`: the step [s]. `integrator`: 'euler'
-    (semi-implicit), 'rk4' or 'adaptive' (SciPy's). `tolerance`: relative error of a step of the
+    (semi-implicit), 'rk4', 'implicit' (second order, for joints whose springs and dampers are
+    faster than the step) or 'adaptive' (SciPy's). `tolerance`: relative error of a step of the
     adaptive method; share of the energy that a step of RK4 may gain or lose before it is taken in
-    up to 16384 parts, infinite for never; a step that is too long even so is an error.
+    up to 16384 parts, infinite for never; a step that is too long even so is an error, or implicit
+    from then on where damping alone is so fast, with a warning to the logger.
     `log_every`: steps between samples of the log, 0 for none. `limits`: whether joints stop at the
-    ends of their range.
+    ends of their range. `compiled`: whether plain steps are taken in generated code, see
+    `generated` and codegen.md; the first time that takes seconds.
     The mechanism given is copied: events here do not change it.
     """
 
@@ -61,11 +79,12 @@ class Simulation:
         log_every: int = 1,
         tolerance: float = 1e-10,
         limits: bool = True,
+        compiled: bool = False,
     ) -> None:
-        check_options(robot, dt, integrator, log_every, tolerance)
+        check_options(robot, dt, integrator, log_every, tolerance, compiled)
         self.robot = robot = robot.copy()
         self.integrator, self.tolerance = integrator, float(tolerance)
-        self.log_every, self.limits = int(log_every), bool(limits)
+        self.log_every, self.limits, self.compiled = int(log_every), bool(limits), bool(compiled)
         start = assemble(robot, {}) if q is None else robot.vector(q, robot.nq, 'q')
         moving = np.zeros(robot.nv) if v is None else robot.vector(v, robot.nv, 'v')
         self._start = start.copy(), moving.copy(), robot.connections()
@@ -86,6 +105,8 @@ class Simulation:
             tolerance=self.tolerance,
             log_every=self.log_every,
             limits=self.limits,
+            compiled=self.compiled,
+            before=getattr(self, '_stepper', None),
         )
 
     def __repr__(self) -> str:
@@ -162,6 +183,11 @@ class Simulation:
     def events(self) -> list[Event]:
         """Return the events since the start."""
         return self._stepper.events
+
+    @property
+    def generated(self) -> GeneratedSteps | None:
+        """Return how many steps generated code took and why not others; None: not `compiled`."""
+        return self._stepper.generated
 
     def energy(self) -> Energy:
         """Return the Energy: kinetic plus potential as a float, its balance as attributes."""

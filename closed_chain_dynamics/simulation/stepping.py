@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Steps of a simulation: on their grid, up to the instants of events, and into the log.
 
@@ -8,8 +22,10 @@ decide.
 import logging
 
 import numpy as np
+from numpy.typing import NDArray
 
 from closed_chain_dynamics import kernels
+from closed_chain_dynamics.codegen.runner import Asked
 from closed_chain_dynamics.errors import StateError
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.kernels.run import LOG_ROW
@@ -19,15 +35,18 @@ from closed_chain_dynamics.recording.log import Log
 from closed_chain_dynamics.simulation.adaptive import adaptive_run
 from closed_chain_dynamics.simulation.event_handling import EventHandling
 from closed_chain_dynamics.simulation.event_rates import EventRates
+from closed_chain_dynamics.simulation.generated_steps import GeneratedSteps
 from closed_chain_dynamics.simulation.motion import Motion
 from closed_chain_dynamics.simulation.options import INTEGRATORS
 from closed_chain_dynamics.simulation.step_grid import StepGrid
+from closed_chain_dynamics.simulation.stiffness import is_fast_but_damped, stiffest
 
 __all__ = ['Stepper']
 
 INSTANT = 1e-12  # what is left of a step after an event that is not worth going on for [s]
 LOGGER = logging.getLogger('closed_chain_dynamics')
 ROUGH = 1e-6  # share of the energy that a step may gain or lose without a word
+MOST_PARTS = 1000.0  # of a step by RK4; where damping asks for more, steps are implicit
 MOST_EVENTS = 1000  # in one step; more means that it never comes to rest
 MOST_A_SECOND = 2000  # events of one contact; more are told of, once
 
@@ -36,11 +55,20 @@ class Stepper:
     """
     Moves a mechanism on, step by step, and logs where it was.
 
-    `events` grows as they happen; the arguments: see Simulation.
+    `events` grows as they happen; the arguments: see Simulation. `generated`: the steps that
+    generated code takes, None where none was asked for.
     """
 
     def __init__(
-        self, motion: Motion, *, integrator: str, tolerance: float, log_every: int, limits: bool
+        self,
+        motion: Motion,
+        *,
+        integrator: str,
+        tolerance: float,
+        log_every: int,
+        limits: bool,
+        compiled: bool = False,
+        before: 'Stepper | None' = None,
     ) -> None:
         self.motion, self.integrator, self.tolerance = motion, integrator, tolerance
         self.log_every, self.log = log_every, Log(motion.robot)
@@ -48,8 +76,30 @@ class Stepper:
         self._rates = EventRates(motion.robot.name, MOST_A_SECOND)
         self._grid, self._task = StepGrid(motion.dt), np.zeros(1, kernels.RUN)
         self._handling, self._begun, self._last = EventHandling(motion, limits), False, ''
+        self._looked = False  # whether it has been looked at what is stiff
         self._rough = False  # whether it has been said that energy was gained or lost
+        contacts = bool(self._handling.contacts.loops)
+        known = before.generated if before is not None else None
+        self.generated: GeneratedSteps | None = (
+            GeneratedSteps(motion, contacts, known) if compiled else None
+        )
         self.log_now()
+
+    def _be_implicit_if_stiff(self, parts: float) -> bool:
+        """Turn to implicit steps where RK4 needs more parts and nothing fast swings; say so."""
+        motion = self.motion
+        if self.integrator != 'rk4' or np.isinf(self.tolerance):
+            return False
+        if not is_fast_but_damped(motion.robot, motion.q, parts / motion.dt):
+            return False
+        self.integrator = 'implicit'
+        LOGGER.warning(
+            '%s: from t = %.6g s on steps are implicit: %s, far within dt = %g s. What is as fast '
+            "is not followed. integrator='implicit' says the same beforehand, tolerance=inf keeps "
+            'RK4.',
+            *(motion.robot.name, motion.time, stiffest(motion.robot, motion.q), motion.dt),
+        )
+        return True
 
     def log_now(self, torques: Vector | None = None) -> None:
         """Log the present state; `torques`: those of the step that led here."""
@@ -89,6 +139,9 @@ class Stepper:
         """Take steps under constant torques, then a shorter one of `rest` [s] if not zero."""
         motion, grid = self.motion, self._aligned()
         motion.torques = torques
+        if not self._looked:
+            self._looked = True
+            self._be_implicit_if_stiff(MOST_PARTS)
         if self._handling.watching and not self._begun:
             self._begun = True
             self.happened(self._handling.begin())
@@ -98,7 +151,11 @@ class Stepper:
         else:
             last = grid.taken + steps
             while grid.taken < last:
-                self._run_compiled(last - grid.taken)
+                steps = last - grid.taken
+                if self.generated is not None:
+                    steps = self._run_generated(self.generated, steps)
+                if steps:
+                    self._run_compiled(steps)
                 if grid.taken < last and motion.time > grid.tick():  # an event within a step
                     self._step_to(grid.tick(1))
         if rest:
@@ -144,6 +201,30 @@ class Stepper:
                 *(motion.robot.name, motion.time, share, fastest),
             )
 
+    def _run_generated(self, generated: GeneratedSteps, steps: int) -> int:
+        """Take steps in generated code; return how many the generic kernels are to take next."""
+        motion, grid, robot = self.motion, self._grid, self.motion.robot
+        stride = self.log_every
+        log = np.empty((steps // stride + 1 if stride else 0, LOG_ROW + robot.nq + robot.nv))
+        is_rk4 = self.integrator == 'rk4'
+        asked = Asked(
+            *(grid.start, grid.taken, grid.dt, steps, is_rk4, self.tolerance, stride),
+            *(grid.counted, 0.0),
+        )
+        done, left = generated.run(asked, log)
+        if done is not None:
+            grid.take(done.taken)
+            motion.time = grid.tick()
+            self._log_rows(log[: done.logged])
+        return left
+
+    def _log_rows(self, log: NDArray[np.float64]) -> None:
+        """Log states that a run has written."""
+        if len(log):
+            rows, states, motion = log[:, :LOG_ROW], log[:, LOG_ROW:], self.motion
+            q, v = states[:, : motion.robot.nq], states[:, motion.robot.nq :]
+            self.log.append(rows, q, v, motion.lost, motion.torques, motion.wrenches)
+
     def _run_compiled(self, steps: int, part: float = 0.0) -> None:
         """Take steps until an event: of the grid, or `part` [s] of one, which is not logged."""
         motion, grid, robot = self.motion, self._grid, self.motion.robot
@@ -170,19 +251,24 @@ class Stepper:
         log = np.empty((samples, LOG_ROW + robot.nq + robot.nv))
         signs = motion.no_events()
         with motion.forces():
+            if self.integrator == 'implicit':  # its stages put forces of their own on the joints
+                robot.set_extra(np.zeros(robot.nv))
             status = kernels.compute_run(
                 robot.handle, motion.q, motion.v, task, motion.books, motion.work, log, signs
             )
+            robot.set_extra(None)
         motion.time, logged = float(task['time'][0]), int(task['logged'][0])
         self._note_rough(float(task['rough'][0]))
         if not part:
             grid.take(int(task['taken'][0]))
-        if logged:
-            rows, states = log[:logged, :LOG_ROW], log[:logged, LOG_ROW:]
-            q, v = states[:, : robot.nq], states[:, robot.nq :]
-            self.log.append(rows, q, v, motion.lost, motion.torques, motion.wrenches)
+            if self.generated is not None:
+                self.generated.count_generic(int(task['taken'][0]))
+        self._log_rows(log[:logged])
         if status == at.EVENT:
             self._last = self._handling.name_of(int(signs.min(axis=1).argmin()))
             self.happened(self._handling.handle(signs))
-        elif status:
+        elif status == at.LOCKED:
+            self._last = 'friction'
+            self.happened(self._handling.unlock(motion.lock()))
+        elif status and not (status == at.TOO_STIFF and self._be_implicit_if_stiff(1.0)):
             motion.refuse(status)

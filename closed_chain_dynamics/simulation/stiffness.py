@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """What of a mechanism is stiffest: the spring, limit or damper that asks for small steps."""
 
 from collections.abc import Iterator
@@ -10,7 +24,7 @@ from closed_chain_dynamics.dynamics.constraints import loop_jacobian
 from closed_chain_dynamics.dynamics.tree import jacobian, link_placement
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
-__all__ = ['stiffest']
+__all__ = ['is_fast_but_damped', 'stiffest']
 
 Found = tuple[str, Vector, float, float]  # what, row, stiffness, damping
 
@@ -30,6 +44,37 @@ def stiffest(robot: Mechanism, q: Vector) -> str:
     if damping[k] >= np.sqrt(stiffness[k]):
         return f'the damping of {what} stops it within {1.0 / rates[k]:.2g} s'
     return f'{what} swings with {rates[k]:.3g} rad/s'
+
+
+def is_fast_but_damped(robot: Mechanism, q: Vector, fastest: float) -> bool:
+    """
+    Return whether some joint is faster than a rate [1/s], and all that are come to rest at once.
+
+    That is what an implicit step takes as it is: joints of the tree whose springs and dampers do
+    not let them swing. Anything else as fast has to be followed.
+    """
+    found, n, answer = list(_laws(robot, q)), robot.nv, False
+    if not found:
+        return False
+    stiffness, damping, others = np.zeros(n), np.zeros(n), []
+    for law in found:
+        on_joint = np.flatnonzero(law[1])
+        if len(on_joint) == 1 and law[1][on_joint[0]] == 1.0:
+            stiffness[on_joint[0]] += law[2]
+            damping[on_joint[0]] += law[3]
+        else:
+            others.append(law)
+    rows = np.array([*np.eye(n), *(row for _, row, _, _ in others)])
+    root = Responses.of(robot, q, rows).root
+    inverse_inertia = np.einsum('ij,ij->j', root, root)
+    k = np.array([*stiffness, *(law[2] for law in others)]) * inverse_inertia
+    d = np.array([*damping, *(law[3] for law in others)]) * inverse_inertia
+    for j, (swing, stop) in enumerate(zip(np.sqrt(k), d)):
+        if max(swing, stop) > fastest:
+            if j >= n or stop < 2.0 * swing:
+                return False
+            answer = True
+    return answer
 
 
 def _laws(robot: Mechanism, q: Vector) -> Iterator[Found]:

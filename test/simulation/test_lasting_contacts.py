@@ -1,25 +1,29 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Contacts that would close again at once stay closed: no endless events in finite time."""
 
 from collections import Counter
-import time
 import warnings
 
+from helpers.compass_walker import compass
 from helpers.touching_bodies import body_on_slope, corners_of, solid_box
 import numpy as np
 import pytest
 
 import closed_chain_dynamics as ccd
-from closed_chain_dynamics.description import (
-    Contact,
-    Description,
-    Inertia,
-    Joint,
-    JointType,
-    Link,
-    LoopJoint,
-    LoopType,
-    Pose,
-)
+from closed_chain_dynamics.description import Contact
 from closed_chain_dynamics.recording.events import Event
 from closed_chain_dynamics.simulation.event_rates import EventRates
 
@@ -36,43 +40,14 @@ def test_a_tilted_block_rocks_to_rest_in_a_bounded_number_of_events():
     start = sim.energy().balance
     sim.run(2.0)
     assert len(sim.events) < 40 * 4  # four corners
+    hits = [event for event in sim.events if event.kind == 'touch_down' and event.energy_lost]
+    for hit in hits[:5]:
+        after = np.flatnonzero(sim.log.time <= hit.time)[-1]
+        left = sim.log.kinetic[after]
+        assert left / (left + hit.energy_lost) == pytest.approx(0.85**2, rel=1e-6)
     assert np.abs(sim.v).max() < 1e-12
     assert abs(sim.q[4]) < 1e-9  # upright
     assert abs(sim.energy().balance - start) < 1e-8
-
-
-def compass(spread, hip_height=None):
-    """Return a planar walker of two legs on point feet in double support, and its pose."""
-    leg, mass = 1.0, 5.0
-    links = [Link('world'), Link('slide'), Link('lift')]
-    rod = (0.02, 0.0, 0.0, 0.02, 0.0, 0.001)
-    links += [Link(side, Inertia(mass, Pose((0.0, 0.0, -0.5 * leg)), rod)) for side in 'ab']
-    links.append(Link('hip', Inertia(10.0, Pose(), (0.01, 0.0, 0.0, 0.01, 0.0, 0.01))))
-    joints = (
-        Joint('x', JointType.PRISMATIC, 'world', 'slide', axis=(1.0, 0.0, 0.0)),
-        Joint('z', JointType.PRISMATIC, 'slide', 'lift', axis=(0.0, 0.0, 1.0)),
-        Joint('hip_fixed', JointType.FIXED, 'lift', 'hip'),
-        Joint('leg_a', JointType.CONTINUOUS, 'hip', 'a', axis=(0.0, 1.0, 0.0)),
-        Joint('leg_b', JointType.CONTINUOUS, 'hip', 'b', axis=(0.0, 1.0, 0.0)),
-    )
-    feet = tuple(
-        LoopJoint(
-            f'foot_{side}',
-            LoopType.SURFACE,
-            'world',
-            side,
-            child_origin=Pose((0.0, 0.0, -leg)),
-            contact=Contact(mu=0.8),
-            active=False,
-        )
-        for side in 'ab'
-    )
-    robot = ccd.Mechanism(Description('compass', tuple(links), joints, feet))
-    names = list(robot.joint_names)
-    q = np.zeros(robot.nq)
-    q[names.index('z') if 'hip_fixed' not in names else 1] = leg * np.cos(spread)
-    q[-2], q[-1] = spread, -spread
-    return robot, q
 
 
 @pytest.mark.parametrize('spread', [0.2, 0.4, 0.9])
@@ -82,11 +57,9 @@ def test_a_compass_walker_that_lands_on_both_feet_makes_few_events(spread):
     v = np.array([0.1, 0.0, 0.3, -0.2])
     sim = ccd.Simulation(robot, q=q, v=v, dt=1e-3)
     start = sim.energy().balance
-    begun = time.process_time()
     sim.run(0.3)
     assert len(sim.events) < 60, Counter(event.kind for event in sim.events)
     assert abs(sim.energy().balance - start) < 1e-6
-    assert np.isfinite(begun)
 
 
 def test_too_many_events_of_a_contact_are_told_of_once_by_name():

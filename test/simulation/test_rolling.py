@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Balls and wheels as contacts against the closed forms of rolling."""
 
 from dataclasses import replace
@@ -11,6 +25,7 @@ from helpers.random_mechanisms import (
 from helpers.touching_bodies import G, body_on_slope, downhill
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.description import Contact, LoopType
@@ -118,20 +133,59 @@ def test_rows_and_bias_are_derivatives(kind, mode):
             assert relative_error(J_C @ v, slope, at_least=1.0) < FIRST
 
 
-def test_a_ball_rolls_over_a_dome_and_leaves_it_where_it_should():
-    """Without slip a ball of k = 2/5 leaves at cos(a) = 10/17, from rest near the top."""
-    robot, q = roller('ball', 50.0)
+def over_the_dome(mu, tip, radius):
+    """Return (time, angle) of slip and of lift-off of a ball on a dome, by SciPy."""
+    way, k = radius + R, SHARE['ball']
+
+    def push(x):  # normal force over mass
+        return G * np.cos(x[0]) - way * x[1] ** 2
+
+    def rolling(_, x):
+        return [x[1], G * np.sin(x[0]) / (1.0 + k) / way]
+
+    def slipping(_, x):
+        return [x[1], (G * np.sin(x[0]) - mu * push(x)) / way]
+
+    def slips(_, x):
+        return mu * push(x) - G * np.sin(x[0]) * k / (1.0 + k)
+
+    def leaves(_, x):
+        return push(x)
+
+    slips.terminal = leaves.terminal = True
+    found, start = [], (0.0, [tip, 0.0])
+    for motion, event in ((rolling, slips), (slipping, leaves)):
+        run = solve_ivp(
+            motion, (start[0], 10.0), start[1], 'DOP853', events=event, rtol=1e-12, atol=1e-14
+        )
+        start = run.t_events[0][0], run.y_events[0][0]
+        found.append((start[0], start[1][0]))
+    return found
+
+
+@pytest.mark.parametrize('integrator', ['rk4', 'adaptive'])
+@pytest.mark.parametrize('mu', [0.3, 0.6, 2.0, 50.0])
+def test_a_ball_rolls_over_a_dome_slips_once_and_leaves_it_where_it_should(mu, integrator):
+    """Friction holds until it is f = 2/7 m g sin(a) > mu n, and then the slip only grows."""
+    robot, q = roller('ball', mu)
     loop = robot.description.loops[0]
     dome = replace(loop.contact, surface='sphere', radius=1.0)
     robot = ccd.Mechanism(replace(robot.description, loops=(replace(loop, contact=dome),)))
-    tip = 1e-3
+    tip = 0.1
     q[:3] = (1.0 + R) * np.array([np.sin(tip), 0.0, np.cos(tip)])
-    sim = ccd.Simulation(robot, q=q, dt=1e-3)
+    sim = ccd.Simulation(robot, q=q, dt=1e-3, integrator=integrator)
     while not sim.events or sim.events[-1].kind != 'lift_off':
         sim.step()
-    assert {event.kind for event in sim.events[:-1]} <= {'slip', 'stick'}  # just before it leaves
-    angle = np.arctan2(sim.q[0], sim.q[2])
-    assert np.cos(angle) == pytest.approx(10.0 / 17.0, abs=3e-3)  # at the end of its step
+    assert [event.kind for event in sim.events] == ['slip', 'lift_off']
+    # friction of a slow contact keeps its direction for a step, while the dome turns under it
+    expected, within = over_the_dome(mu, tip, 1.0), 2e-5
+    for event, (when, angle) in zip(sim.events, expected):
+        assert event.time == pytest.approx(when, abs=within)
+        x, _, z = sim.log.q[np.flatnonzero(sim.log.time <= event.time)[-1], :3]
+        assert np.arctan2(x, z) == pytest.approx(angle, abs=10.0 * within)
+    if mu == 50.0:  # without slip at cos(a) = 10/17 cos(tip)
+        assert np.cos(expected[1][1]) == pytest.approx(10.0 / 17.0 * np.cos(tip), abs=1e-3)
+    assert sim.energy().lost == 0.0
 
 
 def test_a_wheel_is_refused_where_it_cannot_roll():

@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Several contacts with friction on one body: they hold as long as any of their forces can."""
 
 from helpers.touching_bodies import G, body_on_slope, corners_of, downhill, solid_box
@@ -118,3 +132,20 @@ def test_a_box_that_spins_and_slides_comes_to_rest_at_once_and_stays():
     assert max(sticks) - min(sticks[-4:]) < 1e-6
     assert len(sim.events) < 40
     assert abs(sim.energy().balance - start) < 1e-6
+
+
+def test_adaptive_steps_bring_a_box_to_rest_and_let_a_tripod_slide_straight():
+    """Slow contacts have a stiff direction, whatever the method."""
+    box, q = body_on_slope(
+        corners_of(0.3, 0.2, 0.1), Contact(mu=0.3), inertia=solid_box(2.0, 0.3, 0.2, 0.1)
+    )
+    v = np.array([0.8, 0.3, 0.0, 0.0, 0.0, 4.0])
+    sim = ccd.Simulation(box, q=q, v=v, dt=1e-3, integrator='adaptive')
+    sim.run(0.6)
+    assert np.abs(sim.v).max() < 1e-12 and len(sim.events) < 10
+    mu = 0.4
+    tilt = 1.0001 * np.arctan(mu)
+    robot, q = body_on_slope(TRIPOD, Contact(mu=mu), tilt=tilt, com=(0.05, 0.03, 0.02))
+    sim = ccd.Simulation(robot, q=q, dt=1e-3, integrator='adaptive')
+    sim.run(0.05)
+    assert sim.events == [] and np.abs(sim.v[3:]).max() < EXACT
