@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Calling generated code: one state through a buffer, many over vector lanes and threads.
 
@@ -15,14 +29,15 @@ from numpy.typing import ArrayLike, NDArray
 from closed_chain_dynamics.codegen.build import STEP, Library, build, find_compiler
 from closed_chain_dynamics.codegen.source import Source
 
-__all__ = ['Function', 'Roller']
+__all__ = ['Function', 'Roller', 'pointer']
 
 Array = NDArray[np.float64]
 MATRICES = ('W', 'S', 'J_C', 'placements')  # outputs with two indices, however narrow
 LEAST_SHARE = 64  # states below which a thread of its own does not pay
 
 
-def _pointer(array: NDArray[np.generic]) -> ctypes.c_void_p:
+def pointer(array: NDArray[np.generic]) -> ctypes.c_void_p:
+    """Return the address of an array's numbers, for C."""
     return ctypes.c_void_p(array.ctypes.data)
 
 
@@ -51,7 +66,7 @@ class Function:
         for width in self.inputs.values():
             self._places.append(self._x[at : at + width])
             at += width
-        self._address = _pointer(self._x), _pointer(self._y)
+        self._address = pointer(self._x), pointer(self._y)
         self._one = library.dll.call_one
         self._many: Library | None = None
         ends = np.cumsum([r * c for r, c in self.outputs.values()]).tolist()
@@ -88,8 +103,8 @@ class Function:
 
         def run(share: tuple[int, int]) -> None:
             call(
-                ctypes.c_long(share[0]), ctypes.c_long(share[1]), pointers, _pointer(out),
-                _pointer(ok),
+                ctypes.c_long(share[0]), ctypes.c_long(share[1]), pointers, pointer(out),
+                pointer(ok),
             )  # fmt: skip
 
         _spread(run, _shares(n, find_compiler().lanes, self.threads))
@@ -151,7 +166,7 @@ class Roller:
                 ctypes.c_int(changing),
                 ctypes.c_int(rk4),
                 ctypes.c_double(dt),
-                *(_pointer(each) for each in (q, v, tau, q_out, v_out, done)),
+                *(pointer(each) for each in (q, v, tau, q_out, v_out, done)),
             )
 
         _spread(run, _shares(n, lanes, self.threads))

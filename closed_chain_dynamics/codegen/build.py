@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 From a source to a loaded library: trace, print, compile, keep on disk.
 
@@ -7,7 +21,8 @@ and its structure, the function, the package, and the compiler with its options.
 
 from collections.abc import Iterator
 import ctypes
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import lru_cache
 import hashlib
 from importlib.metadata import version
 import json
@@ -22,18 +37,33 @@ import numpy as np
 
 from closed_chain_dynamics.codegen.source import Source
 from closed_chain_dynamics.errors import GenerationError
+from closed_chain_dynamics.kernels import holds, run, step
 
 if TYPE_CHECKING:
     from closed_chain_dynamics.codegen.traces import Trace
 
-__all__ = ['Compiler', 'Library', 'build', 'cache_folder', 'find_compiler', 'require_casadi']
+__all__ = [
+    'Compiler',
+    'Library',
+    'build',
+    'cache_folder',
+    'find_compiler',
+    'is_built',
+    'require_casadi',
+]
 
 HERE = Path(__file__).parent
 OPTIONS = ('-std=gnu11', '-O2', '-fPIC', '-shared', '-fno-math-errno')
 STEP_PARTS = ('forward_dynamics', 'local_rate', 'advance', 'newton_step', 'settle_velocity')
 STEP = 'step'
+RUN_PARTS = ('slopes', 'local_rate', 'advance', 'closing', 'look')
+RUN = 'run'
+VARIANTS = 4  # of the code of a run, for poses in which the pivots of others fail
 # modules that only call what was generated: the code does not depend on them
-CALLERS = ('__init__', 'batch', 'compiled', 'derivatives', 'export', 'functions')
+CALLERS = (
+    '__init__', 'background', 'batch', 'compiled', 'derivatives', 'export', 'functions', 'runner',
+    'parameters', 'sensitivities',
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -149,24 +179,45 @@ def _parts(value: Any) -> Iterator[bytes]:
         yield repr(value).encode() + b','
 
 
+@lru_cache(maxsize=1)
+def _own_code() -> bytes:
+    """Return a hash of what generates code here."""
+    digest = hashlib.sha256()
+    for file in sorted(HERE.iterdir()):
+        if file.suffix in ('.py', '.c', '.h') and file.stem not in CALLERS:
+            digest.update(file.read_bytes())
+    return digest.digest()
+
+
 def _key(source: Source, name: str, compiler: Compiler, lanes: int) -> str:
     digest = hashlib.sha256()
     for part in _parts(source):
         digest.update(part)
-    for file in sorted(HERE.iterdir()):  # another version of this package
-        if file.suffix in ('.py', '.c', '.h') and file.stem not in CALLERS:
-            digest.update(file.read_bytes())
+    digest.update(_own_code())  # another version of this package
     text = f'{name} {lanes} {compiler} {version("casadi")}'
     digest.update(text.encode())
     return digest.hexdigest()[:32]
 
 
-def build(source: Source, name: str, *, lanes: int = 1) -> Library:
+def _stem(source: Source, name: str, compiler: Compiler, lanes: int, variant: int) -> Path:
+    """Return where a library lies; that of a run may be of any pose, since it is watched."""
+    if name == RUN:
+        loops = tuple(replace(loop, seen=0.0) for loop in source.loops)
+        source = replace(source, q=np.zeros(0), loops=loops)
+    return cache_folder() / f'{name}-{_key(source, name, compiler, lanes)}-{variant}'
+
+
+def is_built(source: Source, name: str, variant: int = 0) -> bool:
+    """Return whether the library of a function, for single states, is on the disk."""
+    stem = _stem(source, name, find_compiler(), 1, variant)
+    return stem.with_suffix('.so').exists() and stem.with_suffix('.json').exists()
+
+
+def build(source: Source, name: str, *, lanes: int = 1, variant: int = 0) -> Library:
     """Return the library of a function, from the disk or compiled now."""
     require_casadi()
     compiler = find_compiler()
-    folder = cache_folder()
-    stem = folder / f'{name}-{_key(source, name, compiler, lanes)}'
+    stem = _stem(source, name, compiler, lanes, variant)
     library, shapes = stem.with_suffix('.so'), stem.with_suffix('.json')
     if not (library.exists() and shapes.exists()):
         text, described = c_text(source, name)
@@ -198,6 +249,11 @@ def c_text(source: Source, name: str) -> tuple[str, dict[str, Any]]:
             'outputs': {},
             'margins': 0,
         }
+    if name == RUN:
+        traces = {each: trace(source, each) for each in RUN_PARTS}
+        text = ''.join(print_function(each) for each in traces.values())
+        text = _joined(text, 'run.c', run_sizes(source, traces))
+        return f'#include <string.h>\n{text}', {'inputs': {}, 'outputs': {}, 'margins': 0}
     traced = trace(source, name)
     values = {k: s for k, s in traced.outputs.items() if k not in ('margin', 'closed')}
     n_values = sum(r * c for r, c in values.values())
@@ -227,6 +283,35 @@ def step_sizes(source: Source, parts: list['Trace']) -> dict[str, int]:
         'NN': newton.outputs['margin'][0],
         'NS': settle.outputs['margin'][0] + settle.outputs['closed'][0],
         'LOOPS': int(source.rows > 0),
+    }
+
+
+def run_sizes(source: Source, traces: dict[str, 'Trace']) -> dict[str, Any]:
+    """Return sizes and bounds that the driver of a run needs."""
+    from closed_chain_dynamics.codegen.run_traces import counted_loops
+
+    closing, couplings = traces['closing'].outputs, len(source.couplings)
+    return {
+        'NQ': source.nq,
+        'NV': source.nv,
+        'NA': len(source.motors),
+        'NS': traces['slopes'].outputs['margin'][0],
+        'NE': closing['errors'][0],
+        'NL': closing['errors'][0] - couplings,
+        'NF': closing['flips'][0],
+        'NC': closing['margin'][0],
+        'NW': len(source.watched),
+        'NR': sum(w.rubs for w in source.watched),
+        'NT': len(counted_loops(source)),
+        'REDUNDANT_ROWS': int(source.nv - len(source.independent) < source.rows),
+        'CLOSED': step.CLOSED,
+        'CLOSING_STEPS': step.CLOSING_STEPS,
+        'STANDSTILL': step.STANDSTILL,
+        'ROUNDING': run.ROUNDING,
+        'EASILY': run.EASILY,
+        'TURNING': holds.TURNING,
+        'TOUCHING': holds.TOUCHING,
+        'QUARTER': holds.QUARTER,
     }
 
 

@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 H of every cluster over symbols: elimination of theta_S with pivots chosen beforehand.
 
@@ -11,7 +25,6 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import NDArray
 
 from closed_chain_dynamics.codegen.loops import Row, cluster_rows
 from closed_chain_dynamics.codegen.source import Source
@@ -39,12 +52,12 @@ class Solved:
     margins: list[SX] = field(default_factory=list)
 
 
-def _numbers(rows: list[Row], q: SX, pose: NDArray[np.float64]) -> list[dict[int, float]]:
-    """Return the entries of the rows in a pose."""
+def _numbers(rows: list[Row], q: SX, source: Source) -> list[dict[int, float]]:
+    """Return the entries of the rows in the pose of the source."""
     flat = [entry * row.unit for row in rows for entry in row.entries.values()]
-    values = iter(
-        ca.Function('J', [q], [ca.vertcat(*flat)])(pose).full().ravel() if flat else np.zeros(0)
-    )
+    p, at = source.symbols or (ca.SX(0, 1), ())
+    found = ca.Function('J', [q, p], [ca.vertcat(*flat)])(source.q, ca.DM(list(at)))
+    values = iter(np.asarray(found).ravel())
     return [{j: float(next(values)) for j in row.entries} for row in rows]
 
 
@@ -63,7 +76,7 @@ def solve_constraints(
         if not rows:
             continue
         solved.errors += [row.error for row in rows]
-        numbers = _numbers(rows, q, source.q)
+        numbers = _numbers(rows, q, source)
         eliminate(source, rows, numbers, list(cluster.dependent), solved)
     return solved
 
@@ -190,7 +203,7 @@ def with_sparse_choice(source: Source) -> Source:
         rows = cluster_rows(source, c, frames, q, None, None)
         if rows:
             pattern = [{j for j, x in row.entries.items() if not is_zero(x)} for row in rows]
-            numbers = _numbers(rows, q, source.q)
+            numbers = _numbers(rows, q, source)
             chosen = _sparse_columns(pattern, numbers, len(cluster.dependent))
             if chosen is not None:
                 cluster = replace(

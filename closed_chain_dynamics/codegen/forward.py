@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Forward dynamics over symbols: A theta_G'' + b = tau_G, cluster by cluster (see kernels).
 
@@ -40,6 +54,8 @@ class Answer:
     acceleration: SX
     margins: list[SX]
     closed: list[SX]  # these also ask that the loops are closed
+    power: SX  # of the motors
+    dissipation: SX  # what damping and friction take
 
 
 def state_margins(source: Source, q: SX) -> list[SX]:
@@ -77,8 +93,11 @@ def forward_dynamics(source: Source, q: SX, v: SX, tau_A: SX) -> Answer:
         moving = accelerate(source, frames, moving, drift)
     forces = body_forces(source, frames, moving)
     tau = [ca.SX(0)] * source.nv
-    add_passive(source, frames, moving, q, v, tau, forces)
-    add_motors(source, frames, tau_A, tau, forces)
+    dissipation = add_passive(source, frames, moving, q, v, tau, forces)
+    power = add_motors(source, frames, moving, v, tau_A, tau, forces)
+    for body in source.bodies[1:]:  # rotors take part in the drift, as bodies do
+        for j, law in enumerate(body.laws, start=body.iv):
+            tau[j] = tau[j] - law.armature * drift[j]
     inertias = [ca.SX(6, 6)] + [
         ca.densify(rigid_inertia(source, frames, i)) for i in range(1, len(source.bodies))
     ]
@@ -95,6 +114,8 @@ def forward_dynamics(source: Source, q: SX, v: SX, tau_A: SX) -> Answer:
         spread(acceleration, source.nv) + drift,
         margins,
         state_margins(source, q) + closing_margins(source, frames, solved),
+        power,
+        dissipation,
     )
 
 

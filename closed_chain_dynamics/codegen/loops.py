@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Rows of J_C over symbols: covector, error and bias of every row of a loop, and of couplings.
 
@@ -9,7 +23,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
-import numpy as np
 
 from closed_chain_dynamics.codegen.source import Coupling, Loop, Source, common_ancestor, path
 from closed_chain_dynamics.codegen.tree import Frames, Motion, point_acceleration, point_velocity
@@ -217,8 +230,8 @@ def loop_coordinates(loop: Loop, frames: Frames) -> tuple[list[SX], SX]:
     if kind is LoopType.REVOLUTE:
         P = x.R_1.T @ x.R_2
         s, c = P[1, 0] - P[0, 1], P[0, 0] + P[1, 1]
-        if loop.seen:  # whole turns are counted from there
-            sin, cos = np.sin(loop.seen), np.cos(loop.seen)
+        if not isinstance(loop.seen, float) or loop.seen:  # whole turns are counted from there
+            sin, cos = ca.sin(loop.seen), ca.cos(loop.seen)
             s, c = s * cos - c * sin, c * cos + s * sin
         position = ca.atan2(s, c) + loop.seen
     elif kind is LoopType.PRISMATIC:

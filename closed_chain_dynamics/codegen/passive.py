@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Passive forces over symbols: damping, friction, limit moments and springs; see kernels/passive.py.
 
@@ -9,40 +23,70 @@ from typing import Any
 import casadi as ca
 
 from closed_chain_dynamics.codegen.loops import loop_coordinates
-from closed_chain_dynamics.codegen.source import Law, Source
+from closed_chain_dynamics.codegen.source import Law, Source, Spring
 from closed_chain_dynamics.codegen.tree import Frames, Motion, point_velocity
 
-__all__ = ['add_motors', 'add_passive']
+__all__ = ['add_motors', 'add_passive', 'passive_energy']
 
 SX = Any
 FRICTION_SPEED = 1e-3  # Coulomb friction changes its sign over this speed [rad/s or m/s]
 NO_LENGTH = 1e-12  # a shorter spring has no direction, and no force [m]
 
 
-def _stop(depth: SX, rate: SX, stop: tuple[float, float, float]) -> SX:
-    """Return the moment of a limit entered by `depth`; stiffness rises within the transition."""
+def _stop(depth: SX, rate: SX, stop: tuple[float, float, float]) -> tuple[SX, SX]:
+    """
+    Return elastic and damping moment of a limit entered by `depth`.
+
+    The stiffness rises within the transition.
+    """
     stiffness, damping, transition = stop
-    beyond = stiffness * (depth - 0.5 * transition) + damping * rate
+    elastic, lost = stiffness * (depth - 0.5 * transition), damping * rate
     if transition > 0.0:
         share = depth / transition
-        within = 0.5 * stiffness * depth * share + damping * rate * share
-        beyond = ca.if_else(depth < transition, within, beyond)
-    return ca.if_else(depth > 0, beyond, 0)
+        within = depth < transition
+        elastic = ca.if_else(within, 0.5 * stiffness * depth * share, elastic)
+        lost = ca.if_else(within, damping * rate * share, lost)
+    return ca.if_else(depth > 0, elastic, 0), ca.if_else(depth > 0, lost, 0)
 
 
-def joint_force(law: Law, position: SX, rate: SX) -> SX:
-    """Return the passive force along one coordinate of a joint."""
-    force = -law.damping * rate
-    if law.friction:
-        force = force - law.friction * ca.tanh(rate / FRICTION_SPEED)
+def _stop_energy(depth: SX, stop: tuple[float, float, float]) -> SX:
+    """Return the energy stored in a limit entered by `depth`."""
+    stiffness, _, t = stop
+    beyond = depth - t
+    energy = stiffness * (t * t / 6 + 0.5 * beyond * (t + beyond))
+    if t > 0.0:
+        energy = ca.if_else(depth < t, stiffness * depth**3 / (6 * t), energy)
+    return ca.if_else(depth > 0, energy, 0)
+
+
+def joint_force(law: Law, position: SX, rate: SX) -> tuple[SX, SX]:
+    """Return the passive force along one coordinate of a joint, and the power that it takes."""
+    stored, lost = ca.SX(0), -law.damping * rate
+    if _is_there(law.friction):
+        way = ca.tanh(rate / FRICTION_SPEED) if law.slide is None else law.slide
+        lost = lost - law.friction * way
     if law.stop is not None and (law.stop[0] or law.stop[1]):
-        force = force - _stop(position - law.upper + law.stop[2], rate, law.stop)
-        force = force + _stop(law.lower + law.stop[2] - position, -rate, law.stop)
-    return force
+        elastic, damping = _stop(position - law.upper + law.stop[2], rate, law.stop)
+        stored, lost = stored - elastic, lost - damping
+        elastic, damping = _stop(law.lower + law.stop[2] - position, -rate, law.stop)
+        stored, lost = stored + elastic, lost + damping
+    return stored + lost, -lost * rate
+
+
+def _limit_energy(law: Law, position: SX) -> SX:
+    if law.stop is None or not law.stop[0]:
+        return ca.SX(0)
+    above, below = position - law.upper + law.stop[2], law.lower + law.stop[2] - position
+    return _stop_energy(above, law.stop) + _stop_energy(below, law.stop)
+
+
+def _is_there(x: SX) -> bool:
+    """Return whether a coefficient may be anything but zero: a number, or a parameter."""
+    return not isinstance(x, float | int) or x != 0
 
 
 def _silent(law: Law) -> bool:
-    return not (law.damping or law.friction or law.stop)
+    return not (_is_there(law.damping) or _is_there(law.friction) or law.stop)
 
 
 def _push(forces: list[SX], one: int, two: int, wrench: SX) -> None:
@@ -51,14 +95,26 @@ def _push(forces: list[SX], one: int, two: int, wrench: SX) -> None:
     forces[one] = forces[one] + wrench
 
 
+def _ends(frames: Frames, spring: Spring) -> tuple[SX, SX]:
+    assert spring.ends is not None
+    (one, p_1), (two, p_2) = spring.ends
+    return frames.p[one] + frames.R[one] @ p_1, frames.p[two] + frames.R[two] @ p_2
+
+
 def add_passive(
     source: Source, frames: Frames, moving: Motion, q: SX, v: SX, tau: list[SX], forces: list[SX]
-) -> None:
-    """Add passive forces: those of tree joints to tau, the others to the bodies' forces."""
+) -> SX:
+    """
+    Add passive forces: those of tree joints to tau, the others to the bodies' forces.
+
+    Returns the power that damping and friction take.
+    """
+    dissipation = ca.SX(0)
     for body in source.bodies[1:]:
         for j, law in enumerate(body.laws, start=body.iv):
             if not _silent(law):
-                tau[j] = tau[j] + joint_force(law, q[body.iq], v[j])
+                force, lost = joint_force(law, q[body.iq], v[j])
+                tau[j], dissipation = tau[j] + force, dissipation + lost
     sprung = {spring.loop for spring in source.springs}
     for k, loop in enumerate(source.loops):
         if all(_silent(law) for law in loop.laws) and k not in sprung:
@@ -67,34 +123,79 @@ def add_passive(
         relative = moving.V[loop.body_2] - moving.V[loop.body_1]
         for law, covector in zip(loop.laws, covectors):
             rate = ca.dot(covector, relative)
-            force = joint_force(law, position, rate)
+            force, lost = joint_force(law, position, rate)
+            dissipation = dissipation + lost
             for spring in source.springs:
                 if spring.loop == k:
                     force = force - spring.stiffness * (position - spring.rest)
                     force = force - spring.damping * rate
+                    dissipation = dissipation + spring.damping * rate**2
             _push(forces, loop.body_1, loop.body_2, covector * force)
     for spring in source.springs:
         if spring.joint is not None:
             j, iq = spring.joint
             tau[j] = tau[j] - spring.stiffness * (q[iq] - spring.rest) - spring.damping * v[j]
+            dissipation = dissipation + spring.damping * v[j] ** 2
         elif spring.ends is not None:
-            (one, p_1), (two, p_2) = spring.ends
-            a, b = frames.p[one] + frames.R[one] @ p_1, frames.p[two] + frames.R[two] @ p_2
+            one, two = spring.ends[0][0], spring.ends[1][0]
+            a, b = _ends(frames, spring)
             length = ca.sqrt(ca.sumsqr(b - a))
             unit = (b - a) / ca.fmax(length, NO_LENGTH)
             slip = point_velocity(moving.V[two], b) - point_velocity(moving.V[one], a)
-            force = -spring.stiffness * (length - spring.rest)
-            force = force - spring.damping * ca.dot(unit, slip)
+            rate = ca.dot(unit, slip)
+            force = -spring.stiffness * (length - spring.rest) - spring.damping * rate
             force = ca.if_else(length < NO_LENGTH, 0, force) * unit
             _push(forces, one, two, ca.vertcat(force, ca.cross(b, force)))
+            lost = spring.damping * rate**2
+            dissipation = dissipation + ca.if_else(length < NO_LENGTH, 0, lost)
+    return dissipation
 
 
-def add_motors(source: Source, frames: Frames, tau_A: SX, tau: list[SX], forces: list[SX]) -> None:
-    """Add the torques of motors, on the tree or between the two bodies of a loop joint."""
+def passive_energy(source: Source, frames: Frames, q: SX) -> SX:
+    """Return the energy stored in springs and limits."""
+    energy = ca.SX(0)
+    for body in source.bodies[1:]:
+        for law in body.laws:
+            energy = energy + _limit_energy(law, q[body.iq])
+    for loop in source.loops:
+        if len(loop.laws) == 1:
+            energy = energy + _limit_energy(loop.laws[0], loop_coordinates(loop, frames)[1])
+    for spring in source.springs:
+        if spring.joint is not None:
+            stretch = q[spring.joint[1]] - spring.rest
+        elif spring.loop is not None:
+            position = loop_coordinates(source.loops[spring.loop], frames)[1]
+            stretch = position - spring.rest
+        else:
+            a, b = _ends(frames, spring)
+            stretch = ca.sqrt(ca.sumsqr(b - a)) - spring.rest
+        energy = energy + 0.5 * spring.stiffness * stretch**2
+    return energy
+
+
+def add_motors(
+    source: Source,
+    frames: Frames,
+    moving: Motion,
+    v: SX,
+    tau_A: SX,
+    tau: list[SX],
+    forces: list[SX],
+) -> SX:
+    """
+    Add the torques of motors, on the tree or between the two bodies of a loop joint.
+
+    Returns their power.
+    """
+    power = ca.SX(0)
     for k, motor in enumerate(source.motors):
         if motor.dof is not None:
             tau[motor.dof] = tau[motor.dof] + tau_A[k]
+            power = power + tau_A[k] * v[motor.dof]
         elif motor.loop is not None:
             loop = source.loops[motor.loop[0]]
             covector = loop_coordinates(loop, frames)[0][motor.loop[1]]
             _push(forces, loop.body_1, loop.body_2, covector * tau_A[k])
+            relative = moving.V[loop.body_2] - moving.V[loop.body_1]
+            power = power + tau_A[k] * ca.dot(covector, relative)
+    return power

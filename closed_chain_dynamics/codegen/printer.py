@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 A CasADi function as straight-line C over a type `real`, whatever that is.
 
@@ -6,6 +20,7 @@ variables. What is printed here is its list of instructions, in a form that fits
 precision and vectors of several states alike; `real.h` says what each operation means there.
 """
 
+from collections.abc import Collection
 from typing import Any
 
 import casadi as ca
@@ -13,6 +28,8 @@ import casadi as ca
 from closed_chain_dynamics.codegen.traces import Trace
 
 __all__ = ['operations', 'print_function']
+
+PART = 800  # instructions of a part; compilers and processors are about as fast from 400 to 1500
 
 BINARY = {
     ca.OP_ADD: '{0} + {1}',
@@ -52,34 +69,102 @@ def operations(function: Any) -> int:
     return sum(function.instruction_id(k) not in silent for k in range(function.n_instructions()))
 
 
-def print_function(traced: Trace) -> str:
-    """Return a C function of one array of inputs, one after the other, and one of outputs."""
-    f = traced.function
+def print_function(traced: Trace, part: int = PART) -> str:
+    """
+    Return C of a function of one array of inputs, one after the other, and one of outputs.
+
+    A compiler's time grows with the square of a function's length, so a long one is printed in
+    parts of `part` instructions, which it calls one after the other. What one part leaves to
+    another is in an array; most of it would not have been in registers so long anyway.
+    """
+    values = _values(traced.function)
+    head = f'static void {traced.name}(const real *restrict x, real *restrict y)'
+    if len(values) <= part:
+        names = {value: f'a{value}' for value in range(len(values))}
+        body = [*_declared(values, range(len(values)), set()), *_lines(values, names)]
+        quiet = [] if traced.function.n_out() and values else ['  (void)x;', '  (void)y;']
+        return '\n'.join([f'{head} {{', *body, *quiet, '}\n'])
+    places, room = _places(values, part)
+    text, calls = [], []
+    for first in range(0, len(values), part):
+        own = range(first, min(first + part, len(values)))
+        name = f'{traced.name}_{first // part}'
+        names = {k: f'w[{places[k]}]' if k in places else f'a{k}' for k in range(own.stop)}
+        text += [
+            f'static OUT_OF_LINE void {name}(const real *restrict x, real *restrict y, '
+            'real *restrict w) {',
+            '  (void)x, (void)y, (void)w;',
+            *_declared(values, own, places.keys()),
+            *_lines(values, names, own),
+            '}',
+        ]
+        calls.append(f'  {name}(x, y, w);')
+    return '\n'.join([*text, f'{head} {{', f'  real w[{room}];', *calls, '}\n'])
+
+
+Value = tuple[str, tuple[int, ...]]  # C with a place for every value that it needs; '' for none
+
+
+def _values(f: Any) -> list[Value]:
+    """Return what a function computes, each value once; CasADi's variables change theirs."""
     into = _starts([f.nnz_in(k) for k in range(f.n_in())])
     out = _starts([f.nnz_out(k) for k in range(f.n_out())])
-    lines, seen = [], set()
+    found: list[Value] = []
+    holder: dict[int, int] = {}  # variable -> its present value
     for k in range(f.n_instructions()):
         what, to, of = f.instruction_id(k), f.instruction_output(k), f.instruction_input(k)
         if what == ca.OP_OUTPUT:
-            lines.append(f'  y[{out[to[0]] + to[1]}] = a{of[0]};')
+            found.append((f'y[{out[to[0]] + to[1]}] = {{0}};', (holder[of[0]],)))
             continue
-        seen.add(to[0])
         if what == ca.OP_CONST:
-            value = f'real_constant({f.instruction_constant(k)!r})'
+            value: Value = f'real_constant({f.instruction_constant(k)!r})', ()
         elif what == ca.OP_INPUT:
-            value = f'x[{into[of[0]] + of[1]}]'
+            value = f'x[{into[of[0]] + of[1]}]', ()
         elif what in UNARY:
-            value = UNARY[what].format(f'a{of[0]}')
+            value = UNARY[what], (holder[of[0]],)
         else:
-            value = BINARY[what].format(f'a{of[0]}', f'a{of[1]}')
-        lines.append(f'  a{to[0]} = {value};')
-    names = [f'a{n}' for n in sorted(seen)]
-    declared = [f'  real {", ".join(names[k : k + 12])};' for k in range(0, len(names), 12)]
-    head = f'static void {traced.name}(const real *restrict x, real *restrict y)'
-    body = '\n'.join(
-        [*declared, *lines, *([] if f.n_out() and lines else ['  (void)x;', '  (void)y;'])]
-    )
-    return f'{head} {{\n{body}\n}}\n'
+            value = BINARY[what], (holder[of[0]], holder[of[1]])
+        found.append(value)
+        holder[to[0]] = len(found) - 1
+    return found
+
+
+def _is_output(value: Value) -> bool:
+    return value[0].endswith(';')
+
+
+def _lines(values: list[Value], names: dict[int, str], own: range | None = None) -> list[str]:
+    lines = []
+    for k in range(len(values)) if own is None else own:
+        text = values[k][0].format(*(names[n] for n in values[k][1]))
+        lines.append(f'  {text}' if _is_output(values[k]) else f'  {names[k]} = {text};')
+    return lines
+
+
+def _declared(values: list[Value], own: range, placed: Collection[int]) -> list[str]:
+    names = [f'a{k}' for k in own if k not in placed and not _is_output(values[k])]
+    return [f'  real {", ".join(names[k : k + 12])};' for k in range(0, len(names), 12)]
+
+
+def _places(values: list[Value], part: int) -> tuple[dict[int, int], int]:
+    """Return places in the array for values that later parts need, and its length."""
+    last: dict[int, int] = {}  # value -> the last part that needs it
+    for k, (_, needed) in enumerate(values):
+        last.update(dict.fromkeys(needed, k // part))
+    places: dict[int, int] = {}
+    free: list[int] = []
+    ending: dict[int, list[int]] = {}
+    room = 0
+    for k in range(len(values)):
+        if k % part == 0:  # what the part before was the last to need makes room
+            free += ending.pop(k // part - 1, [])
+        if last.get(k, 0) > k // part:
+            if not free:
+                free.append(room)
+                room += 1
+            places[k] = free.pop()
+            ending.setdefault(last[k], []).append(places[k])
+    return places, max(room, 1)
 
 
 def _starts(widths: list[int]) -> list[int]:

@@ -5,6 +5,11 @@
 #ifndef LANES
 #define LANES 1
 #endif
+#if defined(__GNUC__)
+#define OUT_OF_LINE __attribute__((noinline))
+#else
+#define OUT_OF_LINE
+#endif
 
 #if LANES == 1 && defined(SINGLE_PRECISION)
 typedef float real;

@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 What a trace needs to know of a mechanism in its present structure, gathered in one place.
 
@@ -20,7 +34,18 @@ from closed_chain_dynamics.model.changes import cut_joints
 from closed_chain_dynamics.model.loop_packing import LOOP_SUFFIXES, loop_frames
 from closed_chain_dynamics.model.mechanism import Mechanism
 
-__all__ = ['Body', 'Cluster', 'Coupling', 'Law', 'Loop', 'Motor', 'Source', 'Spring', 'gather']
+__all__ = [
+    'Body',
+    'Cluster',
+    'Coupling',
+    'Law',
+    'Loop',
+    'Motor',
+    'Source',
+    'Spring',
+    'Watched',
+    'gather',
+]
 
 Array = NDArray[np.float64]
 ROUNDING = 4e-16  # cosines of right angles that are this far from 0, 1 or -1 are these
@@ -37,6 +62,7 @@ class Law:
     stop: tuple[float, float, float] | None  # stiffness, damping, transition
     limited: bool  # limits act on joints of one coordinate
     armature: float = 0.0  # inertia of a rotor, reflected
+    slide: Any = None  # which way friction acts within a step of a simulation; None: by the rate
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,7 +99,7 @@ class Loop:
     p_2: Array
     laws: tuple[Law, ...]
     first_row: int  # of J_C
-    seen: float  # a position, from which whole turns are counted
+    seen: Any  # a position, from which whole turns are counted: a number, or a symbol
 
 
 @dataclass(frozen=True)
@@ -106,6 +132,17 @@ class Motor:
     name: str
     dof: int | None = None
     loop: tuple[int, int] | None = None  # loop, coordinate of its joint
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A coordinate that a stop or friction may hold; see model/holds.py."""
+
+    number: int  # of its record
+    loop: int  # -1: a joint of the tree
+    coordinate: int  # velocity of the tree, or coordinate of the loop joint
+    iq: int  # its place in q, of a joint of the tree
+    rubs: bool  # whether it has friction
 
 
 @dataclass(frozen=True)
@@ -144,6 +181,8 @@ class Source:
     W: Array  # at that pose
     motor_rows: Array  # d theta_A / d theta_O there
     single: bool = False  # for numbers of single precision: tolerances are wider
+    watched: tuple[Watched, ...] = ()
+    symbols: Any = None  # parameters that are symbols, and their values; see `parameters`
 
     @property
     def independent_names(self) -> list[str]:
@@ -224,6 +263,7 @@ def gather(robot: Mechanism, q: Array, *, contacts: bool = False) -> Source:
         np.array(q, dtype=float),
         c.W.copy(),
         actuator_rows(robot, c.q),
+        watched=_watched(robot, loop_names),
     )
 
 
@@ -253,6 +293,21 @@ def _refuse_what_was_cut(robot: Mechanism) -> None:
             where=robot.name,
             repair='Join it again, or use the generic functions.',
         )
+
+
+def _watched(robot: Mechanism, loop_names: list[str]) -> tuple[Watched, ...]:
+    """Return the coordinates that may be held, those of open loops left out."""
+    found, structure = [], robot.structure
+    for h, hold in enumerate(structure.holds):
+        k, d = int(hold['loop']), int(hold['dof'])
+        if k < 0:
+            rubs = structure.dofs[d]['friction'] > 0.0
+            found.append(Watched(h, -1, d, int(hold['iq']), bool(rubs)))
+        elif robot.loop_names[k] in loop_names:
+            own = d - int(structure.loops[k]['dof'])
+            rubs = structure.loop_dofs[d]['friction'] > 0.0
+            found.append(Watched(h, loop_names.index(robot.loop_names[k]), own, -1, bool(rubs)))
+    return tuple(found)
 
 
 def _snap(R: Array) -> Array:

@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 The functions that are generated: each algorithm traced over symbols, inputs and outputs named.
 
@@ -26,6 +40,7 @@ from closed_chain_dynamics.codegen.inverse import (
 )
 from closed_chain_dynamics.codegen.loops import cluster_rows
 from closed_chain_dynamics.codegen.manifold import advance, integrate, local_rate, tangent_map
+from closed_chain_dynamics.codegen.run_traces import RUN_TRACES
 from closed_chain_dynamics.codegen.source import Source
 from closed_chain_dynamics.codegen.tree import motion, place
 
@@ -264,7 +279,7 @@ TRACES: dict[str, Callable[[Source], tuple[Symbols, Symbols]]] = {
 
 def trace(source: Source, name: str) -> Trace:
     """Return one of the functions for a mechanism, common subexpressions shared."""
-    given, answers = TRACES[name](source)
+    given, answers = (RUN_TRACES[name] if name in RUN_TRACES else TRACES[name])(source)
     answers = {key: ca.densify(x) for key, x in answers.items()}
     symbols, results = list(given.values()), list(answers.values())
     function = ca.Function(name, symbols, results, list(given), list(answers), {'cse': True})

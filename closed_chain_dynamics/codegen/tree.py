@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 The tree over symbols: placements, velocities, accelerations, forces and inertias of its bodies.
 
@@ -10,6 +24,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
+import numpy as np
 
 from closed_chain_dynamics.codegen.source import Body, Source
 from closed_chain_dynamics.description.elements import JointType
@@ -178,14 +193,14 @@ def body_forces(source: Source, frames: Frames, moving: Motion) -> list[SX]:
     """Return the force that each body's motion needs: Newton and Euler, (6,) each."""
     forces = [ca.SX.zeros(6)]
     for i, body in enumerate(source.bodies[1:], start=1):
-        if body.mass == 0.0 and not body.inertia.any():
+        if isinstance(body.mass, float) and body.mass == 0.0 and not np.any(body.inertia):
             forces.append(ca.SX.zeros(6))
             continue
         R, c, V, A = frames.R[i], frames.c[i], moving.V[i], moving.A[i]
         f = body.mass * point_acceleration(V, A, c)
         # Euler's equation in body axes: turning two vectors is cheaper than turning a tensor
         omega, alpha = R.T @ V[3:], R.T @ A[3:]
-        inertia = ca.DM(body.inertia)
+        inertia = ca.SX(body.inertia)
         n = inertia @ alpha + ca.cross(omega, inertia @ omega)
         forces.append(ca.vertcat(f, R @ n + ca.cross(c, f)))
         if body.lift:

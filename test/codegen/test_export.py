@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Exported C against the core: compiled as C99 with sanitizers, in double and single precision."""
 
 import json
@@ -11,7 +25,7 @@ import closed_chain_dynamics as ccd
 from closed_chain_dynamics.cli.main import main
 from closed_chain_dynamics.codegen.build import find_compiler
 
-STRICT = ['-std=c99', '-pedantic', '-Wall', '-Wextra', '-Werror', '-fno-fast-math', '-O1', '-g']
+STRICT = ['-std=c99', '-pedantic', '-Wall', '-Wextra', '-Werror', '-fno-fast-math', '-O1']
 SANITIZED = ['-fsanitize=address,undefined', '-fno-sanitize-recover=all']
 # relative to the largest; float has seven digits, of which elimination and solving cost two
 TOLERANCE = {False: 1e-12, True: 2e-4}

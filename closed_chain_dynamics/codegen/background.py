@@ -1,0 +1,89 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Generating and compiling in a process beside this one, so that a simulation need not wait.
+
+A thread would not do: tracing holds Python's lock for seconds, and a control loop would feel it.
+The process writes to the folder of compiled code, from where everybody takes it.
+"""
+
+import os
+from pathlib import Path
+import pickle
+import subprocess
+import sys
+import tempfile
+import weakref
+
+from closed_chain_dynamics.codegen.build import RUN, build
+from closed_chain_dynamics.codegen.source import Source
+from closed_chain_dynamics.errors import ClosedChainError
+
+__all__ = ['BackgroundBuild']
+
+NICENESS = 10  # whatever the simulation does comes first
+
+
+class BackgroundBuild:
+    """The code of a run on its way to the disk; ends with its owner."""
+
+    def __init__(self, source: Source, variant: int) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix='closed_chain_dynamics_')
+        task, told = Path(self._folder.name) / 'task', Path(self._folder.name) / 'told'
+        task.write_bytes(pickle.dumps((source, variant)))
+        self._told = told
+        with told.open('wb') as output:
+            self._process = subprocess.Popen(
+                [sys.executable, '-m', __name__, str(task)],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=output,
+                env={**os.environ, 'PYTHONPATH': os.pathsep.join(filter(None, sys.path))},
+                start_new_session=True,  # Ctrl-C is for the simulation
+            )
+        self._end = weakref.finalize(self, _stop, self._process)
+
+    def is_done(self) -> bool:
+        """Return whether the process has ended, well or not."""
+        return self._process.poll() is not None
+
+    def complaint(self) -> str:
+        """Return why it failed, in a line; nothing where all is well."""
+        if not self._process.wait():
+            return ''
+        lines = self._told.read_text(errors='replace').strip().splitlines()
+        return lines[-1] if lines else f'the process ended with {self._process.returncode}'
+
+
+def _stop(process: 'subprocess.Popen[bytes]') -> None:
+    if process.poll() is None:
+        process.terminate()
+        process.wait()
+
+
+def main(path: str) -> int:
+    """Build what a file asks for; return the exit code."""
+    os.nice(NICENESS)
+    source, variant = pickle.loads(Path(path).read_bytes())
+    try:
+        build(source, RUN, variant=variant)
+    except ClosedChainError as error:
+        print(' '.join(str(error).split()))
+        return 1
+    return 0
+
+
+if __name__ == '__main__':
+    sys.exit(main(sys.argv[1]))
