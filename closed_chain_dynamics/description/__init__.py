@@ -1,12 +1,27 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Files in, frozen dataclasses out, and back: the only layer that reads and writes descriptions.
 
 ``read`` turns URDF, xacro, URDF+, Extended URDF, SDF or MJCF into a ``Description`` (`elements`);
 ``convert`` and ``write`` save one. `document` opens files safely, `fields` reads attributes,
 `urdf`, `loops`, `couplings`, `springs`, `actuators` and `foreign_loops` read elements of URDF,
-`sdf*` and `mjcf*` those formats (MJCF by MuJoCo itself), `*_writer` write. `checks` and
-`inertia_checks` judge the whole, `left_out` tells what found no place, and `assignments` reads
-what users write of joints on a command line. It may import `errors` alone.
+`sdf*` and `mjcf*` those formats (MJCF by MuJoCo itself), `*_writer` write, SDF at a
+`reference_pose`. `checks` and `inertia_checks` judge the whole, `left_out` tells what found no
+place, and `assignments` reads what users write of joints on a command line. It may import `errors`
+alone.
 """
 
 from collections.abc import Iterable, Mapping
@@ -44,6 +59,7 @@ from closed_chain_dynamics.description.fields import Reader
 from closed_chain_dynamics.description.foreign_loops import (
     FOREIGN_TAGS,
     closing_frames,
+    drake_joints,
     drake_springs,
     foreign_loops,
     with_drake_rotors,
@@ -51,6 +67,8 @@ from closed_chain_dynamics.description.foreign_loops import (
 from closed_chain_dynamics.description.inertia_checks import settle_inertias
 from closed_chain_dynamics.description.loops import read_loop
 from closed_chain_dynamics.description.mjcf import read_mjcf
+from closed_chain_dynamics.description.pinocchio_reader import is_pinocchio, read_pinocchio
+from closed_chain_dynamics.description.pinocchio_writer import to_pinocchio
 from closed_chain_dynamics.description.sdf import ROOT_JOINT, gazebo_loops, read_sdf
 from closed_chain_dynamics.description.springs import read_assembly, read_spring
 from closed_chain_dynamics.description.tree import Tree
@@ -83,6 +101,7 @@ __all__ = [
     'check',
     'convert',
     'read',
+    'to_pinocchio',
     'to_urdf_parser',
     'to_xml',
     'write',
@@ -114,7 +133,10 @@ def read(
     cut: str | Iterable[str] = (),
 ) -> Description:
     """
-    Read a description from a path, an XML text, or a parsed `urdf_parser_py` robot.
+    Read a description from a path, an XML text, or what another library has parsed.
+
+    That is a `urdf_parser_py` robot, a `pinocchio.Model`, or a pair of one and its constraint
+    models.
 
     `actuated` names the joints with motors and overrules the file; an empty one means none.
     `root_joint='floating'` puts the root link on a floating joint named 'root_joint' from a new
@@ -128,6 +150,13 @@ def read(
         raise DescriptionError(
             f'root_joint is {root_joint!r}', repair="Give 'fixed' or 'floating'."
         )
+    if is_pinocchio(source):
+        if root_joint != 'fixed':
+            raise DescriptionError(
+                'a pinocchio.Model says by itself how its root moves',
+                repair='Build it with pinocchio.JointModelFreeFlyer().',
+            )
+        return read_pinocchio(source, actuated=actuated, inertia=inertia)
     if is_urdf_parser_robot(source):
         source = source.to_xml_string()
     document = open_document(source, xacro_args=xacro_args)
@@ -151,7 +180,7 @@ def read(
 
     colors = materials(reader, root)
     links = tuple(read_link(reader, each, colors) for each in root.findall('link'))
-    joints = tuple(read_joint(reader, each) for each in root.findall('joint'))
+    joints = tuple(read_joint(reader, each) for each in drake_joints(root))
     loops = tuple(read_loop(reader, each) for each in root.iterchildren('constraint', 'loop'))
     loops += foreign_loops(reader, root)
     yaml_file = find_yaml(document.path, reader)

@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Bytes in, a safe XML tree out: the one place that opens description files.
 
@@ -63,6 +77,12 @@ def open_document(
         if path.suffix.lower() == '.xacro' or _uses_xacro(root):
             label = f'{path} (expanded by xacro)'
             root = _parse(_expand_xacro(path, xacro_args), label)
+        elif xacro_args:
+            raise DescriptionError(
+                f'it has no xacro macros, and takes no arguments ({", ".join(xacro_args)})',
+                file=label,
+                repair='Leave them out, or give the .xacro file.',
+            )
     if etree.QName(root).localname not in ('robot', 'mujoco', 'sdf'):
         raise DescriptionError(
             f'the root element is <{etree.QName(root).localname}>, not <robot>',

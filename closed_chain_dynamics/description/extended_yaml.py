@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Extended URDF: a tree in robot.urdf, its loops and motors in robot.yaml beside it.
 
@@ -80,7 +94,7 @@ def apply_yaml(
 ]:
     """Return links, joints, loops, and the motors as (name, place) pairs."""
     content = _load(path)
-    joints, links = _retype(path, content, joints, links)
+    joints, links = _retype(reader, path, content, joints, links)
     loops += _loops(path, content, joints, links)
     for loop in loops:
         reader.places.setdefault(('loop', loop.name), [f'closed_loop in {path}'])
@@ -139,7 +153,11 @@ def _same_length(path: Path, first: str, second: str, count: int, other: int) ->
 
 
 def _retype(
-    path: Path, content: dict[str, Any], joints: tuple[Joint, ...], links: tuple[Link, ...]
+    reader: Reader,
+    path: Path,
+    content: dict[str, Any],
+    joints: tuple[Joint, ...],
+    links: tuple[Link, ...],
 ) -> tuple[tuple[Joint, ...], tuple[Link, ...]]:
     names, types = _names(path, content, 'joint_name'), _names(path, content, 'joint_type')
     _same_length(path, 'joint_name', 'joint_type', len(names), len(types))
@@ -147,7 +165,12 @@ def _retype(
     wanted = {}
     for name, kind in zip(names, types):
         if name not in known:
-            raise NameNotFound('joint', name, known, file=path, where='joint_name')
+            reader.note(
+                f'joint_name in {path.name}: there is no joint named {name!r}, so that none '
+                f'becomes {kind}, as with other readers of this dialect. '
+                f'{nearest_names(name, known)}'
+            )
+            continue
         if kind not in ('SPHERICAL', 'FIXED') and not UNIVERSAL.fullmatch(kind):
             raise DescriptionError(
                 f'{kind!r} is no type of joint',

@@ -1,10 +1,24 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Loops in the spellings of other tools, inside a URDF.
 
 onshape-to-robot leaves pairs of frames `closing_<name>_1` and `closing_<name>_2`, and for a hinge
 a second pair `..._1_z` and `..._2_z` further along its axis. Isaac Sim has <loop_joint> with the
-two links and where the joint is on each. Drake has <drake:ball_constraint>,
-<drake:linear_spring_damper>, <drake:mimic>, and rotors inside <transmission>.
+two links and where the joint is on each. Drake has <drake:ball_constraint>, <drake:mimic>,
+<drake:linear_spring_damper>, <drake:joint> for balls, and rotors inside <transmission>.
 """
 
 from collections.abc import Iterable
@@ -27,13 +41,15 @@ __all__ = [
     'FOREIGN_TAGS',
     'closing_frames',
     'drake_child',
+    'drake_joints',
     'drake_springs',
     'foreign_loops',
     'with_drake_rotors',
 ]
 
-FOREIGN_TAGS = {'loop_joint', 'drake:ball_constraint', 'drake:linear_spring_damper'}
+FOREIGN_TAGS = {'loop_joint', 'drake:ball_constraint', 'drake:joint', 'drake:linear_spring_damper'}
 CLOSING = 'closing_'
+JOINT_TAGS = ('joint', 'drake:joint')
 
 
 def closing_frames(
@@ -162,6 +178,11 @@ def with_drake_rotors(reader: Reader, root: Any, joints: Iterable[Joint]) -> tup
         else joint
         for joint in joints
     )
+
+
+def drake_joints(root: Any) -> list[Any]:
+    """Return <joint> and <drake:joint>, in the order of the file."""
+    return [each for each in root.iterchildren('{*}*') if shown_tag(each) in JOINT_TAGS]
 
 
 def drake_child(element: Any, tag: str) -> Any:

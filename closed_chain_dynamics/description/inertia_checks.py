@@ -1,11 +1,26 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Masses and inertias that a rigid body can have.
 
 The principal moments A <= B <= C of any body satisfy A >= 0 and C <= A + B. Published robots break
 the second rule in three ways that a user can live with, and get a note: by the last digits that
-were written, which is repaired; in planar models, where the wrong moment never enters the
-dynamics; and in moments that were identified and miss the rule by a little. Anything else is an
-error, unless the caller asks to repair it or to trust it.
+were written; in planar models, where the wrong moment never enters the dynamics; and in moments
+that were identified and miss the rule by a little. All these are taken as they are, as other tools
+take them. A moment that misses zero by its last digits is repaired. Anything else is an error,
+unless the caller asks to repair it or to trust it.
 """
 
 from dataclasses import replace
@@ -37,12 +52,12 @@ NEGLIGIBLE = 1e-15  # moments of a speck of dust [kg m^2]; less is noise of a co
 TRIANGLE_LIMIT = 0.3  # what identified moments of real robots were seen to miss it by
 NEGATIVE_TOLERANCE = 1e-9  # of the largest moment; what an eigenvalue solver may leave
 NOTES = {
-    'rounded': 'The moments of inertia of these links miss what a rigid body can have by their '
-    'last digits; repaired: ',
+    'rounded': 'A moment of inertia of these links is below zero by its last digits; repaired: ',
     'repaired': 'No rigid body has the moments of inertia of these links; repaired as was asked: ',
     'trusted': 'No rigid body has the moments of inertia of these links; trusted as was asked: ',
     'inexact': 'The largest principal moment of inertia of these links exceeds the sum of '
-    f'the other two, by less than {TRIANGLE_LIMIT:.0%}, which no rigid body has; taken as it is: ',
+    f'the other two, by less than {TRIANGLE_LIMIT:.0%} or by their last digits, which no rigid '
+    'body has; taken as it is: ',
     'harmless': 'No rigid body has the moments of inertia of these links, but they turn about '
     'one axis only, so that the wrong ones never count: ',
 }
@@ -144,11 +159,9 @@ def _verdict(link: Link, tree: Tree, reader: Reader, policy: str) -> str:
             return 'harmless'
     if policy == 'trust':
         return 'trusted'
-    if largest <= max((smallest + middle) * (1.0 + ROUNDING), smallest + middle + slack):
-        return 'rounded'
     if policy == 'repair':
         return 'repaired'
-    if largest <= (smallest + middle) * (1.0 + TRIANGLE_LIMIT):
+    if largest <= (smallest + middle) + max(TRIANGLE_LIMIT * (smallest + middle), slack):
         return 'inexact'
     raise DescriptionError(
         'no rigid body has this inertia: the largest principal moment exceeds the sum of the '

@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Rotations in and out of the ways that files write them."""
 
 import math
@@ -8,10 +22,19 @@ from numpy.typing import NDArray
 
 from closed_chain_dynamics.description.elements import Pose
 
-__all__ = ['Matrix', 'pose_of', 'quaternion_of', 'rotation', 'turn', 'upper_triangle', 'xyzw']
+__all__ = [
+    'Matrix',
+    'pose_of',
+    'quaternion_of',
+    'rotation',
+    'rotation_to',
+    'turn',
+    'upper_triangle',
+    'xyzw',
+]
 
 Matrix = NDArray[np.float64]
-STRAIGHT_UP = 1e-9  # cosine of the pitch below which roll and yaw turn about one axis
+STRAIGHT_UP = 1e-14  # cosine of the pitch below which roll and yaw turn about one axis
 
 
 def turn(axis: Any, angle: float) -> Matrix:
@@ -33,6 +56,20 @@ def rotation(wxyz: Any) -> Matrix:
     )
 
 
+def rotation_to(axis: Any) -> Matrix:
+    """Return the smallest rotation that takes z to a unit vector, (3, 3)."""
+    x, y, z = axis
+    if z >= 0.0:
+        k = 1.0 / (1.0 + z)
+    elif x * x + y * y == 0.0:
+        return np.diag([1.0, -1.0, -1.0])
+    else:  # the same number; 1 + z has lost its digits when the axis is close to -z
+        k = (1.0 - z) / (x * x + y * y)
+    return np.array(
+        [[1.0 - k * x * x, -k * x * y, x], [-k * x * y, 1.0 - k * y * y, y], [-x, -y, z]]
+    )
+
+
 def xyzw(wxyz: Any) -> tuple[float, ...]:
     """Return a quaternion that starts with w as x y z w of length one."""
     w, x, y, z = np.asarray(wxyz, dtype=float) / np.linalg.norm(wxyz)
@@ -51,10 +88,11 @@ def pose_of(R: Any, p: Any) -> Pose:
     """Return the Pose of a rotation and a position."""
     level = math.hypot(R[0, 0], R[1, 0])
     pitch = math.atan2(-R[2, 0], level)
-    if level > STRAIGHT_UP:
-        roll, yaw = math.atan2(R[2, 1], R[2, 2]), math.atan2(R[1, 0], R[0, 0])
-    else:  # only the sum or the difference of roll and yaw counts
-        roll, yaw = math.atan2(-R[1, 2], R[1, 1]), 0.0
+    # near straight up only the sum or the difference of roll and yaw counts: whatever rounding
+    # made of the yaw, the roll is what is left of the rotation behind it
+    yaw = math.atan2(R[1, 0], R[0, 0]) if level > STRAIGHT_UP else 0.0
+    sine, cosine = math.sin(yaw), math.cos(yaw)
+    roll = math.atan2(sine * R[0, 2] - cosine * R[1, 2], cosine * R[1, 1] - sine * R[0, 1])
     return Pose(tuple(float(each) + 0.0 for each in p), (roll + 0.0, pitch + 0.0, yaw + 0.0))
 
 

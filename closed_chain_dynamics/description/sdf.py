@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 SDF: a graph of links and joints, in which loops are joints like any other.
 
@@ -189,6 +203,17 @@ class _Graph:
             self._root(self._best_root(rest), root_joint)
             reached.add(self._best_root(rest))
         self.loops = [as_loop(self.reader, joint, self.frames) for joint in closing]
+        self.springs += [
+            Spring(
+                f'{joint.name}_spring',
+                'torsional',
+                axis.stiffness,
+                joint=joint.name,
+                rest=axis.rest,
+            )
+            for joint in closing
+            if len(joint.axes) == 1 and (axis := joint.axes[0]).stiffness
+        ]
         for loop in self.loops:
             self.reader.note(f'The joint {loop.name!r} closes a loop and is cut.')
 

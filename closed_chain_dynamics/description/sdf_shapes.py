@@ -1,13 +1,32 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Visuals and collisions of an SDF link."""
 
+from collections.abc import Iterable
 from typing import Any
+
+from lxml import etree
 
 from closed_chain_dynamics.description.elements import Geometry, Shape
 from closed_chain_dynamics.description.fields import Reader
+from closed_chain_dynamics.description.names import Names
 from closed_chain_dynamics.description.rotations import pose_of
 from closed_chain_dynamics.description.sdf_frames import read_pose
+from closed_chain_dynamics.description.writer import number_text
 
-__all__ = ['read_shapes']
+__all__ = ['read_shapes', 'write_shapes']
 
 # kind -> the elements that make up Geometry.size, with the count of numbers of each
 SIZES = {
@@ -63,3 +82,27 @@ def _geometry(reader: Reader, element: Any) -> Geometry | None:
         (mesh.findtext('uri') or '').strip(),
         (1.0, 1.0, 1.0) if scale is None else reader.content(scale, count=3),
     )
+
+
+def write_shapes(link: Any, tag: str, shapes: Iterable[Shape]) -> None:
+    """Add each shape as a <visual> or <collision>, with a name of its own."""
+    names = Names()
+    for shape in shapes:
+        group = etree.SubElement(link, tag, name=names.fresh(shape.name or tag))
+        _child(group, 'pose', (*shape.origin.xyz, *shape.origin.rpy))
+        kind, size = shape.geometry.kind, shape.geometry.size
+        form = etree.SubElement(etree.SubElement(group, 'geometry'), kind)
+        if kind == 'mesh':
+            _child(form, 'uri', shape.geometry.filename)
+            _child(form, 'scale', shape.geometry.scale)
+        for part, count in SIZES.get(kind, ()):
+            _child(form, part, size[:count])
+            size = size[count:]
+        if shape.rgba and tag == 'visual':
+            material = etree.SubElement(group, 'material')
+            for light in ('ambient', 'diffuse'):
+                _child(material, light, shape.rgba)
+
+
+def _child(parent: Any, tag: str, value: Any) -> None:
+    etree.SubElement(parent, tag).text = number_text(value)

@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Standard URDF: links with inertia and shapes, and the joints of the tree."""
 
 import math
@@ -15,7 +29,7 @@ from closed_chain_dynamics.description.elements import (
     Shape,
     Vector,
 )
-from closed_chain_dynamics.description.fields import UNLIMITED, Reader
+from closed_chain_dynamics.description.fields import UNLIMITED, Reader, shown_tag
 from closed_chain_dynamics.errors import nearest_names
 
 __all__ = [
@@ -202,9 +216,12 @@ def read_joint(reader: Reader, element: Any) -> Joint:
 
 def _joint_type(reader: Reader, element: Any) -> JointType:
     text = reader.text(element, 'type')
-    known = [each.value for each in JointType]
+    of_drake = shown_tag(element) == 'drake:joint'
+    known = ['ball'] if of_drake else [each.value for each in JointType]
     if text not in known:
         raise reader.error(element, f'{text!r} is no type of joint', nearest_names(text, known))
+    if of_drake:
+        return JointType.SPHERICAL
     own = reader.text(element, 'cc:type', '', choices=('spherical',))
     if own and text not in ('floating', 'spherical'):
         raise reader.error(

@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 A whole folder of robots: which load, close, move, and agree with the tool they were written for.
 
@@ -7,7 +21,8 @@ their judgement.
 """
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass, field
 import multiprocessing
 from multiprocessing.connection import Connection
 import os
@@ -16,11 +31,14 @@ import re
 import time
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.description.document import ROBOT_SUFFIXES
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.errors import ClosedChainError, DescriptionError
-from closed_chain_dynamics.model.mechanism import load
+from closed_chain_dynamics.model.mechanism import Mechanism, load
 from closed_chain_dynamics.simulation.simulation import Simulation
 from closed_chain_dynamics.studies.other_engines import Unreadable, differences, engine_of
 
@@ -38,6 +56,8 @@ class Specimen:
 
     file: str
     loads: bool = False
+    inertia: str = 'check'  # 'trust' where no rigid body has some of the inertias
+    left_out: list[str] = field(default_factory=list)  # what the file says and nothing here has
     closes: bool | None = None
     mobility: int | None = None
     redundant: int | None = None  # rows of loops that say nothing new
@@ -46,6 +66,7 @@ class Specimen:
     engine: str = ''  # the tool that the file was written for, where it is installed
     engine_loads: bool | None = None
     differences: dict[str, float] | None = None  # to that tool, relative
+    doubt: float = 0.0  # what rounded loops leave open of accelerations
     agrees: bool | None = None
     simulates: bool | None = None
     why: str = ''  # the first thing that went wrong, in a sentence
@@ -90,42 +111,77 @@ def _is_robot(path: Path) -> bool:
 def judge(path: Path) -> Specimen:
     """Load a robot, close it, compare it and let it move; whatever goes wrong is written down."""
     found, begun = Specimen(str(path), engine=engine_of(path)), time.perf_counter()
-    robot = q = None
-    try:
-        robot = load(str(path))
-        found.loads, found.loops = True, len(robot.loop_names)
-        q = assemble(robot, {})
-        found.closes = True
-        c = coordinates(robot, q)
-        found.mobility = c.mobility
-        found.redundant = sum(c.redundant_rows_by_loop.values())
-        found.actuation = c.levers.kind if len(c.S) else 'none'
-    except ClosedChainError as error:
-        found.why = _sentence(error)
-        if found.loads and q is None:
-            found.closes = False
+    robot, q = _load(path, found), None
+    if robot is not None:
+        try:
+            q = assemble(robot, {})
+            found.closes = True
+            c = coordinates(robot, q)
+            found.mobility = c.mobility
+            found.redundant = sum(c.redundant_rows_by_loop.values())
+            found.actuation = c.levers.kind if len(c.S) else 'none'
+        except ClosedChainError as error:
+            found.why = _sentence(error)
+            found.closes = q is not None
     if found.engine:
+        _compare(robot, path, q, found)
+    if robot is not None and found.closes:
         try:
-            found.differences = differences(robot, path, q) or None
-            found.engine_loads = True
-            if found.differences:
-                worst, size = max(found.differences.items(), key=lambda each: each[1])
-                found.agrees = size <= AGREEMENT
-                if not found.agrees:
-                    found.why = found.why or f'{worst} differs from {found.engine} by {size:.2g}'
-        except Unreadable as error:
-            if robot is None:
-                found.engine_loads = False
-            else:
-                found.why = found.why or f'cannot be compared with {found.engine}: {error}'
-    if robot is not None and q is not None:
-        try:
+            if found.inertia == 'trust':  # no motion follows from an inertia below zero
+                robot = load(str(path), inertia='repair')
+                q = assemble(robot, {})
             Simulation(robot, q=q, log_every=0).run(SECONDS)
             found.simulates = True
         except ClosedChainError as error:
-            found.simulates, found.why = False, found.why or _sentence(error)
+            found.simulates = False
+            found.why = _sentence(error)
     found.seconds = time.perf_counter() - begun
     return found
+
+
+def _load(path: Path, found: Specimen) -> Mechanism | None:
+    """Load a robot; one whose inertias no rigid body has is taken as it is, and that is told."""
+    robot = None
+    try:
+        robot = load(str(path))
+    except ClosedChainError as error:
+        found.why = _sentence(error)
+        try:
+            robot, found.inertia = load(str(path), inertia='trust'), 'trust'
+        except ClosedChainError:
+            return None
+    found.loads, found.loops = True, len(robot.loop_names)
+    found.left_out = [note for note in robot.description.notes if note.startswith('Left out')]
+    return robot
+
+
+def _compare(
+    robot: Mechanism | None, path: Path, q: NDArray[np.float64] | None, found: Specimen
+) -> None:
+    """Compare a robot with its own tool, in a pose beyond limits where it closes only there."""
+    try:
+        if robot is not None and q is None:
+            with suppress(ClosedChainError):  # without loops there is still a tree to compare
+                q = assemble(robot, {}, limits=False)
+        found.differences = differences(robot, path, q) or None
+        found.engine_loads = True
+        if found.differences:
+            found.doubt = found.differences.pop('doubt', 0.0)
+            bound = {'acceleration': max(found.doubt, AGREEMENT)}
+            excess = {
+                name: size / bound.get(name, AGREEMENT) for name, size in found.differences.items()
+            }
+            worst = max(excess, key=excess.__getitem__)
+            size, found.agrees = found.differences[worst], excess[worst] <= 1.0
+            if not found.agrees:
+                springs = [each for each in found.left_out if 'springs' in each]
+                sentence = f'{worst} differs from {found.engine} by {size:.2g}'
+                found.why = '. '.join([sentence, *springs])
+    except Unreadable as error:
+        if robot is None:
+            found.engine_loads = False
+        else:
+            found.why = found.why or f'cannot be compared with {found.engine}: {error}'
 
 
 def _sentence(error: Exception) -> str:

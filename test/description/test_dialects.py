@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Dialects of one description: URDF+, Extended-URDF YAML, xacro, and the sources of motors."""
 
 from pathlib import Path
@@ -321,6 +335,16 @@ def test_joints_are_re_typed(tmp_path):
     assert joints['b'].type is JointType.SPHERICAL
     assert joints['c'].type is JointType.FIXED
     assert joints['a'].type is JointType.CONTINUOUS
+
+
+def test_a_joint_that_is_not_there_is_told_and_passed_over(tmp_path):
+    description = extended(
+        tmp_path, closed_loop=[], joint_name=['bb', 'c'], joint_type=['SPHERICAL', 'FIXED']
+    )
+    joints = {each.name: each.type for each in description.joints}
+    assert joints['b'] is not JointType.SPHERICAL and joints['c'] is JointType.FIXED
+    (note,) = [each for each in description.notes if 'joint_name' in each]
+    assert "no joint named 'bb'" in note and "'b'" in note.partition('dialect.')[2]
 
 
 def test_a_universal_joint_becomes_two_turns_about_axes_of_its_frame(tmp_path):

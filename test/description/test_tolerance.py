@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """What published files get wrong by a little is repaired or noted, and never a traceback."""
 
 from helpers.urdf_parts import joint, link, robot
@@ -23,7 +37,6 @@ def body(moments, mass=1):
     )
 
 
-ROUNDED = body('ixx="0.1" iyy="0.2" izz="0.300009"')
 IMPOSSIBLE = body('ixx="0.1" iyy="0.2" izz="1"')
 NEGATIVE = body('ixx="1" iyy="1" izz="1" ixy="1.5"')
 
@@ -35,22 +48,36 @@ def possible(inertia):
     return np.linalg.eigvalsh(pseudo)[0] > -1e-12
 
 
-def test_rounded_moments_are_repaired_with_a_note():
-    described = read(ROUNDED)
-    assert possible(described.links[1].inertia)
-    assert described.links[1].inertia.moments[5] == pytest.approx(0.300009, abs=1e-12)
-    assert any('repaired: b' in note for note in described.notes)
+@pytest.mark.parametrize(
+    ('moments', 'all_six'),
+    [
+        ('ixx="0.1" iyy="0.2" izz="0.300009"', (0.1, 0.0, 0.0, 0.2, 0.0, 0.300009)),
+        ('ixx="0.000003" iyy="0.000001" izz="0.000005"', (3e-6, 0.0, 0.0, 1e-6, 0.0, 5e-6)),
+        ('ixx="2e-05" iyy="2e-05" izz="5e-05"', (2e-5, 0.0, 0.0, 2e-5, 0.0, 5e-5)),
+    ],
+)
+def test_moments_that_miss_the_triangle_by_their_last_digits_stay_as_other_tools_take_them(
+    moments, all_six
+):
+    described = read(body(moments))
+    assert described.links[1].inertia.moments == all_six
+    assert any('last digits' in note and 'taken as it is: b' in note for note in described.notes)
+    mechanism = ccd.load(body(moments))
+    # Pinocchio's parser wants all six
+    peer = pin.buildModelFromXML(body(f'{moments} ixy="0" ixz="0" iyz="0"'))
+    ball = ccd.mass_matrix(mechanism, mechanism.neutral())
+    assert np.allclose(ball, peer.inertias[1].inertia, rtol=1e-12, atol=0.0)
+    assert possible(read(body(moments), inertia='repair').links[1].inertia)
 
 
 @pytest.mark.parametrize(
     'moments',
     [
-        'ixx="0.000003" iyy="0.000001" izz="0.000005"',  # six decimals: 5 > 3 + 1
         'ixx="0.00002" iyy="0.00002" izz="0.00002" ixy="0.000021"',  # -1e-6
         'ixx="0" iyy="0" izz="2.4e-35" ixy="1e-35"',  # noise
     ],
 )
-def test_moments_that_miss_by_their_last_digits_are_repaired(moments):
+def test_moments_below_zero_by_their_last_digits_are_repaired(moments):
     described = read(body(moments))
     assert possible(described.links[1].inertia)
     assert any('last digits; repaired: b' in note for note in described.notes)
