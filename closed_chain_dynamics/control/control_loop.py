@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 One turn of torque control after the other: state in, torques out, and safe ones when in doubt.
 
@@ -6,6 +20,8 @@ too old, not finite, not continuous - is refused, counted and named, and the las
 until `state_timeout` is over; from then on the fallback is given (fallback.py), until good states
 come again. Nothing has to be reset for that. A fault (state_watch.py) gives the fallback until
 `clear` is called and its cause is gone; the reference is forgotten then. `safety` says which.
+What was never driven may fall faster, or lie further, than its limits allow: that is no fault. The
+fallback is given meanwhile, and a trajectory that comes then waits until it is over.
 
 Times of states are those of their stamps, so that a replay or a slow simulation gives the same
 torques; timeouts and rate limits are in the time of the machine that runs this.
@@ -19,7 +35,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from closed_chain_dynamics.assembly.search import assemble
+from closed_chain_dynamics.control.blending import Blend
 from closed_chain_dynamics.control.fallback import fallback_torques
+from closed_chain_dynamics.control.followed import Followed
 from closed_chain_dynamics.control.joint_limits import JointLimits
 from closed_chain_dynamics.control.law import Command, TorqueController
 from closed_chain_dynamics.control.loop_state import LoopState
@@ -31,6 +49,7 @@ from closed_chain_dynamics.control.safety_state import (
     OnChange,
     SafetyState,
 )
+from closed_chain_dynamics.control.sensed import NOTHING, Sensors
 from closed_chain_dynamics.control.soft_limits import soft_limit_torques
 from closed_chain_dynamics.control.state_tracking import OnRefusal, StateTracker
 from closed_chain_dynamics.control.state_watch import StateWatch
@@ -89,17 +108,27 @@ class ControlLoop:
         self.safety = SafetyState(on_change)
         self.watcher = StateWatch(limits, self.safety, tracking_bound)
         self.fallback, self.damping = fallback, damping
+        self.sensors, self.blend = Sensors(self.robot), Blend()
+        self._sensed, self._followed = NOTHING, Followed()
         self.command: Command | None = None
         self.reason = 'no joint states yet'
-        self._arrived, self._reshaped, self._saturated_since = -math.inf, False, math.inf
+        self._arrived = self._doubted = -math.inf
+        self._reshaped, self._saturated_since = False, math.inf
         self._told = self._refused = ''  # what references asked for that cannot be
         self._waiting: _Points | None = None
+        self._is_new = False  # whether something else was asked since the last turn
+        self._stamp = self._asked = math.nan  # of the last state; when what waits was asked [s]
         self.set_timeouts(state_timeout, reference_timeout)
 
     @property
     def state(self) -> LoopState | None:
         """Return the LoopState, None before the first good joint state."""
         return self.tracker.state
+
+    @property
+    def is_asked(self) -> bool:
+        """Return whether there is a reference, or one that waits for a state."""
+        return bool(self.reference) or self._waiting is not None
 
     # --- turns -----------------------------------------------------------------------------------
     def take_state(
@@ -118,10 +147,11 @@ class ControlLoop:
         `names`: joints of the tree, all of `position` as in q; `stamp`: its time [s], `now`: the
         time of arrival on a clock that never goes back [s], `age`: the clock's time minus stamp.
         """
+        self._stamp, self._is_new = stamp, False
         doubt = self.watcher.refuses(names, velocity)
         if doubt:
             self.tracker.refuse('speed', doubt)
-            return self._in_fault(now)
+            return self._in_doubt(now)
         good = self.tracker.take(names, position, velocity, stamp=stamp, age=age)
         state = self.state
         if not good or state is None:
@@ -130,7 +160,7 @@ class ControlLoop:
         doubt = self.watcher.judge(q, v, state.jumps)
         if doubt and not self.safety.is_fault:
             self.tracker.refuse('limit', doubt)
-            return None
+            return self._in_doubt(now)
         if self._reshaped:
             self.reference.restructured(q, v)
             self._reshaped = False
@@ -138,22 +168,40 @@ class ControlLoop:
             self.reference.rebase(stamp)
         self._arrived = now
         if self.safety.is_fault:
-            return self._in_fault(now)
-        if self._waiting:
-            self.take_reference(**self._waiting)
+            return self.fall_back(now, self.safety.text)
+        self._take_waiting(stamp)
         return self._turn(q, v, stamp, now)
 
-    def _in_fault(self, now: float) -> Vector | None:
-        """Return the fallback while a fault is latched, else None."""
-        return self.fall_back(now, self.safety.text) if self.safety.is_fault else None
+    def _in_doubt(self, now: float) -> Vector | None:
+        """Return the fallback where states that are wrong have insisted, else None."""
+        if self.safety.is_fault:
+            return self.fall_back(now, self.safety.text)
+        cause, text = self.watcher.doubt
+        if not cause:
+            return None
+        self._doubted = now
+        return self.fall_back(now, self._while_waiting(text), cause)
+
+    def _while_waiting(self, text: str) -> str:
+        return f'{text}: the reference waits until that is over' if self._waiting else text
 
     def turn_again(self, stamp: float, now: float) -> Vector:
-        """Return torques for the state that was taken last, as what is asked for may be new."""
+        """
+        Return torques for the state that was taken last: the same, or others where more is asked.
+
+        However often the same is asked, nothing here goes on by it.
+        """
         state = self.state
         if state is None:
             return self.fall_back(now, 'no joint states yet')
+        if not self._is_new:
+            return self.guard.tau
+        self._is_new = False
         if self.safety.is_fault:
             return self.fall_back(now, self.safety.text)
+        cause = self.watcher.doubt[0]
+        if cause:
+            return self.fall_back(now, self.reason, cause)
         return self._turn(state.known_q, state.v, stamp, now)
 
     def restart(self, stamp: float) -> None:
@@ -165,33 +213,40 @@ class ControlLoop:
 
     def _turn(self, q: Vector, v: Vector, stamp: float, now: float) -> Vector:
         """Return torques for the present state; the fallback where there are none."""
-        mode = self.controller.mode
-        reference = None
         try:
-            if mode != 'gravity_compensation':
-                if not self.reference:
-                    return self.fall_back(now, 'no reference yet')
-                if (
-                    self.reference.is_stream
-                    and stamp - self.reference.received > self.reference_timeout
-                ):
-                    return self.fall_back(now, 'the stream of references has ended')
-                if self.reason:  # nothing was followed until now: go on from where the joints are
-                    self.reference.resume(q, stamp)
-                reference = self.reference.at(stamp)
-                self._tell_problem()
-            self.command = self.controller.torques(q, v, reference)
+            self._sensed = sensed = self.sensors.at(q, v, stamp, now)
+            reference, missing = self._followed.at(
+                (q, stamp),
+                self.controller,
+                self.reference,
+                sensed,
+                anew=bool(self.reason),
+                timeout=self.reference_timeout,
+            )
+            if missing and not self.reference and self._waiting:
+                too_fast = self.watcher.limits.too_fast(v)
+                return self.fall_back(now, self._while_waiting(too_fast), 'speed')
+            if missing and not self.reference and self._refused:
+                refused = f'the reference was refused: {self._refused}'
+                return self.fall_back(now, refused, 'reference')
+            if missing:
+                return self.fall_back(now, missing)
+            self._tell_problem()
+            self.command = self.controller.torques(q, v, reference, sensed)
             self.watcher.take_error(self.command.error)
             if self.safety.is_fault:
                 return self.fall_back(now, self.safety.text)
             target = None if reference is None else reference[:2]
             pushed = soft_limit_torques(self.watcher.limits, self.guard.effort, (q, v), target)
-            wanted = self.command.tau_A if pushed is None else self.command.tau_A + pushed
-            tau = self.guard.limit(wanted, now, self._motor_speeds(v))
+            source = self.controller, sensed.sources, self._followed.is_on
+            wanted = self.blend.smooth(self.command.tau_A, stamp, source, self.guard.effort)
+            wanted = wanted if pushed is None else wanted + pushed
+            speeds = self._motor_speeds(v) if self.guard.bounds_power else None
+            tau = self.guard.limit(wanted, now, speeds)
         except (ClosedChainError, np.linalg.LinAlgError) as error:
             self.tracker.refuse('torque', str(error))
             return self.fall_back(now, str(error))
-        self.reason = ''
+        self.reason, self.watcher.driven = '', True
         self._note_active(now)
         return tau
 
@@ -218,6 +273,8 @@ class ControlLoop:
         problem = self.reference.problem or self._refused
         if problem:
             self.safety.enter(DEGRADED, 'reference', f'the reference was refused: {problem}')
+        elif self._sensed.stale:
+            self.safety.enter(DEGRADED, 'sensors', self._sensed.stale)
         elif now - self._saturated_since >= SATURATED_LONG:
             names = ', '.join(self.guard.saturated)
             self.safety.enter(DEGRADED, 'saturated', f'at the limit of effort: {names}')
@@ -237,34 +294,40 @@ class ControlLoop:
         self.reference.drop()
         self._waiting, self._refused = None, ''
         self.watcher.begin_anew()
+        self.watcher.driven, self._is_new = False, True
         self.watcher.judge(state.q, state.v, state.jumps)
         self.safety.clear()
         return ''
 
+    def stale_in(self, now: float) -> float:
+        """Return how long the last good state is within the timeout still [s]; negative: stale."""
+        return self.state_timeout - (now - self._arrived)
+
     def is_stale(self, now: float) -> bool:
         """Return whether the last good state is older than the timeout."""
-        return now - self._arrived > self.state_timeout
+        return self.stale_in(now) < 0.0
 
-    def watch(self, now: float, ahead: float = 0.0) -> Vector | None:
-        """
-        Return the fallback where states have stayed away too long, else None.
-
-        `ahead`: time until the next look [s], by which it would be too late.
-        """
-        if not self.is_stale(now + ahead):
+    def watch(self, now: float) -> Vector | None:
+        """Return the fallback where states have stayed away too long, else None."""
+        if not self.is_stale(now):
             return None
+        self._is_new = True
         if self.safety.is_fault:
             return self.fall_back(now, self.safety.text)
-        seen = math.isfinite(self._arrived)
+        if self.watcher.doubt[0] and now - self._doubted <= self.state_timeout:
+            return None
+        seen = math.isfinite(max(self._arrived, self._doubted))
         return self.fall_back(
             now, 'no good joint state within the timeout' if seen else 'no joint states yet'
         )
 
-    def fall_back(self, now: float, reason: str) -> Vector:
-        """Return safe torques, see fallback.py."""
+    def fall_back(self, now: float, reason: str, cause: str = '') -> Vector:
+        """Return safe torques, see fallback.py; `cause`: where the reason has numbers in it."""
         self.reason, self.command = reason, None
+        self._followed.forget()
+        self.blend.forget()
         waits = reason in ('no joint states yet', 'no reference yet')
-        self.safety.enter(READY if waits else DEGRADED, reason, reason)
+        self.safety.enter(READY if waits else DEGRADED, cause or reason, reason)
         state = self.tracker.state
         if state is not None:
             try:
@@ -293,6 +356,8 @@ class ControlLoop:
                 'singular': command.singular,
                 'saturated': ', '.join(self.guard.saturated) or 'none',
                 'rate-limited': ', '.join(self.guard.rate_limited) or 'none',
+                'beside the joints': ', '.join(sorted(self._sensed.sources)) or 'none',
+                'share of the impedance that is held': command.held,
             }
             shown |= {
                 f'residual: {name} [N m or N]': value for name, value in command.residual.items()
@@ -309,6 +374,7 @@ class ControlLoop:
     def use_limits(self, limits: JointLimits) -> None:
         """Take other limits of the joints."""
         self.reference.limits = self.watcher.limits = limits
+        self._is_new = True
 
     def set_timeouts(self, state: float, reference: float) -> None:
         """Change how old states and references may be [s]."""
@@ -349,11 +415,12 @@ class ControlLoop:
         """
         Follow a trajectory from a stamp, or from now; return whether it was accepted.
 
-        One that comes before the first state waits for it.
+        One that comes before the first state waits for it. So does one that comes while something
+        that is not driven yet moves faster, or is further, than its limits allow.
         """
-        state = self.tracker.state
-        if state is None or state.q is None:
-            self._waiting = {
+        self._asked, self._is_new = self._stamp, True
+        return self._take_points(
+            {
                 'names': names,
                 'times': times,
                 'positions': positions,
@@ -361,26 +428,33 @@ class ControlLoop:
                 'accelerations': accelerations,
                 'start': start,
             }
+        )
+
+    def _take_points(self, points: _Points) -> bool:
+        state = self.tracker.state
+        if state is None or state.q is None or self.watcher.is_unfit(state.v):
+            self._waiting = points
             return True
         self._waiting = None
         try:
-            self.reference.take(
-                names,
-                times,
-                positions,
-                velocities,
-                accelerations,
-                time=state.time,
-                q=state.q,
-                v=state.v,
-                start=start,
-            )
+            self.reference.take(**points, time=state.time, q=state.q, v=state.v)
         except ClosedChainError as error:
             self.tracker.refuse('reference', str(error))
             self._refused = str(error)
             return False
         self._refused = ''
         return True
+
+    def _take_waiting(self, stamp: float) -> None:
+        """Take what has waited for a state, but no point of a stream that is old by now."""
+        waiting = self._waiting
+        if waiting is None:
+            return
+        is_stream = np.size(waiting['times']) == 1 and not np.any(waiting['times'])
+        if is_stream and stamp - self._asked > self.reference_timeout:
+            self._waiting = None
+        else:
+            self._take_points(waiting)
 
     def connect(
         self, name: str, *, gap: float = CONNECT_GAP, angle: float = CONNECT_ANGLE
@@ -404,4 +478,5 @@ class ControlLoop:
     def _restructured(self) -> None:
         self.controller.restructured()
         self.watcher.limits.restructured()
-        self._reshaped = True  # the reference too, as soon as there is a pose
+        self._followed.forget()
+        self._reshaped = self._is_new = True  # the reference too, as soon as there is a pose

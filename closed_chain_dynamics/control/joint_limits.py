@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 What the joints of a mechanism may do: positions and speeds, of its tree and of its loops.
 
@@ -135,7 +149,7 @@ class JointLimits:
         _, which, places = self._asked
         rates = np.asarray(velocity, dtype=float)
         if places.size and rates.ndim == 1 and rates.size > places[-1]:
-            return self._fast(which, np.nan_to_num(rates[places], posinf=np.inf), share)
+            return self._fast(which, rates[places], share)  # no nan is larger than a limit
         return ''
 
     def _places_of(self, names: Sequence[str]) -> tuple[Places, Places]:

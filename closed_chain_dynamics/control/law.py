@@ -1,9 +1,24 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Torques that move a closed chain along a reference (papers 1 and 2, used as a control law).
 
 computed_torque        theta_G'' = theta_d'' + K_d e' + K_p e, then tau_A = S^-T W^T tau_O
 feedforward            the torques of the reference alone: nothing measured goes in
 gravity_compensation   the torques that hold the measured pose against gravity and springs
+impedance, transparent, assist   what a person feels of a device, see felt_law.py
 
 The error e is taken on the manifold, as a step of the velocities that leads from the pose to the
 reference; e' is exact to first order in e for rotations.
@@ -11,57 +26,45 @@ reference; e' is exact to first order in e for rotations.
 With too few actuators no torque gives the wanted theta_G''. Then the accelerations along
 N, S N = 0, which no actuator drives, are left to the dynamics, and those of the actuated joints
 are as wanted: N^T (A (theta_G'' + N y) + b) = 0 gives y. The residual is what the motion as wanted
-would have needed beyond the actuators. Levers below `weak_lever` count as none, so that torques
-stay bounded near poses where an actuator loses its grip.
+would have needed beyond the actuators. Levers (dynamics/levers.py) below `weak_lever` count as
+none, so that torques stay bounded near poses where an actuator loses its grip.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from typing import TypeAlias, TypedDict
+from dataclasses import replace
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from closed_chain_dynamics import kernels
+from closed_chain_dynamics.control.feel import Feel
+from closed_chain_dynamics.control.felt_law import FELT, FeltLaw
+from closed_chain_dynamics.control.projection import (
+    Command,
+    Projection,
+    Redundancy,
+    Torques,
+    residual_by_name,
+)
+from closed_chain_dynamics.control.sensed import NOTHING, Sensed
 from closed_chain_dynamics.control.singularity_guard import SingularityGuard
-from closed_chain_dynamics.dynamics.actuation import POLICIES, actuator_vector
-from closed_chain_dynamics.dynamics.constraints import actuator_rows
-from closed_chain_dynamics.dynamics.generalized_coordinates import Coordinates, coordinates
 from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
-from closed_chain_dynamics.dynamics.singularities import check_policy, refuse
+from closed_chain_dynamics.dynamics.levers import find_levers
+from closed_chain_dynamics.dynamics.outside_forces import acting
 from closed_chain_dynamics.dynamics.tree import mass_matrix
-from closed_chain_dynamics.errors import ActuationError, NameNotFound, StateError
+from closed_chain_dynamics.errors import NameNotFound, StateError
 from closed_chain_dynamics.kernels import records as at, torque_law
 from closed_chain_dynamics.kernels.tangent import compute_tangent
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
 __all__ = ['MODES', 'Command', 'Target', 'TorqueController']
 
-MODES = ('computed_torque', 'feedforward', 'gravity_compensation')
+MODES = ('computed_torque', 'feedforward', 'gravity_compensation', *FELT)
+TRACKING = ('computed_torque', 'feedforward')  # modes that are nothing without a reference
 HELD_BEFORE = 2.0  # distances that refuse a pose, at which a reference is held
-SMALL_SHARE = 1e-9  # of tau_G; a residual below it is rounding
 
 Gains: TypeAlias = float | Mapping[str, float]
-Torques: TypeAlias = Mapping[str, float] | ArrayLike | None
 Target: TypeAlias = tuple[Vector, Vector, Vector]  # q_d, v_d, a_d, complete
-
-
-class _Redundancy(TypedDict):
-    """How redundant actuators share the work, see `actuator_torques`."""
-
-    policy: str
-    weights: Torques
-    preload: Torques
-
-
-@dataclass(frozen=True)
-class Command:
-    """Torques, and what has to be known about them."""
-
-    tau_A: Vector  # (actuators,) [N m or N], before any limit
-    residual: dict[str, float] = field(default_factory=dict)  # of tau_G by coordinate
-    singular: bool = False  # whether the pose is singular and the policy was at work
-    error: float = 0.0  # largest e of the actuated coordinates [rad or m]
 
 
 class TorqueController:
@@ -71,7 +74,8 @@ class TorqueController:
     `kp` [1/s^2] and `kd` [1/s]: numbers, or {joint or coordinate: number} with 'default'.
     `policy`, `weights`, `preload`: for redundant actuators, see `actuator_torques`.
     `singularity`: 'damp', 'hold' or 'refuse', see singularities.py; 'refuse' also refuses poses
-    nearer than `singular_distance` (see Coordinates.distance).
+    nearer than `singular_distance` (see Coordinates.distance). `feel`: for the modes that a person
+    feels.
     """
 
     def __init__(
@@ -87,6 +91,7 @@ class TorqueController:
         singularity: str = 'damp',
         singular_distance: float = 1e-2,
         weak_lever: float = 1e-3,
+        feel: Feel | None = None,
     ) -> None:
         if mode not in MODES:
             raise StateError(
@@ -94,25 +99,13 @@ class TorqueController:
                 where=robot.name,
                 repair=f'Choose one of {", ".join(MODES)}.',
             )
-        if policy not in POLICIES:
-            raise ActuationError(
-                f'unknown policy {policy!r}',
-                where=robot.name,
-                repair=f'Choose one of {", ".join(POLICIES)}.',
-            )
-        if not robot.actuator_names:
-            raise ActuationError(
-                'no joint is actuated',
-                where=robot.name,
-                repair='Mark joints cc:role="actuated", or load with actuated=[...].',
-            )
-        check_policy(robot, singularity)
-        for values, what in ((weights, 'weights'), (preload, 'preload')):
-            actuator_vector(robot, values, what)
+        redundancy: Redundancy = {'policy': policy, 'weights': weights, 'preload': preload}
+        self._projection = Projection(robot, redundancy, singularity, singular_distance)
         self.robot, self.mode = robot, mode
         self._gains_given, self.singularity = (kp, kd), singularity
-        self._redundancy: _Redundancy = {'policy': policy, 'weights': weights, 'preload': preload}
-        self._singular_distance, self._weak_lever = singular_distance, weak_lever
+        self._redundancy, self._weak_lever = redundancy, weak_lever
+        self.feel = feel or Feel()
+        self._felt = FeltLaw(robot, mode, self.feel)
         self._is_plain = (policy, singularity) == ('minimum_norm', 'damp') and (
             weights is None and preload is None
         )
@@ -122,7 +115,7 @@ class TorqueController:
         """Return what keeps references further away than the law refuses; None where it damps."""
         if self.singularity == 'damp':
             return None
-        return SingularityGuard(self.robot, HELD_BEFORE * self._singular_distance)
+        return SingularityGuard(self.robot, HELD_BEFORE * self._projection.singular_distance)
 
     def for_copy(self, robot: Mechanism) -> 'TorqueController':
         """Return the same controller for a copy of its mechanism."""
@@ -133,8 +126,9 @@ class TorqueController:
             kp=kp,
             kd=kd,
             singularity=self.singularity,
-            singular_distance=self._singular_distance,
+            singular_distance=self._projection.singular_distance,
             weak_lever=self._weak_lever,
+            feel=self.feel,
             **self._redundancy,
         )
 
@@ -145,9 +139,8 @@ class TorqueController:
         self._W, self._drift, self._error = np.empty((nv, nv)), np.empty(nv), np.empty(nv)
         self._zero, self._wanted = np.zeros(nv), np.empty(nv)
         self._out = np.empty(2 + 2 * nv + len(self.robot.actuator_names))
-        on_loop = self.robot.structure.actuators['on_loop'].any()
-        # rows of motors on the tree are the same in all poses
-        self._rows = None if on_loop else actuator_rows(self.robot, self.robot.neutral())
+        self._projection.restructured()
+        self._felt.restructured()
 
     def _gain(self, given: Gains) -> Vector:
         """Return a gain for every velocity, (nv,)."""
@@ -174,14 +167,32 @@ class TorqueController:
             )
         return gains
 
-    def torques(self, q: Vector, v: Vector, reference: Target | None = None) -> Command:
+    def follows(self, sensed: Sensed) -> bool:
+        """Return whether a reference means anything to the mode, as things are."""
+        if self.mode == 'assist':
+            return sensed.human is None
+        return self.mode == 'impedance' or self.mode in TRACKING
+
+    def torques(
+        self, q: Vector, v: Vector, reference: Target | None = None, sensed: Sensed = NOTHING
+    ) -> Command:
         """
         Return the Command for a complete state, and a complete reference (q_d, v_d, a_d).
 
         The mode 'feedforward' looks at the reference only, 'gravity_compensation' at q only.
+        `sensed`: what else is known; its wrenches act in every mode.
         """
+        with acting(self.robot, sensed.wrenches):
+            return self._torques(q, v, reference, sensed)
+
+    def _torques(self, q: Vector, v: Vector, reference: Target | None, sensed: Sensed) -> Command:
         if self.mode == 'gravity_compensation':
             return self.gravity(q)
+        if self.mode in FELT:
+            forces = self._felt.forces(q, v, reference, sensed)
+            command = self._projection.command(q, v, forces.tau_O)
+            tau_A = command.tau_A if forces.own is None else command.tau_A + forces.own
+            return replace(command, tau_A=tau_A, held=forces.held)
         if reference is None:
             raise StateError(
                 'there is no reference',
@@ -190,9 +201,9 @@ class TorqueController:
             )
         if self.mode == 'feedforward':
             return self._command(*reference)
-        command = self._whole_law(q, v, reference)
-        if command is not None:
-            return command
+        whole = self._whole_law(q, v, reference)
+        if whole is not None:
+            return whole
         a, residual, error = self._acceleration(q, v, reference)
         return replace(self._command(q, v, a), residual=residual, error=error)
 
@@ -231,15 +242,13 @@ class TorqueController:
         e = self._error[theta_G]
         feedback = (self._gains.kd * (v_d - v) + self._gains.kp * self._error)[theta_G]
         W, drift, wanted = self._W[:, : e.size], self._drift, a_d[theta_G]
-        if self.singularity == 'refuse':
-            self._refuse_singular(coordinates(robot, q))
+        self._projection.refuse_singular(q)
         if (dofs['actuator'][theta_G] >= 0).all():  # S has unit rows: all can be driven
             return W @ (wanted + feedback) + drift, {}, float(np.abs(e).max(initial=0.0))
-        S = (self._rows if self._rows is not None else actuator_rows(robot, q)) @ W
-        squares, V = np.linalg.eigh(S.T @ S)
-        weak = squares <= self._weak_lever**2 * max(squares.max(initial=0.0), 1e-300)
-        driven, N = V[:, ~weak], V[:, weak]
-        a: Vector = W @ (wanted + driven @ (driven.T @ feedback)) + drift
+        S = self._projection.rows(q) @ W
+        unmoved = find_levers(robot, S, W, self._weak_lever).unmoved
+        N = np.linalg.svd(unmoved, full_matrices=False)[0]  # orthonormal
+        a: Vector = W @ (wanted + feedback - N @ (N.T @ feedback)) + drift
         error = float(np.abs(S @ e).max(initial=0.0))
         if not N.size:
             return a, {}, error
@@ -247,23 +256,12 @@ class TorqueController:
         force, N_O = N.T @ needed, W @ N
         y = np.linalg.solve(N_O.T @ mass_matrix(robot, q) @ N_O, force)
         names = [name for name, free in zip(robot.coordinate_names, theta_G) if free]
-        return a - N_O @ y, _by_name(names, N @ force, needed), error
-
-    def _refuse_singular(self, c: Coordinates) -> None:
-        # A link that stands still for a moment does not keep actuators from driving the rest.
-        near = min((min(d.loops, d.actuators) for d in c.distances.values()), default=np.inf)
-        if c.lost_rank or near < self._singular_distance:
-            refuse(self.robot, c)
+        return a - N_O @ y, residual_by_name(names, N @ force, needed), error
 
     def _command(self, q: Vector, v: Vector, a: Vector) -> Command:
         r = inverse_dynamics(self.robot, q, v, a, singularity=self.singularity, **self._redundancy)
         if self.mode == 'computed_torque':  # has been looked at before
             return Command(r.tau_A, {}, r.singular)
         return Command(
-            r.tau_A, _by_name(r.coordinates.independent, r.residual, r.tau_G), r.singular
+            r.tau_A, residual_by_name(r.coordinates.independent, r.residual, r.tau_G), r.singular
         )
-
-
-def _by_name(names: list[str], residual: Vector, tau_G: Vector) -> dict[str, float]:
-    small = SMALL_SHARE * max(float(np.abs(tau_G).max(initial=0.0)), 1.0)
-    return {name: float(value) for name, value in zip(names, residual) if abs(value) > small}

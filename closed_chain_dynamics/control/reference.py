@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 What a controller follows: a trajectory of some joints, and all others as the loops ask.
 
@@ -9,6 +23,7 @@ fallback - is caught up with at a share of the speed limits.
 """
 
 from collections.abc import Sequence
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,6 +45,8 @@ CATCH_UP = 0.5  # share of the speed limits
 PICK_UP = 20.0  # acceleration of catching up [rad/s^2, or typical lengths/s^2]
 FARTHEST_STEP = 0.2  # of a named joint in a turn [rad, or typical lengths]
 FARTHEST_JUMP = np.pi  # of a stream [rad, or typical lengths]
+
+Reached: TypeAlias = tuple[Vector, Vector, Vector]  # q_d, v_d, a_d
 
 
 class Reference:
@@ -59,6 +76,8 @@ class Reference:
         """Forget it."""
         self._start, self.received, self.problem = 0.0, -np.inf, ''
         self._rate = 0.0  # of catching up
+        self._reached: tuple[float, Reached] | None = None  # the last time, and what was then
+        self._given_up: tuple[Trajectory, float] | None = None  # what is held for now, its begin
         self._state: LoopState | None = None
         self._trajectory: Trajectory | None = None
         self._rehearsal: Rehearsal | None = None
@@ -121,6 +140,7 @@ class Reference:
             self._state = state
         self._trajectory, self._start, self.received = asked, start, time
         self._rehearsal, self._position, self.problem = rehearsal, begin[0], ''
+        self._reached = self._given_up = None
         self._note_places(asked.names)
 
     def _rehearsal_of(self, trajectory: Trajectory, q: Vector, since: float) -> Rehearsal:
@@ -189,33 +209,57 @@ class Reference:
 
     # --- what happens to it ----------------------------------------------------------------------
     def restructured(self, q: Vector, v: Vector) -> None:
-        """Take note of joints that were connected or cut: what is not named stays as it is now."""
+        """
+        Take note of joints that were connected or cut: what is not named stays as it is now.
+
+        A trajectory that was given up because it was not possible may be possible now; one whose
+        end has passed is not begun again.
+        """
         if self._state is not None and self._trajectory is not None:
+            resumed, now, self._reached = False, self._state.time, None
+            if self._given_up is not None:
+                trajectory, start = self._given_up
+                resumed, self._given_up = now < start + trajectory.duration, None
+                if resumed:
+                    self._trajectory, self._start = trajectory, start
             self._state.restructured(q, np.zeros_like(v))
             self._note_places(self._trajectory.names)
-            if self._rehearsal is not None:
-                since = self._state.time - self._start
+            if resumed or self._rehearsal is not None:
+                since = now - self._start
                 self._rehearsal = self._rehearsal_of(self._trajectory, q, since)
 
     def rebase(self, time: float) -> None:
         """Hold the pose of the last sample from now on: time has started anew."""
         if self._state is not None and self._trajectory is not None:
             self._hold(self._position, time)
+            self._given_up = None
 
     def resume(self, q: Vector, time: float) -> None:
         """Go on from a measured pose: nothing was followed for a while."""
         if self._state is not None:
             self._state.q, self._state.v = q.copy(), np.zeros(self.robot.nv)
             self._state.time, self._state.status = time, 'tracking'
+            self._reached = None
 
     def _hold(self, position: Vector, time: float) -> None:
         state, trajectory = self._following()
+        self._given_up, self._reached = (trajectory, self._start), None
         self._trajectory = Trajectory(trajectory.names, [0.0, 1e-3], [position, position])
         self._start, state.time, self._rehearsal = time, time, None
 
     # --- one instant -----------------------------------------------------------------------------
-    def at(self, time: float) -> tuple[Vector, Vector, Vector]:
-        """Return q_d, v_d, a_d at a time, complete and in accord with loops and limits."""
+    def at(self, time: float) -> Reached:
+        """
+        Return q_d, v_d, a_d at a time, complete and in accord with loops and limits.
+
+        Asked again for the same time it is the same: nothing goes on by being asked.
+        """
+        if self._reached is None or self._reached[0] != time:
+            self._reached = time, self._next(time)
+        return self._reached[1]
+
+    def _next(self, time: float) -> Reached:
+        """Go on to a time."""
         self._rehearse(time)
         state, trajectory = self._following()
         position, velocity, acceleration = trajectory.sample(time - self._start)

@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """What torques pass last before they leave: finite, within effort, rate and power."""
 
 from collections.abc import Mapping
@@ -61,6 +75,11 @@ class TorqueGuard:
         self.saturated: list[str] = []
         self.rate_limited: list[str] = []
 
+    @property
+    def bounds_power(self) -> bool:
+        """Return whether the speeds of actuators count."""
+        return bool(np.isfinite(self._power))
+
     def limit(
         self, tau: Mapping[str, float] | ArrayLike | None, time: float, speed: Vector | None = None
     ) -> Vector:
@@ -71,7 +90,7 @@ class TorqueGuard:
         """
         wanted = actuator_vector(self.robot, tau, 'tau_A')
         most = self.effort
-        if speed is not None and np.isfinite(self._power):
+        if speed is not None and self.bounds_power:
             most = np.minimum(most, self._power / np.maximum(np.abs(speed), 1e-12))
         allowed = np.clip(wanted, -most, most)
         step = 0.0 if self._time is None else min(max(time - self._time, 0.0), LONGEST_STEP)
@@ -99,4 +118,6 @@ class TorqueGuard:
         return self.tau
 
     def _names(self, mask: NDArray[np.bool_]) -> list[str]:
+        if not mask.any():
+            return []
         return [self.robot.actuator_names[k] for k in np.flatnonzero(mask)]

@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 The base of nodes with a lifecycle: configured they have a model, active they publish.
 
@@ -26,9 +40,10 @@ class ManagedNode(LifecycleNode):
     """
     A node with a lifecycle, a model, parameters and diagnostics.
 
-    A child gives its settings, has `use_model(robot)`, and may have `begin()`, called when it
-    becomes active, `end()`, called when it is active no longer and can still publish, and
-    `forget()`, called when the model is given up. Its `__init__` ends with `self.start()`.
+    A child gives its settings, has `use_model(robot)`, and may have `prepare_model(robot)`, which
+    makes of a model what `use_model` takes then, `begin()`, called when it becomes active,
+    `end()`, called when it is active no longer and can still publish, and `forget()`, called when
+    the model is given up. Its `__init__` ends with `self.start()`.
     """
 
     def __init__(
@@ -67,7 +82,7 @@ class ManagedNode(LifecycleNode):
         """Load the model, or listen for it."""
         self._problem = None
         try:
-            self.source = ModelSource(self, self.parameters, self.use_model, self.hold_still)
+            self.source = ModelSource(self, self.parameters, self.prepare_model, self.use_model)
         except ClosedChainError as error:
             self._problem = error
             self.get_logger().error(str(error))
@@ -101,12 +116,13 @@ class ManagedNode(LifecycleNode):
             self.active = False
         return TransitionCallbackReturn.SUCCESS
 
-    def use_model(self, robot: Mechanism) -> None:
+    def prepare_model(self, robot: Mechanism) -> Any:
+        """Return what `use_model` takes, or raise; in a thread, while the node goes on."""
+        return robot
+
+    def use_model(self, made: Any) -> None:
         """Take a new model."""
         raise NotImplementedError
-
-    def hold_still(self) -> None:
-        """Send what is safe while a new model is being loaded, which takes its time."""
 
     def begin(self) -> None:
         """Become active."""

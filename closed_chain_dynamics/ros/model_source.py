@@ -1,9 +1,29 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The model of a node: named by its parameter `model`, or latched on `robot_description`."""
 
 from collections.abc import Callable
 from pathlib import Path
+import sys
+from threading import Thread
+from typing import Any
 
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
+from rclpy.subscription import Subscription
+from rclpy.timer import Timer
 from std_msgs.msg import String
 
 from closed_chain_dynamics.errors import ClosedChainError
@@ -40,70 +60,149 @@ MODEL_SETTINGS = [
 
 
 BLANK = '\ufeff \t\r\n'
+LOOK_EVERY = 0.005  # whether a description has been loaded [s]
+SHARE_EVERY = 2e-4  # Python's lock, while one is loaded [s]
+USUALLY = sys.getswitchinterval()
+MOST = 5  # descriptions that wait; older ones are forgotten
 SHOWN = 40  # characters of a text that is refused
+
+
+class _Loading(Thread):
+    """Loads a description while the node goes on: `made`, or the `error` that came of it."""
+
+    def __init__(
+        self, text: str, make: Callable[[str], Any], values: dict[str, Any], older: int
+    ) -> None:
+        super().__init__(daemon=True)  # the end of the program does not wait for it
+        self.text, self._make = text, make
+        self.values = values  # the parameters that it is made with
+        self.older = older  # descriptions that wait and came before it
+        self.made: Any = None
+        self.error: Exception | None = None
+        self.start()
+
+    def run(self) -> None:
+        """Load it, and let the node have its turns meanwhile: they wait for Python's lock."""
+        sys.setswitchinterval(SHARE_EVERY)
+        try:
+            self.made = self._make(self.text)
+        except Exception as error:  # told where the node can hear it
+            self.error = error
+        finally:
+            sys.setswitchinterval(USUALLY)
 
 
 class ModelSource:
     """
     Loads the model of a node and hands it on.
 
-    `use(robot)` is called at once if parameter `model` names one, else whenever a new
-    description arrives on the topic. A bad model at the start raises; a bad one from the topic is
-    logged and kept in `problem`, and the node goes on with what it has. `hold_still()` is called
-    before a description from the topic is read.
+    `prepare(robot)` makes of a model what the node needs, or raises; `use(made)` takes that. A
+    model that parameter `model` names is used at once, and raises where it is bad. One from the
+    topic is loaded and prepared in a thread, so that the node goes on with what it has until
+    `use` is called, between two messages; a bad one is logged and kept in `problem`. The newest
+    that is good wins.
     """
 
     def __init__(
         self,
         node: Node,
         parameters: Parameters,
-        use: Callable[[Mechanism], None],
-        hold_still: Callable[[], None] | None = None,
+        prepare: Callable[[Mechanism], Any],
+        use: Callable[[Any], None],
     ) -> None:
-        self._node, self._parameters, self._use = node, parameters, use
-        self._hold_still = hold_still
-        self._text: str | None = None
+        self._node, self._parameters = node, parameters
+        self._prepare, self._use = prepare, use
+        self._heard: str | None = None
+        self._waiting: list[str] = []  # to be loaded, the newest first
         self.problem = 'waiting for a model on topic robot_description'
-        self._subscription = None
+        self._loading: _Loading | None = None
+        self._good: _Loading | None = None  # while a newer one is loaded
+        self._subscription: Subscription | None = None
+        self._timer: Timer | None = None
         if parameters.model:
-            self._take(library.find(parameters.model))
+            use(self._load(library.find(parameters.model)))
+            self.problem = ''
         else:
             self._subscription = node.create_subscription(
                 String, 'robot_description', self._on_description, LATCHED
             )
 
-    def _take(self, source: str | Path) -> None:
+    def _load(self, source: str | Path) -> Any:
         chosen = self._parameters
-        robot = load(
-            source,
-            root_joint=chosen.root_joint,
-            actuated=chosen.actuated or None,
-            gravity=chosen.gravity or None,
+        return self._prepare(
+            load(
+                source,
+                root_joint=chosen.root_joint,
+                actuated=chosen.actuated or None,
+                gravity=chosen.gravity or None,
+            )
         )
-        self._use(robot)
-        self.problem = ''
 
     def _on_description(self, message: String) -> None:
-        if message.data == self._text:
+        if message.data == self._heard:
             return
-        self._text = message.data
+        self._heard = message.data
         # A text from the network is never a path: no file is opened, and no macro is run.
         if not message.data.lstrip(BLANK).startswith('<'):
-            self._refuse(f'it is no XML: {message.data[:SHOWN]!r}')
+            self.problem = f'robot_description: it is no XML: {message.data[:SHOWN]!r}'
+            self._node.get_logger().error(self.problem, throttle_duration_sec=1.0)
             return
-        if self._hold_still:
-            self._hold_still()
-        try:
-            self._take(message.data)
-        except ClosedChainError as error:
-            self._refuse(str(error))
+        self._waiting.append(message.data)
+        if not self._loading:
+            steady = Clock(clock_type=ClockType.STEADY_TIME)
+            self._timer = self._node.create_timer(LOOK_EVERY, self._look, clock=steady)
+            self._begin()
+        elif len(self._waiting) > MOST:
+            del self._waiting[0]
+            self._loading.older -= 1
 
-    def _refuse(self, why: str) -> None:
-        self.problem = f'robot_description: {why}'
-        self._node.get_logger().error(self.problem, throttle_duration_sec=1.0)
+    def _begin(self) -> None:
+        """Load the newest one; those before it are needed only where it is bad."""
+        text, values = self._waiting.pop(), self._parameters.as_dict()
+        self._loading = _Loading(text, self._load, values, len(self._waiting))
+
+    def _look(self) -> None:
+        """Use what was loaded, unless a newer description or other parameters have come."""
+        done = self._loading
+        if done is None or done.is_alive():
+            return
+        if done.error is None:
+            self._good = done
+            del self._waiting[: max(done.older, 0)]
+        elif isinstance(done.error, ClosedChainError):
+            self._refuse(done.error)
+        else:
+            raise done.error
+        good = self._good
+        if good and good.values != self._parameters.as_dict():  # what was made does not fit them
+            self._good = None
+            self._waiting.insert(0, good.text)
+        if self._waiting:
+            self._begin()
+            return
+        self._loading = self._good = None
+        self._end_timer()
+        try:
+            if good:
+                self._use(good.made)
+        except ClosedChainError as error:
+            self._refuse(error)
+        else:
+            self.problem = self.problem if done.error else ''
+
+    def _refuse(self, error: ClosedChainError) -> None:
+        self.problem = f'robot_description: {error}'
+        self._node.get_logger().error(self.problem)
+
+    def _end_timer(self) -> None:
+        if self._timer is not None:
+            self._node.destroy_timer(self._timer)
+            self._timer = None
 
     def close(self) -> None:
-        """Listen no longer."""
+        """Listen no longer, and use nothing that is still being loaded."""
+        self._end_timer()
+        self._loading = self._good = None
         if self._subscription is not None:
             self._node.destroy_subscription(self._subscription)
             self._subscription = None

@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Parameters with a description, bounds and a check, at the start and on every change.
 
@@ -51,6 +65,8 @@ class Setting:
         return [self._single(each, self.item) for each in value]
 
     def _single(self, value: Any, kind: type[Any]) -> Any:
+        if self._is_switch and isinstance(value, bool):
+            value = 'on' if value else 'off'
         if kind is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
@@ -63,6 +79,11 @@ class Setting:
         if self.choices and value not in self.choices:
             raise ValueError(f'must be one of {", ".join(map(repr, self.choices))}, not {value!r}')
         return value
+
+    @property
+    def _is_switch(self) -> bool:
+        """Return whether on and off are choices: YAML reads them as true and false."""
+        return {'on', 'off'} <= set(self.choices)
 
     def _bounds(self) -> str:
         parts = [f'at least {self.low:g}'] * math.isfinite(self.low) + [
@@ -77,7 +98,7 @@ class Setting:
             name=self.name,
             description=self.about,
             read_only=self.fixed,
-            dynamic_typing=isinstance(self.default, (float, list, tuple)),
+            dynamic_typing=isinstance(self.default, (float, list, tuple)) or self._is_switch,
         )
         if self.choices:
             made.additional_constraints = f'one of {", ".join(map(str, self.choices))}'
@@ -119,9 +140,15 @@ class Parameters:
         self._changed: Callable[[set[str]], None] | None = None
         self._values = {name: each.read(each.default) for name, each in self._settings.items()}
         node.add_on_set_parameters_callback(self._on_set)
+        given = node._parameter_overrides  # what the start said; rclpy has no other name for it
         for setting in settings:
             try:
-                node.declare_parameter(setting.name, setting.default, setting.descriptor())
+                # YAML does not say of what an empty list is, and rclpy takes it for no value.
+                is_list, said = isinstance(setting.default, list), given.get(setting.name)
+                empty = is_list and said is not None and said.value is None
+                node.declare_parameter(
+                    setting.name, setting.default, setting.descriptor(), ignore_override=empty
+                )
             except (InvalidParameterValueException, InvalidParameterTypeException) as error:
                 # rclpy's message ends with the reason that was given to it, or says the types
                 reason = self._refused or f'parameter {setting.name!r}: {error}'

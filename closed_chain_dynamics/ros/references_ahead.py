@@ -1,8 +1,23 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Trajectories that begin later: the present one is followed until then.
 
 What is to be done at a stamp can be said long before, and then does not depend on how long the
-message took. One without a stamp begins at once, and what waits is forgotten.
+message took; nor on how often it was said, because what was handed over once is not begun again.
+One without a stamp begins at once, and what waits is forgotten.
 """
 
 from typing import Any
@@ -20,17 +35,21 @@ class ReferencesAhead:
 
     def __init__(self) -> None:
         self._waiting: dict[float, tuple[Any, ...]] = {}  # by the stamp of their begin [s]
+        self._begun: dict[float, tuple[Any, ...]] = {}  # the last ones that were accepted
 
     def take(self, message: Any, loop: ControlLoop, now: float) -> str:
         """Take a JointTrajectory at the stamp of the last state; return why not, or nothing."""
         start = seconds(message.header.stamp)
         if not start:
-            self._waiting.clear()
+            self.clear()
             loop.take_reference(*_arrays(message))
             return ''
         if len(self._waiting) >= MOST and start not in self._waiting:
             return f'{MOST} trajectories are waiting for their begin'
-        self._waiting[start] = _arrays(message)
+        arrays = _arrays(message)
+        if self._begun.get(start) == arrays and loop.is_asked:
+            return ''
+        self._waiting[start] = arrays
         self.hand_over(loop, now)
         return ''
 
@@ -39,16 +58,19 @@ class ReferencesAhead:
         due = [start for start in self._waiting if start <= now]
         if due:
             begin = max(due)
-        elif self._waiting and not loop.reference:
+        elif self._waiting and not loop.is_asked:
             begin = min(self._waiting)
         else:
             return
-        loop.take_reference(*self._waiting[begin], start=begin)
+        if loop.take_reference(*self._waiting[begin], start=begin):
+            self._begun[begin] = self._waiting[begin]
+            self._begun = {each: self._begun[each] for each in sorted(self._begun)[-MOST:]}
         self._waiting = {start: arrays for start, arrays in self._waiting.items() if start > begin}
 
     def clear(self) -> None:
-        """Forget what waits."""
+        """Forget what waits, and what has begun."""
         self._waiting.clear()
+        self._begun.clear()
 
 
 def _arrays(message: Any) -> tuple[Any, ...]:

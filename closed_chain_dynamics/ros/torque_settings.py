@@ -1,22 +1,42 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The parameters of torque_node, and the control law that they stand for."""
 
 from typing import Any
 
 import numpy as np
 
+from closed_chain_dynamics.control.base_state import BaseState
+from closed_chain_dynamics.control.control_loop import ControlLoop
 from closed_chain_dynamics.control.fallback import FALLBACKS
+from closed_chain_dynamics.control.feel import SPACES, Feel
 from closed_chain_dynamics.control.joint_limits import DEFAULT_SPEED, JointLimits
 from closed_chain_dynamics.control.law import MODES, TorqueController
+from closed_chain_dynamics.control.sensed import Sensors
 from closed_chain_dynamics.control.torque_guard import DEFAULT_EFFORT, TorqueGuard
 from closed_chain_dynamics.description.assignments import assignments
 from closed_chain_dynamics.dynamics.actuation import POLICIES
 from closed_chain_dynamics.dynamics.singularities import SINGULARITY_POLICIES
 from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.kernels.passive import FRICTION_SPEED
 from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
-from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.ros.messages.base_topics import SOURCES
 from closed_chain_dynamics.ros.parameters import Parameters, Setting
 
-__all__ = ['SETTINGS', 'law', 'required_joints']
+__all__ = ['SETTINGS', 'base_of', 'law', 'required_joints', 'sensors']
 
 SETTINGS = [
     Setting('mode', 'computed_torque', 'the control law', choices=MODES),
@@ -26,6 +46,51 @@ SETTINGS = [
         'kd', 40.0, 'damping of the error [1/s]; 2 sqrt(kp) does not overshoot', low=0.0, high=1e4
     ),
     Setting('joint_gains', [], 'joint=kp,kd for joints with gains of their own'),
+    Setting(
+        'blend', 0.2, 'time that a change of mode, gains or inputs takes [s]', low=0.0, high=10.0
+    ),
+    Setting('impedance', [], 'joint=stiffness,damping, for mode impedance [N m/rad, N m s/rad]'),
+    Setting('impedance_space', 'joint', 'whose springs they are', choices=SPACES),
+    Setting(
+        'friction_share',
+        0.8,
+        'share of friction and damping that is compensated, in the modes a person feels',
+        low=0.0,
+        high=1.0,
+    ),
+    Setting(
+        'friction_speed',
+        0.05,
+        'speed within which the compensation of friction turns [rad/s, m/s]',
+        low=FRICTION_SPEED,
+        high=10.0,
+    ),
+    Setting(
+        'inertia_share',
+        0.0,
+        'share of the inertia that is compensated, in the modes transparent and assist',
+        low=0.0,
+        high=0.9,
+    ),
+    Setting(
+        'acceleration_cutoff',
+        10.0,
+        'of the filtered acceleration for it [Hz]',
+        low=0.1,
+        high=500.0,
+    ),
+    Setting(
+        'assist_share', 0.5, 'share of the torque of the person, in mode assist', low=0.0, high=1.0
+    ),
+    Setting('human_timeout', 0.1, 'age of human_torques that count [s]', low=1e-3, high=10.0),
+    Setting('wrench_links', [], 'links whose wrench is measured, on external_wrench'),
+    Setting(
+        'frame_prefix',
+        '',
+        'before the names of links in frame_id: for several robots in one graph',
+        fixed=True,
+    ),
+    Setting('wrench_timeout', 0.1, 'age of a wrench that counts [s]', low=1e-3, high=10.0),
     Setting('policy', 'minimum_norm', 'which torques redundant actuators give', choices=POLICIES),
     Setting('weights', [], 'actuator=weight, for policy weighted'),
     Setting('preload', [], 'actuator=torque that redundant actuators stay near [N m, N]'),
@@ -40,7 +105,7 @@ SETTINGS = [
     Setting(
         'weak_lever',
         1e-3,
-        'share of the best lever below which an actuator drives nothing',
+        'lever below which an actuator drives nothing: its rate in a motion of unit length',
         low=1e-9,
         high=0.5,
     ),
@@ -126,6 +191,21 @@ SETTINGS = [
         'a process beside the node that sends zero when the node hangs or is killed',
         fixed=True,
     ),
+    Setting(
+        'base_source',
+        'multi_dof_joint_states',
+        'where the base of a floating robot comes from',
+        choices=SOURCES,
+        fixed=True,
+    ),
+    Setting('base_joint', '', 'free joint of the base; empty: the only one', fixed=True),
+    Setting(
+        'base_timeout',
+        0.05,
+        'of imu or odom: an older base makes no state [s]',
+        low=1e-3,
+        high=10.0,
+    ),
     Setting('measured', [], 'joints that every state must have; empty: the actuated ones'),
     Setting(
         'command_order', [], 'actuators in effort_controller/commands; empty: all', fixed=True
@@ -175,6 +255,7 @@ def law(p: Parameters, robot: Mechanism) -> tuple[TorqueController, TorqueGuard,
         singularity=p.singularity,
         singular_distance=p.singular_distance,
         weak_lever=p.weak_lever,
+        feel=_feel(p),
     )
     guard = TorqueGuard(
         robot,
@@ -186,6 +267,42 @@ def law(p: Parameters, robot: Mechanism) -> tuple[TorqueController, TorqueGuard,
     _refuse_preload(preload or {}, guard)
     limits = JointLimits(robot, soft_zone=p.soft_zone, default_speed=p.default_speed)
     return controller, guard, limits
+
+
+def _feel(p: Parameters) -> Feel:
+    """Return how the device shall feel, or raise."""
+    impedance: dict[str, Any] = assignments(p.impedance, "parameter 'impedance'")
+    return Feel(
+        impedance,
+        space=p.impedance_space,
+        friction_share=p.friction_share,
+        friction_speed=p.friction_speed,
+        inertia_share=p.inertia_share,
+        assist_share=p.assist_share,
+    )
+
+
+def sensors(p: Parameters, robot: Mechanism) -> Sensors:
+    """Return what takes measurements beside the joints, or raise."""
+    return Sensors(
+        robot,
+        links=p.wrench_links,
+        wrench_timeout=p.wrench_timeout,
+        human_timeout=p.human_timeout,
+        cutoff=p.acceleration_cutoff,
+    )
+
+
+def base_of(p: Parameters, loop: ControlLoop) -> BaseState | None:
+    """Return what joins the base to joint states, None where they have it; or raise."""
+    if p.base_source == SOURCES[0]:
+        return None
+
+    def known() -> tuple[Vector, Vector] | None:
+        state = loop.state
+        return None if state is None or state.q is None else (state.q, state.v)
+
+    return BaseState(loop.robot, joint=p.base_joint, timeout=p.base_timeout, known=known)
 
 
 def _refuse_preload(preload: dict[str, float], guard: TorqueGuard) -> None:

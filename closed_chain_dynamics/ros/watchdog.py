@@ -1,9 +1,25 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 A process beside torque_node that sends zero torques when the node hangs, or is gone.
 
 It shares nothing with the turns of the node but a few numbers in memory: whether torques are being
 sent, when the node was last alive, and how long it may be silent. So it goes on whatever the node
-does: computes without end, waits on a lock, holds Python's own lock, is stopped or killed.
+does: computes without end, waits on a lock, holds Python's own lock, is stopped or killed. What
+counts is silence while it was itself running: where it gets no time, the node may have had none
+either, and is given the chance to say that it is alive.
 Signals to the node are passed on to it by a pipe; a node that hangs and therefore cannot
 answer SIGINT or SIGTERM is killed, after zero torques were sent.
 """
@@ -23,7 +39,10 @@ from typing import Any
 __all__ = ['Watchdog']
 
 NUMBERS = struct.Struct('3d')  # armed (0: no, 1: yes, -1: end), last alive [s], timeout [s]
-SHARE = 0.9  # of the timeout, after which zero is sent, so that it is there in time
+SHARE = 0.85  # of the timeout, after which zero is sent, so that it is there in time
+LOOK = 0.04  # share of the timeout between two looks
+LONGEST_LOOK = 0.25  # share of the timeout that the time between two looks counts for at most
+IDLE = 0.05  # between two looks while nothing is sent [s]
 LAST_ZEROS = 5  # when the node is gone
 GRACE = 1.0  # for a node that hangs to answer a signal [s]
 SAY_EVERY = 5.0  # that the node does not answer [s]
@@ -113,10 +132,29 @@ class _Zeros:
         self._commands.publish(self._none)
 
 
+class _Silence:
+    """
+    How long the node has said nothing while this process was there to hear it.
+
+    A long time in which this process did not run counts as LONGEST_LOOK only.
+    """
+
+    def __init__(self) -> None:
+        self.lasted = 0.0  # [s]
+        self._looked, self._alive = time.monotonic(), 0.0
+
+    def look(self, now: float, alive: float, timeout: float) -> None:
+        """Take when the node was last alive; `now` is from before that was read."""
+        gone = min(max(now - self._looked, 0.0), LONGEST_LOOK * timeout)
+        news, self._alive, self._looked = alive != self._alive, alive, now
+        self.lasted = min(max(now - alive, 0.0), gone) if news else self.lasted + gone
+
+
 def watch(memory: mmap.mmap, pipe: int, parent: int, told: dict[str, Any]) -> None:
     """Watch the node until it ends."""
-    zeros, asked, said = _Zeros(told), 0.0, -SAY_EVERY
+    zeros, asked, said, silence = _Zeros(told), 0.0, -SAY_EVERY, _Silence()
     while True:
+        now = time.monotonic()  # before the numbers are read: they can only be newer
         armed, alive, timeout = NUMBERS.unpack_from(memory)
         if armed < 0.0:
             return
@@ -127,8 +165,9 @@ def watch(memory: mmap.mmap, pipe: int, parent: int, told: dict[str, Any]) -> No
                     zeros.publish()
                     time.sleep(0.02)
             return
-        now = time.monotonic()
-        silent = bool(armed) and now - alive > SHARE * timeout
+        every = LOOK * timeout if armed else IDLE
+        silence.look(now, alive, timeout)
+        silent = bool(armed) and silence.lasted > SHARE * timeout
         if silent:
             zeros.publish()
             if now - said >= SAY_EVERY:
@@ -137,7 +176,7 @@ def watch(memory: mmap.mmap, pipe: int, parent: int, told: dict[str, Any]) -> No
             if asked and now - asked > max(GRACE, timeout):
                 _say('torque_node does not answer the signal either: it is killed')
                 os.kill(parent, signal.SIGKILL)
-        ready, _, _ = select.select([pipe], [], [], 0.05 * timeout if armed else 0.05)
+        ready, _, _ = select.select([pipe], [], [], every)
         if ready and os.read(pipe, 64):
             asked = asked or now
 

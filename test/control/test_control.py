@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Torque control in this process: tracking, modes, actuation, and what the guard lets pass.
 
@@ -40,7 +54,7 @@ def test_feedback_alone_tracks_much_worse(monkeypatch):
     with_model = five_bar_error()
     honest = TorqueController.torques
 
-    def feedback_only(self, q, v, reference):
+    def feedback_only(self, q, v, reference, sensed):
         q_d, v_d, a_d = reference
         law = honest(self, q, v, (q_d, v_d, np.zeros_like(a_d)))
         rest = honest(self, q, v, (q, v, np.zeros_like(a_d)))
@@ -491,3 +505,39 @@ def test_the_law_in_one_call_gives_the_torques_of_the_general_way(model):
     assert one.error == pytest.approx(other.error, rel=1e-12) and one.error > 0.0
     with pytest.raises(ccd.StateError, match='nan'):
         whole.torques(q, v, (q_d, v_d, np.full(robot.nv, np.nan)))
+
+
+@pytest.mark.parametrize('let_go, resumed', [(0.7, True), (1.8, False)])
+def test_a_motion_that_was_given_up_goes_on_when_the_loop_opens_in_time(let_go, resumed):
+    """Shoulders further apart than arms that hold each other allow; one that is over is over."""
+    run = ControlledRun('five_bar')
+    run.turn()
+    names = ['left_shoulder', 'right_shoulder']
+    begin = np.array([run.position(name) for name in names])
+    apart = begin + [0.8, -0.8]
+    assert run.loop.take_reference(names, [0.1, 0.5, 1.5], [begin, begin, apart])
+    run.run(let_go)
+    assert 'no pose of the present branch' in run.loop.safety.text
+    for each in (run.loop, run.sim):
+        each.cut('tip')
+    run.run(2.0)
+    reached = np.array([run.position(name) for name in names])
+    assert (np.abs(reached - apart).max() < 0.05) == resumed
+    assert (run.loop.safety.state == 'active') == resumed, run.loop.safety
+
+
+def test_a_lever_counts_by_its_own_size_and_not_beside_others():
+    """One motor of two: the most that it turns in a motion of unit length, by least squares."""
+    robot = ccd.load('five_bar', actuated=['left_shoulder'])
+    q = ccd.assemble(robot)
+    c = ccd.coordinates(robot, q)
+    free = c.W / robot.structure.dofs['scale'][:, None]
+    lever = float(np.sqrt(c.S @ np.linalg.solve(free.T @ free, c.S.T))[0, 0])
+    rest = np.zeros(robot.nv)
+    ahead = ccd.assemble(robot, {'left_shoulder': q[0] + 0.1, 'right_shoulder': q[2]}, start=q)
+    for share, drives in ((0.9, True), (1.1, False)):
+        controller = TorqueController(robot, weak_lever=share * lever)
+        held, pulled = (
+            controller.torques(q, rest, (target, rest, rest)).tau_A for target in (q, ahead)
+        )
+        assert (abs(pulled[0] - held[0]) > 0.1) == drives

@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 The control loop under whatever comes, as a state machine of Hypothesis.
 
@@ -5,7 +19,8 @@ A leg is simulated in lockstep with its ControlLoop. Rules give it references of
 that lie, lack, repeat or stay away, pushes, changes of mode and limits, and clear faults. After
 every turn: torques are finite, within effort, rate and power; no joint is beyond its limit by more
 than the soft zone on account of the motors; a fault stays until it is cleared, with torques of the
-fallback; and the fallback comes within the timeout.
+fallback, and none comes before the law has sent torques; what is wrong is never called ready or
+active; and the fallback comes within the timeout.
 """
 
 from helpers.controlled_runs import PERIOD, ControlledRun
@@ -32,7 +47,7 @@ class AnyInput(RuleBasedStateMachine):
 
     @initialize(fallback=st.sampled_from(FALLBACKS), clip=st.booleans())
     def begin(self, fallback, clip):
-        self.faulty = False
+        self.faulty = self.driven = False
         self.run = ControlledRun(
             'exo_leg',
             guard={'rate_limit': RATE, 'power_limit': POWER},
@@ -48,6 +63,7 @@ class AnyInput(RuleBasedStateMachine):
 
     def note(self, safety):
         """Remember that there was a fault."""
+        assert self.driven or not safety.is_fault, 'a fault before anything was driven'
         self.faulty = self.faulty or safety.is_fault
 
     # --- what comes ------------------------------------------------------------------------------
@@ -95,9 +111,11 @@ class AnyInput(RuleBasedStateMachine):
 
     @rule()
     def clear(self):
+        was_fault = self.run.loop.safety.is_fault
         why = self.run.loop.clear(self.clock)
         assert bool(why) == self.run.loop.safety.is_fault
         self.faulty = bool(why)
+        self.driven = self.driven and not was_fault
 
     # --- what must hold --------------------------------------------------------------------------
     def turn(self, q, v, back=0.0, age=0.0):
@@ -110,7 +128,8 @@ class AnyInput(RuleBasedStateMachine):
             tau = loop.take_state(run.names, q, v, stamp=stamp, now=self.clock, age=age)
         if tau is not None:
             self.last_good = self.clock
-        watched = loop.watch(self.clock, PERIOD)
+        self.driven = self.driven or not loop.reason
+        watched = loop.watch(self.clock)
         tau = watched if watched is not None else tau
         if tau is not None:
             self.check(tau)
@@ -138,6 +157,13 @@ class AnyInput(RuleBasedStateMachine):
         assert safety.is_fault or not self.faulty, 'a fault went away by itself'
         if safety.is_fault:
             assert self.run.loop.fallback != 'zero' or not self.run.loop.guard.tau.any()
+
+    @invariant()
+    @precondition(lambda self: hasattr(self, 'run'))
+    def what_is_wrong_is_told(self):
+        loop = self.run.loop
+        if loop.watcher.doubt[1]:
+            assert not self.driven and loop.safety.state == 'degraded'
 
     @invariant()
     @precondition(lambda self: hasattr(self, 'run'))

@@ -1,12 +1,26 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The leg of an exoskeleton under control: limits, branches, faults and fallbacks."""
 
-from helpers.controlled_runs import ControlledRun
+from helpers.controlled_runs import DEAD_POINT, ControlledRun, loose_leg
+from helpers.page_blocks import DOCS, blocks
 import numpy as np
 import pytest
 
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.control.fallback import damping_torques
-from closed_chain_dynamics.model import library
 
 LEG_SPEED = 12.0  # of the cranks [rad/s]
 ZONE = 0.05  # before limits, and most that is allowed beyond [rad]
@@ -190,16 +204,6 @@ def test_a_fault_with_damping_brings_the_leg_to_rest():
     assert run.sim.energy().kinetic < before
 
 
-def loose_leg():
-    """Return the text of a leg whose limits allow the dead point of crank and rod."""
-    text = library.find('exo_leg').read_text()
-    for old, new in (('1.2', '2.2'), ('1.6', '2.6'), ('0.6"', '0.9"')):
-        text = text.replace(f'lower="-{old}', f'lower="-{new}').replace(
-            f'upper="{old}', f'upper="{new}'
-        )
-    return text
-
-
 @pytest.mark.parametrize('policy', ['refuse', 'hold', 'damp'])
 def test_the_dead_point_of_crank_and_rod_is_not_passed(policy):
     """Both cranks are asked for 1.8 rad, and are in line with their rods before."""
@@ -208,14 +212,97 @@ def test_the_dead_point_of_crank_and_rod_is_not_passed(policy):
     asked = ['left_crank', 'right_crank', 'hip', 'knee']
     good = run.loop.take_reference(asked, [1.0], [[1.8, 1.8, 0.0, 0.0]])
     seen = np.array(run.run(1.0, crank_watch))[:, 0].max()
-    dead = 1.48  # crank and rod in line: the rod leans a little
     words = [text for name, text in run.refused if name == 'reference']
     if policy == 'damp':
-        assert good and not words and seen > dead
+        assert good and not words and seen > DEAD_POINT
         return
-    assert seen < dead and words and 'left_heel, right_heel' in words[-1], run.refused
+    assert seen < DEAD_POINT and words and 'left_heel, right_heel' in words[-1], run.refused
     assert run.loop.safety.state == 'degraded' and not run.loop.reason
     if policy == 'refuse':
         assert seen < 1.0  # it has hardly begun
     else:
         assert seen > 1.0  # it stops before
+
+
+# --- what nobody has driven yet ------------------------------------------------------------------
+def lift(lower='0.1', **options):
+    """Return the lift of the tutorial, which falls from the start, and its safety states."""
+    text = next(
+        text for _, title, text in blocks(DOCS / 'pages' / 'tutorial.md') if title == 'lift.urdf'
+    )
+    seen = []
+    run = ControlledRun(
+        text.replace('lower="0.1"', f'lower="{lower}"'),
+        start={'motor': 0.5},
+        guard={'effort_share': 0.5, 'rate_limit': 20.0},
+        loop={'on_change': lambda safety: seen.append(str(safety)), **options},
+    )
+    return run, seen
+
+
+def motor_speed(run):
+    """Return how fast the motor turns [rad/s]."""
+    return abs(float(run.sim.v[run.sim.robot.joint_slices('motor')[1]][0]))
+
+
+def test_a_fall_before_it_is_driven_is_no_fault_and_is_told_meanwhile():
+    run, seen = lift()
+    limit = 1.25 * 10.0  # of the motor [rad/s]
+    speeds = run.run(1.0, lambda now: (motor_speed(now), now.loop.safety.state))
+    assert max(speed for speed, _ in speeds) > 2.0 * limit
+    assert not any('fault' in each for each in seen)
+    assert seen[0] == 'ready: no reference yet'
+    assert "degraded: 'motor' moves at" in seen[1] and 'faster than its limit of 10' in seen[1]
+    assert seen[2] == 'ready: no reference yet'  # by itself
+    for before, now in zip(speeds, speeds[4:]):  # three in a row, and one that is under way
+        if before[0] > limit and now[0] > limit:
+            assert now[1] == 'degraded'
+
+
+@pytest.mark.parametrize('lower', ['0.1', '0.25'])
+@pytest.mark.parametrize('when', [0.15, 0.2, 0.4, 1.0])  # at 15, 34, 11 and 20 rad/s, or at rest
+def test_a_reference_that_comes_while_it_falls_or_lies_at_its_stop_is_followed(lower, when):
+    run, seen = lift(lower)
+    run.run(when)
+    speed = motor_speed(run)
+    assert run.loop.take_reference(['motor'], [2.0], [[1.0]])
+    run.turn()
+    if speed > 10.0:
+        assert run.loop.safety.state == 'degraded' and not run.tau.any()
+        assert 'the reference waits until that is over' in run.loop.safety.text
+    run.run(3.5)
+    assert run.position('motor') == pytest.approx(1.0, abs=1e-3)
+    assert run.loop.safety.state == 'active' and not any('fault' in each for each in seen)
+
+
+def test_a_stream_that_ended_during_the_fall_is_not_followed_after_it():
+    run, _ = lift(reference_timeout=0.01)
+    run.run(0.15)
+    assert run.loop.take_reference(['motor'], [0.0], [[-1.0]])
+    run.run(0.2)
+    assert run.loop.reason in ('no reference yet', run.loop.watcher.doubt[1])
+    assert not run.loop.reference and not run.tau.any()
+
+
+def test_what_was_driven_once_faults_until_it_is_cleared_and_not_after():
+    run, seen = lift()
+    run.turn()
+    assert run.loop.take_reference(['motor'], [0.5], [[0.6]])
+    run.run(0.1)
+    fast = {'motor': (run.position('motor'), 50.0)}
+    feed(run, 3, **fast)
+    assert run.loop.safety.is_fault and seen[-1].startswith("fault: 'motor' moves at 50")
+    feed(run, 2)
+    assert run.loop.clear(run.clock) == ''
+    feed(run, 5, **fast)  # somebody turns the crank by hand
+    assert run.loop.safety.state == 'degraded'
+    feed(run, 2)
+    assert str(run.loop.safety) == 'ready: no reference yet'
+
+
+def test_a_reference_that_is_refused_before_any_is_told_as_long_as_there_is_none():
+    run, seen = lift()
+    run.turn()
+    assert not run.loop.take_reference(['motor'], [0.01], [[3.0]])
+    run.turn()
+    assert run.loop.safety.state == 'degraded' and "'motor' is asked to move" in seen[-1]

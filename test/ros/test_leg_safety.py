@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 The leg of an exoskeleton over DDS: references that must not be followed, and what is said of them.
 
@@ -11,6 +25,7 @@ import time
 
 from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
+from helpers.controlled_runs import DEAD_POINT, loose_leg
 from helpers.ros_helpers import latched, own_domain, ros  # skips this file without rclpy
 import numpy as np
 import pytest
@@ -42,12 +57,12 @@ def trajectory(names, positions, when):
 class Leg:
     """Simulator and torque_node of the leg, and all that they say."""
 
-    def __init__(self, ros, **parameters):
+    def __init__(self, ros, model='exo_leg', **parameters):
         self.ros = ros
         self.simulator = ros.start(
             'simulator_node',
             {
-                'model': 'exo_leg',
+                'model': model,
                 'start_paused': True,
                 'lockstep': 'on',
                 'lockstep_timeout': 3600.0,
@@ -145,6 +160,33 @@ def test_references_beyond_what_the_leg_can_are_refused_in_words(leg, names, pos
     leg.run()
 
 
+@pytest.mark.parametrize('is_stream', [False, True])
+def test_the_dead_point_of_crank_and_rod_is_refused_on_the_way(ros, tmp_path, is_stream):
+    """Both cranks are asked for 1.8 rad, where the leg is well again: it lies on the way."""
+    (tmp_path / 'loose_leg.urdf').write_text(loose_leg())
+    leg = Leg(ros, str(tmp_path / 'loose_leg.urdf'), singularity='refuse')
+    asked = ['left_crank', 'right_crank', 'hip', 'knee']
+    if is_stream:
+        for angle in np.linspace(0.0, 1.8, 60):
+            leg.ask(asked, [angle, angle, 0.0, 0.0], 0.0)
+            end = leg.time() + 0.02
+            ros.wait(lambda: leg.time() > end, 'simulated time')
+    else:
+        leg.ask(asked, [1.8, 1.8, 0.0, 0.0], 1.0)
+    ros.wait(lambda: leg.state() in ('degraded', 'fault'), 'a refusal, or a fault')
+    said = json.loads(leg.safety[-1].data)['text']
+    assert 'left_heel, right_heel' in said and 'singular' in said, said
+    end = leg.time() + FOLLOWED
+    ros.wait(lambda: leg.time() > end, 'simulated time')
+    farthest = max(
+        abs(each.position[list(each.name).index(crank)])
+        for each in leg.states
+        for crank in ('left_crank', 'right_crank')
+    )
+    assert farthest < DEAD_POINT and (is_stream == (farthest > 1.0))
+    ros.wait(lambda: any('left_heel, right_heel' in each.msg for each in leg.logs), 'in /rosout')
+
+
 def test_a_node_that_is_killed_leaves_zero_torques(ros):
     """The watchdog lives on for a moment, and says so; so it does when the node is stopped."""
     description = library.find('exo_leg').read_text()
@@ -182,7 +224,8 @@ def test_a_node_that_is_killed_leaves_zero_torques(ros):
             ),
             'zero from the watchdog',
         )
-        assert expected in node.output()
+        # it sends them first, and speaks then
+        ros.wait(lambda text=expected: text in node.output(), expected)
         if how == signal.SIGSTOP:
             os.kill(node.pid, signal.SIGCONT)
 
@@ -252,6 +295,9 @@ def test_a_fault_is_cleared_by_the_service_when_its_cause_is_gone(ros):
     states = ros.publisher(JointState, 'joint_states')
     ros.wait_for_reader(states)
 
+    references = ros.publisher(JointTrajectory, 'reference')
+    ros.wait_for_reader(references)
+
     def send(hip):
         message = JointState(name=['hip', 'knee', 'left_crank', 'right_crank'])
         message.position, message.velocity = [hip, 0.2, 0.1, 0.1], [0.0] * 4
@@ -260,6 +306,10 @@ def test_a_fault_is_cleared_by_the_service_when_its_cause_is_gone(ros):
         ros.spin(0.005)
         return json.loads(safety[-1].data)['state'] if safety else ''
 
+    ros.wait(lambda: send(1.1) == 'degraded', 'what is wrong, before anything is driven')
+    ros.wait(lambda: send(0.9) == 'ready', 'ready by itself')
+    references.publish(trajectory(['hip'], [0.9], 0.1))
+    ros.wait(lambda: send(0.9) == 'active', 'torques that hold the pose')
     ros.wait(lambda: send(1.1) == 'fault', 'the fault')
     assert "'hip' is at 1.1 rad or m, beyond its limit of 1" in safety[-1].data
     ros.wait(

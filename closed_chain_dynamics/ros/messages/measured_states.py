@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Measured joints out of messages: names, positions as in q, velocities, and why not.
 
@@ -46,7 +60,8 @@ class MeasuredStates:
     `wanted`: joints that have to be there. Messages come in through `joint_states` and
     `multi_dof`; both return ((sec, nanosec), names, positions, velocities) or None. Velocities
     that were not given are nan. `pairs`: whether the other half of a state is waited for;
-    `on_frame(frame_id)` is told before a state with another frame_id is looked at.
+    `on_frame(frame_id)` is told before a state with another frame_id is looked at; `join(state)`
+    adds what comes from elsewhere, such as the base (base_topics.py), or returns None.
     """
 
     def __init__(
@@ -58,10 +73,11 @@ class MeasuredStates:
         pairs: bool = True,
         merge_within: float = 0.05,
         on_frame: Callable[[str], None] | None = None,
+        join: Callable[[State], State | None] | None = None,
     ) -> None:
         self.robot, self._reject, self._wanted = robot, reject, list(wanted)
         self._pairs, self._frame, self._on_frame = pairs, '', on_frame
-        self._merge_within = merge_within
+        self._merge_within, self._join = merge_within, join
         self._read_single, self._read_multi = read_joint_state(), read_multi_dof()
         self.restructured()
 
@@ -132,6 +148,9 @@ class MeasuredStates:
             )
             return None
         self._half = stamp, self._single, position, rates
+        if self._join is not None:
+            whole = self._checked(self._half)
+            return None if whole is None else self._join(whole)
         return self._pair() if self._pairs and self._is_halved else self._checked(self._half)
 
     def _unpack(self, raw: bytes) -> tuple[Stamp, str, list[str], tuple[Vector, Vector]] | None:

@@ -1,8 +1,24 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 `simulator_node`: the mechanism in motion, in real time, at a factor of it, or step by step.
 
 Takes                         Type                            What
 actuator_torques              sensor_msgs/JointState          name and effort, by actuator [N m, N]
+joint_commands                sensor_msgs/JointState          the same from ros2_control, by
+                                                              topic_based_ros2_control
 contact/connect, contact/cut  std_msgs/String                 the name of a loop or tree joint, or
                                                               name@time [s of simulated time]
 external_wrench               geometry_msgs/WrenchStamped     on link frame_id, in its axes
@@ -57,6 +73,7 @@ from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.ros.driven_simulation import DrivenSimulation
 from closed_chain_dynamics.ros.lockstep import Lockstep
 from closed_chain_dynamics.ros.managed_node import ManagedNode
+from closed_chain_dynamics.ros.messages.joint_commands import commanded_efforts
 from closed_chain_dynamics.ros.messages.qos import COMMAND, STREAM
 from closed_chain_dynamics.ros.messages.simulation_messages import SimulationMessages
 from closed_chain_dynamics.ros.pacing import AT_A_STRETCH, Pace
@@ -81,6 +98,7 @@ class SimulatorNode(ManagedNode):
         self._steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._messages = SimulationMessages(self)
         self.create_subscription(JointState, 'actuator_torques', self._on_torques, STREAM)
+        self.create_subscription(JointState, 'joint_commands', self._on_commands, COMMAND)
         self.create_subscription(WrenchStamped, 'external_wrench', self._on_wrench, COMMAND)
         for kind in ('connect', 'cut'):
             topic = f'contact/{kind}'
@@ -167,10 +185,20 @@ class SimulatorNode(ManagedNode):
         if self.is_in_step():
             self._go_on()  # at once, where time has to catch up
 
+    def _on_commands(self, message: JointState) -> None:
+        """Take efforts of a hardware interface; no state waits for their answer."""
+        self._take(
+            'joint_commands',
+            lambda driven: driven.set_torques(
+                *commanded_efforts(message, driven.robot.actuator_names)
+            ),
+        )
+
     def _on_wrench(self, message: WrenchStamped) -> None:
         force, torque = message.wrench.force, message.wrench.torque
         wrench = force.x, force.y, force.z, torque.x, torque.y, torque.z
-        self._take('external_wrench', lambda driven: driven.push(message.header.frame_id, wrench))
+        link = message.header.frame_id.removeprefix(self.parameters.frame_prefix)
+        self._take('external_wrench', lambda driven: driven.push(link, wrench))
 
     def _on_pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         self.paused = request.data

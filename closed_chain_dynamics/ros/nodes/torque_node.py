@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 `torque_node`: torques for closed chains, computed with every joint state that arrives.
 
@@ -6,6 +20,9 @@ joint_states                  sensor_msgs/JointState           best effort; actu
 multi_dof_joint_states        sensor_msgs/MultiDOFJointState   joints of several degrees, if any
 reference                     trajectory_msgs/JointTrajectory  points to be joined, or a stream of
                                                                single points at time 0
+imu, or odom                  sensor_msgs/Imu, nav_msgs/Odom.  the base, as `base_source` says
+external_wrench               geometry_msgs/WrenchStamped      on a link of `wrench_links`
+human_torques                 sensor_msgs/JointState           name and effort, for mode assist
 contact/state                 std_msgs/String, latched         JSON {joint: closed?}, of the owner
 contact/connect, contact/cut  std_msgs/String                  the name of a loop or tree joint;
                                                                see contacts.py for who decides
@@ -44,20 +61,25 @@ from collections.abc import Sequence
 import json
 import sys
 import time
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from rclpy.clock import Clock, ClockType
+from rclpy.timer import Timer
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory
 
+from closed_chain_dynamics.control.base_state import BaseState
 from closed_chain_dynamics.control.control_loop import ControlLoop
-from closed_chain_dynamics.control.safety_state import ACTIVE, FAULT, SafetyState
+from closed_chain_dynamics.control.safety_state import ACTIVE, DEGRADED, FAULT, SafetyState
 from closed_chain_dynamics.errors import NameNotFound
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 from closed_chain_dynamics.ros.managed_node import ManagedNode
+from closed_chain_dynamics.ros.messages.base_topics import BaseTopics
+from closed_chain_dynamics.ros.messages.beside_joints import BesideJoints
 from closed_chain_dynamics.ros.messages.bounded import read_trajectory
 from closed_chain_dynamics.ros.messages.contacts import Contacts
 from closed_chain_dynamics.ros.messages.measured_states import MeasuredStates, State, seconds
@@ -66,7 +88,13 @@ from closed_chain_dynamics.ros.messages.raw_states import RawMessage
 from closed_chain_dynamics.ros.parameters import Parameters
 from closed_chain_dynamics.ros.references_ahead import ReferencesAhead
 from closed_chain_dynamics.ros.running import run
-from closed_chain_dynamics.ros.torque_settings import SETTINGS, law, required_joints
+from closed_chain_dynamics.ros.torque_settings import (
+    SETTINGS,
+    base_of,
+    law,
+    required_joints,
+    sensors,
+)
 from closed_chain_dynamics.ros.turn_times import TurnTimes
 from closed_chain_dynamics.ros.watchdog import Watchdog
 
@@ -75,7 +103,17 @@ __all__ = ['TorqueNode', 'main']
 REPORT_EVERY = 1.0  # diagnostics [s]
 CHANGE_EVERY = 0.1  # and sooner when torques fall back, or cease to [s]
 LOG_EVERY = 1.0  # of one cause in the log [s]
-LOOKS = 10  # for states that stay away, within state_timeout
+LOOKS = 10  # for states that stay away, within a timeout
+LOOK_AGAIN = 0.005  # at the latest, where a state may be waiting in front of this process [s]
+JUST_AFTER = 1e-5  # the moment at which a state turns stale [s]
+
+
+class _Prepared(NamedTuple):
+    """What takes turns with a model."""
+
+    loop: ControlLoop
+    base: BaseState | None  # what joins the base to joint states
+    order: NDArray[np.intp]  # of the actuators in commands
 
 
 class TorqueNode(ManagedNode):
@@ -109,47 +147,56 @@ class TorqueNode(ManagedNode):
         self._safety = self.create_publisher(String, 'safety_state', LATCHED)
         self.create_service(Trigger, 'clear_fault', self._on_clear)
         self.contacts = Contacts(self, self._restructured)
+        self.beside, self.base = BesideJoints(self), BaseTopics(self)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._watch_timer = self.create_timer(self._look_every, self._watch, clock=steady)
+        self._clock_timer = self.create_timer(
+            self.parameters.state_timeout, self._watch_clock, clock=self.get_clock()
+        )
         self.create_timer(REPORT_EVERY, self._on_report_due, clock=steady)
         self.start()
 
     @property
     def _look_every(self) -> float:
-        """Return how often states that stay away are looked for [s]."""
-        return float(self.parameters.state_timeout) / LOOKS
+        """Return how often states that stay away are looked for at least [s]."""
+        p = self.parameters
+        shortest = min(p.state_timeout, p.wall_timeout) if self._is_simulated else p.state_timeout
+        return float(shortest) / LOOKS
 
     # --- life ------------------------------------------------------------------------------------
-    def use_model(self, robot: Mechanism) -> None:
-        """Take a new model, and make its messages once."""
-        self.hold_still()
-        controller, guard, limits = law(self.parameters, robot)
-        if guard.unlimited:
-            self.get_logger().warning(
-                f'no effort limit in the model: {", ".join(guard.unlimited)} may give '
-                f'{self.parameters.default_effort:g} N m or N, see parameter default_effort'
-            )
+    def prepare_model(self, robot: Mechanism) -> _Prepared:
+        """Return what takes turns with a model, with its kernels loaded, or raise."""
+        p, names = self.parameters, robot.actuator_names
+        controller, guard, limits = law(p, robot)
+        sensors(p, robot)
         loop = ControlLoop(
             controller, guard, limits=limits, on_refusal=self.rejected, on_change=self._on_safety
         )
-        names = robot.actuator_names
-        order = self.parameters.command_order or names
+        order = p.command_order or names
         for name in order:
             if name not in names:
                 raise NameNotFound('actuator', name, names, where="parameter 'command_order'")
+        base = base_of(p, loop)
         loop.warm_up()
-        self.loop, self._order = loop, np.array([names.index(name) for name in order])
+        return _Prepared(loop, base, np.array([names.index(name) for name in order]))
+
+    def use_model(self, made: _Prepared) -> None:
+        """Take a new model, and make its messages once."""
+        if self.loop and self.active:  # the next model may have other actuators
+            self._publish(self.loop.guard.release(time.monotonic()))
+        self.loop, self.base.base, self._order = made
+        loop, names = made.loop, made.loop.robot.actuator_names
+        if loop.guard.unlimited:
+            self.get_logger().warning(
+                f'no effort limit in the model: {", ".join(loop.guard.unlimited)} may give '
+                f'{self.parameters.default_effort:g} N m or N, see parameter default_effort'
+            )
         self._apply()
         self._torque_message = RawMessage(JointState(name=names), 'effort', len(names))
-        self._command_message = RawMessage(Float64MultiArray(), 'data', len(order))
-        self._set_watchdog(len(order))
+        self._command_message = RawMessage(Float64MultiArray(), 'data', len(made.order))
+        self._set_watchdog(len(made.order))
         self.contacts.use(loop)
         self._on_safety(loop.safety)
-
-    def hold_still(self) -> None:
-        """Send zero to the actuators of the present model: the next one may have others."""
-        if self.loop and self.active:
-            self._publish(self.loop.guard.release(time.monotonic()))
 
     def _set_watchdog(self, count: int) -> None:
         """Start the process that sends zero where this one cannot."""
@@ -179,6 +226,7 @@ class TorqueNode(ManagedNode):
         """Refuse parameters that do not fit the model."""
         if self.loop:
             self._new_law = law(parameters, self.loop.robot)
+            sensors(parameters, self.loop.robot)
 
     def _on_change(self, names: set[str]) -> None:
         if self.loop:
@@ -190,8 +238,9 @@ class TorqueNode(ManagedNode):
             self._apply()
             if self.active:
                 self._arm()
-        if 'state_timeout' in names:
-            self._watch_timer.timer_period_ns = int(1e9 * self._look_every)
+        if names & {'state_timeout', 'wall_timeout'}:
+            _ring(self._watch_timer, self._look_every)
+            _ring(self._clock_timer, self.parameters.state_timeout)
 
     def _apply(self) -> None:
         assert self.loop is not None  # there is a model
@@ -201,6 +250,11 @@ class TorqueNode(ManagedNode):
         self.loop.reference.clip = p.beyond_limits == 'clip'
         self.loop.watcher.tracking_bound = p.tracking_bound
         self.loop.tracker.stamps.other_clock = p.other_clock
+        heard, self.loop.sensors = self.loop.sensors, sensors(p, robot)
+        self.loop.sensors.resume(heard)
+        self.loop.blend.duration = p.blend
+        if self.base.base:
+            self.base.base.timeout = p.base_timeout
         self._shortest = 0.8 / p.rate
         self.measured = MeasuredStates(
             robot,
@@ -208,6 +262,7 @@ class TorqueNode(ManagedNode):
             wanted=required_joints(p, robot),
             merge_within=p.state_timeout,
             on_frame=self.contacts.take_frame,
+            join=self.base.join if self.base.base else None,
         )
 
     def _restructured(self) -> None:
@@ -275,6 +330,10 @@ class TorqueNode(ManagedNode):
         """Return the time that timeouts count in [s]."""
         return 1e-9 * self.get_clock().now().nanoseconds if self._is_simulated else wall
 
+    def now(self) -> float:
+        """Return the time that timeouts count in, now [s]."""
+        return self._now(time.monotonic())
+
     # --- what comes in ---------------------------------------------------------------------------
     def _on_joint_states(self, raw: bytes) -> None:
         if self.active and self.loop and self.measured:
@@ -300,16 +359,19 @@ class TorqueNode(ManagedNode):
             loop.restart(when)
             self._ahead.clear()
         now = when if self._is_simulated else began
-        age = 1e-9 * self.get_clock().now().nanoseconds - when
+        # In step, nothing of a turn may depend on how fast messages travel, as this age does.
+        age = 0.0 if in_step else 1e-9 * self.get_clock().now().nanoseconds - when
         self._ahead.hand_over(loop, when)
         if in_step and when == self._last_turn:  # asked again: the answer may have been lost
             tau: Vector | None = loop.turn_again(when, now)
         else:
             tau = loop.take_state(names, position, velocity, stamp=when, now=now, age=age)
+            if loop.tracker.restarted:
+                self._ahead.clear()  # their stamps come again
             if tau is None and in_step:
                 tau = loop.guard.tau
         if tau is not None:
-            self._last_turn = when
+            self._last_turn, self._missing = when, False
             self._publish(tau, stamp)
             self._times.add(began, time.monotonic())
         if self._watchdog:
@@ -345,24 +407,55 @@ class TorqueNode(ManagedNode):
         self._commands.publish(bytes(commands))
 
     def _watch(self) -> None:
-        """Publish the fallback when states stay away."""
+        """Publish the fallback when states stay away; look again when the last turns stale."""
         if self._watchdog:
             self._watchdog.alive()
-        if not (self.active and self.loop):
-            return
-        wall, simulated = time.monotonic(), self._is_simulated
-        now = self._now(wall)
-        silent = simulated and wall - self._heard > self.parameters.wall_timeout
-        # With simulated time a state may be waiting in front of this process: look once more.
-        missing, self._missing = self._missing, silent or self.loop.is_stale(now)
-        if simulated and not (missing and self._missing):
-            return
-        tau = self.loop.watch(now, 0.0 if simulated else self._look_every)
+        again = self._look_every
+        if self.active and self.loop:
+            wall, simulated = time.monotonic(), self._is_simulated
+            now = self._now(wall)
+            silent = simulated and wall - self._heard > self.parameters.wall_timeout
+            # With simulated time a state may be waiting in front of this process: look once more.
+            missing, self._missing = self._missing, silent or self.loop.is_stale(now)
+            if not simulated or (missing and self._missing):
+                self._fall_back(now, silent)
+            elif self._missing:
+                again = min(again, LOOK_AGAIN)
+            left = self.loop.stale_in(now)
+            if not simulated and left >= 0.0:
+                again = min(again, left + JUST_AFTER)
+        _ring(self._watch_timer, again)
+
+    def _watch_clock(self) -> None:
+        """Look when the last good state turns stale in simulated time, however fast that runs."""
+        again = self.parameters.state_timeout
+        if self.active and self.loop and self._is_simulated:
+            left = self.loop.stale_in(self.now())
+            if left >= 0.0:
+                again = left + JUST_AFTER
+            elif not self._missing:  # else the next look is near, and not to be put off
+                self._watch()
+        _ring(self._clock_timer, again)
+
+    def _fall_back(self, now: float, silent: bool) -> None:
+        """Publish the fallback where states have stayed away too long."""
+        assert self.loop is not None  # there is a model
+        tau = self.loop.watch(now)
         if tau is None and silent:
-            tau = self.loop.fall_back(now, 'no joint states within wall_timeout')
+            tau = self._in_silence(now)
         if tau is not None:
             self._publish(tau)
             self._note_change()
+
+    def _in_silence(self, now: float) -> Vector:
+        """Return what is safe while a simulator says nothing."""
+        assert self.loop is not None and self.measured is not None  # there is a model
+        text = 'no joint states within wall_timeout'
+        if not self.measured.is_in_step:
+            return self.loop.fall_back(now, text)
+        # No simulated time passes meanwhile: the next state goes on as if nothing had been.
+        self.loop.safety.enter(DEGRADED, text, text)
+        return np.zeros_like(self.loop.guard.tau)
 
     def _note_change(self) -> None:
         """Report at once when torques begin or cease to be the fallback."""
@@ -406,6 +499,12 @@ class TorqueNode(ManagedNode):
             },
             name,
         )
+
+
+def _ring(timer: Timer, after: float) -> None:
+    """Let a timer go off after a time from now [s], of its own clock."""
+    timer.timer_period_ns = int(1e9 * after)
+    timer.reset()
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -1,0 +1,138 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Forces on the tree become torques of actuators: tau_A = S^-T W^T tau_O, whatever the law is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias, TypedDict
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from closed_chain_dynamics.dynamics.actuation import POLICIES, actuator_torques, actuator_vector
+from closed_chain_dynamics.dynamics.constraints import Matrix, actuator_rows, allowed_motions
+from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
+from closed_chain_dynamics.dynamics.singularities import branch_tangent, check_policy, refuse
+from closed_chain_dynamics.errors import ActuationError
+from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+
+__all__ = ['Command', 'Projection', 'Torques', 'residual_by_name']
+
+SMALL_SHARE = 1e-9  # of tau_G; a residual below it is rounding
+
+Torques: TypeAlias = Mapping[str, float] | ArrayLike | None
+
+
+class Redundancy(TypedDict):
+    """How redundant actuators share the work, see `actuator_torques`."""
+
+    policy: str
+    weights: Torques
+    preload: Torques
+
+
+@dataclass(frozen=True)
+class Command:
+    """Torques, and what has to be known about them."""
+
+    tau_A: Vector  # (actuators,) [N m or N], before any limit
+    residual: dict[str, float] = field(default_factory=dict)  # of tau_G by coordinate
+    singular: bool = False  # whether the pose is singular and the policy was at work
+    error: float = 0.0  # largest e of the actuated coordinates [rad or m]
+    held: float = 1.0  # share of an impedance that turns of control can hold
+
+
+class Projection:
+    """How forces on the tree become torques: for redundant actuators and in singular poses."""
+
+    def __init__(
+        self,
+        robot: Mechanism,
+        redundancy: Redundancy,
+        singularity: str = 'damp',
+        singular_distance: float = 1e-2,
+    ) -> None:
+        if redundancy['policy'] not in POLICIES:
+            raise ActuationError(
+                f'unknown policy {redundancy["policy"]!r}',
+                where=robot.name,
+                repair=f'Choose one of {", ".join(POLICIES)}.',
+            )
+        if not robot.actuator_names:
+            raise ActuationError(
+                'no joint is actuated',
+                where=robot.name,
+                repair='Mark joints cc:role="actuated", or load with actuated=[...].',
+            )
+        check_policy(robot, singularity)
+        for what in ('weights', 'preload'):
+            actuator_vector(robot, redundancy[what], what)
+        self.robot, self.redundancy = robot, redundancy
+        self.singularity, self.singular_distance = singularity, singular_distance
+        self.restructured()
+
+    def restructured(self) -> None:
+        """Take note that joints were connected or cut."""
+        on_loop = self.robot.structure.actuators['on_loop'].any()
+        # rows of motors on the tree are the same in all poses
+        self._rows = None if on_loop else actuator_rows(self.robot, self.robot.neutral())
+
+    def rows(self, q: Vector) -> Matrix:
+        """Return d theta_A / d theta_O, (actuators, nv)."""
+        return self._rows if self._rows is not None else actuator_rows(self.robot, q)
+
+    def refuse_singular(self, q: Vector) -> None:
+        """Raise where the policy is to refuse, and the pose is too near to a singular one."""
+        if self.singularity != 'refuse':
+            return
+        c = coordinates(self.robot, q)
+        # A link that stands still for a moment does not keep actuators from driving the rest.
+        near = min((min(d.loops, d.actuators) for d in c.distances.values()), default=np.inf)
+        if c.lost_rank or near < self.singular_distance:
+            refuse(self.robot, c)
+
+    def command(self, q: Vector, v: Vector, tau_O: Vector) -> Command:
+        """Return the Command that gives forces on the tree, (nv,)."""
+        robot = self.robot
+        self.refuse_singular(q)
+        W, shape = allowed_motions(robot, q), robot.structure.shape
+        singular = bool(shape['rank'] != shape['full_rank'])
+        names = [
+            name
+            for name, dof in zip(robot.coordinate_names, robot.structure.dofs)
+            if not dof['dependent']
+        ]
+        if singular and self.singularity == 'hold':
+            W, names = branch_tangent(robot, q, v, W), []
+        tau_G = W.T @ tau_O
+        motors = robot.structure.dofs['actuator'][robot.structure.dofs['dependent'] == 0]
+        if names and self._is_permutation(motors):  # S^-T moves numbers to other places only
+            tau_A: Vector = np.empty(len(motors))
+            tau_A[motors] = tau_G
+            return Command(tau_A, {}, singular)
+        found = actuator_torques(robot, self.rows(q) @ W, tau_G, W=W, **self.redundancy)
+        return Command(found.tau_A, residual_by_name(names, found.residual, tau_G), singular)
+
+    def _is_permutation(self, motors: NDArray[np.int64]) -> bool:
+        """Return whether every generalized coordinate has a motor, and there are no others."""
+        if self.redundancy['policy'] == 'within_limits' or self._rows is None:
+            return False
+        return len(motors) == len(self.robot.actuator_names) and bool((motors >= 0).all())
+
+
+def residual_by_name(names: list[str], residual: Vector, tau_G: Vector) -> dict[str, float]:
+    """Return what is left of generalized forces, by coordinate, without rounding."""
+    small = SMALL_SHARE * max(float(np.abs(tau_G).max(initial=0.0)), 1.0)
+    return {name: float(value) for name, value in zip(names, residual) if abs(value) > small}

@@ -1,0 +1,142 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""A floating robot whose base comes from an IMU, over DDS: torques, silence and recovery."""
+
+import importlib.util
+
+from helpers.floating_hopper import HOPPER, LEG, Hopper
+from helpers.ros_helpers import ros  # skips this file where there is no rclpy
+import numpy as np
+import pytest
+from sensor_msgs.msg import Imu, JointState
+
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.ros.messages.base_topics import odometry_message
+
+__all__ = ['ros']  # a fixture: pytest finds it by its name here
+
+PERIOD = 0.005  # of states that the test publishes [s]
+TIMEOUT = 1.0  # the pauses of a busy machine are shorter [s]
+
+
+class HopperBench:
+    """A torque_node that holds a hopper still, and its sensors."""
+
+    def __init__(self, ros, tmp_path):
+        self.ros, self.hopper = ros, Hopper()
+        self.hopper.v[:] = 0.0
+        path = tmp_path / 'hopper.urdf'
+        path.write_text(HOPPER)
+        self.node = ros.start(
+            'torque_node',
+            {
+                'model': str(path),
+                'mode': 'gravity_compensation',
+                'base_source': 'imu',
+                'base_timeout': TIMEOUT,
+                'state_timeout': TIMEOUT,
+            },
+        )
+        self.torques = ros.listen(JointState, 'actuator_torques')
+        self.states = ros.publisher(JointState, 'joint_states')
+        self.imu = ros.publisher(Imu, 'imu')
+        for each in (self.states, self.imu):
+            ros.wait_for_reader(each)
+
+    def send(self, *, with_imu=True):
+        """Publish what the sensors say now, each with a stamp of its own."""
+        if with_imu:
+            message, turned = Imu(), self.hopper.sensor()[0][3:]
+            message.header.stamp = self.ros.node.get_clock().now().to_msg()
+            message.header.frame_id = 'sensor'
+            each = message.orientation
+            each.x, each.y, each.z, each.w = map(float, turned)
+            self.imu.publish(message)
+            self.ros.spin(PERIOD)
+        message = JointState(name=LEG, position=self.hopper.q[7:].tolist(), velocity=[0.0, 0.0])
+        message.header.stamp = self.ros.node.get_clock().now().to_msg()
+        self.states.publish(message)
+        self.ros.spin(PERIOD)
+
+    def until(self, expected, **options):
+        """Publish until torques are as expected."""
+        self.torques.clear()
+
+        def come():
+            self.send(**options)
+            return self.torques and np.allclose(self.torques[-1].effort, expected, atol=1e-6)
+
+        self.ros.wait(come, f'torques {expected}')
+
+
+def test_an_imu_is_the_base_and_its_silence_ends_the_torques(ros, tmp_path):
+    bench = HopperBench(ros, tmp_path)
+    zero = np.zeros(bench.hopper.robot.nv)
+    expected = ccd.inverse_dynamics(bench.hopper.robot, bench.hopper.q, zero, zero).tau_A
+    assert np.abs(expected).max() > 1.0
+    bench.until(expected)
+    bench.until([0.0, 0.0], with_imu=False)  # joint states go on, and are no states any more
+    bench.until(expected)
+
+
+@pytest.mark.skipif(importlib.util.find_spec('nav_msgs') is not None, reason='nav_msgs is here')
+def test_without_nav_msgs_odometry_is_refused_with_the_reason(ros):
+    with pytest.raises(ClosedChainError, match='nav_msgs is not installed'):
+        odometry_message()
+    node = ros.start('torque_node', {'model': 'five_bar', 'base_source': 'odometry'})
+    assert node.wait() == 1
+    assert 'nav_msgs is not installed' in node.output() and 'Traceback' not in node.output()
+
+
+def test_a_pose_of_odometry_is_the_base(ros, tmp_path):
+    """Where its messages are."""
+    pytest.importorskip('nav_msgs', reason='nav_msgs is not installed here')
+    hopper = Hopper()
+    hopper.v[:] = 0.0
+    path = tmp_path / 'hopper.urdf'
+    path.write_text(HOPPER)
+    ros.start(
+        'torque_node',
+        {
+            'model': str(path),
+            'mode': 'gravity_compensation',
+            'base_source': 'odometry',
+            'base_timeout': TIMEOUT,
+            'state_timeout': TIMEOUT,
+        },
+    )
+    kind = odometry_message()
+    torques = ros.listen(JointState, 'actuator_torques')
+    states, odom = ros.publisher(JointState, 'joint_states'), ros.publisher(kind, 'odom')
+    ros.wait_for_reader(odom)
+    zero = np.zeros(hopper.robot.nv)
+    expected = ccd.inverse_dynamics(hopper.robot, hopper.q, zero, zero).tau_A
+
+    def come():
+        pose, message = hopper.sensor()[0], kind(child_frame_id='sensor')
+        message.header.stamp = ros.node.get_clock().now().to_msg()
+        at, turned = message.pose.pose.position, message.pose.pose.orientation
+        at.x, at.y, at.z = map(float, pose[:3])
+        turned.x, turned.y, turned.z, turned.w = map(float, pose[3:])
+        odom.publish(message)
+        ros.spin(PERIOD)
+        state = JointState(name=LEG, position=hopper.q[7:].tolist(), velocity=[0.0, 0.0])
+        state.header.stamp = ros.node.get_clock().now().to_msg()
+        states.publish(state)
+        ros.spin(PERIOD)
+        return torques and np.allclose(torques[-1].effort, expected, atol=1e-6)
+
+    ros.wait(come, 'torques')

@@ -1,0 +1,123 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""When joint states stop, the fallback comes at `state_timeout`, in the time that counts."""
+
+import time
+
+from helpers.ros_helpers import ros  # skips this file where there is no rclpy
+import numpy as np
+from rosgraph_msgs.msg import Clock
+from sensor_msgs.msg import JointState
+
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.ros.messages.measured_states import seconds
+
+__all__ = ['ros']  # a fixture: pytest finds it by its name here
+
+TIMES = 5  # that states stop: a busy machine may be late once or twice
+TIMEOUT = 1.0  # of the machine's time; its pauses are shorter [s]
+LATE = 0.03  # of that; looks at every tenth of it alone would be later, or too early [s]
+DRIFT = 1e-3  # between the clock of stamps and that of timers, within TIMEOUT [s]
+SIMULATED_TIMEOUT = 10.0  # in simulated time; a tenth is one second of the machine [s]
+SOON = 0.5  # less than that second: simulated time decides, however fast it runs [s]
+NANO = 10**9
+
+
+class Bench:
+    """A torque_node that holds the five-bar against gravity, and what it hears and says."""
+
+    def __init__(self, ros, **parameters):
+        self.ros, self.robot = ros, ccd.load('five_bar')
+        given = {'model': 'five_bar', 'mode': 'gravity_compensation', **parameters}
+        # without the watchdog, whose zeros are for a node that is held up itself
+        self.node = ros.start('torque_node', {**given, 'watchdog': False})
+        self.torques = ros.listen(JointState, 'actuator_torques', 100)
+        self.states = ros.publisher(JointState, 'joint_states')
+        ros.wait_for_reader(self.states)
+        ros.wait(lambda: self.torques, 'torques')
+        self.position = list(map(float, ccd.assemble(self.robot)[[0, 2]]))
+
+    def send(self, nanoseconds):
+        """Publish a state with a stamp; return it [s]."""
+        message = JointState(name=['left_shoulder', 'right_shoulder'], position=self.position)
+        message.velocity = [0.0, 0.0]
+        message.header.stamp.sec, message.header.stamp.nanosec = divmod(nanoseconds, NANO)
+        self.states.publish(message)
+        return seconds(message.header.stamp)
+
+    def answer(self, stamp):
+        """Return whether torques answer a state, the last that was heard."""
+        last = self.torques[-1] if self.torques else None
+        return last and seconds(last.header.stamp) == stamp and np.any(last.effort)
+
+    def zero(self):
+        """Return the first message of zero torques that came, if any."""
+        return next((each for each in self.torques if not np.any(each.effort)), None)
+
+
+def test_zero_is_sent_at_the_timeout_neither_before_nor_at_the_next_look(ros):
+    """By the stamp that the node itself gives it."""
+    bench, waited = Bench(ros, state_timeout=TIMEOUT), []
+    for _ in range(TIMES):
+
+        def last():
+            stamp = bench.send(ros.node.get_clock().now().nanoseconds)
+            ros.spin(0.05)
+            return stamp if bench.answer(stamp) else None
+
+        stopped = ros.wait(last, 'an answer')
+        bench.torques.clear()
+        ros.wait(bench.zero, 'zero torques')
+        waited.append(seconds(bench.zero().header.stamp) - stopped)
+    assert min(waited) > TIMEOUT - DRIFT, waited
+    assert np.median(waited) < TIMEOUT + LATE, waited
+
+
+def test_with_simulated_time_the_timeout_is_over_when_the_clock_says_so(ros):
+    """Not before, however long that takes; and then at once, not at some look of the machine."""
+    clock = ros.publisher(Clock, '/clock')
+    bench = Bench(ros, use_sim_time=True, state_timeout=SIMULATED_TIMEOUT, wall_timeout=3600.0)
+    ros.wait_for_reader(clock)
+    waited, start = [], 100 * NANO
+
+    def tell(nanoseconds):
+        message = Clock()
+        message.clock.sec, message.clock.nanosec = divmod(nanoseconds, NANO)
+        clock.publish(message)
+
+    for _ in range(TIMES):
+        timeout = int(SIMULATED_TIMEOUT * NANO)
+
+        def told():
+            nonlocal start
+            start += NANO // 100
+            tell(start)
+            ros.until_taken('torque_node')
+            stamp = bench.send(start)
+            ros.spin(0.05)
+            return bench.answer(stamp)
+
+        ros.wait(told, 'an answer')
+        bench.torques.clear()
+        tell(start + timeout - NANO // 1000)
+        ros.spin(0.2)
+        ros.until_taken('torque_node')
+        assert not bench.zero()
+        tell(start + timeout + NANO // 1000)
+        began = time.monotonic()
+        ros.wait(bench.zero, 'zero torques')
+        waited.append(time.monotonic() - began)
+        start += 2 * timeout
+    assert np.median(waited) < SOON, waited

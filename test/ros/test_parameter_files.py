@@ -1,0 +1,63 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What `ros2 param dump` writes of a node is a file that the node starts with again."""
+
+from helpers.ros_helpers import ros  # skips this file where there is no rclpy
+import pytest
+from rcl_interfaces.srv import GetParameters, ListParameters
+from rclpy.parameter import parameter_value_to_python
+import yaml
+
+__all__ = ['ros']  # a fixture: pytest finds it by its name here
+
+
+def dumped(ros, name):
+    """Return the parameters of a node by name, as `ros2 param dump` asks for them."""
+    names = ros.call(ListParameters, f'/{name}/list_parameters').result.names
+    values = ros.call(
+        GetParameters, f'/{name}/get_parameters', GetParameters.Request(names=names)
+    ).values
+    return {
+        each: list(value)
+        if isinstance(value, (list, tuple)) or hasattr(value, 'tolist')
+        else value
+        for each, value in zip(names, map(parameter_value_to_python, values))
+    }
+
+
+@pytest.mark.parametrize(
+    'name, parameters',
+    [
+        (
+            'torque_node',
+            {'model': 'five_bar', 'kp': 100.0, 'joint_gains': ['left_shoulder=90,20']},
+        ),
+        ('simulator_node', {'model': 'five_bar', 'lockstep': 'on', 'gravity': [0.0, 0.0, -1.5]}),
+    ],
+)
+def test_a_dump_is_loaded_again(ros, tmp_path, name, parameters):
+    node = ros.start(name, parameters)
+    first = dumped(ros, name)
+    for each, value in parameters.items():
+        assert first[each] == value
+    assert node.end() == 0, node.output()
+    path, shown = tmp_path / 'dump.yaml', first
+    for _ in range(2):  # the dump of a node that was started with a dump is one as well
+        path.write_text(yaml.dump({f'/{name}': {'ros__parameters': shown}}))
+        module = f'closed_chain_dynamics.ros.nodes.{name}'
+        node = ros.run(module, '--ros-args', '--params-file', str(path))
+        shown = dumped(ros, name)
+        assert shown == first
+        assert node.end() == 0, node.output()

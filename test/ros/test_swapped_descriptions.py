@@ -1,0 +1,179 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Another `robot_description` while torques flow: loaded beside the turns, then taken at once."""
+
+import time
+
+from helpers.ros_helpers import latched, ros  # skips this file where there is no rclpy
+import numpy as np
+from sensor_msgs.msg import JointState
+from std_msgs.msg import Float64MultiArray, String
+
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.model import library
+from closed_chain_dynamics.ros.messages.measured_states import seconds
+
+__all__ = ['ros']  # a fixture: pytest finds it by its name here
+
+SHOULDERS = ['left_shoulder', 'right_shoulder']
+TIMEOUT = 5.0  # of states; the pauses of a busy machine are shorter [s]
+MANY = 60  # four-bars on each other, which take a second to load
+ANSWERS = 5  # at least, while they are loaded: one that is loaded in between leaves none
+MASS = '<mass value="0.4"/><inertia ixx="1e-3" iyy="1e-3" izz="1e-3" ixy="0" ixz="0" iyz="0"/>'
+
+
+def ladder(count):
+    """Return the text of parallelograms of one motor each, every one on the coupler below it."""
+    parts, below = ['<link name="base"/>'], 'base'
+    for k in range(count):
+        for name, parent, x, z in (
+            ('crank', below, 0.0, 0.0 if k == 0 else 0.02),
+            ('coupler', f'crank{k}', 0.0, 0.15),
+            ('rocker', below, 0.3, 0.0 if k == 0 else 0.02),
+        ):
+            role = 'actuated' if name == 'crank' else 'passive'
+            parts.append(
+                f'<link name="{name}{k}"><inertial>{MASS}</inertial></link>'
+                f'<joint name="{name}{k}" type="revolute" cc:role="{role}"><axis xyz="0 1 0"/>'
+                f'<origin xyz="{x} 0 {z}"/><parent link="{parent}"/><child link="{name}{k}"/>'
+                '<limit effort="9" velocity="9" lower="-1" upper="1"/></joint>'
+            )
+        parts.append(
+            f'<constraint name="loop{k}" type="spherical"><parent link="coupler{k}"/>'
+            f'<child link="rocker{k}"/><parent_origin xyz="0.3 0 0"/>'
+            '<child_origin xyz="0 0 0.15"/></constraint>'
+        )
+        below = f'coupler{k}'
+    inside = ''.join(parts)
+    return f'<robot name="ladder" xmlns:cc="urn:closed_chain_dynamics">{inside}</robot>'
+
+
+class Bench:
+    """A torque_node that holds the five-bar of a description, with states that do not stop."""
+
+    def __init__(self, ros, **parameters):
+        self.ros, self.sent, self.answered = ros, {}, {}
+        given = {'state_timeout': TIMEOUT, 'mode': 'gravity_compensation', 'watchdog': False}
+        self.node = ros.start('torque_node', {**given, **parameters})
+        self.torques, self.commands = (
+            [],
+            ros.listen(Float64MultiArray, 'effort_controller/commands', 1000),
+        )
+        ros.node.create_subscription(JointState, 'actuator_torques', self._take, 1000)
+        self.outlet = ros.publisher(String, 'robot_description', latched())
+        self.states = ros.publisher(JointState, 'joint_states')
+        ros.wait_for_reader(self.states)
+        self.position = list(map(float, ccd.assemble(ccd.load('five_bar'))[[0, 2]]))
+        self.describe(library.find('five_bar').read_text())
+        ros.wait(lambda: self.send() and np.any(self.torques[-1].effort), 'torques')
+
+    def _take(self, message):
+        self.torques.append(message)
+        self.answered.setdefault(seconds(message.header.stamp), time.monotonic())
+
+    def describe(self, text):
+        """Publish a description, and wait until the node has it."""
+        self.outlet.publish(String(data=text))
+        self.ros.until_taken('torque_node')
+
+    def send(self):
+        """Publish a state of now; return whether torques have come."""
+        message = JointState(name=SHOULDERS, position=self.position, velocity=[0.0, 0.0])
+        message.header.stamp = self.ros.node.get_clock().now().to_msg()
+        self.sent[seconds(message.header.stamp)] = time.monotonic()
+        self.states.publish(message)
+        self.ros.spin(0.01)
+        return bool(self.torques)
+
+    def clear(self):
+        """Forget what was said."""
+        for each in (self.torques, self.commands, self.sent, self.answered):
+            each.clear()
+
+    def until_motors(self, count):
+        """Send states until the torques are those of a model with so many motors."""
+        self.ros.wait(
+            lambda: self.send() and len(self.torques[-1].name) == count, f'{count} motors'
+        )
+
+
+def lengths(messages):
+    """Return the lengths of commands, each once as long as it lasts."""
+    found = [len(each.data) for each in messages]
+    return [n for k, n in enumerate(found) if k == 0 or found[k - 1] != n]
+
+
+def test_states_are_answered_until_the_swap_and_the_old_motors_get_zero(ros):
+    """Nothing of mixed length is sent; a signal ends the node while the next one is loaded."""
+    bench = Bench(ros)
+    bench.clear()
+    bench.outlet.publish(String(data=ladder(MANY)))
+    bench.until_motors(MANY)
+    old = [each for each in bench.torques if list(each.name) == SHOULDERS]
+    *answers, last = old
+    assert not np.any(last.effort) and all(np.any(each.effort) for each in answers)
+    waited = [
+        bench.answered[stamp] - when
+        for stamp, when in bench.sent.items()
+        if stamp in bench.answered
+    ]
+    assert len(waited) >= ANSWERS and max(waited) < TIMEOUT
+    assert [len(each.name) for each in bench.torques] == sorted(
+        len(each.effort) for each in bench.torques
+    )
+    ros.wait(lambda: len(bench.commands[-1].data) == MANY, 'commands')
+    assert lengths(bench.commands) == [2, MANY]
+    assert not np.any([each.data for each in bench.commands if len(each.data) == 2][-1])
+    bench.describe(ladder(MANY + 1))
+    assert bench.node.end() == 0, bench.node.output()
+
+
+def test_a_wrong_description_changes_nothing_and_is_named(ros):
+    """One that cannot be read, and one that the parameters do not fit: torques flow on."""
+    bench = Bench(ros, command_order=SHOULDERS)
+    wrong = ladder(2).replace('<child link="rocker1"/>', '<child link="rokcer1"/>')
+    for text, why in ((wrong, 'rokcer1'), (ladder(2), "parameter 'command_order'")):
+        bench.clear()
+        bench.describe(text)
+        ros.wait(lambda why=why: bench.send() and why in bench.node.output(), why)
+        bench.send()
+        assert all(np.any(each.effort) for each in bench.torques)
+        assert lengths(bench.commands) == [2]
+    assert 'Traceback' not in bench.node.output()
+
+
+def test_the_newest_good_description_wins_when_several_come(ros):
+    """Those before it are not taken, nor is the wrong one that came after it."""
+    bench = Bench(ros)
+    bench.clear()
+    for text in (ladder(MANY), ladder(3), ladder(4), ladder(5).replace('base', 'case', 1)):
+        bench.describe(text)
+    bench.until_motors(4)
+    assert 'robot_description: ' in bench.node.output()
+    bench.describe(ladder(MANY))
+    bench.describe(library.find('five_bar').read_text())
+    bench.until_motors(2)
+    for _ in range(20):
+        bench.send()
+    assert lengths(bench.commands) == [2, 4, 2]
+
+
+def test_a_description_that_does_not_fit_the_start_of_a_simulator_ends_nothing(ros):
+    process = ros.start('simulator_node', {'initial_positions': ['nobody=1.0']})
+    outlet = ros.publisher(String, 'robot_description', latched())
+    outlet.publish(String(data=ladder(1)))
+    ros.wait(lambda: 'nobody' in process.output(), 'the reason')
+    ros.spin(0.2)
+    assert process.is_running() and 'Traceback' not in process.output()

@@ -1,0 +1,122 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The process that sends zero where the node hangs, and not where it was itself held up."""
+
+import os
+import signal
+import threading
+import time
+
+from helpers.ros_helpers import ros  # skips this file where there is no rclpy
+import pytest
+from sensor_msgs.msg import JointState
+
+from closed_chain_dynamics.ros.watchdog import LONGEST_LOOK, LOOK, SHARE, Watchdog, _Silence
+
+__all__ = ['ros']  # a fixture: pytest finds it by its name here
+
+TIMEOUT = 1.0  # of heartbeats [s]
+HELD_UP = 2.0  # longer than that: a process that gets no time [s]
+BEAT = 0.02  # between two heartbeats [s]
+
+
+class Node:
+    """What the node does: says that it is alive, unless it is held up as well."""
+
+    def __init__(self, ros):
+        self.zeros = ros.listen(JointState, 'torques', 100)
+        self.watchdog = Watchdog(ros.context.get_domain_id(), 'torques', 'commands', ['a'], 1)
+        ros.wait(lambda: ros.node.count_publishers('torques'), 'the watchdog')
+        self.ros, self.runs, self.ends = ros, True, False
+        self.watchdog.arm(TIMEOUT)
+        self._thread = threading.Thread(target=self._beat)
+        self._thread.start()
+
+    def _beat(self):
+        while not self.ends:
+            if self.runs:
+                self.watchdog.alive()
+            time.sleep(BEAT)
+
+    def tell_watchdog(self, number):
+        """Send a signal to the watchdog."""
+        os.kill(self.watchdog._process.pid, number)
+
+    def close(self):
+        """End both."""
+        self.ends = True
+        self._thread.join()
+        self.watchdog.close()
+
+
+@pytest.fixture
+def node(ros):
+    """Return a Node that ends with the test."""
+    made = Node(ros)
+    yield made
+    made.close()
+
+
+def test_a_watchdog_that_was_held_up_does_not_blame_the_node(node):
+    """Alone, and together with the node, which comes back a little later."""
+    for both in (False, True):
+        node.runs = not both
+        node.tell_watchdog(signal.SIGSTOP)
+        node.ros.spin(HELD_UP)
+        node.tell_watchdog(signal.SIGCONT)
+        node.ros.spin(0.3 * TIMEOUT)  # what it would say at once
+        node.runs = True
+        node.ros.spin(TIMEOUT)
+        assert not node.zeros
+
+
+def test_a_node_that_is_silent_is_stopped_in_time_also_after_that(node):
+    node.tell_watchdog(signal.SIGSTOP)
+    node.ros.spin(HELD_UP)
+    node.tell_watchdog(signal.SIGCONT)
+    node.ros.spin(0.5 * TIMEOUT)
+    assert not node.zeros
+    node.runs = False
+    began = time.monotonic()
+    message = node.ros.wait(lambda: node.zeros, 'zeros')[0]
+    waited = time.monotonic() - began
+    assert list(message.name) == ['a'] and list(message.effort) == [0.0]
+    assert waited > SHARE * TIMEOUT - 2.0 * BEAT  # not before
+    assert waited < 2.0 * TIMEOUT  # on a machine however busy; the next test knows it exactly
+    node.runs = True
+    node.ros.spin(0.5)
+    node.ros.until_quiet(node.zeros)
+
+
+def test_zero_is_due_before_the_timeout_is_over():
+    """Whenever the last heartbeat was between two looks, with looks that come in time."""
+    for phase in (0.001, 0.5, 0.999):
+        silence, now = _Silence(), 100.0
+        silence._looked = now
+        last = now + phase * LOOK * TIMEOUT
+        while silence.lasted <= SHARE * TIMEOUT:
+            now += LOOK * TIMEOUT
+            silence.look(now, last, TIMEOUT)
+        assert SHARE * TIMEOUT < now - last < TIMEOUT
+
+
+def test_silence_counts_a_long_sleep_as_a_part_of_the_timeout():
+    silence = _Silence()
+    silence._looked = 100.0
+    silence.look(100.1, 100.05, TIMEOUT)
+    assert silence.lasted == pytest.approx(0.05)
+    silence.look(200.0, 100.05, TIMEOUT)
+    assert silence.lasted == pytest.approx(0.05 + LONGEST_LOOK * TIMEOUT)
+    assert silence.lasted < SHARE * TIMEOUT
