@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """What several commands share: the arguments that name a model, and how a report is printed."""
 
 from __future__ import annotations
@@ -64,6 +78,14 @@ def add_model_arguments(parser: argparse.ArgumentParser, also: str = '') -> None
         help='floating lets the root link fly freely, as that of a humanoid '
         '(default: %(default)s)',
     )
+    parser.add_argument(
+        '--inertia',
+        choices=['check', 'repair', 'trust'],
+        default='check',
+        help='what is done with inertias that no rigid body has, and with joints that move no '
+        'mass: refuse, repair or trust them (default: %(default)s)',
+    )
+    parser.set_defaults(xacro_args={})  # key:=value, which main takes out of the line
 
 
 def add_assignments(
@@ -134,7 +156,11 @@ def load_model(args: argparse.Namespace) -> Mechanism:
     import closed_chain_dynamics as ccd
 
     robot: Mechanism = ccd.load(
-        library.find(args.model), root_joint=args.root_joint, actuated=args.actuated
+        library.find(args.model),
+        root_joint=args.root_joint,
+        actuated=args.actuated,
+        xacro_args=args.xacro_args,
+        inertia=args.inertia,
     )
     if getattr(args, 'gravity', None):
         robot.gravity = args.gravity

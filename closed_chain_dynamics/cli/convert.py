@@ -1,24 +1,52 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """``closed-chain convert``: a model in another format."""
 
 import argparse
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from closed_chain_dynamics.cli.arguments import add_model_arguments, load_model, print_report
 
-FORMATS = ('extended', 'mjcf', 'urdf', 'urdf+')  # as description.conversion names them
+if TYPE_CHECKING:
+    from closed_chain_dynamics.model.mechanism import Mechanism
+
+FORMATS = (
+    'drake',
+    'extended',
+    'mjcf',
+    'sdf',
+    'urdf',
+    'urdf+',
+)  # as description.conversion names them
+CLOSED = 1e-12  # how far a loop may be open at zero [m or rad]
 SUMMARY = 'write a model in another format'
 DETAILS = """\
 Reads a model in any format and writes it in the one that the suffix of OUT means: .urdf the own
 spelling of URDF, .xml MJCF for MuJoCo, .yaml Extended URDF, a tree in .urdf with its loops in a
-.yaml beside it. --to chooses among formats with the same suffix. At the end it says what the new
-format has no place for.
+.yaml beside it, .sdf SDF for Gazebo, in a pose that closes the loops. --to chooses among formats
+with the same suffix: urdf+, or drake with its tags for loops. At the end it says what the new
+format has no place for, and what is there in another form.
 """
 EXAMPLES = """\
 examples:
   closed-chain convert four_bar four_bar.xml              for MuJoCo
   closed-chain convert cassie.xml cassie.urdf             from MuJoCo
   closed-chain convert four_bar plus.urdf --to urdf+      loops as URDF+ writes them
+  closed-chain convert four_bar drake.urdf --to drake     loops as Drake reads them
+  closed-chain convert four_bar four_bar.sdf              for Gazebo
   closed-chain convert exo exo.yaml                       Extended URDF: exo.urdf and exo.yaml
 """
 
@@ -38,17 +66,36 @@ def run(args: argparse.Namespace) -> None:
     from closed_chain_dynamics.description.conversion import convert
 
     robot = load_model(args)
-    files, lost = convert(robot.description, args.out, robot.gravity, to=args.to)
+    is_sdf = args.to == 'sdf' or args.out.lower().endswith('.sdf')
+    pose = _closed_pose(robot) if is_sdf else None
+    files, told = convert(robot.description, args.out, robot.gravity, to=args.to, pose=pose)
+    changed = [each for each in told if each.startswith('Changed')]
+    lost = [each for each in told if each not in changed]
     report: dict[str, Any] = {
         'model': robot.name,
         'files': [str(each) for each in files],
         'left_out': lost,
+        'changed': changed,
         'notes': list(robot.description.notes),
     }
 
     def text() -> str:
         written = ' and '.join(report['files'])
-        lines = [f'{robot.name} is written to {written}.', *lost]
-        return '\n'.join(lines if lost else [*lines, 'Nothing is left out.'])
+        lines = [f'{robot.name} is written to {written}.', *(lost or ['Nothing is left out.'])]
+        return '\n'.join([*lines, *changed])
 
     print_report(report, args, text)
+
+
+def _closed_pose(robot: 'Mechanism') -> dict[str, tuple[float, ...]]:
+    """Return joint positions that close the loops; none where zero does it."""
+    from closed_chain_dynamics.assembly.search import assemble
+
+    q = robot.neutral()
+    if all(max(gap) < CLOSED for gap in robot.loop_gaps(q).values()):
+        return {}
+    q = assemble(robot)
+    return {
+        name: tuple(float(each) for each in q[robot.joint_slices(name)[0]])
+        for name in robot.joint_names
+    }

@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """``closed-chain derive`` of a list file: equations of motion by Lagrange's method."""
 
 import argparse
@@ -25,7 +39,17 @@ if TYPE_CHECKING:  # SymPy is slow to import
 __all__ = ['derive_list', 'list_file', 'render_list']
 
 SCHEMA = 'closed-chain-derive-list/1'  # a key that is added keeps it, one that changes ends it
-FOR_MODELS = ('actuated', 'root_joint', 'method', 'what', 'q', 'gravity', 'cost', 'speed')
+FOR_MODELS = (
+    'actuated',
+    'root_joint',
+    'inertia',
+    'method',
+    'what',
+    'q',
+    'gravity',
+    'cost',
+    'speed',
+)
 
 
 def list_file(name: str) -> Path | None:

@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 The ``closed-chain`` command.
 
@@ -41,6 +55,8 @@ COMMANDS = (
     'completion',
 )
 
+XACRO_ARGUMENT = re.compile(r'[A-Za-z_]\w*:=')  # as the xacro command takes them
+
 DESCRIPTION = """\
 Kinematics and dynamics of mechanisms with closed loops.
 
@@ -49,7 +65,8 @@ out how the mechanism can move, computes the torques of its motors, and simulate
 loops open and close.
 
 MODEL, where a command wants one, is a file (.urdf, .xacro, MJCF .xml) or the name of a model
-that comes with the package; 'closed-chain models' lists these.
+that comes with the package; 'closed-chain models' lists these. The arguments of a xacro file
+follow it as key:=value.
 """
 
 EXAMPLES = """\
@@ -79,9 +96,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.print_help(sys.stderr)
         return 2
     _refuse_beginning(parser, argv)
-    args, unknown = parser.parse_known_args(argv)
+    macros = [each for each in argv if XACRO_ARGUMENT.match(each)]
+    args, unknown = parser.parse_known_args([each for each in argv if each not in macros])
+    if macros and 'model' not in args:
+        unknown = [*unknown, *macros]
     if unknown:
         _refuse_unknown(args.parser, unknown)
+    if macros:
+        args.xacro_args = dict(each.split(':=', 1) for each in macros)
     try:
         code: int | None = args.run(args)
         sys.stdout.flush()

@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 ``closed-chain simulate``: let a model move, connect and cut it, and see what happens.
 
@@ -118,10 +132,17 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
     )
     course.add_argument(
         '--integrator',
-        choices=['rk4', 'euler', 'adaptive'],
+        choices=['rk4', 'euler', 'implicit', 'adaptive'],
         default='rk4',
-        help='rk4: fourth order; euler: semi-implicit, the fastest; adaptive: as '
-        'small steps as 1e-9 needs (default: %(default)s)',
+        help='rk4: fourth order; euler: semi-implicit, the fastest; implicit: for '
+        'joints that damping stops within a step; adaptive: as small steps as 1e-9 needs '
+        '(default: %(default)s)',
+    )
+    course.add_argument(
+        '--compiled',
+        action='store_true',
+        help='take plain steps in generated code: seconds to compile the first time, then '
+        'faster; needs CasADi and a C compiler',
     )
     for option, what in (
         ('--connect', 'connect a loop joint at a time, at the nearest step'),
@@ -205,6 +226,7 @@ def simulate(robot: Mechanism, args: argparse.Namespace) -> Report:
     q = closed_pose(robot, args)
     v = ccd.complete_velocity(robot, q, dict(args.v)) if args.v else None
     options = {'q': q, 'v': v, 'dt': args.dt, 'integrator': args.integrator, 'limits': args.limits}
+    options['compiled'] = args.compiled
     tau = dict(args.tau)
     # What is compiled or loaded from a cache at the first step does not count as speed.
     ccd.Simulation(robot, **options, log_every=0).step(tau)

@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """What ``closed-chain simulate`` says about a run: a dict for ``--json``, and text for people."""
 
 import sys
@@ -48,6 +62,8 @@ def simulate_report(sim: Simulation, before: int, wall: float) -> Report:
         'samples': len(log),
         'wall_time': wall,
         'speed': sim.time / wall if steps else None,
+        'generated': sim.generated
+        and {'steps': sim.generated.steps, 'generic': dict(sim.generated.generic)},
         'mobility': {'before': before, 'after': sim.mobility()},
         'energy': {
             'start': float(log.energy[0]),
@@ -86,6 +102,14 @@ def beyond_limits(sim: Simulation) -> list[str]:
     ]
 
 
+def _generated(counted: Report | None) -> list[list[str]]:
+    """Return a line on what generated code did, where it was asked for."""
+    if counted is None:
+        return []
+    others = [f'{count} generic: {why}' for why, count in counted['generic'].items()]
+    return [['generated code', '; '.join([f'{counted["steps"]} steps', *others])]]
+
+
 def render(report: Report, style: Style) -> str:
     """Return a report as text."""
     energy, mobility = report['energy'], report['mobility']
@@ -97,6 +121,7 @@ def render(report: Report, style: Style) -> str:
             f'{number(report["dt"])} s, {report["integrator"]}',
         ],
         ['computed in', f'{number(report["wall_time"], 3)} s{speed}'],
+        *_generated(report['generated']),
         ['mobility', f'{mobility["before"]} at the start, {mobility["after"]} at the end'],
         [
             'energy',

@@ -1,9 +1,24 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """``closed-chain up``: the ROS 2 nodes of a simulated system, without ros2 launch."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable, Iterable
+import json
 import os
 import sys
 import time
@@ -40,6 +55,7 @@ EXAMPLES = """\
 examples:
   closed-chain up four_bar --no-controller --v crank=6      let it run by itself
   closed-chain up five_bar --viewer                         look at it in the browser
+  closed-chain up exo_leg --torque mode=transparent         a parameter of torque_node
   closed-chain up swing --demo                              the figure swings, waves and grips
   closed-chain up swing --demo --seconds 10 --json
 """
@@ -56,6 +72,16 @@ def _domain(text: str) -> int:
 
 def _factor(text: str) -> float:
     return 0.0 if text in ('0', '0.0') else positive(text)
+
+
+def _parameter(text: str) -> tuple[str, Any]:
+    name, sign, value = text.partition('=')
+    if not (name and sign):
+        raise argparse.ArgumentTypeError(f'{text!r} is not of the form NAME=VALUE')
+    try:
+        return name, json.loads(value)
+    except ValueError:  # a word
+        return name, value
 
 
 def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], None]:
@@ -107,6 +133,14 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
         help='simulated seconds per second (default: 1; 0: as fast as it goes)',
     )
     run.add_argument(
+        '--torque',
+        metavar='NAME=VALUE',
+        type=_parameter,
+        action='append',
+        default=[],
+        help='a parameter of torque_node, lists as JSON; may be given several times',
+    )
+    run.add_argument(
         '--domain',
         metavar='N',
         type=_domain,
@@ -129,10 +163,17 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
 def up(args: argparse.Namespace) -> dict[str, Any]:
     """Start the nodes, wait for the end, and return the summary."""
     robot = load_model(args)  # what is wrong with it is told at once, and by one
+    if args.xacro_args or args.inertia != 'check':
+        raise ClosedChainError(
+            'the nodes read the file themselves, without arguments and repairs',
+            where=robot.name,
+            repair="Write it first: 'closed-chain convert' takes the same arguments.",
+        )
     programs = _programs(args, robot)
     if args.q or args.v:
         _check_start(robot, args)
     _check_ros()
+    _check_parameters(args)
     from closed_chain_dynamics.ros.supervision import Family
     from closed_chain_dynamics.ros.transport import use_safe_transport
 
@@ -161,6 +202,21 @@ def _check_start(robot: Mechanism, args: argparse.Namespace) -> None:
 
     q = ccd.assemble(robot.copy(), dict(args.q))
     ccd.complete_velocity(robot.copy(), q, dict(args.v))
+
+
+def _check_parameters(args: argparse.Namespace) -> None:
+    """Refuse parameters that torque_node does not have: ROS 2 itself says nothing of them."""
+    from closed_chain_dynamics.errors import NameNotFound
+    from closed_chain_dynamics.ros.torque_settings import SETTINGS
+
+    known = {each.name: each for each in SETTINGS}
+    for name, value in args.torque:
+        if name not in known:
+            raise NameNotFound('parameter', name, list(known), where='--torque')
+        try:
+            known[name].read(value)
+        except ValueError as error:
+            raise ClosedChainError(f'parameter {name!r} {error}', where='--torque') from None
 
 
 def _address(family: Family) -> str:
@@ -208,7 +264,7 @@ def _programs(args: argparse.Namespace, robot: Mechanism) -> list[Program]:
         port=args.port,
         demo=args.demo,
         simulator=simulator,
-        torque={'rate': rate},
+        torque={'rate': rate, **dict(args.torque)},
     )
 
 

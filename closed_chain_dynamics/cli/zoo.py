@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """``closed-chain zoo``: a whole folder of robots, judged."""
 
 import argparse
@@ -67,6 +81,7 @@ def _summary(found: list[Report]) -> Report:
         'files': len(found),
         'readable': len(readable),  # by their own tools, where these are installed
         'load': sum(each['loads'] for each in readable),
+        'trusted': sum(each['inertia'] == 'trust' for each in readable),  # among these
         'close': sum(each['closes'] is True for each in readable),
         'compared': len(compared),
         'agree': sum(each['agrees'] for each in compared),
@@ -98,6 +113,11 @@ def render(report: Report, style: Style) -> str:
         f'{told["close"]} close, {told["simulate"]} simulate; '
         f'{told["agree"]} of {told["compared"]} that could be compared agree.'
     ]
+    if told['trusted']:
+        lines.append(
+            f'{told["trusted"]} have inertias that no rigid body has: compared with '
+            "inertia='trust', simulated with inertia='repair'."
+        )
     return sections(
         [('', table([*heads, 'differs', 'simulates', 'why'], rows, style)), ('', lines)], style
     )

@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 A log as ROS 2 messages in MCAP, for PlotJuggler, Foxglove, RViz and `ros2 bag`; needs no ROS.
 
@@ -22,9 +36,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closed_chain_dynamics.description.elements import Joint, JointType
+from closed_chain_dynamics.description.rotations import rotation_to
 from closed_chain_dynamics.description.writer import to_xml
 from closed_chain_dynamics.errors import ClosedChainError
-from closed_chain_dynamics.model.bodies import rotation_to
 from closed_chain_dynamics.recording.log import Log
 from closed_chain_dynamics.recording.log_files import (
     Path,

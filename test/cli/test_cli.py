@@ -1,6 +1,21 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The closed-chain command: what it prints, where, and with which exit code."""
 
 import json
+import math
 import os
 from pathlib import Path
 import pty
@@ -234,6 +249,42 @@ def test_root_joint_is_an_option(rich, capsys):
     fixed = json_of(capsys, 'check', rich)
     floating = json_of(capsys, 'check', rich, '--root-joint', 'floating')
     assert (fixed['nv'], floating['nv']) == (2, 8)
+
+
+MACRO = """<robot name="m" xmlns:xacro="http://www.ros.org/wiki/xacro">
+  <xacro:arg name="length" default="1"/><xacro:arg name="joint" default="swing"/>
+  <link name="base"/><link name="bob"><inertial><origin xyz="0 0 -$(arg length)"/>
+  <mass value="1"/><inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial>
+  </link><joint name="$(arg joint)" type="continuous"><parent link="base"/><child link="bob"/>
+  <axis xyz="0 1 0"/></joint></robot>"""
+
+
+def test_arguments_of_macros_follow_the_file(tmp_path, capsys):
+    (tmp_path / 'm.xacro').write_text(MACRO)
+    file = str(tmp_path / 'm.xacro')
+    assert json_of(capsys, 'check', file)['joints'][0]['name'] == 'swing'
+    told = json_of(capsys, 'check', file, 'length:=2', 'joint:=hinge')
+    assert told['joints'][0]['name'] == 'hinge'
+    torque = json_of(
+        capsys, 'torque', 'length:=2', file, '--actuated', 'swing', '--q', 'swing=0.5'
+    )
+    # minus the weight times its lever, about +y
+    assert abs(torque['actuators'][0]['torque']) == pytest.approx(2 * 9.80665 * math.sin(0.5))
+    assert main(['check', 'four_bar', 'length:=2']) == 1
+    assert 'it has no xacro macros' in capsys.readouterr().err
+    with pytest.raises(SystemExit):
+        main(['models', 'length:=2'])
+    assert "'length:=2' is one argument too many" in capsys.readouterr().err
+
+
+def test_impossible_inertias_are_repaired_where_asked(tmp_path, capsys):
+    file = tmp_path / 'm.urdf'
+    text = MACRO.replace('$(arg length)', '1').replace('$(arg joint)', 'swing')
+    file.write_text(re.sub('<xacro:arg [^>]*>', '', text).replace('iyy="0.1"', 'iyy="-1"'))
+    assert main(['check', str(file)]) == 1
+    assert '--inertia repair' in capsys.readouterr().err
+    notes = json_of(capsys, 'check', str(file), '--inertia', 'repair')['warnings']
+    assert any('repaired as was asked: bob' in each for each in notes)
 
 
 def test_warnings_wrap_in_a_terminal_and_not_in_a_pipe(capsys):

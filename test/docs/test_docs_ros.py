@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The ROS commands of the tutorial, typed as they stand there: nodes in processes, over DDS."""
 
 import math
@@ -7,7 +21,6 @@ import shlex
 
 from helpers.page_blocks import DOCS, blocks
 from helpers.ros_helpers import ros  # first: it skips this module where there is no ROS 2
-import pytest
 from sensor_msgs.msg import JointState
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 import yaml
@@ -42,9 +55,6 @@ def reference():
     return message
 
 
-@pytest.mark.xfail(
-    reason='the lift falls faster than its limit before it is driven, which is a latched fault'
-)
 def test_the_lift_of_the_tutorial_follows_its_reference(ros, tmp_path, monkeypatch):
     for _, title, text in blocks(DOCS / 'pages' / 'tutorial.md'):
         if title:

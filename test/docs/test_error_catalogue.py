@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """
 Every error is in the catalogue of the documentation, and is raised by a real bad file or call.
 
@@ -36,6 +50,7 @@ FILLED_IN = re.compile(
 # Messages that only pass on those of others.
 PASSED_ON = {
     ('cli/up.py', HOLE),
+    ('cli/up.py', f'parameter {HOLE} {HOLE}'),
     ('description/assignments.py', HOLE),
     ('ros/parameters.py', HOLE),
     ('ros/parameters.py', f'parameter {HOLE} {HOLE}'),
@@ -61,10 +76,12 @@ ELSEWHERE = (
     'raise ValueError(',
     'raise Unreadable(',
     'raise locked_error(robot)',
+    'raise done.error',
     'failed with status',
 )
 
 WRONG_USAGE = {
+    'a parameter without value': ['up', 'exo_leg', '--torque', 'mode'],
     'a value without name': ['simulate', 'four_bar', '--q', 'crank'],
     'an event without time': ['simulate', 'four_bar', '--cut', 'coupler_rocker'],
     'a size of one number': ['simulate', 'four_bar', '--size', '640'],

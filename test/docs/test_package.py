@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """The package as a whole: its metadata, its public names, and what is installed."""
 
 import ast
@@ -57,6 +71,7 @@ EXTRAS = {
     'distributed',
     'llvmlite',
     'mujoco',
+    'pinocchio',
     'pyarrow',
     'rosbags',
     'SALib',
@@ -245,6 +260,18 @@ def test_core_loads_no_ros_no_viewer_and_no_peer():
     done = subprocess.run([sys.executable, '-c', script], cwd=ROOT, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     assert not OUTSIDE & set(done.stdout.split())
+
+
+def test_every_file_has_the_licence_header_that_ament_asks_for():
+    """`ament_copyright` looks for these lines at the top, after the line that names a shell."""
+    header = (ROOT / 'setup.py').read_text(encoding='utf-8').split('\n\n')[0]
+    assert header.startswith('# Copyright 2026 ') and 'Apache License, Version 2.0' in header
+    folders = ('', 'closed_chain_dynamics/**/', 'test/**/', 'examples/', 'benchmarks/', 'launch/')
+    files = {path for folder in folders for path in ROOT.glob(f'{folder}*.py')}
+    assert len(files) > 500
+    for path in files:
+        text = path.read_text(encoding='utf-8')
+        assert header in text[: len(header) + 80] or not text.strip(), path
 
 
 @pytest.mark.parametrize('words', [['check'], ['format', '--check']], ids=' '.join)

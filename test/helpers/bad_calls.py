@@ -1,9 +1,24 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Calls that must be refused: id -> function of an empty folder."""
 
 import argparse
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache
+from importlib.util import find_spec
 import math
 import os
 import sys
@@ -27,6 +42,7 @@ from closed_chain_dynamics.description import (
     check,
     convert,
     read,
+    to_pinocchio,
     to_urdf_parser,
 )
 from closed_chain_dynamics.model import library
@@ -271,6 +287,34 @@ def saved_beside_yaml(at):
     four_bar()[0].save(at / 'robot.urdf')
 
 
+def without_pinocchio(at):
+    """Write a model for a library that is not there."""
+    with mock.patch.dict(sys.modules, {'pinocchio': None}):
+        to_pinocchio(four_bar()[0].description)
+
+
+def models_of_pinocchio():
+    """Return calls with models that are not read; none where Pinocchio is not installed."""
+    if find_spec('pinocchio') is None:
+        return {}
+    import pinocchio as pin
+
+    translation, uneven = pin.Model(), pin.Model()
+    translation.addJoint(0, pin.JointModelTranslation(), pin.SE3.Identity(), 'slide')
+    uneven.addJoint(0, pin.JointModelSpherical(), pin.SE3.Identity(), 'ball')
+    uneven.damping = np.array([1.0, 2.0, 3.0])
+    arm = pin.buildSampleModelManipulator()
+    return {
+        'a Pinocchio joint that is not read': lambda at: read(translation),
+        'a Pinocchio joint with several dampings': lambda at: read(uneven),
+        'a Pinocchio model that is to float': lambda at: read(arm, root_joint='floating'),
+        'a constraint that is none': lambda at: read((arm, ['loop']), inertia='trust'),
+        'Pinocchio that is not installed': without_pinocchio,
+    }
+
+
+PINOCCHIO = models_of_pinocchio()
+
 CALLS = {
     # files
     'a missing file': lambda at: read(at / 'absent.urdf'),
@@ -311,12 +355,30 @@ CALLS = {
         read(PUCK), at / 'm.urdf', DOWN, to='urdf2'
     ),
     'a conversion of a planar joint to MJCF': lambda at: convert(read(PUCK), at / 'm.xml', DOWN),
+    'a conversion of a planar joint to SDF': lambda at: convert(read(PUCK), at / 'm.sdf', DOWN),
+    'a conversion of a planar joint to URDF for Drake': lambda at: convert(
+        read(PUCK), at / 'm.urdf', DOWN, to='drake'
+    ),
+    'a conversion to SDF in a pose with open loops': lambda at: convert(
+        ccd.load('four_bar').description, at / 'm.sdf', DOWN
+    ),
+    'a conversion to SDF in a pose of another mechanism': lambda at: convert(
+        read(FLOATING), at / 'm.sdf', DOWN, pose={'crank': 1.0}
+    ),
+    'a conversion to SDF in a pose that is not finite': lambda at: convert(
+        ccd.load('four_bar').description, at / 'm.sdf', DOWN, pose={'crank': math.nan}
+    ),
+    'a conversion of a name with a bell to SDF': lambda at: convert(
+        replace(read(FLOATING), name='bell\x07'), at / 'm.sdf', DOWN
+    ),
     'an export without its library': without_library(
         'urdf_parser_py', lambda at: to_urdf_parser(read(PUCK))
     ),
     'a cut of a joint that an SDF has not': lambda at: read(
         f'<sdf version="1.9">{sdf_model("", sdf_joint("fixed"))}</sdf>', cut=['k']
     ),
+    'arguments for a file without macros': lambda at: ccd.load('four_bar', xacro_args={'a': 1}),
+    **PINOCCHIO,
     'an unknown policy for inertias': lambda at: ccd.load('four_bar', inertia='guess'),
     'gravity of two numbers': lambda at: ccd.load('four_bar', gravity=(0.0, 9.8)),
     'a q that is text': lambda at: ccd.coordinates(four_bar()[0], 'zero'),
@@ -385,6 +447,9 @@ CALLS = {
     # simulation and structure
     'a step of zero': lambda at: moving().__class__(four_bar()[0], dt=0.0),
     'an unknown integrator': lambda at: moving(integrator='rk5'),
+    'generated steps of the adaptive integrator': lambda at: moving(
+        integrator='adaptive', compiled=True
+    ),
     'half a log': lambda at: moving(log_every=0.5),
     'a tolerance of zero': lambda at: moving(tolerance=0.0),
     'a negative duration': lambda at: moving().run(-1.0),

@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Calls about generated code that must be refused: id -> function of an empty folder."""
 
 from dataclasses import replace
@@ -132,7 +146,30 @@ def at_its_stop(at):
     sim.robot.compile(sim.q)
 
 
+def differentiated(*parameters, robot=None, **options):
+    """Ask for derivatives of a step of a four-bar in motion."""
+    robot = robot or ccd.load('four_bar')
+    q = ccd.assemble(robot, {'crank': 1.0})
+    v = ccd.complete_velocity(robot, q, {'crank': 40.0})
+    ccd.codegen.step_derivatives(robot, q, v, parameters=parameters, **options)
+
+
+def weightless():
+    description = ccd.load('four_bar').description
+    links = tuple(replace(each, gravcomp=1.0) for each in description.links)
+    return ccd.Mechanism(replace(description, links=links))
+
+
 CODE = {
+    'derivatives by an unknown method': lambda at: differentiated(integrator='heun'),
+    'derivatives of no step': lambda at: differentiated(dt=0.0),
+    'derivatives of a step that is far too long': lambda at: differentiated(dt=0.1),
+    'derivatives by an unknown parameter': lambda at: differentiated('colour:crank'),
+    'derivatives by a mass that nothing has': lambda at: differentiated('mass:nothing'),
+    'derivatives by the length of what carries nothing': lambda at: differentiated('length:world'),
+    'derivatives by a mass that is carried from outside': lambda at: differentiated(
+        'mass:coupler_link', robot=weightless()
+    ),
     'code without CasADi': without_casadi,
     'code without a compiler': without_compiler,
     'code that a compiler refuses': with_compiler(

@@ -1,19 +1,38 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """Motions, references, controllers and logs that must be refused: id -> function of a folder."""
 
 import math
 
 from helpers.bad_calls import FLOATING, command, four_bar, moving, without_library, without_mass
 from helpers.bad_files import ARM, BASE, hinge, robot
+from helpers.floating_hopper import HOPPER, LEG
 from helpers.single_joints import slider
 import numpy as np
 
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.cli import derive, torque, zoo
+from closed_chain_dynamics.control.base_state import BaseState
+from closed_chain_dynamics.control.blending import Blend
 from closed_chain_dynamics.control.contact_detection import ContactDetector
+from closed_chain_dynamics.control.feel import Feel
 from closed_chain_dynamics.control.joint_limits import JointLimits
 from closed_chain_dynamics.control.law import TorqueController
 from closed_chain_dynamics.control.loop_state import LoopState
 from closed_chain_dynamics.control.reference import Reference
+from closed_chain_dynamics.control.sensed import Sensors
 from closed_chain_dynamics.control.torque_guard import TorqueGuard
 from closed_chain_dynamics.control.trajectory import Trajectory
 from closed_chain_dynamics.description import read
@@ -47,6 +66,13 @@ def follows(text, model='four_bar'):
         )(at)
 
     return run
+
+
+def silent_base():
+    """Join a base to a state that came long after it."""
+    base = BaseState(ccd.load(HOPPER))
+    base.take_imu([0, 0, 0, 1], [0, 0, 0], stamp=1.0)
+    base.join(LEG, np.zeros(2), np.zeros(2), stamp=2.0)
 
 
 def controlled(**options):
@@ -133,6 +159,43 @@ MOTIONS = {
         four_bar()[0], ['crank', 'coupler', 'rocker']
     ).update(0.0, [1.0, 2.0, -2.0]),
     'an unknown mode': lambda at: controlled(mode='magic'),
+    'an unknown space': lambda at: Feel(space='task'),
+    'a stiffness without damping': lambda at: Feel({'crank': (1.0,)}),
+    'more than all of the inertia': lambda at: Feel(inertia_share=1.0),
+    'friction that turns too steeply': lambda at: Feel(friction_speed=1e-6),
+    'a spring on an unknown joint': lambda at: controlled(feel=Feel({'cranc': (1.0, 0.0)})),
+    'a spring of an unknown motor': lambda at: controlled(
+        feel=Feel({'rocker': (1.0, 0.0)}, space='actuator')
+    ),
+    'a spring on a ball that closes a loop': lambda at: TorqueController(
+        ccd.load('exo_leg'), feel=Feel({ccd.load('exo_leg').loop_coordinate_names[-1]: (1.0, 0.0)})
+    ),
+    'an impedance of nothing': lambda at: controlled(mode='impedance'),
+    'a blend backwards': lambda at: Blend(-1.0),
+    'a wrench that is nan': lambda at: Sensors(four_bar()[0], links=['rocker_link']).take_wrench(
+        'rocker_link', [math.nan] * 6, 0.0
+    ),
+    'a person with one effort for two joints': lambda at: Sensors(four_bar()[0]).take_human(
+        ['crank', 'rocker'], [1.0], 0.0
+    ),
+    'a person at an unknown joint': lambda at: Sensors(four_bar()[0]).take_human(
+        ['cranc'], [1.0], 0.0
+    ),
+    'a base that is a hinge': lambda at: BaseState(ccd.load(FLOATING), joint='hinge'),
+    'a base of a robot that stands fixed': lambda at: BaseState(four_bar()[0]),
+    'an IMU on the shank': lambda at: BaseState(ccd.load(HOPPER)).take_imu(
+        [0, 0, 0, 1], [0, 0, 0], stamp=1.0, link='shank'
+    ),
+    'a base before it is heard': lambda at: BaseState(ccd.load(HOPPER)).join(
+        LEG, np.zeros(2), np.zeros(2), stamp=1.0
+    ),
+    'a base that is silent': lambda at: silent_base(),
+    'a base that is nan': lambda at: BaseState(ccd.load(HOPPER)).take_imu(
+        [0, 0, 0, 1], [0, 0, math.nan], stamp=1.0
+    ),
+    'a base without orientation': lambda at: BaseState(ccd.load(HOPPER)).take_imu(
+        [0, 0, 0, 0], [0, 0, 0], stamp=1.0
+    ),
     'an unknown policy of a controller': lambda at: controlled(policy='least'),
     'an acceleration before any pose': lambda at: LoopState(four_bar()[0], ['crank']).acceleration(
         [0.0]

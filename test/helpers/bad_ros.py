@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """What the nodes refuse: id -> function of a folder. Empty where ROS 2 is not installed."""
 
 from importlib.util import find_spec
@@ -61,10 +75,12 @@ if ROS:
     from geometry_msgs.msg import Transform, Twist
     import rclpy
     from rclpy.parameter import Parameter
-    from sensor_msgs.msg import MultiDOFJointState
+    from sensor_msgs.msg import JointState, MultiDOFJointState
     from std_msgs.msg import String
 
     from closed_chain_dynamics.ros.driven_simulation import MOST_WAITING, DrivenSimulation
+    from closed_chain_dynamics.ros.messages.base_topics import odometry_message
+    from closed_chain_dynamics.ros.messages.joint_commands import commanded_efforts
     from closed_chain_dynamics.ros.messages.state_messages import multi_dof_states
     from closed_chain_dynamics.ros.nodes.contact_node import ContactNode
     from closed_chain_dynamics.ros.nodes.demo_node import DemoNode
@@ -97,6 +113,11 @@ if ROS:
         """Return the simulation of a simulator_node."""
         usual = {'initial_positions': [], 'initial_velocities': [], 'integrator': 'rk4'}
         return DrivenSimulation(four_bar()[0], mock.Mock(**{**usual, **settings}), 1e-3)
+
+    def without_odometry(at):
+        """Ask for odometry where its messages are not installed."""
+        with without('nav_msgs'):
+            odometry_message()
 
     def crowded():
         """Ask for more connections than anybody means."""
@@ -131,6 +152,12 @@ if ROS:
             family.start()
 
     NODES |= {
+        'odometry without its messages': without_odometry,
+        'commands of nobody': lambda at: commanded_efforts(JointState(name=['a']), ['a']),
+        'an unknown parameter of torque_node': command(
+            'exo_leg', '--torque', 'mod=impedance', module=up
+        ),
+        'a mode that is none': command('exo_leg', '--torque', 'mode=soft', module=up),
         'a parameter that is no list': node(TorqueNode, measured='crank'),
         'a parameter that is no choice': node(TorqueNode, mode='magic'),
         'one gain instead of two': node(TorqueNode, model='four_bar', joint_gains=['crank=1']),
@@ -148,6 +175,7 @@ if ROS:
             DemoNode, lambda made: made._on_state(String(data=json.dumps({'crank': True})))
         ),
         'the demonstration of a four-bar': command('four_bar', '--demo', module=up),
+        'nodes for a file that is repaired': command('four_bar', '--inertia', 'repair', module=up),
         'names without efforts': lambda at: driven().set_torques(['crank'], []),
         'a motor named twice': lambda at: driven().set_torques(['crank', 'crank'], [1.0, 1.0]),
         'a torque of an unknown motor': lambda at: driven().set_torques(['cranc'], [1.0]),

@@ -1,3 +1,17 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """A simulated mechanism under torque control in this process, for several tests."""
 
 import numpy as np
@@ -6,8 +20,10 @@ import closed_chain_dynamics as ccd
 from closed_chain_dynamics.control.control_loop import ControlLoop
 from closed_chain_dynamics.control.law import TorqueController
 from closed_chain_dynamics.control.torque_guard import TorqueGuard
+from closed_chain_dynamics.model import library
 
 PERIOD = 1e-3
+DEAD_POINT = 1.48  # of the cranks of the leg: in line with their rods, which lean a little [rad]
 FIVE_BAR = {'left_shoulder': (0.5, 0.8), 'right_shoulder': (-0.3, 1.3)}  # size [rad], rate [Hz]
 
 
@@ -80,3 +96,13 @@ class ControlledRun:
         """Return how far the joints are from the sines at this instant."""
         t = self.sim.time - self.begun
         return max(abs(self.position(name) - self.wanted(name, t)) for name in self.waves)
+
+
+def loose_leg():
+    """Return the text of a leg whose limits allow the dead point of crank and rod."""
+    text = library.find('exo_leg').read_text()
+    for old, new in (('1.2', '2.2'), ('1.6', '2.6'), ('0.6"', '0.9"')):
+        text = text.replace(f'lower="-{old}', f'lower="-{new}').replace(
+            f'upper="{old}', f'upper="{new}'
+        )
+    return text

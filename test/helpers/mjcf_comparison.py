@@ -1,68 +1,31 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
 """What MuJoCo computes of an MJCF file, in the order and axes of a mechanism read from it."""
 
-from pathlib import Path
-
-import mujoco
 import numpy as np
 
 import closed_chain_dynamics as ccd
-from closed_chain_dynamics.description import JointType
+from closed_chain_dynamics.studies.engine_twins import MuJoCo
 
 
-def mujoco_model(source):
-    """Return MuJoCo's model of a path or a text."""
-    if isinstance(source, Path):
-        model = mujoco.MjModel.from_xml_path(str(source))
-    else:
-        model = mujoco.MjModel.from_xml_string(source)
-    return model
-
-
-class Twin:
-    """A mechanism and MuJoCo's model of the same file, both in one state."""
+class Twin(MuJoCo):
+    """A mechanism and MuJoCo's model of the same path or text, both in one state."""
 
     def __init__(self, robot, source):
-        self.robot, self.model = robot, mujoco_model(source)
-        self.data = mujoco.MjData(self.model)
-        # both list joints body by body, so that unnamed ones are found by their number
-        self.joints = [
-            joint.name for joint in robot.description.joints if joint.type is not JointType.FIXED
-        ]
-
-    def set(self, q, v):
-        """Give MuJoCo the state; keep T with qvel = T v, and dT/dt v."""
-        model, data, robot = self.model, self.data, self.robot
-        self.T, self.shift = np.zeros((model.nv, robot.nv)), np.zeros(model.nv)
-        for number, name in enumerate(self.joints):
-            own_q, own_v = robot.joint_slices(name)
-            value, rate = q[own_q].copy(), v[own_v]
-            at, dof = model.jnt_qposadr[number], model.jnt_dofadr[number]
-            self.T[dof : dof + rate.size, own_v] = np.eye(rate.size)
-            if value.size > 1:
-                value[-4:] = np.roll(value[-4:], 1)  # x y z w to w x y z
-            if value.size == 7:  # MuJoCo has the linear velocity in world axes
-                R = np.zeros(9)
-                mujoco.mju_quat2Mat(R, value[3:])
-                R = R.reshape(3, 3)
-                self.T[dof : dof + 3, own_v.start : own_v.start + 3] = R
-                self.shift[dof : dof + 3] = R @ np.cross(rate[3:], rate[:3])
-            data.qpos[at : at + value.size] = value
-        data.qvel[:] = self.T @ v
-        data.eq_active[:] = model.eq_active0
-        mujoco.mj_forward(model, data)
-
-    def mass_matrix(self):
-        """Return M in the coordinates of the mechanism."""
-        M = np.zeros((self.model.nv, self.model.nv))
-        mujoco.mj_fullM(self.model, self.data, M)
-        self.M = M
-        return self.T.T @ M @ self.T
-
-    def bias(self):
-        """Return the forces of the joints at acceleration zero, dampers included."""
-        self.mass_matrix()
-        needed = self.data.qfrc_bias - self.data.qfrc_damper - self.data.qfrc_gravcomp
-        return self.T.T @ (needed + self.M @ self.shift)
+        super().__init__(source)
+        self.attach(robot)
 
     def placements(self):
         """Return {link: (4, 3)} of all bodies: position over rotation."""
