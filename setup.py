@@ -24,6 +24,7 @@ NODES = (
     'contact_node',
     'demo_node',
     'loop_state_node',
+    'reference_node',
     'simulator_node',
     'torque_node',
     'viewer_node',

@@ -24,6 +24,8 @@ from closed_chain_dynamics.ros.launching import describe, is_true, rviz
 ARGUMENTS = {
     'model': ('swing', 'a file, or a shipped model: swing, high_bar, four_bar, exo, ...'),
     'controller': ('true', 'torque_node: torques that follow topic reference'),
+    'hold': ('false', 'reference_node: hold the pose of the start; nothing falls before'),
+    'follow': ('', 'reference_node: a CSV to follow, with the columns time and joints'),
     'viewer': ('false', 'viewer_node: the view in the browser'),
     'rviz': ('false', 'RViz with model, TF, markers and wrenches'),
     'rate': ('1000.0', 'joint states and torques per second [Hz]'),
@@ -36,13 +38,16 @@ ARGUMENTS = {
 def programs(given):
     """Return what to start."""
     rate = float(given['rate'])
+    wanted = is_true(given['hold']) or bool(given['follow'])
+    waiting = {'start_paused': True, 'lockstep': 'on'} if wanted else {}
     return composition.simulation(
         given['model'],
         controller=is_true(given['controller']),
         viewer=is_true(given['viewer']),
         port=int(given['port']),
         torque={'rate': rate},
-        simulator={'rate': rate, 'real_time_factor': float(given['real_time_factor'])},
+        simulator={'rate': rate, 'real_time_factor': float(given['real_time_factor']), **waiting},
+        reference={'file': given['follow']} if wanted else None,
     )
 
 

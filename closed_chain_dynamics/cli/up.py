@@ -17,7 +17,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 import json
 import os
 import sys
@@ -32,12 +32,16 @@ from closed_chain_dynamics.cli.arguments import (
     positive,
     print_report,
 )
+from closed_chain_dynamics.cli.up_programs import (
+    check_parameters,
+    check_ros,
+    check_start,
+    programs,
+)
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.recording.terminal import Style, bullets, number, table
 
 if TYPE_CHECKING:  # a command that is not run loads nothing
-    from closed_chain_dynamics.model.mechanism import Mechanism
-    from closed_chain_dynamics.ros.composition import Program
     from closed_chain_dynamics.ros.monitor import Monitor
     from closed_chain_dynamics.ros.supervision import Family
 
@@ -45,8 +49,12 @@ SUMMARY = 'start the ROS 2 nodes: simulator, controller and view'
 DETAILS = """\
 Starts the nodes of a simulated system as processes of their own, the same that
 'ros2 launch closed_chain_dynamics simulation.launch.py' starts: simulator_node, torque_node and,
-with --viewer, viewer_node. A node that crashes is started again. Ctrl-C ends them all, --seconds
-by itself; at the end stands a summary of rates, loop error, real-time factor and events.
+with --viewer, viewer_node. With --hold or --follow, reference_node tells the controller what to
+do, and simulated time begins when it does; without them the motors rest until somebody publishes
+on topic reference, or moves a slider in the view.
+
+A node that crashes is started again. Ctrl-C ends them all, --seconds by itself; at the end stands
+a summary of rates, loop error, real-time factor and events.
 
 Topics are those of every ROS 2 system: joint_states, tf, actuator_torques, contact/events and
 more. Unless ROS_AUTOMATIC_DISCOVERY_RANGE says otherwise, only this computer sees them.
@@ -55,7 +63,10 @@ EXAMPLES = """\
 examples:
   closed-chain up four_bar --no-controller --v crank=6      let it run by itself
   closed-chain up five_bar --viewer                         look at it in the browser
-  closed-chain up exo_leg --torque mode=transparent         a parameter of torque_node
+  closed-chain up exo_leg --hold --viewer                   hold the pose; sliders move it
+  closed-chain up five_bar --follow motion.csv --repeat     follow a file, again and again
+  closed-chain up exo_leg --mode transparent                a device that can be pushed about
+  closed-chain up exo_leg --torque rate_limit=200           a parameter of torque_node
   closed-chain up swing --demo                              the figure swings, waves and grips
   closed-chain up swing --demo --seconds 10 --json
 """
@@ -104,6 +115,23 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
         '--demo',
         action='store_true',
         help='move the figure on the swing; only for the model swing',
+    )
+    wanted = parser.add_argument_group('what the motors do').add_mutually_exclusive_group()
+    wanted.add_argument(
+        '--hold', action='store_true', help='hold the pose of the start; nothing falls before'
+    )
+    wanted.add_argument(
+        '--follow',
+        metavar='FILE',
+        help='follow a CSV: a column time [s], and columns named like joints [rad or m]',
+    )
+    parser.add_argument(
+        '--repeat', action='store_true', help='with --follow: begin again at the end of the file'
+    )
+    parser.add_argument(
+        '--mode',
+        metavar='MODE',
+        help='of torque_node: computed_torque (default), impedance, transparent, ...',
     )
     run = parser.add_argument_group('run')
     add_assignments(
@@ -169,18 +197,18 @@ def up(args: argparse.Namespace) -> dict[str, Any]:
             where=robot.name,
             repair="Write it first: 'closed-chain convert' takes the same arguments.",
         )
-    programs = _programs(args, robot)
+    started = programs(args, robot)
     if args.q or args.v:
-        _check_start(robot, args)
-    _check_ros()
-    _check_parameters(args)
+        check_start(robot, args)
+    check_ros()
+    check_parameters(args)
     from closed_chain_dynamics.ros.supervision import Family
     from closed_chain_dynamics.ros.transport import use_safe_transport
 
     if args.domain is not None:
         os.environ['ROS_DOMAIN_ID'] = str(args.domain)
     use_safe_transport(default_range='LOCALHOST')  # this process listens, too
-    family = Family(programs)
+    family = Family(started)
     monitor, elapsed = _run(family, args)
     if family.problem:
         raise ClosedChainError(family.problem, where=robot.name)
@@ -196,95 +224,10 @@ def up(args: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _check_start(robot: Mechanism, args: argparse.Namespace) -> None:
-    """Refuse a start that the simulator would refuse, before anything is started."""
-    import closed_chain_dynamics as ccd
-
-    q = ccd.assemble(robot.copy(), dict(args.q))
-    ccd.complete_velocity(robot.copy(), q, dict(args.v))
-
-
-def _check_parameters(args: argparse.Namespace) -> None:
-    """Refuse parameters that torque_node does not have: ROS 2 itself says nothing of them."""
-    from closed_chain_dynamics.errors import NameNotFound
-    from closed_chain_dynamics.ros.torque_settings import SETTINGS
-
-    known = {each.name: each for each in SETTINGS}
-    for name, value in args.torque:
-        if name not in known:
-            raise NameNotFound('parameter', name, list(known), where='--torque')
-        try:
-            known[name].read(value)
-        except ValueError as error:
-            raise ClosedChainError(f'parameter {name!r} {error}', where='--torque') from None
-
-
 def _address(family: Family) -> str:
     """Return where the view is, as the viewer has said it."""
     line = family.said('viewer_node', 'http://')
     return line[line.find('http://') :].split()[0] if line else ''
-
-
-def _programs(args: argparse.Namespace, robot: Mechanism) -> list[Program]:
-    """Return what to start."""
-    from closed_chain_dynamics.model import library
-    from closed_chain_dynamics.ros import composition
-
-    if args.controller and not robot.actuator_names:
-        print('No joint is actuated: there is no torque_node.', file=sys.stderr)
-    rate = args.rate or (250.0 if args.demo else 1000.0)
-    simulator = {
-        'rate': rate,
-        'real_time_factor': args.factor,
-        'root_joint': args.root_joint,
-        'initial_positions': _texts(args.q),
-        'initial_velocities': _texts(args.v),
-    }
-    if args.actuated:
-        simulator['actuated'] = args.actuated
-    if args.demo:
-        from closed_chain_dynamics.ros.demo_programme import OPEN, START
-
-        if not set(OPEN) <= set(robot.loop_names):
-            raise ClosedChainError(
-                'the demonstration is for the model swing',
-                where=robot.name,
-                repair='closed-chain up swing --demo',
-            )
-        simulator |= {
-            'start_paused': True,
-            'initial_velocities': _texts(args.v) or START,
-            'lockstep': 'on' if args.controller else 'off',
-        }
-    simulator = {name: value for name, value in simulator.items() if value != []}
-    return composition.simulation(
-        str(library.find(args.model)),
-        controller=args.controller and bool(robot.actuator_names),
-        viewer=args.demo if args.viewer is None else args.viewer,
-        port=args.port,
-        demo=args.demo,
-        simulator=simulator,
-        torque={'rate': rate, **dict(args.torque)},
-    )
-
-
-def _texts(assignments: Iterable[tuple[str, Any]]) -> list[str]:
-    return [
-        f'{name}={",".join(map(repr, value)) if isinstance(value, list) else value!r}'
-        for name, value in assignments
-    ]
-
-
-def _check_ros() -> None:
-    try:
-        import rclpy  # noqa: F401
-        import tf2_msgs  # noqa: F401
-    except ImportError as error:
-        raise ClosedChainError(
-            f'the nodes need ROS 2, and {error.name} is not there',
-            repair="Source a ROS 2 installation, or run 'make setup'; 'closed-chain doctor' says "
-            'what is missing.',
-        ) from None
 
 
 def _run(family: Family, args: argparse.Namespace) -> tuple[dict[str, Any], float]:

@@ -205,11 +205,8 @@ def _quaternions(rotations: Array) -> Array:
     """Return quaternions x y z w of rotation matrices, (..., 3, 3)."""
     from scipy.spatial.transform import Rotation  # slow to import
 
-    return (
-        Rotation.from_matrix(rotations.reshape(-1, 3, 3))
-        .as_quat()
-        .reshape(*rotations.shape[:-2], 4)
-    )
+    quaternions: Array = Rotation.from_matrix(rotations.reshape(-1, 3, 3)).as_quat()
+    return quaternions.reshape(*rotations.shape[:-2], 4)
 
 
 class _Motion:

@@ -58,12 +58,14 @@ def simulation(
     demo: bool = False,
     simulator: Mapping[str, Any] | None = None,
     torque: Mapping[str, Any] | None = None,
+    reference: Mapping[str, Any] | None = None,
 ) -> list[Program]:
     """
     Return the programs of a simulated system.
 
     `model`: a file or the name of a shipped model; the simulator alone reads it, the others get
-    it on robot_description. `simulator` and `torque` are further parameters of these nodes.
+    it on robot_description. `simulator` and `torque` are further parameters of these nodes;
+    `reference` those of reference_node, which is started only where they are given.
     """
     programs = [
         Program(
@@ -75,6 +77,9 @@ def simulation(
     if controller:
         timed = {'use_sim_time': True, **(torque or {})}
         programs.append(Program('torque_node', 'torques that follow a reference', timed))
+    if reference is not None:
+        timed = {'use_sim_time': True, **reference}
+        programs.append(Program('reference_node', 'what the motors shall follow', timed))
     if demo:
         programs.append(Program('demo_node', 'what the figure on the swing shall do'))
     if viewer:

@@ -15,11 +15,12 @@
 """A system that runs elsewhere, as its messages describe it; knows nothing of messages itself."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from closed_chain_dynamics.description.elements import Joint
 from closed_chain_dynamics.dynamics.tree import link_placement
 from closed_chain_dynamics.model.changes import follow
 from closed_chain_dynamics.model.mechanism import Mechanism
@@ -29,7 +30,21 @@ from closed_chain_dynamics.viewer.sources import ModelSource
 if TYPE_CHECKING:  # it knows this file
     from closed_chain_dynamics.viewer.live_controls import Simulator
 
-__all__ = ['LiveSource']
+__all__ = ['Controller', 'LiveSource']
+
+STEERED = 1.0  # speed of a joint that a slider moves, at most [rad/s or m/s]
+UNHURRIED = 0.25  # and of its fastest
+SOONEST = 0.3  # time that the shortest way takes [s]
+
+
+class Controller(Protocol):
+    """Who is asked to move joints."""
+
+    def is_ready(self) -> bool:
+        """Return whether it listens."""
+
+    def go_to(self, joint: str, value: float, within: float) -> None:
+        """Bring a joint to a position [rad or m] within a time [s]."""
 
 
 class LiveSource(ModelSource):
@@ -39,7 +54,8 @@ class LiveSource(ModelSource):
     `news(source)` is called before every picture and hands over what has come in, through
     `take_joints`, `take_structure`, `take_torques` and `take_notes`. `ask(kind, name)` passes on
     that somebody wants to connect or cut a joint: what becomes of it, the next structure tells.
-    `simulator`, where one is at the other end, is told what time shall do and what is pushed.
+    `simulator`, where one is at the other end, is told what time shall do and what is pushed;
+    `controller`, where a joint shall go, and how fast.
     """
 
     def __init__(
@@ -48,10 +64,12 @@ class LiveSource(ModelSource):
         news: Callable[['LiveSource'], None],
         ask: Callable[[str, str], None],
         simulator: 'Simulator | None' = None,
+        controller: 'Controller | None' = None,
     ) -> None:
         super().__init__(robot)
         self._news, self._ask, self.heard = news, ask, False
-        self.simulator = simulator
+        self.simulator, self._controller = simulator, controller
+        self.asked: tuple[str, float] | None = None  # joint and position that were asked for last
         self.v, self.time = np.zeros(self.robot.nv), 0.0
         self.tau = np.zeros(len(self.robot.actuator_names))
 
@@ -102,6 +120,25 @@ class LiveSource(ModelSource):
     def can_command(self) -> bool:
         """Tell whether a simulator listens to what time shall do."""
         return self.heard and self.simulator is not None and self.simulator.is_ready()
+
+    @property
+    def steers(self) -> bool:
+        """Tell whether there may be a controller, now or later."""
+        return self._controller is not None
+
+    @property
+    def can_steer(self) -> bool:
+        """Tell whether a controller listens."""
+        return self.heard and self._controller is not None and self._controller.is_ready()
+
+    def steer(self, joint: Joint, value: float) -> None:
+        """Ask the controller to bring a joint to a position, at a part of its fastest [rad, m]."""
+        assert self._controller is not None  # its sliders are there only then
+        fastest = joint.limit.velocity
+        speed = min(UNHURRIED * fastest, STEERED) if np.isfinite(fastest) else STEERED
+        way = abs(value - float(self.q[self.robot.joint_slices(joint.name)[0]][0]))
+        self.asked = joint.name, value
+        self._controller.go_to(joint.name, value, max(way / speed, SOONEST))
 
     def push(self, link: str, force: ArrayLike) -> None:
         """Push a link at its origin with a force in world axes, (3,) [N]."""

@@ -25,19 +25,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from viser import uplot
 
-from closed_chain_dynamics.description import JointType
 from closed_chain_dynamics.description.elements import Joint
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 from closed_chain_dynamics.viewer.live_controls import LiveControls
-from closed_chain_dynamics.viewer.observation import Loop, Observation, Snapshot
+from closed_chain_dynamics.viewer.observation import Loop, Observation
 from closed_chain_dynamics.viewer.scene import COLOURS, Scene, put
+from closed_chain_dynamics.viewer.sliders import STEP, nearest_turn, position, slider_range, within
+from closed_chain_dynamics.viewer.steering import Steering
 
 if TYPE_CHECKING:  # it knows this file
     from closed_chain_dynamics.viewer.window import Window
 
 __all__ = ['Panel']
 
-STEP = 1e-3  # of a slider [rad or m]
 SPEEDS = (0.05, 4.0)  # slowest and fastest
 MOST_SLIDERS = 12  # in a folder that is open at first
 MOST_CURVES = 8  # in one plot
@@ -72,6 +72,8 @@ class Panel:
             self._add_running()
             simulator = getattr(source, 'simulator', None)
             self.live = LiveControls(self.gui, source, self.do) if simulator else None
+            steers = getattr(source, 'steers', False)
+            self.steering = Steering(self.gui, source, self.follow) if steers else None
             self._add_sliders()
             self._add_looks()
         with tabs.add_tab('Loops'):
@@ -205,14 +207,8 @@ class Panel:
 
     # --- what people do, in the thread of the view -----------------------------------------------
     def _drag(self, joint: Joint, value: float) -> None:
-        self.source.drag(joint.name, self._nearest_turn(joint, value))
-
-    def _nearest_turn(self, joint: Joint, value: float) -> float:
-        """Return an angle of a joint that turns for ever, by the turn that it is in."""
-        if joint.type is not JointType.CONTINUOUS:
-            return value
-        now = self._position(self.source.snapshot(), joint.name)
-        return float(value + 2.0 * np.pi * np.round((now - value) / (2.0 * np.pi)))
+        now = position(self.source.snapshot(), joint.name)
+        self.source.drag(joint.name, nearest_turn(joint, value, now))
 
     def _switch(self, name: str) -> None:
         connected = self.source.robot.is_connected(name)
@@ -241,6 +237,8 @@ class Panel:
         if self.live:
             self.live.update()
             time += self.live.pace()
+        if self.steering:
+            self.steering.update(snapshot)
         put(
             self.status,
             'content',
@@ -258,7 +256,7 @@ class Panel:
         for folder in self.folders:  # a live system is moved by its messages
             put(folder, 'visible', source.can_drag)
         for name, slider in self.sliders.items():
-            put(slider, 'value', _within(slider, self._position(snapshot, name)))
+            put(slider, 'value', within(slider, position(snapshot, name)))
         put(self.loops, 'content', _table(seen.loops))
         for loop in seen.loops:
             if loop.name in self.buttons:
@@ -267,10 +265,6 @@ class Panel:
                 put(button, 'color', 'green' if is_open else 'red')
         put(self.why, 'content', _paragraphs(explanation.splitlines()))
         self._update_plots(source.samples())
-
-    @staticmethod
-    def _position(snapshot: Snapshot, joint: str) -> float:
-        return float(snapshot.q[snapshot.robot.joint_slices(joint)[0]][0])
 
     def _update_plots(self, table: Vector) -> None:
         if not len(table):
@@ -285,23 +279,6 @@ class Panel:
             names = self.source.robot.actuator_names
             chosen = [names.index(name) + 4 for name in self._shown_torques()]
             self.plots['torques'].data = _columns(time, *table[:, chosen].T)
-
-
-def slider_range(robot: Mechanism, joint: Joint) -> tuple[float, float]:
-    """Return the range of a joint's slider: its limits, or what a limitless one is shown in."""
-    slides = joint.type is JointType.PRISMATIC
-    reach = robot.structure.world['length'] if slides else np.pi
-    low, high = joint.limit.lower, joint.limit.upper
-    low, high = low if np.isfinite(low) else -reach, high if np.isfinite(high) else reach
-    return float(np.ceil(low / STEP) * STEP), float(np.floor(high / STEP) * STEP)
-
-
-def _within(slider: Any, value: float) -> float:
-    """Return a value as a slider can show it: on its scale, by whole turns if it must."""
-    whole_turn = slider.max - slider.min > 2.0 * np.pi - 3.0 * STEP
-    if whole_turn and not slider.min <= value <= slider.max:
-        value = (value - slider.min) % (2.0 * np.pi) + slider.min
-    return float(round(min(max(value, slider.min), slider.max), 3))
 
 
 def _columns(*arrays: Vector) -> tuple[Vector, ...]:

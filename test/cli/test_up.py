@@ -18,12 +18,13 @@ import json
 import os
 import signal
 
-from helpers.ros_helpers import ros  # skips this file where there is no rclpy
+from helpers.ros_helpers import newest, ros  # skips this file where there is no rclpy
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState  # noqa: I100
 from std_msgs.msg import String
 
+import closed_chain_dynamics as ccd
 from closed_chain_dynamics.cli.main import main
 from closed_chain_dynamics.ros import composition
 from closed_chain_dynamics.ros.demo_programme import (
@@ -138,6 +139,34 @@ def test_the_figure_on_the_swing_lets_go_and_grips_again(ros):
     assert 'computed_torque' in report['diagnostics']['torque_node']
 
 
+REACHED = 5e-3  # of a pose that a file ends with [rad]
+
+
+def test_a_file_is_followed_to_its_last_row(ros, tmp_path):
+    """Two motors of a five-bar; what is reached is what stands last."""
+    robot = ccd.load('five_bar')
+    q = dict(zip(robot.joint_names, ccd.assemble(robot).tolist()))
+    rows = [{name: q[name] + 0.1 * k / 8 for name in robot.actuator_names} for k in range(9)]
+    path = tmp_path / 'motion.csv'
+    lines = [f'{0.1 * k},' + ','.join(map(repr, row.values())) for k, row in enumerate(rows)]
+    path.write_text('\n'.join([','.join(['time', *rows[0]]), *lines]) + '\n')
+    states = ros.listen(JointState, 'joint_states')
+    process = ros.run(
+        'closed_chain_dynamics.cli',
+        *('up', 'five_bar', '--follow', str(path), '--rate', '200', '--factor', '0'),
+    )
+
+    def is_there():
+        if not states:
+            return False
+        time, now = newest(states)
+        far = max(abs(now[name] - value) for name, value in rows[-1].items())
+        return time > 2.8 and far < REACHED
+
+    ros.wait(is_there, 'the last row')
+    assert process.end(signal.SIGINT) == 0, process.output()
+
+
 @pytest.mark.parametrize(
     'words, code, culprit',
     [
@@ -146,6 +175,12 @@ def test_the_figure_on_the_swing_lets_go_and_grips_again(ros):
         (['four_bar', '--seconds', '-1'], 2, '-1'),
         (['four_bar', '--rate', '-5'], 2, "'-5' is not a positive number"),
         (['four_bar', '--domain', '500'], 2, '500'),
+        (['four_bar', '--hold', '--no-controller'], 1, '--hold'),
+        (['four_bar', '--repeat'], 1, '--follow FILE'),
+        (['four_bar', '--hold', '--follow', 'a.csv'], 2, 'not allowed with'),
+        (['four_bar', '--follow', 'nowhere.csv'], 1, 'nowhere.csv'),
+        (['four_bar', '--mode', 'soft'], 1, 'impedance'),
+        (['swing', '--demo', '--hold'], 1, 'programme of its own'),
         (['four_bar', '--q', 'crnk=1'], 1, "Did you mean 'crank'"),
         (['four_bar', '--v', 'rockr=1'], 1, "Did you mean 'rocker'"),
     ],

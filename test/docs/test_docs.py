@@ -52,7 +52,14 @@ MARK = '<!-- the example stands here -->'
 PEERS = {'from_pinocchio': 'pinocchio', 'from_mujoco': 'mujoco', 'from_drake': 'pydrake'}
 NOT_RUN = ('pip', 'make', 'git', 'colcon', 'ros2', 'apt', 'source', 'rosdep')
 TOO_LONG = ('bench', 'up')  # a minute, and many processes: their own tests run them
-NODES = ('contact_node', 'loop_state_node', 'simulator_node', 'torque_node', 'viewer_node')
+NODES = (
+    'contact_node',
+    'loop_state_node',
+    'reference_node',
+    'simulator_node',
+    'torque_node',
+    'viewer_node',
+)
 KINDS = ('python', 'xml', 'yaml', 'console', 'text')
 
 

@@ -50,7 +50,7 @@ FILLED_IN = re.compile(
 # Messages that only pass on those of others.
 PASSED_ON = {
     ('cli/up.py', HOLE),
-    ('cli/up.py', f'parameter {HOLE} {HOLE}'),
+    ('cli/up_programs.py', f'parameter {HOLE} {HOLE}'),
     ('description/assignments.py', HOLE),
     ('ros/parameters.py', HOLE),
     ('ros/parameters.py', f'parameter {HOLE} {HOLE}'),

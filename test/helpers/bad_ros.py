@@ -25,6 +25,7 @@ import numpy as np
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.cli import up
 from closed_chain_dynamics.control.state_tracking import StateTracker
+from closed_chain_dynamics.recording.segments import position_names
 
 __all__ = ['NODES', 'ROS', 'VALUES']
 
@@ -84,6 +85,7 @@ if ROS:
     from closed_chain_dynamics.ros.messages.state_messages import multi_dof_states
     from closed_chain_dynamics.ros.nodes.contact_node import ContactNode
     from closed_chain_dynamics.ros.nodes.demo_node import DemoNode
+    from closed_chain_dynamics.ros.nodes.reference_node import ReferenceNode
     from closed_chain_dynamics.ros.nodes.torque_node import TorqueNode
     from closed_chain_dynamics.ros.supervision import Family
 
@@ -135,6 +137,16 @@ if ROS:
         message.twist = [Twist()] * twists
         return multi_dof_states(mechanism or ccd.load(FLOATING), message)
 
+    def ball_trajectory(at):
+        """Follow a file with columns of a joint that no trajectory can name."""
+        swing = ccd.load('swing')
+        names = [name for name in position_names(swing) if name.startswith('left_ceiling')]
+        path = at / 'ball.csv'
+        rows = [','.join(['time', *names])]
+        rows += [f'{0.1 * k},0,0,0,1' for k in range(5)]
+        path.write_text('\n'.join(rows))
+        node(ReferenceNode, model='swing', file=str(path))(at)
+
     def start_nothing():
         """Start a program where there is no Python to run it."""
         family = Family(
@@ -157,6 +169,10 @@ if ROS:
         'an unknown parameter of torque_node': command(
             'exo_leg', '--torque', 'mod=impedance', module=up
         ),
+        'nothing to repeat': command('four_bar', '--repeat', module=up),
+        'a pose that nobody holds': command('four_bar', '--hold', '--no-controller', module=up),
+        'a demonstration that holds': command('swing', '--hold', '--demo', module=up),
+        'a trajectory of a ball joint': ball_trajectory,
         'a mode that is none': command('exo_leg', '--torque', 'mode=soft', module=up),
         'a parameter that is no list': node(TorqueNode, measured='crank'),
         'a parameter that is no choice': node(TorqueNode, mode='magic'),

@@ -67,3 +67,14 @@ def wait_for(fact, what):
     while not fact():
         assert time.monotonic() < end, f'waited in vain until {what}'
         time.sleep(0.05)
+
+
+def drag_thumb(page, joint, share):
+    """Drag the thumb of a joint's slider with the mouse to a share of its range."""
+    row = page.locator('.mantine-Slider-root').nth(joint)
+    thumb, track = row.get_by_role('slider').bounding_box(), row.bounding_box()
+    y = thumb['y'] + 0.5 * thumb['height']
+    page.mouse.move(thumb['x'] + 0.5 * thumb['width'], y)
+    page.mouse.down()
+    page.mouse.move(track['x'] + share * track['width'], y, steps=4)
+    page.mouse.up()

@@ -43,6 +43,7 @@ CLAIM_PORT = 47000  # plus the domain: whoever holds this port has the domain
 # For whatever is waited for: only a broken program takes as long, on a machine however busy [s].
 PATIENCE = 300.0
 ASK_AGAIN = 2.0  # who was asked first may have been killed [s]
+AFTER_ALL = 10.0  # what programs that have ended have said is here after this time [s]
 QUIET = 0.5  # without a message: what was under way has arrived [s]
 
 
@@ -86,6 +87,13 @@ class Process:
             raise AssertionError(
                 f'{self.name} did not end within {timeout} s of signal {number}:\n{self.output()}'
             ) from None
+
+
+def newest(states):
+    """Return the time [s] and the positions by name of the newest state."""
+    state = states[-1]
+    time = state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec
+    return time, dict(zip(state.name, state.position))
 
 
 class Ros:
@@ -150,6 +158,8 @@ class Ros:
             if result:
                 return result
             self._executor.spin_once(timeout_sec=0.02)
+            if self.processes and not any(each.is_running() for each in self.processes):
+                end = min(end, time.monotonic() + AFTER_ALL)
         outputs = '\n'.join(f'--- {each.name}\n{each.output()}' for each in self.processes)
         raise AssertionError(f'waited {timeout} s in vain for {what}\n{outputs}')
 

@@ -41,7 +41,7 @@ CONFIG = sorted((SHARE / 'config').glob('*.yaml'))
 PROGRAMS = {
     each.executable: each
     for each in (
-        *composition.simulation('swing', viewer=True, demo=True),
+        *composition.simulation('swing', viewer=True, demo=True, reference={}),
         *composition.hardware('swing'),
         *composition.view('swing'),
     )

@@ -16,16 +16,22 @@
 
 import json
 import os
+import signal
 import time
 
 from diagnostic_msgs.msg import DiagnosticArray
-from helpers.browser_helpers import chromium, opened
-from helpers.ros_helpers import latched, ros  # first: it skips where there is no ROS
+from helpers.browser_helpers import chromium, drag_thumb, opened
+from helpers.ros_helpers import latched, newest, ros  # first: it skips where there is no ROS
+from sensor_msgs.msg import JointState
 from std_msgs.msg import String
+
+import closed_chain_dynamics as ccd
 
 __all__ = ['chromium', 'ros']  # fixtures: pytest finds them by their names here
 
 IDLE_SHARE = 0.1  # of a core, while no browser looks
+HELD = 2e-3  # how far a held leg may sink: what the law leaves [rad]
+BEFORE = 2  # sliders above those of the motors: speed, and force of a push
 MEASURED = 2.0  # for how long that is looked at [s]
 
 
@@ -75,3 +81,34 @@ def test_a_model_that_nobody_moves_is_dragged_in_the_view(ros, chromium):
     with opened(chromium, ros.wait(lambda: address_of(heard), 'the address of the page')) as page:
         assert page.get_by_role('slider').count() == 3
     assert node.end() == 0
+
+
+def test_a_leg_is_held_in_a_view_whose_sliders_move_it(ros, chromium):
+    """Nothing falls before it is held; a slider of the view asks for another pose."""
+    states = ros.listen(JointState, 'joint_states')
+    safety = ros.listen(String, 'safety_state', latched())
+    process = ros.run(
+        'closed_chain_dynamics.cli',
+        'up',
+        *('exo_leg', '--hold', '--viewer', '--rate', '200', '--mode', 'computed_torque'),
+    )
+    motors = ccd.load('exo_leg').actuator_names
+    ros.wait(lambda: states, 'a state')
+    _, start = newest(states)
+    ros.wait(lambda: newest(states)[0] > 0.5, 'time that passes')
+    _, held = newest(states)
+    assert max(abs(held[name] - start[name]) for name in start) < HELD
+    assert json.loads(safety[-1].data)['state'] == 'active'
+    line = ros.wait(
+        lambda: next(
+            (each for each in process.output().splitlines() if 'Look at it: ' in each), None
+        ),
+        'the address of the view',
+    )
+    with opened(chromium, line.rpartition(' ')[2]) as page:
+        page.get_by_text('where the motors shall go').wait_for()
+        drag_thumb(page, BEFORE + motors.index('hip'), 0.7)
+        ros.wait(lambda: abs(newest(states)[1]['hip'] - start['hip']) > 0.02, 'a hip that moves')
+    _, moved = newest(states)
+    assert abs(moved['knee'] - start['knee']) < HELD, 'joints that are not named stay'
+    assert process.end(signal.SIGINT) == 0, process.output()

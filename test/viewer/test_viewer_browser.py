@@ -19,7 +19,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from xml.sax.saxutils import quoteattr
 
-from helpers.browser_helpers import PATIENCE, chromium, opened, wait_for
+from helpers.browser_helpers import PATIENCE, chromium, drag_thumb, opened, wait_for
 import numpy as np
 import pytest
 
@@ -60,17 +60,6 @@ def sliders_show(page, q):
     values = [each.get_attribute('aria-valuenow') for each in page.get_by_role('slider').all()]
     away = np.array(values, dtype=float) - q
     return np.all(np.abs((away + np.pi) % (2.0 * np.pi) - np.pi) < SLIDER_STEP)
-
-
-def drag_thumb(page, joint, share):
-    """Drag the thumb of a joint's slider with the mouse to a share of its range."""
-    row = page.locator('.mantine-Slider-root').nth(joint)
-    thumb, track = row.get_by_role('slider').bounding_box(), row.bounding_box()
-    y = thumb['y'] + 0.5 * thumb['height']
-    page.mouse.move(thumb['x'] + 0.5 * thumb['width'], y)
-    page.mouse.down()
-    page.mouse.move(track['x'] + share * track['width'], y, steps=4)
-    page.mouse.up()
 
 
 def test_loops_of_a_running_simulation_open_and_close_at_a_button(chromium, tmp_path):

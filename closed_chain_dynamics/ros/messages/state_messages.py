@@ -24,7 +24,7 @@ from array import array
 from collections.abc import Iterable
 from typing import Any
 
-from builtin_interfaces.msg import Time
+from builtin_interfaces.msg import Duration, Time
 from geometry_msgs.msg import Transform, Twist, Wrench
 import numpy as np
 from numpy.typing import NDArray
@@ -35,7 +35,14 @@ from closed_chain_dynamics.errors import NameNotFound, StateError
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 from closed_chain_dynamics.ros.messages.rotations import quaternion_about
 
-__all__ = ['StateMessages', 'multi_dof_states', 'set_quaternion', 'set_stamp', 'set_vector']
+__all__ = [
+    'StateMessages',
+    'multi_dof_states',
+    'set_duration',
+    'set_quaternion',
+    'set_stamp',
+    'set_vector',
+]
 
 NANOSECONDS = 10**9
 
@@ -43,6 +50,11 @@ NANOSECONDS = 10**9
 def set_stamp(stamp: Time, seconds: float) -> None:
     """Write a time [s] into a builtin_interfaces/Time; zero, which means no time, as 1 ns."""
     stamp.sec, stamp.nanosec = divmod(max(round(seconds * NANOSECONDS), 1), NANOSECONDS)
+
+
+def set_duration(duration: Duration, seconds: float) -> None:
+    """Write a time that passes [s] into a builtin_interfaces/Duration."""
+    duration.sec, duration.nanosec = divmod(round(seconds * NANOSECONDS), NANOSECONDS)
 
 
 def set_vector(vector: Any, values: Iterable[float]) -> None:

@@ -33,13 +33,11 @@ import sys
 import time
 from typing import Any
 
-from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
-from rosgraph_msgs.msg import Clock as ClockMessage
 from std_msgs.msg import String
-from std_srvs.srv import SetBool, Trigger
+from std_srvs.srv import Trigger
 from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
 
 from closed_chain_dynamics.errors import ClosedChainError
@@ -51,18 +49,17 @@ from closed_chain_dynamics.ros.demo_programme import (
     wanted_closed,
     wanted_motion,
 )
-from closed_chain_dynamics.ros.messages.qos import COMMAND, LATCHED, LATEST
-from closed_chain_dynamics.ros.messages.state_messages import set_stamp
+from closed_chain_dynamics.ros.messages.qos import COMMAND, LATCHED
+from closed_chain_dynamics.ros.messages.state_messages import set_duration, set_stamp
 from closed_chain_dynamics.ros.running import run
+from closed_chain_dynamics.ros.simulator_start import SimulatorStart
 
 __all__ = ['DemoNode', 'main']
 
 SAMPLES = 0.05  # between two points of the reference [s]
 LOOK_EVERY, TELL_EVERY = 0.1, 1.0  # at the hands; of the programme [s]
 AHEAD = 3  # rounds that are told
-BEGINNING = 1e-6  # a simulator whose time is below this waits for a start [s]
 ASK_AGAIN, LOST = 0.3, 2.0  # when a hand did not do what it was told; for good [s]
-CONTROLLER = 'torque_node'
 
 
 class DemoNode(Node):
@@ -70,30 +67,21 @@ class DemoNode(Node):
 
     def __init__(self, **options: Any) -> None:
         super().__init__('demo_node', **options)
-        self._time: float | None = None
         self._closed: dict[str, bool] | None = None
         # first and last time of asking, and the last on the clock of the machine, by hand
         self._asked: dict[str, tuple[float, float, float]] = {}
-        self._answered = False
         self._message: JointTrajectory | None = None
         self._reference = self.create_publisher(JointTrajectory, 'reference', COMMAND)
         self._contact = {
             kind: self.create_publisher(String, f'contact/{kind}', COMMAND)
             for kind in ('connect', 'cut')
         }
-        self._pause, self._reset = (
-            self.create_client(kind, name)
-            for kind, name in ((SetBool, 'pause'), (Trigger, 'reset'))
-        )
-        self.create_subscription(ClockMessage, '/clock', self._on_clock, LATEST)
+        self._simulator = SimulatorStart(self)
+        self._reset = self.create_client(Trigger, 'reset')
         self.create_subscription(String, 'contact/state', self._on_state, LATCHED)
-        self.create_subscription(DiagnosticArray, 'diagnostics', self._on_diagnostics, COMMAND)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(LOOK_EVERY, self._look, clock=steady)
         self.create_timer(TELL_EVERY, self._tell, clock=steady)
-
-    def _on_clock(self, message: ClockMessage) -> None:
-        self._time = message.clock.sec + 1e-9 * message.clock.nanosec
 
     def _on_state(self, message: String) -> None:
         self._closed = json.loads(message.data)
@@ -105,16 +93,11 @@ class DemoNode(Node):
                 repair='The demonstration is for the model swing.',
             )
 
-    def _on_diagnostics(self, message: DiagnosticArray) -> None:
-        for status in message.status:
-            if status.name.rpartition('/')[2] == CONTROLLER:
-                self._answered = status.level == DiagnosticStatus.OK
-
     def _look(self) -> None:
         """Ask again where a hand is for some time not as it should be."""
-        if self._time is None or self._closed is None:
+        if self._simulator.time is None or self._closed is None:
             return
-        now, wall = self._time, time.monotonic()
+        now, wall = self._simulator.time, time.monotonic()
         for name, closed in wanted_closed(now).items():
             if closed == self._closed[name]:
                 self._asked.pop(name, None)
@@ -130,24 +113,24 @@ class DemoNode(Node):
                 self._contact['connect' if closed else 'cut'].publish(String(data=name))
 
     def _start_over(self) -> None:
-        if self._pause.service_is_ready() and self._reset.service_is_ready():
+        if self._reset.service_is_ready():
             self.get_logger().info('the figure cannot grip any more: it starts over')
-            self._asked, self._answered = {}, False
-            self._pause.call_async(SetBool.Request(data=True))
+            self._asked, self._simulator.is_driven = {}, False
+            self._simulator.pause(True)
             self._reset.call_async(Trigger.Request())
 
     def _tell(self) -> None:
         """Publish the present and the next rounds, and start what waits for a start."""
-        if self._time is None:
+        now = self._simulator.time
+        if now is None:
             return
-        this = int(self._time // ROUND)
+        this = int(now // ROUND)
         for number in range(this, this + AHEAD):
             self._reference.publish(self._trajectory(ROUND * number))
             for when, kind, name in changes(number):
-                if when > self._time:
+                if when > now:
                     self._contact[kind].publish(String(data=f'{name}@{when!r}'))
-        if self._time < BEGINNING and self._answered and self._pause.service_is_ready():
-            self._pause.call_async(SetBool.Request(data=False))
+        self._simulator.start_if_waiting()
 
     def _trajectory(self, start: float) -> JointTrajectory:
         """Return a round of the programme that begins at a simulated time [s]."""
@@ -156,8 +139,7 @@ class DemoNode(Node):
             for moment in np.arange(0.0, ROUND + 0.5 * SAMPLES, SAMPLES):
                 p, v, a = wanted_motion(moment)
                 point = JointTrajectoryPoint(positions=p, velocities=v, accelerations=a)
-                point.time_from_start.sec = int(moment)
-                point.time_from_start.nanosec = round((moment % 1.0) * 1e9)
+                set_duration(point.time_from_start, moment)
                 self._message.points.append(point)
         set_stamp(self._message.header.stamp, start)
         return self._message

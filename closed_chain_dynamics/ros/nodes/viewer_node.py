@@ -26,6 +26,7 @@ diagnostics             diagnostic_msgs/DiagnosticArray  what is not ok is shown
 Gives                   Type                             When
 contact/connect, contact/cut  std_msgs/String            the name, when its button is pressed
 external_wrench         geometry_msgs/WrenchStamped      a push at a link, when asked for
+reference               trajectory_msgs/JointTrajectory  where a motor shall go, by its slider
 diagnostics             diagnostic_msgs/DiagnosticArray  once a second: address, browsers
 
 The page is at the address in the log and in diagnostics; a port that is taken gives way to the
@@ -36,7 +37,8 @@ what came in between, the newest is shown. Without states for `state_timeout` th
 Bad messages are refused, counted and named in diagnostics.
 
 Where a simulator is at the other end, tab Move has buttons for its services `pause`, `step` and
-`reset`, its speed and a push, and the real-time factor stands above.
+`reset`, its speed and a push, and the real-time factor stands above. Where a controller reads
+references, it has sliders for the motors too, which move at most at a quarter of their fastest.
 """
 
 from collections import deque
@@ -52,6 +54,7 @@ from std_msgs.msg import String
 
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.ros.controller_client import ControllerClient
 from closed_chain_dynamics.ros.managed_node import ManagedNode
 from closed_chain_dynamics.ros.messages.contacts import read_state
 from closed_chain_dynamics.ros.messages.measured_states import MeasuredStates, seconds
@@ -103,7 +106,7 @@ class ViewerNode(ManagedNode):
         self._structure: str | None = None
         self._came = 0.0  # the last state, on the clock of the machine [s]
         super().__init__('viewer_node', SETTINGS, **options)
-        self._simulator = SimulatorClient(self)
+        self._simulator, self._controller = SimulatorClient(self), ControllerClient(self)
         self._ask = {
             kind: self.create_publisher(String, f'contact/{kind}', COMMAND)
             for kind in ('connect', 'cut')
@@ -117,7 +120,9 @@ class ViewerNode(ManagedNode):
     def use_model(self, robot: Mechanism) -> None:
         """Show a new model."""
         self.forget()
-        self._live = LiveSource(robot, self._hand_over, self._wanted, self._simulator)
+        self._live = LiveSource(
+            robot, self._hand_over, self._wanted, self._simulator, self._controller
+        )
         self._measured = MeasuredStates(self._live.robot, self.rejected, pairs=False)
         self.view = open_view(self._live, port=self.parameters.port)
         self.get_logger().info(f'{robot.name} is shown at {self.view.address}')

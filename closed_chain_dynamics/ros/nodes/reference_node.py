@@ -1,0 +1,170 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+`reference_node`: tells torque_node what to follow: the pose at the start, or a file.
+
+Takes         Type                             What
+joint_states  sensor_msgs/JointState           best effort; the first one is the pose to hold
+/clock        rosgraph_msgs/Clock              whether a simulator waits at time zero
+diagnostics   diagnostic_msgs/DiagnosticArray  whether torque_node drives
+
+Gives         Type                             When
+reference     trajectory_msgs/JointTrajectory  once there is a reader, until torque_node drives;
+                                               again for each new one, and with `repeat` at the
+                                               end of the file
+
+Without a `file`, every motor of one degree of freedom is told to stay where it is first seen;
+where no such joint has a motor, every joint of one degree is. With a file (CSV: a column `time`
+[s], columns named like joints [rad or m]), the first row is reached within `approach`, and the
+others follow in their time; joints without a column stay where they are. torque_node checks what
+the rows ask for against limits and loops.
+
+A simulator that waits at time zero is started by its service `pause` as soon as torque_node
+drives, so that nothing falls before it is held. A file that cannot be read ends the node with the
+reason.
+"""
+
+from collections.abc import Sequence
+import math
+import sys
+import time
+from typing import Any
+
+import numpy as np
+from rclpy.clock import Clock, ClockType
+from sensor_msgs.msg import JointState
+from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+
+from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.ros.managed_node import ManagedNode
+from closed_chain_dynamics.ros.messages.qos import COMMAND, LATEST
+from closed_chain_dynamics.ros.messages.state_messages import set_duration
+from closed_chain_dynamics.ros.parameters import Setting
+from closed_chain_dynamics.ros.running import run
+from closed_chain_dynamics.ros.simulator_start import SimulatorStart
+from closed_chain_dynamics.studies.motion.reading import read_trajectory
+
+__all__ = ['ReferenceNode', 'main']
+
+SETTINGS = [
+    Setting('file', '', 'a CSV to follow; empty: the pose at the start is held', fixed=True),
+    Setting('repeat', False, 'begin the file again when it has ended'),
+    Setting(
+        'approach',
+        2.0,
+        'the first row of the file is reached within this time [s]',
+        low=0.1,
+        high=3600.0,
+    ),
+]
+LOOK_EVERY = 0.1  # at who listens, and whether the file has ended [s]
+TELL_AGAIN = 1.0  # where torque_node does not drive yet [s]
+ROWS = 100.0  # points per second that are made of a file
+
+
+class ReferenceNode(ManagedNode):
+    """See the top of this file."""
+
+    def __init__(self, **options: Any) -> None:
+        self.robot: Mechanism | None = None
+        self._message: JointTrajectory | None = None
+        self._length, self._ends = 0.0, math.inf
+        self._readers, self._taken, self._told = 0, False, -math.inf
+        super().__init__('reference_node', SETTINGS, **options)
+        self._reference = self.create_publisher(JointTrajectory, 'reference', COMMAND)
+        self._simulator = SimulatorStart(self)
+        self.create_subscription(JointState, 'joint_states', self._on_joint_states, LATEST)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(LOOK_EVERY, self._look, clock=steady)
+        self.start()
+
+    def use_model(self, robot: Mechanism) -> None:
+        """Read the file for a model, or wait for a state of it."""
+        self.robot, self._message = robot, None
+        if self.parameters.file:
+            self._read(robot)
+
+    def forget(self) -> None:
+        """Give up the model."""
+        self.robot = self._message = None
+
+    def _read(self, robot: Mechanism) -> None:
+        """Make the message of a file."""
+        path = self.parameters.file
+        tracks = read_trajectory(robot, path, ROWS)
+        wide = [name for name, (q, _, _) in tracks.joints.items() if q.shape[1] > 1]
+        if wide:
+            raise ClosedChainError(
+                f'the joint {wide[0]!r} has several degrees of freedom, and a JointTrajectory '
+                'cannot say how it moves',
+                file=path,
+                repair='Leave its columns out; it is moved by the other joints and the loops.',
+            )
+        times = tracks.time - tracks.time[0] + self.parameters.approach
+        orders = [
+            np.column_stack([track[k][:, 0] for track in tracks.joints.values()]) for k in range(3)
+        ]
+        self._length = float(times[-1])
+        self._message = JointTrajectory(joint_names=list(tracks.joints))
+        for moment, *rows in zip(times.tolist(), *(order.tolist() for order in orders)):
+            self._add(moment, *rows)
+
+    def _add(self, moment: float, *rows: list[float]) -> None:
+        """Add a point to the message: positions, and derivatives where they are given."""
+        assert self._message is not None  # it has been made just now
+        kinds = ('positions', 'velocities', 'accelerations')
+        point = JointTrajectoryPoint(**dict(zip(kinds, rows)))
+        set_duration(point.time_from_start, moment)
+        self._message.points.append(point)
+
+    def _on_joint_states(self, message: JointState) -> None:
+        """Make the message that holds the first pose."""
+        if self._message is not None or self.robot is None:
+            return
+        heard = {
+            name: position
+            for name, position in zip(message.name, message.position)
+            if math.isfinite(position) and name in self.robot.joint_names
+        }
+        held = {name: heard[name] for name in self.robot.actuator_names if name in heard} or heard
+        if held:
+            self._message = JointTrajectory(joint_names=list(held))
+            self._add(self.parameters.approach, list(held.values()))
+
+    def _look(self) -> None:
+        """Tell whoever has come, and begin again at the end."""
+        if not self.active or self._message is None:
+            return
+        now = 1e-9 * self.get_clock().now().nanoseconds
+        before, self._readers = self._readers, self._reference.get_subscription_count()
+        is_over = self.parameters.repeat and now >= self._ends
+        # A reader that has not found this node yet does not hear what it is told: tell it again.
+        self._taken = (self._taken and self._readers <= before) or self._simulator.is_driven
+        unheard = not self._taken and time.monotonic() > self._told + TELL_AGAIN
+        if self._readers and (self._readers > before or is_over or unheard):
+            self._told = time.monotonic()
+            self._reference.publish(self._message)
+            self._ends = now + self._length if self.parameters.file else math.inf
+        self._simulator.start_if_waiting()
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run the node; return the exit code."""
+    return run(ReferenceNode, args=args)
+
+
+if __name__ == '__main__':
+    sys.exit(main())
