@@ -16,6 +16,7 @@
 
 from collections.abc import Callable
 from contextlib import redirect_stdout
+import html
 import io
 import socket
 import threading
@@ -37,6 +38,7 @@ __all__ = ['Window']
 HOST = '127.0.0.1'
 LOCAL = (HOST, 'localhost', '::1')
 MOST_PORTS = 100  # that are tried
+IN_A_CELL = 520  # height in a notebook [pixels]
 PANEL = 390  # width of the controls [pixels]
 PICTURES, NUMBERS = 30.0, 5.0  # per second
 EXPLAIN_EVERY = 1.0  # [s]; a moving pose is explained no more often,
@@ -116,6 +118,13 @@ class Window:
     def browsers(self) -> int:
         """Return how many browsers look."""
         return len(self.server.get_clients())
+
+    def _repr_html_(self) -> str:
+        """Return the view for a cell of a notebook whose browser runs on this machine."""
+        return (
+            f'<iframe src="{html.escape(self.address)}" width="100%" height="{IN_A_CELL}" '
+            'style="border: none"></iframe>'
+        )
 
     def stop(self) -> None:
         """Close the view."""

@@ -172,3 +172,18 @@ def test_names_in_a_model_are_text_and_nothing_else(chromium):
         page.get_by_role('cell', name=name, exact=True).wait_for()
         page.get_by_role('button', name=f'Cut {name}').click()
         page.get_by_role('button', name=f'Connect {name}').wait_for()
+
+
+def test_a_view_shows_itself_in_a_cell(chromium):
+    """The frame that a notebook draws has the controls in it."""
+    robot = ccd.load('four_bar')
+    view = viewer.open_view(viewer.ModelSource(robot), port=0)
+    page = chromium.new_page()
+    try:
+        page.set_content(view._repr_html_())
+        page.frame_locator('iframe').get_by_role('tab', name='Loops').wait_for(
+            timeout=1000.0 * PATIENCE
+        )
+    finally:
+        page.close()
+        view.stop()
