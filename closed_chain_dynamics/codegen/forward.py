@@ -25,9 +25,9 @@ from typing import Any
 import casadi as ca
 
 from closed_chain_dynamics.codegen.elimination import Solved, is_zero, solve_constraints
-from closed_chain_dynamics.codegen.loops import flip_margins
-from closed_chain_dynamics.codegen.passive import add_motors, add_passive
-from closed_chain_dynamics.codegen.source import Cluster, Source
+from closed_chain_dynamics.codegen.loops import flip_margins, loop_coordinates, loop_jacobian
+from closed_chain_dynamics.codegen.passive import add_motors, add_passive, has_rotor
+from closed_chain_dynamics.codegen.source import Cluster, Loop, Source
 from closed_chain_dynamics.codegen.tree import (
     Frames,
     accelerate,
@@ -175,7 +175,19 @@ class _Folded:
             if body.parent > 0:
                 inertias[body.parent] = symmetric(inertias[body.parent] + inertias[i])
             forces[body.parent] = forces[body.parent] + forces[i]
+        for k in self.cluster.loops:
+            self._add_loop_rotors(source.loops[k], M)
         return U, M, force
+
+    def _add_loop_rotors(self, loop: Loop, M: dict[tuple[int, int], SX]) -> None:
+        """Add I l^T l of the rotors of a loop joint to M."""
+        if not any(has_rotor(law) for law in loop.laws):
+            return
+        for law, covector in zip(loop.laws, loop_coordinates(loop, self.frames)[0]):
+            row = loop_jacobian(self.source, loop, self.frames, covector)
+            for i, x in row.items():
+                for j, y in row.items():
+                    M[i, j] = M.get((i, j), ca.SX(0)) + law.armature * x * y
 
     def _project(
         self, M: dict[tuple[int, int], SX], force: dict[int, SX], H: dict[int, dict[int, SX]]

@@ -28,7 +28,14 @@ from closed_chain_dynamics.codegen.source import Coupling, Loop, Source, common_
 from closed_chain_dynamics.codegen.tree import Frames, Motion, point_acceleration, point_velocity
 from closed_chain_dynamics.description.elements import LoopType
 
-__all__ = ['Row', 'cluster_rows', 'flip_margins', 'loop_coordinates', 'loop_jacobian']
+__all__ = [
+    'Row',
+    'cluster_rows',
+    'coordinate_acceleration',
+    'flip_margins',
+    'loop_coordinates',
+    'loop_jacobian',
+]
 
 SX = Any
 SLIDES = {  # axes of frame 1 along which nothing slides
@@ -98,6 +105,13 @@ def _path_signs(source: Source, loop: Loop) -> dict[int, float]:
     return signs
 
 
+def _seen_from_1(V_1: SX, A_1: SX, V_2: SX, A_2: SX, p: SX) -> SX:
+    """Return how the point p of body 2 accelerates, seen from body 1."""
+    relative = point_velocity(V_2, p) - point_velocity(V_1, p)
+    away = point_acceleration(V_2, A_2, p) - point_acceleration(V_1, A_1, p)
+    return away - 2 * ca.cross(V_1[3:], relative)
+
+
 def _slide_rows(
     source: Source, loop: Loop, x: LoopFrames, frames: Frames, moving: Motion | None
 ) -> list[Row]:
@@ -107,15 +121,10 @@ def _slide_rows(
     to_frame = x.R_1[:, axes].T
     error = to_frame @ (x.p_2 - x.p_1)
     bias = ca.SX.zeros(len(axes))
-    if moving is not None:  # how the point of body 2 accelerates, seen from body 1
+    if moving is not None:
         V_1, V_2 = moving.V[loop.body_1], moving.V[loop.body_2]
         A_1, A_2 = moving.A[loop.body_1], moving.A[loop.body_2]
-        relative = point_velocity(V_2, x.p_2) - point_velocity(V_1, x.p_2)
-        bias = to_frame @ (
-            point_acceleration(V_2, A_2, x.p_2)
-            - point_acceleration(V_1, A_1, x.p_2)
-            - 2 * ca.cross(V_1[3:], relative)
-        )
+        bias = to_frame @ _seen_from_1(V_1, A_1, V_2, A_2, x.p_2)
     columns = {
         j: sign * (to_frame @ point_velocity(frames.S[j], x.p_2))
         for j, sign in _path_signs(source, loop).items()
@@ -244,3 +253,14 @@ def loop_jacobian(source: Source, loop: Loop, frames: Frames, covector: SX) -> d
     return {
         j: sign * ca.dot(covector, frames.S[j]) for j, sign in _path_signs(source, loop).items()
     }
+
+
+def coordinate_acceleration(loop: Loop, frames: Frames, moving: Motion, covector: SX) -> SX:
+    """Return the acceleration of a coordinate of a loop joint in the motion of its bodies."""
+    V_1, V_2 = moving.V[loop.body_1], moving.V[loop.body_2]
+    A_1, A_2 = moving.A[loop.body_1], moving.A[loop.body_2]
+    slide, turn = covector[:3], covector[3:]
+    if not slide.is_zero():
+        return ca.dot(slide, _seen_from_1(V_1, A_1, V_2, A_2, place_loop(loop, frames).p_2))
+    # the axis may turn with either body: the difference is at right angles to the relative turn
+    return ca.dot(turn, A_2[3:] - A_1[3:]) + ca.dot(ca.cross(V_1[3:], turn), V_2[3:] - V_1[3:])

@@ -22,11 +22,11 @@ from typing import Any
 
 import casadi as ca
 
-from closed_chain_dynamics.codegen.loops import loop_coordinates
+from closed_chain_dynamics.codegen.loops import coordinate_acceleration, loop_coordinates
 from closed_chain_dynamics.codegen.source import Law, Source, Spring
 from closed_chain_dynamics.codegen.tree import Frames, Motion, point_velocity
 
-__all__ = ['add_motors', 'add_passive', 'passive_energy']
+__all__ = ['add_motors', 'add_passive', 'has_rotor', 'passive_energy']
 
 SX = Any
 FRICTION_SPEED = 1e-3  # Coulomb friction changes its sign over this speed [rad/s or m/s]
@@ -89,6 +89,11 @@ def _silent(law: Law) -> bool:
     return not (_is_there(law.damping) or _is_there(law.friction) or law.stop)
 
 
+def has_rotor(law: Law) -> bool:
+    """Return whether a coordinate turns a rotor."""
+    return _is_there(law.armature)
+
+
 def _push(forces: list[SX], one: int, two: int, wrench: SX) -> None:
     """Put a wrench on body two and its opposite on body one."""
     forces[two] = forces[two] - wrench
@@ -107,7 +112,8 @@ def add_passive(
     """
     Add passive forces: those of tree joints to tau, the others to the bodies' forces.
 
-    Returns the power that damping and friction take.
+    Rotors of loop joints take what they need for the motion. Returns the power that damping and
+    friction take.
     """
     dissipation = ca.SX(0)
     for body in source.bodies[1:]:
@@ -117,7 +123,8 @@ def add_passive(
                 tau[j], dissipation = tau[j] + force, dissipation + lost
     sprung = {spring.loop for spring in source.springs}
     for k, loop in enumerate(source.loops):
-        if all(_silent(law) for law in loop.laws) and k not in sprung:
+        silent = all(_silent(law) and not has_rotor(law) for law in loop.laws)
+        if silent and k not in sprung:
             continue
         covectors, position = loop_coordinates(loop, frames)
         relative = moving.V[loop.body_2] - moving.V[loop.body_1]
@@ -130,6 +137,9 @@ def add_passive(
                     force = force - spring.stiffness * (position - spring.rest)
                     force = force - spring.damping * rate
                     dissipation = dissipation + spring.damping * rate**2
+            if has_rotor(law):
+                change = coordinate_acceleration(loop, frames, moving, covector)
+                force = force - law.armature * change
             _push(forces, loop.body_1, loop.body_2, covector * force)
     for spring in source.springs:
         if spring.joint is not None:

@@ -139,6 +139,10 @@ def _look(source: Source) -> tuple[Symbols, Symbols]:
             gravity = gravity + body.lift * ca.dot(g, at + frames.origin)
         for j, law in enumerate(body.laws, start=body.iv):
             kinetic = kinetic + 0.5 * law.armature * v[j] ** 2
+    for loop in source.loops:
+        relative = moving.V[loop.body_2] - moving.V[loop.body_1]
+        for law, covector in zip(loop.laws, loop_coordinates(loop, frames)[0]):
+            kinetic = kinetic + 0.5 * law.armature * ca.dot(covector, relative) ** 2
     positions, rates = [], []
     for w in source.watched:
         if w.loop < 0:

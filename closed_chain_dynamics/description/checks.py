@@ -39,6 +39,7 @@ from closed_chain_dynamics.errors import DescriptionError, NameNotFound
 __all__ = ['check', 'check_references', 'check_structure']
 
 ONE_DOF_LOOPS = (LoopType.REVOLUTE, LoopType.PRISMATIC)
+WITHOUT_AXIS = (LoopType.FIXED, LoopType.SURFACE, LoopType.FREE)
 POSITIONS = {
     JointType.SPHERICAL: 'four numbers (quaternion x y z w)',
     JointType.FLOATING: 'seven numbers (position, then quaternion x y z w)',
@@ -103,6 +104,7 @@ def check_references(description: Description, reader: Reader) -> None:
     tree_joints = {joint.name: joint.type for joint in description.joints}
     everything = tree_joints | {loop.name: loop.type for loop in description.loops}
     links = dict.fromkeys(link.name for link in description.links)
+    _check_rotors(description, reader)
     for coupling in description.couplings:
         where = reader.where('coupling', coupling.name)
         for term in coupling.terms:
@@ -227,6 +229,18 @@ def _check_one_root(description: Description, reader: Reader) -> None:
             where=reader.where('link', roots[1]),
             repair='Join them to one root, for example by a joint of type "fixed" or "floating".',
         )
+
+
+def _check_rotors(description: Description, reader: Reader) -> None:
+    """Rotors sit on loop joints with an axis; others would have nothing to turn them."""
+    for loop in description.loops:
+        if loop.dynamics.armature and loop.type in WITHOUT_AXIS:
+            raise DescriptionError(
+                f'a loop joint of type {loop.type.value!r} has no axis that turns a rotor',
+                file=reader.label,
+                where=reader.where('loop', loop.name),
+                repair='Put <cc:rotor> on a joint that a motor drives.',
+            )
 
 
 def _need_one_dof(

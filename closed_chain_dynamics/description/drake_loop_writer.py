@@ -14,7 +14,6 @@
 
 """Loops as points that stay together, which is how Drake closes them."""
 
-from dataclasses import replace
 from typing import Any
 
 from lxml import etree
@@ -62,8 +61,8 @@ def write_loop(root: Any, loop: LoopJoint, tree: Tree, left_out: LeftOut) -> Non
             f'{loop.type.value} loops, which Drake has not', loop.name, 'nothing holds there'
         )
         return
-    if replace(loop.dynamics, armature=0.0) != Dynamics() or loop.limit != Limit():
-        left_out.add('laws and limits of loop joints', loop.name, 'they turn freely')
+    if loop.dynamics != Dynamics() or loop.limit != Limit():
+        left_out.add('laws, rotors and limits of loop joints', loop.name, 'they turn freely')
     for along, across in points:
         values: dict[str, Any] = {'body_A': loop.parent, 'body_B': loop.child}
         for key, origin, axis in (

@@ -89,9 +89,7 @@ def settle_inertias(
         if names:
             reader.note(f'{NOTES[kind]}{some_of(names)}.')
     description = replace(description, links=tuple(links))
-    description = _settle_massless(description, tree, reader, policy)
-    _say_what_no_kernel_has(description, reader)
-    return description
+    return _settle_massless(description, tree, reader, policy)
 
 
 def _repaired(inertia: Inertia) -> Inertia:
@@ -105,18 +103,6 @@ def _repaired(inertia: Inertia) -> Inertia:
     spread = np.maximum(0.5 * moments.sum() - moments, 0.0)
     tensor = axes @ np.diag(spread.sum() - spread) @ axes.T
     return Inertia(inertia.mass, Pose(inertia.origin.xyz), upper_triangle(tensor))
-
-
-def _say_what_no_kernel_has(description: Description, reader: Reader) -> None:
-    """Note what is described and not computed with."""
-    rotors = [loop for loop in description.loops if loop.dynamics.armature]
-    if rotors:
-        largest = max(rotors, key=lambda loop: loop.dynamics.armature)
-        reader.note(
-            f'The armature (inertia of a rotor) of loop joints is read but does not count: '
-            f'{largest.dynamics.armature:.4g} kg m^2 or kg at {largest.name!r}, the largest of '
-            f'{len(rotors)}. Let another joint of the loop be the cut one.'
-        )
 
 
 def _verdict(link: Link, tree: Tree, reader: Reader, policy: str) -> str:

@@ -22,6 +22,7 @@ from lxml import etree
 from closed_chain_dynamics.description.elements import (
     Coupling,
     Description,
+    Dynamics,
     LoopJoint,
     LoopType,
     Pose,
@@ -97,8 +98,8 @@ def _add_loop(
     if tag is None:
         left_out.add(f'{loop.type.value} loops, which MJCF has not', loop.name)
         return
-    if loop.dynamics.damping or loop.dynamics.friction or loop.role == 'actuated':
-        left_out.add('laws and motors of loop joints', loop.name)
+    if loop.dynamics != Dynamics() or loop.role == 'actuated':
+        left_out.add('laws, rotors and motors of loop joints', loop.name)
     for count, poses in enumerate(held_points(loop)):
         sites = [
             _site(bodies[link], names, loop.name, pose)

@@ -29,6 +29,7 @@ import numpy as np
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.dynamics.constraints import Matrix
 from closed_chain_dynamics.dynamics.tree import mass_matrix
+from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
 __all__ = ['Responses']
@@ -52,7 +53,10 @@ class Responses:
         if status:
             robot.raise_for(status, q)
         W = W[:, : robot.structure.shape['mobility']]
-        L = np.linalg.cholesky(W.T @ mass_matrix(robot, q) @ W)
+        try:
+            L = np.linalg.cholesky(W.T @ mass_matrix(robot, q) @ W)
+        except np.linalg.LinAlgError:
+            robot.raise_for(at.NOT_POSITIVE, q)
         root = np.linalg.solve(L, W.T @ rows.T) if W.size else np.zeros((0, len(rows)))
         moved = W @ np.linalg.solve(L.T, root) if W.size else np.zeros((robot.nv, len(rows)))
         return cls(rows, moved, root)

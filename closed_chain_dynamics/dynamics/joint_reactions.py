@@ -42,6 +42,7 @@ from closed_chain_dynamics.dynamics.constraints import Matrix, actuator_rows, co
 from closed_chain_dynamics.dynamics.generalized_coordinates import Coordinates, coordinates
 from closed_chain_dynamics.dynamics.link_loads import (
     LinkLoads,
+    LoopEfforts,
     cross,
     find_link_loads,
     loop_efforts,
@@ -226,7 +227,8 @@ def reactions(
     loads = find_link_loads(robot, q, v, a, wrenches)
     # column 0 is the answer, the others what each null vector would change
     rows = np.column_stack([solution, *null])
-    on_loops = _loop_wrenches(robot, q, v, tau_A, rows, friction)
+    efforts = loop_efforts(robot, q, v, a, tau_A)
+    on_loops = _loop_wrenches(robot, q, efforts, rows, friction)
     on_joints = _joint_wrenches(robot, loads, on_loops, rows.shape[1])
     places = _places(robot, loads, frame)
     found = {
@@ -306,19 +308,13 @@ def _least_shares(
 
 
 def _loop_wrenches(
-    robot: Mechanism,
-    q: Vector,
-    v: Vector,
-    tau_A: Vector,
-    rows: Matrix,
-    friction: Mapping[str, Vector],
+    robot: Mechanism, q: Vector, efforts: LoopEfforts, rows: Matrix, friction: Mapping[str, Vector]
 ) -> dict[str, Matrix]:
     """
     Return {loop: (6, 1 + k)}: wrenches at O on the child; rows: lambda and N, (rows, 1 + k).
 
     `friction`: {loop: (3,)}, of contacts that slide.
     """
-    motors = loop_efforts(robot, q, v, tau_A)
     constraint_jacobian(robot, q)  # finds the covector of every row of J_C, and every frame
     covectors, frames = robot.workspace.rows['f'], robot.workspace.frames
     wrenches = {}
@@ -328,7 +324,7 @@ def _loop_wrenches(
             mine = slice(loop['row'], loop['row'] + loop['n_rows'])
             own = slice(loop['dof'], loop['dof'] + loop['n_dofs'])
             wrench += covectors[mine].T @ rows[mine]
-            wrench[:, 0] += motors.covectors[own].T @ motors.efforts[own]
+            wrench[:, 0] += efforts.covectors[own].T @ efforts.efforts[own]
         if name in friction:
             moment = cross(frame['point'], friction[name])
             wrench[:, 0] += np.concatenate([friction[name], moment])

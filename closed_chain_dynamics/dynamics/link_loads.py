@@ -190,23 +190,25 @@ def _add_soft_contacts(robot: Mechanism, loads: LinkLoads) -> None:
 
 @dataclass(frozen=True, eq=False)
 class LoopEfforts:
-    """What motors and passive elements do along each coordinate of the loop joints."""
+    """What motors, rotors and passive elements do along each coordinate of the loop joints."""
 
     efforts: Vector  # (loop coordinates,) [N m or N], on the child; of open loops too
     covectors: Matrix  # along which they act, (loop coordinates, 6) at O
 
 
-def loop_efforts(robot: Mechanism, q: Vector, v: Vector, tau_A: Vector) -> LoopEfforts:
-    """Return the LoopEfforts of a state under torques of the actuators."""
+def loop_efforts(robot: Mechanism, q: Vector, v: Vector, a: Vector, tau_A: Vector) -> LoopEfforts:
+    """Return the LoopEfforts of a motion under torques of the actuators."""
     n = len(robot.loop_coordinate_names)
     L, positions = np.empty((n, robot.nv)), np.empty(n)
     kernels.compute_loop_jacobian(robot.handle, q, v, L, positions)
     covectors = robot.workspace.loop_columns['f'].copy()
-    rates, efforts = L @ v, np.zeros(n)
+    rates, bias = L @ v, np.empty(n)
+    kernels.compute_loop_bias(robot.handle, q, v, bias)
+    efforts = -robot.structure.loop_dofs['armature'] * (L @ a + bias)
     for loop in robot.model.loops:
         for d in range(loop['dof'], loop['dof'] + loop['n_dofs']):
             law = robot.structure.loop_dofs[d]
-            efforts[d], _ = joint_force(law, positions[d], rates[d], loop['n_dofs'] == 1)
+            efforts[d] += joint_force(law, positions[d], rates[d], loop['n_dofs'] == 1)[0]
     for spring in robot.description.springs:
         if spring.joint in robot.loop_coordinate_names:
             d = robot.loop_coordinate_names.index(spring.joint)

@@ -17,7 +17,7 @@ Parameters that torques are linear in: ten of every link, and what resists every
 
 Of a link: mass m, first moments m c, and moments of inertia about the origin of its frame, in its
 axes (Atkeson, An and Hollerbach 1986). Of a coordinate of a joint: damping and friction, and the
-armature where a joint of the tree has one coordinate.
+armature where a joint has one coordinate.
 """
 
 from collections.abc import Mapping, Sequence
@@ -65,7 +65,7 @@ def parameters_of(robot: Mechanism, friction: bool = True) -> list[Parameter]:
                 found += [Parameter(kind, joint.name) for kind in OF_JOINT]
         for loop in robot.loop_names:
             if loop in robot.loop_coordinate_names:  # of one coordinate
-                found += [Parameter(kind, loop) for kind in OF_JOINT[:2]]
+                found += [Parameter(kind, loop) for kind in OF_JOINT]
     return found
 
 

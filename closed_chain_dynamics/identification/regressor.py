@@ -26,6 +26,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from closed_chain_dynamics import kernels
 from closed_chain_dynamics.dynamics.constraints import loop_jacobian
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
@@ -99,7 +100,8 @@ def tree_regressor(
     accelerations = link_accelerations(robot, q, v, a)
     blocks: dict[str, Array] = {}
     shares = {each.name: 1.0 - each.gravcomp for each in robot.description.links}
-    L = loop_jacobian(robot, q)
+    L, bias = loop_jacobian(robot, q), np.empty(len(robot.loop_coordinate_names))
+    kernels.compute_loop_bias(robot.handle, q, v, bias)
     columns = []
     for each in parameters:
         if each.kind in OF_LINK:
@@ -117,7 +119,7 @@ def tree_regressor(
             size = {
                 'damping': speed,
                 'friction': np.tanh(speed / FRICTION_SPEED),
-                'armature': row @ a,
+                'armature': row @ a + _bias(robot, each.name, bias),
             }[each.kind]
             columns.append(size * row)
     return np.column_stack(columns) if columns else np.zeros((robot.nv, 0))
@@ -128,6 +130,13 @@ def _row(robot: Mechanism, joint: str, L: Array) -> Array:
     if joint in robot.joint_names:
         return np.asarray(np.eye(robot.nv)[robot.joint_slices(joint)[1].start])
     return np.asarray(L[robot.loop_coordinate_names.index(joint)])
+
+
+def _bias(robot: Mechanism, joint: str, bias: Array) -> float:
+    """Return how a joint accelerates while those of the tree do not."""
+    if joint in robot.joint_names:
+        return 0.0
+    return float(bias[robot.loop_coordinate_names.index(joint)])
 
 
 def body_regressor(a: Array, w: Array, dw: Array) -> Array:

@@ -28,6 +28,7 @@ from .compiling import kernel
 from .coordinates import constraint_matrix
 from .inertia import body_inertias, expand_inertias
 from .linear_algebra import axpy, cholesky, cholesky_solve, dot, solve_upper
+from .loop_rotors import add_loop_inertia, carry_loop_rotors
 from .loops import loop_coordinates
 from .newton_euler import apply_loads
 from .passive import add_passive_forces, push_apart
@@ -38,6 +39,7 @@ from .records import (
     bodies,
     cluster_bodies,
     cluster_dofs,
+    cluster_loops,
     clusters,
     columns,
     dofs,
@@ -76,7 +78,11 @@ def bias_acceleration(m):
 
 @kernel
 def passive_forces(m, q, v):
-    """Take loads and passive forces off the bodies' F; return those on tree coordinates."""
+    """
+    Take loads and passive forces off the bodies' F; return those on tree coordinates.
+
+    Rotors of loop joints take what they need for the bodies' A.
+    """
     force, total, size = tau(m), totals(m), shape(m)
     total.dissipation = 0.0
     for j in range(size.nv):
@@ -84,6 +90,8 @@ def passive_forces(m, q, v):
     total.power = apply_loads(m)
     if size.passive_joints or size.passive_loops or springs(m).size:
         add_passive_forces(m, q, v, force)
+    if size.rotor_loops:
+        carry_loop_rotors(m)
     return force
 
 
@@ -147,13 +155,25 @@ def _write_momentum(column, I):
 
 
 @kernel
-def _fold_single(m, i, force):
-    """Fold a joint of one degree of freedom, on no loop, into the body that carries it."""
+def _add_loop_rotors(m, cluster, M):
+    """Add the rotors of a cluster's loop joints to its M."""
+    for k in cluster_loops(m)[cluster.first_loop : cluster.first_loop + cluster.n_loops]:
+        add_loop_inertia(m, k, M, True)
+
+
+@kernel
+def _fold_single(m, cluster, force):
+    """Fold a joint of one degree of freedom, that no loop binds, into the body that carries it."""
+    i = cluster_bodies(m)[cluster.first_body]
     own, inertia, move = bodies(m)[i], inertias(m), moving(m)
     j, up = own.iv, own.parent
     column = columns(m)[j]
     _write_momentum(column, inertia[i].I)
     d = inner_spatial(column.U, column.s) + dofs(m)[j].armature
+    if shape(m).rotor_loops:
+        M = np.zeros((1, 1))
+        _add_loop_rotors(m, cluster, M)
+        d += M[0, 0]
     if not d > 0.0:
         return NOT_POSITIVE
     column.rest = force[j] - inner_spatial(move[i].F, column.s)
@@ -199,6 +219,8 @@ def _gather(m, cluster, M, rest, force):
                 other = dof[other].above
             M[place, place] += dof[j].armature
         _add_to_parent(m, i, body[i].parent)
+    if shape(m).rotor_loops:
+        _add_loop_rotors(m, cluster, M)
 
 
 @kernel
@@ -346,11 +368,11 @@ def solve_motion(m, force, acceleration):
     """Solve A x = W^T (force - forces of the bodies) for W x, after `solve_constraints`."""
     body_inertias(m)
     expand_inertias(m)
-    cluster, members = clusters(m), cluster_bodies(m)
+    cluster = clusters(m)
     for c in range(shape(m).n_clusters - 1, -1, -1):
         own = cluster[c]
         if own.n_dofs == 1 and own.rank == 0:
-            status = _fold_single(m, members[own.first_body], force)
+            status = _fold_single(m, own, force)
         else:
             status = _fold_cluster(m, own, force)
         if status != OK:

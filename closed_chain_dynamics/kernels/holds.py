@@ -66,7 +66,11 @@ def _turn_bias(n, carrier, one, two):
 
 @kernel
 def coordinate_bias(m, k, d):
-    """Return L' theta_O' of coordinate d of loop joint k, after `loop_coordinates`."""
+    """
+    Return L' theta_O' of coordinate d of loop joint k, after `loop_coordinates`.
+
+    With accelerations of the joints in the bodies' A it is the acceleration of the coordinate.
+    """
     loop, f, move = loops(m)[k], loop_columns(m)[d].f, moving(m)
     kind, first = loop.type, loop.dof
     one, two = move[loop.body_1], move[loop.body_2]

@@ -31,6 +31,7 @@ from .coordinates import solve_constraints
 from .inertia import body_inertias, energies, rigid_momentum
 from .kinematics import NO_VECTOR, check_state, motion, placements
 from .linear_algebra import copy_to
+from .loop_rotors import loop_rotor_energy, take_loop_momenta
 from .manifold import integrate
 from .newton_euler import pass_forces_inwards, project_forces
 from .records import (
@@ -92,6 +93,8 @@ def _momenta_as_forces(m):
     for i in range(1, move.size):
         p, h = rigid_momentum(inertia[i].rigid, move[i].V)
         put_spatial(move[i].F, times(-1.0, p), times(-1.0, h))
+    if shape(m).rotor_loops:
+        take_loop_momenta(m)
 
 
 @kernel
@@ -311,6 +314,8 @@ def compute_impact(m, q, states, moved, v_after, jump, force):
         _let_move(move[i], states[i].v, states[i].omega)
     energies(m)
     kinetic = totals(m).kinetic
+    if shape(m).rotor_loops:
+        kinetic += loop_rotor_energy(m)
     for j in range(force.size):
         rate, armature = _rotor_rate(m, j), dofs(m)[j].armature
         force[j] = -armature * rate

@@ -21,7 +21,20 @@ of them, with no change of frame. Articulated inertias fill the 6 x 6 matrix.
 
 from .compiling import kernel
 from .kinematics import check_state, motion, placements
-from .records import OK, WRONG_SIZE, bodies, columns, dofs, inertias, moving, shape, totals, world
+from .loop_rotors import add_loop_inertia, loop_rotor_energy
+from .records import (
+    OK,
+    WRONG_SIZE,
+    bodies,
+    columns,
+    dofs,
+    inertias,
+    loops,
+    moving,
+    shape,
+    totals,
+    world,
+)
 from .vectors import (
     add,
     angular,
@@ -91,7 +104,7 @@ def rigid_momentum(rigid, V):
 
 @kernel
 def compute_mass_matrix(m, q, M):
-    """Write the mass matrix M of the tree, (nv, nv), by composite inertias."""
+    """Write M of the tree, (nv, nv), by composite inertias; loop joints add their rotors."""
     if q.size != shape(m).nq:
         return WRONG_SIZE
     status = check_state(m, q, q, q)
@@ -114,6 +127,9 @@ def compute_mass_matrix(m, q, M):
             M[j, k] = M[k, j] = inner_spatial(own.U, column[k].s)
             k = dof[k].parent
         M[j, j] += dof[j].armature
+    if shape(m).rotor_loops:
+        for k in range(loops(m).size):
+            add_loop_inertia(m, k, M, False)
     return OK
 
 
@@ -137,11 +153,11 @@ def energies(m):
 
 @kernel
 def rotor_energy(m, v):
-    """Return the kinetic energy of the rotors that joints reflect."""
+    """Return the kinetic energy of the rotors that joints reflect, after `motion`."""
     dof, energy = dofs(m), 0.0
     for j in range(dof.size):
         energy += 0.5 * dof[j].armature * v[j] * v[j]
-    return energy
+    return energy + loop_rotor_energy(m) if shape(m).rotor_loops else energy
 
 
 @kernel

@@ -21,6 +21,7 @@ to its body falls out for every joint, whether it moves anything or not.
 
 from .compiling import kernel
 from .kinematics import check_state, motion, placements
+from .loop_rotors import carry_loop_rotors
 from .records import OK, WRONG_SIZE, bodies, columns, dofs, loads, moving, shape, world
 from .vectors import (
     acceleration_at,
@@ -94,6 +95,8 @@ def tree_forces(m, v, a):
     motion(m, v, a, 1.0)
     body_forces(m)
     apply_loads(m)
+    if shape(m).rotor_loops:
+        carry_loop_rotors(m)
     pass_forces_inwards(m)
 
 

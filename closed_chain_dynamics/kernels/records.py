@@ -52,7 +52,7 @@ WORLD = _record(gravity=3, length=(), closing_tolerance=(), rank_tolerance=())
 # `changes` counts all changes of the structure's tables, a new choice of theta_G included
 SHAPE = _record(
     'changes nq nv n_clusters n_rows n_contacts n_holds rank full_rank mobility '
-    'passive_joints passive_loops'
+    'passive_joints passive_loops rotor_loops'
 )
 # a body and the joint that carries it: `R`, `p` place the joint in the parent body; `iq`, `iv` are
 # its places in q and v; `carries` says whether another cluster hangs on it; inertia about the

@@ -101,6 +101,7 @@ class Structure(Tables):
         self.shape['passive_loops'] = _any_law(model.loop_dofs) or np.any(
             model.loops['mode'] == at.SOFT
         )
+        self.shape['rotor_loops'] = np.count_nonzero(model.loop_dofs['armature'])
 
     @property
     def world(self) -> np.void:

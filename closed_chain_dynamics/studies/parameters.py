@@ -32,6 +32,7 @@ from closed_chain_dynamics.description.elements import (
     Joint,
     Link,
     LoopJoint,
+    LoopType,
     Pose,
     Spring,
 )
@@ -93,6 +94,13 @@ def _mu(loop: LoopJoint, value: float, scale: bool) -> LoopJoint:
     return replace(loop, contact=replace(contact, mu=mu, mu_static=static))
 
 
+def _turns_rotor(joint: Joint | LoopJoint) -> bool:
+    """Return whether a joint has one axis that a motor may drive."""
+    if isinstance(joint, LoopJoint):
+        return joint.type in (LoopType.REVOLUTE, LoopType.PRISMATIC)
+    return joint.type.nv == 1
+
+
 # parameter: (parts of a description that may have it, which of them do, how it is changed)
 PARAMETERS: dict[str, tuple[tuple[str, ...], Callable[[Any], bool], Callable[..., Any]]] = {
     'mass': (('links',), lambda link: link.inertia is not None and link.inertia.mass > 0.0, _mass),
@@ -101,7 +109,7 @@ PARAMETERS: dict[str, tuple[tuple[str, ...], Callable[[Any], bool], Callable[...
     'rest': (('springs',), lambda spring: True, _spring('rest')),
     'damping': (('joints', 'loops'), lambda joint: True, _dynamics('damping')),
     'friction': (('joints', 'loops'), lambda joint: True, _dynamics('friction')),
-    'armature': (('joints',), lambda joint: joint.type.nv == 1, _dynamics('armature')),
+    'armature': (('joints', 'loops'), _turns_rotor, _dynamics('armature')),
     'mu': (('loops',), lambda loop: loop.contact is not None, _mu),
 }
 KINDS = {'links': 'link', 'springs': 'spring', 'joints': 'joint', 'loops': 'contact'}

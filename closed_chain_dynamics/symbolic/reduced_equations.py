@@ -221,12 +221,32 @@ class ReducedEquations(ABC):
 
     def _M_1(self) -> SX:
         M = tree_dynamics.mass_matrix(self.tree, self.pose_of_bodies)
-        return ca.triu2symm(ca.triu(ca.densify(self.W.T @ (M @ self.W))))
+        M_1 = self.W.T @ (M @ self.W)
+        for inertia, row in self._loop_rotors():
+            M_1 = M_1 + inertia * row.T @ row
+        return ca.triu2symm(ca.triu(ca.densify(M_1)))
+
+    def _loop_rotors(self) -> list[tuple[float, SX]]:
+        """Return inertia and rate by v_1 of every rotor on a loop joint."""
+        return [
+            (loop.laws[0].armature, rate @ self.W)
+            for k, loop in enumerate(self.source.loops)
+            if loop.laws and loop.laws[0].armature
+            for rate in self._loop(k).coordinates()
+        ]
+
+    def _turn_loop_rotors(self, a_1: SX) -> SX:
+        """Return what rotors on loop joints need, per independent rate."""
+        force = ca.SX.zeros(self.v_1.shape[0])
+        for inertia, row in self._loop_rotors():
+            force = force + inertia * row.T @ (row @ a_1 + self._along(row) @ self.v_1)
+        return force
 
     def _c_1(self) -> SX:
-        return self.W.T @ tree_dynamics.newton_euler(
+        tau = tree_dynamics.newton_euler(
             self.tree, self.pose_of_bodies, self._v, self._drift(), gravity=False
         )
+        return self.W.T @ tau + self._turn_loop_rotors(ca.SX.zeros(self.v_1.shape[0]))
 
     def _g_1(self) -> SX:
         return self.W.T @ tree_dynamics.gravity_forces(self.tree, self.pose_of_bodies)
@@ -239,7 +259,8 @@ class ReducedEquations(ABC):
             self.W @ self.a_1 + self._drift(),
             gravity=True,
         )
-        return self.W.T @ tau + self.term('tau_1s') + self.term('tau_1d')
+        tau_1 = self.W.T @ tau + self._turn_loop_rotors(self.a_1)
+        return tau_1 + self.term('tau_1s') + self.term('tau_1d')
 
     def _tau_1s(self) -> SX:
         energy = ca.SX(0)

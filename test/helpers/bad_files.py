@@ -383,6 +383,15 @@ CASES = {
         ['line 7, <constraint name="grip">', "'tip' with itself"],
         ['two different'],
     ),
+    'rotor on a weld': (
+        with_extra(
+            LOOP.format(
+                kind='fixed', parent='tip', child='base', inside='<cc:rotor inertia="0.1"/>'
+            )
+        ),
+        ['line 7, <constraint name="grip">', "'fixed'", 'no axis'],
+        ['a motor drives'],
+    ),
     'loop to an unknown link': (
         with_extra(LOOP.format(kind='fixed', parent='tpi', child='base', inside='')),
         ['line 7', "'tpi'"],

@@ -34,9 +34,10 @@ def with_rotors(model, armature):
     description = ccd.load(model).description
     joints = [
         replace(joint, dynamics=replace(joint.dynamics, armature=armature))
-        for joint in description.joints
+        for joint in description.all_joints
     ]
-    return Mechanism(replace(description, joints=tuple(joints)))
+    tree, loops = joints[: len(description.joints)], joints[len(description.joints) :]
+    return Mechanism(replace(description, joints=tuple(tree), loops=tuple(loops)))
 
 
 @pytest.mark.parametrize(
