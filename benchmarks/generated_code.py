@@ -37,7 +37,7 @@ from benchmarks.peers import MuJoCo, Pinocchio
 from benchmarks.timing import interleave
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.codegen.compiled import CompiledMechanism
-from closed_chain_dynamics.codegen.source import gather
+from closed_chain_dynamics.codegen.gathering import gather
 
 BATCH, TURNS, STEPS = 4096, 9, 300
 

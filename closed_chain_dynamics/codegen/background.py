@@ -27,7 +27,8 @@ import sys
 import tempfile
 import weakref
 
-from closed_chain_dynamics.codegen.build import RUN, build
+from closed_chain_dynamics.codegen.build import build
+from closed_chain_dynamics.codegen.cache import RUN
 from closed_chain_dynamics.codegen.source import Source
 from closed_chain_dynamics.errors import ClosedChainError
 

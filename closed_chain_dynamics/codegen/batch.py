@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Calling generated code: one state through a buffer, many over vector lanes and threads.
+Calling generated code: one state as a function of Python, many over vector lanes and threads.
 
 ctypes lets go of Python's lock while C runs, so that threads share a batch without anything else.
 """
@@ -26,10 +26,12 @@ import os
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from closed_chain_dynamics.codegen.build import STEP, Library, build, find_compiler
+from closed_chain_dynamics.codegen.build import Library, build
+from closed_chain_dynamics.codegen.compiler import find_compiler
 from closed_chain_dynamics.codegen.source import Source
+from closed_chain_dynamics.errors import StateError
 
-__all__ = ['Function', 'Roller', 'pointer']
+__all__ = ['Function', 'as_rows', 'check_counts', 'pointer', 'shares', 'spread']
 
 Array = NDArray[np.float64]
 MATRICES = ('W', 'S', 'J_C', 'placements')  # outputs with two indices, however narrow
@@ -41,11 +43,54 @@ def pointer(array: NDArray[np.generic]) -> ctypes.c_void_p:
     return ctypes.c_void_p(array.ctypes.data)
 
 
-def _shares(n: int, lanes: int, threads: int) -> list[tuple[int, int]]:
+def shares(n: int, lanes: int, threads: int) -> list[tuple[int, int]]:
     """Return ranges of rows for the threads, whole groups of lanes each."""
     count = max(1, min(threads, n // LEAST_SHARE))
     size = -(-n // (count * lanes)) * lanes
     return [(first, min(first + size, n)) for first in range(0, n, size)]
+
+
+def spread(run: Callable[[tuple[int, int]], None], shares: list[tuple[int, int]]) -> None:
+    """Run a function for every share of a batch, each in a thread."""
+    if len(shares) <= 1:
+        for share in shares:
+            run(share)
+        return
+    with ThreadPoolExecutor(len(shares)) as pool:
+        for done in [pool.submit(run, share) for share in shares]:
+            done.result()
+
+
+def as_rows(values: ArrayLike, width: int, what: str, where: str) -> Array:
+    """Return values as a contiguous batch of floats, or say what does not fit."""
+    array = as_numbers(values, what, where)
+    if array.ndim != 2 or array.shape[1] != width:
+        raise StateError(
+            f'{what} has shape {array.shape} but a batch needs (n, {width})',
+            where=where,
+            repair='One row for each state.',
+        )
+    return array
+
+
+def as_numbers(values: ArrayLike, what: str, where: str) -> Array:
+    """Return values as a contiguous array of floats."""
+    try:
+        return np.ascontiguousarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise StateError(f'{what} must be numbers', where=where) from None
+
+
+def check_counts(where: str, **batch: Array) -> None:
+    """Raise unless all arrays have as many rows."""
+    counts = {name: len(rows) for name, rows in batch.items()}
+    if len(set(counts.values())) > 1:
+        told = ', '.join(f'{name} {count}' for name, count in counts.items())
+        raise StateError(
+            f'the numbers of states differ: {told}',
+            where=where,
+            repair='Give each array one row for each state.',
+        )
 
 
 class Function:
@@ -57,17 +102,11 @@ class Function:
         library = build(source, name)
         self.inputs, self.outputs = library.inputs, library.outputs
         self._library = library  # keeps the code loaded
-        self._width = sum(r * c for r, c in self.outputs.values())
-        n_in = sum(self.inputs.values())
-        self._x, self._y = np.zeros(n_in + 1), np.zeros(self._width + library.margins + 1)
-        self._answer = self._y[: self._width]
-        self._is_one_column = len(self.outputs) == 1 and not set(self.outputs) & set(MATRICES)
-        self._places, at = [], 0
-        for width in self.inputs.values():
-            self._places.append(self._x[at : at + width])
-            at += width
-        self._address = pointer(self._x), pointer(self._y)
-        self._one = library.dll.call_one
+        self.width = sum(r * c for r, c in self.outputs.values())
+        make = ctypes.PyDLL(library.dll._name).python_function
+        make.restype = ctypes.py_object
+        # answer(input, ..., out): whether one state in contiguous arrays has an answer; see call.c
+        self.answer: Callable[..., bool] = make()
         self._many: Library | None = None
         ends = np.cumsum([r * c for r, c in self.outputs.values()]).tolist()
         self._cuts = [
@@ -75,29 +114,23 @@ class Function:
             for (name, (r, c)), end in zip(self.outputs.items(), ends)
         ]
 
-    def one(self, given: tuple[ArrayLike, ...]) -> tuple[Array, ...] | None:
-        """Return the outputs for one state; None where they do not count, or it does not fit."""
-        for place, values in zip(self._places, given):
-            if type(values) is not np.ndarray:
-                values = np.asarray(values, dtype=float)
-            if values.shape != place.shape:
-                return None
-            place[:] = values
-        if not self._one(*self._address):
-            return None
-        flat = self._answer.copy()
-        return (flat,) if self._is_one_column else self.split(flat)
+    def one(self, given: tuple[ArrayLike, ...]) -> Array | None:
+        """Return the outputs for one state side by side; None where they do not count."""
+        flat = np.empty(self.width)
+        where = self._source.name
+        rows = [as_numbers(each, what, where) for each, what in zip(given, self.inputs)]
+        return flat if self.answer(*rows, flat) else None
 
     def empty(self, n: int) -> Array:
         """Return room for the outputs of n states."""
-        return np.full((n, self._width), np.nan)
+        return np.full((n, self.width), np.nan)
 
     def many(self, rows: tuple[Array, ...]) -> tuple[Array, NDArray[np.bool_]]:
         """Return the outputs of every state side by side, (n, width), and whether they count."""
         n = len(rows[0])
         if self._many is None:
             self._many = build(self._source, self._name, lanes=find_compiler().lanes)
-        out, ok = np.empty((n, self._width)), np.zeros(n, dtype=np.uint8)
+        out, ok = np.empty((n, self.width)), np.zeros(n, dtype=np.uint8)
         pointers = (ctypes.c_void_p * len(rows))(*(each.ctypes.data for each in rows))
         call = self._many.dll.call_many
 
@@ -107,8 +140,13 @@ class Function:
                 pointer(ok),
             )  # fmt: skip
 
-        _spread(run, _shares(n, find_compiler().lanes, self.threads))
+        spread(run, shares(n, find_compiler().lanes, self.threads))
         return out, ok.astype(bool)
+
+    def join(self, outputs: tuple[Array, ...]) -> Array:
+        """Return outputs of one state side by side, as generated code would write them."""
+        columns = [np.transpose(x) if cut[-1] else x for x, cut in zip(outputs, self._cuts)]
+        return np.concatenate([np.ravel(each) for each in columns])
 
     def split(self, flat: Array) -> tuple[Array, ...]:
         """Return the outputs by themselves; CasADi writes matrices column by column."""
@@ -120,54 +158,3 @@ class Function:
                 part = np.swapaxes(part.reshape(shape), -1, -2)
             found.append(part)
         return tuple(found)
-
-
-def _spread(run: Callable[[tuple[int, int]], None], shares: list[tuple[int, int]]) -> None:
-    """Run a function for every share of a batch, each in a thread."""
-    if len(shares) <= 1:
-        for share in shares:
-            run(share)
-        return
-    with ThreadPoolExecutor(len(shares)) as pool:
-        for done in [pool.submit(run, share) for share in shares]:
-            done.result()
-
-
-class Roller:
-    """Roll-outs of many states over many steps."""
-
-    def __init__(self, source: Source, threads: int | None = None) -> None:
-        self._source = source
-        self.threads = threads or os.cpu_count() or 1
-        self._lanes = find_compiler().lanes
-        self._library = {1: build(source, STEP)}
-
-    def roll(
-        self, q: Array, v: Array, tau: Array, steps: int, every: int, dt: float, rk4: bool
-    ) -> tuple[Array, Array, NDArray[np.int64]] | None:
-        """Return states kept and steps done; None where the torques have another shape."""
-        n, motors = len(q), len(self._source.motors)
-        changing = tau.ndim == 3
-        if tau.shape != ((n, steps, motors) if changing else (n, motors)):
-            return None
-        lanes = self._lanes if n > 1 else 1
-        if lanes not in self._library:
-            self._library[lanes] = build(self._source, STEP, lanes=lanes)
-        tau = np.ascontiguousarray(tau, dtype=float)
-        kept = steps // every
-        q_out = np.empty((n, kept, self._source.nq))
-        v_out = np.empty((n, kept, self._source.nv))
-        done = np.zeros(n, dtype=np.int64)
-        call = self._library[lanes].dll.roll_many
-
-        def run(share: tuple[int, int]) -> None:
-            call(
-                *(ctypes.c_long(x) for x in (*share, steps, every)),
-                ctypes.c_int(changing),
-                ctypes.c_int(rk4),
-                ctypes.c_double(dt),
-                *(pointer(each) for each in (q, v, tau, q_out, v_out, done)),
-            )
-
-        _spread(run, _shares(n, lanes, self.threads))
-        return q_out, v_out, done

@@ -22,7 +22,7 @@ marked `generic`. In a batch, states that the core refuses too are marked in `ok
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 import warnings
 
 import numpy as np
@@ -30,74 +30,32 @@ from numpy.typing import ArrayLike, NDArray
 
 from closed_chain_dynamics.assembly.completion import complete_acceleration, complete_velocity
 from closed_chain_dynamics.assembly.search import assemble
-from closed_chain_dynamics.codegen.batch import Function, Roller
-from closed_chain_dynamics.codegen.build import find_compiler, require_casadi
+from closed_chain_dynamics.codegen.batch import Function, as_rows, check_counts
+from closed_chain_dynamics.codegen.build import require_casadi
+from closed_chain_dynamics.codegen.compiler import find_compiler
 from closed_chain_dynamics.codegen.derivatives import Derivatives, derivatives, linearise
-from closed_chain_dynamics.codegen.source import Source, gather
+from closed_chain_dynamics.codegen.gathering import gather
+from closed_chain_dynamics.codegen.results import Basis, Completed, Forward, Inverse, Rollout
+from closed_chain_dynamics.codegen.rollouts import Roller
+from closed_chain_dynamics.codegen.source import Source
 from closed_chain_dynamics.dynamics.actuation import actuator_vector
 from closed_chain_dynamics.dynamics.forward import forward_dynamics
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
 from closed_chain_dynamics.dynamics.tree import link_placements
-from closed_chain_dynamics.errors import ClosedChainError, NameNotFound, StateError
+from closed_chain_dynamics.errors import ClosedChainError, StateError
 from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['CompiledMechanism', 'GeneratedCodeWarning', 'compile_mechanism']
 
 Array = NDArray[np.float64]
-INTEGRATORS = ('euler', 'rk4')  # as in Simulation: semi-implicit Euler
-READY = ('forward_dynamics', 'inverse_dynamics')
+CHANGED = 'the structure has changed since this was compiled'
+REFUSED = 'a pivot of the generated code fails, or the state is refused'
+_new = tuple.__new__  # half the time of calling a named tuple
 
 
 class GeneratedCodeWarning(RuntimeWarning):
     """Generated code does not hold here, and the generic functions answer."""
-
-
-class Forward(NamedTuple):
-    """Accelerations theta_O'', (nv,) or (n, nv)."""
-
-    acceleration: Array
-    ok: Any  # True, or (n,) of bool
-    generic: Any  # whether the core answered instead
-
-
-class Inverse(NamedTuple):
-    """Forces that a motion needs; each (width,) or (n, width)."""
-
-    tau_O: Array
-    tau_G: Array
-    tau_A: Array
-    residual: Array
-    ok: Any
-    generic: Any
-
-
-class Completed(NamedTuple):
-    """A velocity or acceleration that the loops allow."""
-
-    values: Array
-    ok: Any
-    generic: Any
-
-
-class Basis(NamedTuple):
-    """W, S and J_C in the generalized coordinates `independent`."""
-
-    W: Array
-    S: Array
-    J_C: Array
-    independent: list[str]
-    ok: Any
-    generic: Any
-
-
-class Rollout(NamedTuple):
-    """States after every `every` steps, (n, kept, nq) and (n, kept, nv); steps that were done."""
-
-    q: Array
-    v: Array
-    steps: Any  # (n,) of int
-    ok: Any
 
 
 def compile_mechanism(robot: Mechanism, q: ArrayLike | None = None) -> 'CompiledMechanism':
@@ -129,8 +87,11 @@ class CompiledMechanism:
         self._structure = robot.changes
         self._functions: dict[str, Function] = {}
         self._roller: Roller | None = None
-        for name in READY:
-            self._function(name)
+        nv, motors = source.nv, len(source.motors)
+        self._ends = nv, nv + len(self.independent), nv + len(self.independent) + motors
+        self._forward = self._function('forward_dynamics').answer
+        self._inverse = self._function('inverse_dynamics').answer
+        self._widths = nv, self._function('inverse_dynamics').width
 
     def __repr__(self) -> str:
         return f'<CompiledMechanism {self.source.name!r}: theta_G {", ".join(self.independent)}>'
@@ -148,36 +109,40 @@ class CompiledMechanism:
     # --- the calls of the core ----------------------------------------------------------------
     def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: Any = None) -> Forward:
         """Return the accelerations of the closed chain under actuator torques."""
-        if type(tau) is not np.ndarray and (tau is None or isinstance(tau, Mapping)):
+        if self.robot.changes == self._structure:
+            flat = np.empty(self._widths[0])
+            if self._forward(q, v, tau, flat):  # one state, in arrays as they should be
+                return _new(Forward, (flat, True, False))
+        if tau is None or isinstance(tau, Mapping):
             n = np.shape(q)[:-1]
             tau = np.broadcast_to(self._torques(tau), (*n, len(self.source.motors)))
-        values, ok, generic = self._call(
-            'forward_dynamics',
-            (q, v, tau),
-            lambda q, v, tau: (forward_dynamics(self.robot, q, v, tau).acceleration,),
+        return Forward._make(
+            self._call(
+                'forward_dynamics',
+                (q, v, tau),
+                lambda q, v, tau: (forward_dynamics(self.robot, q, v, tau).acceleration,),
+            )
         )
-        return Forward(values[0], ok, generic)
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Inverse:
         """Return the forces that a motion of the closed chain needs."""
-
-        def core(q: Array, v: Array, a: Array) -> tuple[Array, ...]:
-            r = inverse_dynamics(self.robot, q, v, a)
-            return r.tau_O, r.tau_G, r.tau_A, r.residual
-
-        values, ok, generic = self._call('inverse_dynamics', (q, v, a), core)
-        return Inverse._make((*values, ok, generic))
+        if self.robot.changes == self._structure:
+            flat = np.empty(self._widths[1])
+            if self._inverse(q, v, a, flat):
+                return _new(Inverse, (flat, self._ends, True, False))
+        return self._forces('inverse_dynamics', (q, v, a))
 
     def gravity_torques(self, q: ArrayLike) -> Inverse:
         """Return the forces that hold the mechanism at rest, springs included."""
+        return self._forces('gravity_torques', (q,))
 
-        def core(q: Array) -> tuple[Array, ...]:
-            rest = np.zeros(self.robot.nv)
-            r = inverse_dynamics(self.robot, q, rest, rest)
+    def _forces(self, name: str, given: tuple[ArrayLike, ...]) -> Inverse:
+        def core(q: Array, *motion: Array) -> tuple[Array, ...]:
+            r = inverse_dynamics(self.robot, q, *(motion or [np.zeros(self.robot.nv)] * 2))
             return r.tau_O, r.tau_G, r.tau_A, r.residual
 
-        values, ok, generic = self._call('gravity_torques', (q,), core)
-        return Inverse._make((*values, ok, generic))
+        flat, ok, generic = self._call(name, given, core)
+        return Inverse(flat, self._ends, ok, generic)
 
     def coordinates(self, q: ArrayLike) -> Basis:
         """Return W, S and J_C in the generalized coordinates that were compiled."""
@@ -192,8 +157,9 @@ class CompiledMechanism:
                 )
             return c.W, c.S, c.J_C
 
-        values, ok, generic = self._call('coordinates', (q,), core)
-        return Basis._make((*values, self.independent, ok, generic))
+        flat, ok, generic = self._call('coordinates', (q,), core)
+        W, S, J_C = self._function('coordinates').split(flat)
+        return Basis(W, S, J_C, self.independent, ok, generic)
 
     def complete_velocity(self, q: ArrayLike, rates: Any) -> Completed:
         """
@@ -201,21 +167,23 @@ class CompiledMechanism:
 
         `rates`: by name, for every coordinate in `independent`, or an array over them.
         """
-        values, ok, generic = self._call(
-            'complete_velocity',
-            (q, self._rates(rates)),
-            lambda q, rates: (complete_velocity(self.robot, q, self._named(rates)),),
+        return Completed._make(
+            self._call(
+                'complete_velocity',
+                (q, self._rates(rates)),
+                lambda q, rates: (complete_velocity(self.robot, q, self._named(rates)),),
+            )
         )
-        return Completed(values[0], ok, generic)
 
     def complete_acceleration(self, q: ArrayLike, v: ArrayLike, accelerations: Any) -> Completed:
         """Return the acceleration that the loops allow at v, from those of theta_G."""
-        values, ok, generic = self._call(
-            'complete_acceleration',
-            (q, v, self._rates(accelerations)),
-            lambda q, v, rates: (complete_acceleration(self.robot, q, v, self._named(rates)),),
+        return Completed._make(
+            self._call(
+                'complete_acceleration',
+                (q, v, self._rates(accelerations)),
+                lambda q, v, rates: (complete_acceleration(self.robot, q, v, self._named(rates)),),
+            )
         )
-        return Completed(values[0], ok, generic)
 
     def link_placements(self, q: ArrayLike) -> dict[str, Array]:
         """Return the placement of every link, {name: (4, 4)}, or (n, 4, 4) of a batch."""
@@ -224,7 +192,8 @@ class CompiledMechanism:
             rows = [X[:3] for X in link_placements(self.robot, q).values()]
             return (np.array([np.concatenate([X[:, :3].ravel(), X[:, 3]]) for X in rows]),)
 
-        (rows,), _, _ = self._call('placements', (q,), core)
+        flat, _, _ = self._call('placements', (q,), core)
+        (rows,) = self._function('placements').split(flat)
         out = {}
         for number, link in enumerate(self.source.links):
             X = np.zeros((*rows.shape[:-2], 4, 4))
@@ -269,30 +238,12 @@ class CompiledMechanism:
         numbers run away, ends there: `steps` says when, and what follows is nan.
         """
         self._refuse_outdated()
-        if integrator not in INTEGRATORS:
-            raise NameNotFound('integrator', integrator, INTEGRATORS, where=self.robot.name)
-        if steps < 1 or every < 1 or not dt > 0.0:
-            raise StateError(
-                'steps, every and dt must be positive',
-                where=self.robot.name,
-                repair='For example steps=1000, dt=1e-3.',
-            )
-        q, v = self._rows(q, self.source.nq, 'q'), self._rows(v, self.source.nv, 'v')
         if tau is None or isinstance(tau, Mapping):
-            tau = np.broadcast_to(self._torques(tau), (len(q), len(self.source.motors)))
-        tau = np.asarray(tau, dtype=float)
-        self._same_count(q=q, v=v, tau=tau)
+            shape = len(np.atleast_2d(q)), len(self.source.motors)
+            tau = np.broadcast_to(self._torques(tau), shape)
         if self._roller is None:
             self._roller = Roller(self.source, self._threads)
-        found = self._roller.roll(q, v, tau, steps, every, dt, integrator == 'rk4')
-        if found is None:
-            raise StateError(
-                f'tau has shape {np.shape(tau)}, which is neither (n, actuators) nor '
-                '(n, steps, actuators)',
-                where=self.robot.name,
-                repair=f'Here ({len(q)}, {len(self.source.motors)}), or with {steps} between.',
-            )
-        return Rollout._make((*found, found[2] == steps))
+        return self._roller.roll(q, v, tau, steps, every, dt, integrator)
 
     def step(
         self,
@@ -340,30 +291,6 @@ class CompiledMechanism:
     def _named(self, rates: Array) -> dict[str, float]:
         return dict(zip(self.independent, rates.tolist()))
 
-    def _rows(self, values: ArrayLike, width: int, what: str) -> Array:
-        """Return values as a contiguous batch of floats, or say what does not fit."""
-        try:
-            array = np.ascontiguousarray(values, dtype=float)
-        except (TypeError, ValueError):
-            raise StateError(f'{what} must be numbers', where=self.robot.name) from None
-        if array.ndim != 2 or array.shape[1] != width:
-            raise StateError(
-                f'{what} has shape {array.shape} but a batch needs (n, {width})',
-                where=self.robot.name,
-                repair='One row for each state.',
-            )
-        return array
-
-    def _same_count(self, **batch: Array) -> None:
-        counts = {name: len(rows) for name, rows in batch.items()}
-        if len(set(counts.values())) > 1:
-            told = ', '.join(f'{name} {count}' for name, count in counts.items())
-            raise StateError(
-                f'the numbers of states differ: {told}',
-                where=self.robot.name,
-                repair='Give each array one row for each state.',
-            )
-
     def _refuse_outdated(self) -> None:
         if not self.is_current:
             raise StateError(
@@ -383,38 +310,43 @@ class CompiledMechanism:
 
     def _call(
         self, name: str, given: tuple[ArrayLike, ...], core: Callable[..., tuple[Any, ...]]
-    ) -> tuple[tuple[Array, ...], Any, Any]:
-        """Return outputs of a function, whether they count, and whether the core gave them."""
-        function = self._functions.get(name) or self._function(name)
-        reason = 'a pivot of the generated code fails, or the state is refused'
-        q = given[0]
-        if (q.ndim if type(q) is np.ndarray else np.ndim(q)) != 2:
-            if self.robot.changes == self._structure:
-                values = function.one(given)
-                if values is not None:
-                    return values, True, False
-            else:
-                reason = 'the structure has changed since this was compiled'
-            answer = core(*(np.asarray(each, dtype=float) for each in given))
-            self._say(reason)
-            return answer, True, True
+    ) -> tuple[Array, Any, Any]:
+        """Return outputs side by side, whether they count, and whether the core gave them."""
+        function = self._function(name)
+        changed = self.robot.changes != self._structure
+        if np.ndim(given[0]) == 2:
+            return self._batch(function, given, core, changed)
+        flat = None if changed else function.one(given)
+        if flat is not None:
+            return flat, True, False
+        answer = function.join(core(*(np.asarray(each, dtype=float) for each in given)))
+        self._say(CHANGED if changed else REFUSED)
+        return answer, True, True
+
+    def _batch(
+        self,
+        function: Function,
+        given: tuple[ArrayLike, ...],
+        core: Callable[..., tuple[Any, ...]],
+        changed: bool,
+    ) -> tuple[Array, Any, Any]:
+        where = self.robot.name
         rows = tuple(
-            self._rows(each, width, what)
+            as_rows(each, width, what, where)
             for each, (what, width) in zip(given, function.inputs.items())
         )
-        self._same_count(**dict(zip(function.inputs, rows)))
-        if self.is_current:
-            flat, good = function.many(rows)
-        else:
-            reason = 'the structure has changed since this was compiled'
+        check_counts(where, **dict(zip(function.inputs, rows)))
+        if changed:
             flat, good = function.empty(len(rows[0])), np.zeros(len(rows[0]), dtype=bool)
+        else:
+            flat, good = function.many(rows)
         ok, generic = good.copy(), ~good
         for i in np.flatnonzero(generic):
             try:
-                flat[i] = np.concatenate([np.ravel(x) for x in core(*(each[i] for each in rows))])
+                flat[i] = function.join(core(*(each[i] for each in rows)))
                 ok[i] = True
             except (ClosedChainError, ValueError):
                 flat[i], generic[i] = np.nan, False
         if generic.any():
-            self._say(reason)
-        return function.split(flat), ok, generic
+            self._say(CHANGED if changed else REFUSED)
+        return flat, ok, generic

@@ -30,7 +30,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closed_chain_dynamics.codegen.build import require_casadi
-from closed_chain_dynamics.codegen.source import Body, Source, gather
+from closed_chain_dynamics.codegen.gathering import gather
+from closed_chain_dynamics.codegen.source import Body, Source
 from closed_chain_dynamics.description.elements import JointType
 from closed_chain_dynamics.dynamics.actuation import actuator_vector
 from closed_chain_dynamics.dynamics.forward import forward_dynamics

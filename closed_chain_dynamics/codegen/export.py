@@ -28,8 +28,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from closed_chain_dynamics.assembly.search import assemble
-from closed_chain_dynamics.codegen.build import HERE, STEP_PARTS, require_casadi, step_sizes
-from closed_chain_dynamics.codegen.source import Source, gather
+from closed_chain_dynamics.codegen.build import require_casadi
+from closed_chain_dynamics.codegen.cache import HERE
+from closed_chain_dynamics.codegen.gathering import gather
+from closed_chain_dynamics.codegen.source import Source
 from closed_chain_dynamics.errors import GenerationError
 from closed_chain_dynamics.model.mechanism import Mechanism
 
@@ -58,6 +60,7 @@ def export(
     assembled one; `single` makes all numbers `float`.
     """
     require_casadi()
+    from closed_chain_dynamics.codegen.c_text import STEP_PARTS, step_sizes
     from closed_chain_dynamics.codegen.printer import operations, print_function
     from closed_chain_dynamics.codegen.traces import trace
 

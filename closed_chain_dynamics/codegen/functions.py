@@ -21,7 +21,8 @@ from numpy.typing import ArrayLike
 
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.codegen.build import require_casadi
-from closed_chain_dynamics.codegen.source import Source, gather
+from closed_chain_dynamics.codegen.gathering import gather
+from closed_chain_dynamics.codegen.source import Source
 from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['casadi']

@@ -24,7 +24,8 @@ from typing import Any
 
 import casadi as ca
 
-from closed_chain_dynamics.codegen.source import Coupling, Loop, Source, common_ancestor, path
+from closed_chain_dynamics.codegen.clusters import common_ancestor, path
+from closed_chain_dynamics.codegen.source import Coupling, Loop, Source
 from closed_chain_dynamics.codegen.tree import Frames, Motion, point_acceleration, point_velocity
 from closed_chain_dynamics.description.elements import LoopType
 

@@ -25,7 +25,9 @@ from collections import Counter
 import numpy as np
 
 from closed_chain_dynamics.codegen.background import BackgroundBuild
-from closed_chain_dynamics.codegen.build import find_compiler, require_casadi
+from closed_chain_dynamics.codegen.build import require_casadi
+from closed_chain_dynamics.codegen.compiler import find_compiler
+from closed_chain_dynamics.codegen.gathering import gather
 from closed_chain_dynamics.codegen.runner import (
     EVENT,
     PIVOT,
@@ -36,7 +38,7 @@ from closed_chain_dynamics.codegen.runner import (
     first_missing,
     load_runner,
 )
-from closed_chain_dynamics.codegen.source import Source, gather
+from closed_chain_dynamics.codegen.source import Source
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.simulation.motion import Motion
 

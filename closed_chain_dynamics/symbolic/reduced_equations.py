@@ -32,7 +32,8 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
-from closed_chain_dynamics.codegen.source import Spring, gather
+from closed_chain_dynamics.codegen.gathering import gather
+from closed_chain_dynamics.codegen.source import Spring
 from closed_chain_dynamics.description.elements import Joint, LoopJoint
 from closed_chain_dynamics.errors import NameNotFound, StateError, StructureError
 from closed_chain_dynamics.model.mechanism import Mechanism

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from numpy.typing import ArrayLike
 
 from closed_chain_dynamics.assembly.search import assemble
-from closed_chain_dynamics.codegen.source import gather
+from closed_chain_dynamics.codegen.gathering import gather
 from closed_chain_dynamics.errors import StructureError
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.symbolic.constraints import CRAMER

@@ -28,7 +28,7 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from closed_chain_dynamics.codegen import source as given
+from closed_chain_dynamics.codegen import clusters, source as given
 from closed_chain_dynamics.codegen.tree import quaternion_rotation
 from closed_chain_dynamics.description import JointType
 
@@ -258,11 +258,11 @@ class SymbolicTree:
 
     def path(self, body: int, top: int = 0) -> list[int]:
         """Return the bodies from below `top` down to a body."""
-        return given.path(self.source.bodies, body, top)[::-1]
+        return clusters.path(self.source.bodies, body, top)[::-1]
 
     def common_ancestor(self, one: int, two: int) -> int:
         """Return the last body that carries both."""
-        return given.common_ancestor(self.source.bodies, one, two)
+        return clusters.common_ancestor(self.source.bodies, one, two)
 
 
 def _about_z(c: SX, s: SX) -> SX:

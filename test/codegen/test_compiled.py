@@ -21,7 +21,8 @@ import pytest
 
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.codegen import GeneratedCodeWarning
-from closed_chain_dynamics.codegen.build import cache_folder, find_compiler
+from closed_chain_dynamics.codegen.cache import cache_folder
+from closed_chain_dynamics.codegen.compiler import find_compiler
 from closed_chain_dynamics.errors import GenerationError
 from closed_chain_dynamics.model import changes
 
@@ -190,7 +191,7 @@ def test_a_second_compilation_comes_from_the_disk(monkeypatch):
     def fail(*_):
         raise AssertionError('compiled again')
 
-    monkeypatch.setattr('closed_chain_dynamics.codegen.build._compile', fail)
+    monkeypatch.setattr('closed_chain_dynamics.codegen.build.compile_text', fail)
     ccd.load('four_bar').compile()
     assert set(cache_folder().iterdir()) == before
 

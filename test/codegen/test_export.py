@@ -23,7 +23,7 @@ import pytest
 
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.cli.main import main
-from closed_chain_dynamics.codegen.build import find_compiler
+from closed_chain_dynamics.codegen.compiler import find_compiler
 
 STRICT = ['-std=c99', '-pedantic', '-Wall', '-Wextra', '-Werror', '-fno-fast-math', '-O1']
 SANITIZED = ['-fsanitize=address,undefined', '-fno-sanitize-recover=all']

@@ -27,7 +27,7 @@ import numpy as np
 import pytest
 
 import closed_chain_dynamics as ccd
-from closed_chain_dynamics.codegen.source import gather
+from closed_chain_dynamics.codegen.gathering import gather
 from closed_chain_dynamics.codegen.traces import TRACES, trace
 from closed_chain_dynamics.description.elements import (
     Actuator,

@@ -87,7 +87,7 @@ def full_disk(at):
     with (
         mock.patch.dict(os.environ, {'XDG_CACHE_HOME': str(at)}),
         mock.patch(
-            'closed_chain_dynamics.codegen.build.tempfile.mkstemp',
+            'closed_chain_dynamics.codegen.cache.tempfile.mkstemp',
             side_effect=OSError(28, 'No space left on device'),
         ),
     ):
@@ -99,7 +99,7 @@ def full_scratch(at):
     with (
         mock.patch.dict(os.environ, {'XDG_CACHE_HOME': str(at)}),
         mock.patch(
-            'closed_chain_dynamics.codegen.build.Path.write_text',
+            'closed_chain_dynamics.codegen.compiler.Path.write_text',
             side_effect=OSError(28, 'No space left on device'),
         ),
     ):
@@ -119,7 +119,7 @@ def without_compiler(at):
 
 def pivots_in_a_singular_pose(at):
     """Trace with pivots sought where a parallelogram lies flat."""
-    from closed_chain_dynamics.codegen.source import gather
+    from closed_chain_dynamics.codegen.gathering import gather
     from closed_chain_dynamics.codegen.traces import trace
 
     robot = parallelogram()

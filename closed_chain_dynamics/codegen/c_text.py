@@ -1,0 +1,108 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The C text of a library: generated functions, the sizes that drivers need, and the driver."""
+
+from typing import Any
+
+from closed_chain_dynamics.codegen.cache import HERE, RUN, STEP
+from closed_chain_dynamics.codegen.printer import print_function
+from closed_chain_dynamics.codegen.run_traces import counted_loops
+from closed_chain_dynamics.codegen.source import Source
+from closed_chain_dynamics.codegen.traces import Trace, trace
+from closed_chain_dynamics.kernels import holds, run, step
+
+__all__ = ['STEP_PARTS', 'c_text', 'step_sizes']
+
+STEP_PARTS = ('forward_dynamics', 'local_rate', 'advance', 'newton_step', 'settle_velocity')
+RUN_PARTS = ('slopes', 'local_rate', 'advance', 'closing', 'look')
+
+
+def c_text(source: Source, name: str) -> tuple[str, dict[str, Any]]:
+    """Return the C text of a function with its driver, and its shapes."""
+    if name == STEP:
+        parts = [trace(source, each) for each in STEP_PARTS]
+        text = ''.join(print_function(each) for each in parts)
+        return _joined(text, 'roll.c', step_sizes(source, parts)), {
+            'inputs': {},
+            'outputs': {},
+            'margins': 0,
+        }
+    if name == RUN:
+        traces = {each: trace(source, each) for each in RUN_PARTS}
+        text = ''.join(print_function(each) for each in traces.values())
+        text = _joined(text, 'run.c', run_sizes(source, traces))
+        return f'#include <string.h>\n{text}', {'inputs': {}, 'outputs': {}, 'margins': 0}
+    traced = trace(source, name)
+    values = {k: s for k, s in traced.outputs.items() if k not in ('margin', 'closed')}
+    n_values = sum(r * c for r, c in values.values())
+    n_all = sum(r * c for r, c in traced.outputs.values())
+    defined = {
+        'FUNCTION': name,
+        'NX': sum(traced.inputs.values()),
+        'NY': n_values,
+        'NM': n_all - n_values,
+        'INPUTS': len(traced.inputs),
+        'WIDTHS': '{' + ', '.join(map(str, traced.inputs.values())) + '}',
+    }
+    described = {'inputs': traced.inputs, 'outputs': values, 'margins': n_all - n_values}
+    return _joined(print_function(traced), 'call.c', defined), described
+
+
+def step_sizes(source: Source, parts: list[Trace]) -> dict[str, int]:
+    """Return the sizes that the driver of a simulation step needs."""
+    forward, _, _, newton, settle = parts
+    open_margins = forward.outputs['margin'][0]
+    return {
+        'NQ': source.nq,
+        'NV': source.nv,
+        'NA': len(source.motors),
+        'NF': open_margins + forward.outputs['closed'][0],
+        'NF_OPEN': open_margins,
+        'NN': newton.outputs['margin'][0],
+        'NS': settle.outputs['margin'][0] + settle.outputs['closed'][0],
+        'LOOPS': int(source.rows > 0),
+    }
+
+
+def run_sizes(source: Source, traces: dict[str, Trace]) -> dict[str, Any]:
+    """Return sizes and bounds that the driver of a run needs."""
+    closing, couplings = traces['closing'].outputs, len(source.couplings)
+    return {
+        'NQ': source.nq,
+        'NV': source.nv,
+        'NA': len(source.motors),
+        'NS': traces['slopes'].outputs['margin'][0],
+        'NE': closing['errors'][0],
+        'NL': closing['errors'][0] - couplings,
+        'NF': closing['flips'][0],
+        'NC': closing['margin'][0],
+        'NW': len(source.watched),
+        'NR': sum(w.rubs for w in source.watched),
+        'NT': len(counted_loops(source)),
+        'REDUNDANT_ROWS': int(source.nv - len(source.independent) < source.rows),
+        'CLOSED': step.CLOSED,
+        'CLOSING_STEPS': step.CLOSING_STEPS,
+        'STANDSTILL': step.STANDSTILL,
+        'ROUNDING': run.ROUNDING,
+        'EASILY': run.EASILY,
+        'TURNING': holds.TURNING,
+        'TOUCHING': holds.TOUCHING,
+        'QUARTER': holds.QUARTER,
+    }
+
+
+def _joined(functions: str, driver: str, defined: dict[str, Any]) -> str:
+    lines = ''.join(f'#define {key} {value}\n' for key, value in defined.items())
+    return f'{(HERE / "real.h").read_text()}\n{functions}\n{lines}\n{(HERE / driver).read_text()}'

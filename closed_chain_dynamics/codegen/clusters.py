@@ -1,0 +1,98 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""Clusters: sets of joints that loops and couplings tie together, from the root outwards."""
+
+from closed_chain_dynamics.codegen.source import Body, Cluster, Coupling, Loop
+from closed_chain_dynamics.description.elements import LoopType
+
+__all__ = ['common_ancestor', 'find_clusters', 'path']
+
+
+def common_ancestor(bodies: tuple[Body, ...], a: int, b: int) -> int:
+    """Return the nearest common ancestor; a child always has the larger number."""
+    while a != b:
+        if a > b:
+            a = bodies[a].parent
+        else:
+            b = bodies[b].parent
+    return a
+
+
+def path(bodies: tuple[Body, ...], a: int, top: int) -> list[int]:
+    """Return the bodies from a up to, and without, one of its ancestors."""
+    found = []
+    while a != top:
+        found.append(a)
+        a = bodies[a].parent
+    return found
+
+
+def _coupled_bodies(bodies: tuple[Body, ...], coupling: Coupling) -> list[int]:
+    """Return the bodies that a coupling ties together: its joints and those between them."""
+    owner = {j: i for i, body in enumerate(bodies) for j in range(body.iv, body.iv + body.nv)}
+    ends = [owner[dof] for dof, _, _ in coupling.terms]
+    top = ends[0]
+    for end in ends:
+        top = common_ancestor(bodies, top, end)
+    if top in ends:
+        top = bodies[top].parent
+    return [body for end in ends for body in path(bodies, end, top)]
+
+
+def find_clusters(
+    bodies: tuple[Body, ...],
+    loops: tuple[Loop, ...],
+    couplings: tuple[Coupling, ...],
+    dependent: set[int],
+) -> tuple[Cluster, ...]:
+    """Return sets of joints that share loops, those nearer to the root first."""
+    leader = list(range(len(bodies)))
+
+    def first(b: int) -> int:
+        while leader[b] != b:
+            b = leader[b]
+        return b
+
+    def tie(together: list[int]) -> None:
+        lowest = min((first(b) for b in together), default=0)
+        for b in together:
+            leader[first(b)] = lowest
+
+    tied = []
+    for loop in loops:
+        top = common_ancestor(bodies, loop.body_1, loop.body_2)
+        tied.append(path(bodies, loop.body_1, top) + path(bodies, loop.body_2, top))
+        if loop.kind is LoopType.FREE:  # no row: it ties nothing
+            tied[-1] = []
+        tie(tied[-1])
+    coupled = [_coupled_bodies(bodies, coupling) for coupling in couplings]
+    for together in coupled:
+        tie(together)
+    clusters = []
+    for lead in sorted({first(b) for b in range(1, len(bodies))}):
+        own = tuple(b for b in range(1, len(bodies)) if first(b) == lead)
+        dofs = tuple(j for b in own for j in range(bodies[b].iv, bodies[b].iv + bodies[b].nv))
+        clusters.append(
+            Cluster(
+                bodies[lead].parent,
+                own,
+                dofs,
+                tuple(j for j in dofs if j in dependent),
+                tuple(j for j in dofs if j not in dependent),
+                tuple(k for k, each in enumerate(tied) if each and first(each[0]) == lead),
+                tuple(k for k, each in enumerate(coupled) if first(each[0]) == lead),
+            )
+        )
+    return tuple(clusters)

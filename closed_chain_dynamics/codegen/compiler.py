@@ -1,0 +1,118 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The C compiler at hand: what it is, what it can do on this machine, and calling it."""
+
+from dataclasses import dataclass
+import os
+from pathlib import Path
+import shutil
+import subprocess
+import tempfile
+
+from closed_chain_dynamics.errors import GenerationError
+
+__all__ = ['Compiler', 'cannot_write', 'compile_text', 'find_compiler']
+
+OPTIONS = ('-std=gnu11', '-O2', '-fPIC', '-shared', '-fno-math-errno')
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A C compiler, what it says of itself, and what it can do on this machine."""
+
+    path: str
+    version: str
+    options: tuple[str, ...]
+    lanes: int
+    libraries: tuple[str, ...]  # of the vector version
+
+
+_compilers: dict[str, Compiler] = {}
+
+
+def find_compiler() -> Compiler:
+    """Return the C compiler at hand: that of CC, else cc, gcc or clang."""
+    wanted = os.environ.get('CC', '')
+    if wanted in _compilers:
+        return _compilers[wanted]
+    names = [wanted] if wanted else ['cc', 'gcc', 'clang']
+    path = next((found for found in map(shutil.which, names) if found), None)
+    if path is None:
+        raise GenerationError(
+            f'no C compiler was found; looked for {", ".join(names)}',
+            where='codegen',
+            repair='Install gcc or clang, or let the variable CC name one.',
+        )
+    told = subprocess.run([path, '--version'], capture_output=True, text=True).stdout
+    native = _works(path, ('-march=native',), 'int answer;')
+    options = (*OPTIONS, '-march=native') if native else OPTIONS
+    flags = subprocess.run(
+        [path, *options, '-dM', '-E', '-x', 'c', os.devnull], capture_output=True, text=True
+    ).stdout
+    lanes = 8 if '__AVX512F__' in flags else 4
+    probe = {4: '_ZGVdN4v_sin', 8: '_ZGVeN8v_sin'}[lanes]
+    has_vectors = '__AVX2__' in flags and _works(
+        path,
+        (*options, '-Wl,--no-undefined', '-lmvec', '-lm'),
+        f'typedef double real __attribute__((vector_size({8 * lanes})));'
+        f'real {probe}(real); real f(real x) {{ return {probe}(x); }}',
+    )
+    found = Compiler(path, told, options, lanes, ('-lmvec', '-lm') if has_vectors else ('-lm',))
+    _compilers[wanted] = found
+    return found
+
+
+def _works(path: str, options: tuple[str, ...], text: str) -> bool:
+    """Return whether the compiler takes options for a text; libraries come behind it."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = Path(folder) / 'probe.c'
+        source.write_text(text)
+        switches = [each for each in options if not each.startswith('-l')]
+        libraries = [each for each in options if each.startswith('-l')]
+        command = [path, *switches, '-shared', '-fPIC', '-o', f'{folder}/probe.so', str(source)]
+        return subprocess.run([*command, *libraries], capture_output=True).returncode == 0
+
+
+def compile_text(compiler: Compiler, text: str, lanes: int, where: str) -> bytes:
+    """Return the shared library that a C text becomes; `where`: whose text it is."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, made = Path(folder) / 'generated.c', Path(folder) / 'generated.so'
+        try:
+            source.write_text(text)
+        except OSError as error:
+            raise cannot_write(error, source) from None
+        command = [compiler.path, *compiler.options, f'-DLANES={lanes}']
+        if lanes > 1 and '-lmvec' in compiler.libraries:
+            command.append('-DVECTOR_MATH')
+        command += ['-o', str(made), str(source), *compiler.libraries]
+        done = subprocess.run(command, capture_output=True, text=True)
+        if done.returncode:
+            first = next((line for line in done.stderr.splitlines() if 'error' in line), '')
+            raise GenerationError(
+                f'{compiler.path} could not compile the generated code: '
+                f'{first or done.stderr.strip()[:200] or f"exit code {done.returncode}"}',
+                where=where,
+                repair='Let the variable CC name another compiler.',
+            )
+        return made.read_bytes()
+
+
+def cannot_write(error: OSError, path: Path) -> GenerationError:
+    """Return what is told where a file cannot be written."""
+    return GenerationError(
+        f'compiled code cannot be written: {error.strerror}',
+        where=str(path.parent),
+        repair='Make room there, or set XDG_CACHE_HOME (TMPDIR) to another folder.',
+    )

@@ -1,0 +1,274 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+From a mechanism to a source: all that a trace reads, gathered in one place.
+
+What straight-line code cannot decide is refused here: contacts with friction, joints that are
+held, trees with a joint that has been cut, singular poses.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from closed_chain_dynamics.codegen.clusters import find_clusters
+from closed_chain_dynamics.codegen.source import (
+    Body,
+    Coupling,
+    Law,
+    Loop,
+    Motor,
+    Source,
+    Spring,
+    Watched,
+)
+from closed_chain_dynamics.description.elements import JointType, LoopType
+from closed_chain_dynamics.dynamics.constraints import actuator_rows, row_units
+from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
+from closed_chain_dynamics.errors import SingularityError, StructureError
+from closed_chain_dynamics.model.changes import cut_joints
+from closed_chain_dynamics.model.loop_packing import LOOP_SUFFIXES, loop_frames
+from closed_chain_dynamics.model.mechanism import Mechanism
+
+__all__ = ['gather']
+
+Array = NDArray[np.float64]
+ROUNDING = 4e-16  # cosines of right angles that are this far from 0, 1 or -1 are these
+
+
+def gather(robot: Mechanism, q: Array, *, contacts: bool = False) -> Source:
+    """
+    Return all that a trace of a mechanism reads; q is a closed pose that is not singular.
+
+    With `contacts`, points on planes are held there as if nothing could lift them off.
+    """
+    links, description = robot.model.links, robot.description
+    if not contacts:
+        _refuse_contacts(robot)
+    _refuse_what_was_cut(robot)
+    c = coordinates(robot, q)
+    if c.lost_rank:
+        raise SingularityError(
+            'code cannot be generated in a singular pose, where theta_G has no clear choice',
+            where=robot.name,
+            repair='Give another pose: robot.compile(q=ccd.assemble(robot, ...)).',
+        )
+    bodies = _bodies(robot)
+    active = [  # a soft contact is a spring
+        loop
+        for loop in description.loops
+        if robot.is_connected(loop.name) and not (loop.contact and loop.contact.stiffness)
+    ]
+    first_rows = np.cumsum([0, *(loop.type.rows for loop in active)])
+    seen = {
+        name: float(row['seen'])
+        for name, row in zip(robot.loop_coordinate_names, robot.structure.loop_dofs)
+    }
+    loops = tuple(
+        _loop(loop, links, int(row), seen.get(loop.name, 0.0))
+        for loop, row in zip(active, first_rows)
+    )
+    couplings = tuple(
+        Coupling(
+            coupling.name,
+            coupling.constant,
+            tuple((*_places(robot, term.joint), term.coefficients) for term in coupling.terms),
+            row,
+        )
+        for row, coupling in enumerate(
+            (each for each in description.couplings if each.active), start=int(first_rows[-1])
+        )
+    )
+    names = list(robot.coordinate_names)
+    dependent = {names.index(name) for name in c.dependent}
+    units = row_units(robot)
+    loop_names = [loop.name for loop in loops]
+    motors = tuple(
+        _motor(name, names, loops, robot.loop_coordinate_names) for name in robot.actuator_names
+    )
+    return Source(
+        robot.name,
+        robot.nq,
+        robot.nv,
+        robot.gravity,
+        bodies,
+        dict(links),
+        loops,
+        couplings,
+        tuple(
+            spring
+            for spring in (_spring(robot, each, loop_names) for each in description.springs)
+            if spring is not None
+        ),
+        motors,
+        find_clusters(bodies, loops, couplings, dependent),
+        len(c.J_C),
+        tuple(j for j in range(robot.nv) if j not in dependent),
+        tuple(names),
+        float(1.0 / units.min(initial=1.0)) if len(units) else 1.0,
+        np.array(q, dtype=float),
+        c.W.copy(),
+        actuator_rows(robot, c.q),
+        watched=_watched(robot, loop_names),
+    )
+
+
+def _refuse_contacts(robot: Mechanism) -> None:
+    for loop in robot.description.loops:
+        is_contact = loop.type is LoopType.SURFACE and loop.contact is not None
+        if is_contact and robot.is_connected(loop.name):
+            raise StructureError(
+                f'contact {loop.name!r} slides, sticks or lifts off by its forces: '
+                'straight-line code cannot decide that',
+                where=robot.name,
+                repair='Cut it, or use the generic functions.',
+            )
+
+
+def _refuse_what_was_cut(robot: Mechanism) -> None:
+    if robot.held_coordinates():
+        raise StructureError(
+            f'{next(iter(robot.held_coordinates()))!r} rests at a stop or friction holds it: '
+            'straight-line code cannot decide how long',
+            where=robot.name,
+            repair='Compile the mechanism as it was loaded.',
+        )
+    if cut_joints(robot):
+        raise StructureError(
+            'a joint of the tree has been cut; code is generated for the tree of the file',
+            where=robot.name,
+            repair='Join it again, or use the generic functions.',
+        )
+
+
+def _watched(robot: Mechanism, loop_names: list[str]) -> tuple[Watched, ...]:
+    """Return the coordinates that may be held, those of open loops left out."""
+    found, structure = [], robot.structure
+    for h, hold in enumerate(structure.holds):
+        k, d = int(hold['loop']), int(hold['dof'])
+        if k < 0:
+            rubs = structure.dofs[d]['friction'] > 0.0
+            found.append(Watched(h, -1, d, int(hold['iq']), bool(rubs)))
+        elif robot.loop_names[k] in loop_names:
+            own = d - int(structure.loops[k]['dof'])
+            rubs = structure.loop_dofs[d]['friction'] > 0.0
+            found.append(Watched(h, loop_names.index(robot.loop_names[k]), own, -1, bool(rubs)))
+    return tuple(found)
+
+
+def _snap(R: Array) -> Array:
+    """Return a rotation whose right angles are exact: every exact zero saves operations."""
+    whole = np.round(R)
+    return np.where(np.abs(R - whole) < ROUNDING, whole, R) + 0.0
+
+
+def _law(joint: Any, limited: bool) -> Law:
+    stop = joint.limit_moment
+    return Law(
+        joint.dynamics.damping,
+        joint.dynamics.friction,
+        joint.limit.lower,
+        joint.limit.upper,
+        (stop.stiffness, stop.damping, stop.transition) if stop and limited else None,
+        limited,
+        joint.dynamics.armature,
+    )
+
+
+def _bodies(robot: Mechanism) -> tuple[Body, ...]:
+    world = Body(
+        'world', -1, JointType.FIXED, 0, 0, 0, np.eye(3), np.zeros(3), 0.0, np.zeros(3),
+        np.zeros((3, 3)), 0.0, np.zeros(3), (),
+    )  # fmt: skip
+    bodies = [world]
+    records = zip(robot.model.bodies[1:], robot.model.body_joints[1:])
+    for record, joint in records:
+        assert joint is not None
+        iq, iv, nv = (int(record[name]) for name in ('iq', 'iv', 'n_dof'))
+        xx, xy, xz, yy, yz, zz = record['inertia']
+        bodies.append(
+            Body(
+                joint.name,
+                int(record['parent']),
+                joint.type,
+                iq,
+                iv,
+                nv,
+                _snap(record['R']),
+                record['p'].copy(),
+                float(record['mass']),
+                record['com'].copy(),
+                np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]),
+                float(record['lift']),
+                record['lift_com'].copy(),
+                (_law(joint, nv == 1),) * nv,
+            )
+        )
+    return tuple(bodies)
+
+
+def _loop(
+    loop: Any, links: Mapping[str, tuple[int, Array, Array]], first_row: int, seen: float
+) -> Loop:
+    (body_1, R_1, p_1), (body_2, R_2, p_2) = loop_frames(loop, links)
+    count = len(LOOP_SUFFIXES[loop.type])
+    law = _law(loop, count == 1)
+    return Loop(
+        loop.name,
+        loop.type,
+        body_1,
+        _snap(R_1),
+        p_1,
+        body_2,
+        _snap(R_2),
+        p_2,
+        (law,) * count,
+        first_row,
+        seen,
+    )
+
+
+def _places(robot: Mechanism, joint: str) -> tuple[int, int]:
+    in_q, in_v = robot.joint_slices(joint)
+    return int(in_v.start), int(in_q.start)
+
+
+def _spring(robot: Mechanism, spring: Any, loop_names: list[str]) -> Spring | None:
+    law = spring.stiffness, spring.damping, spring.rest
+    if spring.type == 'linear':
+        ends = []
+        for link, xyz in ((spring.from_link, spring.from_xyz), (spring.to_link, spring.to_xyz)):
+            body, R, p = robot.link_frame(link)
+            ends.append((body, p + R @ np.asarray(xyz, dtype=float)))
+        return Spring(*law, ends=(ends[0], ends[1]), name=spring.name)
+    if spring.joint in robot.joint_names:
+        return Spring(*law, joint=_places(robot, spring.joint), name=spring.name)
+    if spring.joint in loop_names:
+        return Spring(*law, loop=loop_names.index(spring.joint), name=spring.name)
+    return None  # its loop is open
+
+
+def _motor(
+    name: str, names: list[str], loops: tuple[Loop, ...], loop_coordinates: list[str]
+) -> Motor:
+    if name in names:
+        return Motor(name, dof=names.index(name))
+    for number, loop in enumerate(loops):
+        own = [each for each in loop_coordinates if each.split(':')[0] == loop.name]
+        if name in own:
+            return Motor(name, loop=(number, own.index(name)))
+    return Motor(name)
