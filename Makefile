@@ -13,7 +13,7 @@ PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup test demo bench docs lint clean browser
+.PHONY: help setup test demo bench docs lint clean browser fuzz soak audit
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-6s  %s\n", $$1, $$2}' Makefile
@@ -35,6 +35,10 @@ bench: setup  ## measure the speed, side by side with other engines
 	@echo 'Measuring.'
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m closed_chain_dynamics.cli bench $(ARGS)
 	@$(BIN)/python benchmarks/torque_node.py $(filter --json,$(ARGS))
+
+fuzz: setup  ## spoil inputs of every reader and look for faults; SECONDS=60
+	@echo 'Fuzzing.'
+	@$(BIN)/python benchmarks/fuzz.py $(if $(SECONDS),--seconds $(SECONDS)) $(ARGS)
 
 lint: .venv/installed  ## check the style of the code, and which room imports which
 	@echo 'Checking style.'

@@ -34,6 +34,7 @@ __all__ = [
     'SIZE_LIMIT',
     'Document',
     'open_document',
+    'parse',
     'read_bytes',
     'stem_of',
 ]
@@ -62,7 +63,7 @@ def open_document(
         if not text.startswith('<?xml'):  # a declaration must be the very first thing
             text = source.lstrip('\ufeff')  # else keep the lines as the user counts them
         # Already decoded, so whatever encoding the text declares is no longer true.
-        root = _parse(text.encode('utf-8', 'surrogatepass'), TEXT_LABEL, encoding='utf-8')
+        root = parse(text.encode('utf-8', 'surrogatepass'), TEXT_LABEL, encoding='utf-8')
         if _uses_xacro(root):
             raise DescriptionError(
                 'the text holds xacro macros',
@@ -73,10 +74,10 @@ def open_document(
     else:
         path = _existing_file(source)
         label = str(path)
-        root = _parse(read_bytes(path), label)
+        root = parse(read_bytes(path), label)
         if path.suffix.lower() == '.xacro' or _uses_xacro(root):
             label = f'{path} (expanded by xacro)'
-            root = _parse(_expand_xacro(path, xacro_args), label)
+            root = parse(_expand_xacro(path, xacro_args), label)
         elif xacro_args:
             raise DescriptionError(
                 f'it has no xacro macros, and takes no arguments ({", ".join(xacro_args)})',
@@ -168,7 +169,7 @@ def _existing_file(source: str | os.PathLike[str]) -> Path:
     return path
 
 
-def _parse(data: bytes, label: str, *, encoding: str | None = None) -> Any:
+def parse(data: bytes, label: str, *, encoding: str | None = None) -> Any:
     """Parse bytes without entities, DTD or network, and return the root element."""
     _check_size(data, label)  # of a text, or of what macros grew to
     parser = etree.XMLParser(

@@ -37,6 +37,7 @@ from closed_chain_dynamics.description.elements import (
 )
 from closed_chain_dynamics.description.fields import Reader
 from closed_chain_dynamics.description.loops import loop_type
+from closed_chain_dynamics.description.own_files import is_own
 from closed_chain_dynamics.errors import DescriptionError, NameNotFound, nearest_names
 
 __all__ = ['apply_yaml', 'find_yaml']
@@ -57,11 +58,11 @@ def find_yaml(path: Path | None, reader: Reader | None = None) -> Path | None:
         return None
     beside = path.with_name(f'{stem_of(path)}.yaml')
     if beside.is_file():
-        return beside if _describes_loops(beside) else None
+        return beside if _describes_loops(beside, path) else None
     others = [
         each
         for each in sorted((*path.parent.glob('*.yaml'), *path.parent.glob('*.yml')))
-        if _describes_loops(each)
+        if _describes_loops(each, path)
     ]
     if not others or reader is None:
         return None
@@ -78,9 +79,14 @@ def find_yaml(path: Path | None, reader: Reader | None = None) -> Path | None:
     return None
 
 
-def _describes_loops(path: Path) -> bool:
+def _describes_loops(path: Path, model: Path) -> bool:
     """Tell whether it is of this dialect; other tools keep other YAML files beside a URDF."""
-    return path.is_file() and path.stat().st_size > 0 and b'closed_loop' in read_bytes(path)
+    return (
+        path.is_file()
+        and is_own(path, model)
+        and path.stat().st_size > 0
+        and b'closed_loop' in read_bytes(path)
+    )
 
 
 def apply_yaml(

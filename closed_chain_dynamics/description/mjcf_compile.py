@@ -23,6 +23,7 @@ import numpy as np
 
 from closed_chain_dynamics.description.document import Document
 from closed_chain_dynamics.description.fields import Reader
+from closed_chain_dynamics.description.mjcf_files import check_files
 from closed_chain_dynamics.description.names import Names
 from closed_chain_dynamics.errors import DescriptionError
 
@@ -36,6 +37,7 @@ MUST_BE_FINITE = (
     *('jnt_pos', 'jnt_axis', 'jnt_range', 'jnt_stiffness', 'qpos0', 'qpos_spring', 'key_qpos'),
     *('dof_damping', 'dof_armature', 'dof_frictionloss', 'eq_data', 'site_pos', 'gravity'),
 )
+MUST_NOT_BE_NEGATIVE = ('dof_damping', 'dof_armature', 'dof_frictionloss')
 
 
 class Compiled:
@@ -92,6 +94,7 @@ def import_mujoco(file: str) -> Any:
 def compile_mjcf(reader: Reader, document: Document) -> Compiled:
     """Let MuJoCo read and compile a document."""
     mujoco = import_mujoco(reader.label)
+    check_files(reader, document)
     # else MuJoCo prints its warnings and leaves a file of them in the current folder
     mujoco.set_mju_user_warning(
         lambda message: reader.note(f'MuJoCo warns: {str(message).strip()}')
@@ -111,7 +114,7 @@ def compile_mjcf(reader: Reader, document: Document) -> Compiled:
         raise _refused(str(error), reader) from None
     finally:
         mujoco.set_mju_user_warning(None)
-    _check_finite(model, reader)
+    _check_numbers(model, reader)
     _apply_flags(mujoco, model)
     return Compiled(mujoco, model)
 
@@ -130,8 +133,8 @@ def _refused(message: str, reader: Reader) -> DescriptionError:
     )
 
 
-def _check_finite(model: Any, reader: Reader) -> None:
-    """Refuse what MuJoCo lets pass: numbers that are none."""
+def _check_numbers(model: Any, reader: Reader) -> None:
+    """Refuse what MuJoCo lets pass: numbers that are none, and laws that give energy."""
     for name in MUST_BE_FINITE:
         values = model.opt.gravity if name == 'gravity' else getattr(model, name)
         if not np.isfinite(values).all():
@@ -139,6 +142,13 @@ def _check_finite(model: Any, reader: Reader) -> None:
                 f'{name} of the compiled model is not finite',
                 file=reader.label,
                 repair='Look for nan or inf among the numbers of the file.',
+            )
+    for name in MUST_NOT_BE_NEGATIVE:
+        if np.min(getattr(model, name), initial=0.0) < 0.0:
+            raise DescriptionError(
+                f'{name} of the compiled model is negative',
+                file=reader.label,
+                repair='Look for a negative armature, damping or frictionloss in the file.',
             )
 
 

@@ -57,7 +57,10 @@ def _shape(reader: Reader, element: Any) -> Shape | None:
     diffuse = element.find('material/diffuse')
     rgba: tuple[float, ...] = ()
     if diffuse is not None and (diffuse.text or '').strip():
-        rgba = (*reader.content(diffuse, most=4), 1.0)[:4]
+        values = reader.content(diffuse, most=4)
+        if len(values) < len('rgb'):
+            values = reader.content(diffuse, count=3)  # which says what is missing
+        rgba = (*values, 1.0)[:4]
     origin = pose_of(*read_pose(reader, element.find('pose')))
     return Shape(geometry, origin, rgba, name=element.get('name', ''))
 

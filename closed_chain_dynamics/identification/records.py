@@ -95,9 +95,23 @@ def _torques(robot: Mechanism, path: File) -> tuple[Array, Array]:
             repair='A record for identification has time, positions of joints, and torques as '
             'tau:NAME of every actuator.',
         )
-    time = np.array([float(row['time']) for row in rows])
-    tau = np.array([[float(row[f'tau:{name}']) for name in robot.actuator_names] for row in rows])
-    return time, tau
+    names = ['time', *(f'tau:{name}' for name in robot.actuator_names)]
+    values = np.empty((len(rows), len(names)))
+    for row, cells in zip(values, rows):
+        for k, name in enumerate(names):
+            try:
+                row[k] = float(cells[name])
+            except (TypeError, ValueError):
+                row[k] = np.nan
+    bad = np.argwhere(~np.isfinite(values))
+    if len(bad):
+        line, column = bad[0]
+        raise ClosedChainError(
+            f'sample {line + 1} has {rows[line][names[column]]!r} in the column {names[column]!r}',
+            file=path,
+            repair='Give finite numbers only.',
+        )
+    return values[:, 0], values[:, 1:]
 
 
 def _table_of_bag(robot: Mechanism, path: File) -> File:

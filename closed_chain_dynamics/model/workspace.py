@@ -17,12 +17,14 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from closed_chain_dynamics.errors import DescriptionError
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.model.memory import Tables
 from closed_chain_dynamics.model.model import Model, Records
 
 __all__ = ['Workspace']
 
+MOST_BYTES = 4 * 2**30  # some two thousand bodies: matrices of bodies by bodies
 NO_LOADS = np.zeros(0, at.LOAD)
 
 
@@ -52,6 +54,12 @@ class Workspace(Tables):
 
     def __init__(self, model: Model) -> None:
         self.layout = model.workspace_layout
+        if self.layout.size > MOST_BYTES:
+            needed = self.layout.size / 2**30
+            raise DescriptionError(
+                f'the matrices of {len(model.bodies)} bodies need {needed:.1f} GiB',
+                repair=f'Take a smaller mechanism: {MOST_BYTES // 2**30} GiB is the limit.',
+            )
         self.memory = self.layout.memory()
         self.loads: Records = NO_LOADS
 

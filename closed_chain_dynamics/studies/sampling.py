@@ -39,6 +39,7 @@ Array = NDArray[np.float64]
 
 DESIGNS = ('grid', 'latin', 'sobol', 'random', 'saltelli')
 MOST_RUNS = 10**8  # an index of all runs is kept in memory: 8 bytes each
+MOST_VALUES = 10**6  # of one range: numbers in Python take ten times the memory
 CALL = re.compile(r'(x?)([a-z]\w*)\((.*)\)')
 
 
@@ -66,7 +67,7 @@ def read_variation(text: str) -> Variation:
     if family != 'range':
         return Variation(parameter, name, (), scale, Distribution(family, plain, named))
     first, last, count = plain
-    if named or count != int(count) or not 1 <= count <= MOST_RUNS:
+    if named or count != int(count) or not 1 <= count <= MOST_VALUES:
         raise ValueError
     return Variation(parameter, name, tuple(np.linspace(first, last, int(count))), scale)
 

@@ -15,6 +15,7 @@
 """Study files: an experiment in YAML."""
 
 from collections.abc import Mapping
+import reprlib
 from typing import Any
 
 from closed_chain_dynamics.errors import ClosedChainError, NameNotFound
@@ -44,7 +45,9 @@ def read_study(path: Path) -> dict[str, Any]:
     try:
         with open(path, encoding='utf-8') as file:
             given = yaml.safe_load(file)
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except RecursionError:
+        raise _refused(path, 'the study is nested too deep') from None
+    except (OSError, ValueError, yaml.YAMLError) as error:
         why = getattr(error, 'strerror', None) or ' '.join(str(error).split())
         raise _refused(path, f'the study cannot be read: {why}') from None
     if not isinstance(given, Mapping):
@@ -68,8 +71,10 @@ def read_study(path: Path) -> dict[str, Any]:
             else:
                 kind = int if key in ('samples', 'seed') else float
                 arguments[NUMBERS[key]] = kind(value)
-    except (AttributeError, TypeError, ValueError):
-        raise _refused(path, f'{key!r} has a value that cannot be read: {value!r}') from None
+    except (AttributeError, OverflowError, RecursionError, TypeError, ValueError):
+        # aliases of YAML may stand for more than memory holds: a part of it is written out
+        shown = reprlib.repr(value)
+        raise _refused(path, f'{key!r} has a value that cannot be read: {shown}') from None
     return arguments
 
 

@@ -65,7 +65,7 @@ INTERNAL = {
     "raise AttributeError(f'{type(self).__name__!r} object has no attribute {name!r}')",
     "raise AttributeError(f'module {__name__!r} has no attribute {name!r}', name=name)",
     "raise AttributeError(f'{name!r} of {type(self).__name__} cannot be set: it is a result')",
-    "raise OSError('there is no such file')",
+    'raise OSError(_why_not(shape.geometry.filename, robot.description.file))',
     "raise ValueError('lcaba cannot take a loop that ends on the world')",
 }
 # What no input reaches: kernels return a status that has no message only when they have a fault.

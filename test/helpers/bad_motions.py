@@ -15,6 +15,7 @@
 """Motions, references, controllers and logs that must be refused: id -> function of a folder."""
 
 import math
+from unittest import mock
 
 from helpers.bad_calls import FLOATING, command, four_bar, moving, without_library, without_mass
 from helpers.bad_files import ARM, BASE, hinge, robot
@@ -36,6 +37,7 @@ from closed_chain_dynamics.control.sensed import Sensors
 from closed_chain_dynamics.control.torque_guard import TorqueGuard
 from closed_chain_dynamics.control.trajectory import Trajectory
 from closed_chain_dynamics.description import read
+from closed_chain_dynamics.model import workspace
 from closed_chain_dynamics.recording.log_files import read_npz
 from closed_chain_dynamics.viewer import LogSource, ModelSource, open_view
 from closed_chain_dynamics.viewer.holding import Holding
@@ -111,6 +113,12 @@ def mujoco(inside, **options):
         f'</worldbody>{inside.get("more", "")}</mujoco>',
         **options,
     )
+
+
+def too_large(at):
+    """Load a mechanism where there is no memory for it."""
+    with mock.patch.object(workspace, 'MOST_BYTES', 0):
+        ccd.load('pendulum')
 
 
 def no_log(at):
@@ -237,8 +245,16 @@ MOTIONS = {
         {'more': '<keyframe><key qpos="1 2"/></keyframe>'}
     ),
     'MJCF with a nan': lambda at: mujoco({'joint': 'damping="nan"'}),
+    'MJCF with a negative damping': lambda at: mujoco({'joint': 'damping="-1"'}),
+    'MJCF of too many copies': lambda at: mujoco(
+        {'world': '<replicate count="1000000"><body/></replicate>'}
+    ),
     'MJCF without its library': without_library('mujoco', lambda at: mujoco({})),
     # logs and view
+    'a motion beyond all numbers': follows(
+        'time,crank\n' + ''.join(f'{k}e-9,{(-1) ** k}e307\n' for k in range(5))
+    ),
+    'a mechanism too large for memory': too_large,
     'a log that is not there': lambda at: read_npz(at / 'absent.npz'),
     'a file that is no log': no_log,
     'a view of no samples': lambda at: LogSource(moving(log_every=0).log),

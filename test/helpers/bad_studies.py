@@ -131,6 +131,14 @@ def torque_free(at):
     read_record(robot, at / 'record.csv', q)
 
 
+def torque_that_is_none(at):
+    """Identify from a record with a torque that is no number."""
+    lines = CRANK.replace('crank', 'crank,tau:crank').replace(',1\n', ',1,0\n')
+    (at / 'record.csv').write_text(lines.replace('7,1,0', '7,1,much'))
+    robot, q = four_bar()
+    read_record(robot, at / 'record.csv', q)
+
+
 def no_bag(at):
     """Identify from a file that is no bag."""
     (at / 'record.mcap').write_text('nothing')
@@ -208,10 +216,12 @@ STUDIES = {
     'indices without their library': lacking('SALib', lambda at: salib('analyze')),
     'bags without their library': lacking('rosbags.highlevel', no_bag),
     'a study file that is missing': lambda at: read_study(at / 'none.yaml'),
+    'a study file without end': written('[' * 5000),
     'a study file without keys': written('[1, 2]'),
     'a study file with a misspelt key': written('vari: {}'),
     'a study file with a word for a number': written('time: soon'),
     'a record without torques': torque_free,
+    'a record with a torque that is none': torque_that_is_none,
     'a record that is no bag': no_bag,
     'identification without motors': without_motors,
     'a record too short to identify': too_few,

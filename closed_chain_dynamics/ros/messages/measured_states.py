@@ -310,8 +310,8 @@ class MeasuredStates:
         return (
             stamp,
             self._merged,
-            np.concatenate([q for q, _ in fresh.values()]),
-            np.concatenate([v for _, v in fresh.values()]),
+            np.concatenate([np.zeros(0), *(q for q, _ in fresh.values())]),
+            np.concatenate([np.zeros(0), *(v for _, v in fresh.values())]),
         )
 
     def _plan(self, names: list[str]) -> None:

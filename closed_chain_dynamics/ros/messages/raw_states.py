@@ -111,7 +111,9 @@ def _string(raw: bytes, place: int) -> tuple[str, int]:
     (length,) = struct.unpack_from('<I', raw, place)
     if place + 4 + length > len(raw):
         raise ValueError('the message ends within a string')
-    return raw[place + 4 : place + 3 + length].decode(), place + 4 + length
+    # a string ends where the first zero stands, as for everybody who reads it with ROS
+    text, _, _ = raw[place + 4 : place + 4 + length].partition(b'\0')
+    return text.decode(), place + 4 + length
 
 
 def read_joint_state() -> RawReader:

@@ -169,7 +169,14 @@ def read_trajectory(robot: Mechanism, path: Path, rate: float | None = None) -> 
         values = np.column_stack([columns[name] for name in mine])
         if len(mine) > 1:
             values = _same_side(values, path, joint)
-        spline = CubicSpline(time, values)
+        try:
+            spline = CubicSpline(time, values)
+        except ValueError:  # what is in between is beyond any number
+            raise ClosedChainError(
+                f'the joint {joint!r} moves too far in too short a time for a spline',
+                file=path,
+                repair='Give positions in rad or m, and times in s.',
+            ) from None
         tracks.joints[joint] = _rates(spline(wanted), spline(wanted, 1), spline(wanted, 2))
     return tracks
 
