@@ -27,7 +27,7 @@ from closed_chain_dynamics.recording.terminal import Bar, Report
 
 if TYPE_CHECKING:
     from closed_chain_dynamics.model.mechanism import Mechanism
-    from closed_chain_dynamics.studies.motion.reading import Motion
+    from closed_chain_dynamics.studies.motion.moving import Motion
 
 __all__ = ['add_files', 'add_motion', 'check_files', 'given_motion', 'write_files', 'wrong_motion']
 
@@ -94,7 +94,9 @@ def given_motion(robot: Mechanism, args: argparse.Namespace) -> Motion:
     import numpy as np
 
     import closed_chain_dynamics as ccd
-    from closed_chain_dynamics.studies.motion.reading import move, read_trajectory, sines
+    from closed_chain_dynamics.studies.motion.moving import move
+    from closed_chain_dynamics.studies.motion.reading import read_trajectory
+    from closed_chain_dynamics.studies.motion.tracks import sines
 
     if args.trajectory:
         tracks = read_trajectory(robot, args.trajectory, args.rate)

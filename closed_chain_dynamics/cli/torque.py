@@ -47,7 +47,7 @@ from closed_chain_dynamics.recording.terminal import Report, Style
 
 if TYPE_CHECKING:
     from closed_chain_dynamics.model.mechanism import Mechanism
-    from closed_chain_dynamics.studies.motion.reading import Motion
+    from closed_chain_dynamics.studies.motion.moving import Motion
 
 SUMMARY = 'compute the actuator torques that a motion needs'
 DETAILS = """\
@@ -171,6 +171,6 @@ def _motion(robot: Mechanism, args: argparse.Namespace) -> Motion:
     """Return the Motion that the arguments ask for; a pose is a motion of one sample."""
     if args.trajectory or args.sine:
         return given_motion(robot, args)
-    from closed_chain_dynamics.studies.motion.reading import steady_motion
+    from closed_chain_dynamics.studies.motion.moving import steady_motion
 
     return steady_motion(robot, closed_pose(robot, args), dict(args.v), dict(args.a))

@@ -31,7 +31,8 @@ from closed_chain_dynamics.errors import AssemblyError, SingularityError, StateE
 from closed_chain_dynamics.identification.base_parameters import BaseParameters, base_parameters
 from closed_chain_dynamics.identification.regressor import Regressor, stacked
 from closed_chain_dynamics.model.mechanism import Mechanism
-from closed_chain_dynamics.studies.motion.reading import Motion, Progress, Tracks, move
+from closed_chain_dynamics.studies.motion.moving import Motion, move
+from closed_chain_dynamics.studies.motion.tracks import Progress, Tracks
 
 __all__ = ['Excitation', 'excite', 'fourier']
 

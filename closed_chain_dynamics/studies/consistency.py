@@ -35,13 +35,14 @@ from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.recording.html import shown
 from closed_chain_dynamics.recording.log_files import Path, write_columns
 from closed_chain_dynamics.recording.segments import position_names
-from closed_chain_dynamics.studies.motion.reading import Motion, Progress, Tracks, move
+from closed_chain_dynamics.studies.motion.moving import Motion, move
 from closed_chain_dynamics.studies.motion.torques import (
     BEYOND,
     MotionTorques,
     beyond,
     motion_torques,
 )
+from closed_chain_dynamics.studies.motion.tracks import Progress, Tracks
 
 __all__ = ['Consistency', 'Suspect', 'smoothed', 'study_consistency']
 

@@ -35,7 +35,7 @@ from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
 from closed_chain_dynamics.dynamics.tree import difference
 from closed_chain_dynamics.errors import AssemblyError, ClosedChainError, StateError
 from closed_chain_dynamics.model.mechanism import Mechanism
-from closed_chain_dynamics.studies.motion.reading import Progress
+from closed_chain_dynamics.studies.motion.tracks import Progress
 
 __all__ = ['MapRow', 'WorkspaceMap', 'study_map']
 

@@ -43,8 +43,9 @@ from closed_chain_dynamics.recording.terminal import (
     table,
 )
 from closed_chain_dynamics.simulation.simulation import Simulation
-from closed_chain_dynamics.studies.motion.reading import Motion, Progress
+from closed_chain_dynamics.studies.motion.moving import Motion
 from closed_chain_dynamics.studies.motion.torques import MotionTorques, motion_torques
+from closed_chain_dynamics.studies.motion.tracks import Progress
 
 __all__ = ['Validity', 'render', 'study_validity', 'validity_report']
 

@@ -35,7 +35,7 @@ from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.recording.log import Log
 from closed_chain_dynamics.recording.log_files import event_record
 from closed_chain_dynamics.simulation.simulation import Simulation
-from closed_chain_dynamics.studies.motion.reading import Progress
+from closed_chain_dynamics.studies.motion.tracks import Progress
 from closed_chain_dynamics.studies.parameters import Variation, varied
 
 __all__ = ['Run', 'Variation', 'varied', 'what_if']

@@ -31,7 +31,7 @@ from closed_chain_dynamics.identification.regressor import Regressor, regressor
 from closed_chain_dynamics.studies import workers
 from closed_chain_dynamics.studies.experiment import Experiment
 from closed_chain_dynamics.studies.maps import study_map
-from closed_chain_dynamics.studies.motion.reading import Motion
+from closed_chain_dynamics.studies.motion.moving import Motion
 from closed_chain_dynamics.studies.responses import read_response
 from closed_chain_dynamics.studies.results import run_experiment
 from closed_chain_dynamics.studies.sampling import read_variation, salib

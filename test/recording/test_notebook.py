@@ -25,8 +25,9 @@ import pytest
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.recording.html import shown
 from closed_chain_dynamics.studies.consistency import study_consistency
-from closed_chain_dynamics.studies.motion.reading import Motion, move, sines
+from closed_chain_dynamics.studies.motion.moving import Motion, move
 from closed_chain_dynamics.studies.motion.torques import motion_torques
+from closed_chain_dynamics.studies.motion.tracks import sines
 from closed_chain_dynamics.studies.validity import study_validity
 
 PNG = b'\x89PNG'

@@ -13,8 +13,9 @@
 # limitations under the License.
 
 """
-Torques of a given motion, as ``closed-chain torque`` tells them.
+Motions, and the torques that they need, as ``closed-chain torque`` tells them.
 
-`reading` makes a complete motion of a file or of sines, `torques` computes, `report` tells, `plot`
-draws. It may import what `studies` may.
+`tracks`: positions of joints over time, from a table by `reading`; `moving` makes a complete motion
+of them, `torques` computes, `report` tells, `plot` draws. `marker_files` and `bvh` read recorded
+markers, `marker_fit` finds the poses that fit them. It may import what `studies` may.
 """
