@@ -49,7 +49,12 @@ PAGES = sorted((DOCS / 'pages').glob('*.md'))
 ROBOT = re.compile('<(robot|mujoco|sdf) ')
 MARK = '<!-- the example stands here -->'
 # Pages that stand another engine beside this one run where it is installed.
-PEERS = {'from_pinocchio': 'pinocchio', 'from_mujoco': 'mujoco', 'from_drake': 'pydrake'}
+PEERS = {
+    'from_pinocchio': 'pinocchio',
+    'from_mujoco': 'mujoco',
+    'from_drake': 'pydrake',
+    'stories': 'pinocchio',
+}
 NOT_RUN = ('pip', 'make', 'git', 'colcon', 'ros2', 'apt', 'source', 'rosdep')
 TOO_LONG = ('bench', 'up')  # a minute, and many processes: their own tests run them
 NODES = (
