@@ -135,7 +135,7 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
         choices=['rk4', 'euler', 'implicit', 'adaptive'],
         default='rk4',
         help='rk4: fourth order; euler: semi-implicit, the fastest; implicit: for '
-        'joints that damping stops within a step; adaptive: as small steps as 1e-9 needs '
+        'what damping stops within a step; adaptive: as small steps as 1e-9 needs '
         '(default: %(default)s)',
     )
     course.add_argument(

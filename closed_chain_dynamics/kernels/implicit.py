@@ -13,77 +13,139 @@
 # limitations under the License.
 
 """
-A linearly implicit step, for joints whose springs and dampers are faster than the step.
+An implicit step, for springs and dampers that are faster than the step.
 
-The method is Rosenbrock's of two stages and second order, with gamma = 1 - 1/sqrt(2): what is
-infinitely stiff and damped is at rest after a step (it is L-stable). Its order does not depend on
-the Jacobian, so only damping D and stiffness K of the tree's own joints are in it, which are
-diagonal: a stage is forward dynamics with gamma h D + (gamma h)^2 K added to the rotors.
+The method is Alexander's of two stages and second order, with gamma = 1 - 1/sqrt(2): what is
+infinitely stiff and damped is at rest after a step (it is L-stable), and the last stage is the
+state after the step. A stage asks for accelerations a with which the pose and velocity that they
+lead to have them. Newton's method takes the derivatives that are stiff, damping D and stiffness K:
+each iteration is forward dynamics with h D + h^2 K, h = gamma dt, added to the mass matrix. What
+tree joints have of it is diagonal and joins the rotors; what acts between bodies is a few rows
+(`stiff_rows.py`), whose forces follow from how the mechanism answers a force along each: Woodbury.
 
 Symbol      Meaning
-k_1, w      slopes of the two stages; the state moves by h (k_1 + w) / 2
-y_2         y + h k_1, where the second stage looks
+x_1, x_2    velocities of the stages, which move the pose; u' is their mean, weighted
+L, k, d     rows between bodies, with stiffness and damping along each
 """
 
 import numpy as np
 
 from .closed_chain import applied_forces
 from .compiling import kernel
+from .inertia import energies, rotor_energy
 from .kinematics import motion, placements
+from .linear_algebra import axpy, copy_to, dot, solve
 from .newton_euler import body_forces
-from .records import OK, ON_JOINT, bodies, dofs, extra, shape, springs, totals, zeros
-from .step import advance, move, stage
+from .records import OK, UNSOLVED, dofs, extra, shape, totals, zeros
+from .step import advance, local_rate, move, stage
+from .stiff_rows import most_rows, stiff_rows, tree_laws
 
 GAMMA = 1.0 - np.sqrt(0.5)
+WEIGHTS = (1.0 - GAMMA, GAMMA)  # of the stages
+LEAST_PUSH = 1.0  # force or moment along a row that shows how the mechanism answers [N or N m]
+ITERATIONS = 20  # of Newton's method in a stage; three to five are usual
+SETTLED = 1e-11  # share of the velocity that the last iteration may change
+ROUNDING = 1e-14  # of the way made by a stage [rad or m]
 
 
 @kernel
-def _is_near(law, position):
-    """Return whether a position is in the zone of a limit."""
-    t = law.stop_transition
-    return position > law.upper - t or position < law.lower + t
+def _add_resistance(K, L, k, x, factor, out):
+    """Add factor times K x, the rows' part L^T k L x included."""
+    n = K.size
+    for j in range(n):
+        out[j] += factor * K[j] * x[j]
+    for r in range(k.size):
+        axpy(out, L[r], factor * k[r] * dot(L[r], x, 0, n), 0, n)
 
 
 @kernel
-def _diagonals(m, q, v, dt, K, D):
-    """Write stiffness and damping of every coordinate of the tree."""
-    body, dof = bodies(m), dofs(m)
-    for j in range(dof.size):
-        own, law = body[dof[j].body], dof[j]
-        K[j], D[j] = 0.0, law.damping
-        if own.n_dof == 1 and (law.stop_stiffness != 0.0 or law.stop_damping != 0.0):
-            here = q[own.iq]
-            if _is_near(law, here) or _is_near(law, here + dt * v[j]):
-                K[j] += law.stop_stiffness
-                D[j] += law.stop_damping
-    for spring in springs(m):
-        if spring.type == ON_JOINT and spring.dof >= 0:
-            K[spring.dof] += spring.stiffness
-            D[spring.dof] += spring.damping
+def _answer(m, q, v, u, slope, L, c, answer):
+    """
+    Add forces -c L a along the rows to those in `extra`, and write the stage with them.
+
+    Motion is linear in forces: without those along the rows it is `slope`, and pushed along one of
+    them it changes by what `answer` holds.
+    """
+    nv, n, given = shape(m).nv, c.size, extra(m)
+    system, force = np.empty((n, n)), np.empty(n)
+    for r in range(n):
+        force[r] = -dot(L[r], slope[nv:], 0, nv)
+    for b in range(n):
+        push = max(LEAST_PUSH, c[b] * abs(force[b]))
+        axpy(given, L[b], push, 0, nv)
+        status = stage(m, q, v, u, answer)
+        axpy(given, L[b], -push, 0, nv)
+        if status != OK:
+            return status
+        for r in range(n):
+            system[r, b] = (dot(L[r], answer[nv:], 0, nv) + force[r]) / push
+        system[b, b] += 1.0 / c[b]
+    solve(system, n, force)
+    for r in range(n):
+        axpy(given, L[r], force[r], 0, nv)
+    return stage(m, q, v, u, slope)
 
 
 @kernel
-def _stiff_stage(m, q, v, u, slope, h, K, D, pull):
-    """Write a stage with h D + h^2 K on top of the rotors and forces `pull` on the joints."""
+def _iteration(m, q, x, u, slope, h, a, K, D, L, k, d, spare):
+    """Write accelerations with h D + h^2 K on top of the masses, linear about `a`."""
     dof, given = dofs(m), extra(m)
-    armature, was = np.empty(K.size), np.empty(K.size)
+    armature, was, c = np.empty(K.size), given.copy(), np.empty(k.size)
+    _add_resistance(D, L, d, a, h, given)
+    _add_resistance(K, L, k, a, h * h, given)
     for j in range(K.size):
         armature[j] = dof[j].armature
         dof[j].armature += h * D[j] + h * h * K[j]
-    for j in range(given.size):
-        was[j] = given[j]
-        given[j] += pull[j]
-    status = stage(m, q, v, u, slope)
+    for r in range(k.size):
+        c[r] = h * d[r] + h * h * k[r]
+    status = stage(m, q, x, u, slope)
+    if status == OK and k.size:
+        status = _answer(m, q, x, u, slope, L, c, spare)
     for j in range(K.size):
         dof[j].armature = armature[j]
-    for j in range(given.size):
-        given[j] = was[j]
+    copy_to(given, was)
     return status
 
 
 @kernel
+def _solve_stage(m, q, v, u, h, a, x, rate, stage_q, K, D, L, k, d, slot, slope, spare):
+    """
+    Find accelerations a with which velocity v + h a and pose q, moved by u + h rate, have them.
+
+    Begins with `a` and `rate`, and writes them, x = v + h a and the pose; returns a status and the
+    number of rows.
+    """
+    n, rows, place = v.size, 0, np.empty(v.size)
+    for _ in range(ITERATIONS):
+        for j in range(n):
+            x[j], place[j] = v[j] + h * a[j], u[j] + h * rate[j]
+        advance(m, q, place, stage_q)
+        local_rate(m, stage_q, x, place, rate)
+        for j in range(n):
+            place[j] = u[j] + h * rate[j]
+        advance(m, q, place, stage_q)
+        placements(m, stage_q)
+        motion(m, x, zeros(m), 0.0)
+        tree_laws(m, stage_q, x, K, D)
+        rows = stiff_rows(m, L, k, d, slot)
+        status = _iteration(m, stage_q, x, place, slope, h, a, K, D, L, k[:rows], d[:rows], spare)
+        if status != OK:
+            return status, rows
+        change, size = 0.0, 0.0
+        for j in range(n):
+            after = slope[n + j]
+            change = max(change, h * abs(after - a[j]))
+            size = max(size, abs(v[j] + h * after), h * abs(after))
+            a[j] = after
+            x[j] = v[j] + h * after
+        if change <= SETTLED * size or h * change <= ROUNDING:
+            return OK, rows
+    return UNSOLVED, rows
+
+
+@kernel
 def _power(m, q, v):
-    """Return what motors and forces from outside do at a velocity."""
+    """Return what motors and forces from outside do."""
     placements(m, q)
     motion(m, v, zeros(m), 1.0)
     body_forces(m)
@@ -92,39 +154,84 @@ def _power(m, q, v):
 
 
 @kernel
+def _product(m, x, y):
+    """Return x M y, after `placements`; M is that of the tree with its rotors."""
+    result, z = 0.0, np.empty(x.size)
+    for side in (1.0, -1.0):
+        for j in range(x.size):
+            z[j] = x[j] + side * y[j]
+        motion(m, z, zeros(m), 0.0)
+        energies(m)
+        result += 0.5 * side * (totals(m).kinetic + rotor_energy(m, z))
+    return result
+
+
+@kernel
+def _fast_loss(m, v_0, v, x, uneven, h, K, D, L, k, d):
+    """
+    Return what dampers took of motion faster than the step, after `placements`.
+
+    Forces times the way, by the weights of the stages, leave (v - v_0) M ((v_0 + v) / 2 - u') out
+    of the change of kinetic energy: motion that began with v_0 and ends long before the step does.
+    `uneven` of it is in the books, as dampers' power in the stages is more than that of the mean.
+    The rest is damping's where h D is far above M + h^2 K along what differs; elsewhere it is an
+    error of the method, and stays one in the books.
+    """
+    n = v.size
+    change, apart, damping, stiffness = np.empty(n), np.empty(n), np.zeros(n), np.zeros(n)
+    for j in range(n):
+        mean = WEIGHTS[0] * x[0, j] + WEIGHTS[1] * x[1, j]
+        change[j], apart[j] = v[j] - v_0[j], 0.5 * (v[j] + v_0[j]) - mean
+    _add_resistance(D, L, d, apart, h, damping)
+    _add_resistance(K, L, k, apart, h * h, stiffness)
+    slowed = dot(apart, damping, 0, n)
+    if not slowed > 0.0:
+        return 0.0
+    others = _product(m, apart, apart) + dot(apart, stiffness, 0, n)
+    return -(_product(m, change, apart) + uneven) / (1.0 + (others / slowed) ** 2)
+
+
+@kernel
+def _unevenness(D, d, slot, x, rates):
+    """Return by how much dampers' power in the stages is more than that of their mean rates."""
+    total = 0.0
+    for j in range(D.size):
+        total += D[j] * (x[0, j] - x[1, j]) ** 2
+    for r in range(d.size):
+        total += d[r] * (rates[0, slot[r]] - rates[1, slot[r]]) ** 2
+    return WEIGHTS[0] * WEIGHTS[1] * total
+
+
+@kernel
 def implicit_step(m, q, v, dt, books, work):
     """
-    Advance q and v by one step, and the work put in; `work` as in `rk4_step`. The room for forces
-    on the coordinates has to be there: the stages put some into it.
+    Advance q, v and the books by one step; `work` as in `rk4_step`. The room for forces on the
+    coordinates has to be there: the stages put some into it.
 
-    The velocity within a step is not known where it is fast, the way that was made is: so work is
-    the force times that. What was dissipated is left to the caller, who knows the energies.
+    The books know the forces that were applied: those of the stages, with their velocities.
     """
-    nq, nv = shape(m).nq, shape(m).nv
-    u, stage_q, stage_v = work[0, :nv], work[1, :nq], work[2, :nv]
-    K, D, pull, h = np.empty(nv), np.empty(nv), np.empty(nv), GAMMA * dt
-    _diagonals(m, q, v, dt, K, D)
-    k_1, w = work[3], work[4]
-    for j in range(nv):
-        u[j], pull[j] = 0.0, -h * K[j] * v[j]
-    status = _stiff_stage(m, q, v, u, k_1, h, K, D, pull)
-    if status != OK:
-        return status
-    for j in range(nv):
-        k_1[j] += h * k_1[nv + j]
-        u[j], stage_v[j] = dt * k_1[j], v[j] + dt * k_1[nv + j]
-    advance(m, q, u, stage_q)
-    for j in range(nv):
-        pull[j] = 2.0 * h * (K[j] * k_1[j] + D[j] * k_1[nv + j])
-        pull[j] -= h * K[j] * (stage_v[j] - 2.0 * h * k_1[nv + j])
-    status = _stiff_stage(m, stage_q, stage_v, u, w, h, K, D, pull)
-    if status != OK:
-        return status
-    for j in range(nv):
-        w[j] += h * (w[nv + j] - 2.0 * k_1[nv + j])
-        u[j], stage_v[j] = 0.5 * dt * (k_1[j] + w[j]), 0.5 * (k_1[j] + w[j])
-        v[j] += 0.5 * dt * (k_1[nv + j] + w[nv + j])
-    books[0] += 0.5 * dt * _power(m, q, stage_v)
+    nq, nv, h, most = shape(m).nq, shape(m).nv, GAMMA * dt, most_rows(m)
+    u, rate, slope, spare = work[0, :nv], work[1, :nv], work[3], work[4]
+    a, x, v_0, stage_q = np.zeros(nv), np.empty((2, nv)), v.copy(), np.empty(nq)
+    K, D, rates, slot = np.empty(nv), np.empty(nv), np.zeros((2, most)), np.empty(most, np.int64)
+    L, k, d, rows = np.empty((most, nv)), np.empty(most), np.empty(most), 0
+    u[:] = 0.0
+    local_rate(m, q, v, u, rate)
+    for s in range(2):
+        status, rows = _solve_stage(
+            m, q, v, u, h, a, x[s], rate, stage_q, K, D, L, k, d, slot, slope, spare
+        )
+        if status != OK:
+            return status
+        for r in range(rows):
+            rates[s, slot[r]] = dot(L[r], x[s], 0, nv)
+        for j in range(nv):
+            u[j] += WEIGHTS[s] * dt * rate[j]
+            v[j] += WEIGHTS[s] * dt * a[j]
+        books[0] += WEIGHTS[s] * dt * _power(m, stage_q, x[s])
+        books[1] += WEIGHTS[s] * dt * slope[2 * nv + 1]
+    k, d = k[:rows], d[:rows]
+    uneven = dt * _unevenness(D, d, slot, x, rates)
+    books[1] += _fast_loss(m, v_0, v, x, uneven, h, K, D, L, k, d)
     move(m, q, u, work)
-    books[0] += 0.5 * dt * _power(m, q, stage_v)
     return OK

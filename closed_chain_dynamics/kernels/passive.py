@@ -142,7 +142,7 @@ def _along(n, p):
 
 
 @kernel
-def _spring_ends(m, spring):
+def spring_ends(m, spring):
     """Return where the ends of a spring are, (p_1, p_2)."""
     one, two = moving(m)[spring.body_1], moving(m)[spring.body_2]
     return add(one.p, rotate(one.R, spring.p_1)), add(two.p, rotate(two.R, spring.p_2))
@@ -152,7 +152,7 @@ def _spring_ends(m, spring):
 def _pull_points(m, spring):
     """Apply a spring-damper between two points; at zero length it has no direction, no force."""
     one, two = moving(m)[spring.body_1], moving(m)[spring.body_2]
-    p_1, p_2 = _spring_ends(m, spring)
+    p_1, p_2 = spring_ends(m, spring)
     length = norm(minus(p_2, p_1))
     if length < NO_LENGTH:
         return
@@ -197,7 +197,7 @@ def _soft_contact(m, k):
 
 
 @kernel
-def _loop_joints_matter(m):
+def loop_joints_matter(m):
     """Return whether any law or spring needs the coordinates of the loop joints."""
     return shape(m).passive_loops or springs(m).size > 0
 
@@ -216,7 +216,7 @@ def add_passive_forces(m, q, v, tau):
         own = loop[k]
         if own.active and own.mode == SOFT:
             _soft_contact(m, k)
-        elif own.active and _loop_joints_matter(m):
+        elif own.active and loop_joints_matter(m):
             loop_coordinates(m, k)
             for d in range(own.dof, own.dof + own.n_dofs):
                 x = column[d]
@@ -251,14 +251,14 @@ def passive_energy(m, q):
             depth = -surface_distance(own, place_loop(m, k))
             if depth > 0.0:
                 energy += 0.5 * own.stiffness * depth * depth
-        elif own.active and _loop_joints_matter(m):
+        elif own.active and loop_joints_matter(m):
             loop_coordinates(m, k)
             if own.n_dofs == 1 and loop_dofs(m)[own.dof].stop_stiffness != 0.0:
                 energy += _limit_energy(loop_dofs(m)[own.dof], column[own.dof].position)
     for spring in springs(m):
         stretch = 0.0
         if spring.type == BETWEEN_POINTS:
-            p_1, p_2 = _spring_ends(m, spring)
+            p_1, p_2 = spring_ends(m, spring)
             stretch = norm(minus(p_2, p_1)) - spring.rest
         elif spring.type == ON_JOINT and spring.dof >= 0:
             stretch = q[spring.iq] - spring.rest

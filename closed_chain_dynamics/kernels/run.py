@@ -81,6 +81,7 @@ RUN = np.dtype(
 EULER, RK4, IMPLICIT = range(3)  # run.method
 LOG_ROW = 6  # time, kinetic, potential, work put in, dissipated, loop error; then q and v
 FINEST = 16384  # parts that a step is taken in, at most
+IMPLICIT_PARTS = 64  # the same of an implicit one, where its equations are not solved at once
 PAYS = 0.25  # a part of half the size has less than this share of the error
 EASILY = 128.0  # a part whose error is smaller by this is followed by one twice as large
 TRACE = 1e-6  # share of the energy that the finest parts may gain or lose in a step
@@ -161,18 +162,28 @@ def _take_implicit(m, q, v, dt, run, books, work):
     """
     Take one implicit step and close the loops; return a status.
 
-    What is faster than the step is not followed, so no sum over it gives what friction and damping
-    took: that is what is missing of the energy. Where some is too much, it is told as `rough`.
+    Where its equations have no solution that is found, it is taken in halves, quarters and so on.
+    What swings faster than the step is not followed, and its energy is gone: what the books do not
+    know of is told as `rough`.
     """
+    kept, left, part = np.empty(q.size + v.size + books.size), IMPLICIT_PARTS, IMPLICIT_PARTS
     kinetic, gravity, stored = _energies(m, q, v)
-    before, energy = kinetic + gravity + stored - books[0], kinetic + abs(stored) + _lift(m)
-    status = _take_part(m, q, v, dt, IMPLICIT, books, work)
-    if status == OK:
-        kinetic, gravity, stored = _energies(m, q, v)
-        lost = before - (kinetic + gravity + stored - books[0])
-        books[1] += lost
-        run.rough = max(run.rough, -lost / max(energy, 1e-300))
-    return status
+    before = kinetic + gravity + stored + books[1] - books[0]
+    most = max(kinetic + abs(stored) + _lift(m), 1e-300)
+    while left > 0:
+        _keep(q, v, books, kept)
+        status = _take_part(m, q, v, part / IMPLICIT_PARTS * dt, IMPLICIT, books, work)
+        if status == OK:
+            left -= part
+        elif status == LOCKED or part == 1:
+            return status
+        else:
+            _go_back(kept, q, v, books)
+            part //= 2
+    kinetic, gravity, stored = _energies(m, q, v)
+    error = abs(kinetic + gravity + stored + books[1] - books[0] - before)
+    run.rough = max(run.rough, error / max(most, kinetic + abs(stored)))
+    return OK
 
 
 @kernel

@@ -57,8 +57,8 @@ class Simulation:
     A mechanism in motion.
 
     `q`, `v`: the start (default: assembled, at rest). `dt`: the step [s]. `integrator`: 'euler'
-    (semi-implicit), 'rk4', 'implicit' (second order, for joints whose springs and dampers are
-    faster than the step) or 'adaptive' (SciPy's). `tolerance`: relative error of a step of the
+    (semi-implicit), 'rk4', 'implicit' (second order, for springs and dampers that are faster
+    than the step) or 'adaptive' (SciPy's). `tolerance`: relative error of a step of the
     adaptive method; share of the energy that a step of RK4 may gain or lose before it is taken in
     up to 16384 parts, infinite for never; a step that is too long even so is an error, or implicit
     from then on where damping alone is so fast, with a warning to the logger.

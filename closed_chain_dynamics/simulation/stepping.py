@@ -45,7 +45,8 @@ __all__ = ['Stepper']
 
 INSTANT = 1e-12  # what is left of a step after an event that is not worth going on for [s]
 LOGGER = logging.getLogger('closed_chain_dynamics')
-ROUGH = 1e-6  # share of the energy that a step may gain or lose without a word
+# shares of the energy that a step may gain or lose without a word; implicit ones are second order
+ROUGH, ROUGH_IMPLICIT = 1e-6, 1e-4
 MOST_PARTS = 1000.0  # of a step by RK4; where damping asks for more, steps are implicit
 MOST_EVENTS = 1000  # in one step; more means that it never comes to rest
 MOST_A_SECOND = 2000  # events of one contact; more are told of, once
@@ -191,8 +192,17 @@ class Stepper:
 
     def _note_rough(self, share: float) -> None:
         """Say once that a step gained or lost more of the energy than it should."""
-        if share > ROUGH and not self._rough:
-            motion, self._rough = self.motion, True
+        implicit = self.integrator == 'implicit'
+        if share <= (ROUGH_IMPLICIT if implicit else ROUGH) or self._rough:
+            return
+        motion, self._rough = self.motion, True
+        if implicit:
+            LOGGER.warning(
+                '%s: up to t = %.6g s an implicit step changed the energy by %.2g of it: %s, and '
+                "is not followed. integrator='rk4' follows it, or take a smaller dt.",
+                *(motion.robot.name, motion.time, share, stiffest(motion.robot, motion.q)),
+            )
+        else:
             fastest = motion.robot.coordinate_names[int(np.argmax(np.abs(motion.v)))]
             LOGGER.warning(
                 '%s: up to t = %.6g s a step changed the energy by %.2g of it, and smaller parts '

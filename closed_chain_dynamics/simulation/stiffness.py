@@ -48,33 +48,24 @@ def stiffest(robot: Mechanism, q: Vector) -> str:
 
 def is_fast_but_damped(robot: Mechanism, q: Vector, fastest: float) -> bool:
     """
-    Return whether some joint is faster than a rate [1/s], and all that are come to rest at once.
+    Return whether something is faster than a rate [1/s], and all that is comes to rest at once.
 
-    That is what an implicit step takes as it is: joints of the tree whose springs and dampers do
-    not let them swing. Anything else as fast has to be followed.
+    That is what an implicit step takes as it is: springs and dampers that do not let anything
+    swing. What swings as fast has to be followed.
     """
-    found, n, answer = list(_laws(robot, q)), robot.nv, False
-    if not found:
+    rows: dict[bytes, list[float]] = {}
+    for _, row, stiffness, damping in _laws(robot, q):  # what acts along one row acts together
+        both = rows.setdefault(row.tobytes(), [0.0, 0.0])
+        both[0] += stiffness
+        both[1] += damping
+    if not rows:
         return False
-    stiffness, damping, others = np.zeros(n), np.zeros(n), []
-    for law in found:
-        on_joint = np.flatnonzero(law[1])
-        if len(on_joint) == 1 and law[1][on_joint[0]] == 1.0:
-            stiffness[on_joint[0]] += law[2]
-            damping[on_joint[0]] += law[3]
-        else:
-            others.append(law)
-    rows = np.array([*np.eye(n), *(row for _, row, _, _ in others)])
-    root = Responses.of(robot, q, rows).root
+    root = Responses.of(robot, q, np.array([np.frombuffer(row) for row in rows])).root
     inverse_inertia = np.einsum('ij,ij->j', root, root)
-    k = np.array([*stiffness, *(law[2] for law in others)]) * inverse_inertia
-    d = np.array([*damping, *(law[3] for law in others)]) * inverse_inertia
-    for j, (swing, stop) in enumerate(zip(np.sqrt(k), d)):
-        if max(swing, stop) > fastest:
-            if j >= n or stop < 2.0 * swing:
-                return False
-            answer = True
-    return answer
+    k, d = np.array(list(rows.values())).T * inverse_inertia
+    swing = np.sqrt(k)
+    fast = np.maximum(swing, d) > fastest
+    return bool(fast.any()) and bool(np.all(d[fast] >= 2.0 * swing[fast]))
 
 
 def _laws(robot: Mechanism, q: Vector) -> Iterator[Found]:
