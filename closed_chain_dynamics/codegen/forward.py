@@ -26,17 +26,10 @@ import casadi as ca
 
 from closed_chain_dynamics.codegen.elimination import Solved, is_zero, solve_constraints
 from closed_chain_dynamics.codegen.loops import flip_margins
+from closed_chain_dynamics.codegen.newton_euler import newton_euler
 from closed_chain_dynamics.codegen.passive import add_motors, add_passive
 from closed_chain_dynamics.codegen.source import Cluster, Source
-from closed_chain_dynamics.codegen.tree import (
-    Frames,
-    accelerate,
-    body_forces,
-    motion,
-    place,
-    rigid_inertia,
-    symmetric,
-)
+from closed_chain_dynamics.codegen.tree import Frames, motion, place, rigid_inertia, symmetric
 from closed_chain_dynamics.description.elements import JointType
 
 __all__ = ['Answer', 'closing_margins', 'forward_dynamics', 'spread', 'state_margins']
@@ -89,10 +82,9 @@ def forward_dynamics(source: Source, q: SX, v: SX, tau_A: SX) -> Answer:
     moving = motion(source, frames, v, None)
     solved = solve_constraints(source, frames, q, v, moving)
     drift = spread(solved.drift, source.nv)
-    if solved.drift:
-        moving = accelerate(source, frames, moving, drift)
-    forces = body_forces(source, frames, moving)
-    tau = [ca.SX(0)] * source.nv
+    # what the drift and gravity need; only what clusters hand on is added to the bodies' forces
+    needed = newton_euler(source, q, v, drift)
+    tau, forces = [-needed[j] for j in range(source.nv)], [ca.SX.zeros(6)] * len(source.bodies)
     dissipation = add_passive(source, frames, moving, q, v, tau, forces)
     power = add_motors(source, frames, moving, v, tau_A, tau, forces)
     for body in source.bodies[1:]:  # rotors take part in the drift, as bodies do
