@@ -78,6 +78,7 @@ def _make(compiler: Compiler, source: Source, name: str, lanes: int, path: Path)
     from closed_chain_dynamics.codegen.c_text import c_text
 
     text, described = c_text(source, name)
+    text += f'const char made_for[] = "{path.name}";\n'
     put(path.with_suffix('.so'), compile_text(compiler, text, lanes, source.name))
     put(path.with_suffix('.json'), json.dumps(described).encode())
 
@@ -86,4 +87,7 @@ def _load(path: Path) -> Library:
     described: dict[str, Any] = json.loads(path.with_suffix('.json').read_text())
     outputs = {k: (r, c) for k, (r, c) in described['outputs'].items()}
     dll = ctypes.CDLL(str(path.with_suffix('.so')))
+    made_for = (ctypes.c_char * (len(path.name) + 1)).in_dll(dll, 'made_for').value
+    if made_for != path.name.encode():  # copied, or renamed: it may be of anything
+        raise ValueError(f'{path.name} is a library of {made_for!r}')
     return Library(dll, described['inputs'], outputs, described['margins'])

@@ -26,8 +26,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from closed_chain_dynamics.codegen.loops import Row, cluster_rows
-from closed_chain_dynamics.codegen.source import Source
+from closed_chain_dynamics.codegen.loops import Row, cluster_rows, path_signs
+from closed_chain_dynamics.codegen.source import Cluster, Source
 from closed_chain_dynamics.codegen.tree import Frames, Motion, place
 from closed_chain_dynamics.errors import SingularityError
 
@@ -75,7 +75,7 @@ def solve_constraints(
         rows = cluster_rows(source, c, frames, q, v, moving)
         if not rows:
             continue
-        solved.errors += [row.error for row in rows]
+        solved.errors += [row.gap for row in rows]
         numbers = _numbers(rows, q, source)
         eliminate(source, rows, numbers, list(cluster.dependent), solved)
     return solved
@@ -194,7 +194,8 @@ def with_sparse_choice(source: Source) -> Source:
     Return the source with theta_S chosen for few operations instead of for motors.
 
     Accelerations do not depend on the choice. Pivots are not much smaller than anything in their
-    row, so that H stays small, or in their column.
+    row, so that H stays small, or in their column. Few operations in the elimination are one
+    thing, few entries of H another: both are sought, and that with the sparser H is taken.
     """
     q = ca.SX.sym('q', source.nq)
     frames = place(source, q)
@@ -202,10 +203,12 @@ def with_sparse_choice(source: Source) -> Source:
     for c, cluster in enumerate(source.clusters):
         rows = cluster_rows(source, c, frames, q, None, None)
         if rows:
-            pattern = [{j for j, x in row.entries.items() if not is_zero(x)} for row in rows]
-            numbers = _numbers(rows, q, source)
-            chosen = _sparse_columns(pattern, numbers, len(cluster.dependent))
-            if chosen is not None:
+            numbers, rank = _numbers(rows, q, source), len(cluster.dependent)
+            loops = _loops_of(source, cluster)
+            rehearsed = [_rehearse(rows, numbers, rank, of) for of in ({}, loops)]
+            found = [each for each in rehearsed if each is not None]
+            if found:
+                _, chosen = min(found, key=lambda each: each[0])
                 cluster = replace(
                     cluster,
                     dependent=tuple(sorted(chosen)),
@@ -215,14 +218,28 @@ def with_sparse_choice(source: Source) -> Source:
     return replace(source, clusters=tuple(clusters))
 
 
-def _sparse_columns(
-    pattern: list[set[int]], numbers: list[dict[int, float]], rank: int
-) -> set[int] | None:
-    """Return `rank` columns to eliminate, by a rehearsal in numbers; None where it gets stuck."""
+def _loops_of(source: Source, cluster: Cluster) -> dict[int, int]:
+    """Return for every velocity of a cluster how many of its loops it moves."""
+    count: dict[int, int] = {}
+    for k in cluster.loops:
+        for j in path_signs(source, source.loops[k]):
+            count[j] = count.get(j, 0) + 1
+    return count
+
+
+def _rehearse(
+    rows: list[Row], numbers: list[dict[int, float]], rank: int, shared: dict[int, int]
+) -> tuple[int, set[int]] | None:
+    """
+    Return the cost of H, and `rank` columns to eliminate; None where no pivot is left.
+
+    Columns that few loops share come first, then those whose elimination fills least.
+    """
+    numbers = [dict(row) for row in numbers]
+    pattern = [{j for j, x in row.entries.items() if not is_zero(x)} for row in rows]
     size = max((abs(x) for row in numbers for x in row.values()), default=0.0)
-    active = set(range(len(pattern)))
-    chosen: set[int] = set()
-    while len(chosen) < rank:
+    active, pivots = set(range(len(pattern))), []
+    while len(pivots) < rank:
         best = None
         for r in active:
             largest = max((abs(numbers[r].get(j, 0.0)) for j in pattern[r]), default=0.0)
@@ -232,18 +249,21 @@ def _sparse_columns(
                 value = abs(numbers[r].get(j, 0.0))
                 column = [abs(numbers[k].get(j, 0.0)) for k in active if j in pattern[k]]
                 if value >= LARGE_ENOUGH * max(largest, *column):
-                    cost = (len(pattern[r]) - 1) * (len(column) - 1)
+                    cost = shared.get(j, 0), (len(pattern[r]) - 1) * (len(column) - 1)
                     if best is None or (cost, -value, r, j) < best:
                         best = cost, -value, r, j
         if best is None:
             return None
         _, _, r, j = best
         active.remove(r)
-        chosen.add(j)
+        pivots.append((r, j))
         for k in active:
             if j in pattern[k]:
                 share = numbers[k].pop(j, 0.0) / numbers[r][j]
                 for m in pattern[r] - {j}:
                     numbers[k][m] = numbers[k].get(m, 0.0) - share * numbers[r].get(m, 0.0)
                 pattern[k] = (pattern[k] | pattern[r]) - {j}
-    return chosen
+    entries: dict[int, set[int]] = {}  # of H, the last eliminated first
+    for r, j in reversed(pivots):
+        entries[j] = set().union(*(entries.get(m, {m}) for m in pattern[r] - {j}))
+    return sum(len(each) ** 2 for each in entries.values()), set(entries)

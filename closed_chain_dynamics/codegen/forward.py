@@ -26,12 +26,12 @@ import casadi as ca
 
 from closed_chain_dynamics.codegen.elimination import Solved, is_zero, solve_constraints
 from closed_chain_dynamics.codegen.loops import flip_margins, loop_coordinates, loop_jacobian
+from closed_chain_dynamics.codegen.newton_euler import newton_euler
 from closed_chain_dynamics.codegen.passive import add_motors, add_passive, has_rotor
 from closed_chain_dynamics.codegen.source import Cluster, Loop, Source
 from closed_chain_dynamics.codegen.tree import (
     Frames,
-    accelerate,
-    body_forces,
+    Motion,
     motion,
     place,
     rigid_inertia,
@@ -89,11 +89,11 @@ def forward_dynamics(source: Source, q: SX, v: SX, tau_A: SX) -> Answer:
     moving = motion(source, frames, v, None)
     solved = solve_constraints(source, frames, q, v, moving)
     drift = spread(solved.drift, source.nv)
-    if solved.drift:
-        moving = accelerate(source, frames, moving, drift)
-    forces = body_forces(source, frames, moving)
-    tau = [ca.SX(0)] * source.nv
-    dissipation = add_passive(source, frames, moving, q, v, tau, forces)
+    # what the drift and gravity need; only what clusters hand on is added to the bodies' forces
+    needed = newton_euler(source, q, v, drift)
+    tau, forces = [-needed[j] for j in range(source.nv)], [ca.SX.zeros(6)] * len(source.bodies)
+    drifting = Motion(moving.V, motion(source, frames, v, drift).A)
+    dissipation = add_passive(source, frames, drifting, q, v, tau, forces)
     power = add_motors(source, frames, moving, v, tau_A, tau, forces)
     for body in source.bodies[1:]:  # rotors take part in the drift, as bodies do
         for j, law in enumerate(body.laws, start=body.iv):

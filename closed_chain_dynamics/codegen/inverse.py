@@ -30,9 +30,10 @@ from numpy.typing import NDArray
 from closed_chain_dynamics.codegen.elimination import Solved, solve_constraints
 from closed_chain_dynamics.codegen.forward import closing_margins, spread, state_margins
 from closed_chain_dynamics.codegen.loops import loop_coordinates, loop_jacobian
+from closed_chain_dynamics.codegen.newton_euler import newton_euler
 from closed_chain_dynamics.codegen.passive import add_passive
 from closed_chain_dynamics.codegen.source import Cluster, Source
-from closed_chain_dynamics.codegen.tree import Frames, body_forces, motion, place
+from closed_chain_dynamics.codegen.tree import Frames, motion, place
 from closed_chain_dynamics.description.elements import LoopType
 
 __all__ = ['Torques', 'inverse_dynamics', 'motor_matrix', 'project', 'tree_forces']
@@ -83,16 +84,15 @@ def inverse_dynamics(source: Source, q: SX, v: SX, a: SX) -> Torques:
 
 def tree_forces(source: Source, frames: Frames, q: SX, v: SX, a: SX) -> dict[int, SX]:
     """Return tau_O by velocity: what the motion of the tree needs, passive forces taken off."""
-    moving = motion(source, frames, v, a)
-    forces = body_forces(source, frames, moving)
-    passive = [ca.SX(0)] * source.nv
-    add_passive(source, frames, moving, q, v, passive, forces)
+    needed = newton_euler(source, q, v, a)
+    passive, forces = [ca.SX(0)] * source.nv, [ca.SX.zeros(6)] * len(source.bodies)
+    add_passive(source, frames, motion(source, frames, v, a), q, v, passive, forces)
     tau_O = {}
     for i in range(len(source.bodies) - 1, 0, -1):
         body = source.bodies[i]
         for j in range(body.iv, body.iv + body.nv):
             rotor = body.laws[j - body.iv].armature * a[j]
-            tau_O[j] = ca.dot(frames.S[j], forces[i]) + rotor - passive[j]
+            tau_O[j] = needed[j] + ca.dot(frames.S[j], forces[i]) + rotor - passive[j]
         forces[body.parent] = forces[body.parent] + forces[i]
     return tau_O
 

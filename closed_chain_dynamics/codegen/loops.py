@@ -36,6 +36,7 @@ __all__ = [
     'flip_margins',
     'loop_coordinates',
     'loop_jacobian',
+    'path_signs',
 ]
 
 SX = Any
@@ -65,12 +66,17 @@ TURNS: dict[LoopType, tuple[tuple[tuple[float, int, int], ...], ...]] = {
 
 @dataclass
 class Row:
-    """One row: entries by velocity, error, bias J_C' theta', unit, and its number in J_C."""
+    """
+    One row: entries by velocity, error, bias J_C' theta', unit, and its number in J_C.
+
+    `gap`: the error as the core tells it, along the axes of frame 1.
+    """
 
     entries: dict[int, SX]
     error: SX
     bias: SX
     unit: float
+    gap: SX
     number: int = -1
 
 
@@ -95,7 +101,7 @@ def place_loop(loop: Loop, frames: Frames) -> LoopFrames:
     )
 
 
-def _path_signs(source: Source, loop: Loop) -> dict[int, float]:
+def path_signs(source: Source, loop: Loop) -> dict[int, float]:
     """Return +1 for velocities on the way to body 2, -1 on the way to body 1."""
     top = common_ancestor(source.bodies, loop.body_1, loop.body_2)
     signs = {}
@@ -114,12 +120,20 @@ def _seen_from_1(V_1: SX, A_1: SX, V_2: SX, A_2: SX, p: SX) -> SX:
 
 
 def _slide_rows(
-    source: Source, loop: Loop, x: LoopFrames, frames: Frames, moving: Motion | None
+    source: Source,
+    loop: Loop,
+    x: LoopFrames,
+    frames: Frames,
+    moving: Motion | None,
+    as_in_core: bool,
 ) -> list[Row]:
     axes = list(SLIDES[loop.kind])
     if not axes:
         return []
     to_frame = x.R_1[:, axes].T
+    gap = to_frame @ (x.p_2 - x.p_1)
+    if len(axes) == 3 and not as_in_core:  # any axes do for a point, and these cost nothing
+        to_frame = ca.SX.eye(3)
     error = to_frame @ (x.p_2 - x.p_1)
     bias = ca.SX.zeros(len(axes))
     if moving is not None:
@@ -128,36 +142,67 @@ def _slide_rows(
         bias = to_frame @ _seen_from_1(V_1, A_1, V_2, A_2, x.p_2)
     columns = {
         j: sign * (to_frame @ point_velocity(frames.S[j], x.p_2))
-        for j, sign in _path_signs(source, loop).items()
+        for j, sign in path_signs(source, loop).items()
     }
     return [
-        Row({j: column[r] for j, column in columns.items()}, error[r], bias[r], 1 / source.length)
+        Row(
+            {j: column[r] for j, column in columns.items()},
+            error[r],
+            bias[r],
+            1 / source.length,
+            gap[r],
+        )
         for r in range(len(axes))
     ]
 
 
 def _turn_rows(
-    source: Source, loop: Loop, x: LoopFrames, frames: Frames, moving: Motion | None
+    source: Source,
+    loop: Loop,
+    x: LoopFrames,
+    frames: Frames,
+    moving: Motion | None,
+    as_in_core: bool,
 ) -> list[Row]:
-    rows, signs = [], _path_signs(source, loop)
+    covectors, errors, rests = [], [], []  # a row's bias is its covector times alpha, and a rest
+    signs = path_signs(source, loop)
     for products in TURNS.get(loop.kind, ()):
-        covector, error, bias = ca.SX.zeros(3), ca.SX(0), ca.SX(0)
+        covector, error, rest = ca.SX.zeros(3), ca.SX(0), ca.SX(0)
         for factor, k, m in products:
             b, c = x.R_1[:, k], x.R_2[:, m]
-            across = ca.cross(c, b)
-            covector, error = covector + factor * across, error + factor * ca.dot(b, c)
+            covector, error = covector + factor * ca.cross(c, b), error + factor * ca.dot(b, c)
             if moving is not None:
                 o_1, o_2 = moving.V[loop.body_1][3:], moving.V[loop.body_2][3:]
                 d, e = ca.cross(o_1, b), ca.cross(o_2, c)
-                bias = bias + factor * (
-                    ca.dot(moving.A[loop.body_2][3:] - moving.A[loop.body_1][3:], across)
-                    + ca.dot(ca.cross(o_2, e), b)
-                    + ca.dot(ca.cross(o_1, d), c)
-                    + 2 * ca.dot(d, e)
+                rest = rest + factor * (
+                    ca.dot(ca.cross(o_2, e), b) + ca.dot(ca.cross(o_1, d), c) + 2 * ca.dot(d, e)
                 )
-        entries = {j: sign * ca.dot(covector, frames.S[j][3:]) for j, sign in signs.items()}
-        rows.append(Row(entries, error, bias, 1.0))
-    return rows
+        covectors.append(covector)
+        errors.append(error)
+        rests.append(rest)
+    if not covectors:
+        return []
+    alpha = ca.SX.zeros(3)
+    if moving is not None:
+        alpha = moving.A[loop.body_2][3:] - moving.A[loop.body_1][3:]
+    C, error, rest = ca.horzcat(*covectors).T, ca.vertcat(*errors), ca.vertcat(*rests)
+    gap = error
+    if len(covectors) == 3 and not as_in_core:  # no turn at all: any axes do, as for a point
+        inverse = _inverse(C)
+        C, error, rest = ca.SX.eye(3), inverse @ error, inverse @ rest
+    bias = C @ alpha + rest
+    columns = {j: sign * (C @ frames.S[j][3:]) for j, sign in signs.items()}
+    return [
+        Row({j: column[r] for j, column in columns.items()}, error[r], bias[r], 1.0, gap[r])
+        for r in range(len(covectors))
+    ]
+
+
+def _inverse(C: SX) -> SX:
+    """Return the inverse of a (3, 3) matrix."""
+    a, b, c = C[0, :].T, C[1, :].T, C[2, :].T
+    adjugate = ca.horzcat(ca.cross(b, c), ca.cross(c, a), ca.cross(a, b))
+    return adjugate / ca.dot(a, adjugate[:, 0])
 
 
 def _coupling_row(coupling: Coupling, q: SX, v: SX | None) -> Row:
@@ -173,19 +218,29 @@ def _coupling_row(coupling: Coupling, q: SX, v: SX | None) -> Row:
         if v is not None:
             bias = bias + second * v[dof] ** 2
         entries[dof] = entries.get(dof, 0) + slope
-    return Row(entries, error, bias, 1.0)
+    return Row(entries, error, bias, 1.0, error)
 
 
 def cluster_rows(
-    source: Source, c: int, frames: Frames, q: SX, v: SX | None, moving: Motion | None
+    source: Source,
+    c: int,
+    frames: Frames,
+    q: SX,
+    v: SX | None,
+    moving: Motion | None,
+    as_in_core: bool = False,
 ) -> list[Row]:
-    """Return the rows of a cluster, loop by loop, then couplings; biases where things move."""
+    """
+    Return the rows of a cluster, loop by loop, then couplings; biases where things move.
+
+    Rows of a loop may be combined as is cheapest, unless they are to be those of the core.
+    """
     rows: list[Row] = []
     for k in source.clusters[c].loops:
         loop = source.loops[k]
         x = place_loop(loop, frames)
-        own = _slide_rows(source, loop, x, frames, moving)
-        own += _turn_rows(source, loop, x, frames, moving)
+        own = _slide_rows(source, loop, x, frames, moving, as_in_core)
+        own += _turn_rows(source, loop, x, frames, moving, as_in_core)
         for n, row in enumerate(own, start=loop.first_row):
             row.number = n
         rows += own
@@ -252,7 +307,7 @@ def loop_coordinates(loop: Loop, frames: Frames) -> tuple[list[SX], SX]:
 def loop_jacobian(source: Source, loop: Loop, frames: Frames, covector: SX) -> dict[int, SX]:
     """Return the rate of a coordinate of a loop joint by velocity of the tree."""
     return {
-        j: sign * ca.dot(covector, frames.S[j]) for j, sign in _path_signs(source, loop).items()
+        j: sign * ca.dot(covector, frames.S[j]) for j, sign in path_signs(source, loop).items()
     }
 
 

@@ -127,16 +127,16 @@ def _look(source: Source) -> tuple[Symbols, Symbols]:
     frames = place(source, q)
     moving = motion(source, frames, v, None, gravity=False)
     kinetic, gravity = ca.SX(0), ca.SX(0)
-    g = ca.DM(source.gravity)
+    height = ca.dot(source.gravity, frames.origin)  # of the common point, along gravity
     for i, body in enumerate(source.bodies[1:], start=1):
         velocity = point_velocity(moving.V[i], frames.c[i])
         omega = frames.R[i].T @ moving.V[i][3:]
         turning = ca.dot(omega, ca.DM(body.inertia) @ omega)
         kinetic = kinetic + 0.5 * (body.mass * ca.sumsqr(velocity) + turning)
-        gravity = gravity - body.mass * ca.dot(g, frames.c[i] + frames.origin)
+        gravity = gravity - body.mass * (ca.dot(frames.gravity, frames.c[i]) + height)
         if body.lift:
             at = frames.p[i] + frames.R[i] @ ca.DM(body.lift_com)
-            gravity = gravity + body.lift * ca.dot(g, at + frames.origin)
+            gravity = gravity + body.lift * (ca.dot(frames.gravity, at) + height)
         for j, law in enumerate(body.laws, start=body.iv):
             kinetic = kinetic + 0.5 * law.armature * v[j] ** 2
     for loop in source.loops:

@@ -77,8 +77,8 @@ def _placements(source: Source) -> tuple[Symbols, Symbols]:
     frames = place(source, q)
     rows = []
     for body, R, p in source.links.values():
-        R_world = frames.R[body] @ ca.DM(R)
-        p_world = frames.p[body] + frames.R[body] @ ca.DM(p) + frames.origin
+        R_body, p_body = frames.axes @ frames.R[body], frames.axes @ frames.p[body]
+        R_world, p_world = R_body @ ca.DM(R), p_body + R_body @ ca.DM(p) + frames.origin
         rows.append(ca.horzcat(ca.vec(R_world.T).T, p_world.T))
     return {'q': q}, {'placements': ca.vertcat(*rows), 'closed': _column(state_margins(source, q))}
 
@@ -100,7 +100,7 @@ def _coordinates(source: Source) -> tuple[Symbols, Symbols]:
     solved = solve_constraints(source, frames, q)
     by_row: dict[tuple[int, int], SX] = {}
     for c in range(len(source.clusters)):
-        for row in cluster_rows(source, c, frames, q, None, None):
+        for row in cluster_rows(source, c, frames, q, None, None, as_in_core=True):
             for j, x in row.entries.items():
                 by_row[row.number, j] = x
     J = ca.SX.zeros(source.rows, source.nv)

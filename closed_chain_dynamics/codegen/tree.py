@@ -13,18 +13,18 @@
 # limitations under the License.
 
 """
-The tree over symbols: placements, velocities, accelerations, forces and inertias of its bodies.
+The tree over symbols: placements, velocities, accelerations and inertias of its bodies.
 
-As in the kernels everything stands in world axes at one point, the world origin shifted to the
-first free-flying body: nothing changes its frame on the way along the tree. Spatial vectors are
-(linear, angular) columns of six.
+As in the kernels everything stands in the same axes at one point: nothing changes its frame on
+the way along the tree. Axes and point are those of the first free-flying body, in which its motion
+subspace is constant and most operations with it vanish; those of the world where nothing flies.
+Spatial vectors are (linear, angular) columns of six.
 """
 
 from dataclasses import dataclass
 from typing import Any
 
 import casadi as ca
-import numpy as np
 
 from closed_chain_dynamics.codegen.source import Body, Source
 from closed_chain_dynamics.description.elements import JointType
@@ -32,11 +32,11 @@ from closed_chain_dynamics.description.elements import JointType
 __all__ = [
     'Frames',
     'Motion',
-    'accelerate',
-    'body_forces',
     'motion',
     'place',
+    'point_acceleration',
     'point_velocity',
+    'quaternion_rotation',
     'rigid_inertia',
     'symmetric',
 ]
@@ -46,9 +46,15 @@ SX = Any  # casadi.SX: the library carries no types
 
 @dataclass
 class Frames:
-    """Where bodies stand: R (3, 3), p and the centre of mass c (3,); S of every velocity (6,)."""
+    """
+    Where bodies stand: R (3, 3), p and the centre of mass c (3,); S of every velocity (6,).
 
+    `axes`, `origin`: the common frame in the world; `gravity`: in the common axes.
+    """
+
+    axes: SX
     origin: SX
+    gravity: SX
     R: list[SX]
     p: list[SX]
     c: list[SX]
@@ -99,16 +105,15 @@ def _slides(R: SX, axes: range) -> list[SX]:
 
 def place(source: Source, q: SX) -> Frames:
     """Return where every body stands, and the motion subspace of every velocity."""
-    origin, first_free = ca.SX.zeros(3), None
+    axes, origin, first_free = ca.SX.eye(3), ca.SX.zeros(3), None
     for i, body in enumerate(source.bodies):
         if body.kind is JointType.FLOATING and body.parent == 0:
-            origin, first_free = (
-                ca.SX(body.p_tree) + ca.DM(body.R_tree) @ q[body.iq : body.iq + 3],
-                i,
-            )
+            k, first_free = body.iq, i
+            axes = body.R_tree @ quaternion_rotation(q[k + 3 : k + 7])
+            origin = ca.SX(body.p_tree) + ca.DM(body.R_tree) @ q[k : k + 3]
             break
-    frames = Frames(origin, [ca.SX(ca.DM.eye(3))], [-origin], [-origin], [])
-    frames.R[0] = ca.densify(frames.R[0])
+    world, gravity = -axes.T @ origin, axes.T @ source.gravity
+    frames = Frames(axes, origin, gravity, [ca.densify(axes.T)], [world], [world], [])
     for i, body in enumerate(source.bodies[1:], start=1):
         up = body.parent
         R = frames.R[up] @ body.R_tree
@@ -124,8 +129,10 @@ def place(source: Source, q: SX) -> Frames:
             R = R @ quaternion_rotation(q[k : k + 4])
             frames.S += _turns(R, p, range(3))
         elif body.kind is JointType.FLOATING:
-            p = ca.SX.zeros(3) if i == first_free else p + R @ q[k : k + 3]
-            R = R @ quaternion_rotation(q[k + 3 : k + 7])
+            if i == first_free:
+                R, p = ca.densify(ca.SX.eye(3)), ca.SX.zeros(3)
+            else:
+                p, R = p + R @ q[k : k + 3], R @ quaternion_rotation(q[k + 3 : k + 7])
             frames.S += _slides(R, range(3)) + _turns(R, p, range(3))
         else:  # planar
             p = p + R[:, :2] @ q[k : k + 2]
@@ -159,8 +166,8 @@ def _cross_motion(V: SX, x: SX) -> SX:
 
 def motion(source: Source, frames: Frames, v: SX, a: SX | None, gravity: bool = True) -> Motion:
     """Return V and A of every body; with gravity the ground accelerates upwards."""
-    ground = -source.gravity if gravity else [0.0, 0.0, 0.0]
-    out = Motion([ca.SX.zeros(6)], [ca.vertcat(ca.SX(ground), ca.SX.zeros(3))])
+    ground = -frames.gravity if gravity else ca.SX.zeros(3)
+    out = Motion([ca.SX.zeros(6)], [ca.vertcat(ground, ca.SX.zeros(3))])
     for i, body in enumerate(source.bodies[1:], start=1):
         own = _joint_rate(body, frames, i, v)
         A = out.A[body.parent] + _cross_motion(out.V[body.parent], own)
@@ -171,14 +178,6 @@ def motion(source: Source, frames: Frames, v: SX, a: SX | None, gravity: bool = 
     return out
 
 
-def accelerate(source: Source, frames: Frames, old: Motion, a: SX) -> Motion:
-    """Return the motion with joint accelerations added."""
-    change = [ca.SX.zeros(6)]
-    for i, body in enumerate(source.bodies[1:], start=1):
-        change.append(change[body.parent] + _joint_rate(body, frames, i, a))
-    return Motion(old.V, [A + x for A, x in zip(old.A, change)])
-
-
 def point_velocity(V: SX, p: SX) -> SX:
     """Return the velocity of the point of a body that is at p."""
     return V[:3] + ca.cross(V[3:], p)
@@ -187,27 +186,6 @@ def point_velocity(V: SX, p: SX) -> SX:
 def point_acceleration(V: SX, A: SX, p: SX) -> SX:
     """Return the classical acceleration of the point of a body that is at p."""
     return A[:3] + ca.cross(A[3:], p) + ca.cross(V[3:], point_velocity(V, p))
-
-
-def body_forces(source: Source, frames: Frames, moving: Motion) -> list[SX]:
-    """Return the force that each body's motion needs: Newton and Euler, (6,) each."""
-    forces = [ca.SX.zeros(6)]
-    for i, body in enumerate(source.bodies[1:], start=1):
-        if isinstance(body.mass, float) and body.mass == 0.0 and not np.any(body.inertia):
-            forces.append(ca.SX.zeros(6))
-            continue
-        R, c, V, A = frames.R[i], frames.c[i], moving.V[i], moving.A[i]
-        f = body.mass * point_acceleration(V, A, c)
-        # Euler's equation in body axes: turning two vectors is cheaper than turning a tensor
-        omega, alpha = R.T @ V[3:], R.T @ A[3:]
-        inertia = ca.SX(body.inertia)
-        n = inertia @ alpha + ca.cross(omega, inertia @ omega)
-        forces.append(ca.vertcat(f, R @ n + ca.cross(c, f)))
-        if body.lift:
-            weight = ca.SX(body.lift * source.gravity)
-            at = frames.p[i] + R @ ca.DM(body.lift_com)
-            forces[-1] = forces[-1] + ca.vertcat(weight, ca.cross(at, weight))
-    return forces
 
 
 def rigid_inertia(source: Source, frames: Frames, i: int) -> SX:

@@ -210,7 +210,7 @@ def _eliminated(tree: SymbolicTree, A: SX, B: SX, places: Sequence[int], symbols
     for i in range(n):
         entries = {place: A[i, k] for k, place in enumerate(places)}
         entries |= {nv + k: -B[i, k] for k in range(m)}
-        rows.append(Row(entries, ca.SX(0), ca.SX(0), 1.0))
+        rows.append(Row(entries, ca.SX(0), ca.SX(0), 1.0, ca.SX(0)))
         numbers.append({place: float(at_pose[i, k]) for k, place in enumerate(places)})
     solved = Solved()
     eliminate(tree.source, rows, numbers, list(places), solved)

@@ -12,13 +12,31 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Compiled code of the tests goes to a folder of their own."""
+"""
+Compiled code of the tests goes to a folder of their own, and stays there for a week.
+
+Libraries are named by a hash of all that they depend on, so that an old one is never a wrong one.
+"""
+
+from time import time
 
 import pytest
 
+WEEK = 7 * 24 * 3600.0  # [s]
+
 
 @pytest.fixture(scope='session', autouse=True)
-def cache_of_the_tests(tmp_path_factory):
+def cache_of_the_tests(pytestconfig):
+    folder = pytestconfig.cache.mkdir('generated_code')
+    for file in folder.rglob('*'):
+        if file.is_file() and time() - file.stat().st_mtime > WEEK:
+            file.unlink(missing_ok=True)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv('XDG_CACHE_HOME', str(tmp_path_factory.mktemp('cache')))
+        patch.setenv('XDG_CACHE_HOME', str(folder))
         yield
+
+
+@pytest.fixture
+def empty_cache(monkeypatch, tmp_path):
+    """Let a test begin without compiled code."""
+    monkeypatch.setenv('XDG_CACHE_HOME', str(tmp_path))

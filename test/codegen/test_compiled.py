@@ -14,6 +14,7 @@
 
 """Compiled mechanisms against the core: single states, batches, roll-outs, and when they fail."""
 
+import resource
 import warnings
 
 import numpy as np
@@ -183,8 +184,8 @@ def test_what_the_core_refuses_is_refused_as_there(pair):
         fast.forward_dynamics(np.tile(q, (3, 1)), np.tile(v, (2, 1)), np.tile(tau, (3, 1)))
 
 
-def test_a_second_compilation_comes_from_the_disk(monkeypatch):
-    robot = ccd.load('four_bar')
+def test_a_second_compilation_comes_from_the_disk(monkeypatch, empty_cache):
+    robot = ccd.load('pendulum')
     robot.compile()
     before = set(cache_folder().iterdir())
 
@@ -192,11 +193,11 @@ def test_a_second_compilation_comes_from_the_disk(monkeypatch):
         raise AssertionError('compiled again')
 
     monkeypatch.setattr('closed_chain_dynamics.codegen.build.compile_text', fail)
-    ccd.load('four_bar').compile()
+    ccd.load('pendulum').compile()
     assert set(cache_folder().iterdir()) == before
 
 
-def test_a_damaged_library_is_made_again():
+def test_a_damaged_library_is_made_again(empty_cache):
     robot = ccd.load('pendulum')
     robot.compile()
     q, v, _, tau = state_of(robot)
@@ -205,6 +206,49 @@ def test_a_damaged_library_is_made_again():
         library.write_bytes(b'not a library')
     f = ccd.load('pendulum').compile().forward_dynamics(q, v, tau)
     assert error_of(f.acceleration, ccd.forward_dynamics(robot, q, v, tau).acceleration) < SAME
+
+
+def test_a_library_of_another_version_is_never_taken(monkeypatch, empty_cache):
+    robot = ccd.load('pendulum')
+    q, v, _, tau = state_of(robot)
+    robot.compile()
+    before = {each.name for each in cache_folder().iterdir()}
+    with monkeypatch.context() as patch:
+        patch.setattr('closed_chain_dynamics.codegen.cache._own_code', lambda: b'another version')
+        ccd.load('pendulum').compile()
+    others = {each.name for each in cache_folder().iterdir()} - before
+    assert len(others) == len(before) and not others & before
+    # and a library that comes to stand under another's name is found out
+    wrong = next(cache_folder().glob('inverse_dynamics-*.so')).read_bytes()
+    for right in cache_folder().glob('forward_dynamics-*.so'):
+        right.unlink()  # what is loaded stays as it is
+        right.write_bytes(wrong)
+    f = ccd.load('pendulum').compile().forward_dynamics(q, v, tau)
+    assert not f.generic
+    assert error_of(f.acceleration, ccd.forward_dynamics(robot, q, v, tau).acceleration) < SAME
+
+
+def test_a_disk_without_room_is_told(empty_cache):
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, before[1]))  # bytes that a file may have
+    try:
+        with pytest.raises(GenerationError, match='compiled code cannot be written'):
+            ccd.load('pendulum').compile()
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_coordinates_that_the_core_answers_in_a_batch_are_the_same():
+    robot = ccd.load('four_bar')
+    fast = robot.compile()
+    q = np.tile(state_of(robot)[0], (3, 1))
+    expected = fast.coordinates(q)
+    robot.gravity = (0.0, 0.0, -1.0)  # W, S and J_C do not depend on it
+    with pytest.warns(GeneratedCodeWarning):
+        found = fast.coordinates(q)
+    assert found.generic.all()
+    for name in ('W', 'S', 'J_C'):
+        assert error_of(getattr(found, name), getattr(expected, name), 1.0) < SAME
 
 
 def test_no_compiler_and_a_failing_one_are_told(monkeypatch, tmp_path):
