@@ -172,18 +172,25 @@ def _existing_file(source: str | os.PathLike[str]) -> Path:
 def parse(data: bytes, label: str, *, encoding: str | None = None) -> Any:
     """Parse bytes without entities, DTD or network, and return the root element."""
     _check_size(data, label)  # of a text, or of what macros grew to
-    parser = etree.XMLParser(
-        resolve_entities=False,
-        no_network=True,
-        load_dtd=False,
-        dtd_validation=False,
-        huge_tree=False,
-        remove_comments=True,
-        remove_pis=True,
-        encoding=encoding,
-    )
+    settings: dict[str, Any] = {
+        'resolve_entities': False,
+        'no_network': True,
+        'load_dtd': False,
+        'dtd_validation': False,
+        'huge_tree': False,
+        'remove_comments': True,
+        'remove_pis': True,
+        'encoding': encoding,
+    }
+    parser = etree.XMLParser(**settings)
     try:
-        root = etree.fromstring(data, parser)
+        try:
+            root = etree.fromstring(data, parser)
+        except etree.XMLSyntaxError:
+            if not _is_only_undeclared(parser.error_log):
+                raise
+            root = etree.fromstring(data, etree.XMLParser(recover=True, **settings))
+            _drop_undeclared(root)
     except (etree.XMLSyntaxError, ValueError) as error:
         # A bomb may stop the parser before the DOCTYPE can be seen in the tree.
         if b'<!DOCTYPE' in data or b'<!ENTITY' in data:
@@ -196,6 +203,24 @@ def parse(data: bytes, label: str, *, encoding: str | None = None) -> Any:
         if element.prefix is None and etree.QName(element).namespace not in (None, CC):
             element.tag = etree.QName(element).localname
     return root
+
+
+def _is_only_undeclared(log: Any) -> bool:
+    """Return whether all that is wrong are prefixes of others, which robot tools do not check."""
+    undeclared = etree.ErrorTypes.NS_ERR_UNDEFINED_NAMESPACE
+    return len(log) > 0 and all(
+        each.type == undeclared and not each.message.startswith('Namespace prefix cc ')
+        for each in log
+    )
+
+
+def _drop_undeclared(root: Any) -> None:
+    """Remove elements and attributes whose prefix nothing declares."""
+    for element in list(root.iter(etree.Element)):
+        for name in [each for each in element.attrib if ':' in each and each[0] != '{']:
+            del element.attrib[name]
+        if ':' in element.tag and element.tag[0] != '{' and element.getparent() is not None:
+            element.getparent().remove(element)
 
 
 def _doctype_refused(label: str) -> DescriptionError:

@@ -23,6 +23,7 @@ from dataclasses import replace
 
 from closed_chain_dynamics.description.elements import (
     Description,
+    Dynamics,
     Joint,
     JointType,
     Link,
@@ -52,8 +53,8 @@ def to_extended(description: Description) -> tuple[str, str, LeftOut]:
         if not loop.active:
             left_out.add('loops that are open', loop.name)
             continue
-        if loop.role == 'actuated' or loop.dynamics.damping or loop.dynamics.friction:
-            left_out.add('laws and motors of loop joints', loop.name)
+        if loop.role == 'actuated' or loop.dynamics != Dynamics():
+            left_out.add('laws, rotors and motors of loop joints', loop.name)
         for poses in held_points(loop):
             pair = []
             for end, link, place in zip('AB', (loop.parent, loop.child), poses):

@@ -144,8 +144,10 @@ def _say_what_is_left_out(compiled: Compiled, left_out: LeftOut) -> None:
     for number, name in enumerate(compiled.joint_names):
         dof = int(model.jnt_dofadr[number])
         if not compiled.turns_or_slides(number):
-            if model.jnt_stiffness[number]:
-                left_out.add('springs of ball and free joints', name)
+            stiffness = float(model.jnt_stiffness[number])
+            if stiffness:
+                effect = f'{stiffness:g} N m/rad each, at rest in the pose of the file'
+                left_out.add('springs of ball and free joints', name, effect)
             if model.jnt_limited[number]:
                 left_out.add('limits of ball joints', name)
         higher = (

@@ -77,10 +77,12 @@ class Tendons:
             stiffness = float(self.model.tendon_stiffness[number])
             damping = float(self.model.tendon_damping[number])
             shortest, longest = map(float, self.model.tendon_lengthspring[number])
-            if self.model.tendon_frictionloss[number]:
-                left_out.add('friction along tendons', name)
-            if getattr(self.model, 'tendon_armature', [0.0] * (number + 1))[number]:
-                left_out.add('armature of tendons', name)
+            friction = float(self.model.tendon_frictionloss[number])
+            if friction:
+                left_out.add('friction along tendons', name, f'{friction:g} N each')
+            armature = getattr(self.model, 'tendon_armature', [0.0] * (number + 1))[number]
+            if armature:
+                left_out.add('armature of tendons', name, f'{armature:g} kg each')
             lower, upper = map(float, self.model.tendon_range[number])
             if self.model.tendon_limited[number] and upper - lower > TIGHT:
                 left_out.add('limits of tendon lengths', name)

@@ -46,6 +46,7 @@ from closed_chain_dynamics.description.names import Names
 from closed_chain_dynamics.description.rotations import pose_of
 from closed_chain_dynamics.description.sdf_frames import WORLD, SdfFrames, gazebo_frames, read_pose
 from closed_chain_dynamics.description.sdf_joints import SdfJoint, as_loop, hang, read_sdf_joint
+from closed_chain_dynamics.description.sdf_nesting import one_model
 from closed_chain_dynamics.description.sdf_shapes import read_shapes
 from closed_chain_dynamics.description.tree import ONE_DOF, Tree
 from closed_chain_dynamics.errors import NameNotFound
@@ -66,7 +67,7 @@ def read_sdf(
     inertia: str = 'check',
 ) -> Description:
     """Return the Description of an <sdf> document with one model."""
-    model, world = _one_model(reader, document.root)
+    model, world = one_model(reader, document)
     reader.ignore_unknown(model, MODEL_TAGS)
     frames, name = SdfFrames(reader, model), reader.text(model, 'name')
     links = [Link(WORLD), *(_read_link(reader, each) for each in model.findall('link'))]
@@ -105,24 +106,6 @@ def gazebo_loops(reader: Reader, root: Any, joints: Iterable[Joint]) -> tuple[Lo
     return tuple(
         as_loop(reader, read_sdf_joint(reader, each, frames), frames) for each in elements
     )
-
-
-def _one_model(reader: Reader, root: Any) -> tuple[Any, Any]:
-    """Return the model, and the world that it stands in or None; scenery does not count."""
-    world = root.find('world')
-    models = [*root.findall('model'), *([] if world is None else world.findall('model'))]
-    moving = [each for each in models if (each.findtext('static') or '').strip() != 'true']
-    chosen = moving or models
-    if len(chosen) != 1:
-        names = ', '.join(repr(each.get('name', '')) for each in chosen) or 'none'
-        raise reader.error(
-            root,
-            f'it holds {len(chosen)} models: {names}',
-            'Keep one <model> that is not static in a file.',
-        )
-    for each in chosen[0].iterchildren('include', 'model'):
-        reader.note(f'LINKS MAY BE MISSING: the model nested at {reader.place(each)} is not read.')
-    return chosen[0], world
 
 
 def _read_link(reader: Reader, element: Any) -> Link:

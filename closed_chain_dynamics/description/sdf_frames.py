@@ -27,6 +27,8 @@ from closed_chain_dynamics.description.tree import Tree
 from closed_chain_dynamics.errors import NameNotFound
 
 __all__ = [
+    'MODEL',
+    'WORLD',
     'Placement',
     'SdfFrames',
     'chained',
@@ -69,7 +71,8 @@ class SdfFrames:
     Placements in the world by name.
 
     A pose is relative to the frame that `relative_to` names; without it a link is relative to the
-    model, a joint to its child, a frame to what it is attached to.
+    model, a joint to its child, a frame to what it is attached to. The model's own frame is
+    attached to its canonical link, the first one unless it names another.
     """
 
     def __init__(self, reader: Reader, model: Any) -> None:
@@ -84,9 +87,12 @@ class SdfFrames:
             MODEL: read_pose(reader, model.find('pose')),
         }
         self.pending: set[str] = set()
+        first = next((each.get('name', '') for each in model.iterchildren('link')), WORLD)
+        self.canonical = model.get('canonical_link', '') or first
 
     def of(self, name: str, user: Any) -> Placement:
         """Return the placement of a link, joint or frame that an element names."""
+        name = self._full(name)
         if name in self.known:
             return self.known[name]
         if name not in self.elements:
@@ -106,6 +112,11 @@ class SdfFrames:
         self.known[name] = self.of_element(element)
         return self.known[name]
 
+    def _full(self, name: str) -> str:
+        """Return the name of the frame of a nested model, where one is meant."""
+        frame = f'{name}::{MODEL}'
+        return frame if name not in self.elements and frame in self.elements else name
+
     def of_element(self, element: Any) -> Placement:
         """Return the placement of a link, joint or frame."""
         pose = element.find('pose')
@@ -121,6 +132,7 @@ class SdfFrames:
         seen = set()
         while name != WORLD and name not in seen:
             seen.add(name)
+            name = self.canonical if name == MODEL else self._full(name)
             self.of(name, user)  # an unknown name is told
             element = self.elements.get(name)
             if element is None or element.tag == 'link':
@@ -128,7 +140,7 @@ class SdfFrames:
             name = (
                 child_name(self.reader, element, 'child')
                 if element.tag == 'joint'
-                else element.get('attached_to', '')
+                else element.get('attached_to', '') or MODEL
             )
         return name
 

@@ -122,6 +122,9 @@ def read_sdf_joint(reader: Reader, element: Any, frames: SdfFrames) -> SdfJoint:
         if each is not None
     ]
     needed = {'universal': 2, 'revolute2': 2, 'gearbox': 2, 'ball': 0, 'fixed': 0}.get(kind, 1)
+    if needed == 1 and not axes:
+        reader.note(f'The {kind} joint {name!r} has no axis; SDF means z.')
+        axes = [SdfAxis(place[0][:, 2])]
     if len(axes) < needed:
         raise reader.error(
             element,
@@ -242,11 +245,10 @@ def _thread(
     """Return slide = pitch / (2 pi) turn; the older tag counts turns per metre, negative."""
     pitch = joint.value(reader, 'screw_thread_pitch', 0.0)
     old = joint.value(reader, 'thread_pitch', 0.0)
-    per_radian = pitch / (2.0 * math.pi) if pitch else -1.0 / old if old else 0.0
-    if not per_radian:
-        raise reader.error(
-            joint.element, 'a screw has no pitch', 'Write <screw_thread_pitch> [m per turn].'
-        )
+    if not pitch and not old:
+        reader.note(f'The screw {joint.name!r} has no pitch; SDF means 1 m per turn.')
+        pitch = 1.0
+    per_radian = pitch / (2.0 * math.pi) if pitch else -1.0 / old
     return Coupling(
         names.fresh(f'{joint.name}_thread'),
         (CouplingTerm(steps[1][0], (1.0,)), CouplingTerm(steps[0][0], (-per_radian,))),

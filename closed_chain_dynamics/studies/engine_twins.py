@@ -35,7 +35,7 @@ from closed_chain_dynamics.description.pinocchio_writer import pinocchio_constra
 from closed_chain_dynamics.errors import DescriptionError
 from closed_chain_dynamics.model.mechanism import Mechanism
 
-__all__ = ['MuJoCo', 'Pinocchio', 'Unreadable']
+__all__ = ['MuJoCo', 'Pinocchio', 'Twin', 'Unreadable']
 
 Array = NDArray[np.float64]
 MASSLESS = 1e12  # condition of A beyond which accelerations have no digits left
@@ -62,6 +62,10 @@ class Twin:
 
     def moved(self, velocity: Array, time: float) -> Array:
         """Return the Jacobian of the loops after some time at a constant velocity of theirs."""
+        raise NotImplementedError
+
+    def bias(self) -> Array:
+        """Return the forces at acceleration zero, dampers of joints included, springs not."""
         raise NotImplementedError
 
     def mass_matrix(self) -> Array:
@@ -156,15 +160,21 @@ class MuJoCo(Twin):
         data.qvel[:] = self.T @ v
         data.eq_active[:] = model.eq_active0
         self.mujoco.mj_fwdPosition(model, data)
+        damping = model.tendon_damping.copy()
+        model.tendon_damping[:] = 0.0
         self.mujoco.mj_fwdVelocity(model, data)
+        of_joints = data.qfrc_damper.copy()
+        model.tendon_damping[:] = damping
+        self.mujoco.mj_fwdVelocity(model, data)
+        self.along_tendons = data.qfrc_damper - of_joints
         self.M = np.zeros((model.nv, model.nv))
         self.mujoco.mj_fullM(model, data, self.M)
         # neither a fluid nor the springs of flexes: what was left out has been told
         self.force = data.qfrc_spring + data.qfrc_damper + data.qfrc_gravcomp - data.qfrc_bias
 
     def bias(self) -> Array:
-        """Return the forces at acceleration zero, dampers included, springs not."""
-        needed = self.data.qfrc_spring - self.force
+        """Return the forces at acceleration zero, dampers of joints included, springs not."""
+        needed = self.data.qfrc_spring + self.along_tendons - self.force
         bias: Array = self.T.T @ (needed + self.M @ self.shift)
         return bias
 

@@ -32,9 +32,9 @@ from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.dynamics.tree import integrate, mass_matrix, newton_euler
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.model.mechanism import Mechanism
-from closed_chain_dynamics.studies.engine_twins import MuJoCo, Pinocchio, Unreadable
+from closed_chain_dynamics.studies.engine_twins import MuJoCo, Pinocchio, Twin, Unreadable
 
-__all__ = ['Unreadable', 'differences', 'engine_of']
+__all__ = ['Unreadable', 'differences', 'engine_of', 'tree_differences']
 
 Array = NDArray[np.float64]
 STATES = 3  # random states that are compared
@@ -68,18 +68,8 @@ def differences(robot: Mechanism | None, path: Path, q: Array | None) -> dict[st
     if robot is None:
         return {}
     twin.attach(robot)
-    rng, found = np.random.default_rng(1), {'M': 0.0, 'bias': 0.0}
-    for _ in range(STATES):
-        pose = integrate(robot, robot.neutral(), rng.normal(size=robot.nv))
-        v = rng.normal(size=robot.nv)
-        twin.set(pose, v)
-        M, bias = twin.mass_matrix(), twin.bias()
-        own_bias = newton_euler(robot, pose, v, np.zeros(robot.nv))
-        # forces that cancel leave the rounding of those that made them
-        size = max(np.abs(bias).max(initial=0.0), np.abs(M).max(initial=1e-9) * float(v @ v))
-        largest = np.abs(M).max(initial=1e-9)
-        found['M'] = max(found['M'], _relative(mass_matrix(robot, pose), M, largest))
-        found['bias'] = max(found['bias'], _relative(own_bias, bias, size))
+    rng = np.random.default_rng(1)
+    found = tree_differences(robot, twin, rng)
     if q is not None and robot.nv and twin.has_loops:
         smooth = _without_friction(robot)
         try:
@@ -93,6 +83,25 @@ def differences(robot: Mechanism | None, path: Path, q: Array | None) -> dict[st
                 found['acceleration'] = _relative(own, expected, size)
         except (ClosedChainError, np.linalg.LinAlgError):
             pass  # a singular pose has no accelerations to compare
+    return found
+
+
+def tree_differences(
+    robot: Mechanism, twin: Twin, rng: np.random.Generator, states: int = STATES
+) -> dict[str, float]:
+    """Return the largest differences of M and bias of the tree in random states, relative."""
+    found = {'M': 0.0, 'bias': 0.0}
+    for _ in range(states):
+        pose = integrate(robot, robot.neutral(), rng.normal(size=robot.nv))
+        v = rng.normal(size=robot.nv)
+        twin.set(pose, v)
+        M, bias = twin.mass_matrix(), twin.bias()
+        own_bias = newton_euler(robot, pose, v, np.zeros(robot.nv))
+        # forces that cancel leave the rounding of those that made them
+        size = max(np.abs(bias).max(initial=0.0), np.abs(M).max(initial=1e-9) * float(v @ v))
+        largest = np.abs(M).max(initial=1e-9)
+        found['M'] = max(found['M'], _relative(mass_matrix(robot, pose), M, largest))
+        found['bias'] = max(found['bias'], _relative(own_bias, bias, size))
     return found
 
 

@@ -47,6 +47,7 @@ __all__ = ['AGREEMENT', 'Specimen', 'robots_in', 'visit']
 AGREEMENT = 1e-8  # difference to the own tool, relative to its largest numbers
 SECONDS = 1.0  # of simulated time
 ROOTS = re.compile(rb'<\s*(robot|mujoco|sdf)[\s>]')
+MODELS = re.compile(rb'<\s*(model|include)[\s>]')
 HEAD = 65536  # bytes in which a root element must show itself
 
 
@@ -103,7 +104,9 @@ def robots_in(folder: Path) -> list[Path]:
 def _is_robot(path: Path) -> bool:
     try:
         with path.open('rb') as file:
-            return ROOTS.search(file.read(HEAD)) is not None
+            found = ROOTS.search(head := file.read(HEAD))
+            # an SDF file may be a scene, a light or an actor
+            return found is not None and (found[1] != b'sdf' or MODELS.search(head) is not None)
     except OSError:  # a broken link, or not ours to read
         return False
 

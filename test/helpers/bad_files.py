@@ -706,7 +706,6 @@ CASES = {
                 "'z', which is not a number",
                 'number such as',
             ),
-            (sdf_model('', sdf_joint('screw', AXIS)), 'no pitch', '<screw_thread_pitch>'),
             (
                 sdf_model(
                     '',

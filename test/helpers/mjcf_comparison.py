@@ -18,6 +18,7 @@ import numpy as np
 
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.studies.engine_twins import MuJoCo
+from closed_chain_dynamics.studies.other_engines import tree_differences
 
 
 class Twin(MuJoCo):
@@ -49,8 +50,6 @@ def disagreement(robot, source, *, states=3, seed=1):
     found = {
         'mass': abs(robot.total_mass / max(twin.model.body_mass.sum(), 1e-300) - 1.0),
         'placement': 0.0,
-        'M': 0.0,
-        'bias': 0.0,
     }
     for _ in range(states):
         q, v = random_state(robot, rng)
@@ -62,11 +61,4 @@ def disagreement(robot, source, *, states=3, seed=1):
                 found['placement'],
                 np.abs(both - expected).max() / max(1.0, np.abs(expected).max()),
             )
-        M = twin.mass_matrix()
-        bias = twin.bias()
-        own_bias = ccd.newton_euler(robot, q, v, np.zeros(robot.nv))
-        for kind, own, expected in (('M', ccd.mass_matrix(robot, q), M), ('bias', own_bias, bias)):
-            # forces that cancel leave the rounding of those that made them
-            scale = max(np.abs(expected).max(initial=0.0), np.abs(M).max(initial=1e-9) * v @ v)
-            found[kind] = max(found[kind], np.abs(own - expected).max(initial=0.0) / scale)
-    return found
+    return found | tree_differences(robot, twin, rng, states)
