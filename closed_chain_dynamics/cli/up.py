@@ -230,7 +230,8 @@ def _programs(args: argparse.Namespace, robot: Mechanism) -> list[Program]:
     from closed_chain_dynamics.model import library
     from closed_chain_dynamics.ros import composition
 
-    if args.controller and not robot.actuator_names:
+    controlled = args.controller and bool(robot.actuator_names)
+    if args.controller and not controlled:
         print('No joint is actuated: there is no torque_node.', file=sys.stderr)
     rate = args.rate or (250.0 if args.demo else 1000.0)
     simulator = {
@@ -239,6 +240,8 @@ def _programs(args: argparse.Namespace, robot: Mechanism) -> list[Program]:
         'root_joint': args.root_joint,
         'initial_positions': _texts(args.q),
         'initial_velocities': _texts(args.v),
+        # nothing falls before it is held, and a busy machine is slow instead of wrong
+        'lockstep': 'on' if controlled else 'off',
     }
     if args.actuated:
         simulator['actuated'] = args.actuated
@@ -251,15 +254,11 @@ def _programs(args: argparse.Namespace, robot: Mechanism) -> list[Program]:
                 where=robot.name,
                 repair='closed-chain up swing --demo',
             )
-        simulator |= {
-            'start_paused': True,
-            'initial_velocities': _texts(args.v) or START,
-            'lockstep': 'on' if args.controller else 'off',
-        }
+        simulator |= {'start_paused': True, 'initial_velocities': _texts(args.v) or START}
     simulator = {name: value for name, value in simulator.items() if value != []}
     return composition.simulation(
         str(library.find(args.model)),
-        controller=args.controller and bool(robot.actuator_names),
+        controller=controlled,
         viewer=args.demo if args.viewer is None else args.viewer,
         port=args.port,
         demo=args.demo,
