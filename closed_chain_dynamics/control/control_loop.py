@@ -54,6 +54,7 @@ from closed_chain_dynamics.control.soft_limits import soft_limit_torques
 from closed_chain_dynamics.control.state_tracking import OnRefusal, StateTracker
 from closed_chain_dynamics.control.state_watch import StateWatch
 from closed_chain_dynamics.control.torque_guard import TorqueGuard
+from closed_chain_dynamics.control.turn_length import TurnLength
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
 from closed_chain_dynamics.model.mechanism import Vector
@@ -61,6 +62,7 @@ from closed_chain_dynamics.model.mechanism import Vector
 __all__ = ['ControlLoop']
 
 SATURATED_LONG = 0.5  # a motor at its limit for this long is told [s]
+WEAK = 0.5  # share of stiffness and damping below which it is told
 
 
 class _Points(TypedDict):
@@ -110,6 +112,7 @@ class ControlLoop:
         self.fallback, self.damping = fallback, damping
         self.sensors, self.blend = Sensors(self.robot), Blend()
         self._sensed, self._followed = NOTHING, Followed()
+        self.turns = TurnLength()
         self.command: Command | None = None
         self.reason = 'no joint states yet'
         self._arrived = self._doubted = -math.inf
@@ -167,6 +170,7 @@ class ControlLoop:
         if self.tracker.restarted:
             self.reference.rebase(stamp)
         self._arrived = now
+        self.turns.take(stamp, age, stood=not self.reason)
         if self.safety.is_fault:
             return self.fall_back(now, self.safety.text)
         self._take_waiting(stamp)
@@ -213,6 +217,7 @@ class ControlLoop:
 
     def _turn(self, q: Vector, v: Vector, stamp: float, now: float) -> Vector:
         """Return torques for the present state; the fallback where there are none."""
+        turn = self.turns.now
         try:
             self._sensed = sensed = self.sensors.at(q, v, stamp, now)
             reference, missing = self._followed.at(
@@ -232,14 +237,15 @@ class ControlLoop:
             if missing:
                 return self.fall_back(now, missing)
             self._tell_problem()
-            self.command = self.controller.torques(q, v, reference, sensed)
+            self.command = self.controller.torques(q, v, reference, sensed, turn=turn)
             self.watcher.take_error(self.command.error)
             if self.safety.is_fault:
                 return self.fall_back(now, self.safety.text)
             target = None if reference is None else reference[:2]
-            pushed = soft_limit_torques(self.watcher.limits, self.guard.effort, (q, v), target)
+            limits, effort = self.watcher.limits, self.guard.effort
+            pushed = soft_limit_torques(limits, effort, (q, v), target, turn)
             source = self.controller, sensed.sources, self._followed.is_on
-            wanted = self.blend.smooth(self.command.tau_A, stamp, source, self.guard.effort)
+            wanted = self.blend.smooth(self.command.tau_A, stamp, source, effort)
             wanted = wanted if pushed is None else wanted + pushed
             speeds = self._motor_speeds(v) if self.guard.bounds_power else None
             tau = self.guard.limit(wanted, now, speeds)
@@ -278,6 +284,13 @@ class ControlLoop:
         elif now - self._saturated_since >= SATURATED_LONG:
             names = ', '.join(self.guard.saturated)
             self.safety.enter(DEGRADED, 'saturated', f'at the limit of effort: {names}')
+        elif self.turns.is_known and self.command is not None and self.command.held < WEAK:
+            self.safety.enter(
+                DEGRADED,
+                'slow turns',
+                f'states come {1e3 * self.turns.now:.3g} ms apart or late: '
+                f'{self.command.held:.0%} of stiffness and damping can be held',
+            )
         else:
             self.safety.enter(ACTIVE)
 
@@ -337,6 +350,7 @@ class ControlLoop:
                     (state.q, state.v),
                     self.damping,
                     not self.is_stale(now),
+                    self.turns.now,
                 )
                 if tau is not None:
                     return self.guard.limit(tau, now)
@@ -358,6 +372,7 @@ class ControlLoop:
                 'rate-limited': ', '.join(self.guard.rate_limited) or 'none',
                 'beside the joints': ', '.join(sorted(self._sensed.sources)) or 'none',
                 'share of the impedance that is held': command.held,
+                'longest turn lately [s]': self.turns.now,
             }
             shown |= {
                 f'residual: {name} [N m or N]': value for name, value in command.residual.items()

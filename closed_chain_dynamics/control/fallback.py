@@ -24,6 +24,7 @@ damping   tau_O = -D v, projected to the actuators so that they only take energy
 
 import numpy as np
 
+from closed_chain_dynamics.control.held_gains import STRONGEST
 from closed_chain_dynamics.control.law import TorqueController
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.dynamics.tree import mass_matrix
@@ -32,8 +33,6 @@ from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 __all__ = ['FALLBACKS', 'damping_torques', 'fallback_torques']
 
 FALLBACKS = ('zero', 'gravity', 'damping')
-SLOWEST_TURN = 2e-3  # period of control that damping stays stable with [s]
-STRONGEST = 0.5  # largest share of a speed that is taken away in such a period
 SMALLEST = 1e-9  # share of the largest below which an eigenvalue is rounding
 
 
@@ -43,6 +42,7 @@ def fallback_torques(
     state: tuple[Vector | None, Vector],
     damping: float,
     is_fresh: bool,
+    turn: float,
 ) -> Vector | None:
     """Return torques for a state (q, v), (actuators,); None: zero."""
     q, v = state
@@ -50,18 +50,22 @@ def fallback_torques(
         return None
     if kind == 'gravity':
         return controller.gravity(q).tau_A
-    return damping_torques(controller.robot, q, v, damping)
+    return damping_torques(controller.robot, q, v, damping, turn)
 
 
-def damping_torques(robot: Mechanism, q: Vector, v: Vector, damping: float) -> Vector:
-    """Return torques that brake a motion, (actuators,); `damping` [N m s/rad or N s/m]."""
+def damping_torques(robot: Mechanism, q: Vector, v: Vector, damping: float, turn: float) -> Vector:
+    """
+    Return torques that brake a motion, (actuators,); `damping` [N m s/rad or N s/m].
+
+    `turn`: how long turns of control are [s]; what they cannot hold is weakened.
+    """
     c = coordinates(robot, q)
     if not c.mobility or not c.S.size:
         return np.zeros(len(robot.actuator_names))
     K = damping * c.W.T @ c.W
     A = c.W.T @ mass_matrix(robot, q) @ c.W
     fastest = float(np.abs(np.linalg.eigvals(np.linalg.solve(A, K))).max())
-    K *= min(1.0, STRONGEST / (SLOWEST_TURN * max(fastest, 1e-300)))
+    K *= min(1.0, STRONGEST / max(turn * fastest, 1e-300))
     rates = c.S @ (np.linalg.pinv(c.W, rcond=SMALLEST) @ v)
     tau: Vector = -np.linalg.pinv(c.S @ np.linalg.solve(K, c.S.T), rcond=SMALLEST) @ rates
     return tau

@@ -24,8 +24,8 @@ compensated    gravity, springs and Coriolis forces as they are; of friction and
                Stops of joints are not taken away. Of M a, `inertia_share` below one, with a
                filtered acceleration: that loop has a gain below one and stays stable, as long as
                the model is not heavier than the device by more than 1 / inertia_share.
-springs        K e + D e' on chosen coordinates, weakened together where they are stiffer than
-               turns of control can hold: max eig(A^-1 W^T K W) T^2 and max eig(A^-1 W^T D W) T.
+springs        K e + D e' on chosen coordinates, weakened where they are stiffer than
+               turns of control can hold, see held_gains.py
 """
 
 from collections.abc import Mapping
@@ -34,27 +34,22 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from closed_chain_dynamics import kernels
+from closed_chain_dynamics.control.held_gains import held_together, share
 from closed_chain_dynamics.dynamics.closing import has_position, is_turn
 from closed_chain_dynamics.dynamics.constraints import (
-    Matrix,
-    allowed_motions,
     loop_coordinate_owner,
     loop_jacobian,
     loop_kinematics,
 )
 from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
-from closed_chain_dynamics.dynamics.tree import mass_matrix
 from closed_chain_dynamics.errors import NameNotFound, StateError
 from closed_chain_dynamics.kernels.passive import FRICTION_SPEED, joint_force
 from closed_chain_dynamics.kernels.tangent import compute_tangent
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
-__all__ = ['SPACES', 'Compensation', 'Feel', 'Springs', 'held', 'loop_errors']
+__all__ = ['SPACES', 'Compensation', 'Feel', 'Springs', 'loop_errors']
 
 SPACES = ('joint', 'actuator')
-SLOWEST_TURN = 2e-3  # period of control that springs and dampers stay stable with [s]
-STIFFEST = 0.2  # largest k T^2 / m
-STRONGEST = 0.5  # largest d T / m
 
 
 @dataclass(frozen=True)
@@ -190,43 +185,45 @@ class Springs:
     def restructured(self) -> None:
         """Take note that joints were connected or cut."""
         robot = self.robot
-        self._k, self._d = np.zeros(robot.nv), np.zeros(robot.nv)
-        self._loops: list[tuple[int, float, float]] = []
-        for name, (k, d) in self._given.items():
+        tree: list[tuple[int, float, float]] = []
+        loops: list[tuple[int, float, float]] = []
+        for name, pair in self._given.items():
             if name in robot.joint_names:
-                places = robot.joint_slices(name)[1]
-                self._k[places], self._d[places] = k, d
+                in_v = robot.joint_slices(name)[1]
+                tree += [(place, *pair) for place in range(in_v.start, in_v.stop)]
             elif name in robot.coordinate_names:
-                place = robot.coordinate_names.index(name)
-                self._k[place], self._d[place] = k, d
+                tree.append((robot.coordinate_names.index(name), *pair))
             elif name in robot.loop_coordinate_names:
                 place = robot.loop_coordinate_names.index(name)
                 if robot.structure.loops[loop_coordinate_owner(robot, place)]['active']:
-                    self._loops.append((place, k, d))
+                    loops.append((place, *pair))
+        self._tree = np.array([place for place, _, _ in tree], dtype=np.int64)
+        self._loops = np.array([place for place, _, _ in loops], dtype=np.int64)
+        pairs = np.array([pair for _, *pair in tree + loops], dtype=float).reshape(-1, 2)
+        self._k, self._d = pairs[:, 0], pairs[:, 1]
+        self._rows = np.zeros((len(pairs), robot.nv))
+        self._rows[np.arange(len(tree)), self._tree] = 1.0
 
     def forces(
-        self, q: Vector, v: Vector, target: tuple[Vector, Vector]
-    ) -> tuple[Vector, float, float]:
+        self, q: Vector, v: Vector, target: tuple[Vector, Vector], turn: float
+    ) -> tuple[Vector, float]:
         """
-        Return K e + D e' on the tree, (nv,), and the shares of K and D that control can hold.
+        Return K e + D e' on the tree, (nv,), and the share of K and D that control can hold.
 
-        `target`: q_d and v_d, complete.
+        `target`: q_d and v_d, complete; `turn`: how long turns of control are [s].
         """
-        robot, (q_d, v_d) = self.robot, target
+        robot, (q_d, v_d), rows = self.robot, target, self._rows
         e = np.empty(robot.nv)
         kernels.difference(robot.handle, q, q_d, e)
-        stiff, damped = self._k * e, self._d * (v_d - v)
-        K, D = np.diag(self._k), np.diag(self._d)
-        if self._loops:
-            L, L_d = loop_jacobian(robot, q), loop_jacobian(robot, q_d)
-            away = loop_errors(robot, q, q_d)
-            for place, k, d in self._loops:
-                stiff += L[place] * k * away[place]
-                damped += L[place] * d * (L_d[place] @ v_d - L[place] @ v)
-                K += k * np.outer(L[place], L[place])
-                D += d * np.outer(L[place], L[place])
-        of_K, of_D = held(robot, q, K, D)
-        return of_K * stiff + of_D * damped, of_K, of_D
+        away, rate_d = e[self._tree], v_d[self._tree]
+        if self._loops.size:
+            rows = rows.copy()
+            rows[self._tree.size :] = loop_jacobian(robot, q)[self._loops]
+            away = np.append(away, loop_errors(robot, q, q_d)[self._loops])
+            rate_d = np.append(rate_d, loop_jacobian(robot, q_d)[self._loops] @ v_d)
+        given = self._k, self._d
+        k, d = held = held_together(robot, q, rows, given, turn)
+        return rows.T @ (k * away + d * (rate_d - rows @ v)), share(held, given)
 
 
 def loop_errors(robot: Mechanism, q: Vector, q_d: Vector) -> Vector:
@@ -235,19 +232,3 @@ def loop_errors(robot: Mechanism, q: Vector, q_d: Vector) -> Vector:
     turns = np.array([is_turn(robot, d) for d in range(away.size)], dtype=bool)
     away[turns] = np.remainder(away[turns] + np.pi, 2.0 * np.pi) - np.pi
     return away
-
-
-def held(robot: Mechanism, q: Vector, K: Matrix, D: Matrix) -> tuple[float, float]:
-    """Return the shares of a stiffness and a damping on the tree that turns of control hold."""
-    W = allowed_motions(robot, q)
-    if not W.size:
-        return 1.0, 1.0
-    A = W.T @ mass_matrix(robot, q) @ W
-    fastest = [
-        float(np.abs(np.linalg.eigvals(np.linalg.solve(A, W.T @ each @ W))).max(initial=0.0))
-        for each in (K, D)
-    ]
-    return (
-        min(1.0, STIFFEST / max(SLOWEST_TURN**2 * fastest[0], 1e-300)),
-        min(1.0, STRONGEST / max(SLOWEST_TURN * fastest[1], 1e-300)),
-    )

@@ -27,7 +27,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from closed_chain_dynamics.control.feel import Compensation, Feel, Springs, held, loop_errors
+from closed_chain_dynamics.control.feel import Compensation, Feel, Springs, loop_errors
+from closed_chain_dynamics.control.held_gains import held_together, share
 from closed_chain_dynamics.control.sensed import Sensed
 from closed_chain_dynamics.dynamics.constraints import actuator_rows
 from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
@@ -77,11 +78,16 @@ class FeltLaw:
             self._springs.restructured()
 
     def forces(
-        self, q: Vector, v: Vector, reference: tuple[Vector, Vector, Vector] | None, sensed: Sensed
+        self,
+        q: Vector,
+        v: Vector,
+        reference: tuple[Vector, Vector, Vector] | None,
+        sensed: Sensed,
+        turn: float,
     ) -> FeltForces:
-        """Return the forces of the mode for a complete state and reference."""
+        """Return the forces of the mode for a complete state and reference, see `torques`."""
         if self._mode == 'impedance' and reference is not None:
-            return self._impedance(q, v, reference)
+            return self._impedance(q, v, reference, turn)
         felt = sensed.acceleration
         felt = None if felt is None else self._feel.inertia_share * felt
         tau_O = self._compensation.forces(q, v, felt)
@@ -100,19 +106,19 @@ class FeltLaw:
         return needed - self._compensation.forces(q_d, v_d, self._feel.inertia_share * a_d)
 
     def _impedance(
-        self, q: Vector, v: Vector, reference: tuple[Vector, Vector, Vector]
+        self, q: Vector, v: Vector, reference: tuple[Vector, Vector, Vector], turn: float
     ) -> FeltForces:
         q_d, v_d, a_d = reference
         tau_O = self._compensation.forces(q, v, a_d)
         if self._springs is not None:
-            spring, of_K, of_D = self._springs.forces(q, v, (q_d, v_d))
-            return FeltForces(tau_O + spring, held=min(of_K, of_D))
+            spring, of_it = self._springs.forces(q, v, (q_d, v_d), turn)
+            return FeltForces(tau_O + spring, held=of_it)
         rows = actuator_rows(self.robot, q)
-        of_K, of_D = held(self.robot, q, (rows.T * self._k) @ rows, (rows.T * self._d) @ rows)
+        given = self._k, self._d
+        k, d = held = held_together(self.robot, q, rows, given, turn)
         e, rate = self._actuator_error(q, q_d), rows @ v
         rate_d = actuator_rows(self.robot, q_d) @ v_d
-        own = of_K * self._k * e + of_D * self._d * (rate_d - rate)
-        return FeltForces(tau_O, own, min(of_K, of_D))
+        return FeltForces(tau_O, k * e + d * (rate_d - rate), share(held, given))
 
     def _actuator_error(self, q: Vector, q_d: Vector) -> Vector:
         """Return how far the actuators are from the reference, (actuators,)."""

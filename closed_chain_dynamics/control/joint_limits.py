@@ -28,13 +28,18 @@ from numpy.typing import ArrayLike, NDArray
 from closed_chain_dynamics.dynamics.closing import has_position
 from closed_chain_dynamics.dynamics.constraints import loop_kinematics
 from closed_chain_dynamics.errors import StateError
+from closed_chain_dynamics.kernels.limit_checks import (
+    ROUNDING,
+    first_beyond,
+    first_too_fast,
+    is_near_limit,
+)
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
 __all__ = ['DEFAULT_SPEED', 'JointLimits']
 
 DEFAULT_SPEED = 30.0  # of joints whose limit says nothing of speed [rad/s, or lengths/s]
 LARGEST_SHARE = 0.1  # of its range that the zone of a joint takes at most
-ROUNDING = 1e-9  # beyond a limit by less is at it [rad or m]
 Places = NDArray[np.int64]
 
 
@@ -83,13 +88,15 @@ class JointLimits:
         self.zone: Vector = np.minimum(
             self._soft_zone * own['scale'], LARGEST_SHARE * (self.upper - self.lower)
         )
+        self._table = np.array([self.lower, self.upper, self.zone])
+        self._within = np.clip(0.0, self.lower, self.upper)  # positions that are not beyond
         self._numbers = {name: k for k, name in enumerate(self.names)}
         self._loops = [
             d
             for d, law in enumerate(robot.model.loop_dofs)
             if np.isfinite([law['lower'], law['upper']]).any() and has_position(robot, d)
         ]
-        self._asked: tuple[Sequence[str], Places, Places] | None = None
+        self._asked: tuple[Sequence[str], Places, Places, Vector] | None = None
 
     def positions(self, q: Vector) -> Vector:
         """Return where the joints of the tree are."""
@@ -104,13 +111,9 @@ class JointLimits:
         `since`: a pose; what is not further beyond than there is left alone.
         """
         x = q[self._q_places]
-        margin = zones * self.zone + ROUNDING
-        if since is not None:
-            then = since[self._q_places]
-            margin += np.maximum(np.maximum(then - self.upper, self.lower - then), 0.0)
-        over = np.maximum(x - self.upper, self.lower - x) > margin
-        if over.any():
-            k = int(np.flatnonzero(over)[0])
+        then = self._within if since is None else since[self._q_places]
+        k = first_beyond(x, then, self._table, zones)
+        if k >= 0:
             return _beyond(self.names[k], x[k], self.lower[k], self.upper[k])
         if self._loops:
             positions = loop_kinematics(self.robot, q)[1]
@@ -124,18 +127,19 @@ class JointLimits:
 
     def too_fast(self, v: Vector, share: float = 1.0) -> str:
         """Return which joint is faster than a share of its speed limit, in words, or nothing."""
-        return self._fast(np.arange(len(self.names)), v[self.places], share)
+        k = first_too_fast(v, self.places, self.speed, share)
+        return '' if k < 0 else self._fast(k, v[self.places[k]])
 
-    def _fast(self, which: Places, rates: Vector, share: float) -> str:
-        limit = self.speed[which]
-        over = np.abs(rates) > share * limit * (1.0 + ROUNDING)
-        if not over.any():
-            return ''
-        k = int(np.flatnonzero(over)[0])
+    def _fast(self, number: int, rate: float) -> str:
         return (
-            f'{self.names[which[k]]!r} moves at {abs(rates[k]):.4g} rad/s or m/s, '
-            f'faster than its limit of {limit[k]:g}'
+            f'{self.names[number]!r} moves at {abs(rate):.4g} rad/s or m/s, '
+            f'faster than its limit of {self.speed[number]:g}'
         )
+
+    def is_near(self, q: Vector, v: Vector, share: float) -> bool:
+        """Return whether a joint is in the zone before a limit, or above a share of its speed."""
+        x, rates = q[self._q_places], v[self.places]
+        return bool(is_near_limit(x, rates, self._table, share * self.speed))
 
     # --- named joints, before they are believed --------------------------------------------------
     def measured_too_fast(
@@ -145,12 +149,14 @@ class JointLimits:
         if velocity is None:
             return ''
         if self._asked is None or self._asked[0] is not names:
-            self._asked = names, *self._places_of(names)
-        _, which, places = self._asked
-        rates = np.asarray(velocity, dtype=float)
-        if places.size and rates.ndim == 1 and rates.size > places[-1]:
-            return self._fast(which, rates[places], share)  # no nan is larger than a limit
-        return ''
+            which, places = self._places_of(names)
+            self._asked = names, which, places, self.speed[which]
+        _, which, places, speed = self._asked
+        rates = np.ascontiguousarray(velocity, dtype=float)
+        if not places.size or rates.ndim != 1 or rates.size <= places[-1]:
+            return ''
+        k = first_too_fast(rates, places, speed, share)  # no nan is larger than a limit
+        return '' if k < 0 else self._fast(which[k], rates[places[k]])
 
     def _places_of(self, names: Sequence[str]) -> tuple[Places, Places]:
         """Return which joints of one coordinate are named, and where their velocities stand."""

@@ -39,6 +39,7 @@ import numpy as np
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.control.feel import Feel
 from closed_chain_dynamics.control.felt_law import FELT, FeltLaw
+from closed_chain_dynamics.control.held_gains import held_alone, longest_turn, share
 from closed_chain_dynamics.control.projection import (
     Command,
     Projection,
@@ -135,7 +136,8 @@ class TorqueController:
     def restructured(self) -> None:
         """Take note that joints were connected or cut."""
         nv = self.robot.nv
-        self._gains = torque_law.Gains(*map(self._gain, self._gains_given))
+        self._gains = self._all_gains = torque_law.Gains(*map(self._gain, self._gains_given))
+        self._longest_turn = longest_turn(*self._all_gains)  # that gains are held in as they are
         self._W, self._drift, self._error = np.empty((nv, nv)), np.empty(nv), np.empty(nv)
         self._zero, self._wanted = np.zeros(nv), np.empty(nv)
         self._out = np.empty(2 + 2 * nv + len(self.robot.actuator_names))
@@ -174,22 +176,31 @@ class TorqueController:
         return self.mode == 'impedance' or self.mode in TRACKING
 
     def torques(
-        self, q: Vector, v: Vector, reference: Target | None = None, sensed: Sensed = NOTHING
+        self,
+        q: Vector,
+        v: Vector,
+        reference: Target | None = None,
+        sensed: Sensed = NOTHING,
+        *,
+        turn: float = 0.0,
     ) -> Command:
         """
         Return the Command for a complete state, and a complete reference (q_d, v_d, a_d).
 
         The mode 'feedforward' looks at the reference only, 'gravity_compensation' at q only.
-        `sensed`: what else is known; its wrenches act in every mode.
+        `sensed`: what else is known; its wrenches act in every mode. `turn`: how long torques
+        stand [s]; stiffness and damping that cannot be held then are weakened (held_gains.py).
         """
         with acting(self.robot, sensed.wrenches):
-            return self._torques(q, v, reference, sensed)
+            return self._torques(q, v, reference, sensed, turn)
 
-    def _torques(self, q: Vector, v: Vector, reference: Target | None, sensed: Sensed) -> Command:
+    def _torques(
+        self, q: Vector, v: Vector, reference: Target | None, sensed: Sensed, turn: float
+    ) -> Command:
         if self.mode == 'gravity_compensation':
             return self.gravity(q)
         if self.mode in FELT:
-            forces = self._felt.forces(q, v, reference, sensed)
+            forces = self._felt.forces(q, v, reference, sensed, turn)
             command = self._projection.command(q, v, forces.tau_O)
             tau_A = command.tau_A if forces.own is None else command.tau_A + forces.own
             return replace(command, tau_A=tau_A, held=forces.held)
@@ -201,11 +212,19 @@ class TorqueController:
             )
         if self.mode == 'feedforward':
             return self._command(*reference)
+        self._gains, held = self._held_gains(turn)
         whole = self._whole_law(q, v, reference)
         if whole is not None:
-            return whole
+            return whole if held == 1.0 else replace(whole, held=held)
         a, residual, error = self._acceleration(q, v, reference)
-        return replace(self._command(q, v, a), residual=residual, error=error)
+        return replace(self._command(q, v, a), residual=residual, error=error, held=held)
+
+    def _held_gains(self, turn: float) -> tuple[torque_law.Gains, float]:
+        """Return the gains that turns of a length can hold, and their share of those given."""
+        if turn <= self._longest_turn:
+            return self._all_gains, 1.0
+        held = held_alone(*self._all_gains, 1.0, turn)
+        return torque_law.Gains(*held), share(held, self._all_gains)
 
     def _whole_law(self, q: Vector, v: Vector, reference: Target) -> Command | None:
         """Return the Command in one compiled call; None where it takes more than that."""

@@ -29,6 +29,7 @@ cannot be reached by small motions from the last pose is not looked for elsewher
 """
 
 from collections.abc import Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -214,6 +215,9 @@ class LoopState:
     def _checked(self, values: ArrayLike, k: int, what: str) -> Vector:
         """Return finite numbers of the joints that count; nan is allowed for velocities."""
         kept: Vector = self.robot.vector(values, self._sizes[k], what)[self._keep[k]]
+        # a finite sum of squares has no other terms, and takes a tenth of the time of looking
+        if isfinite(kept.dot(kept)):
+            return kept
         if not np.isfinite(kept).all() and (k == 0 or np.isinf(kept).any()):
             bad = int(np.flatnonzero(~np.isfinite(kept))[0])
             places = [
@@ -256,6 +260,8 @@ class LoopState:
             if np.abs(turns).max() > 0.5:
                 places = places.copy()
                 places[self._endless] += 2.0 * np.pi * np.round(turns)
+        if isfinite(rates.dot(rates)):
+            return places, rates
         unknown = np.isnan(rates)
         if dt > 0.0 and unknown.any() and not unknown.all():
             in_q, in_v = self._single[unknown[self._single[:, 1]]].T

@@ -18,23 +18,22 @@ Torques that push joints back before their limits, and brake those that are near
 In the zone before a position limit a one-sided spring and damper act on the joint, of tree or
 loops, driven or passive: a force f on joint j is tau_G = W_j^T f in generalized coordinates, and
 S^T tau_A = tau_G at the actuators. The spring is as stiff as the actuators can be at the end of
-the zone, and not stiffer than a turn of control can hold; the damper is critical, by the inertia
-m_j = 1 / (W_j A^-1 W_j^T) that the joint feels. What a reference within the limits asks for is
-not disturbed: the spring begins at the reference where that is further in the zone.
+the zone, and not stiffer than turns of control can hold (held_gains.py); the damper is critical,
+by the inertia m_j = 1 / (W_j A^-1 W_j^T) that the joint feels. What a reference within the limits
+asks for is not disturbed: the spring begins at the reference where that is further in the zone.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
+from closed_chain_dynamics.control.held_gains import LEAD, STIFFEST, STRONGEST
 from closed_chain_dynamics.control.joint_limits import JointLimits
-from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
+from closed_chain_dynamics.dynamics.constraints import actuator_rows, allowed_motions
 from closed_chain_dynamics.dynamics.tree import mass_matrix
 from closed_chain_dynamics.model.mechanism import Vector
 
 __all__ = ['soft_limit_torques']
 
-SLOWEST_TURN = 2e-3  # period of control that springs and dampers stay stable with [s]
-STIFF = 0.2  # largest k T^2 / m of a spring, and d T / m of a damper
 FAST = 0.9  # share of a speed limit from which a joint is braked
 SMALLEST = 1e-9  # share of the best lever below which nothing drives a joint
 
@@ -44,13 +43,16 @@ def soft_limit_torques(
     effort: Vector,
     state: tuple[Vector, Vector],
     target: tuple[Vector, Vector] | None,
+    turn: float,
 ) -> Vector | None:
     """
     Return torques for a state (q, v) and a reference (q_d, v_d), (actuators,); None: none needed.
 
-    `effort`: of the actuators, finite.
+    `effort`: of the actuators, finite; `turn`: how long turns of control are [s].
     """
     q, v = state
+    if not limits.is_near(q, v, FAST):
+        return None
     deep, rate = _depths(limits, q, v, target)
     speed = v[limits.places]
     fast = np.maximum(np.abs(speed) - FAST * limits.speed, 0.0) * np.sign(speed)
@@ -58,37 +60,41 @@ def soft_limit_torques(
     if not acting.size:
         return None
     robot = limits.robot
-    c = coordinates(robot, q)
-    if not c.mobility or not c.S.size:
+    W = allowed_motions(robot, q)
+    S = actuator_rows(robot, q) @ W
+    if not S.size:
         return None
-    A = c.W.T @ mass_matrix(robot, q) @ c.W
-    to_actuators = np.linalg.pinv(c.S.T, rcond=SMALLEST)
+    A = W.T @ mass_matrix(robot, q) @ W
+    to_actuators = np.linalg.pinv(S.T, rcond=SMALLEST)
     tau: Vector = np.zeros(len(robot.actuator_names))
     for j in acting:
-        W_j = c.W[limits.places[j]]
+        W_j = W[limits.places[j]]
         lever = to_actuators @ W_j
         size = np.abs(lever).max(initial=0.0)
         if size < SMALLEST or W_j @ W_j < SMALLEST**2:
             continue
         m = 1.0 / float(W_j @ np.linalg.solve(A, W_j))
         most = float((effort / np.maximum(np.abs(lever), SMALLEST * size)).min())
-        tau += lever * _force(limits, int(j), (m, most), (deep[j], rate[j], fast[j]))
+        tau += lever * _force(limits, int(j), (m, most, turn), (deep[j], rate[j], fast[j]))
     return tau
 
 
 def _force(
-    limits: JointLimits, j: int, strength: tuple[float, float], motion: tuple[float, float, float]
+    limits: JointLimits,
+    j: int,
+    strength: tuple[float, float, float],
+    motion: tuple[float, float, float],
 ) -> float:
-    """Return the force on a joint of inertia m that actuators can push with `most`."""
-    (m, most), (deep, rate, fast) = strength, motion
+    """Return the force on a joint of inertia m that actuators can push with `most`, in turns T."""
+    (m, most, T), (deep, rate, fast) = strength, motion
     force = 0.0
     if deep:
-        k = min(most / limits.zone[j], STIFF * m / SLOWEST_TURN**2)
-        d = min(2.0 * np.sqrt(k * m), STIFF * m / SLOWEST_TURN)
+        k = min(most / limits.zone[j], STIFFEST * m / T**2)
+        d = min(max(2.0 * np.sqrt(k * m), LEAD * T * k), STRONGEST * m / T)
         outwards = max(rate * np.sign(deep), 0.0) * np.sign(deep)
         force -= k * deep + d * outwards
     if fast:
-        d = min(most / ((1.0 - FAST) * limits.speed[j]), STIFF * m / SLOWEST_TURN)
+        d = min(most / ((1.0 - FAST) * limits.speed[j]), STRONGEST * m / T)
         force -= d * fast
     return float(np.clip(force, -most, most))
 

@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from closed_chain_dynamics.dynamics.actuation import actuator_vector
 from closed_chain_dynamics.errors import StateError
+from closed_chain_dynamics.kernels.limit_checks import limit_torques
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
 __all__ = ['DEFAULT_EFFORT', 'TorqueGuard']
@@ -92,14 +93,15 @@ class TorqueGuard:
         most = self.effort
         if speed is not None and self.bounds_power:
             most = np.minimum(most, self._power / np.maximum(np.abs(speed), 1e-12))
-        allowed = np.clip(wanted, -most, most)
         step = 0.0 if self._time is None else min(max(time - self._time, 0.0), LONGEST_STEP)
         reach = self._rate * step
         # Power wins over the rate: a torque that speed has made too large falls at once.
-        last = np.clip(self.tau, -most, most)
-        safe: Vector = np.clip(allowed, last - reach, last + reach)
-        self.saturated = self._names(allowed != wanted)
-        self.rate_limited = self._names(safe != allowed)
+        safe: Vector = np.empty(wanted.size)
+        self.saturated, self.rate_limited = [], []
+        if limit_torques(wanted, self.tau, most, reach, safe):
+            allowed = np.clip(wanted, -most, most)
+            self.saturated = self._names(allowed != wanted)
+            self.rate_limited = self._names(safe != allowed)
         self.tau, self._time = safe, time
         return safe
 

@@ -21,6 +21,7 @@ the joints are; after the last it stays there. One point at time zero is one of 
 extrapolated by its rates until the next one.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import TypeAlias
 
@@ -84,7 +85,7 @@ class Trajectory:
             t, p = np.append(0.0, t), np.vstack([start[0], p])
             v = v if v is None else np.vstack([start[1], v])
             a = a if a is None else np.vstack([np.zeros(shape[1]), a])
-        self.times, self._last = t, p[-1]
+        self.times, self._knots, self._last = t, t.tolist(), p[-1]
         v_start = np.zeros(shape[1]) if start is None else np.asarray(start[1], dtype=float)
         self._coefficients = _polynomials(t, p, v, a, v_start)
 
@@ -99,12 +100,12 @@ class Trajectory:
             p, v, a = self._taylor
             t = min(max(t, 0.0), EXTRAPOLATED)
             return p + t * v + 0.5 * t * t * a, v + t * a, a
-        if t >= self.times[-1]:
+        if t >= self._knots[-1]:
             zero = np.zeros(len(self.names))
             return self._last, zero, zero
-        t = max(t, self.times[0])
-        k = int(np.searchsorted(self.times, t, side='right')) - 1
-        s = t - self.times[k]
+        t = max(t, self._knots[0])
+        k = bisect_right(self._knots, t) - 1
+        s = t - self._knots[k]
         powers = np.array(
             [
                 [1.0, s, s**2, s**3, s**4, s**5],

@@ -54,7 +54,7 @@ def test_feedback_alone_tracks_much_worse(monkeypatch):
     with_model = five_bar_error()
     honest = TorqueController.torques
 
-    def feedback_only(self, q, v, reference, sensed):
+    def feedback_only(self, q, v, reference, sensed, turn):
         q_d, v_d, a_d = reference
         law = honest(self, q, v, (q_d, v_d, np.zeros_like(a_d)))
         rest = honest(self, q, v, (q, v, np.zeros_like(a_d)))

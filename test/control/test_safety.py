@@ -186,7 +186,7 @@ def test_damping_is_what_the_projection_says_and_only_takes_energy():
         for _ in range(10):
             theta = rng.normal(size=c.mobility)
             v = c.W @ theta
-            tau = damping_torques(robot, q, v, 1e-3)  # so little that it need not be bounded
+            tau = damping_torques(robot, q, v, 1e-3, 0.0)
             assert tau @ (c.S @ theta) <= 1e-15
             if c.S.shape[0] == c.mobility:
                 expected = np.linalg.solve(c.S.T, c.W.T @ (-1e-3 * v))

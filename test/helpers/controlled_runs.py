@@ -54,13 +54,17 @@ class ControlledRun:
             np.concatenate([self.sim.v[in_v] for _, in_v in slices]),
         )
 
-    def turn(self, **options):
-        """Take one turn and one step."""
+    def take(self, **options):
+        """Answer the present state."""
         now = self.sim.time
         tau = self.loop.take_state(
             self.names, *self.measured(), stamp=1.0 + now, now=now, **options
         )
         self.tau = self.tau if tau is None else tau
+
+    def turn(self, **options):
+        """Take one turn and one step."""
+        self.take(**options)
         self.sim.step(self.tau)
 
     def run(self, duration, watch=None):

@@ -1,0 +1,55 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""How long turns of control are, of late: what springs and dampers have to be stable with."""
+
+import math
+
+from closed_chain_dynamics.control.state_tracking import OTHER_CLOCK
+
+__all__ = ['TurnLength']
+
+UNKNOWN = 0.05  # length of a turn before two states have come [s]
+FORGOTTEN = 1.0  # time in which a long turn is forgotten to a share of 1/e [s]
+
+
+class TurnLength:
+    """
+    The longest of the last turns, `now` [s], by the stamps of states; `is_known`: from two on.
+
+    It grows at once and shrinks slowly: a single turn with a force that is too large is enough to
+    throw a leg, and a late one seldom comes alone. A state that is older than a turn when it is
+    answered counts by its age.
+    """
+
+    def __init__(self) -> None:
+        self.now, self._last, self.is_known = UNKNOWN, math.nan, False
+
+    def take(self, stamp: float, age: float, stood: bool) -> None:
+        """
+        Take note of a state that is answered now, `age` after its stamp [s].
+
+        `stood`: whether torques of the law acted since the last one; else the time between does
+        not count.
+        """
+        apart, self._last = stamp - self._last, stamp
+        if not apart > 0.0:  # the first of all, or of a clock that started anew
+            return
+        if self.is_known:
+            self.now *= math.exp(-apart / FORGOTTEN)
+        counts = stood or (not self.is_known and apart < UNKNOWN)
+        if counts and not self.is_known:
+            self.now, self.is_known = 0.0, True
+        known = age if abs(age) < OTHER_CLOCK else 0.0
+        self.now = max(self.now, known, apart if counts else 0.0)
