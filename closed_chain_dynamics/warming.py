@@ -30,7 +30,10 @@ from closed_chain_dynamics.dynamics.distances import singularity_distances
 from closed_chain_dynamics.dynamics.forward import forward_dynamics
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
-from closed_chain_dynamics.kernels import compile_at_once
+from closed_chain_dynamics.dynamics.joint_reactions import reactions
+from closed_chain_dynamics.kernels import compile_at_once, surface_distance
+from closed_chain_dynamics.kernels.following import velocity_of_theta_G
+from closed_chain_dynamics.kernels.sharing import fill_cells
 from closed_chain_dynamics.model.mechanism import Mechanism, load
 from closed_chain_dynamics.simulation.simulation import INTEGRATORS, Simulation
 
@@ -64,7 +67,7 @@ def warm_up(*, quiet: bool = False, backwards: bool = False) -> None:
     """
     compile_at_once()
     robot = load(HINGED, actuated=['knee'])
-    steps = [_tree, _closed_chain, _assembly, _control, _simulation, _contact]
+    steps = [_tree, _closed_chain, _assembly, _control, _simulation, _contact, _shared]
     for step in reversed(steps) if backwards else steps:
         step(robot)
     if not quiet:
@@ -90,6 +93,7 @@ def _closed_chain(robot: Mechanism) -> None:
     loop_positions(robot, q)
     acceleration = forward_dynamics(robot, q, zero).acceleration
     inverse_dynamics(robot, q, zero, acceleration)
+    reactions(robot, q, zero, acceleration)
 
 
 def _assembly(robot: Mechanism) -> None:
@@ -99,6 +103,8 @@ def _assembly(robot: Mechanism) -> None:
 
 def _control(robot: Mechanism) -> None:
     ControlLoop(TorqueController(robot), TorqueGuard(robot)).warm_up()
+    zero = np.zeros(robot.nv)
+    velocity_of_theta_G(robot.handle, np.zeros((robot.nv, robot.nv)), zero, zero.copy())
 
 
 def _simulation(robot: Mechanism) -> None:
@@ -116,6 +122,11 @@ def _contact(_: Mechanism) -> None:
     robot = load(STANDING)
     sim = Simulation(robot, dt=1e-3)
     sim.step()
-    contact_impact(robot, sim.q, sim.v, [0], [0])
+    contact_impact(robot, sim.q.copy(), sim.v.copy(), [0], [0])
+    surface_distance(robot.structure.loops[0], robot.workspace.frames[0])
     sim.apply_wrench('c', (100.0, 0.0, 0.0, 0.0, 0.0, 0.0))
     sim.step()
+
+
+def _shared(_: Mechanism) -> None:
+    fill_cells()  # springs, say, which this mechanism has not

@@ -12,9 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What all tests share: reproducible properties, and models that are not part of the package."""
+"""What all tests share: reproducible properties, their order, models of other projects."""
 
+import logging
 from pathlib import Path
+import signal
 
 from helpers.logged_runs import all_kinds_run, four_bar_run, torn_run
 from hypothesis import settings
@@ -23,6 +25,39 @@ import pytest
 # Compiling a kernel would break any deadline, and a failure must come back when it is run again.
 settings.register_profile('reproducible', deadline=None, derandomize=True)
 settings.load_profile('reproducible')
+# A shell that starts the tests in the background tells them to ignore Ctrl-C, and programs that
+# they start inherit that; tests press it.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+# Rooms whose files take long come first: at the end no worker is left alone with one of them.
+FIRST = ('kernels', 'docs', 'ros', 'viewer', 'cli', 'codegen', 'studies', 'symbolic', 'simulation')
+# Long tests that share nothing within their file: they go to whoever is free, one by one.
+ONE_BY_ONE = ('test_compiling.py', 'test_every_block_of_a_page', 'test_an_example_runs')
+
+
+def pytest_runtest_setup():
+    """Let warnings of the package be heard, whatever a library did to all loggers meanwhile."""
+    logging.disable(logging.NOTSET)
+    logging.getLogger('closed_chain_dynamics').disabled = False
+
+
+def pytest_collection_modifyitems(items):
+    """Sort the tests by room."""
+    order = {room: k for k, room in enumerate(FIRST)}
+    items.sort(key=lambda item: order.get(item.path.parent.name, len(FIRST)))
+
+
+@pytest.hookimpl(optionalhook=True)  # without pytest-xdist nobody asks
+def pytest_xdist_make_scheduler(config, log):
+    """Give each worker a file at a time: fixtures are shared, a crash takes no other file down."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduling(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            alone = any(each in nodeid for each in ONE_BY_ONE)
+            return nodeid if alone else super()._split_scope(nodeid)
+
+    config.option.loadscopereorder = False  # else files of few tests, which take long, come last
+    return Scheduling(config, log)
 
 
 @pytest.fixture(scope='session')

@@ -36,6 +36,7 @@ import time
 
 import llvmlite.binding as llvm
 from numba import njit, typeof, types
+from numba.core import errors
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import FunctionPass, register_pass
@@ -126,9 +127,10 @@ def _remembered_operators():
     Let numba ask once, not in every line, what a sum or product of given numbers is.
 
     It tries all that it knows of an operator in turn: text, lists, dates and at last numbers. That
-    is a fifth of the time that kernels take to compile.
+    is a fifth of the time that kernels take to compile. What it writes meanwhile about each that
+    does not fit, nobody reads: it need not be in colour, another 25th.
     """
-    ask = types.Function.get_call_type
+    ask, colours = types.Function.get_call_type, errors._termcolor_inst
 
     def remember(self, context, arguments, keywords):
         plain = not keywords and all(isinstance(each, PLAIN) for each in arguments)
@@ -143,14 +145,21 @@ def _remembered_operators():
             _operators[key] = signature
         return signature
 
-    types.Function.get_call_type = remember
+    types.Function.get_call_type, errors._termcolor_inst = remember, _Colourless()
     try:
         yield
     finally:
-        types.Function.get_call_type = ask
+        types.Function.get_call_type, errors._termcolor_inst = ask, colours
 
 
 _operators = {}
+
+
+class _Colourless:
+    """Stands in for numba's colours of a terminal: every way to highlight a text leaves it."""
+
+    def __getattr__(self, name):
+        return str
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)

@@ -130,3 +130,10 @@ def _as_function(kernel, _):
 def shared_kernel(*arguments, returns=types.int64):
     """Compile a function of these arguments once, for all kernels that call it."""
     return lambda function: SharedKernel(function, returns(*arguments))
+
+
+def fill_cells():
+    """Compile all of them, or find them on disk, before anybody calls."""
+    for each in list(_by_cell.values()):
+        if not each.cell.value:
+            each.fill()

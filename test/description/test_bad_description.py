@@ -25,7 +25,7 @@ from closed_chain_dynamics.description import document, read
 from closed_chain_dynamics.errors import ClosedChainError, DescriptionError, NameNotFound
 
 # A refusal of a bomb must not take the time of an explosion.
-SOON = 2.0  # s
+SOON = 2.0  # of the processor [s]
 
 
 @pytest.mark.parametrize('case', CASES)
@@ -76,11 +76,11 @@ def bomb(use):
 def test_an_entity_bomb_is_refused_at_once(tmp_path, use):
     file = tmp_path / 'bomb.urdf'
     file.write_text(bomb(use))
-    start = time.monotonic()
+    start = time.process_time()
     for source in (file, bomb(use)):
         with pytest.raises(DescriptionError, match='DOCTYPE or entity declaration is refused'):
             read(source)
-    assert time.monotonic() - start < SOON
+    assert time.process_time() - start < SOON
 
 
 def test_an_entity_in_a_file_for_xacro_is_refused_too(tmp_path):

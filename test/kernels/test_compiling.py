@@ -26,9 +26,9 @@ import pytest
 from closed_chain_dynamics.kernels import compiling
 
 ROOT = Path(__file__).resolve().parents[2]
-# Loads a model, closes it and asks for torques, the way the README does; prints what was compiled.
-FIRST_ANSWER = """
-import collections, json, sys, time
+# Counts what is compiled, with its arguments, while the rest of a script runs; and what was used.
+COUNTED = """
+import collections, json, sys
 from numba.core import event
 
 class Count(event.Listener):
@@ -50,21 +50,46 @@ count = Count()
 event.register('numba:compile', count)
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics import kernels
-if sys.argv[1:] == ['at_once']:
+from closed_chain_dynamics.kernels.compiling import Kernel
+
+def report(**more):
+    modules = [each for name, each in sys.modules.items() if name.startswith(kernels.__name__)]
+    found = {each for module in modules for each in vars(module).values()
+             if isinstance(each, Kernel) and each.entry.signatures}
+    print(json.dumps({
+        **more, 'used': sorted(each.__name__ for each in found),
+        'entries': len(count.entries), 'parts': len(count.parts),
+        'twice': [key[0] for kind in (count.parts, count.entries)
+                  for key in kind if kind[key] > 1],
+    }))
+"""
+# Loads a model, closes it and asks for torques, the way the README does.
+FIRST_ANSWER = (
+    COUNTED
+    + """
+if 'at_once' in sys.argv:
     kernels.compile_at_once()
 robot = ccd.load('four_bar')
 q = ccd.assemble(robot, {'crank': 1.0})
 v = ccd.complete_velocity(robot, q, {'crank': 2.0})
 a = ccd.complete_acceleration(robot, q, v, {'crank': 0.5})
 torques = ccd.inverse_dynamics(robot, q, v, a).torques()
-if sys.argv[1:] == ['run']:
+if 'run' in sys.argv:
     ccd.Simulation(robot, q=q, v=v).run(0.1)
-entries = sorted(name.rpartition('.')[2] for name, _, _ in count.entries)
-print(json.dumps({
-    'torques': torques, 'entries': entries, 'parts': len(count.parts),
-    'twice': [key[0] for kind in (count.parts, count.entries) for key in kind if kind[key] > 1],
-}))
+report(torques=torques)
 """
+)
+# Three entries that share most of their parts
+ENERGY = (
+    COUNTED
+    + """
+kernels.compile_at_once()
+robot = ccd.load('pendulum')
+ccd.energy(robot, robot.neutral(), robot.neutral())
+ccd.newton_euler(robot, robot.neutral(), robot.neutral(), robot.neutral())
+report()
+"""
+)
 # A kernel more means a second more of waiting at the first start; say so here when it is worth it.
 MOST_ENTRIES = 20
 # What only mechanisms with contacts call
@@ -126,26 +151,29 @@ def run(script, cache, *arguments):
 
 def test_a_first_answer_compiles_nothing(tmp_path):
     report = run(FIRST_ANSWER, tmp_path)
-    assert (report['entries'], report['parts']) == ([], 0)
+    assert (report['entries'], report['parts'], report['used']) == (0, 0, [])
     assert not list(tmp_path.rglob('*.nbi'))
     compiled = run(FIRST_ANSWER, None, 'at_once')
     np.testing.assert_allclose(
         report['torques']['crank'], compiled['torques']['crank'], rtol=1e-13
     )
+    assert 'compute_inverse_dynamics' in compiled['used']
+    assert not any('contact' in name or 'run' in name for name in compiled['used'])
+    assert len(compiled['used']) <= MOST_ENTRIES, compiled['used']
 
 
-def test_what_may_not_wait_compiles_each_kernel_once_and_few_entries(tmp_path):
-    report = run(FIRST_ANSWER, tmp_path, 'at_once')
+def test_each_kernel_is_compiled_once_whoever_calls_it(tmp_path):
+    report = run(ENERGY, tmp_path)
     assert report['twice'] == []
-    assert 'compute_inverse_dynamics' in report['entries']
-    assert not any('contact' in name or 'run' in name for name in report['entries'])
-    assert len(report['entries']) <= MOST_ENTRIES, report['entries']
+    assert {'compute_totals', 'compute_newton_euler', 'placements'} <= set(report['used'])
+    assert report['entries'] == len(report['used']) < report['parts']
 
 
-def test_a_first_run_compiles_nothing_of_contacts(tmp_path):
-    report = run(FIRST_ANSWER, tmp_path, 'run')
-    assert {'compute_run', 'forward_dynamics'} <= set(report['entries'])
-    assert not SELDOM & set(report['entries'])
+def test_a_run_uses_nothing_of_contacts():
+    """What is not used is not compiled either, from an empty cache."""
+    report = run(FIRST_ANSWER, None, 'run')
+    assert {'compute_run', 'forward_dynamics'} <= set(report['used'])
+    assert not SELDOM & set(report['used'])
 
 
 def test_plain_python_gives_the_numbers_of_compiled_code(tmp_path):

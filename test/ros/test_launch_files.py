@@ -24,7 +24,7 @@ import signal
 import subprocess
 from urllib.request import urlopen
 
-from helpers.ros_helpers import ros  # skips this file where there is no rclpy
+from helpers.ros_helpers import PATIENCE, ros  # skips this file where there is no rclpy
 import pytest
 from sensor_msgs.msg import JointState  # noqa: I100
 import yaml
@@ -212,4 +212,4 @@ def test_view_launches(ros, launched):
         log.seek(0)
         return re.search(r'http://[\w.:]+', log.read())
 
-    assert urlopen(ros.wait(address, 'the address')[0], timeout=10).status == 200
+    assert urlopen(ros.wait(address, 'the address')[0], timeout=PATIENCE).status == 200

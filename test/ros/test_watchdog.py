@@ -91,10 +91,9 @@ def test_a_node_that_is_silent_is_stopped_in_time_also_after_that(node):
     node.runs = False
     began = time.monotonic()
     message = node.ros.wait(lambda: node.zeros, 'zeros')[0]
-    waited = time.monotonic() - began
+    waited = time.monotonic() - began  # the next test knows how long exactly
     assert list(message.name) == ['a'] and list(message.effort) == [0.0]
     assert waited > SHARE * TIMEOUT - 2.0 * BEAT  # not before
-    assert waited < 2.0 * TIMEOUT  # on a machine however busy; the next test knows it exactly
     node.runs = True
     node.ros.spin(0.5)
     node.ros.until_quiet(node.zeros)

@@ -315,10 +315,10 @@ seg: {{{', '.join(bodies)}}}
 
 
 def test_a_model_that_takes_hours_is_refused_before_the_work_starts():
-    steps, start = [], time.perf_counter()
+    steps, start = [], time.process_time()
     with pytest.raises(DescriptionError, match='30 coordinates would take about .* days'):
         symbolic.lagrange(spatial_chain(10), progress=lambda *step: steps.append(step))
-    assert not steps and time.perf_counter() - start < 20
+    assert not steps and time.process_time() - start < 20
     with pytest.raises(DescriptionError, match='longest='):
         symbolic.lagrange(spatial_chain(1), longest=1e-3)
     assert symbolic.estimate(spatial_chain(1)) < symbolic.estimate(spatial_chain(2))
