@@ -29,9 +29,9 @@ from numpy.typing import NDArray
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.recording.log_files import Path
-from closed_chain_dynamics.studies.consistency import smoothed
 from closed_chain_dynamics.studies.motion.moving import Motion, move
 from closed_chain_dynamics.studies.motion.reading import read_trajectory
+from closed_chain_dynamics.studies.motion.smoothing import smoothed
 from closed_chain_dynamics.studies.motion.tracks import Progress, Tracks
 
 __all__ = ['read_record']

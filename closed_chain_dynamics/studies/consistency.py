@@ -17,54 +17,40 @@ Consistency of a recorded motion: can it be one of this model?
 
 Encoders and markers are measured joint by joint, with offsets and noise, and nothing makes them
 agree with the loops. Here is how far they disagree, which joint would explain it if it were left
-out, what limits the record breaks, and which forces its motion would need that no actuator gives.
+out, what limits the record breaks, which forces its motion would need that neither an actuator nor
+the ground gives, and the nearest motion that is possible.
 """
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from closed_chain_dynamics.dynamics.constraints import constraint_jacobian
-from closed_chain_dynamics.dynamics.tree import difference, integrate
-from closed_chain_dynamics.errors import StateError
+from closed_chain_dynamics.dynamics.tree import difference
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.recording.html import shown
 from closed_chain_dynamics.recording.log_files import Path, write_columns
 from closed_chain_dynamics.recording.segments import position_names
+from closed_chain_dynamics.studies.ground import Ground
+from closed_chain_dynamics.studies.ground_forces import GroundForces, ground_forces, weight_of
+from closed_chain_dynamics.studies.motion.marker_fit import MarkerFit
 from closed_chain_dynamics.studies.motion.moving import Motion, move
-from closed_chain_dynamics.studies.motion.torques import (
-    BEYOND,
-    MotionTorques,
-    beyond,
-    motion_torques,
+from closed_chain_dynamics.studies.motion.torques import MET, MotionTorques, beyond, motion_torques
+from closed_chain_dynamics.studies.motion.tracks import Array, Progress, Tracks
+from closed_chain_dynamics.studies.nearest_motion import NearestMotion, nearest_motion
+from closed_chain_dynamics.studies.record_poses import (
+    completed_tracks,
+    filled_poses,
+    nearest_closed,
 )
-from closed_chain_dynamics.studies.motion.tracks import Progress, Tracks
+from closed_chain_dynamics.studies.suspects import Suspect, culprit_of, find_suspects
 
-__all__ = ['Consistency', 'Suspect', 'smoothed', 'study_consistency']
-
-Array = NDArray[np.float64]
+__all__ = ['SHARE', 'Consistency', 'study_consistency']
 
 CLOSED_WITHIN = 1e-3  # gap up to which a loop counts as closed [m or rad]
-MOST_FITTED = 200  # samples that the search for a culprit looks at
-ITERATIONS = 30  # of Gauss-Newton: few are needed, the gaps are small
-STILL = 1e-13  # a step of Gauss-Newton below this changes nothing [rad or m]
-EXPLAINS = 0.5  # share of the gap that a culprit may leave
-CLEARLY = 2.0  # by this factor a culprit is better than the next one
+NEARLY = 1e-9  # gaps below this are rounding: the record is its own nearest motion [m or rad]
 SHARE = 0.05  # residual that is put down to measurement, of what gravity and inertia need
-
-
-@dataclass(frozen=True)
-class Suspect:
-    """A joint, and what happens when its record is left out and the loops decide it instead."""
-
-    joint: str
-    remaining: float  # share of the gap that is still there
-    offset: float  # where the loops want it, minus the record: mean over time [rad or m]
-    spread: float  # and standard deviation; small beside the mean: a constant offset
+SKIN = 0.03  # how far markers may be from where the model has them: skin moves that much [m]
 
 
 @dataclass(repr=False)
@@ -74,8 +60,9 @@ class Consistency:
 
     `gaps`: {loop or coupling: (samples, 2)} [m, rad]; `suspects`: best explanation first;
     `exceeded`: dicts of joint, kind (range, speed, effort), limit, value, time; `motion`: the
-    nearest one that closes the loops, and `torques` that it needs;
-    `residual`: {coordinate: (peak, rms, share)} of forces that no actuator gives.
+    nearest one that closes the loops, and `torques` that it needs beside the `ground`;
+    `residual`: {coordinate: (peak, rms, share)} of forces that nobody gives; `nearest`: the
+    nearest motion that needs no such forces, where it was asked for.
     """
 
     robot: Mechanism
@@ -89,6 +76,9 @@ class Consistency:
     motion: Motion
     torques: MotionTorques
     residual: dict[str, tuple[float, float, float]]
+    markers: MarkerFit | None = None
+    ground: GroundForces | None = None
+    nearest: NearestMotion | None = None
 
     @property
     def widest(self) -> Array:
@@ -100,17 +90,7 @@ class Consistency:
     @property
     def culprit(self) -> str | None:
         """Return the joint that explains the gaps, or None where none or several do."""
-        if not self.suspects or self.suspects[0].remaining > EXPLAINS:
-            return None
-        alike = [
-            each
-            for each in self.suspects
-            if each.remaining <= CLEARLY * self.suspects[0].remaining + 1e-6
-        ]
-        alike.sort(key=lambda each: each.spread)  # a constant offset is likelier than one that
-        if len(alike) > 1 and alike[1].spread < CLEARLY * alike[0].spread + 1e-9:  # moves
-            return None
-        return alike[0].joint
+        return culprit_of(self.suspects)
 
     def moved(self) -> dict[str, float]:
         """Return {joint: how far its record is from the motion that closes the loops}."""
@@ -126,12 +106,16 @@ class Consistency:
     def verdicts(self) -> dict[str, bool]:
         """Return {question: whether the answer is good}."""
         kinds = {each['kind'] for each in self.exceeded}
+        of_markers = {'markers': self.markers.rms <= SKIN} if self.markers else {}
+        of_ground = {'ground': not self.ground.breaks()} if self.ground else {}
         return {
+            **of_markers,
             'loops': bool(self.widest.max() <= self.tolerance),
             'range': 'range' not in kinds,
             'speed': 'speed' not in kinds,
             'effort': 'effort' not in kinds,
             'forces': all(share <= SHARE for _, _, share in self.residual.values()),
+            **of_ground,
         }
 
     def __repr__(self) -> str:
@@ -155,8 +139,9 @@ class Consistency:
         )
 
     def to_csv(self, path: Path) -> None:
-        """Write the motion that closes the loops: time, q and v."""
-        robot, motion = self.robot, self.motion
+        """Write the nearest motion that is possible, or that closes the loops: time, q and v."""
+        robot = self.robot
+        motion = self.nearest.motion if self.nearest else self.motion
         write_columns(
             path,
             [
@@ -179,20 +164,34 @@ def study_consistency(
     *,
     start: Array,
     tolerance: float = CLOSED_WITHIN,
+    markers: MarkerFit | None = None,
+    ground: Ground | None = None,
+    nearest: bool = False,
     progress: Progress | None = None,
 ) -> Consistency:
-    """Return the Consistency of Tracks that were recorded; `start`: a pose near their begin."""
+    """
+    Return the Consistency of Tracks that were recorded; `start`: a pose near their begin.
+
+    `markers`: the fit that the tracks come from; `ground`: what may stand on it; `nearest`:
+    whether to look for the nearest motion that is possible.
+    """
     measured = [*tracks.joints]
     filled = [joint for joint in robot.joint_names if joint not in measured]
-    q = _filled(robot, tracks, start)
+    q = filled_poses(robot, tracks, start)
     samples = [robot.loop_gaps(each) for each in q]
     gaps = {name: np.array([each[name] for each in samples]) for name in samples[0]}
-    motion = move(robot, _complete(robot, tracks, q), q[0], progress=progress)
-    torques = motion_torques(robot, motion)
+    widest = max((float(gap.max()) for gap in gaps.values()), default=0.0)
+    poses = nearest_closed(robot, measured, q) if widest > NEARLY else q
+    motion = move(robot, completed_tracks(robot, tracks, poses), poses[0], progress=progress)
+    forces = ground_forces(robot, motion, ground) if ground else None
+    torques = motion_torques(robot, motion, forces.wrenches() if forces else None)
     exceeded = _exceeded(robot, tracks) + [
         each for each in torques.exceeded() if each['kind'] == 'effort'
     ]
-    opened = any(gap.max() > tolerance for gap in gaps.values())
+    possible = None
+    if nearest:
+        there = forces.touches if forces else np.zeros((len(motion.time), 0), dtype=bool)
+        possible = nearest_motion(robot, motion, ground or Ground(()), there, progress=progress)
     return Consistency(
         robot,
         tracks,
@@ -200,89 +199,15 @@ def study_consistency(
         q,
         gaps,
         tolerance,
-        _suspects(robot, measured, filled, q) if opened else [],
+        find_suspects(robot, measured, filled, q) if widest > tolerance else [],
         exceeded,
         motion,
         torques,
         _residual(torques),
+        markers,
+        forces,
+        possible,
     )
-
-
-def _fit(robot: Mechanism, q: Array, free: NDArray[np.bool_]) -> Array:
-    """Return the pose whose loops are least open, when only some coordinates may move."""
-    error = constraint_jacobian(robot, q)[1]
-    if not (error.size and free.any()):
-        return q
-    for _ in range(ITERATIONS):
-        J_C = constraint_jacobian(robot, q)[0]
-        step = np.zeros(robot.nv)
-        step[free] = np.linalg.lstsq(J_C[:, free], -error, rcond=1e-9)[0]
-        if np.abs(step).max() < STILL:
-            break
-        for half in range(ITERATIONS):
-            tried = integrate(robot, q, 0.5**half * step)
-            new = constraint_jacobian(robot, tried)[1]
-            if new @ new < error @ error:
-                q, error = tried, new
-                break
-        else:
-            break
-    return q
-
-
-def _coordinates_of(robot: Mechanism, joints: Iterable[str]) -> NDArray[np.bool_]:
-    """Return which coordinates belong to some joints, bool (nv,)."""
-    mine = np.zeros(robot.nv, dtype=bool)
-    for joint in joints:
-        mine[robot.joint_slices(joint)[1]] = True
-    return mine
-
-
-def _filled(robot: Mechanism, tracks: Tracks, q: Array) -> Array:
-    """Return the poses, (samples, nq): as measured, the other joints as the loops want them."""
-    free = _coordinates_of(
-        robot, [joint for joint in robot.joint_names if joint not in tracks.joints]
-    )
-    poses = []
-    for k in range(len(tracks.time)):
-        q = q.copy()
-        for joint, track in tracks.joints.items():
-            q[robot.joint_slices(joint)[0]] = track[0][k]
-        q = _fit(robot, q, free)
-        poses.append(q)
-    return np.array(poses)
-
-
-def _suspects(
-    robot: Mechanism, measured: Sequence[str], filled: Sequence[str], poses: Array
-) -> list[Suspect]:
-    """Return Suspects, best explanation first: every joint is left out once."""
-    poses = poses[:: max(1, math.ceil(len(poses) / MOST_FITTED))]
-    J_C = np.array([constraint_jacobian(robot, q)[0] for q in poses])
-    before = _open(robot, poses)
-    found = []
-    for joint in measured:
-        mine = robot.joint_slices(joint)[1]
-        if not np.abs(J_C[:, :, mine]).max(initial=0.0) > BEYOND:  # no loop goes through it
-            continue
-        free = _coordinates_of(robot, [joint, *filled])
-        closed = np.array([_fit(robot, q, free) for q in poses])
-        moved = np.array([difference(robot, a, b)[mine] for a, b in zip(poses, closed)])
-        worst = int(np.argmax(np.abs(moved.mean(axis=0))))
-        found.append(
-            Suspect(
-                joint,
-                _open(robot, closed) / before,
-                float(moved[:, worst].mean()),
-                float(moved[:, worst].std()),
-            )
-        )
-    return sorted(found, key=lambda each: each.remaining)
-
-
-def _open(robot: Mechanism, poses: Array) -> float:
-    """Return the root mean square of the errors of all loops."""
-    return math.sqrt(np.mean([np.sum(constraint_jacobian(robot, q)[1] ** 2) for q in poses]))
 
 
 def _exceeded(robot: Mechanism, tracks: Tracks) -> list[dict[str, Any]]:
@@ -300,27 +225,6 @@ def _exceeded(robot: Mechanism, tracks: Tracks) -> list[dict[str, Any]]:
     return found
 
 
-def _complete(robot: Mechanism, tracks: Tracks, poses: Array) -> Tracks:
-    """Return Tracks of all joints: those that were measured, and those that the loops gave."""
-    from scipy.interpolate import CubicSpline
-
-    complete = Tracks(tracks.time)
-    for joint in robot.joint_names:
-        place, mine = robot.joint_slices(joint)
-        if joint in tracks.joints:
-            complete.joints[joint] = tracks.joints[joint]
-        else:  # in the tangent from the first pose, which for one coordinate is the angle itself
-            moved = CubicSpline(
-                tracks.time, np.array([difference(robot, poses[0], q)[mine] for q in poses])
-            )
-            complete.joints[joint] = (
-                poses[:, place],
-                moved(tracks.time, 1),
-                moved(tracks.time, 2),
-            )
-    return complete
-
-
 def _residual(torques: MotionTorques) -> dict[str, tuple[float, float, float]]:
     """
     Return {coordinate: (peak, rms, share)} of the forces that a motion needs and nobody gives.
@@ -336,44 +240,11 @@ def _residual(torques: MotionTorques) -> dict[str, tuple[float, float, float]]:
         values, needed = torques.residual[name], torques.tau_G[name]
         held = static.get(name, np.zeros(1))
         scale = _rms(held) + _rms(needed - np.nan_to_num(held))
-        found[name] = (float(np.nanmax(np.abs(values))), _rms(values), _rms(values) / scale)
+        peak = float(np.nanmax(np.abs(values)))
+        if peak > MET * weight_of(robot):  # the rest is rounding where the ground carries it
+            found[name] = (peak, _rms(values), _rms(values) / scale)
     return found
 
 
 def _rms(values: Array) -> float:
     return float(np.sqrt(np.nanmean(np.square(values))))
-
-
-def smoothed(tracks: Tracks, cutoff: float) -> Tracks:
-    """Return Tracks without what is faster than a frequency [Hz]: Butterworth, there and back."""
-    from scipy.interpolate import CubicSpline
-    from scipy.signal import butter, sosfiltfilt
-
-    time = tracks.time
-    rate = (len(time) - 1) / (time[-1] - time[0])
-    if not 0.0 < cutoff < rate / 2.0:
-        raise StateError(
-            f'a cutoff of {cutoff:g} Hz is not below half of the {rate:.4g} samples per second',
-            repair='Give a lower one, or a higher --rate.',
-        )
-    if np.ptp(np.diff(time)) > 1e-3 / rate:
-        raise StateError(
-            'the samples are not evenly spaced, as a filter needs them',
-            repair='Take even ones from the spline with --rate.',
-        )
-    stages = butter(2, cutoff, fs=rate, output='sos')  # twice: fourth order, without delay
-    found = Tracks(time)
-    for joint, (positions, *_) in tracks.joints.items():
-        if positions.shape[1] > 1:
-            raise StateError(
-                f'the joint {joint!r} turns about more than one axis, and a filter takes one',
-                repair='Smooth its record before.',
-            )
-        spline = CubicSpline(
-            time,
-            sosfiltfilt(
-                stages, positions, axis=0, padlen=min(len(time) - 1, 3 * int(rate / cutoff))
-            ),
-        )
-        found.joints[joint] = (spline(time), spline(time, 1), spline(time, 2))
-    return found

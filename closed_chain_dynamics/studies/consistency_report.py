@@ -12,38 +12,29 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What ``closed-chain study consistency`` says about a record: a dict for ``--json``, and text."""
+"""What ``closed-chain study consistency`` says about a record, as plain values."""
 
 import math
+from typing import Any
 
 import numpy as np
 
 from closed_chain_dynamics.dynamics.explanation import listed
-from closed_chain_dynamics.recording.terminal import (
-    Report,
-    Style,
-    closing_sections,
-    number,
-    sections,
-    table,
-)
-from closed_chain_dynamics.studies.consistency import (
-    CLEARLY,
-    EXPLAINS,
-    SHARE,
-    Consistency,
-    Suspect,
-)
+from closed_chain_dynamics.recording.terminal import Report, number
+from closed_chain_dynamics.studies.consistency import SHARE, Consistency
+from closed_chain_dynamics.studies.suspects import CLEARLY, EXPLAINS, Suspect
 
-__all__ = ['consistency_report', 'render']
+__all__ = ['QUESTIONS', 'consistency_report']
 
 SCHEMA = 'closed-chain-study-consistency/1'  # an added key keeps it, one that changes ends it
 QUESTIONS = {
+    'markers': 'are the markers where the model has them?',
     'loops': 'are the loops closed?',
     'range': 'are the joints within their ranges?',
     'speed': 'are they slow enough?',
     'effort': 'are the actuators strong enough?',
-    'forces': 'do the actuators give all forces?',
+    'forces': 'do the actuators and the ground give all forces?',
+    'ground': 'does the ground hold it?',
 }
 
 
@@ -88,9 +79,69 @@ def consistency_report(found: Consistency) -> Report:
             }
             for name, (peak, rms, share) in found.residual.items()
         ],
+        'markers': _markers(found),
+        'ground': _ground(found),
+        'nearest': _nearest(found),
         'series': {'time': time.tolist(), 'gap': found.widest.tolist()},
         'files': {},
         'warnings': _warnings(found),
+    }
+
+
+def _markers(found: Consistency) -> dict[str, Any] | None:
+    """Return how far markers are from where the model has them."""
+    fit = found.markers
+    if fit is None:
+        return None
+    return {
+        'rms': fit.rms,
+        'unused': fit.unused,
+        'markers': [
+            {
+                'name': name,
+                'link': fit.markers[name].link,
+                'rms': float(np.sqrt(np.nanmean(errors**2))),
+                'worst': float(np.nanmax(errors)),
+                'time': float(fit.record.time[np.nanargmax(errors)]),
+                'missing': int(np.isnan(errors).sum()),
+            }
+            for name, errors in fit.errors.items()
+            if not np.all(np.isnan(errors))
+        ],
+    }
+
+
+def _ground(found: Consistency) -> dict[str, Any] | None:
+    """Return what the ground gives, and where it cannot."""
+    forces = found.ground
+    if forces is None:
+        return None
+    inside = forces.margin[np.isfinite(forces.margin)]
+    needed = forces.friction[np.isfinite(forces.friction) & forces.touches.any(axis=1)]
+    return {
+        'contacts': [
+            {'name': each.name, 'link': each.link, 'mu': each.mu, 'touches': float(share)}
+            for each, share in zip(forces.ground.contacts, forces.touches.mean(axis=0))
+        ],
+        'weight': forces.weight,
+        'largest': float(np.linalg.norm(forces.needed[:, :3], axis=1).max()),
+        'margin': float(inside.min()) if inside.size else None,
+        'friction': float(needed.max()) if needed.size else None,
+        'unmet': float(forces.unmet.max()),
+        'breaks': forces.breaks(),
+    }
+
+
+def _nearest(found: Consistency) -> dict[str, Any] | None:
+    """Return how far the nearest possible motion is."""
+    if found.nearest is None:
+        return None
+    moved = found.nearest.moved
+    return {
+        'moved': float(moved.max()),
+        'rms': float(np.sqrt(np.mean(moved**2))),
+        'time': float(found.tracks.time[np.argmax(moved)]),
+        'iterations': found.nearest.iterations,
     }
 
 
@@ -116,6 +167,16 @@ def _warnings(found: Consistency) -> list[str]:
                 f'by no actuator; that is {number(100.0 * share, 3)} % of what gravity '
                 'and inertia need. Something that the model lacks holds or pushes it.'
             )
+    for each in found.ground.breaks() if found.ground else []:
+        when = f'At {number(each["begin"])} s'
+        if each['frames'] > 1:
+            when = f'From {number(each["begin"])} to {number(each["end"])} s'
+        said.append(
+            f'{when} {each["reason"]}; {number(100.0 * each["share"], 3)} % of the weight is '
+            'missing.'
+        )
+    if found.markers and found.markers.unused:
+        said.append(f'Markers without a place on the model: {listed(found.markers.unused)}.')
     return said
 
 
@@ -148,60 +209,3 @@ def _accusation(found: Consistency) -> str:
 
 def _left(suspect: Suspect) -> str:
     return f'{number(100.0 * suspect.remaining, 2)} %'
-
-
-def render(report: Report, style: Style) -> str:
-    """Return a report as text."""
-    verdicts = [
-        [QUESTIONS[name], ('yes', 'green') if good else ('no', 'red')]
-        for name, good in report['verdicts'].items()
-    ]
-    loops = [
-        [
-            each['name'],
-            number(each['metres'], 3),
-            number(each['radians'], 3),
-            f'{number(each["time"])} s',
-            number(each['rms'], 3),
-        ]
-        for each in report['loops']
-    ]
-    suspects = [
-        [
-            (each['joint'], 'red' if each['joint'] == report['culprit'] else ''),
-            f'{number(100.0 * each["remaining"], 2)} %',
-            number(each['offset']),
-            number(each['spread'], 2),
-        ]
-        for each in report['suspects']
-    ]
-    forces = [
-        [
-            each['name'],
-            number(each['peak']),
-            number(each['rms']),
-            '' if each['share'] is None else f'{number(100.0 * each["share"], 3)} %',
-        ]
-        for each in report['residual']
-    ]
-    about = (
-        f'{report["samples"]} samples in {number(report["duration"])} s, '
-        f'{len(report["measured"])} joints measured'
-    )
-    return sections(
-        [
-            ('', [f'{style.paint(report["name"], "bold")}  {style.paint(about, "dim")}']),
-            ('Can this motion be one of the model?', table(['', ''], verdicts, style)[1:]),
-            ('Gaps of the record', table(['loop', '[m]', '[rad]', 'at', 'rms'], loops, style)),
-            (
-                'If a joint were left out',
-                table(['joint', 'gap left', 'loops want', 'give or take'], suspects, style),
-            ),
-            (
-                'Forces that no actuator gives [N m or N]',
-                table(['coordinate', 'peak', 'rms', 'of what is needed'], forces, style),
-            ),
-            *closing_sections(report, style),
-        ],
-        style,
-    )

@@ -14,17 +14,16 @@
 
 """What an experiment says: a dict for ``--json``, text, and one HTML file with figures."""
 
-from base64 import b64encode
 from collections.abc import Sequence
 from functools import partial
-from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from closed_chain_dynamics.recording.html import shown
-from closed_chain_dynamics.recording.log_files import Path, writing
+from closed_chain_dynamics.recording.log_files import Path
+from closed_chain_dynamics.recording.page import write_page
 from closed_chain_dynamics.recording.plots import COLOURS, draw_grid
 from closed_chain_dynamics.recording.terminal import (
     Report,
@@ -178,11 +177,6 @@ def render(report: Report, style: Style) -> str:
 
 def write_html(results: Results, report: Report, path: Path) -> None:
     """Write one HTML file: what was run, figures of responses, effects, indices and trade-offs."""
-    parts = ['<!doctype html><html lang="en"><meta charset="utf-8">']
-    parts.append(f'<title>{escape(report["model"])}: what if</title><style>')
-    parts.append('body{font:15px system-ui;max-width:72em;margin:2em auto;padding:0 1em}')
-    parts.append('table{border-collapse:collapse;margin:.6em 0}td,th{padding:.15em .8em .15em 0}')
-    parts.append('img{max-width:100%}</style>')
     facts = [
         ('runs', report['runs']),
         ('failed', report['failed']['count']),
@@ -194,14 +188,16 @@ def write_html(results: Results, report: Report, path: Path) -> None:
     ]
     first = [(each['run'], each['reason']) for each in report['failed']['first']]
     tables = [('Failed runs', ('run', 'reason'), first)]
-    parts.append(shown(f'What if: {report["model"]}', facts, tables))
-    for title, panels in _figures(results, report):
-        if panels:
-            picture = b64encode(draw_grid(None, panels)._repr_png_()).decode()
-            parts.append(f'<h2>{escape(title)}</h2>')
-            parts.append(f'<img alt="{escape(title)}" src="data:image/png;base64,{picture}">')
-    with writing(path), open(path, 'w', encoding='utf-8') as file:
-        file.write('\n'.join([*parts, '</html>\n']))
+    write_page(
+        path,
+        f'{report["model"]}: what if',
+        shown(f'What if: {report["model"]}', facts, tables),
+        [
+            (title, draw_grid(None, panels))
+            for title, panels in _figures(results, report)
+            if panels
+        ],
+    )
 
 
 def _figures(results: Results, report: Report) -> list[tuple[str, list[Any]]]:

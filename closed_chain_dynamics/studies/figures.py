@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Figures of the studies."""
+"""Figures of validity and of what if."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -25,12 +25,11 @@ from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.recording.log_files import Path
 from closed_chain_dynamics.recording.plots import Column, Panel, draw_lines, draw_panels
 from closed_chain_dynamics.recording.segments import position_names
-from closed_chain_dynamics.studies.consistency import Consistency
 from closed_chain_dynamics.studies.validity import Validity
 from closed_chain_dynamics.studies.what_if import Run, Variation
 from closed_chain_dynamics.studies.what_if_report import run_label
 
-__all__ = ['plot_consistency', 'plot_validity', 'plot_what_if']
+__all__ = ['draw_errors', 'plot_validity', 'plot_what_if']
 
 Array = NDArray[np.float64]
 
@@ -38,7 +37,7 @@ QUATERNION = (':qx', ':qy', ':qz', ':qw')  # how names of its components end
 LOWEST = 1e-16  # errors below this have no place on a logarithmic axis
 
 
-def _logarithmic(
+def draw_errors(
     ax: Any, time: Array, columns: Sequence[Column], title: str, tolerance: float
 ) -> None:
     """Draw errors, and the line that they should stay below."""
@@ -88,7 +87,7 @@ def plot_validity(found: Validity, path: Path | None = None) -> Any:
         panels.append((lambda ax: positions(ax, True), 2.4))
     panels += [
         (
-            lambda ax: _logarithmic(
+            lambda ax: draw_errors(
                 ax, time, [*found.errors.items()], 'Errors, and what is tolerated', found.tolerance
             ),
             2.4,
@@ -148,48 +147,3 @@ def plot_what_if(
                 )
             )
     return draw_panels(path, panels, time, robot.name, size=(9.0, 1.5 + 3.0 * len(panels)))
-
-
-def plot_consistency(found: Consistency, path: Path | None = None) -> Any:
-    """
-    Return a figure of a Consistency: the record and its loops, gaps, forces nobody gives.
-
-    Where a path is given it is written as well.
-    """
-    time, robot = found.tracks.time, found.robot
-    names = position_names(robot)
-    measured = [
-        each
-        for joint, track in found.tracks.joints.items()
-        for each in zip(names[robot.joint_slices(joint)[0]], track[0].T)
-    ]
-    panels: list[Panel] = [
-        (partial(draw_lines, time=time, columns=measured, unit='[rad or m]', title='Record'), 3)
-    ]
-    if found.gaps:
-        panels.append(
-            (
-                lambda ax: _logarithmic(
-                    ax,
-                    time,
-                    [(name, gap.max(axis=1)) for name, gap in found.gaps.items()],
-                    'Gaps of the loops, and what is tolerated',
-                    found.tolerance,
-                ),
-                2.4,
-            )
-        )
-    if found.residual:
-        panels.append(
-            (
-                partial(
-                    draw_lines,
-                    time=time,
-                    columns=[(name, found.torques.residual[name]) for name in found.residual],
-                    unit='[N m or N]',
-                    title='Forces that no actuator gives',
-                ),
-                2.4,
-            )
-        )
-    return draw_panels(path, panels, time, robot.name, size=(9.0, 1.5 + 2.6 * len(panels)))

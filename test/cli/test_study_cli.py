@@ -19,6 +19,7 @@ import json
 
 import pytest
 
+import closed_chain_dynamics as ccd
 from closed_chain_dynamics.cli.main import main
 
 
@@ -196,6 +197,25 @@ def test_the_culprit_is_named_and_the_closed_motion_is_consistent(record, tmp_pa
     assert again['consistent'] and again['gap'] < 1e-9 and again['culprit'] is None
 
 
+def test_markers_become_a_motion_and_a_page(tmp_path, capsys):
+    """Markers at the origins of the links of a four-bar that stands still, in centimetres."""
+    robot = ccd.load('four_bar')
+    X = ccd.link_placements(robot, ccd.assemble(robot, {'crank': 1.0}))
+    places = {each: X[each][:3, 3] for each in ('crank_link', 'coupler_link', 'rocker_link')}
+    cells = [f'{100.0 * x:.8f}' for place in places.values() for x in place]
+    (tmp_path / 'run.trc').write_text(
+        'PathFileType\t4\t(X/Y/Z)\trun.trc\nDataRate\tUnits\n100\tcm\n'
+        + 'Frame#\tTime\t' + '\t\t\t'.join(places) + '\n\t\tX1\tY1\tZ1\n'
+        + ''.join('\t'.join([str(k), f'{0.01 * k}', *cells]) + '\n' for k in range(5))
+    )  # fmt: skip
+    page, markers = tmp_path / 'page.html', str(tmp_path / 'run.trc')
+    words = ('consistency', 'four_bar', '--markers', markers, '--q', 'crank=0.8')
+    report = report_of(capsys, *words, '--html', str(page))
+    assert report['verdicts']['markers'] and report['ground'] is None
+    assert report['markers']['rms'] < 1e-8 and len(report['markers']['markers']) == 3
+    assert page.read_text().count('data:image/png;base64') == 1
+
+
 def test_smoothing_takes_noise_out_of_the_forces(run, capsys, tmp_path):
     noisy = tmp_path / 'noisy.csv'
     rows = rows_of(run)
@@ -260,7 +280,7 @@ def test_the_figure_is_written(arguments, record, tmp_path, capsys):
         (['validity', 'four_bar', '--trajectory', 'x', '--time', '1'], '--time is for --sine'),
         (['what-if', 'pendulum', '--vary', 'mass:arm=x1,2'], 'parameter:name=values'),
         (['what-if', 'pendulum', '--vary', 'gravity:arm=1'], 'parameter:name=values'),
-        (['consistency', 'four_bar'], 'required: --trajectory'),
+        (['consistency', 'four_bar'], '--trajectory --markers is required'),
     ],
 )
 def test_wrong_usage_is_told(arguments, complaint, capsys):

@@ -15,12 +15,16 @@
 """Studies that must be refused: id -> function of a folder."""
 
 from concurrent.futures import Future
+from importlib.util import find_spec
 import re
+import sys
 from types import SimpleNamespace
+from unittest.mock import patch
 
 from helpers.bad_calls import command, four_bar, without
 from helpers.bad_motions import ball_file
 import numpy as np
+from scipy.sparse import csr_matrix
 
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.cli import study
@@ -30,8 +34,12 @@ from closed_chain_dynamics.identification.records import read_record
 from closed_chain_dynamics.identification.regressor import Regressor, regressor
 from closed_chain_dynamics.studies import workers
 from closed_chain_dynamics.studies.experiment import Experiment
+from closed_chain_dynamics.studies.ground import Ground
 from closed_chain_dynamics.studies.maps import study_map
+from closed_chain_dynamics.studies.motion.marker_files import read_markers
 from closed_chain_dynamics.studies.motion.moving import Motion
+from closed_chain_dynamics.studies.nearest_motion import nearest_motion
+from closed_chain_dynamics.studies.quadratic_program import least_quadratic
 from closed_chain_dynamics.studies.responses import read_response
 from closed_chain_dynamics.studies.results import run_experiment
 from closed_chain_dynamics.studies.sampling import read_variation, salib
@@ -169,7 +177,92 @@ def at_an_end(at):
     excite(robot, np.zeros(1), candidates=1, improvements=0)
 
 
+TRC = (
+    'PathFileType\t4\t(X/Y/Z)\tx.trc\nDataRate\tNumFrames\tNumMarkers\tUnits\n9\t4\t3\tmm\n'
+    'Frame#\tTime\tcrank_link\t\t\tcoupler_link\t\t\trocker_link\n\t\tX1\tY1\tZ1\n'
+) + ''.join(f'{k}\t{k}' + 9 * '\t1' + '\n' for k in range(4))
+BVH = (
+    'HIERARCHY ROOT hips { OFFSET 0 0 0 CHANNELS 1 Zrotation End Site { OFFSET 0 1 0 } } '
+    'MOTION Frames: 4 Frame Time: 0.1 0 0 0 0'
+)
+
+
+def marked(name, text, setup=''):
+    """Return a call of a study of markers in a file with this name and text."""
+
+    def run(at):
+        (at / name).write_text(text)
+        (at / 'setup.yaml').write_text(setup)
+        extra = ['--setup', at / 'setup.yaml'] if setup else []
+        asked('consistency', 'four_bar', '--markers', at / name, *extra)(at)
+
+    return run
+
+
+def set_up(text):
+    """Return a call that reads a setup with this text."""
+    return marked('run.trc', TRC, text)
+
+
+def no_c3d(at):
+    """Read a file that is no C3D, by ezc3d or, where that is not there, by what refuses too."""
+
+    def refuse(path):
+        raise OSError(f'{path} is not a C3D')
+
+    stand_in = {} if find_spec('ezc3d') else {'ezc3d': SimpleNamespace(c3d=refuse)}
+    (at / 'run.c3d').write_text('nothing')
+    with patch.dict(sys.modules, stand_in):
+        read_markers(at / 'run.c3d')
+
+
+def uneven(at):
+    """Look for the nearest motion of samples that are not even."""
+    robot, q = four_bar()
+    rest = np.zeros((5, 3))
+    motion = Motion(np.array([0.0, 1.0, 2.0, 4.0, 5.0]), np.tile(q, (5, 1)), rest, rest)
+    nearest_motion(robot, motion, Ground(()), np.zeros((5, 0), dtype=bool))
+
+
+def impossible(at):
+    """Ask for a number that is negative and is not."""
+    one = csr_matrix(np.eye(1))
+    least_quadratic(one, np.zeros(1), one, -np.ones(1), np.ones(1, dtype=bool))
+
+
 STUDIES = {
+    'markers of another kind': marked('run.xyz', ''),
+    'markers with an axis that is none': lambda at: read_markers(at / 'run.trc', up='w'),
+    'markers that are not there': lambda at: read_markers(at / 'run.trc'),
+    'markers without headings': marked('run.trc', 'a\tb\n'),
+    'markers without names': marked('run.trc', TRC.replace('Frame#', 'Number')),
+    'markers with a word': marked('run.trc', TRC.replace('2\t2\t1', '2\t2\tone')),
+    'markers without a time': marked('run.trc', TRC.replace('2\t2\t1', '2\t\t1')),
+    'markers in feet': marked('run.trc', TRC.replace('\tmm', '\tfeet')),
+    'markers of three frames': marked('run.trc', TRC[: TRC.rindex('3\t3')]),
+    'a marker there twice': marked('run.trc', TRC.replace('coupler_link', 'crank_link')),
+    'markers that nobody knows': marked('run.trc', TRC.replace('_link', '')),
+    'a marker that was not recorded': set_up('markers: {knee: {link: crank_link}}'),
+    'markers that nobody sees': marked('run.trc', TRC.replace('2\t2\t1\t1', '2\t2\t\t')),
+    'C3D without its library': lacking('ezc3d', lambda at: marked('run.c3d', 'nothing')(at)),
+    'a C3D file that is none': no_c3d,
+    'a skeleton that is cut off': marked('run.bvh', BVH[:60]),
+    'a skeleton with another word': marked('run.bvh', BVH.replace('OFFSET', 'OFSET')),
+    'a skeleton with too few numbers': marked('run.bvh', BVH[:-2]),
+    'a skeleton that is not there': lambda at: read_markers(at / 'run.bvh'),
+    'a setup that is no YAML': set_up('{'),
+    'a setup without keys': set_up('[1]'),
+    'a setup with a misspelt key': set_up('maker: {}'),
+    'a setup with a number for points': set_up('markers: 3'),
+    'a setup with a number for a point': set_up('markers: {knee: 3}'),
+    'a setup with a misspelt entry': set_up('markers: {knee: {lonk: a}}'),
+    'a setup with an unknown link': set_up('markers: {knee: {link: knee}}'),
+    'a setup with a word for a number': set_up('markers: {a: {link: crank_link, xyz: b}}'),
+    'a setup with a weight of zero': set_up('markers: {a: {link: crank_link, weight: 0}}'),
+    'a ground with a misspelt entry': set_up('ground: {hight: 0}'),
+    'a ground with a word for a number': set_up('ground: {height: low}'),
+    'a nearest motion of uneven samples': uneven,
+    'a nearest motion that there is not': impossible,
     'a study without responses': at_scale('mass:arm=1', responses=()),
     'a study of nothing known': at_scale('maas:arm=1'),
     'a torque of a study on nothing': at_scale('tau:swong=1'),

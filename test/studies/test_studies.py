@@ -24,8 +24,9 @@ from scipy.interpolate import CubicSpline
 
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.description import JointType, Limit, Spring
-from closed_chain_dynamics.studies.consistency import smoothed, study_consistency
+from closed_chain_dynamics.studies.consistency import study_consistency
 from closed_chain_dynamics.studies.motion.moving import move
+from closed_chain_dynamics.studies.motion.smoothing import smoothed
 from closed_chain_dynamics.studies.motion.tracks import Tracks, sines
 from closed_chain_dynamics.studies.validity import _two_torques, growth, study_validity
 from closed_chain_dynamics.studies.what_if import Variation, varied, what_if

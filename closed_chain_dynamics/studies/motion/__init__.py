@@ -16,6 +16,7 @@
 Motions, and the torques that they need, as ``closed-chain torque`` tells them.
 
 `tracks`: positions of joints over time, from a table by `reading`; `moving` makes a complete
-motion of them, `torques` computes, `report` tells, `plot` draws. `marker_files` and `bvh` read recorded
-markers, `marker_fit` finds the poses that fit them. It may import what `studies` may.
+motion of them, `torques` computes, `report` tells, `plot` draws. `marker_files` and `bvh` read
+recorded markers, `marker_fit` finds the poses that fit them (`closed_fit`: least squares on the
+closed manifold). It may import what `studies` may.
 """

@@ -14,12 +14,12 @@
 
 """The forces that a whole motion needs, and what they say about the motors."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from closed_chain_dynamics.description.elements import Limit
 from closed_chain_dynamics.dynamics.constraints import actuator_rows
@@ -163,10 +163,20 @@ def beyond(
     ]
 
 
-def motion_torques(robot: Mechanism, motion: Motion, **options: Any) -> MotionTorques:
-    """Return the MotionTorques of a Motion; for the options see `inverse_dynamics`."""
+def motion_torques(
+    robot: Mechanism,
+    motion: Motion,
+    wrenches: Sequence[Mapping[str, ArrayLike]] | None = None,
+    **options: Any,
+) -> MotionTorques:
+    """
+    Return the MotionTorques of a Motion; for the options see `inverse_dynamics`.
+
+    `wrenches`: what acts on links from outside, a dict as `inverse_dynamics` takes it per sample.
+    """
     results = []
-    for q, v, a in zip(motion.q, motion.v, motion.a):
-        results.append(inverse_dynamics(robot, q, v, a, **options))
+    acting = wrenches or [{}] * len(motion.time)
+    for q, v, a, each in zip(motion.q, motion.v, motion.a, acting):
+        results.append(inverse_dynamics(robot, q, v, a, wrenches=each, **options))
         _ = results[-1].coordinates  # kept now: a later pose may choose others
     return MotionTorques(robot, motion, results)
