@@ -42,6 +42,21 @@ fuzz: setup  ## spoil inputs of every reader and look for faults; SECONDS=60
 	@echo 'Fuzzing.'
 	@$(BIN)/python benchmarks/fuzz.py $(if $(SECONDS),--seconds $(SECONDS)) $(ARGS)
 
+soak: setup  ## half an hour of the demonstration while everything goes wrong; MINUTES=30
+	@echo 'Soaking.'
+	@$(BIN)/python benchmarks/soak.py $(if $(MINUTES),--minutes $(MINUTES)) $(ARGS)
+
+audit: .venv/installed  ## look for known weaknesses in what is installed; asks pypi.org
+	@echo 'Asking for known weaknesses of what is installed in .venv.'
+	@test -x .venv/audit/bin/pip-audit || { $(BIN)/python -m venv .venv/audit \
+		&& .venv/audit/bin/python -m pip install -qq --disable-pip-version-check pip-audit; } \
+		|| { echo 'pip-audit cannot be installed: it needs a package index.' >&2; exit 1; }
+	@found=0; .venv/audit/bin/pip-audit --progress-spinner off --skip-editable $(ARGS) \
+		--path "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')" \
+		|| found=$$?; \
+		if [ $$found != 0 ]; then echo 'The list above has what is known; without one,' \
+			'pypi.org did not answer and nothing was looked at.' >&2; exit 1; fi
+
 lint: .venv/installed  ## check the style of the code, and which room imports which
 	@echo 'Checking style.'
 	@$(BIN)/ruff check

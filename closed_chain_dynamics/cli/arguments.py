@@ -40,6 +40,7 @@ __all__ = [
     'Group',
     'add_assignments',
     'add_gravity',
+    'add_host',
     'add_model_arguments',
     'add_pose',
     'assignment',
@@ -148,6 +149,17 @@ def add_gravity(group: Group) -> None:
         nargs=3,
         type=real,
         help='acceleration of gravity [m/s^2] (default: that of the file, else 0 0 -9.80665)',
+    )
+
+
+def add_host(group: Group) -> None:
+    """Add --host of a view."""
+    group.add_argument(
+        '--host',
+        metavar='ADDRESS',
+        default='127.0.0.1',
+        help='address of this computer that serves it, 0.0.0.0 for all; others than %(default)s '
+        'need the token in the address that is printed',
     )
 
 

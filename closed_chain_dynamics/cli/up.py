@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 
 from closed_chain_dynamics.cli.arguments import (
     add_assignments,
+    add_host,
     add_model_arguments,
     load_model,
     port,
@@ -180,6 +181,7 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
         default=8080,
         help='of the view (default: %(default)s, or the next that is free)',
     )
+    add_host(run)
 
     def run_up(args: argparse.Namespace) -> None:
         report = up(args)

@@ -91,6 +91,7 @@ def programs(args: argparse.Namespace, robot: Mechanism) -> list[Program]:
         controller=driven,
         viewer=args.demo if args.viewer is None else args.viewer,
         port=args.port,
+        host=args.host,
         demo=args.demo,
         simulator=simulator,
         torque={'rate': rate, **dict(torque_parameters(args))},

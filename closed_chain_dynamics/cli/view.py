@@ -25,6 +25,7 @@ from typing import Any
 
 from closed_chain_dynamics.cli.arguments import (
     add_gravity,
+    add_host,
     add_model_arguments,
     add_pose,
     closed_pose,
@@ -44,7 +45,8 @@ torques, energy and loop error; another page says why these coordinates were cho
 MODEL is shown at rest, with the torques that hold it; with --simulate it moves, from the moment a
 browser looks. MODEL may also be a log, which 'closed-chain simulate --npz' writes: it is played
 and scrubbed through.
-The page is served to this computer alone, and asks nothing of any other. Ctrl-C ends it.
+The page is served to this computer alone, or with --host to who has the token of its address; it
+asks nothing of any other. Ctrl-C ends it.
 """
 EXAMPLES = """\
 examples:
@@ -87,6 +89,7 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
         default=8080,
         help='where to serve it (default: %(default)s, or the next that is free)',
     )
+    add_host(page)
     page.add_argument('--open', action='store_true', help='open the browser, too')
     page.add_argument('--time', metavar='S', type=real, help='end after a time')
 
@@ -110,7 +113,7 @@ def show(args: argparse.Namespace) -> None:
     from closed_chain_dynamics import viewer
 
     source = source_of(args)
-    view = viewer.open_view(source, port=args.port)
+    view = viewer.open_view(source, port=args.port, host=args.host)
     try:
         if args.json:
             print(

@@ -36,8 +36,12 @@ MUST_BE_FINITE = (
     *('body_pos', 'body_quat', 'body_ipos', 'body_iquat', 'body_mass', 'body_inertia'),
     *('jnt_pos', 'jnt_axis', 'jnt_range', 'jnt_stiffness', 'qpos0', 'qpos_spring', 'key_qpos'),
     *('dof_damping', 'dof_armature', 'dof_frictionloss', 'eq_data', 'site_pos', 'gravity'),
+    *('actuator_armature', 'actuator_damping', 'actuator_gear'),  # the first two since MuJoCo 4
 )
-MUST_NOT_BE_NEGATIVE = ('dof_damping', 'dof_armature', 'dof_frictionloss')
+MUST_NOT_BE_NEGATIVE = (
+    *('dof_damping', 'dof_armature', 'dof_frictionloss'),
+    *('actuator_armature', 'actuator_damping'),
+)
 
 
 class Compiled:
@@ -136,7 +140,7 @@ def _refused(message: str, reader: Reader) -> DescriptionError:
 def _check_numbers(model: Any, reader: Reader) -> None:
     """Refuse what MuJoCo lets pass: numbers that are none, and laws that give energy."""
     for name in MUST_BE_FINITE:
-        values = model.opt.gravity if name == 'gravity' else getattr(model, name)
+        values = model.opt.gravity if name == 'gravity' else getattr(model, name, 0.0)
         if not np.isfinite(values).all():
             raise DescriptionError(
                 f'{name} of the compiled model is not finite',
@@ -144,7 +148,7 @@ def _check_numbers(model: Any, reader: Reader) -> None:
                 repair='Look for nan or inf among the numbers of the file.',
             )
     for name in MUST_NOT_BE_NEGATIVE:
-        if np.min(getattr(model, name), initial=0.0) < 0.0:
+        if np.min(getattr(model, name, 0.0), initial=0.0) < 0.0:
             raise DescriptionError(
                 f'{name} of the compiled model is negative',
                 file=reader.label,

@@ -55,6 +55,7 @@ def simulation(
     controller: bool = True,
     viewer: bool = False,
     port: int = 8080,
+    host: str = '127.0.0.1',
     demo: bool = False,
     simulator: Mapping[str, Any] | None = None,
     torque: Mapping[str, Any] | None = None,
@@ -83,7 +84,9 @@ def simulation(
     if demo:
         programs.append(Program('demo_node', 'what the figure on the swing shall do'))
     if viewer:
-        programs.append(Program('viewer_node', 'the view in the browser', {'port': port}))
+        programs.append(
+            Program('viewer_node', 'the view in the browser', {'port': port, 'host': host})
+        )
     return programs
 
 

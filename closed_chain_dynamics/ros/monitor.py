@@ -14,7 +14,8 @@
 
 """Counts what goes over the topics of a running system, for the summary at its end."""
 
-from collections import Counter
+from collections import Counter, deque
+from contextlib import suppress
 import json
 from struct import unpack_from
 import time
@@ -31,6 +32,8 @@ __all__ = ['Monitor']
 
 COUNTED = ('joint_states', 'actuator_torques')
 BEGINNING = 1e-6  # a simulator that waits for its start publishes this time at most [s]
+MOST_EVENTS = 10_000  # that are kept; all are counted
+STAMP_SIZE = 8
 STAMP = 4  # place of the stamp in a serialized message: after the mark of its encoding
 LOOP_ERROR = 'loop error [m or rad]'  # as simulator_node calls it
 
@@ -40,7 +43,8 @@ class Monitor(Node):
 
     def __init__(self, **options: Any) -> None:
         super().__init__('monitor', **options)
-        self.events: list[dict[str, Any]] = []
+        self.events: deque[dict[str, Any]] = deque(maxlen=MOST_EVENTS)
+        self._kinds: Counter[str] = Counter()
         self.loop_error = 0.0
         self._said: dict[str, str] = {}
         self._counts = {topic: _Count() for topic in COUNTED}
@@ -50,14 +54,20 @@ class Monitor(Node):
         self.create_subscription(DiagnosticArray, 'diagnostics', self._on_diagnostics, STREAM)
 
     def _on_event(self, message: String) -> None:
-        self.events.append(json.loads(message.data))
+        try:
+            event = json.loads(message.data)
+            self._kinds[str(event['kind'])] += 1
+        except (KeyError, RecursionError, TypeError, ValueError):
+            return  # whoever says it, it is no simulator
+        self.events.append(event)
 
     def _on_diagnostics(self, message: DiagnosticArray) -> None:
         for status in message.status:
             self._said[status.name.rpartition('/')[2]] = status.message
             for each in status.values:
                 if each.key == LOOP_ERROR:
-                    self.loop_error = max(self.loop_error, float(each.value))
+                    with suppress(ValueError):
+                        self.loop_error = max(self.loop_error, float(each.value))
 
     @property
     def began(self) -> float | None:
@@ -66,14 +76,13 @@ class Monitor(Node):
 
     def summary(self) -> dict[str, Any]:
         """Return rates [Hz], loop error, real-time factor, events and what nodes last said."""
-        kinds = Counter(event['kind'] for event in self.events)
         return {
             'rates': {topic: count.rate() for topic, count in self._counts.items()},
             'loop_error': self.loop_error,
             'simulated': self._counts['joint_states'].simulated,
             'real_time_factor': self._counts['joint_states'].factor(),
-            'event_counts': dict(kinds),
-            'events': self.events,
+            'event_counts': dict(self._kinds),
+            'events': list(self.events),
             'diagnostics': self._said,
         }
 
@@ -87,6 +96,8 @@ class _Count:
         self._number, self._stamp, self.simulated = 0, 0.0, 0.0
 
     def __call__(self, raw: bytes) -> None:
+        if len(raw) < STAMP + STAMP_SIZE:
+            return
         sec, nanosec = unpack_from('<iI', raw, STAMP)
         stamp = sec + 1e-9 * nanosec
         if stamp > BEGINNING:

@@ -14,6 +14,7 @@
 
 """What a node asks of simulator_node: its services, its speed, and pushes."""
 
+from contextlib import suppress
 from typing import Any
 
 from geometry_msgs.msg import WrenchStamped
@@ -49,7 +50,8 @@ class SimulatorClient:
             self.paused = status.message.startswith('paused')
             for each in status.values:
                 if each.key == FACTOR:
-                    self.factor = float(each.value)
+                    with suppress(ValueError):  # somebody else's words
+                        self.factor = float(each.value)
 
     def is_ready(self) -> bool:
         """Return whether a simulator offers its services."""

@@ -67,7 +67,7 @@ def read_variation(text: str) -> Variation:
     if family != 'range':
         return Variation(parameter, name, (), scale, Distribution(family, plain, named))
     first, last, count = plain
-    if named or count != int(count) or not 1 <= count <= MOST_VALUES:
+    if named or not 1 <= count <= MOST_VALUES or count != int(count):
         raise ValueError
     return Variation(parameter, name, tuple(np.linspace(first, last, int(count))), scale)
 

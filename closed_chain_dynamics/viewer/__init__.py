@@ -16,7 +16,8 @@
 The browser view: a mechanism to look at, to move along its loops, to connect and to cut.
 
 `open_view(source)` shows a `Source` (`sources`: a model, a simulation, a log; `live`: a system
-that runs elsewhere) at an address of this machine alone, and asks nothing of any other.
+that runs elsewhere) at an address of this machine alone, unless `host` says otherwise: then who
+opens it needs the token in its address (`door`). It asks nothing of any other machine.
 `observation` computes what there is to see, `scene` draws it, `panel` holds the controls, and
 `window` is the server and the one thread that all happens in. `NullViewer` takes the same calls
 and shows nothing. This room is the only one that imports viser, and may import `studies` and
@@ -33,13 +34,13 @@ if TYPE_CHECKING:
 
 __all__ = ['LogSource', 'ModelSource', 'NullViewer', 'SimulationSource', 'Source', 'open_view']
 
-PORT = 8080
+PORT, HOST = 8080, '127.0.0.1'
 
 
 class NullViewer:
     """A view that nobody sees, for programs that run with and without one."""
 
-    address, browsers = '', 0
+    address, place, browsers = '', '', 0
 
     def __init__(self, source: Source | None = None) -> None:
         self.source = source
@@ -48,11 +49,12 @@ class NullViewer:
         """Do nothing: there is nothing to stop."""
 
 
-def open_view(source: Source, *, port: int = PORT) -> 'Window':
+def open_view(source: Source, *, port: int = PORT, host: str = HOST) -> 'Window':
     """
     Show a source in the browser and return the view: `address`, `browsers` that look, `stop()`.
 
-    A port that is taken gives way to the next free one.
+    A port that is taken gives way to the next free one. `host`: an address of this machine that
+    others reach, or 0.0.0.0 for all; then the view opens only with the random token of `address`.
     """
     try:
         from closed_chain_dynamics.viewer.window import Window
@@ -62,4 +64,4 @@ def open_view(source: Source, *, port: int = PORT) -> 'Window':
         raise ClosedChainError(
             'the browser view needs the library viser', repair='Install it: pip install viser.'
         ) from None
-    return Window(source, port=port)
+    return Window(source, port=port, host=host)

@@ -12,7 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The server of a view, on this machine alone, and the one thread that everything happens in."""
+"""
+The server of a view, and the one thread that everything happens in.
+
+The server listens on this machine alone; for others there is a door in front of it (`door`).
+"""
 
 from collections.abc import Callable
 from contextlib import redirect_stdout
@@ -28,6 +32,7 @@ from urllib.parse import urlsplit
 import viser
 
 from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.viewer.door import Door
 from closed_chain_dynamics.viewer.observation import Observation, explain, observe
 from closed_chain_dynamics.viewer.panel import Panel
 from closed_chain_dynamics.viewer.scene import Scene
@@ -37,6 +42,7 @@ __all__ = ['Window']
 
 HOST = '127.0.0.1'
 LOCAL = (HOST, 'localhost', '::1')
+ANY = ('', '0.0.0.0', '::')
 MOST_PORTS = 100  # that are tried
 IN_A_CELL = 520  # height in a notebook [pixels]
 PANEL = 390  # width of the controls [pixels]
@@ -65,12 +71,24 @@ class _LocalServer(viser.ViserServer):
             await line.close(1008, 'only pages of this machine may connect')
 
 
-def _free_port(first: int) -> int:
+def _free_port(first: int, host: str) -> int:
     """Return the first free port from one on; 0 lets the system choose."""
+    with socket.socket() as trial:
+        try:
+            trial.bind((host, 0))
+            chosen = int(trial.getsockname()[1])
+        except (OSError, UnicodeError) as error:
+            raise ClosedChainError(
+                f'this machine cannot be reached as {host!r}: {error}',
+                where='the browser view',
+                repair='Give one of its own addresses, or 0.0.0.0 for all of them.',
+            ) from None
+    if first == 0:
+        return chosen
     for port in range(first, min(first + MOST_PORTS, 65536)) if first >= 0 else ():
         with socket.socket() as trial:
             try:
-                trial.bind((HOST, port))
+                trial.bind((host, port))
                 return port
             except OSError:
                 continue
@@ -84,12 +102,13 @@ def _free_port(first: int) -> int:
 class Window:
     """A source, shown in the browser; see `open_view`."""
 
-    def __init__(self, source: Source, *, port: int) -> None:
+    def __init__(self, source: Source, *, port: int, host: str = HOST) -> None:
         self.source = source
         self._wanted: list[tuple[Any, ...]] = []  # calls: what, and its arguments
         self._lock = threading.Lock()
         self._wake, self._stopped = threading.Event(), False
-        self.server = _LocalServer(_free_port(port), source.robot.name)
+        is_open, port = host not in LOCAL, _free_port(port, host)
+        self.server = _LocalServer(_free_port(0, HOST) if is_open else port, source.robot.name)
         self.server.gui.configure_theme(show_logo=False, show_share_button=False)
         self.server.gui.main_panel.dock_right()
         self.server.gui.main_panel.set_width(PANEL)
@@ -99,7 +118,13 @@ class Window:
         self._pace = _Pace(seen)
         self.panel.update(seen, self._pace.text)
         self.server.on_client_connect(lambda _: self._wake.set())
-        self.address = f'http://{HOST}:{self.server.get_port()}'
+        # where it is; and what a browser has to open, which nobody else should be told
+        self.place = self.address = f'http://{HOST}:{self.server.get_port()}'
+        self._door = Door(host, port, self.server.get_port()) if is_open else None
+        if self._door is not None:
+            name = socket.gethostname() if host in ANY else host
+            self.place = f'http://{name}:{port}'
+            self.address = f'{self.place}/?token={self._door.token}'
         self._thread = threading.Thread(target=self._run, name='closed-chain view', daemon=True)
         self._thread.start()
 
@@ -131,6 +156,8 @@ class Window:
         self._stopped = True
         self._wake.set()
         self._thread.join(timeout=5.0)
+        if self._door is not None:
+            self._door.close()
         with redirect_stdout(io.StringIO()):
             self.server.stop()
 

@@ -115,6 +115,12 @@ def mujoco(inside, **options):
     )
 
 
+def mesh_from_elsewhere(at):
+    """Read an MJCF file that names a file of somebody else."""
+    (at / 'arm.xml').write_text('<mujoco><asset><mesh file="/etc/passwd"/></asset></mujoco>')
+    read(at / 'arm.xml')
+
+
 def too_large(at):
     """Load a mechanism where there is no memory for it."""
     with mock.patch.object(workspace, 'MOST_BYTES', 0):
@@ -245,6 +251,7 @@ MOTIONS = {
         {'more': '<keyframe><key qpos="1 2"/></keyframe>'}
     ),
     'MJCF with a nan': lambda at: mujoco({'joint': 'damping="nan"'}),
+    'MJCF with a mesh from elsewhere': mesh_from_elsewhere,
     'MJCF with a negative damping': lambda at: mujoco({'joint': 'damping="-1"'}),
     'MJCF of too many copies': lambda at: mujoco(
         {'world': '<replicate count="1000000"><body/></replicate>'}
@@ -263,6 +270,9 @@ MOTIONS = {
         'four_bar', '--c', at / 'none' / 'four_bar.c', module=derive
     )(at),
     'a port beyond all ports': lambda at: open_view(ModelSource(ccd.load('four_bar')), port=70000),
+    'a host that is none': lambda at: open_view(
+        ModelSource(ccd.load('four_bar')), port=0, host='192.0.2.1'
+    ),
     'no viser': without_library(
         'viser',
         lambda at: open_view(None),

@@ -46,7 +46,7 @@ class Rejections:
     def __call__(self, reason: str, text: str) -> None:
         """Count a refusal; `reason` is its short name, `text` says what and why."""
         self.counts[reason] += 1
-        self.last = text
+        self.last = text[:LONGEST]  # whoever sends a megabyte shall not have it repeated
         when, before = self._logged.get(reason, (-math.inf, 0))
         now = time.monotonic()
         if self._node is not None and now - when >= LOG_EVERY:

@@ -28,7 +28,6 @@ figure that has been without torques, and cannot reach the rod any more, starts 
 """
 
 from collections.abc import Sequence
-import json
 import sys
 import time
 from typing import Any
@@ -49,6 +48,7 @@ from closed_chain_dynamics.ros.demo_programme import (
     wanted_closed,
     wanted_motion,
 )
+from closed_chain_dynamics.ros.messages.contacts import read_state
 from closed_chain_dynamics.ros.messages.qos import COMMAND, LATCHED
 from closed_chain_dynamics.ros.messages.state_messages import set_duration, set_stamp
 from closed_chain_dynamics.ros.running import run
@@ -84,8 +84,14 @@ class DemoNode(Node):
         self.create_timer(TELL_EVERY, self._tell, clock=steady)
 
     def _on_state(self, message: String) -> None:
-        self._closed = json.loads(message.data)
-        missing = [name for name in OPEN if name not in self._closed]
+        closed = read_state(message.data)
+        if closed is None:  # of nobody that knows what it is
+            self.get_logger().warning(
+                'contact/state is no JSON {name: true or false}', throttle_duration_sec=1.0
+            )
+            return
+        self._closed = closed
+        missing = [name for name in OPEN if name not in closed]
         if missing:
             raise ClosedChainError(
                 f'this model has no loop joint {missing[0]!r}',

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-`viewer_node`: a live system in the browser, on this machine alone.
+`viewer_node`: a live system in the browser, on this machine alone unless `host` says otherwise.
 
 Takes                   Type                             What
 joint_states            sensor_msgs/JointState           best effort, while a browser looks
@@ -29,12 +29,12 @@ external_wrench         geometry_msgs/WrenchStamped      a push at a link, when 
 reference               trajectory_msgs/JointTrajectory  where a motor shall go, by its slider
 diagnostics             diagnostic_msgs/DiagnosticArray  once a second: address, browsers
 
-The page is at the address in the log and in diagnostics; a port that is taken gives way to the
-next. Until the first joint state comes, the model is shown at rest, with sliders that move it
-along its loops; after that nothing but the messages moves it. Joints that no message names stay
-where they were. States are looked at thirty times a second and only while a browser is open: of
-what came in between, the newest is shown. Without states for `state_timeout` the page says so.
-Bad messages are refused, counted and named in diagnostics.
+The page is at the address in the log and, without its token, in diagnostics; a port that is taken
+gives way to the next. Until the first joint state comes, the model is shown at rest, with sliders
+that move it along its loops; after that nothing but the messages moves it. Joints that no message
+names stay where they were. States are looked at thirty times a second and only while a browser is
+open: of what came in between, the newest is shown. Without states for `state_timeout` the page
+says so. Bad messages are refused, counted and named in diagnostics.
 
 Where a simulator is at the other end, tab Move has buttons for its services `pause`, `step` and
 `reset`, its speed and a push, and the real-time factor stands above. Where a controller reads
@@ -81,10 +81,17 @@ SETTINGS = [
         fixed=True,
     ),
     Setting(
+        'host',
+        '127.0.0.1',
+        'address that the page is served at; beyond this machine only with the token in the log',
+        fixed=True,
+    ),
+    Setting(
         'state_timeout', 1.0, 'states away longer than this are missed [s]', low=0.01, high=3600.0
     ),
 ]
 REPORT_EVERY, LOOK_EVERY = 1.0, 0.2  # diagnostics; at whether somebody looks [s]
+MOST_OTHERS = 100  # nodes whose diagnostics are shown
 KEPT = 10  # messages of a stream that halves of one state are looked for in
 STAMP = slice(4, 12)  # of a serialized message that begins with a header
 OK = 0  # level of diagnostics, as a byte
@@ -124,7 +131,7 @@ class ViewerNode(ManagedNode):
             robot, self._hand_over, self._wanted, self._simulator, self._controller
         )
         self._measured = MeasuredStates(self._live.robot, self.rejected, pairs=False)
-        self.view = open_view(self._live, port=self.parameters.port)
+        self.view = open_view(self._live, port=self.parameters.port, host=self.parameters.host)
         self.get_logger().info(f'{robot.name} is shown at {self.view.address}')
 
     def forget(self) -> None:
@@ -165,6 +172,8 @@ class ViewerNode(ManagedNode):
         own = self.get_fully_qualified_name().lstrip('/')
         for status in message.status:
             self._simulator.take(status)
+            if len(self._others) >= MOST_OTHERS and status.name not in self._others:
+                continue
             level = status.level[0] if isinstance(status.level, bytes) else status.level
             self._others[status.name] = (
                 '' if level == OK or status.name == own else f'{status.name}: {status.message}'
@@ -248,7 +257,7 @@ class ViewerNode(ManagedNode):
             return
         self.diagnostics.publish(
             'ok',
-            f'at {self.view.address}',
+            f'at {self.view.place}',
             {'browsers': self.view.browsers, 'live': self._live.heard, **self.rejected.values()},
             self._live.robot.name,
         )
