@@ -132,6 +132,7 @@ def measure(key, seconds, derivatives):
     for what, theirs, ours in (
         ('forward, best peer', best, times['compiled forward']),
         ('forward, core', times['core forward'], times['compiled forward']),
+        ('generic forward, best peer', best, times['core forward']),
         (
             'inverse, Pinocchio + NumPy',
             times['Pinocchio + NumPy inverse'],

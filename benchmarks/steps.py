@@ -17,8 +17,8 @@ Steps of the generic kernels beside MuJoCo's, and how forward dynamics grows wit
 
     OPENBLAS_NUM_THREADS=1 python -m benchmarks.steps [M1 M2 M3 M4_8 M4_64] [--ladder]
 
-A turn is a run of steps of 0.2 ms in one call of each engine; runs take turns, measured in processor
-time, and a ratio is the median over the turns of the ratio within one. Semi-implicit Euler with
+A turn is a run of steps of 0.2 ms in one call of each engine; runs take turns, in processor time,
+and a ratio is the median over the turns of the ratio within one. Semi-implicit Euler with
 projection onto the loops stands against MuJoCo's `implicitfast`, one evaluation each; RK4 with
 projection against its RK4. Beside every ratio: by how much loops are open at the end, here and
 there. `--ladder` tells how many times a ladder of 256 four-bars takes as long as one of 64.

@@ -34,7 +34,7 @@ from closed_chain_dynamics.errors import StateError
 __all__ = ['Function', 'as_rows', 'check_counts', 'pointer', 'shares', 'spread']
 
 Array = NDArray[np.float64]
-MATRICES = ('W', 'S', 'J_C', 'placements')  # outputs with two indices, however narrow
+MATRICES = ('M', 'W', 'S', 'J_C', 'placements')  # outputs with two indices, however narrow
 LEAST_SHARE = 64  # states below which a thread of its own does not pay
 
 

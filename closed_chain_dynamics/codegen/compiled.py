@@ -33,7 +33,7 @@ from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.codegen.batch import Function, as_rows, check_counts
 from closed_chain_dynamics.codegen.build import require_casadi
 from closed_chain_dynamics.codegen.compiler import find_compiler
-from closed_chain_dynamics.codegen.derivatives import Derivatives, derivatives, linearise
+from closed_chain_dynamics.codegen.derivatives import Derivatives, derivatives, differentiate
 from closed_chain_dynamics.codegen.gathering import gather
 from closed_chain_dynamics.codegen.results import Basis, Completed, Forward, Inverse, Rollout
 from closed_chain_dynamics.codegen.rollouts import Roller
@@ -204,20 +204,28 @@ class CompiledMechanism:
 
     def derivatives(self, q: ArrayLike, v: ArrayLike, tau: Any = None) -> Derivatives:
         """Return the derivatives of forward dynamics at one state; see `codegen.derivatives`."""
-        basis = self.coordinates(q) if self.is_current else None
-        if basis is not None and not basis.generic:
-            pose: Array = self.robot.vector(q, self.source.nq, 'q')
-            rate: Array = self.robot.vector(v, self.source.nv, 'v')
-            found = linearise(self.source, self._slopes, basis.W, pose, rate, self._torques(tau))
-            if found is not None:
-                return found
+        if self.is_current:
+            f = self.forward_dynamics(q, v, tau)
+            if not f.generic:
+                pose: Array = self.robot.vector(q, self.source.nq, 'q')
+                rate: Array = self.robot.vector(v, self.source.nv, 'v')
+                found = differentiate(self, pose, rate, self._torques(tau), f.acceleration)
+                if found is not None:
+                    return found
         self._say('derivatives do not hold here in generated code')
         return derivatives(self.robot, q, v, tau)
 
-    def _slopes(self, name: str, **given: Array) -> Array | None:
+    def slopes(self, name: str, **given: Array) -> Array | None:
+        """Return slopes along directions, a row for each; None where they do not count."""
         function = self._function(name)
         flat, good = function.many(tuple(given[key] for key in function.inputs))
         return flat if good.all() else None
+
+    def linear_part(self, q: Array) -> tuple[Array, ...] | None:
+        """Return M, W and S of derivatives; None where they do not count."""
+        function = self._function('linear_part')
+        flat = function.one((q,))
+        return None if flat is None else function.split(flat)
 
     # --- simulation ---------------------------------------------------------------------------
     def rollout(

@@ -15,15 +15,17 @@
 """
 Derivatives of forward dynamics: on the tree's tangent, and in theta_G for the closed chain.
 
-CasADi differentiates the traced algorithm along one direction; all directions are then one batch.
-Nothing is approximated. A state of the closed chain is (a small motion along theta_G, theta_G');
-perturbations of spherical, planar and free joints are in the moving frame, so that they turn with
-it: the upper left block of A is -ad_v W there, and zero for joints of one coordinate.
+CasADi differentiates the equations of motion along one direction (`slope_traces`); all directions
+are then one batch, and the rest is linear. Nothing is approximated. A state of the closed chain is
+(a small motion along theta_G, theta_G'); perturbations of spherical, planar and free joints are in
+the moving frame, so that they turn with it: the upper left block of A is -ad_v W there, and zero
+for joints of one coordinate.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -38,10 +40,9 @@ from closed_chain_dynamics.dynamics.forward import forward_dynamics
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.model.mechanism import Mechanism
 
-__all__ = ['Derivatives', 'derivatives', 'linearise']
+__all__ = ['Derivatives', 'derivatives', 'differentiate']
 
 Array = NDArray[np.float64]
-Slopes = Callable[..., Array | None]  # name, arrays with a row for each direction -> (n, nv)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,9 +59,34 @@ class Derivatives:
     wrt_q: Array
     wrt_v: Array
     wrt_tau: Array
-    A: Array
-    B: Array
     independent: list[str]
+    _closed: Callable[[], tuple[Array, Array]]  # made when first asked for
+
+    @cached_property
+    def _linear(self) -> tuple[Array, Array]:
+        return self._closed()
+
+    @property
+    def A(self) -> Array:
+        """Return d x' / d x, (2 m, 2 m)."""
+        return self._linear[0]
+
+    @property
+    def B(self) -> Array:
+        """Return d x' / d tau, (2 m, actuators)."""
+        return self._linear[1]
+
+
+class Generated(Protocol):
+    """Functions of a source, evaluated somehow."""
+
+    source: Source
+
+    def slopes(self, name: str, **given: Array) -> Array | None:
+        """Return slopes along directions, a row for each; None where they do not count."""
+
+    def linear_part(self, q: Array) -> tuple[Array, ...] | None:
+        """Return M, W and S; None where they do not count."""
 
 
 _traced: 'WeakKeyDictionary[Mechanism, _Traced]' = WeakKeyDictionary()
@@ -77,15 +103,26 @@ class _Traced:
         same = self.source.independent_names == independent
         return bool(same and self.changes == robot.changes)
 
-    def slopes(self, name: str, **given: Array) -> Array | None:
+    def _function(self, name: str) -> Any:
         from closed_chain_dynamics.codegen.traces import trace
 
         if name not in self.functions:
             self.functions[name] = trace(self.source, name).function
-        found = self.functions[name](**{key: rows.T for key, rows in given.items()})
+        return self.functions[name]
+
+    def slopes(self, name: str, **given: Array) -> Array | None:
+        """Return slopes along directions, a row for each; None where they do not count."""
+        found = self._function(name)(**{key: rows.T for key, rows in given.items()})
         if not np.all(found['margin'].full() > 0.0):
             return None
         return np.asarray(found['slope'].full().T)
+
+    def linear_part(self, q: Array) -> tuple[Array, ...] | None:
+        """Return M, W and S; None where they do not count."""
+        found = self._function('linear_part')(q=q)
+        if not np.all(found['margin'].full() > 0.0):
+            return None
+        return tuple(found[name].full() for name in ('M', 'W', 'S'))
 
 
 def derivatives(robot: Mechanism, q: ArrayLike, v: ArrayLike, tau: Any = None) -> Derivatives:
@@ -94,64 +131,78 @@ def derivatives(robot: Mechanism, q: ArrayLike, v: ArrayLike, tau: Any = None) -
 
     Exact to rounding. The first call for a structure traces it, which takes up to seconds; they
     grow with the size of the mechanism, as does the time of a call: number of directions times
-    three times that of forward dynamics. `robot.compile().derivatives` is the fast way.
+    that of forward dynamics. `robot.compile().derivatives` is the fast way.
     """
     require_casadi()
-    forward_dynamics(robot, q, v, tau)  # refuses what the core refuses
+    a = forward_dynamics(robot, q, v, tau).acceleration  # refuses what the core refuses
     pose: Array = robot.vector(q, robot.nq, 'q')
     rate: Array = robot.vector(v, robot.nv, 'v')
     torques = actuator_vector(robot, tau, 'tau')
-    c = coordinates(robot, pose)
+    independent = coordinates(robot, pose).independent
     kept = _traced.get(robot)
-    if kept is not None and kept.fits(robot, c.independent):
-        found = linearise(kept.source, kept.slopes, c.W, pose, rate, torques)
+    if kept is not None and kept.fits(robot, independent):
+        found = differentiate(kept, pose, rate, torques, a)
         if found is not None:
             return found
     # there are no pivots yet, or those of another pose fail here
     kept = _traced[robot] = _Traced(robot.changes, gather(robot, pose), {})
-    found = linearise(kept.source, kept.slopes, c.W, pose, rate, torques)
+    found = differentiate(kept, pose, rate, torques, a)
     assert found is not None  # the pivots were chosen here
     return found
 
 
-def linearise(
-    source: Source, slopes: Slopes, W: Array, q: Array, v: Array, tau: Array
-) -> Derivatives | None:
-    """Return the derivatives by slopes along directions; None where these do not count."""
-    nv, na = source.nv, len(tau)
-    seeds = np.eye(2 * nv + na)
-    state = {
-        name: np.tile(value, (len(seeds), 1)) for name, value in (('q', q), ('v', v), ('tau', tau))
-    }
-    found = slopes(
-        'forward_tangent',
-        **state,
-        dq=np.ascontiguousarray(seeds[:, :nv]),
-        dv=np.ascontiguousarray(seeds[:, nv : 2 * nv]),
-        dtau=np.ascontiguousarray(seeds[:, 2 * nv :]),
+def differentiate(made: Generated, q: Array, v: Array, tau: Array, a: Array) -> Derivatives | None:
+    """Return the derivatives where torques give accelerations a; None where they do not count."""
+    linear, nv = made.linear_part(q), len(v)
+    state = {'q': q, 'v': v, 'tau': tau, 'a': a}
+    residuals = made.slopes(
+        'residual_slope',
+        **{name: np.tile(x, (2 * nv, 1)) for name, x in state.items()},
+        dq=np.eye(2 * nv, nv),
+        dv=np.eye(2 * nv, nv, -nv),
     )
-    if found is None:
+    if linear is None or residuals is None:
         return None
-    wrt_q, wrt_v, wrt_tau = found[:nv].T, found[nv : 2 * nv].T, found[2 * nv :].T
-    G = list(source.independent)
+    M, W, S = linear
+    m = W.shape[1]
+    dg, de = residuals[:, :m].T, residuals[:, m:].T
+    MW = M @ W
+    forces = np.concatenate([-dg - MW.T @ de, S.T], axis=1)
+    slopes = W @ (np.linalg.solve(W.T @ MW, forces) if m else forces)
+    slopes[:, : 2 * nv] += de
+    wrt_q, wrt_v, wrt_tau = slopes[:, :nv], slopes[:, nv : 2 * nv], slopes[:, 2 * nv :]
+
+    def closed() -> tuple[Array, Array]:
+        return _linearise(made, q, v, W, wrt_q, wrt_v, wrt_tau)
+
+    return Derivatives(wrt_q, wrt_v, wrt_tau, made.source.independent_names, closed)
+
+
+def _linearise(
+    made: Generated, q: Array, v: Array, W: Array, wrt_q: Array, wrt_v: Array, wrt_tau: Array
+) -> tuple[Array, Array]:
+    """Return A and B of the closed chain; W spans its motions, in whichever theta_G."""
+    source = made.source
+    G, na = list(source.independent), wrt_tau.shape[1]
     m = len(G)
     if m == 0:
-        return Derivatives(wrt_q, wrt_v, wrt_tau, np.zeros((0, 0)), np.zeros((0, na)), [])
-    turned = slopes(
-        'velocity_tangent',
-        q=np.tile(q, (m, 1)),
-        rates=np.tile(v[G], (m, 1)),
-        dq=np.ascontiguousarray(W.T),
-    )
-    if turned is None:
-        return None
+        return np.zeros((0, 0)), np.zeros((0, na))
+    W = W @ np.linalg.inv(W[G])
+    given = {
+        'q': np.tile(q, (m, 1)),
+        'rates': np.tile(v[G], (m, 1)),
+        'dq': np.ascontiguousarray(W.T),
+    }
+    turned = made.slopes('velocity_tangent', **given)
+    if turned is None:  # pivots of another pose fail here, those of this one do not
+        turned = _Traced(0, replace(source, q=q), {}).slopes('velocity_tangent', **given)
+        assert turned is not None
     A = np.zeros((2 * m, 2 * m))
     A[:m, :m] = -(_adjoint(source, v) @ W)[G]
     A[:m, m:] = np.eye(m)
     A[m:, :m] = (wrt_q @ W + wrt_v @ turned.T)[G]
     A[m:, m:] = (wrt_v @ W)[G]
-    B = np.concatenate([np.zeros((m, na)), wrt_tau[G]])
-    return Derivatives(wrt_q, wrt_v, wrt_tau, A, B, source.independent_names)
+    return A, np.concatenate([np.zeros((m, na)), wrt_tau[G]])
 
 
 def _adjoint(source: Source, v: Array) -> Array:

@@ -36,7 +36,7 @@ from closed_chain_dynamics.codegen.source import Cluster, Source
 from closed_chain_dynamics.codegen.tree import Frames, motion, place
 from closed_chain_dynamics.description.elements import LoopType
 
-__all__ = ['Torques', 'inverse_dynamics', 'motor_matrix', 'project', 'tree_forces']
+__all__ = ['Torques', 'basis', 'inverse_dynamics', 'motor_matrix', 'project', 'tree_forces']
 
 SX = Any
 NO_LEVER = (
@@ -122,6 +122,17 @@ def _motor_row(source: Source, k: int, frames: Frames, solved: Solved) -> dict[i
         for g, h in solved.H.get(j, {j: ca.SX(1)}).items():
             row[g] = row[g] + x * h if g in row else x * h
     return row
+
+
+def basis(source: Source, solved: Solved) -> SX:
+    """Return W = d theta_O / d theta_G: unit rows for theta_G, rows of H for theta_S."""
+    W = ca.SX.zeros(source.nv, len(source.independent))
+    for column, g in enumerate(source.independent):
+        W[g, column] = 1
+        for s, row in solved.H.items():
+            if g in row:
+                W[s, column] = row[g]
+    return W
 
 
 def motor_matrix(source: Source, frames: Frames, solved: Solved) -> SX:

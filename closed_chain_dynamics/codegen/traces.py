@@ -33,6 +33,7 @@ from closed_chain_dynamics.codegen.forward import (
     state_margins,
 )
 from closed_chain_dynamics.codegen.inverse import (
+    basis,
     inverse_dynamics,
     motor_matrix,
     project,
@@ -41,6 +42,7 @@ from closed_chain_dynamics.codegen.inverse import (
 from closed_chain_dynamics.codegen.loops import cluster_rows
 from closed_chain_dynamics.codegen.manifold import advance, integrate, local_rate, tangent_map
 from closed_chain_dynamics.codegen.run_traces import RUN_TRACES
+from closed_chain_dynamics.codegen.slope_traces import SLOPE_TRACES
 from closed_chain_dynamics.codegen.source import Source
 from closed_chain_dynamics.codegen.tree import motion, place
 
@@ -83,17 +85,6 @@ def _placements(source: Source) -> tuple[Symbols, Symbols]:
     return {'q': q}, {'placements': ca.vertcat(*rows), 'closed': _column(state_margins(source, q))}
 
 
-def _basis(source: Source, solved: Solved) -> SX:
-    """Return W = d theta_O / d theta_G: unit rows for theta_G, rows of H for theta_S."""
-    W = ca.SX.zeros(source.nv, len(source.independent))
-    for column, g in enumerate(source.independent):
-        W[g, column] = 1
-        for s, row in solved.H.items():
-            if g in row:
-                W[s, column] = row[g]
-    return W
-
-
 def _coordinates(source: Source) -> tuple[Symbols, Symbols]:
     q = ca.SX.sym('q', source.nq)
     frames = place(source, q)
@@ -108,7 +99,7 @@ def _coordinates(source: Source) -> tuple[Symbols, Symbols]:
         J[r, j] = x
     closed = state_margins(source, q) + closing_margins(source, frames, solved)
     return {'q': q}, {
-        'W': _basis(source, solved),
+        'W': basis(source, solved),
         'S': motor_matrix(source, frames, solved),
         'J_C': J,
         'margin': _column(solved.margins),
@@ -275,11 +266,12 @@ TRACES: dict[str, Callable[[Source], tuple[Symbols, Symbols]]] = {
     'forward_tangent': _tangent,
     'velocity_tangent': _velocity_slope,
 }
+INNER = {**RUN_TRACES, **SLOPE_TRACES}  # of no use by themselves
 
 
 def trace(source: Source, name: str) -> Trace:
     """Return one of the functions for a mechanism, common subexpressions shared."""
-    given, answers = (RUN_TRACES[name] if name in RUN_TRACES else TRACES[name])(source)
+    given, answers = (INNER[name] if name in INNER else TRACES[name])(source)
     answers = {key: ca.densify(x) for key, x in answers.items()}
     symbols, results = list(given.values()), list(answers.values())
     function = ca.Function(name, symbols, results, list(given), list(answers), {'cse': True})
