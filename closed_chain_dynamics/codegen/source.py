@@ -114,7 +114,7 @@ class Coupling:
 
 @dataclass(frozen=True, eq=False)
 class Spring:
-    """A spring between two points of bodies, or on a coordinate of the tree or of a loop."""
+    """A spring between two points, on a coordinate of the tree or of a loop, or on a tendon."""
 
     stiffness: float
     damping: float
@@ -123,6 +123,11 @@ class Spring:
     joint: tuple[int, int] | None = None  # places in v and q
     loop: int | None = None
     name: str = ''
+    terms: tuple[tuple[int, int, float], ...] = ()  # of a tendon: places in v and q, coefficient
+
+    def length(self, q: Any) -> Any:
+        """Return the length of a tendon."""
+        return sum(c * q[iq] for _, iq, c in self.terms)
 
 
 @dataclass(frozen=True)
@@ -395,6 +400,9 @@ def _spring(robot: Mechanism, spring: Any, loop_names: list[str]) -> Spring | No
             body, R, p = robot.link_frame(link)
             ends.append((body, p + R @ np.asarray(xyz, dtype=float)))
         return Spring(*law, ends=(ends[0], ends[1]), name=spring.name)
+    if spring.terms:
+        terms = [(*_places(robot, each.joint), each.coefficients[0]) for each in spring.terms]
+        return Spring(*law, terms=tuple(terms), name=spring.name)
     if spring.joint in robot.joint_names:
         return Spring(*law, joint=_places(robot, spring.joint), name=spring.name)
     if spring.joint in loop_names:
