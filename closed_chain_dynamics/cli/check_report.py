@@ -243,14 +243,14 @@ def _equation(coupling: Coupling) -> str:
 
 
 def _spring(spring: Spring) -> Report:
-    ends = (
-        {'joint': spring.joint}
-        if spring.joint
-        else {
-            'from': {'link': spring.from_link, 'xyz': list(spring.from_xyz)},
-            'to': {'link': spring.to_link, 'xyz': list(spring.to_xyz)},
-        }
-    )
+    ends: Report = {
+        'from': {'link': spring.from_link, 'xyz': list(spring.from_xyz)},
+        'to': {'link': spring.to_link, 'xyz': list(spring.to_xyz)},
+    }
+    if spring.joint:
+        ends = {'joint': spring.joint}
+    elif spring.terms:
+        ends = {'terms': {term.joint: term.coefficients[0] for term in spring.terms}}
     return {
         'name': spring.name,
         'type': spring.type,

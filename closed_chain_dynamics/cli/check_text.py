@@ -177,11 +177,12 @@ def _spring_table(report: Report, style: Style) -> list[str]:
     for spring in report['springs']:
         turning = 'joint' in spring
         unit = 'N m/rad' if turning else 'N/m'
-        ends = (
-            f'on joint {spring["joint"]}'
-            if turning
-            else f'{spring["from"]["link"]} to {spring["to"]["link"]}'
-        )
+        if turning:
+            ends = f'on joint {spring["joint"]}'
+        elif 'terms' in spring:
+            ends = f'over joints {", ".join(spring["terms"])}'
+        else:
+            ends = f'{spring["from"]["link"]} to {spring["to"]["link"]}'
         rows.append(
             [
                 spring['name'],

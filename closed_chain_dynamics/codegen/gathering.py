@@ -255,6 +255,9 @@ def _spring(robot: Mechanism, spring: Any, loop_names: list[str]) -> Spring | No
             body, R, p = robot.link_frame(link)
             ends.append((body, p + R @ np.asarray(xyz, dtype=float)))
         return Spring(*law, ends=(ends[0], ends[1]), name=spring.name)
+    if spring.terms:
+        terms = [(*_places(robot, each.joint), each.coefficients[0]) for each in spring.terms]
+        return Spring(*law, terms=tuple(terms), name=spring.name)
     if spring.joint in robot.joint_names:
         return Spring(*law, joint=_places(robot, spring.joint), name=spring.name)
     if spring.joint in loop_names:

@@ -146,6 +146,12 @@ def add_passive(
             j, iq = spring.joint
             tau[j] = tau[j] - spring.stiffness * (q[iq] - spring.rest) - spring.damping * v[j]
             dissipation = dissipation + spring.damping * v[j] ** 2
+        elif spring.terms:
+            rate = sum(c * v[j] for j, _, c in spring.terms)
+            force = -spring.stiffness * (spring.length(q) - spring.rest) - spring.damping * rate
+            for j, _, c in spring.terms:
+                tau[j] = tau[j] + c * force
+            dissipation = dissipation + spring.damping * rate**2
         elif spring.ends is not None:
             one, two = spring.ends[0][0], spring.ends[1][0]
             a, b = _ends(frames, spring)
@@ -173,6 +179,8 @@ def passive_energy(source: Source, frames: Frames, q: SX) -> SX:
     for spring in source.springs:
         if spring.joint is not None:
             stretch = q[spring.joint[1]] - spring.rest
+        elif spring.terms:
+            stretch = spring.length(q) - spring.rest
         elif spring.loop is not None:
             position = loop_coordinates(source.loops[spring.loop], frames)[1]
             stretch = position - spring.rest

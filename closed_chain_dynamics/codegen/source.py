@@ -95,7 +95,7 @@ class Coupling:
 
 @dataclass(frozen=True, eq=False)
 class Spring:
-    """A spring between two points of bodies, or on a coordinate of the tree or of a loop."""
+    """A spring between two points, on a coordinate of the tree or of a loop, or on a tendon."""
 
     stiffness: float
     damping: float
@@ -104,6 +104,11 @@ class Spring:
     joint: tuple[int, int] | None = None  # places in v and q
     loop: int | None = None
     name: str = ''
+    terms: tuple[tuple[int, int, float], ...] = ()  # of a tendon: places in v and q, coefficient
+
+    def length(self, q: Any) -> Any:
+        """Return the length of a tendon."""
+        return sum(c * q[iq] for _, iq, c in self.terms)
 
 
 @dataclass(frozen=True)

@@ -114,6 +114,10 @@ def check_references(description: Description, reader: Reader) -> None:
         if spring.type == 'torsional':
             _need_one_dof(reader, spring.joint, everything, where)
             continue
+        if spring.type == 'tendon':
+            for term in spring.terms:
+                _need_one_dof(reader, term.joint, tree_joints, where)
+            continue
         for end in (spring.from_link, spring.to_link):
             if end not in links:
                 raise NameNotFound('link', end, links, file=reader.label, where=where)

@@ -354,9 +354,10 @@ class Coupling:
 @dataclass(frozen=True)
 class Spring:
     """
-    A spring-damper between two points (`linear`) or on a joint (`torsional`).
+    A spring-damper between two points (`linear`), on a joint (`torsional`), or along a `tendon`.
 
-    Stiffness [N/m or N m/rad], damping [N s/m or N m s/rad], rest length [m] or angle [rad].
+    Stiffness [N/m or N m/rad], damping [N s/m or N m s/rad], rest length [m] or angle [rad]. The
+    length of a tendon is the sum of its terms, each a coefficient times a joint of the tree.
     """
 
     name: str
@@ -369,6 +370,7 @@ class Spring:
     to_link: str = ''
     to_xyz: Vector = (0.0, 0.0, 0.0)
     joint: str = ''
+    terms: tuple[CouplingTerm, ...] = ()
 
 
 @dataclass(frozen=True)

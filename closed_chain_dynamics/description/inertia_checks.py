@@ -229,7 +229,11 @@ def _with_fixed(description: Description, names: set[str]) -> Description:
             else joint
             for joint in description.joints
         ),
-        springs=tuple(spring for spring in description.springs if spring.joint not in names),
+        springs=tuple(
+            spring
+            for spring in description.springs
+            if names.isdisjoint((spring.joint, *(term.joint for term in spring.terms)))
+        ),
         actuators=tuple(each for each in description.actuators if each.joint not in names),
         assemblies=tuple(
             replace(

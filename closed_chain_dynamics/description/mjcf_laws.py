@@ -60,14 +60,17 @@ def add_laws(
             continue
         tendon = etree.SubElement(
             tendons,
-            'spatial',
+            'fixed' if spring.terms else 'spatial',
             name=spring.name,
             stiffness=number_text(spring.stiffness),
             damping=number_text(spring.damping),
             springlength=number_text(spring.rest),
         )
+        for term in spring.terms:
+            coef = number_text(term.coefficients[0])
+            etree.SubElement(tendon, 'joint', joint=term.joint, coef=coef)
         ends = (spring.from_link, spring.from_xyz), (spring.to_link, spring.to_xyz)
-        for link, xyz in ends:
+        for link, xyz in () if spring.terms else ends:
             site = _site(bodies[link], names, spring.name, Pose(xyz))
             etree.SubElement(tendon, 'site', site=site)
     for group in (tendons, equalities, _motors(description, joints, left_out)):

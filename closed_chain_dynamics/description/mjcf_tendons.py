@@ -117,6 +117,9 @@ class Tendons:
                 to_xyz=xyz_2,
             )
         lead = follow(sums, couplings) if sums else None
+        if sums and lead is None:
+            terms = tuple(CouplingTerm(each, (value,)) for each, value in sums.items())
+            return Spring(name, 'tendon', stiffness, damping, rest, terms=terms)
         if lead is None or not lead[1]:
             return None
         joint, factor, constant = lead  # its length is factor q + constant

@@ -223,6 +223,8 @@ class _Writer:
         for spring in description.springs:
             if spring.type == 'linear':
                 add('springs between points', spring.name, 'they pull no more')
+            elif spring.type == 'tendon':
+                add('springs along tendons', spring.name, 'they pull no more')
         for joint in description.all_joints:
             if joint.dynamics.armature:
                 add('rotors', joint.name, 'the joints are lighter')

@@ -16,21 +16,30 @@
 
 from typing import Any
 
-from closed_chain_dynamics.description.elements import Assembly, JointType, Spring, Vector
+from closed_chain_dynamics.description.elements import (
+    Assembly,
+    CouplingTerm,
+    JointType,
+    Spring,
+    Vector,
+)
 from closed_chain_dynamics.description.fields import Reader
 
 __all__ = ['read_assembly', 'read_spring']
 
+PARTS = {'linear': ('cc:from', 'cc:to'), 'torsional': (), 'tendon': ('cc:term',)}
+TERM = '<cc:term joint="..." coefficients="0.02"/>'
+
 
 def read_spring(reader: Reader, element: Any) -> Spring:
-    """Read a <cc:spring> between two points, or on a joint."""
+    """Read a <cc:spring> between two points, on a joint, or along a tendon."""
     name = reader.text(element, 'name')
     reader.remember('spring', name, element)
-    kind = reader.text(element, 'type', choices=('linear', 'torsional'))
-    linear = kind == 'linear'
-    reader.ignore_unknown(element, {'cc:law', 'cc:from', 'cc:to'} if linear else {'cc:law'})
+    kind = reader.text(element, 'type', choices=tuple(PARTS))
+    linear, turning = kind == 'linear', kind == 'torsional'
+    reader.ignore_unknown(element, {'cc:law', *PARTS[kind]})
     law = reader.child(element, 'cc:law', required=True, example='<cc:law stiffness="100"/>')
-    own, other = ('rest_length', 'rest_angle') if linear else ('rest_angle', 'rest_length')
+    own, other = ('rest_angle', 'rest_length') if turning else ('rest_length', 'rest_angle')
     if law.get(other) is not None:
         raise reader.error(law, f'a {kind} spring has no {other}', f'Write {own}="...".')
     values: dict[str, Any] = {
@@ -38,21 +47,30 @@ def read_spring(reader: Reader, element: Any) -> Spring:
         'damping': reader.number(law, 'damping', 0.0, least=0.0),
         'rest': reader.number(law, own, 0.0, least=0.0 if linear else None),
     }
+    if not turning and element.get('joint') is not None:
+        between = 'two points' if linear else 'terms'
+        raise reader.error(
+            element,
+            f'a {kind} spring joins {between}, not a joint',
+            'Remove joint="...", or write type="torsional".',
+        )
     if linear:
-        if element.get('joint') is not None:
-            raise reader.error(
-                element,
-                'a linear spring joins two points, not a joint',
-                'Remove joint="...", or write type="torsional".',
-            )
         for end in ('from', 'to'):
             point = reader.child(
                 element, f'cc:{end}', required=True, example=f'<cc:{end} link="..." xyz="0 0 0"/>'
             )
             values[f'{end}_link'] = reader.text(point, 'link')
             values[f'{end}_xyz'] = reader.numbers(point, 'xyz', (0.0, 0.0, 0.0), count=3)
-    else:
+    elif turning:
         values['joint'] = reader.text(element, 'joint')
+    else:
+        terms = reader.children(element, 'cc:term') or [
+            reader.child(element, 'cc:term', required=True, example=TERM)
+        ]
+        values['terms'] = tuple(
+            CouplingTerm(reader.text(term, 'joint'), reader.numbers(term, 'coefficients', count=1))
+            for term in terms
+        )
     return Spring(name, kind, **values)
 
 

@@ -333,19 +333,17 @@ def _write_coupling(root: Any, coupling: Coupling) -> None:
 def _write_spring(root: Any, spring: Spring) -> None:
     linear = spring.type == 'linear'
     element = _add(
-        root,
-        'cc:spring',
-        name=spring.name,
-        type=spring.type,
-        joint=None if linear else spring.joint,
+        root, 'cc:spring', name=spring.name, type=spring.type, joint=spring.joint or None
     )
     if linear:
         _add(element, 'cc:from', link=spring.from_link, xyz=spring.from_xyz)
         _add(element, 'cc:to', link=spring.to_link, xyz=spring.to_xyz)
+    for term in spring.terms:
+        _add(element, 'cc:term', joint=term.joint, coefficients=term.coefficients)
     _add(
         element,
         'cc:law',
         stiffness=spring.stiffness,
         damping=spring.damping,
-        **{'rest_length' if linear else 'rest_angle': spring.rest},
+        **{'rest_angle' if spring.joint else 'rest_length': spring.rest},
     )

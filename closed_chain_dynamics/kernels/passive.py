@@ -28,6 +28,7 @@ from .records import (
     BETWEEN_POINTS,
     ON_JOINT,
     ON_LOOP,
+    ON_TENDON,
     SLIDING,
     SMOOTH,
     SOFT,
@@ -39,6 +40,7 @@ from .records import (
     moving,
     shape,
     springs,
+    terms,
     totals,
 )
 from .sharing import HANDLE, NOTHING, VECTOR, shared_kernel
@@ -169,6 +171,26 @@ def _pull(m, spring, position, rate):
 
 
 @kernel
+def _length(m, spring, q):
+    """Return the length of a tendon."""
+    term, length = terms(m), 0.0
+    for t in range(spring.body_1, spring.body_1 + spring.body_2):
+        length += term[t].coefficients[0] * q[term[t].iq]
+    return length
+
+
+@kernel
+def _pull_joints(m, spring, q, v, tau):
+    """Apply the spring-damper of a tendon to the joints that it runs over."""
+    term, rate = terms(m), 0.0
+    for t in range(spring.body_1, spring.body_1 + spring.body_2):
+        rate += term[t].coefficients[0] * v[term[t].dof]
+    force = _pull(m, spring, _length(m, spring, q), rate)
+    for t in range(spring.body_1, spring.body_1 + spring.body_2):
+        tau[term[t].dof] += term[t].coefficients[0] * force
+
+
+@kernel
 def _soft_contact(m, k):
     """
     Apply a soft contact: a spring-damper that pushes out of the surface and never pulls.
@@ -229,6 +251,8 @@ def add_passive_forces(m, q, v, tau):
             _pull_points(m, spring)
         elif spring.type == ON_JOINT and j >= 0:  # else its joint has been cut
             tau[j] += _pull(m, spring, q[spring.iq], v[j])
+        elif spring.type == ON_TENDON and j >= 0:
+            _pull_joints(m, spring, q, v, tau)
         elif spring.type == ON_LOOP and loop[spring.body_1].active:
             own = loop[spring.body_1]  # the loop that has this coordinate
             force = _pull(m, spring, column[j].position, column[j].rate)
@@ -262,6 +286,8 @@ def passive_energy(m, q):
             stretch = norm(minus(p_2, p_1)) - spring.rest
         elif spring.type == ON_JOINT and spring.dof >= 0:
             stretch = q[spring.iq] - spring.rest
+        elif spring.type == ON_TENDON and spring.dof >= 0:
+            stretch = _length(m, spring, q) - spring.rest
         elif spring.type == ON_LOOP and loop[spring.body_1].active:
             stretch = column[spring.dof].position - spring.rest
         energy += 0.5 * spring.stiffness * stretch * stretch

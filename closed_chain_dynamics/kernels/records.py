@@ -122,7 +122,8 @@ TERM = _record('dof iq', coefficients=4)  # of x, x^2, x^3, x^4
 HOLD = _record(
     'loop dof home iq placed active mode row cluster', position=(), lower=(), upper=(), force=()
 )
-# `body_1` is the loop for a spring on a loop joint
+# `body_1` is the loop for a spring on a loop joint; of a tendon the first of `body_2` terms, and
+# its `dof` is -1 where a joint of it has been cut
 SPRING = _record('type body_1 body_2 dof iq', p_1=3, p_2=3, stiffness=(), damping=(), rest=())
 ACTUATOR = _record('on_loop dof', effort=())  # dof -1: its joint has been cut
 # joints tied together by loops: first place and number in the lists of degrees of freedom, bodies,
@@ -317,7 +318,7 @@ REVOLUTE, PRISMATIC, PLANAR, SPHERICAL, FREE = range(5)  # body.joint
 NO_CONTACT, BILATERAL, UNILATERAL = range(3)  # loop.contact
 NO_MODE, SLIDE, STICK, SOFT = range(4)  # loop.mode
 PLANE, SPHERE, CYLINDER, FUNCTION = range(4)  # loop.shape
-BETWEEN_POINTS, ON_JOINT, ON_LOOP = range(3)  # spring.type
+BETWEEN_POINTS, ON_JOINT, ON_LOOP, ON_TENDON = range(4)  # spring.type
 SMOOTH, SLIDING, STANDING = range(3)  # dof.slip: as a function of speed; as noted; not at all
 STUCK, AT_LOWER, AT_UPPER, FIXED = range(4)  # hold.mode: by friction, a stop, two that meet
 

@@ -30,6 +30,7 @@ from .linear_algebra import copy_to
 from .records import (
     FREE,
     ON_JOINT,
+    ON_TENDON,
     PRISMATIC,
     REVOLUTE,
     SPHERICAL,
@@ -139,6 +140,14 @@ def _point_anew(m, live):
             own.dof = live[home_springs(m)[k].dof]
             if own.dof >= 0:
                 own.iq = body[dof[own.dof].body].iq
+        elif own.type == ON_TENDON:
+            own.dof = 0
+            for t in range(own.body_1, own.body_1 + own.body_2):
+                term[t].dof = live[home_terms(m)[t].dof]
+                if term[t].dof >= 0:
+                    term[t].iq = body[dof[term[t].dof].body].iq
+                else:
+                    own.dof = -1
     for k in range(coupling.size):
         own = coupling[k]
         own.active = home_couplings(m)[k].active

@@ -80,8 +80,8 @@ def _count_alike(row: np.void, terms: Records) -> None:
         terms['coefficients'] /= largest
 
 
-def springs(places: Places) -> Records:
-    """Return a record per spring."""
+def springs(places: Places, terms: Records) -> tuple[Records, Records]:
+    """Return a record per spring, and the terms with those of tendons behind them."""
     description, loop_names = places.description, places.loop_coordinate_names
     out = np.zeros(len(description.springs), at.SPRING)
     for row, spring in zip(out, description.springs):
@@ -93,6 +93,13 @@ def springs(places: Places) -> Records:
             row['p_1'] = p + R @ spring.from_xyz
             row['body_2'], R, p = places.links[spring.to_link]
             row['p_2'] = p + R @ spring.to_xyz
+        elif spring.type == 'tendon':
+            own = np.zeros(len(spring.terms), at.TERM)
+            for term, each in zip(own, spring.terms):
+                term['dof'], term['iq'] = places.single(f'spring {spring.name!r}', each.joint)
+                term['coefficients'][0] = each.coefficients[0]
+            row['type'], row['body_1'], row['body_2'] = at.ON_TENDON, len(terms), len(own)
+            terms = np.concatenate([terms, own])
         elif spring.joint in loop_names:
             row['type'] = at.ON_LOOP
             loop = [loop.name for loop in description.loops].index(spring.joint)
@@ -101,7 +108,7 @@ def springs(places: Places) -> Records:
         else:
             row['type'] = at.ON_JOINT
             row['dof'], row['iq'] = places.single(f'spring {spring.name!r}', spring.joint)
-    return out
+    return out, terms
 
 
 def actuators(places: Places) -> tuple[Records, tuple[str, ...]]:

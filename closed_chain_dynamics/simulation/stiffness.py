@@ -84,8 +84,13 @@ def _laws(robot: Mechanism, q: Vector) -> Iterator[Found]:
             row = units[robot.coordinate_names.index(spring.joint)]
         elif spring.joint in robot.loop_coordinate_names:
             row = L[robot.loop_coordinate_names.index(spring.joint)]
-        elif spring.joint:
+        elif spring.joint or any(t.joint not in robot.coordinate_names for t in spring.terms):
             continue  # its joint has been cut
+        elif spring.terms:
+            row = sum(
+                term.coefficients[0] * units[robot.coordinate_names.index(term.joint)]
+                for term in spring.terms
+            )
         else:
             row = _between(robot, q, spring)
         yield f'spring {spring.name!r}', row, spring.stiffness, spring.damping

@@ -305,6 +305,8 @@ class ReducedEquations(ABC):
         """Return how far a spring of the tree is stretched."""
         if spring.joint is not None:
             return self.q[spring.joint[1]] - self._rest(spring)
+        if spring.terms:
+            return spring.length(self.q) - self._rest(spring)
         assert spring.ends is not None
         pose, ends = self.pose_of_bodies, []
         top = self.tree.common_ancestor(*(body for body, _ in spring.ends))
