@@ -55,7 +55,7 @@ def read_record(
     `cutoff`: frequency above which positions and torques are noise [Hz].
     """
     table = File(path)
-    if table.is_dir() or table.suffix == '.mcap':
+    if table.is_dir() or table.suffix in ('.mcap', '.db3'):
         table = _table_of_bag(robot, table)
     try:
         tracks = read_trajectory(robot, table)
@@ -125,7 +125,8 @@ def _table_of_bag(robot: Mechanism, path: File) -> File:
 
     samples: dict[float, dict[str, float]] = {}
     try:
-        with AnyReader([path], default_typestore=get_typestore(Stores.ROS2_JAZZY)) as bag:
+        bags = [path.parent if path.suffix == '.db3' else path]  # a database needs metadata.yaml
+        with AnyReader(bags, default_typestore=get_typestore(Stores.ROS2_JAZZY)) as bag:
             states = [c for c in bag.connections if c.msgtype == 'sensor_msgs/msg/JointState']
             for connection, _, raw in bag.messages(connections=states):
                 _note(samples, robot, bag.deserialize(raw, connection.msgtype))

@@ -15,6 +15,7 @@
 """Identification: against Pinocchio's regressor, and against parameters that made the data."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -44,12 +45,24 @@ SEEDS = 100
 POSES = {
     'five_bar': {},
     'exo': {'rho1': -0.4, 'rho2': -0.8, 'rho4': 0.8, 'rho5': 0.8, 'rho7': 0.0},
+    'planar_leg_linkage': {'base_to_thigh': 0.3, 'thigh_to_driver': 0.6},
 }
+SHARED = Path(__file__).resolve().parents[3] / 'shared' / 'models'
+LEG = SHARED / 'urdfplus' / 'planar_leg_linkage.urdf'  # of a public robot
+
+
+def loaded(name):
+    """Return a model, shipped or public, with its motors."""
+    if name != LEG.stem:
+        return ccd.load(name)
+    if not LEG.exists():
+        pytest.skip('the public models are not on this machine')
+    return ccd.load(LEG, actuated=['base_to_thigh', 'thigh_to_driver'])
 
 
 def resisted(name):
     """Return a model whose joints all have damping, friction and armature."""
-    robot = ccd.load(name)
+    robot = loaded(name)
     parameters = parameters_of(robot)
     pi, rng = values_of(robot, parameters), np.random.default_rng(0)
     for k, each in enumerate(parameters):
@@ -58,7 +71,7 @@ def resisted(name):
     return ccd.Mechanism(with_values(robot.description, parameters, pi)), parameters, pi
 
 
-@pytest.fixture(scope='module', params=['five_bar', 'exo'])
+@pytest.fixture(scope='module', params=[*POSES])
 def excited(request):
     """Return robot, parameters, pi, an Excitation, and the torques of inverse dynamics."""
     robot, parameters, pi = resisted(request.param)
@@ -214,7 +227,25 @@ def test_a_factor_gives_its_body_back_and_its_slope_is_the_derivative():
         assert _slope(theta)[:, k] == pytest.approx(numeric, rel=1e-6, abs=1e-7)
 
 
-@pytest.mark.parametrize('kind', ['csv', 'mcap'])
+def in_sqlite(path, folder):
+    """Write the joint states of an MCAP file as a rosbag2 folder with a database; return it."""
+    from rosbags.highlevel import AnyReader
+    from rosbags.rosbag2 import StoragePlugin, Writer
+    from rosbags.typesys import Stores, get_typestore
+
+    store, joints = get_typestore(Stores.ROS2_JAZZY), 'sensor_msgs/msg/JointState'
+    with (
+        AnyReader([path], default_typestore=store) as source,
+        Writer(folder, version=9, storage_plugin=StoragePlugin.SQLITE3) as bag,
+    ):
+        topic = bag.add_connection('/joint_states', joints, typestore=store)
+        states = [each for each in source.connections if each.msgtype == joints]
+        for _, stamp, raw in source.messages(connections=states):
+            bag.write(topic, stamp, raw)
+    return folder
+
+
+@pytest.mark.parametrize('kind', ['csv', 'mcap', 'db3'])
 def test_a_record_of_a_simulation_gives_the_model_back(tmp_path, capsys, kind):
     """Positions of two motors and their torques; the masses of the model are a quarter off."""
     robot = ccd.load('five_bar')
@@ -228,8 +259,10 @@ def test_a_record_of_a_simulation_gives_the_model_back(tmp_path, capsys, kind):
             for p, ws in zip((0, 2), rates)
         ],
     )
-    path = tmp_path / f'run.{kind}'
-    getattr(sim.log, f'to_{kind}')(path)
+    path = tmp_path / f'run.{"csv" if kind == "csv" else "mcap"}'
+    getattr(sim.log, f'to_{path.suffix[1:]}')(path)
+    if kind == 'db3':
+        (path,) = in_sqlite(path, tmp_path / 'bag').glob('*.db3')
     links = [each.name for each in robot.description.links if each.inertia]
     wrong = with_values(
         robot.description,
