@@ -60,6 +60,7 @@ __all__ = [
 REST_SPEED = 1e-7  # below this a contact stands still [m/s]
 NO_FORCE = 1e-9  # share of the largest force below which a contact carries none
 NO_MOTION = 1e-9  # share of the largest acceleration or speed below which a point stands
+WELL_WITHIN = 1e-3  # share of the friction that a contact that slides cannot have left
 SWEPT = 1e-6  # share of the largest force or speed by which projection may miss Coulomb's law
 
 
@@ -192,8 +193,8 @@ def solve_contacts(
         kind[known], p[::3] = GIVEN, np.where(known, given, 0.0)
     swept = kernels.solve_cones(problem.G, np.ascontiguousarray(c), mu, kind, p)
     if given is not None:
-        return _judge(problem.G, c, p, both, drag)
-    law, found = Law(problem.G, c, mu, both, drag), _judge(problem.G, c, p, both, drag)
+        return _judge(problem.G, c, p, mu, both, drag)
+    law, found = Law(problem.G, c, mu, both, drag), _judge(problem.G, c, p, mu, both, drag)
     polished = law.polish(p, found.opens, found.slides)
     best = p if polished is None else polished
     if swept < 0 or jams or not (law.agrees(p, SWEPT) or law.agrees(best, SWEPT)):
@@ -201,16 +202,22 @@ def solve_contacts(
         if tried is None and (swept < 0 or len(mu) <= MOST_TRIED):
             raise locked_error(robot)
         best = best if tried is None else tried  # so many contacts: nearly right
-    return _judge(problem.G, c, best, both, drag)
+    return _judge(problem.G, c, best, mu, both, drag)
 
 
 def _judge(
-    G: Matrix, c: Vector, p: Vector, both: NDArray[np.bool_], drag: NDArray[np.bool_]
+    G: Matrix, c: Vector, p: Vector, mu: Vector, both: NDArray[np.bool_], drag: NDArray[np.bool_]
 ) -> Coulomb:
-    """Say which contacts open and which slide."""
+    """
+    Say which contacts open and which slide.
+
+    One whose force is well within its cone sticks, though projection may leave it some motion.
+    """
     u, f = (G @ p + c).reshape(-1, 3), p.reshape(-1, 3)
     speed = NO_MOTION * max(float(np.abs(c).max(initial=0.0)), 1e-300)
     force = NO_FORCE * max(float(np.abs(p).max(initial=0.0)), 1e-300)
     opens = (u[:, 0] > 1e2 * speed) & (f[:, 0] <= force) & ~both
-    slides = ~opens & (drag | (np.linalg.norm(u[:, 1:], axis=1) > 1e2 * speed))
+    moves = np.linalg.norm(u[:, 1:], axis=1) > 1e2 * speed
+    within = np.linalg.norm(f[:, 1:], axis=1) < (1.0 - WELL_WITHIN) * mu * np.abs(f[:, 0]) - force
+    slides = ~opens & (drag | (moves & ~within))
     return Coulomb(f, u, opens, slides)

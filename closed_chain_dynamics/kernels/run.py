@@ -244,10 +244,20 @@ def _take_step(m, q, v, dt, run, books, work):
 
 @kernel
 def _happened(m, q, v, work, signs):
-    """Return a status, and whether any contact tells of an event in this state."""
-    status = OK
+    """
+    Return a status, and whether any contact tells of an event in this state.
+
+    Friction is against the motion of the state, not as aimed for the step: what an event leads to
+    is decided so, too. Else one that sticks might slip again and again, and hold each time.
+    """
+    status, loop = OK, loops(m)
     if shape(m).n_contacts or shape(m).n_holds:
+        slow = np.empty(loop.size)
+        for k in range(loop.size):
+            slow[k], loop[k].slow = loop[k].slow, 0.0
         status = forward_dynamics(m, q, v, work[3, : v.size])
+        for k in range(loop.size):
+            loop[k].slow = slow[k]
     elif _watched_in_space(m):
         placements(m, q)
         motion(m, v, zeros(m), 0.0)

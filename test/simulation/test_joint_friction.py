@@ -123,6 +123,36 @@ def test_friction_never_gives_energy():
     assert np.ptp(sim.log.balance) < 1e-7 * turned_over
 
 
+@pytest.mark.parametrize('friction', [0.5, 30.0])
+def test_friction_in_all_joints_of_a_figure_near_rest_neither_creeps_nor_invents_dissipation(
+    friction,
+):
+    """Its ball joints too: what is dissipated is missing of the energy, what is held stands."""
+    rng = np.random.default_rng(11)
+    description = ccd.load('figure').description
+    joints = tuple(
+        replace(joint, dynamics=Dynamics(friction=friction * float(rng.uniform(0.5, 1.5))))
+        if 0 < joint.type.nv < 6
+        else joint
+        for joint in description.joints
+    )
+    robot = ccd.Mechanism(replace(description, joints=joints), gravity=(0.0, 0.0, 0.0))
+    sim = ccd.Simulation(robot, v=rng.normal(0.0, 2.0, robot.nv))
+    start = sim.energy()
+    sim.run(1.0)
+    energy = sim.energy()
+    assert abs(energy.balance - start.balance) < 1e-8 * start.kinetic
+    assert 0.0 < energy.dissipated < start.kinetic
+    names = {event.name for event in sim.events if event.kind == 'lock'}
+    names -= {event.name for event in sim.events if event.kind == 'unlock'}
+    rates = dict(zip(robot.coordinate_names, sim.v))
+    assert len(names) > 5 and max(abs(rates[name]) for name in names) < 1e-12
+    dissipated = energy.dissipated
+    if sim.mobility() == 6:  # all joints are held: it flies on as one body, and loses nothing
+        sim.run(1.0)
+        assert abs(sim.energy().dissipated - dissipated) < 1e-12
+
+
 def test_all_four_hinges_of_a_linkage_share_what_friction_holds():
     """Break-away: the crank's moment is the sum of all moments times their transmission."""
     robot = ccd.load('four_bar', gravity=(0.0, 0.0, 0.0))
