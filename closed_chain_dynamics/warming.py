@@ -22,6 +22,7 @@ from closed_chain_dynamics.assembly.completion import complete_acceleration, com
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.control.control_loop import ControlLoop
 from closed_chain_dynamics.control.law import TorqueController
+from closed_chain_dynamics.control.rehearsed_turns import warm_up as take_turns
 from closed_chain_dynamics.control.torque_guard import TorqueGuard
 from closed_chain_dynamics.dynamics import tree
 from closed_chain_dynamics.dynamics.constraints import loop_positions
@@ -98,7 +99,7 @@ def _assembly(robot: Mechanism) -> None:
 
 
 def _control(robot: Mechanism) -> None:
-    ControlLoop(TorqueController(robot), TorqueGuard(robot)).warm_up()
+    take_turns(ControlLoop(TorqueController(robot), TorqueGuard(robot)))
 
 
 def _simulation(robot: Mechanism) -> None:
