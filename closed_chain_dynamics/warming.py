@@ -22,6 +22,7 @@ from closed_chain_dynamics.assembly.completion import complete_acceleration, com
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.control.control_loop import ControlLoop
 from closed_chain_dynamics.control.law import TorqueController
+from closed_chain_dynamics.control.rehearsed_turns import warm_up as take_turns
 from closed_chain_dynamics.control.torque_guard import TorqueGuard
 from closed_chain_dynamics.dynamics import tree
 from closed_chain_dynamics.dynamics.constraints import loop_positions
@@ -102,7 +103,7 @@ def _assembly(robot: Mechanism) -> None:
 
 
 def _control(robot: Mechanism) -> None:
-    ControlLoop(TorqueController(robot), TorqueGuard(robot)).warm_up()
+    take_turns(ControlLoop(TorqueController(robot), TorqueGuard(robot)))
     zero = np.zeros(robot.nv)
     velocity_of_theta_G(robot.handle, np.zeros((robot.nv, robot.nv)), zero, zero.copy())
 

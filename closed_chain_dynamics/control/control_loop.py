@@ -29,12 +29,12 @@ torques; timeouts and rate limits are in the time of the machine that runs this.
 
 from collections.abc import Mapping, Sequence
 import math
-from typing import Any, TypedDict
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from closed_chain_dynamics.assembly.search import assemble
+from closed_chain_dynamics.control.asked_motion import AskedMotion
 from closed_chain_dynamics.control.blending import Blend
 from closed_chain_dynamics.control.fallback import fallback_torques
 from closed_chain_dynamics.control.followed import Followed
@@ -50,6 +50,7 @@ from closed_chain_dynamics.control.safety_state import (
     SafetyState,
 )
 from closed_chain_dynamics.control.sensed import NOTHING, Sensors
+from closed_chain_dynamics.control.shortcomings import Shortcomings
 from closed_chain_dynamics.control.soft_limits import soft_limit_torques
 from closed_chain_dynamics.control.state_tracking import OnRefusal, StateTracker
 from closed_chain_dynamics.control.state_watch import StateWatch
@@ -60,20 +61,6 @@ from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
 from closed_chain_dynamics.model.mechanism import Vector
 
 __all__ = ['ControlLoop']
-
-SATURATED_LONG = 0.5  # a motor at its limit for this long is told [s]
-WEAK = 0.5  # share of stiffness and damping below which it is told
-
-
-class _Points(TypedDict):
-    """A trajectory that waits for the first state, see `take_reference`."""
-
-    names: Sequence[str]
-    times: ArrayLike
-    positions: ArrayLike
-    velocities: ArrayLike | None
-    accelerations: ArrayLike | None
-    start: float | None
 
 
 class ControlLoop:
@@ -116,11 +103,10 @@ class ControlLoop:
         self.command: Command | None = None
         self.reason = 'no joint states yet'
         self._arrived = self._doubted = -math.inf
-        self._reshaped, self._saturated_since = False, math.inf
-        self._told = self._refused = ''  # what references asked for that cannot be
-        self._waiting: _Points | None = None
+        self.asked = AskedMotion(self.reference, self.tracker, self.watcher)
+        self._shortcomings, self._stamp = Shortcomings(), math.nan  # of the last state [s]
+        self._reshaped = False
         self._is_new = False  # whether something else was asked since the last turn
-        self._stamp = self._asked = math.nan  # of the last state; when what waits was asked [s]
         self.set_timeouts(state_timeout, reference_timeout)
 
     @property
@@ -131,7 +117,7 @@ class ControlLoop:
     @property
     def is_asked(self) -> bool:
         """Return whether there is a reference, or one that waits for a state."""
-        return bool(self.reference) or self._waiting is not None
+        return bool(self.reference) or self.asked.waiting is not None
 
     # --- turns -----------------------------------------------------------------------------------
     def take_state(
@@ -173,7 +159,7 @@ class ControlLoop:
         self.turns.take(stamp, age, stood=not self.reason)
         if self.safety.is_fault:
             return self.fall_back(now, self.safety.text)
-        self._take_waiting(stamp)
+        self.asked.go_on(stamp, self.reference_timeout)
         return self._turn(q, v, stamp, now)
 
     def _in_doubt(self, now: float) -> Vector | None:
@@ -184,10 +170,7 @@ class ControlLoop:
         if not cause:
             return None
         self._doubted = now
-        return self.fall_back(now, self._while_waiting(text), cause)
-
-    def _while_waiting(self, text: str) -> str:
-        return f'{text}: the reference waits until that is over' if self._waiting else text
+        return self.fall_back(now, self.asked.while_waiting(text), cause)
 
     def turn_again(self, stamp: float, now: float) -> Vector:
         """
@@ -207,6 +190,11 @@ class ControlLoop:
         if cause:
             return self.fall_back(now, self.reason, cause)
         return self._turn(state.known_q, state.v, stamp, now)
+
+    def look_ahead(self) -> None:
+        """Do what the next turn would have to do of the reference, after torques were sent."""
+        if not self.reason:
+            self.reference.look_ahead()
 
     def restart(self, stamp: float) -> None:
         """Forget the past, because time has started anew at a stamp: hold the pose till told."""
@@ -228,15 +216,9 @@ class ControlLoop:
                 anew=bool(self.reason),
                 timeout=self.reference_timeout,
             )
-            if missing and not self.reference and self._waiting:
-                too_fast = self.watcher.limits.too_fast(v)
-                return self.fall_back(now, self._while_waiting(too_fast), 'speed')
-            if missing and not self.reference and self._refused:
-                refused = f'the reference was refused: {self._refused}'
-                return self.fall_back(now, refused, 'reference')
             if missing:
-                return self.fall_back(now, missing)
-            self._tell_problem()
+                return self.fall_back(now, *self._why_none(missing, v))
+            self.asked.tell_problem()
             self.command = self.controller.torques(q, v, reference, sensed, turn=turn)
             self.watcher.take_error(self.command.error)
             if self.safety.is_fault:
@@ -263,34 +245,25 @@ class ControlLoop:
         speeds: Vector = np.where(on_tree, v[np.where(on_tree, actuators['dof'], 0)], 0.0)
         return speeds
 
-    def _tell_problem(self) -> None:
-        """Tell once what a reference asks for that cannot be."""
-        problem = self.reference.problem
-        if problem and problem.partition(' ')[0] != self._told.partition(' ')[0]:
-            self.tracker.refuse('reference', f'{problem}: the last pose is held')
-        self._told = problem
+    def _why_none(self, missing: str, v: Vector) -> tuple[str, str]:
+        """Return why nothing is followed, in words, and the cause."""
+        if not self.reference and self.asked.waiting:
+            return self.asked.while_waiting(self.watcher.limits.too_fast(v)), 'speed'
+        if not self.reference and self.asked.refused:
+            return f'the reference was refused: {self.asked.refused}', 'reference'
+        return missing, ''
 
     def _note_active(self, now: float) -> None:
         """Note that torques of the law are sent, and what is not as it should be."""
-        if not self.guard.saturated:
-            self._saturated_since = math.inf
-        else:
-            self._saturated_since = min(self._saturated_since, now)
-        problem = self.reference.problem or self._refused
+        assert self.command is not None  # what is sent
+        short = self._shortcomings.of(self.command, self.guard, now, self.turns)
+        problem = self.asked.problem
         if problem:
             self.safety.enter(DEGRADED, 'reference', f'the reference was refused: {problem}')
         elif self._sensed.stale:
             self.safety.enter(DEGRADED, 'sensors', self._sensed.stale)
-        elif now - self._saturated_since >= SATURATED_LONG:
-            names = ', '.join(self.guard.saturated)
-            self.safety.enter(DEGRADED, 'saturated', f'at the limit of effort: {names}')
-        elif self.turns.is_known and self.command is not None and self.command.held < WEAK:
-            self.safety.enter(
-                DEGRADED,
-                'slow turns',
-                f'states come {1e3 * self.turns.now:.3g} ms apart or late: '
-                f'{self.command.held:.0%} of stiffness and damping can be held',
-            )
+        elif short is not None:
+            self.safety.enter(DEGRADED, *short)
         else:
             self.safety.enter(ACTIVE)
 
@@ -304,8 +277,7 @@ class ControlLoop:
         present = self.watcher.present(state.q, state.v)
         if present:
             return present
-        self.reference.drop()
-        self._waiting, self._refused = None, ''
+        self.asked.forget()
         self.watcher.begin_anew()
         self.watcher.driven, self._is_new = False, True
         self.watcher.judge(state.q, state.v, state.jumps)
@@ -396,26 +368,6 @@ class ControlLoop:
         self.state_timeout = self.tracker.stamps.timeout = state
         self.reference_timeout = reference
 
-    def warm_up(self) -> None:
-        """Take a few turns on a copy, so that every kernel is loaded before it counts."""
-        self.tracker.warm_up()
-        robot = self.robot.copy()
-        controller = self.controller.for_copy(robot)
-        trial = ControlLoop(controller, TorqueGuard(robot), fallback='gravity')
-        try:
-            q = assemble(robot, limits=False)
-        except ClosedChainError:  # it may be closed later, by an event
-            return
-        single = [
-            name
-            for name in robot.joint_names
-            if robot.joint_slices(name)[1].stop - robot.joint_slices(name)[1].start == 1
-        ]
-        for now in (0.0, 1e-3, 2e-3):  # without a reference, then with one
-            trial.take_state(robot.joint_names, q, np.zeros(robot.nv), stamp=now, now=now)
-            if single:
-                trial.take_reference(single[:1], [1.0], [q[robot.joint_slices(single[0])[0]]])
-
     # --- what comes seldom ---------------------------------------------------------------------
     def take_reference(
         self,
@@ -430,11 +382,10 @@ class ControlLoop:
         """
         Follow a trajectory from a stamp, or from now; return whether it was accepted.
 
-        One that comes before the first state waits for it. So does one that comes while something
-        that is not driven yet moves faster, or is further, than its limits allow.
+        It may have to wait, see asked_motion.py.
         """
-        self._asked, self._is_new = self._stamp, True
-        return self._take_points(
+        self._is_new = True
+        return self.asked.take(
             {
                 'names': names,
                 'times': times,
@@ -442,34 +393,9 @@ class ControlLoop:
                 'velocities': velocities,
                 'accelerations': accelerations,
                 'start': start,
-            }
+            },
+            self._stamp,
         )
-
-    def _take_points(self, points: _Points) -> bool:
-        state = self.tracker.state
-        if state is None or state.q is None or self.watcher.is_unfit(state.v):
-            self._waiting = points
-            return True
-        self._waiting = None
-        try:
-            self.reference.take(**points, time=state.time, q=state.q, v=state.v)
-        except ClosedChainError as error:
-            self.tracker.refuse('reference', str(error))
-            self._refused = str(error)
-            return False
-        self._refused = ''
-        return True
-
-    def _take_waiting(self, stamp: float) -> None:
-        """Take what has waited for a state, but no point of a stream that is old by now."""
-        waiting = self._waiting
-        if waiting is None:
-            return
-        is_stream = np.size(waiting['times']) == 1 and not np.any(waiting['times'])
-        if is_stream and stamp - self._asked > self.reference_timeout:
-            self._waiting = None
-        else:
-            self._take_points(waiting)
 
     def connect(
         self, name: str, *, gap: float = CONNECT_GAP, angle: float = CONNECT_ANGLE

@@ -28,11 +28,11 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from closed_chain_dynamics.control.asked_points import check_names, refused, scales, within_limits
 from closed_chain_dynamics.control.joint_limits import JointLimits
 from closed_chain_dynamics.control.loop_state import LONGEST_GAP, LoopState
 from closed_chain_dynamics.control.rehearsal import LARGEST_MISFIT, Check, Rehearsal, unreachable
 from closed_chain_dynamics.control.trajectory import Trajectory
-from closed_chain_dynamics.errors import NameNotFound, StateError
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
 __all__ = ['Reference']
@@ -44,7 +44,6 @@ STOPPING = 0.1  # time in which joints come to rest after a reference that stops
 CATCH_UP = 0.5  # share of the speed limits
 PICK_UP = 20.0  # acceleration of catching up [rad/s^2, or typical lengths/s^2]
 FARTHEST_STEP = 0.2  # of a named joint in a turn [rad, or typical lengths]
-FARTHEST_JUMP = np.pi  # of a stream [rad, or typical lengths]
 
 Reached: TypeAlias = tuple[Vector, Vector, Vector]  # q_d, v_d, a_d
 
@@ -76,6 +75,7 @@ class Reference:
         """Forget it."""
         self._start, self.received, self.problem = 0.0, -np.inf, ''
         self._rate = 0.0  # of catching up
+        self._has_looked = False  # ahead, since the last turn
         self._reached: tuple[float, Reached] | None = None  # the last time, and what was then
         self._given_up: tuple[Trajectory, float] | None = None  # what is held for now, its begin
         self._state: LoopState | None = None
@@ -109,21 +109,13 @@ class Reference:
 
         `time` is now and `q`, `v` the state; `start` is when the trajectory begins, now if None.
         """
-        for name in names:
-            in_q = self.robot.joint_slices(name)[0] if name in self.robot.joint_names else None
-            if in_q is None:
-                raise NameNotFound('joint', name, self.robot.joint_names, where='trajectory')
-            if in_q.stop - in_q.start != 1:
-                raise StateError(
-                    f'joint {name!r} has several coordinates',
-                    where='trajectory',
-                    repair='Name joints of one coordinate; the others stay.',
-                )
+        check_names(self.robot, names)
         start = time if start is None else start
         begin = self._begin(names, max(time, start), q, v)
         with np.errstate(over='ignore', invalid='ignore'):  # what overflows is refused below
             asked = Trajectory(names, times, positions, velocities, accelerations, start=begin)
-        asked = self._within_limits(asked, (times, positions, velocities, accelerations), begin)
+        given = times, positions, velocities, accelerations
+        asked = within_limits(self.limits, asked, given, begin, self.clip)
         same = self._trajectory is not None and asked.names == self._trajectory.names
         pose = self._state.known_q if same and self._state is not None else q
         rehearsal = None
@@ -132,7 +124,7 @@ class Reference:
             rehearsal = self._rehearsal_of(asked, pose, since)
             problem = rehearsal.go(FIRST_POSES, since + AHEAD)
             if problem:
-                raise _refused(f'the motion is not possible: {problem}')
+                raise refused(f'the motion is not possible: {problem}')
         if not same:
             state = LoopState(self.robot, names, start=q, measured=False)
             state.restructured(q, np.zeros(self.robot.nv))
@@ -146,42 +138,6 @@ class Reference:
     def _rehearsal_of(self, trajectory: Trajectory, q: Vector, since: float) -> Rehearsal:
         check = self.check if self.foresee else None
         return Rehearsal(trajectory, self.limits, q, begin=since, check=check)
-
-    def _within_limits(
-        self,
-        asked: Trajectory,
-        given: tuple[ArrayLike, ArrayLike, ArrayLike | None, ArrayLike | None],
-        begin: tuple[Vector, Vector],
-    ) -> Trajectory:
-        """Return a trajectory whose points are within limits, or raise."""
-        times, positions, velocities, accelerations = given
-        t, p = np.array(times, dtype=float), np.array(positions, dtype=float)
-        lower, upper, _ = self.limits.of(asked.names)
-        if self.clip and (np.clip(p, lower, upper) != p).any():
-            inside = (lower <= p) & (p <= upper)
-            more = [
-                None if each is None else np.where(inside, np.array(each, dtype=float), 0.0)
-                for each in (velocities, accelerations)
-            ]
-            p = np.clip(p, lower, upper)
-            asked = Trajectory(asked.names, t, p, *more, start=begin)
-        if t[0] > 0.0:
-            since = np.clip(begin[0], lower, upper)  # where it is, a little beyond or not
-            t, p = np.append(0.0, t), np.vstack([since, p])
-        self.limits.refuse_points(asked.names, t, p)
-        if velocities is not None:
-            self.limits.refuse_rates(asked.names, np.array(velocities, dtype=float))
-        if asked.is_stream:
-            scale = self._scale(asked.names)
-            far = np.abs((p[0] - begin[0]) / scale)
-            if far.max() > FARTHEST_JUMP:
-                raise _refused(f'{asked.names[int(far.argmax())]!r} jumps by {far.max():.3g}')
-        return asked
-
-    def _scale(self, names: Sequence[str]) -> Vector:
-        places = [self.robot.joint_slices(name)[1].start for name in names]
-        scale: Vector = self.robot.structure.dofs['scale'][np.array(places, int)]
-        return scale
 
     def _begin(
         self, names: Sequence[str], time: float, q: Vector, v: Vector
@@ -205,7 +161,7 @@ class Reference:
         names = [names[k] for k in self._kept]
         self._in_q = np.array([self.robot.joint_slices(name)[0].start for name in names], int)
         self._lower, self._upper, self._speed = self.limits.of(names)
-        self._farthest = FARTHEST_STEP * self._scale(names)
+        self._farthest = FARTHEST_STEP * scales(self.robot, names)
 
     # --- what happens to it ----------------------------------------------------------------------
     def restructured(self, q: Vector, v: Vector) -> None:
@@ -258,9 +214,17 @@ class Reference:
             self._reached = time, self._next(time)
         return self._reached[1]
 
+    def look_ahead(self) -> None:
+        """Rehearse what comes now, instead of in the next turn, which has less to do then."""
+        if self._reached is not None and not self._has_looked:
+            self._rehearse(self._reached[0])
+            self._has_looked = True
+
     def _next(self, time: float) -> Reached:
         """Go on to a time."""
-        self._rehearse(time)
+        if not self._has_looked:
+            self._rehearse(time)
+        self._has_looked = False
         state, trajectory = self._following()
         position, velocity, acceleration = trajectory.sample(time - self._start)
         q, zero, kept = state.known_q, np.zeros(self.robot.nv), self._kept
@@ -324,16 +288,10 @@ class Reference:
     def _following(self) -> tuple[LoopState, Trajectory]:
         """Return the state and the trajectory that are followed."""
         if self._state is None or self._trajectory is None:
-            raise _refused('there is no reference', 'Give one first: take(names, times, ...).')
+            raise refused('there is no reference', 'Give one first: take(names, times, ...).')
         return self._state, self._trajectory
 
     @property
     def residual(self) -> float:
         """Return by how much the named joints contradict the loops [rad, or typical lengths]."""
         return self._following()[0].residual
-
-
-def _refused(
-    why: str, repair: str = 'The last pose is held; ask for another motion.'
-) -> StateError:
-    return StateError(why, where='trajectory', repair=repair)

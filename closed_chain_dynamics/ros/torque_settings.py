@@ -12,31 +12,21 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The parameters of torque_node, and the control law that they stand for."""
+"""The parameters of torque_node."""
 
-from typing import Any
-
-import numpy as np
-
-from closed_chain_dynamics.control.base_state import BaseState
-from closed_chain_dynamics.control.control_loop import ControlLoop
 from closed_chain_dynamics.control.fallback import FALLBACKS
-from closed_chain_dynamics.control.feel import SPACES, Feel
-from closed_chain_dynamics.control.joint_limits import DEFAULT_SPEED, JointLimits
-from closed_chain_dynamics.control.law import MODES, TorqueController
-from closed_chain_dynamics.control.sensed import Sensors
-from closed_chain_dynamics.control.torque_guard import DEFAULT_EFFORT, TorqueGuard
-from closed_chain_dynamics.description.assignments import assignments
+from closed_chain_dynamics.control.feel import SPACES
+from closed_chain_dynamics.control.joint_limits import DEFAULT_SPEED
+from closed_chain_dynamics.control.law import MODES
+from closed_chain_dynamics.control.torque_guard import DEFAULT_EFFORT
 from closed_chain_dynamics.dynamics.actuation import POLICIES
 from closed_chain_dynamics.dynamics.singularities import SINGULARITY_POLICIES
-from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.kernels.passive import FRICTION_SPEED
 from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 from closed_chain_dynamics.ros.messages.base_topics import SOURCES
-from closed_chain_dynamics.ros.parameters import Parameters, Setting
+from closed_chain_dynamics.ros.parameters import Setting
 
-__all__ = ['SETTINGS', 'base_of', 'law', 'required_joints', 'sensors']
+__all__ = ['SETTINGS']
 
 SETTINGS = [
     Setting('mode', 'computed_torque', 'the control law', choices=MODES),
@@ -211,6 +201,17 @@ SETTINGS = [
         'command_order', [], 'actuators in effort_controller/commands; empty: all', fixed=True
     ),
     Setting(
+        'joint_commands',
+        False,
+        'also a topic for each actuator: <joint>_effort_controller/commands',
+        fixed=True,
+    ),
+    Setting(
+        'priority', 0, 'of SCHED_FIFO; 0: as the process is started', low=0, high=99, fixed=True
+    ),
+    Setting('lock_memory', False, 'keep all memory of the process in RAM', fixed=True),
+    Setting('cores', [], 'numbers of the cores to run on; empty: all', item=int, fixed=True),
+    Setting(
         'connect_gap', CONNECT_GAP, 'largest gap that a connection closes [m]', low=0.0, high=10.0
     ),
     Setting(
@@ -221,104 +222,3 @@ SETTINGS = [
         high=3.15,
     ),
 ]
-
-
-def law(p: Parameters, robot: Mechanism) -> tuple[TorqueController, TorqueGuard, JointLimits]:
-    """Return the law and what bounds it as the parameters say, or raise."""
-    gains: dict[str, Any] = assignments(p.joint_gains, "parameter 'joint_gains'")
-    bad = [name for name, pair in gains.items() if np.shape(pair) != (2,)]
-    if bad:
-        raise ClosedChainError(
-            f'{bad[0]!r} needs two gains',
-            where="parameter 'joint_gains'",
-            repair='Write joint=kp,kd.',
-        )
-    kp, kd = (
-        {'default': default, **{name: pair[k] for name, pair in gains.items()}}
-        for k, default in enumerate((p.kp, p.kd))
-    )
-    chosen: list[Any] = [  # the controller tells what is no number
-        assignments(getattr(p, name), f'parameter {name!r}') or None
-        for name in ('weights', 'preload')
-    ]
-    weights, preload = chosen
-    for name in p.measured:
-        robot.joint_slices(name)  # an unknown name is told
-    controller = TorqueController(
-        robot,
-        mode=p.mode,
-        kp=kp,
-        kd=kd,
-        policy=p.policy,
-        weights=weights,
-        preload=preload,
-        singularity=p.singularity,
-        singular_distance=p.singular_distance,
-        weak_lever=p.weak_lever,
-        feel=_feel(p),
-    )
-    guard = TorqueGuard(
-        robot,
-        effort_share=p.effort_share,
-        rate_limit=p.rate_limit,
-        default_effort=p.default_effort,
-        power_limit=p.power_limit or np.inf,
-    )
-    _refuse_preload(preload or {}, guard)
-    limits = JointLimits(robot, soft_zone=p.soft_zone, default_speed=p.default_speed)
-    return controller, guard, limits
-
-
-def _feel(p: Parameters) -> Feel:
-    """Return how the device shall feel, or raise."""
-    impedance: dict[str, Any] = assignments(p.impedance, "parameter 'impedance'")
-    return Feel(
-        impedance,
-        space=p.impedance_space,
-        friction_share=p.friction_share,
-        friction_speed=p.friction_speed,
-        inertia_share=p.inertia_share,
-        assist_share=p.assist_share,
-    )
-
-
-def sensors(p: Parameters, robot: Mechanism) -> Sensors:
-    """Return what takes measurements beside the joints, or raise."""
-    return Sensors(
-        robot,
-        links=p.wrench_links,
-        wrench_timeout=p.wrench_timeout,
-        human_timeout=p.human_timeout,
-        cutoff=p.acceleration_cutoff,
-    )
-
-
-def base_of(p: Parameters, loop: ControlLoop) -> BaseState | None:
-    """Return what joins the base to joint states, None where they have it; or raise."""
-    if p.base_source == SOURCES[0]:
-        return None
-
-    def known() -> tuple[Vector, Vector] | None:
-        state = loop.state
-        return None if state is None or state.q is None else (state.q, state.v)
-
-    return BaseState(loop.robot, joint=p.base_joint, timeout=p.base_timeout, known=known)
-
-
-def _refuse_preload(preload: dict[str, float], guard: TorqueGuard) -> None:
-    """Raise where a preload alone is beyond the effort of its actuator."""
-    for name, most in zip(guard.robot.actuator_names, guard.effort):
-        if abs(preload.get(name, 0.0)) > most:
-            raise ClosedChainError(
-                f'{name!r} has an effort limit of {most:g}, and {preload[name]:g} is beyond it',
-                where="parameter 'preload'",
-                repair='Give a torque within the limit, times effort_share.',
-            )
-
-
-def required_joints(p: Parameters, robot: Mechanism) -> list[str]:
-    """Return the joints that every state must have: those named, else the actuated ones."""
-    if p.measured:
-        return list(p.measured)
-    actuated = {name.partition(':')[0] for name in robot.actuator_names}
-    return [name for name in robot.joint_names if name in actuated]

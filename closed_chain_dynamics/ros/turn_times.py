@@ -22,14 +22,20 @@ LENGTH = 500  # turns that are remembered: a report in between must not hold up 
 
 
 class TurnTimes:
-    """Remembers the last turns."""
+    """
+    Remembers the last turns; `late`: how many of all took longer than a `period` [s].
 
-    def __init__(self) -> None:
+    What a turn takes is from when its state was taken up to when its torques were handed over.
+    """
+
+    def __init__(self, period: float = np.inf) -> None:
         self._began, self._spent, self.count = np.zeros(LENGTH), np.zeros(LENGTH), 0
+        self.period, self.late = period, 0
 
     def add(self, began: float, ended: float) -> None:
         """Note a turn, in the time of the machine [s]."""
         place = self.count % LENGTH
+        self.late += ended - began > self.period
         self._began[place], self._spent[place] = began, ended - began
         self.count += 1
 
@@ -41,6 +47,7 @@ class TurnTimes:
         spent, gaps = np.sort(1e6 * self._spent[last]), np.diff(self._began[last])
         return {
             'turns': self.count,
+            'late turns': self.late,
             'rate [Hz]': float(len(gaps) / max(gaps.sum(), 1e-9)),
             'turn median [us]': float(spent[len(spent) // 2]),
             'turn p99 [us]': float(spent[int(0.99 * len(spent))]),

@@ -53,18 +53,18 @@ class Watchdog:
     """
     The node's side: starts the process, and tells it that the node is alive.
 
-    `torques` and `commands`: topics; `names`: of the actuators; `count`: of the commands.
+    `torques`: a topic; `commands`: others, and how many numbers each; `names`: of the actuators.
     """
 
     def __init__(
-        self, domain: int, torques: str, commands: str, names: list[str], count: int
+        self, domain: int, torques: str, commands: dict[str, int], names: list[str]
     ) -> None:
         with tempfile.TemporaryFile() as file:
             file.truncate(mmap.PAGESIZE)
             self._memory = mmap.mmap(file.fileno(), mmap.PAGESIZE)
             heard, self._pipe = os.pipe()
             os.set_blocking(self._pipe, False)
-            told = {'torques': torques, 'commands': commands, 'names': names, 'count': count}
+            told = {'torques': torques, 'commands': commands, 'names': names}
             numbers = [str(file.fileno()), str(heard), str(os.getpid())]
             self._process = subprocess.Popen(
                 [sys.executable, '-m', __name__, *numbers, json.dumps(told)],
@@ -120,16 +120,20 @@ class _Zeros:
         rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
         node = rclpy.create_node(f'watchdog_{os.getpid()}', enable_rosout=False)
         self._torques = node.create_publisher(JointState, told['torques'], PUBLISHED_STATE)
-        self._commands = node.create_publisher(Float64MultiArray, told['commands'], COMMAND)
+        self._commands = [
+            (node.create_publisher(type(none), topic, COMMAND), none)
+            for topic, count in told['commands'].items()
+            for none in [Float64MultiArray(data=[0.0] * count)]
+        ]
         # Without a stamp: no state is answered, and none shall seem to be.
         names = told['names']
         self._zero = JointState(name=names, effort=[0.0] * len(names))
-        self._none = Float64MultiArray(data=[0.0] * told['count'])
 
     def publish(self) -> None:
         """Send them."""
         self._torques.publish(self._zero)
-        self._commands.publish(self._none)
+        for publisher, none in self._commands:
+            publisher.publish(none)
 
 
 class _Silence:

@@ -29,6 +29,7 @@ import pytest
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.control.control_loop import ControlLoop
 from closed_chain_dynamics.control.law import TorqueController
+from closed_chain_dynamics.control.rehearsed_turns import warm_up
 from closed_chain_dynamics.control.state_tracking import StampCheck
 from closed_chain_dynamics.control.torque_guard import TorqueGuard
 
@@ -458,7 +459,7 @@ def test_a_loop_can_be_made_for_every_model():
     for model in ('five_bar', 'swing', 'high_bar', 'four_bar', 'two_link'):
         robot = ccd.load(model)
         loop = ControlLoop(TorqueController(robot), TorqueGuard(robot))
-        loop.warm_up()
+        warm_up(loop)
         assert loop.state is None and loop.reason == 'no joint states yet'
 
 

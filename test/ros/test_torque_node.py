@@ -144,7 +144,7 @@ def trajectory(names, points):
 def bench(tmp_path_factory):
     """Return a Bench that several tests share: each leaves it as it was."""
     with own_domain(tmp_path_factory.mktemp('torque_node')) as ros:
-        yield Bench(ros, command_order=SHOULDERS[::-1])
+        yield Bench(ros, command_order=SHOULDERS[::-1], joint_commands=True)
 
 
 class Tracking:
@@ -297,13 +297,15 @@ def test_torques_answer_the_state_and_are_those_of_inverse_dynamics(bench):
     """By name, with the stamp of the state, and again in the order of the effort controller."""
     ros = bench.ros
     commands = ros.listen(Float64MultiArray, 'effort_controller/commands')
+    single = ros.listen(Float64MultiArray, f'{SHOULDERS[1]}_effort_controller/commands')
     expected = bench.hold()
-    ros.wait(lambda: bench.stream(0.05) and commands, 'commands')
+    ros.wait(lambda: bench.stream(0.05) and commands and single, 'commands')
     stamps = [each.header.stamp for each in bench.sent]
     assert all(each.header.stamp in stamps for each in bench.torques if np.any(each.effort))
     assert bench.torques[-1].name == SHOULDERS
     np.testing.assert_allclose(bench.torques[-1].effort, expected, rtol=1e-6)
     np.testing.assert_allclose(commands[-1].data, expected[::-1], rtol=1e-6)
+    np.testing.assert_allclose(single[-1].data, expected[1:], rtol=1e-6)
 
 
 def test_bad_states_are_refused_counted_and_named(bench):

@@ -30,21 +30,22 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from rclpy.serialization import deserialize_message
-from sensor_msgs.msg import JointState, MultiDOFJointState
+from sensor_msgs.msg import JointState
 
-from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
-from closed_chain_dynamics.ros.messages.raw_states import Stamp, read_joint_state, read_multi_dof
-from closed_chain_dynamics.ros.messages.state_messages import multi_dof_states
+from closed_chain_dynamics.ros.messages.multi_dof_reader import (
+    MultiDofReader,
+    State,
+    deserialized,
+    size_in_v,
+)
+from closed_chain_dynamics.ros.messages.raw_states import Stamp, read_joint_state
 
 __all__ = ['MeasuredStates', 'State', 'seconds']
 
-State = tuple[Stamp, list[str], Vector, Vector]  # stamp, names, positions, velocities
 MOST_UNPAIRED = 3  # halves in a row that found no other before it is told
 SAME_TIME = 2e-4  # between the stamps of two halves of a state [s]
 MOST_BYTES, MOST_BYTES_PER_JOINT = 2**14, 2**8  # of a message; longer ones would hold up a turn
-UNIT = 1e-9  # a quaternion whose square is closer to one is taken as it is
 
 
 def seconds(stamp: Any) -> float:
@@ -78,7 +79,7 @@ class MeasuredStates:
         self.robot, self._reject, self._wanted = robot, reject, list(wanted)
         self._pairs, self._frame, self._on_frame = pairs, '', on_frame
         self._merge_within, self._join = merge_within, join
-        self._read_single, self._read_multi = read_joint_state(), read_multi_dof()
+        self._read_single, self._multi_reader = read_joint_state(), MultiDofReader(robot, reject)
         self.restructured()
 
     def restructured(self) -> None:
@@ -86,16 +87,15 @@ class MeasuredStates:
         self._names: list[str] | None = None
         self._problem: tuple[str, str] | None = None
         self._single: list[str] = []
-        self._multi_names: list[str] | None = None
         self._places: NDArray[np.int_] | None = None
-        self._in_transforms: NDArray[np.int_] | None = None
+        self._multi_reader.restructured()
         self._half: State | None = None
         self._multi: State | None = None
         self._unpaired = 0
         self._parts: dict[str, tuple[float, Vector, Vector]] = {}
         self._merged: list[str] = []
         self._is_halved = self.is_in_step and any(
-            self._size_in_v(name) > 1 for name in self.robot.joint_names
+            size_in_v(self.robot, name) > 1 for name in self.robot.joint_names
         )
 
     @property
@@ -159,7 +159,7 @@ class MeasuredStates:
         if read:
             stamp, names, (position, velocity, _) = read
             return stamp, self._read_single.frame, names, (position[:, 0], velocity[:, 0])
-        message = self._deserialized(raw, JointState)
+        message = deserialized(raw, JointState, self._reject)
         if message is None:
             return None
         stamp = message.header.stamp
@@ -177,78 +177,15 @@ class MeasuredStates:
             self._reject('too large', f'{what}: {len(raw)} bytes, at most {most}')
         return len(raw) > most
 
-    def _deserialized(self, raw: bytes, kind: Any) -> Any:
-        """Return a message as ROS reads it, None where the bytes are no such message."""
-        try:
-            return deserialize_message(raw, kind)
-        except RuntimeError as error:  # what the middleware raises is one
-            self._reject('malformed', f'{kind.__name__}: {error}')
-            return None
-
     def multi_dof(self, raw: bytes) -> State | None:
         """Take the bytes of a MultiDOFJointState; return the state if it is complete."""
         if self._is_too_large(raw, 'multi_dof_joint_states'):
             return None
-        self._multi = self._quick_multi(raw)
+        self._multi = self._multi_reader.read(raw)
         if self._multi is None:
-            message = self._deserialized(raw, MultiDOFJointState)
-            if message is None:
-                return None
-            try:
-                parts = multi_dof_states(self.robot, message)
-            except ClosedChainError as error:
-                self._reject('multi_dof_joint_states', str(error))
-                return None
-            rates = [
-                np.full(self._size_in_v(name), np.nan) if v is None else v
-                for name, (_, v) in parts.items()
-            ]
-            stamp, nothing = message.header.stamp, np.zeros(0)
-            self._multi = (
-                (stamp.sec, stamp.nanosec),
-                list(parts),
-                np.concatenate([nothing, *(q for q, _ in parts.values())]),
-                np.concatenate([nothing, *rates]),
-            )
+            return None
         self._is_halved = self._is_halved or bool(self._multi[1])
         return self._pair()
-
-    def _quick_multi(self, raw: bytes) -> State | None:
-        """Return stamp, names, positions and velocities; None where something is unusual."""
-        read = self._read_multi.read(raw)
-        if read is None:
-            return None
-        stamp, names, (transforms, twists, _) = read
-        if names is not self._multi_names:
-            self._plan_multi(names)
-        if self._in_transforms is None or not len(transforms) == len(twists) == len(names):
-            return None
-        position = transforms.ravel()[self._in_transforms]
-        velocity = twists.ravel()[self._in_twists]
-        squares = np.einsum('ij,ij->i', transforms[:, 3:], transforms[:, 3:])
-        good = np.abs(squares - 1.0).max(initial=0.0) < UNIT and np.isfinite(
-            position.sum() + velocity.sum()
-        )
-        return (stamp, names, position, velocity) if good else None
-
-    def _plan_multi(self, names: list[str]) -> None:
-        """Note where the parts of q and v stand in the numbers of free and spherical joints."""
-        self._multi_names, self._in_transforms = names, None
-        robot = self.robot
-        in_q: list[int] = []
-        in_v: list[int] = []
-        for k, name in enumerate(names):
-            if (
-                name not in robot.joint_names
-                or names.count(name) > 1
-                or self._size_in_v(name) == 1
-                or robot.is_planar(name)
-            ):
-                return
-            first = 0 if self._size_in_v(name) == 6 else 3
-            in_q += range(7 * k + first, 7 * k + 7)
-            in_v += range(6 * k + first, 6 * k + 6)
-        self._in_transforms, self._in_twists = np.array(in_q, int), np.array(in_v, int)
 
     def _pair(self) -> State | None:
         """Return both halves together if they are of the same time."""
@@ -275,10 +212,6 @@ class MeasuredStates:
 
     # names of both halves, and together
     _joined: tuple[list[str], list[str], list[str]] = [], [], []
-
-    def _size_in_v(self, name: str) -> int:
-        in_v = self.robot.joint_slices(name)[1]
-        return int(in_v.stop - in_v.start)
 
     def _checked(self, state: State) -> State | None:
         missing = [name for name in self._wanted if name not in state[1]]
@@ -320,7 +253,7 @@ class MeasuredStates:
         known = {
             name: place
             for place, name in enumerate(names)
-            if name in robot.joint_names and self._size_in_v(name) == 1
+            if name in robot.joint_names and size_in_v(robot, name) == 1
         }
         loops = set(robot.loop_coordinate_names)  # coordinates of cut joints follow from the tree
         self._unknown = [name for name in names if name not in known and name not in loops]

@@ -1,0 +1,122 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+Looks for joint states that stay away, so that the fallback comes when the last one turns stale.
+
+Without simulated time a timer of the machine goes off just then. With it a timer of that time
+does, however fast it runs, and one of the machine for a simulator that says nothing at all.
+"""
+
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+from rclpy.clock import Clock, ClockType
+from rclpy.timer import Timer
+
+from closed_chain_dynamics.control.safety_state import DEGRADED
+from closed_chain_dynamics.model.mechanism import Vector
+
+if TYPE_CHECKING:
+    from closed_chain_dynamics.ros.nodes.torque_node import TorqueNode
+
+__all__ = ['StateTimers']
+
+LOOKS = 10  # for states that stay away, within a timeout
+LOOK_AGAIN = 0.005  # at the latest, where a state may be waiting in front of this process [s]
+JUST_AFTER = 1e-5  # the moment at which a state turns stale [s]
+
+
+class StateTimers:
+    """Has a torque_node publish the fallback in time; `heard`: when a state came last [s]."""
+
+    def __init__(self, node: 'TorqueNode') -> None:
+        self._node, self.heard, self.is_missing = node, -np.inf, False
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._wall = node.create_timer(self._look_every, self._watch, clock=steady)
+        self._simulated = node.create_timer(
+            node.parameters.state_timeout, self._watch_clock, clock=node.get_clock()
+        )
+
+    @property
+    def _look_every(self) -> float:
+        """Return how often states that stay away are looked for at least [s]."""
+        p = self._node.parameters
+        simulated = self._node.is_simulated
+        shortest = min(p.state_timeout, p.wall_timeout) if simulated else p.state_timeout
+        return float(shortest) / LOOKS
+
+    def restart(self) -> None:
+        """Take other timeouts."""
+        _ring(self._wall, self._look_every)
+        _ring(self._simulated, self._node.parameters.state_timeout)
+
+    def _watch(self) -> None:
+        """Publish the fallback when states stay away; look again when the last turns stale."""
+        node, again = self._node, self._look_every
+        node.output.alive()
+        if node.active and node.loop:
+            wall, simulated = time.monotonic(), node.is_simulated
+            now = node.now()
+            silent = simulated and wall - self.heard > node.parameters.wall_timeout
+            # With simulated time a state may be waiting in front of this process: look once more.
+            missing, self.is_missing = self.is_missing, silent or node.loop.is_stale(now)
+            if not simulated or (missing and self.is_missing):
+                self._fall_back(now, silent)
+            elif self.is_missing:
+                again = min(again, LOOK_AGAIN)
+            left = node.loop.stale_in(now)
+            if not simulated and left >= 0.0:
+                again = min(again, left + JUST_AFTER)
+        _ring(self._wall, again)
+
+    def _watch_clock(self) -> None:
+        """Look when the last good state turns stale in simulated time, however fast that runs."""
+        node = self._node
+        again = node.parameters.state_timeout
+        if node.active and node.loop and node.is_simulated:
+            left = node.loop.stale_in(node.now())
+            if left >= 0.0:
+                again = left + JUST_AFTER
+            elif not self.is_missing:  # else the next look is near, and not to be put off
+                self._watch()
+        _ring(self._simulated, again)
+
+    def _fall_back(self, now: float, silent: bool) -> None:
+        """Publish the fallback where states have stayed away too long."""
+        assert self._node.loop is not None  # there is a model
+        tau = self._node.loop.watch(now)
+        if tau is None and silent:
+            tau = self._in_silence(now)
+        if tau is not None:
+            self._node.output.publish(tau)
+            self._node.report.after_turn()
+
+    def _in_silence(self, now: float) -> Vector:
+        """Return what is safe while a simulator says nothing."""
+        loop, measured = self._node.loop, self._node.measured
+        assert loop is not None and measured is not None  # there is a model
+        text = 'no joint states within wall_timeout'
+        if not measured.is_in_step:
+            return loop.fall_back(now, text)
+        # No simulated time passes meanwhile: the next state goes on as if nothing had been.
+        loop.safety.enter(DEGRADED, text, text)
+        return np.zeros_like(loop.guard.tau)
+
+
+def _ring(timer: Timer, after: float) -> None:
+    """Let a timer go off after a time from now [s], of its own clock."""
+    timer.timer_period_ns = int(1e9 * after)
+    timer.reset()

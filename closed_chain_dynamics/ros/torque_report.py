@@ -1,0 +1,110 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What torque_node says of itself: its safety state, and diagnostics when there is time."""
+
+import json
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+from std_msgs.msg import String
+
+from closed_chain_dynamics.control.safety_state import ACTIVE, DEGRADED, FAULT, SafetyState
+from closed_chain_dynamics.ros.messages.qos import LATCHED
+from closed_chain_dynamics.ros.turn_times import TurnTimes
+
+if TYPE_CHECKING:
+    from closed_chain_dynamics.ros.nodes.torque_node import TorqueNode
+
+__all__ = ['TorqueReport']
+
+REPORT_EVERY = 1.0  # diagnostics [s]
+CHANGE_EVERY = 0.1  # and sooner when torques fall back, or cease to [s]
+LOG_EVERY = 1.0  # of one cause in the log [s]
+
+
+class TorqueReport:
+    """Publishes `safety_state` and the diagnostics of a torque_node; `times`: of its turns."""
+
+    def __init__(self, node: 'TorqueNode') -> None:
+        self._node, self.times, self._is_due = node, TurnTimes(), False
+        self._fell_back: str | None = None
+        self._reported = -np.inf
+        self._logged: dict[str, float] = {}  # when a cause was written last
+        self._safety = node.create_publisher(String, 'safety_state', LATCHED)
+
+    def begin(self) -> None:
+        """Report with the next torques."""
+        self._fell_back = None
+
+    def take_safety(self, safety: SafetyState) -> None:
+        """Publish a change of the safety state, and write it down in words."""
+        told = {'state': safety.state, 'cause': safety.cause, 'text': safety.text}
+        self._safety.publish(String(data=json.dumps(told)))
+        now = time.monotonic()
+        if now - self._logged.get(safety.cause, -np.inf) < LOG_EVERY and safety.state != FAULT:
+            return
+        self._logged[safety.cause] = now
+        log = self._node.get_logger()
+        # rclpy wants one level at one line of code
+        if safety.state == FAULT:
+            log.error(str(safety))
+        elif safety.state == DEGRADED:
+            log.warning(str(safety))
+        else:
+            log.info(str(safety))
+
+    def after_turn(self) -> None:
+        """Report where it is due; at once where torques begin or cease to be the fallback."""
+        if self._is_due:
+            self.publish()
+        assert self._node.loop is not None  # whose torques these are
+        reason = self._node.loop.reason
+        if reason != self._fell_back and time.monotonic() > self._reported + CHANGE_EVERY:
+            self._fell_back = reason
+            self.publish()
+
+    def on_due(self) -> None:
+        """Report right after the next turn, which is the time with the least to do."""
+        loop = self._node.loop
+        if self._is_due or not loop or loop.reason or not self._node.active:
+            self.publish()
+        else:
+            self._is_due = True
+
+    def publish(self) -> None:
+        """Publish the diagnostics."""
+        self._reported, self._is_due = time.monotonic(), False
+        node, loop = self._node, self._node.loop
+        if not loop:
+            problem = getattr(node.source, 'problem', 'not configured')
+            node.diagnostics.publish('warning', problem, node.rejected.values())
+            return
+        p, name, safety = node.parameters, loop.robot.name, loop.safety
+        reason = loop.reason if node.active else 'not active'
+        level = {ACTIVE: 'ok', FAULT: 'error'}.get(safety.state, 'warning')
+        more = f', {safety}' if safety.state != ACTIVE else ''
+        node.diagnostics.publish(
+            level if node.active else 'warning',
+            f'fallback {p.fallback}: {reason}' if reason else f'{p.mode} of {name}{more}',
+            {
+                'mode': p.mode,
+                **loop.describe(),
+                **node.contacts.values(),
+                **self.times.values(),
+                **node.rejected.values(),
+            },
+            name,
+        )
