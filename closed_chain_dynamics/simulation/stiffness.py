@@ -87,10 +87,8 @@ def _laws(robot: Mechanism, q: Vector) -> Iterator[Found]:
         elif spring.joint or any(t.joint not in robot.coordinate_names for t in spring.terms):
             continue  # its joint has been cut
         elif spring.terms:
-            row = sum(
-                term.coefficients[0] * units[robot.coordinate_names.index(term.joint)]
-                for term in spring.terms
-            )
+            columns = [robot.coordinate_names.index(term.joint) for term in spring.terms]
+            row = np.array([term.coefficients[0] for term in spring.terms]) @ units[columns]
         else:
             row = _between(robot, q, spring)
         yield f'spring {spring.name!r}', row, spring.stiffness, spring.damping
