@@ -37,7 +37,9 @@ HELD = {
     '--connect': 'joints to connect, and when [s]',
     '--cut': 'joints to cut, and when [s]',
 }
-ONLY_WITH_RESULTS = ('response', 'study_file', 'samples', 'design', 'workers', 'scheduler')
+ONLY_WITH_RESULTS = (
+    'response', 'study_file', 'samples', 'design', 'workers', 'scheduler', 'compiled',
+)  # fmt: skip
 
 
 def add_experiment(parser: argparse.ArgumentParser) -> None:
@@ -78,6 +80,12 @@ def add_experiment(parser: argparse.ArgumentParser) -> None:
     )
     group.add_argument(
         '--scheduler', metavar='ADDRESS', help='of a Dask cluster to run on, as tcp://host:8786'
+    )
+    group.add_argument(
+        '--compiled',
+        action='store_true',
+        help='plain steps in generated code; starts, torques, gains and times may vary, the model '
+        'may not',
     )
     add_assignments(group, HELD)
 
@@ -147,7 +155,7 @@ def _arguments(args: argparse.Namespace) -> dict[str, Any]:
     for name, value in (('duration', args.time), ('dt', args.dt)):
         if value is not None:
             given[name] = value
-    return {**given, 'limits': args.limits}
+    return {**given, 'limits': args.limits, 'compiled': args.compiled}
 
 
 class _Progress:

@@ -70,9 +70,15 @@ def set_up(parser: argparse.ArgumentParser) -> Study:
         help='longest step of the simulation (default: a quarter of the time '
         'between samples, at most 1 ms)',
     )
+    parser.add_argument(
+        '--forward',
+        metavar='MODEL',
+        help='the model to move with the torques, where it is another one: which segment differs?',
+    )
     add_files(parser, 'files to write', 'table of torques and errors, one line per sample')
 
     def study(robot: Mechanism, args: argparse.Namespace) -> Answer:
+        from closed_chain_dynamics.model.mechanism import load
         from closed_chain_dynamics.studies.figures import plot_validity
         from closed_chain_dynamics.studies.validity import render, study_validity, validity_report
 
@@ -83,9 +89,12 @@ def set_up(parser: argparse.ArgumentParser) -> Study:
         if wrong:
             parser.error(wrong)
         motion = given_motion(robot, args)
+        other = None
+        if args.forward:
+            other = load(args.forward, actuated=robot.actuator_names, gravity=robot.gravity)
         with Bar('simulating', sys.stderr) as bar:
             found = study_validity(
-                robot, motion, tolerance=args.tolerance, dt=args.dt, progress=bar
+                robot, motion, forward=other, tolerance=args.tolerance, dt=args.dt, progress=bar
             )
         report = validity_report(found)
         write_files(

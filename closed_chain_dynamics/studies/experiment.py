@@ -75,7 +75,9 @@ class Experiment:
     `q`, `v`: positions and rates of joints at the start, the loops decide the rest; `tau`:
     constant torques; `kp`, `kd`, `target`: gains and positions of actuated joints that a feedback
     holds; `connect`, `cut`: times at which joints are connected and cut [s]; `limits`: whether the
-    start keeps to the limits of joints. `kind`, `samples`, `seed`: see `sampling.design`.
+    start keeps to the limits of joints; `compiled`: whether plain steps are taken in generated
+    code, for which the model has to stay the same. `kind`, `samples`, `seed`: see
+    `sampling.design`.
     """
 
     robot: Mechanism
@@ -93,6 +95,7 @@ class Experiment:
     dt: float = 1e-3
     integrator: str = 'rk4'
     limits: bool = True
+    compiled: bool = False
     kind: str = 'grid'
     samples: int = 0
     seed: int = 0
@@ -112,6 +115,13 @@ class Experiment:
                 )
         for response in self.responses:
             response.check(robot)
+        changes = [each.label for each in self.variations if each.parameter not in RUN_PARAMETERS]
+        if self.compiled and changes:
+            raise StateError(
+                f'generated code is that of one model, and {changes[0]} changes it',
+                where=robot.name,
+                repair='Leave out --compiled, or vary starts, torques, gains and times only.',
+            )
         for given in (*self.variations, *self._settings()):
             self._check_name(given)
         for variation, column in zip(self.variations, self.design.T):
@@ -190,7 +200,16 @@ class Experiment:
             **{name: dict(getattr(self, name)) for name in ('q', 'v', 'tau', *GAINS, *TIMES)},
             **{
                 name: getattr(self, name)
-                for name in ('duration', 'dt', 'integrator', 'limits', 'kind', 'samples', 'seed')
+                for name in (
+                    'duration',
+                    'dt',
+                    'integrator',
+                    'limits',
+                    'compiled',
+                    'kind',
+                    'samples',
+                    'seed',
+                )
             },
             'versions': {'closed_chain_dynamics': __version__, 'numpy': np.__version__},
         }
@@ -260,7 +279,9 @@ class Experiment:
         if dict(q) != dict(self.q) or any(e.parameter == 'length' for e in self.variations):
             pose = assemble(robot, dict(q), start=self._start, limits=self.limits)
         rates = complete_velocity(robot, pose, dict(v)) if v else None
-        return Simulation(robot, pose, rates, dt=self.dt, integrator=self.integrator)
+        return Simulation(
+            robot, pose, rates, dt=self.dt, integrator=self.integrator, compiled=self.compiled
+        )
 
     def _run(self, values: Sequence[float]) -> Simulation:
         """Return the simulation at its end."""

@@ -46,6 +46,7 @@ from closed_chain_dynamics.simulation.simulation import Simulation
 from closed_chain_dynamics.studies.motion.moving import Motion
 from closed_chain_dynamics.studies.motion.torques import MotionTorques, motion_torques
 from closed_chain_dynamics.studies.motion.tracks import Progress
+from closed_chain_dynamics.studies.wrong_mass import WrongMass, find_wrong_mass
 
 __all__ = ['Validity', 'render', 'study_validity', 'validity_report']
 
@@ -78,6 +79,7 @@ class Validity:
     tolerance: float
     dt: float
     stopped: str = ''
+    wrong_mass: WrongMass | None = None  # of the model that was moved, where it was another one
     worst: Array = field(init=False)  # of all joints, (samples,)
     rate: float | None = field(init=False)
     until: float = field(init=False)
@@ -186,7 +188,9 @@ def study_validity(
         q[k + 1] = sim.q
         if progress:
             progress((k + 2) / len(motion.time))
-    return Validity(found, q, _errors(robot, motion.q, q), tolerance, float(steps.max()), stopped)
+    wrong = find_wrong_mass(robot, forward, motion) if forward else None
+    errors = _errors(robot, motion.q, q)
+    return Validity(found, q, errors, tolerance, float(steps.max()), stopped, wrong)
 
 
 def _two_torques(torque: Callable[[float], Array], time: float, dt: float) -> tuple[Array, Array]:
@@ -244,6 +248,7 @@ def validity_report(found: Validity) -> Report:
         'growth_rate': found.rate,
         'doubling_time': None if found.rate is None else math.log(2.0) / found.rate,
         'joints': joints,
+        'wrong_mass': vars(found.wrong_mass) if found.wrong_mass else None,
         'series': {'time': motion.time[reached].tolist(), 'error': found.worst[reached].tolist()},
         'files': {},
         'warnings': motion.notes + _warnings(found),
@@ -256,6 +261,11 @@ def _warnings(found: Validity) -> list[str]:
         said.append(
             f'{name}: up to {number(abs(torques.residual[name][k]))} of the generalized '
             'force is given by no actuator: without it the motion cannot come back.'
+        )
+    if found.wrong_mass:
+        said.append(
+            f'The segment {found.wrong_mass.link} explains it: in the model that was moved its '
+            f'mass is {number(found.wrong_mass.factor)} times that of the other.'
         )
     if found.stopped:
         said.append(f'The simulation stopped: {found.stopped}.')

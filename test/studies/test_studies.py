@@ -228,6 +228,17 @@ def test_the_standing_figure_passes_and_fails_as_published():
     assert 20.0 < found.rate < 40.4  # slower than the fastest way to fall at the start
 
 
+@pytest.mark.parametrize('link', ['crank_link', 'coupler_link', 'rocker_link'])
+def test_a_mass_that_is_five_percent_off_fails_and_its_segment_is_named(link):
+    robot = ccd.load('four_bar')
+    q = ccd.assemble(robot, {'crank': 1.0})
+    motion = move(robot, sines(robot, q, {'crank': (0.3, 1.0)}, np.linspace(0.0, 0.5, 51)), q)
+    found = study_validity(robot, motion, forward=heavier(robot, link, 1.05))
+    assert not found.valid and found.wrong_mass.link == link
+    assert found.wrong_mass.factor == pytest.approx(1.05, abs=1e-9)
+    assert study_validity(robot, motion, forward=robot.copy()).wrong_mass is None
+
+
 def test_a_motion_without_the_motors_for_it_does_not_come_back():
     robot = ccd.load('five_bar', actuated=['left_shoulder'])
     q = ccd.assemble(robot, {})
