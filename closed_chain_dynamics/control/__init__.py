@@ -23,6 +23,7 @@ where the base of a floating robot is. `loop_state` completes partly measured st
 `state_tracking` refuses bad ones, `state_watch` tells faults by `joint_limits`, `soft_limits` push
 back, `torque_guard` bounds what goes out, `safety_state` and `fallback` are for when in doubt, and
 `control_loop` is one turn of all of them.
-`contact_detection` decides when to connect and cut.
+`contact_detection` decides when to connect and cut. `walking` keeps a figure on a `gait`, with
+`ground_forces` that feet can give.
 It may import `simulation` and the rooms below it, but no messages and no clocks.
 """

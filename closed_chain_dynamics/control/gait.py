@@ -21,16 +21,13 @@ linear in time; where a phase ends and the next begins there are two rows of the
 """
 
 from dataclasses import dataclass
-import os
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.model.library import share_folder
 
-__all__ = ['Gait', 'GaitSample', 'read_gait']
+__all__ = ['Gait', 'GaitSample', 'walking_gait']
 
 Array = NDArray[np.float64]
 PARTS = ('q', 'v', 'a', 'tau', 'force')  # how the names of columns begin, before a colon
@@ -81,52 +78,38 @@ class Gait:
         """Return the step at a time; beyond its end it goes on at constant rates."""
         late = max(time - self.duration, 0.0)
         time = min(max(time, 0.0), self.duration)
-        k = int(np.searchsorted(self.time, time, side='right')) - 1
-        if k >= len(self.time) - 1:
-            k = len(self.time) - 2
+        k = min(int(np.searchsorted(self.time, time, side='right')), len(self.time) - 1) - 1
         h, s = self.time[k + 1] - self.time[k], time - self.time[k]
-        share = s / h
-        row = {name: each[k] + share * (each[k + 1] - each[k]) for name, each in self.values.items()}
-        a, jerk = self.values['a'][k], (self.values['a'][k + 1] - self.values['a'][k]) / h
-        v = self.values['v'][k] + s * a + s * s / 2.0 * jerk
-        q = self.values['q'][k] + s * self.values['v'][k] + s * s / 2.0 * a + s**3 / 6.0 * jerk
-        acceleration = row['a']
+        row = {
+            name: each[k] + s / h * (each[k + 1] - each[k]) for name, each in self.values.items()
+        }
+        q, v, a = (self.values[name][k] for name in 'qva')
+        jerk = (self.values['a'][k + 1] - a) / h
+        q = q + s * v + s**2 / 2.0 * a + s**3 / 6.0 * jerk
+        v, a = v + s * a + s**2 / 2.0 * jerk, row['a']
         if late:
-            q, acceleration = q + late * v, np.zeros_like(v)
+            q, a = q + late * v, np.zeros_like(a)
         return GaitSample(
-            q,
-            v,
-            acceleration,
-            row['tau'],
-            row['force'].reshape(-1, 2),
-            self.phases[self.phase[k]],
+            q, v, a, row['tau'], row['force'].reshape(-1, 2), self.phases[self.phase[k]]
         )
 
 
-def read_gait(path: str | os.PathLike[str] | None = None) -> Gait:
-    """Return the gait in a CSV file; by default that of the shipped model walker."""
-    file = Path(path) if path is not None else share_folder() / 'urdf/gaits/walker.csv'
-    lines = [line for line in file.read_text(encoding='utf-8').splitlines() if line[:1] != '#']
-    head = lines[0].split(',')
-    try:
-        table = np.array([[float(x) for x in line.split(',')[2:]] for line in lines[1:]])
-        time = np.array([float(line.split(',')[0]) for line in lines[1:]])
-    except ValueError as error:
-        raise ClosedChainError(
-            f'this is no gait: {error}',
-            where=str(file),
-            repair="Give a CSV file like 'urdf/gaits/walker.csv'.",
-        ) from None
-    words = [line.split(',')[1] for line in lines[1:]]
-    order = list(dict.fromkeys(words))
-    columns = {part: [i for i, x in enumerate(head[2:]) if x.startswith(f'{part}:')] for part in PARTS}
-    names = {
-        part: tuple(dict.fromkeys(head[2 + i].split(':')[1] for i in columns[part])) for part in PARTS
-    }
+def walking_gait() -> Gait:
+    """Return the gait that comes with the model walker, from ``urdf/gaits/walker.csv``."""
+    text = (share_folder() / 'urdf/gaits/walker.csv').read_text(encoding='utf-8')
+    head, *rows = [line.split(',') for line in text.splitlines() if line[:1] != '#']
+    table = np.array([[float(x) for x in row[2:]] for row in rows])
+    order = list(dict.fromkeys(row[1] for row in rows))
+    names: dict[str, tuple[str, ...]] = {}
+    values: dict[str, Array] = {}
+    for part in PARTS:
+        columns = [i for i, column in enumerate(head[2:]) if column.startswith(f'{part}:')]
+        names[part] = tuple(dict.fromkeys(head[2 + i].split(':')[1] for i in columns))
+        values[part] = table[:, columns]
     return Gait(
-        time,
-        np.array([order.index(word) for word in words]),
-        {part: table[:, columns[part]] for part in PARTS},
+        np.array([float(row[0]) for row in rows]),
+        np.array([order.index(row[1]) for row in rows]),
+        values,
         names,
-        tuple(frozenset(word.split('+')) for word in order),
+        tuple(frozenset(each.split('+')) for each in order),
     )
