@@ -238,7 +238,8 @@ def _rehearse(
     numbers = [dict(row) for row in numbers]
     pattern = [{j for j, x in row.entries.items() if not is_zero(x)} for row in rows]
     size = max((abs(x) for row in numbers for x in row.values()), default=0.0)
-    active, pivots = set(range(len(pattern))), []
+    active = set(range(len(pattern)))
+    pivots: list[tuple[int, int]] = []
     while len(pivots) < rank:
         best = None
         for r in active:

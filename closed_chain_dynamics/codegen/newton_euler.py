@@ -159,7 +159,7 @@ def newton_euler(source: Source, q: SX, v: SX, a: SX) -> dict[int, SX]:
         motions.append(_moved(joints[-1], motions[body.parent], v, a))
         weightless = isinstance(body.mass, float) and body.mass == 0.0 and not np.any(body.inertia)
         forces.append((zero, zero) if weightless else _needed(body, motions[-1]))
-    tau = {}
+    tau: dict[int, SX] = {}
     for i in range(len(source.bodies) - 1, 0, -1):
         body, joint, (f, n) = source.bodies[i], joints[i - 1], forces[i]
         tau.update(zip(range(body.iv, body.iv + body.nv), joint.along(f, n)))

@@ -132,7 +132,7 @@ def shared_kernel(*arguments, returns=types.int64):
     return lambda function: SharedKernel(function, returns(*arguments))
 
 
-def fill_cells():
+def fill_cells() -> None:
     """Compile all of them, or find them on disk, before anybody calls."""
     for each in list(_by_cell.values()):
         if not each.cell.value:

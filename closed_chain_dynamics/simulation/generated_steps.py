@@ -77,6 +77,7 @@ class GeneratedSteps:
         self._known: dict[object, Runner] = before._known if before else {}
         self._build: BackgroundBuild | None = None
         self._failed: dict[object, str] = {}
+        self._for: object = None  # what is being built
         self._choices: Counter[object] = Counter()  # of theta_G that were made into code
         self._refused = self._lost = 0  # in a row; for pivots
         self._reason = ''

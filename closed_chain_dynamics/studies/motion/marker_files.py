@@ -137,7 +137,7 @@ def _unread(path: Path, error: Exception) -> ClosedChainError:
 def _read_c3d(path: Path, scale: float, turn: Array) -> tuple[Array, list[str], Array]:
     """Return times, names and points of a C3D file."""
     try:
-        import ezc3d  # type: ignore[import-untyped]
+        import ezc3d
     except ImportError:
         raise ClosedChainError(
             'C3D files need the library ezc3d', file=path, repair='Install it: pip install ezc3d.'
