@@ -170,7 +170,8 @@ def read_trajectory(robot: Mechanism, path: Path, rate: float | None = None) -> 
         if len(mine) > 1:
             values = _same_side(values, path, joint)
         try:
-            spline = CubicSpline(time, values)
+            with np.errstate(over='ignore', invalid='ignore'):
+                spline = CubicSpline(time, values)
         except ValueError:  # what is in between is beyond any number
             raise ClosedChainError(
                 f'the joint {joint!r} moves too far in too short a time for a spline',
