@@ -153,7 +153,6 @@ TOPICS = {
         {**FOUR_BAR, 'port': 0},
         {'contact/state': String, 'diagnostics': DiagnosticArray},
     ),
-    'demo_node': ({}, {'/clock': Clock, 'contact/state': String, 'diagnostics': DiagnosticArray}),
 }
 
 

@@ -84,7 +84,8 @@ def splined(
     if values.shape[1] > 1:
         values = _same_side(values.copy(), path, joint)
     try:
-        spline = CubicSpline(time, values)
+        with np.errstate(over='ignore', invalid='ignore'):
+            spline = CubicSpline(time, values)
     except ValueError:  # what is in between is beyond any number
         raise ClosedChainError(
             f'the joint {joint!r} moves too far in too short a time for a spline',
