@@ -47,9 +47,7 @@ __all__ = ['GeneratedSteps']
 WHILE_COMPILING = 64  # steps of the generic kernels between two looks for new code
 MOST_IN_A_ROW = 64  # steps of the generic kernels after a guard refused several, one by one
 NEW_PIVOTS = 100  # steps refused for pivots, after which others are chosen where it is then
-MOST_CHOICES = 4  # of theta_G that a structure gets code for in one simulation
 COMPILING = 'code for this structure is being generated'
-OFTEN = 'theta_G is chosen anew too often to be worth code for each choice'
 WRENCHES = 'external wrenches act'
 HELD = 'a stop or friction holds a joint'
 CONTACTS = 'the model has contacts'
@@ -78,7 +76,6 @@ class GeneratedSteps:
         self._build: BackgroundBuild | None = None
         self._failed: dict[object, str] = {}
         self._for: object = None  # what is being built
-        self._choices: Counter[object] = Counter()  # of theta_G that were made into code
         self._refused = self._lost = 0  # in a row; for pivots
         self._reason = ''
         self._lift = 0.0
@@ -97,11 +94,10 @@ class GeneratedSteps:
                 self._take(Runner(self._source, number))
 
     # --- which code ----------------------------------------------------------------------------
-    def _structure(self) -> object:
-        return self._motion.robot.connections(), self._motion.robot.gravity.tobytes()
-
     def _key(self) -> object:
-        return self._structure(), self._motion.robot.structure.dofs['dependent'].tobytes()
+        robot = self._motion.robot
+        dependent = robot.structure.dofs['dependent'].tobytes()
+        return robot.connections(), robot.gravity.tobytes(), dependent
 
     def _take(self, runner: Runner) -> None:
         self._runner, self._known[self._key()] = runner, runner
@@ -118,9 +114,7 @@ class GeneratedSteps:
         world = robot.structure.world
         weight = robot.structure.bodies['mass'][1:].sum() * np.linalg.norm(world['gravity'])
         self._lift = float(weight * world['length'])
-        if self._runner is not None or self._build is not None:
-            return  # one after the other: what is being made may be what is needed by then
-        if self._choices[self._structure()] >= MOST_CHOICES:
+        if self._runner is not None:
             return
         try:
             self._source = gather(robot.copy(), motion.q)
@@ -149,27 +143,21 @@ class GeneratedSteps:
     def _awaited(self) -> Runner | None:
         """Look for code that is being made; begin with it where nobody does."""
         key = self._key()
-        if self._runner is None:  # theta_G may have come back to a choice that has code
-            self._runner = self._known.get(key)
-        if self._runner is not None:
+        if self._runner is not None or self._source is None:
             return self._runner
         self._reason = self._failed.get(key, COMPILING)
-        if self._build is not None:
-            if self._build.is_done():
-                told = self._build.complaint()
-                self._build = None
-                if told:
-                    self._failed[self._for] = told
-                self._look()
-        elif self._source is None:
-            self._reason = OFTEN
-        else:
+        if self._build is None:
             number = None if key in self._failed else first_missing(self._source)
             if number is not None:
                 self._build, self._for = BackgroundBuild(self._source, number), key
-                self._choices[self._structure()] += 1
             elif key not in self._failed:
                 self._failed[key] = REASONS[PIVOT]
+        elif self._build.is_done():
+            told = self._build.complaint()
+            self._build = None
+            if told:
+                self._failed[self._for] = told
+            self._look()
         return self._runner
 
     # --- running -------------------------------------------------------------------------------

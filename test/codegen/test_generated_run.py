@@ -25,13 +25,7 @@ import closed_chain_dynamics as ccd
 from closed_chain_dynamics.cli.main import main
 from closed_chain_dynamics.codegen.runner import REASONS, Asked
 from closed_chain_dynamics.description.elements import Dynamics, LimitMoment, Spring
-from closed_chain_dynamics.simulation.generated_steps import (
-    COMPILING,
-    CONTACTS,
-    HELD,
-    OFTEN,
-    WRENCHES,
-)
+from closed_chain_dynamics.simulation.generated_steps import COMPILING, CONTACTS, HELD, WRENCHES
 
 SAME = 1e-12  # in one step, relative to the largest of 1 and the velocities
 STEPS = 40
@@ -236,13 +230,3 @@ def test_the_command_line_takes_generated_steps_and_says_so(capsys):
     assert report['generated'] == {'steps': 100, 'generic': {}}
     assert main(options) == 0
     assert '100 steps' in capsys.readouterr().out
-
-
-def test_code_is_not_made_for_ever_new_choices_of_coordinates(monkeypatch):
-    monkeypatch.setattr('closed_chain_dynamics.simulation.generated_steps.MOST_CHOICES', 0)
-    fast, core, tau = pair_of(ccd.load('four_bar'))
-    for sim in (fast, core):
-        sim.cut(sim.robot.loop_names[0])
-        sim.run(0.02, tau)
-    assert fast.generated.generic == {OFTEN: 20} and not fast.generated.steps
-    assert np.array_equal(fast.q, core.q)
