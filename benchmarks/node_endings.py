@@ -141,6 +141,8 @@ def cycle(name, situation, number, environment):
 
 def main():
     arguments = parse()
+    # started in the background it would ignore SIGINT, and its nodes with it
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     from closed_chain_dynamics.ros.transport import use_safe_transport
 
     environment = {**os.environ, 'ROS_DOMAIN_ID': arguments.domain}

@@ -82,6 +82,7 @@ def test_the_lift_of_the_tutorial_follows_its_reference(ros, tmp_path, monkeypat
             and abs(heard[-1].velocity[motor]) < ARRIVED
         ),
         f'the motor at {goal} rad',
+        progress=lambda: heard[-1].header.stamp,
     )
     angle = heard[-1].position[motor]
     height = heard[-1].position[list(first.name).index('guide')]

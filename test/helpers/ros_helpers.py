@@ -48,14 +48,18 @@ QUIET = 0.5  # without a message: what was under way has arrived [s]
 
 
 class Process:
-    """A program that runs beside the test."""
+    """A program that runs beside the test, and holds the domain of the test as long as it runs."""
 
-    def __init__(self, command, environment, folder):
+    def __init__(self, command, environment, folder, holder):
         self.name = command[2].rpartition('.')[2]
         self._log = folder / f'{self.name}-{time.monotonic_ns()}.log'
         with open(self._log, 'w') as log:
             self._popen = subprocess.Popen(
-                command, env=environment, stdout=log, stderr=subprocess.STDOUT
+                command,
+                env=environment,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                pass_fds=[holder.fileno()],
             )
 
     @property
@@ -99,10 +103,11 @@ def newest(states):
 class Ros:
     """A ROS domain with processes in it, and a node of the test."""
 
-    def __init__(self, domain, folder):
+    def __init__(self, domain, folder, holder):
         use_safe_transport(default_range='LOCALHOST')  # peers are killed here on purpose
         self.environment = {**os.environ, 'ROS_DOMAIN_ID': str(domain), 'PYTHONUNBUFFERED': '1'}
         self.folder, self.processes, self._clients = folder, [], {}
+        self._holder = holder
         self.context = rclpy.Context()
         rclpy.init(context=self.context, domain_id=domain)
         self.node = rclpy.create_node('test', context=self.context)
@@ -124,7 +129,12 @@ class Ros:
     def run(self, module, *arguments):
         """Start a module as a program in this domain."""
         self.processes.append(
-            Process([sys.executable, '-m', module, *arguments], self.environment, self.folder)
+            Process(
+                [sys.executable, '-m', module, *arguments],
+                self.environment,
+                self.folder,
+                self._holder,
+            )
         )
         return self.processes[-1]
 
@@ -150,10 +160,18 @@ class Ros:
         for _ in range(100):  # what is here already
             self._executor.spin_once(timeout_sec=0.0)
 
-    def wait(self, condition, what, timeout=PATIENCE):
-        """Receive until a condition holds, and return what it returned; fail after a time."""
-        end = time.monotonic() + timeout
+    def wait(self, condition, what, timeout=PATIENCE, progress=lambda: None):
+        """
+        Receive until a condition holds, and return what it returned; fail after a time.
+
+        That time begins anew whenever `progress` returns something else: simulated time, say,
+        which passes as slowly as a busy machine lets it.
+        """
+        end, reached = time.monotonic() + timeout, progress()
         while time.monotonic() < end:
+            before, reached = reached, progress()
+            if reached != before:
+                end = time.monotonic() + timeout
             result = condition()
             if result:
                 return result
@@ -218,8 +236,12 @@ def latched(depth=1):
     return QoSProfile(depth=depth, durability=rclpy.qos.DurabilityPolicy.TRANSIENT_LOCAL)
 
 
-def _claim_domain():
-    """Return a domain that no other test has at this time, and what holds it."""
+def claim_domain():
+    """
+    Return a domain that no other test has at this time, and what holds it.
+
+    Nodes of the test hold it too: where a test is killed and leaves some, nobody else meets them.
+    """
     for domain in DOMAINS:
         holder = socket.socket()
         try:
@@ -234,8 +256,8 @@ def _claim_domain():
 @contextmanager
 def own_domain(folder):
     """Give a Ros of its own, in a domain that nobody else has meanwhile."""
-    domain, holder = _claim_domain()
-    made = Ros(domain, folder)
+    domain, holder = claim_domain()
+    made = Ros(domain, folder, holder)
     try:
         yield made
     finally:

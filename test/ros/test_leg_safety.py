@@ -43,6 +43,7 @@ __all__ = ['ros']  # a fixture: pytest finds it by its name here
 ZONE = 0.05  # before limits, and most that is allowed beyond [rad]
 CRANK, CRANK_SPEED, HIP = 1.2, 12.0, 1.0  # limits of the file [rad, rad/s]
 FOLLOWED = 0.4  # simulated time that a reference is given [s]
+RARELY = 250.0  # states and torques per second, as in the demonstration [Hz]
 
 
 def trajectory(names, positions, when):
@@ -57,7 +58,7 @@ def trajectory(names, positions, when):
 class Leg:
     """Simulator and torque_node of the leg, and all that they say."""
 
-    def __init__(self, ros, model='exo_leg', **parameters):
+    def __init__(self, ros, model='exo_leg', rate=1000.0, **parameters):
         self.ros = ros
         self.simulator = ros.start(
             'simulator_node',
@@ -67,6 +68,7 @@ class Leg:
                 'lockstep': 'on',
                 'lockstep_timeout': 3600.0,
                 'real_time_factor': 0.0,
+                'rate': rate,
             },
         )
         # a machine that is busy for seconds is no simulator that says nothing
@@ -104,11 +106,15 @@ class Leg:
         """Let the leg move for a while; return the largest positions and speeds by joint."""
         end = self.time() + FOLLOWED
         self.states.clear()
-        self.ros.wait(lambda: self.states and self.time() > end, 'simulated time')
+        self.until(end)
         names = self.states[-1].name
         position = np.abs([state.position for state in self.states]).max(axis=0)
         speed = np.abs([state.velocity for state in self.states]).max(axis=0)
         return dict(zip(names, position)), dict(zip(names, speed))
+
+    def until(self, end):
+        """Let simulated time pass."""
+        self.ros.wait(lambda: self.time() > end, 'simulated time', progress=self.time)
 
     def time(self):
         """Return the simulated time [s]."""
@@ -171,20 +177,21 @@ def test_references_beyond_what_the_leg_can_are_refused_in_words(leg, names, pos
 def test_the_dead_point_of_crank_and_rod_is_refused_on_the_way(ros, tmp_path, is_stream):
     """Both cranks are asked for 1.8 rad, where the leg is well again: it lies on the way."""
     (tmp_path / 'loose_leg.urdf').write_text(loose_leg())
-    leg = Leg(ros, str(tmp_path / 'loose_leg.urdf'), singularity='refuse')
+    leg = Leg(ros, str(tmp_path / 'loose_leg.urdf'), RARELY, singularity='refuse')
     asked = ['left_crank', 'right_crank', 'hip', 'knee']
     if is_stream:
         for angle in np.linspace(0.0, 1.8, 60):
             leg.ask(asked, [angle, angle, 0.0, 0.0], 0.0)
             end = leg.time() + 0.02
-            ros.wait(lambda: leg.time() > end, 'simulated time')
+            leg.until(end)
     else:
         leg.ask(asked, [1.8, 1.8, 0.0, 0.0], 1.0)
-    ros.wait(lambda: leg.state() in ('degraded', 'fault'), 'a refusal, or a fault')
+    refused = 'degraded', 'fault'
+    ros.wait(lambda: leg.state() in refused, 'a refusal, or a fault', progress=leg.time)
     said = json.loads(leg.safety[-1].data)['text']
     assert 'left_heel, right_heel' in said and 'singular' in said, said
     end = leg.time() + FOLLOWED
-    ros.wait(lambda: leg.time() > end, 'simulated time')
+    leg.until(end)
     farthest = max(
         abs(each.position[list(each.name).index(crank)])
         for each in leg.states

@@ -86,7 +86,11 @@ def demonstration(folder):
             'closed_chain_dynamics.cli',
             *('up', 'swing', '--demo', '--no-viewer', '--rate', '200', '--factor', '0'),
         )
-        ros.wait(lambda: heard and seconds(heard[-1].header.stamp) > UNTIL, 'the time')
+
+        def time():
+            return seconds(heard[-1].header.stamp) if heard else 0.0
+
+        ros.wait(lambda: time() > UNTIL, 'the time', progress=time)
         assert process.end(signal.SIGINT) == 0, process.output()
         states = {
             seconds(each.header.stamp): (*each.position, *each.velocity, *each.effort)

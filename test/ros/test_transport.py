@@ -17,11 +17,12 @@
 import os
 from pathlib import Path
 import signal
+import socket
 import subprocess
 import sys
 import time
 
-from helpers.ros_helpers import ros  # skips this file where there is no rclpy
+from helpers.ros_helpers import CLAIM_PORT, Process, claim_domain, ros  # skips without rclpy
 import pytest
 from sensor_msgs.msg import JointState
 
@@ -141,3 +142,17 @@ def test_only_nodes_take_signals_over_when_imported():
         [sys.executable, '-c', code], capture_output=True, text=True, env=os.environ, timeout=120.0
     )
     assert said.stdout == 'True\n', said.stderr
+
+
+def test_a_domain_is_taken_as_long_as_a_process_of_its_test_lives(tmp_path):
+    """A test that is killed may leave nodes behind, and the next must not hear them."""
+    domain, holder = claim_domain()
+    process = Process(
+        [sys.executable, '-c', 'import time; time.sleep(600)'], None, tmp_path, holder
+    )
+    holder.close()
+    with socket.socket() as other:
+        with pytest.raises(OSError):
+            other.bind(('127.0.0.1', CLAIM_PORT + domain))
+        process.end(signal.SIGKILL)
+        other.bind(('127.0.0.1', CLAIM_PORT + domain))

@@ -48,7 +48,11 @@ def test_the_demonstration_holds_with_a_browser_open_on_a_busy_machine(ros, chro
     address = ros.wait(lambda: address_of(process), 'the address')
     with busy(2), opened(chromium, address) as page:
         page.get_by_text('real-time factor').wait_for()
-        ros.wait(lambda: len(events) >= 2, 'the left hand to let go and to grip')
+        ros.wait(
+            lambda: len(events) >= 2,
+            'the left hand to let go and to grip',
+            progress=lambda: {each.message for array in said[-20:] for each in array.status},
+        )
     ros.spin(0.0)  # what is here already
     assert process.end(signal.SIGINT) == 0, process.output()
     assert [json.loads(each.data)['kind'] for each in events[:2]] == ['cut', 'connect']
