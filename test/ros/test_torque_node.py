@@ -178,6 +178,18 @@ class Tracking:
         """Return the simulated time of the newest state [s]."""
         return seconds(self.states[-1].header.stamp)
 
+    def time_of_rest(self):
+        """Return the simulated time of a paused simulator, once it is told twice [s]."""
+        self.states.clear()
+        self.ros.wait(
+            lambda: (
+                len(self.states) > 1
+                and self.states[-1].header.stamp == self.states[-2].header.stamp
+            ),
+            'time that stands still',
+        )
+        return self.time()
+
     def start(self, steps, begin=0.01):
         """Publish a trajectory about the present pose, for a simulated time, and go."""
         centre = np.array(self.positions(self.states[-1]))
@@ -265,7 +277,8 @@ def test_a_connection_that_the_simulator_refuses_is_not_believed(one_handed):
     diagnostics.clear()
     ros.wait(lambda: newest(diagnostics, 'open') == 'left_hand', 'a hand that is still open')
     assert newest(diagnostics, 'contacts as told by') == 'contact/state'
-    begin = one_handed.time() + 0.05
+    one_handed.pause()
+    begin = one_handed.time_of_rest() + 0.05
     one_handed.start([[-0.2, 0.2, 0.2], [0.0, 0.0, 0.0]], begin)
     assert one_handed.until_end(begin) < TRACKING
 
