@@ -44,7 +44,8 @@ def check_files(reader: Reader, document: Document) -> None:
         for element, attribute, name in _named(document.root):
             raise _refused(reader, element, attribute, name, 'a text has no folder of its own')
         return
-    folder, seen = document.path.parent, set()
+    folder = document.path.parent
+    seen: set[Path] = set()
     pending = [(document.root, folder)]
     while pending:
         root, beside = pending.pop()
@@ -57,16 +58,24 @@ def check_files(reader: Reader, document: Document) -> None:
                 start / each / name for start in (folder, beside) for each in (Path(), *inside)
             ):
                 _check(reader, document.path, path, element, attribute)
-                if element.tag in HOLD_MJCF and path.is_file() and path.resolve() not in seen:
+                if element.tag in HOLD_MJCF and _is_new(path, seen):
                     seen.add(path.resolve())
                     part = parse(read_bytes(path), str(path))
                     _check_counts(reader, part)
                     pending.append((part, path.parent))
 
 
+def _is_new(path: Path, seen: set[Path]) -> bool:
+    """Tell whether a file is there that has not been looked at."""
+    try:
+        return path.is_file() and path.resolve() not in seen
+    except OSError:  # no file can have such a name
+        return False
+
+
 def _check_counts(reader: Reader, root: Any) -> None:
     """Refuse copies of copies of bodies that would take MuJoCo hours, and all memory."""
-    copies = {None: 1.0}
+    copies: dict[Any, float] = {}
     for element in root.iter(etree.Element):
         made = copies.get(element.getparent(), 1.0)
         for word in element.get('count', '').split():

@@ -110,6 +110,13 @@ def test_a_file_that_an_included_file_names_is_looked_at_too(secret, tmp_path):
         read(model)
 
 
+def test_a_name_that_no_file_can_have_is_refused(tmp_path):
+    model = tmp_path / 'arm.xml'
+    model.write_text(f'<mujoco><include file="{"x" * 5000}"/></mujoco>')
+    with pytest.raises(ccd.DescriptionError):
+        read(model)
+
+
 def test_a_yaml_beside_a_model_that_is_a_link_to_elsewhere_is_not_read(tmp_path):
     (tmp_path / 'loops.yaml').write_text('closed_loop: [[base, arm]]')
     (tmp_path / 'model').mkdir()
