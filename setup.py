@@ -73,7 +73,7 @@ setup(
         # Needs a C compiler too: gcc or clang.
         'codegen': ['casadi>=3.7'],
         # Studies of many runs: a cluster, indices, Parquet.
-        'study': ['dask>=2024.1', 'distributed>=2024.1', 'pyarrow>=14', 'SALib>=1.4.7'],
+        'study': ['dask>=2024.1', 'distributed>=2024.1', 'pyarrow>=14', 'SALib>=1.4.7', 'ezc3d'],
         'viewer': ['viser>=1.1,<2'],
         # ROS 2 for a machine without it; where a distribution is sourced, that one is used.
         'ros': [
