@@ -21,11 +21,11 @@ actuator_torques (sensor_msgs/JointState) with the stamp of the state they answe
 comes twice gets the same answer; a time that goes back is a new start.
 
     python examples/walking_node.py &
-    START=$(python examples/walking_node.py -s)
-    closed-chain up walker --no-controller --viewer --factor 0 $START
+    viewer_node &
+    simulator_node $(python examples/walking_node.py -s)
 
-Option -s prints where the simulator has to start. `--factor 0` keeps both in step, so that the
-walk is the same however busy the machine is.
+Option -s prints the parameters of the simulator: where it starts, and that it keeps in step, so
+that the walk is the same however busy the machine is.
 """
 
 import json
@@ -40,16 +40,19 @@ from closed_chain_dynamics.control.walking import Walking
 ROBOT, GAIT = ccd.load('walker'), walking_gait()
 
 
-def start_arguments():
-    """Return the start of the gait as arguments of `closed-chain up`."""
+def simulator_arguments():
+    """Return the arguments of simulator_node for a walk; no word has a space."""
     start = GAIT.sample(0.0)
-    words = []
-    for option, numbers in (('--q', start.q), ('--v', start.v)):
-        words += [
-            option,
-            *(f'{name}={x!r}' for name, x in zip(ROBOT.joint_names, numbers.tolist())),
-        ]
-    return ' '.join(words)
+    parameters = {'model': 'walker', 'rate': 1000.0, 'real_time_factor': 0.0}
+    parameters |= {'lockstep': 'on', 'lockstep_timeout': 3600.0}
+    for name, numbers in (('positions', start.q), ('velocities', start.v)):
+        pairs = zip(ROBOT.joint_names, numbers.tolist())
+        parameters[f'initial_{name}'] = [f'{joint}={value!r}' for joint, value in pairs]
+    words = [
+        f'-p {name}:={json.dumps(value, separators=(",", ":"))}'
+        for name, value in parameters.items()
+    ]
+    return ' '.join(['--ros-args', *words])
 
 
 def make_node():
@@ -71,6 +74,9 @@ def make_node():
 
         def on_state(self, state):
             """Answer a state with torques."""
+            if not state.header.frame_id or not set(ROBOT.joint_names) <= set(state.name):
+                self.get_logger().warning('this state is not of a walker in lockstep')
+                return
             stamp = state.header.stamp
             time = stamp.sec + 1e-9 * stamp.nanosec
             if time < self.time:
@@ -88,7 +94,7 @@ def make_node():
 
 if __name__ == '__main__':
     if '-s' in sys.argv:
-        print(start_arguments())
+        print(simulator_arguments())
     else:
         from closed_chain_dynamics.ros.running import run
 
