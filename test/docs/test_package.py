@@ -69,6 +69,7 @@ EXTRAS = {
     'casadi',
     'dask',
     'distributed',
+    'ezc3d',
     'llvmlite',
     'mujoco',
     'pinocchio',
