@@ -7,7 +7,7 @@ PYTHON ?= $(firstword $(foreach python,python3 python3.13 python3.12 python3.11 
 BIN := .venv/bin
 # Processes that run tests, a file at a time: a crash in one takes no other down. Three keep two
 # cores busy: tests of nodes wait a good deal.
-WORKERS ?= 3
+WORKERS ?= 2
 EXTRAS := plot,mcap,mjcf,symbolic,codegen,study,viewer,docs,test
 KERNELS := $(wildcard closed_chain_dynamics/kernels/*.py)
 # Only errors: warnings about the places pip looks in say nothing about this package.

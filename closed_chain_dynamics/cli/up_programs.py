@@ -28,6 +28,8 @@ if TYPE_CHECKING:  # a command that is not run loads nothing
     from closed_chain_dynamics.model.mechanism import Mechanism
     from closed_chain_dynamics.ros.composition import Program
 
+LONGEST_TURN = 60.0  # of a controller: one that crashes is started again meanwhile [s]
+
 
 def check_start(robot: Mechanism, args: argparse.Namespace) -> None:
     """Refuse a start that the simulator would refuse, before anything is started."""
@@ -70,6 +72,7 @@ def programs(args: argparse.Namespace, robot: Mechanism) -> list[Program]:
         'initial_velocities': _texts(args.v),
         # nothing falls before it is held, and a busy machine is slow instead of wrong
         'lockstep': 'on' if driven else 'off',
+        'lockstep_timeout': LONGEST_TURN,
     }
     if args.actuated:
         simulator['actuated'] = args.actuated

@@ -33,6 +33,7 @@ from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
 
 from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.ros.family_ties import end_with_parent
 from closed_chain_dynamics.ros.transport import use_safe_transport
 
 __all__ = ['make_executor', 'run']
@@ -78,6 +79,7 @@ def run(
     executor: Executor | None = None
     nodes: list[Node] = []
     try:
+        end_with_parent()
         use_safe_transport()
         # rclpy's own handlers would close the context before the last command is out.
         rclpy.init(args=args, signal_handler_options=SignalHandlerOptions.NO)

@@ -26,6 +26,7 @@ from typing import Any
 
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.ros.composition import Program
+from closed_chain_dynamics.ros.family_ties import PARENT
 
 __all__ = ['Family']
 
@@ -43,7 +44,8 @@ class Family:
     """
 
     def __init__(self, programs: Iterable[Program]) -> None:
-        self._environment = {**os.environ, 'PYTHONUNBUFFERED': '1'}
+        # nodes end with this process, also where it is killed: see family_ties.py
+        self._environment = {**os.environ, 'PYTHONUNBUFFERED': '1', PARENT: str(os.getpid())}
         self.members = [_Member(program) for program in programs]
         self.problem = ''
 

@@ -17,8 +17,9 @@
 import json
 import os
 import signal
+import time
 
-from helpers.ros_helpers import newest, ros  # skips this file where there is no rclpy
+from helpers.ros_helpers import PATIENCE, newest, ros  # skips this file where there is no rclpy
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState  # noqa: I100
@@ -106,6 +107,32 @@ def test_a_crash_is_mended_and_an_interrupt_ends_all(ros):
     assert nodes['simulator_node']['restarts'] == 1
     assert nodes['torque_node']['restarts'] == 0
     assert {each['exit_code'] for each in nodes.values()} == {0}
+
+
+def test_nodes_end_with_a_command_that_is_killed(ros):
+    """No simulator stays behind that nobody sees."""
+    process = ros.run('closed_chain_dynamics.cli', 'up', 'four_bar', '--no-controller')
+    states = ros.listen(JointState, 'joint_states')
+    ros.wait(lambda: states, 'states')
+    number = next(
+        int(line.split()[1])
+        for line in process.output().splitlines()
+        if line.startswith('simulator_node ')
+    )
+    os.kill(process.pid, signal.SIGKILL)
+    end = time.monotonic() + PATIENCE
+    while is_alive(number):
+        assert time.monotonic() < end, 'the simulator stays'
+        time.sleep(0.05)
+
+
+def is_alive(number):
+    """Return whether a process runs; one that has ended may wait for somebody to notice."""
+    try:
+        with open(f'/proc/{number}/stat') as file:
+            return file.read().rpartition(')')[2].split()[0] not in 'ZX'
+    except FileNotFoundError:
+        return False
 
 
 def test_the_figure_on_the_swing_lets_go_and_grips_again(ros):
@@ -197,8 +224,8 @@ def test_misuse_is_told_before_anything_starts(capsys, words, code, culprit):
 
 def test_the_programme_is_smooth_and_comes_back():
     """Rates are derivatives, a round ends as it begins, and a hand rests when it lets go."""
-    for time in np.linspace(0.01, ROUND - 0.01, 60):
-        before, now, after = (wanted_motion(time + shift) for shift in (-STEP, 0.0, STEP))
+    for moment in np.linspace(0.01, ROUND - 0.01, 60):
+        before, now, after = (wanted_motion(moment + shift) for shift in (-STEP, 0.0, STEP))
         difference = (after - before) / (2.0 * STEP)
         assert np.abs(difference[:2] - now[1:]).max() < FIRST * 60.0
     assert np.abs(wanted_motion(0.0) - wanted_motion(ROUND)).max() < 1e-12

@@ -19,7 +19,7 @@ A test takes the fixture `ros`: every test has a ROS domain of its own, on this 
 Import `ros` into the test module; where there is no rclpy, the module is skipped.
 """
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 import json
 import math
 import os
@@ -60,6 +60,7 @@ class Process:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 pass_fds=[holder.fileno()],
+                start_new_session=True,  # so that all it starts can be ended with it
             )
 
     @property
@@ -78,6 +79,12 @@ class Process:
     def wait(self, timeout=PATIENCE):
         """Wait for the end; return the exit code."""
         return self._popen.wait(timeout)
+
+    def kill_all(self):
+        """Kill it with all that it has started and that is left of it."""
+        with suppress(ProcessLookupError):
+            os.killpg(self.pid, signal.SIGKILL)
+        self._popen.wait()
 
     def end(self, number=signal.SIGINT, timeout=PATIENCE):
         """Send a signal, wait for the end, return the exit code."""
@@ -223,8 +230,7 @@ class Ros:
     def close(self):
         """End what is still running."""
         for process in self.processes:
-            if process.is_running():
-                process.end(signal.SIGKILL)
+            process.kill_all()
         self._executor.remove_node(self.node)  # before it is destroyed, while all of it still is
         self.node.destroy_node()
         self._executor.shutdown()
