@@ -36,6 +36,7 @@ from closed_chain_dynamics.dynamics.constraints import actuator_rows
 
 TOLERANCE = 1e-9  # relative, wherever the condition is below CONDITION
 REFINEMENTS = 3  # each gives as many digits as a plain solution has
+CLEAR = 1e-9  # of a singular value that does not count: else a pose is nearly singular, or rounded
 CONDITION = 1e6  # constraints worse than this are close to a singularity
 NULL_SPACE = 1e-12  # J_C W against the sizes of both
 POWER = 1e-10  # relative
@@ -61,6 +62,7 @@ def moving(robot, q, rng, condition=CONDITION):
     """Return coordinates, a velocity and torques; draw again where nothing can move."""
     c = ccd.coordinates(robot, q)
     assume(c.mobility > 0 and c.condition < condition)
+    assume(c.rank_gap[1] < CLEAR)
     return c, c.W @ rng.normal(size=c.mobility), rng.normal(size=len(robot.actuator_names))
 
 
