@@ -33,9 +33,9 @@ import pytest
 
 rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed here: no rclpy')
 from rcl_interfaces.srv import GetParameters  # noqa: E402
-from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.qos import QoSProfile  # noqa: E402
 
+from closed_chain_dynamics.ros.running import make_executor  # noqa: E402
 from closed_chain_dynamics.ros.transport import use_safe_transport  # noqa: E402
 
 DOMAINS = range(60, 100)  # beyond what people use by hand, below the ephemeral ports
@@ -118,7 +118,7 @@ class Ros:
         self.context = rclpy.Context()
         rclpy.init(context=self.context, domain_id=domain)
         self.node = rclpy.create_node('test', context=self.context)
-        self._executor = SingleThreadedExecutor(context=self.context)
+        self._executor = make_executor(self.context)
         self._executor.add_node(self.node)
 
     def start(self, program, parameters=(), remappings=()):
@@ -164,8 +164,8 @@ class Ros:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             self._executor.spin_once(timeout_sec=max(end - time.monotonic(), 0.0))
-        for _ in range(100):  # what is here already
-            self._executor.spin_once(timeout_sec=0.0)
+        everything = self._executor.create_task(bool)  # that is here already comes before it
+        self._executor.spin_until_future_complete(everything)
 
     def wait(self, condition, what, timeout=PATIENCE, progress=lambda: None):
         """
