@@ -29,6 +29,7 @@ import subprocess
 import sys
 import time
 
+from helpers.warm_start import warm_start
 import pytest
 
 rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed here: no rclpy')
@@ -50,12 +51,15 @@ QUIET = 0.5  # without a message: what was under way has arrived [s]
 class Process:
     """A program that runs beside the test, and holds the domain of the test as long as it runs."""
 
-    def __init__(self, command, environment, folder, holder):
-        self.name = command[2].rpartition('.')[2]
+    def __init__(self, words, environment, folder, holder, *, warm=False):
+        self.name = words[0].rpartition('.')[2]
         self._log = folder / f'{self.name}-{time.monotonic_ns()}.log'
         with open(self._log, 'w') as log:
+            if warm:
+                self._popen = warm_start().start(words, environment, log, holder)
+                return
             self._popen = subprocess.Popen(
-                command,
+                [sys.executable, '-m', *words],
                 env=environment,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -121,8 +125,12 @@ class Ros:
         self._executor = make_executor(self.context)
         self._executor.add_node(self.node)
 
-    def start(self, program, parameters=(), remappings=()):
-        """Start a node of the package; parameters and remappings are dicts."""
+    def start(self, program, parameters=(), remappings=(), *, warm=True):
+        """
+        Start a node of the package; parameters and remappings are dicts.
+
+        `warm=False`: with all that a start takes, for tests of just that.
+        """
         words = [
             word
             for name, value in dict(parameters).items()
@@ -131,17 +139,13 @@ class Ros:
         words += [
             word for old, new in dict(remappings).items() for word in ('-r', f'{old}:={new}')
         ]
-        return self.run(f'closed_chain_dynamics.ros.nodes.{program}', '--ros-args', *words)
+        node = f'closed_chain_dynamics.ros.nodes.{program}'
+        return self.run(node, '--ros-args', *words, warm=warm)
 
-    def run(self, module, *arguments):
+    def run(self, module, *arguments, warm=False):
         """Start a module as a program in this domain."""
         self.processes.append(
-            Process(
-                [sys.executable, '-m', module, *arguments],
-                self.environment,
-                self.folder,
-                self._holder,
-            )
+            Process([module, *arguments], self.environment, self.folder, self._holder, warm=warm)
         )
         return self.processes[-1]
 
