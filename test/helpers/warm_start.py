@@ -183,6 +183,7 @@ def become(words, environment, output):
     os.environ.update(environment)
     folders = environment.get('PYTHONPATH', '').split(os.pathsep)
     sys.path[:0] = [each for each in folders if each and each not in sys.path]
+    sys.modules.pop(words[0], None)  # it will be __main__
     sys.argv = [importlib.util.find_spec(words[0]).origin, *words[1:]]
     return words[0]
 
