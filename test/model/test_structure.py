@@ -41,9 +41,9 @@ from closed_chain_dynamics.errors import NameNotFound, StructureError
 CARRIED = 1e-12  # placements and velocities of links across a cut [m, rad, per second]
 SAME = 1e-10  # accelerations of the same mechanism, found again
 CLOSED = 1e-10  # loops [m or rad]
-EVENTS = 10000
+EVENTS = 3000
 # Python's own objects of an event come and go; a list that grew by one event would be 100 bytes.
-GROWN = 100e3  # bytes, over the second half of the events
+GROWN = 30e3  # bytes, over the second half of the events
 
 
 def links(sim):
