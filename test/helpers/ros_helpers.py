@@ -29,7 +29,7 @@ import subprocess
 import sys
 import time
 
-from helpers.warm_start import warm_start
+from helpers.warm_start import NODES, warm_start
 import pytest
 
 rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed here: no rclpy')
@@ -139,11 +139,11 @@ class Ros:
         words += [
             word for old, new in dict(remappings).items() for word in ('-r', f'{old}:={new}')
         ]
-        node = f'closed_chain_dynamics.ros.nodes.{program}'
-        return self.run(node, '--ros-args', *words, warm=warm)
+        return self.run(f'{NODES}.{program}', '--ros-args', *words, warm=warm)
 
-    def run(self, module, *arguments, warm=False):
-        """Start a module as a program in this domain."""
+    def run(self, module, *arguments, warm=True):
+        """Start a module as a program in this domain; only nodes can be warm."""
+        warm = warm and module.startswith(NODES)
         self.processes.append(
             Process([module, *arguments], self.environment, self.folder, self._holder, warm=warm)
         )

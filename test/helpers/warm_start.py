@@ -60,7 +60,9 @@ class WarmStart:
         """
         told, tells = os.pipe()
         files = [output.fileno(), tells, *(each.fileno() for each in held)]
-        request = json.dumps({'words': words, 'environment': environment}).encode()
+        request = json.dumps(
+            {'words': words, 'environment': environment, 'folder': os.getcwd()}
+        ).encode()
         socket.send_fds(self._requests, [request], files)
         os.close(tells)
         pid = int(self._requests.recv(MOST))
@@ -171,9 +173,10 @@ def tell_endings(running):
         os.close(tells)
 
 
-def become(words, environment, output):
+def become(words, environment, folder, output):
     """Make this process look as if it had been started alone; return the module to run."""
     os.setsid()
+    os.chdir(folder)
     for number in (1, 2):
         os.dup2(output, number)
     os.close(output)
