@@ -49,6 +49,7 @@ VARY = (
     'length:rocker_link=x0.98,x1.02',
 )
 RESPONSES = ('peak=max(abs(v.crank))', 'last(energy)')
+PATIENCE = 300.0  # only what is broken takes as long, on a machine however busy [s]
 
 
 def experiment(*, vary=VARY, responses=RESPONSES, model='four_bar', **options):
@@ -365,7 +366,10 @@ def test_a_worker_that_dies_costs_nothing_but_its_run(alone, tmp_path, always):
     }  # fmt: skip
     folder = tmp_path / 'out'
     subprocess.run(
-        [sys.executable, tmp_path / 'script.py', folder], env=environment, check=True, timeout=120
+        [sys.executable, tmp_path / 'script.py', folder],
+        env=environment,
+        check=True,
+        timeout=PATIENCE,
     )
     assert (tmp_path / 'mark').exists()
     if not always:
@@ -396,15 +400,14 @@ def test_workers_end_with_a_process_that_is_killed(tmp_path):
     done = subprocess.run(
         [sys.executable, tmp_path / 'script.py', tmp_path / 'out'],
         env=os.environ | {'PYTHONPATH': os.pathsep.join(paths)},
-        stdout=subprocess.PIPE, text=True, timeout=120,
+        stdout=subprocess.PIPE, text=True, timeout=PATIENCE,
     )  # fmt: skip
     left = [int(each) for each in done.stdout.split()]
     assert done.returncode == -signal.SIGKILL and len(left) >= 3
-    for _ in range(300):
-        if not any(map(psutil.pid_exists, left)):
-            return
+    end = time.monotonic() + PATIENCE
+    while any(map(psutil.pid_exists, left)):
+        assert time.monotonic() < end, f'still there: {left}'
         time.sleep(0.1)
-    raise AssertionError(f'still there: {left}')
 
 
 def test_a_full_disk_is_told_and_loses_nothing(alone, tmp_path):
@@ -422,7 +425,7 @@ def test_a_full_disk_is_told_and_loses_nothing(alone, tmp_path):
     done = subprocess.run(
         [sys.executable, tmp_path / 'script.py', folder],
         env=os.environ | {'PYTHONPATH': os.pathsep.join(paths)},
-        capture_output=True, text=True, timeout=120, check=True,
+        capture_output=True, text=True, timeout=PATIENCE, check=True,
     )  # fmt: skip
     assert 'unsorted.csv: the file cannot be written' in done.stdout, done.stderr
     kept = (folder / 'unsorted.csv').read_bytes()
@@ -431,8 +434,7 @@ def test_a_full_disk_is_told_and_loses_nothing(alone, tmp_path):
     assert table(folder) == table(alone)
 
 
-@pytest.mark.parametrize('loss', [False, True])
-def test_a_cluster_gives_the_table_of_one_process(alone, tmp_path, loss):
+def test_a_cluster_gives_the_table_of_one_process(alone, tmp_path):
     """A real scheduler and two workers; one is killed while it runs, and replaced."""
     pytest.importorskip('distributed')
     paths = os.pathsep.join(map(str, (ROOT, ROOT / 'test')))
@@ -458,16 +460,16 @@ def test_a_cluster_gives_the_table_of_one_process(alone, tmp_path, loss):
         start('dask_scheduler', '--scheduler-file', str(address), '--port', '0', '--no-dashboard')
     ]
     try:
-        for _ in range(600):
-            if address.exists():
-                break
+        end = time.monotonic() + PATIENCE
+        while not address.exists():
+            assert time.monotonic() < end, 'no scheduler'
             time.sleep(0.1)
         running += [worker(), worker()]
         told = []
 
         def progress(done, runs):
             told.append(done)
-            if loss and done >= 10 and len(running) == 3:
+            if done >= 10 and len(running) == 3:
                 running[1].send_signal(signal.SIGKILL)
                 running.append(worker())
 
@@ -475,7 +477,7 @@ def test_a_cluster_gives_the_table_of_one_process(alone, tmp_path, loss):
         study = experiment(duration=0.02)
         run_experiment(study, tmp_path / 'cluster', scheduler=scheduler, progress=progress)
         assert table(tmp_path / 'cluster') == table(alone)
-        assert told[-1] == 40 and len(running) == 3 + loss
+        assert told[-1] == 40 and len(running) == 4
     finally:
         for each in running:
             each.kill()
