@@ -23,6 +23,7 @@ starts, and of what variables do to it then, start it with `subprocess`.
 """
 
 import atexit
+from contextlib import suppress
 import functools
 import gc
 import importlib.util
@@ -38,7 +39,10 @@ import sys
 from closed_chain_dynamics import starting
 
 NODES = 'closed_chain_dynamics.ros.nodes'
-PREPARED = ('contact_node', 'demo_node', 'loop_state_node', 'simulator_node', 'torque_node')
+PREPARED = (
+    'contact_node', 'demo_node', 'loop_state_node', 'reference_node', 'simulator_node',
+    'torque_node', 'viewer_node',
+)  # fmt: skip
 MOST = 1 << 20  # bytes of a request
 
 
@@ -117,7 +121,8 @@ class Fork:
 def prepare():
     """Import what nodes import, and have the kernels that most of them call."""
     for each in PREPARED:
-        importlib.import_module(f'{NODES}.{each}')
+        with suppress(ImportError):  # what is not installed is told by who needs it
+            importlib.import_module(f'{NODES}.{each}')
     import closed_chain_dynamics as ccd
     from closed_chain_dynamics import kernels
 

@@ -80,7 +80,7 @@ class Leg:
         self.node = ros.start(
             'torque_node', {'use_sim_time': True, 'wall_timeout': 3600.0, **parameters}
         )
-        self.states = ros.listen(JointState, 'joint_states', 50)
+        self.states = ros.listen(JointState, 'joint_states', 5000)
         self.diagnostics = ros.listen(DiagnosticArray, 'diagnostics')
         self.safety = ros.listen(String, 'safety_state', latched())
         self.logs = ros.listen(Log, '/rosout', 100)

@@ -30,7 +30,7 @@ __all__ = ['ros']  # a fixture: pytest finds it by its name here
 SHOULDERS = ['left_shoulder', 'right_shoulder']
 TIMEOUT = 5.0  # of states; the pauses of a busy machine are shorter [s]
 MANY = 60  # four-bars on each other, which take a second to load
-ANSWERS = 5  # at least, while they are loaded: one that is loaded in between leaves none
+ANSWERS = 3  # at least, while they are loaded: one that is loaded in between leaves none
 MASS = '<mass value="0.4"/><inertia ixx="1e-3" iyy="1e-3" izz="1e-3" ixy="0" ixz="0" iyz="0"/>'
 
 

@@ -13,24 +13,19 @@
 # limitations under the License.
 
 """
-The numbers of Li, Nishiguchi, Minami, Matsuno and Yanou: manipulators on a surface with friction.
+The tables of Li, Nishiguchi, Minami, Matsuno and Yanou: manipulators on a surface with friction.
 
 Their arms move in the y-z plane with the tip held on z = 0. The tables below are the trajectory of
-their equations integrated tightly; the digits that they print are compared as well. A second way
-to the same motion, `PlanarArm`, is written here from Lagrange's equations and shares nothing with
-the package.
+their equations integrated tightly; the digits that they print are compared as well.
 """
 
-from dataclasses import replace
-
+from helpers.planar_arm import FOLDED, TENT, PlanarArm, arm
 import numpy as np
 import pytest
-from scipy.integrate import solve_ivp
 
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.dynamics.contacts import contact_forces, contact_wrenches
 
-GRAVITY = (0.0, 0.0, -9.8)
 STEP = 2e-3
 TABLE = 2e-6  # tables print seven decimals; RK4 with this step is good to about 1e-9
 NEAR_BALANCE = 1e-5  # the three links start near an unstable balance, which magnifies errors
@@ -38,8 +33,6 @@ PRINTED = 5e-4  # half a unit of the paper's last digit
 PRINTED_THREE = 0.03  # theirs have a fixed step and drift: same trajectory, 0.01 s later
 ON_SURFACE = 1e-10  # [m]
 EXACT = 1e-10  # identities between two ways to one number, of sizes up to 50
-FIGURE = 1e-6  # end states that are given with nine decimals, torques held over a step
-
 TWO_START, TWO_TAU = (-7.0 * np.pi / 12.0, np.pi / 6.0), (0.0, -1.225)
 # t: q, q', f_n, f_t, f_1 (y, z), f_2 (y, z), a_1 (y, z), a_2 (y, z)
 TWO_LINKS = {
@@ -136,105 +129,6 @@ PRINTED_THREE_LINKS = {
     3.01: (((0.368, 16.952), (0.308, 7.322), (0.197, -2.134)), 11.760),
     3.95: (((-1.772, 16.826), None, None), 12.658),
 }
-FOLDED, TENT = (-np.pi / 6.0, -2.0 * np.pi / 3.0), (-np.pi / 6.0, -np.pi / 3.0, -np.pi / 3.0)
-
-
-def arm(links, K=0.01):
-    """Return the manipulator with a coefficient of friction."""
-    model = ccd.load(f'{links}_link').description
-    loops = tuple(replace(loop, contact=replace(loop.contact, mu=K)) for loop in model.loops)
-    return ccd.Mechanism(replace(model, loops=loops), gravity=GRAVITY)
-
-
-class PlanarArm:
-    """Eqs. (10) to (21) of the paper with the arm's matrices written out by hand."""
-
-    def __init__(self, n, K, tau, inertia=1.0 / 12.0, mass=1.0, length=0.5, damping=3.0, g=9.8):
-        self.n, self.K, self.tau, self.inertia = n, K, tau, inertia
-        self.mass, self.length, self.damping, self.g = mass, length, damping, g
-
-    def point(self, q, v, link, share):
-        """Return Jacobian (2, n) in y, z and J' v of a point along a link."""
-        phi, omega = np.cumsum(q), np.cumsum(v)
-        J, bias = np.zeros((2, self.n)), np.zeros(2)
-        for k in range(link + 1):
-            part = self.length * (1.0 if k < link else share)
-            J[:, : k + 1] += part * np.array([[-np.cos(phi[k])], [-np.sin(phi[k])]])
-            bias += part * omega[k] ** 2 * np.array([np.sin(phi[k]), -np.cos(phi[k])])
-        return J, bias
-
-    def solve(self, t, q, v, side):
-        """Return q'', f_n, A of Eq. (20) and m_c of (14); the tip slides along `side` times y."""
-        M, b = self.matrices(q, v)
-        J, bias = self.point(q, v, self.n - 1, 1.0)
-        j_c, j_t, tau = J[1], side * J[0], np.asarray(self.tau(t))
-        d = np.linalg.solve(M, j_c)
-        m_c, A = d @ j_c, d @ j_c - self.K * d @ j_t
-        f_n = (d @ (b - tau) - bias[1]) / A
-        return np.linalg.solve(M, tau - b + (j_c - self.K * j_t) * f_n), f_n, A, m_c
-
-    def matrices(self, q, v):
-        """Return M and b of Eq. (31)."""
-        M, b = np.zeros((self.n, self.n)), self.damping * np.asarray(v)
-        for k in range(self.n):
-            J, bias = self.point(q, v, k, 0.5)
-            turns = (np.arange(self.n) <= k).astype(float)
-            M += self.mass * J.T @ J + self.inertia * np.outer(turns, turns)
-            b = b + J.T @ (self.mass * (bias + [0.0, self.g]))
-        return M, b
-
-    def held(self, t, q, v):
-        """Return q'' and the force (y, z) on a tip that is held where it is."""
-        M, b = self.matrices(q, v)
-        J, bias = self.point(q, v, self.n - 1, 1.0)
-        free = np.linalg.solve(M, np.asarray(self.tau(t)) - b)
-        MJ = np.linalg.solve(M, J.T)
-        force = -np.linalg.solve(J @ MJ, J @ free + bias)
-        return free + MJ @ force, force
-
-    def hold(self, start, x, end):
-        """Integrate until friction cannot hold the tip; return time, state, where it slides."""
-
-        def slips(t, x):
-            force = self.held(t, x[: self.n], x[self.n :])[1]
-            return self.K * force[1] - abs(force[0])
-
-        slips.terminal = True
-        run = solve_ivp(
-            lambda t, x: np.concatenate([x[self.n :], self.held(t, x[: self.n], x[self.n :])[0]]),
-            (start, end),
-            x,
-            rtol=1e-9,
-            atol=1e-11,
-            events=slips,
-        )
-        t, x = run.t[-1], run.y[:, -1]
-        return t, x, -np.sign(self.held(t, x[: self.n], x[self.n :])[1][0])
-
-    def speed(self, x):
-        """Return the tip's speed along y."""
-        return self.point(x[: self.n], x[self.n :], self.n - 1, 1.0)[0][0] @ x[self.n :]
-
-    def run(self, q, start, end, side, v=None):
-        """Integrate until the tip stands still or the end; return time and state."""
-
-        def stop(t, x):
-            return side * self.speed(x) + (1.0 if t < start + 1e-3 else 0.0)
-
-        stop.terminal = True
-        x = np.concatenate([q, np.zeros(self.n) if v is None else v])
-        run = solve_ivp(
-            lambda t, x: np.concatenate(
-                [x[self.n :], self.solve(t, x[: self.n], x[self.n :], side)[0]]
-            ),
-            (start, end),
-            x,
-            method='LSODA',
-            rtol=1e-10,
-            atol=1e-12,
-            events=stop,
-        )
-        return run.t[-1], run.y[:, -1]
 
 
 def forces_in_joints(robot, q, v, tau):
@@ -402,95 +296,6 @@ def test_with_friction_three_links_come_to_rest_beside_it():
     assert np.abs(joints[:, 0] + 0.147).max() < NEAR_BALANCE
 
 
-# --- Figs. 3 to 6 ------------------------------------------------------------------------------
-def fig_3(t):
-    """Return the torques of Fig. 3."""
-    return (-3.0, 3.0)
-
-
-def fig_4(t):
-    """Return the torques of Fig. 4."""
-    return (3.0 * np.sin(np.pi * t / 3.0), 3.0 * np.sin(np.pi * t / 3.0))
-
-
-def fig_5(t):
-    """Return the torques of Fig. 5."""
-    return (3.0, 3.0, 3.0)
-
-
-def fig_6(t):
-    """Return the torques of Fig. 6."""
-    turn = 2.0 * np.pi * t
-    return (-3.0 * np.cos(turn), -3.0 * np.sin(turn), 3.0 * np.cos(turn))
-
-
-# end states at t = 1 s, or the first reversal of the tip
-FIGURES = {
-    'fig_3': ('two', FOLDED, fig_3, 1.0, (-1.242603149, -0.656386355), 10.1633002),
-    'fig_4': ('two', FOLDED, fig_4, 1.0, (-0.719742773, -1.702107109), 4.2283367),
-    'fig_5': ('three', TENT, fig_5, 1.0, (-1.354139485, -0.487093781, 0.322647347), 9.6642555),
-}
-
-
-@pytest.mark.parametrize('figure', FIGURES)
-def test_the_figures_end_where_their_equations_lead(figure):
-    links, start, torques, end, q, f_n = FIGURES[figure]
-    dt = 5e-4
-    sim = ccd.Simulation(arm(links, 0.2), q=np.array(start), dt=dt)
-    # a torque held over a step is that of its middle, to the second order of the step
-    sim.run(end, lambda sim: torques(sim.time + 0.5 * dt))
-    assert np.abs(sim.q - q).max() < FIGURE
-    forces = contact_forces(sim.robot, sim.q, sim.v, torques(end))
-    assert forces['tip_on_floor'][0] == pytest.approx(f_n, abs=FIGURE)
-    assert np.max(sim.log.loop_error) < ON_SURFACE
-
-
-@pytest.mark.parametrize(
-    ('links', 'start', 'torques', 'turn', 'kind'),
-    [
-        ('two', FOLDED, fig_3, 1.364799, 'slip'),
-        ('three', TENT, fig_5, 1.031611, 'slip'),
-        ('three', TENT, fig_6, 0.365075, 'stick'),
-    ],
-)
-def test_the_tip_comes_to_a_stand_when_the_figures_say(links, start, torques, turn, kind):
-    """In Figs. 3 and 5 it passes its farthest reach and turns round, in Fig. 6 it can rest."""
-    dt = 5e-4
-    sim = ccd.Simulation(arm(links, 0.2), q=np.array(start), dt=dt)
-    sim.run(turn + 0.01, lambda sim: torques(sim.time + 0.5 * dt))
-    assert [event.kind for event in sim.events] == [kind]
-    assert sim.events[0].time == pytest.approx(turn, abs=2e-6)
-    assert np.max(sim.log.loop_error) < ON_SURFACE
-
-
-def test_fig_6_keeps_the_constraint_through_all_its_reversals():
-    """The paper's own way drifts by 1e-2 m here; an independent integration knows better."""
-    dt = 5e-4
-    sim = ccd.Simulation(arm('three', 0.2), q=np.array(TENT), dt=dt)
-    sim.run(1.0, lambda sim: fig_6(sim.time + 0.5 * dt))
-    assert np.max(sim.log.loop_error) < ON_SURFACE
-    oracle = PlanarArm(3, 0.2, fig_6)
-    t, x = oracle.run(TENT, 0.0, 1.0, 1.0)
-    t_slip, x, side = oracle.hold(t, x, 1.0)
-    _, x = oracle.run(x[:3], t_slip, 1.0, side, x[3:])
-    assert [event.kind for event in sim.events] == ['stick', 'slip']
-    assert sim.events[0].time == pytest.approx(t, abs=1e-6)
-    assert sim.events[1].time == pytest.approx(t_slip, abs=dt)  # torques change once a step
-    assert np.abs(sim.q - x[:3]).max() < dt**2 * 100  # and are held over it
-
-
-def test_the_adaptive_integrator_finds_the_same_motion_and_the_same_reversal():
-    sim = ccd.Simulation(
-        arm('two', 0.2), q=np.array(FOLDED), dt=0.1, integrator='adaptive', tolerance=1e-10
-    )
-    sim.run(1.0, fig_3(0.0))
-    assert np.abs(sim.q - FIGURES['fig_3'][4]).max() < 1e-8
-    sim.run(0.5, fig_3(0.0))
-    assert [event.kind for event in sim.events] == ['slip']
-    assert sim.events[0].time == pytest.approx(1.364798841, abs=1e-7)
-
-
-# --- the extended Newton-Euler method --------------------------------------------------------
 def inverse(robot, q, v, a, f_n, K, direction):
     """Return INV(q, q', q'', g, f_n, K), Eqs. (2) to (9): joint torques with forces on the tip."""
     link = robot.link_names[-1]
@@ -556,52 +361,3 @@ def test_a_contact_that_pulls_drags_against_the_motion_too():
     assert normal == pytest.approx(f_n, abs=EXACT)
     assert drag[1] * side < 0.0
     assert np.abs(a - expected).max() < EXACT * 100  # accelerations of about 100
-
-
-# --- friction that locks -----------------------------------------------------------------------
-def test_fig_3_is_locked_by_friction_before_it_has_folded():
-    sim = ccd.Simulation(arm('two', 0.2), q=np.array(FOLDED), dt=STEP)
-    sim.run(5.0, fig_3(0.0))
-    oracle = PlanarArm(2, 0.2, fig_3)
-    t, x = oracle.run(FOLDED, 0.0, 6.0, 1.0)
-    t, x = oracle.run(x[:2], t, 6.0, -1.0, x[2:])
-    assert [event.kind for event in sim.events] == ['slip', 'stick']
-    locked = sim.events[-1]
-    assert locked.time == pytest.approx(t, abs=1e-5)
-    assert locked.mobility_after == 0
-    assert np.abs(sim.q - x[:2]).max() < 1e-7
-    assert not np.any(sim.v)
-
-
-def folding(angle, speed):
-    """Return a state of the two links near the folded pose: tip on the floor, folding on."""
-    q = np.array([-np.pi + angle, np.pi - 2.0 * angle])
-    return q, np.array([-speed, 2.0 * speed])
-
-
-def test_the_frictional_paradox_is_found_where_a_of_eq_20_passes_zero():
-    robot, oracle = arm('two', 0.2), PlanarArm(2, 0.2, fig_3)
-
-    def coefficient(angle):
-        q, v = folding(angle, 0.2)
-        return oracle.solve(0.0, q, v, np.sign(oracle.speed(np.concatenate([q, v]))))[2]
-
-    low, high = 0.02, 0.2
-    assert coefficient(low) < 0.0 < coefficient(high)
-    while high - low > 1e-12:
-        middle = 0.5 * (low + high)
-        low, high = (middle, high) if coefficient(middle) < 0.0 else (low, middle)
-    ccd.forward_dynamics(robot, *folding(high + 1e-6, 0.2), fig_3(0.0))
-    for angle in (high, high - 1e-6, 0.03):  # at zero, and beyond it, where A is negative
-        with pytest.raises(ccd.StructureError, match='tip_on_floor.*frictional paradox'):
-            ccd.forward_dynamics(robot, *folding(angle, 0.2), fig_3(0.0))
-
-
-@pytest.mark.parametrize('integrator', ['euler', 'rk4', 'adaptive'])
-def test_a_simulation_that_starts_in_the_paradox_names_it_and_keeps_its_state(integrator):
-    q, v = folding(0.03, 0.2)
-    sim = ccd.Simulation(arm('two', 0.2), q=q, v=v, dt=1e-3, integrator=integrator)
-    before = sim.q.copy(), sim.v.copy()
-    with pytest.raises(ccd.StructureError, match='tip_on_floor.*t = 0 s.*frictional paradox'):
-        sim.run(0.1, fig_3(0.0))
-    assert np.array_equal(sim.q, before[0]) and np.array_equal(sim.v, before[1])

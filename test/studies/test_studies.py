@@ -12,21 +12,20 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Studies against closed forms, published numbers, and records spoilt on purpose."""
+"""Internal validity and what-if against closed forms and published numbers."""
 
 from dataclasses import replace
 import math
 
+from helpers.recorded_motions import pendulum, recorded
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp, trapezoid
 from scipy.interpolate import CubicSpline
 
 import closed_chain_dynamics as ccd
-from closed_chain_dynamics.description import JointType, Limit, Spring
-from closed_chain_dynamics.studies.consistency import study_consistency
+from closed_chain_dynamics.description import Spring
 from closed_chain_dynamics.studies.motion.moving import move
-from closed_chain_dynamics.studies.motion.smoothing import smoothed
 from closed_chain_dynamics.studies.motion.tracks import Tracks, sines
 from closed_chain_dynamics.studies.validity import _two_torques, growth, study_validity
 from closed_chain_dynamics.studies.what_if import Variation, varied, what_if
@@ -34,8 +33,6 @@ from closed_chain_dynamics.studies.what_if import Variation, varied, what_if
 SPLINE = 2e-4  # of velocities and torques from samples 1 ms apart, after 0.5 s [rad]
 SMALL_ANGLE = 1e-5  # relative: a swing of 0.01 rad is slower than a smaller one by 6e-6
 ONE_STEP = 1e-9  # relative: RK4 in steps of 1 ms, and books that add them up
-OFFSET = 0.03  # of an encoder [rad]
-
 # Standing figure of paper 4, section 8.6: foot that slides, and relative angles.
 SEGMENT = """<link name="{0}"> <inertial> <origin xyz="{2} 0 0"/> <mass value="{3}"/>
   <inertia ixx="0.01" iyy="{4}" izz="{4}" ixy="0" ixz="0" iyz="0"/> </inertial> </link>
@@ -70,24 +67,6 @@ BLOCK = """<robot name="block" xmlns:cc="urn:closed_chain_dynamics"> <link name=
   <cc:contact normal="0 0 1" mu="0.1" mu_static="0.2"/> </constraint> </robot>"""
 
 
-def pendulum(**joint):
-    """Return a pendulum without damping, its moment of inertia, and m g l."""
-    model = ccd.load('pendulum').description
-    joints = tuple(
-        replace(each, **{'dynamics': replace(each.dynamics, damping=0.0), **joint})
-        if each.name == 'swing'
-        else each
-        for each in model.joints
-    )
-    inertia = next(link.inertia for link in model.links if link.name == 'arm')
-    length = -inertia.origin.xyz[2]
-    return (
-        ccd.Mechanism(replace(model, joints=joints)),
-        inertia.moments[3] + inertia.mass * length**2,
-        inertia.mass * 9.80665 * length,
-    )
-
-
 def heavier(robot, link, factor):
     """Return a mechanism with another mass, and the inertia about its centre as it was."""
     links = tuple(
@@ -99,37 +78,9 @@ def heavier(robot, link, factor):
     return ccd.Mechanism(replace(robot.description, links=links), gravity=robot.gravity)
 
 
-def recorded(rate=1000):
-    """Return the four-bar, and Tracks of all its joints in a simulated motion of 0.5 s."""
-    robot = ccd.load('four_bar')
-    q = ccd.assemble(robot, {'crank': 1.0})
-    sim = ccd.Simulation(robot, q, ccd.complete_velocity(robot, q, {'crank': 3.0}), dt=1.0 / rate)
-    sim.run(0.5)
-    return robot, tracks_of(robot, sim.log.time, dict(zip(robot.joint_names, sim.log.q.T)))
-
-
-def tracks_of(robot, time, positions):
-    """Return Tracks of joints of one coordinate, rates from splines."""
-    tracks = Tracks(time)
-    for joint, values in positions.items():
-        spline = CubicSpline(time, values[:, None])
-        tracks.joints[joint] = tuple(spline(time, order) for order in range(3))
-    return tracks
-
-
 @pytest.fixture(scope='module')
 def record():
     return recorded()
-
-
-def shifted(tracks, joint, offset):
-    """Return Tracks whose sensor of one joint has an offset, constant or sample by sample."""
-    positions, *rates = tracks.joints[joint]
-    return Tracks(tracks.time, {**tracks.joints, joint: (positions + offset, *rates)})
-
-
-def consistency(robot, tracks, **options):
-    return study_consistency(robot, tracks, start=ccd.assemble(robot, {}), **options)
 
 
 # --- internal validity --------------------------------------------------------------------------
@@ -366,107 +317,3 @@ def test_a_run_that_stops_says_so_and_the_others_go_on():
         watch=['swing'],
     )
     assert [bool(run.stopped) for run in runs] == [False, True, False]
-
-
-# --- consistency --------------------------------------------------------------------------------
-def test_an_exact_record_is_consistent(record):
-    robot, tracks = record
-    found = consistency(robot, tracks)
-    assert found.widest.max() < 1e-9 and all(found.verdicts.values())
-    assert found.culprit is None and not found.suspects and not found.filled
-    assert max(found.moved().values()) < 1e-9
-
-
-@pytest.mark.parametrize('noise', [0.0, 1e-3])
-@pytest.mark.parametrize('joint', ['crank', 'coupler', 'rocker'])
-def test_the_joint_with_an_offset_is_found_by_name(record, joint, noise):
-    robot, tracks = record
-    tracks = Tracks(
-        tracks.time[::5],
-        {each: tuple(x[::5] for x in track) for each, track in tracks.joints.items()},
-    )
-    random = np.random.default_rng(1)
-    for each in tracks.joints:
-        tracks = shifted(tracks, each, random.normal(0.0, noise, (len(tracks.time), 1)))
-    found = consistency(robot, shifted(tracks, joint, OFFSET))
-    assert not found.verdicts['loops'] and found.culprit == joint
-    best = found.suspects[0]
-    assert best.offset == pytest.approx(-OFFSET, abs=1e-9 + noise)
-    assert best.spread < 1e-9 + 3.0 * noise and best.remaining < 1e-9 + 0.2 * (noise > 0.0)
-    assert max(map(max, robot.loop_gaps(found.motion.q[50]).values())) < 1e-9
-
-
-def test_a_joint_that_was_not_measured_comes_from_the_loops(record):
-    robot, tracks = record
-    part = Tracks(tracks.time, {'crank': tracks.joints['crank']})
-    found = study_consistency(robot, part, start=ccd.assemble(robot, {'crank': 1.0}))
-    assert found.filled == ['coupler', 'rocker'] and found.verdicts['loops']
-    assert np.allclose(found.recorded[:, 1], tracks.joints['coupler'][0][:, 0], atol=1e-9)
-    assert np.allclose(found.motion.v[:, 2], tracks.joints['rocker'][1][:, 0], atol=1e-6)
-
-
-def test_two_joints_of_one_loop_cannot_accuse_each_other_when_both_could_be_it():
-    robot, tracks = recorded(rate=200)
-    still = Tracks(
-        tracks.time,
-        {
-            joint: tuple(
-                np.full_like(x, x[0, 0] * (k == 0)) for k, x in enumerate(tracks.joints[joint])
-            )
-            for joint in ('crank', 'rocker')
-        },
-    )
-    found = consistency(robot, shifted(still, 'rocker', OFFSET))
-    assert not found.verdicts['loops'] and found.culprit is None
-    assert [each.remaining < 1e-6 for each in found.suspects] == [True, True]
-
-
-def test_of_two_joints_that_could_be_it_the_steadier_one_is(record):
-    robot, tracks = record
-    part = Tracks(tracks.time, {each: tracks.joints[each] for each in ('crank', 'rocker')})
-    found = consistency(robot, shifted(part, 'crank', OFFSET))
-    assert [each.remaining < 1e-6 for each in found.suspects] == [True, True]
-    assert found.culprit == 'crank'
-
-
-@pytest.mark.parametrize('fall, weight', [(0.0, 1.0), (9.80665, 0.0), (4.0, 1.0 - 4.0 / 9.80665)])
-def test_the_root_of_a_figure_tells_what_holds_it(fall, weight):
-    robot = ccd.load('figure')
-    q, time = ccd.assemble(robot, {}), np.linspace(0.0, 0.2, 21)
-    tracks = Tracks(time)
-    for joint in robot.joint_names:
-        place, mine = robot.joint_slices(joint)
-        tracks.joints[joint] = (
-            np.tile(q[place], (21, 1)),
-            *np.zeros((2, 21, mine.stop - mine.start)),
-        )
-    positions, rates, accelerations = tracks.joints['root']
-    positions[:, 2] -= 0.5 * fall * time**2
-    rates[:, 2], accelerations[:, 2] = -fall * time, -fall
-    found = consistency(robot, tracks)
-    peak = found.residual['root:vz'][0] if found.residual else 0.0
-    assert peak == pytest.approx(weight * robot.total_mass * 9.80665, rel=1e-9, abs=1e-9)
-    assert found.verdicts['forces'] == (weight == 0.0)
-
-
-def test_limits_that_a_record_breaks_are_told_with_joint_and_time():
-    robot, *_ = pendulum(type=JointType.REVOLUTE, limit=Limit(-0.5, 0.5, 25.0, 3.0))
-    time = np.linspace(0.0, 1.0, 101)
-    found = consistency(robot, tracks_of(robot, time, {'swing': 0.6 * np.sin(2 * np.pi * time)}))
-    told = {(each['kind'], each['limit']): each for each in found.exceeded}
-    assert set(told) == {('speed', 3.0), ('range', 0.5), ('range', -0.5)}
-    assert told['range', 0.5]['time'] == pytest.approx(0.25)
-    assert told['range', -0.5]['time'] == pytest.approx(0.75)
-    assert told['range', -0.5]['value'] == pytest.approx(-0.6)
-    assert told['speed', 3.0]['value'] == pytest.approx(1.2 * np.pi, rel=1e-4)
-    assert [name for name, good in found.verdicts.items() if not good] == ['range', 'speed']
-
-
-def test_the_filter_halves_what_has_its_frequency_and_leaves_what_is_slow():
-    robot, *_ = pendulum()
-    time = np.arange(4001) / 1000.0
-    for frequency, share in ((10.0, 0.5), (1.0, 1.0 / (1.0 + 0.1**4)), (100.0, 1e-4)):
-        wave = np.sin(2.0 * np.pi * frequency * time)
-        got = smoothed(tracks_of(robot, time, {'swing': wave}), 10.0).joints['swing'][0][:, 0]
-        # sampled at 1 kHz, the far end of the filter is steeper than the analog one
-        assert np.abs(got - share * wave)[1000:3000].max() < 2e-5
