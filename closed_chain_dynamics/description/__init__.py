@@ -144,7 +144,8 @@ def read(
     inertias that no body can have, and with joints that move no mass: 'check' keeps inertias, and
     fixes joints, where the rest still moves by the laws of mechanics, with a note, and refuses
     others; 'repair' puts the nearest possible in their place, 'trust' takes them as they are. A
-    file `robot.yaml` with the key `closed_loop` next to `robot.urdf` is read with it. In an SDF, whose joints form a graph, `cut` names joints that close loops.
+    file `robot.yaml` with the key `closed_loop` next to `robot.urdf` is read with it. In an SDF,
+    whose joints form a graph, `cut` names joints that close loops.
     """
     if root_joint not in ('fixed', 'floating'):
         raise DescriptionError(

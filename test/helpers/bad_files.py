@@ -676,8 +676,7 @@ CASES = {
     **{
         f'SDF: {culprit}': (f'<sdf version="1.9">{text}</sdf>', [culprit], [repair])
         for text, culprit, repair in (
-            ('', 'it holds 0 models: none', 'Keep one <model>'),
-            ('<model name="a"/><model name="b"/>', "it holds 2 models: 'a', 'b'", 'Keep one'),
+            ('', 'it holds no model', 'Put a <model> into it'),
             (sdf_model('<pose relative_to="b"/>'), "no frame named 'b'", 'Known: a'),
             (sdf_model('<pose relative_to="a"/>'), 'relative to itself', 'Break the circle'),
             (
