@@ -84,7 +84,8 @@ def add_model_arguments(parser: argparse.ArgumentParser, also: str = '') -> None
         choices=['check', 'repair', 'trust'],
         default='check',
         help='what is done with inertias that no rigid body has, and with joints that move no '
-        'mass: refuse, repair or trust them (default: %(default)s)',
+        'mass: check refuses those that would spoil the rest and keeps others with a warning '
+        '(default: %(default)s)',
     )
     parser.set_defaults(xacro_args={})  # key:=value, which main takes out of the line
 

@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closed_chain_dynamics.description import Description, Joint, LoopType
+from closed_chain_dynamics.description.bodies import Placement
 from closed_chain_dynamics.kernels import records as at
-from closed_chain_dynamics.model.bodies import Placement
 from closed_chain_dynamics.model.memory import Layout
 
 __all__ = ['Model', 'Records']
