@@ -64,7 +64,7 @@ def add_motion(group: argparse._ArgumentGroup) -> None:
         nargs='+',
         type=_wave,
         help='joints that swing about the pose [rad or m, Hz]; the others that '
-        'are free keep still',
+        'are free stay still',
     )
     group.add_argument(
         '--time',
