@@ -32,6 +32,7 @@ from closed_chain_dynamics.description.elements import (
     LoopJoint,
     Spring,
 )
+from closed_chain_dynamics.description.inertia_checks import is_possible
 from closed_chain_dynamics.dynamics.distances import ClusterDistance
 from closed_chain_dynamics.dynamics.explanation import explain
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
@@ -149,6 +150,7 @@ def _link(link: Link, model: Description) -> Report:
         'center_of_mass': list(inertia.origin.xyz) if inertia else None,
         # about the centre of mass, in the axes of the link
         'inertia': inertia.tensor.tolist() if inertia else None,
+        'possible': inertia is None or is_possible(inertia),  # for a rigid body
     }
 
 

@@ -208,12 +208,13 @@ def _mass_table(report: Report, style: Style) -> list[str]:
             f'{number(link["mass"])} kg',
             '  '.join(number(x) for x in link['center_of_mass']),
             '  '.join(number(link['inertia'][i][i], 3) for i in range(3)),
+            '' if link['possible'] else ('no rigid body has it', 'red'),
         ]
         for link in report['links']
         if link['mass']
     ]
-    rows.append(['total', f'{number(report["total_mass"])} kg', '', ''])
-    return table(['link', 'mass', 'centre of mass [m]', 'Ixx Iyy Izz [kg m^2]'], rows, style)
+    rows.append(['total', f'{number(report["total_mass"])} kg', '', '', ''])
+    return table(['link', 'mass', 'centre of mass [m]', 'Ixx Iyy Izz [kg m^2]', ''], rows, style)
 
 
 def _assembly_lines(report: Report) -> list[str]:

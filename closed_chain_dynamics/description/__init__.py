@@ -19,9 +19,9 @@ Files in, frozen dataclasses out, and back: the only layer that reads and writes
 ``convert`` and ``write`` save one. `document` opens files safely, `fields` reads attributes,
 `urdf`, `loops`, `couplings`, `springs`, `actuators` and `foreign_loops` read elements of URDF,
 `sdf*` and `mjcf*` those formats (MJCF by MuJoCo itself), `*_writer` write, SDF at a
-`reference_pose`. `checks` and `inertia_checks` judge the whole, `left_out` tells what found no
-place, and `assignments` reads what users write of joints on a command line. It may import `errors`
-alone.
+`reference_pose`. `checks`, `inertia_checks` and `massless` judge the whole, `bodies` merges links
+that are fixed to each other, `left_out` tells what found no place, and `assignments` reads what
+users write of joints on a command line. It may import `errors` alone.
 """
 
 from collections.abc import Iterable, Mapping
@@ -141,10 +141,11 @@ def read(
     `actuated` names the joints with motors and overrules the file; an empty one means none.
     `root_joint='floating'` puts the root link on a floating joint named 'root_joint' from a new
     link 'world'. `xacro_args` are the arguments of a xacro file. `inertia` says what is done with
-    inertias that no body can have, and with joints that move no mass: 'check' refuses them,
-    'repair' puts the nearest possible in their place, 'trust' takes them as they are. A file
-    `robot.yaml` with the key `closed_loop` next to `robot.urdf` is read with it.
-    In an SDF, whose joints form a graph, `cut` names joints that close loops.
+    inertias that no body can have, and with joints that move no mass: 'check' keeps inertias, and
+    fixes joints, where the rest still moves by the laws of mechanics, with a note, and refuses
+    others; 'repair' puts the nearest possible in their place, 'trust' takes them as they are. A
+    file `robot.yaml` with the key `closed_loop` next to `robot.urdf` is read with it. In an SDF,
+    whose joints form a graph, `cut` names joints that close loops.
     """
     if root_joint not in ('fixed', 'floating'):
         raise DescriptionError(

@@ -13,38 +13,34 @@
 # limitations under the License.
 
 """
-Masses and inertias that a rigid body can have.
+Masses and inertias that a rigid body can have, and what is done with others.
 
-The principal moments A <= B <= C of any body satisfy A >= 0 and C <= A + B. Published robots break
-the second rule in three ways that a user can live with, and get a note: by the last digits that
-were written; in planar models, where the wrong moment never enters the dynamics; and in moments
-that were identified and miss the rule by a little. All these are taken as they are, as other tools
-take them. A moment that misses zero by its last digits is repaired. Anything else is an error,
-unless the caller asks to repair it or to trust it.
+The principal moments A <= B <= C of any body satisfy A >= 0 and C <= A + B. What breaks the second
+rule still has a positive definite mass matrix, and so has what breaks the first as long as the
+links that it is fixed to make up for it, or as long as it never turns about that axis. Published
+robots do both, and other tools take them without a word: here they keep their numbers, and a note
+says which links, by how much, and what follows. A moment that misses zero by its last digits is
+repaired. Any other negative moment would let a mass matrix lose its sign, and is an error, unless
+the caller asks to repair it or to trust it.
 """
 
 from dataclasses import replace
 from decimal import Decimal
 
 import numpy as np
+from numpy.typing import NDArray
 
-from closed_chain_dynamics.description.elements import (
-    Description,
-    Inertia,
-    Joint,
-    JointType,
-    Link,
-    Pose,
-)
+from closed_chain_dynamics.description.bodies import grow
+from closed_chain_dynamics.description.elements import Description, Inertia, Link, Pose
 from closed_chain_dynamics.description.fields import Reader, some_of
+from closed_chain_dynamics.description.massless import settle_massless
 from closed_chain_dynamics.description.rotations import upper_triangle
 from closed_chain_dynamics.description.tree import PARALLEL, Tree, turning_axis
 from closed_chain_dynamics.errors import DescriptionError
 
-__all__ = ['POLICIES', 'settle_inertias']
+__all__ = ['POLICIES', 'is_possible', 'settle_inertias']
 
 POLICIES = ('check', 'repair', 'trust')
-PURE_TURNING = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.SPHERICAL)
 TRIANGLE_TOLERANCE = 1e-6  # relative; files round to six or seven digits
 ROUNDING = 1e-4  # relative; files that round to four digits are repaired
 LAST_DIGITS = 1.5  # half a unit of the last written digit for each of the three moments
@@ -59,7 +55,13 @@ NOTES = {
     f'the other two, by less than {TRIANGLE_LIMIT:.0%} or by their last digits, which no rigid '
     'body has; taken as it is: ',
     'harmless': 'No rigid body has the moments of inertia of these links, but they turn about '
-    'one axis only, so that the wrong ones never count: ',
+    'one axis only, or never, so that the wrong ones never count: ',
+    'carried': 'A principal moment of inertia of these links is below zero, which no rigid body '
+    'has, but what they are fixed to makes up for it; taken as it is: ',
+    'impossible': 'No rigid body has the inertias of the links named last: the largest principal '
+    'moment exceeds the sum of the other two [kg m^2]. They are kept as other tools keep them: '
+    'the mass matrix stays positive definite, but torques and accelerations are those of no real '
+    "robot. Correct the file, or load it with inertia='repair': ",
 }
 
 
@@ -67,10 +69,11 @@ def settle_inertias(
     description: Description, reader: Reader, policy: str = 'check'
 ) -> Description:
     """
-    Return the description with inertias that bodies can have, and every joint moving some mass.
+    Return the description with inertias that can be computed with, and joints that move mass.
 
-    `policy` says what is done with what no body can have: 'check' refuses it, 'repair' puts the
-    nearest that one can have in its place, 'trust' takes it as it is.
+    `policy` says what is done with what no body can have: 'check' keeps what leaves the mass
+    matrix positive definite, with a note, and refuses the rest; 'repair' puts the nearest that a
+    body can have in its place, 'trust' takes it as it is.
     """
     if policy not in POLICIES:
         raise DescriptionError(
@@ -79,17 +82,37 @@ def settle_inertias(
     tree, links = Tree(description.joints), []
     verdicts: dict[str, list[str]] = {kind: [] for kind in NOTES}
     for link in description.links:
-        verdict = _verdict(link, tree, reader, policy) if link.inertia is not None else ''
+        verdict = ''
+        if link.inertia is not None:
+            verdict = _verdict(link, link.inertia, description, tree, reader, policy)
         if verdict:
-            verdicts[verdict].append(link.name)
+            verdicts[verdict].append(_described(link) if verdict == 'impossible' else link.name)
         if link.inertia is not None and verdict in ('rounded', 'repaired'):
             link = replace(link, inertia=_repaired(link.inertia))
         links.append(link)
     for kind, names in verdicts.items():
         if names:
             reader.note(f'{NOTES[kind]}{some_of(names)}.')
-    description = replace(description, links=tuple(links))
-    return _settle_massless(description, tree, reader, policy)
+    return settle_massless(replace(description, links=tuple(links)), tree, reader, policy)
+
+
+def is_possible(inertia: Inertia) -> bool:
+    """Return whether a rigid body can have these moments of inertia, to their last digits."""
+    smallest, middle, largest = _principal(inertia)[0]
+    slack = _slack(inertia)
+    return smallest >= -slack and largest <= (smallest + middle) * (1 + TRIANGLE_TOLERANCE) + slack
+
+
+def _principal(inertia: Inertia) -> tuple[list[float], NDArray[np.float64]]:
+    """Return the principal moments, and their axes (3, 3) in those of the file."""
+    moments, axes = np.linalg.eigh(replace(inertia, origin=Pose()).tensor)  # its zeros are exact
+    return [float(each) for each in moments], axes
+
+
+def _described(link: Link) -> str:
+    assert link.inertia is not None
+    smallest, middle, largest = _principal(link.inertia)[0]
+    return f'{link.name} ({largest:.3g} > {smallest:.3g} + {middle:.3g})'
 
 
 def _repaired(inertia: Inertia) -> Inertia:
@@ -105,10 +128,10 @@ def _repaired(inertia: Inertia) -> Inertia:
     return Inertia(inertia.mass, Pose(inertia.origin.xyz), upper_triangle(tensor))
 
 
-def _verdict(link: Link, tree: Tree, reader: Reader, policy: str) -> str:
+def _verdict(
+    link: Link, inertia: Inertia, description: Description, tree: Tree, reader: Reader, policy: str
+) -> str:
     """Return '' for possible moments, or the kind of note that they get."""
-    inertia = link.inertia
-    assert inertia is not None
     where = reader.where('link', link.name)
     if inertia.mass < 0.0:
         raise DescriptionError(
@@ -117,9 +140,8 @@ def _verdict(link: Link, tree: Tree, reader: Reader, policy: str) -> str:
             file=reader.label,
             repair='Write a mass of zero or more.',
         )
-    # in the axes of the file, where zeros are exact
-    moments, axes = np.linalg.eigh(replace(inertia, origin=Pose()).tensor)
-    smallest, middle, largest = (float(each) for each in moments)
+    moments, axes = _principal(inertia)
+    smallest, middle, largest = moments
     size, slack = max(abs(smallest), abs(largest)), _slack(inertia)
     if smallest < -NEGATIVE_TOLERANCE * size:
         if policy == 'trust':
@@ -128,6 +150,8 @@ def _verdict(link: Link, tree: Tree, reader: Reader, policy: str) -> str:
             return 'rounded'
         if policy == 'repair':
             return 'repaired'
+        if bearable := _bearable(link, description, tree):
+            return bearable
         raise DescriptionError(
             f'the inertia has a negative principal moment, {smallest:.6g} kg m^2 (all: '
             f'{", ".join(f"{value:.6g}" for value in moments)})',
@@ -149,14 +173,26 @@ def _verdict(link: Link, tree: Tree, reader: Reader, policy: str) -> str:
         return 'repaired'
     if largest <= (smallest + middle) + max(TRIANGLE_LIMIT * (smallest + middle), slack):
         return 'inexact'
-    raise DescriptionError(
-        'no rigid body has this inertia: the largest principal moment exceeds the sum of the '
-        f'other two, {largest:.6g} > {smallest:.6g} + {middle:.6g} kg m^2',
-        file=reader.label,
-        where=where,
-        repair='Give it about the centre of mass, in the axes of the inertial '
-        "<origin>, in kg m^2, or load it with inertia='repair' or inertia='trust'.",
-    )
+    return 'impossible'
+
+
+def _bearable(link: Link, description: Description, tree: Tree) -> str:
+    """
+    Return why a negative moment leaves every mass matrix positive definite, or ''.
+
+    A sum over bodies whose inertias are positive is positive; so is one over bodies that turn
+    about one axis only, when their moments about that are. A body is all links that are fixed to
+    each other.
+    """
+    bodies, places = grow(description)
+    number, R, _ = places[link.name]
+    if not number:  # it is fixed to the world
+        return 'harmless'
+    _, _, tensor = bodies[number].inertia_about_com()
+    axis = turning_axis(tree, link.name)
+    if axis is not None and float(R @ axis @ tensor @ R @ axis) >= 0.0:
+        return 'harmless'
+    return 'carried' if np.linalg.eigvalsh(tensor)[0] >= 0.0 else ''
 
 
 def _slack(inertia: Inertia) -> float:
@@ -165,81 +201,3 @@ def _slack(inertia: Inertia) -> float:
     last = min((int(each.as_tuple().exponent) for each in written), default=0)
     size = max(map(abs, inertia.moments))
     return max(min(LAST_DIGITS * 10.0**last, TRIANGLE_LIMIT * size), NEGLIGIBLE)
-
-
-def _settle_massless(
-    description: Description, tree: Tree, reader: Reader, policy: str
-) -> Description:
-    """
-    Refuse a joint that moves no mass at all: its acceleration would be unbounded.
-
-    Loops and couplings bind such a joint to others that do, and so does a rotor. To repair one is
-    to make it fixed.
-    """
-    mass = {link.name: link.inertia.mass if link.inertia else 0.0 for link in description.links}
-    rotary = {
-        link.name: any(link.inertia.moments) if link.inertia else False
-        for link in description.links
-    }
-    # Geared rotors are often written as pure rotary inertia, their mass counted elsewhere.
-    rotors = [name for name in mass if rotary[name] and not mass[name]]
-    if rotors:
-        reader.note(f'These links have a moment of inertia but no mass: {some_of(rotors)}.')
-    bound = {end for loop in description.loops for end in (loop.parent, loop.child)}
-    for joint in reversed(tree.outward(description.root)):  # from the leaves to the root
-        mass[joint.parent] += mass[joint.child]
-        rotary[joint.parent] |= rotary[joint.child]
-        if joint.child in bound:
-            bound.add(joint.parent)
-    coupled = {term.joint for coupling in description.couplings for term in coupling.terms}
-    idle = [
-        joint
-        for joint in description.joints
-        if joint.type is not JointType.FIXED
-        and not mass[joint.child]
-        and not (joint.type in PURE_TURNING and rotary[joint.child])
-        and joint.child not in bound
-        and joint.name not in coupled
-        and not joint.dynamics.armature
-    ]
-    if not idle or policy == 'trust':
-        return description
-    if policy == 'repair':
-        names = [joint.name for joint in idle]
-        reader.note(f'These joints move no mass and are fixed: {some_of(names)}.')
-        return _with_fixed(description, set(names))
-    joint = idle[0]
-    raise DescriptionError(
-        f'the joint {joint.name!r} moves the link {joint.child!r}, which has no mass, nor '
-        'has anything on it',
-        file=reader.label,
-        where=reader.where('joint', joint.name),
-        repair=f'Give {joint.child!r} an <inertial> with a mass, or make the joint fixed, or load '
-        "it with inertia='repair', which does that.",
-    )
-
-
-def _with_fixed(description: Description, names: set[str]) -> Description:
-    """Return the description with some joints fixed, and nothing left that speaks of them."""
-    return replace(
-        description,
-        joints=tuple(
-            Joint(joint.name, JointType.FIXED, joint.parent, joint.child, joint.origin)
-            if joint.name in names
-            else joint
-            for joint in description.joints
-        ),
-        springs=tuple(
-            spring
-            for spring in description.springs
-            if names.isdisjoint((spring.joint, *(term.joint for term in spring.terms)))
-        ),
-        actuators=tuple(each for each in description.actuators if each.joint not in names),
-        assemblies=tuple(
-            replace(
-                assembly,
-                positions=tuple(pair for pair in assembly.positions if pair[0] not in names),
-            )
-            for assembly in description.assemblies
-        ),
-    )

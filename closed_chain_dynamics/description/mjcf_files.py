@@ -54,10 +54,13 @@ def check_files(reader: Reader, document: Document) -> None:
         for element, attribute, name in named:
             inside = [] if attribute in FOLDERS else folders
             # MuJoCo starts from the main file; one that is included may look beside itself
-            for path in (
+            places = [
                 start / each / name for start in (folder, beside) for each in (Path(), *inside)
-            ):
-                _check(reader, document.path, path, element, attribute)
+            ]
+            if not _are_own(places, document.path):
+                why = 'it lies outside the folder of the model'
+                raise _refused(reader, element, attribute, name, why)
+            for path in places:
                 if element.tag in HOLD_MJCF and _is_new(path, seen):
                     seen.add(path.resolve())
                     part = parse(read_bytes(path), str(path))
@@ -95,15 +98,17 @@ def _named(root: Any) -> Iterator[tuple[Any, str, str]]:
                 yield element, attribute, name
 
 
-def _check(reader: Reader, model: Path, path: Path, element: Any, attribute: str) -> None:
-    """Refuse a file that is not of the model."""
+def _are_own(places: list[Path], model: Path) -> bool:
+    """Tell whether what is found at one of these places can only be a file of the model."""
     try:
-        own = is_own(path, model)
+        own = [is_own(each, model) for each in places]
+        if all(own):
+            return True
+        there = [each.exists() for each in places]
     except (OSError, ValueError, RuntimeError):  # no file can have such a name
-        own = False
-    if not own:
-        why = 'it lies outside the folder of the model'
-        raise _refused(reader, element, attribute, element.get(attribute), why)
+        return False
+    # a place outside is never looked at where it is empty and another one is not
+    return any(there) and all(mine for mine, found in zip(own, there) if found)
 
 
 def _refused(

@@ -16,8 +16,8 @@
 Models inside an SDF model: written there, or included from other files; here they become one.
 
 A link L of a nested model M is called M::L, and its frame M or M::__model__; what is included with
-merge="true" keeps its names. An include is looked for beside the file, in the folders above it,
-and where the variables in SEARCH_PATHS point.
+merge="true" keeps its names. Several models in a world become one in the same way. An include is
+looked for beside the file, in the folders above it, and where the variables in SEARCH_PATHS point.
 """
 
 from copy import deepcopy
@@ -30,7 +30,7 @@ from lxml import etree
 import numpy as np
 
 from closed_chain_dynamics.description.document import Document, open_document
-from closed_chain_dynamics.description.fields import Reader
+from closed_chain_dynamics.description.fields import Reader, some_of
 from closed_chain_dynamics.description.rotations import pose_of
 from closed_chain_dynamics.description.sdf_frames import (
     MODEL,
@@ -47,6 +47,7 @@ __all__ = ['one_model']
 
 SEARCH_PATHS = ('SDF_PATH', 'GZ_SIM_RESOURCE_PATH', 'GAZEBO_MODEL_PATH')
 NAMED = ('link', 'joint', 'frame')  # what a nested model hands on
+TRUE = ('true', '1')
 HERE: Placement = (np.eye(3), np.zeros(3))
 
 
@@ -54,28 +55,38 @@ def one_model(reader: Reader, document: Document) -> tuple[Any, Any]:
     """Return the model, all nested ones in it, and the world that it stands in or None."""
     root, world = document.root, document.root.find('world')
     files = () if document.path is None else (document.path.resolve(),)
-    models = [*root.findall('model'), *([] if world is None else world.findall('model'))]
+    found = []
     for place in (root, world):
-        for each in () if place is None else place.findall('include'):
-            included = _included(reader, each, files)
-            models += [] if included is None else [included[0]]
-    moving = [each for each in models if (each.findtext('static') or '').strip() != 'true']
-    chosen = moving or models
-    if len(chosen) != 1:
-        names = ', '.join(repr(each.get('name', '')) for each in chosen) or 'none'
-        raise reader.error(
-            root,
-            f'it holds {len(chosen)} models: {names}',
-            'Keep one <model> that is not static in a file.',
-        )
-    return _flat(reader, chosen[0], files), world
+        for each in () if place is None else place.iterchildren('model', 'include'):
+            model = (each, files) if each.tag == 'model' else _included(reader, each, files)
+            found += [] if model is None else [model]
+    moving = [each for each in found if (each[0].findtext('static') or '').strip() not in TRUE]
+    chosen = moving or found
+    if not chosen:
+        raise reader.error(root, 'it holds no model', 'Put a <model> into it.')
+    if len(root.findall('world')) > 1:
+        reader.note('Only the first of several worlds is read.')
+    if len(chosen) == 1:
+        return _flat(reader, *chosen[0]), world
+    return _together(reader, [_flat(reader, *each) for each in chosen], world), world
+
+
+def _together(reader: Reader, models: list[Any], world: Any) -> Any:
+    """Return one model of several that stand in a world, each under its own name."""
+    names = [each.get('name', '') for each in models]
+    reader.note(f'It holds {len(names)} models that move, read as one: {some_of(names)}.')
+    name = '' if world is None else world.get('name', '')
+    whole = etree.Element('model', name=name or 'world')
+    whole.extend(models)
+    whole.extend([] if world is None else deepcopy([*world.iterchildren('joint', 'frame')]))
+    return _flat(reader, whole, ())
 
 
 def _flat(reader: Reader, model: Any, files: tuple[Path, ...]) -> Any:
     """Return the model with everything that nested ones hold, under their names."""
     model = deepcopy(model)
     for each in list(model.iterchildren('model', 'include')):
-        merged = each.tag == 'include' and each.get('merge') in ('true', '1')
+        merged = each.tag == 'include' and each.get('merge') in TRUE
         found = (each, files) if each.tag == 'model' else _included(reader, each, files)
         model.remove(each)
         if found is None:
@@ -177,7 +188,7 @@ def _rename(part: Any, prefix: str, base: str) -> None:
         end.text = long((end.text or '').strip() or end.get('link'))
     for axis in part.iterchildren('axis', 'axis2'):
         for xyz in axis.iterchildren('xyz'):
-            in_model = (axis.findtext('use_parent_model_frame') or '').strip() in ('1', 'true')
+            in_model = (axis.findtext('use_parent_model_frame') or '').strip() in TRUE
             if xyz.get('expressed_in') or in_model:
                 xyz.set('expressed_in', long(xyz.get('expressed_in')) or base)
         for mimic in axis.iterchildren('mimic'):

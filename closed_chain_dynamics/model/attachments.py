@@ -20,9 +20,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from closed_chain_dynamics.description import Description
+from closed_chain_dynamics.description.bodies import Placement
 from closed_chain_dynamics.errors import DescriptionError
 from closed_chain_dynamics.kernels import records as at
-from closed_chain_dynamics.model.bodies import Placement
 from closed_chain_dynamics.model.joint_types import VELOCITY_SUFFIXES
 from closed_chain_dynamics.model.model import Records
 

@@ -19,9 +19,9 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from closed_chain_dynamics.description import Description, Joint, LoopJoint, LoopType
+from closed_chain_dynamics.description.bodies import Placement
 from closed_chain_dynamics.description.rotations import rotation_to
 from closed_chain_dynamics.kernels import records as at
-from closed_chain_dynamics.model.bodies import Placement
 from closed_chain_dynamics.model.model import Records
 
 __all__ = ['loop_coordinate_names', 'loop_frames', 'loop_records']

@@ -29,8 +29,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closed_chain_dynamics.description import Description, Joint, LoopType
+from closed_chain_dynamics.description.bodies import Placement
 from closed_chain_dynamics.kernels import records as at
-from closed_chain_dynamics.model.bodies import Placement
 from closed_chain_dynamics.model.memory import Layout
 
 __all__ = ['Model', 'Records']
@@ -70,6 +70,9 @@ class Model:
             R.flags.writeable = p.flags.writeable = False
         object.__setattr__(self, 'links', MappingProxyType(dict(self.links)))
         object.__setattr__(self, 'joints', MappingProxyType(dict(self.joints)))
+
+    def __repr__(self) -> str:
+        return f'<Model {self.name!r}: {len(self.bodies) - 1} bodies, {len(self.loops)} loops>'
 
     def __reduce__(self) -> tuple[Any, ...]:
         values = (vars(self)[name] for name in self.__dataclass_fields__)

@@ -17,8 +17,8 @@
 import numpy as np
 
 from closed_chain_dynamics.description import JointType
+from closed_chain_dynamics.description.bodies import Placement
 from closed_chain_dynamics.errors import NameNotFound
-from closed_chain_dynamics.model.bodies import Placement
 from closed_chain_dynamics.model.joint_types import VELOCITY_SUFFIXES, WIDTHS_IN_Q
 from closed_chain_dynamics.model.model import Model
 from closed_chain_dynamics.model.structure import Structure

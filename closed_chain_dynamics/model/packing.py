@@ -18,9 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closed_chain_dynamics.description import Description, Joint, LoopJoint
+from closed_chain_dynamics.description.bodies import Body, grow
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.model.attachments import Places, actuators, couplings, springs
-from closed_chain_dynamics.model.bodies import Body, grow
 from closed_chain_dynamics.model.holds import hold_records
 from closed_chain_dynamics.model.joint_types import KERNEL_TYPES
 from closed_chain_dynamics.model.loop_packing import loop_coordinate_names, loop_records

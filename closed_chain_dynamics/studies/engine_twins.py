@@ -222,22 +222,25 @@ class Pinocchio(Twin):
         opened = any('open' not in kind and 'loop joints' not in kind for kind in left_out.kinds)
         active = [coupling for coupling in description.couplings if coupling.active]
         laws = [loop for loop in description.loops if loop.dynamics.damping]
-        self.has_loops = not (opened or active or laws or description.springs)
+        rests = len(self.T) > robot.nv
+        self.has_loops = not (opened or active or laws or description.springs or rests)
 
     def _finds_joints(self) -> bool:
         self.places: list[Any] = []
-        order: list[int] = []
+        self.T = np.zeros((self.model.nv, self.robot.nv))
+        fixed = {each.name for each in self.robot.description.joints if not each.type.nv}
         for number in range(1, self.model.njoints):
             name, joint = self.model.names[number], self.model.joints[number]
+            if name in fixed:  # it moves no mass, and rests
+                continue
             if name not in self.robot.joint_names:
                 return False
             own_q, own_v = self.robot.joint_slices(name)
             if own_v.stop - own_v.start != joint.nv:
                 return False
             self.places.append((joint, own_q, own_v))
-            order.extend(range(own_v.start, own_v.stop))
-        self.T = np.eye(self.robot.nv)[order]
-        return len(order) == self.robot.nv
+            self.T[joint.idx_v : joint.idx_v + joint.nv, own_v] = np.eye(joint.nv)
+        return bool(np.linalg.matrix_rank(self.T) == self.robot.nv)
 
     def set(self, q: Array, v: Array) -> None:
         """Take a state of the mechanism."""

@@ -46,6 +46,7 @@ __all__ = ['AGREEMENT', 'Specimen', 'robots_in', 'visit']
 
 AGREEMENT = 1e-8  # difference to the own tool, relative to its largest numbers
 SECONDS = 1.0  # of simulated time
+DOUBTFUL = 'No rigid body has the inertias'  # a note that belongs into the table
 ROOTS = re.compile(rb'<\s*(robot|mujoco|sdf)[\s>]')
 MODELS = re.compile(rb'<\s*(model|include)[\s>]')
 HEAD = 65536  # bytes in which a root element must show itself
@@ -154,7 +155,9 @@ def _load(path: Path, found: Specimen) -> Mechanism | None:
         except ClosedChainError:
             return None
     found.loads, found.loops = True, len(robot.loop_names)
-    found.left_out = [note for note in robot.description.notes if note.startswith('Left out')]
+    notes = robot.description.notes
+    found.left_out = [note for note in notes if note.startswith('Left out')]
+    found.why = found.why or next((each for each in notes if each.startswith(DOUBTFUL)), '')
     return robot
 
 

@@ -202,8 +202,22 @@ def test_macros_are_compared_and_parts_are_nobodys_fault(tmp_path):
 def test_impossible_inertias_are_compared_as_they_are_and_told(tmp_path):
     pytest.importorskip('pinocchio')
     found = _judged(tmp_path, impossible_urdf=IMPOSSIBLE)['impossible.urdf']
+    assert found.loads and found.inertia == 'check' and found.agrees and found.simulates
+    assert found.good and 'No rigid body has the inertias' in found.why
+    # two links, one below the other, with moments that nothing makes up for
+    text = IMPOSSIBLE.replace('iyy="0.2"', 'iyy="-0.2"')
+    found = _judged(tmp_path, negative_urdf=text)['negative.urdf']
     assert found.loads and found.inertia == 'trust' and found.agrees and found.simulates
-    assert found.good and 'no rigid body has this inertia' in found.why
+    assert found.good and 'a negative principal moment' in found.why
+
+
+def test_joints_that_move_no_mass_are_left_out_of_the_comparison(tmp_path):
+    pytest.importorskip('pinocchio')
+    finger = '<link name="tip"/><joint name="idle" type="continuous"><parent link="b"/>'
+    finger += '<child link="tip"/><axis xyz="1 0 0"/></joint></robot>'
+    text = IMPOSSIBLE.replace('</robot>', finger)
+    found = _judged(tmp_path, finger_urdf=text)['finger.urdf']
+    assert found.agrees and found.mobility == 2 and found.simulates
 
 
 def test_what_no_mass_resists_has_no_accelerations_to_compare(tmp_path):

@@ -110,6 +110,29 @@ def test_a_file_that_an_included_file_names_is_looked_at_too(secret, tmp_path):
         read(model)
 
 
+BOX = 'v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n'
+
+
+def test_a_file_beside_an_included_file_is_read_wherever_that_stands(tmp_path):
+    # from the folder of the model, the name leads out of it; MuJoCo looks beside the part
+    (tmp_path / 'model' / 'parts').mkdir(parents=True)
+    (tmp_path / 'model' / 'shapes').mkdir()
+    (tmp_path / 'model' / 'shapes' / 'box.obj').write_text(BOX)
+    (tmp_path / 'model' / 'parts' / 'part.xml').write_text(
+        '<mujoco><asset><mesh name="box" file="../shapes/box.obj"/></asset></mujoco>'
+    )
+    model = tmp_path / 'model' / 'arm.xml'
+    model.write_text(
+        '<mujoco><include file="parts/part.xml"/><worldbody><body><joint axis="0 1 0"/>'
+        '<geom type="mesh" mesh="box" density="6"/></body></worldbody></mujoco>'
+    )
+    assert ccd.load(model).total_mass == pytest.approx(1.0)
+    (tmp_path / 'shapes').mkdir()
+    (tmp_path / 'shapes' / 'box.obj').write_text(BOX)  # now it may be that one
+    with pytest.raises(ccd.DescriptionError, match='outside the folder'):
+        read(model)
+
+
 def test_a_name_that_no_file_can_have_is_refused(tmp_path):
     model = tmp_path / 'arm.xml'
     model.write_text(f'<mujoco><include file="{"x" * 5000}"/></mujoco>')

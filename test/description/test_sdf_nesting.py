@@ -131,3 +131,39 @@ def test_what_sdf_leaves_out_has_its_default():
     )
     (coupling,) = read(screw).couplings
     assert coupling.terms[1].coefficients[0] == pytest.approx(-1.0 / (2.0 * np.pi))
+
+
+WORLD = """
+<sdf version="1.9"><world name="hall"><gravity>0 0 -3</gravity>
+  <model name="floor"><static>true</static><link name="slab"/></model>
+  {one}{two}
+  <joint name="tie" type="revolute"><parent>left::lower</parent><child>right::upper</child>
+    <axis><xyz>1 0 0</xyz></axis></joint>
+</world></sdf>"""
+
+
+def test_several_models_in_a_world_move_together(tmp_path):
+    pose = '<pose>0.2 0 0.5 0 0 1.2</pose>'
+    tied = WORLD.format(one=arm(name='left'), two=arm(pose, name='right'))
+    apart = ccd.load(tied[: tied.index('<joint name="tie"')] + '</world></sdf>')
+    assert apart.joint_names == ['left::elbow', 'right::elbow']
+    assert any('2 models' in note and 'left, right' in note for note in apart.description.notes)
+    for name, place in (('left', ''), ('right', pose)):
+        alone = ccd.load(f'<sdf version="1.9">{arm(place)}</sdf>', gravity=(0, 0, -3))
+        q, v = np.array([0.4]), np.array([0.7])
+        at = apart.coordinate_names.index(f'{name}::elbow')
+        both = np.zeros(2), np.zeros(2)
+        both[0][at], both[1][at] = q[0], v[0]
+        M, bias = ccd.mass_matrix(apart, both[0]), ccd.newton_euler(apart, *both, np.zeros(2))
+        assert M[at, at] == pytest.approx(ccd.mass_matrix(alone, q)[0, 0], rel=1e-12)
+        assert bias[at] == pytest.approx(ccd.newton_euler(alone, q, v, 0 * v)[0], rel=1e-12)
+        assert M[0, 1] == 0.0
+        np.testing.assert_allclose(
+            ccd.link_placement(apart, both[0], f'{name}::lower'),
+            ccd.link_placement(alone, q, 'lower'),
+            atol=1e-12,
+        )
+    # a joint of the world ties them
+    assert ccd.load(tied).joint_names == ['left::elbow', 'tie', 'right::elbow']
+    free = ccd.load(tied, root_joint='floating')
+    assert free.nv == 6 + 3

@@ -20,6 +20,8 @@ import pinocchio as pin
 import pytest
 
 import closed_chain_dynamics as ccd
+from closed_chain_dynamics.cli.check_report import check_report
+from closed_chain_dynamics.cli.check_text import render
 from closed_chain_dynamics.description import JointType, read
 
 TRANSMISSION = '<transmission name="t"><joint name="{}"/></transmission>'
@@ -83,10 +85,61 @@ def test_moments_below_zero_by_their_last_digits_are_repaired(moments):
     assert any('last digits; repaired: b' in note for note in described.notes)
 
 
-@pytest.mark.parametrize('text', [IMPOSSIBLE, NEGATIVE])
-def test_impossible_moments_are_refused_with_ways_round(text):
+def test_moments_beyond_the_triangle_are_kept_with_a_warning():
+    described = read(IMPOSSIBLE)
+    assert described.links[1].inertia.moments == (0.1, 0.0, 0.0, 0.2, 0.0, 1.0)
+    (note,) = described.notes
+    assert 'No rigid body' in note and "inertia='repair'" in note
+    assert note.endswith('b (1 > 0.1 + 0.2).')
+    report = check_report(ccd.load(IMPOSSIBLE))
+    assert note in report['warnings']
+    assert [each['possible'] for each in report['links']] == [True, False]
+    assert 'no rigid body has it' in render(report)
+    assert 'no rigid body has it' not in render(check_report(ccd.load('four_bar')))
+
+
+def test_negative_moments_are_refused_with_ways_round():
     with pytest.raises(ccd.DescriptionError, match="inertia='repair' or inertia='trust'"):
-        read(text)
+        read(NEGATIVE)
+
+
+FIXED_TO = '<joint name="t" type="fixed"><parent link="b"/><child link="tip"/></joint></robot>'
+TIP = (
+    '<link name="tip"><inertial><origin xyz="0.3 0 0"/><mass value="2"/>'
+    '<inertia ixx="{0}" iyy="{0}" izz="{0}" ixy="0"/></inertial></link>'
+)
+
+
+def test_a_negative_moment_is_kept_where_what_it_is_fixed_to_makes_up_for_it():
+    enough, too_little = (
+        NEGATIVE.replace('</robot>', TIP.format(value) + FIXED_TO) for value in (0.6, 0.1)
+    )
+    described = read(enough)
+    assert any('makes up for it' in note and ': b' in note for note in described.notes)
+    robot = ccd.load(enough)
+    M = ccd.mass_matrix(robot, robot.neutral())
+    assert np.linalg.eigvalsh(M)[0] > 0.0
+    peer = pin.buildModelFromXML(enough.replace('<inertia ', '<inertia ixz="0" iyz="0" '))
+    upper = np.triu(pin.crba(peer, peer.createData(), pin.neutral(peer))[3:, 3:])
+    assert np.allclose(np.triu(M), upper, rtol=0.0, atol=1e-12)
+    with pytest.raises(ccd.DescriptionError, match='negative principal moment'):
+        read(too_little)
+
+
+@pytest.mark.parametrize('kind', ['fixed', 'prismatic', 'revolute'])
+def test_a_negative_moment_that_no_motion_turns_about_is_kept(kind):
+    turning = BALL.replace('"floating" cc:type="spherical"', f'"{kind}"')
+    text = body('ixx="-0.5" iyy="1" izz="1"').replace(BALL, turning)
+    text = text.replace('<child link="b"/>', '<child link="b"/><axis xyz="0 0 1"/>')
+    assert any('never count' in note for note in read(text).notes)
+    text = text.replace('<axis xyz="0 0 1"/>', '<axis xyz="1 0 0"/>')
+    if kind == 'revolute':
+        with pytest.raises(ccd.DescriptionError, match='negative principal moment'):
+            read(text)
+
+
+@pytest.mark.parametrize('text', [IMPOSSIBLE, NEGATIVE])
+def test_impossible_moments_are_repaired_or_trusted_where_asked(text):
     repaired = read(text, inertia='repair').links[1].inertia
     assert possible(repaired)
     trusted = ccd.load(text, inertia='trust').description
@@ -109,6 +162,18 @@ def test_a_massless_end_link_has_a_way_out():
         read(text)
     mechanism = ccd.load(text, inertia='repair')
     assert mechanism.joint_names == ['swing'] and mechanism.actuator_names == []
+
+
+def test_a_massless_end_that_nothing_drives_is_merged_and_the_rest_moves_as_before():
+    text = robot(*MASSLESS_END, joint('turn', 'arm', 'tool'))
+    mechanism, kept = ccd.load(text), ccd.load(text, inertia='trust')
+    assert kept.joint_names == ['swing', 'turn']
+    v = np.array([1.0, 2.0])
+    M, bias = ccd.mass_matrix(kept, kept.neutral()), ccd.newton_euler(kept, v, v, v)
+    assert ccd.mass_matrix(mechanism, mechanism.neutral()) == pytest.approx(M[:1, :1])
+    assert ccd.newton_euler(mechanism, v[:1], v[:1], v[:1]) == pytest.approx(bias[:1])
+    assert bias[1] == 0.0
+    assert mechanism.joint_names == ['swing']
     assert any('are fixed: turn' in note for note in mechanism.description.notes)
 
 

@@ -341,7 +341,11 @@ def test_a_fault_is_cleared_by_the_service_when_its_cause_is_gone(ros):
     ros.wait(lambda: send(1.1) == 'degraded', 'what is wrong, before anything is driven')
     ros.wait(lambda: send(0.9) == 'ready', 'ready by itself')
     references.publish(trajectory(['hip'], [0.9], 0.1))
-    ros.wait(lambda: send(0.9) == 'active', 'torques that hold the pose')
+    # on a busy machine these states come too seldom for the whole of the gains, which is told
+    ros.wait(
+        lambda: send(0.9) == 'active' or 'slow turns' in safety[-1].data,
+        'torques that hold the pose',
+    )
     ros.wait(lambda: send(1.1) == 'fault', 'the fault')
     assert "'hip' is at 1.1 rad or m, beyond its limit of 1" in safety[-1].data
     ros.wait(

@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from closed_chain_dynamics.description import Description, Inertia, Joint, JointType
+from closed_chain_dynamics.description.elements import Description, Inertia, Joint, JointType
 from closed_chain_dynamics.description.rotations import rotation_to
 
 __all__ = ['Body', 'Placement', 'grow']
