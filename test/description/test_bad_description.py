@@ -17,7 +17,8 @@
 import os
 import time
 
-from helpers.bad_files import ARM, BASE, CASES, GOOD, YAML_CASES, hinge, robot, with_hinge
+from helpers.bad_files import CASES, YAML_CASES
+from helpers.small_files import ARM, BASE, GOOD, hinge, robot, with_hinge
 import pytest
 import xacro
 

@@ -16,7 +16,7 @@
 
 from pathlib import Path
 
-from helpers.bad_files import ARM, BASE, SHOULDER, robot
+from helpers.small_files import ARM, BASE, SHOULDER, robot
 import pytest
 
 import closed_chain_dynamics as ccd

@@ -22,10 +22,13 @@ import sys
 
 import pytest
 
+from closed_chain_dynamics.recording.log import Log
+
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted((ROOT / 'examples').glob('[0-9][0-9]_*.py'))
 LONGEST = 104  # lines, 14 of them the licence's: an example is read in one look
 LARGEST = {'.png': 150e3, '.gif': 300e3}  # bytes of a picture in the gallery
+SPARSE = 2.0  # pictures per second of a film: drawing all of them shows no more
 PATIENCE = 300  # [s]: kernels may have to be compiled first
 
 
@@ -40,6 +43,12 @@ def test_an_example_runs_and_makes_its_picture(example, tmp_path, monkeypatch, c
     assert len(text.splitlines()) < LONGEST and 'assert ' in text
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, 'argv', [str(example)])
+    record = Log.record
+
+    def record_some(log, path, *, fps, **options):
+        return record(log, path, fps=SPARSE, **options)
+
+    monkeypatch.setattr(Log, 'record', record_some)
     runpy.run_path(str(example), run_name='__main__')
     pictures = [path for path in (tmp_path / 'out').iterdir() if path.suffix != '.mcap']
     assert example.stem in [path.stem for path in pictures], capsys.readouterr().out

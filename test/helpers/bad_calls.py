@@ -24,7 +24,17 @@ import os
 import sys
 from unittest import mock
 
-from helpers.bad_files import ARM, BASE, GOOD, body, hinge, robot, sdf_joint, sdf_model, with_extra
+from helpers.small_files import (
+    ARM,
+    BASE,
+    GOOD,
+    body,
+    hinge,
+    robot,
+    sdf_joint,
+    sdf_model,
+    with_extra,
+)
 import numpy as np
 
 from benchmarks.agreement import agree

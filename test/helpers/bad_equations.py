@@ -18,7 +18,7 @@ from dataclasses import replace
 from unittest import mock
 
 from helpers.bad_calls import FLOATING, four_bar
-from helpers.bad_files import ARM, BASE, TIP, hinge, robot
+from helpers.small_files import ARM, BASE, TIP, hinge, robot
 import numpy as np
 
 import closed_chain_dynamics as ccd

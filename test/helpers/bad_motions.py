@@ -18,9 +18,9 @@ import math
 from unittest import mock
 
 from helpers.bad_calls import FLOATING, command, four_bar, moving, without_library, without_mass
-from helpers.bad_files import ARM, BASE, hinge, robot
 from helpers.floating_hopper import HOPPER, LEG
 from helpers.single_joints import slider
+from helpers.small_files import ARM, BASE, hinge, robot
 import numpy as np
 
 import closed_chain_dynamics as ccd
