@@ -19,7 +19,12 @@ import os
 import signal
 import time
 
-from helpers.ros_helpers import PATIENCE, newest, ros  # skips this file where there is no rclpy
+from helpers.ros_helpers import (  # skips this file where there is no rclpy
+    PATIENCE,
+    is_alive,
+    newest,
+    ros,
+)
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState  # noqa: I100
@@ -124,15 +129,6 @@ def test_nodes_end_with_a_command_that_is_killed(ros):
     while is_alive(number):
         assert time.monotonic() < end, 'the simulator stays'
         time.sleep(0.05)
-
-
-def is_alive(number):
-    """Return whether a process runs; one that has ended may wait for somebody to notice."""
-    try:
-        with open(f'/proc/{number}/stat') as file:
-            return file.read().rpartition(')')[2].split()[0] not in 'ZX'
-    except FileNotFoundError:
-        return False
 
 
 def test_the_figure_on_the_swing_lets_go_and_grips_again(ros):

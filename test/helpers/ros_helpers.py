@@ -104,6 +104,15 @@ class Process:
             ) from None
 
 
+def is_alive(number):
+    """Return whether a process runs; one that has ended may wait for somebody to notice."""
+    try:
+        with open(f'/proc/{number}/stat') as file:
+            return file.read().rpartition(')')[2].split()[0] not in 'ZX'
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
 def newest(states):
     """Return the time [s] and the positions by name of the newest state."""
     state = states[-1]
@@ -162,6 +171,11 @@ class Ros:
     def wait_for_reader(self, publisher):
         """Spin until somebody has subscribed."""
         self.wait(publisher.get_subscription_count, f'a reader of {publisher.topic_name}')
+
+    def readers(self, publisher):
+        """Return who listens, as far as is known: one that was killed stays for a while."""
+        found = self.node.get_subscriptions_info_by_topic(publisher.topic_name)
+        return {bytes(each.endpoint_gid) for each in found}
 
     def spin(self, seconds):
         """Receive for a while."""

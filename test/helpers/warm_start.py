@@ -24,6 +24,7 @@ starts, and of what variables do to it then, start it with `subprocess`.
 
 import atexit
 from contextlib import suppress
+import ctypes
 import functools
 import gc
 import importlib.util
@@ -37,6 +38,7 @@ import subprocess
 import sys
 
 from closed_chain_dynamics import starting
+from closed_chain_dynamics.ros.family_ties import PR_SET_PDEATHSIG
 
 NODES = 'closed_chain_dynamics.ros.nodes'
 PREPARED = (
@@ -181,6 +183,8 @@ def tell_endings(running):
 def become(words, environment, folder, output):
     """Make this process look as if it had been started alone; return the module to run."""
     os.setsid()
+    # tests that are killed leave nothing behind
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))
     os.chdir(folder)
     for number in (1, 2):
         os.dup2(output, number)

@@ -177,11 +177,13 @@ def test_a_node_that_is_killed_while_a_hand_is_open_finds_back_by_itself(one_han
     """The latched contact/state tells it what it has missed: no reset, and the knees follow."""
     ros = one_handed.ros
     one_handed.pause()
+    before = ros.readers(one_handed.references)
     one_handed.node.end(signal.SIGKILL)
     one_handed.torques.clear()
     one_handed.diagnostics.clear()
     one_handed.node = ros.start('torque_node', one_handed.parameters)
     ros.wait(lambda: newest(one_handed.diagnostics, 'state') == 'tracking', 'a pose')
+    ros.wait(lambda: ros.readers(one_handed.references) - before, 'a new reader')
     begin = one_handed.time() + 0.05
     one_handed.start([[-0.2, 0.2, 0.2], [0.0, 0.0, 0.0]], begin)
     # it rests at first, so that what sank before the first torques comes back

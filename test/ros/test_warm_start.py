@@ -19,8 +19,10 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
-from helpers.warm_start import warm_start
+from helpers.ros_helpers import PATIENCE, is_alive  # skips this file without rclpy
+from helpers.warm_start import WarmStart, warm_start
 import pytest
 
 SEEN = """
@@ -80,3 +82,16 @@ def test_several_programs_end_in_any_order(program):
     assert second.wait() == 0 and first.poll() is None
     first.kill()
     assert first.wait() == -signal.SIGKILL
+
+
+def test_no_program_outlives_the_process_that_it_was_copied_from(tmp_path):
+    """As when tests are killed: what they have started does not go on."""
+    source = WarmStart()
+    with open(tmp_path / 'output', 'w') as output:
+        words = ['timeit', '-n', '1', '-r', '1', 'import time; time.sleep(600)']
+        program = source.start(words, dict(os.environ), output)
+    source.close()
+    end = time.monotonic() + PATIENCE
+    while is_alive(program.pid):
+        assert time.monotonic() < end, 'it goes on'
+        time.sleep(0.01)
