@@ -97,7 +97,8 @@ def programs(args: argparse.Namespace, robot: Mechanism) -> list[Program]:
         host=args.host,
         demo=args.demo,
         simulator=simulator,
-        torque={'rate': rate, **dict(torque_parameters(args))},
+        # in step, and as patient as the simulator
+        torque={'rate': rate, 'wall_timeout': LONGEST_TURN, **dict(torque_parameters(args))},
         reference=reference,
     )
 

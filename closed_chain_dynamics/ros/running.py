@@ -22,6 +22,7 @@ are ignored, because launchers send more than one.
 
 from collections.abc import Callable, Sequence
 import gc
+import os
 import signal
 import sys
 from types import FrameType
@@ -41,11 +42,17 @@ __all__ = ['make_executor', 'run']
 
 RMWError = rclpy_implementation.RMWError
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
+GRACE = 1.0  # for nodes that are being made; compiling their kernels may take minutes [s]
 PATIENCE = 0.1  # between two looks for a signal while nothing happens [s]
 
 
 class _Signals:
-    """Takes SIGINT and SIGTERM down; interrupts once, while `at_once` is set."""
+    """
+    Takes SIGINT and SIGTERM down; ends the process soon, while `at_once` is set.
+
+    Without an exception: one that comes while LLVM calls back, because a kernel is loaded, makes
+    the process crash.
+    """
 
     def __init__(self) -> None:
         self.came, self.at_once = False, True
@@ -56,11 +63,13 @@ class _Signals:
         self.came = True
         if self.at_once:
             self.at_once = False
-            raise KeyboardInterrupt
+            signal.signal(signal.SIGALRM, lambda number, frame: os._exit(0))
+            signal.setitimer(signal.ITIMER_REAL, GRACE)
 
     def ignore(self) -> None:
         """Ignore what comes from now on."""
         self.at_once = False
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
         for each in SIGNALS:
             signal.signal(each, signal.SIG_IGN)
 
@@ -96,8 +105,6 @@ def run(
                 executor.spin_once(timeout_sec=PATIENCE)
             except RMWError as error:  # bytes that are no message of their topic
                 nodes[0].get_logger().warning(f'refused: {error}', throttle_duration_sec=1.0)
-        return 0
-    except KeyboardInterrupt:  # while nodes were being made, which may take minutes
         return 0
     except ClosedChainError as error:
         print(f'{sys.argv[0].rpartition("/")[2]}: {error}', file=sys.stderr)

@@ -160,7 +160,8 @@ def serve(requests):
         running[pid] = files[1]
         for each in (files[0], *files[2:]):
             os.close(each)
-        requests.send(str(pid).encode())
+        with suppress(BrokenPipeError):
+            requests.send(str(pid).encode())
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     for each in (ended, wakes, files[1], *running.values()):
