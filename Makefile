@@ -5,8 +5,7 @@ SUPPORTED := import sys; sys.exit(not (3, 10) <= sys.version_info[:2] < (3, 14))
 PYTHON ?= $(firstword $(foreach python,python3 python3.13 python3.12 python3.11 python3.10,\
 	$(shell $(python) -c '$(SUPPORTED)' 2>/dev/null && echo $(python))))
 BIN := .venv/bin
-# Processes that run tests, a file at a time: a crash in one takes no other down. Three keep two
-# cores busy: tests of nodes wait a good deal.
+# Processes that run tests, a file at a time: a crash in one takes no other down.
 WORKERS ?= 2
 EXTRAS := plot,mcap,mjcf,symbolic,codegen,study,viewer,docs,test
 KERNELS := $(wildcard closed_chain_dynamics/kernels/*.py)
