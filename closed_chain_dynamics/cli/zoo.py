@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
 
     files, found = robots_in(args.folder), []
     with Bar('visiting', sys.stderr) as bar:
-        for specimen in visit(files, patience=args.patience):
+        for specimen in visit(files, patience=args.patience, folder=args.folder):
             found.append(specimen.as_dict())
             if bar is not None:
                 bar(len(found) / len(files), f'{len(found)} of {len(files)}')

@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.description.document import ROBOT_SUFFIXES
+from closed_chain_dynamics.description.own_files import MODEL_PATH
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.errors import ClosedChainError, DescriptionError
 from closed_chain_dynamics.model.mechanism import Mechanism, load
@@ -194,9 +195,15 @@ def _sentence(error: Exception) -> str:
     return ' '.join(str(error).split())
 
 
-def visit(files: list[Path], *, patience: float = 120.0) -> Iterator[Specimen]:
-    """Yield the judgement of every file; one that takes longer than `patience` [s] is given up."""
-    judges = _Judges()
+def visit(
+    files: list[Path], *, patience: float = 120.0, folder: Path | None = None
+) -> Iterator[Specimen]:
+    """
+    Yield the judgement of every file; one that takes longer than `patience` [s] is given up.
+
+    Whoever chooses a folder trusts it: its models may name all files in it.
+    """
+    judges = _Judges(folder)
     try:
         for path in files:
             yield judges.ask(path, patience)
@@ -207,13 +214,15 @@ def visit(files: list[Path], *, patience: float = 120.0) -> Iterator[Specimen]:
 class _Judges:
     """The second process; there is always one that works."""
 
-    def __init__(self) -> None:
-        self._context = multiprocessing.get_context('spawn')
+    def __init__(self, folder: Path | None) -> None:
+        self._context, self._folder = multiprocessing.get_context('spawn'), folder
         self._process: Any = None
 
     def _start(self) -> None:
         self._here, there = self._context.Pipe()
-        self._process = self._context.Process(target=_serve, args=(there,), daemon=True)
+        self._process = self._context.Process(
+            target=_serve, args=(there, self._folder), daemon=True
+        )
         self._process.start()
         there.close()
         self._here.recv()  # it has imported everything
@@ -242,8 +251,11 @@ class _Judges:
             self._process = None
 
 
-def _serve(there: Connection) -> None:
+def _serve(there: Connection, folder: Path | None) -> None:
     """Judge files until nobody asks any more."""
+    if folder is not None:
+        trusted = (str(folder.resolve()), os.environ.get(MODEL_PATH, ''))
+        os.environ[MODEL_PATH] = os.pathsep.join(filter(None, trusted))
     Simulation(load('pendulum')).run(1e-3)  # compiles what it has to, at nobody's expense
     there.send('ready')
     while True:

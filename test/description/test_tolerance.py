@@ -177,6 +177,14 @@ def test_a_massless_end_that_nothing_drives_is_merged_and_the_rest_moves_as_befo
     assert any('are fixed: turn' in note for note in mechanism.description.notes)
 
 
+def test_massless_ends_that_only_move_each_other_are_merged_together():
+    mimic = '<mimic joint="turn" multiplier="2"/>'
+    ends = [joint('turn', 'arm', 'tool'), '<link name="tip"/>']
+    mechanism = ccd.load(robot(*MASSLESS_END, *ends, joint('nod', 'tool', 'tip', inside=mimic)))
+    assert mechanism.joint_names == ['swing'] and not mechanism.description.couplings
+    assert any('are fixed: turn, nod' in note for note in mechanism.description.notes)
+
+
 def test_a_massless_link_that_a_loop_or_a_gear_binds_is_allowed():
     gear = '<mimic joint="swing" multiplier="2"/>'
     mechanism = ccd.load(robot(*MASSLESS_END, joint('turn', 'arm', 'tool', inside=gear)))
@@ -220,6 +228,15 @@ def test_an_empty_colour_is_none():
         )
     )
     assert described.links[0].visuals[0].rgba == ()
+
+
+@pytest.mark.parametrize(
+    ('scale', 'found'), [('0.5', (0.5, 0.5, 0.5)), ('1 2 3', (1.0, 2.0, 3.0))]
+)
+def test_one_scale_of_a_mesh_is_for_all_directions(scale, found):
+    mesh = f'<geometry><mesh filename="a.stl" scale="{scale}"/></geometry>'
+    (base,) = read(robot(f'<link name="base"><visual>{mesh}</visual></link>')).links
+    assert base.visuals[0].geometry.scale == found
 
 
 def test_xacro_arguments_reach_the_file(tmp_path):
