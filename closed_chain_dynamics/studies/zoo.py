@@ -48,6 +48,7 @@ __all__ = ['AGREEMENT', 'Specimen', 'robots_in', 'visit']
 AGREEMENT = 1e-8  # difference to the own tool, relative to its largest numbers
 SECONDS = 1.0  # of simulated time
 DOUBTFUL = 'No rigid body has the inertias'  # a note that belongs into the table
+FELT = ('springs', 'armature')  # what is left out and makes a difference in a comparison
 ROOTS = re.compile(rb'<\s*(robot|mujoco|sdf)[\s>]')
 MODELS = re.compile(rb'<\s*(model|include)[\s>]')
 HEAD = 65536  # bytes in which a root element must show itself
@@ -181,9 +182,9 @@ def _compare(
             worst = max(excess, key=excess.__getitem__)
             size, found.agrees = found.differences[worst], excess[worst] <= 1.0
             if not found.agrees:
-                springs = [each for each in found.left_out if 'springs' in each]
                 sentence = f'{worst} differs from {found.engine} by {size:.2g}'
-                found.why = '. '.join([sentence, *springs])
+                told = [each for each in found.left_out if any(word in each for word in FELT)]
+                found.why = '. '.join([sentence, *told])
     except Unreadable as error:
         if robot is None:
             found.engine_loads = False

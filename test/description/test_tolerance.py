@@ -249,3 +249,31 @@ def test_xacro_arguments_reach_the_file(tmp_path):
     assert read(file).joints[0].type is JointType.FIXED
     mechanism = ccd.load(file, xacro_args={'kind': 'continuous'})
     assert mechanism.description.joints[0].type is JointType.CONTINUOUS
+
+
+@pytest.mark.parametrize(
+    'before',
+    [
+        '<!-- by -- hand -->',
+        '\n<!-- a licence -->\n<?xml version="1.0"?>',
+        '  <?xml version="1.0"?>',
+    ],
+)
+def test_xml_that_only_robot_tools_read_is_read(before):
+    text = before + body('ixx="1" iyy="1" izz="1"').replace('</robot>', '<!-- a--b -->\n</robot>')
+    assert [each.name for each in read(text).links] == ['base', 'b']
+    lines = text.count('\n', 0, text.index('<mass')) + 1
+    with pytest.raises(ccd.DescriptionError, match=rf'line {lines}, .*negative'):
+        read(text.replace('<mass value="1"/>', '<mass value="-1"/>'))
+    with pytest.raises(ccd.DescriptionError, match='malformed'):
+        read(text.replace('</robot>', '<!-- no end </robot>'))
+
+
+def test_sizes_that_sdf_leaves_out_are_its_defaults():
+    shapes = ('box', 'cylinder', 'capsule', 'sphere')
+    visuals = ''.join(
+        f'<visual name="{each}"><geometry><{each}/></geometry></visual>' for each in shapes
+    )
+    text = f'<sdf version="1.9"><model name="m"><link name="a">{visuals}</link></model></sdf>'
+    found = [each.geometry.size for each in read(text).links[1].visuals]
+    assert found == [(1.0, 1.0, 1.0), (1.0, 1.0), (0.5, 1.0), (1.0,)]
