@@ -115,7 +115,7 @@ def render(report: Report, style: Style) -> str:
     ]
     if told['trusted']:
         lines.append(
-            f'{told["trusted"]} have inertias that no rigid body has: compared with '
+            f'{told["trusted"]} have inertias or massless joints that are refused: compared with '
             "inertia='trust', simulated with inertia='repair'."
         )
     return sections(

@@ -27,6 +27,7 @@ from typing import Any
 
 from lxml import etree
 
+from closed_chain_dynamics.description.xacro_packages import packages_around
 from closed_chain_dynamics.errors import DescriptionError
 
 __all__ = [
@@ -289,7 +290,8 @@ def _expand_xacro(path: Path, xacro_args: Mapping[str, Any] | None) -> bytes:
     mappings = {str(key): str(value) for key, value in (xacro_args or {}).items()}
     try:
         # The same text as the `xacro` command prints, so that line numbers are of use.
-        expanded = xacro.process_file(str(path), mappings=mappings)
+        with packages_around(path):
+            expanded = xacro.process_file(str(path), mappings=mappings)
         return bytes(expanded.toprettyxml(indent='  ', encoding='utf-8'))
     except Exception as error:  # xacro evaluates user expressions: any exception can come out
         why = ' '.join(str(error).split()) or type(error).__name__

@@ -60,7 +60,7 @@ class Specimen:
 
     file: str
     loads: bool = False
-    inertia: str = 'check'  # 'trust' where no rigid body has some of the inertias
+    inertia: str = 'check'  # 'trust' where it is refused otherwise
     left_out: list[str] = field(default_factory=list)  # what the file says and nothing here has
     closes: bool | None = None
     mobility: int | None = None
@@ -146,7 +146,7 @@ def judge(path: Path) -> Specimen:
 
 
 def _load(path: Path, found: Specimen) -> Mechanism | None:
-    """Load a robot; one whose inertias no rigid body has is taken as it is, and that is told."""
+    """Load a robot; one whose inertias are refused is taken as it is, and that is told."""
     robot = None
     try:
         robot = load(str(path))

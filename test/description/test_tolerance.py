@@ -251,6 +251,28 @@ def test_xacro_arguments_reach_the_file(tmp_path):
     assert mechanism.description.joints[0].type is JointType.CONTINUOUS
 
 
+def test_xacro_finds_packages_beside_the_file_that_nobody_has_built(tmp_path):
+    for name, folder in (('arm_description', 'arm'), ('hand_description', 'more/hand')):
+        (tmp_path / folder / 'urdf').mkdir(parents=True)
+        (tmp_path / folder / 'package.xml').write_text(f'<package><name>{name}</name></package>')
+    include = '<xacro:include filename="$(find {})/urdf/{}.xacro"/>'
+    whole = robot(include.format('hand_description', 'hand'), *MASSLESS_END[:2])
+    whole = whole.replace('</robot>', joint('swing', 'base', 'arm') + '</robot>')
+    texts = {
+        'arm/urdf/whole.xacro': whole,
+        'more/hand/urdf/hand.xacro': robot(include.format('arm_description', 'extra')),
+        'arm/urdf/extra.xacro': robot(link('tip'), joint('bend', 'arm', 'tip')),
+    }
+    for file, text in texts.items():
+        xacro = '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" '
+        (tmp_path / file).write_text(text.replace('<robot ', xacro))
+    with pytest.raises(ccd.DescriptionError, match='xacro failed'):
+        read(tmp_path / 'arm' / 'urdf' / 'whole.xacro')  # two folders further
+    (tmp_path / 'more' / 'hand').rename(tmp_path / 'hand')
+    described = read(tmp_path / 'arm' / 'urdf' / 'whole.xacro')
+    assert {each.name for each in described.joints} == {'swing', 'bend'}
+
+
 @pytest.mark.parametrize(
     'before',
     [
