@@ -13,7 +13,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Sit, swing, let go: Nakamura and Yamane's figure on the swing, as an animation."""
+"""Sit, swing, let go: the figure on the swing of Nakamura and Yamane, as an animation."""
 
 from dataclasses import replace
 from pathlib import Path

@@ -13,7 +13,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Two free bodies meet and hold on to each other: an impulse, a jump, a loss of energy."""
+"""Two free bodies collide and latch: an impulse, a jump of velocity, a loss of energy."""
 
 from pathlib import Path
 import sys

@@ -13,7 +13,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A mechanism of one's own, as a string: Peaucellier's linkage draws an exactly straight line."""
+"""A mechanism of your own, as a string: Peaucellier's linkage draws an exactly straight line."""
 
 from pathlib import Path
 import sys

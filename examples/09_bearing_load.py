@@ -13,7 +13,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""The force in the pin that closes a four-bar, over a turn: what its bearing has to carry."""
+"""The force in the pin that closes a four-bar, over one turn: the load on its bearing."""
 
 from pathlib import Path
 import sys

@@ -13,7 +13,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Two motors for one way to move: the share is free, and preload keeps gears from rattling."""
+"""Two motors for one degree of freedom: how to share the load, and how preload stops rattling."""
 
 from pathlib import Path
 import sys

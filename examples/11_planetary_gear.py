@@ -13,7 +13,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A planetary gear from couplings: Willis' ratio, and what inertia and load the motor feels."""
+"""A planetary gear from couplings: Willis' ratio, and the inertia and load that the motor sees."""
 
 from pathlib import Path
 import sys

@@ -13,7 +13,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A pendulum that nearly stands on its head: its period to nine digits, and the run as a bag."""
+"""A pendulum released almost upright: its period to nine digits, and the run as a bag."""
 
 from dataclasses import replace
 from pathlib import Path

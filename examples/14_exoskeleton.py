@@ -13,7 +13,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""An exoskeleton follows a motion of the arm: what feedforward torque does for its error."""
+"""An exoskeleton follows a motion of the arm: how feedforward torque reduces its error."""
 
 from pathlib import Path
 import sys

@@ -13,7 +13,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Two steps of a biped: with both feet down, six motors share what moves in three ways."""
+"""Two steps of a biped: with both feet down, six motors drive three degrees of freedom."""
 
 from pathlib import Path
 import sys

@@ -13,7 +13,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A figure of nine segments walks ten steps: forces of the ground under heels and toes."""
+"""A figure of nine segments walks ten steps: ground forces under heels and toes."""
 
 from pathlib import Path
 import sys

@@ -24,8 +24,9 @@ comes twice gets the same answer; a time that goes back is a new start.
     viewer_node &
     simulator_node $(python examples/walking_node.py -s)
 
-Option -s prints the parameters of the simulator: where it starts, and that it keeps in step, so
-that the walk is the same however busy the machine is.
+walk_on_nodes.py starts both, and draws the forces of the ground. Option -s prints the parameters
+of the simulator: where it starts, and that it keeps in step, so that the walk is the same however
+busy the machine is.
 """
 
 import json
@@ -40,15 +41,15 @@ from closed_chain_dynamics.control.walking import Walking
 ROBOT, GAIT = ccd.load('walker'), walking_gait()
 
 
-def simulator_arguments():
-    """Return the arguments of simulator_node for a walk; no word has a space."""
+def simulator_arguments(**further):
+    """Return the arguments of simulator_node for a walk, with further parameters."""
     start = GAIT.sample(0.0)
     parameters = {'model': 'walker', 'rate': 1000.0, 'real_time_factor': 0.0}
-    parameters |= {'lockstep': 'on', 'lockstep_timeout': 3600.0}
+    parameters |= {'lockstep': 'on', 'lockstep_timeout': 3600.0, **further}
     for name, numbers in (('positions', start.q), ('velocities', start.v)):
         pairs = zip(ROBOT.joint_names, numbers.tolist())
         parameters[f'initial_{name}'] = [f'{joint}={value!r}' for joint, value in pairs]
-    words = [
+    words = [  # none of which has a space
         f'-p {name}:={json.dumps(value, separators=(",", ":"))}'
         for name, value in parameters.items()
     ]

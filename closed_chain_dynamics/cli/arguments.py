@@ -59,7 +59,7 @@ Group = argparse.ArgumentParser | argparse._ArgumentGroup
 
 def add_model_arguments(parser: argparse.ArgumentParser, also: str = '') -> None:
     """Add what every command that loads a model takes; `also` is one more kind of file."""
-    kinds = ', '.join(['.urdf', '.xacro', 'MJCF .xml', *[also] * bool(also)])
+    kinds = ', '.join(['.urdf', '.xacro', '.sdf', 'MJCF .xml', *[also] * bool(also)])
     parser.add_argument(
         'model',
         metavar='MODEL',
@@ -69,22 +69,21 @@ def add_model_arguments(parser: argparse.ArgumentParser, also: str = '') -> None
         '--actuated',
         metavar='JOINTS',
         type=lambda text: text.split(','),
-        help='the joints that have motors, as in --actuated hip,knee; loop joints '
-        'may have one, too (default: as the model says)',
+        help='the joints that have motors, as in --actuated hip,knee; loop joints are allowed '
+        'too (default: those marked in the model)',
     )
     parser.add_argument(
         '--root-joint',
         choices=['fixed', 'floating'],
         default='fixed',
-        help='floating lets the root link fly freely, as that of a humanoid '
-        '(default: %(default)s)',
+        help='floating: the root link moves freely, as in a humanoid (default: %(default)s)',
     )
     parser.add_argument(
         '--inertia',
         choices=['check', 'repair', 'trust'],
         default='check',
-        help='what is done with inertias that no rigid body has, and with joints that move no '
-        'mass: check refuses those that would spoil the rest and keeps others with a warning '
+        help='how to treat inertias that no rigid body has, and joints that move no mass: check '
+        'rejects those that would spoil the rest and keeps the others with a warning '
         '(default: %(default)s)',
     )
     parser.set_defaults(xacro_args={})  # key:=value, which main takes out of the line
@@ -113,7 +112,7 @@ def add_pose(group: Group, options: Mapping[str, str]) -> None:
         '--no-limits',
         dest='limits',
         action='store_false',
-        help='let the pose be beyond the limits of joints; no stops in a simulation',
+        help='allow poses beyond the joint limits; no stops in a simulation',
     )
 
 
@@ -149,7 +148,7 @@ def add_gravity(group: Group) -> None:
         metavar=('X', 'Y', 'Z'),
         nargs=3,
         type=real,
-        help='acceleration of gravity [m/s^2] (default: that of the file, else 0 0 -9.80665)',
+        help='gravitational acceleration [m/s^2] (default: as in the file, or 0 0 -9.80665)',
     )
 
 
@@ -159,8 +158,8 @@ def add_host(group: Group) -> None:
         '--host',
         metavar='ADDRESS',
         default='127.0.0.1',
-        help='address of this computer that serves it, 0.0.0.0 for all; others than %(default)s '
-        'need the token in the address that is printed',
+        help='network address to serve on, 0.0.0.0 for all; any other than %(default)s requires '
+        'the token in the printed address',
     )
 
 
@@ -194,7 +193,7 @@ def real(text: str) -> float:
         return float(text)
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f'{text!r} is not a number; numbers stand without unit'
+            f'{text!r} is not a number; write it without a unit'
         ) from None
 
 

@@ -30,8 +30,8 @@ SUMMARY = 'measure the speed, side by side with Pinocchio and MuJoCo'
 DETAILS = """\
 Builds a four-bar (M1), the figure on the swing (M2), a humanoid on a bar (M3) and ladders of
 four-bars (M4_k) for each engine from the same numbers, checks that the answers agree, and times
-calls from Python that take turns. A ratio above 1 means that this package is faster; ratios stay
-the same from machine to machine, times do not. An engine that is not installed is left out.
+alternating calls from Python. A ratio above 1 means that this package is faster. Ratios carry over
+from machine to machine, times do not. Engines that are not installed are left out.
 """
 EXAMPLES = """\
 examples:
@@ -46,7 +46,7 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
     parser.add_argument(
         '--quick',
         action='store_true',
-        help='measure for a shorter time; medians scatter a little more',
+        help='measure for a shorter time; medians scatter slightly more',
     )
     return run
 

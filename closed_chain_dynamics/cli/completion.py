@@ -30,11 +30,11 @@ from closed_chain_dynamics.errors import ClosedChainError
 
 __all__ = ['offer_completions', 'set_up']
 
-SUMMARY = 'print what a shell needs to complete this command with the Tab key'
+SUMMARY = 'print a script for completion with the Tab key in your shell'
 DETAILS = """\
-Prints a few lines that teach a shell to complete closed-chain: commands, options, their values,
-the models that come with the package, and the names of joints in --q, --v, --tau, --cut and the
-like, taken from the model named on the line.
+Prints a script that lets a shell complete commands, options, their values, the models that come
+with the package, and joint names in --q, --v, --tau, --cut and similar options, taken from the
+model on the line.
 """
 EXAMPLES = """\
 examples:

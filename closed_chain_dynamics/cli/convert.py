@@ -34,11 +34,15 @@ FORMATS = (
 CLOSED = 1e-12  # how far a loop may be open at zero [m or rad]
 SUMMARY = 'write a model in another format'
 DETAILS = """\
-Reads a model in any format and writes it in the one that the suffix of OUT means: .urdf the own
-spelling of URDF, .xml MJCF for MuJoCo, .yaml Extended URDF, a tree in .urdf with its loops in a
-.yaml beside it, .sdf SDF for Gazebo, in a pose that closes the loops. --to chooses among formats
-with the same suffix: urdf+, or drake with its tags for loops. At the end it says what the new
-format has no place for, and what is there in another form.
+Reads a model in any format and writes it in the format given by the suffix of OUT:
+
+  .urdf  URDF with the tags of this package
+  .xml   MJCF for MuJoCo
+  .yaml  Extended URDF: the tree in a .urdf file, its loops in a .yaml file next to it
+  .sdf   SDF for Gazebo, in a pose that closes the loops
+
+--to selects among formats with the same suffix: urdf+, or drake with Drake's tags for loops. The
+report says what the new format cannot express, and what is expressed differently.
 """
 EXAMPLES = """\
 examples:
@@ -56,7 +60,7 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
     add_model_arguments(parser)
     parser.add_argument('out', metavar='OUT', help='the file to write')
     parser.add_argument(
-        '--to', choices=FORMATS, default='', help='the format (default: by the suffix)'
+        '--to', choices=FORMATS, default='', help='the format (default: from the suffix)'
     )
     return run
 

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-``closed-chain derive``: equations of motion as LaTeX, Python and C, and what they cost.
+``closed-chain derive``: write the equations of motion as LaTeX, Python or C, and count operations.
 
 The report is one plain dict, which is what ``--json`` prints; `render` writes it for people.
 Heavy imports stay inside, so that help is instant.
@@ -62,7 +62,7 @@ if TYPE_CHECKING:  # NumPy and SymPy are slow to import
     from closed_chain_dynamics.symbolic.cost import Cost
     from closed_chain_dynamics.symbolic.reduced_equations import ReducedEquations
 
-SUMMARY = 'equations of motion as LaTeX, Python and C, and what they cost'
+SUMMARY = 'write the equations of motion as LaTeX, Python or C, and count operations'
 DETAILS = """\
 Derives the equations of motion of a model in its independent coordinates q_1,
 
@@ -76,7 +76,7 @@ three ways. Models with ball, planar or free joints are derived by ic.
 
 MODEL may also be a list file (.yaml): points, segments, springs and forces by name, in 2D or 3D.
 Its equations of motion come from Lagrange's method, with constraint forces as multipliers, in
-SymPy's notation; 'closed-chain models' lists those that are shipped.
+SymPy notation; 'closed-chain models' lists those that are shipped.
 """
 EXAMPLES = """\
 examples:
@@ -128,15 +128,15 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
         metavar='TERMS',
         type=_terms,
         default=_terms(USUAL),
-        help=f'of {", ".join(SHORT)}, with commas between them (default: '
+        help=f'any of {", ".join(SHORT)}, separated by commas (default: '
         f'{USUAL}); tau is the whole inverse dynamics, W all rates per '
         'independent rate, q all positions',
     )
     add_assignments(
         what,
         {
-            '--q': 'the pose that decides the branch of every loop; loops decide '
-            'the rest [rad or m]'
+            '--q': 'the pose that selects the branch of every loop; loops determine the rest '
+            '[rad or m]'
         },
     )
     add_gravity(what)
@@ -145,7 +145,7 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
         metavar='S',
         type=real,
         default=600.0,
-        help='refuse what would take longer (default: %(default)g s)',
+        help='stop if it would take longer than this (default: %(default)g s)',
     )
     files = parser.add_argument_group('files to write')
     for option, kind in (
@@ -154,14 +154,14 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
         ('--c', 'C99 file'),
     ):
         files.add_argument(option, metavar='FILE', help=kind)
-    more = parser.add_argument_group('more to know')
+    more = parser.add_argument_group('measurements')
     more.add_argument(
         '--cost', action='store_true', help='operations of g and M by all three methods'
     )
     more.add_argument(
         '--speed',
         action='store_true',
-        help='inverse dynamics against the numeric core; compiles for a while',
+        help='compare inverse dynamics with the numerical core; takes a while to compile',
     )
 
     def run(args: argparse.Namespace) -> None:

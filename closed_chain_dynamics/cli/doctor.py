@@ -23,9 +23,9 @@ from closed_chain_dynamics.recording.terminal import Report, Style, sections, ta
 
 SUMMARY = 'report what is installed on this machine, and how to get what is missing'
 DETAILS = """\
-Looks for everything that the package can make use of: the core and its compiled kernels, ROS 2,
-the browser view, files it can write, and the engines it is compared with. What is missing comes
-with the command that installs it. Only the core has to be there: the exit code is 1 when it
+Looks for everything that the package can use: the core and its compiled kernels, ROS 2, the
+browser view, the file formats it can write, and the engines it is compared with. For whatever is
+missing it prints the command that installs it. Only the core is required: the exit code is 1 if it
 cannot work, and 0 otherwise.
 """
 EXAMPLES = """\

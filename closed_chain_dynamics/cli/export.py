@@ -19,12 +19,12 @@ from collections.abc import Callable
 
 from closed_chain_dynamics.cli.arguments import add_model_arguments, load_model, print_report
 
-SUMMARY = 'write C code of a model for firmware'
+SUMMARY = 'write the dynamics of a model as C code for firmware'
 DETAILS = """\
-Writes the dynamics of a model, as it is connected at load, as C99 that needs libm and nothing
-else: no allocation, no global state, bounded time, a status from every call. DIR receives
-model.h, model.c, a CMakeLists.txt and control_loop.c, an example that holds the mechanism still
-and prints how long its turns take.
+Writes the dynamics of a model, with the loops as they are connected at load, as C99 code that
+needs libm only: no allocation, no global state, bounded time, a status from every call. DIR
+receives model.h, model.c, a CMakeLists.txt and control_loop.c, an example that holds the mechanism
+still and prints how long each control cycle takes.
 """
 EXAMPLES = """\
 examples:
@@ -38,7 +38,9 @@ examples:
 def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], None]:
     """Add the arguments; return what runs."""
     add_model_arguments(parser)
-    parser.add_argument('folder', metavar='DIR', help='where to write; made if it is not there')
+    parser.add_argument(
+        'folder', metavar='DIR', help='folder to write to; created if it does not exist'
+    )
     parser.add_argument('--single', action='store_true', help='float instead of double')
     return run
 

@@ -64,8 +64,8 @@ You add each loop to a URDF file with one tag, <constraint>. From that file this
 out how the mechanism can move, computes the torques of its motors, and simulates it, also while
 loops open and close.
 
-MODEL, where a command wants one, is a file (.urdf, .xacro, MJCF .xml) or the name of a model
-that comes with the package; 'closed-chain models' lists these. The arguments of a xacro file
+Where a command takes a MODEL, this is a file (.urdf, .xacro, .sdf, MJCF .xml) or the name of a
+model that comes with the package; 'closed-chain models' lists them. Arguments of a xacro file
 follow it as key:=value.
 """
 
@@ -76,11 +76,11 @@ examples:
   closed-chain torque four_bar --q crank=1 --v crank=6      which torque does the motor need?
   closed-chain simulate four_bar --record run.gif    simulate it, and record a film
 
-'closed-chain COMMAND --help' tells all about a command, with examples. Units are SI and radians.
-Every command takes --json, for programs. Exit codes: 0 done, 1 the model or the data is bad or a
-verdict is no, 2 wrong usage, 130 stopped by Ctrl-C. Colours are for terminals only; NO_COLOR=1
-switches them off. 'closed-chain completion --help' tells how the Tab key completes all this.
-Something is missing on this machine? 'closed-chain doctor' says what, and the remedy.
+'closed-chain COMMAND --help' describes a command, with examples. Units are SI and radians. Every
+command takes --json, for use in programs. Exit codes: 0 done, 1 the model or the data is bad or a
+verdict is no, 2 wrong usage, 130 stopped by Ctrl-C. Colours appear in terminals only; NO_COLOR=1
+switches them off. 'closed-chain completion --help' explains completion with the Tab key. If
+something is missing on this machine, 'closed-chain doctor' says what, and how to get it.
 """
 
 
@@ -209,7 +209,7 @@ def _parser() -> argparse.ArgumentParser:
             allow_abbrev=False,
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        child.add_argument('--json', action='store_true', help='write JSON, for programs')
+        child.add_argument('--json', action='store_true', help='write JSON, for use in programs')
         child.set_defaults(run=module.set_up(child), parser=child)
         _put_positions_first(child)
     return parser

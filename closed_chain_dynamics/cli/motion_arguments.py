@@ -55,28 +55,28 @@ def add_motion(group: argparse._ArgumentGroup) -> None:
     source.add_argument(
         '--trajectory',
         metavar='FILE',
-        help='CSV with a column time and one for each joint that is given; a '
-        'spline gives velocities and accelerations',
+        help='CSV with a column time and one for each joint that is given; velocities and '
+        'accelerations come from a spline',
     )
     source.add_argument(
         '--sine',
         metavar='JOINT=AMPLITUDE,HZ',
         nargs='+',
         type=_wave,
-        help='joints that swing about the pose [rad or m, Hz]; the others that '
-        'are free keep still',
+        help='joints that swing about the pose [rad or m, Hz]; free joints that are not named '
+        'stay still',
     )
     group.add_argument(
         '--time',
         metavar='S',
         type=positive,
-        help='how long the sines last (default: a period of the slowest)',
+        help='duration of the sines (default: one period of the slowest)',
     )
     group.add_argument(
         '--rate',
         metavar='HZ',
         type=positive,
-        help=f'samples per second (default: those of the file; {SAMPLES} in a period of a sine)',
+        help=f'samples per second (default: as in the file; {SAMPLES} per period of a sine)',
     )
 
 

@@ -49,10 +49,10 @@ SUMMARY = 'simulate a model while its joints connect and disconnect'
 DETAILS = """\
 Simulates a model from a pose with all loops closed, at rest unless --v says otherwise, under
 gravity, springs and constant torques. Name as many joints as you like with --q and --v; the loops
-decide the others. Joints named with --connect and --cut are connected and cut while it moves.
+determine the others. Joints named with --connect and --cut are connected and cut during the run.
 Joints stop at the ends of their range, and friction brings them to rest.
-The report says how fast the run was, how well the loops held, where the energy went and what
-happened; a log of everything can be written as figure, animation, table, arrays or ROS 2 bag.
+The report gives the speed of the run, the loop error, the energy balance and the events. The log
+can be written as a figure, an animation, a table, arrays or a ROS 2 bag.
 """
 EXAMPLES = """\
 examples:
@@ -109,9 +109,9 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
     add_pose(
         start,
         {
-            '--q': 'positions at the start; loops decide the rest [rad or m]',
-            '--v': 'velocities at the start; loops decide the rest [rad/s or m/s]',
-            '--tau': 'constant torques of actuators [N m or N]',
+            '--q': 'initial positions; loops determine the rest [rad or m]',
+            '--v': 'initial velocities; loops determine the rest [rad/s or m/s]',
+            '--tau': 'constant actuator torques [N m or N]',
         },
     )
     add_gravity(start)
@@ -121,36 +121,32 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
         metavar='S',
         type=real,
         default=5.0,
-        help='how long to simulate (default: %(default)g s)',
+        help='duration of the simulation (default: %(default)g s)',
     )
     course.add_argument(
         '--dt',
         metavar='S',
         type=real,
         default=1e-3,
-        help='step of the integrator (default: %(default)g s)',
+        help='integrator step (default: %(default)g s)',
     )
     course.add_argument(
         '--integrator',
         choices=['rk4', 'euler', 'implicit', 'adaptive'],
         default='rk4',
-        help='rk4: fourth order; euler: semi-implicit, the fastest; implicit: for '
-        'what damping stops within a step; adaptive: as small steps as 1e-9 needs '
+        help='rk4: fourth order; euler: semi-implicit, the fastest; implicit: for strong '
+        'damping; adaptive: steps as small as a tolerance of 1e-9 needs '
         '(default: %(default)s)',
     )
     course.add_argument(
         '--compiled',
         action='store_true',
-        help='take plain steps in generated code: seconds to compile the first time, then '
+        help='run steps in generated code: takes seconds to compile the first time, then runs '
         'faster; needs CasADi and a C compiler',
     )
     for option, what in (
-        ('--connect', 'connect a loop joint at a time, at the nearest step'),
-        (
-            '--cut',
-            'cut a joint, of a loop or of the tree, at a time; before '
-            'what is connected at the same time',
-        ),
+        ('--connect', 'connect a loop joint at a time, rounded to a step'),
+        ('--cut', 'cut a loop or tree joint at a time, before connections at the same time'),
     ):
         course.add_argument(
             option,
@@ -170,9 +166,9 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
         ('--mcap', 'ROS 2 messages: one file if it ends in .mcap, else a rosbag2 folder'),
     ):
         files.add_argument(option, metavar='FILE', help=what)
-    look = parser.add_argument_group('looks of the animation')
+    look = parser.add_argument_group('appearance of the animation')
     look.add_argument(
-        '--fps', metavar='HZ', type=real, default=25, help='pictures per second (default: 25)'
+        '--fps', metavar='HZ', type=real, default=25, help='frames per second (default: 25)'
     )
     look.add_argument(
         '--size', metavar='WxH', type=_size, default=(640, 480), help='pixels (default: 640x480)'
@@ -185,7 +181,7 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
         'across the widest side)',
     )
     look.add_argument(
-        '--speed', metavar='X', type=real, default=1.0, help='below 1 is slow motion (default: 1)'
+        '--speed', metavar='X', type=real, default=1.0, help='below 1: slow motion (default: 1)'
     )
 
     def run(args: argparse.Namespace) -> None:

@@ -162,7 +162,7 @@ def render(report: Report, style: Style) -> str:
                         'joint',
                         'mobility',
                         'energy lost',
-                        'gap took',
+                        'taken by gap',
                         'impulse [N s, N m s]',
                     ],
                     events,

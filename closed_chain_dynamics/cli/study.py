@@ -49,16 +49,16 @@ if TYPE_CHECKING:
 
 SUMMARY = 'validate a model, vary its parameters, or test a recorded motion against it'
 DETAILS = """\
-Questions that take more than one computation.
+Answers questions that take more than one computation.
 
-validity     do the torques of a motion, given to the model, bring the motion back?
+validity     do the torques computed for a motion reproduce it?
 what-if      the same run with other masses, springs, damping, friction or gravity
-consistency  can a recorded motion be one of this model, and which joint contradicts it?
+consistency  can this model perform a recorded motion, and which joint contradicts it?
 excite       a motion from which parameters can be identified
 identify     masses, inertias and friction from a record of motion and torques
 map          workspace, assembly modes and singularities over one or two joints
 
-validity and consistency end with exit code 1 when the answer is no.
+validity and consistency exit with code 1 if the answer is no.
 """
 EXAMPLES = """\
 examples:
@@ -69,7 +69,7 @@ examples:
   closed-chain study consistency four_bar --trajectory record.csv --csv closed.csv
       is the loop closed in the record? closed.csv is the nearest motion that closes it
 
-'closed-chain study STUDY --help' tells all about one of them.
+'closed-chain study STUDY --help' describes one of them.
 """
 
 STUDIES = {
@@ -98,7 +98,7 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], in
             '--json',
             action='store_true',
             default=argparse.SUPPRESS,
-            help='write JSON, for programs',
+            help='write JSON, for use in programs',
         )
         add_model_arguments(child)
         add_gravity(child)

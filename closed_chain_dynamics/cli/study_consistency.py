@@ -37,15 +37,15 @@ if TYPE_CHECKING:
 SUMMARY = 'can a recorded motion be one of this model?'
 DETAILS = """\
 A record of joint positions, with offsets and noise, need not fit the model. The report says how
-far every loop is open in it, which joint would explain that if its record were left out, where
-joints leave their range or are too fast, and which forces the motion would need that no actuator
-gives (of a model that flies freely: the forces at its root). Joints that were not measured are
-found from the loops.
+far every loop is open, which joint would explain this if its record were left out, where joints
+leave their range or are too fast, and which forces the motion would need that no actuator provides
+(for a floating model: the forces at its root). Joints that were not measured are computed from the
+loops.
 
-Markers (TRC, C3D) and skeletons (BVH) become joint positions by inverse kinematics, loops closed.
-Where contacts are known, from the model or from --setup, the ground gives what it can: the report
-has the zero-moment point, friction, and the frames where neither motors nor ground make the motion
-possible. --nearest looks for the nearest motion that is.
+Markers (TRC, C3D) and skeletons (BVH) are converted to joint positions by inverse kinematics with
+closed loops. If contacts are known, from the model or from --setup, the ground may provide forces
+too: the report has the zero-moment point, the friction, and the frames that neither motors nor
+ground can explain. --nearest finds the nearest motion that is possible.
 """
 EXAMPLES = """\
 examples:
@@ -68,51 +68,58 @@ def set_up(parser: argparse.ArgumentParser) -> Study:
         help='CSV with a column time and one for each joint that was measured',
     )
     source.add_argument(
-        '--markers', metavar='FILE', help='markers, .trc or .c3d, or a skeleton that moves, .bvh'
+        '--markers', metavar='FILE', help='markers, .trc or .c3d, or a moving skeleton, .bvh'
     )
     record.add_argument(
         '--setup',
         metavar='FILE',
-        help='YAML: where markers sit, and what may stand on the ground (default: markers named '
-        'like links, contacts of the model)',
+        help='YAML file with the positions of markers and the points that may touch the ground '
+        '(default: markers named like links, contacts of the model)',
     )
     record.add_argument(
-        '--up', choices=['y', 'z'], default='z', help='axis of markers that points up (default: z)'
+        '--up',
+        choices=['y', 'z'],
+        default='z',
+        help='vertical axis of the marker file (default: z)',
     )
     record.add_argument(
         '--scale',
         metavar='X',
         type=positive,
         default=1.0,
-        help='metres per unit of a BVH file, as 0.01; a factor for other markers (default: 1)',
+        help='metres per unit of a BVH file, as in 0.01; a factor for other files (default: 1)',
     )
     record.add_argument(
         '--rate',
         metavar='HZ',
         type=positive,
-        help='samples per second, from a spline (default: those of the file)',
+        help='samples per second, from a spline (default: as in the file)',
     )
     record.add_argument(
         '--smooth',
         metavar='HZ',
         type=positive,
-        help='take out what is faster: Butterworth, fourth order, without delay',
+        help='low-pass filter: Butterworth, fourth order, without delay',
     )
-    add_assignments(record, {'--q': 'pose near the begin, for joints that were not measured'})
+    add_assignments(record, {'--q': 'pose close to the start, for joints that were not measured'})
     parser.add_argument(
         '--tolerance',
         metavar='X',
         type=positive,
         default=1e-3,
-        help='gap of a loop that is tolerated [m or rad] (default: %(default)g)',
+        help='largest loop gap that counts as closed [m or rad] (default: %(default)g)',
     )
     parser.add_argument(
         '--nearest',
         action='store_true',
-        help='find the nearest motion that motors and ground make possible',
+        help='find the nearest motion that motors and ground allow',
     )
-    add_files(parser, 'files to write', 'table of the nearest motion: loops closed, or --nearest')
-    parser.add_argument('--html', metavar='FILE', help='report with figures in one file')
+    add_files(
+        parser,
+        'files to write',
+        'table of the nearest motion that closes the loops, or of --nearest',
+    )
+    parser.add_argument('--html', metavar='FILE', help='report with figures, in one file')
 
     def study(robot: Mechanism, args: argparse.Namespace) -> Answer:
         from closed_chain_dynamics.recording import log_files

@@ -30,9 +30,10 @@ if TYPE_CHECKING:
 
 SUMMARY = 'a motion from which parameters can be identified'
 DETAILS = """\
-Every motor swings about a pose as a sum of sines. The search makes the condition number of the
-regressor small; limits of position and speed are kept, and the loops stay closed. The report names
-the base parameters, and what no torque can tell.
+Finds a motion from which parameters can be identified. Every motor swings about a pose as a sum of
+sines. The search minimises the condition number of the regressor, within the limits of position
+and speed and with closed loops. The report lists the base parameters, and the parameters that no
+torque reveals.
 """
 EXAMPLES = """\
 examples:
@@ -43,7 +44,7 @@ examples:
 
 def set_up(parser: argparse.ArgumentParser) -> Study:
     """Add the arguments; return what answers."""
-    add_pose(parser, {'--q': 'pose to swing about; loops decide the rest [rad or m]'})
+    add_pose(parser, {'--q': 'pose to swing about; loops determine the rest [rad or m]'})
     parser.add_argument(
         '--period', metavar='S', type=positive, default=5.0, help='(default: %(default)g s)'
     )

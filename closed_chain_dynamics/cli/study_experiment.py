@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 __all__ = ['add_experiment', 'run_study', 'wrong_experiment']
 
 HELD = {
-    '--kp': 'gains of a feedback that holds motors [N m/rad or N/m]',
-    '--kd': 'gains on its velocity [N m s/rad or N s/m]',
-    '--target': 'where it holds them (default: at the start) [rad or m]',
+    '--kp': 'position gains of a feedback that holds the motors [N m/rad or N/m]',
+    '--kd': 'velocity gains of that feedback [N m s/rad or N s/m]',
+    '--target': 'where it holds them (default: the initial position) [rad or m]',
     '--connect': 'joints to connect, and when [s]',
     '--cut': 'joints to cut, and when [s]',
 }
@@ -46,10 +46,15 @@ def add_experiment(parser: argparse.ArgumentParser) -> None:
     """Add what many runs take."""
     group = parser.add_argument_group('many runs')
     group.add_argument(
-        '--results', metavar='FOLDER', help='run at scale; table and report go to this folder'
+        '--results',
+        metavar='FOLDER',
+        help='run at scale, and write table and report to this folder',
     )
     group.add_argument(
-        '--study', dest='study_file', metavar='FILE', help='what to vary and to keep, in YAML'
+        '--study',
+        dest='study_file',
+        metavar='FILE',
+        help='YAML file that says what to vary and what to keep',
     )
     group.add_argument(
         '--response',
@@ -57,35 +62,45 @@ def add_experiment(parser: argparse.ArgumentParser) -> None:
         nargs='+',
         action='extend',
         default=[],
-        help="what to keep of a run, as 'peak=max(abs(v.crank))' or 'last(dissipated)'",
+        help="what to keep of a run, as in 'peak=max(abs(v.crank))' or 'last(dissipated)'",
     )
     group.add_argument(
-        '--samples', metavar='N', type=whole, help='how many runs to sample (default: a grid)'
+        '--samples', metavar='N', type=whole, help='number of runs to sample (default: a grid)'
     )
     group.add_argument(
         '--design',
         choices=['grid', 'latin', 'sobol', 'random', 'saltelli'],
-        help="how samples are spread (default: latin); saltelli, for Sobol's indices, makes "
+        help='how samples are distributed (default: latin); saltelli, for Sobol indices, makes '
         'N x (parameters + 2) runs',
     )
-    group.add_argument('--seed', metavar='N', type=int, help='of the samples (default: 0)')
+    group.add_argument('--seed', metavar='N', type=int, help='seed of the samples (default: 0)')
     group.add_argument(
-        '--minimise', metavar='NAME', nargs='+', default=[], help='responses to trade off: less'
+        '--minimise',
+        metavar='NAME',
+        nargs='+',
+        default=[],
+        help='responses to minimise in a trade-off',
     )
     group.add_argument(
-        '--maximise', metavar='NAME', nargs='+', default=[], help='responses to trade off: more'
+        '--maximise',
+        metavar='NAME',
+        nargs='+',
+        default=[],
+        help='responses to maximise in a trade-off',
     )
     group.add_argument(
         '--workers', metavar='N', type=whole, help='processes (default: one per core)'
     )
     group.add_argument(
-        '--scheduler', metavar='ADDRESS', help='of a Dask cluster to run on, as tcp://host:8786'
+        '--scheduler',
+        metavar='ADDRESS',
+        help='address of a Dask cluster to run on, as in tcp://host:8786',
     )
     group.add_argument(
         '--compiled',
         action='store_true',
-        help='plain steps in generated code; starts, torques, gains and times may vary, the model '
-        'may not',
+        help='run steps in generated code; initial states, torques, gains and times may vary, '
+        'but not the model',
     )
     add_assignments(group, HELD)
 

@@ -29,12 +29,13 @@ if TYPE_CHECKING:
 
 SUMMARY = 'masses, inertias and friction from a record of motion and torques'
 DETAILS = """\
-The record has the time, positions of the motors (of other joints, where there are) and the torques
-as tau:NAME: a CSV as simulate writes it, an MCAP file or a rosbag2 folder. Torques are linear in
-masses, first moments, inertias, damping, friction and armature; what of these they tell are base
-parameters, estimated by weighted least squares, with confidence intervals. The last quarter of the
-record is held back for a check. --urdf writes the model with inertias that bodies can have and
-that fit as well; what the torques do not tell stays near the model.
+The record contains the time, the positions of the motors (and of other joints, if measured) and
+the torques as tau:NAME. It is a CSV as written by simulate, an MCAP file or a rosbag2 folder.
+Torques are linear in masses, first moments, inertias, damping, friction and armature. The
+combinations of these that the torques reveal, the base parameters, are estimated by weighted least
+squares, with confidence intervals. The last quarter of the record is kept for validation. --urdf
+writes a model with physically possible inertias that fits equally well; parameters that the
+torques do not reveal stay close to the original model.
 """
 EXAMPLES = """\
 examples:
@@ -48,12 +49,15 @@ def set_up(parser: argparse.ArgumentParser) -> Study:
     parser.add_argument(
         '--record', metavar='FILE', required=True, help='CSV, MCAP, or a rosbag2 folder'
     )
-    add_pose(parser, {'--q': 'pose near the begin of the record [rad or m]'})
+    add_pose(parser, {'--q': 'pose close to the start of the record [rad or m]'})
     parser.add_argument(
-        '--rate', metavar='HZ', type=positive, help='samples per second to take (default: all)'
+        '--rate', metavar='HZ', type=positive, help='samples per second to use (default: all)'
     )
     parser.add_argument(
-        '--smooth', metavar='HZ', type=positive, help='take out what is faster than this'
+        '--smooth',
+        metavar='HZ',
+        type=positive,
+        help='low-pass filter the record at this frequency',
     )
     parser.add_argument(
         '--confidence', metavar='P', type=positive, default=0.95, help='(default: %(default)g)'
@@ -62,9 +66,9 @@ def set_up(parser: argparse.ArgumentParser) -> Study:
         '--no-friction',
         dest='friction',
         action='store_false',
-        help='take damping, friction and armature from the model',
+        help='do not identify damping, friction and armature; take them from the model',
     )
-    parser.add_argument('--urdf', metavar='FILE', help='the model as identified')
+    parser.add_argument('--urdf', metavar='FILE', help='write the identified model to this file')
     parser.set_defaults(plot=None, csv=None)
 
     def study(robot: Mechanism, args: argparse.Namespace) -> Answer:

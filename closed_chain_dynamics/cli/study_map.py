@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 SUMMARY = 'what is reachable, in how many ways, and how far from singular'
 DETAILS = """\
-Over one or two joints, of tree or loop: at every point of the grid the joints are held and the
-loops closed from several starts. Each pose is a line of --csv: its mobility, condition, distance
-to a singularity (of the coordinates of the map: 0 where they do not decide the rest) and the
-largest torque that holds it against gravity. --plot draws them.
+Maps the poses over one or two tree or loop joints: at every point of a grid the joints are held
+and the loops are closed from several starts. For each pose, --csv has one line with its mobility,
+its condition, its distance to a singularity (0 where the joints of the map do not determine the
+others) and the largest torque that holds it against gravity. --plot draws them.
 """
 EXAMPLES = """\
 examples:
@@ -66,17 +66,20 @@ def set_up(parser: argparse.ArgumentParser) -> Study:
         nargs='+',
         type=axis,
         required=True,
-        help='one or two joints and their values, as crank=range(0,6.28,100)',
+        help='one or two joints and their values, as in crank=range(0,6.28,100)',
     )
-    add_pose(parser, {'--q': 'further joints that are held [rad or m]'})
+    add_pose(parser, {'--q': 'further joints to hold [rad or m]'})
     parser.add_argument(
         '--starts',
         metavar='N',
         type=whole,
         default=4,
-        help='random starts at every point; more find more modes (default: %(default)d)',
+        help='random starts at every point; more starts find more assembly modes (default: '
+        '%(default)d)',
     )
-    parser.add_argument('--seed', metavar='N', type=int, default=0, help='of the starts')
+    parser.add_argument(
+        '--seed', metavar='N', type=int, default=0, help='seed of the random starts'
+    )
     add_files(parser, 'files to write', 'table, one line per pose')
 
     def study(robot: Mechanism, args: argparse.Namespace) -> Answer:

@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 SUMMARY = 'do the torques of a motion bring it back?'
 DETAILS = """\
-Inverse dynamics gives the torques of a motion; the model, started from the first state of the
-motion and driven by these torques alone, must bring the motion back. The report says how far every
-joint is off, for how long the motion stays within --tolerance, and how fast the error grows. Where
-a motion is unstable the error grows exponentially, whatever the model: look at the doubling time.
+Inverse dynamics gives the torques of a motion. The model, started from the first state of the
+motion and driven by these torques alone, must reproduce the motion. The report says how far every
+joint is off, for how long the motion stays within --tolerance, and how fast the error grows. If
+the motion is unstable, the error of any model grows exponentially: look at the doubling time.
 """
 EXAMPLES = """\
 examples:
@@ -54,14 +54,14 @@ examples:
 def set_up(parser: argparse.ArgumentParser) -> Study:
     """Add the arguments; return what answers."""
     pose = parser.add_argument_group('motion')
-    add_pose(pose, {'--q': 'pose to swing about, or near the begin of the file'})
+    add_pose(pose, {'--q': 'pose to swing about, or close to the start of the file'})
     add_motion(pose)
     parser.add_argument(
         '--tolerance',
         metavar='X',
         type=positive,
         default=1e-3,
-        help='error of a joint that is tolerated [rad or m] (default: %(default)g)',
+        help='largest joint error that counts as reproduced [rad or m] (default: %(default)g)',
     )
     parser.add_argument(
         '--dt',
@@ -73,7 +73,7 @@ def set_up(parser: argparse.ArgumentParser) -> Study:
     parser.add_argument(
         '--forward',
         metavar='MODEL',
-        help='the model to move with the torques, where it is another one: which segment differs?',
+        help='apply the torques to another model, to find out which segment differs',
     )
     add_files(parser, 'files to write', 'table of torques and errors, one line per sample')
 

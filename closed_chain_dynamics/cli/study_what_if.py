@@ -32,23 +32,24 @@ if TYPE_CHECKING:
 
 SUMMARY = 'the same run with other numbers'
 DETAILS = """\
-Every run starts from the same state under the same torques; only what is varied differs. A value
-with x before it is a factor of what the model says. Several --vary make a grid of all
-combinations, up to 200 runs. The model as it is comes first.
+Every run starts from the same state under the same torques; only the varied parameters differ. A
+value that starts with x is a factor on the value in the model. Several parameters make a grid of
+all combinations, up to 200 runs. The first run is the model as it is.
 
   mass:LINK  inertia:LINK  stiffness:SPRING  rest:SPRING  damping:JOINT  friction:JOINT
   armature:JOINT  mu:CONTACT  gravity
 
 The inertia of a link grows with its mass; gravity keeps its direction.
 
-With --results FOLDER there may be millions of runs, on all cores or on a Dask cluster; what is
-kept of a run are numbers, --response. Values may be range(first,last,count) or a distribution of
-scipy.stats, as norm(1,0.1), of which --samples are taken. Further parameters then are
+With --results FOLDER there may be millions of runs, on all cores or on a Dask cluster. Of each run
+only the numbers named by --response are kept. Values may be range(first,last,count) or a
+distribution of scipy.stats, as in norm(1,0.1), from which --samples are drawn. Further parameters
+are then
 
   length:LINK  q:JOINT  v:JOINT  tau:MOTOR  kp:MOTOR  kd:MOTOR  target:MOTOR
   connect:JOINT  cut:JOINT (times)
 
-The same command in the same folder goes on where it was stopped.
+The same command in the same folder continues where it was stopped.
 """
 EXAMPLES = """\
 examples:
@@ -86,27 +87,27 @@ def set_up(parser: argparse.ArgumentParser) -> Study:
         action='extend',
         type=variation,
         default=[],
-        help='what to vary, as mass:arm=1,2 or mass:arm=x0.5,x2',
+        help='what to vary, as in mass:arm=1,2 or mass:arm=x0.5,x2',
     )
     parser.add_argument(
         '--watch',
         metavar='JOINT',
         nargs='+',
         default=[],
-        help='joints, of tree or loop, to report on and to draw (default: the '
-        'first that has a motor, else the first)',
+        help='tree or loop joints to report and to plot (default: the first with a motor, or the '
+        'first)',
     )
     start = parser.add_argument_group('start, forces and run')
     add_pose(
         start,
         {
-            '--q': 'positions at the start; loops decide the rest [rad or m]',
-            '--v': 'velocities at the start; loops decide the rest [rad/s or m/s]',
-            '--tau': 'constant torques of actuators [N m or N]',
+            '--q': 'initial positions; loops determine the rest [rad or m]',
+            '--v': 'initial velocities; loops determine the rest [rad/s or m/s]',
+            '--tau': 'constant actuator torques [N m or N]',
         },
     )
     start.add_argument(
-        '--time', metavar='S', type=positive, help='how long each run is (default: 2 s)'
+        '--time', metavar='S', type=positive, help='duration of each run (default: 2 s)'
     )
     start.add_argument('--dt', metavar='S', type=positive, help='step (default: 0.001 s)')
     add_files(parser, 'files to write', 'table of outcomes, one line per run')

@@ -52,13 +52,13 @@ if TYPE_CHECKING:
 SUMMARY = 'compute the actuator torques that a motion needs'
 DETAILS = """\
 Inverse dynamics of the closed chain: the torques tau_A that the actuators need for a motion.
-Name positions, velocities and accelerations of as many joints as you like; the loops decide those
-of the others. Without a motion it is one pose: at rest unless --v and --a say otherwise. A joint
-that --v names and --a does not keeps its velocity; the report says what was assumed.
+Name positions, velocities and accelerations of as many joints as you like; the loops determine the
+others. Without a motion, this is for one pose, at rest unless --v and --a say otherwise. A joint
+named by --v but not by --a keeps its velocity. The report says what was assumed.
 
 A motion comes from a file (--trajectory), or some joints swing about the pose (--sine).
-The report names every actuator with its torque and how much of its effort limit that is, what no
-actuator gives (the residual), limits that are exceeded, and poses that are singular.
+The report lists every actuator with its torque and the share of its effort limit, what no actuator
+provides (the residual), exceeded limits, and singular poses.
 """
 EXAMPLES = """\
 examples:
@@ -84,27 +84,27 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
     add_pose(
         pose,
         {
-            '--q': 'positions; loops decide the rest [rad or m]',
-            '--v': 'velocities; loops decide the rest [rad/s or m/s]',
-            '--a': 'accelerations; loops decide the rest [rad/s^2 or m/s^2]',
+            '--q': 'positions; loops determine the rest [rad or m]',
+            '--v': 'velocities; loops determine the rest [rad/s or m/s]',
+            '--a': 'accelerations; loops determine the rest [rad/s^2 or m/s^2]',
         },
     )
     add_gravity(pose)
     add_motion(parser.add_argument_group('motion, instead of one pose'))
-    choice = parser.add_argument_group('which torques, where several or none would do')
+    choice = parser.add_argument_group('choice of torques, if they are not unique or do not exist')
     choice.add_argument(
         '--policy',
         choices=['minimum_norm', 'weighted', 'within_limits'],
         default='minimum_norm',
-        help='with more actuators than needed: the smallest torques, the smallest '
-        'by --weights, or within the effort limits (default: %(default)s)',
+        help='if there are more actuators than needed: the smallest torques, the smallest '
+        'weighted by --weights, or torques within the effort limits (default: %(default)s)',
     )
     add_assignments(
         choice,
         {
-            '--weights': "with --policy weighted: a large one keeps an actuator's torque small "
+            '--weights': 'with --policy weighted: a large weight keeps a torque small '
             '(default: 1)',
-            '--preload': 'torques to stay near to, instead of zero [N m or N]',
+            '--preload': 'torques to stay close to, instead of zero [N m or N]',
         },
         'ACTUATOR=VALUE',
     )
@@ -112,11 +112,11 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
         '--singularity',
         choices=['damp', 'hold', 'refuse'],
         default='damp',
-        help='what to do in a singular pose: drop the constraints that fall '
-        'together, hold the motion that comes free, or stop (default: '
+        help='what to do in a singular pose: drop the constraints that coincide, hold the motion '
+        'that becomes free, or stop (default: '
         '%(default)s)',
     )
-    add_files(parser, 'files to write, of a motion', 'table with one line per sample')
+    add_files(parser, 'files to write, for a motion', 'table with one line per sample')
 
     def run(args: argparse.Namespace) -> None:
         wrong = wrong_usage(args)

@@ -50,15 +50,15 @@ SUMMARY = 'start the ROS 2 nodes: simulator, controller and view'
 DETAILS = """\
 Starts the nodes of a simulated system as processes of their own, the same that
 'ros2 launch closed_chain_dynamics simulation.launch.py' starts: simulator_node, torque_node and,
-with --viewer, viewer_node. With --hold or --follow, reference_node tells the controller what to
-do, and simulated time begins when it does; without them the motors rest until somebody publishes
-on topic reference, or moves a slider in the view.
+with --viewer, viewer_node. With --hold or --follow, reference_node sends the controller a
+reference, and simulated time starts once the controller follows it. Without them, the motors give
+no torque until a message arrives on the topic reference, or a slider in the view is moved.
 
-A node that crashes is started again. Ctrl-C ends them all, --seconds by itself; at the end stands
-a summary of rates, loop error, real-time factor and events.
+A node that crashes is started again. Ctrl-C stops all nodes, and so does --seconds after a given
+time. At the end a summary of rates, loop error, real-time factor and events is printed.
 
-Topics are those of every ROS 2 system: joint_states, tf, actuator_torques, contact/events and
-more. Unless ROS_AUTOMATIC_DISCOVERY_RANGE says otherwise, only this computer sees them.
+The topics are standard ROS 2 topics: joint_states, tf, actuator_torques, contact/events and more.
+Unless ROS_AUTOMATIC_DISCOVERY_RANGE says otherwise, they are visible on this computer only.
 """
 EXAMPLES = """\
 examples:
@@ -104,49 +104,50 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
         '--controller',
         action=argparse.BooleanOptionalAction,
         default=True,
-        help='torque_node (default: yes, if the model has actuators)',
+        help='start torque_node (default: yes, if the model has actuators)',
     )
     parts.add_argument(
         '--viewer',
         action=argparse.BooleanOptionalAction,
         default=None,
-        help='viewer_node (default: with --demo only)',
+        help='start viewer_node (default: with --demo only)',
     )
     parts.add_argument(
         '--demo',
         action='store_true',
-        help='move the figure on the swing; only for the model swing',
+        help='move the figure on the swing; for the model swing only',
     )
-    wanted = parser.add_argument_group('what the motors do').add_mutually_exclusive_group()
+    motors = parser.add_argument_group('what the motors do')
+    wanted = motors.add_mutually_exclusive_group()
     wanted.add_argument(
-        '--hold', action='store_true', help='hold the pose of the start; nothing falls before'
+        '--hold', action='store_true', help='hold the initial pose from the first instant'
     )
     wanted.add_argument(
         '--follow',
         metavar='FILE',
         help='follow a CSV: a column time [s], and columns named like joints [rad or m]',
     )
-    parser.add_argument(
-        '--repeat', action='store_true', help='with --follow: begin again at the end of the file'
+    motors.add_argument(
+        '--repeat', action='store_true', help='with --follow: start again at the end of the file'
     )
-    parser.add_argument(
+    motors.add_argument(
         '--mode',
         metavar='MODE',
-        help='of torque_node: computed_torque (default), impedance, transparent, ...',
+        help='control mode of torque_node: computed_torque (default), impedance, transparent, ...',
     )
     run = parser.add_argument_group('run')
     add_assignments(
         run,
         {
-            '--q': 'positions at the start; loops decide the rest [rad or m]',
-            '--v': 'velocities at the start [rad/s or m/s]',
+            '--q': 'initial positions; loops determine the rest [rad or m]',
+            '--v': 'initial velocities [rad/s or m/s]',
         },
     )
     run.add_argument(
         '--seconds',
         metavar='S',
         type=positive,
-        help='end so long after simulated time began to pass',
+        help='stop this long after simulated time has started',
     )
     run.add_argument(
         '--rate',
@@ -159,7 +160,7 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
         metavar='X',
         type=_factor,
         default=1.0,
-        help='simulated seconds per second (default: 1; 0: as fast as it goes)',
+        help='simulated seconds per second (default: 1; 0: as fast as possible)',
     )
     run.add_argument(
         '--torque',
@@ -167,13 +168,10 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
         type=_parameter,
         action='append',
         default=[],
-        help='a parameter of torque_node, lists as JSON; may be given several times',
+        help='set a parameter of torque_node, lists as JSON; may be repeated',
     )
     run.add_argument(
-        '--domain',
-        metavar='N',
-        type=_domain,
-        help='ROS domain (default: that of ROS_DOMAIN_ID, else 0)',
+        '--domain', metavar='N', type=_domain, help='ROS domain (default: ROS_DOMAIN_ID, or 0)'
     )
     run.add_argument(
         '--port',

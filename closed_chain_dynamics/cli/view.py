@@ -35,18 +35,18 @@ from closed_chain_dynamics.cli.arguments import (
 )
 from closed_chain_dynamics.recording.terminal import Style
 
-SUMMARY = 'look at a model, a simulation or a log in the browser, and move it by hand'
+SUMMARY = 'show a model, a simulation or a log in the browser, and move it by hand'
 DETAILS = """\
 Shows a mechanism in the browser: its shapes, its loops coloured by their state (green closed, red
 open, orange sliding, blue sticking), springs, forces and the centre of mass. Drag a joint, and all
-others follow along the loops. Buttons cut and connect every loop, while it moves too; plots show
-torques, energy and loop error; another page says why these coordinates were chosen.
+others follow along the loops. Buttons cut and connect every loop, also during motion. Plots show
+torques, energy and loop error. Another tab explains the choice of coordinates.
 
-MODEL is shown at rest, with the torques that hold it; with --simulate it moves, from the moment a
-browser looks. MODEL may also be a log, which 'closed-chain simulate --npz' writes: it is played
-and scrubbed through.
-The page is served to this computer alone, or with --host to who has the token of its address; it
-asks nothing of any other. Ctrl-C ends it.
+MODEL is shown at rest, with the torques that hold it. With --simulate it moves, as soon as a
+browser has connected. MODEL may also be a log written by 'closed-chain simulate --npz', which can
+be played and scrubbed through.
+The page is available on this computer only; with --host, also to anyone who has the token in its
+address. It loads nothing from other hosts. Ctrl-C ends it.
 """
 EXAMPLES = """\
 examples:
@@ -60,18 +60,18 @@ examples:
 def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], None]:
     """Add the arguments; return what runs."""
     add_model_arguments(parser, also='log .npz')
-    parser.add_argument('--simulate', action='store_true', help='let it move')
+    parser.add_argument('--simulate', action='store_true', help='simulate it')
     parser.add_argument(
         '--hold',
         action='store_true',
-        help='let the motors hold the pose at the start (with --simulate)',
+        help='let the motors hold the initial pose (with --simulate)',
     )
     add_pose(
         parser,
         {
-            '--q': 'positions at the start; loops decide the rest [rad or m]',
-            '--v': 'velocities at the start, with --simulate [rad/s or m/s]',
-            '--tau': 'constant torques of actuators, with --simulate [N m or N]',
+            '--q': 'initial positions; loops determine the rest [rad or m]',
+            '--v': 'initial velocities, with --simulate [rad/s or m/s]',
+            '--tau': 'constant actuator torques, with --simulate [N m or N]',
         },
     )
     add_gravity(parser)
@@ -80,7 +80,7 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
         metavar='S',
         type=real,
         default=1e-3,
-        help='step of the integrator (default: %(default)g s)',
+        help='integrator step (default: %(default)g s)',
     )
     page = parser.add_argument_group('page')
     page.add_argument(
@@ -90,8 +90,8 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
         help='where to serve it (default: %(default)s, or the next that is free)',
     )
     add_host(page)
-    page.add_argument('--open', action='store_true', help='open the browser, too')
-    page.add_argument('--time', metavar='S', type=real, help='end after a time')
+    page.add_argument('--open', action='store_true', help='open the browser as well')
+    page.add_argument('--time', metavar='S', type=real, help='stop after this time')
 
     def run(args: argparse.Namespace) -> None:
         moving = [

@@ -26,13 +26,13 @@ from closed_chain_dynamics.recording.terminal import Bar, Report, Style, section
 if TYPE_CHECKING:
     from closed_chain_dynamics.recording.terminal import Cell
 
-SUMMARY = 'judge every robot in a folder: loads, closes, agrees, simulates'
+SUMMARY = 'test every robot in a folder: does it load, close, agree, simulate?'
 DETAILS = """\
-Walks through a folder and tries every robot in it: does it load, do its loops close, how does it
-move, do its mass matrix, its forces and its accelerations agree with the tool that it was written
-for (MuJoCo for MJCF, Pinocchio for URDF, where they are installed), does it simulate for a second?
-Every file is tried in a process of its own, so that one that crashes or never ends spoils nothing.
-The exit code is 1 when anything is wrong with a file that its own tool can read.
+Tests every robot in a folder: does it load, do its loops close, how does it move, do its mass
+matrix, forces and accelerations agree with the tool it was written for (MuJoCo for MJCF, Pinocchio
+for URDF, if installed), can it be simulated for a second? Every file is tried in a process of its
+own, so that a crash or an endless loop affects no other file. The exit code is 1 if anything is
+wrong with a file that its own tool can read.
 """
 EXAMPLES = """\
 examples:
@@ -51,7 +51,7 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], in
         metavar='S',
         type=positive,
         default=120.0,
-        help='seconds that a file may take (default: %(default)g)',
+        help='longest time for one file (default: %(default)g)',
     )
     return run
 

@@ -71,6 +71,9 @@ class Model:
         object.__setattr__(self, 'links', MappingProxyType(dict(self.links)))
         object.__setattr__(self, 'joints', MappingProxyType(dict(self.joints)))
 
+    def __repr__(self) -> str:
+        return f'<Model {self.name!r}: {len(self.bodies) - 1} bodies, {len(self.loops)} loops>'
+
     def __reduce__(self) -> tuple[Any, ...]:
         values = (vars(self)[name] for name in self.__dataclass_fields__)
         return Model, tuple(

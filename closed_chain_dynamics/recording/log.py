@@ -142,7 +142,14 @@ class Log:
                 ('energy drift', f'{drift:.2g} J'),
                 ('loop error', f'at most {self.loop_error.max():.2g} m or rad'),
             ]
-        heads = ('time [s]', 'event', 'joint', 'mobility', 'energy lost [J]', 'gap took [J]')
+        heads = (
+            'time [s]',
+            'event',
+            'joint',
+            'mobility',
+            'energy lost [J]',
+            'taken by the gap [J]',
+        )
         events = [
             (
                 f'{each.time:g}',

@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closed_chain_dynamics.errors import ClosedChainError
-from closed_chain_dynamics.recording.colours import EVENT_COLOURS, INK, web
+from closed_chain_dynamics.recording.colours import EVENT_COLOURS, INK, Colour, web
 from closed_chain_dynamics.recording.events import Event
 from closed_chain_dynamics.recording.log import Log
 from closed_chain_dynamics.recording.log_files import Path, check_folder, writing
@@ -40,8 +40,10 @@ MOST_LINES = 8  # lines of a panel that can still be told apart
 MOST_POINTS = 4000  # more than a figure has pixels across
 LOWEST_ERROR = 1e-18  # below this an error is nothing
 MOST_LABELS = 12  # event names that fit side by side
-LABEL_HEIGHT, LABEL_LINE = 36.0, 9.0  # of a slanting label, and of each further line [points]
-LABELS_APART = 0.02  # share of the run within which events share a label
+LABEL_SLANT = 30.0  # [deg]
+LABEL_LETTER, LABEL_LINE = 2.2, 9.0  # height of a letter of a slanting label, of a line [points]
+LABELS_APART = 0.045  # share of the run that a line of a slanting label takes
+LONG_LEGEND = 6  # entries; a longer one is set smaller, or it would squeeze its panel
 COLOURS = ('#1f5fa8', '#e07b1a', '#2e8b57', '#b8336a', '#6a4fa3', '#8a6d3b', '#148f9e', '#5c6670')
 STYLE = {
     'font.size': 9,
@@ -264,7 +266,7 @@ def draw_lines(
     columns: Sequence[Column],
     unit: str,
     title: str,
-    hidden: str = 'that move less',
+    hidden: str = 'with less motion',
 ) -> dict[str, str]:
     """Draw those of some (label, values) that change most; return {label: colour}."""
     spread = [
@@ -294,7 +296,7 @@ def _energies(ax: Any, log: Log) -> None:
         ('total', log.energy - lowest),
         ('work put in', log.work),
         ('dissipated', log.dissipated),
-        ('lost at connections', log.lost),
+        ('lost at events', log.lost),
     ]
     colours = dict(
         zip((name for name, _ in series), (COLOURS[0], COLOURS[1], web(INK), *COLOURS[2:]))
@@ -343,7 +345,12 @@ def _loop_error(ax: Any, log: Log) -> None:
 
 
 def _legend(ax: Any) -> None:
-    ax.legend(loc='upper left', bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2)
+    looks = (
+        {'fontsize': 7, 'labelspacing': 0.15}
+        if len(ax.get_legend_handles_labels()[1]) > LONG_LEGEND
+        else {}
+    )
+    ax.legend(loc='upper left', bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2, **looks)
 
 
 def _mark_events(ax: Any, events: Iterable[Event]) -> None:
@@ -359,30 +366,36 @@ def _mark_events(ax: Any, events: Iterable[Event]) -> None:
 
 def _name_events(ax: Any, log: Log) -> None:
     """Write the names above the panel, clear of its curves; lines close together share a label."""
-    groups: list[list[Event]] = []
+    groups: list[tuple[float, dict[str, Colour]]] = []
     time = log.time
-    near = LABELS_APART * (time[-1] - time[0]) if len(time) else 0.0
+    line = LABELS_APART * (time[-1] - time[0]) if len(time) else 0.0
     for event in sorted(log.events, key=lambda event: event.time):
-        if groups and event.time - groups[-1][0].time <= near:
-            groups[-1].append(event)
+        name = f'{event.kind.replace("_", " ")} {event.name}'
+        if groups and event.time - groups[-1][0] <= line * len(groups[-1][1]):
+            _, names = groups.pop()
         else:
-            groups.append([event])
+            names = {}
+        names[name] = EVENT_COLOURS.get(event.kind, INK)
+        groups.append((event.time, names))
     if len(groups) > MOST_LABELS:
         return
-    for group in groups:
-        colours = {EVENT_COLOURS.get(event.kind, INK) for event in group}
+    for when, names in groups:
+        colours = set(names.values())
         ax.annotate(
-            '\n'.join(f'{event.kind} {event.name}' for event in group),
-            (group[-1].time, 1.0),
+            '\n'.join(names),
+            (when, 1.0),
             xycoords=('data', 'axes fraction'),
             xytext=(0, 3),
             textcoords='offset points',
             fontsize=7.5,
             va='bottom',
-            rotation=20,
+            rotation=LABEL_SLANT,
             rotation_mode='anchor',
             color=web(colours.pop() if len(colours) == 1 else INK),
         )
     if groups:
-        lines = max(map(len, groups))
-        ax.set_title(ax.get_title(loc='left'), pad=LABEL_HEIGHT + LABEL_LINE * (lines - 1))
+        letters = max(len(name) for _, names in groups for name in names)
+        lines = max(len(names) for _, names in groups)
+        ax.set_title(
+            ax.get_title(loc='left'), pad=LABEL_LETTER * letters + LABEL_LINE * lines + 3.0
+        )

@@ -27,6 +27,7 @@ import sys
 from types import FrameType
 
 import rclpy
+from rclpy.context import Context
 from rclpy.executors import Executor, SingleThreadedExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
@@ -113,10 +114,10 @@ def run(
         rclpy.try_shutdown()
 
 
-def make_executor() -> Executor:
+def make_executor(context: Context | None = None) -> Executor:
     """Return rclpy's executor in C++ where there is one: the other takes a core at 1 kHz."""
     try:
         from rclpy.experimental import EventsExecutor
     except ImportError:  # before Jazzy
-        return SingleThreadedExecutor()
-    return EventsExecutor()
+        return SingleThreadedExecutor(context=context)
+    return EventsExecutor(context=context)

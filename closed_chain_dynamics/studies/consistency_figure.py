@@ -81,7 +81,7 @@ def _marker_panels(found: Consistency) -> list[Panel]:
     columns = [(name, 1e3 * errors) for name, errors in found.markers.errors.items()]
     drawn = partial(
         draw_lines, time=found.tracks.time, columns=columns, unit='[mm]',
-        title='Markers: distance from where the model has them', hidden='that are nearer',
+        title='Markers: distance from where the model has them', hidden='nearer',
     )  # fmt: skip
     return [(drawn, 2.4)]
 

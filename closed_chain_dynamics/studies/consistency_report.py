@@ -154,11 +154,14 @@ def _warnings(found: Consistency) -> list[str]:
     if found.gaps and not found.verdicts['loops']:
         said.append(_accusation(found))
     if found.filled:
-        said.append(f'Not measured: {listed(found.filled)}; the loops decide, or they keep still.')
+        said.append(
+            f'Not measured: {listed(found.filled)}; the loops determine it, or it stays still.'
+        )
     for each in found.exceeded:
         said.append(
-            f'{each["joint"]}: {each["kind"]} {number(each["value"])} at '
-            f'{number(each["time"])} s is beyond the limit {number(each["limit"])}.'
+            f'{each["joint"]}: {each["kind"].replace("range", "position")} '
+            f'{number(each["value"])} at {number(each["time"])} s is beyond the limit '
+            f'{number(each["limit"])}.'
         )
     for name, (peak, rms, share) in found.residual.items():
         if share > SHARE:

@@ -102,7 +102,7 @@ def plot_validity(found: Validity, path: Path | None = None) -> Any:
                     [*zip(robot.actuator_names, found.torques.tau_A.T)],
                     '[N m or N]',
                     'Torques that were given',
-                    'that change less',
+                    'with less change',
                 ),
                 2.4,
             )

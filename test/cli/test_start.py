@@ -146,7 +146,7 @@ def test_a_pose_beyond_a_limit_is_refused_with_an_option_that_allows_it(capsys, 
     complaint = capsys.readouterr().err
     assert 'beyond its range -1 to 1' in complaint and 'pass --no-limits.' in complaint
     assert main([*words, '--no-limits']) == 0
-    assert 'range 2 is beyond the limit 1' in capsys.readouterr().out
+    assert 'position 2 is beyond the limit 1' in capsys.readouterr().out
 
 
 def test_a_table_stays_in_line_where_a_terminal_is_narrow():

@@ -12,10 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Mechanisms whose motion and forces have a closed form: linkages, gears, a Stewart platform."""
+"""Planar linkages whose motion and forces have a closed form."""
 
 import math
 
+from helpers.comparing import ROUNDING, close, link_angle_rate
 from helpers.planar_linkages import (
     FIVE_BAR,
     FIVE_BAR_RODS,
@@ -39,30 +40,6 @@ from helpers.planar_linkages import (
     slider_crank_frames,
     virtual_work,
 )
-from helpers.planetary_gear import (
-    ARM,
-    I_CARRIER,
-    I_PLANET,
-    I_RING,
-    I_SUN,
-    M_PLANET,
-    PLANETARY,
-    Z_RING,
-    Z_SUN,
-    planetary_speeds,
-    planetary_state,
-)
-from helpers.stewart_platform import (
-    CENTRE,
-    FEET_XYZ,
-    HEADS_XYZ,
-    LEGS,
-    PLATFORM_MASS,
-    PLATFORM_TENSOR,
-    leg_axes,
-    stewart,
-    with_platform,
-)
 import mpmath
 import numpy as np
 import pytest
@@ -70,20 +47,8 @@ import pytest
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.description import Dynamics, Spring
 
-ROUNDING = 1e-12  # of positions, rates and forces of a few units, through a few linear solves
 STIFF = 1e-10  # the same where a short crank moves at engine speed: accelerations of 1e4
 ENERGY = 1e-9  # a derivative of derivatives, each with forty digits less those it costs
-
-
-def close(actual, expected, tolerance=ROUNDING):
-    """Return whether numbers agree, relative to the largest of them or to one."""
-    actual, expected = np.asarray(actual, dtype=float), np.asarray(expected, dtype=float)
-    return np.abs(actual - expected).max() <= tolerance * max(1.0, np.abs(expected).max())
-
-
-def link_angle_rate(robot, q, v, link):
-    """Return the angular velocity of a link about z."""
-    return ccd.link_velocities(robot, q, v)[link][5]
 
 
 # --- the four-bar --------------------------------------------------------------------------------
@@ -440,246 +405,3 @@ def test_a_motor_on_a_cut_joint_has_the_velocity_ratio_of_that_joint_in_s():
     S = ccd.coordinates(robot, q).S
     rate, _ = derivatives(lambda t: four_bar_frames(t)['rocker'][1], (2.2,), (1.0,), (0.0,))
     assert S[1, 0] / S[0, 0] == pytest.approx(rate, abs=ROUNDING)
-
-
-# --- gears ---------------------------------------------------------------------------------------
-@pytest.fixture
-def planetary():
-    return ccd.load(PLANETARY)
-
-
-def test_a_planetary_gear_has_two_degrees_of_freedom_and_the_speeds_of_willis(planetary):
-    c = ccd.coordinates(planetary, np.zeros(4))
-    assert (c.mobility, c.rank, c.redundant_rows) == (2, 2, [])
-    for sun, carrier in ((1.0, 0.0), (0.0, 1.0), (3.0, -2.0)):
-        v = planetary_state(planetary, planetary_speeds(sun, carrier))
-        assert np.abs(c.J_C @ v).max() < ROUNDING
-        rates = c.W @ v[[planetary.coordinate_names.index(name) for name in c.independent]]
-        assert close(rates, v)
-    held = planetary_speeds(7.0, 7.0 * Z_SUN / (Z_SUN + Z_RING))  # the reducer: the ring stands
-    assert held['ring'] == pytest.approx(0.0, abs=ROUNDING)
-
-
-def test_the_torques_of_a_planetary_gear_split_as_the_teeth(planetary):
-    """At rest: sun, ring and carrier share as Z_sun : Z_ring : -(Z_sun + Z_ring)."""
-    load = 14.0
-    still = np.zeros(4)
-    q = planetary_state(planetary, planetary_speeds(0.3, -0.8))  # integrates to closed positions
-    result = ccd.inverse_dynamics(
-        planetary, q, still, still, wrenches={'carrier': (0.0, 0.0, 0.0, 0.0, 0.0, load)}
-    )
-    assert result.torques() == pytest.approx(
-        {'sun': -load * Z_SUN / (Z_SUN + Z_RING), 'ring': -load * Z_RING / (Z_SUN + Z_RING)},
-        rel=ROUNDING,
-    )
-
-
-def test_the_planetary_gear_accelerates_by_its_kinetic_energy(planetary):
-    """T is quadratic in the speeds of sun and carrier, with constant coefficients."""
-    columns = [planetary_speeds(1.0, 0.0), planetary_speeds(0.0, 1.0)]
-    inertia = {
-        'sun': I_SUN,
-        'carrier': I_CARRIER + M_PLANET * ARM**2,
-        'planet': I_PLANET,
-        'ring': I_RING,
-    }
-    A = np.array(
-        [
-            [sum(inertia[name] * one[name] * two[name] for name in inertia) for one in columns]
-            for two in columns
-        ]
-    )
-    tau = {'sun': 0.9, 'ring': -2.0}
-    force = [tau['sun'] * column['sun'] + tau['ring'] * column['ring'] for column in columns]
-    expected = planetary_speeds(*np.linalg.solve(A, force))
-    v = planetary_state(planetary, planetary_speeds(40.0, -7.0))
-    a = ccd.forward_dynamics(planetary, np.zeros(4), v, tau).acceleration
-    assert close(a, planetary_state(planetary, expected))
-    assert ccd.inverse_dynamics(planetary, np.zeros(4), v, a).torques() == pytest.approx(
-        tau, rel=ROUNDING * 10
-    )
-
-
-def geared_arm(ratio, predecessor):
-    """Return an arm in the plane of gravity with two wheels; the arm is the gears' carrier."""
-    inertias = {'arm': (1.5, 0.02), 'first': (0.7, 0.003), 'second': (0.9, 0.006)}
-    links = ''.join(
-        f'<link name="{name}"><inertial><origin xyz="{0.2 if name == "arm" else 0.0} 0 0"/>'
-        f'<mass value="{mass}"/><inertia ixx="1" iyy="1" izz="{izz}" ixy="0" ixz="0" iyz="0"/>'
-        '</inertial></link>'
-        for name, (mass, izz) in inertias.items()
-    )
-    return ccd.load(
-        f'''
-<robot name="geared_arm"><link name="base"/>{links}
-  <joint name="arm" type="continuous"><parent link="base"/><child link="arm"/>
-    <axis xyz="0 0 1"/></joint>
-  <joint name="first" type="continuous"><parent link="arm"/><child link="first"/>
-    <origin xyz="0.3 0 0"/><axis xyz="0 0 1"/></joint>
-  <joint name="second" type="continuous"><parent link="arm"/><child link="second"/>
-    <origin xyz="0.5 0 0"/><axis xyz="0 0 1"/></joint>
-  <coupling name="mesh"><predecessor link="{predecessor}"/><successor link="second"/>
-    <ratio value="{ratio}"/><carrier link="arm"/></coupling>
-</robot>''',
-        actuated=['arm', 'first'],
-        gravity=GRAVITY,
-    ), inertias
-
-
-def test_gears_on_a_moving_carrier_mesh_relative_to_it():
-    """The arm's own turn drives no wheel: second = ratio first, both against the arm."""
-    ratio = -1.5
-    robot, inertias = geared_arm(ratio, 'first')
-    assert robot.coordinate_names == ['arm', 'first', 'second']
-    arm, wheel = 0.7, 1.1
-    q = np.array([arm, wheel, ratio * wheel])
-    v, a = np.array([0.9, 4.0, ratio * 4.0]), np.array([-2.0, 3.0, ratio * 3.0])
-    c = ccd.coordinates(robot, q)
-    assert c.mobility == 2
-    assert c.J_C[0, 0] == 0.0
-    # T = sum of m r^2 arm'^2 / 2 + I (arm' + wheel')^2 / 2,  V = g sum of m r sin(arm)
-    radii = {'arm': 0.2, 'first': 0.3, 'second': 0.5}
-    turn = {'arm': a[0], 'first': a[0] + a[1], 'second': a[0] + a[2]}
-    on_arm = sum(
-        mass * radii[name] ** 2 * a[0]
-        + izz * turn[name]
-        + mass * radii[name] * 9.81 * math.cos(arm)
-        for name, (mass, izz) in inertias.items()
-    )
-    on_first = (
-        inertias['first'][1] * turn['first'] + ratio * inertias['second'][1] * turn['second']
-    )
-    result = ccd.inverse_dynamics(robot, q, v, a)
-    assert result.torques() == pytest.approx({'arm': on_arm, 'first': on_first}, rel=ROUNDING)
-    assert close(ccd.forward_dynamics(robot, q, v, result.tau_A).acceleration, a)
-
-
-def test_a_planet_rolls_round_a_fixed_sun_by_willis():
-    """A gear on the ground turns backwards against the carrier: the planet turns forwards."""
-    teeth = 24 / 18
-    robot, _ = geared_arm(-teeth, 'base')
-    c = ccd.coordinates(robot, np.zeros(3))
-    assert c.mobility == 2
-    v = c.W @ [1.0, 0.0] if c.independent[0] == 'arm' else c.W @ [0.0, 1.0]
-    assert robot.coordinate_names == ['arm', 'first', 'second']
-    assert v == pytest.approx((1.0, 0.0, teeth), abs=ROUNDING)
-    assert link_angle_rate(robot, np.zeros(3), v, 'second') == pytest.approx(
-        1.0 + teeth, abs=ROUNDING
-    )
-
-
-# --- the Stewart platform ------------------------------------------------------------------------
-def platform_pose(robot, shift, turn):
-    """Return q with the platform shifted and turned (a rotation vector), all legs by inverse."""
-    q = robot.neutral()
-    angle = np.linalg.norm(turn)
-    axis = np.asarray(turn) / angle
-    K = np.cross(np.eye(3), axis)
-    R = np.eye(3) + math.sin(angle) * K + (1.0 - math.cos(angle)) * K @ K
-    q[robot.joint_slices('platform')[0]] = [
-        *shift,
-        *(math.sin(angle / 2.0) * axis),
-        math.cos(angle / 2.0),
-    ]
-    heads = []
-    for k in LEGS:
-        head = CENTRE + shift + R @ (HEADS_XYZ[k] - CENTRE)
-        leg = head - FEET_XYZ[k]
-        way = leg / np.linalg.norm(leg)
-        first, second, start = leg_axes(k)
-        q[robot.joint_slices(f'lean_{k}')[0]] = math.asin(way @ first)
-        q[robot.joint_slices(f'swing_{k}')[0]] = math.atan2(-way @ second, way @ start)
-        q[robot.joint_slices(f'leg_{k}')[0]] = np.linalg.norm(leg) - np.linalg.norm(
-            HEADS_XYZ[k] - FEET_XYZ[k]
-        )
-        heads.append(head)
-    return q, R, CENTRE + shift, heads
-
-
-def leg_screws(heads, centre):
-    """Return Pluecker coordinates of the lines of the legs about the platform's centre, (6, 6)."""
-    screws = np.empty((6, 6))
-    for k, head in enumerate(heads):
-        way = (head - FEET_XYZ[k]) / np.linalg.norm(head - FEET_XYZ[k])
-        screws[:, k] = *way, *np.cross(head - centre, way)
-    return screws
-
-
-SHIFT, TURN = np.array([0.08, -0.05, 0.12]), np.array([0.2, -0.1, 0.35])
-
-
-def test_a_stewart_platform_has_mobility_six_wherever_it_is_cut():
-    for foot, rank in (('universal', 18), ('universal_loop', 24)):
-        robot = ccd.Mechanism(stewart(foot, leg_mass=1.0))
-        c = ccd.coordinates(robot, robot.neutral())
-        assert (c.mobility, c.rank, c.redundant_rows) == (6, rank, [])
-    assert sorted(c.independent) == [f'leg_{k}' for k in LEGS]  # the motors
-
-
-def test_spherical_feet_let_every_leg_spin_about_itself():
-    robot = ccd.Mechanism(stewart('spherical', leg_mass=1.0))
-    q = robot.neutral()
-    c = ccd.coordinates(robot, q)
-    assert (c.mobility, c.rank) == (12, 18)
-    for k in LEGS:
-        spin = np.zeros(robot.nv)
-        spin[robot.joint_slices(f'foot_{k}')[1]] = leg_axes(k)[2]
-        assert np.abs(c.J_C @ spin).max() < ROUNDING
-
-
-def test_the_legs_of_a_stewart_platform_change_their_length_as_their_screws_say():
-    robot = ccd.Mechanism(stewart())
-    q, R, centre, heads = platform_pose(robot, SHIFT, TURN)
-    assert np.abs(ccd.constraint_jacobian(robot, q)[1]).max() < ROUNDING
-    linear, angular = np.array([0.3, -0.5, 0.2]), np.array([0.7, 0.4, -0.6])  # world axes
-    v = with_platform(robot, q, np.concatenate([R.T @ linear, R.T @ angular]))
-    rates = leg_screws(heads, centre).T @ np.concatenate([linear, angular])
-    for k in LEGS:
-        assert v[robot.joint_slices(f'leg_{k}')[1]] == pytest.approx(rates[k], abs=ROUNDING)
-
-
-@pytest.mark.parametrize('foot', ['universal', 'spherical', 'universal_loop'])
-def test_the_legs_of_a_stewart_platform_balance_a_wrench_by_their_screws(foot):
-    robot = ccd.Mechanism(stewart(foot, leg_mass=1.0), gravity=(0.0, 0.0, 0.0))
-    q, centre, heads, still = robot.neutral(), CENTRE, HEADS_XYZ, np.zeros(robot.nv)
-    if foot == 'universal':
-        q, _, centre, heads = platform_pose(robot, SHIFT, TURN)
-    wrench = np.array([20.0, -35.0, -90.0, 4.0, 7.0, -3.0])
-    result = ccd.inverse_dynamics(robot, q, still, still, wrenches={'platform': wrench})
-    forces = [result.torques()[f'leg_{k}'] for k in LEGS]
-    assert close(forces, np.linalg.solve(leg_screws(heads, centre), -wrench))
-    assert close(result.residual, np.zeros(len(result.residual)), 1e-10)
-
-
-def test_on_massless_legs_the_platform_moves_by_newton_and_euler():
-    robot = ccd.Mechanism(stewart(leg_mass=0.0), gravity=GRAVITY)
-    q, R, centre, heads = platform_pose(robot, SHIFT, TURN)
-    twist = np.array([0.3, -0.5, 0.2, 0.7, 0.4, -0.6])  # in the platform's axes
-    change = np.array([1.0, 2.0, -1.5, 0.8, -3.0, 1.2])  # of these six numbers
-    v = with_platform(robot, q, twist)
-    a = with_platform(robot, q, change, v)
-    xx, xy, xz, yy, yz, zz = PLATFORM_TENSOR
-    tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    linear = R @ (change[:3] + np.cross(twist[3:], twist[:3]))  # classical, world axes
-    force = PLATFORM_MASS * (linear - GRAVITY)
-    moment = R @ (tensor @ change[3:] + np.cross(twist[3:], tensor @ twist[3:]))
-    expected = np.linalg.solve(leg_screws(heads, centre), np.concatenate([force, moment]))
-    result = ccd.inverse_dynamics(robot, q, v, a)
-    assert close([result.torques()[f'leg_{k}'] for k in LEGS], expected)
-    tau = {f'leg_{k}': expected[k] for k in LEGS}
-    assert close(ccd.forward_dynamics(robot, q, v, tau).acceleration, a, STIFF)
-
-
-def test_heavy_legs_move_alike_whether_the_heads_or_the_feet_are_cut():
-    tau = {f'leg_{k}': 10.0 * (k - 2.2) for k in LEGS}
-    twist = np.array([0.3, -0.5, 0.2, 0.7, 0.4, -0.6])
-    answers = []
-    for foot in ('universal', 'universal_loop'):
-        robot = ccd.Mechanism(stewart(foot, leg_mass=3.0), gravity=GRAVITY)
-        q = robot.neutral()
-        v = with_platform(robot, q, twist)
-        a = ccd.forward_dynamics(robot, q, v, tau).acceleration
-        joints = ['platform', *(f'leg_{k}' for k in LEGS)]
-        answers.append(np.concatenate([a[robot.joint_slices(name)[1]] for name in joints]))
-        assert ccd.inverse_dynamics(robot, q, v, a).torques() == pytest.approx(tau, rel=STIFF)
-    assert close(answers[0], answers[1], STIFF)

@@ -24,6 +24,7 @@ import closed_chain_dynamics as ccd
 from closed_chain_dynamics.dynamics.constraint_forces import find_drags
 
 K = np.array([0.5, 0.5])
+TIE = 1e-12  # forces below it are zero but for rounding: a contact without force is on both sides
 
 
 def combinations(free, share):
@@ -32,7 +33,7 @@ def combinations(free, share):
         system = np.eye(2) - share * (K * side)
         if abs(np.linalg.det(system)) > 1e-9:
             normal = np.linalg.solve(system, free)
-            if np.all(np.array(side) * normal >= 0.0):
+            if np.all(np.array(side) * normal >= -TIE):
                 yield K * side * normal
 
 

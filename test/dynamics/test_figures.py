@@ -25,10 +25,10 @@ on the rods are spherical (6), thighs slide on the plate (2), and the figure has
 swing needs the free joint of the figure to reach 30, and is at odds with 'including the swing'.
 """
 
-from dataclasses import replace
 import math
 
-from helpers.posed_figures import GRAVITY, posed
+from helpers.figures import HANDS, NAMES, THIGHS, counts, load
+from helpers.posed_figures import posed
 from helpers.random_mechanisms import pinocchio_model
 import numpy as np
 import pinocchio as pin
@@ -36,11 +36,8 @@ import pytest
 from urdf_parser_py.urdf import URDF
 
 import closed_chain_dynamics as ccd
-from closed_chain_dynamics.description import Assembly, JointType, Pose, check, read, write
-from closed_chain_dynamics.errors import DescriptionError, NameNotFound
+from closed_chain_dynamics.description import JointType
 from closed_chain_dynamics.model import library
-
-NAMES = ['figure', 'high_bar', 'swing']
 
 CLOSED = 1e-12  # what is asked of every assembly [m or rad]
 # Postures are tabulated with ten decimals.
@@ -51,13 +48,7 @@ PRINTED_10, PRINTED_12 = 6e-11, 3e-12
 ROUNDING = 1e-12
 WRITTEN = 1e-15  # of moments: all digits of a double are in the files
 TWO_TREES = 2e-11  # two ways to the same accelerations, each with rounding as above
-# Where a constraint touches without crossing, loops closed to 1e-10 leave a pose off by its root,
-# some 1e-5, and the singular value that vanishes is as small as that, against the largest.
-TOUCHING = 1e-4
-
-ARM, FOREARM, WIDTH = 0.3162, 0.3411016, 0.22015
 Z_UP = (0.0, 0.0, 0.0, 1.0)
-
 HIGH_BAR = {
     'root': (0.1091991440, 0, 1.4557346112, 0, 0.0643526532, 0, 0.9979272198),
     'left_shoulder': (0.0583037641, 0.9969545316, -0.0470651902, -0.0216148314),
@@ -150,23 +141,6 @@ SWING_FREE_FALL = {
     'root': (0, 0, -9.81, 0, 0, 0),
     **both_sides(shoulder=(0, 0, 0), elbow=0, hip=(0, 0, 0), knee=0),
 }
-THIGHS, HANDS = ('left_thigh', 'right_thigh'), ('left_hand', 'right_hand')
-
-
-def load(name, *cuts):
-    """Return a figure with some loops cut, and its posture."""
-    robot = ccd.load(name, gravity=GRAVITY)
-    q = ccd.assemble(robot, {})
-    for each in cuts:
-        robot.cut(each)
-    return robot, q
-
-
-def counts(robot, q):
-    """Return N_J with the joints that close loops, rank m with them, and mobility N_F."""
-    c = ccd.coordinates(robot, q)
-    closing = sum(robot.is_connected(name.split(':')[0]) for name in robot.loop_coordinate_names)
-    return robot.nv + closing, c.rank + closing, c.mobility
 
 
 def rows(robot, q):
@@ -175,7 +149,6 @@ def rows(robot, q):
     return np.linalg.matrix_rank(J_C, tol=1e-8) if J_C.size else 0, len(J_C)
 
 
-# --- the models ----------------------------------------------------------------------------------
 @pytest.fixture(params=NAMES)
 def name(request):
     return request.param
@@ -396,199 +369,3 @@ def in_parent_axes(robot, q, loop, rates):
         for link, origin in ((loop.parent, loop.parent_origin), (loop.child, loop.child_origin))
     )
     return R_1.T @ R_2 @ rates
-
-
-# --- special postures ----------------------------------------------------------------------------
-def with_loops(robot, **changes):
-    """Return the mechanism with other frames of some loops."""
-    loops = tuple(replace(loop, **changes.get(loop.name, {})) for loop in robot.description.loops)
-    return ccd.Mechanism(replace(robot.description, loops=loops), gravity=GRAVITY)
-
-
-def parallel_sliders():
-    """Return the swing with both thighs sliding straight forward, and a closed posture."""
-    robot, q = load('swing')
-    straight = {
-        side: {'parent_origin': Pose((0.05, y - 0.3, -1.9))}
-        for side, y in (('left_thigh', 0.09), ('right_thigh', -0.09))
-    }
-    robot = with_loops(robot, **straight)
-    for side in ('left', 'right'):
-        q[robot.joint_slices(f'{side}_hip')[0]] = 0, -math.sqrt(0.5), 0, math.sqrt(0.5)
-    assert max(max(gap) for gap in robot.loop_gaps(q).values()) < CLOSED
-    return robot, q
-
-
-def vanishing(robot, q, rank):
-    """Return the singular value of J_C that makes the given rank, against the largest."""
-    sigma = ccd.coordinates(robot, q).singular_values
-    return sigma[rank - 1] / sigma[0]
-
-
-def test_parallel_thigh_sliders_cost_one_rank():
-    robot, q = parallel_sliders()
-    assert counts(robot, q) == (36, 28, 8)
-    assert vanishing(robot, q, 18) < ROUNDING < 1e-3 < vanishing(*load('swing'), 18)
-    other = posed(robot, q, cut=('right_ceiling', 'right_hand', *THIGHS))
-    assert counts(other, other.neutral()) == (30, 22, 8)
-    for each in THIGHS:
-        robot.cut(each)
-        assert counts(robot, q)[2] == (12 if each == 'left_thigh' else 17)
-
-
-def test_the_motion_that_parallel_sliders_gain_is_not_finite():
-    """Unequal sliding turns the hips, and moves them apart to second order: it cannot go far."""
-    robot, q = parallel_sliders()
-    c = ccd.coordinates(robot, q)
-    slides = np.array(
-        [ccd.loop_jacobian(robot, q)[robot.loop_coordinate_names.index(each)] for each in THIGHS]
-    )
-    unequal = (slides[0] - slides[1]) @ c.W
-    step = c.W @ unequal / np.linalg.norm(c.W @ unequal)
-    moved = ccd.assemble(robot, {}, start=ccd.integrate(robot, q, 0.05 * step))
-    at = ccd.loop_positions(robot, moved)
-    assert abs(0.05 * (slides[0] - slides[1]) @ step) > 10 * TOUCHING
-    assert abs(at['left_thigh'] - at['right_thigh']) < TOUCHING
-    assert vanishing(robot, moved, 18) < TOUCHING  # the posture found is as singular
-
-
-def straight_grips(half_width):
-    """Return the high bar with grips without tilt, at y = +- half_width."""
-    robot = ccd.load('high_bar', gravity=GRAVITY)
-    changes = {
-        f'{side}_grip': {
-            'parent_origin': Pose((0.0, sign * half_width, 2.5)),
-            'child_origin': Pose((0.0, 0.0, -FOREARM)),
-        }
-        for side, sign in (('left', 1.0), ('right', -1.0))
-    }
-    return with_loops(robot, **changes)
-
-
-def hanging(robot, shoulder=-2.7, elbow=-0.7):
-    """Return the posture with both arms in planes normal to the bar, in closed form."""
-    hand = np.array(
-        [
-            -ARM * math.sin(shoulder) - FOREARM * math.sin(shoulder + elbow),
-            0.0,
-            -ARM * math.cos(shoulder) - FOREARM * math.cos(shoulder + elbow),
-        ]
-    )
-    q = robot.neutral()
-    q[robot.joint_slices('root')[0]] = *(np.array([0.0, 0.0, 2.5 - 0.4896]) - hand), *Z_UP
-    for side in ('left', 'right'):
-        q[robot.joint_slices(f'{side}_shoulder')[0]] = (
-            0.0,
-            math.sin(shoulder / 2),
-            0.0,
-            math.cos(shoulder / 2),
-        )
-        q[robot.joint_slices(f'{side}_elbow')[0]] = elbow
-    return q
-
-
-def test_grips_as_wide_as_the_shoulders_without_tilt_cost_one_rank():
-    robot = straight_grips(WIDTH)
-    q = hanging(robot)
-    assert max(max(gap) for gap in robot.loop_gaps(q).values()) < CLOSED
-    assert counts(robot, q) == (24, 11, 13)
-    lateral = []
-    for seed in range(3):
-        step = 0.1 * np.random.default_rng(seed).normal(size=robot.nv)
-        moved = ccd.assemble(robot, {}, start=ccd.integrate(robot, q, step), limits=False)
-        lateral.append(ccd.link_placement(robot, moved, 'torso')[:3, 1])
-        assert vanishing(robot, moved, 10) < TOUCHING
-    # however it is moved, the line of the shoulders stays along the bar: two motions are missing
-    assert np.abs(np.array(lateral) - [0, 1, 0]).max() < TOUCHING
-
-
-def test_narrower_grips_without_tilt_are_regular_and_wider_ones_impossible():
-    narrow = straight_grips(0.18)
-    q = ccd.assemble(narrow, {}, start=hanging(narrow), limits=False)
-    assert counts(narrow, q) == (24, 12, 12)
-    lateral = ccd.link_placement(narrow, q, 'torso')[:3, 1]
-    # the torso must turn: the distance along the bar between the shoulders is that of the grips
-    assert abs(lateral[1]) == pytest.approx(0.18 / WIDTH, abs=1e-9)
-    wide = straight_grips(0.25)
-    with pytest.raises(ccd.AssemblyError, match='_grip. stays open'):
-        ccd.assemble(wide, {}, start=hanging(wide), limits=False, attempts=3)
-
-
-# --- hints for joints with several numbers -------------------------------------------------------
-def test_a_hint_of_several_numbers_is_written_and_read_again(tmp_path, name):
-    description = ccd.load(name).description
-    write(description, tmp_path / 'again.urdf')
-    again = read(tmp_path / 'again.urdf')
-    assert again == description
-    (hint,) = again.assemblies
-    joints = {joint.name: joint.type for joint in description.joints}
-    assert {joint for joint, _ in hint.positions} == set(joints)
-    for joint, value in hint.positions:
-        assert np.size(value) == joints[joint].nq
-        assert isinstance(value, tuple) == (joints[joint].nq > 1)
-
-
-def hinted(**positions):
-    """Return the figure with another hint."""
-    figure = ccd.load('figure').description
-    return replace(figure, assemblies=(Assembly('start', tuple(positions.items())),))
-
-
-def test_a_hint_with_few_digits_is_brought_to_unit_length():
-    robot = ccd.Mechanism(hinted(left_hip=(0.0, 0.7071, 0.0, 0.7071), left_knee=0.5))
-    q = ccd.assemble(robot, {})
-    assert q[robot.joint_slices('left_hip')[0]] == pytest.approx(
-        [0, 0.5**0.5, 0, 0.5**0.5], abs=1e-15
-    )
-    assert q[robot.joint_slices('left_knee')[0]] == [0.5]
-    held = ccd.assemble(robot, {'left_knee': 0.2, 'left_hip': Z_UP})
-    assert held[robot.joint_slices('left_knee')[0]] == [0.2]
-    assert tuple(held[robot.joint_slices('left_hip')[0]]) == Z_UP
-
-
-def test_joints_outside_of_all_loops_take_the_first_hint_too():
-    robot, q = load('swing')
-    for joint in ('left_knee', 'right_knee'):
-        assert q[robot.joint_slices(joint)[0]] == [math.pi / 2]
-    for loop in robot.loop_names:
-        robot.cut(loop)
-    assert np.array_equal(ccd.assemble(robot, {}), q)
-    start = robot.neutral()
-    assert np.array_equal(ccd.assemble(robot, {}, start=start), start)  # a start is a start
-    assert ccd.find_assembly(load('swing')[0]).branch.startswith('start ')
-
-
-@pytest.mark.parametrize(
-    'positions, says, offers',
-    [
-        ({'left_hip': 0.3}, "'left_hip' is spherical and has four numbers", '0 0 0 1'),
-        (
-            {'root': (0.0, 0.0, 0.0, 1.0)},
-            "'root' is floating and has seven numbers",
-            '0 0 0 0 0 0 1',
-        ),
-        ({'left_knee': (0.0, 0.0, 0.0, 1.0)}, "'left_knee' is revolute and has one number", '"0"'),
-        ({'left_hip': (0.0, 0.0, 0.0, 2.0)}, "'left_hip' has length 2 instead of 1", 'unit'),
-        ({'root': (0.0, 0.0, 9.0, 0.0, 0.0, 0.0, 0.0)}, "'root' has length 0", 'unit'),
-    ],
-)
-def test_a_hint_that_is_no_position_of_its_joint_is_refused(positions, says, offers):
-    with pytest.raises(DescriptionError) as caught:
-        check(hinted(**positions))
-    assert says in str(caught.value) and offers in str(caught.value)
-
-
-def test_a_hint_for_an_unknown_or_a_fixed_joint_is_refused():
-    with pytest.raises(NameNotFound, match='left_knee'):
-        check(hinted(left_kne=0.1))
-    figure = hinted(left_knee=0.1)
-    stiff = replace(
-        figure,
-        joints=tuple(
-            replace(joint, type=JointType.FIXED, role='') if joint.name == 'left_knee' else joint
-            for joint in figure.joints
-        ),
-        actuators=(),
-    )
-    with pytest.raises(DescriptionError, match='fixed and has no position'):
-        check(stiff)

@@ -29,13 +29,14 @@ import subprocess
 import sys
 import time
 
+from helpers.warm_start import warm_start
 import pytest
 
 rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed here: no rclpy')
 from rcl_interfaces.srv import GetParameters  # noqa: E402
-from rclpy.executors import SingleThreadedExecutor  # noqa: E402
 from rclpy.qos import QoSProfile  # noqa: E402
 
+from closed_chain_dynamics.ros.running import make_executor  # noqa: E402
 from closed_chain_dynamics.ros.transport import use_safe_transport  # noqa: E402
 
 DOMAINS = range(60, 100)  # beyond what people use by hand, below the ephemeral ports
@@ -50,12 +51,15 @@ QUIET = 0.5  # without a message: what was under way has arrived [s]
 class Process:
     """A program that runs beside the test, and holds the domain of the test as long as it runs."""
 
-    def __init__(self, command, environment, folder, holder):
-        self.name = command[2].rpartition('.')[2]
+    def __init__(self, words, environment, folder, holder, *, warm=False):
+        self.name = words[0].rpartition('.')[2]
         self._log = folder / f'{self.name}-{time.monotonic_ns()}.log'
         with open(self._log, 'w') as log:
+            if warm:
+                self._popen = warm_start().start(words, environment, log, holder)
+                return
             self._popen = subprocess.Popen(
-                command,
+                [sys.executable, '-m', *words],
                 env=environment,
                 stdout=log,
                 stderr=subprocess.STDOUT,
@@ -118,11 +122,15 @@ class Ros:
         self.context = rclpy.Context()
         rclpy.init(context=self.context, domain_id=domain)
         self.node = rclpy.create_node('test', context=self.context)
-        self._executor = SingleThreadedExecutor(context=self.context)
+        self._executor = make_executor(self.context)
         self._executor.add_node(self.node)
 
-    def start(self, program, parameters=(), remappings=()):
-        """Start a node of the package; parameters and remappings are dicts."""
+    def start(self, program, parameters=(), remappings=(), *, warm=True):
+        """
+        Start a node of the package; parameters and remappings are dicts.
+
+        `warm=False`: with all that a start takes, for tests of just that.
+        """
         words = [
             word
             for name, value in dict(parameters).items()
@@ -131,17 +139,13 @@ class Ros:
         words += [
             word for old, new in dict(remappings).items() for word in ('-r', f'{old}:={new}')
         ]
-        return self.run(f'closed_chain_dynamics.ros.nodes.{program}', '--ros-args', *words)
+        node = f'closed_chain_dynamics.ros.nodes.{program}'
+        return self.run(node, '--ros-args', *words, warm=warm)
 
-    def run(self, module, *arguments):
+    def run(self, module, *arguments, warm=False):
         """Start a module as a program in this domain."""
         self.processes.append(
-            Process(
-                [sys.executable, '-m', module, *arguments],
-                self.environment,
-                self.folder,
-                self._holder,
-            )
+            Process([module, *arguments], self.environment, self.folder, self._holder, warm=warm)
         )
         return self.processes[-1]
 
@@ -164,8 +168,8 @@ class Ros:
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             self._executor.spin_once(timeout_sec=max(end - time.monotonic(), 0.0))
-        for _ in range(100):  # what is here already
-            self._executor.spin_once(timeout_sec=0.0)
+        everything = self._executor.create_task(bool)  # that is here already comes before it
+        self._executor.spin_until_future_complete(everything)
 
     def wait(self, condition, what, timeout=PATIENCE, progress=lambda: None):
         """

@@ -81,7 +81,7 @@ def test_a_figure_has_at_most_so_many_lines(tmp_path):
     sim.log.plot(tmp_path / 'run.svg')
     hidden = len(plots._grouped(sim.log)[0]) - plots.MOST_LINES
     assert hidden > 0
-    assert f'<!-- and {hidden} that move less -->' in (tmp_path / 'run.svg').read_text()
+    assert f'<!-- and {hidden} with less motion -->' in (tmp_path / 'run.svg').read_text()
 
 
 def test_a_single_sample_can_be_drawn(tmp_path):

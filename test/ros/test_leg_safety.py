@@ -18,6 +18,7 @@ The leg of an exoskeleton over DDS: references that must not be followed, and wh
 A simulator in step with torque_node: the motion does not depend on how busy the machine is.
 """
 
+import itertools
 import json
 import os
 import signal
@@ -30,6 +31,7 @@ from helpers.ros_helpers import latched, own_domain, ros  # skips this file with
 import numpy as np
 import pytest
 from rcl_interfaces.msg import Log
+from rclpy.time import Time
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
 from std_srvs.srv import SetBool, Trigger
@@ -43,6 +45,9 @@ __all__ = ['ros']  # a fixture: pytest finds it by its name here
 ZONE = 0.05  # before limits, and most that is allowed beyond [rad]
 CRANK, CRANK_SPEED, HIP = 1.2, 12.0, 1.0  # limits of the file [rad, rad/s]
 FOLLOWED = 0.4  # simulated time that a reference is given [s]
+NEVER = 10.0  # pauses of a busy machine are shorter: no state is missed [s]
+OTHER_CLOCK = {'other_clock': True}
+PERIOD = 5_000_000  # between the stamps of states that the test sends [ns]
 RARELY = 250.0  # states and torques per second, as in the demonstration [Hz]
 
 
@@ -135,7 +140,17 @@ class Leg:
 def leg(tmp_path_factory):
     """Return a Leg that several tests share: each leaves it as it was."""
     with own_domain(tmp_path_factory.mktemp('leg')) as domain:
-        yield Leg(domain)
+        made = Leg(domain)
+        made.pause(True)
+        yield made
+
+
+@pytest.fixture
+def going(leg):
+    """Return that leg, whose time goes on during the test alone: it takes all of a core."""
+    leg.pause(False)
+    yield leg
+    leg.pause(True)
 
 
 @pytest.mark.parametrize(
@@ -148,8 +163,9 @@ def leg(tmp_path_factory):
         (['hip'], [1e6], "'hip' is asked to be at 1e+06"),
     ],
 )
-def test_references_beyond_what_the_leg_can_are_refused_in_words(leg, names, position, words):
+def test_references_beyond_what_the_leg_can_are_refused_in_words(going, names, position, words):
     """No joint beyond its limit by more than the soft zone, no speed beyond; told everywhere."""
+    leg = going
     leg.logs.clear()
     leg.diagnostics.clear()
     leg.ask(names, position, 1.0)
@@ -303,7 +319,9 @@ def test_large_messages_do_not_hold_up_the_turns(ros):
 
 def test_a_fault_is_cleared_by_the_service_when_its_cause_is_gone(ros):
     """A hip that is measured beyond its limit."""
-    node = ros.start('torque_node', {'model': 'exo_leg', 'state_timeout': 1.0})
+    # stamps are those of the test: it sends as often as a busy machine lets it
+    node = ros.start('torque_node', {'model': 'exo_leg', 'state_timeout': NEVER, **OTHER_CLOCK})
+    stamps = itertools.count(1)
     safety = ros.listen(String, 'safety_state', latched())
     said = ros.listen(DiagnosticArray, 'diagnostics')
     states = ros.publisher(JointState, 'joint_states')
@@ -315,15 +333,19 @@ def test_a_fault_is_cleared_by_the_service_when_its_cause_is_gone(ros):
     def send(hip):
         message = JointState(name=['hip', 'knee', 'left_crank', 'right_crank'])
         message.position, message.velocity = [hip, 0.2, 0.1, 0.1], [0.0] * 4
-        message.header.stamp = ros.node.get_clock().now().to_msg()
+        message.header.stamp = Time(nanoseconds=10**9 + next(stamps) * PERIOD).to_msg()
         states.publish(message)
-        ros.spin(0.005)
+        ros.spin(1e-9 * PERIOD)
         return json.loads(safety[-1].data)['state'] if safety else ''
 
     ros.wait(lambda: send(1.1) == 'degraded', 'what is wrong, before anything is driven')
     ros.wait(lambda: send(0.9) == 'ready', 'ready by itself')
     references.publish(trajectory(['hip'], [0.9], 0.1))
-    ros.wait(lambda: send(0.9) == 'active', 'torques that hold the pose')
+    # on a busy machine these states come too seldom for the whole of the gains, which is told
+    ros.wait(
+        lambda: send(0.9) == 'active' or 'slow turns' in safety[-1].data,
+        'torques that hold the pose',
+    )
     ros.wait(lambda: send(1.1) == 'fault', 'the fault')
     assert "'hip' is at 1.1 rad or m, beyond its limit of 1" in safety[-1].data
     ros.wait(

@@ -27,10 +27,7 @@ from sensor_msgs.msg import JointState  # noqa: E402
 from std_msgs.msg import Float64MultiArray  # noqa: E402
 
 from closed_chain_dynamics.ros.messages.measured_states import MeasuredStates  # noqa: E402
-from closed_chain_dynamics.ros.messages.raw_states import (  # noqa: E402
-    RawMessage,
-    read_joint_state,
-)
+from closed_chain_dynamics.ros.messages.raw_states import RawMessage, read_joint_state  # noqa: E402
 from closed_chain_dynamics.ros.messages.state_messages import StateMessages  # noqa: E402
 
 NUMBERS = some.floats(width=64)

@@ -21,10 +21,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import closed_chain_dynamics as ccd
-from closed_chain_dynamics.ros.messages.state_messages import (  # noqa: I100
-    StateMessages,
-    multi_dof_states,
-)
+from closed_chain_dynamics.ros.messages.state_messages import StateMessages, multi_dof_states
 from closed_chain_dynamics.ros.pacing import Pace
 
 ROUNDING = 1e-13

@@ -117,7 +117,7 @@ def until(condition, process, seconds=120.0):
 @pytest.mark.parametrize('number', [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize('library', ['llvmlite', 'rclpy'])
 def test_a_signal_while_it_is_imported_ends_a_node_with_0(ros, library, number):
-    process = ros.start('torque_node', {'model': 'four_bar'})
+    process = ros.start('torque_node', {'model': 'four_bar'}, warm=False)
     maps = Path(f'/proc/{process.pid}/maps')
     until(lambda: library in maps.read_text(), process)
     assert process.end(number) == 0, process.output()
@@ -126,7 +126,7 @@ def test_a_signal_while_it_is_imported_ends_a_node_with_0(ros, library, number):
 
 def test_a_signal_while_kernels_compile_ends_a_node_with_0(ros, tmp_path):
     ros.environment['NUMBA_CACHE_DIR'] = str(tmp_path / 'kernels')
-    process = ros.start('torque_node', {'model': 'four_bar'})
+    process = ros.start('torque_node', {'model': 'four_bar'}, warm=False)
     until(lambda: list((tmp_path / 'kernels').rglob('*.nbi')), process)
     assert process.end() == 0, process.output()
     assert 'Traceback' not in process.output()
@@ -144,12 +144,12 @@ def test_only_nodes_take_signals_over_when_imported():
     assert said.stdout == 'True\n', said.stderr
 
 
-def test_a_domain_is_taken_as_long_as_a_process_of_its_test_lives(tmp_path):
+@pytest.mark.parametrize('warm', [False, True])
+def test_a_domain_is_taken_as_long_as_a_process_of_its_test_lives(tmp_path, warm):
     """A test that is killed may leave nodes behind, and the next must not hear them."""
     domain, holder = claim_domain()
-    process = Process(
-        [sys.executable, '-c', 'import time; time.sleep(600)'], None, tmp_path, holder
-    )
+    program = ['timeit', '-n', '1', '-r', '1', 'import time; time.sleep(600)']
+    process = Process(program, dict(os.environ), tmp_path, holder, warm=warm)
     holder.close()
     with socket.socket() as other:
         with pytest.raises(OSError):

@@ -22,43 +22,55 @@ import sys
 from helpers.ros_helpers import ros  # skips this file where there is no rclpy
 from helpers.walks import Walk
 import numpy as np
-from sensor_msgs.msg import JointState
-
-from closed_chain_dynamics.ros.messages.measured_states import seconds
+import pytest
 
 __all__ = ['ros']  # a fixture: pytest finds it by its name here
 
-NODE = Path(__file__).resolve().parents[2] / 'examples' / 'walking_node.py'
-UNTIL = 0.7  # one heel strike more, its foot flat, the other one in the air [s]
+EXAMPLES = Path(__file__).resolve().parents[2] / 'examples'
+STEPS = 2  # of the ten that walk_on_nodes.py makes
+UNTIL = (STEPS + 0.2) * Walk.gait.duration  # the last foot is flat, the other one in the air [s]
+MILLISECONDS = 1e3
 
 
-def own(heard):
-    """Return the last states of the walker: a node that another test left may speak here, too."""
-    return [each for each in heard[-2000:] if 'hip_x' in each.name and each.header.frame_id]
+@pytest.fixture
+def walk_on_nodes(monkeypatch):
+    """Return the example, as a module; it imports the one beside it."""
+    monkeypatch.syspath_prepend(str(EXAMPLES))
+    import walk_on_nodes
+
+    return walk_on_nodes
 
 
-def test_the_figure_walks_on_nodes_as_it_does_in_one_process(ros):
-    heard = ros.listen(JointState, 'joint_states', 2000)
-    node = subprocess.Popen([sys.executable, str(NODE)], env=ros.environment)
+def test_the_figure_walks_on_nodes_as_it_does_in_one_process(ros, walk_on_nodes):
+    heard = walk_on_nodes.Heard(ros.node)
+    node = subprocess.Popen(
+        [sys.executable, str(EXAMPLES / 'walking_node.py')], env=ros.environment
+    )
     try:
-        words = subprocess.run(
-            [sys.executable, str(NODE), '-s'], env=ros.environment, capture_output=True, check=True
-        ).stdout.decode()
+        words = walk_on_nodes.simulator_arguments(scene_rate=walk_on_nodes.FORCE_RATE)
         ros.run('closed_chain_dynamics.ros.nodes.simulator_node', *words.split())
-        ros.wait(lambda: any(seconds(each.header.stamp) > UNTIL for each in own(heard)), 'a step')
+        ros.wait(lambda: heard.time > UNTIL, 'two steps', progress=lambda: heard.time)
     finally:
         node.terminate()
         node.wait()
-    states = {round(1e3 * seconds(each.header.stamp)): each for each in own(heard)}
-    walk = Walk()
-    compared = 0
-    for period in range(int(1e3 * UNTIL)):
+    states = {round(MILLISECONDS * time): state for time, state in heard.states.items()}
+    walk, compared = Walk(), 0
+    for period in range(int(MILLISECONDS * UNTIL)):
         if period in states:
             state, compared = states[period], compared + 1
             assert list(state.position) == list(walk.sim.q), f'they part at {period} ms'
             assert list(state.velocity) == list(walk.sim.v), f'they part at {period} ms'
         walk.step()
-    assert compared > 0.5e3 * UNTIL  # best effort: some states may not have been heard here
+    assert compared > 0.5 * MILLISECONDS * UNTIL  # some may not have been heard here
+    assert walk.controller.steps == STEPS
     closed = json.loads(states[max(states)].header.frame_id)
-    assert closed['right_toe'] and not closed['left_heel'] and walk.controller.steps == 1
-    assert np.ptp([state.position[0] for state in states.values()]) > 0.8  # metres ahead
+    assert closed['left_toe'] and closed['left_heel'] and not closed['right_heel']
+    assert (
+        np.ptp([state.position[0] for state in states.values()]) > 0.95 * STEPS * Walk.gait.length
+    )
+
+    times, forces = heard.forces()  # as the simulator has published them
+    first, valley, second = walk_on_nodes.humps(times, forces[:, 0, 1] / walk_on_nodes.WEIGHT)
+    assert first > 1.0 > 0.9 > valley and second > 1.0
+    backward, forward = forces[:, 0, 0].min(), forces[:, 0, 0].max()
+    assert backward < -0.1 * walk_on_nodes.WEIGHT and forward > 0.1 * walk_on_nodes.WEIGHT

@@ -195,4 +195,4 @@ def test_what_closing_the_gap_takes_is_booked_and_shown():
     assert abs(sim.energy().balance - start) < 1e-9
     total = sum(event.energy_lost + event.energy_of_gap for event in sim.events)
     assert total == pytest.approx(sim.energy().lost, rel=1e-6)
-    assert 'gap took' in sim.log._repr_html_()
+    assert 'taken by the gap' in sim.log._repr_html_()

@@ -28,8 +28,10 @@ reference     trajectory_msgs/JointTrajectory  once there is a reader, until tor
 Without a `file`, every motor of one degree of freedom is told to stay where it is first seen;
 where no such joint has a motor, every joint of one degree is. With a file (CSV: a column `time`
 [s], columns named like joints [rad or m]), the first row is reached within `approach`, and the
-others follow in their time; joints without a column stay where they are. torque_node checks what
-the rows ask for against limits and loops.
+others follow in their time. The first and last half second are played more slowly, so that the
+motion starts from rest and comes to rest on the path of the file: an approach to a row in full
+motion would need a run-up beyond it. Joints without a column stay where they are. torque_node
+checks what the rows ask for against limits and loops.
 
 A simulator that waits at time zero is started by its service `pause` as soon as torque_node
 drives, so that nothing falls before it is held. A file that cannot be read ends the node with the
@@ -73,6 +75,7 @@ SETTINGS = [
 LOOK_EVERY = 0.1  # at who listens, and whether the file has ended [s]
 TELL_AGAIN = 1.0  # where torque_node does not drive yet [s]
 ROWS = 100.0  # points per second that are made of a file
+EASE = 0.5  # from rest into the motion of a file, and out of it [s]
 
 
 class ReferenceNode(ManagedNode):
@@ -104,7 +107,7 @@ class ReferenceNode(ManagedNode):
     def _read(self, robot: Mechanism) -> None:
         """Make the message of a file."""
         path = self.parameters.file
-        tracks = read_trajectory(robot, path, ROWS)
+        tracks = read_trajectory(robot, path, ROWS, ease=EASE)
         wide = [name for name, (q, _, _) in tracks.joints.items() if q.shape[1] > 1]
         if wide:
             raise ClosedChainError(

@@ -171,8 +171,11 @@ def _kept_still(
             rows, rank = more, np.linalg.matrix_rank(more)
             still[joint] = q[robot.joint_slices(joint)[0]]
     if still:
-        keep = 'it keeps' if len(still) == 1 else 'they keep'
-        notes.append(f'The motion leaves {", ".join(still)} open: {keep} still.')
+        stay = 'it stays' if len(still) == 1 else 'they stay'
+        notes.append(
+            f'The motion does not determine {" and ".join(still)}: {stay} still. Give further '
+            'joints a motion if you mean another one.'
+        )
     if rank < c.mobility:
         notes.append(
             f'{c.mobility - rank} of {c.mobility} ways to move are not given by the '

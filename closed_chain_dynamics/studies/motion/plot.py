@@ -63,8 +63,8 @@ def plot_torques(
             drawn = partial(draw_lines, time=time, columns=columns, unit=unit, title=title)
             panels.append((drawn, 2.4))
     for sliding, unit, title in (
-        (False, 'torque [N m]', 'Torques of the actuators tau_A'),
-        (True, 'force [N]', 'Forces of the actuators tau_A'),
+        (False, 'torque [N m]', 'Actuator torques tau_A'),
+        (True, 'force [N]', 'Actuator forces tau_A'),
     ):
         columns = [
             (name, values)
@@ -110,7 +110,7 @@ def _torques(
     ax: Any, found: MotionTorques, columns: Sequence[Column], unit: str, title: str
 ) -> None:
     """Draw torques, and those of their limits that are near, as dashes of the same colour."""
-    colours = draw_lines(ax, found.motion.time, columns, unit, title, 'that change less')
+    colours = draw_lines(ax, found.motion.time, columns, unit, title, 'with less change')
     limits = found.limits()
     for name, values in columns:
         limit = limits[name].effort

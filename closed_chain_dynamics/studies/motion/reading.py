@@ -28,19 +28,26 @@ __all__ = ['FEWEST', 'read_trajectory']
 FEWEST = 4  # samples that a cubic spline without conditions at its ends needs
 
 
-def read_trajectory(robot: Mechanism, path: Path, rate: float | None = None) -> Tracks:
+def read_trajectory(
+    robot: Mechanism, path: Path, rate: float | None = None, *, ease: float = 0.0
+) -> Tracks:
     """
     Return Tracks from a table with the columns `time` and those of joints, named as in `--csv`.
 
     A column is named like its joint, or like a number of a joint (base:x, base:qw), with or
     without 'q:' before it. `rate`: samples per second to take from the spline; without it those of
-    the file.
+    the file. `ease`: seconds at either end that are played more slowly, so that the motion begins
+    and ends at rest; needs a rate.
     """
     time, columns = _read(robot, path)
-    wanted = time
+    wanted, pace = time, None
     if rate:
-        wanted = time[0] + np.arange(int((time[-1] - time[0]) * rate + 1e-9) + 1) / rate
-    tracks = Tracks(wanted)
+        length = time[-1] - time[0]
+        ease = min(ease, length)
+        passed = np.arange(int((length + ease) * rate + 1e-9) + 1) / rate
+        pace = _pace(passed, length, ease) if ease else None
+        wanted = time[0] + (pace[0] if pace else passed)
+    tracks = Tracks(time[0] + passed if pace else wanted)
     names = position_names(robot)
     for joint in robot.joint_names:
         mine = names[robot.joint_slices(joint)[0]]
@@ -56,8 +63,28 @@ def read_trajectory(robot: Mechanism, path: Path, rate: float | None = None) -> 
                 repair='Add the columns, or leave the joint out.',
             )
         values = np.column_stack([columns[name] for name in mine])
-        tracks.joints[joint] = splined(time, values, wanted, joint, path)
+        q, v, a = splined(time, values, wanted, joint, path)
+        if pace:  # q(s(t)): v s', a s'^2 + v s''
+            first, second = pace[1][:, None], pace[2][:, None]
+            v, a = v * first, a * first**2 + v * second
+        tracks.joints[joint] = (q, v, a)
     return tracks
+
+
+def _pace(passed: Array, length: float, ease: float) -> tuple[Array, Array, Array]:
+    """
+    Return the time s of the table at the time t that has passed, s' and s''.
+
+    s' rises from 0 to 1 within `ease` as x^2 (3 - 2 x), stays there, and falls again. So the table
+    takes longer by `ease`, half of it at either end, and s'' is continuous.
+    """
+    left = length + ease - passed
+    x = np.clip(np.minimum(passed, left) / ease, 0.0, 1.0)
+    behind = ease * x**3 * (1.0 - 0.5 * x)  # the integral of s'
+    s = np.where(passed < ease, behind, passed - 0.5 * ease)
+    s = np.where(left < ease, length - behind, s)
+    second = 6.0 * x * (1.0 - x) / ease
+    return s, x**2 * (3.0 - 2.0 * x), np.where(left < passed, -second, second)
 
 
 def _read(robot: Mechanism, path: Path) -> tuple[Array, dict[str, Array]]:

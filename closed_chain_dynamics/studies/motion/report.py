@@ -125,7 +125,7 @@ def _warnings(found: MotionTorques) -> list[str]:
     )
     for each in found.exceeded():
         said.append(
-            f'{each["joint"]}: {each["kind"]} {number(each["value"])}'
+            f'{each["joint"]}: {each["kind"].replace("range", "position")} {number(each["value"])}'
             f'{at(each["time"])} is beyond the limit {number(each["limit"])}.'
         )
     for name, k in found.unmet.items():

@@ -1,0 +1,24 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What is said of a mechanism in words."""
+
+import numpy as np
+
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics import Mechanism
+
+
+def words(description, q):
+    return str(ccd.coordinates(Mechanism(description), np.array(q, dtype=float)))
