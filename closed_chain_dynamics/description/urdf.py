@@ -178,12 +178,9 @@ def _read_geometry(reader: Reader, shape: Any) -> Geometry | None:
                 geometry, 'it is empty', 'Add <box>, <cylinder>, <sphere>, <capsule> or <mesh>.'
             )
         return None
-    return Geometry(
-        'mesh',
-        (),
-        reader.text(mesh, 'filename'),
-        reader.numbers(mesh, 'scale', (1.0, 1.0, 1.0), count=3),
-    )
+    single = len(mesh.get('scale', '').split()) == 1  # Drake takes one for all three directions
+    scale = reader.numbers(mesh, 'scale', (1.0, 1.0, 1.0), count=1 if single else 3)
+    return Geometry('mesh', (), reader.text(mesh, 'filename'), scale * 3 if single else scale)
 
 
 def read_joint(reader: Reader, element: Any) -> Joint:
