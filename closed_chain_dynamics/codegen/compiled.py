@@ -206,19 +206,17 @@ class CompiledMechanism:
     def derivatives(self, q: ArrayLike, v: ArrayLike, tau: Any = None) -> Derivatives:
         """Return the derivatives of forward dynamics at one state; see `codegen.derivatives`."""
         if self.is_current:
-            f = self.forward_dynamics(q, v, tau)
+            given = self._torques(tau)
+            f = self.forward_dynamics(q, v, given)
             if not f.generic:
-                found = self._slopes(q, v, self._torques(tau), f.acceleration)
+                found = self._function(DERIVATIVES).one((q, v, given, f.acceleration))
                 if found is not None:
-                    return found
+                    return self._derivatives(q, v, found)
         self._say('derivatives do not hold here in generated code')
         return derivatives(self.robot, q, v, tau)
 
-    def _slopes(self, q: ArrayLike, v: ArrayLike, tau: Array, a: Array) -> Derivatives | None:
-        """Return derivatives where torques give accelerations a; None where they do not count."""
-        found = self._function(DERIVATIVES).one((q, v, tau, a))
-        if found is None:
-            return None
+    def _derivatives(self, q: ArrayLike, v: ArrayLike, found: Array) -> Derivatives:
+        """Return slopes by q, v and torques, which lie beside W; A and B when they are asked for."""
         nv, na = self.source.nv, len(self.source.motors)
         found = found.reshape(nv, -1)
         wrt_q, wrt_v = found[:, :nv], found[:, nv : 2 * nv]

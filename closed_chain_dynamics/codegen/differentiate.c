@@ -11,21 +11,27 @@
 #endif
 #define SLOPES (2 * NV + NA)
 #define WIDE (SLOPES + NG) /* a row of what is asked for: slopes by q, v and torques, then of W */
-#define TABLE (3 * MOST_DOFS)
+#if defined(__AVX512F__)
+#define PACK 8 /* numbers of a vector */
+#else
+#define PACK 4
+#endif
+#define PADDED(n) ((n) / PACK * PACK + 2 * PACK) /* room for whole vectors from anywhere in a row */
 #define SMALL_PIVOT 1e-7 /* share of the largest entry of J_C below which a pivot counts as lost */
 #define GROWTH 1e3       /* entries of H above which digits would be lost */
 #define INDEFINITE 1e-13 /* share of its diagonal below which a pivot of A is a massless motion */
 
 typedef struct {
   double numbers[NUMBERS + 1];
-  double F[NV][SLOPES];                 /* dF by q, v and, its sign turned, by torques */
-  double M[NV][NV];
-  double J[MOST_ROWS + 1][TABLE + 1];  /* J_C, dr by q and by v of one cluster, theta_S first */
+  double F[NV][PADDED(SLOPES)];                 /* dF by q, v and, its sign turned, by torques */
+  double M[NV][PADDED(NV)];
+  double J[MOST_ROWS + 1][PADDED(3 * MOST_DOFS)]; /* J_C, dr by q and by v of one cluster, theta_S first */
   double lambda[ROWS + 1];
-  double H[NV][MOST_DOFS + 1];         /* rows of theta_S, by theta_G of the cluster */
-  double Y[NG + 1][NV];                /* W^T M */
-  double A[NG + 1][NG + 1];
-  double X[NG + 1][SLOPES];
+  double e[NV][PADDED(SLOPES)]; /* rows of theta_S */
+  double H[NV][PADDED(MOST_DOFS)]; /* rows of theta_S, by theta_G of the cluster */
+  double Y[NG + 1][PADDED(NV)]; /* W^T M */
+  double A[NG + 1][PADDED(NG)];
+  double X[NG + 1][PADDED(SLOPES)];
 } room;
 
 static inline double dot(const double *a, const double *b) {
@@ -40,10 +46,25 @@ static inline void add(double *restrict to, double factor, const double *restric
   for (int i = 0; i < n; ++i) to[i] += factor * from[i];
 }
 
-static inline void add_two(
-    double *restrict to, double f, const double *restrict x, double g, const double *restrict y,
-    int n) {
-  for (int i = 0; i < n; ++i) to[i] += f * x[i] + g * y[i];
+/* to += the sum of factors times rows; what is summed stays in registers, four vectors at a time,
+   and rows are padded to whole vectors. */
+typedef double pack __attribute__((vector_size(8 * PACK), aligned(8)));
+
+static void add_rows(double *to, const double *factor, const double *const *row, int rows, int n) {
+  int i = 0;
+  for (; i + 3 * PACK < n; i += 4 * PACK) {
+    pack *at = (pack *)(to + i), a = at[0], b = at[1], c = at[2], d = at[3];
+    for (int r = 0; r < rows; ++r) {
+      const pack *x = (const pack *)(row[r] + i);
+      a += factor[r] * x[0], b += factor[r] * x[1], c += factor[r] * x[2], d += factor[r] * x[3];
+    }
+    at[0] = a, at[1] = b, at[2] = c, at[3] = d;
+  }
+  for (; i < n; i += PACK) {
+    pack a = *(pack *)(to + i);
+    for (int r = 0; r < rows; ++r) a += factor[r] * *(const pack *)(row[r] + i);
+    *(pack *)(to + i) = a;
+  }
 }
 
 static inline const double *column(const room *w, int j) { return w->numbers + COLUMN * j; }
@@ -124,14 +145,15 @@ static void gather_rows(room *w, int cluster, const double *const *pair, const d
   }
 }
 
-/* H, e (into out) and lambda of one cluster; 0 where theta_S has no good choice. */
-static int eliminate(room *w, int cluster, double (*out)[WIDE], const double *rest) {
+/* H, e and lambda of one cluster; 0 where theta_S has no good choice. */
+static int eliminate(room *w, int cluster, const double *rest) {
   const int first = cluster_row[cluster], rows = cluster_row[cluster + 1] - first;
   const int r = rank[cluster], n = dofs_from[cluster + 1] - dofs_from[cluster];
   const int *dof = dofs + dofs_from[cluster];
   double *at[MOST_ROWS + 1];
   int number[MOST_ROWS + 1];
-  double size = 0.0, y[MOST_ROWS + 1];
+  double size = 0.0, y[MOST_ROWS + 1], factor[MOST_ROWS + 1];
+  const double *done[MOST_ROWS + 1];
   for (int i = 0; i < rows; ++i) {
     at[i] = w->J[i], number[i] = first + i, w->lambda[first + i] = 0.0;
     for (int k = 0; k < n; ++k) size = fmax(size, fabs(at[i][k]));
@@ -145,9 +167,9 @@ static int eliminate(room *w, int cluster, double (*out)[WIDE], const double *re
     const int which = number[best];
     at[best] = at[j], number[best] = number[j], at[j] = row, number[j] = which;
     for (int i = j + 1; i < rows; ++i) {
-      const double factor = at[i][j] / row[j];
-      at[i][j] = factor;
-      if (factor != 0.0) add(at[i] + j + 1, -factor, row + j + 1, 3 * n - j - 1);
+      const double share = at[i][j] / row[j];
+      at[i][j] = share;
+      if (share != 0.0) add(at[i] + j + 1, -share, row + j + 1, 3 * n - j - 1);
     }
   }
   for (int j = 0; j < r; ++j) { /* U^T y = rest, then L^T lambda = y */
@@ -161,10 +183,11 @@ static int eliminate(room *w, int cluster, double (*out)[WIDE], const double *re
   }
   double growth = 0.0;
   for (int j = r - 1; j >= 0; --j) {
-    for (int i = j + 1; i < r; ++i) add(at[j] + r, -at[j][i], at[i] + r, 3 * n - r);
+    for (int i = j + 1; i < r; ++i) factor[i] = -at[j][i], done[i] = at[i] + r;
+    add_rows(at[j] + r, factor + j + 1, done + j + 1, r - j - 1, 3 * n - r);
     const double inverse = 1.0 / at[j][j];
     for (int k = r; k < 3 * n; ++k) at[j][k] *= inverse;
-    double *H = w->H[dof[j]], *e = out[dof[j]];
+    double *H = w->H[dof[j]], *e = w->e[dof[j]];
     for (int k = r; k < n; ++k) H[k - r] = -at[j][k], growth += H[k - r] * H[k - r];
     for (int k = 0; k < n; ++k) e[dof[k]] = -at[j][n + k], e[NV + dof[k]] = -at[j][2 * n + k];
   }
@@ -220,57 +243,60 @@ static void differentiate_pair(room *w, int p, const double *numbers, const int 
 
 /* A = W^T M W and -W^T (dF + M e), then all slopes; 0 where A is not positive. */
 static int solve(room *w, double (*out)[WIDE]) {
-  for (int c = 0; c < CLUSTERS; ++c) {
-    const int *S = dofs + dofs_from[c], r = rank[c], *G = S + r;
-    for (int g = cluster_G[c]; g < cluster_G[c + 1]; ++g) {
-      const int own = g - cluster_G[c], dof = G[own];
-      for (int k = 0; k < NV; ++k) w->Y[g][k] = w->M[dof][k];
-      for (int k = 0; k < SLOPES; ++k) w->X[g][k] = -w->F[dof][k];
-      for (int s = 0; s < r; ++s) {
-        add(w->Y[g], w->H[S[s]][own], w->M[S[s]], NV);
-        add(w->X[g], -w->H[S[s]][own], w->F[S[s]], SLOPES);
-      }
-    }
-  }
-  for (int c = 0; c < CLUSTERS; ++c) {
-    const int *S = dofs + dofs_from[c], r = rank[c], *G = S + r;
-    for (int g = 0; g < NG; ++g) {
-      for (int k = cluster_G[c]; k < cluster_G[c + 1]; ++k) {
-        double sum = w->Y[g][G[k - cluster_G[c]]];
-        for (int s = 0; s < r; ++s) sum += w->Y[g][S[s]] * w->H[S[s]][k - cluster_G[c]];
-        w->A[g][k] = sum;
-      }
-      for (int s = 0; s < r; ++s) add(w->X[g], -w->Y[g][S[s]], out[S[s]], 2 * NV);
-    }
-  }
-  for (int j = 0; j < NG; ++j) { /* L D L^T, with L below the diagonal */
-    const double whole = w->A[j][j];
-    double pivot = whole;
-    for (int k = 0; k < j; ++k) pivot -= w->A[j][k] * w->A[j][k] * w->A[k][k];
-    if (!(pivot > INDEFINITE * whole)) return 0;
-    w->A[j][j] = pivot;
-    for (int i = j + 1; i < NG; ++i) {
-      double x = w->A[i][j];
-      for (int k = 0; k < j; ++k) x -= w->A[i][k] * w->A[j][k] * w->A[k][k];
-      w->A[i][j] = x / pivot;
-    }
-    for (int k = 0; k < j; ++k) add(w->X[j], -w->A[j][k], w->X[k], SLOPES);
-  }
-  for (int j = NG - 1; j >= 0; --j) {
-    const double inverse = 1.0 / w->A[j][j];
-    for (int k = 0; k < SLOPES; ++k) w->X[j][k] *= inverse;
-    for (int i = j + 1; i < NG; ++i) add(w->X[j], -w->A[i][j], w->X[i], SLOPES);
-  }
+  const double *row[NV + 1];
+  double factor[NV + 1], diagonal[NG + 1], inverse[NG + 1];
   for (int c = 0; c < CLUSTERS; ++c) {
     const int *S = dofs + dofs_from[c], r = rank[c], *G = S + r;
     for (int g = cluster_G[c]; g < cluster_G[c + 1]; ++g) {
       const int own = g - cluster_G[c];
-      for (int k = 0; k < SLOPES; ++k) out[G[own]][k] = w->X[g][k];
-      out[G[own]][SLOPES + g] = 1.0;
-      for (int s = 0; s < r; ++s) {
-        add(out[S[s]], w->H[S[s]][own], w->X[g], SLOPES);
-        out[S[s]][SLOPES + g] = w->H[S[s]][own];
-      }
+      for (int s = 0; s < r; ++s) factor[s] = w->H[S[s]][own], row[s] = w->M[S[s]];
+      memcpy(w->Y[g], w->M[G[own]], sizeof w->Y[g]);
+      add_rows(w->Y[g], factor, row, r, NV);
+      for (int s = 0; s < r; ++s) row[s] = w->F[S[s]];
+      memcpy(w->X[g], w->F[G[own]], sizeof w->X[g]);
+      add_rows(w->X[g], factor, row, r, SLOPES);
+    }
+  }
+  for (int g = 0; g < NG; ++g) {
+    for (int c = 0; c < CLUSTERS; ++c) {
+      const int *S = dofs + dofs_from[c], r = rank[c], *G = S + r, first = cluster_G[c];
+      const int n = cluster_G[c + 1] - first;
+      for (int k = 0; k < n; ++k) w->A[g][first + k] = w->Y[g][G[k]];
+      for (int s = 0; s < r; ++s) factor[s] = w->Y[g][S[s]], row[s] = w->H[S[s]];
+      add_rows(w->A[g] + first, factor, row, r, n);
+      for (int s = 0; s < r; ++s) row[s] = w->e[S[s]];
+      add_rows(w->X[g], factor, row, r, 2 * NV);
+    }
+  }
+  for (int j = 0; j < NG; ++j) diagonal[j] = w->A[j][j];
+  for (int j = 0; j < NG; ++j) { /* L D L^T, with L below the diagonal */
+    const double *own = w->A[j], pivot = own[j];
+    if (!(pivot > INDEFINITE * diagonal[j])) return 0;
+    inverse[j] = 1.0 / pivot;
+    for (int i = j + 1; i < NG; ++i) {
+      const double share = w->A[i][j] * inverse[j];
+      add(w->A[i] + j + 1, -share, own + j + 1, NG - j - 1);
+      w->A[i][j] = share;
+    }
+    for (int k = 0; k < j; ++k) factor[k] = -own[k], row[k] = w->X[k];
+    add_rows(w->X[j], factor, row, j, SLOPES);
+  }
+  for (int j = NG - 1; j >= 0; --j) {
+    for (int k = 0; k < SLOPES; ++k) w->X[j][k] *= -inverse[j]; /* the sign of -W^T (dF + M e) */
+    for (int i = j + 1; i < NG; ++i) factor[i] = -w->A[i][j], row[i] = w->X[i];
+    add_rows(w->X[j], factor + j + 1, row + j + 1, NG - j - 1, SLOPES);
+  }
+  for (int c = 0; c < CLUSTERS; ++c) {
+    const int *S = dofs + dofs_from[c], r = rank[c], *G = S + r;
+    const int first = cluster_G[c], n = cluster_G[c + 1] - first;
+    for (int k = 0; k < n; ++k) {
+      memcpy(out[G[k]], w->X[first + k], SLOPES * sizeof(double));
+      out[G[k]][SLOPES + first + k] = 1.0, row[k] = w->X[first + k];
+    }
+    for (int s = 0; s < r; ++s) {
+      add_rows(w->e[S[s]], w->H[S[s]], row, n, SLOPES);
+      memcpy(out[S[s]], w->e[S[s]], SLOPES * sizeof(double));
+      memcpy(out[S[s]] + SLOPES + first, w->H[S[s]], n * sizeof(double));
     }
   }
   return 1;
@@ -285,6 +311,7 @@ static void differentiate(const double *restrict x, double *restrict y) {
   slope_numbers(x, w->numbers);
   memset(w->F, 0, sizeof w->F);
   memset(w->M, 0, sizeof w->M);
+  memset(w->e, 0, sizeof w->e);
   memset(y, 0, sizeof(double) * NV * WIDE);
   y[NV * WIDE] = -1.0;
   for (int p = 0; p < PAIRS; ++p) {
@@ -297,7 +324,7 @@ static void differentiate(const double *restrict x, double *restrict y) {
   for (int c = 0; c < CLUSTERS; ++c) {
     if (!rank[c]) continue;
     gather_rows(w, c, pair, coupling);
-    if (!eliminate(w, c, out, rest)) return;
+    if (!eliminate(w, c, rest)) return;
   }
   const int *is_carried = carried;
   for (int p = 0; p < PAIRS; ++p) {
