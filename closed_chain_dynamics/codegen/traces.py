@@ -53,6 +53,7 @@ __all__ = [
     'completed_velocity',
     'generalized_forces',
     'trace',
+    'traced',
 ]
 
 SX = Any
@@ -270,8 +271,12 @@ INNER = {**RUN_TRACES, **SLOPE_TRACES}  # of no use by themselves
 
 
 def trace(source: Source, name: str) -> Trace:
-    """Return one of the functions for a mechanism, common subexpressions shared."""
-    given, answers = (INNER[name] if name in INNER else TRACES[name])(source)
+    """Return one of the functions for a mechanism."""
+    return traced(name, *(INNER[name] if name in INNER else TRACES[name])(source))
+
+
+def traced(name: str, given: Symbols, answers: Symbols) -> Trace:
+    """Return a function of what is given, common subexpressions shared."""
     answers = {key: ca.densify(x) for key, x in answers.items()}
     symbols, results = list(given.values()), list(answers.values())
     function = ca.Function(name, symbols, results, list(given), list(answers), {'cse': True})
