@@ -205,7 +205,7 @@ class Mechanism(Names):
         where = f'loop joint {name!r}'
         if self.structure.loops[self.index('loop', name)]['type'] != at.LOOP_SURFACE:
             raise DescriptionError(
-                'it is no point on a surface',
+                'it is not a point on a surface',
                 where=where,
                 file=self.description.file,
                 repair='Write type="surface".',
