@@ -46,7 +46,7 @@ REDUNDANT = 1e-10  # singular values of J_C below this share of the largest coun
 
 @dataclass(frozen=True, eq=False)
 class Impact:
-    """A jump of velocities, and what passed through the joints in that instant."""
+    """A jump of velocities, and the impulses in the joints at that instant."""
 
     _v_after: Vector
     impulse: Vector  # in the rows of J_C, on the child against the parent [N s, N m s]
@@ -64,7 +64,7 @@ class Impact:
 
     @property
     def energy_lost(self) -> float:
-        """Return the kinetic energy that the connection took [J]; never negative."""
+        """Return the kinetic energy that the connection dissipated [J]; never negative."""
         return self.energy_before - self.energy_after
 
     def __repr__(self) -> str:
