@@ -36,7 +36,7 @@ class Blend:
     def __init__(self, duration: float = 0.2) -> None:
         if not 0.0 <= duration < np.inf:
             raise StateError(
-                f'blend must not be negative, and finite, not {duration!r}',
+                f'blend must be a finite time of zero or more, not {duration!r}',
                 where='blend',
                 repair='Give the time that a change of the law takes [s].',
             )

@@ -155,7 +155,7 @@ def read(
     if is_pinocchio(source):
         if root_joint != 'fixed':
             raise DescriptionError(
-                'a pinocchio.Model says by itself how its root moves',
+                'a pinocchio.Model itself defines how its root moves',
                 repair='Build it with pinocchio.JointModelFreeFlyer().',
             )
         return read_pinocchio(source, actuated=actuated, inertia=inertia)
@@ -234,7 +234,7 @@ def _on_floating_joint(
     above = [joint for joint in description.joints if joint.parent == root]
     if above and all(joint.type is JointType.FLOATING for joint in above):
         raise DescriptionError(
-            f'the file already floats, by the joint {above[0].name!r}',
+            f'the file already has a floating base, the joint {above[0].name!r}',
             file=reader.label,
             repair="Read it with root_joint='fixed'.",
         )

@@ -55,7 +55,7 @@ def read_mjcf(
     """Return the Description of a <mujoco> document."""
     if root_joint != 'fixed':
         raise DescriptionError(
-            'an MJCF file says by itself which bodies are free',
+            'an MJCF file itself declares which bodies are free',
             file=reader.label,
             repair='Add <freejoint/> to the body.',
         )

@@ -216,7 +216,7 @@ def _joint_type(reader: Reader, element: Any) -> JointType:
     of_drake = shown_tag(element) == 'drake:joint'
     known = ['ball'] if of_drake else [each.value for each in JointType]
     if text not in known:
-        raise reader.error(element, f'{text!r} is no type of joint', nearest_names(text, known))
+        raise reader.error(element, f'{text!r} is not a type of joint', nearest_names(text, known))
     if of_drake:
         return JointType.SPHERICAL
     own = reader.text(element, 'cc:type', '', choices=('spherical',))
@@ -244,7 +244,7 @@ def read_limit(reader: Reader, element: Any, *, ranged: bool = True) -> Limit:
     restitution = reader.number(limit, 'cc:restitution', 0.0, least=0.0)
     if restitution > 1.0:
         raise reader.error(
-            limit, f'cc:restitution is {restitution:g}, and would make energy', 'Give 0 to 1.'
+            limit, f'cc:restitution is {restitution:g}, which would create energy', 'Give 0 to 1.'
         )
     return Limit(
         lower,

@@ -133,7 +133,7 @@ class Experiment:
         self._simulation(self.q, self.v)  # the start of the model as it is
         if not self.responses:
             raise StateError(
-                'which responses? None is given',
+                'no response is given',
                 where=robot.name,
                 repair='Give one, as peak=max(abs(v.crank)).',
             )

@@ -173,9 +173,7 @@ class _Checker:
             raise self._refuse(node)
 
     def _refuse(self, node: ast.AST) -> ClosedChainError:
-        return _refused(
-            self.response, f'{ast.unparse(node)!r} is nothing that an expression may hold'
-        )
+        return _refused(self.response, f'{ast.unparse(node)!r} is not allowed in an expression')
 
     def _name(self, what: str, name: str) -> None:
         if what not in BY_NAME:

@@ -202,6 +202,6 @@ def _died(experiment: Experiment, run: int, values: Sequence[float]) -> Row:
 
 def _lost_cluster(error: BaseException) -> ClosedChainError:
     return ClosedChainError(
-        f'the cluster is lost ({type(error).__name__}: {error})',
+        f'the connection to the cluster is lost ({type(error).__name__}: {error})',
         repair='What is finished is kept: start the cluster and the same command again.',
     )

@@ -92,7 +92,7 @@ def robots_in(folder: Path) -> list[Path]:
     """Return the files below a folder that may be robots, in order, but for hidden folders."""
     if not folder.is_dir():
         raise DescriptionError(
-            'is no folder', file=str(folder), repair='Give a folder with robots in it.'
+            'is not a folder', file=str(folder), repair='Give a folder with robots in it.'
         )
     found = []
     for place, folders, files in os.walk(folder):

@@ -301,4 +301,4 @@ def test_bad_input(tmp_path, capsys):
     assert main(['zoo', str(tmp_path)]) == 1
     assert 'there is no robot' in capsys.readouterr().err
     assert main(['zoo', str(tmp_path / 'nowhere')]) == 1
-    assert 'is no folder' in capsys.readouterr().err
+    assert 'is not a folder' in capsys.readouterr().err
