@@ -84,8 +84,8 @@ def add_experiment(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         '--compiled',
         action='store_true',
-        help='plain steps in generated code; starts, torques, gains and times may vary, the model '
-        'may not',
+        help='runs in generated code, many at once over vector lanes where nothing can happen in '
+        'them; lengths, friction and gravity may not vary',
     )
     add_assignments(group, HELD)
 
