@@ -47,7 +47,7 @@ __all__ = ['AGREE', 'Batch', 'why_alone']
 
 Array = NDArray[np.float64]
 
-AGREE = 1e-9  # of states in steps of dt and of half of it [rad or m, and per s; share if above 1]
+AGREE = 1e-8  # of states in steps of dt and of half of it [rad or m, and per s; share if above 1]
 MEMORY = 32e6  # of the states of runs that are taken at once [bytes]
 INPUTS = ('mass', 'inertia', 'stiffness', 'rest', 'damping', 'armature')
 ENERGIES = {'kinetic', 'potential', 'energy'}
