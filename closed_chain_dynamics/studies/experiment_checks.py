@@ -70,8 +70,8 @@ def _check_compiled(experiment: Experiment) -> None:
     reason = why_alone(experiment) if changes else ''
     if reason:
         raise StateError(
-            f'{changes[0]} changes the model, and generated code is that of one model where runs '
-            f'are taken one by one: {reason}',
+            'generated code is that of one model where runs are taken one by one, and '
+            f'{changes[0]} changes it: {reason}',
             where=experiment.robot.name,
             repair='Leave out --compiled.',
         )
