@@ -91,7 +91,7 @@ def step_sizes(source: Source, parts: list[Trace]) -> dict[str, int]:
     return {
         'NQ': source.nq,
         'NV': source.nv,
-        'NA': len(source.motors),
+        'NA': forward.inputs['tau'],
         'NF': open_margins + forward.outputs['closed'][0],
         'NF_OPEN': open_margins,
         'NN': newton.outputs['margin'][0],

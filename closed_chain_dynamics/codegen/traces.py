@@ -112,6 +112,8 @@ def _forward(source: Source) -> tuple[Symbols, Symbols]:
     q, v = ca.SX.sym('q', source.nq), ca.SX.sym('v', source.nv)
     tau = ca.SX.sym('tau', len(source.motors))
     answer = forward_dynamics(with_sparse_choice(source), q, v, tau)
+    if source.symbols:  # parameters come behind the torques: both differ from state to state
+        tau = ca.vertcat(tau, source.symbols[0])
     return {'q': q, 'v': v, 'tau': tau}, {
         'acceleration': answer.acceleration,
         'margin': _column(answer.margins),
