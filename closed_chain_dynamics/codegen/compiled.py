@@ -216,7 +216,7 @@ class CompiledMechanism:
         return derivatives(self.robot, q, v, tau)
 
     def _derivatives(self, q: ArrayLike, v: ArrayLike, found: Array) -> Derivatives:
-        """Return slopes by q, v and torques, which lie beside W; A and B when they are asked for."""
+        """Return slopes by q, v and torques, which lie beside W; A and B when asked for."""
         nv, na = self.source.nv, len(self.source.motors)
         found = found.reshape(nv, -1)
         wrt_q, wrt_v = found[:, :nv], found[:, nv : 2 * nv]
