@@ -56,9 +56,7 @@ def check_experiment(experiment: Experiment) -> None:
     Runs(experiment).simulation(experiment.q, experiment.v)  # the start of the model as it is
     if not experiment.responses:
         raise StateError(
-            'no response is given',
-            where=robot.name,
-            repair='Give one, as peak=max(abs(v.crank)).',
+            'no response is given', where=robot.name, repair='Give one, as peak=max(abs(v.crank)).'
         )
     if experiment.compiled:
         _check_compiled(experiment)
