@@ -69,11 +69,11 @@ class AssemblyError(ClosedChainError):
 
 
 class SingularityError(ClosedChainError):
-    """A pose too close to a singularity for the policy that was asked for."""
+    """A pose too close to a singularity for the chosen policy."""
 
 
 class ActuationError(ClosedChainError):
-    """Actuators that cannot do what was asked."""
+    """Actuators that cannot provide what was asked for."""
 
 
 class StructureError(ClosedChainError):
@@ -81,7 +81,7 @@ class StructureError(ClosedChainError):
 
 
 class GenerationError(ClosedChainError):
-    """Code that cannot be generated, compiled or kept on this machine."""
+    """Code that cannot be generated, compiled or stored on this machine."""
 
 
 class NameNotFound(ClosedChainError, KeyError):

@@ -33,7 +33,7 @@ from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
 from closed_chain_dynamics.dynamics.joint_reactions import reactions
 from closed_chain_dynamics.kernels import compile_at_once, surface_distance
-from closed_chain_dynamics.kernels.following import velocity_of_theta_G
+from closed_chain_dynamics.kernels.fitting import velocity_of_theta_G
 from closed_chain_dynamics.kernels.sharing import fill_cells
 from closed_chain_dynamics.model.mechanism import Mechanism, load
 from closed_chain_dynamics.simulation.simulation import INTEGRATORS, Simulation

@@ -67,13 +67,14 @@ forces, off = np.array(forces), np.abs(np.array(forces) - by_hand).max()
 print(f'the pin carries up to {np.linalg.norm(forces, axis=1).max():.1f} N; off by {off:.1e} N')
 assert off < 1e-3
 
-figure = Figure(figsize=(5.2, 5.0), layout='constrained')
+figure = Figure(figsize=(6.2, 5.0), layout='constrained')
 axes = figure.subplots(subplot_kw={'projection': 'polar'})
-axes.fill(np.arctan2(forces[:, 1], forces[:, 0]), np.linalg.norm(forces, axis=1), alpha=0.5)
-axes.set_title(
-    'Force of the coupler on the rocker [N], over a turn\n'
-    'at 20 rad/s: distance is size, angle is direction'
-)
+ways, sizes = np.unwrap(np.arctan2(forces[:, 1], forces[:, 0])), np.linalg.norm(forces, axis=1)
+axes.plot(ways, sizes)
+for k in (0, 45, 90, 135):  # there is a sample every other degree
+    axes.plot(ways[k], sizes[k], 'o', label=f'crank at {2 * k}°')
+axes.legend(loc='lower right', bbox_to_anchor=(1.4, -0.05))
+axes.set_title('Force on the rocker [N], crank at 20 rad/s')
 PATH.parent.mkdir(parents=True, exist_ok=True)
 figure.savefig(PATH, dpi=100)
 print(f'wrote {PATH}')

@@ -93,10 +93,13 @@ def run(accelerations):
 print(f'integral of tau^2: {much:.1f} N^2 m^2 s straight, {less:.1f} as IPOPT has found')
 assert less < 0.95 * much and abs(found.value(opti.f) - less) < 0.1 * less  # what IPOPT paid
 figure, axes = plt.subplots(1, 2, figsize=(8, 3.2), layout='constrained')
-for log, style in ((straight, ':'), (swung, '-')):
-    axes[0].plot(log.time, np.array(log.tau)[:, :2], style)
-    axes[1].plot(log.q[:, G[0]], log.q[:, G[1]], style)
-axes[0].set(xlabel='time [s]', ylabel='torque of hip and knee [N m]')
+for log, style, what in ((straight, ':', 'straight'), (swung, '-', 'least torque')):
+    for k, joint in enumerate(('hip', 'knee')):
+        axes[0].plot(log.time, np.array(log.tau)[:, k], style, color=f'C{k}', label=joint)
+    axes[1].plot(log.q[:, G[0]], log.q[:, G[1]], style, color='C2', label=what)
+axes[0].legend(*(each[2:] for each in axes[0].get_legend_handles_labels()))
+axes[1].legend()
+axes[0].set(xlabel='time [s]', ylabel='torque [N m]')
 axes[1].set(xlabel='hip [rad]', ylabel='knee [rad]')
 PATH.parent.mkdir(parents=True, exist_ok=True)
 figure.savefig(PATH, dpi=100)

@@ -103,10 +103,11 @@ def _lists(path: Path) -> None:
 
 def _study(path: Path) -> None:
     from closed_chain_dynamics.studies.experiment import Experiment
+    from closed_chain_dynamics.studies.experiment_checks import check_experiment
     from closed_chain_dynamics.studies.study_file import read_study
 
     arguments = {'variations': (), 'responses': (), **read_study(path)}
-    Experiment(_pendulum(), **arguments).check()
+    check_experiment(Experiment(_pendulum(), **arguments))
 
 
 @cache

@@ -50,7 +50,7 @@ def complete_velocity(
     robot: Mechanism, q: ArrayLike, rates: Named | ArrayLike | None = None
 ) -> Vector:
     """
-    Return the velocity that the loops allow and that has the named rates, (nv,).
+    Return the velocity that has the named rates and respects the loops, (nv,).
 
     `rates`: {joint, coordinate or loop coordinate: rate} [rad/s or m/s], an array for a joint of
     several coordinates; rates not given follow from the loops, and what these leave free has the
@@ -71,7 +71,7 @@ def complete_acceleration(
     robot: Mechanism, q: ArrayLike, v: ArrayLike, accelerations: Named | ArrayLike | None = None
 ) -> Vector:
     """
-    Return the acceleration that the loops allow at velocity v, with the named values, (nv,).
+    Return the acceleration that has the named values and respects the loops, (nv,).
 
     As `complete_velocity`, [rad/s^2 or m/s^2]: J_C a + J_C' v = 0. An array (nv,) gives the
     allowed acceleration nearest to it. v must be allowed by the loops itself.

@@ -99,8 +99,8 @@ def add_experiment(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         '--compiled',
         action='store_true',
-        help='run steps in generated code; initial states, torques, gains and times may vary, '
-        'but not the model',
+        help='run in generated code, many runs at once over vector lanes where no event can '
+        'occur; lengths, friction and gravity may not vary',
     )
     add_assignments(group, HELD)
 

@@ -80,7 +80,8 @@ def set_up(parser: argparse.ArgumentParser) -> Study:
     def study(robot: Mechanism, args: argparse.Namespace) -> Answer:
         from closed_chain_dynamics.model.mechanism import load
         from closed_chain_dynamics.studies.figures import plot_validity
-        from closed_chain_dynamics.studies.validity import render, study_validity, validity_report
+        from closed_chain_dynamics.studies.validity import study_validity
+        from closed_chain_dynamics.studies.validity_report import render, validity_report
 
         moves = args.trajectory or args.sine
         wrong = (

@@ -121,9 +121,9 @@ def reference_parameters(
     option = '--hold' if args.hold else '--follow'
     if not driven or args.demo:
         raise ClosedChainError(
-            'the demonstration has a programme of its own'
+            'the demonstration has a reference of its own'
             if args.demo
-            else 'there is no controller that could follow anything',
+            else 'there is no controller that could follow a reference',
             where=option,
             repair=f'Leave out {option}, or --demo and --no-controller; a model needs motors.',
         )

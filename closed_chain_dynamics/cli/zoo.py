@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
 
     files, found = robots_in(args.folder), []
     with Bar('visiting', sys.stderr) as bar:
-        for specimen in visit(files, patience=args.patience):
+        for specimen in visit(files, patience=args.patience, folder=args.folder):
             found.append(specimen.as_dict())
             if bar is not None:
                 bar(len(found) / len(files), f'{len(found)} of {len(files)}')
@@ -115,7 +115,7 @@ def render(report: Report, style: Style) -> str:
     ]
     if told['trusted']:
         lines.append(
-            f'{told["trusted"]} have inertias that no rigid body has: compared with '
+            f'{told["trusted"]} have inertias or massless joints that are refused: compared with '
             "inertia='trust', simulated with inertia='repair'."
         )
     return sections(

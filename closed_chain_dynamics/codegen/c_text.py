@@ -16,11 +16,12 @@
 
 from typing import Any
 
-from closed_chain_dynamics.codegen.cache import HERE, RUN, STEP
+from closed_chain_dynamics.codegen.cache import DERIVATIVES, HERE, RUN, STEP
 from closed_chain_dynamics.codegen.printer import print_function
 from closed_chain_dynamics.codegen.run_traces import counted_loops
+from closed_chain_dynamics.codegen.slope_tables import Slopes
 from closed_chain_dynamics.codegen.source import Source
-from closed_chain_dynamics.codegen.traces import Trace, trace
+from closed_chain_dynamics.codegen.traces import Trace, trace, traced
 from closed_chain_dynamics.kernels import holds, run, step
 
 __all__ = ['STEP_PARTS', 'c_text', 'step_sizes']
@@ -44,20 +45,43 @@ def c_text(source: Source, name: str) -> tuple[str, dict[str, Any]]:
         text = ''.join(print_function(each) for each in traces.values())
         text = _joined(text, 'run.c', run_sizes(source, traces))
         return f'#include <string.h>\n{text}', {'inputs': {}, 'outputs': {}, 'margins': 0}
-    traced = trace(source, name)
-    values = {k: s for k, s in traced.outputs.items() if k not in ('margin', 'closed')}
+    if name == DERIVATIVES:
+        return _derivatives(source)
+    found = trace(source, name)
+    values = {k: s for k, s in found.outputs.items() if k not in ('margin', 'closed')}
     n_values = sum(r * c for r, c in values.values())
-    n_all = sum(r * c for r, c in traced.outputs.values())
+    n_all = sum(r * c for r, c in found.outputs.values())
     defined = {
         'FUNCTION': name,
-        'NX': sum(traced.inputs.values()),
+        'NX': sum(found.inputs.values()),
         'NY': n_values,
         'NM': n_all - n_values,
-        'INPUTS': len(traced.inputs),
-        'WIDTHS': '{' + ', '.join(map(str, traced.inputs.values())) + '}',
+        'INPUTS': len(found.inputs),
+        'WIDTHS': '{' + ', '.join(map(str, found.inputs.values())) + '}',
     }
-    described = {'inputs': traced.inputs, 'outputs': values, 'margins': n_all - n_values}
-    return _joined(print_function(traced), 'call.c', defined), described
+    described = {'inputs': found.inputs, 'outputs': values, 'margins': n_all - n_values}
+    return _joined(print_function(found), 'call.c', defined), described
+
+
+def _derivatives(source: Source) -> tuple[str, dict[str, Any]]:
+    """Return the C text of derivatives: generated numbers, tables, and loops over both."""
+    slopes, nv = Slopes(source), source.nv
+    numbers = traced('slope_numbers', *slopes.numbers())
+    shape = nv * (2 * nv + len(source.motors) + len(source.independent)), 1
+    defined = {
+        'FUNCTION': DERIVATIVES,
+        'NX': sum(numbers.inputs.values()),
+        'NY': shape[0],
+        'NM': 1,
+        'INPUTS': len(numbers.inputs),
+        'WIDTHS': '{' + ', '.join(map(str, numbers.inputs.values())) + '}',
+        'ROOM': 'static _Thread_local',
+    }
+    size = f'#define NUMBERS {numbers.outputs["numbers"][0]}\n'
+    loops = (HERE / 'differentiate.c').read_text()
+    text = f'{print_function(numbers)}\n{size}{slopes.tables()}\n{loops}'
+    described = {'inputs': numbers.inputs, 'outputs': {'slopes': shape}, 'margins': 1}
+    return _joined(text, 'call.c', defined), described
 
 
 def step_sizes(source: Source, parts: list[Trace]) -> dict[str, int]:
@@ -67,7 +91,7 @@ def step_sizes(source: Source, parts: list[Trace]) -> dict[str, int]:
     return {
         'NQ': source.nq,
         'NV': source.nv,
-        'NA': len(source.motors),
+        'NA': forward.inputs['tau'],
         'NF': open_margins + forward.outputs['closed'][0],
         'NF_OPEN': open_margins,
         'NN': newton.outputs['margin'][0],

@@ -36,10 +36,11 @@ from closed_chain_dynamics.codegen.compiler import Compiler, cannot_write
 from closed_chain_dynamics.codegen.source import Source
 from closed_chain_dynamics.errors import GenerationError
 
-__all__ = ['RUN', 'STEP', 'cache_folder', 'put', 'stem']
+__all__ = ['DERIVATIVES', 'RUN', 'STEP', 'cache_folder', 'put', 'stem']
 
 HERE = Path(__file__).parent
 STEP, RUN = 'step', 'run'  # libraries of several functions: steps, and a simulation's run
+DERIVATIVES = 'differentiate'  # loops in C over generated numbers
 # modules that only call what was generated: the code does not depend on them
 CALLERS = (
     '__init__', 'background', 'batch', 'compiled', 'derivatives', 'export', 'functions', 'runner',

@@ -1,6 +1,9 @@
 /* Calls one generated function FUNCTION for many states, LANES at a time.
    NX inputs, NY numbers wanted, NM margins behind them, INPUTS arrays of widths WIDTHS. */
 static const int widths[INPUTS] = WIDTHS;
+#ifndef ROOM /* where inputs and outputs lie: on the stack, unless they are too many for it */
+#define ROOM
+#endif
 
 #if LANES == 1
 typedef int verdict;
@@ -64,7 +67,7 @@ static int take(PyObject *from, Py_buffer *view, int flags, Py_ssize_t width) {
 }
 
 static PyObject *answer(PyObject *self, PyObject *const *given, Py_ssize_t n) {
-  double x[NX + 1], y[NY + NM + 1];
+  ROOM double x[NX + 1], y[NY + NM + 1];
   Py_buffer view;
   (void)self;
   if (n != INPUTS + 1) return PyBool_FromLong(0);
@@ -89,7 +92,7 @@ PyObject *python_function(void) {
 #endif
 
 void call_many(long first, long last, const double *const *in, double *out, unsigned char *ok) {
-  real x[NX + 1], y[NY + NM + 1];
+  ROOM real x[NX + 1], y[NY + NM + 1];
   for (long row = first; row < last; row += LANES) {
     for (int k = 0; k < LANES; ++k) {
       const long from = row + k < last ? row + k : last - 1;

@@ -32,8 +32,9 @@ from closed_chain_dynamics.assembly.completion import complete_acceleration, com
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.codegen.batch import Function, as_rows, check_counts
 from closed_chain_dynamics.codegen.build import require_casadi
+from closed_chain_dynamics.codegen.cache import DERIVATIVES
 from closed_chain_dynamics.codegen.compiler import find_compiler
-from closed_chain_dynamics.codegen.derivatives import Derivatives, derivatives, differentiate
+from closed_chain_dynamics.codegen.derivatives import Derivatives, derivatives, linearise
 from closed_chain_dynamics.codegen.gathering import gather
 from closed_chain_dynamics.codegen.results import Basis, Completed, Forward, Inverse, Rollout
 from closed_chain_dynamics.codegen.rollouts import Roller
@@ -205,27 +206,33 @@ class CompiledMechanism:
     def derivatives(self, q: ArrayLike, v: ArrayLike, tau: Any = None) -> Derivatives:
         """Return the derivatives of forward dynamics at one state; see `codegen.derivatives`."""
         if self.is_current:
-            f = self.forward_dynamics(q, v, tau)
+            given = self._torques(tau)
+            f = self.forward_dynamics(q, v, given)
             if not f.generic:
-                pose: Array = self.robot.vector(q, self.source.nq, 'q')
-                rate: Array = self.robot.vector(v, self.source.nv, 'v')
-                found = differentiate(self, pose, rate, self._torques(tau), f.acceleration)
+                found = self._function(DERIVATIVES).one((q, v, given, f.acceleration))
                 if found is not None:
-                    return found
+                    return self._derivatives(q, v, found)
         self._say('derivatives do not hold here in generated code')
         return derivatives(self.robot, q, v, tau)
+
+    def _derivatives(self, q: ArrayLike, v: ArrayLike, found: Array) -> Derivatives:
+        """Return slopes by q, v and torques, which lie beside W; A and B when asked for."""
+        nv, na = self.source.nv, len(self.source.motors)
+        found = found.reshape(nv, -1)
+        wrt_q, wrt_v = found[:, :nv], found[:, nv : 2 * nv]
+        wrt_tau, W = found[:, 2 * nv : 2 * nv + na], found[:, 2 * nv + na :]
+        pose, rate = np.array(q, dtype=float), np.array(v, dtype=float)
+
+        def closed() -> tuple[Array, Array]:
+            return linearise(self, pose, rate, W, wrt_q, wrt_v, wrt_tau)
+
+        return Derivatives(wrt_q, wrt_v, wrt_tau, self.independent, closed)
 
     def slopes(self, name: str, **given: Array) -> Array | None:
         """Return slopes along directions, a row for each; None where they do not count."""
         function = self._function(name)
         flat, good = function.many(tuple(given[key] for key in function.inputs))
         return flat if good.all() else None
-
-    def linear_part(self, q: Array) -> tuple[Array, ...] | None:
-        """Return M, W and S of derivatives; None where they do not count."""
-        function = self._function('linear_part')
-        flat = function.one((q,))
-        return None if flat is None else function.split(flat)
 
     # --- simulation ---------------------------------------------------------------------------
     def rollout(

@@ -40,7 +40,7 @@ from closed_chain_dynamics.dynamics.forward import forward_dynamics
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.model.mechanism import Mechanism
 
-__all__ = ['Derivatives', 'derivatives', 'differentiate']
+__all__ = ['Derivatives', 'derivatives', 'linearise']
 
 Array = NDArray[np.float64]
 
@@ -84,9 +84,6 @@ class Generated(Protocol):
 
     def slopes(self, name: str, **given: Array) -> Array | None:
         """Return slopes along directions, a row for each; None where they do not count."""
-
-    def linear_part(self, q: Array) -> tuple[Array, ...] | None:
-        """Return M, W and S; None where they do not count."""
 
 
 _traced: 'WeakKeyDictionary[Mechanism, _Traced]' = WeakKeyDictionary()
@@ -141,17 +138,17 @@ def derivatives(robot: Mechanism, q: ArrayLike, v: ArrayLike, tau: Any = None) -
     independent = coordinates(robot, pose).independent
     kept = _traced.get(robot)
     if kept is not None and kept.fits(robot, independent):
-        found = differentiate(kept, pose, rate, torques, a)
+        found = _differentiate(kept, pose, rate, torques, a)
         if found is not None:
             return found
     # there are no pivots yet, or those of another pose fail here
     kept = _traced[robot] = _Traced(robot.changes, gather(robot, pose), {})
-    found = differentiate(kept, pose, rate, torques, a)
+    found = _differentiate(kept, pose, rate, torques, a)
     assert found is not None  # the pivots were chosen here
     return found
 
 
-def differentiate(made: Generated, q: Array, v: Array, tau: Array, a: Array) -> Derivatives | None:
+def _differentiate(made: _Traced, q: Array, v: Array, tau: Array, a: Array) -> Derivatives | None:
     """Return the derivatives where torques give accelerations a; None where they do not count."""
     linear, nv = made.linear_part(q), len(v)
     state = {'q': q, 'v': v, 'tau': tau, 'a': a}
@@ -173,12 +170,12 @@ def differentiate(made: Generated, q: Array, v: Array, tau: Array, a: Array) -> 
     wrt_q, wrt_v, wrt_tau = slopes[:, :nv], slopes[:, nv : 2 * nv], slopes[:, 2 * nv :]
 
     def closed() -> tuple[Array, Array]:
-        return _linearise(made, q, v, W, wrt_q, wrt_v, wrt_tau)
+        return linearise(made, q, v, W, wrt_q, wrt_v, wrt_tau)
 
     return Derivatives(wrt_q, wrt_v, wrt_tau, made.source.independent_names, closed)
 
 
-def _linearise(
+def linearise(
     made: Generated, q: Array, v: Array, W: Array, wrt_q: Array, wrt_v: Array, wrt_tau: Array
 ) -> tuple[Array, Array]:
     """Return A and B of the closed chain; W spans its motions, in whichever theta_G."""

@@ -39,7 +39,14 @@ from closed_chain_dynamics.codegen.tree import (
 )
 from closed_chain_dynamics.description.elements import JointType
 
-__all__ = ['Answer', 'closing_margins', 'forward_dynamics', 'spread', 'state_margins']
+__all__ = [
+    'Answer',
+    'add_loop_rotors',
+    'closing_margins',
+    'forward_dynamics',
+    'spread',
+    'state_margins',
+]
 
 SX = Any
 INDEFINITE = 1e-13  # a pivot of A below this share of its diagonal: a massless motion
@@ -119,6 +126,19 @@ def forward_dynamics(source: Source, q: SX, v: SX, tau_A: SX) -> Answer:
     )
 
 
+def add_loop_rotors(
+    source: Source, loop: Loop, frames: Frames, M: dict[tuple[int, int], SX]
+) -> None:
+    """Add I l^T l of the rotors of a loop joint to M."""
+    if not any(has_rotor(law) for law in loop.laws):
+        return
+    for law, covector in zip(loop.laws, loop_coordinates(loop, frames)[0]):
+        row = loop_jacobian(source, loop, frames, covector)
+        for i, x in row.items():
+            for j, y in row.items():
+                M[i, j] = M.get((i, j), ca.SX(0)) + law.armature * x * y
+
+
 class _Folded:
     """A cluster after folding: A in factors, and what is left of its forces."""
 
@@ -176,18 +196,8 @@ class _Folded:
                 inertias[body.parent] = symmetric(inertias[body.parent] + inertias[i])
             forces[body.parent] = forces[body.parent] + forces[i]
         for k in self.cluster.loops:
-            self._add_loop_rotors(source.loops[k], M)
+            add_loop_rotors(source, source.loops[k], self.frames, M)
         return U, M, force
-
-    def _add_loop_rotors(self, loop: Loop, M: dict[tuple[int, int], SX]) -> None:
-        """Add I l^T l of the rotors of a loop joint to M."""
-        if not any(has_rotor(law) for law in loop.laws):
-            return
-        for law, covector in zip(loop.laws, loop_coordinates(loop, self.frames)[0]):
-            row = loop_jacobian(self.source, loop, self.frames, covector)
-            for i, x in row.items():
-                for j, y in row.items():
-                    M[i, j] = M.get((i, j), ca.SX(0)) + law.armature * x * y
 
     def _project(
         self, M: dict[tuple[int, int], SX], force: dict[int, SX], H: dict[int, dict[int, SX]]

@@ -36,6 +36,7 @@ __all__ = [
     'flip_margins',
     'loop_coordinates',
     'loop_jacobian',
+    'loop_rows',
     'path_signs',
 ]
 
@@ -221,6 +222,20 @@ def _coupling_row(coupling: Coupling, q: SX, v: SX | None) -> Row:
     return Row(entries, error, bias, 1.0, error)
 
 
+def loop_rows(
+    source: Source,
+    loop: Loop,
+    frames: Frames,
+    moving: Motion | None,
+    slides_as_in_core: bool = False,
+    turns_as_in_core: bool = False,
+) -> list[Row]:
+    """Return the rows of a loop; biases where things move."""
+    x = place_loop(loop, frames)
+    slides = _slide_rows(source, loop, x, frames, moving, slides_as_in_core)
+    return slides + _turn_rows(source, loop, x, frames, moving, turns_as_in_core)
+
+
 def cluster_rows(
     source: Source,
     c: int,
@@ -238,9 +253,7 @@ def cluster_rows(
     rows: list[Row] = []
     for k in source.clusters[c].loops:
         loop = source.loops[k]
-        x = place_loop(loop, frames)
-        own = _slide_rows(source, loop, x, frames, moving, as_in_core)
-        own += _turn_rows(source, loop, x, frames, moving, as_in_core)
+        own = loop_rows(source, loop, frames, moving, as_in_core, as_in_core)
         for n, row in enumerate(own, start=loop.first_row):
             row.number = n
         rows += own

@@ -73,6 +73,7 @@ class Roller:
         tau = as_numbers(tau, 'tau', source.name)
         check_counts(source.name, q=q, v=v, tau=np.atleast_1d(tau))
         n, motors = len(q), len(source.motors)
+        motors += len(source.symbols[1]) if source.symbols else 0  # parameters, behind torques
         changing = tau.ndim == 3
         if tau.shape != ((n, steps, motors) if changing else (n, motors)):
             raise StateError(

@@ -131,7 +131,7 @@ def _look(source: Source) -> tuple[Symbols, Symbols]:
     for i, body in enumerate(source.bodies[1:], start=1):
         velocity = point_velocity(moving.V[i], frames.c[i])
         omega = frames.R[i].T @ moving.V[i][3:]
-        turning = ca.dot(omega, ca.DM(body.inertia) @ omega)
+        turning = ca.dot(omega, ca.SX(body.inertia) @ omega)
         kinetic = kinetic + 0.5 * (body.mass * ca.sumsqr(velocity) + turning)
         gravity = gravity - body.mass * (ca.dot(frames.gravity, frames.c[i]) + height)
         if body.lift:
@@ -154,7 +154,10 @@ def _look(source: Source) -> tuple[Symbols, Symbols]:
             positions.append(position)
             relative = moving.V[loop.body_2] - moving.V[loop.body_1]
             rates.append(ca.dot(covectors[w.coordinate], relative))
-    return {'q': q, 'v': v, 'seen': seen}, {
+    given = {'q': q, 'v': v, 'seen': seen}
+    if source.symbols:
+        given['p'] = source.symbols[0]
+    return given, {
         'energies': ca.vertcat(kinetic, gravity, passive_energy(source, frames, q)),
         'positions': _column(positions),
         'rates': _column(rates),

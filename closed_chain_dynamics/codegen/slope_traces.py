@@ -27,7 +27,7 @@ from typing import Any
 import casadi as ca
 
 from closed_chain_dynamics.codegen.elimination import solve_constraints, with_sparse_choice
-from closed_chain_dynamics.codegen.forward import spread
+from closed_chain_dynamics.codegen.forward import add_loop_rotors, spread
 from closed_chain_dynamics.codegen.inverse import basis, motor_matrix, project, tree_forces
 from closed_chain_dynamics.codegen.manifold import tangent_map
 from closed_chain_dynamics.codegen.passive import add_motors
@@ -96,7 +96,7 @@ def mass_matrix(source: Source, frames: Frames) -> SX:
     inertias = [ca.SX(6, 6)] + [
         ca.densify(rigid_inertia(source, frames, i)) for i in range(1, len(source.bodies))
     ]
-    columns = [{} for _ in range(source.nv)]  # type: list[dict[int, SX]]
+    M: dict[tuple[int, int], SX] = {}
     for i in range(len(source.bodies) - 1, 0, -1):
         body = source.bodies[i]
         for j in range(body.iv, body.iv + body.nv):
@@ -107,11 +107,16 @@ def mass_matrix(source: Source, frames: Frames) -> SX:
                 above += range(carrier.iv, carrier.iv + carrier.nv)
                 up = carrier.parent
             for k in above:
-                columns[j][k] = columns[k][j] = ca.dot(frames.S[k], momentum)
-            columns[j][j] += body.laws[j - body.iv].armature
+                M[j, k] = M[k, j] = ca.dot(frames.S[k], momentum)
+            M[j, j] += body.laws[j - body.iv].armature
         if body.parent > 0:
             inertias[body.parent] = symmetric(inertias[body.parent] + inertias[i])
-    return ca.horzcat(*(spread(column, source.nv) for column in columns))
+    for loop in source.loops:
+        add_loop_rotors(source, loop, frames, M)
+    rows = range(source.nv)
+    return ca.horzcat(
+        *(spread({i: M[i, j] for i in rows if (i, j) in M}, source.nv) for j in rows)
+    )
 
 
 SLOPE_TRACES = {'residual_slope': _residual_slope, 'linear_part': _linear_part}

@@ -53,6 +53,7 @@ __all__ = [
     'completed_velocity',
     'generalized_forces',
     'trace',
+    'traced',
 ]
 
 SX = Any
@@ -111,6 +112,8 @@ def _forward(source: Source) -> tuple[Symbols, Symbols]:
     q, v = ca.SX.sym('q', source.nq), ca.SX.sym('v', source.nv)
     tau = ca.SX.sym('tau', len(source.motors))
     answer = forward_dynamics(with_sparse_choice(source), q, v, tau)
+    if source.symbols:  # parameters come behind the torques: both differ from state to state
+        tau = ca.vertcat(tau, source.symbols[0])
     return {'q': q, 'v': v, 'tau': tau}, {
         'acceleration': answer.acceleration,
         'margin': _column(answer.margins),
@@ -270,8 +273,12 @@ INNER = {**RUN_TRACES, **SLOPE_TRACES}  # of no use by themselves
 
 
 def trace(source: Source, name: str) -> Trace:
-    """Return one of the functions for a mechanism, common subexpressions shared."""
-    given, answers = (INNER[name] if name in INNER else TRACES[name])(source)
+    """Return one of the functions for a mechanism."""
+    return traced(name, *(INNER[name] if name in INNER else TRACES[name])(source))
+
+
+def traced(name: str, given: Symbols, answers: Symbols) -> Trace:
+    """Return a function of what is given, common subexpressions shared."""
     answers = {key: ca.densify(x) for key, x in answers.items()}
     symbols, results = list(given.values()), list(answers.values())
     function = ca.Function(name, symbols, results, list(given), list(answers), {'cse': True})

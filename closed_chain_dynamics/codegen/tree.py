@@ -32,6 +32,7 @@ from closed_chain_dynamics.description.elements import JointType
 __all__ = [
     'Frames',
     'Motion',
+    'cross_motion',
     'motion',
     'place',
     'point_acceleration',
@@ -159,7 +160,7 @@ def _joint_rate(body: Body, frames: Frames, i: int, x: SX) -> SX:
     return ca.vertcat(linear + ca.cross(p, angular), angular)
 
 
-def _cross_motion(V: SX, x: SX) -> SX:
+def cross_motion(V: SX, x: SX) -> SX:
     """Return the spatial cross product V x of two motions."""
     return ca.vertcat(ca.cross(V[3:], x[:3]) + ca.cross(V[:3], x[3:]), ca.cross(V[3:], x[3:]))
 
@@ -170,7 +171,7 @@ def motion(source: Source, frames: Frames, v: SX, a: SX | None, gravity: bool = 
     out = Motion([ca.SX.zeros(6)], [ca.vertcat(ground, ca.SX.zeros(3))])
     for i, body in enumerate(source.bodies[1:], start=1):
         own = _joint_rate(body, frames, i, v)
-        A = out.A[body.parent] + _cross_motion(out.V[body.parent], own)
+        A = out.A[body.parent] + cross_motion(out.V[body.parent], own)
         if a is not None:
             A = A + _joint_rate(body, frames, i, a)
         out.V.append(out.V[body.parent] + own)

@@ -69,7 +69,7 @@ class BaseState:
         free = [name for name in robot.joint_names if self._is_base(name)]
         if (joint and joint not in free) or (not joint and len(free) != 1):
             raise StateError(
-                f'{joint!r} is no free joint between the world and the robot'
+                f'{joint!r} is not a free joint between the world and the robot'
                 if joint
                 else f'{len(free)} free joints carry a base, and one is needed',
                 where=robot.name,
@@ -138,7 +138,7 @@ class BaseState:
         late = stamp - self._stamp
         if not abs(late) <= self.timeout:
             raise StateError(
-                'the base was not heard yet'
+                'no message about the base has arrived yet'
                 if self._stamp == -np.inf
                 else f'the base was heard {late:.3g} s before this state',
                 where=self.robot.name,
@@ -226,7 +226,7 @@ def _rotation(values: ArrayLike) -> Rotation:
     numbers = _finite(values, 4)
     if abs(float(np.linalg.norm(numbers)) - 1.0) > UNIT:
         raise StateError(
-            f'the orientation {numbers} of the base is no unit quaternion',
+            f'the orientation {numbers} of the base is not a unit quaternion',
             where='base',
             repair='Give x y z w of length 1.',
         )

@@ -36,19 +36,27 @@ class Blend:
     def __init__(self, duration: float = 0.2) -> None:
         if not 0.0 <= duration < np.inf:
             raise StateError(
-                f'blend must not be negative, and finite, not {duration!r}',
+                f'blend must be a finite time of zero or more, not {duration!r}',
                 where='blend',
                 repair='Give the time that a change of the law takes [s].',
             )
         self.duration = duration
         self._source: object = None
-        self._last: Vector | None = None
+        self._last: tuple[Vector, Vector] | None = None  # torques, and what motors could give
         self._offset: Vector | None = None
         self._begun = 0.0
 
     def forget(self) -> None:
         """Begin anew with the next torques: others were sent meanwhile."""
         self._last = self._offset = None
+
+    def goes_on(self, source: object) -> bool:
+        """Return whether torques of a source pass as they are."""
+        return self._last is not None and self._offset is None and source == self._source
+
+    def keep(self, tau: Vector, most: Vector) -> None:
+        """Take note of torques that pass as they are."""
+        self._last = tau, most
 
     def smooth(self, tau: Vector, time: float, source: object, most: Vector) -> Vector:
         """
@@ -58,7 +66,8 @@ class Blend:
         `most`: what the actuators can give, so that nothing fades that nobody felt.
         """
         if self._last is not None and source != self._source and self.duration > 0.0:
-            self._offset, self._begun = self._last - tau, time
+            last, could = self._last
+            self._offset, self._begun = np.clip(last, -could, could) - tau, time
         self._source = source
         if self._offset is not None:
             share = (time - self._begun) / self.duration if self.duration > 0.0 else 1.0
@@ -66,5 +75,5 @@ class Blend:
                 tau = tau + (1.0 - share * share * (3.0 - 2.0 * share)) * self._offset
             else:
                 self._offset = None
-        self._last = np.clip(tau, -most, most)
+        self.keep(tau, most)
         return tau

@@ -66,7 +66,7 @@ class ContactDetector:
                 repair='Swap the thresholds.',
             )
         if not (0.0 <= debounce < math.inf and 0.0 <= dwell < math.inf):
-            raise StateError('debounce and dwell are times of zero or more', where='contact')
+            raise StateError('debounce and dwell must be times of zero or more', where='contact')
         self._sign = 1.0 if signal == 'force' else -1.0
         self._make, self._release = self._sign * make, self._sign * release
         self._debounce, self._dwell = debounce, dwell

@@ -88,7 +88,7 @@ class Feel:
         shares = (self.friction_share, self.assist_share)
         if not (min(shares) >= 0.0 and max(shares) <= 1.0 and 0.0 <= self.inertia_share < 1.0):
             raise StateError(
-                'shares of friction and assistance are from 0 to 1, that of inertia is below 1',
+                'shares of friction and assistance must be from 0 to 1, that of inertia below 1',
                 where='feel',
                 repair='More than the device has would drive it.',
             )

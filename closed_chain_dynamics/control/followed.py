@@ -42,6 +42,14 @@ class Followed:
         """Take note that torques of no law were sent, or that joints were connected or cut."""
         self._pose = None
 
+    def goes_on(self, reference: Reference, stamp: float, timeout: float) -> bool:
+        """Return whether the reference is followed at a stamp as it was in the last turn."""
+        ended = reference.is_stream and stamp - reference.received > timeout
+        if not (self.is_on and reference) or ended:
+            return False
+        self._last = stamp
+        return True
+
     def at(
         self,
         state: tuple[Vector, float],

@@ -30,9 +30,9 @@ from closed_chain_dynamics.dynamics.constraints import loop_kinematics
 from closed_chain_dynamics.errors import StateError
 from closed_chain_dynamics.kernels.limit_checks import (
     ROUNDING,
-    first_beyond,
+    Limits,
+    find_offenders,
     first_too_fast,
-    is_near_limit,
 )
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
@@ -88,8 +88,12 @@ class JointLimits:
         self.zone: Vector = np.minimum(
             self._soft_zone * own['scale'], LARGEST_SHARE * (self.upper - self.lower)
         )
-        self._table = np.array([self.lower, self.upper, self.zone])
-        self._within = np.clip(0.0, self.lower, self.upper)  # positions that are not beyond
+        self.table = Limits(
+            np.array([self.lower, self.upper, self.zone, self.speed]),
+            np.array([self._q_places, self.places]),
+        )
+        self._within = np.zeros(robot.nq)  # a pose that is not beyond
+        self._within[self._q_places] = np.clip(0.0, self.lower, self.upper)
         self._numbers = {name: k for k, name in enumerate(self.names)}
         self._loops = [
             d
@@ -104,30 +108,51 @@ class JointLimits:
         return x
 
     # --- a complete state ------------------------------------------------------------------------
-    def beyond(self, q: Vector, zones: float = 1.0, since: Vector | None = None) -> str:
-        """
-        Return which joint is beyond its limit by more than some zones, in words, or nothing.
+    @property
+    def on_loops(self) -> bool:
+        """Return whether joints of loops have limits too."""
+        return bool(self._loops)
 
-        `since`: a pose; what is not further beyond than there is left alone.
+    def look(
+        self,
+        q: Vector,
+        v: Vector,
+        *,
+        zones: float = 1.0,
+        share: float = 1.0,
+        since: Vector | None = None,
+    ) -> tuple[str, str, bool]:
         """
-        x = q[self._q_places]
-        then = self._within if since is None else since[self._q_places]
-        k = first_beyond(x, then, self._table, zones)
-        if k >= 0:
-            return _beyond(self.names[k], x[k], self.lower[k], self.upper[k])
-        if self._loops:
-            positions = loop_kinematics(self.robot, q)[1]
-            for d in self._loops:
-                law, name = self.robot.model.loop_dofs[d], self.robot.loop_coordinate_names[d]
-                lower, upper = float(law['lower']), float(law['upper'])
-                allowed = zones * self._soft_zone + ROUNDING
-                if max(positions[d] - upper, lower - positions[d]) > allowed:
-                    return _beyond(name, positions[d], lower, upper)
+        Return which joint is beyond its limits, and which is too fast, in words, or nothing.
+
+        And whether one is near: in the zone before a limit, or nearly too fast. `zones`: how many
+        of them beyond count; `share`: of speeds; `since`: a pose; what is not further beyond than
+        there is left alone.
+        """
+        then = self._within if since is None else since
+        k, j, near = find_offenders(self.table, q, v, then, zones, share)
+        beyond = self._beyond(k, q) if k >= 0 else self._loop_beyond(q, zones)
+        return beyond, '' if j < 0 else self._fast(j, v[self.places[j]]), near
+
+    def _beyond(self, k: int, q: Vector) -> str:
+        return _beyond(self.names[k], q[self._q_places[k]], self.lower[k], self.upper[k])
+
+    def _loop_beyond(self, q: Vector, zones: float) -> str:
+        """Return which joint of a loop is beyond its limits by more than some zones."""
+        if not self._loops:
+            return ''
+        positions = loop_kinematics(self.robot, q)[1]
+        for d in self._loops:
+            law, name = self.robot.model.loop_dofs[d], self.robot.loop_coordinate_names[d]
+            lower, upper = float(law['lower']), float(law['upper'])
+            allowed = zones * self._soft_zone + ROUNDING
+            if max(positions[d] - upper, lower - positions[d]) > allowed:
+                return _beyond(name, positions[d], lower, upper)
         return ''
 
-    def too_fast(self, v: Vector, share: float = 1.0) -> str:
-        """Return which joint is faster than a share of its speed limit, in words, or nothing."""
-        k = first_too_fast(v, self.places, self.speed, share)
+    def too_fast(self, v: Vector) -> str:
+        """Return which joint is faster than its limit, in words, or nothing."""
+        k = first_too_fast(v, self.places, self.speed, 1.0)
         return '' if k < 0 else self._fast(k, v[self.places[k]])
 
     def _fast(self, number: int, rate: float) -> str:
@@ -135,11 +160,6 @@ class JointLimits:
             f'{self.names[number]!r} moves at {abs(rate):.4g} rad/s or m/s, '
             f'faster than its limit of {self.speed[number]:g}'
         )
-
-    def is_near(self, q: Vector, v: Vector, share: float) -> bool:
-        """Return whether a joint is in the zone before a limit, or above a share of its speed."""
-        x, rates = q[self._q_places], v[self.places]
-        return bool(is_near_limit(x, rates, self._table, share * self.speed))
 
     # --- named joints, before they are believed --------------------------------------------------
     def measured_too_fast(

@@ -50,7 +50,7 @@ from closed_chain_dynamics.control.projection import (
 from closed_chain_dynamics.control.sensed import NOTHING, Sensed
 from closed_chain_dynamics.control.singularity_guard import SingularityGuard
 from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
-from closed_chain_dynamics.dynamics.levers import find_levers
+from closed_chain_dynamics.dynamics.levers import find_levers, no_lever
 from closed_chain_dynamics.dynamics.outside_forces import acting
 from closed_chain_dynamics.dynamics.tree import mass_matrix
 from closed_chain_dynamics.errors import NameNotFound, StateError
@@ -136,11 +136,13 @@ class TorqueController:
     def restructured(self) -> None:
         """Take note that joints were connected or cut."""
         nv = self.robot.nv
-        self._gains = self._all_gains = torque_law.Gains(*map(self._gain, self._gains_given))
-        self._longest_turn = longest_turn(*self._all_gains)  # that gains are held in as they are
+        self._weakest = max(no_lever(self.robot), self._weak_lever)  # lever that counts
+        kp, kd = map(self._gain, self._gains_given)
+        self._gains = self._all_gains = torque_law.Gains(kp, kd, self._weakest)
+        self._longest_turn = longest_turn(kp, kd)  # that gains are held in as they are
         self._W, self._drift, self._error = np.empty((nv, nv)), np.empty(nv), np.empty(nv)
         self._zero, self._wanted = np.zeros(nv), np.empty(nv)
-        self._out = np.empty(2 + 2 * nv + len(self.robot.actuator_names))
+        self._out = np.empty(2 + 3 * nv + len(self.robot.actuator_names))
         self._projection.restructured()
         self._felt.restructured()
 
@@ -223,13 +225,14 @@ class TorqueController:
         """Return the gains that turns of a length can hold, and their share of those given."""
         if turn <= self._longest_turn:
             return self._all_gains, 1.0
-        held = held_alone(*self._all_gains, 1.0, turn)
-        return torque_law.Gains(*held), share(held, self._all_gains)
+        given = self._all_gains[:2]
+        held = held_alone(*given, 1.0, turn)
+        return torque_law.Gains(*held, self._weakest), share(held, given)
 
     def _whole_law(self, q: Vector, v: Vector, reference: Target) -> Command | None:
         """Return the Command in one compiled call; None where it takes more than that."""
         robot = self.robot
-        if not (self._is_plain and robot.rank_known):
+        if not self._is_whole:
             return None
         target = torque_law.Target(*reference)
         status = torque_law.compute_law(
@@ -239,9 +242,29 @@ class TorqueController:
             return None
         if status:
             robot.raise_for(status, q, v, self._wanted)
-        first = 1 + robot.nv
-        tau_A = self._out[first : first + len(robot.actuator_names)].copy()
-        return Command(tau_A, error=float(self._out[-1]))
+        return self.command_of(self._out)
+
+    @property
+    def _is_whole(self) -> bool:
+        """Return whether one compiled call may do."""
+        return self._is_plain and self.robot.rank_known
+
+    def whole_law(self, turn: float) -> tuple[torque_law.Gains, Vector, Vector] | None:
+        """Return gains, and room for what the law writes, for a turn in one call; None: not so."""
+        if self.mode == 'computed_torque' and self._is_whole and turn <= self._longest_turn:
+            return self._all_gains, self._wanted, self._out
+        return None
+
+    def command_of(self, out: Vector) -> Command:
+        """Return the Command in what the law has written."""
+        nv = self.robot.nv
+        last = 1 + nv + len(self.robot.actuator_names)
+        tau_A, error, beyond = out[1 + nv : last].copy(), float(out[-1]), out[-1 - nv : -1]
+        if not beyond.any():
+            return Command(tau_A, error=error)
+        forces = np.append(out[last : last + int(out[0])], beyond)
+        residual = residual_by_name(self.robot.coordinate_names, beyond, forces)
+        return Command(tau_A, residual, error=error)
 
     def gravity(self, q: Vector) -> Command:
         """Return the Command that holds a pose: v = 0, a = 0."""

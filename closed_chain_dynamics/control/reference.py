@@ -23,7 +23,7 @@ fallback - is caught up with at a share of the speed limits.
 """
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -33,6 +33,7 @@ from closed_chain_dynamics.control.joint_limits import JointLimits
 from closed_chain_dynamics.control.loop_state import LONGEST_GAP, LoopState
 from closed_chain_dynamics.control.rehearsal import LARGEST_MISFIT, Check, Rehearsal, unreachable
 from closed_chain_dynamics.control.trajectory import Trajectory
+from closed_chain_dynamics.kernels import integrate
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
 __all__ = ['Reference']
@@ -43,6 +44,7 @@ POSES = 4  # in a turn: 80 ms of most motions
 STOPPING = 0.1  # time in which joints come to rest after a reference that stops [s]
 CATCH_UP = 0.5  # share of the speed limits
 PICK_UP = 20.0  # acceleration of catching up [rad/s^2, or typical lengths/s^2]
+SAME_TURN = 0.25  # share of its length by which a turn may come at another time than foreseen
 FARTHEST_STEP = 0.2  # of a named joint in a turn [rad, or typical lengths]
 
 Reached: TypeAlias = tuple[Vector, Vector, Vector]  # q_d, v_d, a_d
@@ -76,6 +78,9 @@ class Reference:
         self._start, self.received, self.problem = 0.0, -np.inf, ''
         self._rate = 0.0  # of catching up
         self._has_looked = False  # ahead, since the last turn
+        self._last_time = np.inf  # of the turn before
+        # when the next turn is thought to be, what is reached then, and what was before
+        self._ahead: tuple[float, Reached, tuple[Any, tuple[Vector, float]]] | None = None
         self._reached: tuple[float, Reached] | None = None  # the last time, and what was then
         self._given_up: tuple[Trajectory, float] | None = None  # what is held for now, its begin
         self._state: LoopState | None = None
@@ -110,6 +115,7 @@ class Reference:
         `time` is now and `q`, `v` the state; `start` is when the trajectory begins, now if None.
         """
         check_names(self.robot, names)
+        self._step_back()
         start = time if start is None else start
         begin = self._begin(names, max(time, start), q, v)
         with np.errstate(over='ignore', invalid='ignore'):  # what overflows is refused below
@@ -133,6 +139,7 @@ class Reference:
         self._trajectory, self._start, self.received = asked, start, time
         self._rehearsal, self._position, self.problem = rehearsal, begin[0], ''
         self._reached = self._given_up = None
+        self._last_time = np.inf
         self._note_places(asked.names)
 
     def _rehearsal_of(self, trajectory: Trajectory, q: Vector, since: float) -> Rehearsal:
@@ -171,6 +178,7 @@ class Reference:
         A trajectory that was given up because it was not possible may be possible now; one whose
         end has passed is not begun again.
         """
+        self._step_back()
         if self._state is not None and self._trajectory is not None:
             resumed, now, self._reached = False, self._state.time, None
             if self._given_up is not None:
@@ -186,12 +194,14 @@ class Reference:
 
     def rebase(self, time: float) -> None:
         """Hold the pose of the last sample from now on: time has started anew."""
+        self._step_back()
         if self._state is not None and self._trajectory is not None:
             self._hold(self._position, time)
             self._given_up = None
 
     def resume(self, q: Vector, time: float) -> None:
         """Go on from a measured pose: nothing was followed for a while."""
+        self._ahead = None
         if self._state is not None:
             self._state.q, self._state.v = q.copy(), np.zeros(self.robot.nv)
             self._state.time, self._state.status = time, 'tracking'
@@ -211,14 +221,55 @@ class Reference:
         Asked again for the same time it is the same: nothing goes on by being asked.
         """
         if self._reached is None or self._reached[0] != time:
-            self._reached = time, self._next(time)
+            self._reached = time, self._foreseen(time) or self._next(time)
         return self._reached[1]
 
     def look_ahead(self) -> None:
-        """Rehearse what comes now, instead of in the next turn, which has less to do then."""
-        if self._reached is not None and not self._has_looked:
-            self._rehearse(self._reached[0])
-            self._has_looked = True
+        """
+        Do now what the next turn would have to do, which has less to do then.
+
+        That is to rehearse what comes, and to reach the next pose, if turns are as long as the
+        last one was.
+        """
+        if self._reached is None or self._has_looked:
+            return
+        now, before = self._reached[0], self._last_time
+        self._rehearse(now)
+        self._has_looked, self._last_time = True, now
+        if self._reached is None or self.problem or not 0.0 < now - before <= LONGEST_GAP:
+            return
+        state, kept = self._following()[0], (self._position, self._rate)
+        past = state.q, state.v, state.time
+        then = now + (now - before)
+        reached = self._next(then)
+        self._has_looked = True
+        self._ahead = then, reached, (past, kept)
+        if self.problem:  # it is told when it comes
+            self._step_back()
+            self.problem = ''
+
+    def _step_back(self) -> None:
+        """Be where the last turn was, not where the next one is thought to be."""
+        if self._ahead is not None and self._state is not None:
+            (q, v, time), (self._position, self._rate) = self._ahead[2]
+            self._state.q, self._state.v, self._state.time = q, v, time
+            self._state.status, self._ahead = 'tracking', None
+
+    def _foreseen(self, time: float) -> Reached | None:
+        """Return what was reached ahead, moved by the little that the time is another."""
+        if self._ahead is None:
+            return None
+        then, (q, v, a), (past, _) = self._ahead
+        dt = time - then
+        if not abs(dt) <= SAME_TURN * (then - past[2]):
+            self._step_back()
+            return None
+        self._ahead, self._has_looked = None, False
+        if dt == 0.0:
+            return q, v, a
+        moved = np.empty_like(q)
+        integrate(self.robot.handle, q, dt * (v + 0.5 * dt * a), moved)
+        return moved, v + dt * a, a
 
     def _next(self, time: float) -> Reached:
         """Go on to a time."""
@@ -246,7 +297,7 @@ class Reference:
             velocity[kept] = gap / dt if dt > 0.0 else 0.0
         else:
             self._rate = 0.0
-        held = self._moved(state, time, position, velocity)
+        held = self._moved(state, time, (position, velocity, acceleration))
         if held:
             state.q, state.v, state.time = q, zero, time
             self._rate = 0.0
@@ -255,7 +306,7 @@ class Reference:
             return q, zero, zero
         if share <= 1.0 and (self._rehearsal is not None or self.is_stream):
             self.problem = ''  # it is followed again
-        return state.known_q, state.v, state.acceleration(acceleration)
+        return state.known_q, state.v, state.a
 
     def _caught_up(self, gap: Vector, share: float, dt: float) -> float:
         """Return the share of a gap to close in a turn: gently at begin and end."""
@@ -263,13 +314,13 @@ class Reference:
         self._rate = min(self._rate + PICK_UP * dt, np.sqrt(PICK_UP * far))
         return min(self._rate * dt / far, CATCH_UP / share)
 
-    def _moved(self, state: LoopState, time: float, position: Vector, velocity: Vector) -> str:
+    def _moved(self, state: LoopState, time: float, asked: Reached) -> str:
         """Move the reference; return why it has to be held, in words, or nothing."""
-        before, dt = state.known_q, time - state.time
-        if not state.update(time, position, velocity) or state.residual > LARGEST_MISFIT:
+        before, dt, position = state.known_q, time - state.time, asked[0]
+        if not state.update(time, *asked) or state.residual > LARGEST_MISFIT:
             return unreachable(state.names, position)
-        problem = self.limits.beyond(state.known_q, 0.0, since=before)
-        problem = problem or self.limits.too_fast(state.v)
+        beyond, fast, _ = self.limits.look(state.known_q, state.v, zones=0.0, since=before)
+        problem = beyond or fast
         if problem or not self.check:
             return problem
         return self.check(before, state.known_q, STOPPING / dt if dt > 0.0 else 1.0)

@@ -115,9 +115,9 @@ class Rehearsal:
         good = state.update(t, position, velocity)
         if not good or state.residual > LARGEST_MISFIT:
             return unreachable(self._names, position)
-        problem = self._limits.beyond(state.known_q, 0.0, since=q)
+        problem, fast, _ = self._limits.look(state.known_q, state.v, zones=0.0, since=q)
         if whole and not problem:
-            problem = self._limits.too_fast(state.v)
+            problem = fast
         if not problem and self._check:
             problem = self._check(q, state.known_q, 1.0)
         if whole:

@@ -38,7 +38,9 @@ def warm_up(loop: ControlLoop) -> None:
         for name in robot.joint_names
         if robot.joint_slices(name)[1].stop - robot.joint_slices(name)[1].start == 1
     ]
-    for now in (0.0, 1e-3, 2e-3):  # without a reference, then with one
+    # without a reference, then with one, step by step, in one call, and at an unforeseen time
+    for now in (0.0, 1e-3, 2e-3, 3e-3, 4e-3, 5.1e-3):
         trial.take_state(robot.joint_names, q, np.zeros(robot.nv), stamp=now, now=now)
-        if single:
+        if single and not trial.is_asked:
             trial.take_reference(single[:1], [1.0], [q[robot.joint_slices(single[0])[0]]])
+        trial.look_ahead()

@@ -121,6 +121,11 @@ class Sensors:
                 )
         self._human = now, dict(zip(names, given.tolist()))
 
+    @property
+    def is_idle(self) -> bool:
+        """Return whether nothing is measured beside the joints."""
+        return not self.links and not self._human[1]
+
     # --- what is -------------------------------------------------------------------------------
     def at(self, q: Vector, v: Vector, stamp: float, now: float) -> Sensed:
         """Return what is fresh now; the stamps of states tell accelerations."""

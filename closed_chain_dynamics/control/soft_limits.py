@@ -30,11 +30,11 @@ from closed_chain_dynamics.control.held_gains import LEAD, STIFFEST, STRONGEST
 from closed_chain_dynamics.control.joint_limits import JointLimits
 from closed_chain_dynamics.dynamics.constraints import actuator_rows, allowed_motions
 from closed_chain_dynamics.dynamics.tree import mass_matrix
+from closed_chain_dynamics.kernels.limit_checks import FAST
 from closed_chain_dynamics.model.mechanism import Vector
 
 __all__ = ['soft_limit_torques']
 
-FAST = 0.9  # share of a speed limit from which a joint is braked
 SMALLEST = 1e-9  # share of the best lever below which nothing drives a joint
 
 
@@ -51,8 +51,6 @@ def soft_limit_torques(
     `effort`: of the actuators, finite; `turn`: how long turns of control are [s].
     """
     q, v = state
-    if not limits.is_near(q, v, FAST):
-        return None
     deep, rate = _depths(limits, q, v, target)
     speed = v[limits.places]
     fast = np.maximum(np.abs(speed) - FAST * limits.speed, 0.0) * np.sign(speed)

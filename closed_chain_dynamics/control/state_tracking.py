@@ -56,6 +56,16 @@ class StampCheck:
         self.other_clock = other_clock
         self._back, self._count = -math.inf, 0
 
+    def is_next(self, stamp: float, age: float) -> bool:
+        """Return whether nothing is the matter with a stamp."""
+        of_here = -OTHER_CLOCK < age <= self.timeout
+        of_another = self.other_clock and abs(age) >= OTHER_CLOCK
+        return (of_here or of_another) and self.last < stamp < math.inf
+
+    def take(self, stamp: float) -> None:
+        """Take note of a stamp with which nothing is the matter."""
+        self.last, self._count, self.restarted = stamp, 0, False
+
     def refuse(self, stamp: float, age: float) -> tuple[str, str] | None:
         """Return why a state is refused, (name, text), or None; `age`: by the clock [s]."""
         self.restarted = False
@@ -69,7 +79,7 @@ class StampCheck:
                 'other_clock, if that is meant'
             )
         if stamp > self.last:
-            self.last, self._count = stamp, 0
+            self.take(stamp)
             return None
         if stamp == self.last:
             return 'repeated', f'a state with the stamp {stamp:.9g} s has come before'

@@ -43,7 +43,8 @@ class StateWatch:
     Judges states for a ControlLoop; `tracking_bound`: largest error of a motor [rad or m].
 
     `driven`: whether the law has sent torques since the begin, or since a fault was cleared;
-    `doubt`: what is wrong with the states of a mechanism that is not driven, (cause, text).
+    `doubt`: what is wrong with the states of a mechanism that is not driven, (cause, text);
+    `is_near`: whether a joint of the last state is near its limits, and soft limits have work.
     """
 
     def __init__(
@@ -52,6 +53,7 @@ class StateWatch:
         self.limits, self.safety, self.tracking_bound = limits, safety, tracking_bound
         self._suspects, self._misses, self._jumps = 0, 0, 0
         self.driven, self.doubt = False, NO_DOUBT
+        self.is_near = False
 
     def refuses(self, names: Sequence[str], velocity: ArrayLike | None) -> str:
         """Return why a message is not to be believed, in words, or nothing."""
@@ -67,14 +69,19 @@ class StateWatch:
                 'branch', 'the joints jumped to another pose, or branch of the loops'
             )
             return self.safety.text
-        beyond = self.limits.beyond(q)
+        beyond, fast, self.is_near = self.limits.look(q, v, share=TOO_FAST)
         if beyond:
             return self._confirmed('limit', beyond)
-        return self._confirmed('speed', self.limits.too_fast(v, TOO_FAST))
+        return self._confirmed('speed', fast)
+
+    def take_good(self) -> None:
+        """Take note of a state that nothing is wrong with, nor nearly."""
+        self._suspects, self.doubt, self.is_near = 0, NO_DOUBT, False
 
     def present(self, q: Vector, v: Vector) -> str:
         """Return what is wrong with a state now, without counting."""
-        return self.limits.beyond(q) or self.limits.too_fast(v, TOO_FAST)
+        beyond, fast, _ = self.limits.look(q, v, share=TOO_FAST)
+        return beyond or fast
 
     def is_unfit(self, v: Vector) -> bool:
         """Return whether nobody drives it yet, and a motion can not begin as it moves now."""

@@ -93,12 +93,23 @@ class TorqueGuard:
         most = self.effort
         if speed is not None and self.bounds_power:
             most = np.minimum(most, self._power / np.maximum(np.abs(speed), 1e-12))
-        step = 0.0 if self._time is None else min(max(time - self._time, 0.0), LONGEST_STEP)
-        reach = self._rate * step
         # Power wins over the rate: a torque that speed has made too large falls at once.
         safe: Vector = np.empty(wanted.size)
+        status = limit_torques(wanted, self.tau, most, self.reach(time), safe)
+        return self.passed(wanted, most, safe, status, time)
+
+    def reach(self, time: float) -> Vector:
+        """Return by how much torques may change till a time."""
+        step = 0.0 if self._time is None else min(max(time - self._time, 0.0), LONGEST_STEP)
+        reach: Vector = self._rate * step
+        return reach
+
+    def passed(
+        self, wanted: Vector, most: Vector, safe: Vector, status: int, time: float
+    ) -> Vector:
+        """Take note of torques that leave at a time, `status` of `limit_torques`; return them."""
         self.saturated, self.rate_limited = [], []
-        if limit_torques(wanted, self.tau, most, reach, safe):
+        if status:
             allowed = np.clip(wanted, -most, most)
             self.saturated = self._names(allowed != wanted)
             self.rate_limited = self._names(safe != allowed)

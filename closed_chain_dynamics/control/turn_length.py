@@ -36,6 +36,11 @@ class TurnLength:
     def __init__(self) -> None:
         self.now, self._last, self.is_known = UNKNOWN, math.nan, False
 
+    def with_next(self, stamp: float, age: float) -> float:
+        """Return the longest turn [s], with the one that a state would end."""
+        apart = stamp - self._last
+        return max(self.now, apart if apart > 0.0 else 0.0, _known(age))
+
     def take(self, stamp: float, age: float, stood: bool) -> None:
         """
         Take note of a state that is answered now, `age` after its stamp [s].
@@ -51,5 +56,9 @@ class TurnLength:
         counts = stood or (not self.is_known and apart < UNKNOWN)
         if counts and not self.is_known:
             self.now, self.is_known = 0.0, True
-        known = age if abs(age) < OTHER_CLOCK else 0.0
-        self.now = max(self.now, known, apart if counts else 0.0)
+        self.now = max(self.now, _known(age), apart if counts else 0.0)
+
+
+def _known(age: float) -> float:
+    """Return the age of a state, if it is of this clock [s]."""
+    return age if abs(age) < OTHER_CLOCK else 0.0

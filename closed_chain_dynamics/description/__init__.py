@@ -16,12 +16,13 @@
 Files in, frozen dataclasses out, and back: the only layer that reads and writes descriptions.
 
 ``read`` turns URDF, xacro, URDF+, Extended URDF, SDF or MJCF into a ``Description`` (`elements`);
-``convert`` and ``write`` save one. `document` opens files safely, `fields` reads attributes,
-`urdf`, `loops`, `couplings`, `springs`, `actuators` and `foreign_loops` read elements of URDF,
-`sdf*` and `mjcf*` those formats (MJCF by MuJoCo itself), `*_writer` write, SDF at a
-`reference_pose`. `checks`, `inertia_checks` and `massless` judge the whole, `bodies` merges links
-that are fixed to each other, `left_out` tells what found no place, and `assignments` reads what
-users write of joints on a command line. It may import `errors` alone.
+``convert`` and ``write`` save one. `document` opens files safely, with `own_files` and
+`xacro_packages`; `fields` reads attributes; `urdf`, `loops`, `couplings`, `springs`, `actuators`
+and `foreign_loops` read elements of URDF, `sdf*` and `mjcf*` those formats (MJCF by MuJoCo
+itself); `*_writer` write, SDF at a `reference_pose`. `checks`, `inertia_checks` and `massless`
+judge the whole, `bodies` merges links that are fixed to each other, `left_out` tells what found no
+place, and `assignments` reads what users write of joints on a command line. It may import `errors`
+alone.
 """
 
 from collections.abc import Iterable, Mapping
@@ -154,7 +155,7 @@ def read(
     if is_pinocchio(source):
         if root_joint != 'fixed':
             raise DescriptionError(
-                'a pinocchio.Model says by itself how its root moves',
+                'a pinocchio.Model itself defines how its root moves',
                 repair='Build it with pinocchio.JointModelFreeFlyer().',
             )
         return read_pinocchio(source, actuated=actuated, inertia=inertia)
@@ -233,7 +234,7 @@ def _on_floating_joint(
     above = [joint for joint in description.joints if joint.parent == root]
     if above and all(joint.type is JointType.FLOATING for joint in above):
         raise DescriptionError(
-            f'the file already floats, by the joint {above[0].name!r}',
+            f'the file already has a floating base, the joint {above[0].name!r}',
             file=reader.label,
             repair="Read it with root_joint='fixed'.",
         )

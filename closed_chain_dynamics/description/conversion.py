@@ -95,13 +95,13 @@ def convert(
     """
     path = Path(path)
     if to and to not in FORMATS:
-        raise DescriptionError(f'{to!r} is no format', repair=nearest_names(to, FORMATS))
+        raise DescriptionError(f'{to!r} is not a known format', repair=nearest_names(to, FORMATS))
     suffix = path.suffix.lower()
     kind = to or next((name for name, (_, own) in FORMATS.items() if suffix in own), '')
     if not kind or suffix not in FORMATS[kind][1]:
         known = ', '.join(f'{name} ({" ".join(own)})' for name, (_, own) in FORMATS.items())
         raise DescriptionError(
-            f'the suffix {path.suffix!r} means no format that can be written',
+            f'the suffix {path.suffix!r} does not stand for a format that can be written',
             file=path,
             repair=f'Known: {known}.',
         )

@@ -149,7 +149,7 @@ def _gear_pair(
     terms = tuple(CouplingTerm(joint, (value,)) for joint, value in sums.items() if value)
     if not terms:
         raise reader.error(
-            element, 'its terms cancel, so that it says nothing', 'Check ratio, links and carrier.'
+            element, 'its terms cancel, so it has no effect', 'Check ratio, links and carrier.'
         )
     return Coupling(
         name, terms, constant=0.0 - offset, ratio=ratio, offset=offset, active=active, **ends

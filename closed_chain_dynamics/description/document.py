@@ -22,10 +22,12 @@ from collections.abc import Mapping
 import difflib
 import os
 from pathlib import Path
+import re
 from typing import Any
 
 from lxml import etree
 
+from closed_chain_dynamics.description.xacro_packages import packages_around
 from closed_chain_dynamics.errors import DescriptionError
 
 __all__ = [
@@ -42,6 +44,7 @@ __all__ = [
 SIZE_LIMIT = 64 * 2**20  # bytes; the largest humanoid descriptions are below 1 MiB
 CC = 'urn:closed_chain_dynamics'
 TEXT_LABEL = 'XML text'  # what errors call a description that was not read from a file
+COMMENT = re.compile(rb'<!--.*?-->', re.DOTALL)
 ROBOT_SUFFIXES = ('.urdf', '.xacro', '.xml', '.sdf')
 
 
@@ -164,7 +167,7 @@ def _existing_file(source: str | os.PathLike[str]) -> Path:
         elif folder.is_dir():
             repair = 'Its folder holds no description; check the path.'
         else:
-            repair = f'There is no folder {str(folder)!r} either; check the path.'
+            repair = f'There is not a folder {str(folder)!r} either; check the path.'
         raise DescriptionError('there is no such file', file=path, repair=repair)
     return path
 
@@ -182,15 +185,14 @@ def parse(data: bytes, label: str, *, encoding: str | None = None) -> Any:
         'remove_pis': True,
         'encoding': encoding,
     }
-    parser = etree.XMLParser(**settings)
     try:
         try:
-            root = etree.fromstring(data, parser)
+            root = _parse_strictly(data, settings)
         except etree.XMLSyntaxError:
-            if not _is_only_undeclared(parser.error_log):
+            plain = _without_comments(data)
+            if plain == data:
                 raise
-            root = etree.fromstring(data, etree.XMLParser(recover=True, **settings))
-            _drop_undeclared(root)
+            root = _parse_strictly(plain, settings)
     except (etree.XMLSyntaxError, ValueError) as error:
         # A bomb may stop the parser before the DOCTYPE can be seen in the tree.
         if b'<!DOCTYPE' in data or b'<!ENTITY' in data:
@@ -203,6 +205,34 @@ def parse(data: bytes, label: str, *, encoding: str | None = None) -> Any:
         if element.prefix is None and etree.QName(element).namespace not in (None, CC):
             element.tag = etree.QName(element).localname
     return root
+
+
+def _parse_strictly(data: bytes, settings: dict[str, Any]) -> Any:
+    """Return the root element; prefixes that nobody has declared are all that may be wrong."""
+    parser = etree.XMLParser(**settings)
+    try:
+        return etree.fromstring(data, parser)
+    except etree.XMLSyntaxError:
+        if not _is_only_undeclared(parser.error_log):
+            raise
+        root = etree.fromstring(data, etree.XMLParser(recover=True, **settings))
+        _drop_undeclared(root)
+        return root
+
+
+def _without_comments(data: bytes) -> bytes:
+    """
+    Return the text without comments and what stands before the declaration, lines kept.
+
+    Gazebo and MuJoCo read comments with two hyphens inside, and a declaration behind a comment.
+    """
+    if b'<!DOCTYPE' in data or b'<!ENTITY' in data:
+        return data
+    data = COMMENT.sub(lambda found: b'\n' * found[0].count(b'\n'), data)
+    before, declaration, rest = data.partition(b'<?xml ')
+    if not declaration or before.strip():
+        return data
+    return before + rest.partition(b'?>')[2]
 
 
 def _is_only_undeclared(log: Any) -> bool:
@@ -260,7 +290,8 @@ def _expand_xacro(path: Path, xacro_args: Mapping[str, Any] | None) -> bytes:
     mappings = {str(key): str(value) for key, value in (xacro_args or {}).items()}
     try:
         # The same text as the `xacro` command prints, so that line numbers are of use.
-        expanded = xacro.process_file(str(path), mappings=mappings)
+        with packages_around(path):
+            expanded = xacro.process_file(str(path), mappings=mappings)
         return bytes(expanded.toprettyxml(indent='  ', encoding='utf-8'))
     except Exception as error:  # xacro evaluates user expressions: any exception can come out
         why = ' '.join(str(error).split()) or type(error).__name__

@@ -179,7 +179,7 @@ def _retype(
             continue
         if kind not in ('SPHERICAL', 'FIXED') and not UNIVERSAL.fullmatch(kind):
             raise DescriptionError(
-                f'{kind!r} is no type of joint',
+                f'{kind!r} is not a type of joint',
                 file=path,
                 where=f'joint_type of {name!r}',
                 repair=nearest_names(kind, JOINT_TYPES),
@@ -252,7 +252,7 @@ def _loops(
         kind = loop_type(text)
         if kind is None:
             raise DescriptionError(
-                f'{text!r} is no type of loop',
+                f'{text!r} is not a type of loop',
                 file=path,
                 where=f'type of the pair {pair[0]!r}, {pair[1]!r}',
                 repair="Write '3d' or '6d'.",

@@ -38,7 +38,7 @@ from closed_chain_dynamics.description.rotations import upper_triangle
 from closed_chain_dynamics.description.tree import PARALLEL, Tree, turning_axis
 from closed_chain_dynamics.errors import DescriptionError
 
-__all__ = ['POLICIES', 'is_possible', 'settle_inertias']
+__all__ = ['POLICIES', 'is_possible', 'repaired', 'settle_inertias']
 
 POLICIES = ('check', 'repair', 'trust')
 TRIANGLE_TOLERANCE = 1e-6  # relative; files round to six or seven digits
@@ -88,7 +88,7 @@ def settle_inertias(
         if verdict:
             verdicts[verdict].append(_described(link) if verdict == 'impossible' else link.name)
         if link.inertia is not None and verdict in ('rounded', 'repaired'):
-            link = replace(link, inertia=_repaired(link.inertia))
+            link = replace(link, inertia=repaired(link.inertia))
         links.append(link)
     for kind, names in verdicts.items():
         if names:
@@ -115,7 +115,7 @@ def _described(link: Link) -> str:
     return f'{link.name} ({largest:.3g} > {smallest:.3g} + {middle:.3g})'
 
 
-def _repaired(inertia: Inertia) -> Inertia:
+def repaired(inertia: Inertia) -> Inertia:
     """
     Return the nearest inertia that a body can have.
 

@@ -73,7 +73,7 @@ def read_loop_type(reader: Reader, element: Any) -> LoopType:
     if kind is None:
         known = [each.value for each in LoopType] + sorted(LOOP_TYPE_ALIASES)
         raise reader.error(
-            element, f'{text!r} is no type of loop joint', nearest_names(text, known)
+            element, f'{text!r} is not a type of loop joint', nearest_names(text, known)
         )
     return kind
 
@@ -175,7 +175,7 @@ def _read_contact(reader: Reader, element: Any) -> Contact | None:
     if values['restitution'] > 1.0:
         raise reader.error(
             contact,
-            f'restitution is {values["restitution"]:g}, and would make energy',
+            f'restitution is {values["restitution"]:g}, which would create energy',
             'Write a number from 0 to 1.',
         )
     static = (

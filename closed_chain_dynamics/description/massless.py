@@ -89,17 +89,19 @@ def _idle(description: Description, tree: Tree, reader: Reader) -> list[Joint]:
         rotary[joint.parent] |= rotary[joint.child]
         if joint.child in bound:
             bound.add(joint.parent)
-    coupled = {term.joint for coupling in description.couplings for term in coupling.terms}
-    return [
-        joint
+    idle = {
+        joint.name
         for joint in description.joints
         if joint.type is not JointType.FIXED
         and not mass[joint.child]
         and not (joint.type in PURE_TURNING and rotary[joint.child])
         and joint.child not in bound
-        and joint.name not in coupled
         and not joint.dynamics.armature
-    ]
+    }
+    groups = [{term.joint for term in coupling.terms} for coupling in description.couplings]
+    while tied := next((each for each in groups if idle & each and not each <= idle), None):
+        idle -= tied  # something in the group has mass
+    return [joint for joint in description.joints if joint.name in idle]
 
 
 def _with_fixed(description: Description, names: set[str]) -> Description:
@@ -111,6 +113,11 @@ def _with_fixed(description: Description, names: set[str]) -> Description:
             if joint.name in names
             else joint
             for joint in description.joints
+        ),
+        couplings=tuple(
+            coupling
+            for coupling in description.couplings
+            if names.isdisjoint(term.joint for term in coupling.terms)
         ),
         springs=tuple(
             spring

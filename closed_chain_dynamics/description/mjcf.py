@@ -55,7 +55,7 @@ def read_mjcf(
     """Return the Description of a <mujoco> document."""
     if root_joint != 'fixed':
         raise DescriptionError(
-            'an MJCF file says by itself which bodies are free',
+            'an MJCF file itself declares which bodies are free',
             file=reader.label,
             repair='Add <freejoint/> to the body.',
         )
@@ -144,6 +144,12 @@ def _say_what_is_left_out(compiled: Compiled, left_out: LeftOut) -> None:
     for number, name in enumerate(compiled.joint_names):
         dof = int(model.jnt_dofadr[number])
         if not compiled.turns_or_slides(number):
+            if (
+                compiled.is_type(model.jnt_type[number], 'mjtJoint', 'FREE')
+                and (model.dof_armature[dof])
+            ):
+                what = 'the armature of free joints is a weightless body of its own'
+                left_out.change(what, name)
             stiffness = float(model.jnt_stiffness[number])
             if stiffness:
                 effect = f'{stiffness:g} N m/rad each, at rest in the pose of the file'

@@ -87,11 +87,28 @@ class Bodies:
             if kind == FREE:
                 origin = Pose()  # its position is that of the body in the world
             self.joints.append(self._joint(number, kind, parent, child, origin))
+            if kind == FREE:
+                self._add_free_armature(number, child)
             parent, R, p, moved = child, np.eye(3), np.zeros(3), anchor
         if parent != name:  # no joint at all, or the last anchor is not the body's origin
             fixed = compiled.joints.fresh(f'{name}_fixed')
             origin = pose_of(R, p - moved)
             self.joints.append(Joint(fixed, JointType.FIXED, parent, name, origin))
+
+    def _add_free_armature(self, number: int, link: str) -> None:
+        """
+        Fix a weightless body to a free one, in the place of the armature of its joint.
+
+        MuJoCo adds a |velocity|^2 / 2 of the frame, in world axes, and of its turning to the
+        kinetic energy: what a mass a with the moments a in its origin has.
+        """
+        armature = float(self.model.dof_armature[int(self.model.jnt_dofadr[number])])
+        if armature:
+            name = self.compiled.links.fresh(f'{link}_armature')
+            moments = (armature, 0.0, 0.0, armature, 0.0, armature)
+            self.links.append(Link(name, Inertia(armature, moments=moments), gravcomp=1.0))
+            fixed = self.compiled.joints.fresh(name)
+            self.joints.append(Joint(fixed, JointType.FIXED, link, name))
 
     def _kind(self, number: int) -> str:
         value = self.model.jnt_type[number]
@@ -128,6 +145,8 @@ class Bodies:
                 )
             )
         armature, damping = self.rotors.get(number, (0.0, 0.0))
+        if kind != FREE:
+            armature += float(model.dof_armature[dof])
         values: dict[str, Any] = {}
         if kind in (HINGE, SLIDE):
             values['axis'] = tuple(map(float, model.jnt_axis[number]))
@@ -146,7 +165,7 @@ class Bodies:
             dynamics=Dynamics(
                 float(model.dof_damping[dof]) + damping,
                 float(model.dof_frictionloss[dof]),
-                float(model.dof_armature[dof]) + armature,
+                armature,
             ),
             **values,
         )

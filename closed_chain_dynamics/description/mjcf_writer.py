@@ -29,6 +29,7 @@ import numpy as np
 
 from closed_chain_dynamics.description.elements import Description, Joint, JointType, Link, Pose
 from closed_chain_dynamics.description.left_out import LeftOut
+from closed_chain_dynamics.description.mjcf_inertias import mjcf_inertias
 from closed_chain_dynamics.description.mjcf_laws import add_laws
 from closed_chain_dynamics.description.rotations import Matrix, quaternion_of
 from closed_chain_dynamics.description.sdf_frames import Placement, chained, relative
@@ -60,6 +61,7 @@ class _Writer:
         for joint in description.joints:
             self.below.setdefault(joint.parent, []).append(joint)
         self.bodies: dict[str, Any] = {}
+        self.inertias = mjcf_inertias(description, self.left_out)
         self.at_rest: dict[str, Placement] = {description.root: (np.eye(3), np.zeros(3))}
         self.joints: dict[str, Any] = {}
         self.springs = {
@@ -141,14 +143,15 @@ class _Writer:
         if link.gravcomp:
             body.set('gravcomp', number_text(link.gravcomp))
         self.bodies[name] = body
-        if link.inertia is not None:
-            I = link.inertia.tensor
+        inertia = self.inertias.get(name)
+        if inertia is not None:
+            I = inertia.tensor
             full = (I[0, 0], I[1, 1], I[2, 2], I[0, 1], I[0, 2], I[1, 2])
             etree.SubElement(
                 body,
                 'inertial',
-                pos=number_text(link.inertia.origin.xyz),
-                mass=number_text(link.inertia.mass),
+                pos=number_text(inertia.origin.xyz),
+                mass=number_text(inertia.mass),
                 fullinertia=number_text(full),
             )
         for joint, at in steps:

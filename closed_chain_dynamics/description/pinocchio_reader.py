@@ -148,7 +148,7 @@ def _joint(pin: Any, model: Any, number: int, bodies: list[str]) -> Joint:
         values = getattr(model, law)[dof : dof + own.nv]
         if np.ptp(values):
             raise DescriptionError(
-                f'the {law} of the joint {name!r} differs from one coordinate to the other',
+                f'the {law} of the joint {name!r} differs between its coordinates',
                 file=LABEL,
                 repair='Give all its coordinates the same.',
             )
@@ -187,7 +187,7 @@ def _loop(pin: Any, one: Any, bodies: list[str], names: Names) -> LoopJoint:
     }
     if getattr(one, 'type', None) not in kinds:
         raise DescriptionError(
-            f'{type(one).__name__} is no constraint that is read',
+            f'{type(one).__name__} is not a constraint that can be read',
             file=LABEL,
             repair='Give RigidConstraintModel of CONTACT_3D or CONTACT_6D.',
         )

@@ -33,6 +33,7 @@ from closed_chain_dynamics.description.elements import (
     Pose,
     Vector,
 )
+from closed_chain_dynamics.description.left_out import LeftOut
 from closed_chain_dynamics.description.rotations import rotation, rotation_to, turn
 from closed_chain_dynamics.description.sdf_frames import HERE, Placement, chained, relative
 from closed_chain_dynamics.description.tree import Tree
@@ -41,7 +42,8 @@ from closed_chain_dynamics.errors import DescriptionError, NameNotFound
 __all__ = ['Positions', 'check_positions', 'loop_coordinate', 'placements', 'refuse_open_loops']
 
 Positions = Mapping[str, float | Vector]  # as in an Assembly; a joint that is not named is at zero
-CLOSED = 1e-9  # how far a loop may be open in the pose of a file [m or rad]
+CLOSED = 1e-9  # how far a loop may be open in the pose of a file, without a word [m or rad]
+ROUNDED = 1e-6  # what `assemble` leaves open where the digits of a file do not close a loop
 
 
 def _moved(joint: Joint, positions: Positions) -> Placement:
@@ -84,12 +86,17 @@ def placements(description: Description, positions: Positions) -> dict[str, Plac
 
 
 def refuse_open_loops(
-    description: Description, loops: tuple[LoopJoint, ...], places: dict[str, Placement]
+    description: Description,
+    loops: tuple[LoopJoint, ...],
+    places: dict[str, Placement],
+    left_out: LeftOut,
 ) -> None:
-    """Raise where a loop is open in the pose that the file is to show."""
+    """Raise where a loop is open in the pose that the file is to show; tell of rounded digits."""
     for loop in loops:
         gap = _gap(loop, places)
-        if not gap < CLOSED:
+        if CLOSED <= gap < ROUNDED:
+            left_out.change(f'loops that were open by at most {ROUNDED:g} are closed', loop.name)
+        elif not gap < CLOSED:
             raise DescriptionError(
                 f'the loop is open by {gap:.2g} in the pose to be written, and SDF has no word '
                 'for that',

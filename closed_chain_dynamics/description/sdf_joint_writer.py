@@ -137,7 +137,7 @@ class SdfJointWriter:
                 self.left_out.add('loops that are open', loop.name, 'nothing can close them')
             else:
                 written.append(loop)
-        refuse_open_loops(self.description, tuple(written), self.places)
+        refuse_open_loops(self.description, tuple(written), self.places, self.left_out)
         for loop in written:
             self._loop(loop)
 

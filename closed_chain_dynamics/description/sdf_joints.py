@@ -111,7 +111,7 @@ def read_sdf_joint(reader: Reader, element: Any, frames: SdfFrames) -> SdfJoint:
     name, kind = reader.text(element, 'name'), reader.text(element, 'type')
     reader.remember('joint', name, element)
     if kind not in TYPES:
-        raise reader.error(element, f'{kind!r} is no type of joint', nearest_names(kind, TYPES))
+        raise reader.error(element, f'{kind!r} is not a type of joint', nearest_names(kind, TYPES))
     parent, child = (
         frames.link_of(child_name(reader, element, tag), element) for tag in ('parent', 'child')
     )

@@ -28,12 +28,12 @@ from closed_chain_dynamics.description.writer import number_text
 
 __all__ = ['read_shapes', 'write_shapes']
 
-# kind -> the elements that make up Geometry.size, with the count of numbers of each
-SIZES = {
-    'box': (('size', 3),),
-    'cylinder': (('radius', 1), ('length', 1)),
-    'capsule': (('radius', 1), ('length', 1)),
-    'sphere': (('radius', 1),),
+# kind -> the elements that make up Geometry.size, with what SDF means where one is not there
+SIZES: dict[str, tuple[tuple[str, tuple[float, ...]], ...]] = {
+    'box': (('size', (1.0, 1.0, 1.0)),),
+    'cylinder': (('radius', (1.0,)), ('length', (1.0,))),
+    'capsule': (('radius', (0.5,)), ('length', (1.0,))),
+    'sphere': (('radius', (1.0,)),),
 }
 
 
@@ -69,11 +69,10 @@ def _geometry(reader: Reader, element: Any) -> Geometry | None:
     for kind, parts in SIZES.items():
         found = element.find(f'geometry/{kind}')
         if found is not None:
-            size = [
-                value
-                for tag, count in parts
-                for value in reader.content(reader.child(found, tag, required=True), count=count)
-            ]
+            size: list[float] = []
+            for tag, default in parts:
+                part = reader.child(found, tag)
+                size += default if part is None else reader.content(part, count=len(default))
             return Geometry(kind, tuple(size))
     mesh = element.find('geometry/mesh')
     if mesh is None:
@@ -98,9 +97,9 @@ def write_shapes(link: Any, tag: str, shapes: Iterable[Shape]) -> None:
         if kind == 'mesh':
             _child(form, 'uri', shape.geometry.filename)
             _child(form, 'scale', shape.geometry.scale)
-        for part, count in SIZES.get(kind, ()):
-            _child(form, part, size[:count])
-            size = size[count:]
+        for part, default in SIZES.get(kind, ()):
+            _child(form, part, size[: len(default)])
+            size = size[len(default) :]
         if shape.rgba and tag == 'visual':
             material = etree.SubElement(group, 'material')
             for light in ('ambient', 'diffuse'):

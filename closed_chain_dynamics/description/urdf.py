@@ -178,12 +178,9 @@ def _read_geometry(reader: Reader, shape: Any) -> Geometry | None:
                 geometry, 'it is empty', 'Add <box>, <cylinder>, <sphere>, <capsule> or <mesh>.'
             )
         return None
-    return Geometry(
-        'mesh',
-        (),
-        reader.text(mesh, 'filename'),
-        reader.numbers(mesh, 'scale', (1.0, 1.0, 1.0), count=3),
-    )
+    single = len(mesh.get('scale', '').split()) == 1  # Drake takes one for all three directions
+    scale = reader.numbers(mesh, 'scale', (1.0, 1.0, 1.0), count=1 if single else 3)
+    return Geometry('mesh', (), reader.text(mesh, 'filename'), scale * 3 if single else scale)
 
 
 def read_joint(reader: Reader, element: Any) -> Joint:
@@ -219,7 +216,7 @@ def _joint_type(reader: Reader, element: Any) -> JointType:
     of_drake = shown_tag(element) == 'drake:joint'
     known = ['ball'] if of_drake else [each.value for each in JointType]
     if text not in known:
-        raise reader.error(element, f'{text!r} is no type of joint', nearest_names(text, known))
+        raise reader.error(element, f'{text!r} is not a type of joint', nearest_names(text, known))
     if of_drake:
         return JointType.SPHERICAL
     own = reader.text(element, 'cc:type', '', choices=('spherical',))
@@ -247,7 +244,7 @@ def read_limit(reader: Reader, element: Any, *, ranged: bool = True) -> Limit:
     restitution = reader.number(limit, 'cc:restitution', 0.0, least=0.0)
     if restitution > 1.0:
         raise reader.error(
-            limit, f'cc:restitution is {restitution:g}, and would make energy', 'Give 0 to 1.'
+            limit, f'cc:restitution is {restitution:g}, which would create energy', 'Give 0 to 1.'
         )
     return Limit(
         lower,

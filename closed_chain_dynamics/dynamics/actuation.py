@@ -59,7 +59,7 @@ def actuator_torques(
     preload: Mapping[str, float] | ArrayLike | None = None,
 ) -> Actuation:
     """
-    Return the Actuation that gives the generalized forces tau_G through S.
+    Return the Actuation that provides the generalized forces tau_G through S.
 
     `policy` 'minimum_norm' takes the smallest torques; 'weighted' the smallest sum of
     `weights` times torque squared, weights by actuator name or as an array; 'within_limits' keeps

@@ -72,7 +72,7 @@ def contact_wrenches(
     robot: Mechanism, q: ArrayLike, v: ArrayLike, tau: Torques = None, *, wrenches: Wrenches = None
 ) -> dict[str, Vector]:
     """
-    Return what the contacts put on their links in a state, {link: (6,)}.
+    Return the wrenches of the contacts on their links, {link: (6,)}.
 
     In world axes at the link origin, as `newton_euler` and `joint_wrenches` take it: with it the
     latter gives the force and moment in every joint, (6) to (8) of Li et al. (What `reactions`

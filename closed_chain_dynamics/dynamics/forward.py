@@ -50,7 +50,7 @@ Asked = tuple[bytes, bytes, bytes | None, dict[str, tuple[float, ...]] | None]
 
 class ForwardDynamics(AtPose):
     """
-    Accelerations that torques give, and the forces inside.
+    Accelerations that torques cause, and the internal forces.
 
     `acceleration`: theta_O'', (nv,); `singular`: whether the pose is singular and a policy was at
     work; `q`, `v`, `tau_A`, `extra`, `wrenches`: what was asked.
@@ -78,7 +78,7 @@ class ForwardDynamics(AtPose):
 
     @property
     def tau_A(self) -> Vector:
-        """Return the torques of the actuators, (actuators,)."""
+        """Return the actuator torques, (actuators,)."""
         return numbers(self._asked[1])
 
     @property
@@ -89,7 +89,7 @@ class ForwardDynamics(AtPose):
 
     @property
     def wrenches(self) -> dict[str, Vector]:
-        """Return the wrenches from outside, {link: (6,)}."""
+        """Return the external wrenches, {link: (6,)}."""
         return {link: np.array(wrench) for link, wrench in (self._asked[3] or {}).items()}
 
     @property
@@ -159,7 +159,7 @@ class ForwardDynamics(AtPose):
 
     def check(self) -> dict[str, float]:
         """
-        Return how well the answer holds, three numbers that should be near zero.
+        Return three residuals that should be near zero.
 
         `loops`: largest J_C a + J_C' v; `motion`: relative residual of the equations of motion
         of the tree with the constraint forces; `power`: relative power of the constraint forces.
@@ -194,7 +194,7 @@ def forward_dynamics(
     `tau`: torques by actuator name, or an array over `robot.actuator_names`; None is zero.
     `wrenches`: {link: (6,)} in world axes at the link origin; `extra`: forces on any coordinate
     of the tree, (nv,), whether it has an actuator or not. `singularity`: what to do in a singular
-    pose, 'damp', 'hold' or 'refuse'; see singularities.py.
+    pose, 'damp', 'hold' or 'refuse'.
     """
     if not robot.structure.rank_known:
         learn_rank(robot, q)

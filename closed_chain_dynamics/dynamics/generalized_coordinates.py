@@ -67,7 +67,7 @@ class Cluster:
 @dataclass(frozen=True, eq=False)
 class Coordinates(Pose):
     """
-    The generalized coordinates of a mechanism in one pose, and why these.
+    The generalized coordinates of a mechanism in one pose, and why they were chosen.
 
     A value: `robot` is a mechanism of its own, in the structure that was asked about.
     """
@@ -127,7 +127,7 @@ class Coordinates(Pose):
 
     @property
     def dead_point(self) -> bool:
-        """Return whether actuators lack a lever here that they have in poses nearby."""
+        """Return whether actuators have no leverage here, but have some at nearby poses."""
         least = no_lever(self.robot)
         return any(each.actuators <= least for each in self.distances.values())
 
@@ -146,7 +146,7 @@ class Coordinates(Pose):
     @property
     def rank_gap(self) -> tuple[float, float]:
         """
-        Return how clear the rank is: the least singular value that counts, the largest that not.
+        Return the smallest singular value that counts for the rank, and the largest that does not.
 
         Both are shares of the largest of J_C; 1 and 0 where there is none such.
         """
@@ -191,7 +191,7 @@ class Coordinates(Pose):
 
     @property
     def singular_direction(self) -> Vector:
-        """Return the velocity that comes free at the nearest singularity, (nv,), unit length."""
+        """Return the velocity that becomes free at the nearest singularity, (nv,), unit length."""
         if self.full_rank == 0:
             return np.zeros(self.robot.nv)
         if self.lost_rank:
@@ -211,7 +211,7 @@ class Coordinates(Pose):
 
     @property
     def redundant_rows(self) -> list[int]:
-        """Return the rows of J_C that the others imply, a list of row numbers."""
+        """Return the redundant rows of J_C, a list of row numbers."""
         if not len(self.J_C):
             return []
         from scipy.linalg import qr  # slow to import, seldom needed
@@ -222,7 +222,7 @@ class Coordinates(Pose):
 
     @property
     def redundant_rows_by_loop(self) -> dict[str, int]:
-        """Return how many rows of each loop or coupling the others imply, {name: count}."""
+        """Return how many rows of each loop or coupling are redundant, {name: count}."""
         owners = row_owners(self.robot)
         counts: dict[str, int] = {}
         for row in self.redundant_rows:
@@ -313,7 +313,7 @@ class AtPose(Pose):
     @property
     def dead_point(self) -> bool:
         """
-        Return whether actuators lack a lever here that they have in poses nearby.
+        Return whether actuators have no leverage here, but have some at nearby poses.
 
         They get no torque for it then, and forces along it are the residual of inverse dynamics.
         """

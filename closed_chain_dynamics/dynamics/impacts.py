@@ -25,7 +25,7 @@ see `contact_impacts`.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -46,7 +46,7 @@ REDUNDANT = 1e-10  # singular values of J_C below this share of the largest coun
 
 @dataclass(frozen=True, eq=False)
 class Impact:
-    """A jump of velocities, and what passed through the joints in that instant."""
+    """A jump of velocities, and the impulses in the joints at that instant."""
 
     _v_after: Vector
     impulse: Vector  # in the rows of J_C, on the child against the parent [N s, N m s]
@@ -54,8 +54,8 @@ class Impact:
     energy_after: float
     momentum_before: Vector  # linear, and angular about the centre of mass, (6,)
     momentum_after: Vector
-    owners: tuple[str, ...] = field(repr=False)  # of each row of J_C
-    passed: Mapping[str, Vector] = field(repr=False)  # through joints of the tree that were asked
+    owners: tuple[str, ...]  # of each row of J_C
+    passed: Mapping[str, Vector]  # through joints of the tree that were asked
 
     @property
     def v_after(self) -> Vector:
@@ -64,8 +64,15 @@ class Impact:
 
     @property
     def energy_lost(self) -> float:
-        """Return the kinetic energy that the connection took [J]; never negative."""
+        """Return the kinetic energy that the connection dissipated [J]; never negative."""
         return self.energy_before - self.energy_after
+
+    def __repr__(self) -> str:
+        """Return the jump in short."""
+        return (
+            f'Impact(v_after={self._v_after!r}, impulse={self.impulse!r}, '
+            f'energy_lost={self.energy_lost!r})'
+        )
 
     def impulse_of(self, joint: str) -> Vector:
         """

@@ -87,7 +87,7 @@ class InverseDynamics(AtPose):
 
     @property
     def wrenches(self) -> dict[str, Vector]:
-        """Return the wrenches from outside, {link: (6,)}."""
+        """Return the external wrenches, {link: (6,)}."""
         return {link: np.array(wrench) for link, wrench in (self._asked[2] or {}).items()}
 
     @property
@@ -97,7 +97,7 @@ class InverseDynamics(AtPose):
 
     @property
     def tau_A(self) -> Vector:
-        """Return the torques of the actuators, (actuators,)."""
+        """Return the actuator torques, (actuators,)."""
         first = 1 + len(self._asked[0]) // 8
         return np.array(self._forces[first : first + len(self._where[0].actuator_names)])
 
@@ -117,7 +117,7 @@ class InverseDynamics(AtPose):
 
     @property
     def residual(self) -> Vector:
-        """Return tau_G - S^T tau_A, (mobility,): what the motion needs and no actuator gives."""
+        """Return tau_G - S^T tau_A, (mobility,): what the actuators cannot provide."""
         return np.array(self._residual)
 
     @property
@@ -136,7 +136,7 @@ class InverseDynamics(AtPose):
 
     def check(self) -> dict[str, float]:
         """
-        Return how well the answer holds, three numbers that should be near zero.
+        Return three residuals that should be near zero.
 
         `loops`: largest J_C a + J_C' v; `power`: relative difference of the power of tau_A plus
         residual and of tau_O; `forward`: relative difference of forward dynamics and `a`.
@@ -181,7 +181,7 @@ def inverse_dynamics(
     sliding contacts, limit moments and `wrenches` ({link: (6,)}, world axes at the link origin)
     are part of the dynamics. `policy`, `weights` and `preload` decide when actuators are
     redundant: see `actuator_torques`.
-    `singularity`: what to do in a singular pose, 'damp', 'hold' or 'refuse'; see singularities.py.
+    `singularity`: what to do in a singular pose, 'damp', 'hold' or 'refuse'.
     """
     if not robot.structure.rank_known:
         learn_rank(robot, q)

@@ -62,7 +62,7 @@ SPLITS = ('joints', 'loops')
 
 @dataclass(frozen=True, eq=False)
 class Reaction:
-    """Force and moment that a joint passes on from its parent to its child."""
+    """Force and moment of the parent of a joint on its child."""
 
     force: Vector  # (3,) [N]
     moment: Vector  # (3,) [N m], about `point`
@@ -83,8 +83,8 @@ class Reactions(Mapping[str, Reaction]):
     Reactions by joint name: all tree joints, fixed ones too, then all loop joints.
 
     `multipliers` (rows,) are the forces in the rows of J_C that belong to them; `tau_A` the
-    torques of the actuators; `missing` (nv,) what the motion needs along the coordinates of the
-    tree and nobody gives: zero unless the actuators cannot do this motion.
+    torques of the actuators; `missing` (nv,) the forces on the coordinates of the tree that
+    the motion needs and nothing provides: zero unless the actuators cannot do this motion.
     """
 
     def __init__(
@@ -115,17 +115,17 @@ class Reactions(Mapping[str, Reaction]):
 
     @property
     def tau_A(self) -> Vector:
-        """Return the torques of the actuators, (actuators,)."""
+        """Return the actuator torques, (actuators,)."""
         return np.array(self._tau_A)
 
     @property
     def missing(self) -> Vector:
-        """Return what the motion needs along the coordinates and nobody gives, (nv,)."""
+        """Return the forces that the motion needs and nothing provides, (nv,)."""
         return np.array(self._missing)
 
     @property
     def dead_point(self) -> bool:
-        """Return whether actuators lack a lever here that they have in poses nearby."""
+        """Return whether actuators have no leverage here, but have some at nearby poses."""
         return self._coordinates.dead_point
 
     @property
@@ -156,7 +156,7 @@ class Reactions(Mapping[str, Reaction]):
 
     def check(self) -> dict[str, float]:
         """
-        Return how well the answer holds, two numbers that should be near zero.
+        Return two residuals that should be near zero.
 
         `equilibrium`: largest relative imbalance of a link; `missing`: largest relative force
         along a coordinate that the motion needs and neither motors, passive forces nor loops give.

@@ -63,7 +63,7 @@ def refuse(robot: Mechanism, c: 'Coordinates') -> NoReturn:
     names = [robot.coordinate_names[j] for j in np.argsort(-share)[:4] if share[j] > TAKES_PART]
     raise SingularityError(
         f'the pose is singular: the loops lose {c.lost_rank} of {c.full_rank} constraints, and '
-        f'{", ".join(names)} can move beside the motion that the poses around it have',
+        f'{", ".join(names)} can move in addition to what nearby poses allow',
         where=robot.name,
         repair="Move away from it, or choose the policy 'damp' or 'hold'.",
     )

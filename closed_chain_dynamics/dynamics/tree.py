@@ -222,7 +222,7 @@ def joint_wrenches(
     *,
     wrenches: Mapping[str, ArrayLike] | None = None,
 ) -> dict[str, Vector]:
-    """Return force and moment that each tree joint passes on to its child, {joint: (6,)}."""
+    """Return the force and moment of each tree joint on its child, {joint: (6,)}."""
     q, v = robot.vector(q, robot.nq, 'q'), robot.vector(v, robot.nv, 'v')
     a = robot.vector(a, robot.nv, 'a')
     out = np.empty((len(robot.model.bodies), 6))

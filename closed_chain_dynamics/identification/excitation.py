@@ -16,8 +16,8 @@
 Motions that excite parameters: sums of sines whose regressor is well conditioned.
 
 Every actuated joint swings about a pose as a Fourier series (Swevers et al. 1997). The search
-makes the condition number of the base regressor small; a motion that leaves limits of position or
-speed, or a pose that the loops do not allow, is scaled down until it fits.
+makes the condition number of the base regressor small; a motion that leaves limits of position,
+speed or effort, or a pose that the loops do not allow, is scaled down until it fits.
 """
 
 from collections.abc import Callable
@@ -26,7 +26,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from closed_chain_dynamics.description.elements import Limit
+from closed_chain_dynamics.dynamics.constraints import loop_kinematics
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
+from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
 from closed_chain_dynamics.errors import AssemblyError, SingularityError, StateError
 from closed_chain_dynamics.identification.base_parameters import BaseParameters, base_parameters
 from closed_chain_dynamics.identification.regressor import Regressor, stacked
@@ -126,7 +129,8 @@ def excite(
         raise StateError(
             'no motion about this pose stays within limits and loops',
             where=robot.name,
-            repair='Start from a pose that is away from limits and singularities.',
+            repair='Start from a pose that is away from limits and singularities, and that motors '
+            'can hold.',
         )
     fitted = _fitted(robot, q, joints, best, period, samples)
     assert fitted is not None  # finer samples of a motion that fits, scaled where they do not
@@ -175,7 +179,7 @@ def _fitted(
         )
         try:
             motion = move(robot, tracks, q)
-            if all(fits(robot, motion) for fits in (_within_limits, _away_from_singularities)):
+            if all(fits(robot, motion) for fits in CHECKS):
                 return series, motion
         except (AssemblyError, SingularityError, StateError):
             pass
@@ -184,14 +188,41 @@ def _fitted(
 
 
 def _within_limits(robot: Mechanism, motion: Motion) -> bool:
-    for joint in robot.description.joints:
-        if joint.type.nv != 1 or joint.name not in robot.joint_names:
-            continue
-        place, rate = robot.joint_slices(joint.name)
-        x, dx, limit = motion.q[:, place.start], motion.v[:, rate.start], joint.limit
-        if x.min() < limit.lower or x.max() > limit.upper or np.abs(dx).max() > limit.velocity:
-            return False
-    return True
+    """Return whether joints, of tree and loops, keep to their limits of position and speed."""
+    joints = [each for each in robot.description.joints if each.name in robot.joint_names]
+    for joint in joints:
+        if joint.type.nv == 1:
+            place, rate = robot.joint_slices(joint.name)
+            if not _within(joint.limit, motion.q[:, place.start], motion.v[:, rate.start]):
+                return False
+    bounded = [
+        each
+        for each in robot.description.loops
+        if each.name in robot.loop_coordinate_names and robot.is_connected(each.name)
+    ]
+    if not bounded:
+        return True
+    moved = [loop_kinematics(robot, q) for q in motion.q]
+    x = np.array([positions for _, positions in moved])
+    dx = np.array([L @ v for (L, _), v in zip(moved, motion.v)])
+    places = [robot.loop_coordinate_names.index(each.name) for each in bounded]
+    return all(_within(each.limit, x[:, k], dx[:, k]) for each, k in zip(bounded, places))
+
+
+def _within(limit: Limit, x: Array, dx: Array) -> bool:
+    inside = limit.lower <= x.min() and x.max() <= limit.upper
+    return bool(inside and np.abs(dx).max() <= limit.velocity)
+
+
+def _within_efforts(robot: Mechanism, motion: Motion) -> bool:
+    """Return whether the motors of the model can give the torques of a motion."""
+    limits = {each.name: each.limit.effort for each in robot.description.all_joints}
+    # many files give a motor an effort of 0 and mean none
+    most = np.array([limits.get(name) or np.inf for name in robot.actuator_names])
+    return all(
+        (np.abs(inverse_dynamics(robot, *state).tau_A) <= most).all()
+        for state in zip(motion.q, motion.v, motion.a)
+    )
 
 
 def _away_from_singularities(robot: Mechanism, motion: Motion) -> bool:
@@ -201,3 +232,6 @@ def _away_from_singularities(robot: Mechanism, motion: Motion) -> bool:
     for q in motion.q[::stride]:
         conditions.append(float(measure(coordinates(robot, q).S)))
     return max(conditions) < WORST_POSE
+
+
+CHECKS = (_within_limits, _away_from_singularities, _within_efforts)

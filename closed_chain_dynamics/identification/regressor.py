@@ -69,7 +69,8 @@ def regressor(
     c = coordinates(robot, q)
     if c.S.shape != (c.mobility, c.mobility) or np.linalg.matrix_rank(c.S) < c.mobility:
         raise ActuationError(
-            f'{c.mobility} ways to move, {len(c.S)} motors: a motion does not decide torques',
+            f'{c.mobility} ways to move, {len(c.S)} motors: a motion does not determine the '
+            f'torques',
             where=robot.name,
             repair='Identification needs as many independent motors as ways to move; name them '
             'with actuated=[...].',

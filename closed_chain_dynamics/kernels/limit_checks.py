@@ -14,24 +14,40 @@
 
 """Limits of joints and actuators, looked at in one go: a turn of control has no time for more."""
 
+from collections import namedtuple
+
+import numpy as np
+
 from .compiling import kernel
 
+FAST = 0.9  # share of a speed limit from which a joint is braked
 ROUNDING = 1e-9  # beyond a limit by less is at it [rad or m, share of a speed]
 
 
-@kernel
-def first_beyond(x, since, limits, zones):
-    """
-    Return the first joint that is beyond its limits by more than some zones, or -1.
+# lower, upper, zone and speed of joints of one degree, (4, n), and their places in q and v, (2, n)
+Limits = namedtuple('Limits', 'table places')
 
-    `limits`: lower, upper and zone of each, (3, n); `since`: positions that are allowed anyhow.
+
+@kernel
+def find_offenders(limits, q, v, since, zones, share):
     """
-    for k in range(x.size):
-        lower, upper = limits[0, k], limits[1, k]
-        before = max(since[k] - upper, lower - since[k], 0.0)
-        if max(x[k] - upper, lower - x[k]) > zones * limits[2, k] + ROUNDING + before:
-            return k
-    return -1
+    Return the first joint beyond its limits by more than some zones, and the first too fast.
+
+    -1 for none; and whether one is near: in the zone before a limit, or nearly too fast. `since`:
+    a pose whose joints are allowed anyhow; `share`: of the speed limits.
+    """
+    beyond, fast, near = -1, -1, False
+    for k in range(limits.table.shape[1]):
+        lower, upper, zone = limits.table[0, k], limits.table[1, k], limits.table[2, k]
+        speed = limits.table[3, k]
+        x, then, rate = q[limits.places[0, k]], since[limits.places[0, k]], v[limits.places[1, k]]
+        before = max(then - upper, lower - then, 0.0)
+        if beyond < 0 and max(x - upper, lower - x) > zones * zone + ROUNDING + before:
+            beyond = k
+        if fast < 0 and abs(rate) > share * speed * (1.0 + ROUNDING):
+            fast = k
+        near = near or x > upper - zone or x < lower + zone or abs(rate) > FAST * speed
+    return beyond, fast, near
 
 
 @kernel
@@ -44,25 +60,18 @@ def first_too_fast(rates, places, speed, share):
 
 
 @kernel
-def is_near_limit(x, rates, limits, speed):
-    """Return whether a joint is in the zone before a limit, or faster than its speed."""
-    for k in range(x.size):
-        zone = limits[2, k]
-        if x[k] > limits[1, k] - zone or x[k] < limits[0, k] + zone or abs(rates[k]) > speed[k]:
-            return True
-    return False
-
-
-@kernel
 def limit_torques(wanted, last, most, reach, out):
     """
     Write torques nearest to those wanted, within `most`, and within reach of the last ones.
 
-    Returns 1 where one was beyond `most`, plus 2 where one was out of reach. The last ones count
-    as brought within `most`: what has become too large falls at once.
+    Returns 1 where one was beyond `most`, plus 2 where one was out of reach, plus 4 where one is
+    not finite. The last ones count as brought within `most`: what has become too large falls at
+    once.
     """
     status = 0
     for k in range(wanted.size):
+        if not abs(wanted[k]) < np.inf:
+            status |= 4
         allowed = min(max(wanted[k], -most[k]), most[k])
         before = min(max(last[k], -most[k]), most[k])
         out[k] = min(max(allowed, before - reach[k]), before + reach[k])

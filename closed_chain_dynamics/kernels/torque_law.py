@@ -15,7 +15,9 @@
 """
 Computed torque in one go: accelerations with feedback, and the torques that give them.
 
-The loops are solved once: what they say about accelerations and about torques is the same H.
+The loops are solved once: what they say about accelerations and about torques is the same H. Where
+actuators do not move every motion that the loops allow, those that none moves are left to the
+dynamics, see control/law.py.
 """
 
 from collections import namedtuple
@@ -24,15 +26,15 @@ import numpy as np
 
 from .closed_chain import bias_acceleration
 from .compiling import kernel
-from .coordinates import solve_constraints
-from .inverse import needed_torques
+from .coordinates import solve_constraints, write_W
+from .inverse import needed_forces, needed_torques
 from .kinematics import check_state, motion, placements
 from .manifold import difference
-from .records import OK, UNSOLVED, dofs, drift, shape, zeros
-from .step import follow_theta_G
+from .records import OK, UNSOLVED, actuators, dofs, drift, shape, zeros
 
 Target = namedtuple('Target', 'q v a')  # a reference, complete
-Gains = namedtuple('Gains', 'kp kd')  # (nv,) each [1/s^2, 1/s]
+# kp and kd, (nv,) each [1/s^2, 1/s], and the lever up to which an actuator does not count
+Gains = namedtuple('Gains', 'kp kd weak_lever')
 
 
 @kernel
@@ -40,28 +42,132 @@ def compute_law(m, q, v, target, gains, a, out):
     """
     Write W theta_G'' + W' theta_G' with theta_G'' = theta_d'' + K_d e' + K_p e, and its torques.
 
-    `out` as `compute_inverse_dynamics` writes it, and the largest e behind it.
-    Returns its statuses, and UNSOLVED also where a generalized coordinate has no actuator.
+    `out` as `compute_inverse_dynamics` writes it; behind it what the motion as wanted would need
+    beyond the actuators, (nv,) at theta_G, and the largest e of an actuated coordinate. Returns
+    its statuses.
     """
     status = check_state(m, q, v, v)
     if status != OK:
         return status
-    dof, h, error = dofs(m), drift(m), np.empty(shape(m).nv)
     placements(m, q)
     motion(m, v, zeros(m), 0.0)
     solve_constraints(m, q, v, True)
+    return law_at(m, q, v, target, gains, a, out)
+
+
+@kernel
+def law_at(m, q, v, target, gains, a, out):
+    """Do what `compute_law` does, after `motion` and `solve_constraints` at a state."""
+    dof, nv, n_G, g = dofs(m), shape(m).nv, shape(m).mobility, 0
+    residual = out[out.size - 1 - nv : out.size - 1]
+    error, W, is_driven = np.empty(nv), np.empty((nv, n_G)), True
+    e, theta_G, feedback = np.empty(n_G), np.empty(n_G), np.empty(n_G)
     bias_acceleration(m)
+    write_W(m, W)
     difference(m, q, target.q, error)
-    largest = 0.0
-    for j in range(dof.size):
+    for j in range(nv):
+        residual[j] = 0.0
         if not dof[j].dependent:
-            if dof[j].actuator < 0:
+            is_driven = is_driven and dof[j].actuator >= 0
+            e[g], theta_G[g] = error[j], target.a[j]
+            feedback[g] = gains.kd[j] * (target.v[j] - v[j]) + gains.kp[j] * error[j]
+            g += 1
+    N = np.empty((n_G, 0))
+    if not is_driven:
+        for actuator in actuators(m):
+            if actuator.on_loop:
                 return UNSOLVED
-            a[j] = target.a[j] + gains.kd[j] * (target.v[j] - v[j]) + gains.kp[j] * error[j]
-            largest = max(largest, abs(error[j]))
-    follow_theta_G(m, a)
-    for j in range(dof.size):
-        a[j] += h[j]
-    out[-1] = largest
+        N = _unmoved(m, W, gains.weak_lever)
+        feedback -= np.dot(N, np.dot(N.T, feedback))
+    theta_G += feedback
+    _accelerate(m, W, theta_G, a)
     status = check_state(m, q, v, a)
-    return needed_torques(m, q, v, a, out[:-1]) if status == OK else status
+    if status == OK and N.shape[1]:
+        status = _leave_to_dynamics(m, q, v, a, W, N, residual)
+    out[-1] = _largest_error(m, W, e, is_driven)
+    return needed_torques(m, q, v, a, out[: -1 - nv]) if status == OK else status
+
+
+@kernel
+def _accelerate(m, W, theta_G, a):
+    """Write a = W theta_G'' + W' theta_G'."""
+    h = drift(m)
+    for j in range(a.size):
+        a[j] = h[j]
+        for g in range(theta_G.size):
+            a[j] += W[j, g] * theta_G[g]
+
+
+@kernel
+def _unmoved(m, W, weak):
+    """
+    Return rates of theta_G that actuators on the tree do not move, orthonormal columns.
+
+    Levers are the singular values of S between motions of unit length and rates of actuators, in
+    units of the joints (dynamics/levers.py): with W^T W = L L^T their squares are the eigenvalues
+    of L^-1 S^T S L^-T. Those up to `weak` do not count.
+    """
+    dof, n_G = dofs(m), W.shape[1]
+    free, moved = np.empty(W.shape), np.zeros(W.shape)
+    for j in range(dof.size):
+        for g in range(n_G):
+            free[j, g] = W[j, g] / dof[j].scale
+            if dof[j].actuator >= 0:
+                moved[j, g] = free[j, g]
+    inverse = np.linalg.inv(np.linalg.cholesky(np.dot(free.T, free)))
+    between = np.dot(moved, inverse.T)
+    squares, V = np.linalg.eigh(np.dot(between.T, between))
+    count = 0
+    while count < n_G and squares[count] <= weak * weak:
+        count += 1
+    N = np.dot(inverse.T, np.ascontiguousarray(V[:, :count]))
+    for k in range(count):
+        for _ in range(2):  # twice is enough
+            for i in range(k):
+                N[:, k] -= np.sum(N[:, i] * N[:, k]) * N[:, i]
+        N[:, k] /= np.sqrt(np.sum(N[:, k] ** 2))
+    return N
+
+
+@kernel
+def _leave_to_dynamics(m, q, v, a, W, N, residual):
+    """
+    Take off a the part along N that needs forces there: N^T (A (theta_G'' - N y) + b) = 0.
+
+    Columns of A N are what Newton-Euler finds more for an acceleration that is more by W N. The
+    residual is the force along N that the motion as wanted would have needed.
+    """
+    dof, nv, count = dofs(m), a.size, N.shape[1]
+    tau_O, more, N_O = np.empty(nv), np.empty(nv), np.dot(W, N)
+    status = needed_forces(m, q, v, a, tau_O)
+    if status != OK:
+        return status
+    force, mass = np.dot(N_O.T, tau_O), np.empty((count, count))
+    for k in range(count):
+        column = np.ascontiguousarray(N_O[:, k])
+        needed_forces(m, q, v, a + column, more)
+        mass[:, k] = np.dot(N_O.T, more - tau_O)
+    y, along, g = np.linalg.solve(mass, force), np.dot(N, force), 0
+    a -= np.dot(N_O, y)
+    for j in range(nv):
+        if not dof[j].dependent:
+            residual[j] = along[g]
+            g += 1
+    return OK
+
+
+@kernel
+def _largest_error(m, W, e, is_driven):
+    """Return the largest error of theta_G where all of them have a motor, else of the motors."""
+    dof, largest = dofs(m), 0.0
+    if is_driven:
+        for error in e:
+            largest = max(largest, abs(error))
+        return largest
+    for j in range(dof.size):
+        if dof[j].actuator >= 0:
+            S_e = 0.0
+            for g in range(e.size):
+                S_e += W[j, g] * e[g]
+            largest = max(largest, abs(S_e))
+    return largest

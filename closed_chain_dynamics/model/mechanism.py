@@ -64,7 +64,7 @@ def load(
 
     `source` is a path (.urdf, .xacro, ...), the name of a shipped model, a string of XML, a parsed
     `urdf_parser_py` robot, or a `pinocchio.Model`, alone or in a pair with its constraint models.
-    `root_joint='floating'` lets the root link fly freely; `actuated` names the actuated joints
+    `root_joint='floating'` lets the root link move freely; `actuated` names the actuated joints
     (tree or loop) and overrides the file; `gravity` in world axes [m/s^2], None for that of the
     file, or the standard one where the file gives none. `xacro_args` are the arguments of a xacro
     file. `inertia` says what is done with inertias that no body can have, and with joints that
@@ -179,7 +179,7 @@ class Mechanism(Names):
         return compile_mechanism(self, q)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the description in the project's own spelling of URDF."""
+        """Write the description as URDF with the tags of this package."""
         write(self.description, Path(path))
 
     # --- what it stands in ---------------------------------------------------------------------
@@ -205,7 +205,7 @@ class Mechanism(Names):
         where = f'loop joint {name!r}'
         if self.structure.loops[self.index('loop', name)]['type'] != at.LOOP_SURFACE:
             raise DescriptionError(
-                'it is no point on a surface',
+                'it is not a point on a surface',
                 where=where,
                 file=self.description.file,
                 repair='Write type="surface".',

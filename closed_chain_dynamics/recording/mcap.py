@@ -74,7 +74,7 @@ def check_mcap(path: Path) -> None:
     check_folder(path)
     if File(path).suffix != SUFFIX and File(path).exists():
         raise ClosedChainError(
-            'this bag is there already',
+            'this bag already exists',
             file=path,
             repair=f'Remove it, choose another name, or write one file: '
             f'{File(path).name}{SUFFIX}.',

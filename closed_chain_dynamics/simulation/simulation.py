@@ -167,7 +167,7 @@ class Simulation:
 
     @property
     def lost(self) -> float:
-        """Return the energy that connections, cuts and impacts took [J]; may be assigned."""
+        """Return the energy lost at connections, cuts and impacts [J]; may be assigned."""
         return self._motion.lost
 
     @lost.setter
@@ -186,7 +186,7 @@ class Simulation:
 
     @property
     def generated(self) -> GeneratedSteps | None:
-        """Return how many steps generated code took and why not others; None: not `compiled`."""
+        """Return how many steps ran in generated code, and why others did not."""
         return self._stepper.generated
 
     def energy(self) -> Energy:
@@ -203,7 +203,7 @@ class Simulation:
 
     # --- moving --------------------------------------------------------------------------------
     def apply_wrench(self, link: str, wrench: ArrayLike | None) -> None:
-        """Keep an external wrench on a link, (6,) world axes at its origin; None takes it off."""
+        """Apply an external wrench to a link, (6,) world axes at its origin; None removes it."""
         self.robot.link_frame(link)
         wrenches = dict(self._motion.wrenches)
         if wrench is None:
@@ -225,7 +225,7 @@ class Simulation:
         progress: Callable[[float], object] | None = None,
     ) -> None:
         """
-        Advance by a duration [s]; what is left of it after whole steps is a shorter last one.
+        Advance by a duration [s]; the last step is shorter if it is not a multiple of the step.
 
         `tau` is constant torques, or a controller `tau(simulation)` that is asked every step.
         `callback(simulation)` is called after every step; returning True stops the run. Without

@@ -60,7 +60,7 @@ class Distribution:
             good = False
         if not good:
             raise StateError(
-                f'the distribution {self} has other numbers than it takes',
+                f'the distribution {self} does not take these numbers',
                 repair='They are those of scipy.stats: shapes, then loc, then scale; as '
                 'norm(1, 0.1), uniform(0.8, 0.4) for 0.8 to 1.2.',
             )

@@ -39,6 +39,7 @@ __all__ = ['MuJoCo', 'Pinocchio', 'Twin', 'Unreadable']
 
 Array = NDArray[np.float64]
 MASSLESS = 1e12  # condition of A beyond which accelerations have no digits left
+ENTERS = 3  # times a motion enters accelerations: itself, the forces along it, and the drift
 STEP = 1e-3  # of the fourth-order difference that gives dJ/dt
 
 
@@ -85,7 +86,7 @@ class Twin:
         J = self.moved(self.T @ v, 0.0)
         _, sizes, rows = np.linalg.svd(J, full_matrices=True)
         rank = len(rows) - mobility
-        doubt = float(sizes[rank] / sizes[rank - 1]) if 0 < rank < len(sizes) else 0.0
+        tilt = float(sizes[rank] / sizes[rank - 1]) if 0 < rank < len(sizes) else 0.0
         held = rows[:rank].T
         W = rows[rank:].T  # the motions that the loops allow
         # once more with more digits: near a singular pose the first have lost some
@@ -104,7 +105,7 @@ class Twin:
             return None
         theirs = bound + W @ np.linalg.solve(A, W.T @ (self.force - self.M @ bound))
         found: Array = np.linalg.lstsq(self.T, theirs - self.shift, rcond=None)[0]
-        return own, found, doubt
+        return own, found, ENTERS * tilt
 
 
 class MuJoCo(Twin):
@@ -216,6 +217,9 @@ class Pinocchio(Twin):
             if not self._finds_joints():
                 raise Unreadable('its joints are not those of the mechanism')
         self.model.gravity.linear = robot.gravity
+        rotors = {each.name: each.dynamics.armature for each in description.joints}
+        for joint, _, name in self.places:  # its reader knows none of the tags for rotors
+            self.model.armature[joint.idx_v : joint.idx_v + joint.nv] = rotors[name]
         self.data, left_out = self.model.createData(), LeftOut()
         self.loops = pinocchio_constraints(self.pin, self.model, description, left_out)
         self.loop_data = [loop.createData() for loop in self.loops]
@@ -238,7 +242,7 @@ class Pinocchio(Twin):
             own_q, own_v = self.robot.joint_slices(name)
             if own_v.stop - own_v.start != joint.nv:
                 return False
-            self.places.append((joint, own_q, own_v))
+            self.places.append((joint, own_q, name))
             self.T[joint.idx_v : joint.idx_v + joint.nv, own_v] = np.eye(joint.nv)
         return bool(np.linalg.matrix_rank(self.T) == self.robot.nv)
 

@@ -22,6 +22,7 @@ arrays over the samples; a response is one finite number.
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 import operator
 from typing import Any
 
@@ -122,6 +123,7 @@ def _refused(response: Response, why: str) -> ClosedChainError:
     )
 
 
+@lru_cache(maxsize=256)  # every run of a study asks for the same few
 def _tree(response: Response) -> ast.expr:
     if len(response.expression) > LONGEST:
         raise _refused(response, f'an expression may have {LONGEST} characters')
@@ -173,9 +175,7 @@ class _Checker:
             raise self._refuse(node)
 
     def _refuse(self, node: ast.AST) -> ClosedChainError:
-        return _refused(
-            self.response, f'{ast.unparse(node)!r} is nothing that an expression may hold'
-        )
+        return _refused(self.response, f'{ast.unparse(node)!r} is not allowed in an expression')
 
     def _name(self, what: str, name: str) -> None:
         if what not in BY_NAME:

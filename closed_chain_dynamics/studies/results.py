@@ -39,7 +39,9 @@ from numpy.typing import NDArray
 
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.recording.log_files import Path, writing
+from closed_chain_dynamics.studies.batches import Batch, why_alone
 from closed_chain_dynamics.studies.experiment import Experiment, Row
+from closed_chain_dynamics.studies.experiment_checks import check_experiment
 from closed_chain_dynamics.studies.workers import rows
 
 __all__ = ['Results', 'run_experiment']
@@ -177,7 +179,7 @@ def run_experiment(
     `workers`: processes of this machine (default: one per core); `scheduler`: address of a Dask
     cluster; `progress(done, all)` is told how far it is.
     """
-    experiment.check()
+    check_experiment(experiment)
     results = Results(folder, experiment)
     results.open()
     if results.table.exists():
@@ -186,6 +188,12 @@ def run_experiment(
     done = int((places != NOWHERE).sum())
     if progress:
         progress(done, results.runs)
+    if experiment.compiled:
+        alone = why_alone(experiment)
+        if alone:
+            results.notes.append(f'Runs were taken one by one: {alone}.')
+        elif done < results.runs:  # code is generated once, before the processes ask for it
+            Batch(experiment).logs(experiment.design[:1].tolist())
     if done < results.runs:
         left = (int(run) for run in np.flatnonzero(places == NOWHERE))
         with writing(results.unsorted):

@@ -35,6 +35,7 @@ from typing import Any
 
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.studies.experiment import Experiment, Row
+from closed_chain_dynamics.studies.runs import Runs
 
 __all__ = ['rows']
 
@@ -49,15 +50,13 @@ LIVES = 2  # of a run that is alone when its worker dies
 def compute(packed: bytes, task: Task) -> tuple[list[Row], float]:
     """Return the rows of some runs, and the time that they took [s]."""
     begun = time.perf_counter()
-    experiment = _unpacked(packed)
-    found = [experiment.row(run, values) for run, values in task]
+    found = _unpacked(packed).rows(task)
     return found, time.perf_counter() - begun
 
 
 @lru_cache(maxsize=2)
-def _unpacked(packed: bytes) -> Experiment:
-    experiment: Experiment = pickle.loads(packed)
-    return experiment
+def _unpacked(packed: bytes) -> Runs:
+    return Runs(pickle.loads(packed))
 
 
 def _attend() -> None:
@@ -202,6 +201,6 @@ def _died(experiment: Experiment, run: int, values: Sequence[float]) -> Row:
 
 def _lost_cluster(error: BaseException) -> ClosedChainError:
     return ClosedChainError(
-        f'the cluster is lost ({type(error).__name__}: {error})',
+        f'the connection to the cluster is lost ({type(error).__name__}: {error})',
         repair='What is finished is kept: start the cluster and the same command again.',
     )

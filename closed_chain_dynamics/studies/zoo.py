@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.description.document import ROBOT_SUFFIXES
+from closed_chain_dynamics.description.own_files import MODEL_PATH
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.errors import ClosedChainError, DescriptionError
 from closed_chain_dynamics.model.mechanism import Mechanism, load
@@ -47,6 +48,7 @@ __all__ = ['AGREEMENT', 'Specimen', 'robots_in', 'visit']
 AGREEMENT = 1e-8  # difference to the own tool, relative to its largest numbers
 SECONDS = 1.0  # of simulated time
 DOUBTFUL = 'No rigid body has the inertias'  # a note that belongs into the table
+FELT = ('springs', 'armature')  # what is left out and makes a difference in a comparison
 ROOTS = re.compile(rb'<\s*(robot|mujoco|sdf)[\s>]')
 MODELS = re.compile(rb'<\s*(model|include)[\s>]')
 HEAD = 65536  # bytes in which a root element must show itself
@@ -58,7 +60,7 @@ class Specimen:
 
     file: str
     loads: bool = False
-    inertia: str = 'check'  # 'trust' where no rigid body has some of the inertias
+    inertia: str = 'check'  # 'trust' where it is refused otherwise
     left_out: list[str] = field(default_factory=list)  # what the file says and nothing here has
     closes: bool | None = None
     mobility: int | None = None
@@ -90,7 +92,7 @@ def robots_in(folder: Path) -> list[Path]:
     """Return the files below a folder that may be robots, in order, but for hidden folders."""
     if not folder.is_dir():
         raise DescriptionError(
-            'is no folder', file=str(folder), repair='Give a folder with robots in it.'
+            'is not a folder', file=str(folder), repair='Give a folder with robots in it.'
         )
     found = []
     for place, folders, files in os.walk(folder):
@@ -144,7 +146,7 @@ def judge(path: Path) -> Specimen:
 
 
 def _load(path: Path, found: Specimen) -> Mechanism | None:
-    """Load a robot; one whose inertias no rigid body has is taken as it is, and that is told."""
+    """Load a robot; one whose inertias are refused is taken as it is, and that is told."""
     robot = None
     try:
         robot = load(str(path))
@@ -180,9 +182,9 @@ def _compare(
             worst = max(excess, key=excess.__getitem__)
             size, found.agrees = found.differences[worst], excess[worst] <= 1.0
             if not found.agrees:
-                springs = [each for each in found.left_out if 'springs' in each]
                 sentence = f'{worst} differs from {found.engine} by {size:.2g}'
-                found.why = '. '.join([sentence, *springs])
+                told = [each for each in found.left_out if any(word in each for word in FELT)]
+                found.why = '. '.join([sentence, *told])
     except Unreadable as error:
         if robot is None:
             found.engine_loads = False
@@ -194,9 +196,15 @@ def _sentence(error: Exception) -> str:
     return ' '.join(str(error).split())
 
 
-def visit(files: list[Path], *, patience: float = 120.0) -> Iterator[Specimen]:
-    """Yield the judgement of every file; one that takes longer than `patience` [s] is given up."""
-    judges = _Judges()
+def visit(
+    files: list[Path], *, patience: float = 120.0, folder: Path | None = None
+) -> Iterator[Specimen]:
+    """
+    Yield the judgement of every file; one that takes longer than `patience` [s] is given up.
+
+    Whoever chooses a folder trusts it: its models may name all files in it.
+    """
+    judges = _Judges(folder)
     try:
         for path in files:
             yield judges.ask(path, patience)
@@ -207,13 +215,15 @@ def visit(files: list[Path], *, patience: float = 120.0) -> Iterator[Specimen]:
 class _Judges:
     """The second process; there is always one that works."""
 
-    def __init__(self) -> None:
-        self._context = multiprocessing.get_context('spawn')
+    def __init__(self, folder: Path | None) -> None:
+        self._context, self._folder = multiprocessing.get_context('spawn'), folder
         self._process: Any = None
 
     def _start(self) -> None:
         self._here, there = self._context.Pipe()
-        self._process = self._context.Process(target=_serve, args=(there,), daemon=True)
+        self._process = self._context.Process(
+            target=_serve, args=(there, self._folder), daemon=True
+        )
         self._process.start()
         there.close()
         self._here.recv()  # it has imported everything
@@ -242,8 +252,11 @@ class _Judges:
             self._process = None
 
 
-def _serve(there: Connection) -> None:
+def _serve(there: Connection, folder: Path | None) -> None:
     """Judge files until nobody asks any more."""
+    if folder is not None:
+        trusted = (str(folder.resolve()), os.environ.get(MODEL_PATH, ''))
+        os.environ[MODEL_PATH] = os.pathsep.join(filter(None, trusted))
     Simulation(load('pendulum')).run(1e-3)  # compiles what it has to, at nobody's expense
     there.send('ready')
     while True:

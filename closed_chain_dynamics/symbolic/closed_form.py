@@ -122,7 +122,7 @@ class ClosedForm:
         raise StructureError(
             'it cannot be solved for one joint',
             where=f'{self.tree.source.name}, coupling {couplings[0].name!r}',
-            repair="Use the method 'ic' (implicit constraints).",
+            repair="Pass method='ic' (implicit constraints).",
         )
 
     def _unknown(self, loop: PlanarLoop) -> list[int]:

@@ -85,7 +85,7 @@ class Explicit(ReducedEquations):
                     f'joint {joint.name!r} is {joint.type.value} and has {joint.type.nv} '
                     'coordinates',
                     where=self.robot.name,
-                    repair="Use the method 'ic' (implicit constraints), which takes any joint.",
+                    repair="Pass method='ic' (implicit constraints), which takes any joint.",
                 )
         bodies = self.tree.bodies
         moved = {body.given.iv: i for i, body in enumerate(bodies) if i}

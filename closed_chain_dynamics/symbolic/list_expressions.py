@@ -150,7 +150,7 @@ class _Translation:
         if isinstance(value, float) and math.isfinite(value):
             return sympy.Rational(repr(value))
         raise self._error(
-            f'contains {value!r}, which is no finite number', 'Write numbers and names.'
+            f'contains {value!r}, which is not a finite number', 'Write numbers and names.'
         )
 
     def _name(self, name: str) -> sympy.Expr:
@@ -175,7 +175,8 @@ class _Translation:
     def _call(self, node: ast.Call, name: str) -> sympy.Expr:
         if name not in self.functions:
             raise self._error(
-                f'calls {name!r}, which is no function here', nearest_names(name, self.functions)
+                f'calls {name!r}, which is not a function here',
+                nearest_names(name, self.functions),
             )
         if node.keywords or any(isinstance(each, ast.Starred) for each in node.args):
             raise self._error(

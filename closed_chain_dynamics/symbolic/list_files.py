@@ -160,7 +160,9 @@ class _ListFile:
             self.places[at] = line
             if not NAME.fullmatch(name):
                 raise DescriptionError(
-                    f'{name!r} is no name', **self.place(*at), repair='Use letters, digits and _.'
+                    f'{name!r} is not a valid name',
+                    **self.place(*at),
+                    repair='Use letters, digits and _.',
                 )
             result[name] = value
         return result

@@ -266,7 +266,7 @@ class Lists:
                     )
                 if name in owner:
                     raise DescriptionError(
-                        f'the name stands already in {owner[name]}',
+                        f'the name is already used in {owner[name]}',
                         repair='Rename one of the two.',
                         **self.place(section, name),
                     )
@@ -274,7 +274,7 @@ class Lists:
         derived = {str(velocity(name)) for name in self.coordinates} | set(self._places())
         for name in sorted(derived & set(owner)):
             raise DescriptionError(
-                'the name is that of a velocity or a place of a point',
+                'the name is reserved for a velocity or the position of a point',
                 repair='Rename it.',
                 **self.place(owner[name], name),
             )
@@ -321,7 +321,7 @@ class Lists:
             way.append(next(node for node in needs[way[-1]] if node in needs))
         way = way[way.index(way[-1]) :]
         return DescriptionError(
-            'it hangs on itself: ' + ' -> '.join(map(' '.join, way)),
+            'it depends on itself: ' + ' -> '.join(map(' '.join, way)),
             repair='Let one of them hang on 0.',
             **self.place(*way[0]),
         )

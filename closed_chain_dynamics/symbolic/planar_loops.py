@@ -45,7 +45,7 @@ def outside(why: str, where: str, loop: str) -> StructureError:
     return StructureError(
         why,
         where=f'{where}, loop {loop!r}',
-        repair="Use the method 'ic' (implicit constraints), which takes any "
+        repair="Pass method='ic' (implicit constraints), which takes any "
         'loop of joints with one coordinate.',
     )
 
@@ -121,7 +121,7 @@ def _normal(tree: SymbolicTree, paths: Sequence[Sequence[int]], loop: Loop) -> A
                     loop.name,
                 )
     if normal is None:
-        raise outside('none of its joints turns', tree.source.name, loop.name)
+        raise outside('none of its joints is a hinge', tree.source.name, loop.name)
     for joint, axis in slides:
         if abs(normal @ axis) > OUT_OF_PLANE:
             raise outside(

@@ -220,6 +220,37 @@ def test_joints_that_move_no_mass_are_left_out_of_the_comparison(tmp_path):
     assert found.agrees and found.mobility == 2 and found.simulates
 
 
+def test_rotors_that_only_other_tools_read_count_on_both_sides(tmp_path):
+    pytest.importorskip('pinocchio')
+    limit = '<limit effort="1" velocity="1"/>'
+    actuator = '<actuator name="{0}"><drake:rotor_inertia value="0.01"/>'
+    actuator += '<drake:gear_ratio value="7"/></actuator>'
+    motor = f'<transmission name="t"><joint name="first"/>{actuator}</transmission></robot>'
+    text = IMPOSSIBLE.replace('</robot>', motor).replace('<axis xyz="0 1 0"/>', limit)
+    text = text.replace('<robot ', '<robot xmlns:drake="http://drake.mit.edu" ')
+    found = _judged(tmp_path, rotor_urdf=text)['rotor.urdf']
+    rotor = next(each for each in ccd.load(text).description.joints if each.name == 'first')
+    assert rotor.dynamics.armature == pytest.approx(0.49) and found.agrees
+
+
+def test_models_may_name_all_files_of_the_folder(tmp_path):
+    pytest.importorskip('mujoco')
+    for name in ('shapes', 'robots'):
+        (tmp_path / name).mkdir()
+    (tmp_path / 'shapes' / 'wedge.obj').write_text(
+        'v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n'
+    )
+    (tmp_path / 'robots' / 'a').mkdir()
+    (tmp_path / 'robots' / 'a' / 'wedge.xml').write_text(
+        '<mujoco><asset><mesh name="wedge" file="../../shapes/wedge.obj"/></asset><worldbody>'
+        '<body><joint/><geom type="mesh" mesh="wedge"/></body></worldbody></mujoco>'
+    )
+    (found,) = zoo.visit(zoo.robots_in(tmp_path), folder=tmp_path)
+    assert found.agrees and found.simulates
+    (found,) = zoo.visit(zoo.robots_in(tmp_path))
+    assert not found.loads and 'outside the folder' in found.why
+
+
 def test_what_no_mass_resists_has_no_accelerations_to_compare(tmp_path):
     pytest.importorskip('pinocchio')
     # the second link is a point on its own axis: nothing resists its turning
@@ -270,4 +301,4 @@ def test_bad_input(tmp_path, capsys):
     assert main(['zoo', str(tmp_path)]) == 1
     assert 'there is no robot' in capsys.readouterr().err
     assert main(['zoo', str(tmp_path / 'nowhere')]) == 1
-    assert 'is no folder' in capsys.readouterr().err
+    assert 'is not a folder' in capsys.readouterr().err

@@ -138,14 +138,6 @@ def turning(c, W):
     return slope(velocity, W.shape[1])
 
 
-def test_compiled_derivatives_are_the_same():
-    robot = ccd.load('four_bar')
-    q, v, tau = state_of(robot)
-    d, fast = ccd.derivatives(robot, q, v, tau), robot.compile().derivatives(q, v, tau)
-    for name in ('wrt_q', 'wrt_v', 'wrt_tau', 'A', 'B'):
-        assert_close(getattr(fast, name), getattr(d, name), 1e-12)
-
-
 def test_an_open_pose_is_refused():
     robot = ccd.load('four_bar')
     q, v, tau = state_of(robot)

@@ -14,30 +14,15 @@
 
 """Every traced function against the core, over all joint, loop, spring and coupling types."""
 
-from dataclasses import replace
-
-from helpers.random_mechanisms import (
-    moving_joints,
-    random_description,
-    random_loops,
-    random_state,
-    relative_error,
-)
+from helpers.furnished_mechanisms import furnished
+from helpers.random_mechanisms import random_state, relative_error
 import numpy as np
 import pytest
 
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.codegen.gathering import gather
 from closed_chain_dynamics.codegen.traces import TRACES, trace
-from closed_chain_dynamics.description.elements import (
-    Actuator,
-    Coupling,
-    CouplingTerm,
-    Dynamics,
-    LimitMoment,
-    LoopType,
-    Spring,
-)
+from closed_chain_dynamics.description.elements import LoopType
 
 # Both ways round in other orders: some tens of roundings, more where clusters are stiff.
 SAME = 1e-12
@@ -112,53 +97,6 @@ def test_two_newton_steps_close_loops_that_a_step_has_opened(model):
     settled = trace(source, 'settle_velocity').function(q=closed, v=v)
     assert (
         np.abs(ccd.constraint_jacobian(robot, closed)[0] @ settled['v_next'].full()).max() < 1e-10
-    )
-
-
-def _with_laws(rng, joint):
-    """Give a joint damping, friction, and limits that its position is within reach of."""
-    stop = LimitMoment('linear', 30.0, 0.5, 0.4)
-    return replace(
-        joint,
-        dynamics=Dynamics(damping=rng.uniform(0.1, 1.0), friction=rng.uniform(0.1, 1.0)),
-        limit=replace(joint.limit, lower=-0.3, upper=0.3),
-        limit_moment=stop,
-    )
-
-
-def furnished(rng, kind, q_of):
-    """Return a random mechanism with one loop of a type, all laws, springs, a coupling, motors."""
-    description = random_description(rng, 8, massless=0.0)
-    q = q_of(description)
-    description = replace(
-        description, joints=tuple(_with_laws(rng, joint) for joint in description.joints)
-    )
-    description = random_loops(rng, description, q, 2, (kind,))
-    loops = tuple(_with_laws(rng, loop) for loop in description.loops)
-    single = [joint for joint in moving_joints(description) if joint.type.nv == 1]
-    bare = ccd.Mechanism(replace(description, loops=()))
-    at = {joint.name: q[bare.joint_slices(joint.name)[0]][0] for joint in single}
-    ends = {'from_link': description.links[0].name, 'to_link': description.links[-1].name}
-    points = {'from_xyz': (0.1, 0.2, 0.0), 'to_xyz': (0.0, 0.1, 0.1)}
-    springs = [Spring('line', 'linear', 40.0, 2.0, 0.3, **ends, **points)]
-    springs += [Spring('coil', 'torsional', 5.0, 0.3, 0.2, joint=single[0].name)] if single else []
-    if kind in (LoopType.REVOLUTE, LoopType.PRISMATIC):
-        springs.append(Spring('twist', 'torsional', 4.0, 0.2, 0.1, joint=loops[0].name))
-    couplings = ()
-    if len(single) > 1:
-        one, two = single[:2]
-        terms = (CouplingTerm(one.name, (1.0, 0.2)), CouplingTerm(two.name, (-0.7, 0.0, 0.1)))
-        values = (
-            sum(c * at[t.joint] ** (k + 1) for k, c in enumerate(t.coefficients)) for t in terms
-        )
-        couplings = (Coupling('gear', terms, constant=-sum(values)),)
-    motors = [joint.name for joint in moving_joints(description)][::2] + [loops[-1].name]
-    return q, replace(
-        description,
-        loops=loops,
-        springs=tuple(springs),
-        couplings=couplings,
-        actuators=tuple(Actuator(name) for name in motors),
     )
 
 

@@ -208,7 +208,7 @@ def test_a_hinge_in_space_is_held_at_two_points_of_its_axis(tmp_path):
 def test_other_joints_of_drake_are_refused(tmp_path):
     file, _ = to_drake(ccd.load('figure').description, tmp_path / 'm.urdf')
     file.write_text(file.read_text().replace('type="ball"', 'type="screw"', 1))
-    with pytest.raises(ccd.DescriptionError, match="'screw' is no type of joint"):
+    with pytest.raises(ccd.DescriptionError, match="'screw' is not a type of joint"):
         ccd.load(file)
 
 

@@ -94,6 +94,20 @@ def test_placements_inertia_bias_and_dampers_are_those_of_mujoco(pair):
         assert error < TOLERANCE, kind
 
 
+def test_the_armature_of_a_free_joint_is_that_of_mujoco():
+    # MuJoCo counts linear velocities in world axes, where the armature is that of a mass
+    text = world(
+        '<body pos="0 0 1"><joint name="fly" type="free" armature="0.3" damping="0.2"/>'
+        '<geom type="box" size="0.1 0.2 0.3" pos="0.1 0 0"/><body pos="0.3 0 0">'
+        '<joint axis="0 1 0"/><geom size="0.1" pos="0.2 0 0"/></body></body>'
+    )
+    robot = ccd.load(text)
+    found = disagreement(robot, text)
+    assert found.pop('mass') > TOLERANCE, 'what stands for the armature has a mass'
+    assert max(found.values()) < TOLERANCE, found
+    assert any('weightless body of its own (1: fly)' in each for each in robot.description.notes)
+
+
 @pytest.mark.parametrize('feature', FEATURES)
 def test_what_the_compiler_fills_in_is_that_of_mujoco(feature):
     text = FEATURES[feature]

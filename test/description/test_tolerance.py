@@ -177,6 +177,14 @@ def test_a_massless_end_that_nothing_drives_is_merged_and_the_rest_moves_as_befo
     assert any('are fixed: turn' in note for note in mechanism.description.notes)
 
 
+def test_massless_ends_that_only_move_each_other_are_merged_together():
+    mimic = '<mimic joint="turn" multiplier="2"/>'
+    ends = [joint('turn', 'arm', 'tool'), '<link name="tip"/>']
+    mechanism = ccd.load(robot(*MASSLESS_END, *ends, joint('nod', 'tool', 'tip', inside=mimic)))
+    assert mechanism.joint_names == ['swing'] and not mechanism.description.couplings
+    assert any('are fixed: turn, nod' in note for note in mechanism.description.notes)
+
+
 def test_a_massless_link_that_a_loop_or_a_gear_binds_is_allowed():
     gear = '<mimic joint="swing" multiplier="2"/>'
     mechanism = ccd.load(robot(*MASSLESS_END, joint('turn', 'arm', 'tool', inside=gear)))
@@ -222,6 +230,15 @@ def test_an_empty_colour_is_none():
     assert described.links[0].visuals[0].rgba == ()
 
 
+@pytest.mark.parametrize(
+    ('scale', 'found'), [('0.5', (0.5, 0.5, 0.5)), ('1 2 3', (1.0, 2.0, 3.0))]
+)
+def test_one_scale_of_a_mesh_is_for_all_directions(scale, found):
+    mesh = f'<geometry><mesh filename="a.stl" scale="{scale}"/></geometry>'
+    (base,) = read(robot(f'<link name="base"><visual>{mesh}</visual></link>')).links
+    assert base.visuals[0].geometry.scale == found
+
+
 def test_xacro_arguments_reach_the_file(tmp_path):
     file = tmp_path / 'arm.urdf.xacro'
     text = robot('<xacro:arg name="kind" default="fixed"/>', *MASSLESS_END[:2])
@@ -232,3 +249,53 @@ def test_xacro_arguments_reach_the_file(tmp_path):
     assert read(file).joints[0].type is JointType.FIXED
     mechanism = ccd.load(file, xacro_args={'kind': 'continuous'})
     assert mechanism.description.joints[0].type is JointType.CONTINUOUS
+
+
+def test_xacro_finds_packages_beside_the_file_that_nobody_has_built(tmp_path):
+    for name, folder in (('arm_description', 'arm'), ('hand_description', 'more/hand')):
+        (tmp_path / folder / 'urdf').mkdir(parents=True)
+        (tmp_path / folder / 'package.xml').write_text(f'<package><name>{name}</name></package>')
+    include = '<xacro:include filename="$(find {})/urdf/{}.xacro"/>'
+    whole = robot(include.format('hand_description', 'hand'), *MASSLESS_END[:2])
+    whole = whole.replace('</robot>', joint('swing', 'base', 'arm') + '</robot>')
+    texts = {
+        'arm/urdf/whole.xacro': whole,
+        'more/hand/urdf/hand.xacro': robot(include.format('arm_description', 'extra')),
+        'arm/urdf/extra.xacro': robot(link('tip'), joint('bend', 'arm', 'tip')),
+    }
+    for file, text in texts.items():
+        xacro = '<robot xmlns:xacro="http://www.ros.org/wiki/xacro" '
+        (tmp_path / file).write_text(text.replace('<robot ', xacro))
+    with pytest.raises(ccd.DescriptionError, match='xacro failed'):
+        read(tmp_path / 'arm' / 'urdf' / 'whole.xacro')  # two folders further
+    (tmp_path / 'more' / 'hand').rename(tmp_path / 'hand')
+    described = read(tmp_path / 'arm' / 'urdf' / 'whole.xacro')
+    assert {each.name for each in described.joints} == {'swing', 'bend'}
+
+
+@pytest.mark.parametrize(
+    'before',
+    [
+        '<!-- by -- hand -->',
+        '\n<!-- a licence -->\n<?xml version="1.0"?>',
+        '  <?xml version="1.0"?>',
+    ],
+)
+def test_xml_that_only_robot_tools_read_is_read(before):
+    text = before + body('ixx="1" iyy="1" izz="1"').replace('</robot>', '<!-- a--b -->\n</robot>')
+    assert [each.name for each in read(text).links] == ['base', 'b']
+    lines = text.count('\n', 0, text.index('<mass')) + 1
+    with pytest.raises(ccd.DescriptionError, match=rf'line {lines}, .*negative'):
+        read(text.replace('<mass value="1"/>', '<mass value="-1"/>'))
+    with pytest.raises(ccd.DescriptionError, match='malformed'):
+        read(text.replace('</robot>', '<!-- no end </robot>'))
+
+
+def test_sizes_that_sdf_leaves_out_are_its_defaults():
+    shapes = ('box', 'cylinder', 'capsule', 'sphere')
+    visuals = ''.join(
+        f'<visual name="{each}"><geometry><{each}/></geometry></visual>' for each in shapes
+    )
+    text = f'<sdf version="1.9"><model name="m"><link name="a">{visuals}</link></model></sdf>'
+    found = [each.geometry.size for each in read(text).links[1].visuals]
+    assert found == [(1.0, 1.0, 1.0), (1.0, 1.0), (0.5, 1.0), (1.0,)]

@@ -55,7 +55,7 @@ PEERS = {
     'from_drake': 'pydrake',
     'stories': 'pinocchio',
 }
-NOT_RUN = ('pip', 'make', 'git', 'colcon', 'ros2', 'apt', 'source', 'rosdep')
+NOT_RUN = ('pip', 'make', 'git', 'cd', 'colcon', 'ros2', 'apt', 'source', 'rosdep')
 TOO_LONG = ('bench', 'up')  # a minute, and many processes: their own tests run them
 NODES = (
     'contact_node',

@@ -161,7 +161,7 @@ BAD = {
     'too many values': (PENDULUM + 'joint: {j: [0, tip, tip]}', ('joint j', '[pt, pt]')),
     'no list': (changed('[tip, m]', 'tip'), ('seg bob', 'a list is expected')),
     'a list of lists': (changed('[tip, m]', '[[tip], m]'), ('seg bob', 'single value')),
-    'a name with blanks': (changed('bob:', '"a bob":'), ('is no name',)),
+    'a name with blanks': (changed('bob:', '"a bob":'), ('is not a valid name',)),
     'broken yaml': (changed('[tip, m]', '[tip, m'), ('YAML is malformed', 'line')),
     'deep yaml': ('[' * 3000, ('deep',)),
     'no mapping': ('- 1', ('not a mapping', 'coordinates')),

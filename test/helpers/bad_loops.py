@@ -349,7 +349,7 @@ LOOPS = {
                 'it names no link',
                 '<child>link</child>',
             ),
-            (sdf_model('', sdf_joint('revolut')), 'is no type of joint', "mean 'revolute'"),
+            (sdf_model('', sdf_joint('revolut')), 'is not a type of joint', "mean 'revolute'"),
             (
                 sdf_model('', sdf_joint('universal', AXIS)),
                 'has 2 axes, but 1 are given',

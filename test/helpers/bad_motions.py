@@ -211,9 +211,7 @@ MOTIONS = {
         [0, 0, 0, 0], [0, 0, 0], stamp=1.0
     ),
     'an unknown policy of a controller': lambda at: controlled(policy='least'),
-    'an acceleration before any pose': lambda at: LoopState(four_bar()[0], ['crank']).acceleration(
-        [0.0]
-    ),
+    'a pose before it is known': lambda at: LoopState(four_bar()[0], ['crank']).known_q,
     'a reference before it came': lambda at: Reference(four_bar()[0]).at(0.0),
     'a controller without motors': lambda at: TorqueController(ccd.load(FLOATING)),
     'a gain for an unknown joint': lambda at: controlled(kp={'cranc': 1.0}),

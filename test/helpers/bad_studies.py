@@ -267,7 +267,7 @@ STUDIES = {
     'a study of nothing known': at_scale('maas:arm=1'),
     'a torque of a study on nothing': at_scale('tau:swong=1'),
     'a length of a link that has none': at_scale('length:arm=1'),
-    'generated code of another model': at_scale('mass:arm=1', compiled=True),
+    'generated code of another model': at_scale('gravity=1.62', compiled=True),
     'a parameter there twice': at_scale('mass:arm=1', 'mass:arm=2'),
     'a factor of nothing': at_scale('q:swing=x2'),
     'an unknown design': at_scale('mass:arm=1', kind='lattin', samples=3),

@@ -22,8 +22,11 @@ import numpy as np
 import pytest
 from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import String
+from tf2_msgs.msg import TFMessage
+from transforms3d.quaternions import quat2mat
 
 import closed_chain_dynamics as ccd
+from closed_chain_dynamics.dynamics.tree import link_placement  # noqa: I100
 from closed_chain_dynamics.ros.messages.state_messages import multi_dof_states  # noqa: I100
 
 CLOSED = 1e-9  # loops of what is published [m or rad]
@@ -178,6 +181,7 @@ def test_joints_of_several_degrees_are_published_too(tmp_path):
         swing = Measured(
             ros, 'swing', ['left_knee', 'right_knee', 'left_elbow', 'right_elbow'], {}
         )
+        frames = ros.listen(TFMessage, '/tf', 100)
         answer = ros.wait(lambda: swing.send(step=False) or swing.send(), 'an answer')
         assert sorted(answer.name) == sorted(swing.names)
         others = ros.wait(lambda: swing.others, 'joints of several degrees')[-1]
@@ -187,3 +191,24 @@ def test_joints_of_several_degrees_are_published_too(tmp_path):
         for name, position in zip(answer.name, answer.position):
             q[robot.joint_slices(name)[0]] = position
         assert max(max(gap) for gap in robot.loop_gaps(q).values()) < CLOSED
+        _assert_seen_in_rviz(robot, q, ros.wait(lambda: frames, 'tf')[-1])
+
+
+def _assert_seen_in_rviz(robot, q, message):
+    """Each link that robot_state_publisher cannot place is where the pose has it."""
+    parents = {joint.child: joint.parent for joint in robot.description.joints}
+    assert {each.child_frame_id for each in message.transforms} == {
+        joint.child
+        for joint in robot.description.joints
+        if joint.name not in robot.coordinate_names
+    }
+    for each in message.transforms:
+        at, rotation = each.transform.translation, each.transform.rotation
+        assert each.header.frame_id == parents[each.child_frame_id]
+        T = np.eye(4)
+        T[:3, :3] = quat2mat([rotation.w, rotation.x, rotation.y, rotation.z])
+        T[:3, 3] = at.x, at.y, at.z
+        parent, child = (
+            link_placement(robot, q, link) for link in (each.header.frame_id, each.child_frame_id)
+        )
+        np.testing.assert_allclose(parent @ T, child, atol=EXACT)

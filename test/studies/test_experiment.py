@@ -32,15 +32,16 @@ import closed_chain_dynamics as ccd
 from closed_chain_dynamics.errors import ClosedChainError, NameNotFound
 from closed_chain_dynamics.studies import workers
 from closed_chain_dynamics.studies.experiment import Experiment
+from closed_chain_dynamics.studies.experiment_checks import check_experiment
 from closed_chain_dynamics.studies.experiment_report import experiment_report, write_html
 from closed_chain_dynamics.studies.responses import Response, read_response
 from closed_chain_dynamics.studies.results import run_experiment
+from closed_chain_dynamics.studies.runs import Runs
 from closed_chain_dynamics.studies.sampling import design, read_variation
 from closed_chain_dynamics.studies.sensitivity import main_effect, pareto_front, sobol_indices
 
 ROOT = Path(__file__).resolve().parents[2]
 STEP = 1e-9  # relative: RK4 in steps of 1 ms against a closed form
-GENERATED = 1e-9  # of steps in generated code, which do the same in another order
 SMALL = 1e-5  # relative: a swing of 0.01 rad is slower than a smaller one by 6e-6
 SHORT = {'duration': 0.02, 'dt': 1e-3}
 VARY = (
@@ -200,7 +201,7 @@ def test_a_longer_pendulum_swings_as_the_closed_form_says(tmp_path):
     )
     arm = -inertia.origin.xyz[2]
     for k, (factor, g, _) in enumerate(study.design):
-        row = study.row(k, study.design[k])
+        row = Runs(study).row(k, study.design[k])
         whole = factor * inertia.moments[3] + inertia.mass * arm**2
         expected = math.pi / 2 * math.sqrt(whole / (inertia.mass * g * arm))
         assert row.responses[0] == pytest.approx(expected, abs=1e-3)  # a sample
@@ -212,11 +213,11 @@ def test_a_longer_link_closes_the_loop_with_its_new_length():
         responses=('max(loop_error)', 'first(q.rocker)'),
         kind='grid',
     )
-    start = study._start
-    model = study._model(study.variations, [1.02])
+    start = study.start
+    model = study.model(study.variations, [1.02])
     assert max(max(each) for each in study.robot.loop_gaps(start).values()) < 1e-9
     assert max(max(each) for each in model.loop_gaps(start).values()) > 1e-3
-    error, rocker = study.row(0, [1.02]).responses
+    error, rocker = Runs(study).row(0, [1.02]).responses
     assert error < 1e-9
     assert abs(rocker - start[study.robot.joint_slices('rocker')[0]][0]) > 1e-3
 
@@ -227,31 +228,13 @@ def test_gains_hold_a_joint_and_an_event_happens_at_its_time():
         responses=('fall=last(q.crank)', "when=time_of('cut', 'coupler_rocker')"),
         q={'crank': 1.0}, kd={'crank': 2.0}, target={'crank': 1.0}, duration=0.3, kind='grid',
     )  # fmt: skip
-    study.check()
-    falling, held = (study.row(k, values).responses for k, values in enumerate(study.design))
+    check_experiment(study)
+    falling, held = (Runs(study).row(k, values).responses for k, values in enumerate(study.design))
     assert abs(held[0] - 1.0) < 0.2 * abs(falling[0] - 1.0)
     assert held[1] == falling[1] == 0.05
 
 
 # --- who computes, and what is left --------------------------------------------------------------
-def test_generated_code_gives_the_rows_of_the_generic_kernels():
-    """Starts and torques vary, the model does not; books and loop forces are in the responses."""
-    given = {
-        'variations': (read_variation('q:crank=0.8,1.2'), read_variation('tau:crank=0,1')),
-        'responses': tuple(
-            map(read_response, ('a=last(q.crank)', 'b=max(abs(v.rocker))', 'c=last(work)'))
-        ),
-        'duration': 0.1,
-    }
-    generic, generated = (
-        Experiment(ccd.load('four_bar'), compiled=each, **given) for each in (False, True)
-    )
-    for run, values in enumerate(generic.design):
-        one, other = (each.row(run, values) for each in (generic, generated))
-        assert not other.failed
-        assert other.responses == pytest.approx(one.responses, rel=GENERATED, abs=GENERATED)
-
-
 def test_processes_give_the_table_of_one(alone, tmp_path):
     several = run_experiment(experiment(), tmp_path / 'two', workers=2)
     assert table(tmp_path / 'two') == table(alone)
@@ -338,15 +321,15 @@ def test_the_report_is_one_file_with_its_figures(alone):
 # --- what may go wrong outside ------------------------------------------------------------------
 KILL = """
 import os, sys
-import closed_chain_dynamics.studies.experiment as module
-real = module.Experiment.row
+import closed_chain_dynamics.studies.runs as module
+real = module.Runs.row
 def row(self, run, values):
     mark = os.environ['MARK']
     if run == 7 and (os.environ['ALWAYS'] or not os.path.exists(mark)):
         open(mark, 'w').close()
         os.kill(os.getpid(), 9)
     return real(self, run, values)
-module.Experiment.row = row
+module.Runs.row = row
 """
 
 

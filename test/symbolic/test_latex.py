@@ -36,7 +36,7 @@ BREQN = (
 )
 needs_tex = pytest.mark.skipif(
     not (BREQN and shutil.which('pdflatex')),
-    reason='there is no TeX with breqn: apt-get install texlive-latex-extra',
+    reason='there is no TeX with breqn: apt-get install texlive-latex-recommended',
 )
 
 

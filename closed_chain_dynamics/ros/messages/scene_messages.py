@@ -14,7 +14,7 @@
 
 """What RViz shows of a mechanism in motion: tf, markers, and the wrench in every joint."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 import re
 from typing import Any
 
@@ -31,10 +31,10 @@ from closed_chain_dynamics.dynamics.forward import forward_dynamics
 from closed_chain_dynamics.dynamics.joint_reactions import reactions
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
-from closed_chain_dynamics.recording.tracks import link_tracks
-from closed_chain_dynamics.ros.messages.qos import LATCHED, PUBLISHED_STATE, TF
+from closed_chain_dynamics.ros.messages.frames import Frames, place
+from closed_chain_dynamics.ros.messages.qos import LATCHED, PUBLISHED_STATE
 from closed_chain_dynamics.ros.messages.rotations import quaternion_of
-from closed_chain_dynamics.ros.messages.state_messages import set_quaternion, set_vector
+from closed_chain_dynamics.ros.messages.state_messages import set_vector
 from closed_chain_dynamics.viewer.observation import Observation, Snapshot, observe
 
 __all__ = ['SceneMessages']
@@ -54,16 +54,13 @@ class SceneMessages:
 
     def __init__(self, node: Node, robot: Mechanism, stamp: Time, prefix: str = '') -> None:
         self._node, self._stamp, self._prefix = node, stamp, prefix
-        self._tf = node.create_publisher(TFMessage, '/tf', TF)
         self._static = node.create_publisher(TFMessage, '/tf_static', LATCHED)
         self._markers = node.create_publisher(MarkerArray, 'markers', PUBLISHED_STATE)
         self._wrenches: dict[str, tuple[Any, WrenchStamped]] = {}  # publisher and message
         model = robot.description
         self._root = robot.link_names[0]
-        self._joints = [joint for joint in model.joints if joint.type is not JointType.FIXED]
-        self._moving = TFMessage(
-            transforms=[self._transform(joint.parent, joint.child) for joint in self._joints]
-        )
+        moving = [joint for joint in model.joints if joint.type is not JointType.FIXED]
+        self._frames = Frames(node, moving, stamp, prefix)
         joints: list[Joint | LoopJoint] = [*model.joints, *model.loops]
         for joint in joints:
             topic = 'joint_wrenches/' + re.sub(r'\W', '_', joint.name)
@@ -79,8 +76,8 @@ class SceneMessages:
 
     def close(self) -> None:
         """Give the publishers back."""
+        self._frames.close()
         for publisher in (
-            self._tf,
             self._static,
             self._markers,
             *(publisher for publisher, _ in self._wrenches.values()),
@@ -98,7 +95,7 @@ class SceneMessages:
         message = TFMessage()
         for parent, child, origin in fixed:
             transform = self._transform(parent, child)
-            _place(transform.transform, quaternion_of(origin.rotation), origin.position)
+            place(transform.transform, quaternion_of(origin.rotation), origin.position)
             message.transforms.append(transform)
         self._static.publish(message)
 
@@ -106,7 +103,7 @@ class SceneMessages:
         self, robot: Mechanism, q: Vector, v: Vector, tau: Vector, wrenches: dict[str, Vector]
     ) -> None:
         """Publish a state; `robot` is a mechanism that may be computed with."""
-        self._publish_tf(robot, q)
+        self._frames.publish(robot, q)
         if self._markers.get_subscription_count():
             seen = observe(Snapshot(robot, q, v, tau, wrenches=wrenches))
             self._markers.publish(self._drawn(robot, seen))
@@ -117,19 +114,6 @@ class SceneMessages:
         ]
         if listened:
             self._publish_wrenches(robot, q, v, tau, wrenches, listened)
-
-    def _publish_tf(self, robot: Mechanism, q: Vector) -> None:
-        if not self._joints:
-            return
-        tracks = link_tracks(robot, [q])
-        R_parent, p_parent = _stacked(tracks, [joint.parent for joint in self._joints])
-        R_child, p_child = _stacked(tracks, [joint.child for joint in self._joints])
-        to_parent = R_parent.transpose(0, 2, 1)
-        turned = map(quaternion_of, to_parent @ R_child)
-        at = (to_parent @ (p_child - p_parent)[..., None])[..., 0]
-        for stamped, quaternion, position in zip(self._moving.transforms, turned, at):
-            _place(stamped.transform, quaternion, position)
-        self._tf.publish(self._moving)
 
     def _publish_wrenches(
         self,
@@ -191,16 +175,3 @@ class SceneMessages:
         made = TransformStamped(child_frame_id=self._prefix + child)
         made.header.stamp, made.header.frame_id = self._stamp, self._prefix + parent
         return made
-
-
-def _place(transform: Any, quaternion: Vector, position: Vector) -> None:
-    set_quaternion(transform.rotation, quaternion)
-    set_vector(transform.translation, position)
-
-
-def _stacked(tracks: Mapping[str, Any], links: Iterable[str]) -> tuple[Vector, Vector]:
-    """Return rotations (n, 3, 3) and positions (n, 3) of links."""
-    return (
-        np.stack([tracks[link][0][0] for link in links]),
-        np.stack([tracks[link][1][0] for link in links]),
-    )

@@ -209,7 +209,7 @@ def _parts(
     size = np.linalg.norm(pose[3:])
     if not 0.5 < size < 2.0:
         raise StateError(
-            f'the orientation of joint {name!r} is no quaternion: length {size:.3g}',
+            f'the orientation of joint {name!r} is not a unit quaternion: length {size:.3g}',
             where='multi_dof_joint_states',
         )
     pose[3:] /= size

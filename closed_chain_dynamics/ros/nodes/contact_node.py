@@ -144,7 +144,7 @@ class ContactNode(Node):
                 )
         if own:
             raise StateError(
-                f'thresholds for {", ".join(own)}, which is no contact here',
+                f'thresholds for {", ".join(own)}, which is not a contact here',
                 where='contact_node',
                 repair='Name it in force_contacts or height_contacts.',
             )

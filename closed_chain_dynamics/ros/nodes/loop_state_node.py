@@ -26,6 +26,8 @@ Gives                         Type                            When
 joint_states                  sensor_msgs/JointState          all joints of one degree, with the
                                                               stamp of what was measured
 multi_dof_joint_states        sensor_msgs/MultiDOFJointState  the others, if there are any
+/tf                           tf2_msgs/TFMessage              links on joints of several degrees:
+                                                              robot_state_publisher knows none
 diagnostics                   diagnostic_msgs/DiagnosticArray once a second, and when it gets lost
 
 Passive joints follow from the loops, through dead points and singular poses on the branch of the
@@ -48,6 +50,7 @@ from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.ros.managed_node import ManagedNode
 from closed_chain_dynamics.ros.messages.contacts import Contacts
+from closed_chain_dynamics.ros.messages.frames import Frames, joints_unknown_to_others
 from closed_chain_dynamics.ros.messages.measured_states import MeasuredStates, State, seconds
 from closed_chain_dynamics.ros.messages.qos import LATEST, PUBLISHED_STATE
 from closed_chain_dynamics.ros.messages.state_messages import StateMessages
@@ -78,6 +81,9 @@ SETTINGS = [
         high=10.0,
     ),
     Setting(
+        'frame_prefix', '', 'before all frames of tf: for several robots in one graph', fixed=True
+    ),
+    Setting(
         'connect_gap', CONNECT_GAP, 'largest gap that a connection closes [m]', low=0.0, high=10.0
     ),
     Setting(
@@ -96,6 +102,7 @@ class LoopStateNode(ManagedNode):
     def __init__(self, **options: Any) -> None:
         self.tracker: StateTracker | None = None
         self.measured: MeasuredStates | None = None
+        self._frames: Frames | None = None
         super().__init__('loop_state_node', SETTINGS, changed=self._on_change, **options)
         self._came = -np.inf
         self._said: str | None = None
@@ -141,6 +148,10 @@ class LoopStateNode(ManagedNode):
         assert self.tracker is not None and self.measured is not None  # there is a model
         robot = self.tracker.robot
         self._messages, self._efforts = StateMessages(robot), np.zeros(len(robot.actuator_names))
+        if self._frames:
+            self._frames.close()
+        unknown, prefix = joints_unknown_to_others(robot), self.parameters.frame_prefix
+        self._frames = Frames(self, unknown, self._messages.stamp, prefix)
         self.measured.restructured()
 
     def forget(self) -> None:
@@ -170,8 +181,9 @@ class LoopStateNode(ManagedNode):
             assert found is not None and found.q is not None  # what was just taken
             self._messages.fill(when, found.q, found.v, self._efforts)
             self._single.publish(self._messages.joint_states)
-            if self._messages.multi_dof:
+            if self._messages.multi_dof and self._frames:
                 self._multi.publish(self._messages.multi_dof)
+                self._frames.publish(self.tracker.robot, found.q)
         if self.tracker.state and self.tracker.state.status != self._said:
             self._report()
 

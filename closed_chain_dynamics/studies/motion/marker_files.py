@@ -69,7 +69,7 @@ def read_markers(path: Path, *, up: str = 'z', scale: float = 1.0) -> MarkerReco
     time, names, points = READERS[kind](path, scale, turn)
     if len(time) < FEWEST or np.any(np.diff(time) <= 0.0):
         raise ClosedChainError(
-            f'a record needs {FEWEST} frames or more, and times that grow; it has {len(time)}',
+            f'a record needs {FEWEST} frames or more, and increasing times; it has {len(time)}',
             file=path,
             repair='Export it again, with the whole motion.',
         )
@@ -120,7 +120,7 @@ def _read_trc(path: Path, scale: float, turn: Array) -> tuple[Array, list[str], 
 
 def _no_trc(path: Path, why: str) -> ClosedChainError:
     return ClosedChainError(
-        f'this is no TRC file: {why}',
+        f'this is not a TRC file: {why}',
         file=path,
         repair='Export it again, with tabs between cells.',
     )

@@ -124,7 +124,7 @@ def _read(robot: Mechanism, path: Path) -> tuple[Array, dict[str, Array]]:
     time, columns = time[kept], {name: values[kept] for name, values in columns.items()}
     if len(time) < FEWEST or np.any(np.diff(time) <= 0.0):
         raise ClosedChainError(
-            f'a trajectory needs {FEWEST} lines or more, and times that grow',
+            f'a trajectory needs {FEWEST} lines or more, and increasing times',
             file=path,
             repair='Sort it, and take out what is there twice.',
         )

@@ -88,7 +88,7 @@ def splined(
             spline = CubicSpline(time, values)
     except ValueError:  # what is in between is beyond any number
         raise ClosedChainError(
-            f'the joint {joint!r} moves too far in too short a time for a spline',
+            f'the joint {joint!r} moves too far in too short a time',
             file=path,
             repair='Give positions in rad or m, and times in s.',
         ) from None
