@@ -34,7 +34,7 @@ def test_a_test_that_the_page_names_exists(file, name):
 
 
 def test_every_row_of_what_is_promised_names_a_test():
-    rows = PAGE.read_text(encoding='utf-8').partition('## What is promised')[2]
+    rows = PAGE.read_text(encoding='utf-8').partition('## Guarantees')[2]
     rows = [line for line in rows.partition('\n## ')[0].splitlines() if line.startswith('| ')]
     assert len(rows) > 20
     assert not [row for row in rows[2:] if 'test/' not in row.rsplit('|', 2)[1]]
