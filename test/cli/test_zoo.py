@@ -291,9 +291,9 @@ def _crash(path):
     return zoo.Specimen(str(path), loads=True)
 
 
-def _serve_crashing(there):
+def _serve_crashing(there, folder):
     zoo.judge = _crash
-    zoo._serve(there)
+    zoo._serve(there, folder)
 
 
 def test_one_that_crashes_spoils_nothing(tmp_path, monkeypatch):
