@@ -7,7 +7,7 @@ SHELL ["/bin/bash", "-c"]
 ENV PIP_BREAK_SYSTEM_PACKAGES=1
 
 RUN apt-get update \
-    && apt-get install -y --no-install-recommends python3-pip \
+    && apt-get install -y --no-install-recommends g++ make python3-pip python3-venv \
     && rm -rf /var/lib/apt/lists/*
 
 # Dependencies first: they change less often than the code.

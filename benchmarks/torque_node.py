@@ -175,20 +175,23 @@ def processor_seconds(pid):
 
 
 def computation(feeder):
-    """Return the time of a turn without messages, in this process [s]."""
+    """Return times of turns without messages, to the torques and after them, here [s]."""
     from closed_chain_dynamics.control.control_loop import ControlLoop
     from closed_chain_dynamics.control.law import TorqueController
     from closed_chain_dynamics.control.torque_guard import TorqueGuard
 
-    robot, spent = feeder.robot, []
+    robot, spent, after = feeder.robot, [], []
     loop = ControlLoop(TorqueController(robot), TorqueGuard(robot))
     names, times, points = feeder.reference
     loop.take_reference(names, times, points, start=0.0)
     for k, (q, v) in enumerate(feeder.states[:3000]):
         began = time.perf_counter()
         loop.take_state(robot.joint_names, q, v, stamp=k * feeder.period, now=k * feeder.period)
-        spent.append(time.perf_counter() - began)
-    return np.array(spent[100:])
+        sent = time.perf_counter()
+        loop.look_ahead()
+        spent.append(sent - began)
+        after.append(time.perf_counter() - sent)
+    return np.array(spent[100:]), np.array(after[100:])
 
 
 def quantiles(values, unit):
@@ -246,7 +249,7 @@ def median(numbers):
 def measure(arguments):
     """Run both nodes in turns with a feeder; return the numbers."""
     feeder, best = Feeder(arguments), {}
-    alone = computation(feeder)
+    alone, after = computation(feeder)
     for _ in range(TURNS):
         for name, words in programme(arguments, feeder.robot).items():
             found = ask(feeder.anew(), words)
@@ -258,6 +261,7 @@ def measure(arguments):
         'asked rate [Hz]': arguments.rate,
         **best,
         'computation alone [us]': quantiles(alone, 1e-6),
+        'after torques are out [us]': quantiles(after, 1e-6),
         'added to the median [ms]': median(node) - median(echo),
         'added missed deadlines per 1000': node[missed] - echo[missed],
         'load average of the machine': os.getloadavg()[0],

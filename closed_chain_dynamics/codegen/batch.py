@@ -46,7 +46,7 @@ def pointer(array: NDArray[np.generic]) -> ctypes.c_void_p:
 def shares(n: int, lanes: int, threads: int) -> list[tuple[int, int]]:
     """Return ranges of rows for the threads, whole groups of lanes each."""
     count = max(1, min(threads, n // LEAST_SHARE))
-    size = -(-n // (count * lanes)) * lanes
+    size = max(-(-n // (count * lanes)), 1) * lanes
     return [(first, min(first + size, n)) for first in range(0, n, size)]
 
 

@@ -36,7 +36,7 @@ from closed_chain_dynamics.codegen.compiler import Compiler, cannot_write
 from closed_chain_dynamics.codegen.source import Source
 from closed_chain_dynamics.errors import GenerationError
 
-__all__ = ['DERIVATIVES', 'RUN', 'STEP', 'cache_folder', 'put', 'stem']
+__all__ = ['DERIVATIVES', 'RUN', 'STEP', 'cache_folder', 'fingerprint', 'put', 'stem']
 
 HERE = Path(__file__).parent
 STEP, RUN = 'step', 'run'  # libraries of several functions: steps, and a simulation's run
@@ -92,10 +92,16 @@ def _own_code() -> bytes:
     return digest.digest()
 
 
-def _key(source: Source, name: str, compiler: Compiler, lanes: int) -> str:
+def fingerprint(source: Source) -> bytes:
+    """Return a hash of all that a source holds."""
     digest = hashlib.sha256()
     for part in _parts(source):
         digest.update(part)
+    return digest.digest()
+
+
+def _key(source: Source, name: str, compiler: Compiler, lanes: int) -> str:
+    digest = hashlib.sha256(fingerprint(source))
     digest.update(_own_code())  # another version of this package
     text = f'{name} {lanes} {compiler} {version("casadi")}'
     digest.update(text.encode())

@@ -32,7 +32,7 @@ from closed_chain_dynamics.assembly.completion import complete_acceleration, com
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.codegen.batch import Function, as_rows, check_counts
 from closed_chain_dynamics.codegen.build import require_casadi
-from closed_chain_dynamics.codegen.cache import DERIVATIVES
+from closed_chain_dynamics.codegen.cache import DERIVATIVES, fingerprint
 from closed_chain_dynamics.codegen.compiler import find_compiler
 from closed_chain_dynamics.codegen.derivatives import Derivatives, derivatives, linearise
 from closed_chain_dynamics.codegen.gathering import gather
@@ -86,6 +86,7 @@ class CompiledMechanism:
         self.fallbacks: Counter[str] = Counter()
         self._threads = threads
         self._structure = robot.changes
+        self._other = -1  # changes of another structure, which was looked at before
         self._functions: dict[str, Function] = {}
         self._roller: Roller | None = None
         nv, motors = source.nv, len(source.motors)
@@ -97,10 +98,27 @@ class CompiledMechanism:
     def __repr__(self) -> str:
         return f'<CompiledMechanism {self.source.name!r}: theta_G {", ".join(self.independent)}>'
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _compiled_again, (self.robot, self.source, self._threads)
+
     @property
     def is_current(self) -> bool:
-        """Return whether the mechanism still is in the structure that was compiled."""
-        return bool(self.robot.changes == self._structure)
+        """Return whether the mechanism is in the structure that was compiled, or so again."""
+        changes = self.robot.changes
+        if changes not in (self._structure, self._other):
+            if self._is_the_same():
+                self._structure = changes
+            else:
+                self._other = changes
+        return bool(changes == self._structure)
+
+    def _is_the_same(self) -> bool:
+        """Return whether code generated now would be that which was compiled."""
+        try:
+            now = gather(self.robot, self.source.q)
+        except ClosedChainError:
+            return False
+        return fingerprint(now) == fingerprint(self.source)
 
     def _function(self, name: str) -> Function:
         if name not in self._functions:
@@ -205,6 +223,12 @@ class CompiledMechanism:
 
     def derivatives(self, q: ArrayLike, v: ArrayLike, tau: Any = None) -> Derivatives:
         """Return the derivatives of forward dynamics at one state; see `codegen.derivatives`."""
+        if np.ndim(q) > 1:
+            raise StateError(
+                f'derivatives are of one state, but q has shape {np.shape(q)}',
+                where=self.robot.name,
+                repair='Call it for one row after the other.',
+            )
         if self.is_current:
             given = self._torques(tau)
             f = self.forward_dynamics(q, v, given)
@@ -216,7 +240,7 @@ class CompiledMechanism:
         return derivatives(self.robot, q, v, tau)
 
     def _derivatives(self, q: ArrayLike, v: ArrayLike, found: Array) -> Derivatives:
-        """Return slopes by q, v and torques, which lie beside W; A and B when asked for."""
+        """Return slopes by q, v and torques, which lie beside W; A and B when they are asked."""
         nv, na = self.source.nv, len(self.source.motors)
         found = found.reshape(nv, -1)
         wrt_q, wrt_v = found[:, :nv], found[:, nv : 2 * nv]
@@ -291,6 +315,13 @@ class CompiledMechanism:
 
     def _rates(self, rates: Any) -> Any:
         if not isinstance(rates, Mapping):
+            given = np.shape(rates)
+            if given[-1:] != (len(self.independent),):
+                raise StateError(
+                    f'rates have shape {given} but there are {len(self.independent)} theta_G',
+                    where=self.robot.name,
+                    repair=f'One for each of {", ".join(self.independent)}.',
+                )
             return rates
         missing = [name for name in self.independent if name not in rates]
         unknown = [name for name in rates if name not in self.independent]
@@ -328,7 +359,7 @@ class CompiledMechanism:
     ) -> tuple[Array, Any, Any]:
         """Return outputs side by side, whether they count, and whether the core gave them."""
         function = self._function(name)
-        changed = self.robot.changes != self._structure
+        changed = not self.is_current
         if np.ndim(given[0]) == 2:
             return self._batch(function, given, core, changed)
         flat = None if changed else function.one(given)
@@ -365,3 +396,10 @@ class CompiledMechanism:
         if generic.any():
             self._say(CHANGED if changed else REFUSED)
         return flat, ok, generic
+
+
+def _compiled_again(robot: Mechanism, source: Source, threads: int | None) -> CompiledMechanism:
+    """Return a compiled mechanism that was copied, or sent to another process."""
+    made = CompiledMechanism(robot, source, threads=threads)
+    made._structure = made._other = -1  # the structure may have changed before
+    return made

@@ -178,7 +178,7 @@ class LawTurns:
             return None
         law = self.controller.whole_law(self.turns.with_next(stamp, age))
         limits = self.watcher.limits
-        if law is None or limits.on_loops or not self.sensors.is_idle:
+        if law is None or limits.on_loops or not self._senses_nothing:
             return None
         if not self.tracker.stamps.is_next(stamp, age) or not self.blend.goes_on(self._source):
             return None
@@ -194,8 +194,7 @@ class LawTurns:
         command = self.controller.command_of(out)
         if done == LOOK_CLOSER or not command.error <= self.watcher.tracking_bound:
             return None
-        self.tracker.stamps.take(stamp)
-        state.accept(stamp, joints.found)
+        self.tracker.go_on(stamp, joints.found)
         self.watcher.take_good()
         self.watcher.take_error(command.error)
         self._arrived, self.command = now, command
@@ -204,6 +203,12 @@ class LawTurns:
         tau = guard.passed(command.tau_A, guard.effort, bounds.safe, done, now)
         self._note_active(now)
         return tau
+
+    @property
+    def _senses_nothing(self) -> bool:
+        """Return whether nothing is measured beside the joints, nor was in the last turn."""
+        last = self._sensed
+        return self.sensors.is_idle and not (last.stale or last.sources)
 
     @property
     def _source(self) -> object:

@@ -32,6 +32,7 @@ from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.control.loop_state import LoopState
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.kernels import compile_at_once
+from closed_chain_dynamics.kernels.following import Found
 from closed_chain_dynamics.model import changes
 from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
@@ -148,6 +149,13 @@ class StateTracker:
                 self.state = None
             return self.refuse('state', str(error))
         return True
+
+    def go_on(self, stamp: float, found: Found) -> None:
+        """Take what was found at a stamp, nothing being wrong with either."""
+        assert self.state is not None  # it was found from there
+        self.stamps.take(stamp)
+        self.restarted = False
+        self.state.accept(stamp, found)
 
     def warm_up(self) -> None:
         """Take a few states on a copy, so that every kernel is loaded before it counts."""

@@ -60,25 +60,44 @@ def one_model(reader: Reader, document: Document) -> tuple[Any, Any]:
         for each in () if place is None else place.iterchildren('model', 'include'):
             model = (each, files) if each.tag == 'model' else _included(reader, each, files)
             found += [] if model is None else [model]
-    moving = [each for each in found if (each[0].findtext('static') or '').strip() not in TRUE]
-    chosen = moving or found
-    if not chosen:
+    if not found:
         raise reader.error(root, 'it holds no model', 'Put a <model> into it.')
     if len(root.findall('world')) > 1:
         reader.note('Only the first of several worlds is read.')
+    moving = [each for each in found if not _is_static(each[0])]
+    chosen = moving or found
+    if moving and len(found) > len(moving):
+        named = _named(root)
+        chosen = [each for each in found if each in moving or each[0].get('name') in named]
     if len(chosen) == 1:
         return _flat(reader, *chosen[0]), world
     return _together(reader, [_flat(reader, *each) for each in chosen], world), world
 
 
+def _is_static(model: Any) -> bool:
+    return (model.findtext('static') or '').strip() in TRUE
+
+
+def _named(root: Any) -> set[str]:
+    """Return the names that poses, frames and joints refer to, those of parts without the part."""
+    words = [each.get('relative_to', '') for each in root.iter('pose')]
+    words += [each.get('attached_to', '') for each in root.iter('frame')]
+    words += [(each.text or '').strip() for each in root.iter('parent', 'child')]
+    return {each.partition('::')[0] for each in words}
+
+
 def _together(reader: Reader, models: list[Any], world: Any) -> Any:
     """Return one model of several that stand in a world, each under its own name."""
     names = [each.get('name', '') for each in models]
-    reader.note(f'It holds {len(names)} models that move, read as one: {some_of(names)}.')
+    reader.note(f'It holds {len(names)} models, read as one: {some_of(names)}.')
     name = '' if world is None else world.get('name', '')
     whole = etree.Element('model', name=name or 'world')
     whole.extend(models)
     whole.extend([] if world is None else deepcopy([*world.iterchildren('joint', 'frame')]))
+    for model in filter(_is_static, models):
+        held = etree.SubElement(whole, 'joint', name=f'{model.get("name")}_static', type='fixed')
+        for tag, end in (('parent', WORLD), ('child', model.get('name'))):
+            etree.SubElement(held, tag).text = end
     return _flat(reader, whole, ())
 
 

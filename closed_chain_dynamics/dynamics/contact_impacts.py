@@ -26,6 +26,8 @@ same law stops it: an impact without collision.
 The first phase cannot gain energy: with v_after = v + M^-1 J^T p the kinetic energy changes by
 p u_after - p^T G p / 2, and p u_after = -mu n |u_t| at most. Where the second would give back more
 than there was before, it is cut down to what there was.
+
+Joints at their stops are part of the impact: a stop pushes as a contact without friction does.
 """
 
 from collections.abc import Sequence
@@ -35,7 +37,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closed_chain_dynamics.dynamics.constraints import Matrix
-from closed_chain_dynamics.dynamics.contact_problem import contact_problem, solve_contacts
+from closed_chain_dynamics.dynamics.contact_problem import Held, contact_problem, solve_contacts
 from closed_chain_dynamics.dynamics.impacts import Impact
 from closed_chain_dynamics.dynamics.tree import energy, momentum
 from closed_chain_dynamics.dynamics.values import constant
@@ -52,10 +54,12 @@ PUSH = 1e-8  # share of the speed that is gained within the time h: more than ro
 
 @dataclass(frozen=True, eq=False)
 class ContactImpact:
-    """What an impact does: the Impact, and the contacts that are open after it."""
+    """What an impact does: the Impact, contacts open after it, impulses of stops, bounces."""
 
     impact: Impact
     open: frozenset[int]
+    stops: Vector
+    bounces: bool  # whether what hit comes back
 
 
 def contact_impact(
@@ -65,6 +69,8 @@ def contact_impact(
     loops: Sequence[int],
     touching: Sequence[int],
     pushed: Vector | None = None,
+    stops: Held | None = None,
+    restitution: Sequence[float] = (),
 ) -> ContactImpact:
     """
     Return the impact of contacts on a motion.
@@ -73,23 +79,20 @@ def contact_impact(
     that touch at once bounce with the smallest restitution of them. `pushed`: where no finite
     force fits the motion, theta_O'' without the contacts, (nv,). Over a time h it would take the
     points into their surfaces, so no impulse is no answer for any h > 0; where no force fits, the
-    impulse stays finite as h goes to zero.
+    impulse stays finite as h goes to zero. `stops`: those that joints are at, with restitutions.
     """
-    table, problem = robot.structure.loops, contact_problem(robot, q, v, loops)
+    table, problem = robot.structure.loops, contact_problem(robot, q, v, loops, stops)
+    n, places = len(loops), np.arange(len(problem.moving))
     mu, c = table['mu'][list(loops)], problem.J @ v
     if pushed is not None:
         mu, rates = (1.0 + AT_THE_LIMIT) * mu, problem.J @ pushed + problem.bias
         c = c + PUSH * np.abs(c).max() / max(np.abs(rates).max(), 1e-300) * rates
-    hits = np.array([k in touching for k in loops])
-    fast: NDArray[np.bool_] = -c[::3] > BOUNCE_SPEED
-    e = min(
-        (
-            float(table['restitution'][k]) * bool(quick)
-            for k, quick in zip(loops, fast)
-            if k in touching
-        ),
-        default=0.0,
-    )
+    speeds = np.concatenate([-c[: 3 * n : 3], _into(problem.bounds, c[3 * n :: 3])])
+    fast: NDArray[np.bool_] = speeds > BOUNCE_SPEED
+    hits = fast & (places >= n)
+    hits[:n] = [k in touching for k in loops]
+    shares = np.append(table['restitution'][list(loops)], restitution)
+    e = min((float(shares[i]) * bool(fast[i]) for i in np.flatnonzero(hits)), default=0.0)
     jams = pushed is not None
     found = solve_contacts(robot, problem, c, mu, drags=False, jams=jams)
     opens, p = found.opens, found.p.ravel()
@@ -99,12 +102,13 @@ def contact_impact(
         share: float = _possible_share(problem.G, c, p, more.ravel())
         p = p + share * more.ravel()
         opens = opens | hits
-    elif np.any(slow := opens & (found.u[:, 0] < BOUNCE_SPEED)):
-        held = [k for k, stays in zip(loops, slow) if stays]
+    elif np.any(slow := opens & (np.abs(found.u[:, 0]) < BOUNCE_SPEED)):
+        held = np.flatnonzero(slow).tolist()
         found = solve_contacts(robot, problem, c, mu, drags=False, held=held, jams=jams)
         opens, p = found.opens, found.p.ravel()
     v_after = v + problem.response @ p
-    world = np.einsum('kij,ki->kj', problem.frames, p.reshape(-1, 3))
+    p, pushes = p[: 3 * n], p[3 * n :: 3]
+    world = np.einsum('kij,ki->kj', problem.frames[:n], p.reshape(-1, 3))
     rows = [
         along @ R_1 if friction else normal
         for along, R_1, friction, normal in zip(world, problem.turns, mu, p.reshape(-1, 3)[:, :1])
@@ -112,7 +116,7 @@ def contact_impact(
     owners = [robot.loop_names[k] for k, row in zip(loops, rows) for _ in row]
     impact = Impact(
         v_after,
-        constant(np.concatenate(rows)),
+        constant(np.concatenate([np.zeros(0), *rows])),
         energy(robot, q, v)[0],
         energy(robot, q, v_after)[0],
         constant(momentum(robot, q, v)),
@@ -120,7 +124,14 @@ def contact_impact(
         tuple(owners),
         {},
     )
-    return ContactImpact(impact, frozenset(k for k, each in zip(loops, opens) if each))
+    open_now = frozenset(k for k, each in zip(loops, opens) if each)
+    return ContactImpact(impact, open_now, pushes, e > 0.0)
+
+
+def _into(bounds: Matrix, rates: Vector) -> Vector:
+    """Return how fast coordinates run into their stops, by what these can do."""
+    both = np.isinf(bounds).all(axis=1)
+    return np.where(both, np.abs(rates), np.where(np.isinf(bounds[:, 1]), -rates, rates))
 
 
 def _possible_share(G: Matrix, c: Vector, p: Vector, more: Vector) -> float:

@@ -21,8 +21,13 @@ G           J W (W^T M W)^-1 W^T J^T, of all loops but the contacts     (3 conta
 p           forces, or impulses: along n, t_1, t_2 of each contact      (3 contacts,)
 u           accelerations, or velocities, of the points along the same  (3 contacts,)
 
-Projection finds which contacts open, stick and slide; where it does not, all that they could do is
-tried. Newton's method on the equations that these make gives p to rounding (`coulomb_law.py`).
+Stops and friction that hold joints are part of it, so that all that may open, slip or give way at
+an instant is decided together: each is one more contact, its normal along the coordinate, without
+t_1 and t_2, and its force within bounds.
+
+Projection finds which contacts open, stick and slide; where it does not, what they do is changed
+one by one, or all that they could do is tried. Newton's method on the equations that these make
+gives p to rounding (`coulomb_law.py`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -34,16 +39,17 @@ from numpy.typing import NDArray
 
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.dynamics.constraints import Matrix, allowed_motions, constraint_jacobian
-from closed_chain_dynamics.dynamics.coulomb_law import MOST_TRIED, Law
+from closed_chain_dynamics.dynamics.coulomb_law import (
+    LOWER,
+    MOST_TRIED,
+    SLIDES,
+    STICKS,
+    UPPER,
+    Law,
+)
 from closed_chain_dynamics.dynamics.tree import mass_matrix
 from closed_chain_dynamics.kernels import records as at
-from closed_chain_dynamics.kernels.cone_solver import (
-    BOTH_SIDES,
-    CONE,
-    DRAG,
-    DRAG_BOTH_SIDES,
-    GIVEN,
-)
+from closed_chain_dynamics.kernels.cone_solver import CONE, DRAG, GIVEN
 from closed_chain_dynamics.model.friction_lock import locked_error
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
@@ -51,6 +57,7 @@ __all__ = [
     'REST_SPEED',
     'ContactProblem',
     'Coulomb',
+    'Held',
     'contact_problem',
     'contacts_as',
     'free_acceleration',
@@ -62,11 +69,30 @@ NO_FORCE = 1e-9  # share of the largest force below which a contact carries none
 NO_MOTION = 1e-9  # share of the largest acceleration or speed below which a point stands
 WELL_WITHIN = 1e-3  # share of the friction that a contact that slides cannot have left
 SWEPT = 1e-6  # share of the largest force or speed by which projection may miss Coulomb's law
+NO_RESPONSE = 1e-12  # share of the largest response below which a coordinate cannot move
+
+
+@dataclass(frozen=True, eq=False)
+class Held:
+    """Coordinates that stops or friction may hold: rows, R' theta_O' and bounds of the forces."""
+
+    rows: Matrix  # (n, nv)
+    bias: Vector  # (n,)
+    bounds: Matrix  # (n, 2)
+
+    @classmethod
+    def nothing(cls, nv: int) -> 'Held':
+        """Return no coordinates of so many."""
+        return cls(np.zeros((0, nv)), np.zeros(0), np.zeros((0, 2)))
 
 
 @dataclass(frozen=True, eq=False)
 class ContactProblem:
-    """The contacts of a state: J, G and the frames (n, t_1, t_2) of the contacts, world axes."""
+    """
+    The contacts of a state: J, G and the frames (n, t_1, t_2) of the contacts, world axes.
+
+    What holds joints comes behind the contacts, and counts as one in every shape.
+    """
 
     loops: tuple[int, ...]
     J: Matrix
@@ -76,6 +102,7 @@ class ContactProblem:
     turns: NDArray[np.float64]  # (contacts, 3, 3), R_1: axes of the rows of a sticking contact
     moving: NDArray[np.bool_]  # (contacts,): slides, along t_1
     bias: Vector  # J' theta_O'
+    bounds: Matrix  # (held, 2): of the forces that hold joints
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +111,17 @@ class Coulomb:
 
     p: Matrix
     u: Matrix
-    opens: NDArray[np.bool_]
-    slides: NDArray[np.bool_]
+    modes: NDArray[np.int64]
+
+    @property
+    def opens(self) -> NDArray[np.bool_]:
+        """Return which contacts open, or which joints leave what holds them."""
+        return np.asarray(self.modes >= LOWER)
+
+    @property
+    def slides(self) -> NDArray[np.bool_]:
+        """Return which contacts slide."""
+        return np.asarray(self.modes == SLIDES)
 
 
 @contextmanager
@@ -114,9 +150,14 @@ def _axes(normal: Vector, velocity: Vector, moves: bool) -> Matrix:
 
 
 def contact_problem(
-    robot: Mechanism, q: Vector, v: Vector, loops: Sequence[int]
+    robot: Mechanism, q: Vector, v: Vector, loops: Sequence[int], held: Held | None = None
 ) -> ContactProblem:
-    """Return the ContactProblem of some contacts, closed or open ones that touch."""
+    """
+    Return the ContactProblem of some contacts, closed or open ones that touch.
+
+    `held`: joints that may be held as well, and are not in the present structure.
+    """
+    held = Held.nothing(robot.nv) if held is None else held
     frames, moving, turns = [], [], []
     for k in loops:
         kernels.compute_loop_placement(robot.handle, q, v, k)
@@ -139,17 +180,29 @@ def contact_problem(
         bias[::3] = full_bias[[robot.structure.loops[k]['row'] for k in loops]]
     with contacts_as(robot, loops, at.SLIDE, 0):
         W, M = allowed_motions(robot, q), mass_matrix(robot, q)
+    count = len(held.rows)
+    more, more_bias = np.zeros((3 * count, robot.nv)), np.zeros(3 * count)
+    more[::3], more_bias[::3] = held.rows, held.bias
+    J, bias = np.vstack([J, more]), np.concatenate([bias, more_bias])
+    frames += [np.eye(3)] * count
+    turns += [np.eye(3)] * count
+    moving += [False] * count
     JW = J @ W
     reduced = np.linalg.solve(W.T @ M @ W, JW.T) if W.shape[1] else np.zeros(JW.T.shape)
+    G, first = JW @ reduced, 3 * len(loops)
+    gains = np.diag(G)[first:]
+    rigid = first + np.flatnonzero(gains < NO_RESPONSE * gains.max(initial=0.0))
+    G[rigid], G[:, rigid], reduced[:, rigid] = 0.0, 0.0, 0.0
     return ContactProblem(
         tuple(loops),
         J,
-        JW @ reduced,
+        G,
         W @ reduced,
         np.array(frames).reshape(-1, 3, 3),
         np.array(turns).reshape(-1, 3, 3),
         np.array(moving, dtype=bool),
         bias,
+        held.bounds,
     )
 
 
@@ -178,46 +231,50 @@ def solve_contacts(
     Return the p of Coulomb's law with u = G p + c.
 
     `drags`: contacts that move have friction along t_1, as they do under forces; an impact decides
-    it anew. `held`: contacts that do not open. `given`: impulses along the normal that are known
-    beforehand, (contacts,), not a number where they are not.
+    it anew. `held`: places of those that do not open. `given`: impulses along the normal that are
+    known beforehand, (contacts,), not a number where they are not.
     """
     table, n = robot.structure.loops, len(problem.loops)
-    both = np.array([table['contact'][k] != at.UNILATERAL or k in held for k in problem.loops])
+    bounds = np.concatenate([np.tile([0.0, np.inf], (n, 1)), problem.bounds])
+    for i, k in enumerate(problem.loops):
+        if table['contact'][k] != at.UNILATERAL:
+            bounds[i] = -np.inf, np.inf
+    bounds[list(held)] = -np.inf, np.inf
+    mu = np.concatenate([mu, np.zeros(len(problem.bounds))])
     drag = problem.moving & drags
-    kind = np.where(
-        drag, np.where(both, DRAG_BOTH_SIDES, DRAG), np.where(both, BOTH_SIDES, CONE)
-    ).astype(np.int64)
-    p = np.zeros(3 * n)
+    kind, p = np.where(drag, DRAG, CONE).astype(np.int64), np.zeros(3 * len(mu))
     if given is not None:
         known = np.isfinite(given)
         kind[known], p[::3] = GIVEN, np.where(known, given, 0.0)
-    swept = kernels.solve_cones(problem.G, np.ascontiguousarray(c), mu, kind, p)
+    swept = kernels.solve_cones(problem.G, np.ascontiguousarray(c), mu, kind, bounds, p)
+    law = Law(problem.G, c, mu, bounds, drag)
     if given is not None:
-        return _judge(problem.G, c, p, mu, both, drag)
-    law, found = Law(problem.G, c, mu, both, drag), _judge(problem.G, c, p, mu, both, drag)
-    polished = law.polish(p, found.opens, found.slides)
+        return _judge(law, p)
+    found = _judge(law, p)
+    polished = law.polish(p, found.modes)
     best = p if polished is None else polished
     if swept < 0 or jams or not (law.agrees(p, SWEPT) or law.agrees(best, SWEPT)):
-        tried = law.by_trying()
+        tried = None if jams else law.by_changing(p, found.modes)
+        tried = law.by_trying() if tried is None else tried
         if tried is None and (swept < 0 or len(mu) <= MOST_TRIED):
             raise locked_error(robot)
         best = best if tried is None else tried  # so many contacts: nearly right
-    return _judge(problem.G, c, best, mu, both, drag)
+    return _judge(law, best)
 
 
-def _judge(
-    G: Matrix, c: Vector, p: Vector, mu: Vector, both: NDArray[np.bool_], drag: NDArray[np.bool_]
-) -> Coulomb:
+def _judge(law: Law, p: Vector) -> Coulomb:
     """
     Say which contacts open and which slide.
 
     One whose force is well within its cone sticks, though projection may leave it some motion.
     """
-    u, f = (G @ p + c).reshape(-1, 3), p.reshape(-1, 3)
+    u, f, c = (law.G @ p + law.c).reshape(-1, 3), p.reshape(-1, 3), law.c
     speed = NO_MOTION * max(float(np.abs(c).max(initial=0.0)), 1e-300)
     force = NO_FORCE * max(float(np.abs(p).max(initial=0.0)), 1e-300)
-    opens = (u[:, 0] > 1e2 * speed) & (f[:, 0] <= force) & ~both
+    friction, most = np.linalg.norm(f[:, 1:], axis=1), law.mu * np.abs(f[:, 0])
     moves = np.linalg.norm(u[:, 1:], axis=1) > 1e2 * speed
-    within = np.linalg.norm(f[:, 1:], axis=1) < (1.0 - WELL_WITHIN) * mu * np.abs(f[:, 0]) - force
-    slides = ~opens & (drag | (moves & ~within))
-    return Coulomb(f, u, opens, slides)
+    within = friction < (1.0 - WELL_WITHIN) * most - force
+    modes = np.where(law.drag | (moves & ~within), SLIDES, STICKS)
+    modes[(u[:, 0] > 1e2 * speed) & (f[:, 0] <= law.bounds[:, 0] + force)] = LOWER
+    modes[(u[:, 0] < -1e2 * speed) & (f[:, 0] >= law.bounds[:, 1] - force)] = UPPER
+    return Coulomb(f, u, modes.astype(np.int64))

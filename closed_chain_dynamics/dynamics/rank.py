@@ -23,7 +23,9 @@ A file has so many digits. Where a mechanism moves only because its axes meet, r
 J_C small singular values instead of zeros, and by these it would not move at all. So the gap in
 the spectrum decides: values below it are rounding if the mechanism does move when they are left
 out, with its loops closed as well as at the pose itself and the gap still there. In a pose beside
-a singular one they grow on the way, and are what they seem.
+a singular one they grow on the way, or the loops do not close again, and are what they seem. That
+is asked of each cluster by itself, along the very motions that the small values would allow: what
+another cluster can do says nothing.
 """
 
 from collections.abc import Iterator
@@ -31,11 +33,12 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike
 
+from closed_chain_dynamics import kernels
 from closed_chain_dynamics.dynamics.closing import NEARBY, Closure
 from closed_chain_dynamics.dynamics.constraints import allowed_motions
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
-__all__ = ['close_from', 'learn_rank', 'poses_nearby', 'spectrum']
+__all__ = ['close_from', 'learn_rank', 'poses_nearby']
 
 POSES = 3  # poses nearby that are looked at
 CLOSED = 1e-12  # gap at which to stop, one more step follows [m or rad]
@@ -43,6 +46,7 @@ ROUNDED = 1e-4  # share of the largest singular value below which one may be rou
 GAP = 100.0  # between singular values that count and those that are rounding
 ABOVE = 30.0  # the rank tolerance over the largest singular value that is rounding
 FAR = 0.05  # how far rounding is looked at [rad, or typical lengths]
+THERE = 0.5  # share of the way that is left when the loops are closed again, else it was none
 SLOPE = 2e-4  # by which a singular value that is none may grow on that way
 
 
@@ -67,33 +71,54 @@ def learn_rank(robot: Mechanism, q: ArrayLike) -> None:
     robot.rank_known = True  # not before: what raises has taught nothing
 
 
-def spectrum(robot: Mechanism, q: Vector) -> Vector:
-    """Return singular values of J_C over the largest of their cluster, all clusters together."""
-    shares = [np.zeros(0)]
-    for closure in _closures(robot):
-        sigma = np.linalg.svd(closure.evaluate(q)[1], compute_uv=False)
-        shares.append(sigma / sigma.max(initial=1e-300))
-    return np.sort(np.concatenate(shares))[::-1]
-
-
 def _learn_rounding(robot: Mechanism, q: Vector) -> None:
     """Raise the rank tolerance of the structure where small singular values are rounding."""
-    structure, sigma = robot.structure, spectrum(robot, q)
-    rank = int(np.sum(sigma >= ROUNDED))
-    largest = float(sigma[rank:].max(initial=0.0))
-    if not structure.world['rank_tolerance'] < ABOVE * largest or sigma[rank - 1] < GAP * largest:
-        return  # nothing small that may count, or no gap above it
+    tolerance = float(robot.structure.world['rank_tolerance'])
+    rounding, counts = 0.0, np.inf  # the largest that is rounding, the least that counts
+    for closure in _closures(robot):
+        sigma = _shares(closure, q)
+        rank = int(np.sum(sigma >= ROUNDED))
+        largest, found = float(sigma[rank:].max(initial=0.0)), 0.0
+        if tolerance < ABOVE * largest and sigma[rank - 1] >= GAP * largest:
+            found = _largest_on_the_way(robot, closure.cluster, q, rank, largest)
+        rounding = max(rounding, found)
+        counts = min(counts, sigma[:rank].min() if found else sigma[sigma > tolerance].min())
+    if rounding:
+        _raise_tolerance(robot, min(ABOVE * rounding, float(np.sqrt(rounding * counts))))
+
+
+def _shares(closure: Closure, q: Vector) -> Vector:
+    """Return the singular values of J_C of a cluster over the largest of them."""
+    sigma = np.linalg.svd(closure.evaluate(q)[1], compute_uv=False)
+    return np.asarray(sigma / sigma.max(initial=1e-300))
+
+
+def _largest_on_the_way(
+    robot: Mechanism, cluster: int, q: Vector, rank: int, largest: float
+) -> float:
+    """
+    Return the largest of the small singular values along the motions that they would allow.
+
+    It is zero where they count: the loops do not close on the way, or the values grow.
+    """
     other = robot.copy()
+    closed = max(10.0 * _gap(other, cluster, q), float(other.structure.world['closing_tolerance']))
     _raise_tolerance(other, ABOVE * largest)
-    closed = max(10.0 * _largest_gap(robot, q), float(structure.world['closing_tolerance']))
-    most, moved = max(3.0 * largest, SLOPE * FAR), False
-    for pose in poses_nearby(other, q, FAR):
-        there = spectrum(other, pose)
-        largest, moved = max(largest, float(there[rank])), moved or bool((pose != q).any())
-        if largest > most or there[rank - 1] < GAP * largest or _largest_gap(other, pose) > closed:
-            return  # they grow, or hold: no rounding
-    if moved:
-        _raise_tolerance(robot, ABOVE * largest)
+    closure = _closure(other, cluster)
+    _, sigma, Vt = np.linalg.svd(closure.evaluate(q)[1])
+    most = max(3.0 * largest, SLOPE * FAR)
+    for way in Vt[rank : len(sigma)]:
+        for side in (1.0, -1.0):
+            step = side * FAR * way / np.abs(way).max()
+            pose, gap, _ = closure.close(closure.move(q, step), CLOSED)
+            there, away = _shares(closure, pose), np.empty(robot.nv)
+            kernels.difference(other.handle, q, pose, away)
+            went = float(step @ (away[closure.dofs] / closure.scale)) / float(step @ step)
+            largest = max(largest, float(there[rank]))
+            grew = largest > most or there[rank - 1] < GAP * largest
+            if grew or gap > closed or went < THERE:
+                return 0.0
+    return largest
 
 
 def _raise_tolerance(robot: Mechanism, tolerance: float) -> None:
@@ -105,9 +130,15 @@ def _raise_tolerance(robot: Mechanism, tolerance: float) -> None:
     structure.changed()
 
 
-def _largest_gap(robot: Mechanism, q: Vector) -> float:
-    """Return by how much loops and couplings are open at most [m or rad]."""
-    return max(closure.gap(closure.evaluate(q)[0]) for closure in _closures(robot))
+def _gap(robot: Mechanism, cluster: int, q: Vector) -> float:
+    """Return by how much loops and couplings of a cluster are open at most [m or rad]."""
+    closure = _closure(robot, cluster)
+    return closure.gap(closure.evaluate(q)[0])
+
+
+def _closure(robot: Mechanism, cluster: int) -> Closure:
+    """Return the closing problem of a cluster, all its joints free."""
+    return Closure(robot, cluster, np.zeros(robot.nv, dtype=bool), False)
 
 
 def poses_nearby(robot: Mechanism, q: Vector, step: float = NEARBY) -> Iterator[Vector]:
@@ -135,6 +166,5 @@ def close_from(robot: Mechanism, q: Vector) -> Vector:
 
 def _closures(robot: Mechanism) -> list[Closure]:
     """Return the closing problems of all clusters with loops or couplings."""
-    nobody = np.zeros(robot.nv, dtype=bool)
-    closures = (Closure(robot, c, nobody, False) for c in range(len(robot.structure.clusters)))
+    closures = (_closure(robot, c) for c in range(len(robot.structure.clusters)))
     return [closure for closure in closures if closure.units.size]

@@ -29,28 +29,20 @@ control loop or a simulation, calls `compile_at_once` first.
 """
 
 from collections.abc import Callable
-from contextlib import contextmanager
 from functools import cached_property, update_wrapper
 import threading
 import time
 
-import llvmlite.binding as llvm
 from numba import njit, typeof, types
-from numba.core import errors
-from numba.core.codegen import JITCodeLibrary
-from numba.core.compiler import CompilerBase, DefaultPassBuilder
-from numba.core.compiler_machinery import FunctionPass, register_pass
-from numba.core.typed_passes import NopythonTypeInference
 from numba.extending import typeof_impl
 import numpy as np
+
+from .pipeline import EntryCompiler, PartCompiler
 
 OPTIONS = {'nogil': True, 'error_model': 'numpy'}
 PATIENCE = (
     1.0  # how long a kernel may take as plain Python, all calls together, unless compiled [s]
 )
-
-
-PLAIN = types.Number, types.Boolean, types.Array, types.SliceType, types.Record, types.BaseTuple
 
 
 class _Settings(threading.local):
@@ -66,138 +58,6 @@ def compile_at_once() -> None:
     _Settings.at_once = True
 
 
-class _NoEnvironment:
-    """Stands in for the code generator where numba asks it for globals that a part has not."""
-
-    def set_env(self, name, env):
-        """Do nothing: kernels raise no Python errors."""
-
-
-class _PartLibrary(JITCodeLibrary):
-    """Code that is linked into its callers and never runs by itself."""
-
-    def finalize(self):
-        """Leave optimisation and machine code to the entry."""
-        self._finalized = True
-
-    def get_pointer_to_function(self, name):
-        """Return no address: there is no machine code."""
-        self._ensure_finalized()
-        return 0
-
-    @property
-    def codegen(self):
-        """Return what numba needs of a code generator once the code is there."""
-        return _NoEnvironment()
-
-    def _get_module_for_linking(self):
-        if self._shared_module is None:
-            module = self._final_module.clone()
-            for library in dict.fromkeys(self._linking_libraries):
-                module.link_in(library._get_module_for_linking(), preserve=True)
-            own = [
-                function.name
-                for function in module.functions
-                if not function.is_declaration and function.linkage == llvm.Linkage.external
-            ]
-            for name in own:  # may come in by several callees
-                module.get_function(name).linkage = 'linkonce_odr'
-            self._shared_module = module
-        return self._shared_module
-
-
-@register_pass(mutates_CFG=False, analysis_only=False)
-class _IntoPart(FunctionPass):
-    """Lets the code that follows go into a library for parts."""
-
-    _name = 'closed_chain_dynamics_part'
-
-    def __init__(self):
-        FunctionPass.__init__(self)
-
-    def run_pass(self, state):
-        """Open the library."""
-        state.library = _PartLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
-        return True
-
-
-@contextmanager
-def _remembered_operators():
-    """
-    Let numba ask once, not in every line, what a sum or product of given numbers is.
-
-    It tries all that it knows of an operator in turn: text, lists, dates and at last numbers. That
-    is a fifth of the time that kernels take to compile. What it writes meanwhile about each that
-    does not fit, nobody reads: it need not be in colour, another 25th.
-    """
-    ask, colours = types.Function.get_call_type, errors._termcolor_inst
-
-    def remember(self, context, arguments, keywords):
-        plain = not keywords and all(isinstance(each, PLAIN) for each in arguments)
-        key = self.typing_key, arguments
-        if plain and key in _operators:
-            signature = _operators[key]
-            self._impl_keys[signature.args] = self.typing_key
-            return signature
-        signature = ask(self, context, arguments, keywords)
-        # what stands for itself is an operation of the machine, not a function to be compiled
-        if plain and signature and self._impl_keys[signature.args] is self.typing_key:
-            _operators[key] = signature
-        return signature
-
-    types.Function.get_call_type, errors._termcolor_inst = remember, _Colourless()
-    try:
-        yield
-    finally:
-        types.Function.get_call_type, errors._termcolor_inst = ask, colours
-
-
-_operators = {}
-
-
-class _Colourless:
-    """Stands in for numba's colours of a terminal: every way to highlight a text leaves it."""
-
-    def __getattr__(self, name):
-        return str
-
-
-@register_pass(mutates_CFG=True, analysis_only=False)
-class _TypeInference(NopythonTypeInference):
-    """Numba's own, with a memory; what a kernel calls is compiled inside of it."""
-
-    _name = 'closed_chain_dynamics_type_inference'
-
-    def run_pass(self, state):
-        """Infer the types."""
-        with _remembered_operators():
-            return super().run_pass(state)
-
-
-class _EntryCompiler(CompilerBase):
-    """The compiler of entries: numba's own, but for the memory."""
-
-    passes = ()
-
-    def define_pipelines(self):
-        """Return numba's pipeline with another inference of types, and what follows it."""
-        pipeline = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        pipeline.passes = [
-            (_TypeInference if each is NopythonTypeInference else each, about)
-            for each, about in pipeline.passes
-        ]
-        for each in self.passes:
-            pipeline.add_pass_after(each, _TypeInference)
-        pipeline.finalize()
-        return [pipeline]
-
-
-class _PartCompiler(_EntryCompiler):
-    """The compiler of parts: their code goes into another library."""
-
-    passes = (_IntoPart,)
-
-
 class Kernel:
     """A compiled function: a part for other kernels, an entry for Python."""
 
@@ -208,7 +68,7 @@ class Kernel:
             fastmath=fastmath,
             no_cpython_wrapper=True,
             no_cfunc_wrapper=True,
-            pipeline_class=_PartCompiler,
+            pipeline_class=PartCompiler,
         )(function)
         self.part.get_call_template = self._template
         self._run, self._patience = self._begin, PATIENCE
@@ -222,7 +82,7 @@ class Kernel:
     @cached_property
     def entry(self):
         """Return what Python calls, compiled at the first call or found on disk."""
-        options = {**OPTIONS, 'fastmath': self._fastmath, 'pipeline_class': _EntryCompiler}
+        options = {**OPTIONS, 'fastmath': self._fastmath, 'pipeline_class': EntryCompiler}
         return njit(**options, cache=True)(self.py_func)
 
     def __call__(self, *arguments):

@@ -17,6 +17,7 @@ Forces or impulses of contacts with Coulomb friction, by projection contact afte
 
 With p = (n, t_1, t_2) of every contact and u = G p + c, its acceleration or its velocity after an
 impact: n >= 0, u_n >= 0, n u_n = 0, |t| <= mu n, and where u_t is not zero t = -mu n u_t / |u_t|.
+What holds a joint, a stop or its friction, is the same without t, its force between two bounds.
 """
 
 import numpy as np
@@ -25,27 +26,25 @@ from .compiling import kernel
 from .linear_algebra import copy_to, dot
 
 # kinds: free direction, the force along the normal given, or the direction given along t_1
-CONE, BOTH_SIDES, GIVEN, DRAG, DRAG_BOTH_SIDES = range(5)
+CONE, GIVEN, DRAG = range(3)
 MOST_SWEEPS = 20000
 SETTLED = 1e-14  # share of the largest force by which a sweep still changes one
 
 
 @kernel
-def _normal(G, c, mu, kind, p, k):
+def _normal(G, c, mu, kind, bounds, p, k):
     """Set the force along the normal of one contact; return whether it is possible."""
     n = 3 * k
     if kind[k] == GIVEN:
         return True
     u, gain = c[n] + dot(G[n], p, 0, p.size), G[n, n]
-    if kind[k] >= DRAG:
-        side = -1.0 if kind[k] == DRAG_BOTH_SIDES and p[n] < 0.0 else 1.0
+    if kind[k] == DRAG:
+        side = -1.0 if p[n] < 0.0 else 1.0
         gain -= side * mu[k] * G[n, n + 1]
     if not gain > 1e-12 * G[n, n]:
         return G[n, n] <= 0.0
-    p[n] -= u / gain
-    if kind[k] == CONE or kind[k] == DRAG:
-        p[n] = max(p[n], 0.0)
-    if kind[k] >= DRAG:
+    p[n] = min(max(p[n] - u / gain, bounds[k, 0]), bounds[k, 1])
+    if kind[k] == DRAG:
         p[n + 1], p[n + 2] = -mu[k] * abs(p[n]), 0.0
     return True
 
@@ -66,15 +65,19 @@ def _tangent(G, c, mu, p, k):
 
 
 @kernel
-def solve_cones(G, c, mu, kind, p):
-    """Improve p (3 contacts,) in place; return sweeps, or -1 where friction locks."""
+def solve_cones(G, c, mu, kind, bounds, p):
+    """
+    Improve p (3 contacts,) in place; return sweeps, or -1 where friction locks.
+
+    `bounds`: least and largest n of every contact, (contacts, 2).
+    """
     before = np.empty(p.size)
     for sweep in range(MOST_SWEEPS):
         copy_to(before, p)
         for k in range(mu.size):
-            if not _normal(G, c, mu, kind, p, k):
+            if not _normal(G, c, mu, kind, bounds, p, k):
                 return -1
-            if kind[k] < DRAG:
+            if kind[k] != DRAG:
                 _tangent(G, c, mu, p, k)
         change = size = 0.0
         for i in range(p.size):

@@ -37,6 +37,7 @@ from .kinematics import motion, placements
 from .linear_algebra import axpy, copy_to, dot, solve
 from .newton_euler import body_forces
 from .records import OK, UNSOLVED, dofs, extra, shape, totals, zeros
+from .sharing import HANDLE, NUMBER, TABLE, VECTOR, shared_kernel
 from .step import advance, local_rate, move, stage
 from .stiff_rows import most_rows, stiff_rows, tree_laws
 
@@ -202,7 +203,7 @@ def _unevenness(D, d, slot, x, rates):
     return WEIGHTS[0] * WEIGHTS[1] * total
 
 
-@kernel
+@shared_kernel(HANDLE, VECTOR, VECTOR, NUMBER, VECTOR, TABLE)
 def implicit_step(m, q, v, dt, books, work):
     """
     Advance q, v and the books by one step; `work` as in `rk4_step`. The room for forces on the

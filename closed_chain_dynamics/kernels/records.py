@@ -30,13 +30,10 @@ F             spatial force that the joint passes on to the body, same point and
 s             motion subspace of a degree of freedom, same point and axes
 """
 
-import ctypes
-
-from numba import carray, from_dtype, types
-from numba.extending import intrinsic
 import numpy as np
 
-from .compiling import kernel, with_names
+from .compiling import kernel
+from .tables import matrices, record, table
 
 
 def _record(integers='', **floats):
@@ -203,42 +200,8 @@ PER_VELOCITY = ('dofs', 'columns', 'cluster_dofs', 'zeros', 'tau', 'drift')
 
 
 def _accessor(name, whole=True):
-    """Return the kernel that gives a table of the handle, or the only record of it."""
-    slot, record = SLOTS[name], from_dtype(TABLES[name])
-
-    @intrinsic
-    def pointer(typing, m):
-        def codegen(context, builder, signature, arguments):
-            handle = context.make_array(signature.args[0])(context, builder, arguments[0])
-            address = builder.load(
-                builder.gep(handle.data, [context.get_constant(types.intp, slot)])
-            )
-            return builder.inttoptr(address, context.get_value_type(signature.return_type))
-
-        return types.CPointer(record)(m), codegen
-
-    if whole:
-
-        def get(m):
-            return carray(pointer(m), m[slot + 1])
-
-        def get_plain(m):
-            return _view(m[slot], m[slot + 1], TABLES[name])
-    else:
-
-        def get(m):
-            return carray(pointer(m), 1)[0]
-
-        def get_plain(m):
-            return _view(m[slot], 1, TABLES[name])[0]
-
-    return kernel(get, get_plain)
-
-
-def _view(address, count, dtype):
-    """Return a table at an address, for kernels that run as plain Python."""
-    memory = (ctypes.c_char * (int(count) * dtype.itemsize)).from_address(int(address))
-    return with_names(np.frombuffer(memory, dtype) if count else np.empty(0, dtype))
+    """Return what gives kernels a table of the handle, or the only record of it."""
+    return table(SLOTS[name], TABLES[name]) if whole else record(SLOTS[name], TABLES[name])
 
 
 world, shape, totals = (_accessor(name, whole=False) for name in ('world', 'shape', 'totals'))
@@ -263,31 +226,7 @@ zeros, tau, drift, torques, extra, loads = (
 )
 
 
-@intrinsic
-def _scratch_at(typing, m, offset):
-    """Return a pointer into the scratch."""
-
-    def codegen(context, builder, signature, arguments):
-        handle = context.make_array(signature.args[0])(context, builder, arguments[0])
-        slot = context.get_constant(types.intp, SLOTS['scratch'])
-        address = builder.load(builder.gep(handle.data, [slot]))
-        start = builder.inttoptr(address, context.get_value_type(signature.return_type))
-        return builder.gep(start, [arguments[1]])
-
-    return types.CPointer(types.float64)(m, offset), codegen
-
-
-def _matrix(m, offset, n_rows, n_columns):
-    """Return a dense matrix in the scratch, which begins at `offset`."""
-    return carray(_scratch_at(m, offset), (n_rows, n_columns))
-
-
-def _matrix_plain(m, offset, n_rows, n_columns):
-    start = m[SLOTS['scratch']] + NUMBER.itemsize * offset
-    return _view(start, n_rows * n_columns, NUMBER).reshape(n_rows, n_columns)
-
-
-matrix = kernel(_matrix, _matrix_plain)
+matrix = matrices(SLOTS['scratch'])  # a dense one in the scratch: handle, offset, rows, columns
 
 
 @kernel

@@ -37,6 +37,7 @@ from numba.core.typing.templates import AbstractTemplate
 from numba.extending import lower_builtin, typeof_impl
 
 from .compiling import OPTIONS, Kernel
+from .pipeline import EntryCompiler
 
 # what is passed: the handle of a mechanism, vectors, tables, and plain values
 HANDLE, VECTOR, TABLE = types.int64[::1], types.float64[::1], types.float64[:, ::1]
@@ -81,7 +82,7 @@ class SharedKernel(Kernel):
         address = ctypes.addressof(self.cell)
         _by_cell[address] = self
         llvm.add_symbol(self.symbol, address)
-        template = type(f'{function.__name__}_shared', (_Shared,), {'key': self})
+        template = type(f'{function.__name__}_shared', (Fixed,), {'key': self})
         self.type = types.Function(template)
         lower_builtin(self, *signature.args)(self.call)
 
@@ -90,7 +91,8 @@ class SharedKernel(Kernel):
         try:
             self.entry.compile(self.signature.args)
         except OSError:  # there is no room on the disk: it has to be compiled again the next time
-            self.entry = njit(**OPTIONS, fastmath=self._fastmath)(self.py_func)
+            options = {**OPTIONS, 'fastmath': self._fastmath, 'pipeline_class': EntryCompiler}
+            self.entry = njit(**options)(self.py_func)
             self.entry.compile(self.signature.args)
         compiled = self.entry.overloads[self.signature.args]
         self.cell.value = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_func_name)
@@ -114,8 +116,8 @@ class SharedKernel(Kernel):
         return result
 
 
-class _Shared(AbstractTemplate):
-    """What numba asks for the type of a call."""
+class Fixed(AbstractTemplate):
+    """What numba asks for the type of a call, of what has one signature and no other."""
 
     def generic(self, arguments, keywords):
         """Return the only signature that there is."""

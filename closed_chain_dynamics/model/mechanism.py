@@ -128,8 +128,8 @@ class Mechanism(Names):
 
     def __repr__(self) -> str:
         return (
-            f'<Mechanism {self.name!r}: {self.nv} velocities, {len(self.loop_names)} loops, '
-            f'{len(self.actuator_names)} actuators>'
+            f'<Mechanism {self.name!r}: velocities {self.nv}, loops {len(self.loop_names)}, '
+            f'actuators {len(self.actuator_names)}>'
         )
 
     def _repr_html_(self) -> str:

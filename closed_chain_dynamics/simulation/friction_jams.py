@@ -35,6 +35,7 @@ from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.model.friction_lock import LOCKS
 from closed_chain_dynamics.recording.events import Event
 from closed_chain_dynamics.simulation.contact_modes import ContactModes
+from closed_chain_dynamics.simulation.joint_holds import JointHolds
 
 __all__ = ['resolve_lock']
 
@@ -42,7 +43,7 @@ MOST_WAYS = 10  # contacts that slide, all sets of which are tried
 NO_IMPULSE = 1e-9  # speed that an impulse has to change, else it is none [m/s]
 
 
-def resolve_lock(modes: ContactModes, lock: StructureError) -> list[Event]:
+def resolve_lock(modes: ContactModes, joints: JointHolds, lock: StructureError) -> list[Event]:
     """Let contacts that friction locks open or jam; return the events, or raise the lock."""
     sliding = [k for k in modes.loops if modes.mode(k) == at.SLIDE]
     events: list[Event] = []
@@ -51,7 +52,7 @@ def resolve_lock(modes: ContactModes, lock: StructureError) -> list[Event]:
     ):
         opened = _way_out(modes, sliding)
         events = [modes.motion.event('lift_off', modes.robot.loop_names[k]) for k in opened]
-        events = events or _jam(modes, sliding)
+        events = events or _jam(modes, joints, sliding)
     if not events:  # what is held on both sides is as the papers have it: told by name
         raise lock
     return events
@@ -81,21 +82,24 @@ def _goes_on(modes: ContactModes, opened: tuple[int, ...]) -> bool:
         signs = motion.signs()
     except StructureError:
         return False
-    closed = [k for k in modes.loops if modes.mode(k) is not None]
+    closed = modes.closed()
     if any(signs[k].min() < 0.0 for k in closed):
         return False
     a, problem = motion.accelerations(), contact_problem(modes.robot, motion.q, motion.v, opened)
     return bool(np.all((problem.J @ a + problem.bias)[::3] > 0.0))
 
 
-def _jam(modes: ContactModes, sliding: list[int]) -> list[Event]:
+def _jam(modes: ContactModes, joints: JointHolds, sliding: list[int]) -> list[Event]:
     """Let the impact without collision stop the sliding; return the events, none if it is none."""
     motion, robot = modes.motion, modes.robot
-    loops = [k for k in modes.loops if modes.mode(k) is not None]
-    before = float(motion.energy())
+    joints.release()
+    loops, stops, before = modes.closed(), joints.at_stops()[0], float(motion.energy())
     with motion.forces():
         pushed = free_acceleration(robot, motion.q, motion.v, loops)
-    hit = contact_impact(robot, motion.q, motion.v, loops, (), pushed)
+    held = joints.held(stops, friction=False)
+    hit = contact_impact(
+        *(robot, motion.q, motion.v, loops, (), pushed), stops=held, restitution=[0.0] * len(stops)
+    )
     if np.abs(hit.impact.v_after - motion.v).max() <= NO_IMPULSE:
         return []
     motion.v = hit.impact.v_after.copy()

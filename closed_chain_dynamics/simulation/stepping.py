@@ -79,7 +79,7 @@ class Stepper:
         self._handling, self._begun, self._last = EventHandling(motion, limits), False, ''
         self._looked = False  # whether it has been looked at what is stiff
         self._rough = False  # whether it has been said that energy was gained or lost
-        contacts = bool(self._handling.contacts.loops)
+        contacts = bool(self._handling.modes.loops)
         known = before.generated if before is not None else None
         self.generated: GeneratedSteps | None = (
             GeneratedSteps(motion, contacts, known) if compiled else None

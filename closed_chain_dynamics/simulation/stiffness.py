@@ -19,8 +19,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from closed_chain_dynamics.description import Spring
-from closed_chain_dynamics.dynamics.bounded_forces import Responses
 from closed_chain_dynamics.dynamics.constraints import loop_jacobian
+from closed_chain_dynamics.dynamics.force_responses import Responses
 from closed_chain_dynamics.dynamics.tree import jacobian, link_placement
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 

@@ -51,7 +51,7 @@ def plot_consistency(found: Consistency, path: Path | None = None) -> Any:
                     ax,
                     time,
                     [(name, gap.max(axis=1)) for name, gap in found.gaps.items()],
-                    'Gaps of the loops, and what is tolerated',
+                    'Gaps of the loops (dashed: tolerance)',
                     found.tolerance,
                 ),
                 2.4,

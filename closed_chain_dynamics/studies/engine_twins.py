@@ -191,7 +191,8 @@ class MuJoCo(Twin):
                 J, data.efc_J, data.efc_J_rownnz, data.efc_J_rowadr, data.efc_J_colind
             )
         else:
-            J[:] = data.efc_J.reshape(data.nefc, model.nv)
+            # a weld between bodies without joints leaves more room than there are rows
+            J[:] = data.efc_J.ravel()[: J.size].reshape(J.shape)
         data.qpos[:] = kept
         equality = mujoco.mjtConstraint.mjCNSTR_EQUALITY
         chosen: Array = J[data.efc_type == equality] if data.nefc else J

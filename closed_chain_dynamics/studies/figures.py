@@ -47,7 +47,7 @@ def draw_errors(
         [(name, np.maximum(values, LOWEST)) for name, values in columns],
         '[rad or m]',
         title,
-        'that err less',
+        'with smaller errors',
     )
     ax.axhline(tolerance, color='#c0392b', linestyle=(0, (4, 2)), linewidth=0.9)
     ax.set_yscale('log')
@@ -72,9 +72,7 @@ def plot_validity(found: Validity, path: Path | None = None) -> Any:
             time,
             [(name, values) for name, values, take in zip(names, motion.q.T, shown) if take],
             'quaternion' if of_quaternions else '[rad or m]',
-            'Attitude, and with dashes what came back'
-            if of_quaternions
-            else 'Motion, and with dashes what came back',
+            'Attitude (dashed: reproduced)' if of_quaternions else 'Motion (dashed: reproduced)',
         )
         for name, colour in colours.items():
             values = came_back[name]
@@ -88,7 +86,7 @@ def plot_validity(found: Validity, path: Path | None = None) -> Any:
     panels += [
         (
             lambda ax: draw_errors(
-                ax, time, [*found.errors.items()], 'Errors, and what is tolerated', found.tolerance
+                ax, time, [*found.errors.items()], 'Errors (dashed: tolerance)', found.tolerance
             ),
             2.4,
         )
@@ -101,7 +99,7 @@ def plot_validity(found: Validity, path: Path | None = None) -> Any:
                     time,
                     [*zip(robot.actuator_names, found.torques.tau_A.T)],
                     '[N m or N]',
-                    'Torques that were given',
+                    'Applied torques',
                     'with less change',
                 ),
                 2.4,

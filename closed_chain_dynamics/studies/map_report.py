@@ -141,5 +141,7 @@ def _draw(ax: Any, found: WorkspaceMap, values: NDArray[np.float64], title: str)
         return
     ax.grid(False)
     mesh = ax.pcolormesh(*found.axes.values(), values.T, shading='nearest', rasterized=True)
-    ax.figure.colorbar(mesh, ax=ax)
+    bar = ax.figure.colorbar(mesh, ax=ax)
+    if title == PANELS['modes']:  # a number of poses
+        bar.set_ticks(np.unique(values).tolist())
     ax.set_ylabel(names[1])

@@ -233,6 +233,20 @@ def test_rotors_that_only_other_tools_read_count_on_both_sides(tmp_path):
     assert rotor.dynamics.armature == pytest.approx(0.49) and found.agrees
 
 
+def test_a_weld_between_bodies_that_never_move_is_compared(tmp_path):
+    pytest.importorskip('mujoco')
+    names = ('free', 'other', 'still', 'rest')
+    bodies = ''.join(
+        f'<body name="{name}" pos="{place} 0 0">{"<freejoint/>" if place < 2 else ""}'
+        '<geom size="0.2"/></body>'
+        for place, name in enumerate(names)
+    )
+    welds = '<weld body1="free" body2="other"/><weld body1="still" body2="rest"/>'
+    text = f'<mujoco><worldbody>{bodies}</worldbody><equality>{welds}</equality></mujoco>'
+    found = _judged(tmp_path, welds_xml=text)['welds.xml']
+    assert found.agrees and found.mobility == 6 and 'acceleration' in found.differences
+
+
 def test_models_may_name_all_files_of_the_folder(tmp_path):
     pytest.importorskip('mujoco')
     for name in ('shapes', 'robots'):
@@ -277,9 +291,9 @@ def _crash(path):
     return zoo.Specimen(str(path), loads=True)
 
 
-def _serve_crashing(there):
+def _serve_crashing(there, folder):
     zoo.judge = _crash
-    zoo._serve(there)
+    zoo._serve(there, folder)
 
 
 def test_one_that_crashes_spoils_nothing(tmp_path, monkeypatch):

@@ -101,7 +101,7 @@ def test_two_newton_steps_close_loops_that_a_step_has_opened(model):
 
 
 @pytest.mark.parametrize('kind', [kind for kind in LoopType if kind is not LoopType.FREE])
-@pytest.mark.parametrize('seed', range(3))
+@pytest.mark.parametrize('seed', range(2))
 def test_random_mechanisms_with_every_joint_loop_and_law_agree(kind, seed):
     rng = np.random.default_rng([list(LoopType).index(kind), seed])
     q, description = furnished(rng, kind, lambda each: random_state(rng, each)[0])

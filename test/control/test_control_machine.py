@@ -178,7 +178,7 @@ class AnyInput(RuleBasedStateMachine):
         """While torques of the law are sent, by a loop that is told the truth."""
         loop = self.run.loop
         if loop.safety.state == 'active':
-            assert not loop.watcher.limits.beyond(self.run.sim.q, 1.0)
+            assert not loop.watcher.limits.look(self.run.sim.q, self.run.sim.v)[0]
 
 
 TestAnyInput = AnyInput.TestCase

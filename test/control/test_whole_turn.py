@@ -22,6 +22,7 @@ from closed_chain_dynamics.control import law_turns
 from closed_chain_dynamics.control.control_loop import ControlLoop
 from closed_chain_dynamics.control.law import TorqueController
 from closed_chain_dynamics.control.reference import Reference
+from closed_chain_dynamics.control.sensed import Sensors
 from closed_chain_dynamics.control.torque_guard import TorqueGuard
 from closed_chain_dynamics.dynamics.tree import integrate
 from closed_chain_dynamics.kernels import following, torque_law
@@ -137,6 +138,35 @@ def test_too_few_actuators_leave_the_rest_to_the_dynamics_in_one_call_too(model)
     assert quick.error == pytest.approx(slow.error, rel=1e-9)
     assert quick.residual == pytest.approx(slow.residual, rel=1e-6)
     assert quick.residual, 'something is to be left over'
+
+
+def test_a_clock_that_started_anew_is_told_of_once():
+    """Who hands trajectories over forgets them then, and must not in every turn that follows."""
+    robot, q, reference = begin('five_bar')
+    loop = ControlLoop(TorqueController(robot), TorqueGuard(robot))
+    told = []
+    for k in range(30):
+        stamp = 10.0 + k * PERIOD if k < 10 else k * PERIOD
+        loop.take_state(robot.joint_names, q, np.zeros(robot.nv), stamp=stamp, now=k * PERIOD)
+        if k == 0:
+            loop.take_reference(*reference)
+        told.append(loop.tracker.restarted)
+    assert sum(told) == 1
+
+
+def test_what_was_sensed_before_the_sensors_went_is_not_held_against_the_law():
+    robot, q, reference = begin('five_bar')
+    loop = ControlLoop(TorqueController(robot), TorqueGuard(robot))
+    loop.sensors = Sensors(robot, links=robot.link_names[-1:])
+    for k in range(12):
+        now = k * PERIOD
+        loop.take_state(robot.joint_names, q, np.zeros(robot.nv), stamp=now, now=now)
+        if k == 0:
+            loop.take_reference(*reference)
+        if k == 6:
+            assert loop.safety.state == 'degraded'  # nobody measures what is to be measured
+            loop.sensors = Sensors(robot)
+    assert loop.safety.state == 'active'
 
 
 def test_loops_are_solved_once_in_a_turn_and_once_for_the_next_reference(monkeypatch):

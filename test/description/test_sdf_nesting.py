@@ -163,6 +163,17 @@ def test_several_models_in_a_world_move_together(tmp_path):
             ccd.link_placement(alone, q, 'lower'),
             atol=1e-12,
         )
+    # a static model is there where others refer to it
+    slab = tied.replace('<pose>0.2', '<pose relative_to="floor">0.2', 1)
+    slab = slab.replace('<static>', '<pose>0 0 -1 0 0 0</pose><static>')
+    lower = ccd.link_placement(ccd.load(slab), np.zeros(3), 'right::lower')
+    joints = {each.name: each for each in read(slab).joints}
+    assert joints['floor_static'].child == 'floor::slab'
+    np.testing.assert_allclose(
+        lower[:3, 3],
+        ccd.link_placement(ccd.load(tied), np.zeros(3), 'right::lower')[:3, 3] - [0, 0, 1],
+        atol=1e-12,
+    )
     # a joint of the world ties them
     assert ccd.load(tied).joint_names == ['left::elbow', 'tie', 'right::elbow']
     free = ccd.load(tied, root_joint='floating')

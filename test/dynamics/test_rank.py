@@ -126,6 +126,45 @@ def test_a_pose_beside_a_singular_one_is_no_rounding(offset):
     assert robot.structure.world['rank_tolerance'] == robot.model.world['rank_tolerance'][0]
 
 
+@pytest.mark.parametrize('height', [1e-5, 7e-6, 2e-6])
+def test_what_another_loop_can_do_says_nothing_about_a_flat_truss(height):
+    """
+    Two bars that meet nearly in line with their hinges are stiff, however flat they are.
+
+    The free crank beside them, in a loop of its own, moves all the same.
+    """
+    length = np.hypot(1.0, height)
+
+    def pin(name, one, two, x_one, x_two):
+        return f"""<constraint name="{name}" type="revolute"><parent link="{one}"/>
+          <parent_origin xyz="{x_one} 0 0"/><parent_axis xyz="0 0 1"/><child link="{two}"/>
+          <child_origin xyz="{x_two} 0 0"/><child_axis xyz="0 0 1"/></constraint>"""
+
+    def at(name, x, y, child, parent='base'):
+        return hinge(name, parent, child, x).replace(f'"{x} 0 0"', f'"{x} {y} 0"')
+
+    robot = ccd.load(
+        '<robot name="truss"><link name="base"/>'
+        + bar('left', length)
+        + bar('right', length)
+        + ''.join(bar(f'{name}_bar', size) for name, size in (('a', 0.3), ('b', 0.9), ('c', 0.7)))
+        + at('left_foot', 0.0, 0.0, 'left')
+        + at('right_foot', 2.0, 0.0, 'right')
+        + at('crank', 0.0, 3.0, 'a_bar')
+        + hinge('coupler', 'a_bar', 'b_bar', 0.3)
+        + at('rocker', 1.0, 3.0, 'c_bar')
+        + pin('top', 'left', 'right', length, length)
+        + pin('end', 'b_bar', 'c_bar', 0.9, 0.7)
+        + '</robot>'
+    )
+    start = robot.neutral()
+    start[robot.joint_slices('left_foot')[0]] = np.arctan(height)
+    start[robot.joint_slices('right_foot')[0]] = np.pi - np.arctan(height)
+    q = ccd.assemble(robot, {'crank': 0.5}, start=start)
+    c = ccd.coordinates(robot, q)
+    assert (c.mobility, c.full_rank) == (1, 4)
+
+
 def test_a_raised_tolerance_ends_with_the_structure(exact):
     robot = spherical_four_bar(6)
     q = ccd.assemble(robot, {'crank': CRANK}, start=exact[1])

@@ -197,6 +197,12 @@ CODE = {
     'a compiled completion of something else': lambda at: compiled().complete_velocity(
         closed_pose(), {'rocker': 1.0}
     ),
+    'a compiled completion of too many rates': lambda at: compiled().complete_velocity(
+        closed_pose(), [1.0, 2.0]
+    ),
+    'compiled derivatives of a batch': lambda at: compiled().derivatives(
+        np.zeros((2, 3)), np.zeros((2, 3))
+    ),
     'a batch of words': lambda at: compiled().rollout([['a']], np.zeros((1, 3)), steps=1),
     'a batch of another width': lambda at: compiled().forward_dynamics(
         np.zeros((2, 4)), np.zeros((2, 3))

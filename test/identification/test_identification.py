@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.identification_coverage import POSES, resisted
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.cli.main import main
 from closed_chain_dynamics.identification.base_parameters import base_parameters
@@ -42,13 +43,9 @@ from closed_chain_dynamics.identification.regressor import regressor, tree_regre
 
 EXACT = 1e-10  # relative: rounding of a few hundred products
 SEEDS = 100
-POSES = {
-    'five_bar': {},
-    'exo': {'rho1': -0.4, 'rho2': -0.8, 'rho4': 0.8, 'rho5': 0.8, 'rho7': 0.0},
-    'planar_leg_linkage': {'base_to_thigh': 0.3, 'thigh_to_driver': 0.6},
-}
 SHARED = Path(__file__).resolve().parents[3] / 'shared' / 'models'
 LEG = SHARED / 'urdfplus' / 'planar_leg_linkage.urdf'  # of a public robot
+MODELS = ('five_bar', 'exo', LEG.stem)
 
 
 def loaded(name):
@@ -60,22 +57,11 @@ def loaded(name):
     return ccd.load(LEG, actuated=['base_to_thigh', 'thigh_to_driver'])
 
 
-def resisted(name):
-    """Return a model whose joints all have damping, friction and armature."""
-    robot = loaded(name)
-    parameters = parameters_of(robot)
-    pi, rng = values_of(robot, parameters), np.random.default_rng(0)
-    for k, each in enumerate(parameters):
-        if each.kind not in OF_LINK:
-            pi[k] = rng.uniform(0.01, 0.05)
-    return ccd.Mechanism(with_values(robot.description, parameters, pi)), parameters, pi
-
-
-@pytest.fixture(scope='module', params=[*POSES])
+@pytest.fixture(scope='module', params=MODELS)
 def excited(request):
     """Return robot, parameters, pi, an Excitation, and the torques of inverse dynamics."""
-    robot, parameters, pi = resisted(request.param)
-    q = ccd.assemble(robot, POSES[request.param])
+    robot, parameters, pi = resisted(loaded(request.param))
+    q = ccd.assemble(robot, POSES.get(request.param, {}))
     found = excite(robot, q, candidates=2, improvements=2, samples=240)
     states = zip(found.motion.q, found.motion.v, found.motion.a)
     tau = np.array([ccd.inverse_dynamics(robot, *state).tau_A for state in states])
@@ -83,7 +69,7 @@ def excited(request):
 
 
 def test_values_of_a_model_come_back_from_its_parameters():
-    robot, parameters, pi = resisted('exo')
+    robot, parameters, pi = resisted(ccd.load('exo'))
     assert values_of(robot, parameters) == pytest.approx(pi, abs=1e-15)
 
 

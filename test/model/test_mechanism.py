@@ -124,7 +124,7 @@ def test_a_surface_given_as_a_function_goes_with_every_copy(copied):
 
 def test_a_mechanism_says_what_it_is():
     assert repr(ccd.load('four_bar')) == (
-        "<Mechanism 'four_bar': 3 velocities, 1 loops, 1 actuators>"
+        "<Mechanism 'four_bar': velocities 3, loops 1, actuators 1>"
     )
 
 

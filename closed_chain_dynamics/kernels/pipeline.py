@@ -1,0 +1,253 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The way from a kernel's Python to machine code: numba's, without what it does for other programs.
+
+A part is typed and lowered to LLVM's language, and nothing more; an entry is linked with its parts
+and optimised. What numba's own way takes beyond that, and what it is good for, is said below at
+each place where it is left out.
+"""
+
+from contextlib import contextmanager
+import gc
+
+import llvmlite.binding as llvm
+from numba.core import errors, typed_passes, types, untyped_passes
+from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
+from numba.core.compiler import CompilerBase
+from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
+from numba.core.cpu import CPUContext
+from numba.core.typing import Context
+from numba.extending import overload
+from numba.np import arrayobj
+
+PLAIN = types.Number, types.Boolean, types.Array, types.SliceType, types.Record, types.BaseTuple
+
+
+class _NoEnvironment:
+    """Stands in for the code generator where numba asks it for globals that a part has not."""
+
+    def set_env(self, name, env):
+        """Do nothing: kernels raise no Python errors."""
+
+
+class _EntryLibrary(JITCodeLibrary):
+    """Code that runs, with all its parts."""
+
+    def _optimize_functions(self, ll_module):
+        """Do as numba does, but once for all functions, and not for what is only declared."""
+        ll_module.data_layout = self._codegen._data_layout
+        passes, builder = self._codegen._function_pass_manager()
+        for function in ll_module.functions:
+            if not function.is_declaration:
+                passes.run(function, builder)
+
+    def _optimize_final_module(self):
+        """Optimise once: numba does it twice, to find counts of references that cancel out."""
+        passes, builder = self._codegen._module_pass_manager()
+        passes.run(self._final_module, builder)
+
+
+class _PartLibrary(_EntryLibrary):
+    """Code that is linked into its callers and never runs by itself."""
+
+    def finalize(self):
+        """Leave optimisation and machine code to the entry."""
+        self._finalized = True
+
+    def get_pointer_to_function(self, name):
+        """Return no address: there is no machine code."""
+        self._ensure_finalized()
+        return 0
+
+    @property
+    def codegen(self):
+        """Return what numba needs of a code generator once the code is there."""
+        return _NoEnvironment()
+
+    def _get_module_for_linking(self):
+        if self._shared_module is None:
+            module = self._final_module.clone()
+            for library in dict.fromkeys(self._linking_libraries):
+                module.link_in(library._get_module_for_linking(), preserve=True)
+            own = [
+                function.name
+                for function in module.functions
+                if not function.is_declaration and function.linkage == llvm.Linkage.external
+            ]
+            for name in own:  # may come in by several callees
+                module.get_function(name).linkage = 'linkonce_odr'
+            self._shared_module = module
+        return self._shared_module
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class _IntoEntry(FunctionPass):
+    """Lets the code that follows go into a library for entries."""
+
+    _name = 'closed_chain_dynamics_entry'
+
+    def __init__(self):
+        FunctionPass.__init__(self)
+
+    def run_pass(self, state):
+        """Open the library, of what is kept on disk."""
+        state.library = _EntryLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return True
+
+
+@contextmanager
+def _without_detours():
+    """
+    Let numba compile a kernel, and the parts that it calls, without what it does for others.
+
+    - It asks once, not in every line, what a sum or product of given numbers is. It tries all that
+      it knows of an operator in turn, text, lists, dates and at last numbers: a fifth of the time.
+    - What it writes about each that does not fit, nobody reads: it need not be in colour.
+    - It looks for new modules of its own once, not at every function and at every array.
+    - Its own functions that a kernel calls are parts, too: not finished, nor wrapped for Python.
+    - Where arrays of different size would be copied, it writes their sizes into the error: that
+      takes text, lists and numbers as text, two seconds of compiling.
+    - The garbage collector rests: next to nothing of a function that is being compiled is garbage.
+    """
+    if types.Function.get_call_type is _remember:  # a part, while its caller is compiled
+        yield
+        return
+    collects = gc.isenabled()
+    gc.disable()
+    instead = [
+        (types.Function, 'get_call_type', _remember),
+        (errors, '_termcolor_inst', _Colourless()),
+        (CPUContext, 'load_additional_registries', _look_again),
+        (Context, 'load_additional_registries', _look_again),
+        (JITCPUCodegen, 'create_library', _open_part),
+        (CPUContext, 'create_cpython_wrapper', _wrap),
+        (CPUContext, 'create_cfunc_wrapper', _wrap_nothing),
+        (arrayobj, 'raise_with_shape_context', _refuse_sizes),
+    ]
+    usual = [(owner, name, getattr(owner, name)) for owner, name, _ in instead]
+    try:
+        for owner, name, value in instead:
+            setattr(owner, name, value)
+        yield
+    finally:
+        for owner, name, value in usual:
+            setattr(owner, name, value)
+        if collects:
+            gc.enable()
+
+
+_operators, _ask = {}, types.Function.get_call_type
+
+
+def _remember(self, context, arguments, keywords):
+    """Return the signature of a call, from memory where numbers are added, multiplied or so."""
+    plain = not keywords and all(isinstance(each, PLAIN) for each in arguments)
+    key = self.typing_key, arguments
+    if plain and key in _operators:
+        signature = _operators[key]
+        self._impl_keys[signature.args] = self.typing_key
+        return signature
+    signature = _ask(self, context, arguments, keywords)
+    # what stands for itself is an operation of the machine, not a function to be compiled
+    if plain and signature and self._impl_keys[signature.args] is self.typing_key:
+        _operators[key] = signature
+    return signature
+
+
+def _look_again(context):
+    """Look at the one registry in which numba puts what it makes itself, not for modules."""
+    context.install_registry(next(iter(context._registries)))
+
+
+def _open_part(codegen, name, **_):
+    """Open the library of a part."""
+    return _PartLibrary(codegen, name)
+
+
+_wrap_entry = CPUContext.create_cpython_wrapper
+
+
+def _wrap(context, library, *about, **more):
+    """Let Python call an entry, and no part."""
+    if not isinstance(library, _PartLibrary):
+        _wrap_entry(context, library, *about, **more)
+
+
+def _wrap_nothing(context, library, *about, **more):
+    """Let no other language call a kernel."""
+
+
+def _refuse_sizes(source, target):
+    """Stand in, compiled, for the error where arrays of different size would be copied."""
+
+
+@overload(_refuse_sizes)
+def _refuse_sizes_compiled(source, target):
+    def refuse(source, target):
+        raise ValueError('arrays of different size cannot be copied')
+
+    return refuse
+
+
+class _Colourless:
+    """Stands in for numba's colours of a terminal: every way to highlight a text leaves it."""
+
+    def __getattr__(self, name):
+        return str
+
+
+class EntryCompiler(CompilerBase):
+    """The compiler of entries: of what numba does, what kernels need."""
+
+    library = (_IntoEntry,)
+
+    def compile_extra(self, function):
+        """Compile it."""
+        with _without_detours():
+            return super().compile_extra(function)
+
+    def define_pipelines(self):
+        """
+        Return numba's way from Python to machine code, straight on.
+
+        Left out is what is for closures, comprehensions, constants that decide between branches,
+        unrolling by type, and sums of whole arrays: no kernel has any of them.
+        """
+        pipeline = PassManager('kernel')
+        for each in (
+            untyped_passes.TranslateByteCode,
+            untyped_passes.FixupArgs,
+            untyped_passes.IRProcessing,
+            untyped_passes.GenericRewrites,
+            untyped_passes.ReconstructSSA,
+            typed_passes.NopythonTypeInference,
+            *self.library,
+            typed_passes.PreLowerStripPhis,
+            typed_passes.IRLegalization,
+            typed_passes.AnnotateTypes,
+            typed_passes.NativeLowering,
+            typed_passes.NoPythonBackend,
+        ):
+            pipeline.add_pass(each, each.__name__)
+        pipeline.finalize()
+        return [pipeline]
+
+
+class PartCompiler(EntryCompiler):
+    """The compiler of parts: their code goes into the library that is usual meanwhile."""
+
+    library = ()
