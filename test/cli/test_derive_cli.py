@@ -123,7 +123,7 @@ def test_gravity_is_taken(capsys):
 
 def test_a_spatial_loop_is_refused_and_implicit_constraints_are_offered(capsys, spatial):
     said = complaint_of(capsys, spatial, '--q', 'crank=0.2')
-    assert "loop 'ball'" in said and 'not planar' in said and "'ic'" in said
+    assert "loop 'ball'" in said and 'not planar' in said and '--method ic' in said
 
 
 def test_a_folder_that_is_not_there_is_told(capsys, tmp_path):

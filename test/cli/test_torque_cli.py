@@ -275,7 +275,7 @@ def test_the_figure_is_written(tmp_path, capsys):
         ('crank\n1\n', "no column 'time'"),
         ('time,crnk\n0,1\n', 'no column is named like a joint of four_bar'),
         ('time,crank\n0,1\n1,1\n', 'needs 4 lines or more'),
-        ('time,crank\n0,1\n2,1\n1,1\n3,1\n', 'times that grow'),
+        ('time,crank\n0,1\n2,1\n1,1\n3,1\n', 'increasing times'),
         ('time,crank\n0,1\n1,x\n2,1\n3,1\n', "line 3 has 'x' in the column 'crank'"),
         ('time,crank\n0,1\n1\n2,1\n3,1\n', "line 3 has '' in the column 'crank'"),
         ('time,crank,rocker\n0,1,1\n1,1,1\n2,1,1\n3,1,1\n', 'at t = 0 s'),

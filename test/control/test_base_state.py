@@ -89,7 +89,7 @@ def test_a_base_is_carried_on_to_the_stamp_of_the_joints():
     """As Pinocchio integrates its twist; older than the timeout there is no state."""
     hopper, late = Hopper(), 0.02
     base = BaseState(hopper.robot, timeout=0.03)
-    with pytest.raises(StateError, match='not heard yet'):
+    with pytest.raises(StateError, match='has arrived yet'):
         base.join(LEG, *hopper.leg(), stamp=1.0)
     base.take_pose(*hopper.sensor(), stamp=1.0, link='sensor')
     _, position, _ = base.join(LEG, *hopper.leg(), stamp=1.0 + late)

@@ -227,7 +227,7 @@ def test_a_wrong_root_joint_is_refused():
 
 def test_a_floating_root_is_refused_where_it_cannot_be():
     floats = robot(BASE, ARM, hinge('free', 'base', 'arm', kind='floating'))
-    with pytest.raises(DescriptionError, match="already floats, by the joint 'free'"):
+    with pytest.raises(DescriptionError, match="already has a floating base, the joint 'free'"):
         read(floats, root_joint='floating')
     taken = robot(*GOOD).replace('"tip"', '"world"')
     with pytest.raises(DescriptionError, match="name 'world'"):

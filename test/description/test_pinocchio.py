@@ -115,9 +115,9 @@ def test_what_is_not_read_is_refused():
     model.addJoint(0, pin.JointModelTranslation(), pin.SE3.Identity(), 'slide')
     with pytest.raises(ccd.DescriptionError, match="'slide' is a JointModelTranslation"):
         read(model)
-    with pytest.raises(ccd.DescriptionError, match='says by itself how its root moves'):
+    with pytest.raises(ccd.DescriptionError, match='itself defines how its root moves'):
         read(pin.buildSampleModelManipulator(), root_joint='floating')
-    with pytest.raises(ccd.DescriptionError, match='str is no constraint'):
+    with pytest.raises(ccd.DescriptionError, match='str is not a constraint'):
         read((pin.buildSampleModelManipulator(), ['loop']), inertia='trust')
     model = pin.buildSampleModelHumanoid()
     model.damping[0] = 1.0

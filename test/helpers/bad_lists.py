@@ -70,7 +70,7 @@ BAD = {
     ),
     'a ring': (
         changed('rod: [0, q]', 'rod: [tip, q]'),
-        ('hangs on itself: pt tip -> LRS rod -> pt tip', 'Let one of them hang on 0'),
+        ('depends on itself: pt tip -> LRS rod -> pt tip', 'Let one of them hang on 0'),
     ),
     'a ring of orientations': (
         changed('rod: [0, q]', 'rod: [0, q, arm]\n  arm: [0, q, rod]'),
@@ -83,7 +83,7 @@ BAD = {
     'a section given twice': (PENDULUM + 'pt: {a: [0, 0, 0]}', ('pt', 'given again')),
     'a quantity given twice': (
         changed('inputs: [T]', 'inputs: [T, m]'),
-        ('inputs m', 'stands already in parameters'),
+        ('inputs m', 'already used in parameters'),
     ),
     'a coordinate given twice': (
         changed('coordinates: [q]', 'coordinates: [q, q]'),

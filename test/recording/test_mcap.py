@@ -149,7 +149,7 @@ def test_a_bag_folder_has_the_metadata_that_rosbag2_wants(log, tmp_path):
             if connection.topic == '/joint_states'
         ]
     assert np.array_equal(positions, log.q)
-    with pytest.raises(ccd.ClosedChainError, match='there already.*bag.mcap'):
+    with pytest.raises(ccd.ClosedChainError, match='already exists.*bag.mcap'):
         log.to_mcap(tmp_path / 'bag')
     log.to_mcap(tmp_path / 'bag.mcap')
     log.to_mcap(tmp_path / 'bag.mcap')  # a file is written over, as other files are

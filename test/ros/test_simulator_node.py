@@ -446,6 +446,8 @@ def test_nodes_share_a_process(ros):
         '-p',
         'simulator_node:rate:=100.0',
         '-p',
+        'simulator_node:start_paused:=true',  # it would fall until the controller hears of it
+        '-p',
         'torque_node:mode:=gravity_compensation',
         '-p',
         'torque_node:use_sim_time:=true',
