@@ -51,8 +51,7 @@ def piecewise(s):
 
 # Unknown: theta_G'' of every piece, and in its middle the closed pose and the torques.
 opti = ca.Opti()
-s, Q = opti.variable(len(G), N), opti.variable(robot.nq, N)
-tau = opti.variable(len(robot.actuator_names), N)
+s, Q, tau = (opti.variable(n, N) for n in (len(G), robot.nq, len(robot.actuator_names)))
 x, r = piecewise(s)
 for k in range(N):
     opti.subject_to(Q[G, k] == x[k] + H / 2 * r[k] + H**2 / 8 * s[:, k])
@@ -61,11 +60,9 @@ for k in range(N):
     a = f['complete_acceleration'](q=Q[:, k], v=v, rates=s[:, k])['a']
     opti.subject_to(f['inverse_dynamics'](q=Q[:, k], v=v, a=a)['tau_A'] == tau[:, k])
     opti.subject_to(opti.bounded(lower, x[k + 1], upper))
-opti.subject_to(ca.vertcat(x[N] - END[G], r[N]) == 0.0)
-opti.subject_to(opti.bounded(-MOST, ca.vec(s), MOST))
+opti.subject_to([ca.vertcat(x[N] - END[G], r[N]) == 0.0, opti.bounded(-MOST, ca.vec(s), MOST)])
 opti.minimize(H * ca.sumsqr(tau))
 
-# Where to begin: as fast up as down, halfway.
 guess = np.outer((END - START)[G], 4.0 / TIME**2 * np.where(np.arange(N) < N / 2, 1.0, -1.0))
 opti.set_initial(s, guess)
 for k, x_k in enumerate(piecewise(ca.DM(guess))[0][:N]):

@@ -78,12 +78,16 @@ class Settling:
         for k in moving:
             self.modes.note(k, self.modes.velocity(k)[0])
         self._hold(resting, moving, standing)
+        lock = None
         try:
-            goes_on = self._holds(resting + moving)
-        except StructureError:  # friction locks so: perhaps not if something gives way
-            goes_on = False
-        if not goes_on:
+            if self._holds(resting + moving):
+                return
+        except StructureError as error:  # friction locks so: perhaps not if something gives way
+            lock = error
+        try:
             self._let_go(resting + moving, standing)
+        except StructureError as error:
+            raise (lock or self.motion.lock()) from error
 
     def _stops(self, within: float, gaining: frozenset[int], standing: dict[int, int]) -> bool:
         """Stop all contacts that friction stops within a time [s], if everything holds then."""
