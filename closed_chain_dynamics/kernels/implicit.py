@@ -25,8 +25,11 @@ tree joints have of it is diagonal and joins the rotors; what acts between bodie
 
 Symbol      Meaning
 x_1, x_2    velocities of the stages, which move the pose; u' is their mean, weighted
+K, D        stiffness and damping of tree joints, diagonal
 L, k, d     rows between bodies, with stiffness and damping along each
 """
+
+from collections import namedtuple
 
 import numpy as np
 
@@ -48,6 +51,11 @@ ITERATIONS = 20  # of Newton's method in a stage; three to five are usual
 SETTLED = 1e-11  # share of the velocity that the last iteration may change
 ROUNDING = 1e-14  # of the way made by a stage [rad or m]
 
+Laws = namedtuple('Laws', 'K D L k d slot')  # `slot`: which law of the mechanism each row is of
+# accelerations, velocities and rates of a stage, its pose, and how far that is from the begin
+Stage = namedtuple('Stage', 'a x rate q place')
+Room = namedtuple('Room', 'slope spare')  # for what forward dynamics gives
+
 
 @kernel
 def _add_resistance(K, L, k, x, factor, out):
@@ -60,21 +68,28 @@ def _add_resistance(K, L, k, x, factor, out):
 
 
 @kernel
-def _answer(m, q, v, u, slope, L, c, answer):
+def _add_both(laws, x, h, damping, stiffness):
+    """Add h D x to one vector and h^2 K x to another, or to the same."""
+    _add_resistance(laws.D, laws.L, laws.d, x, h, damping)
+    _add_resistance(laws.K, laws.L, laws.k, x, h * h, stiffness)
+
+
+@kernel
+def _answer(m, at, room, L, c):
     """
     Add forces -c L a along the rows to those in `extra`, and write the stage with them.
 
     Motion is linear in forces: without those along the rows it is `slope`, and pushed along one of
     them it changes by what `answer` holds.
     """
-    nv, n, given = shape(m).nv, c.size, extra(m)
+    nv, n, given, slope, answer = shape(m).nv, c.size, extra(m), room.slope, room.spare
     system, force = np.empty((n, n)), np.empty(n)
     for r in range(n):
         force[r] = -dot(L[r], slope[nv:], 0, nv)
     for b in range(n):
         push = max(LEAST_PUSH, c[b] * abs(force[b]))
         axpy(given, L[b], push, 0, nv)
-        status = stage(m, q, v, u, answer)
+        status = stage(m, at.q, at.x, at.place, answer)
         axpy(given, L[b], -push, 0, nv)
         if status != OK:
             return status
@@ -84,24 +99,23 @@ def _answer(m, q, v, u, slope, L, c, answer):
     solve(system, n, force)
     for r in range(n):
         axpy(given, L[r], force[r], 0, nv)
-    return stage(m, q, v, u, slope)
+    return stage(m, at.q, at.x, at.place, slope)
 
 
 @kernel
-def _iteration(m, q, x, u, slope, h, a, K, D, L, k, d, spare):
-    """Write accelerations with h D + h^2 K on top of the masses, linear about `a`."""
-    dof, given = dofs(m), extra(m)
-    armature, was, c = np.empty(K.size), given.copy(), np.empty(k.size)
-    _add_resistance(D, L, d, a, h, given)
-    _add_resistance(K, L, k, a, h * h, given)
+def _iteration(m, at, h, laws, room):
+    """Write accelerations with h D + h^2 K on top of the masses, linear about those of a stage."""
+    dof, given, K, D = dofs(m), extra(m), laws.K, laws.D
+    armature, was, c = np.empty(K.size), given.copy(), np.empty(laws.k.size)
+    _add_both(laws, at.a, h, given, given)
     for j in range(K.size):
         armature[j] = dof[j].armature
         dof[j].armature += h * D[j] + h * h * K[j]
-    for r in range(k.size):
-        c[r] = h * d[r] + h * h * k[r]
-    status = stage(m, q, x, u, slope)
-    if status == OK and k.size:
-        status = _answer(m, q, x, u, slope, L, c, spare)
+    for r in range(c.size):
+        c[r] = h * laws.d[r] + h * h * laws.k[r]
+    status = stage(m, at.q, at.x, at.place, room.slope)
+    if status == OK and c.size:
+        status = _answer(m, at, room, laws.L, c)
     for j in range(K.size):
         dof[j].armature = armature[j]
     copy_to(given, was)
@@ -109,32 +123,45 @@ def _iteration(m, q, x, u, slope, h, a, K, D, L, k, d, spare):
 
 
 @kernel
-def _solve_stage(m, q, v, u, h, a, x, rate, stage_q, K, D, L, k, d, slot, slope, spare):
+def _first(laws, rows):
+    """Return the laws with the rows that are there."""
+    return Laws(laws.K, laws.D, laws.L, laws.k[:rows], laws.d[:rows], laws.slot)
+
+
+@kernel
+def _place(m, q, u, h, at):
+    """Write the pose of a stage: q, moved by u + h rate."""
+    for j in range(u.size):
+        at.place[j] = u[j] + h * at.rate[j]
+    advance(m, q, at.place, at.q)
+
+
+@kernel
+def _solve_stage(m, start, h, at, laws, room):
     """
     Find accelerations a with which velocity v + h a and pose q, moved by u + h rate, have them.
 
-    Begins with `a` and `rate`, and writes them, x = v + h a and the pose; returns a status and the
-    number of rows.
+    `start`: q, v and u. Begins with `a` and `rate` of the stage, and writes all of it; returns a
+    status and the number of rows.
     """
-    n, rows, place = v.size, 0, np.empty(v.size)
+    q, v, u = start
+    rows, a, x = 0, at.a, at.x
     for _ in range(ITERATIONS):
-        for j in range(n):
-            x[j], place[j] = v[j] + h * a[j], u[j] + h * rate[j]
-        advance(m, q, place, stage_q)
-        local_rate(m, stage_q, x, place, rate)
-        for j in range(n):
-            place[j] = u[j] + h * rate[j]
-        advance(m, q, place, stage_q)
-        placements(m, stage_q)
+        for j in range(v.size):
+            x[j] = v[j] + h * a[j]
+        _place(m, q, u, h, at)
+        local_rate(m, at.q, x, at.place, at.rate)
+        _place(m, q, u, h, at)
+        placements(m, at.q)
         motion(m, x, zeros(m), 0.0)
-        tree_laws(m, stage_q, x, K, D)
-        rows = stiff_rows(m, L, k, d, slot)
-        status = _iteration(m, stage_q, x, place, slope, h, a, K, D, L, k[:rows], d[:rows], spare)
+        tree_laws(m, at.q, x, laws.K, laws.D)
+        rows = stiff_rows(m, laws.L, laws.k, laws.d, laws.slot)
+        status = _iteration(m, at, h, _first(laws, rows), room)
         if status != OK:
             return status, rows
         change, size = 0.0, 0.0
-        for j in range(n):
-            after = slope[n + j]
+        for j in range(v.size):
+            after = room.slope[v.size + j]
             change = max(change, h * abs(after - a[j]))
             size = max(size, abs(v[j] + h * after), h * abs(after))
             a[j] = after
@@ -168,7 +195,7 @@ def _product(m, x, y):
 
 
 @kernel
-def _fast_loss(m, v_0, v, x, uneven, h, K, D, L, k, d):
+def _fast_loss(m, v_0, v, x, uneven, h, laws):
     """
     Return what dampers took of motion faster than the step, after `placements`.
 
@@ -183,8 +210,7 @@ def _fast_loss(m, v_0, v, x, uneven, h, K, D, L, k, d):
     for j in range(n):
         mean = WEIGHTS[0] * x[0, j] + WEIGHTS[1] * x[1, j]
         change[j], apart[j] = v[j] - v_0[j], 0.5 * (v[j] + v_0[j]) - mean
-    _add_resistance(D, L, d, apart, h, damping)
-    _add_resistance(K, L, k, apart, h * h, stiffness)
+    _add_both(laws, apart, h, damping, stiffness)
     slowed = dot(apart, damping, 0, n)
     if not slowed > 0.0:
         return 0.0
@@ -193,13 +219,13 @@ def _fast_loss(m, v_0, v, x, uneven, h, K, D, L, k, d):
 
 
 @kernel
-def _unevenness(D, d, slot, x, rates):
+def _unevenness(laws, x, rates):
     """Return by how much dampers' power in the stages is more than that of their mean rates."""
     total = 0.0
-    for j in range(D.size):
-        total += D[j] * (x[0, j] - x[1, j]) ** 2
-    for r in range(d.size):
-        total += d[r] * (rates[0, slot[r]] - rates[1, slot[r]]) ** 2
+    for j in range(laws.D.size):
+        total += laws.D[j] * (x[0, j] - x[1, j]) ** 2
+    for r in range(laws.d.size):
+        total += laws.d[r] * (rates[0, laws.slot[r]] - rates[1, laws.slot[r]]) ** 2
     return WEIGHTS[0] * WEIGHTS[1] * total
 
 
@@ -212,27 +238,33 @@ def implicit_step(m, q, v, dt, books, work):
     The books know the forces that were applied: those of the stages, with their velocities.
     """
     nq, nv, h, most = shape(m).nq, shape(m).nv, GAMMA * dt, most_rows(m)
-    u, rate, slope, spare = work[0, :nv], work[1, :nv], work[3], work[4]
-    a, x, v_0, stage_q = np.zeros(nv), np.empty((2, nv)), v.copy(), np.empty(nq)
+    u, rate, room = work[0, :nv], work[1, :nv], Room(work[3], work[4])
+    a, x, v_0, stage_q, place = (
+        np.zeros(nv),
+        np.empty((2, nv)),
+        v.copy(),
+        np.empty(nq),
+        np.empty(nv),
+    )
     K, D, rates, slot = np.empty(nv), np.empty(nv), np.zeros((2, most)), np.empty(most, np.int64)
-    L, k, d, rows = np.empty((most, nv)), np.empty(most), np.empty(most), 0
+    laws, rows = Laws(K, D, np.empty((most, nv)), np.empty(most), np.empty(most), slot), 0
     u[:] = 0.0
     local_rate(m, q, v, u, rate)
     for s in range(2):
         status, rows = _solve_stage(
-            m, q, v, u, h, a, x[s], rate, stage_q, K, D, L, k, d, slot, slope, spare
+            m, (q, v, u), h, Stage(a, x[s], rate, stage_q, place), laws, room
         )
         if status != OK:
             return status
         for r in range(rows):
-            rates[s, slot[r]] = dot(L[r], x[s], 0, nv)
+            rates[s, slot[r]] = dot(laws.L[r], x[s], 0, nv)
         for j in range(nv):
             u[j] += WEIGHTS[s] * dt * rate[j]
             v[j] += WEIGHTS[s] * dt * a[j]
         books[0] += WEIGHTS[s] * dt * _power(m, stage_q, x[s])
-        books[1] += WEIGHTS[s] * dt * slope[2 * nv + 1]
-    k, d = k[:rows], d[:rows]
-    uneven = dt * _unevenness(D, d, slot, x, rates)
-    books[1] += _fast_loss(m, v_0, v, x, uneven, h, K, D, L, k, d)
+        books[1] += WEIGHTS[s] * dt * room.slope[2 * nv + 1]
+    there = _first(laws, rows)
+    uneven = dt * _unevenness(there, x, rates)
+    books[1] += _fast_loss(m, v_0, v, x, uneven, h, there)
     move(m, q, u, work)
     return OK

@@ -144,7 +144,7 @@ def test_the_figure_on_the_swing_lets_go_and_grips_again(ros):
         '200',
         '--json',
     )
-    ros.wait(lambda: len(heard) >= 4, 'both hands')
+    ros.wait(lambda: len(heard) >= 5, 'both hands, and the next round: all have heard of them')
     assert process.end(signal.SIGINT) == 0, process.output()
     report = report_of(process)
     events = report['events'][:4]

@@ -51,3 +51,14 @@ def test_imports_outside_the_kernels_are_absolute() -> None:
         )
     ]
     assert not relative
+
+
+def test_a_kernel_takes_at_most_eight_arguments() -> None:
+    """More than that nobody reads: what belongs together is a named tuple or stands in a table."""
+    long = [
+        f'{path.name}: {node.name}'
+        for path in (ROOT / 'closed_chain_dynamics' / 'kernels').glob('*.py')
+        for node in ast.walk(ast.parse(path.read_text(encoding='utf-8')))
+        if isinstance(node, ast.FunctionDef) and len(node.args.args) > 8
+    ]
+    assert not long

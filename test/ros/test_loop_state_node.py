@@ -83,6 +83,11 @@ class Measured:
             q[self.sim.robot.joint_slices(name)[0]] = position
         return q
 
+    def value(self, key):
+        """Return a value of the newest diagnostics, None where there is none."""
+        values = self.diagnostics[-1].status[0].values if self.diagnostics else ()
+        return {each.key: each.value for each in values}.get(key)
+
     def told(self, text):
         """Wait for a text in the message of diagnostics."""
         self.ros.wait(
@@ -137,7 +142,8 @@ def test_a_loop_that_is_cut_is_followed_no_longer(five_bar):
     cut = five_bar.ros.publisher(String, 'contact/cut')
     five_bar.ros.wait_for_reader(cut)
     cut.publish(String(data='tip'))
-    five_bar.ros.until_taken('loop_state_node')
+    five_bar.diagnostics.clear()
+    five_bar.ros.wait(lambda: five_bar.value('open') == 'tip', 'the open loop')
     before = five_bar.configuration(five_bar.send(step=False) or five_bar.send())
     five_bar.sim.cut('tip')
     for _ in range(5):
@@ -164,9 +170,9 @@ def test_the_owner_of_the_contacts_is_followed_and_commands_no_longer(five_bar):
     np.testing.assert_allclose(five_bar.configuration(answer), sim.q, atol=EXACT)
     five_bar.diagnostics.clear()
     ros.wait(lambda: five_bar.diagnostics, 'diagnostics')
-    values = {each.key: each.value for each in five_bar.diagnostics[-1].status[0].values}
-    assert values['open'] == 'none' and values['contacts as told by'] == 'contact/state'
-    assert values['rejected: contact/state'] == '2'
+    assert five_bar.value('open') == 'none'
+    assert five_bar.value('contacts as told by') == 'contact/state'
+    assert five_bar.value('rejected: contact/state') == '2'
 
 
 def test_it_ends_with_exit_code_0(five_bar):
