@@ -116,7 +116,7 @@ class _Chain:
             closed = answers.pop('closed', ca.SX.zeros(0, 1))
             if name != 'forward_dynamics':  # within a step loops are a little open
                 margin = ca.vertcat(margin, closed)
-            if 'tau' in given:  # parameters come behind the torques; here they have their own place
+            if 'tau' in given:  # parameters come behind the torques there, here by themselves
                 given['tau'] = given['tau'][: len(self.source.motors)]
             given['p'] = self._p
             seeds = [ca.SX.sym(f'd{key}', x.shape[0]) for key, x in given.items()]

@@ -82,7 +82,8 @@ def _learn_rounding(robot: Mechanism, q: Vector) -> None:
         if tolerance < ABOVE * largest and sigma[rank - 1] >= GAP * largest:
             found = _largest_on_the_way(robot, closure.cluster, q, rank, largest)
         rounding = max(rounding, found)
-        counts = min(counts, (sigma[:rank] if found else sigma[sigma > tolerance]).min(initial=1.0))
+        kept = sigma[:rank] if found else sigma[sigma > tolerance]
+        counts = min(counts, kept.min(initial=1.0))
     if rounding:
         _raise_tolerance(robot, min(ABOVE * rounding, float(np.sqrt(rounding * counts))))
 
