@@ -33,6 +33,7 @@ controller = Walking(robot, gait)
 sim = ccd.Simulation(robot, q=start.q, v=start.v, dt=DT)
 WEIGHT = 70.0 * 9.80665
 STRIDE = 2.0 * gait.duration
+moments = []  # of the motors, and of the gait [N m]
 forces, strikes = [], [0.0]  # time, then forward and upward of the left and of the right foot [N]
 
 
@@ -42,6 +43,7 @@ def law(sim):
     sim.tau = controller.torques(sim.q, sim.v, closed, sim.time)
     if len(strikes) <= controller.steps:
         strikes.append(controller.began)
+    moments.append((sim.tau, controller.reference(sim.time).tau))
     return sim.tau
 
 
@@ -58,6 +60,11 @@ q, t = np.array(sim.log.q), np.array(forces)[:, 0]
 x, z, pitch = q[:, :3].T
 print(
     f'{controller.steps} steps, {x[-1] - x[0]:.2f} m in {sim.time:.2f} s, {len(sim.events)} events'
+)
+torques, wanted = np.moveaxis(moments, 1, 0)
+print(
+    f'the motors give the moments of the gait, {np.sqrt(np.mean(wanted**2)):.0f} N m, and what '
+    f'stabilises it: {np.median(np.abs(torques - wanted)):.1f} N m in the median'
 )
 assert controller.steps == STEPS and z.min() > 0.85 and np.abs(pitch).max() < 0.1
 

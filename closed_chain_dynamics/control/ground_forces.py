@@ -13,13 +13,13 @@
 # limitations under the License.
 
 """
-Torques of the accelerations nearest to wanted ones that the ground allows.
+Torques of the motion nearest to a wanted one that the ground allows.
 
 M a + h = S^T tau + J^T f: the base of a figure has no motor, points that stand do not move, and
-the forces f in them push and stay within cones of friction. Of the accelerations a that obey, the
-nearest to the wanted ones are found, with forces near wanted ones where they are free: with f
-given they are linear in it, so that what remains is to find rays of the cones, none of them
-negative, by least squares.
+the forces f in them push and stay within cones of friction. Of all motions that obey, the one is
+found whose accelerations a, moments tau and forces f are nearest to wanted ones, by weighted
+squares: with f given, a and tau are linear in it, so that what remains is to find rays of the
+cones, none of them negative, by least squares.
 """
 
 from dataclasses import dataclass
@@ -29,12 +29,26 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import nnls
 
-__all__ = ['Ground', 'torques_on_ground']
+__all__ = ['Ground', 'Wanted', 'torques_on_ground']
 
 Array = NDArray[np.float64]
 BASE = 3  # coordinates without a motor: forward, upward, pitch
 LEAST = 10.0  # force of a point that stands: less, and it would come and go [N]
 ROUNDING = 1e-9  # keeps the equations solvable where two of them say nearly the same
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """
+    Accelerations `a` and moments `tau`, (nv,), that a motion should have, and what they weigh.
+
+    `weights` of accelerations, (nv,); `moment` is the cost of a moment [m/s^2 or rad/s^2 per N m].
+    """
+
+    a: Array
+    weights: Array
+    tau: Array
+    moment: float
 
 
 @dataclass(frozen=True)
@@ -55,30 +69,35 @@ class Ground:
     weight: float
 
 
-def torques_on_ground(
-    M: Array, h: Array, a: Array, weights: Array, ground: Ground
-) -> tuple[Array, Array]:
+def torques_on_ground(M: Array, h: Array, wanted: Wanted, ground: Ground) -> tuple[Array, Array]:
     """Return the forces in all coordinates, (nv,), zero in the base, and f in the points."""
     E = np.vstack([M[:BASE], ground.rows])
     e = np.concatenate([-h[:BASE], ground.rates])
     D = np.zeros((len(E), len(ground.carrying)))  # E a = e + D f
     D[:BASE] = ground.carrying[:, :BASE].T
-    Y = (E / weights).T
-    factor = cho_factor(E @ Y + ROUNDING * np.eye(len(E)))
-    near, by_force = a + Y @ cho_solve(factor, e - E @ a), Y @ cho_solve(factor, D)
-    f = _forces(near - a, by_force, np.sqrt(weights), ground)
-    found = near + by_force @ f
-    return np.asarray(M @ found + h - ground.carrying.T @ f), f
+    # R a = r + P f: rows that say how far accelerations and moments are from the wanted ones
+    root = np.sqrt(wanted.weights)
+    R = np.vstack([np.diag(root), wanted.moment * M[BASE:]])
+    r = np.concatenate([root * wanted.a, wanted.moment * (wanted.tau - h)[BASE:]])
+    P = np.vstack([np.zeros((len(M), len(D.T))), wanted.moment * ground.carrying[:, BASE:].T])
+    squares = cho_factor(R.T @ R)
+    Y = cho_solve(squares, E.T)
+    rows = cho_factor(E @ Y + ROUNDING * np.eye(len(E)))
+    free, free_by_force = cho_solve(squares, R.T @ r), cho_solve(squares, R.T @ P)
+    a = free + Y @ cho_solve(rows, e - E @ free)
+    by_force = free_by_force + Y @ cho_solve(rows, D - E @ free_by_force)
+    f = _forces(R @ a - r, R @ by_force - P, ground)
+    return np.asarray(M @ (a + by_force @ f) + h - ground.carrying.T @ f), f
 
 
-def _forces(away: Array, by_force: Array, root: Array, ground: Ground) -> Array:
-    """Return the forces that bring accelerations nearest to what is wanted."""
+def _forces(away: Array, by_force: Array, ground: Ground) -> Array:
+    """Return the forces that bring a motion nearest to what is wanted: least away + by_force f."""
     count = len(ground.wanted) // 2
     if not count:
         return np.zeros(0)
     rays = np.kron(np.eye(count), [[ground.friction, -ground.friction], [1.0, 1.0]])
     least = np.tile((0.0, LEAST), count)
-    A = np.vstack([root[:, None] * by_force, ground.weight * np.eye(2 * count)])
-    b = np.concatenate([-root * away, ground.weight * ground.wanted])
+    A = np.vstack([by_force, ground.weight * np.eye(2 * count)])
+    b = np.concatenate([-away, ground.weight * ground.wanted])
     shares, _ = nnls(A @ rays, b - A @ least)
     return np.asarray(least + rays @ shares)

@@ -13,12 +13,14 @@
 # limitations under the License.
 
 """
-Torques that keep a planar figure on a gait.
+Joint moments of a gait, and what keeps a planar figure on it.
 
-Each turn asks for the accelerations of the gait and a pull towards it, and `ground_forces` finds
-the nearest that the ground allows. The steps of the gait follow each other on time; a foot that
-has not come down yet is waited for. The leg that swings is bent to where its foot shall be
-whatever the trunk does, and further ahead the faster the figure is.
+The figure is driven by the moments of the gait, with the forces of the ground that go with them.
+Where it is off, each turn asks for accelerations that lead back, and `ground_forces` finds the
+motion nearest to these accelerations, moments and forces that the ground allows: on the gait that
+is the gait, and its moments are the torques. The steps of the gait follow each other on time; a
+foot that has not come down yet is waited for. The leg that swings is bent to where its foot shall
+be whatever the trunk does, and further ahead the faster the figure is.
 """
 
 from collections.abc import Collection
@@ -28,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closed_chain_dynamics.control.gait import Gait, GaitSample
-from closed_chain_dynamics.control.ground_forces import BASE, Ground, torques_on_ground
+from closed_chain_dynamics.control.ground_forces import BASE, Ground, Wanted, torques_on_ground
 from closed_chain_dynamics.description.elements import Limit
 from closed_chain_dynamics.dynamics.tree import (
     jacobian,
@@ -63,9 +65,10 @@ class WalkingGains:
     damping: float = 45.0  # [1/s]
     forward: float = 20.0  # stiffness of the forward position [1/s^2]
     placement: float = 0.2  # how much further a foot is set per speed [m per m/s]
-    friction: float = 0.5  # share of the normal force that friction may be asked for
+    friction: float = 0.65  # share of the normal force that friction may be asked for
     base: float = 10.0  # weight of the base against a joint
     standing: float = 0.05  # weight of joints of a leg that stands
+    moment: float = 3e-3  # weight of moments against accelerations [m/s^2 or rad/s^2 per N m]
     force: float = 3e-3  # weight of forces against accelerations [m/s^2 or rad/s^2 per N]
 
 
@@ -103,8 +106,15 @@ class Walking:
         heights = self._standing(wanted, q, closed, time)
         ground = self._ground(wanted, q, v, heights, closed)
         M, h = mass_matrix(self.robot, q), newton_euler(self.robot, q, v, np.zeros(len(q)))
-        a = self._accelerations(wanted, q, v, time)
-        force, _ = torques_on_ground(M, h, a, self._weights(heights), ground)
+        moments = np.zeros(len(q))
+        moments[self._motors] = wanted.tau
+        motion = Wanted(
+            self._accelerations(wanted, q, v, time),
+            self._weights(heights),
+            moments,
+            self.gains.moment,
+        )
+        force, _ = torques_on_ground(M, h, motion, ground)
         return np.asarray(np.clip(force[self._motors], -self._most, self._most))
 
     def reference(self, time: float) -> GaitSample:

@@ -20,7 +20,14 @@ import pytest
 from scipy.signal import find_peaks
 
 import closed_chain_dynamics as ccd
-from closed_chain_dynamics.control.ground_forces import BASE, LEAST, Ground, torques_on_ground
+from closed_chain_dynamics.control.ground_forces import (
+    BASE,
+    LEAST,
+    Ground,
+    Wanted,
+    torques_on_ground,
+)
+from closed_chain_dynamics.control.walking import Walking
 
 MASS, HEIGHT, G, MU = 70.0, 1.75, 9.80665, 0.8
 WEIGHT = MASS * G
@@ -101,6 +108,30 @@ def test_it_makes_ten_steps_without_falling(walk):
     assert 1.15 < (x[-1] - x[0]) / walk.sim.time < 1.35
 
 
+@pytest.mark.parametrize('phase', range(4))
+def test_on_the_gait_the_torques_are_its_moments(phase):
+    """What stabilises adds nothing where nothing is off."""
+    gait, controller = Walk.gait, Walking(Walk.robot, Walk.gait)
+    points = [name in gait.phases[phase] for name in gait.names['force']]
+    times = gait.time[gait.phase == phase][:-1]  # rows: between them forces are not linear
+    count = 0
+    for time in times:
+        now = gait.sample(time)
+        along, up = now.force[points].T
+        if np.all(np.abs(along) < controller.gains.friction * (up - LEAST)):
+            found = controller.torques(now.q, now.v, now.closed, time)
+            assert np.abs(found - now.tau).max() < GAIT_DIGITS
+            count += 1
+    assert count >= len(times) - 3  # of a point that has just come, or goes, less is asked
+
+
+def test_it_is_driven_by_the_moments_of_the_gait(walk):
+    """Torques differ from them where feet land and leave, else little."""
+    torques, moments = np.moveaxis(walk.moments, 1, 0)
+    assert np.median(np.abs(torques - moments)) < 0.02 * np.sqrt(np.mean(moments**2))
+    assert np.corrcoef(torques.ravel(), moments.ravel())[0, 1] > 0.9
+
+
 def test_the_ground_pushes_with_two_humps_brakes_and_propels(walk):
     """Peaks of 1.0 to 1.3 of the weight, a valley of less than 0.85 between, as in textbooks."""
     time = np.array([t for t, _ in walk.forces])
@@ -173,8 +204,13 @@ def test_forces_on_the_ground_obey_newton_and_keep_to_the_cone():
     rate = -ccd.jacobian_bias(robot, q, v, toe.child, point=toe.child_origin.xyz)[[0, 2]]
     ground = Ground(J, rate, J, np.array([0.0, WEIGHT]), 0.5, 3e-3)
     for _ in range(20):
-        wanted = rng.normal(scale=20.0, size=robot.nv)
-        force, f = torques_on_ground(M, h, wanted, np.ones(robot.nv), ground)
+        wanted = Wanted(
+            rng.normal(scale=20.0, size=robot.nv),
+            np.ones(robot.nv),
+            50.0 * rng.normal(size=robot.nv),
+            0.1,
+        )
+        force, f = torques_on_ground(M, h, wanted, ground)
         assert f[1] >= LEAST - CONE and abs(f[0]) <= 0.5 * f[1] + CONE
         a = np.linalg.solve(M, force + J.T @ f - h)
         assert np.abs(force[:BASE]).max() < 1e-6 and np.abs(J @ a - rate).max() < 1e-6

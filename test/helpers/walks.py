@@ -29,7 +29,8 @@ class Walk:
 
     `faster`: rates of the start are changed by this share each, (nv,). `push`: a force on the
     trunk [N] between two times. With `measured`, `forces` has time, and forward and upward force
-    of every closed contact, at the end of each step under its torques.
+    of every closed contact, at the end of each step under its torques; `moments` has the torques
+    and the moments of the gait, (steps, 2, actuators).
     """
 
     robot, gait = ccd.load('walker'), walking_gait()
@@ -39,7 +40,7 @@ class Walk:
         self.controller = Walking(self.robot, self.gait)
         self.sim = ccd.Simulation(self.robot, q=start.q, v=start.v * (1.0 + faster), dt=1e-3)
         self.push, self.between = push, between
-        self.measured, self.forces, self.strikes = measured, [], []
+        self.measured, self.forces, self.moments, self.strikes = measured, [], [], []
 
     def step(self):
         """Take one step of the simulation."""
@@ -56,6 +57,7 @@ class Walk:
             sim.apply_wrench('trunk', (self.push, 0, 0, 0, 0, 0) if acts else None)
         sim.step(tau)
         if self.measured:
+            self.moments.append((tau, self.controller.reference(time).tau))
             found = ccd.contact_forces(sim.robot, sim.q, sim.v, tau)
             self.forces.append(
                 (sim.time, {name: (drag[0], up) for name, (up, drag) in found.items()})
