@@ -138,13 +138,18 @@ def run_study(robot: Mechanism, args: argparse.Namespace) -> Answer:
         if name not in names:
             raise NameNotFound('response', name, names, where=robot.name)
     with Bar('running', sys.stderr) as bar:
-        results = run_experiment(
-            experiment,
-            args.results,
-            workers=args.workers,
-            scheduler=args.scheduler,
-            progress=_Progress(bar) if bar else None,
-        )
+        progress = _Progress(bar)
+        try:
+            results = run_experiment(
+                experiment,
+                args.results,
+                workers=args.workers,
+                scheduler=args.scheduler,
+                progress=progress,
+            )
+        except KeyboardInterrupt:
+            print(progress.stopped(args.results), file=sys.stderr)
+            raise
     report = experiment_report(results, args.minimise, args.maximise)
     if results.parquet.exists():
         report['files']['parquet'] = str(results.parquet)
@@ -174,12 +179,21 @@ def _arguments(args: argparse.Namespace) -> dict[str, Any]:
 
 
 class _Progress:
-    """Tells a bar how far it is, and how fast."""
+    """Tells a bar, where there is one, how far it is, and how fast."""
 
-    def __init__(self, bar: Bar) -> None:
+    def __init__(self, bar: Bar | None) -> None:
         self.bar, self.begun, self.first = bar, 0.0, -1
+        self.done, self.runs = 0, 0
+
+    def stopped(self, folder: str) -> str:
+        """Return what is said when somebody has stopped it."""
+        kept = f'{self.done} of {self.runs} runs are kept' if self.runs else 'No run has ended'
+        return f'\nStopped. {kept} in {folder}; the same command continues there.'
 
     def __call__(self, done: int, runs: int) -> None:
+        self.done, self.runs = done, runs
+        if self.bar is None:
+            return
         now = time.monotonic()
         if self.first < 0:  # what a run before this one has done says nothing about the rate
             self.begun, self.first = now, done
