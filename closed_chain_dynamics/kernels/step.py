@@ -33,11 +33,13 @@ from .records import (
     FREE,
     LOOP_OPEN,
     OK,
+    PLANAR,
     PRISMATIC,
     SPHERICAL,
     bodies,
     cluster_dofs,
     clusters,
+    dofs,
     loops,
     rows,
     shape,
@@ -45,7 +47,7 @@ from .records import (
     world,
 )
 from .sharing import HANDLE, TABLE, VECTOR, shared_kernel
-from .vectors import add, cross, inner, norm, put, times
+from .vectors import add, cross, inner, minus, norm, put, times
 
 # loops count as closed in a simulation at this error; Newton's method gets there in one or two
 CLOSED = 1e-13
@@ -185,11 +187,46 @@ def euler_step(m, q, v, dt, books, work):
         v[j] += dt * slope[nv + j]
     books[0] += dt * slope[2 * nv]
     books[1] += dt * slope[2 * nv + 1]
-    local_rate(m, q, v, u, slope)
+    velocity = work[2, :nv]
+    _lead_theta_S(m, v, slope[nv : 2 * nv], 0.5 * dt, velocity)
+    local_rate(m, q, velocity, u, slope)
     for j in range(nv):
         u[j] = dt * slope[j]
     move(m, q, u, work)
     return OK
+
+
+@kernel
+def _lead_theta_S(m, v, a, half, velocity):
+    """
+    Write velocities that keep the loops closed to second order; those of theta_G are v.
+
+    Moving with v = v_0 + dt a instead of the mean of both leads astray by e = dt^2 / 2 a (less
+    omega x v where velocities are in a moving frame), and the loops by what e_S differs from
+    H e_G. Taking that off here saves a step of Newton's method afterwards: an eighth of the whole,
+    at steps of 1 ms, on figure and humanoid of the benchmarks.
+    """
+    for j in range(velocity.size):
+        velocity[j] = half * a[j]
+    for body in bodies(m)[1:]:
+        j = body.iv
+        if body.joint == FREE:
+            turn = times(half, cross(_three(v, j + 3), _three(v, j)))
+            put(velocity[j:], minus(_three(velocity, j), turn))
+        elif body.joint == PLANAR:
+            velocity[j] += half * v[j + 2] * v[j + 1]
+            velocity[j + 1] -= half * v[j + 2] * v[j]
+    dof = cluster_dofs(m)
+    for cluster in clusters(m)[: shape(m).n_clusters]:
+        H, first = constraint_matrix(m, cluster), cluster.first_dof
+        for s in range(cluster.rank):
+            lead = -velocity[dof[first + s]]
+            for g in range(cluster.rank, cluster.n_dofs):
+                lead += H[s, g] * velocity[dof[first + g]]
+            velocity[dof[first + s]] = lead + v[dof[first + s]]
+    for j in range(velocity.size):
+        if not dofs(m)[j].dependent:
+            velocity[j] = v[j]
 
 
 @kernel
