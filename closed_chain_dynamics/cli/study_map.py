@@ -31,9 +31,10 @@ if TYPE_CHECKING:
 SUMMARY = 'what is reachable, in how many ways, and how far from singular'
 DETAILS = """\
 Maps the poses over one or two tree or loop joints: at every point of a grid the joints are held
-and the loops are closed from several starts. For each pose, --csv has one line with its mobility,
-its condition, its distance to a singularity (0 where the joints of the map do not determine the
-others) and the largest torque that holds it against gravity. --plot draws them.
+and the loops are closed from several starts. For each pose, --csv has one line with its branch
+(counted as in the report), its mobility, its condition, its distance to a singularity (0 where the
+joints of the map do not determine the others) and the largest torque that holds it against
+gravity. --plot draws a line for each branch over one joint, the best branch over two.
 """
 EXAMPLES = """\
 examples:

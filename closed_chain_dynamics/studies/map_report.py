@@ -47,7 +47,6 @@ def map_report(found: WorkspaceMap) -> Report:
     """Return what a WorkspaceMap says, as plain values."""
     modes, poses = found.modes, [row for row in found.rows if row.q is not None]
     nearest = min(poses, key=lambda row: row.distance, default=None)
-    branches = sorted({row.branch for row in poses})
     return {
         'schema': SCHEMA,
         'name': found.robot.name,
@@ -56,7 +55,7 @@ def map_report(found: WorkspaceMap) -> Report:
         'points': int(modes.size),
         'reachable': int((modes > 0).sum()),
         'modes': {str(n): int((modes == n).sum()) for n in np.unique(modes)},
-        'branches': {each: sum(row.branch == each for row in poses) for each in branches},
+        'branches': {each: sum(row.branch == each for row in poses) for each in found.branches},
         'mobility': sorted({row.mobility for row in poses}),
         'nearest_singularity': nearest
         and {
@@ -100,7 +99,11 @@ def render(report: Report, style: Style) -> str:
 
 
 def write_map(found: WorkspaceMap, path: Path) -> None:
-    """Write one line per pose; a point without one has no numbers, and mode 0."""
+    """
+    Write one line per pose; a point without one has no numbers, and mode and branch 0.
+
+    `branch` counts the branches in the order of the report: one number is one assembly mode.
+    """
     names = [f'q:{each}' for each in found.robot.coordinate_names]
     nothing = np.full(found.robot.nq, np.nan)
     modes: dict[tuple[int, ...], int] = {}
@@ -112,7 +115,9 @@ def write_map(found: WorkspaceMap, path: Path) -> None:
     columns: list[tuple[str, Any]] = [
         (name, np.array([row.values[k] for row in rows])) for k, name in enumerate(found.axes)
     ]
+    places = {branch: float(k + 1) for k, branch in enumerate(found.branches)}
     columns.append(('mode', np.array(numbers, dtype=float)))
+    columns.append(('branch', np.array([places.get(row.branch, 0.0) for row in rows])))
     for what in ('mobility', 'condition', 'distance', 'torque'):
         columns.append((what, np.array([float(getattr(row, what)) for row in rows])))
     if found.robot.nq == len(names):
@@ -122,26 +127,48 @@ def write_map(found: WorkspaceMap, path: Path) -> None:
 
 
 def plot_map(found: WorkspaceMap, path: Path | None = None) -> Any:
-    """Return a figure of a WorkspaceMap; write it where a path is given."""
-    panels = []
-    for what, title in PANELS.items():
-        values = found.modes.astype(float) if what == 'modes' else found.best(what)
-        values = np.log10(values) if what == 'condition' else values
-        name = f'{title} (log10)' if what == 'condition' else title
-        panels.append(partial(_draw, found=found, values=values, title=name))
+    """
+    Return a figure of a WorkspaceMap; write it where a path is given.
+
+    Over one coordinate there is a line for each branch; over two, the best branch at each point.
+    """
+    panels = [partial(_draw, found=found, what=what) for what in PANELS]
     return draw_grid(path, panels, across=2, size=(4.4, 3.4), title=found.robot.name)
 
 
-def _draw(ax: Any, found: WorkspaceMap, values: NDArray[np.float64], title: str) -> None:
-    names = list(found.axes)
-    ax.set_title(title)
+def _draw(ax: Any, found: WorkspaceMap, what: str) -> None:
+    names, title = list(found.axes), PANELS[what]
+    ax.set_title(f'{title} (log10)' if what == 'condition' else title)
     ax.set_xlabel(names[0])
     if len(names) == 1:
-        ax.plot(found.axes[names[0]], values, '.-', markersize=3, color=COLOURS[0])
+        _draw_lines(ax, found, what)
         return
     ax.grid(False)
+    values = _values(found, what)
     mesh = ax.pcolormesh(*found.axes.values(), values.T, shading='nearest', rasterized=True)
     bar = ax.figure.colorbar(mesh, ax=ax)
-    if title == PANELS['modes']:  # a number of poses
+    if what == 'modes':  # a number of poses
         bar.set_ticks(np.unique(values).tolist())
     ax.set_ylabel(names[1])
+
+
+def _draw_lines(ax: Any, found: WorkspaceMap, what: str) -> None:
+    """Draw what happens along one coordinate: branches cross, and none is mixed with another."""
+    (points,) = found.axes.values()
+    if what == 'modes':
+        ax.plot(points, found.modes, '.-', markersize=3, color=COLOURS[0])
+        ax.set_yticks(range(found.modes.max() + 2))
+        return
+    for k, branch in enumerate(found.branches):
+        values = _values(found, what, branch)
+        colour = COLOURS[k % len(COLOURS)]
+        ax.plot(points, values, '.-', markersize=3, color=colour, label=branch)
+    if len(found.branches) > 1:
+        ax.legend(title='branch', fontsize='small', title_fontsize='small')
+
+
+def _values(found: WorkspaceMap, what: str, branch: str | None = None) -> NDArray[np.float64]:
+    if what == 'modes':
+        return found.modes.astype(float)
+    values = found.best(what, branch)
+    return np.log10(values) if what == 'condition' else values

@@ -87,11 +87,21 @@ class WorkspaceMap:
             count[row.point] += row.q is not None
         return count
 
-    def best(self, what: str) -> Array:
-        """Return 'condition', 'distance' or 'torque' of the pose farthest from a singularity."""
+    @property
+    def branches(self) -> list[str]:
+        """Return the assembly modes of all poses, see `Assembled.branch`."""
+        return sorted({row.branch for row in self.rows if row.q is not None})
+
+    def best(self, what: str, branch: str | None = None) -> Array:
+        """
+        Return 'condition', 'distance' or 'torque' of the pose farthest from a singularity.
+
+        With a branch, of the poses of that branch; NaN where it has none.
+        """
         values, distance = np.full(self.shape, np.nan), np.full(self.shape, -np.inf)
         for row in self.rows:
-            if row.q is not None and row.distance > distance[row.point]:
+            counts = row.q is not None and branch in (None, row.branch)
+            if counts and row.distance > distance[row.point]:
                 distance[row.point], values[row.point] = row.distance, getattr(row, what)
         return values
 

@@ -23,6 +23,7 @@ from scipy.optimize import brentq
 
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.cli.main import main
+from closed_chain_dynamics.studies.map_report import plot_map
 from closed_chain_dynamics.studies.maps import study_map
 
 UPPER, LOWER, APART = 0.25, 0.35, 0.3  # of the five-bar [m]
@@ -97,6 +98,24 @@ def test_the_singularity_curve_is_where_the_lower_bars_are_in_one_line():
     distance = found.best('distance')[1:]
     assert distance[1:] / distance[:-1] == pytest.approx(2.0, rel=0.05)
     assert distance[0] < 0.02
+
+
+def test_a_line_of_the_map_stays_on_its_branch(tmp_path):
+    """Both assembly modes of the four-bar, against its closed form: which is farther changes."""
+    robot = ccd.load('four_bar')
+    found = study_map(robot, {'crank': np.linspace(-3.0, 3.0, 25)}, limits=False)
+    assert len(found.branches) == 2 and np.all(found.modes == 2)
+    distances = [found.best('distance', branch) for branch in found.branches]
+    assert np.all(found.best('distance') == np.maximum(*distances))
+    rocker = robot.coordinate_names.index('rocker')
+    for branch in found.branches:
+        angle = [row.q[rocker] for row in found.rows if row.branch == branch]
+        assert np.abs(np.diff(np.unwrap(angle))).max() < 0.5  # rad, of 0.25 of the crank: no jump
+    picture = tmp_path / 'map.png'
+    lines = plot_map(found, picture).axes[3].get_lines()
+    assert [line.get_label() for line in lines] == found.branches
+    for line, branch in zip(lines, found.branches):
+        assert np.array_equal(line.get_ydata(), found.best('torque', branch))
 
 
 def test_torques_of_a_map_are_those_of_inverse_dynamics_and_files_hold_it(tmp_path, capsys):
