@@ -26,11 +26,11 @@ from closed_chain_dynamics.dynamics.constraints import loop_coordinate_owner
 from closed_chain_dynamics.errors import AssemblyError, NameNotFound, StateError
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
-__all__ = ['Held', 'check_state', 'numbers', 'read_held', 'refuse_contradictions']
+__all__ = ['HeldJoints', 'check_state', 'numbers', 'read_held', 'refuse_contradictions']
 
 
 @dataclass(frozen=True, eq=False)
-class Held:
+class HeldJoints:
     """What is held: places in q and their values, velocities (nv,), and loop coordinates."""
 
     names: tuple[str, ...]
@@ -97,8 +97,10 @@ def named(
     return values.items()
 
 
-def read_held(robot: Mechanism, joints: Mapping[str, ArrayLike] | None, limits: bool) -> Held:
-    """Return the Held that {joint or loop coordinate: position} stands for."""
+def read_held(
+    robot: Mechanism, joints: Mapping[str, ArrayLike] | None, limits: bool
+) -> HeldJoints:
+    """Return the HeldJoints that {joint or loop coordinate: position} stands for."""
     names: list[str] = []
     places: list[int] = []
     positions: list[float] = []
@@ -132,7 +134,7 @@ def read_held(robot: Mechanism, joints: Mapping[str, ArrayLike] | None, limits: 
         places += range(in_q.start, in_q.stop)
         positions += list(q[in_q])
         mask[in_v] = True
-    return Held(tuple(names), np.array(places, dtype=int), np.array(positions), mask, loops)
+    return HeldJoints(tuple(names), np.array(places, dtype=int), np.array(positions), mask, loops)
 
 
 def _loop_coordinate(robot: Mechanism, name: str) -> int:
@@ -154,7 +156,7 @@ def _loop_coordinate(robot: Mechanism, name: str) -> int:
     return d
 
 
-def refuse_contradictions(robot: Mechanism, held: Held, q: Vector) -> None:
+def refuse_contradictions(robot: Mechanism, held: HeldJoints, q: Vector) -> None:
     """Raise when a loop or coupling is open at q and every joint that could close it is held."""
     gaps, tolerance = robot.loop_gaps(q), robot.structure.world['closing_tolerance']
     for name, (metres, radians) in gaps.items():

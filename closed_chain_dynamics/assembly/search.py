@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike
 
 from closed_chain_dynamics.assembly.branches import name_branch
 from closed_chain_dynamics.assembly.held_joints import (
-    Held,
+    HeldJoints,
     check_state,
     read_held,
     refuse_contradictions,
@@ -46,7 +46,7 @@ from closed_chain_dynamics.assembly.starts import (
 )
 from closed_chain_dynamics.description import Assembly
 from closed_chain_dynamics.dynamics.closing import Closure
-from closed_chain_dynamics.dynamics.values import Pose, Where
+from closed_chain_dynamics.dynamics.values import KeptPose, Where
 from closed_chain_dynamics.errors import AssemblyError, NameNotFound
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
@@ -61,7 +61,7 @@ BATCH = 4  # random starts among which the nearest pose is taken
 
 
 @dataclass(frozen=True, eq=False)
-class Assembled(Pose):
+class Assembled(KeptPose):
     """A closed pose `q`, and how it was found."""
 
     _where: Where
@@ -197,7 +197,7 @@ class _Search:
     def __init__(
         self,
         robot: Mechanism,
-        held: Held,
+        held: HeldJoints,
         goal: Vector,
         limits: bool,
         tolerance: float,

@@ -14,13 +14,18 @@
 
 """Clusters: sets of joints that loops and couplings tie together, from the root outwards."""
 
-from closed_chain_dynamics.codegen.source import Body, Cluster, Coupling, Loop
+from closed_chain_dynamics.codegen.source import (
+    SourceBody,
+    SourceCluster,
+    SourceCoupling,
+    SourceLoop,
+)
 from closed_chain_dynamics.description.elements import LoopType
 
 __all__ = ['common_ancestor', 'find_clusters', 'path']
 
 
-def common_ancestor(bodies: tuple[Body, ...], a: int, b: int) -> int:
+def common_ancestor(bodies: tuple[SourceBody, ...], a: int, b: int) -> int:
     """Return the nearest common ancestor; a child always has the larger number."""
     while a != b:
         if a > b:
@@ -30,7 +35,7 @@ def common_ancestor(bodies: tuple[Body, ...], a: int, b: int) -> int:
     return a
 
 
-def path(bodies: tuple[Body, ...], a: int, top: int) -> list[int]:
+def path(bodies: tuple[SourceBody, ...], a: int, top: int) -> list[int]:
     """Return the bodies from a up to, and without, one of its ancestors."""
     found = []
     while a != top:
@@ -39,7 +44,7 @@ def path(bodies: tuple[Body, ...], a: int, top: int) -> list[int]:
     return found
 
 
-def _coupled_bodies(bodies: tuple[Body, ...], coupling: Coupling) -> list[int]:
+def _coupled_bodies(bodies: tuple[SourceBody, ...], coupling: SourceCoupling) -> list[int]:
     """Return the bodies that a coupling ties together: its joints and those between them."""
     owner = {j: i for i, body in enumerate(bodies) for j in range(body.iv, body.iv + body.nv)}
     ends = [owner[dof] for dof, _, _ in coupling.terms]
@@ -52,11 +57,11 @@ def _coupled_bodies(bodies: tuple[Body, ...], coupling: Coupling) -> list[int]:
 
 
 def find_clusters(
-    bodies: tuple[Body, ...],
-    loops: tuple[Loop, ...],
-    couplings: tuple[Coupling, ...],
+    bodies: tuple[SourceBody, ...],
+    loops: tuple[SourceLoop, ...],
+    couplings: tuple[SourceCoupling, ...],
     dependent: set[int],
-) -> tuple[Cluster, ...]:
+) -> tuple[SourceCluster, ...]:
     """Return sets of joints that share loops, those nearer to the root first."""
     leader = list(range(len(bodies)))
 
@@ -85,7 +90,7 @@ def find_clusters(
         own = tuple(b for b in range(1, len(bodies)) if first(b) == lead)
         dofs = tuple(j for b in own for j in range(bodies[b].iv, bodies[b].iv + bodies[b].nv))
         clusters.append(
-            Cluster(
+            SourceCluster(
                 bodies[lead].parent,
                 own,
                 dofs,

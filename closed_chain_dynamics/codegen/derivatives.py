@@ -33,7 +33,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from closed_chain_dynamics.codegen.build import require_casadi
 from closed_chain_dynamics.codegen.gathering import gather
-from closed_chain_dynamics.codegen.source import Body, Source
+from closed_chain_dynamics.codegen.source import Source, SourceBody
 from closed_chain_dynamics.description.elements import JointType
 from closed_chain_dynamics.dynamics.actuation import actuator_vector
 from closed_chain_dynamics.dynamics.forward import forward_dynamics
@@ -212,7 +212,7 @@ def _adjoint(source: Source, v: Array) -> Array:
     return ad
 
 
-def _joint_adjoint(body: Body, v: Array) -> Array:
+def _joint_adjoint(body: SourceBody, v: Array) -> Array:
     if body.kind is JointType.SPHERICAL:
         return _skew(v)
     if body.kind is JointType.FLOATING:

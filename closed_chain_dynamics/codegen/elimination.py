@@ -26,9 +26,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from closed_chain_dynamics.codegen.loops import Row, cluster_rows, path_signs
-from closed_chain_dynamics.codegen.source import Cluster, Source
-from closed_chain_dynamics.codegen.tree import Frames, Motion, place
+from closed_chain_dynamics.codegen.loops import ConstraintRow, cluster_rows, path_signs
+from closed_chain_dynamics.codegen.source import Source, SourceCluster
+from closed_chain_dynamics.codegen.tree import TracedFrames, TracedMotion, place
 from closed_chain_dynamics.errors import SingularityError
 
 __all__ = ['Solved', 'eliminate', 'is_zero', 'solve_constraints', 'with_sparse_choice']
@@ -52,7 +52,7 @@ class Solved:
     margins: list[SX] = field(default_factory=list)
 
 
-def _numbers(rows: list[Row], q: SX, source: Source) -> list[dict[int, float]]:
+def _numbers(rows: list[ConstraintRow], q: SX, source: Source) -> list[dict[int, float]]:
     """Return the entries of the rows in the pose of the source."""
     flat = [entry * row.unit for row in rows for entry in row.entries.values()]
     p, at = source.symbols or (ca.SX(0, 1), ())
@@ -67,7 +67,11 @@ def is_zero(x: SX) -> bool:
 
 
 def solve_constraints(
-    source: Source, frames: Frames, q: SX, v: SX | None = None, moving: Motion | None = None
+    source: Source,
+    frames: TracedFrames,
+    q: SX,
+    v: SX | None = None,
+    moving: TracedMotion | None = None,
 ) -> Solved:
     """Return H of all clusters; the drift too where the bodies' motion is given."""
     solved = Solved()
@@ -86,7 +90,7 @@ BIAS, ERROR = -1, -2  # columns of the right-hand sides
 
 def eliminate(
     source: Source,
-    rows: list[Row],
+    rows: list[ConstraintRow],
     numbers: list[dict[int, float]],
     dependent: list[int],
     solved: Solved,
@@ -218,7 +222,7 @@ def with_sparse_choice(source: Source) -> Source:
     return replace(source, clusters=tuple(clusters))
 
 
-def _loops_of(source: Source, cluster: Cluster) -> dict[int, int]:
+def _loops_of(source: Source, cluster: SourceCluster) -> dict[int, int]:
     """Return for every velocity of a cluster how many of its loops it moves."""
     count: dict[int, int] = {}
     for k in cluster.loops:
@@ -228,7 +232,7 @@ def _loops_of(source: Source, cluster: Cluster) -> dict[int, int]:
 
 
 def _rehearse(
-    rows: list[Row], numbers: list[dict[int, float]], rank: int, shared: dict[int, int]
+    rows: list[ConstraintRow], numbers: list[dict[int, float]], rank: int, shared: dict[int, int]
 ) -> tuple[int, set[int]] | None:
     """
     Return the cost of H, and `rank` columns to eliminate; None where no pivot is left.

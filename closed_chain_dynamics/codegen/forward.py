@@ -28,10 +28,10 @@ from closed_chain_dynamics.codegen.elimination import Solved, is_zero, solve_con
 from closed_chain_dynamics.codegen.loops import flip_margins, loop_coordinates, loop_jacobian
 from closed_chain_dynamics.codegen.newton_euler import newton_euler
 from closed_chain_dynamics.codegen.passive import add_motors, add_passive, has_rotor
-from closed_chain_dynamics.codegen.source import Cluster, Loop, Source
+from closed_chain_dynamics.codegen.source import Source, SourceCluster, SourceLoop
 from closed_chain_dynamics.codegen.tree import (
-    Frames,
-    Motion,
+    TracedFrames,
+    TracedMotion,
     motion,
     place,
     rigid_inertia,
@@ -78,7 +78,7 @@ def state_margins(source: Source, q: SX) -> list[SX]:
     return margins
 
 
-def closing_margins(source: Source, frames: Frames, solved: Solved) -> list[SX]:
+def closing_margins(source: Source, frames: TracedFrames, solved: Solved) -> list[SX]:
     """Return what is positive while every loop is closed, and not by half a turn."""
     tolerance = CLOSING_TOLERANCE[source.single] ** 2
     margins = [tolerance - error**2 for error in solved.errors if not error.is_constant()]
@@ -99,7 +99,7 @@ def forward_dynamics(source: Source, q: SX, v: SX, tau_A: SX) -> Answer:
     # what the drift and gravity need; only what clusters hand on is added to the bodies' forces
     needed = newton_euler(source, q, v, drift)
     tau, forces = [-needed[j] for j in range(source.nv)], [ca.SX.zeros(6)] * len(source.bodies)
-    drifting = Motion(moving.V, motion(source, frames, v, drift).A)
+    drifting = TracedMotion(moving.V, motion(source, frames, v, drift).A)
     dissipation = add_passive(source, frames, drifting, q, v, tau, forces)
     power = add_motors(source, frames, moving, v, tau_A, tau, forces)
     for body in source.bodies[1:]:  # rotors take part in the drift, as bodies do
@@ -127,7 +127,7 @@ def forward_dynamics(source: Source, q: SX, v: SX, tau_A: SX) -> Answer:
 
 
 def add_loop_rotors(
-    source: Source, loop: Loop, frames: Frames, M: dict[tuple[int, int], SX]
+    source: Source, loop: SourceLoop, frames: TracedFrames, M: dict[tuple[int, int], SX]
 ) -> None:
     """Add I l^T l of the rotors of a loop joint to M."""
     if not any(has_rotor(law) for law in loop.laws):
@@ -145,8 +145,8 @@ class _Folded:
     def __init__(
         self,
         source: Source,
-        cluster: Cluster,
-        frames: Frames,
+        cluster: SourceCluster,
+        frames: TracedFrames,
         solved: Solved,
         tau: list[SX],
         forces: list[SX],

@@ -27,13 +27,13 @@ from numpy.typing import NDArray
 
 from closed_chain_dynamics.codegen.clusters import find_clusters
 from closed_chain_dynamics.codegen.source import (
-    Body,
-    Coupling,
-    Law,
-    Loop,
     Motor,
     Source,
-    Spring,
+    SourceBody,
+    SourceCoupling,
+    SourceLaw,
+    SourceLoop,
+    SourceSpring,
     Watched,
 )
 from closed_chain_dynamics.description.elements import JointType, LoopType
@@ -83,7 +83,7 @@ def gather(robot: Mechanism, q: Array, *, contacts: bool = False) -> Source:
         for loop, row in zip(active, first_rows)
     )
     couplings = tuple(
-        Coupling(
+        SourceCoupling(
             coupling.name,
             coupling.constant,
             tuple((*_places(robot, term.joint), term.coefficients) for term in coupling.terms),
@@ -176,9 +176,9 @@ def _snap(R: Array) -> Array:
     return np.where(np.abs(R - whole) < ROUNDING, whole, R) + 0.0
 
 
-def _law(joint: Any, limited: bool) -> Law:
+def _law(joint: Any, limited: bool) -> SourceLaw:
     stop = joint.limit_moment
-    return Law(
+    return SourceLaw(
         joint.dynamics.damping,
         joint.dynamics.friction,
         joint.limit.lower,
@@ -189,8 +189,8 @@ def _law(joint: Any, limited: bool) -> Law:
     )
 
 
-def _bodies(robot: Mechanism) -> tuple[Body, ...]:
-    world = Body(
+def _bodies(robot: Mechanism) -> tuple[SourceBody, ...]:
+    world = SourceBody(
         'world', -1, JointType.FIXED, 0, 0, 0, np.eye(3), np.zeros(3), 0.0, np.zeros(3),
         np.zeros((3, 3)), 0.0, np.zeros(3), (),
     )  # fmt: skip
@@ -201,7 +201,7 @@ def _bodies(robot: Mechanism) -> tuple[Body, ...]:
         iq, iv, nv = (int(record[name]) for name in ('iq', 'iv', 'n_dof'))
         xx, xy, xz, yy, yz, zz = record['inertia']
         bodies.append(
-            Body(
+            SourceBody(
                 joint.name,
                 int(record['parent']),
                 joint.type,
@@ -223,11 +223,11 @@ def _bodies(robot: Mechanism) -> tuple[Body, ...]:
 
 def _loop(
     loop: Any, links: Mapping[str, tuple[int, Array, Array]], first_row: int, seen: float
-) -> Loop:
+) -> SourceLoop:
     (body_1, R_1, p_1), (body_2, R_2, p_2) = loop_frames(loop, links)
     count = len(LOOP_SUFFIXES[loop.type])
     law = _law(loop, count == 1)
-    return Loop(
+    return SourceLoop(
         loop.name,
         loop.type,
         body_1,
@@ -247,26 +247,26 @@ def _places(robot: Mechanism, joint: str) -> tuple[int, int]:
     return int(in_v.start), int(in_q.start)
 
 
-def _spring(robot: Mechanism, spring: Any, loop_names: list[str]) -> Spring | None:
+def _spring(robot: Mechanism, spring: Any, loop_names: list[str]) -> SourceSpring | None:
     law = spring.stiffness, spring.damping, spring.rest
     if spring.type == 'linear':
         ends = []
         for link, xyz in ((spring.from_link, spring.from_xyz), (spring.to_link, spring.to_xyz)):
             body, R, p = robot.link_frame(link)
             ends.append((body, p + R @ np.asarray(xyz, dtype=float)))
-        return Spring(*law, ends=(ends[0], ends[1]), name=spring.name)
+        return SourceSpring(*law, ends=(ends[0], ends[1]), name=spring.name)
     if spring.terms:
         terms = [(*_places(robot, each.joint), each.coefficients[0]) for each in spring.terms]
-        return Spring(*law, terms=tuple(terms), name=spring.name)
+        return SourceSpring(*law, terms=tuple(terms), name=spring.name)
     if spring.joint in robot.joint_names:
-        return Spring(*law, joint=_places(robot, spring.joint), name=spring.name)
+        return SourceSpring(*law, joint=_places(robot, spring.joint), name=spring.name)
     if spring.joint in loop_names:
-        return Spring(*law, loop=loop_names.index(spring.joint), name=spring.name)
+        return SourceSpring(*law, loop=loop_names.index(spring.joint), name=spring.name)
     return None  # its loop is open
 
 
 def _motor(
-    name: str, names: list[str], loops: tuple[Loop, ...], loop_coordinates: list[str]
+    name: str, names: list[str], loops: tuple[SourceLoop, ...], loop_coordinates: list[str]
 ) -> Motor:
     if name in names:
         return Motor(name, dof=names.index(name))

@@ -32,8 +32,8 @@ from closed_chain_dynamics.codegen.forward import closing_margins, spread, state
 from closed_chain_dynamics.codegen.loops import loop_coordinates, loop_jacobian
 from closed_chain_dynamics.codegen.newton_euler import newton_euler
 from closed_chain_dynamics.codegen.passive import add_passive
-from closed_chain_dynamics.codegen.source import Cluster, Source
-from closed_chain_dynamics.codegen.tree import Frames, motion, place
+from closed_chain_dynamics.codegen.source import Source, SourceCluster
+from closed_chain_dynamics.codegen.tree import TracedFrames, motion, place
 from closed_chain_dynamics.description.elements import LoopType
 
 __all__ = ['Torques', 'basis', 'inverse_dynamics', 'motor_matrix', 'project', 'tree_forces']
@@ -82,7 +82,7 @@ def inverse_dynamics(source: Source, q: SX, v: SX, a: SX) -> Torques:
     )
 
 
-def tree_forces(source: Source, frames: Frames, q: SX, v: SX, a: SX) -> dict[int, SX]:
+def tree_forces(source: Source, frames: TracedFrames, q: SX, v: SX, a: SX) -> dict[int, SX]:
     """Return tau_O by velocity: what the motion of the tree needs, passive forces taken off."""
     needed = newton_euler(source, q, v, a)
     passive, forces = [ca.SX(0)] * source.nv, [ca.SX.zeros(6)] * len(source.bodies)
@@ -106,7 +106,7 @@ def project(source: Source, solved: Solved, tau_O: dict[int, SX]) -> dict[int, S
     return tau_G
 
 
-def _motor_row(source: Source, k: int, frames: Frames, solved: Solved) -> dict[int, SX]:
+def _motor_row(source: Source, k: int, frames: TracedFrames, solved: Solved) -> dict[int, SX]:
     """Return the row of S of a motor, by theta_G."""
     motor = source.motors[k]
     if motor.dof is not None:
@@ -135,7 +135,7 @@ def basis(source: Source, solved: Solved) -> SX:
     return W
 
 
-def motor_matrix(source: Source, frames: Frames, solved: Solved) -> SX:
+def motor_matrix(source: Source, frames: TracedFrames, solved: Solved) -> SX:
     """Return S = d theta_A / d theta_G, (motors, mobility)."""
     S = ca.SX.zeros(len(source.motors), len(source.independent))
     for k in range(len(source.motors)):
@@ -146,8 +146,8 @@ def motor_matrix(source: Source, frames: Frames, solved: Solved) -> SX:
 
 def _actuate(
     source: Source,
-    cluster: Cluster,
-    frames: Frames,
+    cluster: SourceCluster,
+    frames: TracedFrames,
     solved: Solved,
     tau_G: dict[int, SX],
     torques: dict[int, SX],

@@ -25,12 +25,17 @@ from typing import Any
 import casadi as ca
 
 from closed_chain_dynamics.codegen.clusters import common_ancestor, path
-from closed_chain_dynamics.codegen.source import Coupling, Loop, Source
-from closed_chain_dynamics.codegen.tree import Frames, Motion, point_acceleration, point_velocity
+from closed_chain_dynamics.codegen.source import Source, SourceCoupling, SourceLoop
+from closed_chain_dynamics.codegen.tree import (
+    TracedFrames,
+    TracedMotion,
+    point_acceleration,
+    point_velocity,
+)
 from closed_chain_dynamics.description.elements import LoopType
 
 __all__ = [
-    'Row',
+    'ConstraintRow',
     'cluster_rows',
     'coordinate_acceleration',
     'flip_margins',
@@ -66,7 +71,7 @@ TURNS: dict[LoopType, tuple[tuple[tuple[float, int, int], ...], ...]] = {
 
 
 @dataclass
-class Row:
+class ConstraintRow:
     """
     One row: entries by velocity, error, bias J_C' theta', unit, and its number in J_C.
 
@@ -91,7 +96,7 @@ class LoopFrames:
     p_2: SX
 
 
-def place_loop(loop: Loop, frames: Frames) -> LoopFrames:
+def place_loop(loop: SourceLoop, frames: TracedFrames) -> LoopFrames:
     """Return where both frames of a loop stand."""
     one, two = loop.body_1, loop.body_2
     return LoopFrames(
@@ -102,7 +107,7 @@ def place_loop(loop: Loop, frames: Frames) -> LoopFrames:
     )
 
 
-def path_signs(source: Source, loop: Loop) -> dict[int, float]:
+def path_signs(source: Source, loop: SourceLoop) -> dict[int, float]:
     """Return +1 for velocities on the way to body 2, -1 on the way to body 1."""
     top = common_ancestor(source.bodies, loop.body_1, loop.body_2)
     signs = {}
@@ -122,12 +127,12 @@ def _seen_from_1(V_1: SX, A_1: SX, V_2: SX, A_2: SX, p: SX) -> SX:
 
 def _slide_rows(
     source: Source,
-    loop: Loop,
+    loop: SourceLoop,
     x: LoopFrames,
-    frames: Frames,
-    moving: Motion | None,
+    frames: TracedFrames,
+    moving: TracedMotion | None,
     as_in_core: bool,
-) -> list[Row]:
+) -> list[ConstraintRow]:
     axes = list(SLIDES[loop.kind])
     if not axes:
         return []
@@ -146,7 +151,7 @@ def _slide_rows(
         for j, sign in path_signs(source, loop).items()
     }
     return [
-        Row(
+        ConstraintRow(
             {j: column[r] for j, column in columns.items()},
             error[r],
             bias[r],
@@ -159,12 +164,12 @@ def _slide_rows(
 
 def _turn_rows(
     source: Source,
-    loop: Loop,
+    loop: SourceLoop,
     x: LoopFrames,
-    frames: Frames,
-    moving: Motion | None,
+    frames: TracedFrames,
+    moving: TracedMotion | None,
     as_in_core: bool,
-) -> list[Row]:
+) -> list[ConstraintRow]:
     covectors, errors, rests = [], [], []  # a row's bias is its covector times alpha, and a rest
     signs = path_signs(source, loop)
     for products in TURNS.get(loop.kind, ()):
@@ -194,7 +199,9 @@ def _turn_rows(
     bias = C @ alpha + rest
     columns = {j: sign * (C @ frames.S[j][3:]) for j, sign in signs.items()}
     return [
-        Row({j: column[r] for j, column in columns.items()}, error[r], bias[r], 1.0, gap[r])
+        ConstraintRow(
+            {j: column[r] for j, column in columns.items()}, error[r], bias[r], 1.0, gap[r]
+        )
         for r in range(len(covectors))
     ]
 
@@ -206,7 +213,7 @@ def _inverse(C: SX) -> SX:
     return adjugate / ca.dot(a, adjugate[:, 0])
 
 
-def _coupling_row(coupling: Coupling, q: SX, v: SX | None) -> Row:
+def _coupling_row(coupling: SourceCoupling, q: SX, v: SX | None) -> ConstraintRow:
     error, bias = ca.SX(coupling.constant), ca.SX(0)
     entries: dict[int, SX] = {}
     for dof, iq, coefficients in coupling.terms:
@@ -219,17 +226,17 @@ def _coupling_row(coupling: Coupling, q: SX, v: SX | None) -> Row:
         if v is not None:
             bias = bias + second * v[dof] ** 2
         entries[dof] = entries.get(dof, 0) + slope
-    return Row(entries, error, bias, 1.0, error)
+    return ConstraintRow(entries, error, bias, 1.0, error)
 
 
 def loop_rows(
     source: Source,
-    loop: Loop,
-    frames: Frames,
-    moving: Motion | None,
+    loop: SourceLoop,
+    frames: TracedFrames,
+    moving: TracedMotion | None,
     slides_as_in_core: bool = False,
     turns_as_in_core: bool = False,
-) -> list[Row]:
+) -> list[ConstraintRow]:
     """Return the rows of a loop; biases where things move."""
     x = place_loop(loop, frames)
     slides = _slide_rows(source, loop, x, frames, moving, slides_as_in_core)
@@ -239,18 +246,18 @@ def loop_rows(
 def cluster_rows(
     source: Source,
     c: int,
-    frames: Frames,
+    frames: TracedFrames,
     q: SX,
     v: SX | None,
-    moving: Motion | None,
+    moving: TracedMotion | None,
     as_in_core: bool = False,
-) -> list[Row]:
+) -> list[ConstraintRow]:
     """
     Return the rows of a cluster, loop by loop, then couplings; biases where things move.
 
     Rows of a loop may be combined as is cheapest, unless they are to be those of the core.
     """
-    rows: list[Row] = []
+    rows: list[ConstraintRow] = []
     for k in source.clusters[c].loops:
         loop = source.loops[k]
         own = loop_rows(source, loop, frames, moving, as_in_core, as_in_core)
@@ -263,7 +270,7 @@ def cluster_rows(
     return rows
 
 
-def flip_margins(source: Source, frames: Frames) -> list[SX]:
+def flip_margins(source: Source, frames: TracedFrames) -> list[SX]:
     """Return what is positive for every loop unless its turning errors vanish at half a turn."""
     margins = []
     for cluster in source.clusters:
@@ -276,7 +283,7 @@ def flip_margins(source: Source, frames: Frames) -> list[SX]:
     return margins
 
 
-def loop_coordinates(loop: Loop, frames: Frames) -> tuple[list[SX], SX]:
+def loop_coordinates(loop: SourceLoop, frames: TracedFrames) -> tuple[list[SX], SX]:
     """
     Return the covector of every coordinate of a loop joint, and the position of its only one.
 
@@ -317,14 +324,18 @@ def loop_coordinates(loop: Loop, frames: Frames) -> tuple[list[SX], SX]:
     return covectors, position
 
 
-def loop_jacobian(source: Source, loop: Loop, frames: Frames, covector: SX) -> dict[int, SX]:
+def loop_jacobian(
+    source: Source, loop: SourceLoop, frames: TracedFrames, covector: SX
+) -> dict[int, SX]:
     """Return the rate of a coordinate of a loop joint by velocity of the tree."""
     return {
         j: sign * ca.dot(covector, frames.S[j]) for j, sign in path_signs(source, loop).items()
     }
 
 
-def coordinate_acceleration(loop: Loop, frames: Frames, moving: Motion, covector: SX) -> SX:
+def coordinate_acceleration(
+    loop: SourceLoop, frames: TracedFrames, moving: TracedMotion, covector: SX
+) -> SX:
     """Return the acceleration of a coordinate of a loop joint in the motion of its bodies."""
     V_1, V_2 = moving.V[loop.body_1], moving.V[loop.body_2]
     A_1, A_2 = moving.A[loop.body_1], moving.A[loop.body_2]

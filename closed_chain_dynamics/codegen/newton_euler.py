@@ -28,7 +28,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from closed_chain_dynamics.codegen.source import Body, Source
+from closed_chain_dynamics.codegen.source import Source, SourceBody
 from closed_chain_dynamics.codegen.tree import quaternion_rotation
 from closed_chain_dynamics.description.elements import JointType
 
@@ -51,7 +51,7 @@ class _Moving:
 class _Joint:
     """A joint at q: where the body stands on its parent, and rates in the body's axes."""
 
-    def __init__(self, body: Body, q: SX) -> None:
+    def __init__(self, body: SourceBody, q: SX) -> None:
         self.body = body
         R, k = ca.SX(body.R_tree), body.iq
         self.p = ca.SX(body.p_tree)
@@ -135,7 +135,7 @@ def _moved(joint: _Joint, up: _Moving, v: SX, a: SX) -> _Moving:
     return _Moving(omega, _turning(omega, alpha), alpha, origin, joint.down(up.g))
 
 
-def _needed(body: Body, moving: _Moving) -> tuple[SX, SX]:
+def _needed(body: SourceBody, moving: _Moving) -> tuple[SX, SX]:
     """Return force and moment about its origin that the motion of a body needs."""
     h, I_c = body.mass * ca.SX(body.com), ca.SX(body.inertia)
     J = 0.5 * ca.trace(I_c) * ca.SX.eye(3) - I_c + h @ ca.SX(body.com).T

@@ -27,7 +27,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from closed_chain_dynamics.codegen.source import Body, Source
+from closed_chain_dynamics.codegen.source import Source, SourceBody
 from closed_chain_dynamics.description.elements import JointType, Link
 from closed_chain_dynamics.errors import NameNotFound, StateError
 from closed_chain_dynamics.model.mechanism import Mechanism
@@ -58,7 +58,7 @@ def _named(robot: Mechanism, kind: str, name: str, known: dict[str, Any]) -> Any
     return known[name]
 
 
-def _with_body(source: Source, i: int, body: Body) -> Source:
+def _with_body(source: Source, i: int, body: SourceBody) -> Source:
     return replace(source, bodies=(*source.bodies[:i], body, *source.bodies[i + 1 :]))
 
 

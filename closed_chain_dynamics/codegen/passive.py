@@ -23,8 +23,8 @@ from typing import Any
 import casadi as ca
 
 from closed_chain_dynamics.codegen.loops import coordinate_acceleration, loop_coordinates
-from closed_chain_dynamics.codegen.source import Law, Source, Spring
-from closed_chain_dynamics.codegen.tree import Frames, Motion, point_velocity
+from closed_chain_dynamics.codegen.source import Source, SourceLaw, SourceSpring
+from closed_chain_dynamics.codegen.tree import TracedFrames, TracedMotion, point_velocity
 
 __all__ = ['add_motors', 'add_passive', 'has_rotor', 'passive_energy']
 
@@ -59,7 +59,7 @@ def _stop_energy(depth: SX, stop: tuple[float, float, float]) -> SX:
     return ca.if_else(depth > 0, energy, 0)
 
 
-def joint_force(law: Law, position: SX, rate: SX) -> tuple[SX, SX]:
+def joint_force(law: SourceLaw, position: SX, rate: SX) -> tuple[SX, SX]:
     """Return the passive force along one coordinate of a joint, and the power that it takes."""
     stored, lost = ca.SX(0), -law.damping * rate
     if _is_there(law.friction):
@@ -73,7 +73,7 @@ def joint_force(law: Law, position: SX, rate: SX) -> tuple[SX, SX]:
     return stored + lost, -lost * rate
 
 
-def _limit_energy(law: Law, position: SX) -> SX:
+def _limit_energy(law: SourceLaw, position: SX) -> SX:
     if law.stop is None or not law.stop[0]:
         return ca.SX(0)
     above, below = position - law.upper + law.stop[2], law.lower + law.stop[2] - position
@@ -85,11 +85,11 @@ def _is_there(x: SX) -> bool:
     return not isinstance(x, float | int) or x != 0
 
 
-def _silent(law: Law) -> bool:
+def _silent(law: SourceLaw) -> bool:
     return not (_is_there(law.damping) or _is_there(law.friction) or law.stop)
 
 
-def has_rotor(law: Law) -> bool:
+def has_rotor(law: SourceLaw) -> bool:
     """Return whether a coordinate turns a rotor."""
     return _is_there(law.armature)
 
@@ -100,14 +100,20 @@ def _push(forces: list[SX], one: int, two: int, wrench: SX) -> None:
     forces[one] = forces[one] + wrench
 
 
-def _ends(frames: Frames, spring: Spring) -> tuple[SX, SX]:
+def _ends(frames: TracedFrames, spring: SourceSpring) -> tuple[SX, SX]:
     assert spring.ends is not None
     (one, p_1), (two, p_2) = spring.ends
     return frames.p[one] + frames.R[one] @ p_1, frames.p[two] + frames.R[two] @ p_2
 
 
 def add_passive(
-    source: Source, frames: Frames, moving: Motion, q: SX, v: SX, tau: list[SX], forces: list[SX]
+    source: Source,
+    frames: TracedFrames,
+    moving: TracedMotion,
+    q: SX,
+    v: SX,
+    tau: list[SX],
+    forces: list[SX],
 ) -> SX:
     """
     Add passive forces: those of tree joints to tau, the others to the bodies' forces.
@@ -167,7 +173,7 @@ def add_passive(
     return dissipation
 
 
-def passive_energy(source: Source, frames: Frames, q: SX) -> SX:
+def passive_energy(source: Source, frames: TracedFrames, q: SX) -> SX:
     """Return the energy stored in springs and limits."""
     energy = ca.SX(0)
     for body in source.bodies[1:]:
@@ -193,8 +199,8 @@ def passive_energy(source: Source, frames: Frames, q: SX) -> SX:
 
 def add_motors(
     source: Source,
-    frames: Frames,
-    moving: Motion,
+    frames: TracedFrames,
+    moving: TracedMotion,
     v: SX,
     tau_A: SX,
     tau: list[SX],

@@ -34,8 +34,8 @@ from typing import Any
 
 import casadi as ca
 
-from closed_chain_dynamics.codegen.source import Body, Source
-from closed_chain_dynamics.codegen.tree import Frames, Motion, cross_motion
+from closed_chain_dynamics.codegen.source import Source, SourceBody
+from closed_chain_dynamics.codegen.tree import TracedFrames, TracedMotion, cross_motion
 
 __all__ = ['COLUMN', 'Columns', 'slope_columns']
 
@@ -85,7 +85,7 @@ def _axial(P: SX) -> SX:
     return ca.vertcat(P[2, 1] - P[1, 2], P[0, 2] - P[2, 0], P[1, 0] - P[0, 1])
 
 
-def _own(body: Body, frames: Frames, moving: Motion, i: int) -> _Heap:
+def _own(body: SourceBody, frames: TracedFrames, moving: TracedMotion, i: int) -> _Heap:
     """Return what a body is and does by itself, about the common point."""
     R, c = frames.R[i], frames.c[i]
     tensor = ca.SX(body.inertia)
@@ -113,7 +113,7 @@ class Columns:
     needed: list[SX]
 
 
-def slope_columns(source: Source, frames: Frames, moving: Motion) -> Columns:
+def slope_columns(source: Source, frames: TracedFrames, moving: TracedMotion) -> Columns:
     """Return for every velocity what the slopes of tau_O are made of; see `COLUMN`."""
     zero = ca.SX.zeros(3)
     nothing = _Heap(ca.SX(0), zero, ca.SX.zeros(3, 3), zero, ca.SX.zeros(3, 3), ca.SX.zeros(6))

@@ -29,8 +29,8 @@ import numpy as np
 
 from closed_chain_dynamics.codegen.loops import loop_coordinates, loop_rows, path_signs
 from closed_chain_dynamics.codegen.passive import add_motors, add_passive
-from closed_chain_dynamics.codegen.source import Body, Loop, Motor, Source
-from closed_chain_dynamics.codegen.tree import Frames, Motion
+from closed_chain_dynamics.codegen.source import Motor, Source, SourceBody, SourceLoop
+from closed_chain_dynamics.codegen.tree import TracedFrames, TracedMotion
 from closed_chain_dynamics.description.elements import JointType, LoopType
 
 __all__ = ['Pair', 'pairs_of']
@@ -57,7 +57,7 @@ class Pair:
     covectors: SX  # of its motors, (n, 6)
 
 
-def pairs_of(source: Source, frames: Frames, moving: Motion, tau: SX) -> list[Pair]:
+def pairs_of(source: Source, frames: TracedFrames, moving: TracedMotion, tau: SX) -> list[Pair]:
     """Return all pairs of bodies with something between them."""
     found = []
     for k, loop in enumerate(source.loops):
@@ -93,7 +93,7 @@ def _place(source: Source, n: int) -> int:
 
 def _path(source: Source, one: int, two: int) -> dict[int, float]:
     still = np.eye(3), np.zeros(3)
-    return path_signs(source, Loop('', LoopType.FREE, one, *still, two, *still, (), 0, 0.0))
+    return path_signs(source, SourceLoop('', LoopType.FREE, one, *still, two, *still, (), 0, 0.0))
 
 
 def _ad(V: SX) -> SX:
@@ -106,7 +106,7 @@ def _alone(source: Source) -> Source:
     """Return a source of two free bodies: a velocity of each is a part of its twist."""
     world = source.bodies[0]
     bodies = tuple(
-        Body(
+        SourceBody(
             str(n), 0, JointType.FLOATING, 0, 6 * (n - 1), 6, np.eye(3), np.zeros(3), 0.0,
             np.zeros(3), np.zeros((3, 3)), 0.0, np.zeros(3), (),
         )
@@ -119,12 +119,12 @@ def _pair(
     source: Source,
     own: Source,
     at: tuple[int, int],
-    frames: Frames,
-    moving: Motion,
+    frames: TracedFrames,
+    moving: TracedMotion,
     motors: list[int],
     tau: SX,
     loop: int = -1,
-    lifted: Body | None = None,
+    lifted: SourceBody | None = None,
 ) -> Pair:
     """Return a pair: its slopes once over symbols, then with what the two bodies do."""
     own = _alone(own)
@@ -137,10 +137,10 @@ def _pair(
     p_2 = p[1] + twist[:3] + ca.cross(twist[3:], p[1])
     zero = ca.SX.zeros(3)
     units = [ca.SX(ca.DM.eye(6)[:, n]) for n in range(6)] * 2
-    there = Frames(
+    there = TracedFrames(
         ca.SX.eye(3), zero, gravity, [ca.SX.eye(3), R[0], R_2], [zero, p[0], p_2], [], units
     )
-    doing = Motion([ca.SX.zeros(6), V[0], V[1] + dV], [ca.SX.zeros(6), A[0], A[1] + dA])
+    doing = TracedMotion([ca.SX.zeros(6), V[0], V[1] + dV], [ca.SX.zeros(6), A[0], A[1] + dA])
     w = _wrench(own, there, doing, torques, lifted)
     covectors, bias = [], []
     for each in own.loops:
@@ -176,7 +176,9 @@ def _pair(
     return Pair(_path(source, *at), loop, wrench, table, motors, arms)
 
 
-def _wrench(own: Source, frames: Frames, moving: Motion, tau: SX, lifted: Body | None) -> SX:
+def _wrench(
+    own: Source, frames: TracedFrames, moving: TracedMotion, tau: SX, lifted: SourceBody | None
+) -> SX:
     """Return the wrench that motors, passive forces and a carried weight exert on body 2."""
     forces, none = [ca.SX.zeros(6)] * 3, [ca.SX(0)] * own.nv
     q = v = ca.SX.zeros(12)

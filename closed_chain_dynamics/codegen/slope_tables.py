@@ -32,8 +32,8 @@ from closed_chain_dynamics.codegen.manifold import tangent_map
 from closed_chain_dynamics.codegen.passive import add_motors, add_passive
 from closed_chain_dynamics.codegen.slope_columns import COLUMN, slope_columns
 from closed_chain_dynamics.codegen.slope_pairs import pairs_of
-from closed_chain_dynamics.codegen.source import Coupling, Source
-from closed_chain_dynamics.codegen.tree import Frames, Motion, motion, place
+from closed_chain_dynamics.codegen.source import Source, SourceCoupling
+from closed_chain_dynamics.codegen.tree import TracedFrames, TracedMotion, motion, place
 
 __all__ = ['Slopes']
 
@@ -64,7 +64,7 @@ class Slopes:
         given = {'q': self.q, 'v': self.v, 'tau': self.tau, 'a': self.a}
         return given, {'numbers': ca.densify(ca.vertcat(*flat))}
 
-    def _rest(self, frames: Frames, moving: Motion) -> list[SX]:
+    def _rest(self, frames: TracedFrames, moving: TracedMotion) -> list[SX]:
         """Return what the motion needs beyond motors and passive forces: J_C^T lambda."""
         source = self.source
         tau, forces = [ca.SX(0)] * source.nv, [ca.SX.zeros(6)] * len(source.bodies)
@@ -88,15 +88,15 @@ class Slopes:
         source = self.source
         alone = tuple(each for each in source.springs if each.ends is None and each.loop is None)
         tau, zero = [ca.SX(0)] * source.nv, ca.SX.zeros(3)
-        nowhere = Frames(ca.SX.eye(3), zero, zero, [], [], [], [])
+        nowhere = TracedFrames(ca.SX.eye(3), zero, zero, [], [], [], [])
         own = replace(source, loops=(), springs=alone)
-        add_passive(own, nowhere, Motion([], []), self.q, self.v, tau, [])
+        add_passive(own, nowhere, TracedMotion([], []), self.q, self.v, tau, [])
         force, along = ca.vertcat(*tau), ca.SX.sym('along', source.nv)
         moved = ca.jacobian(tangent_map(source, self.q, along), along)
         by_q = ca.jacobian(force, self.q) @ moved
         return ca.sparsify(by_q), ca.sparsify(ca.jacobian(force, self.v))
 
-    def _coupling(self, coupling: Coupling) -> SX:
+    def _coupling(self, coupling: SourceCoupling) -> SX:
         """Return for every term: J, the slopes of the row by q and v, and that of J by q."""
         found = []
         for dof, iq, coefficients in coupling.terms:

@@ -32,7 +32,13 @@ from closed_chain_dynamics.codegen.inverse import basis, motor_matrix, project, 
 from closed_chain_dynamics.codegen.manifold import tangent_map
 from closed_chain_dynamics.codegen.passive import add_motors
 from closed_chain_dynamics.codegen.source import Source
-from closed_chain_dynamics.codegen.tree import Frames, motion, place, rigid_inertia, symmetric
+from closed_chain_dynamics.codegen.tree import (
+    TracedFrames,
+    motion,
+    place,
+    rigid_inertia,
+    symmetric,
+)
 
 __all__ = ['SLOPE_TRACES']
 
@@ -91,7 +97,7 @@ def _linear_part(source: Source) -> tuple[Symbols, Symbols]:
     }
 
 
-def mass_matrix(source: Source, frames: Frames) -> SX:
+def mass_matrix(source: Source, frames: TracedFrames) -> SX:
     """Return M of the tree by composite inertias, (nv, nv)."""
     inertias = [ca.SX(6, 6)] + [
         ca.densify(rigid_inertia(source, frames, i)) for i in range(1, len(source.bodies))

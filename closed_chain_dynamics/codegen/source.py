@@ -27,13 +27,23 @@ from numpy.typing import NDArray
 
 from closed_chain_dynamics.description.elements import JointType, LoopType
 
-__all__ = ['Body', 'Cluster', 'Coupling', 'Law', 'Loop', 'Motor', 'Source', 'Spring', 'Watched']
+__all__ = [
+    'Motor',
+    'Source',
+    'SourceBody',
+    'SourceCluster',
+    'SourceCoupling',
+    'SourceLaw',
+    'SourceLoop',
+    'SourceSpring',
+    'Watched',
+]
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Law:
+class SourceLaw:
     """Passive forces along one coordinate of a joint; see kernels/passive.py."""
 
     damping: float
@@ -47,7 +57,7 @@ class Law:
 
 
 @dataclass(frozen=True, eq=False)
-class Body:
+class SourceBody:
     """Links fixed to each other, moved by one joint; body 0 is the world and has none."""
 
     name: str
@@ -63,11 +73,11 @@ class Body:
     inertia: Array  # about the centre of mass, (3, 3)
     lift: float  # mass whose weight is carried from outside
     lift_com: Array
-    laws: tuple[Law, ...]
+    laws: tuple[SourceLaw, ...]
 
 
 @dataclass(frozen=True, eq=False)
-class Loop:
+class SourceLoop:
     """A closed loop joint: its two frames, and the laws of its own coordinates."""
 
     name: str
@@ -78,13 +88,13 @@ class Loop:
     body_2: int
     R_2: Array
     p_2: Array
-    laws: tuple[Law, ...]
+    laws: tuple[SourceLaw, ...]
     first_row: int  # of J_C
     seen: Any  # a position, from which whole turns are counted: a number, or a symbol
 
 
 @dataclass(frozen=True)
-class Coupling:
+class SourceCoupling:
     """0 = constant + the sum of c_1 x + c_2 x^2 + ... over its terms (velocity, place in q, c)."""
 
     name: str
@@ -94,7 +104,7 @@ class Coupling:
 
 
 @dataclass(frozen=True, eq=False)
-class Spring:
+class SourceSpring:
     """A spring between two points, on a coordinate of the tree or of a loop, or on a tendon."""
 
     stiffness: float
@@ -132,7 +142,7 @@ class Watched:
 
 
 @dataclass(frozen=True)
-class Cluster:
+class SourceCluster:
     """Joints that loops tie together; they hang on body `parent`, which is outside."""
 
     parent: int
@@ -152,13 +162,13 @@ class Source:
     nq: int
     nv: int
     gravity: Array
-    bodies: tuple[Body, ...]
+    bodies: tuple[SourceBody, ...]
     links: dict[str, tuple[int, Array, Array]]
-    loops: tuple[Loop, ...]
-    couplings: tuple[Coupling, ...]
-    springs: tuple[Spring, ...]
+    loops: tuple[SourceLoop, ...]
+    couplings: tuple[SourceCoupling, ...]
+    springs: tuple[SourceSpring, ...]
     motors: tuple[Motor, ...]
-    clusters: tuple[Cluster, ...]
+    clusters: tuple[SourceCluster, ...]
     rows: int  # of J_C
     independent: tuple[int, ...]  # theta_G in the order of the velocities
     coordinate_names: tuple[str, ...]

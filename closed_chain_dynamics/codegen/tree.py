@@ -26,12 +26,12 @@ from typing import Any
 
 import casadi as ca
 
-from closed_chain_dynamics.codegen.source import Body, Source
+from closed_chain_dynamics.codegen.source import Source, SourceBody
 from closed_chain_dynamics.description.elements import JointType
 
 __all__ = [
-    'Frames',
-    'Motion',
+    'TracedFrames',
+    'TracedMotion',
     'cross_motion',
     'motion',
     'place',
@@ -46,7 +46,7 @@ SX = Any  # casadi.SX: the library carries no types
 
 
 @dataclass
-class Frames:
+class TracedFrames:
     """
     Where bodies stand: R (3, 3), p and the centre of mass c (3,); S of every velocity (6,).
 
@@ -63,7 +63,7 @@ class Frames:
 
 
 @dataclass
-class Motion:
+class TracedMotion:
     """Spatial velocity and acceleration of every body, (6,) each."""
 
     V: list[SX]
@@ -104,7 +104,7 @@ def _slides(R: SX, axes: range) -> list[SX]:
     return [ca.vertcat(R[:, k], ca.SX.zeros(3)) for k in axes]
 
 
-def place(source: Source, q: SX) -> Frames:
+def place(source: Source, q: SX) -> TracedFrames:
     """Return where every body stands, and the motion subspace of every velocity."""
     axes, origin, first_free = ca.SX.eye(3), ca.SX.zeros(3), None
     for i, body in enumerate(source.bodies):
@@ -114,7 +114,7 @@ def place(source: Source, q: SX) -> Frames:
             origin = ca.SX(body.p_tree) + ca.DM(body.R_tree) @ q[k : k + 3]
             break
     world, gravity = -axes.T @ origin, axes.T @ source.gravity
-    frames = Frames(axes, origin, gravity, [ca.densify(axes.T)], [world], [world], [])
+    frames = TracedFrames(axes, origin, gravity, [ca.densify(axes.T)], [world], [world], [])
     for i, body in enumerate(source.bodies[1:], start=1):
         up = body.parent
         R = frames.R[up] @ body.R_tree
@@ -146,7 +146,7 @@ def place(source: Source, q: SX) -> Frames:
     return frames
 
 
-def _joint_rate(body: Body, frames: Frames, i: int, x: SX) -> SX:
+def _joint_rate(body: SourceBody, frames: TracedFrames, i: int, x: SX) -> SX:
     """Return the sum of motion subspaces times rates x, with the axes of the body put together."""
     if body.nv == 1:
         return frames.S[body.iv] * x[body.iv]
@@ -165,10 +165,12 @@ def cross_motion(V: SX, x: SX) -> SX:
     return ca.vertcat(ca.cross(V[3:], x[:3]) + ca.cross(V[:3], x[3:]), ca.cross(V[3:], x[3:]))
 
 
-def motion(source: Source, frames: Frames, v: SX, a: SX | None, gravity: bool = True) -> Motion:
+def motion(
+    source: Source, frames: TracedFrames, v: SX, a: SX | None, gravity: bool = True
+) -> TracedMotion:
     """Return V and A of every body; with gravity the ground accelerates upwards."""
     ground = -frames.gravity if gravity else ca.SX.zeros(3)
-    out = Motion([ca.SX.zeros(6)], [ca.vertcat(ground, ca.SX.zeros(3))])
+    out = TracedMotion([ca.SX.zeros(6)], [ca.vertcat(ground, ca.SX.zeros(3))])
     for i, body in enumerate(source.bodies[1:], start=1):
         own = _joint_rate(body, frames, i, v)
         A = out.A[body.parent] + cross_motion(out.V[body.parent], own)
@@ -189,7 +191,7 @@ def point_acceleration(V: SX, A: SX, p: SX) -> SX:
     return A[:3] + ca.cross(A[3:], p) + ca.cross(V[3:], point_velocity(V, p))
 
 
-def rigid_inertia(source: Source, frames: Frames, i: int) -> SX:
+def rigid_inertia(source: Source, frames: TracedFrames, i: int) -> SX:
     """Return the inertia of a body at the common point, (6, 6)."""
     body, R, c = source.bodies[i], frames.R[i], frames.c[i]
     m = body.mass

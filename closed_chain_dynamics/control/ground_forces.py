@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import nnls
 
-__all__ = ['Ground', 'Wanted', 'torques_on_ground']
+__all__ = ['Footing', 'Wanted', 'torques_on_ground']
 
 Array = NDArray[np.float64]
 BASE = 3  # coordinates without a motor: forward, upward, pitch
@@ -52,7 +52,7 @@ class Wanted:
 
 
 @dataclass(frozen=True)
-class Ground:
+class Footing:
     """
     What the ground does: `rows` a = `rates` of points that stand, and forces in `carrying`.
 
@@ -69,7 +69,7 @@ class Ground:
     weight: float
 
 
-def torques_on_ground(M: Array, h: Array, wanted: Wanted, ground: Ground) -> tuple[Array, Array]:
+def torques_on_ground(M: Array, h: Array, wanted: Wanted, ground: Footing) -> tuple[Array, Array]:
     """Return the forces in all coordinates, (nv,), zero in the base, and f in the points."""
     E = np.vstack([M[:BASE], ground.rows])
     e = np.concatenate([-h[:BASE], ground.rates])
@@ -90,7 +90,7 @@ def torques_on_ground(M: Array, h: Array, wanted: Wanted, ground: Ground) -> tup
     return np.asarray(M @ (a + by_force @ f) + h - ground.carrying.T @ f), f
 
 
-def _forces(away: Array, by_force: Array, ground: Ground) -> Array:
+def _forces(away: Array, by_force: Array, ground: Footing) -> Array:
     """Return the forces that bring a motion nearest to what is wanted: least away + by_force f."""
     count = len(ground.wanted) // 2
     if not count:

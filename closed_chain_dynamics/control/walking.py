@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closed_chain_dynamics.control.gait import Gait, GaitSample
-from closed_chain_dynamics.control.ground_forces import BASE, Ground, Wanted, torques_on_ground
+from closed_chain_dynamics.control.ground_forces import BASE, Footing, Wanted, torques_on_ground
 from closed_chain_dynamics.description.elements import Limit
 from closed_chain_dynamics.dynamics.tree import (
     jacobian,
@@ -202,7 +202,7 @@ class Walking:
         v: Array,
         heights: dict[str, float],
         closed: Collection[str],
-    ) -> Ground:
+    ) -> Footing:
         """Return what the ground does with the points that stand."""
         n, points = len(q), list(self._points)
         rows, rates = [np.zeros((0, n))], [np.zeros(0)]
@@ -222,7 +222,7 @@ class Walking:
             if height < NEAR:
                 carrying.append(J)
                 forces.append(wanted.force[points.index(name)])
-        return Ground(
+        return Footing(
             np.vstack(rows),
             np.concatenate(rates),
             np.vstack(carrying),

@@ -46,7 +46,7 @@ from closed_chain_dynamics.dynamics.explanation import explain
 from closed_chain_dynamics.dynamics.levers import Levers, find_levers, no_lever
 from closed_chain_dynamics.dynamics.rank import learn_rank
 from closed_chain_dynamics.dynamics.singularities import check_policy, lost_motion, refuse
-from closed_chain_dynamics.dynamics.values import Pose, Where, constant
+from closed_chain_dynamics.dynamics.values import KeptPose, Where, constant
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
 __all__ = ['AtPose', 'Cluster', 'Coordinates', 'coordinates']
@@ -65,7 +65,7 @@ class Cluster:
 
 
 @dataclass(frozen=True, eq=False)
-class Coordinates(Pose):
+class Coordinates(KeptPose):
     """
     The generalized coordinates of a mechanism in one pose, and why they were chosen.
 
@@ -278,7 +278,7 @@ def _clusters(robot: Mechanism) -> tuple[Cluster, ...]:
     return tuple(clusters)
 
 
-class AtPose(Pose):
+class AtPose(KeptPose):
     """
     What every result knows of its pose: coordinates, and how close to a singularity it is.
 

@@ -30,7 +30,7 @@ from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 from closed_chain_dynamics.model.model import Model
 from closed_chain_dynamics.model.structure import Structure
 
-__all__ = ['Pose', 'Where', 'constant', 'numbers']
+__all__ = ['KeptPose', 'Where', 'constant', 'numbers']
 
 Where: TypeAlias = tuple[Model, Structure, bytes]  # the mechanism as it was, and q
 
@@ -46,7 +46,7 @@ def numbers(kept: bytes) -> Vector:
     return np.array(np.frombuffer(kept))
 
 
-class Pose:
+class KeptPose:
     """A mechanism in the structure it had, at the pose it had."""
 
     _where: Where

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 __all__ = [
     'CONNECT_ANGLE',
     'CONNECT_GAP',
-    'Followed',
+    'FollowedStructure',
     'connect',
     'cut',
     'cut_joints',
@@ -214,7 +214,7 @@ def _check_gap(
 
 # --- changing all at once ------------------------------------------------------------------------
 @dataclass(frozen=True)
-class Followed:
+class FollowedStructure:
     """A state in the coordinates of the structure that was asked for, and what was refused."""
 
     q: Vector
@@ -228,7 +228,7 @@ def follow(
     closed: Mapping[str, bool],
     q: ArrayLike | None = None,
     v: ArrayLike | None = None,
-) -> Followed:
+) -> FollowedStructure:
     """
     Make the structure what its owner says, {name: closed?}.
 
@@ -259,7 +259,7 @@ def follow(
     for name in closed:
         if name not in robot.loop_names and name not in robot.model.joints:
             refused.append(f'{robot.name} has no joint {name!r}')
-    return Followed(here, moving, changed, tuple(refused))
+    return FollowedStructure(here, moving, changed, tuple(refused))
 
 
 def _given(

@@ -35,7 +35,7 @@ from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.model import changes, library, state_errors
 from closed_chain_dynamics.model.diagram import draw_tree
 from closed_chain_dynamics.model.model import Model, Records
-from closed_chain_dynamics.model.names import Names
+from closed_chain_dynamics.model.names import ModelNames
 from closed_chain_dynamics.model.packing import pack
 from closed_chain_dynamics.model.structure import Connections, Structure
 from closed_chain_dynamics.model.surfaces import Surface
@@ -98,7 +98,7 @@ def _checked_gravity(gravity: ArrayLike, where: str) -> Vector:
     return checked
 
 
-class Mechanism(Names):
+class Mechanism(ModelNames):
     """
     Bodies, joints and loops of one or several robots, ready for computation.
 

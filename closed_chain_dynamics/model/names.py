@@ -23,10 +23,10 @@ from closed_chain_dynamics.model.joint_types import VELOCITY_SUFFIXES, WIDTHS_IN
 from closed_chain_dynamics.model.model import Model
 from closed_chain_dynamics.model.structure import Structure
 
-__all__ = ['Names']
+__all__ = ['ModelNames']
 
 
-class Names:
+class ModelNames:
     """Names of a model in a structure; those of the coordinates change with the structure."""
 
     model: Model

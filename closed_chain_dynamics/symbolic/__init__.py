@@ -35,17 +35,17 @@ from closed_chain_dynamics.symbolic.cost import cost_table
 from closed_chain_dynamics.symbolic.elimination import derive
 from closed_chain_dynamics.symbolic.equations import Equations
 from closed_chain_dynamics.symbolic.lagrange import estimate, lagrange
-from closed_chain_dynamics.symbolic.list_dynamics import Dynamics
+from closed_chain_dynamics.symbolic.list_dynamics import ListDynamics
 from closed_chain_dynamics.symbolic.list_files import parse_lists, read_lists, shipped_lists
 from closed_chain_dynamics.symbolic.list_kinematics import Kinematics, kinematics
 from closed_chain_dynamics.symbolic.lists import (
-    Force,
-    Joint,
     LinearSpring,
+    ListForce,
+    ListJoint,
     Lists,
+    ListSegment,
     Point,
     ReferenceSystem,
-    Segment,
     Torque,
     TorsionalSpring,
 )
@@ -53,17 +53,17 @@ from closed_chain_dynamics.symbolic.reduced_equations import ReducedEquations
 from closed_chain_dynamics.symbolic.size import size_estimate
 
 __all__ = [
-    'Dynamics',
     'Equations',
-    'Force',
-    'Joint',
     'Kinematics',
     'LinearSpring',
+    'ListDynamics',
+    'ListForce',
+    'ListJoint',
+    'ListSegment',
     'Lists',
     'Point',
     'ReducedEquations',
     'ReferenceSystem',
-    'Segment',
     'Torque',
     'TorsionalSpring',
     'cost_table',

@@ -31,7 +31,7 @@ from typing import Any, NoReturn
 import casadi as ca
 import numpy as np
 
-from closed_chain_dynamics.codegen.source import Coupling
+from closed_chain_dynamics.codegen.source import SourceCoupling
 from closed_chain_dynamics.errors import StructureError
 from closed_chain_dynamics.symbolic.planar_loops import PlanarLoop, Step, outside, planar_loop
 from closed_chain_dynamics.symbolic.tree import Angle, SymbolicTree, number
@@ -105,7 +105,9 @@ class ClosedForm:
             )
         return self._values[i]
 
-    def _refuse(self, loops: Sequence[PlanarLoop], couplings: Sequence[Coupling]) -> NoReturn:
+    def _refuse(
+        self, loops: Sequence[PlanarLoop], couplings: Sequence[SourceCoupling]
+    ) -> NoReturn:
         for loop in loops:
             names = [repr(self.tree.bodies[i].joint) for i in self._unknown(loop)]
             count = (
@@ -129,7 +131,7 @@ class ClosedForm:
         return sorted(i for i in loop.bodies if i not in self.state)
 
     # --- couplings ----------------------------------------------------------------------------
-    def _solve_coupling(self, coupling: Coupling) -> bool:
+    def _solve_coupling(self, coupling: SourceCoupling) -> bool:
         """Solve a coupling for its one unknown joint; return whether it is settled."""
         bodies = [self._owner[place] for place, _, _ in coupling.terms]
         polynomials = [coefficients for _, _, coefficients in coupling.terms]

@@ -28,12 +28,12 @@ import casadi as ca
 import numpy as np
 
 from closed_chain_dynamics.codegen.elimination import Solved, eliminate
-from closed_chain_dynamics.codegen.loops import SLIDES, Row
-from closed_chain_dynamics.codegen.source import Loop
+from closed_chain_dynamics.codegen.loops import SLIDES, ConstraintRow
+from closed_chain_dynamics.codegen.source import SourceLoop
 from closed_chain_dynamics.description import LoopType
 from closed_chain_dynamics.errors import StructureError
 from closed_chain_dynamics.symbolic.planar_loops import planar_loop, plane_of
-from closed_chain_dynamics.symbolic.tree import Array, Pose, SymbolicTree, number, rounded
+from closed_chain_dynamics.symbolic.tree import Array, SymbolicPose, SymbolicTree, number, rounded
 
 __all__ = ['LoopGeometry', 'blocks_of', 'constraint_rows', 'independent_rows', 'solution']
 
@@ -74,7 +74,7 @@ FREE_TURNS: dict[LoopType, tuple[tuple[int, int], ...]] = {
 class LoopGeometry:
     """The two end frames of a loop, and how joints move them, seen from what carries it all."""
 
-    def __init__(self, tree: SymbolicTree, loop: Loop, pose: Pose) -> None:
+    def __init__(self, tree: SymbolicTree, loop: SourceLoop, pose: SymbolicPose) -> None:
         self.tree, self.loop = tree, loop
         self.top = tree.common_ancestor(loop.body_1, loop.body_2)
         self._paths: list[tuple[int, float, SX, SX]] = []  # body, sign, its rotation and origin
@@ -138,7 +138,7 @@ class LoopGeometry:
         return ca.atan2(P[1, 0] - P[0, 1], P[0, 0] + P[1, 1])
 
 
-def constraint_rows(tree: SymbolicTree, pose: Pose, q: SX) -> SX:
+def constraint_rows(tree: SymbolicTree, pose: SymbolicPose, q: SX) -> SX:
     """Return J of all closed loops and couplings, (rows, nv)."""
     rows = [row for loop in tree.source.loops for row in LoopGeometry(tree, loop, pose).rows()]
     for coupling in tree.source.couplings:
@@ -210,7 +210,7 @@ def _eliminated(tree: SymbolicTree, A: SX, B: SX, places: Sequence[int], symbols
     for i in range(n):
         entries = {place: A[i, k] for k, place in enumerate(places)}
         entries |= {nv + k: -B[i, k] for k in range(m)}
-        rows.append(Row(entries, ca.SX(0), ca.SX(0), 1.0, ca.SX(0)))
+        rows.append(ConstraintRow(entries, ca.SX(0), ca.SX(0), 1.0, ca.SX(0)))
         numbers.append({place: float(at_pose[i, k]) for k, place in enumerate(places)})
     solved = Solved()
     eliminate(tree.source, rows, numbers, list(places), solved)

@@ -21,7 +21,7 @@ from typing import Any
 import sympy
 
 from closed_chain_dynamics.errors import NameNotFound, StateError
-from closed_chain_dynamics.symbolic.list_dynamics import Dynamics
+from closed_chain_dynamics.symbolic.list_dynamics import ListDynamics
 from closed_chain_dynamics.symbolic.list_kinematics import Kinematics
 from closed_chain_dynamics.symbolic.lists import Lists, acceleration, velocity
 
@@ -126,9 +126,9 @@ class Equations:
         ]
         return ' \\\\\n'.join(lines)
 
-    def compile(self, parameters: Mapping[str, Any] | None = None) -> Dynamics:
+    def compile(self, parameters: Mapping[str, Any] | None = None) -> ListDynamics:
         """Return the Dynamics with numbers for all parameters: those given, else the file's."""
-        return Dynamics(self, self.numbers(parameters))
+        return ListDynamics(self, self.numbers(parameters))
 
     def numbers(self, parameters: Mapping[str, Any] | None = None) -> dict[str, float]:
         """Return a number for each parameter, given or of the file; refuse what has none."""

@@ -35,7 +35,7 @@ from closed_chain_dynamics.symbolic.lists import TIME
 if TYPE_CHECKING:
     from closed_chain_dynamics.symbolic.equations import Equations
 
-__all__ = ['Dynamics']
+__all__ = ['ListDynamics']
 
 Array = NDArray[np.float64]
 Evaluation = Callable[[Array, Array], None]  # of (x, out)
@@ -45,7 +45,7 @@ Inputs = Mapping[str, float] | ArrayLike | None
 WORST_CONDITION = 1e13
 
 
-class Dynamics:
+class ListDynamics:
     """
     Compiled equations of a model with numbers for its parameters.
 

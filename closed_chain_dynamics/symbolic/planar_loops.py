@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from closed_chain_dynamics.codegen.source import Loop
+from closed_chain_dynamics.codegen.source import SourceLoop
 from closed_chain_dynamics.description import LoopType
 from closed_chain_dynamics.errors import StructureError
 from closed_chain_dynamics.symbolic.tree import TURNS, Array, SymbolicTree, rounded
@@ -71,7 +71,7 @@ class PlanarLoop:
     bodies: tuple[int, ...]
 
 
-def planar_loop(tree: SymbolicTree, loop: Loop) -> PlanarLoop:
+def planar_loop(tree: SymbolicTree, loop: SourceLoop) -> PlanarLoop:
     """Return a loop as a polygon, or say why it is none."""
     if loop.kind not in PINS:
         raise outside(
@@ -98,7 +98,7 @@ def planar_loop(tree: SymbolicTree, loop: Loop) -> PlanarLoop:
     )
 
 
-def _normal(tree: SymbolicTree, paths: Sequence[Sequence[int]], loop: Loop) -> Array:
+def _normal(tree: SymbolicTree, paths: Sequence[Sequence[int]], loop: SourceLoop) -> Array:
     """Return the direction that all joints of a loop turn about, seen from where paths begin."""
     normal: Array | None = None
     first = ''

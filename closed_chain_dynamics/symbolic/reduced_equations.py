@@ -33,13 +33,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from closed_chain_dynamics.codegen.gathering import gather
-from closed_chain_dynamics.codegen.source import Spring
+from closed_chain_dynamics.codegen.source import SourceSpring
 from closed_chain_dynamics.description.elements import Joint, LoopJoint
 from closed_chain_dynamics.errors import NameNotFound, StateError, StructureError
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.symbolic import tree_dynamics
 from closed_chain_dynamics.symbolic.constraints import LoopGeometry
-from closed_chain_dynamics.symbolic.tree import Array, Pose, SymbolicTree
+from closed_chain_dynamics.symbolic.tree import Array, SymbolicPose, SymbolicTree
 
 if TYPE_CHECKING:
     from closed_chain_dynamics.symbolic.assignments import Assigned
@@ -73,7 +73,7 @@ class ReducedEquations(ABC):
     term_names: tuple[str, ...]
     inputs: SX
     W: SX  # (nv, independent)
-    pose_of_bodies: Pose
+    pose_of_bodies: SymbolicPose
     q: SX  # positions of all joints
 
     def __init__(
@@ -295,13 +295,13 @@ class ReducedEquations(ABC):
                 power = power + 0.5 * d * self._along(self._stretch(spring)) ** 2
         return ca.gradient(power, self.v_1)
 
-    def _rest(self, spring: Spring) -> SX:
+    def _rest(self, spring: SourceSpring) -> SX:
         return self.tree.parameter(f'l_{spring.name}', spring.rest)
 
     def _loop(self, k: int) -> LoopGeometry:
         return LoopGeometry(self.tree, self.source.loops[k], self.pose_of_bodies)
 
-    def _stretch(self, spring: Spring) -> SX:
+    def _stretch(self, spring: SourceSpring) -> SX:
         """Return how far a spring of the tree is stretched."""
         if spring.joint is not None:
             return self.q[spring.joint[1]] - self._rest(spring)

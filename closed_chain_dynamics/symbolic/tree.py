@@ -32,7 +32,7 @@ from closed_chain_dynamics.codegen import clusters, source as given
 from closed_chain_dynamics.codegen.tree import quaternion_rotation
 from closed_chain_dynamics.description import JointType
 
-__all__ = ['Angle', 'Array', 'Body', 'Pose', 'SymbolicTree', 'number', 'rounded']
+__all__ = ['Angle', 'Array', 'SymbolicBody', 'SymbolicPose', 'SymbolicTree', 'number', 'rounded']
 
 Array = NDArray[np.float64]
 SX = Any  # casadi.SX: the library carries no types
@@ -81,10 +81,10 @@ class Angle:
 
 
 @dataclass
-class Body:
+class SymbolicBody:
     """A rigid body with the joint that moves it; body 0 is the world."""
 
-    given: given.Body
+    given: given.SourceBody
     Q: SX  # constant rotation of the joint, (3, 3)
     p: SX  # and its origin, in the parent's frame
     delta: SX  # theta - q [rad]
@@ -120,7 +120,7 @@ class Body:
 
 
 @dataclass
-class Pose:
+class SymbolicPose:
     """Rotation E and origin r of every body in its parent's frame."""
 
     E: list[SX]
@@ -178,7 +178,7 @@ class SymbolicTree:
         values = rounded(values, max(abs(values).max(), 1e-3))
         return self._named([f'{axis}_{name}' for axis in 'xyz'], values)
 
-    def _body(self, body: given.Body) -> Body:
+    def _body(self, body: given.SourceBody) -> SymbolicBody:
         name, Q, delta = body.name, rounded(body.R_tree), 0.0
         if body.kind in TURNS:
             Q, delta = _without_own_turn(Q)
@@ -197,7 +197,7 @@ class SymbolicTree:
         mass = self.parameter(f'm_{name}', body.mass)
         moment = self._named([f'h{axis}_{name}' for axis in 'xyz'], h)
         slide, turn = _subspace(body.kind)
-        return Body(
+        return SymbolicBody(
             body,
             self.rotation(name, Q),
             self.vector(name, body.p_tree),
@@ -213,9 +213,9 @@ class SymbolicTree:
             turn,
         )
 
-    def pose(self, state: State) -> Pose:
+    def pose(self, state: State) -> SymbolicPose:
         """Return where every body stands in its parent's frame."""
-        pose = Pose([], [])
+        pose = SymbolicPose([], [])
         for body, x in zip(self.bodies, state):
             E, r, kind = body.Q, body.p, body.given.kind
             if isinstance(x, Angle):

@@ -24,7 +24,7 @@ from typing import Any
 
 import casadi as ca
 
-from closed_chain_dynamics.symbolic.tree import Pose, SymbolicTree
+from closed_chain_dynamics.symbolic.tree import SymbolicPose, SymbolicTree
 
 __all__ = ['gravity_forces', 'gravity_potential', 'mass_matrix', 'newton_euler']
 
@@ -36,7 +36,7 @@ def _each(function: Any, columns: SX) -> SX:
     return ca.horzcat(*(function(columns[:, k]) for k in range(columns.shape[1])))
 
 
-def _carried(tree: SymbolicTree, pose: Pose, *, weight: bool) -> tuple[list[SX], list[SX]]:
+def _carried(tree: SymbolicTree, pose: SymbolicPose, *, weight: bool) -> tuple[list[SX], list[SX]]:
     """Return mass and first moment of each body with all that it carries, in its own frame."""
     masses = [body.weight if weight else body.mass for body in tree.bodies]
     moments = [body.weight_moment if weight else body.moment for body in tree.bodies]
@@ -47,12 +47,12 @@ def _carried(tree: SymbolicTree, pose: Pose, *, weight: bool) -> tuple[list[SX],
     return masses, moments
 
 
-def gravity_potential(tree: SymbolicTree, pose: Pose) -> SX:
+def gravity_potential(tree: SymbolicTree, pose: SymbolicPose) -> SX:
     """Return U_g."""
     return -ca.dot(tree.gravity, _carried(tree, pose, weight=True)[1][0])
 
 
-def gravity_forces(tree: SymbolicTree, pose: Pose) -> SX:
+def gravity_forces(tree: SymbolicTree, pose: SymbolicPose) -> SX:
     """Return g of the tree: what the joints need to carry the weight of what they carry."""
     masses, moments = _carried(tree, pose, weight=True)
     gravity, forces = [tree.gravity], ca.SX.zeros(tree.source.nv)
@@ -65,7 +65,7 @@ def gravity_forces(tree: SymbolicTree, pose: Pose) -> SX:
     return forces
 
 
-def newton_euler(tree: SymbolicTree, pose: Pose, v: SX, a: SX, *, gravity: bool) -> SX:
+def newton_euler(tree: SymbolicTree, pose: SymbolicPose, v: SX, a: SX, *, gravity: bool) -> SX:
     """Return tau_O of the tree for a motion, with or without gravity."""
     lifted = gravity and any(body.given.lift for body in tree.bodies)
     zero = ca.SX.zeros(3)
@@ -114,7 +114,7 @@ def _armature(tree: SymbolicTree) -> SX:
     return ca.SX(ca.DM(rotors))
 
 
-def mass_matrix(tree: SymbolicTree, pose: Pose) -> SX:
+def mass_matrix(tree: SymbolicTree, pose: SymbolicPose) -> SX:
     """Return M of the tree by composite bodies."""
     masses, moments = _carried(tree, pose, weight=False)
     inertias = [body.inertia for body in tree.bodies]
@@ -139,7 +139,7 @@ def mass_matrix(tree: SymbolicTree, pose: Pose) -> SX:
     return M + ca.diag(_armature(tree))
 
 
-def _in_parent(pose: Pose, i: int, inertia: SX, mass: SX, moment: SX) -> SX:
+def _in_parent(pose: SymbolicPose, i: int, inertia: SX, mass: SX, moment: SX) -> SX:
     """Return an inertia about the body's origin, turned and moved to the parent's origin."""
     E, r = pose.E[i], pose.r[i]
     h = E @ moment

@@ -23,7 +23,7 @@ import closed_chain_dynamics as ccd
 from closed_chain_dynamics.control.ground_forces import (
     BASE,
     LEAST,
-    Ground,
+    Footing,
     Wanted,
     torques_on_ground,
 )
@@ -202,7 +202,7 @@ def test_forces_on_the_ground_obey_newton_and_keep_to_the_cone():
     toe = {loop.name: loop for loop in robot.description.loops}['left_toe']
     J = ccd.jacobian(robot, q, toe.child, point=toe.child_origin.xyz)[[0, 2]]
     rate = -ccd.jacobian_bias(robot, q, v, toe.child, point=toe.child_origin.xyz)[[0, 2]]
-    ground = Ground(J, rate, J, np.array([0.0, WEIGHT]), 0.5, 3e-3)
+    ground = Footing(J, rate, J, np.array([0.0, WEIGHT]), 0.5, 3e-3)
     for _ in range(20):
         wanted = Wanted(
             rng.normal(scale=20.0, size=robot.nv),
