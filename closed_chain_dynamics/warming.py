@@ -20,10 +20,6 @@ import numpy as np
 
 from closed_chain_dynamics.assembly.completion import complete_acceleration, complete_velocity
 from closed_chain_dynamics.assembly.search import assemble
-from closed_chain_dynamics.control.control_loop import ControlLoop
-from closed_chain_dynamics.control.law import TorqueController
-from closed_chain_dynamics.control.rehearsed_turns import warm_up as take_turns
-from closed_chain_dynamics.control.torque_guard import TorqueGuard
 from closed_chain_dynamics.dynamics import tree
 from closed_chain_dynamics.dynamics.constraints import loop_positions
 from closed_chain_dynamics.dynamics.contact_impacts import contact_impact
@@ -103,6 +99,12 @@ def _assembly(robot: Mechanism) -> None:
 
 
 def _control(robot: Mechanism) -> None:
+    # SciPy's splines take half a second to import, and who warms nothing up needs none of them
+    from closed_chain_dynamics.control.control_loop import ControlLoop
+    from closed_chain_dynamics.control.law import TorqueController
+    from closed_chain_dynamics.control.rehearsed_turns import warm_up as take_turns
+    from closed_chain_dynamics.control.torque_guard import TorqueGuard
+
     take_turns(ControlLoop(TorqueController(robot), TorqueGuard(robot)))
     zero = np.zeros(robot.nv)
     velocity_of_theta_G(robot.handle, np.zeros((robot.nv, robot.nv)), zero, zero.copy())

@@ -15,12 +15,21 @@
 """What all tests share: reproducible properties, their order, models of other projects."""
 
 import logging
+import os
 from pathlib import Path
 import signal
+import sys
 
-from helpers.logged_runs import all_kinds_run, four_bar_run, torn_run
-from hypothesis import settings
-import pytest
+# Bytecode is kept, also where the environment asks Python to write none: else each of the many
+# programs that tests start compiles all of the package again, and each worker all of the tests.
+sys.dont_write_bytecode = False
+os.environ.pop('PYTHONDONTWRITEBYTECODE', None)
+# Each worker has a core: threads of BLAS would wait for each other in loops that take another's.
+os.environ.setdefault('OPENBLAS_NUM_THREADS', '1')
+
+from helpers.logged_runs import all_kinds_run, four_bar_run, torn_run  # noqa: E402
+from hypothesis import settings  # noqa: E402
+import pytest  # noqa: E402
 
 # Compiling a kernel would break any deadline, and a failure must come back when it is run again.
 settings.register_profile('reproducible', deadline=None, derandomize=True)

@@ -149,14 +149,19 @@ class Strict:
         return result
 
 
-def _sources_of(module, folder, seen):
-    """Add a kernel file and all kernel files that it imports to `seen`."""
-    if module not in seen:
-        seen.add(module)
-        text = (folder / f'{module}.py').read_text(encoding='utf-8')
-        for name in re.findall(r'^from \.(\w+) import', text, re.MULTILINE):
-            _sources_of(name, folder, seen)
-    return seen
+def _imported(module, folder):
+    """Return the kernel files that one imports."""
+    text = (folder / f'{module}.py').read_text(encoding='utf-8')
+    return re.findall(r'^from \.(\w+) import', text, re.MULTILINE)
+
+
+def _sources_of(module, imports):
+    """Return a kernel file, those that it imports, and those that these import in turn."""
+    found, todo = set(), {module}
+    while todo:
+        found |= todo
+        todo = {name for each in todo for name in imports[each]} - found
+    return found
 
 
 def _drop_stale_caches():
@@ -167,14 +172,13 @@ def _drop_stale_caches():
     is as old as the records and vectors that it works on.
     """
     folder = pathlib.Path(__file__).parent
-    modules = {path.stem for path in folder.glob('*.py')}
+    files = {path.stem: path.stat().st_mtime for path in folder.glob('*.py')}
+    imports = {module: _imported(module, folder) for module in files}
     for index in (folder / '__pycache__').glob('*.nbi'):
         module = index.name.split('.')[0]
         try:
-            sources = _sources_of(module, folder, set()) if module in modules else ()
-            newest = max(
-                ((folder / f'{name}.py').stat().st_mtime for name in sources), default=math.inf
-            )
+            sources = _sources_of(module, imports) if module in files else ()
+            newest = max((files[name] for name in sources), default=math.inf)
             if index.stat().st_mtime < newest:
                 index.unlink()
         except OSError:  # a read-only installation, or another process was faster

@@ -37,6 +37,7 @@ from numba import njit, typeof, types
 from numba.extending import typeof_impl
 import numpy as np
 
+from .interrupts import held_back
 from .pipeline import EntryCompiler, PartCompiler
 
 OPTIONS = {'nogil': True, 'error_model': 'numpy'}
@@ -83,7 +84,9 @@ class Kernel:
     def entry(self):
         """Return what Python calls, compiled at the first call or found on disk."""
         options = {**OPTIONS, 'fastmath': self._fastmath, 'pipeline_class': EntryCompiler}
-        return njit(**options, cache=True)(self.py_func)
+        made = njit(**options, cache=True)(self.py_func)
+        made._cache.load_overload = held_back()(made._cache.load_overload)
+        return made
 
     def __call__(self, *arguments):
         """Run it, from Python."""

@@ -33,6 +33,8 @@ from numba.core.typing import Context
 from numba.extending import overload
 from numba.np import arrayobj
 
+from .interrupts import held_back
+
 PLAIN = types.Number, types.Boolean, types.Array, types.SliceType, types.Record, types.BaseTuple
 
 
@@ -58,6 +60,11 @@ class _EntryLibrary(JITCodeLibrary):
         """Optimise once: numba does it twice, to find counts of references that cancel out."""
         passes, builder = self._codegen._module_pass_manager()
         passes.run(self._final_module, builder)
+
+    def _finalize_specific(self):
+        """Make machine code; a signal that comes meanwhile is handled after it."""
+        with held_back():
+            super()._finalize_specific()
 
 
 class _PartLibrary(_EntryLibrary):

@@ -20,6 +20,7 @@ The launch files and `closed-chain up` start what stands here, so that both star
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+import json
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +48,18 @@ class Program:
         """Return the path of its file in config/, or None."""
         path = library.share_folder() / 'config' / f'{self.executable}.yaml'
         return path if path.is_file() else None
+
+    @property
+    def arguments(self) -> list[str]:
+        """Return what stands behind the executable on a command line."""
+        words = ['--ros-args']
+        if self.parameter_file:
+            words += ['--params-file', str(self.parameter_file)]
+        for name, value in self.parameters.items():
+            words += ['-p', f'{name}:={json.dumps(value)}']
+        for old, new in self.remappings.items():
+            words += ['-r', f'{old}:={new}']
+        return words
 
 
 def simulation(

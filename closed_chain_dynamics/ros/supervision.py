@@ -15,7 +15,6 @@
 """Programs as processes: started, watched, started again when they crash, and ended together."""
 
 from collections.abc import Iterable, Mapping
-import json
 import os
 import signal
 import subprocess
@@ -121,17 +120,10 @@ class _Member:
         self._crashed: float | None = None
 
     def start(self, environment: Mapping[str, str]) -> None:
-        command = [sys.executable, '-m', self.program.module, '--ros-args']
-        if self.program.parameter_file:
-            command += ['--params-file', str(self.program.parameter_file)]
-        for name, value in self.program.parameters.items():
-            command += ['-p', f'{name}:={json.dumps(value)}']
-        for old, new in self.program.remappings.items():
-            command += ['-r', f'{old}:={new}']
         self._crashed = None
         try:
             self.process = subprocess.Popen(
-                command,
+                [sys.executable, '-m', self.program.module, *self.program.arguments],
                 env=environment,
                 text=True,
                 stdout=subprocess.PIPE,

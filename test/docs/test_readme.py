@@ -31,7 +31,8 @@ COMMANDS = [
     if line.startswith('closed-chain ')
 ]
 TOO_LONG = ('bench', 'up')  # a minute, and many processes: their own tests run them
-SHORTER = {'simulate': ['--time', '1.9'], 'view': ['--time', '0.5']}
+# a film of few pictures shows as much, and drawing takes most of the time
+SHORTER = {'simulate': ['--time', '1.9', '--fps', '2'], 'view': ['--time', '0.5']}
 
 
 def test_the_python_of_the_readme_runs_and_names_the_torque(tmp_path):

@@ -79,6 +79,7 @@ if ROS:
     from sensor_msgs.msg import JointState, MultiDOFJointState
     from std_msgs.msg import String
 
+    from closed_chain_dynamics.ros.composition import Program
     from closed_chain_dynamics.ros.driven_simulation import MOST_WAITING, DrivenSimulation
     from closed_chain_dynamics.ros.messages.base_topics import odometry_message
     from closed_chain_dynamics.ros.messages.joint_commands import commanded_efforts
@@ -149,17 +150,7 @@ if ROS:
 
     def start_nothing():
         """Start a program where there is no Python to run it."""
-        family = Family(
-            [
-                mock.Mock(
-                    executable='torque_node',
-                    parameter_file='',
-                    parameters={},
-                    remappings={},
-                    module='nothing',
-                )
-            ]
-        )
+        family = Family([Program('torque_node', 'what it is for')])
         with mock.patch('sys.executable', '/nowhere/python'):
             family.start()
 

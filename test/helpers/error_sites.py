@@ -64,6 +64,12 @@ def sources():
 
 
 @cache
+def nodes(tree):
+    """Return every node of a syntax tree."""
+    return list(ast.walk(tree))
+
+
+@cache
 def sites():
     """Return every place that makes an error."""
     found, shared = [], {}
@@ -74,7 +80,7 @@ def sites():
     for file, tree in sources():
         mine = shared[_folder(file)] | makers(tree)
         inside = {id(maker.made) for maker in makers(tree).values()}
-        for node in ast.walk(tree):
+        for node in nodes(tree):
             if isinstance(node, ast.Call) and id(node) not in inside:
                 found += [Site(file, node.lineno, *made) for made in _made(node, mine)]
                 if _name(node) == PARAMETER and file in TELL_PARAMETERS:
@@ -87,23 +93,29 @@ def raise_statements():
     return {
         file: [
             (node.lineno, node.end_lineno, ast.unparse(node))
-            for node in ast.walk(tree)
+            for node in nodes(tree)
             if isinstance(node, ast.Raise) and node.exc is not None
         ]
         for file, tree in sources()
     }
 
 
+@cache
 def makers(tree):
     """Return {name: Maker} of the functions of a module that return errors."""
     found = {}
-    for node in ast.walk(tree):
+    calls = [each.value for each in nodes(tree) if isinstance(each, ast.Return)]
+    calls = [
+        each
+        for each in calls
+        if isinstance(each, ast.Call) and _name(each) in CLASSES - {'NameNotFound'}
+    ]
+    for node in nodes(tree) if calls else ():
         if not isinstance(node, ast.FunctionDef):
             continue
         parameters = tuple(each.arg for each in node.args.args if each.arg != 'self')
-        for inner in ast.walk(node):
-            call = inner.value if isinstance(inner, ast.Return) else None
-            if isinstance(call, ast.Call) and _name(call) in CLASSES - {'NameNotFound'}:
+        for call in calls:
+            if node.lineno <= call.lineno <= node.end_lineno:
                 used = {each.id for each in ast.walk(call.args[0]) if isinstance(each, ast.Name)}
                 passed_on = not any(map(str.isalpha, template(call.args[0])))
                 if passed_on and used & set(parameters):

@@ -19,6 +19,7 @@ A test takes the fixture `ros`: every test has a ROS domain of its own, on this 
 Import `ros` into the test module; where there is no rclpy, the module is skipped.
 """
 
+import argparse
 from contextlib import contextmanager, suppress
 import json
 import math
@@ -36,6 +37,7 @@ rclpy = pytest.importorskip('rclpy', reason='ROS 2 is not installed here: no rcl
 from rcl_interfaces.srv import GetParameters  # noqa: E402
 from rclpy.qos import QoSProfile  # noqa: E402
 
+from closed_chain_dynamics.cli import up  # noqa: E402
 from closed_chain_dynamics.ros.running import make_executor  # noqa: E402
 from closed_chain_dynamics.ros.transport import use_safe_transport  # noqa: E402
 
@@ -43,6 +45,7 @@ DOMAINS = range(60, 100)  # beyond what people use by hand, below the ephemeral 
 CLAIM_PORT = 47000  # plus the domain: whoever holds this port has the domain
 # For whatever is waited for: only a broken program takes as long, on a machine however busy [s].
 PATIENCE = 300.0
+LOOK = 0.02  # between two looks at what is waited for, where nothing comes [s]
 ASK_AGAIN = 2.0  # who was asked first may have been killed [s]
 AFTER_ALL = 10.0  # what programs that have ended have said is here after this time [s]
 QUIET = 0.5  # without a message: what was under way has arrived [s]
@@ -127,7 +130,7 @@ class Ros:
         use_safe_transport(default_range='LOCALHOST')  # peers are killed here on purpose
         self.environment = {**os.environ, 'ROS_DOMAIN_ID': str(domain), 'PYTHONUNBUFFERED': '1'}
         self.folder, self.processes, self._clients = folder, [], {}
-        self._holder = holder
+        self._holder, self._has_spun = holder, False
         self.context = rclpy.Context()
         rclpy.init(context=self.context, domain_id=domain)
         self.node = rclpy.create_node('test', context=self.context)
@@ -149,6 +152,20 @@ class Ros:
             word for old, new in dict(remappings).items() for word in ('-r', f'{old}:={new}')
         ]
         return self.run(f'{NODES}.{program}', '--ros-args', *words, warm=warm)
+
+    def up(self, *words):
+        """
+        Start the nodes that `closed-chain up` starts, warm; return them by name.
+
+        For tests of what these nodes do together; nobody looks after them as the command does.
+        """
+        parser = argparse.ArgumentParser()
+        up.set_up(parser)
+        arguments = parser.parse_args(words)
+        return {
+            each.executable: self.run(each.module, *each.arguments)
+            for each in up.programs(arguments, up.load_model(arguments))
+        }
 
     def run(self, module, *arguments, warm=True):
         """Start a module as a program in this domain; only nodes can be warm."""
@@ -179,7 +196,7 @@ class Ros:
 
     def spin(self, seconds):
         """Receive for a while."""
-        end = time.monotonic() + seconds
+        self._has_spun, end = True, time.monotonic() + seconds
         while time.monotonic() < end:
             self._executor.spin_once(timeout_sec=max(end - time.monotonic(), 0.0))
         everything = self._executor.create_task(bool)  # that is here already comes before it
@@ -197,10 +214,12 @@ class Ros:
             before, reached = reached, progress()
             if reached != before:
                 end = time.monotonic() + timeout
+            self._has_spun = False
             result = condition()
             if result:
                 return result
-            self._executor.spin_once(timeout_sec=0.02)
+            # a condition that receives by itself, while it sends, say, is not held up
+            self._executor.spin_once(timeout_sec=0.0 if self._has_spun else LOOK)
             if self.processes and not any(each.is_running() for each in self.processes):
                 end = min(end, time.monotonic() + AFTER_ALL)
         outputs = '\n'.join(f'--- {each.name}\n{each.output()}' for each in self.processes)

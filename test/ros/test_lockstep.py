@@ -15,7 +15,6 @@
 """Simulator and controller in step: the same motion, bit for bit, however busy the machine is."""
 
 import json
-import signal
 from types import SimpleNamespace
 
 from diagnostic_msgs.msg import DiagnosticArray
@@ -82,16 +81,14 @@ def demonstration(folder):
         heard = ros.listen(JointState, 'joint_states', QoSProfile(depth=5000))
         events = ros.listen(String, 'contact/events', 100)
         said = ros.listen(DiagnosticArray, 'diagnostics', 100)
-        process = ros.run(
-            'closed_chain_dynamics.cli',
-            *('up', 'swing', '--demo', '--no-viewer', '--rate', '200', '--factor', '0'),
-        )
+        nodes = ros.up('swing', '--demo', '--no-viewer', '--rate', '200', '--factor', '0')
 
         def time():
             return seconds(heard[-1].header.stamp) if heard else 0.0
 
         ros.wait(lambda: time() > UNTIL, 'the time', progress=time)
-        assert process.end(signal.SIGINT) == 0, process.output()
+        for each in nodes.values():
+            assert each.end() == 0, each.output()
         states = {
             seconds(each.header.stamp): (*each.position, *each.velocity, *each.effort)
             for each in heard

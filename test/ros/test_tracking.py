@@ -32,6 +32,7 @@ from closed_chain_dynamics.ros.messages.measured_states import seconds
 __all__ = ['ros']  # a fixture: pytest finds it by its name here
 KNEES = ['left_knee', 'right_knee']
 TRACKING = 2e-3  # what a turn of 1 ms leaves behind, however busy the machine is [rad]
+RARELY = 200.0  # states and torques per second, where they need not be many [Hz]
 EVERY_GAP = {'connect_gap': 10.0, 'connect_angle': 3.15}
 
 
@@ -208,6 +209,7 @@ def assert_ends_with_zero(tracking, number):
 def test_a_killed_simulator_that_comes_back_is_controlled_again(ros):
     """Its clock starts anew; the torque node finds it by itself, and the other way round."""
     law = {'model': 'five_bar', 'mode': 'gravity_compensation', 'other_clock': True}
+    law['rate'] = RARELY
     torques = ros.listen(JointState, 'actuator_torques', 1)
 
     def flowing():
@@ -217,7 +219,9 @@ def test_a_killed_simulator_that_comes_back_is_controlled_again(ros):
 
     def simulate():
         """Start a simulator, and time when everybody has found it: arms without torques fall."""
-        made = ros.start('simulator_node', {'model': 'five_bar', 'start_paused': True})
+        made = ros.start(
+            'simulator_node', {'model': 'five_bar', 'start_paused': True, 'rate': RARELY}
+        )
         heard = ros.listen(String, 'robot_description', latched())
         ros.wait(lambda: heard, 'the simulator')
         ros.spin(2.0)

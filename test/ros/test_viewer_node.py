@@ -17,7 +17,6 @@
 import itertools
 import json
 import os
-import signal
 import time
 
 from diagnostic_msgs.msg import DiagnosticArray
@@ -54,7 +53,9 @@ def seconds_of_processor(process):
 
 def test_buttons_of_the_view_cut_and_connect_a_live_system(ros, chromium):
     # without gravity the ends of the loop stay where they are when it is cut
-    simulator = ros.start('simulator_node', {'model': 'four_bar', 'gravity': [0.0, 0.0, 0.0]})
+    simulator = ros.start(
+        'simulator_node', {'model': 'four_bar', 'gravity': [0.0, 0.0, 0.0], 'rate': 100.0}
+    )
     node = ros.start('viewer_node', {'port': 0})
     states = ros.listen(String, 'contact/state', latched())
     heard = ros.listen(DiagnosticArray, 'diagnostics')
@@ -89,10 +90,9 @@ def test_a_leg_is_held_in_a_view_whose_sliders_move_it(ros, chromium):
     """Nothing falls before it is held; a slider of the view asks for another pose."""
     states = ros.listen(JointState, 'joint_states')
     safety = ros.listen(String, 'safety_state', latched())
-    process = ros.run(
-        'closed_chain_dynamics.cli',
-        'up',
-        *('exo_leg', '--hold', '--viewer', '--rate', '200', '--mode', 'computed_torque'),
+    heard = ros.listen(DiagnosticArray, 'diagnostics', 100)
+    nodes = ros.up(
+        *('exo_leg', '--hold', '--viewer', '--rate', '200', '--mode', 'computed_torque')
     )
     motors = ccd.load('exo_leg').actuator_names
     ros.wait(lambda: states, 'a state')
@@ -101,13 +101,8 @@ def test_a_leg_is_held_in_a_view_whose_sliders_move_it(ros, chromium):
     _, held = newest(states)
     assert max(abs(held[name] - start[name]) for name in start) < HELD
     assert json.loads(safety[-1].data)['state'] == 'active'
-    line = ros.wait(
-        lambda: next(
-            (each for each in process.output().splitlines() if 'Look at it: ' in each), None
-        ),
-        'the address of the view',
-    )
-    with opened(chromium, line.rpartition(' ')[2]) as page:
+    address = ros.wait(lambda: address_of(heard), 'the address of the view')
+    with opened(chromium, address) as page:
         page.get_by_text('where the motors shall go').wait_for()
         shares = itertools.cycle((0.7, 0.65))
 
@@ -119,4 +114,5 @@ def test_a_leg_is_held_in_a_view_whose_sliders_move_it(ros, chromium):
         ros.wait(has_moved, 'a hip that moves')
     _, moved = newest(states)
     assert abs(moved['knee'] - start['knee']) < HELD, 'joints that are not named stay'
-    assert process.end(signal.SIGINT) == 0, process.output()
+    for each in nodes.values():
+        assert each.end() == 0, each.output()

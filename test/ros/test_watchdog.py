@@ -35,10 +35,10 @@ BEAT = 0.02  # between two heartbeats [s]
 class Node:
     """What the node does: says that it is alive, unless it is held up as well."""
 
-    def __init__(self, ros):
-        self.zeros = ros.listen(JointState, 'torques', 100)
-        self.watchdog = Watchdog(ros.context.get_domain_id(), 'torques', {'commands': 1}, ['a'])
-        ros.wait(lambda: ros.node.count_publishers('torques'), 'the watchdog')
+    def __init__(self, ros, topic='torques'):
+        self.zeros = ros.listen(JointState, topic, 100)
+        self.watchdog = Watchdog(ros.context.get_domain_id(), topic, {'commands': 1}, ['a'])
+        ros.wait(lambda: ros.node.count_publishers(topic), 'the watchdog')
         self.ros, self.runs, self.ends = ros, True, False
         self.watchdog.arm(TIMEOUT)
         self._thread = threading.Thread(target=self._beat)
@@ -69,17 +69,27 @@ def node(ros):
     made.close()
 
 
-def test_a_watchdog_that_was_held_up_does_not_blame_the_node(node):
+@pytest.fixture
+def neighbour(ros):
+    """Return another Node, with a watchdog of its own."""
+    made = Node(ros, 'other_torques')
+    yield made
+    made.close()
+
+
+def test_a_watchdog_that_was_held_up_does_not_blame_the_node(node, neighbour):
     """Alone, and together with the node, which comes back a little later."""
-    for both in (False, True):
-        node.runs = not both
-        node.tell_watchdog(signal.SIGSTOP)
-        node.ros.spin(HELD_UP)
-        node.tell_watchdog(signal.SIGCONT)
-        node.ros.spin(0.3 * TIMEOUT)  # what it would say at once
-        node.runs = True
-        node.ros.spin(TIMEOUT)
-        assert not node.zeros
+    both = node, neighbour
+    neighbour.runs = False
+    for each in both:
+        each.tell_watchdog(signal.SIGSTOP)
+    node.ros.spin(HELD_UP)
+    for each in both:
+        each.tell_watchdog(signal.SIGCONT)
+    node.ros.spin(0.3 * TIMEOUT)  # what it would say at once
+    neighbour.runs = True
+    node.ros.spin(TIMEOUT)
+    assert not node.zeros and not neighbour.zeros
 
 
 def test_a_node_that_is_silent_is_stopped_in_time_also_after_that(node):

@@ -15,7 +15,6 @@
 """The demonstration with a browser open on a busy machine, and the controls of a live system."""
 
 import json
-import signal
 
 from diagnostic_msgs.msg import DiagnosticArray
 from helpers.browser_helpers import chromium, opened
@@ -33,19 +32,17 @@ PERIOD = 0.01  # of the simulator in the second test [s]
 MOVING = 1e-3  # it is at rest before, without gravity [rad/s]
 
 
-def address_of(process):
-    """Return where the view is, as the program has said it; nothing: not yet."""
-    text = process.output()
-    mark = 'Look at it: '
-    return text[text.index(mark) + len(mark) :].split()[0] if mark in text else ''
+def address_of(viewer):
+    """Return where the view is, as its node has said it; nothing: not yet."""
+    return next((word for word in viewer.output().split() if word.startswith('http://')), '')
 
 
 def test_the_demonstration_holds_with_a_browser_open_on_a_busy_machine(ros, chromium):
     """No fallback, no refused grip, no start-over; the real-time factor is shown."""
     events = ros.listen(String, 'contact/events', 100)
     said = ros.listen(DiagnosticArray, 'diagnostics', 1000)
-    process = ros.run('closed_chain_dynamics.cli', 'up', 'swing', '--demo', '--port', '0')
-    address = ros.wait(lambda: address_of(process), 'the address')
+    nodes = ros.up('swing', '--demo', '--port', '0')
+    address = ros.wait(lambda: address_of(nodes['viewer_node']), 'the address')
     with busy(2), opened(chromium, address) as page:
         page.get_by_text('real-time factor').wait_for()
         ros.wait(
@@ -54,10 +51,11 @@ def test_the_demonstration_holds_with_a_browser_open_on_a_busy_machine(ros, chro
             progress=lambda: {each.message for array in said[-20:] for each in array.status},
         )
     ros.spin(0.0)  # what is here already
-    assert process.end(signal.SIGINT) == 0, process.output()
+    for each in nodes.values():
+        assert each.end() == 0, each.output()
     assert [json.loads(each.data)['kind'] for each in events[:2]] == ['cut', 'connect']
     assert not any(json.loads(each.data)['kind'] == 'refused' for each in events)
-    assert 'starts over' not in process.output()
+    assert 'starts over' not in nodes['demo_node'].output()
     torques = [each for array in said for each in array.status if each.name == 'torque_node']
     started = next(k for k, each in enumerate(torques) if 'computed_torque of' in each.message)
     ended = next((k for k, each in enumerate(torques) if 'not active' in each.message), None)
@@ -77,8 +75,7 @@ def test_a_live_simulator_is_paused_stepped_pushed_and_reset_from_the_view(ros, 
     states = ros.listen(JointState, 'joint_states', 10)
     said = ros.listen(DiagnosticArray, 'diagnostics', 100)
     node = ros.start('viewer_node', {'port': 0})
-    ros.wait(lambda: 'http://' in node.output(), 'the address')
-    address = next(word for word in node.output().split() if word.startswith('http://'))
+    address = ros.wait(lambda: address_of(node), 'the address')
 
     def told(name):
         return next(
