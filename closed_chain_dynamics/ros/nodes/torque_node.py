@@ -160,7 +160,7 @@ class TorqueNode(ManagedNode):
     def _check(self, parameters: Parameters) -> None:
         """Refuse parameters that do not fit the model."""
         if self.loop:
-            self._new_law = law(parameters, self.loop.robot)
+            self._new_law = law(parameters, self.loop.robot, self.loop.controller.generated)
             sensors(parameters, self.loop.robot)
 
     def _on_change(self, names: set[str]) -> None:
