@@ -165,6 +165,12 @@ SETTINGS = [
         high=3600.0,
     ),
     Setting(
+        'trajectory_action',
+        False,
+        'an action ~/follow_joint_trajectory, of control_msgs',
+        fixed=True,
+    ),
+    Setting(
         'reference_timeout',
         0.5,
         'how long the last point of a stream is followed [s]',
