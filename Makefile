@@ -97,11 +97,10 @@ browser:
 	$(PIP) --prefer-binary -e ".[$$extras]"
 	@touch $@
 
-# tf2_msgs is built while the kernels are compiled, from both ends by two processes.
+# Interfaces are built while the kernels are compiled, from both ends by two processes.
 .venv/warm: .venv/installed $(KERNELS)
-	@echo 'Compiling the kernels, and tf2_msgs where it is missing (about a minute).'
-	@{ $(BIN)/python -c 'import tf2_msgs' 2>/dev/null \
-			|| $(BIN)/python -m closed_chain_dynamics.ros.tf2_msgs_setup; } & messages=$$!; \
+	@echo 'Compiling the kernels, and interfaces of ROS that are missing (about a minute).'
+	@$(BIN)/python -m closed_chain_dynamics.ros.interface_setup & messages=$$!; \
 		$(BIN)/python -c 'import closed_chain_dynamics as ccd; ccd.warm_up()' & first=$$!; \
 		$(BIN)/python -c 'import closed_chain_dynamics as ccd; ccd.warm_up(backwards=True)' \
 			2> /dev/null; wait $$first && wait $$messages

@@ -88,7 +88,7 @@ setup(
             'ros-jazzy-visualization-msgs',
             'transforms3d',
         ],
-        # What builds tf2_msgs there: python -m closed_chain_dynamics.ros.tf2_msgs_setup
+        # What builds other interfaces: python -m closed_chain_dynamics.ros.interface_setup
         'generate': [
             'catkin_pkg',
             'cmake>=3.21',

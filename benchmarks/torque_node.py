@@ -57,6 +57,7 @@ def parse():
     parser.add_argument('--model', default='five_bar', choices=sorted(MODELS))
     parser.add_argument('--seconds', type=float, default=10.0, help='how long to measure')
     parser.add_argument('--rate', type=float, default=1000.0, help='joint states per second')
+    parser.add_argument('--compiled', action='store_true', help='torques by generated code')
     parser.add_argument('--json', action='store_true', help='print numbers for programs')
     return parser.parse_args()
 
@@ -177,11 +178,15 @@ def processor_seconds(pid):
 def computation(feeder):
     """Return times of turns without messages, to the torques and after them, here [s]."""
     from closed_chain_dynamics.control.control_loop import ControlLoop
+    from closed_chain_dynamics.control.generated_law import GeneratedLaw
     from closed_chain_dynamics.control.law import TorqueController
     from closed_chain_dynamics.control.torque_guard import TorqueGuard
 
     robot, spent, after = feeder.robot, [], []
-    loop = ControlLoop(TorqueController(robot), TorqueGuard(robot))
+    generated = GeneratedLaw(robot) if feeder.arguments.compiled else None
+    if generated is not None:
+        generated.prepare()
+    loop = ControlLoop(TorqueController(robot, generated=generated), TorqueGuard(robot))
     names, times, points = feeder.reference
     loop.take_reference(names, times, points, start=0.0)
     for k, (q, v) in enumerate(feeder.states[:3000]):
@@ -209,6 +214,7 @@ def programme(arguments, robot):
     node = ['-m', 'closed_chain_dynamics.ros.nodes.torque_node', '--ros-args']
     # stamps count from the first state
     node += ['-p', f'model:={arguments.model}', '-p', 'other_clock:=true']
+    node += ['-p', f'compiled:={str(arguments.compiled).lower()}']
     echo = [str(Path(__file__).parent / 'echo_node.py'), str(len(robot.actuator_names))]
     return {'torque_node': node, 'echo_node': echo}
 

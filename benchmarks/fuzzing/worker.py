@@ -30,6 +30,7 @@ import sys
 from benchmarks.fuzzing.readers import READERS, Reader, ros_readers
 from benchmarks.fuzzing.seeds import seeds
 from benchmarks.fuzzing.trial import Verdict, bound_memory, judge
+from closed_chain_dynamics.warming import warm_up
 
 __all__ = ['try_bytes']
 
@@ -93,6 +94,7 @@ def main(folder: str, seed: str, *names: str) -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what libraries print
     known = {**READERS, **ros_readers()}
     trials = [Trials(name, known[name], rng, at) for name in names]
+    warm_up(quiet=True)  # a kernel that is compiled within a trial would seem to hang
     bound_memory()
     with contextlib.suppress(KeyboardInterrupt, BrokenPipeError):
         while True:

@@ -97,7 +97,7 @@ def _checks() -> list[tuple[str, str, Check]]:
             _program(
                 COMPILERS,
                 'apt install gcc',
-                'compiles generated C code, and tf2_msgs where no ROS brings it',
+                'compiles generated C code, and interfaces where no ROS brings them',
             ),
         ),
     ]
@@ -112,7 +112,7 @@ def _checks() -> list[tuple[str, str, Check]]:
             'ros',
             _imported(
                 'tf2_msgs.msg',
-                f'{sys.executable} -m closed_chain_dynamics.ros.tf2_msgs_setup',
+                f'{sys.executable} -m closed_chain_dynamics.ros.interface_setup',
                 'frames for RViz',
             ),
         ),

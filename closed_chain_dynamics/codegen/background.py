@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Generating and compiling in a process beside this one, so that a simulation need not wait.
+Generating and compiling in a process beside this one, so that nobody has to wait.
 
 A thread would not do: tracing holds Python's lock for seconds, and a control loop would feel it.
 The process writes to the folder of compiled code, from where everybody takes it.
@@ -28,22 +28,21 @@ import tempfile
 import weakref
 
 from closed_chain_dynamics.codegen.build import build
-from closed_chain_dynamics.codegen.cache import RUN
 from closed_chain_dynamics.codegen.source import Source
 from closed_chain_dynamics.errors import ClosedChainError
 
 __all__ = ['BackgroundBuild']
 
-NICENESS = 10  # whatever the simulation does comes first
+NICENESS = 10  # whatever its owner does comes first
 
 
 class BackgroundBuild:
-    """The code of a run on its way to the disk; ends with its owner."""
+    """Generated code on its way to the disk; ends with its owner."""
 
-    def __init__(self, source: Source, variant: int) -> None:
+    def __init__(self, source: Source, name: str, variant: int = 0) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix='closed_chain_dynamics_')
         task, told = Path(self._folder.name) / 'task', Path(self._folder.name) / 'told'
-        task.write_bytes(pickle.dumps((source, variant)))
+        task.write_bytes(pickle.dumps((source, name, variant)))
         self._told = told
         with told.open('wb') as output:
             self._process = subprocess.Popen(
@@ -52,7 +51,7 @@ class BackgroundBuild:
                 stdout=output,
                 stderr=output,
                 env={**os.environ, 'PYTHONPATH': os.pathsep.join(filter(None, sys.path))},
-                start_new_session=True,  # Ctrl-C is for the simulation
+                start_new_session=True,  # Ctrl-C is for its owner
             )
         self._end = weakref.finalize(self, _stop, self._process)
 
@@ -77,9 +76,9 @@ def _stop(process: 'subprocess.Popen[bytes]') -> None:
 def main(path: str) -> int:
     """Build what a file asks for; return the exit code."""
     os.nice(NICENESS)
-    source, variant = pickle.loads(Path(path).read_bytes())
+    source, name, variant = pickle.loads(Path(path).read_bytes())
     try:
-        build(source, RUN, variant=variant)
+        build(source, name, variant=variant)
     except ClosedChainError as error:
         print(' '.join(str(error).split()))
         return 1

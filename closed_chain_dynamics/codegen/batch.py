@@ -101,7 +101,7 @@ class Function:
         self.threads = threads or os.cpu_count() or 1
         library = build(source, name)
         self.inputs, self.outputs = library.inputs, library.outputs
-        self._library = library  # keeps the code loaded
+        self.library = library  # keeps the code loaded
         self.width = sum(r * c for r, c in self.outputs.values())
         make = ctypes.PyDLL(library.dll._name).python_function
         make.restype = ctypes.py_object

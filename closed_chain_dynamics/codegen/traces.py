@@ -25,6 +25,7 @@ from typing import Any
 
 import casadi as ca
 
+from closed_chain_dynamics.codegen.cache import DRIVE
 from closed_chain_dynamics.codegen.elimination import Solved, solve_constraints, with_sparse_choice
 from closed_chain_dynamics.codegen.forward import (
     closing_margins,
@@ -144,6 +145,14 @@ def _torques(source: Source, q: SX, v: SX, a: SX) -> Symbols:
     }
 
 
+def _drive(source: Source) -> tuple[Symbols, Symbols]:
+    """Return the torques that give theta_G'': completion and inverse dynamics in one."""
+    q, v = ca.SX.sym('q', source.nq), ca.SX.sym('v', source.nv)
+    rates = ca.SX.sym('rates', len(source.independent))
+    t = _torques(source, q, v, completed_acceleration(source, q, v, rates))
+    return {'q': q, 'v': v, 'rates': rates}, {key: t[key] for key in ('tau_A', 'margin', 'closed')}
+
+
 def _completed(source: Source, solved: Solved, rates: SX) -> SX:
     """Return W times rates of theta_G."""
     given = {g: rates[n] for n, g in enumerate(source.independent)}
@@ -260,6 +269,7 @@ TRACES: dict[str, Callable[[Source], tuple[Symbols, Symbols]]] = {
     'forward_dynamics': _forward,
     'inverse_dynamics': _inverse,
     'gravity_torques': _gravity,
+    DRIVE: _drive,
     'complete_velocity': _velocity,
     'complete_acceleration': _acceleration,
     'newton_step': _newton,

@@ -39,6 +39,7 @@ import numpy as np
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.control.feel import Feel
 from closed_chain_dynamics.control.felt_law import FELT, FeltLaw
+from closed_chain_dynamics.control.generated_law import GeneratedLaw
 from closed_chain_dynamics.control.held_gains import held_alone, longest_turn, share
 from closed_chain_dynamics.control.projection import (
     Command,
@@ -76,7 +77,7 @@ class TorqueController:
     `policy`, `weights`, `preload`: for redundant actuators, see `actuator_torques`.
     `singularity`: 'damp', 'hold' or 'refuse', see singularities.py; 'refuse' also refuses poses
     nearer than `singular_distance` (see Coordinates.distance). `feel`: for the modes that a person
-    feels.
+    feels. `generated`: code that gives the same torques sooner, while it holds.
     """
 
     def __init__(
@@ -93,6 +94,7 @@ class TorqueController:
         singular_distance: float = 1e-2,
         weak_lever: float = 1e-3,
         feel: Feel | None = None,
+        generated: GeneratedLaw | None = None,
     ) -> None:
         if mode not in MODES:
             raise StateError(
@@ -110,6 +112,9 @@ class TorqueController:
         self._is_plain = (policy, singularity) == ('minimum_norm', 'damp') and (
             weights is None and preload is None
         )
+        self.generated = generated if self._is_plain else None
+        self.by_code = False  # whether generated code gave the last torques
+        self._is_loaded = False  # whether wrenches act, which generated code does not know
         self.restructured()
 
     def singularity_guard(self) -> SingularityGuard | None:
@@ -138,7 +143,7 @@ class TorqueController:
         nv = self.robot.nv
         self._weakest = max(no_lever(self.robot), self._weak_lever)  # lever that counts
         kp, kd = map(self._gain, self._gains_given)
-        self._gains = self._all_gains = torque_law.Gains(kp, kd, self._weakest)
+        self._gains = self._all_gains = torque_law.Gains(kp, kd, self._weakest, 0)
         self._longest_turn = longest_turn(kp, kd)  # that gains are held in as they are
         self._W, self._drift, self._error = np.empty((nv, nv)), np.empty(nv), np.empty(nv)
         self._zero, self._wanted = np.zeros(nv), np.empty(nv)
@@ -193,8 +198,15 @@ class TorqueController:
         `sensed`: what else is known; its wrenches act in every mode. `turn`: how long torques
         stand [s]; stiffness and damping that cannot be held then are weakened (held_gains.py).
         """
+        self.by_code, self._is_loaded = False, bool(sensed.wrenches)
         with acting(self.robot, sensed.wrenches):
             return self._torques(q, v, reference, sensed, turn)
+
+    def _code(self, q: Vector) -> int:
+        """Return where generated code for this structure is; 0: nowhere."""
+        if self.generated is None or self._is_loaded:
+            return 0
+        return self.generated.code(q)
 
     def _torques(
         self, q: Vector, v: Vector, reference: Target | None, sensed: Sensed, turn: float
@@ -214,20 +226,26 @@ class TorqueController:
             )
         if self.mode == 'feedforward':
             return self._command(*reference)
-        self._gains, held = self._held_gains(turn)
+        self._gains, held = self._held_gains(turn, self._code(q))
         whole = self._whole_law(q, v, reference)
         if whole is not None:
             return whole if held == 1.0 else replace(whole, held=held)
         a, residual, error = self._acceleration(q, v, reference)
         return replace(self._command(q, v, a), residual=residual, error=error, held=held)
 
-    def _held_gains(self, turn: float) -> tuple[torque_law.Gains, float]:
+    def _held_gains(self, turn: float, code: int) -> tuple[torque_law.Gains, float]:
         """Return the gains that turns of a length can hold, and their share of those given."""
         if turn <= self._longest_turn:
-            return self._all_gains, 1.0
+            return self._gains_with(code), 1.0
         given = self._all_gains[:2]
         held = held_alone(*given, 1.0, turn)
-        return torque_law.Gains(*held, self._weakest), share(held, given)
+        return torque_law.Gains(*held, self._weakest, code), share(held, given)
+
+    def _gains_with(self, code: int) -> torque_law.Gains:
+        """Return the gains as they were given, and generated code beside them."""
+        if code != self._all_gains.code:
+            self._all_gains = self._all_gains._replace(code=code)
+        return self._all_gains
 
     def _whole_law(self, q: Vector, v: Vector, reference: Target) -> Command | None:
         """Return the Command in one compiled call; None where it takes more than that."""
@@ -249,16 +267,21 @@ class TorqueController:
         """Return whether one compiled call may do."""
         return self._is_plain and self.robot.rank_known
 
-    def whole_law(self, turn: float) -> tuple[torque_law.Gains, Vector, Vector] | None:
-        """Return gains, and room for what the law writes, for a turn in one call; None: not so."""
+    def whole_law(self, turn: float, q: Vector) -> tuple[torque_law.Gains, Vector, Vector] | None:
+        """
+        Return gains, and room for what the law writes, for a turn in one call; None: not so.
+
+        `q`: the last pose.
+        """
         if self.mode == 'computed_torque' and self._is_whole and turn <= self._longest_turn:
-            return self._all_gains, self._wanted, self._out
+            return self._gains_with(self._code(q)), self._wanted, self._out
         return None
 
     def command_of(self, out: Vector) -> Command:
         """Return the Command in what the law has written."""
         nv = self.robot.nv
         last = 1 + nv + len(self.robot.actuator_names)
+        self.by_code = bool(self._all_gains.code) and not out[0]
         tau_A, error, beyond = out[1 + nv : last].copy(), float(out[-1]), out[-1 - nv : -1]
         if not beyond.any():
             return Command(tau_A, error=error)
@@ -301,6 +324,11 @@ class TorqueController:
         return a - N_O @ y, residual_by_name(names, N @ force, needed), error
 
     def _command(self, q: Vector, v: Vector, a: Vector) -> Command:
+        if self.generated is not None and self._code(q):
+            tau_A = self.generated.torques(q, v, a)
+            if tau_A is not None:
+                self.by_code = True
+                return Command(tau_A)
         r = inverse_dynamics(self.robot, q, v, a, singularity=self.singularity, **self._redundancy)
         if self.mode == 'computed_torque':  # has been looked at before
             return Command(r.tau_A, {}, r.singular)

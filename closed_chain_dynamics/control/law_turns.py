@@ -176,7 +176,7 @@ class LawTurns:
             return None
         if self.reason or self._reshaped or asked.waiting or asked.problem or guard.bounds_power:
             return None
-        law = self.controller.whole_law(self.turns.with_next(stamp, age))
+        law = self.controller.whole_law(self.turns.with_next(stamp, age), state.known_q)
         limits = self.watcher.limits
         if law is None or limits.on_loops or not self._senses_nothing:
             return None
@@ -297,6 +297,13 @@ class LawTurns:
                 'share of the impedance that is held': command.held,
                 'longest turn lately [s]': self.turns.now,
             }
+            generated = self.controller.generated
+            if generated is not None:
+                shown['torques by'] = (
+                    'generated code'
+                    if self.controller.by_code
+                    else f'generic kernels: {generated.reason or "the code does not hold here"}'
+                )
             shown |= {
                 f'residual: {name} [N m or N]': value for name, value in command.residual.items()
             }

@@ -95,6 +95,11 @@ class Reference:
         """Return whether points come one by one, so that their staying away means something."""
         return self._trajectory is not None and self._trajectory.is_stream
 
+    @property
+    def followed(self) -> tuple[Trajectory | None, float]:
+        """Return the trajectory that was asked for last, and the time of its begin [s]."""
+        return self._given_up or (self._trajectory, self._start)
+
     # --- a new one -------------------------------------------------------------------------------
     def take(
         self,

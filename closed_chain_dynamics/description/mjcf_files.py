@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-What an MJCF asks MuJoCo for, looked at before MuJoCo does it: files to open, copies to make.
+What an MJCF asks MuJoCo for, looked at before MuJoCo does it: files to open, copies to make, room.
 
 MuJoCo reads includes, meshes, textures and other models wherever they are; a description from a
 stranger shall have it read those of its own folder alone (`own_files`).
@@ -35,6 +35,8 @@ __all__ = ['check_files']
 FOLDERS = ('meshdir', 'texturedir', 'assetdir')
 HOLD_MJCF = ('include', 'model')
 MOST_COPIES = 10_000
+GRIDS = {'hfield': ('nrow', 'ncol'), 'texture': ('width', 'height')}
+MOST_CELLS = 10_000_000  # of a grid; MuJoCo needs up to 12 bytes for one
 
 
 def check_files(reader: Reader, document: Document) -> None:
@@ -77,9 +79,19 @@ def _is_new(path: Path, seen: set[Path]) -> bool:
 
 
 def _check_counts(reader: Reader, root: Any) -> None:
-    """Refuse copies of copies of bodies that would take MuJoCo hours, and all memory."""
+    """
+    Refuse copies of copies of bodies, and grids, that would take MuJoCo hours, and all memory.
+
+    Where MuJoCo finds no memory, whatever it compiles next in the same process never ends.
+    """
     copies: dict[Any, float] = {}
     for element in root.iter(etree.Element):
+        cells = 1.0
+        for name in GRIDS.get(element.tag, ()):
+            word = element.get(name, '').strip()
+            cells *= float(word) if word.isdecimal() else 1.0
+        if cells > MOST_CELLS:
+            raise reader.error(element, f'{cells:g} cells, at most {MOST_CELLS}', 'Take fewer.')
         made = copies.get(element.getparent(), 1.0)
         for word in element.get('count', '').split():
             made *= float(word) if word.isdecimal() else 1.0  # what is no number MuJoCo refuses

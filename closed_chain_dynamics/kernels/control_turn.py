@@ -27,7 +27,7 @@ from .compiling import kernel
 from .following import FOLLOWED, compute_follow, solve_with_drift
 from .limit_checks import find_offenders, limit_torques
 from .records import OK
-from .torque_law import law_at
+from .torque_law import law_at, law_by_code
 
 # of the last state, what joints say now, and where the next one is written, see following.py
 Joints = namedtuple('Joints', 'q v named fit found')
@@ -64,9 +64,10 @@ def compute_turn(m, joints, facts, limits, bounds, law, guard):
     beyond, fast, near = find_offenders(limits, found.q, found.v, found.q, 1.0, bounds.too_fast)
     if near or fast >= 0 or beyond >= 0:
         return LOOK_CLOSER
-    solve_with_drift(m, facts, found)
-    if law_at(m, found.q, found.v, law.target, law.gains, law.a, law.out) != OK:
-        return LOOK_CLOSER
+    if not law_by_code(m, found.q, found.v, law.target, law.gains, law.out):
+        solve_with_drift(m, facts, found)
+        if law_at(m, found.q, found.v, law.target, law.gains, law.a, law.out) != OK:
+            return LOOK_CLOSER
     first = 1 + found.v.size
     tau_A = law.out[first : first + guard.safe.size]
     return limit_torques(tau_A, guard.last, guard.effort, guard.reach, guard.safe)

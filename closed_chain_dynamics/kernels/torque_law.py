@@ -15,6 +15,8 @@
 """
 Computed torque in one go: accelerations with feedback, and the torques that give them.
 
+Where there is generated code for the present structure, it gives the torques.
+
 The loops are solved once: what they say about accelerations and about torques is the same H. Where
 actuators do not move every motion that the loops allow, those that none moves are left to the
 dynamics, see control/law.py.
@@ -27,14 +29,16 @@ import numpy as np
 from .closed_chain import bias_acceleration
 from .compiling import kernel
 from .coordinates import solve_constraints, write_W
+from .generated import call_generated
 from .inverse import needed_forces, needed_torques
 from .kinematics import check_state, motion, placements
 from .manifold import difference
 from .records import OK, UNSOLVED, actuators, dofs, drift, shape, zeros
 
 Target = namedtuple('Target', 'q v a')  # a reference, complete
-# kp and kd, (nv,) each [1/s^2, 1/s], and the lever up to which an actuator does not count
-Gains = namedtuple('Gains', 'kp kd weak_lever')
+# kp and kd, (nv,) each [1/s^2, 1/s], the lever up to which an actuator does not count, and the
+# address of generated code that finds torques for theta_G'' (0: none)
+Gains = namedtuple('Gains', 'kp kd weak_lever code')
 
 
 @kernel
@@ -49,10 +53,38 @@ def compute_law(m, q, v, target, gains, a, out):
     status = check_state(m, q, v, v)
     if status != OK:
         return status
+    if law_by_code(m, q, v, target, gains, out):
+        return OK
     placements(m, q)
     motion(m, v, zeros(m), 0.0)
     solve_constraints(m, q, v, True)
     return law_at(m, q, v, target, gains, a, out)
+
+
+@kernel
+def law_by_code(m, q, v, target, gains, out):
+    """
+    Write torques and error as `law_at` does, by generated code; return whether it could.
+
+    The code is for mechanisms whose theta_G all have a motor, so that nothing is left over; it
+    refuses poses in which its pivots fail. `out[0]`, how many tau_G there are, is then 0.
+    """
+    if gains.code == 0:
+        return False
+    dof, nq, nv, at = dofs(m), q.size, v.size, q.size + v.size
+    given, error, largest = np.empty(at + shape(m).mobility), np.empty(nv), 0.0
+    difference(m, q, target.q, error)
+    given[:nq], given[nq:at] = q, v
+    for j in range(nv):
+        if not dof[j].dependent:
+            given[at] = target.a[j] + gains.kd[j] * (target.v[j] - v[j]) + gains.kp[j] * error[j]
+            largest = max(largest, abs(error[j]))
+            at += 1
+    if not call_generated(gains.code, given, out[1 + nv : out.size - 1 - 2 * nv]):
+        return False
+    out[0], out[-1] = 0.0, largest
+    out[out.size - 1 - nv : out.size - 1] = 0.0
+    return True
 
 
 @kernel

@@ -25,7 +25,7 @@ from typing import Any
 from closed_chain_dynamics.control.control_loop import ControlLoop
 from closed_chain_dynamics.ros.messages.measured_states import seconds
 
-__all__ = ['ReferencesAhead']
+__all__ = ['ReferencesAhead', 'arrays_of']
 
 MOST = 20  # trajectories that wait; more is somebody's mistake
 
@@ -42,11 +42,11 @@ class ReferencesAhead:
         start = seconds(message.header.stamp)
         if not start:
             self.clear()
-            loop.take_reference(*_arrays(message))
+            loop.take_reference(*arrays_of(message))
             return ''
         if len(self._waiting) >= MOST and start not in self._waiting:
             return f'{MOST} trajectories are waiting for their begin'
-        arrays = _arrays(message)
+        arrays = arrays_of(message)
         if self._begun.get(start) == arrays and loop.is_asked:
             return ''
         self._waiting[start] = arrays
@@ -73,7 +73,7 @@ class ReferencesAhead:
         self._begun.clear()
 
 
-def _arrays(message: Any) -> tuple[Any, ...]:
+def arrays_of(message: Any) -> tuple[Any, ...]:
     """Return names, times, positions, velocities and accelerations; None: not given."""
     points = message.points
     positions, velocities, accelerations = (

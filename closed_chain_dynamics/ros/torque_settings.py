@@ -35,6 +35,12 @@ SETTINGS = [
     Setting(
         'kd', 40.0, 'damping of the error [1/s]; 2 sqrt(kp) does not overshoot', low=0.0, high=1e4
     ),
+    Setting(
+        'compiled',
+        False,
+        'torques by generated code, as soon as there is some for the present structure',
+        fixed=True,
+    ),
     Setting('joint_gains', [], 'joint=kp,kd for joints with gains of their own'),
     Setting(
         'blend', 0.2, 'time that a change of mode, gains or inputs takes [s]', low=0.0, high=10.0
@@ -157,6 +163,12 @@ SETTINGS = [
         'with use_sim_time: the same by the clock of the machine [s]',
         low=1e-2,
         high=3600.0,
+    ),
+    Setting(
+        'trajectory_action',
+        False,
+        'an action ~/follow_joint_trajectory, of control_msgs',
+        fixed=True,
     ),
     Setting(
         'reference_timeout',

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from closed_chain_dynamics.control.base_state import BaseState
 from closed_chain_dynamics.control.control_loop import ControlLoop
 from closed_chain_dynamics.control.feel import Feel
+from closed_chain_dynamics.control.generated_law import GeneratedLaw
 from closed_chain_dynamics.control.joint_limits import JointLimits
 from closed_chain_dynamics.control.law import TorqueController
 from closed_chain_dynamics.control.rehearsed_turns import warm_up
@@ -54,8 +55,11 @@ def prepare(
 ) -> Prepared:
     """Return what takes turns with a model, with its kernels loaded, or raise."""
     names = robot.actuator_names
-    controller, guard, limits = law(p, robot)
+    generated = GeneratedLaw(robot) if p.compiled else None
+    controller, guard, limits = law(p, robot, generated)
     sensors(p, robot)
+    if generated is not None:
+        generated.prepare()
     loop = ControlLoop(
         controller, guard, limits=limits, on_refusal=on_refusal, on_change=on_change
     )
@@ -80,7 +84,9 @@ def apply(p: Parameters, loop: ControlLoop) -> None:
     loop.blend.duration = p.blend
 
 
-def law(p: Parameters, robot: Mechanism) -> tuple[TorqueController, TorqueGuard, JointLimits]:
+def law(
+    p: Parameters, robot: Mechanism, generated: GeneratedLaw | None
+) -> tuple[TorqueController, TorqueGuard, JointLimits]:
     """Return the law and what bounds it as the parameters say, or raise."""
     gains: dict[str, Any] = assignments(p.joint_gains, "parameter 'joint_gains'")
     bad = [name for name, pair in gains.items() if np.shape(pair) != (2,)]
@@ -113,6 +119,7 @@ def law(p: Parameters, robot: Mechanism) -> tuple[TorqueController, TorqueGuard,
         singular_distance=p.singular_distance,
         weak_lever=p.weak_lever,
         feel=_feel(p),
+        generated=generated,
     )
     guard = TorqueGuard(
         robot,

@@ -26,6 +26,7 @@ import numpy as np
 
 from closed_chain_dynamics.codegen.background import BackgroundBuild
 from closed_chain_dynamics.codegen.build import require_casadi
+from closed_chain_dynamics.codegen.cache import RUN
 from closed_chain_dynamics.codegen.compiler import find_compiler
 from closed_chain_dynamics.codegen.gathering import gather
 from closed_chain_dynamics.codegen.runner import (
@@ -149,7 +150,7 @@ class GeneratedSteps:
         if self._build is None:
             number = None if key in self._failed else first_missing(self._source)
             if number is not None:
-                self._build, self._for = BackgroundBuild(self._source, number), key
+                self._build, self._for = BackgroundBuild(self._source, RUN, number), key
             elif key not in self._failed:
                 self._failed[key] = REASONS[PIVOT]
         elif self._build.is_done():

@@ -36,7 +36,8 @@ safety_state                  std_msgs/String, latched         JSON: state, caus
                                                                are those of safety_state.py
 diagnostics                   diagnostic_msgs/DiagnosticArray  once a second, and on a fallback
 
-Service clear_fault (std_srvs/Trigger) ends a fault whose cause is gone.
+Service clear_fault (std_srvs/Trigger) ends a fault whose cause is gone. With `trajectory_action`
+there is an action ~/follow_joint_trajectory, see ros/trajectory_action.py.
 
 Each good state is answered at once, at most `rate` times a second; the law and its modes are in
 control/law.py. Passive joints follow from the loops. A trajectory whose stamp is zero starts when
@@ -94,6 +95,7 @@ from closed_chain_dynamics.ros.torque_setup import (
     required_joints,
     sensors,
 )
+from closed_chain_dynamics.ros.trajectory_action import TrajectoryAction
 
 __all__ = ['TorqueNode', 'main']
 
@@ -112,7 +114,7 @@ class TorqueNode(ManagedNode):
             priority=p.priority, lock_memory=p.lock_memory, cores=p.cores
         ):
             self.get_logger().warning(text)
-        self._last_turn, self._ahead = -np.inf, ReferencesAhead()
+        self.last_turn, self._ahead = -np.inf, ReferencesAhead()
         self.output, self.report = TorqueOutput(self), TorqueReport(self)
         for kind, topic, callback, quality in (
             (JointState, 'joint_states', self._on_joint_states, LATEST),
@@ -124,6 +126,7 @@ class TorqueNode(ManagedNode):
         self.contacts = Contacts(self, self._restructured)
         self.beside, self.base = BesideJoints(self), BaseTopics(self)
         self.state_timers = StateTimers(self)
+        self.action = TrajectoryAction(self) if p.trajectory_action else None
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(REPORT_EVERY, self.report.on_due, clock=steady)
         self.start()
@@ -160,7 +163,7 @@ class TorqueNode(ManagedNode):
     def _check(self, parameters: Parameters) -> None:
         """Refuse parameters that do not fit the model."""
         if self.loop:
-            self._new_law = law(parameters, self.loop.robot)
+            self._new_law = law(parameters, self.loop.robot, self.loop.controller.generated)
             sensors(parameters, self.loop.robot)
 
     def _on_change(self, names: set[str]) -> None:
@@ -205,6 +208,8 @@ class TorqueNode(ManagedNode):
 
     def end(self) -> None:
         """Make zero the last command."""
+        if self.action:
+            self.action.give_up('the node is active no longer')
         if self.loop:
             self.output.publish(self.loop.guard.release(time.monotonic()))
         self.output.disarm()
@@ -253,9 +258,13 @@ class TorqueNode(ManagedNode):
             message = read_trajectory(raw, self.rejected)
             if message is None:
                 return
-            refusal = self._ahead.take(message, self.loop, self._last_turn)
+            refusal = self._ahead.take(message, self.loop, self.last_turn)
             if refusal:
                 self.rejected('reference', refusal)
+
+    def forget_references(self) -> None:
+        """Forget trajectories that wait for their begin."""
+        self._ahead.clear()
 
     def _on_clear(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         if not self.loop:
@@ -275,16 +284,16 @@ class TorqueNode(ManagedNode):
         assert loop is not None and measured is not None  # there is a model
         stamp, names, position, velocity = state
         when, in_step = seconds(stamp), measured.is_in_step
-        if not in_step and 0.0 < when - self._last_turn < self._shortest:
+        if not in_step and 0.0 < when - self.last_turn < self._shortest:
             return
-        if in_step and when < self._last_turn:
+        if in_step and when < self.last_turn:
             loop.restart(when)
             self._ahead.clear()
         now = when if self.is_simulated else began
         # In step, nothing of a turn may depend on how fast messages travel, as this age does.
         age = 0.0 if in_step else 1e-9 * self.get_clock().now().nanoseconds - when
         self._ahead.hand_over(loop, when)
-        if in_step and when == self._last_turn:  # asked again: the answer may have been lost
+        if in_step and when == self.last_turn:  # asked again: the answer may have been lost
             tau: Vector | None = loop.turn_again(when, now)
         else:
             tau = loop.take_state(names, position, velocity, stamp=when, now=now, age=age)
@@ -293,9 +302,11 @@ class TorqueNode(ManagedNode):
             if tau is None and in_step:
                 tau = loop.guard.tau
         if tau is not None:
-            self._last_turn, self.state_timers.is_missing = when, False
+            self.last_turn, self.state_timers.is_missing = when, False
             self.output.publish(tau, stamp)
             self.report.times.add(began, time.monotonic())
+            if self.action:
+                self.action.after_turn(when)
             loop.look_ahead()  # in the time that is left
         self.output.alive()
         self.report.after_turn()
