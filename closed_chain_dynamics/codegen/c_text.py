@@ -123,6 +123,7 @@ def run_sizes(source: Source, traces: dict[str, Trace]) -> dict[str, Any]:
         'EASILY': run.EASILY,
         'TURNING': holds.TURNING,
         'TOUCHING': holds.TOUCHING,
+        'PASSED': holds.PASSED,
         'QUARTER': holds.QUARTER,
     }
 

@@ -183,9 +183,10 @@ static int has_event(const struct motion *s, const struct watch *watched) {
     const struct watch *w = watched + i;
     const double position = s->positions[i], rate = s->rates[i];
     if (w->rubs != 0.0 && rate * w->direction + TURNING < 0.0) return 1;
-    if (rate != 0.0 && w->placed != 0.0) {
+    if (w->placed != 0.0) {
       const double away = rate > 0.0 ? w->upper - position : position - w->lower;
-      if (away + TOUCHING < 0.0) return 1;
+      if (rate != 0.0 && away + TOUCHING < 0.0) return 1;
+      if (w->upper - position + PASSED < 0.0 || position - w->lower + PASSED < 0.0) return 1;
     }
   }
   return 0;

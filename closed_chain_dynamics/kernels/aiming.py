@@ -21,10 +21,13 @@ chatter and creep. So there the direction is that of the motion at the end of th
 for the whole of it. Several contacts of one body find theirs together, by iteration.
 """
 
+import numpy as np
+
 from .compiling import kernel
 from .contact import STANDING
 from .forward import forward_dynamics
 from .kinematics import motion, placements
+from .linear_algebra import copy_to
 from .loop_frames import place_loop
 from .records import OK, SLIDE, bodies, frames, loops, moving, world, zeros
 from .sharing import HANDLE, NOTHING, NUMBER, VECTOR, shared_kernel
@@ -143,6 +146,13 @@ def aim(m, q, v, rate, acceleration):
     return OK
 
 
+@kernel
+def forget_slow(m):
+    """After a run: directions are those of the motion again."""
+    for loop in loops(m):
+        loop.slow = 0.0
+
+
 @shared_kernel(HANDLE, VECTOR, VECTOR, NUMBER, VECTOR, returns=NOTHING)
 def aim_slow(m, q, v, dt, acceleration):
     """Before a step: aim the drags of contacts that are slow."""
@@ -150,17 +160,17 @@ def aim_slow(m, q, v, dt, acceleration):
     motion(m, v, zeros(m), 0.0)
     if not note_slow(m, q, v, dt, acceleration):
         return
-    aim(m, q, v, 1.0 / dt, acceleration)
+    loop, before = loops(m), np.empty((loops(m).size, 3))
+    for k in range(loop.size):
+        copy_to(before[k], loop[k].direction)
+    if aim(m, q, v, 1.0 / dt, acceleration) != OK:  # it would lock: then they are as they move
+        for k in range(loop.size):
+            copy_to(loop[k].direction, before[k])
+        forget_slow(m)
+        return
     for k in range(loops(m).size):  # one that turns round within the step stops first: an event
         if _is_rough(loops(m)[k]):
             velocity, speed = _speed(m, k)
             R_1, noted = frames(m)[k].R_1, loops(m)[k].direction
             if STANDING < speed < loops(m)[k].slow and inner(velocity, rotate(R_1, noted)) < 0.0:
                 put(noted, times(1.0 / speed, rotate_back(R_1, velocity)))
-
-
-@kernel
-def forget_slow(m):
-    """After a run: directions are those of the motion again."""
-    for loop in loops(m):
-        loop.slow = 0.0

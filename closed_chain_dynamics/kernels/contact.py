@@ -73,6 +73,7 @@ MOST_SIDES = 10  # contacts held on both sides whose sides are all tried
 STANDING = 1e-9  # speed below which the direction of sliding is the one noted [m/s]
 MOVING_SPEED = 1e-7  # speed above which a direction of sliding is noted [m/s]
 TOUCHING = 1e-11  # depth at which an open contact has touched: above the rounding of one [m]
+PASSED = 2e-9  # depth at which it was in the surface within a step, though it comes out [m]
 NO_LOAD = 1e-12  # share of the largest normal force that is rounding
 
 
@@ -289,7 +290,7 @@ def contact_signs(m, signs):
     """
     Write what tells of an event at each contact, (loops, 2): below zero, it has happened.
 
-    Open: the distance, while it comes nearer. Sliding: the speed in the direction noted, and for a
+    Open: the distance. Sliding: the speed in the direction noted, and for a
     unilateral one the normal force. Sticking: what is left of the friction, and the normal force.
     To be called after the motion has been computed.
     """
@@ -320,11 +321,11 @@ def contact_signs(m, signs):
 
 @kernel
 def _height(m, k):
-    """Return how far an open contact is from touching its surface; 1 where it moves away."""
+    """Return how far an open contact is from touching, or from having been in its surface."""
     loop = loops(m)[k]
     if loop.contact != UNILATERAL:
         return 1.0
     frame = place_loop(m, k)
     surface_normal(loop, frame)
     _, away = _velocity(m, k)
-    return surface_distance(loop, frame) + TOUCHING if away < 0.0 else 1.0
+    return surface_distance(loop, frame) + (TOUCHING if away < 0.0 else PASSED)

@@ -51,6 +51,7 @@ from .sharing import HANDLE, NOTHING, TABLE, VECTOR, shared_kernel
 from .vectors import angular, cross, inner, linear, minus
 
 TOUCHING = 1e-11  # depth at which a joint has hit its stop: above the rounding of one [rad or m]
+PASSED = 2e-9  # depth at which it was in it within a step, though it comes back [rad or m]
 TURNING = 1e-9  # speed against its direction at which a joint turns round [rad/s or m/s]
 NO_FORCE = 1e-9  # share of the friction, or of the largest force that holds, that is rounding
 QUARTER = 0.5 * np.pi
@@ -144,8 +145,8 @@ def hold_signs(m, q, v, signs):
     Write what tells of an event of each coordinate, behind the contacts: below zero, it happened.
 
     Free: its speed in the direction in which friction is noted to act against it, and how far it
-    is from the stop that it moves to. Held: what is left of the friction, and how hard the stop
-    pushes; friction helps it to hold.
+    is from the stop that it moves to, or from one that it was in and comes back from. Held: what
+    is left of the friction, and how hard the stop pushes; friction helps it to hold.
     """
     hold, first, largest = holds(m), loops(m).size, 0.0
     for own in hold:
@@ -166,9 +167,11 @@ def hold_signs(m, q, v, signs):
             position, rate = hold_state(m, own, q, v)
             if law.slip == SLIDING and law.friction > 0.0:
                 sign[0] = rate * law.direction + TURNING
-            if rate != 0.0 and own.placed:
+            if own.placed:
+                sign[1] = min(own.upper - position, position - own.lower) + PASSED
                 away = own.upper - position if rate > 0.0 else position - own.lower
-                sign[1] = away + TOUCHING
+                if rate != 0.0:
+                    sign[1] = min(sign[1], away + TOUCHING)
 
 
 @kernel

@@ -44,11 +44,18 @@ def adaptive_run(
     handling: EventHandling,
     end: float,
     tolerance: float,
-    happened: Callable[[list[Event]], None],
+    decide: Callable[[Callable[[], list[Event]]], None],
+    stepped_over: Callable[[float], bool],
 ) -> None:
-    """Move on to a time, with steps as the tolerance asks for; events are told as they come."""
+    """
+    Move on to a time, with steps as the tolerance asks for.
+
+    `decide` lets events happen; `stepped_over` goes on where they pile up, and says whether.
+    """
     first = motion.dt
     while motion.time < end:
+        if stepped_over(end - motion.time):
+            continue
         step = _Step(motion, end, tolerance)
         try:
             with motion.forces():
@@ -63,14 +70,15 @@ def adaptive_run(
                 late = step.take(first)
         except StructureError as lock:
             kernels.forget_slow(motion.robot.handle)
-            happened(handling.unlock(lock))
+            locked = lock
+            decide(lambda: handling.unlock(locked))
             first = motion.dt
             continue
         signs = step.signs(late) if handling.watching else np.ones((1, 2))
         if signs.min() < 0.0:
             late, signs = step.find_event(late)
             kernels.forget_slow(motion.robot.handle)
-            happened(handling.handle(signs))
+            decide(lambda: handling.handle(signs))
         elif handling.watching:
             handling.note()
         first = step.next(late)

@@ -77,6 +77,16 @@ class ContactModes:
         """Return the contacts that are closed."""
         return [k for k in self.loops if self.mode(k) is not None]
 
+    def gap(self, k: int) -> float:
+        """Return how far an open contact is from its surface, below zero within it; closed: 0."""
+        loop = self.loop(k)
+        if loop['active']:
+            return 0.0
+        if loop['contact'] != at.UNILATERAL:
+            return np.inf
+        self.velocity(k)
+        return float(kernels.surface_distance(loop, self.frame(k)))
+
     def sorted(self, within: float, gaining: frozenset[int]) -> tuple[list[int], list[int]]:
         """
         Return the contacts that stand still, or will within a time [s], and those that move.

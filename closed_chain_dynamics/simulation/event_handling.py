@@ -36,6 +36,7 @@ from closed_chain_dynamics.recording.events import Event
 from closed_chain_dynamics.simulation.contact_modes import ContactModes
 from closed_chain_dynamics.simulation.friction_jams import resolve_lock
 from closed_chain_dynamics.simulation.impact_events import ImpactEvents
+from closed_chain_dynamics.simulation.impulse_step import ImpulseStep
 from closed_chain_dynamics.simulation.joint_holds import JointHolds
 from closed_chain_dynamics.simulation.motion import Motion
 from closed_chain_dynamics.simulation.settling import Settling
@@ -68,6 +69,7 @@ class EventHandling:
         self.modes, self.joints = ContactModes(motion), JointHolds(motion, limits)
         self._impacts = ImpactEvents(self.modes, self.joints)
         self._settling = Settling(self.modes, self.joints)
+        self._impulse_step = ImpulseStep(self.modes, self.joints)
 
     @property
     def watching(self) -> bool:
@@ -108,6 +110,22 @@ class EventHandling:
             if events:
                 return events
         return self._go_on(before, resolve_lock(self.modes, self.joints, lock))
+
+    @property
+    def one_sided(self) -> bool:
+        """Return whether all contacts are: only then can what locks be stepped over."""
+        kinds = self.robot.structure.loops['contact'][self.modes.loops]
+        return bool(np.all(kinds == at.UNILATERAL))
+
+    def step_over(self, h: float) -> list[Event]:
+        """Move on by at most a time h [s] at velocity level, where events pile up."""
+        before = self._before()
+        self._impulse_step.take(h)
+        try:
+            return self._go_on(before, [])
+        except StructureError:  # forces do not decide: it goes on as the impulses have said
+            self._impulse_step.do()
+            return self._tell(before, [])
 
     def note(self) -> None:
         """Note after a step how contacts slide, and how far joints that close loops have come."""
@@ -158,7 +176,10 @@ class EventHandling:
         within: float = 0.0,
     ) -> list[Event]:
         """Decide what all do next, after events that have happened; return all events."""
-        events = events + self._decide(turned, within)
+        return self._tell(before, events + self._decide(turned, within))
+
+    def _tell(self, before: _Before, events: list[Event]) -> list[Event]:
+        """Return events that have happened, and those that are in what all do now."""
         now, after, told = self.joints.modes(), self.motion.mobility(), {e.name for e in events}
         for event in events:
             event.mobility_before, event.mobility_after = before.mobility, after

@@ -100,6 +100,26 @@ class JointHolds:
             if not holds[h]['lower'] - NEAR <= states[h, 0] <= holds[h]['upper'] + NEAR
         ]
 
+    def passed(self) -> dict[int, int]:
+        """Return the coordinates that are beyond a stop, and beyond which."""
+        states, found = self._states(), {}
+        for h in self._joined():
+            hold = self._hold(h)
+            if hold['placed'] and not hold['lower'] <= states[h, 0] <= hold['upper']:
+                found[h] = at.AT_LOWER if states[h, 0] < hold['lower'] else at.AT_UPPER
+        return found
+
+    def gaps(self, modes: dict[int, int]) -> Vector:
+        """Return how far coordinates are from the stops that may hold them, positive below."""
+        states, gaps = self._states(), np.zeros(len(modes))
+        for i, (h, mode) in enumerate(modes.items()):
+            hold = self._hold(h)
+            if mode == at.AT_LOWER:
+                gaps[i] = max(states[h, 0] - hold['lower'], 0.0)
+            elif mode == at.AT_UPPER:
+                gaps[i] = min(states[h, 0] - hold['upper'], 0.0)
+        return gaps
+
     def at_stops(self) -> tuple[dict[int, int], dict[int, float]]:
         """Return which stops coordinates are at, and how fast they run into them."""
         states, joined = self._states(), self._joined()

@@ -19,6 +19,7 @@ A run of steps is one compiled call; it comes back early only where a contact ha
 decide.
 """
 
+from collections.abc import Callable
 import logging
 
 import numpy as np
@@ -26,9 +27,10 @@ from numpy.typing import NDArray
 
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.codegen.runner import Asked
-from closed_chain_dynamics.errors import StateError
+from closed_chain_dynamics.errors import StateError, StructureError
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.kernels.run import LOG_ROW
+from closed_chain_dynamics.model.friction_lock import LOCKS
 from closed_chain_dynamics.model.mechanism import Vector
 from closed_chain_dynamics.recording.events import Event
 from closed_chain_dynamics.recording.log import Log
@@ -38,12 +40,17 @@ from closed_chain_dynamics.simulation.event_rates import EventRates
 from closed_chain_dynamics.simulation.generated_steps import GeneratedSteps
 from closed_chain_dynamics.simulation.motion import Motion
 from closed_chain_dynamics.simulation.options import INTEGRATORS
+from closed_chain_dynamics.simulation.pile_ups import INSTANT, PileUp
 from closed_chain_dynamics.simulation.step_grid import StepGrid
-from closed_chain_dynamics.simulation.stiffness import is_fast_but_damped, stiffest
+from closed_chain_dynamics.simulation.stiffness import (
+    EASED,
+    ease_massless,
+    is_fast_but_damped,
+    stiffest,
+)
 
 __all__ = ['Stepper']
 
-INSTANT = 1e-12  # what is left of a step after an event that is not worth going on for [s]
 LOGGER = logging.getLogger('closed_chain_dynamics')
 # shares of the energy that a step may gain or lose without a word; implicit ones are second order
 ROUGH, ROUGH_IMPLICIT = 1e-6, 1e-4
@@ -77,6 +84,7 @@ class Stepper:
         self._rates = EventRates(motion.robot.name, MOST_A_SECOND)
         self._grid, self._task = StepGrid(motion.dt), np.zeros(1, kernels.RUN)
         self._handling, self._begun, self._last = EventHandling(motion, limits), False, ''
+        self._pile = PileUp(motion.dt)  # of events, in the present step
         self._looked = False  # whether it has been looked at what is stiff
         self._rough = False  # whether it has been said that energy was gained or lost
         contacts = bool(self._handling.modes.loops)
@@ -84,7 +92,21 @@ class Stepper:
         self.generated: GeneratedSteps | None = (
             GeneratedSteps(motion, contacts, known) if compiled else None
         )
+        if integrator in ('rk4', 'implicit') and not np.isinf(tolerance):
+            self._ease_massless()
         self.log_now()
+
+    def _ease_massless(self) -> None:
+        """Give joints without mass that damping holds a rotor, so that they accelerate; say so."""
+        motion = self.motion
+        names = ease_massless(motion.robot, motion.q, motion.dt)
+        if names:
+            LOGGER.warning(
+                '%s: joint %s moves next to no mass, only damping holds it: here it has a rotor, '
+                'with which damping stops it within %.2g s. A mass, or a rotor of its own '
+                '(cc:rotor), is better.',
+                *(motion.robot.name, ', '.join(map(repr, names)), EASED * motion.dt),
+            )
 
     def _be_implicit_if_stiff(self, parts: float) -> bool:
         """Turn to implicit steps where RK4 needs more parts and nothing fast swings; say so."""
@@ -117,6 +139,23 @@ class Stepper:
         if events:
             self.log_now()
 
+    def _decide(self, decide: Callable[[], list[Event]]) -> None:
+        """Let an event happen; where no forces decide what follows, it is stepped over."""
+        self._pile.count(self.motion.time)
+        try:
+            self.happened(decide())
+        except StructureError as lock:
+            if not (lock.why.startswith(LOCKS) and self._handling.one_sided):
+                raise
+            self._pile.lock()
+
+    def _stepped_over(self, left: float) -> bool:
+        """Go on at velocity level where events pile up; `left` of the step [s]; return whether."""
+        if not (self._pile.is_high and self._handling.one_sided):
+            return False
+        self.happened(self._handling.step_over(self._pile.step(left)))
+        return True
+
     def reconnected(self) -> None:
         """Let contacts and joints decide anew, before the next step, what holds and slides."""
         self._begun = False
@@ -145,7 +184,9 @@ class Stepper:
             self._be_implicit_if_stiff(MOST_PARTS)
         if self._handling.watching and not self._begun:
             self._begun = True
-            self.happened(self._handling.begin())
+            self._decide(self._handling.begin)
+            if not self._pile.is_high:
+                self._pile = PileUp(motion.dt)
         if self.integrator == 'adaptive':
             for _ in range(steps):
                 self._step_to(grid.tick(1))
@@ -153,11 +194,11 @@ class Stepper:
             last = grid.taken + steps
             while grid.taken < last:
                 steps = last - grid.taken
-                if self.generated is not None:
+                if self.generated is not None and not self._pile.is_high:
                     steps = self._run_generated(self.generated, steps)
-                if steps:
+                if steps and not self._pile.is_high:
                     self._run_compiled(steps)
-                if grid.taken < last and motion.time > grid.tick():  # an event within a step
+                if grid.taken < last and self._pile.has_events:  # goes on within the step
                     self._step_to(grid.tick(1))
         if rest:
             self._step_to(motion.time + rest)
@@ -166,10 +207,13 @@ class Stepper:
         """Go on within one step, from one event to the next, to its end; count and log it."""
         motion, grid = self.motion, self._grid
         if self.integrator == 'adaptive':
-            adaptive_run(motion, self._handling, end, self.tolerance, self.happened)
+            adaptive_run(
+                *(motion, self._handling, end, self.tolerance, self._decide, self._stepped_over)
+            )
         else:
             self._finish(end)
         motion.time = end
+        self._pile = PileUp(motion.dt)
         if end == grid.tick(1):
             grid.take(1)
         else:
@@ -182,7 +226,8 @@ class Stepper:
             left = end - self.motion.time
             if left < INSTANT:
                 return
-            self._run_compiled(1, left)
+            if not self._stepped_over(left):
+                self._run_compiled(1, left)
         raise StateError(
             f'the contacts do not come to rest at t = {self.motion.time:.6g} s: more than '
             f'{MOST_EVENTS} events in one step, the last of {self._last!r}',
@@ -276,9 +321,9 @@ class Stepper:
         self._log_rows(log[:logged])
         if status == at.EVENT:
             self._last = self._handling.name_of(int(signs.min(axis=1).argmin()))
-            self.happened(self._handling.handle(signs))
+            self._decide(lambda: self._handling.handle(signs))
         elif status == at.LOCKED:
             self._last = 'friction'
-            self.happened(self._handling.unlock(motion.lock()))
+            self._decide(lambda: self._handling.unlock(motion.lock()))
         elif status and not (status == at.TOO_STIFF and self._be_implicit_if_stiff(1.0)):
             motion.refuse(status)

@@ -19,12 +19,15 @@ from collections.abc import Iterator
 import numpy as np
 
 from closed_chain_dynamics.description import Spring
-from closed_chain_dynamics.dynamics.constraints import loop_jacobian
+from closed_chain_dynamics.dynamics.constraints import allowed_motions, loop_jacobian
 from closed_chain_dynamics.dynamics.force_responses import Responses
-from closed_chain_dynamics.dynamics.tree import jacobian, link_placement
+from closed_chain_dynamics.dynamics.tree import jacobian, link_placement, mass_matrix
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
-__all__ = ['is_fast_but_damped', 'stiffest']
+__all__ = ['ease_massless', 'is_fast_but_damped', 'stiffest']
+
+NO_MASS = 1e-11  # share of the inertia of its joints that a motion without mass may have: rounding
+EASED = 1e-4  # share of the step within which damping stops what has next to no mass
 
 Found = tuple[str, Vector, float, float]  # what, row, stiffness, damping
 
@@ -66,6 +69,31 @@ def is_fast_but_damped(robot: Mechanism, q: Vector, fastest: float) -> bool:
     swing = np.sqrt(k)
     fast = np.maximum(swing, d) > fastest
     return bool(fast.any()) and bool(np.all(d[fast] >= 2.0 * swing[fast]))
+
+
+def ease_massless(robot: Mechanism, q: Vector, dt: float) -> list[str]:
+    """
+    Give joints that move next to no mass against damping a rotor; return their names.
+
+    Their speed is what force and damping make it, but their acceleration is rounding, or there is
+    none: the mass matrix is singular. With the rotor damping stops them within a share EASED of
+    the step, which no step follows anyway.
+    """
+    table = robot.structure.dofs
+    if not table['damping'].any():
+        return []
+    W = allowed_motions(robot, q)
+    A = W.T @ mass_matrix(robot, q) @ W
+    scale = np.sqrt(np.maximum(np.diag(A), NO_MASS * np.diag(A).max(initial=0.0)))
+    shares, motions = np.linalg.eigh(A / np.outer(scale, scale))
+    eased: list[int] = []
+    for motion in (W @ (motions / scale[:, None])).T[shares < NO_MASS]:
+        j = int(np.argmax(np.abs(motion) * (table['damping'] > 0.0)))
+        if motion[j] and j not in eased:
+            eased.append(j)
+            table['armature'][j] += EASED * dt * table['damping'][j]
+    robot.structure.changed()
+    return [robot.coordinate_names[j] for j in eased]
 
 
 def _laws(robot: Mechanism, q: Vector) -> Iterator[Found]:

@@ -52,12 +52,7 @@ def can_hold(case, factor):
 def test_contacts_hold_exactly_when_any_forces_in_their_cones_do(seed, bodies, static):
     case = RandomContacts(np.random.default_rng(seed), bodies, static=static)
     sim = ccd.Simulation(case.robot, q=case.q, dt=1e-3)
-    try:
-        sim.run(2e-3)
-    except ccd.StructureError as error:  # wedged between tilted planes: friction may lock
-        assert 'friction locks' in str(error)
-        assert not can_hold(case, 1.0 - CLEAR)
-        return
+    sim.run(2e-3)
     still = np.abs(sim.v).max() < 1e-9
     if can_hold(case, 1.0 - CLEAR):
         assert still
@@ -71,25 +66,22 @@ def test_friction_never_gives_power_and_events_never_give_energy(seed, bodies):
     case = RandomContacts(np.random.default_rng(seed), bodies)
     sim = ccd.Simulation(case.robot, q=case.q, dt=1e-3)
     start, scale = sim.energy().balance, float(case.masses.sum())
-    try:
-        sim.run(0.05)
-    except ccd.StructureError as error:
-        assert 'friction locks' in str(error)
+    sim.run(0.05)
     dissipated = np.concatenate([np.diff(part) for part in [sim.log.dissipated]])
     assert dissipated.min(initial=0.0) > -1e-9 * scale
     assert all(event.energy_lost >= 0.0 for event in sim.events)
     assert abs(sim.energy().balance - start) < 1e-5 * scale
 
 
-@pytest.mark.parametrize('seed', [34, 79])
-def test_two_points_that_hold_a_body_together_do_not_chatter_at_their_limit(seed):
+@pytest.mark.parametrize(('seed', 'most'), [(34, 20), (79, 20), (233, 40)])
+def test_points_that_hold_a_body_together_do_not_chatter_at_their_limit(seed, most):
     """
-    Two random sets that once made a thousand events in a step.
+    Random sets that once made a thousand events in a step.
 
     In one the friction aimed for a step and that of the state disagreed whether a point holds, in
-    the other a point well within its cone was said to slide.
+    another a point well within its cone was said to slide.
     """
     case = RandomContacts(np.random.default_rng(seed), 2)
     sim = ccd.Simulation(case.robot, q=case.q, dt=1e-3)
     sim.run(0.1)
-    assert len(sim.events) < 20
+    assert len(sim.events) < most
