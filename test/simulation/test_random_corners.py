@@ -28,6 +28,7 @@ CASES = [
         for seed in (0, 1)
     ),
     *(('leg', seed) for seed in (0, 1, 2, 8)),
+    ('linkage', 9),  # one joint at its stop and another locked, in one loop
 ]
 
 
