@@ -31,7 +31,9 @@ __all__ = ['Family']
 
 MOST_RESTARTS = 5
 RESTART_AFTER = 0.5  # a crash [s]
-PATIENCE = 5.0  # for a program that was asked to end [s]
+# for a program that was asked to end: one that hangs takes longer, and no other, on a machine
+# however busy [s]
+PATIENCE = 30.0
 
 
 class Family:

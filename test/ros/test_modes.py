@@ -92,7 +92,7 @@ class LegBench:
         self.wrenches.publish(message)
 
     def until(self, expected, also=lambda: None):
-        """Publish until torques are as expected; return all that came."""
+        """Publish until torques are as expected."""
         self.torques.clear()
 
         def come():
@@ -101,7 +101,6 @@ class LegBench:
             return self.torques and np.allclose(self.torques[-1].effort, expected, atol=1e-6)
 
         self.ros.wait(come, f'torques {expected}')
-        return np.array([each.effort for each in self.torques])
 
     def set(self, name, value):
         """Change a parameter as `ros2 param set` does; return the answer."""
@@ -143,9 +142,10 @@ def test_modes_are_changed_live_without_a_step(ros):
     for name, torque in zip(person.name, person.effort):
         tau_h[bench.robot.joint_slices(name)[1]] = torque
     helped = held + 0.4 * np.linalg.solve(c.S.T, c.W.T @ tau_h)
-    came = bench.until(helped, lambda: bench.human.publish(person))
+    bench.until(helped, lambda: bench.human.publish(person))
     assert steepest(bench.torques) <= 1.5 / BLEND * np.abs(helped - held).max() * 1.05
-    assert len(came) > 0.5 * BLEND / PERIOD
+    # by the stamps: a busy machine may answer some of the states only
+    assert seconds(bench.torques[-1]) - seconds(bench.torques[0]) > 0.5 * BLEND
 
     assert bench.set('impedance', ['ankle_pitch=80,0.6', 'hip=300,5']).successful
     assert bench.set('mode', 'impedance').successful

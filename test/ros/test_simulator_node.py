@@ -453,6 +453,9 @@ def test_nodes_share_a_process(ros):
         'torque_node:use_sim_time:=true',
     )
     torques = ros.listen(JointState, 'actuator_torques')
-    ros.wait(lambda: torques and any(torques[-1].effort), 'torques')
+    safety = ros.listen(String, 'safety_state', latched())
+    ros.wait(lambda: safety and json.loads(safety[-1].data)['state'] == 'active', 'a law')
+    # the answer to the first state was perhaps given before the test could hear it
+    ros.wait(lambda: ros.call(Trigger, 'step') and torques and any(torques[-1].effort), 'torques')
     ros.wait(lambda: {'simulator_node', 'torque_node'} <= set(ros.node.get_node_names()), 'both')
     assert process.end(signal.SIGTERM) == 0, process.output()
