@@ -37,6 +37,12 @@ MUST_BE_FINITE = (
     *('jnt_pos', 'jnt_axis', 'jnt_range', 'jnt_stiffness', 'qpos0', 'qpos_spring', 'key_qpos'),
     *('dof_damping', 'dof_armature', 'dof_frictionloss', 'eq_data', 'site_pos', 'gravity'),
     *('actuator_armature', 'actuator_damping', 'actuator_gear'),  # the first two since MuJoCo 4
+    'geom_pos',
+    'geom_quat',
+    'geom_size',
+    'site_quat',
+    'mesh_pos',
+    'mesh_quat',
 )
 MUST_NOT_BE_NEGATIVE = (
     *('dof_damping', 'dof_armature', 'dof_frictionloss'),
