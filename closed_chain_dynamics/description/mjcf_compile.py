@@ -71,7 +71,8 @@ class Compiled:
     def name(self, kind: str, number: int) -> str:
         """Return the name in the file, empty where it has none."""
         kinds = self.mujoco.mjtObj
-        return self.mujoco.mj_id2name(self.model, getattr(kinds, f'mjOBJ_{kind}'), number) or ''
+        found = self.mujoco.mj_id2name(self.model, getattr(kinds, f'mjOBJ_{kind}'), number) or ''
+        return found if found.strip() else ''
 
     def turns_or_slides(self, joint: int) -> bool:
         """Tell whether a joint has one coordinate."""
