@@ -216,6 +216,8 @@ def _parse_strictly(data: bytes, settings: dict[str, Any]) -> Any:
         if not _is_only_undeclared(parser.error_log):
             raise
         root = etree.fromstring(data, etree.XMLParser(recover=True, **settings))
+        if root is None or (':' in root.tag and not root.tag.startswith('{')):
+            raise  # there would be nothing left
         _drop_undeclared(root)
         return root
 

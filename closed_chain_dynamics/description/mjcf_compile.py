@@ -37,6 +37,12 @@ MUST_BE_FINITE = (
     *('jnt_pos', 'jnt_axis', 'jnt_range', 'jnt_stiffness', 'qpos0', 'qpos_spring', 'key_qpos'),
     *('dof_damping', 'dof_armature', 'dof_frictionloss', 'eq_data', 'site_pos', 'gravity'),
     *('actuator_armature', 'actuator_damping', 'actuator_gear'),  # the first two since MuJoCo 4
+    'geom_pos',
+    'geom_quat',
+    'geom_size',
+    'site_quat',
+    'mesh_pos',
+    'mesh_quat',
 )
 MUST_NOT_BE_NEGATIVE = (
     *('dof_damping', 'dof_armature', 'dof_frictionloss'),
@@ -65,7 +71,8 @@ class Compiled:
     def name(self, kind: str, number: int) -> str:
         """Return the name in the file, empty where it has none."""
         kinds = self.mujoco.mjtObj
-        return self.mujoco.mj_id2name(self.model, getattr(kinds, f'mjOBJ_{kind}'), number) or ''
+        found = self.mujoco.mj_id2name(self.model, getattr(kinds, f'mjOBJ_{kind}'), number) or ''
+        return found if found.strip() else ''
 
     def turns_or_slides(self, joint: int) -> bool:
         """Tell whether a joint has one coordinate."""

@@ -15,15 +15,16 @@
 """
 Looks for joint states that stay away, so that the fallback comes when the last one turns stale.
 
-Without simulated time a timer of the machine goes off just then. With it a timer of that time
-does, however fast it runs, and one of the machine for a simulator that says nothing at all.
+Without simulated time a timer of the machine goes off just then. With it every tick of that time
+is looked at, however fast it runs, and the timer is for a simulator that says nothing at all.
 """
 
 import time
 from typing import TYPE_CHECKING
 
 import numpy as np
-from rclpy.clock import Clock, ClockType
+from rclpy.clock import Clock, ClockType, JumpThreshold, TimeJump
+from rclpy.duration import Duration
 from rclpy.timer import Timer
 
 from closed_chain_dynamics.control.safety_state import DEGRADED
@@ -46,8 +47,12 @@ class StateTimers:
         self._node, self.heard, self.is_missing = node, -np.inf, False
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self._wall = node.create_timer(self._look_every, self._watch, clock=steady)
-        self._simulated = node.create_timer(
-            node.parameters.state_timeout, self._watch_clock, clock=node.get_clock()
+        # No timer of simulated time: rclpy's executor in C++ lets those go off hundreds of times.
+        self._ticks = node.get_clock().create_jump_callback(
+            JumpThreshold(
+                min_forward=Duration(nanoseconds=1), min_backward=None, on_clock_change=False
+            ),
+            post_callback=self._on_clock,
         )
 
     @property
@@ -61,7 +66,6 @@ class StateTimers:
     def restart(self) -> None:
         """Take other timeouts."""
         _ring(self._wall, self._look_every)
-        _ring(self._simulated, self._node.parameters.state_timeout)
 
     def _watch(self) -> None:
         """Publish the fallback when states stay away; look again when the last turns stale."""
@@ -82,17 +86,13 @@ class StateTimers:
                 again = min(again, left + JUST_AFTER)
         _ring(self._wall, again)
 
-    def _watch_clock(self) -> None:
-        """Look when the last good state turns stale in simulated time, however fast that runs."""
+    def _on_clock(self, jump: TimeJump) -> None:
+        """Look at once when the last good state turns stale in simulated time."""
         node = self._node
-        again = node.parameters.state_timeout
-        if node.active and node.loop and node.is_simulated:
-            left = node.loop.stale_in(node.now())
-            if left >= 0.0:
-                again = left + JUST_AFTER
-            elif not self.is_missing:  # else the next look is near, and not to be put off
-                self._watch()
-        _ring(self._simulated, again)
+        if self.is_missing or not (node.active and node.loop and node.is_simulated):
+            return
+        if node.loop.stale_in(node.now()) < 0.0:
+            _ring(self._wall, JUST_AFTER)
 
     def _fall_back(self, now: float, silent: bool) -> None:
         """Publish the fallback where states have stayed away too long."""

@@ -29,6 +29,7 @@ __all__ = ['read_study']
 NAMED = ('q', 'v', 'tau', 'kp', 'kd', 'target', 'connect', 'cut')
 NUMBERS = {'time': 'duration', 'dt': 'dt', 'samples': 'samples', 'seed': 'seed'}
 TEXTS = {'design': 'kind', 'integrator': 'integrator'}
+SHOWN = 200  # characters of a value that is refused
 KEYS = ('vary', 'responses', *NAMED, *NUMBERS, *TEXTS)
 
 
@@ -63,19 +64,28 @@ def read_study(path: Path) -> dict[str, Any]:
                     _variation(label, values) for label, values in value.items()
                 )
             elif key == 'responses':
-                arguments['responses'] = tuple(Response(str(k), str(v)) for k, v in value.items())
+                arguments['responses'] = tuple(
+                    Response(str(k), _text(v)) for k, v in value.items()
+                )
             elif key in NAMED:
                 arguments[key] = {str(name): float(number) for name, number in value.items()}
             elif key in TEXTS:
-                arguments[TEXTS[key]] = str(value)
+                arguments[TEXTS[key]] = _text(value)
             else:
                 kind = int if key in ('samples', 'seed') else float
                 arguments[NUMBERS[key]] = kind(value)
     except (AttributeError, OverflowError, RecursionError, TypeError, ValueError):
         # aliases of YAML may stand for more than memory holds: a part of it is written out
-        shown = reprlib.repr(value)
+        shown = reprlib.repr(value)[:SHOWN]
         raise _refused(path, f'{key!r} has a value that cannot be read: {shown}') from None
     return arguments
+
+
+def _text(value: Any) -> str:
+    """Return a value as text; lists of lists may stand for more than memory holds."""
+    if isinstance(value, list | dict):
+        raise TypeError
+    return str(value)
 
 
 def _refused(path: Path, why: str) -> ClosedChainError:

@@ -41,49 +41,28 @@ beyond either threshold. Beside a simulator, which knows better, the node says n
 """
 
 from collections.abc import Sequence
-import json
 import math
 import sys
 import time
 from typing import Any
 
-from geometry_msgs.msg import WrenchStamped
+from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
-from sensor_msgs.msg import Range
 from std_msgs.msg import String
 
 from closed_chain_dynamics.control.contact_detection import ContactDetector
-from closed_chain_dynamics.description.assignments import assignments
-from closed_chain_dynamics.errors import ClosedChainError, StateError
+from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.ros.contact_ownership import ContactOwnership
+from closed_chain_dynamics.ros.contact_settings import SETTINGS, make_detectors
+from closed_chain_dynamics.ros.contact_signals import ContactSignals
 from closed_chain_dynamics.ros.messages.contacts import read_state
 from closed_chain_dynamics.ros.messages.diagnostics import Diagnostics, Rejections
-from closed_chain_dynamics.ros.messages.measured_states import seconds
-from closed_chain_dynamics.ros.messages.qos import COMMAND, LATCHED, STREAM
-from closed_chain_dynamics.ros.parameters import Parameters, Setting
+from closed_chain_dynamics.ros.messages.qos import COMMAND, LATCHED
+from closed_chain_dynamics.ros.parameters import Parameters
 from closed_chain_dynamics.ros.running import run
 
 __all__ = ['ContactNode', 'main']
 
-AXES = ('norm', 'x', 'y', 'z')
-SETTINGS = [
-    Setting('force_contacts', [], 'loop joints decided by a wrench sensor', fixed=True),
-    Setting('height_contacts', [], 'loop joints decided by a height', fixed=True),
-    Setting('force_axis', 'norm', 'part of the force that counts', choices=AXES),
-    Setting('make_force', 50.0, 'contact is made above [N]', low=0.0, high=1e5),
-    Setting('release_force', 20.0, 'contact is released below [N]', low=0.0, high=1e5),
-    Setting('make_height', 0.005, 'contact is made below [m]', low=-10.0, high=10.0),
-    Setting('release_height', 0.02, 'contact is released above [m]', low=-10.0, high=10.0),
-    Setting('thresholds', [], 'name=make,release for contacts with thresholds of their own'),
-    Setting(
-        'debounce',
-        0.01,
-        'how long a signal has to stay beyond a threshold [s]',
-        low=0.0,
-        high=10.0,
-    ),
-    Setting('dwell', 0.1, 'how long a decision stands at least [s]', low=0.0, high=60.0),
-    Setting('timeout', 0.5, 'a signal away longer than this is named [s]', low=0.001, high=60.0),
-]
 REPORT_EVERY = 1.0  # [s]
 NAMES = {True: 'closed', False: 'open', None: 'not known yet'}
 
@@ -95,64 +74,22 @@ class ContactNode(Node):
         super().__init__('contact_node', **options)
         self._detectors: dict[str, ContactDetector] = {}
         self._heard: dict[str, float] = {}
-        self._stamps: dict[str, float] = {}
-        self._own_state: Any = None  # a publisher, while this node owns the contacts
+        self._ownership = ContactOwnership(self)
         self.parameters = Parameters(self, SETTINGS, check=self._check, changed=self._on_change)
         self.diagnostics, self.rejected = Diagnostics(self), Rejections(self)
         self._topics = {
             kind: self.create_publisher(String, f'contact/{kind}', COMMAND)
             for kind in ('connect', 'cut')
         }
-        self._detectors = self._make_detectors(self.parameters)
-        for name in self.parameters.force_contacts:
-            self.create_subscription(
-                WrenchStamped,
-                f'wrench/{name}',
-                lambda message, name=name: self._on_wrench(name, message),
-                STREAM,
-            )
-        for name in self.parameters.height_contacts:
-            self.create_subscription(
-                Range,
-                f'height/{name}',
-                lambda message, name=name: self._decide(name, message, message.range),
-                STREAM,
-            )
+        self._detectors = make_detectors(self.parameters)
+        self._signals = ContactSignals(self, self._decide)
         self.create_subscription(String, 'contact/state', self._on_state, LATCHED)
-        self.create_timer(REPORT_EVERY, self._report)
-
-    def _make_detectors(self, p: Parameters) -> dict[str, ContactDetector]:
-        """Return a detector per contact, or raise where thresholds do not fit."""
-        own = assignments(p.thresholds, "parameter 'thresholds'")
-        made = {}
-        for signal, names, usual in (
-            ('force', p.force_contacts, (p.make_force, p.release_force)),
-            ('height', p.height_contacts, (p.make_height, p.release_height)),
-        ):
-            for name in names:
-                pair = own.pop(name, usual)
-                if name in made or not isinstance(pair, (list, tuple)) or len(pair) != 2:
-                    raise StateError(
-                        f'contact {name!r} is named twice'
-                        if name in made
-                        else f'{name!r} needs two thresholds',
-                        where='contact_node',
-                        repair='Write name=make,release.',
-                    )
-                made[name] = ContactDetector(
-                    signal, *pair, debounce=p.debounce, dwell=p.dwell, closed=None
-                )
-        if own:
-            raise StateError(
-                f'thresholds for {", ".join(own)}, which is not a contact here',
-                where='contact_node',
-                repair='Name it in force_contacts or height_contacts.',
-            )
-        return made
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(REPORT_EVERY, self._report, clock=steady)
 
     def _check(self, parameters: Parameters) -> None:
         """Refuse thresholds that do not fit each other."""
-        self._new = self._make_detectors(parameters)
+        self._new = make_detectors(parameters)
 
     def _on_change(self, names: set[str]) -> None:
         for name, detector in self._new.items():
@@ -160,67 +97,27 @@ class ContactNode(Node):
         self._detectors = self._new
 
     # --- what comes in ---------------------------------------------------------------------------
-    def _on_wrench(self, name: str, message: WrenchStamped) -> None:
-        force, axis = message.wrench.force, self.parameters.force_axis
-        value = (
-            math.hypot(force.x, force.y, force.z) if axis == 'norm' else abs(getattr(force, axis))
-        )
-        self._decide(name, message, value)
-
-    def _decide(self, name: str, message: Any, value: float) -> None:
-        now = time.monotonic()
-        stamp = seconds(message.header.stamp) or now
-        last = self._stamps.get(name, -math.inf)
-        if last - self.parameters.timeout < stamp <= last:
-            self.rejected('out of order', f'{name}: a stamp {last - stamp:.3g} s before the last')
-            return
-        self._stamps[name] = stamp
+    def _decide(self, name: str, stamp: float, value: float) -> None:
         try:
             decision = self._detectors[name].update(stamp, value)
         except ClosedChainError as error:
             self.rejected('signal', f'{name}: {error}')
             return
-        self._heard[name] = now
+        self._heard[name] = time.monotonic()
         if decision:
             self._topics[decision].publish(String(data=name))
-            self._tell()
-
-    def _tell(self) -> None:
-        """Publish what was decided, unless somebody else owns the contacts."""
-        if not self._is_owner():
-            return
-        if self._own_state is None:
-            self._own_state = self.create_publisher(String, 'contact/state', LATCHED)
-        self._own_state.publish(
-            String(
-                data=json.dumps(
-                    {
-                        name: each.closed
-                        for name, each in self._detectors.items()
-                        if each.closed is not None
-                    }
-                )
-            )
-        )
-
-    def _is_owner(self) -> bool:
-        """Return whether nobody else publishes contact/state; give way to who does."""
-        others = self.count_publishers('contact/state') - (self._own_state is not None)
-        if others > 0 and self._own_state is not None:
-            self.destroy_publisher(self._own_state)
-            self._own_state = None
-        return bool(others <= 0)
+            self._ownership.tell({n: each.closed for n, each in self._detectors.items()})
 
     def _on_state(self, message: String) -> None:
-        if self._own_state is not None and self._is_owner():
-            return  # its own words
+        if self._ownership.said_it():
+            return
         state = read_state(message.data)
         if state is None:
             self.rejected('contact/state', 'contact/state is no JSON {name: true or false}')
             return
         for name, detector in self._detectors.items():
             if name in state:
-                detector.correct(state[name], self._stamps.get(name, 0.0))
+                detector.correct(state[name], self._signals.stamps.get(name, 0.0))
             else:
                 self.rejected('unknown joint', f'contact/state does not know {name!r}')
 

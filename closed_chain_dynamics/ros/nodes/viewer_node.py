@@ -41,15 +41,13 @@ Where a simulator is at the other end, tab Move has buttons for its services `pa
 references, it has sliders for the motors too, which move at most at a quarter of their fastest.
 """
 
-from collections import deque
 from collections.abc import Sequence
 import sys
 import time
 from typing import TYPE_CHECKING, Any
 
 from diagnostic_msgs.msg import DiagnosticArray
-from rclpy.serialization import deserialize_message
-from sensor_msgs.msg import JointState, MultiDOFJointState
+from rclpy.clock import Clock, ClockType
 from std_msgs.msg import String
 
 from closed_chain_dynamics.errors import ClosedChainError
@@ -57,12 +55,12 @@ from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.ros.controller_client import ControllerClient
 from closed_chain_dynamics.ros.managed_node import ManagedNode
 from closed_chain_dynamics.ros.messages.contacts import read_state
-from closed_chain_dynamics.ros.messages.measured_states import MeasuredStates, seconds
-from closed_chain_dynamics.ros.messages.qos import COMMAND, LATCHED, STREAM
-from closed_chain_dynamics.ros.messages.state_messages import multi_dof_states
-from closed_chain_dynamics.ros.parameters import Setting
+from closed_chain_dynamics.ros.messages.measured_states import MeasuredStates
+from closed_chain_dynamics.ros.messages.qos import COMMAND, LATCHED
 from closed_chain_dynamics.ros.running import run
 from closed_chain_dynamics.ros.simulator_client import SimulatorClient
+from closed_chain_dynamics.ros.viewer_settings import SETTINGS
+from closed_chain_dynamics.ros.viewer_streams import ViewerStreams
 from closed_chain_dynamics.viewer import open_view
 from closed_chain_dynamics.viewer.live import LiveSource
 
@@ -71,35 +69,9 @@ if TYPE_CHECKING:  # it needs viser, which open_view asks for
 
 __all__ = ['ViewerNode', 'main']
 
-SETTINGS = [
-    Setting(
-        'port',
-        8080,
-        'where the page is served; 0: any that is free',
-        low=0,
-        high=65535,
-        fixed=True,
-    ),
-    Setting(
-        'host',
-        '127.0.0.1',
-        'address that the page is served at; beyond this machine only with the token in the log',
-        fixed=True,
-    ),
-    Setting(
-        'state_timeout', 1.0, 'states away longer than this are missed [s]', low=0.01, high=3600.0
-    ),
-]
 REPORT_EVERY, LOOK_EVERY = 1.0, 0.2  # diagnostics; at whether somebody looks [s]
 MOST_OTHERS = 100  # nodes whose diagnostics are shown
-KEPT = 10  # messages of a stream that halves of one state are looked for in
-STAMP = slice(4, 12)  # of a serialized message that begins with a header
 OK = 0  # level of diagnostics, as a byte
-STREAMS = {
-    'joint_states': JointState,
-    'multi_dof_joint_states': MultiDOFJointState,
-    'actuator_torques': JointState,
-}
 
 
 class ViewerNode(ManagedNode):
@@ -107,12 +79,10 @@ class ViewerNode(ManagedNode):
 
     def __init__(self, **options: Any) -> None:
         self.view: Window | None = None
-        self._streams: list[Any] = []  # subscriptions
         self._others: dict[str, str] = {}
-        self._raw: dict[str, deque[bytes]] = {topic: deque(maxlen=KEPT) for topic in STREAMS}
         self._structure: str | None = None
-        self._came = 0.0  # the last state, on the clock of the machine [s]
         super().__init__('viewer_node', SETTINGS, **options)
+        self._streams = ViewerStreams(self)
         self._simulator, self._controller = SimulatorClient(self), ControllerClient(self)
         self._ask = {
             kind: self.create_publisher(String, f'contact/{kind}', COMMAND)
@@ -120,8 +90,9 @@ class ViewerNode(ManagedNode):
         }
         self.create_subscription(String, 'contact/state', self._on_structure, LATCHED)
         self.create_subscription(DiagnosticArray, 'diagnostics', self._on_diagnostics, COMMAND)
-        self.create_timer(REPORT_EVERY, self._report)
-        self.create_timer(LOOK_EVERY, self._look)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self.create_timer(REPORT_EVERY, self._report, clock=steady)
+        self.create_timer(LOOK_EVERY, self._look, clock=steady)
         self.start()
 
     def use_model(self, robot: Mechanism) -> None:
@@ -147,23 +118,7 @@ class ViewerNode(ManagedNode):
 
     # --- what comes in: only kept, until a picture is due ----------------------------------------
     def _look(self) -> None:
-        """Listen to the streams while somebody looks: a thousand messages a second cost."""
-        watched = self.view is not None and self.active and self.view.browsers > 0
-        if watched and not self._streams:
-            self._streams = [
-                self.create_subscription(
-                    kind,
-                    topic,
-                    lambda raw, kept=self._raw[topic]: kept.append(raw),
-                    STREAM,
-                    raw=True,
-                )
-                for topic, kind in STREAMS.items()
-            ]
-        elif not watched and self._streams:
-            for each in self._streams:
-                self.destroy_subscription(each)
-            self._streams = []
+        self._streams.listen(self.view is not None and self.active and self.view.browsers > 0)
 
     def _on_structure(self, message: String) -> None:
         self._structure = message.data
@@ -185,52 +140,16 @@ class ViewerNode(ManagedNode):
         structure, self._structure = self._structure, None
         if structure is not None:
             self._take_structure(live, structure)
-        self._take_state(live)
-        torques = self._newest('actuator_torques')
-        if torques is not None and len(torques.name) == len(torques.effort):
-            live.take_torques(dict(zip(torques.name, torques.effort)))
+        state = self._streams.joints(self._measured, live.robot)
+        if state is not None and state[0]:
+            live.take_joints(*state)
+        torques = self._streams.torques()
+        if torques is not None:
+            live.take_torques(torques)
         notes = [note for note in self._others.values() if note]
-        if live.heard and time.monotonic() - self._came > self.parameters.state_timeout:
+        if live.heard and time.monotonic() - self._streams.came > self.parameters.state_timeout:
             notes.append('No joint states come in any more.')
         live.take_notes(notes)
-
-    def _newest(self, topic: str) -> Any:
-        raw, kept = None, self._raw[topic]
-        if kept:
-            raw = kept[-1]
-            kept.clear()
-        return self._deserialized(raw, STREAMS[topic]) if raw else None
-
-    def _deserialized(self, raw: bytes, kind: Any) -> Any:
-        """Return a message, None where the bytes are none."""
-        try:
-            return deserialize_message(raw, kind)
-        except RuntimeError as error:  # what the middleware raises is one
-            self.rejected('malformed', f'{kind.__name__}: {error}')
-            return None
-
-    def _take_state(self, live: LiveSource) -> None:
-        """Take the newest state whose halves, if there are two, have the same stamp."""
-        single, multi = (list(self._raw[topic]) for topic in list(STREAMS)[:2])
-        other = {raw[STAMP]: raw for raw in multi}
-        raw = next((raw for raw in reversed(single) if not other or raw[STAMP] in other), None)
-        if raw is None:
-            return
-        self._raw['joint_states'].clear()
-        self._came = time.monotonic()
-        state = self._measured.joint_states(raw)
-        if state is None:
-            return
-        stamp, *parts = state
-        joints = {name: (q, v if v == v else None) for name, q, v in zip(*parts)}
-        others = self._deserialized(other[raw[STAMP]], MultiDOFJointState) if other else None
-        if others is not None:
-            try:
-                joints.update(multi_dof_states(live.robot, others))
-            except ClosedChainError as error:
-                self.rejected('multi_dof_joint_states', str(error))
-        if joints:
-            live.take_joints(joints, seconds(stamp))
 
     def _take_structure(self, live: LiveSource, text: str) -> None:
         closed = read_state(text)

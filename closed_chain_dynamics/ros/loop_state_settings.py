@@ -1,0 +1,55 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""The parameters of loop_state_node."""
+
+from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
+from closed_chain_dynamics.ros.parameters import Setting
+
+__all__ = ['SETTINGS']
+
+SETTINGS = [
+    Setting(
+        'jump',
+        0.3,
+        'distance from the foreseen pose that is not believed [rad, or lengths]',
+        low=1e-3,
+        high=10.0,
+        fixed=True,
+    ),
+    Setting(
+        'confirm', 3, 'states in a row that make a jump believed', low=1, high=1000, fixed=True
+    ),
+    Setting('state_timeout', 0.1, 'age from which a state is refused [s]', low=1e-3, high=60.0),
+    Setting(
+        'contradiction',
+        0.02,
+        'difference to the loops that is worth a warning [rad, or lengths]',
+        low=0.0,
+        high=10.0,
+    ),
+    Setting(
+        'frame_prefix', '', 'before all frames of tf: for several robots in one graph', fixed=True
+    ),
+    Setting(
+        'connect_gap', CONNECT_GAP, 'largest gap that a connection closes [m]', low=0.0, high=10.0
+    ),
+    Setting(
+        'connect_angle',
+        CONNECT_ANGLE,
+        'largest misalignment that it closes [rad]',
+        low=0.0,
+        high=3.15,
+    ),
+]
