@@ -58,6 +58,7 @@ PASSED_ON = {
 # Raised for Python's own reasons, and caught in the same module or never.
 INTERNAL = {
     'raise ValueError',
+    'raise TypeError',
     "raise TypeError('not compiled yet')",
     'raise NotImplementedError',
     'raise KeyboardInterrupt',
@@ -72,6 +73,11 @@ INTERNAL = {
 OUT_OF_REACH = {('ClosedChainError', f'the computation failed with status {HOLE}')}
 # What is met by tests of its own: below, of the nodes, and of the launch files.
 ELSEWHERE = (
+    "raise reader.error(element, f'{cells:g} cells",
+    "raise ClosedChainError('control_msgs is not installed",
+    "raise _refused('joints of several degrees",
+    "raise _refused(f'{len(trajectory.points)} points'",
+    "raise _refused(f'a tolerance ",
     'raise ClosedChainError(family.problem',
     'raise ValueError(',
     'raise Unreadable(',
