@@ -43,6 +43,7 @@ class TorqueReport:
         self._fell_back: str | None = None
         self._reported = -np.inf
         self._logged: dict[str, float] = {}  # when a cause was written last
+        self._unsaid: tuple[str, str, str] | None = None  # what came too soon after that
         self._safety = node.create_publisher(String, 'safety_state', LATCHED)
 
     def begin(self) -> None:
@@ -53,18 +54,23 @@ class TorqueReport:
         """Publish a change of the safety state, and write it down in words."""
         told = {'state': safety.state, 'cause': safety.cause, 'text': safety.text}
         self._safety.publish(String(data=json.dumps(told)))
+        self._write(safety.state, safety.cause, str(safety))
+
+    def _write(self, state: str, cause: str, text: str) -> None:
+        """Write a change into the log; where its cause was written a moment ago, later."""
         now = time.monotonic()
-        if now - self._logged.get(safety.cause, -np.inf) < LOG_EVERY and safety.state != FAULT:
+        if now - self._logged.get(cause, -np.inf) < LOG_EVERY and state != FAULT:
+            self._unsaid = state, cause, text
             return
-        self._logged[safety.cause] = now
+        self._unsaid, self._logged[cause] = None, now
         log = self._node.get_logger()
         # rclpy wants one level at one line of code
-        if safety.state == FAULT:
-            log.error(str(safety))
-        elif safety.state == DEGRADED:
-            log.warning(str(safety))
+        if state == FAULT:
+            log.error(text)
+        elif state == DEGRADED:
+            log.warning(text)
         else:
-            log.info(str(safety))
+            log.info(text)
 
     def after_turn(self) -> None:
         """Report where it is due; at once where torques begin or cease to be the fallback."""
@@ -85,7 +91,9 @@ class TorqueReport:
             self._is_due = True
 
     def publish(self) -> None:
-        """Publish the diagnostics."""
+        """Publish the diagnostics, and write into the log what had to wait."""
+        if self._unsaid:
+            self._write(*self._unsaid)
         self._reported, self._is_due = time.monotonic(), False
         node, loop = self._node, self._node.loop
         if not loop:

@@ -39,13 +39,13 @@ from closed_chain_dynamics.symbolic.list_dynamics import ListDynamics
 from closed_chain_dynamics.symbolic.list_files import parse_lists, read_lists, shipped_lists
 from closed_chain_dynamics.symbolic.list_kinematics import Kinematics, kinematics
 from closed_chain_dynamics.symbolic.lists import (
+    Force,
+    Joint,
     LinearSpring,
-    ListForce,
-    ListJoint,
     Lists,
-    ListSegment,
     Point,
     ReferenceSystem,
+    Segment,
     Torque,
     TorsionalSpring,
 )
@@ -54,16 +54,16 @@ from closed_chain_dynamics.symbolic.size import size_estimate
 
 __all__ = [
     'Equations',
+    'Force',
+    'Joint',
     'Kinematics',
     'LinearSpring',
     'ListDynamics',
-    'ListForce',
-    'ListJoint',
-    'ListSegment',
     'Lists',
     'Point',
     'ReducedEquations',
     'ReferenceSystem',
+    'Segment',
     'Torque',
     'TorsionalSpring',
     'cost_table',

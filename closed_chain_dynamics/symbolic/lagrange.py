@@ -36,7 +36,7 @@ from closed_chain_dynamics.symbolic.lists import (
     AXES,
     LinearSpring,
     Lists,
-    ListSegment,
+    Segment,
     Torque,
     TorsionalSpring,
     velocity,
@@ -143,7 +143,7 @@ def _terms(lists: Lists, motion: Kinematics) -> _Terms:
     return terms
 
 
-def _kinetic(lists: Lists, motion: Kinematics, segment: ListSegment) -> sympy.Expr:
+def _kinetic(lists: Lists, motion: Kinematics, segment: Segment) -> sympy.Expr:
     """KE of a segment, (8.23) with the centre of mass as the point, so its middle term is zero."""
     V = motion.velo[segment.center]
     energy = segment.mass * V.dot(V) / 2

@@ -37,13 +37,13 @@ from closed_chain_dynamics.symbolic.list_expressions import (
 )
 from closed_chain_dynamics.symbolic.lists import (
     GRS,
+    Force,
+    Joint,
     LinearSpring,
-    ListForce,
-    ListJoint,
     Lists,
-    ListSegment,
     Point,
     ReferenceSystem,
+    Segment,
     Torque,
     TorsionalSpring,
     place_of,
@@ -395,11 +395,11 @@ def _spring(entry: _Entry) -> tuple[Any, ...]:
 BUILDERS: Mapping[str, Callable[[_Entry], Any]] = {
     'pt': lambda entry: Point(entry.reference(), entry.rest()),
     'LRS': lambda entry: ReferenceSystem(entry.reference(), *entry.orientation()),
-    'seg': lambda entry: ListSegment(entry.reference(), entry.expression(), entry.rest()),
+    'seg': lambda entry: Segment(entry.reference(), entry.expression(), entry.rest()),
     'spl': lambda entry: LinearSpring(*_spring(entry)),
     'spt': lambda entry: TorsionalSpring(*_spring(entry)),
-    'frc': lambda entry: ListForce(*entry.force()),
+    'frc': lambda entry: Force(*entry.force()),
     'trq': lambda entry: Torque(entry.reference(), entry.reference(), entry.rest()),
-    'joint': lambda entry: ListJoint(*entry.exactly(entry.reference(), entry.reference())),
+    'joint': lambda entry: Joint(*entry.exactly(entry.reference(), entry.reference())),
     'constraint': lambda entry: entry.whole(),
 }

@@ -34,13 +34,13 @@ from closed_chain_dynamics.symbolic.list_expressions import FORCE_FUNCTIONS
 __all__ = [
     'GRS',
     'TIME',
+    'Force',
+    'Joint',
     'LinearSpring',
-    'ListForce',
-    'ListJoint',
-    'ListSegment',
     'Lists',
     'Point',
     'ReferenceSystem',
+    'Segment',
     'Torque',
     'TorsionalSpring',
     'acceleration',
@@ -91,7 +91,7 @@ class ReferenceSystem:
 
 
 @dataclass(frozen=True)
-class ListSegment:
+class Segment:
     """seg = [pt, M, I...], Eq. (8.26): inertia about that point, the centre of mass."""
 
     center: str
@@ -123,7 +123,7 @@ class TorsionalSpring:
 
 
 @dataclass(frozen=True)
-class ListForce:
+class Force:
     """frc = [pt, F...], Eq. (8.32), in axes of the GRS; `reaction` is the other end, if any."""
 
     point: str
@@ -142,7 +142,7 @@ class Torque:
 
 
 @dataclass(frozen=True)
-class ListJoint:
+class Joint:
     """Two points that coincide, section 8.5; the multipliers are the force on the second."""
 
     first: str
@@ -184,12 +184,12 @@ class Lists:
     euler: str = 'zxz'  # axes of the three angles in space, each of the turned system
     pt: Mapping[str, Point] = field(default_factory=dict)
     LRS: Mapping[str, ReferenceSystem] = field(default_factory=dict)
-    seg: Mapping[str, ListSegment] = field(default_factory=dict)
+    seg: Mapping[str, Segment] = field(default_factory=dict)
     spl: Mapping[str, LinearSpring] = field(default_factory=dict)
     spt: Mapping[str, TorsionalSpring] = field(default_factory=dict)
-    frc: Mapping[str, ListForce] = field(default_factory=dict)
+    frc: Mapping[str, Force] = field(default_factory=dict)
     trq: Mapping[str, Torque] = field(default_factory=dict)
-    joint: Mapping[str, ListJoint] = field(default_factory=dict)
+    joint: Mapping[str, Joint] = field(default_factory=dict)
     # name -> Phi, an expression that is zero
     constraint: Mapping[str, sympy.Expr] = field(default_factory=dict)
     file: str = field(default='', compare=False)
