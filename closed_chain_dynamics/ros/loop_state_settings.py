@@ -14,7 +14,7 @@
 
 """The parameters of loop_state_node."""
 
-from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
+from closed_chain_dynamics.ros.connection_settings import CONNECTION_SETTINGS
 from closed_chain_dynamics.ros.parameters import Setting
 
 __all__ = ['SETTINGS']
@@ -42,14 +42,5 @@ SETTINGS = [
     Setting(
         'frame_prefix', '', 'before all frames of tf: for several robots in one graph', fixed=True
     ),
-    Setting(
-        'connect_gap', CONNECT_GAP, 'largest gap that a connection closes [m]', low=0.0, high=10.0
-    ),
-    Setting(
-        'connect_angle',
-        CONNECT_ANGLE,
-        'largest misalignment that it closes [rad]',
-        low=0.0,
-        high=3.15,
-    ),
+    *CONNECTION_SETTINGS,
 ]

@@ -14,7 +14,7 @@
 
 """The parameters of simulator_node."""
 
-from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
+from closed_chain_dynamics.ros.connection_settings import CONNECTION_SETTINGS
 from closed_chain_dynamics.ros.parameters import Setting
 from closed_chain_dynamics.simulation.simulation import INTEGRATORS
 
@@ -84,14 +84,5 @@ SETTINGS = [
     Setting('initial_velocities', [], 'velocities at the start, joint=value', fixed=True),
     Setting('torque_timeout', 0.1, 'older torques become zero; 0: never [s]', low=0.0, high=60.0),
     Setting('push_duration', 0.1, 'how long an external wrench acts [s]', low=0.0, high=3600.0),
-    Setting(
-        'connect_gap', CONNECT_GAP, 'largest gap that a connection closes [m]', low=0.0, high=10.0
-    ),
-    Setting(
-        'connect_angle',
-        CONNECT_ANGLE,
-        'largest misalignment that it closes [rad]',
-        low=0.0,
-        high=3.15,
-    ),
+    *CONNECTION_SETTINGS,
 ]

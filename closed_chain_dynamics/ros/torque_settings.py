@@ -22,7 +22,7 @@ from closed_chain_dynamics.control.torque_guard import DEFAULT_EFFORT
 from closed_chain_dynamics.dynamics.actuation import POLICIES
 from closed_chain_dynamics.dynamics.singularities import SINGULARITY_POLICIES
 from closed_chain_dynamics.kernels.passive import FRICTION_SPEED
-from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
+from closed_chain_dynamics.ros.connection_settings import CONNECTION_SETTINGS
 from closed_chain_dynamics.ros.messages.base_topics import SOURCES
 from closed_chain_dynamics.ros.parameters import Setting
 
@@ -223,14 +223,5 @@ SETTINGS = [
     ),
     Setting('lock_memory', False, 'keep all memory of the process in RAM', fixed=True),
     Setting('cores', [], 'numbers of the cores to run on; empty: all', item=int, fixed=True),
-    Setting(
-        'connect_gap', CONNECT_GAP, 'largest gap that a connection closes [m]', low=0.0, high=10.0
-    ),
-    Setting(
-        'connect_angle',
-        CONNECT_ANGLE,
-        'largest misalignment that it closes [rad]',
-        low=0.0,
-        high=3.15,
-    ),
+    *CONNECTION_SETTINGS,
 ]
