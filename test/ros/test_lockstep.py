@@ -182,6 +182,32 @@ def test_how_often_and_when_something_is_said_changes_no_bit():
     assert programme({0}, again={1, 7, 100, 259, 261}, reported={5, 100, 260, 270}) == once
 
 
+def test_the_first_answer_does_not_depend_on_what_was_sent_before_it(ros):
+    """A fallback at simulated time 0, of a node that waited, is not the begin of a change."""
+    ros.start(
+        'torque_node', {'model': 'five_bar', 'mode': 'gravity_compensation', 'use_sim_time': True}
+    )
+    torques = ros.listen(JointState, 'actuator_torques', 100)
+    states = ros.publisher(JointState, 'joint_states')
+    ros.wait_for_reader(states)
+    ros.wait(lambda: len(torques) > 2, 'the fallback, again')
+    q = ccd.assemble(ccd.load('five_bar'))
+
+    def answer(nanoseconds):
+        message = JointState(name=['left_shoulder', 'right_shoulder'], velocity=[0.0, 0.0])
+        message.position = [float(q[0]), float(q[2])]
+        message.header.stamp.nanosec = nanoseconds
+        message.header.frame_id = '{"tip": true}'
+        states.publish(message)
+        return ros.wait(
+            lambda: next((a for a in torques if a.header.stamp.nanosec == nanoseconds), None),
+            'an answer',
+        )
+
+    assert not np.any(answer(1).effort)
+    assert np.all(answer(5_000_000).effort)
+
+
 class Stepping:
     """A simulator that is answered by the test, or not."""
 

@@ -139,7 +139,7 @@ class TorqueNode(ManagedNode):
     def use_model(self, made: Prepared) -> None:
         """Take a new model, and make its messages once."""
         if self.loop and self.active:  # the next model may have other actuators
-            self.output.publish(self.loop.guard.release(time.monotonic()))
+            self.output.publish(self.loop.guard.release(self.now()))
         self.loop, self.base.base, order = made
         loop, p = made.loop, self.parameters
         if loop.guard.unlimited:
@@ -204,14 +204,14 @@ class TorqueNode(ManagedNode):
         self.report.begin()
         if self.loop:
             self._arm()
-            self.output.publish(self.loop.fall_back(time.monotonic(), 'no joint states yet'))
+            self.output.publish(self.loop.fall_back(self.now(), 'no joint states yet'))
 
     def end(self) -> None:
         """Make zero the last command."""
         if self.action:
             self.action.give_up('the node is active no longer')
         if self.loop:
-            self.output.publish(self.loop.guard.release(time.monotonic()))
+            self.output.publish(self.loop.guard.release(self.now()))
         self.output.disarm()
 
     def stop(self) -> None:
@@ -289,6 +289,8 @@ class TorqueNode(ManagedNode):
         if in_step and when < self.last_turn:
             loop.restart(when)
             self._ahead.clear()
+        elif in_step and self.last_turn == -np.inf:
+            loop.guard.restart()  # from no time: a fallback may have left at any before
         now = when if self.is_simulated else began
         # In step, nothing of a turn may depend on how fast messages travel, as this age does.
         age = 0.0 if in_step else 1e-9 * self.get_clock().now().nanoseconds - when
