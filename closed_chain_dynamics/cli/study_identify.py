@@ -101,7 +101,7 @@ def set_up(parser: argparse.ArgumentParser) -> Study:
         found = estimate(measured, tau, confidence=args.confidence)
         prior = values_of(robot, parameters)
         bodies = consistent_estimate(measured, tau, found, prior)
-        report = identification_report(robot, measured, found, bodies, prior)
+        report = identification_report(robot, motion, measured, found, bodies, prior)
         if args.urdf:
             model = with_values(robot.description, parameters, bodies.pi)
             ccd.Mechanism(model).save(args.urdf)
