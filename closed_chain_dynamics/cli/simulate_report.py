@@ -126,8 +126,9 @@ def render(report: Report, style: Style) -> str:
         [
             'energy',
             f'{number(energy["start"])} J at the start, {number(energy["end"])} J at the '
-            f'end: {_joule(report, energy["work"])} put in, {_joule(report, energy["dissipated"])} '
-            f'dissipated, {_joule(report, energy["lost"])} lost at events',
+            f'end: {_joule(report, energy["work"])} put in, '
+            f'{_joule(report, energy["dissipated"])} dissipated, '
+            f'{_joule(report, energy["lost"])} lost at events',
         ],
         [
             'energy drift',
