@@ -19,6 +19,7 @@ from collections.abc import Callable
 import logging
 import sys
 
+from closed_chain_dynamics.cli.advice import as_options, options_of
 from closed_chain_dynamics.cli.arguments import (
     add_model_arguments,
     complain,
@@ -66,7 +67,8 @@ def run(args: argparse.Namespace) -> int:
     print_report(report, args, lambda: render(report, Style.of(sys.stdout)))
     if report['mobility']['assembled']:
         return 0
-    return complain(f'the loops cannot be closed: {report["mobility"]["explanation"]}')
+    why = as_options(report['mobility']['explanation'], options_of(args.parser))
+    return complain(f'the loops cannot be closed: {why}')
 
 
 def _is_reported(record: logging.LogRecord) -> bool:

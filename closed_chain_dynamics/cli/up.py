@@ -252,7 +252,9 @@ def _run(family: Family, args: argparse.Namespace) -> tuple[dict[str, Any], floa
             told = True
             print(f'Look at it: {_address(family)}', file=sys.stderr)
         if began is None and now - start > LONGEST_START:
-            family.problem = f'no simulated time has passed within {LONGEST_START:g} s'
+            refused = family.said('torque_node', 'refused, reference: ')
+            why = f': {refused.partition("refused, reference: ")[2]}' if refused else ''
+            family.problem = f'no simulated time has passed within {LONGEST_START:g} s{why}'
         elif began is not None and args.seconds and now - began > args.seconds:
             return True
         return not family.look_after() or bool(family.problem)
