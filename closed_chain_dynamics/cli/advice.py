@@ -36,7 +36,7 @@ def as_options(advice: str, options: Sequence[str]) -> str:
     Return advice with arguments of Python written as options of the command, where it has them.
 
     `limits=False` becomes `--no-limits`, `root_joint='fixed'` becomes `--root-joint fixed`, and
-    `actuated=[...]` becomes `--actuated ...`. A way out that the command does not have is left out.
+    `actuated=[...]` becomes `--actuated ...`. What the command lacks is left out.
     """
 
     def option(found: re.Match[str]) -> str:
