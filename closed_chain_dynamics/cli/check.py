@@ -42,7 +42,7 @@ examples:
   closed-chain check four_bar                            a model that comes with the package
   closed-chain check robot.urdf                          one of your own
   closed-chain check five_bar --actuated left_shoulder   what if there were one motor only?
-  closed-chain check robot.urdf --root-joint floating    a robot that stands on nothing
+  closed-chain check robot.urdf --root-joint floating    a robot whose base moves freely
   closed-chain check four_bar --json | python3 -m json.tool
 """
 

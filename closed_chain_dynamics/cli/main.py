@@ -75,7 +75,7 @@ examples:
   closed-chain models                                list the models that can be tried at once
   closed-chain check four_bar                        how does it move, and what is missing?
   closed-chain torque four_bar --q crank=1 --v crank=6      which torque does the motor need?
-  closed-chain simulate four_bar --record run.gif    simulate it, and record a film
+  closed-chain simulate four_bar --record run.gif    simulate it, and record an animation
 
 'closed-chain COMMAND --help' describes a command, with examples. Units are SI and radians. Every
 command takes --json, for use in programs. Exit codes: 0 done, 1 the model or the data is bad or a

@@ -60,7 +60,11 @@ def set_up(parser: argparse.ArgumentParser) -> Study:
         help='low-pass filter the record at this frequency',
     )
     parser.add_argument(
-        '--confidence', metavar='P', type=positive, default=0.95, help='(default: %(default)g)'
+        '--confidence',
+        metavar='P',
+        type=positive,
+        default=0.95,
+        help='confidence level of the intervals (default: %(default)g)',
     )
     parser.add_argument(
         '--no-friction',

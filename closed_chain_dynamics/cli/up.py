@@ -66,7 +66,7 @@ examples:
   closed-chain up five_bar --viewer                         look at it in the browser
   closed-chain up exo_leg --hold --viewer                   hold the pose; sliders move it
   closed-chain up five_bar --follow motion.csv --repeat     follow a file, again and again
-  closed-chain up exo_leg --mode transparent                a device that can be pushed about
+  closed-chain up exo_leg --mode transparent                a device that can be pushed around
   closed-chain up exo_leg --torque rate_limit=200           a parameter of torque_node
   closed-chain up swing --demo                              the figure swings, waves and grips
   closed-chain up swing --demo --seconds 10 --json
@@ -177,7 +177,7 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
         '--port',
         type=port,
         default=8080,
-        help='of the view (default: %(default)s, or the next that is free)',
+        help='port of the view (default: %(default)s, or the next that is free)',
     )
     add_host(run)
 
