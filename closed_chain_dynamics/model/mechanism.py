@@ -68,8 +68,8 @@ def load(
     (tree or loop) and overrides the file; `gravity` in world axes [m/s^2], None for that of the
     file, or the standard one where the file gives none. `xacro_args` are the arguments of a xacro
     file. `inertia` says what is done with inertias that no body can have, and with joints that
-    move no mass: 'check' refuses them, 'repair' or 'trust'. `cut` names joints of an SDF, which is
-    a graph, that close loops.
+    move no mass: 'check' keeps what leaves the mass matrix positive definite and refuses the rest,
+    'repair' or 'trust'. `cut` names joints of an SDF, which is a graph, that close loops.
     """
     if isinstance(source, (str, PathLike)) and not str(source).lstrip().startswith('<'):
         source = library.find(source)
