@@ -62,7 +62,7 @@ def render(report, style):
     lines += [
         style.paint('Targets', 'bold'),
         *_indented(
-            table(('model', 'operation', 'against', 'wanted', 'measured', ''), rows, style)
+            table(('model', 'operation', 'against', 'target', 'measured', ''), rows, style)
         ),
     ]
     return '\n'.join(lines)
