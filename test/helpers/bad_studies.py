@@ -114,6 +114,12 @@ def another_study(at):
         run_experiment(experiment(f'mass:arm={mass}'), at / 'runs', workers=1)
 
 
+def no_cluster(at):
+    """Ask for a scheduler where there is none, without the patience that a user has."""
+    with patch.object(workers, 'CONNECT_WITHIN', 0.5):
+        next(workers.rows(experiment('mass:arm=1'), [0], scheduler='tcp://127.0.0.1:1'))
+
+
 def cluster_that_ends(at):
     """Let a task come back with the loss of its cluster."""
     task = Future()
@@ -300,9 +306,7 @@ STUDIES = {
         'b',
     )(at),
     'a folder of another study': another_study,
-    'a cluster that nobody has': lambda at: next(
-        workers.rows(experiment('mass:arm=1'), [0], scheduler='tcp://127.0.0.1:1')
-    ),
+    'a cluster that nobody has': no_cluster,
     'a cluster that ends': cluster_that_ends,
     'a cluster without its library': lacking(
         'distributed', lambda at: next(workers.rows(experiment('mass:arm=1'), [0], scheduler='a'))
