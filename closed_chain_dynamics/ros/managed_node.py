@@ -21,6 +21,7 @@ what is bad is logged and leaves the node unconfigured.
 """
 
 from collections.abc import Callable, Iterable
+import time
 from typing import Any
 
 from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
@@ -76,6 +77,18 @@ class ManagedNode(LifecycleNode):
         """Send the last commands, before the node is destroyed."""
         if self.active:
             self.trigger_deactivate()
+
+    # --- time ----------------------------------------------------------------------------------
+    @property
+    def is_simulated(self) -> bool:
+        """Return whether time is what /clock says."""
+        return bool(self.get_clock().ros_time_is_active)
+
+    def now(self) -> float:
+        """Return the time that timeouts count in, now [s]."""
+        if self.is_simulated:
+            return float(1e-9 * self.get_clock().now().nanoseconds)
+        return time.monotonic()
 
     # --- transitions ---------------------------------------------------------------------------
     def on_configure(self, state: Any) -> TransitionCallbackReturn:
