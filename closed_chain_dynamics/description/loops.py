@@ -18,15 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from closed_chain_dynamics.description.elements import (
-    LOOP_TYPE_ALIASES,
-    Contact,
-    LoopJoint,
-    LoopType,
-    Pose,
-    Vector,
-)
+from closed_chain_dynamics.description.elements import Contact, LoopJoint, LoopType, Pose, Vector
 from closed_chain_dynamics.description.fields import Reader
+from closed_chain_dynamics.description.joint_types import LOOP_TYPE_ALIASES
 from closed_chain_dynamics.description.urdf import (
     read_dynamics,
     read_limit,
