@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from closed_chain_dynamics.recording.html import shown
 from closed_chain_dynamics.recording.log_files import Path
 from closed_chain_dynamics.recording.page import write_page
-from closed_chain_dynamics.recording.plots import COLOURS, draw_grid
+from closed_chain_dynamics.recording.panels import COLOURS, draw_grid
 from closed_chain_dynamics.recording.terminal import (
     Report,
     Style,

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closed_chain_dynamics.recording.log_files import Path, write_columns
-from closed_chain_dynamics.recording.plots import COLOURS, draw_grid
+from closed_chain_dynamics.recording.panels import COLOURS, draw_grid
 from closed_chain_dynamics.recording.terminal import (
     Report,
     Style,

@@ -22,7 +22,7 @@ from PIL import Image
 import pytest
 
 import closed_chain_dynamics as ccd
-from closed_chain_dynamics.recording import animation, plots
+from closed_chain_dynamics.recording import animation, panels, plots
 from closed_chain_dynamics.recording.colours import CLOSED, OPEN
 
 TWO_BOXES = """<robot name="boxes"> <link name="world"/>
@@ -79,7 +79,7 @@ def test_a_figure_has_at_most_so_many_lines(tmp_path):
     sim = ccd.Simulation(ccd.load('figure'))
     sim.run(0.01)
     sim.log.plot(tmp_path / 'run.svg')
-    hidden = len(plots._grouped(sim.log)[0]) - plots.MOST_LINES
+    hidden = len(plots._grouped(sim.log)[0]) - panels.MOST_LINES
     assert hidden > 0
     assert f'<!-- and {hidden} with less motion -->' in (tmp_path / 'run.svg').read_text()
 
