@@ -22,8 +22,9 @@ import sympy
 
 from closed_chain_dynamics.errors import NameNotFound, StateError
 from closed_chain_dynamics.symbolic.list_dynamics import ListDynamics
+from closed_chain_dynamics.symbolic.list_elements import acceleration, velocity
 from closed_chain_dynamics.symbolic.list_kinematics import Kinematics
-from closed_chain_dynamics.symbolic.lists import Lists, acceleration, velocity
+from closed_chain_dynamics.symbolic.lists import Lists
 
 __all__ = ['Equations', 'Progress']
 

@@ -31,16 +31,16 @@ import sympy
 
 from closed_chain_dynamics.errors import DescriptionError
 from closed_chain_dynamics.symbolic.equations import Equations, Progress
-from closed_chain_dynamics.symbolic.list_kinematics import Kinematics, kinematics, rate
-from closed_chain_dynamics.symbolic.lists import (
+from closed_chain_dynamics.symbolic.list_elements import (
     AXES,
     LinearSpring,
-    Lists,
     Segment,
     Torque,
     TorsionalSpring,
     velocity,
 )
+from closed_chain_dynamics.symbolic.list_kinematics import Kinematics, kinematics, rate
+from closed_chain_dynamics.symbolic.lists import Lists
 
 __all__ = ['estimate', 'lagrange']
 

@@ -30,7 +30,7 @@ from sympy.printing.pycode import PythonCodePrinter
 from closed_chain_dynamics.symbolic.code import Routine, Step, c_file, identifier, python_file
 from closed_chain_dynamics.symbolic.equations import Equations
 from closed_chain_dynamics.symbolic.latex import HEAD, equation, text
-from closed_chain_dynamics.symbolic.lists import TIME
+from closed_chain_dynamics.symbolic.list_elements import TIME
 
 __all__ = ['list_c_source', 'list_latex_source', 'list_python_source']
 
