@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 SX = Any
-SLIDES = {  # axes of frame 1 along which nothing slides
+HELD_SLIDES = {  # axes of frame 1 along which nothing slides
     LoopType.FIXED: (0, 1, 2),
     LoopType.REVOLUTE: (0, 1, 2),
     LoopType.PRISMATIC: (0, 1),
@@ -60,7 +60,7 @@ SLIDES = {  # axes of frame 1 along which nothing slides
 # turning rows as sums of factor times a product of an axis of frame 1 and one of frame 2
 ALL_TURNS = (((0.5, 2, 1), (-0.5, 1, 2)), ((0.5, 0, 2), (-0.5, 2, 0)), ((0.5, 1, 0), (-0.5, 0, 1)))
 TILTS = (((-1.0, 1, 2),), ((1.0, 0, 2),))
-TURNS: dict[LoopType, tuple[tuple[tuple[float, int, int], ...], ...]] = {
+HELD_TURNS: dict[LoopType, tuple[tuple[tuple[float, int, int], ...], ...]] = {
     LoopType.FIXED: ALL_TURNS,
     LoopType.PRISMATIC: ALL_TURNS,
     LoopType.REVOLUTE: TILTS,
@@ -133,7 +133,7 @@ def _slide_rows(
     moving: TracedMotion | None,
     as_in_core: bool,
 ) -> list[ConstraintRow]:
-    axes = list(SLIDES[loop.kind])
+    axes = list(HELD_SLIDES[loop.kind])
     if not axes:
         return []
     to_frame = x.R_1[:, axes].T
@@ -172,7 +172,7 @@ def _turn_rows(
 ) -> list[ConstraintRow]:
     covectors, errors, rests = [], [], []  # a row's bias is its covector times alpha, and a rest
     signs = path_signs(source, loop)
-    for products in TURNS.get(loop.kind, ()):
+    for products in HELD_TURNS.get(loop.kind, ()):
         covector, error, rest = ca.SX.zeros(3), ca.SX(0), ca.SX(0)
         for factor, k, m in products:
             b, c = x.R_1[:, k], x.R_2[:, m]

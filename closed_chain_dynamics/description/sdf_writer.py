@@ -61,10 +61,10 @@ def to_sdf(
     description: Description, gravity: Iterable[float], positions: Positions
 ) -> tuple[str, LeftOut]:
     """Return the XML text with the links as the joint positions place them, and what it lacks."""
-    return _Writer(description, positions).write(tuple(gravity))
+    return _SdfWriter(description, positions).write(tuple(gravity))
 
 
-class _Writer:
+class _SdfWriter:
     def __init__(self, description: Description, positions: Positions) -> None:
         self.description, self.positions = description, positions
         self.left_out = LeftOut()

@@ -45,8 +45,8 @@ from closed_chain_dynamics.description.elements import (
 )
 from closed_chain_dynamics.description.extended_yaml import find_yaml
 from closed_chain_dynamics.description.fields import UNLIMITED
-from closed_chain_dynamics.description.loops import TYPES_WITH_AXIS as LOOPS_WITH_AXIS
-from closed_chain_dynamics.description.urdf import PRIMITIVES, TYPES_WITH_AXIS
+from closed_chain_dynamics.description.loops import LOOPS_WITH_AXIS
+from closed_chain_dynamics.description.urdf import JOINTS_WITH_AXIS, PRIMITIVES
 from closed_chain_dynamics.errors import DescriptionError
 
 __all__ = ['number_text', 'to_element', 'to_xml', 'write', 'write_files', 'xml_text']
@@ -207,7 +207,7 @@ def _write_joint(root: Any, joint: Joint, mimic: Coupling | None) -> None:
     _add_pose(element, 'origin', joint.origin)
     _add(element, 'parent', link=joint.parent)
     _add(element, 'child', link=joint.child)
-    if joint.type in TYPES_WITH_AXIS:
+    if joint.type in JOINTS_WITH_AXIS:
         _add(element, 'axis', xyz=joint.axis)
     # urdfdom refuses a revolute or prismatic joint without <limit>.
     _write_behaviour(

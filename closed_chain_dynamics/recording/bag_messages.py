@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from closed_chain_dynamics.description.elements import Joint, JointType
 from closed_chain_dynamics.description.rotations import rotation_to
-from closed_chain_dynamics.recording.segments import Segment
+from closed_chain_dynamics.recording.segments import LogSegment
 from closed_chain_dynamics.recording.tracks import link_tracks
 
 __all__ = ['MessageMaker', 'SegmentMotion', 'quaternions_of']
@@ -45,7 +45,9 @@ def quaternions_of(rotations: Array) -> Array:
 class SegmentMotion:
     """The joints and the moving links of one segment, sample by sample."""
 
-    def __init__(self, segment: Segment, torques: Mapping[str, Array], make: MessageMaker) -> None:
+    def __init__(
+        self, segment: LogSegment, torques: Mapping[str, Array], make: MessageMaker
+    ) -> None:
         robot, q, v = segment.mechanism(), segment.get('q'), segment.get('v')
         self.make = make
         widths = {name: robot.joint_slices(name) for name in robot.joint_names}

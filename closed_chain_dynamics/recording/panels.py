@@ -32,7 +32,7 @@ from closed_chain_dynamics.recording.colours import INK, web
 from closed_chain_dynamics.recording.log_files import Path, check_folder, writing
 
 __all__ = [
-    'COLOURS',
+    'LINE_COLOURS',
     'Column',
     'Panel',
     'add_legend',
@@ -50,7 +50,16 @@ FIGURE_FORMATS = ('.png', '.svg', '.pdf')
 MOST_LINES = 8  # lines of a panel that can still be told apart
 MOST_POINTS = 4000  # more than a figure has pixels across
 LONG_LEGEND = 6  # entries; a longer one is set smaller, or it would squeeze its panel
-COLOURS = ('#1f5fa8', '#e07b1a', '#2e8b57', '#b8336a', '#6a4fa3', '#8a6d3b', '#148f9e', '#5c6670')
+LINE_COLOURS = (
+    '#1f5fa8',
+    '#e07b1a',
+    '#2e8b57',
+    '#b8336a',
+    '#6a4fa3',
+    '#8a6d3b',
+    '#148f9e',
+    '#5c6670',
+)
 STYLE = {
     'font.size': 9,
     'axes.titlesize': 10,
@@ -209,13 +218,13 @@ def draw_lines(
     shown = sorted(np.argsort(spread, kind='stable')[::-1][:MOST_LINES])
     for place, number in enumerate(shown):
         label, values = columns[number]
-        draw_line(ax, time, values, color=COLOURS[place], label=label)
+        draw_line(ax, time, values, color=LINE_COLOURS[place], label=label)
     if len(columns) > len(shown):
         ax.plot([], [], ' ', label=f'and {len(columns) - len(shown)} {hidden}')
     ax.set_ylabel(unit)
     ax.set_title(title)
     add_legend(ax)
-    return {columns[number][0]: COLOURS[place] for place, number in enumerate(shown)}
+    return {columns[number][0]: LINE_COLOURS[place] for place, number in enumerate(shown)}
 
 
 def add_legend(ax: Any) -> None:

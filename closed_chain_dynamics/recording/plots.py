@@ -26,7 +26,7 @@ from closed_chain_dynamics.recording.events import Event
 from closed_chain_dynamics.recording.log import Log
 from closed_chain_dynamics.recording.log_files import Path
 from closed_chain_dynamics.recording.panels import (
-    COLOURS,
+    LINE_COLOURS,
     Column,
     add_legend,
     draw_line,
@@ -133,7 +133,10 @@ def _energies(ax: Any, log: Log) -> None:
         ('lost at events', log.lost),
     ]
     colours = dict(
-        zip((name for name, _ in series), (COLOURS[0], COLOURS[1], web(INK), *COLOURS[2:]))
+        zip(
+            (name for name, _ in series),
+            (LINE_COLOURS[0], LINE_COLOURS[1], web(INK), *LINE_COLOURS[2:]),
+        )
     )
     for name, values in series:
         if name in ('kinetic', 'potential', 'total') or np.any(values != 0.0):
@@ -152,7 +155,7 @@ def _energies(ax: Any, log: Log) -> None:
 
 def _balance(ax: Any, log: Log) -> None:
     balance = log.balance
-    draw_line(ax, log.time, balance - balance[:1], color=COLOURS[3])
+    draw_line(ax, log.time, balance - balance[:1], color=LINE_COLOURS[3])
     ax.set_ylabel('drift [J]')
     ax.set_title('Energy balance (energy + dissipated + lost - work), change since the start')
     ax.ticklabel_format(axis='y', style='sci', scilimits=(-2, 3))
@@ -165,7 +168,7 @@ def _loop_error(ax: Any, log: Log) -> None:
         ax,
         log.time,
         error,
-        color=COLOURS[4],
+        color=LINE_COLOURS[4],
         linestyle='',
         marker='.',
         markersize=2,

@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any
 
 from rclpy.clock import Clock, ClockType
 
+from closed_chain_dynamics.ros.messages.diagnostics import REPORT_EVERY
+
 if TYPE_CHECKING:
     from closed_chain_dynamics.ros.nodes.simulator_node import SimulatorNode
 
 __all__ = ['SimulatorReport']
-
-REPORT_EVERY = 1.0  # diagnostics [s]
 
 
 class SimulatorReport:

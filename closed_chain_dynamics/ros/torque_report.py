@@ -24,6 +24,7 @@ from std_msgs.msg import String
 
 from closed_chain_dynamics.control.safety_state import ACTIVE, DEGRADED, FAULT, SafetyState
 from closed_chain_dynamics.control.torque_guard import TorqueGuard
+from closed_chain_dynamics.ros.messages.diagnostics import REPORT_EVERY
 from closed_chain_dynamics.ros.messages.qos import LATCHED
 from closed_chain_dynamics.ros.turn_times import TurnTimes
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ['TorqueReport']
 
-REPORT_EVERY = 1.0  # diagnostics [s]
 CHANGE_EVERY = 0.1  # and sooner when torques fall back, or cease to [s]
 LOG_EVERY = 1.0  # of one cause in the log [s]
 

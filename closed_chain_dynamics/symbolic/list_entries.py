@@ -33,10 +33,10 @@ from closed_chain_dynamics.symbolic.list_elements import (
     TorsionalSpring,
 )
 
-__all__ = ['BUILDERS', 'SHAPES', 'Entry', 'Source']
+__all__ = ['BUILDERS', 'SHAPES', 'Entry', 'EntryFile']
 
 
-class Source(Protocol):
+class EntryFile(Protocol):
     """The file that an entry stands in."""
 
     dimension: int
@@ -75,7 +75,7 @@ class Entry:
 
     def __init__(
         self,
-        source: Source,
+        source: EntryFile,
         section: str,
         name: str,
         nodes: Any,  # those in the brackets; of a constraint, which has none, its only one

@@ -33,7 +33,7 @@ from closed_chain_dynamics.simulation.simulation import Simulation
 from closed_chain_dynamics.viewer.holding import Holding
 from closed_chain_dynamics.viewer.observation import Observation, Snapshot
 
-__all__ = ['History', 'LogSource', 'ModelSource', 'SimulationSource', 'Source']
+__all__ = ['History', 'LogSource', 'ModelSource', 'SimulationSource', 'ViewSource']
 
 KEPT = 300  # samples of a plot
 PERIOD = 0.004  # how often motors that hold a pose are told their torques [s]
@@ -61,7 +61,7 @@ class History:
         return np.array(self._rows)
 
 
-class Source:
+class ViewSource:
     """
     What a view shows.
 
@@ -100,7 +100,7 @@ class Source:
         return self.history.table()
 
 
-class ModelSource(Source):
+class ModelSource(ViewSource):
     """A model at rest: it is moved by hand, along its loops."""
 
     kind = 'model'
@@ -154,7 +154,7 @@ def dragged(robot: Mechanism, q: Vector, joint: str, value: float) -> Vector:
     return assemble(robot, {joint: value}, start=q, attempts=1)
 
 
-class SimulationSource(Source):
+class SimulationSource(ViewSource):
     """A simulation that runs as fast as the clock, times a speed."""
 
     kind = 'simulation'
@@ -260,7 +260,7 @@ class SimulationSource(Source):
         self.history.clear()
 
 
-class LogSource(Source):
+class LogSource(ViewSource):
     """A log that is played, or scrubbed through."""
 
     kind = 'log'

@@ -51,6 +51,7 @@ from std_msgs.msg import String
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.ros.controller_client import ControllerClient
 from closed_chain_dynamics.ros.managed_node import ManagedNode
+from closed_chain_dynamics.ros.messages.diagnostics import REPORT_EVERY
 from closed_chain_dynamics.ros.messages.qos import COMMAND
 from closed_chain_dynamics.ros.running import run
 from closed_chain_dynamics.ros.simulator_client import SimulatorClient
@@ -64,7 +65,7 @@ if TYPE_CHECKING:  # it needs viser, which open_view asks for
 
 __all__ = ['ViewerNode', 'main']
 
-REPORT_EVERY, LOOK_EVERY = 1.0, 0.2  # diagnostics; at whether somebody looks [s]
+LOOK_EVERY = 0.2  # at whether somebody looks [s]
 
 
 class ViewerNode(ManagedNode):
