@@ -15,9 +15,10 @@
 """
 The browser view: a mechanism to look at, to move along its loops, to connect and to cut.
 
-`open_view(source)` shows a `ViewSource` (`sources`: a model, a simulation, a log; `live`: a system
-that runs elsewhere) at an address of this machine alone, unless `host` says otherwise: then who
-opens it needs the token in its address (`door`). It asks nothing of any other machine.
+`open_view(source)` shows a `ViewSource` (`sources`: a model; `simulation_source`, `log_source`;
+`live`: a system that runs elsewhere) at an address of this machine alone, unless `host` says
+otherwise: then who opens it needs the token in its address (`door`). It asks nothing of any other
+machine.
 `observation` computes what there is to see, `scene` draws it, `panel` holds the controls, and
 `window` is the server and the one thread that all happens in. `NullViewer` takes the same calls
 and shows nothing. This room is the only one that imports viser, and may import `studies` and
@@ -28,12 +29,9 @@ from typing import TYPE_CHECKING
 
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.viewer.door import HOST
-from closed_chain_dynamics.viewer.sources import (
-    LogSource,
-    ModelSource,
-    SimulationSource,
-    ViewSource,
-)
+from closed_chain_dynamics.viewer.log_source import LogSource
+from closed_chain_dynamics.viewer.simulation_source import SimulationSource
+from closed_chain_dynamics.viewer.sources import ModelSource, ViewSource
 
 if TYPE_CHECKING:
     from closed_chain_dynamics.viewer.window import Window
