@@ -33,7 +33,7 @@ from closed_chain_dynamics.description.mjcf_inertias import mjcf_inertias
 from closed_chain_dynamics.description.mjcf_laws import add_laws
 from closed_chain_dynamics.description.rotations import Matrix, quaternion_of
 from closed_chain_dynamics.description.sdf_frames import Offset, chained, relative
-from closed_chain_dynamics.description.writer import number_text
+from closed_chain_dynamics.description.xml_elements import number_text
 from closed_chain_dynamics.errors import DescriptionError
 
 __all__ = ['to_mjcf']

@@ -39,7 +39,7 @@ from closed_chain_dynamics.description.reference_pose import (
 )
 from closed_chain_dynamics.description.sdf_frames import WORLD, Offset
 from closed_chain_dynamics.description.tree import ONE_DOF
-from closed_chain_dynamics.description.writer import number_text
+from closed_chain_dynamics.description.xml_elements import number_text
 from closed_chain_dynamics.errors import DescriptionError
 
 __all__ = ['SdfJointWriter', 'add_text']

@@ -47,7 +47,7 @@ from closed_chain_dynamics.description.sdf_joint_writer import SdfJointWriter, a
 from closed_chain_dynamics.description.sdf_shapes import write_shapes
 from closed_chain_dynamics.description.straight_couplings import as_mimics
 from closed_chain_dynamics.description.tree import ONE_DOF
-from closed_chain_dynamics.description.writer import xml_text
+from closed_chain_dynamics.description.xml_elements import xml_text
 from closed_chain_dynamics.errors import DescriptionError
 
 __all__ = ['to_sdf']

@@ -29,7 +29,8 @@ from closed_chain_dynamics.description.elements import Description, LoopJoint, L
 from closed_chain_dynamics.description.left_out import LeftOut
 from closed_chain_dynamics.description.loops import LOOPS_WITH_AXIS
 from closed_chain_dynamics.description.rotations import pose_of, turn
-from closed_chain_dynamics.description.writer import to_element, xml_text
+from closed_chain_dynamics.description.writer import to_element
+from closed_chain_dynamics.description.xml_elements import xml_text
 
 __all__ = ['to_urdf_plus']
 
