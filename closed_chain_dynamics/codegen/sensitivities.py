@@ -30,6 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from closed_chain_dynamics.codegen.build import require_casadi
 from closed_chain_dynamics.codegen.gathering import gather
+from closed_chain_dynamics.codegen.rollouts import GENERATED_INTEGRATORS
 from closed_chain_dynamics.codegen.source import Source
 from closed_chain_dynamics.dynamics.actuation import actuator_vector
 from closed_chain_dynamics.dynamics.forward import forward_dynamics
@@ -42,7 +43,6 @@ Array = NDArray[np.float64]
 Pushed = tuple[Array, Array]  # a value, (n,), and its slopes along all directions, (n, directions)
 NEWTON_STEPS = 2  # that close the loops after a step
 SHARES = (1.0, 2.0, 2.0, 1.0)  # of the four stages of Runge and Kutta
-INTEGRATORS = ('euler', 'rk4')
 
 
 @dataclass(frozen=True, eq=False)
@@ -236,8 +236,8 @@ def step_derivatives(
     smooth function of the speed.
     """
     require_casadi()
-    if integrator not in INTEGRATORS:
-        raise NameNotFound('integrator', integrator, INTEGRATORS, where=robot.name)
+    if integrator not in GENERATED_INTEGRATORS:
+        raise NameNotFound('integrator', integrator, GENERATED_INTEGRATORS, where=robot.name)
     if not dt > 0.0:
         raise StateError(
             f'the step dt must be a positive time, not {dt!r}',

@@ -48,7 +48,7 @@ from closed_chain_dynamics.control.projection import (
     Torques,
     residual_by_name,
 )
-from closed_chain_dynamics.control.sensed import NOTHING, Sensed
+from closed_chain_dynamics.control.sensed import NOTHING_SENSED, Sensed
 from closed_chain_dynamics.control.singularity_guard import SingularityGuard
 from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
 from closed_chain_dynamics.dynamics.levers import find_levers, no_lever
@@ -59,14 +59,14 @@ from closed_chain_dynamics.kernels import records as at, torque_law
 from closed_chain_dynamics.kernels.tangent import compute_tangent
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
-__all__ = ['MODES', 'Command', 'Target', 'TorqueController']
+__all__ = ['MODES', 'Command', 'DesiredMotion', 'TorqueController']
 
 MODES = ('computed_torque', 'feedforward', 'gravity_compensation', *FELT)
 TRACKING = ('computed_torque', 'feedforward')  # modes that are nothing without a reference
 HELD_BEFORE = 2.0  # distances that refuse a pose, at which a reference is held
 
 Gains: TypeAlias = float | Mapping[str, float]
-Target: TypeAlias = tuple[Vector, Vector, Vector]  # q_d, v_d, a_d, complete
+DesiredMotion: TypeAlias = tuple[Vector, Vector, Vector]  # q_d, v_d, a_d, complete
 
 
 class TorqueController:
@@ -186,8 +186,8 @@ class TorqueController:
         self,
         q: Vector,
         v: Vector,
-        reference: Target | None = None,
-        sensed: Sensed = NOTHING,
+        reference: DesiredMotion | None = None,
+        sensed: Sensed = NOTHING_SENSED,
         *,
         turn: float = 0.0,
     ) -> Command:
@@ -209,7 +209,7 @@ class TorqueController:
         return self.generated.code(q)
 
     def _torques(
-        self, q: Vector, v: Vector, reference: Target | None, sensed: Sensed, turn: float
+        self, q: Vector, v: Vector, reference: DesiredMotion | None, sensed: Sensed, turn: float
     ) -> Command:
         if self.mode == 'gravity_compensation':
             return self.gravity(q)
@@ -247,7 +247,7 @@ class TorqueController:
             self._all_gains = self._all_gains._replace(code=code)
         return self._all_gains
 
-    def _whole_law(self, q: Vector, v: Vector, reference: Target) -> Command | None:
+    def _whole_law(self, q: Vector, v: Vector, reference: DesiredMotion) -> Command | None:
         """Return the Command in one compiled call; None where it takes more than that."""
         robot = self.robot
         if not self._is_whole:
@@ -294,7 +294,7 @@ class TorqueController:
         return self._command(q, self._zero, self._zero)
 
     def _acceleration(
-        self, q: Vector, v: Vector, reference: Target
+        self, q: Vector, v: Vector, reference: DesiredMotion
     ) -> tuple[Vector, dict[str, float], float]:
         """Return W theta_G'' + W' theta_G' with feedback, (nv,), the residual, and the error."""
         robot, (q_d, v_d, a_d) = self.robot, reference

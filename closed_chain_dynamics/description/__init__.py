@@ -75,6 +75,7 @@ from closed_chain_dynamics.description.springs import read_assembly, read_spring
 from closed_chain_dynamics.description.tree import Tree
 from closed_chain_dynamics.description.urdf import materials, read_joint, read_link
 from closed_chain_dynamics.description.urdf_parser import is_urdf_parser_robot, to_urdf_parser
+from closed_chain_dynamics.description.vocabulary import check_vocabulary
 from closed_chain_dynamics.description.writer import to_xml, write
 from closed_chain_dynamics.errors import DescriptionError
 
@@ -173,7 +174,7 @@ def read(
             reader, document, actuated=actuated, root_joint=root_joint, cut=cut, inertia=inertia
         )
         return replace(description, notes=tuple(reader.notes))
-    reader.check_vocabulary(root)
+    check_vocabulary(reader, root)
     reader.ignore_unknown(root, ROBOT_TAGS | FOREIGN_TAGS)
     name = root.get('name')
     if not name:

@@ -17,14 +17,14 @@ What the user wrote, as frozen dataclasses: the one internal description of ever
 
 Values are plain tuples of floats in SI units, so that two descriptions can be compared with
 ``==`` and a file that was loaded, saved and loaded again gives an equal description.
+Links stand in links.py and types in joint_types.py; readers and writers import all from here.
 """
 
 from dataclasses import dataclass, field
-from enum import Enum
 import math
 
-import numpy as np
-from numpy.typing import NDArray
+from closed_chain_dynamics.description.joint_types import JointType, LoopType
+from closed_chain_dynamics.description.links import Geometry, Inertia, Link, Pose, Shape, Vector
 
 __all__ = [
     'Actuator',
@@ -48,173 +48,6 @@ __all__ = [
     'Spring',
     'Vector',
 ]
-
-Vector = tuple[float, ...]
-
-
-class JointType(Enum):
-    """Types of tree joints; the value is the spelling in a file."""
-
-    FIXED = 'fixed'
-    REVOLUTE = 'revolute'
-    CONTINUOUS = 'continuous'
-    PRISMATIC = 'prismatic'
-    PLANAR = 'planar'
-    SPHERICAL = 'spherical'
-    FLOATING = 'floating'
-
-    @property
-    def nv(self) -> int:
-        """Return the number of velocities of the joint."""
-        return {
-            'fixed': 0,
-            'revolute': 1,
-            'continuous': 1,
-            'prismatic': 1,
-            'planar': 3,
-            'spherical': 3,
-            'floating': 6,
-        }[self.value]
-
-    @property
-    def nq(self) -> int:
-        """Return the number of position values (a planar joint: x, y, cos, sin)."""
-        return {
-            'fixed': 0,
-            'revolute': 1,
-            'continuous': 1,
-            'prismatic': 1,
-            'planar': 4,
-            'spherical': 4,
-            'floating': 7,
-        }[self.value]
-
-
-class LoopType(Enum):
-    """Types of loop joints; the value is the spelling in a file."""
-
-    FIXED = 'fixed'
-    REVOLUTE = 'revolute'
-    PRISMATIC = 'prismatic'
-    CYLINDRICAL = 'cylindrical'
-    UNIVERSAL = 'universal'
-    SPHERICAL = 'spherical'
-    PLANAR = 'planar'
-    SURFACE = 'surface'
-    FREE = 'free'
-
-    @property
-    def rows(self) -> int:
-        """Return the number of constraint rows."""
-        return {
-            'fixed': 6,
-            'revolute': 5,
-            'prismatic': 5,
-            'cylindrical': 4,
-            'universal': 4,
-            'spherical': 3,
-            'planar': 3,
-            'surface': 1,
-            'free': 0,
-        }[self.value]
-
-
-LOOP_TYPE_ALIASES = {
-    'link': 'fixed',
-    'weld': 'fixed',
-    '6d': 'fixed',
-    'continuous': 'revolute',
-    'hinge': 'revolute',
-    'ball': 'spherical',
-    '3d': 'spherical',
-    'connect': 'spherical',
-    'point_on_plane': 'surface',
-    'point on plane': 'surface',
-    'floating': 'free',
-}
-
-
-@dataclass(frozen=True)
-class Pose:
-    """A placement as URDF writes it: position [m] and roll, pitch, yaw about fixed axes [rad]."""
-
-    xyz: Vector = (0.0, 0.0, 0.0)
-    rpy: Vector = (0.0, 0.0, 0.0)
-
-    @property
-    def rotation(self) -> NDArray[np.float64]:
-        """Return the rotation matrix, (3, 3)."""
-        (cr, cp, cy), (sr, sp, sy) = np.cos(self.rpy), np.sin(self.rpy)
-        return np.array(
-            [
-                [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-                [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-                [-sp, cp * sr, cp * cr],
-            ]
-        )
-
-    @property
-    def position(self) -> NDArray[np.float64]:
-        """Return the position, (3,) [m]."""
-        return np.array(self.xyz, dtype=float)
-
-
-@dataclass(frozen=True)
-class Inertia:
-    """Mass [kg], centre of mass in the link frame, and inertia about it [kg m^2]."""
-
-    mass: float
-    origin: Pose = Pose()
-    # ixx, ixy, ixz, iyy, iyz, izz about the centre of mass, in the axes of `origin`
-    moments: Vector = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-
-    @property
-    def tensor(self) -> NDArray[np.float64]:
-        """Return the inertia about the centre of mass in the link's axes, (3, 3)."""
-        ixx, ixy, ixz, iyy, iyz, izz = self.moments
-        R = self.origin.rotation
-        tensor = np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
-        return np.asarray(R @ tensor @ R.T)
-
-
-@dataclass(frozen=True)
-class Geometry:
-    """
-    A primitive or a mesh.
-
-    `size`: x y z of a box; radius, length of a cylinder or capsule; radius of a sphere.
-    """
-
-    kind: str
-    size: Vector = ()
-    filename: str = ''
-    scale: Vector = (1.0, 1.0, 1.0)
-
-
-@dataclass(frozen=True)
-class Shape:
-    """A visual or a collision shape of a link."""
-
-    geometry: Geometry
-    origin: Pose = Pose()
-    rgba: Vector = ()
-    material: str = ''
-    name: str = ''
-
-
-@dataclass(frozen=True)
-class Link:
-    """
-    A rigid body; `inertia` is None where the file gives none.
-
-    `gravcomp` is the share of its weight that something outside the mechanism carries.
-    """
-
-    name: str
-    inertia: Inertia | None = None
-    visuals: tuple[Shape, ...] = ()
-    collisions: tuple[Shape, ...] = ()
-    gravcomp: float = 0.0
 
 
 @dataclass(frozen=True)

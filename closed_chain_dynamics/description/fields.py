@@ -43,41 +43,6 @@ ZERO_AXIS = 1e-9
 UNIT_ROUNDING = 1e-14
 WORTH_A_NOTE = 1e-2
 
-# The cc: vocabulary: element -> attributes it takes.
-CC_ELEMENTS = {
-    'contact': {
-        'normal',
-        'unilateral',
-        'mu',
-        'mu_static',
-        'surface',
-        'radius',
-        'ball',
-        'wheel',
-        'restitution',
-        'stiffness',
-        'damping',
-    },
-    'limit_moment': {'model', 'stiffness', 'damping', 'transition'},
-    'spring': {'name', 'type', 'joint'},
-    'from': {'link', 'xyz'},
-    'to': {'link', 'xyz'},
-    'law': {'stiffness', 'damping', 'rest_length', 'rest_angle'},
-    'assembly': {'name'},
-    'joint': {'name', 'value'},
-    'term': {'joint', 'coefficients'},
-    'rotor': {'inertia', 'ratio'},
-    'gravity': {'xyz'},
-}
-# cc: attributes on elements of other vocabularies.
-CC_ATTRIBUTES = {
-    'joint': {'role', 'type'},
-    'constraint': {'role'},
-    'limit': {'restitution'},
-    'loop': {'role'},
-    'link': {'gravcomp'},
-}
-
 
 class Reader:
     """Read values from the elements of one file and collect notes about it."""
@@ -139,39 +104,6 @@ class Reader:
     def children(self, element: Any, tag: str) -> list[Any]:
         """Return all children with this tag."""
         return list(element.findall(_qualified(tag)))
-
-    def check_vocabulary(self, root: Any) -> None:
-        """Refuse unknown cc: names anywhere in the file."""
-        for element in root.iter(etree.Element):
-            name = etree.QName(element)
-            if element.prefix == 'cc' and name.namespace != CC:
-                raise self.error(
-                    element,
-                    f'the prefix cc means {name.namespace!r} here',
-                    f'Write xmlns:cc="{CC}" on <robot>.',
-                )
-            own = name.namespace == CC
-            if own and name.localname not in CC_ELEMENTS:
-                raise self.error(
-                    element,
-                    f'there is no element <cc:{name.localname}>',
-                    nearest_names(name.localname, CC_ELEMENTS),
-                )
-            known = CC_ELEMENTS[name.localname] if own else CC_ATTRIBUTES.get(name.localname, ())
-            for key in element.attrib:
-                attribute = etree.QName(key)
-                foreign = attribute.namespace not in (None, CC)
-                if foreign or (attribute.namespace is None and not own):
-                    continue
-                if attribute.localname not in known:
-                    shown = (
-                        f'cc:{attribute.localname}' if attribute.namespace else attribute.localname
-                    )
-                    raise self.error(
-                        element,
-                        f'there is no attribute {shown} here',
-                        nearest_names(attribute.localname, sorted(known)),
-                    )
 
     def ignore_unknown(self, element: Any, known: Collection[str]) -> None:
         """Log and note each tag that nothing reads, once per kind of place."""

@@ -18,15 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from closed_chain_dynamics.description.elements import (
-    LOOP_TYPE_ALIASES,
-    Contact,
-    LoopJoint,
-    LoopType,
-    Pose,
-    Vector,
-)
+from closed_chain_dynamics.description.elements import Contact, LoopJoint, LoopType, Pose, Vector
 from closed_chain_dynamics.description.fields import Reader
+from closed_chain_dynamics.description.joint_types import LOOP_TYPE_ALIASES
 from closed_chain_dynamics.description.urdf import (
     read_dynamics,
     read_limit,
@@ -37,7 +31,7 @@ from closed_chain_dynamics.errors import nearest_names
 
 __all__ = ['held_points', 'loop_type', 'read_loop', 'read_loop_type']
 
-TYPES_WITH_AXIS = (
+LOOPS_WITH_AXIS = (
     LoopType.REVOLUTE,
     LoopType.PRISMATIC,
     LoopType.CYLINDRICAL,
@@ -106,7 +100,7 @@ def _ends_of_constraint(reader: Reader, element: Any, kind: LoopType) -> dict[st
         ends[side] = reader.text(link, 'link')
         ends[f'{side}_origin'] = reader.pose(reader.child(element, f'{side}_origin'))
         axis = reader.child(element, f'{side}_axis')
-        if axis is not None and kind in TYPES_WITH_AXIS:
+        if axis is not None and kind in LOOPS_WITH_AXIS:
             axes[f'{side}_axis'] = reader.axis(axis)
     return ends | _both_axes(reader, element, kind, axes)
 
@@ -122,7 +116,7 @@ def _ends_of_loop(reader: Reader, element: Any, kind: LoopType) -> dict[str, Any
         ends[side] = reader.text(end, 'link')
         ends[f'{side}_origin'] = reader.pose(reader.child(end, 'origin'))
     axis = reader.child(element, 'axis')
-    if axis is not None and kind in TYPES_WITH_AXIS:
+    if axis is not None and kind in LOOPS_WITH_AXIS:
         axes['parent_axis'] = reader.axis(axis)
     return ends | _both_axes(reader, element, kind, axes)
 
@@ -131,7 +125,7 @@ def _both_axes(
     reader: Reader, element: Any, kind: LoopType, axes: dict[str, Vector]
 ) -> dict[str, Vector]:
     """Complete the axes: one that is not given has the numbers of the other."""
-    if kind not in TYPES_WITH_AXIS:
+    if kind not in LOOPS_WITH_AXIS:
         return {}
     if kind is LoopType.UNIVERSAL and len(axes) < 2:
         raise reader.error(

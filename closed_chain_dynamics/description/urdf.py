@@ -43,7 +43,12 @@ __all__ = [
 ]
 
 LIMIT_MOMENT_MODELS = ('linear',)
-TYPES_WITH_AXIS = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC, JointType.PLANAR)
+JOINTS_WITH_AXIS = (
+    JointType.REVOLUTE,
+    JointType.CONTINUOUS,
+    JointType.PRISMATIC,
+    JointType.PLANAR,
+)
 LINK_TAGS = {'inertial', 'visual', 'collision'}
 SHAPE_TAGS = {'origin', 'geometry', 'material'}
 JOINT_TAGS = {
@@ -192,7 +197,7 @@ def read_joint(reader: Reader, element: Any) -> Joint:
     parent = reader.child(element, 'parent', required=True, example='<parent link="..."/>')
     child = reader.child(element, 'child', required=True, example='<child link="..."/>')
     values = {}
-    if kind in TYPES_WITH_AXIS:
+    if kind in JOINTS_WITH_AXIS:
         axis = reader.child(element, 'axis')
         if axis is not None:
             values['axis'] = reader.axis(axis, default=(1.0, 0.0, 0.0))

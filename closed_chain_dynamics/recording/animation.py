@@ -26,7 +26,13 @@ from numpy.typing import NDArray
 
 from closed_chain_dynamics.errors import ClosedChainError, StateError
 from closed_chain_dynamics.model.mechanism import Mechanism
-from closed_chain_dynamics.recording.colours import CLOSED, EVENT_COLOURS, INK, OPEN, Colour
+from closed_chain_dynamics.recording.colours import (
+    CLOSED_COLOUR,
+    EVENT_COLOURS,
+    INK,
+    OPEN_COLOUR,
+    Colour,
+)
 from closed_chain_dynamics.recording.log import Log
 from closed_chain_dynamics.recording.log_files import Path, check_folder, writing
 from closed_chain_dynamics.recording.picture import Dot, Painter, fit_camera, pillow
@@ -43,7 +49,7 @@ ANIMATION_FORMATS = ('.gif', '.mp4')
 SIZE = (640, 480)
 ROOM = 0.4  # how much of fixed surroundings is shown, share of what moves
 CAPTION_TIME = 1.0  # how long an event is named [s]
-KEPT = (CLOSED, OPEN, INK, (255, 255, 255))  # colours that every picture has exactly
+KEPT = (CLOSED_COLOUR, OPEN_COLOUR, INK, (255, 255, 255))  # colours that every picture has exactly
 VIEWS = {'front': (0.0, 8.0), 'side': (90.0, 8.0), 'top': (0.0, 89.0), 'corner': (40.0, 22.0)}
 
 
@@ -196,11 +202,13 @@ def _dots(ends: Sequence[End], sample: int) -> list[Dot]:
     dots: list[Dot] = []
     for closed, on_parent, on_child in ends:
         dots += (
-            [(on_child[sample], CLOSED)]
+            [(on_child[sample], CLOSED_COLOUR)]
             if closed
-            else [(on_parent[sample], OPEN), (on_child[sample], OPEN)]
+            else [(on_parent[sample], OPEN_COLOUR), (on_child[sample], OPEN_COLOUR)]
         )
-    return sorted(dots, key=lambda dot: dot[1] == CLOSED)  # where both are, closed is to be seen
+    return sorted(
+        dots, key=lambda dot: dot[1] == CLOSED_COLOUR
+    )  # where both are, closed is to be seen
 
 
 class _Film:

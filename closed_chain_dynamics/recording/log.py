@@ -32,7 +32,7 @@ from closed_chain_dynamics.errors import NameNotFound
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.recording.events import Event
 from closed_chain_dynamics.recording.html import shown
-from closed_chain_dynamics.recording.segments import Segment, Wrenches, joint_part, joint_width
+from closed_chain_dynamics.recording.segments import LogSegment, Wrenches, joint_part, joint_width
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -77,7 +77,7 @@ class Log:
     def __init__(self, robot: Mechanism) -> None:
         self.robot = robot
         self.events: list[Event] = []
-        self.segments: list[Segment] = []
+        self.segments: list[LogSegment] = []
         self._reactions: dict[tuple[str, int, int], list[dict[str, Reaction]]] = {}
 
     def append(
@@ -105,7 +105,7 @@ class Log:
             tau=torques,
         )
 
-    def _segment(self, wrenches: Wrenches) -> Segment:
+    def _segment(self, wrenches: Wrenches) -> LogSegment:
         """Return the segment for the present structure: the last one, or a new one."""
         robot, structure = self.robot, self.robot.connections()
         last = self.segments[-1] if self.segments else None
@@ -120,7 +120,7 @@ class Log:
         # One copy serves all structures: events may be very many.
         template = last.template if last is not None else robot.copy()
         kept = {link: np.array(wrench) for link, wrench in wrenches.items()}
-        self.segments.append(Segment(template, structure, kept))
+        self.segments.append(LogSegment(template, structure, kept))
         return self.segments[-1]
 
     def __repr__(self) -> str:
@@ -233,7 +233,7 @@ class Log:
             values[samples, places] = [next(rows) for _ in range(len(segment))]
         return names, values
 
-    def spans(self) -> Iterator[tuple[Segment, slice]]:
+    def spans(self) -> Iterator[tuple[LogSegment, slice]]:
         """Yield each segment and the slice of samples that it holds."""
         start = 0
         for segment in self.segments:

@@ -36,7 +36,7 @@ from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.model.structure import Connections
 from closed_chain_dynamics.recording.events import Event
 from closed_chain_dynamics.recording.log import COLUMNS, Log
-from closed_chain_dynamics.recording.segments import Segment
+from closed_chain_dynamics.recording.segments import LogSegment
 
 __all__ = [
     'Path',
@@ -254,7 +254,7 @@ def _log_of(arrays: Mapping[str, NDArray[Any]]) -> Log:
         connections = Connections(
             tuple(map(tuple, loops.tolist())), tuple(np.flatnonzero(free).tolist())
         )
-        segment, samples = Segment(robot, connections, acting), slice(start, start + count)
+        segment, samples = LogSegment(robot, connections, acting), slice(start, start + count)
         columns = {
             what: [list(arrays[f'{what}_names']).index(name) for name in segment.names(what)]
             for what in ('q', 'v', 'tau')

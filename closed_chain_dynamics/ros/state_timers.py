@@ -102,7 +102,7 @@ class StateTimers:
 
     def _in_silence(self, now: float) -> Vector:
         """Return what is safe while a simulator says nothing."""
-        loop, measured = self._node.loop, self._node.measured
+        loop, measured = self._node.loop, self._node.inputs.measured
         assert loop is not None and measured is not None  # there is a model
         text = 'no joint states within wall_timeout'
         if not measured.is_in_step:

@@ -137,7 +137,7 @@ class TrajectoryAction:
         start = seconds(trajectory.header.stamp)
         if not start or not trajectory.points:
             return False
-        return start + seconds(trajectory.points[-1].time_from_start) < self._node.last_turn
+        return start + seconds(trajectory.points[-1].time_from_start) < self._node.turns.last
 
     def _read(self, handle: Any) -> _Goal:
         """Return what a request asks for, or raise."""
@@ -159,7 +159,7 @@ class TrajectoryAction:
         loop = self._node.loop
         assert loop is not None  # there is a model
         trajectory = goal.handle.request.trajectory
-        self._node.forget_references()
+        self._node.turns.ahead.clear()
         return loop.take_reference(
             *arrays_of(trajectory), start=seconds(trajectory.header.stamp) or None
         )

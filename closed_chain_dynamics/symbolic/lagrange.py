@@ -30,17 +30,17 @@ from dataclasses import dataclass, field
 import sympy
 
 from closed_chain_dynamics.errors import DescriptionError
-from closed_chain_dynamics.symbolic.equations import Equations, Progress
-from closed_chain_dynamics.symbolic.list_kinematics import Kinematics, kinematics, rate
-from closed_chain_dynamics.symbolic.lists import (
+from closed_chain_dynamics.symbolic.equations import Equations, StageProgress
+from closed_chain_dynamics.symbolic.list_elements import (
     AXES,
     LinearSpring,
-    Lists,
     Segment,
     Torque,
     TorsionalSpring,
     velocity,
 )
+from closed_chain_dynamics.symbolic.list_kinematics import Kinematics, kinematics, rate
+from closed_chain_dynamics.symbolic.lists import Lists
 
 __all__ = ['estimate', 'lagrange']
 
@@ -62,7 +62,7 @@ class _Terms:
 
 
 def lagrange(
-    lists: Lists, *, progress: Progress | None = None, longest: float = LONGEST
+    lists: Lists, *, progress: StageProgress | None = None, longest: float = LONGEST
 ) -> Equations:
     """
     Return the Equations of a model.
@@ -233,7 +233,7 @@ def _add_constraints(
 class _Derivation:
     """The derivatives that make equations of the terms."""
 
-    def __init__(self, lists: Lists, terms: _Terms, progress: Progress) -> None:
+    def __init__(self, lists: Lists, terms: _Terms, progress: StageProgress) -> None:
         self.lists, self.terms, self.progress = lists, terms, progress
         self.q = [sympy.Symbol(name) for name in lists.coordinates]
         self.v = [velocity(name) for name in lists.coordinates]

@@ -27,24 +27,29 @@ from viser import uplot
 
 from closed_chain_dynamics.description.elements import Joint
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
-from closed_chain_dynamics.viewer.live_controls import LiveControls
+from closed_chain_dynamics.viewer.live_controls import SPEEDS, LiveControls
 from closed_chain_dynamics.viewer.observation import Loop, Observation
-from closed_chain_dynamics.viewer.scene import COLOURS, Scene, put
-from closed_chain_dynamics.viewer.sliders import STEP, nearest_turn, position, slider_range, within
+from closed_chain_dynamics.viewer.scene import LOOP_COLOURS, Scene, put
+from closed_chain_dynamics.viewer.sliders import (
+    SLIDER_STEP,
+    nearest_turn,
+    position,
+    slider_range,
+    within,
+)
 from closed_chain_dynamics.viewer.steering import Steering
 
 if TYPE_CHECKING:  # it knows this file
     from closed_chain_dynamics.viewer.window import Window
 
-__all__ = ['Panel']
+__all__ = ['ControlPanel']
 
-SPEEDS = (0.05, 4.0)  # slowest and fastest
 MOST_SLIDERS = 12  # in a folder that is open at first
 MOST_CURVES = 8  # in one plot
 SMALLEST_ERROR = 1e-17  # errors below are drawn there, since a logarithm needs one
 REFUSED = 'color: #c92a2a; font-weight: bold'
 CURVES = ('#4078c0', '#e88c30', '#4c9e6e', '#b85478', '#7866ac', '#8c7854', '#389aa6', '#80899a')
-STATES = {state: '#{:02x}{:02x}{:02x}'.format(*colour) for state, colour in COLOURS.items()}
+STATES = {state: '#{:02x}{:02x}{:02x}'.format(*colour) for state, colour in LOOP_COLOURS.items()}
 HINTS = {
     'loops': 'balls: green closed, red open, orange sliding, blue sticking',
     'forces': 'in loops and contacts, on the child; pale where redundancy leaves them open',
@@ -55,7 +60,7 @@ HINTS = {
 }
 
 
-class Panel:
+class ControlPanel:
     """The controls of one view; `window.do` and `window.follow` have its thread call something."""
 
     # `source` is Any because only some sources run, step, drag, hold or can be switched
@@ -107,7 +112,9 @@ class Panel:
             reset.on_click(lambda _: self.do(source.reset))
             self.folders.append(reset)  # of what is dragged
         if source.duration is not None:
-            self.time = self.gui.add_slider('time [s]', 0.0, max(source.duration, STEP), STEP, 0.0)
+            self.time = self.gui.add_slider(
+                'time [s]', 0.0, max(source.duration, SLIDER_STEP), SLIDER_STEP, 0.0
+            )
             self.time.on_update(self._by_hand(lambda value: self.follow(source.seek, value)))
         if source.can_hold:
             hold = self.gui.add_checkbox(
@@ -143,7 +150,7 @@ class Panel:
 
     def _add_slider(self, robot: Mechanism, joint: Joint) -> None:
         low, high = slider_range(robot, joint)
-        slider = self.gui.add_slider(joint.name, low, high, STEP, min(max(0.0, low), high))
+        slider = self.gui.add_slider(joint.name, low, high, SLIDER_STEP, min(max(0.0, low), high))
         slider.on_update(self._by_hand(lambda value: self.follow(self._drag, joint, value)))
         self.sliders[joint.name] = slider
 

@@ -219,7 +219,7 @@ def test_the_page_on_ros_has_every_argument_of_the_launch_files():
 
 
 def test_the_tag_reference_has_every_own_element_and_attribute():
-    from closed_chain_dynamics.description.fields import CC_ATTRIBUTES, CC_ELEMENTS
+    from closed_chain_dynamics.description.vocabulary import CC_ATTRIBUTES, CC_ELEMENTS
 
     text = (DOCS / 'pages' / 'tags.md').read_text(encoding='utf-8')
     examples = ' '.join(

@@ -62,3 +62,10 @@ def test_a_kernel_takes_at_most_eight_arguments() -> None:
         if isinstance(node, ast.FunctionDef) and len(node.args.args) > 8
     ]
     assert not long
+
+
+def test_a_node_is_at_most_150_lines_with_its_contract() -> None:
+    """It says what it takes and gives, and lives; what it does with messages stands elsewhere."""
+    nodes = (ROOT / 'closed_chain_dynamics' / 'ros' / 'nodes').glob('*_node.py')
+    lines = {path.name: len(path.read_text(encoding='utf-8').splitlines()) for path in nodes}
+    assert lines and {name: count for name, count in lines.items() if count > 150} == {}

@@ -17,7 +17,8 @@
 import math
 from unittest import mock
 
-from helpers.bad_calls import FLOATING, command, four_bar, moving, without_library, without_mass
+from helpers.called_mechanisms import FLOATING, four_bar, moving, without_mass
+from helpers.called_where import command, without_library
 from helpers.floating_hopper import HOPPER, LEG
 from helpers.single_joints import slider
 from helpers.small_files import ARM, BASE, hinge, robot

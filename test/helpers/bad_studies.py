@@ -21,8 +21,9 @@ import sys
 from types import SimpleNamespace
 from unittest.mock import patch
 
-from helpers.bad_calls import command, four_bar, without
 from helpers.bad_motions import ball_file
+from helpers.called_mechanisms import four_bar
+from helpers.called_where import command, without
 import numpy as np
 from scipy.sparse import csr_matrix
 
