@@ -17,14 +17,14 @@
 How many runs of a what-if study go through in a second: one process, two, and vector lanes.
 
 Four-bar, runs of 0.2 s, a mass and a damping that vary. Rates are those after the first tenth of
-the runs, when the processes have started. On an idle machine; usage:
+the runs, when the processes have started. Measure on an idle machine:
 
     python -m benchmarks.study_throughput
 """
 
+import argparse
 import json
 from pathlib import Path
-import sys
 import tempfile
 import time
 
@@ -77,13 +77,18 @@ def measure(workers, *, compiled=False, runs=RUNS):
 
 def main():
     """Measure, and print rates and ratios."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument('--json', action='store_true', help='print the rates as JSON')
+    args = parser.parse_args()
     found = {'one process': measure(1), 'two processes': measure(2)}
     found['two over one'] = found['two processes'] / found['one process']
     for name, workers in (('one', 1), ('two', 2)):
         rate = measure(workers, compiled=True, runs=MANY)
         found[f'in vector lanes, {name}'] = rate
     found['lanes over kernels, one process'] = found['in vector lanes, one'] / found['one process']
-    if '--json' in sys.argv:
+    if args.json:
         print(json.dumps(found))
         return
     for name, value in found.items():

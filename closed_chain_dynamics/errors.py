@@ -19,7 +19,7 @@ Every error raised on purpose is a ``ClosedChainError``. Its message is one para
 ``where: why. repair`` - so that a terminal, a log and a diagnostics topic can show it as it is.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 import difflib
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     'SingularityError',
     'StateError',
     'StructureError',
+    'alternatives',
     'nearest_names',
 ]
 
@@ -108,12 +109,18 @@ class NameNotFound(ClosedChainError, KeyError):
         return Exception.__str__(self)  # KeyError would print the repr
 
 
+def alternatives(names: Sequence[object]) -> str:
+    """Return names as a choice: 'a', 'b' or 'c'."""
+    *first, last = map(repr, names)
+    return f'{", ".join(first)} or {last}' if first else last
+
+
 def nearest_names(name: object, known: Iterable[object], *, most: int = 3) -> str:
     """Return a sentence that offers the known names closest to a misspelt one."""
     names = list(dict.fromkeys(str(each) for each in known))
     near = difflib.get_close_matches(str(name), names, n=most, cutoff=0.5)
     if near:
-        return f'Did you mean {" or ".join(map(repr, near))}?'
+        return f'Did you mean {alternatives(near)}?'
     if not names:
         return 'There are none.'
     shown = ', '.join(names[:12]) + (f' and {len(names) - 12} more' if len(names) > 12 else '')

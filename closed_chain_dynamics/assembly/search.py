@@ -52,6 +52,11 @@ from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
 __all__ = ['Assembled', 'assemble', 'find_assembly']
 
+ROUNDED = 1e-3  # axes that miss each other by less were meant to be parallel [rad]
+ROUNDED_AXES = (
+    'Only its axes miss each other, as if the file had rounded them: write them exactly, or close '
+    'the loop with type="spherical".'
+)
 NEARLY_CLOSED = 1e-2  # a start with smaller gaps is a pose to sweep from [m or rad]
 # how far a start is shaken off a dead point or a straight line, where no step leads anywhere
 # [rad or typical lengths]: a chosen start little, the neutral pose far enough to be well off it
@@ -313,13 +318,14 @@ class _Search:
         why = f'{kind} {name!r} stays open by {metres:.3g} m and {radians:.3g} rad at best'
         if len(failed) > 1:
             why += f' (and {len(failed) - 1} more groups of loops stay open)'
+        rounded = metres <= self.enough and radians <= ROUNDED
         tried = f'{found.attempts} starts' + (f' around hint {hint!r}' if hint else '')
         if self.held.names:
             why += f' with {", ".join(map(repr, self.held.names))} held'
         return AssemblyError(
             f'{why}; tried {tried}',
             where=self.robot.name,
-            repair=self._way_out(closure, found, hint),
+            repair=ROUNDED_AXES if rounded else self._way_out(closure, found, hint),
         )
 
     def _way_out(self, closure: Closure, found: _Found, hint: str | None) -> str:
@@ -344,7 +350,8 @@ class _Search:
                     if not closure.lower[j] <= other.q[closure.places[j]] <= closure.upper[j]
                 ]
                 where = ', '.join(beyond) if beyond else 'a loop joint out of its range'
-                return f'It closes only beyond joint limits: {where}; limits=False allows that.'
+                advice = 'Widen them, or pass limits=False.'
+                return f'It closes only beyond joint limits: {where}. {advice}'
         if closure.held.any():
             loose = self.closure(closure.cluster, held=False)
             q, gap, _ = loose.close(into_range(loose, found.q.copy()), self.tolerance)
@@ -352,5 +359,7 @@ class _Search:
                 near = self.held.at(self.robot, q)
                 return f'It closes nearby with {near}: hold that, or fewer joints.'
         return 'Check lengths and frames of the loop in the file' + (
-            ', or leave out hint=.' if hint else ', or give start= a pose close to closed.'
+            ', or leave out hint=.'
+            if hint
+            else ', or add a <cc:assembly> with a pose that is nearly closed.'
         )

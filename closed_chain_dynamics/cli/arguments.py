@@ -23,6 +23,7 @@ import math
 import sys
 from typing import TYPE_CHECKING, Any
 
+from closed_chain_dynamics.cli.advice import as_options, options_of
 from closed_chain_dynamics.model import library
 from closed_chain_dynamics.recording.terminal import Report, Style
 
@@ -221,6 +222,9 @@ def port(text: str) -> int:
 
 def print_report(report: Report, args: argparse.Namespace, text: Callable[[], str]) -> None:
     """Print a report as JSON, or as text, which is made only when wanted."""
+    if 'warnings' in report:
+        options = options_of(args.parser)
+        report['warnings'] = [as_options(each, options) for each in report['warnings']]
     print(json.dumps(report, indent=2, allow_nan=False) if args.json else text())
 
 

@@ -19,6 +19,7 @@ from collections.abc import Callable
 import logging
 import sys
 
+from closed_chain_dynamics.cli.advice import as_options, options_of
 from closed_chain_dynamics.cli.arguments import (
     add_model_arguments,
     complain,
@@ -41,7 +42,7 @@ examples:
   closed-chain check four_bar                            a model that comes with the package
   closed-chain check robot.urdf                          one of your own
   closed-chain check five_bar --actuated left_shoulder   what if there were one motor only?
-  closed-chain check robot.urdf --root-joint floating    a robot that stands on nothing
+  closed-chain check robot.urdf --root-joint floating    a robot whose base moves freely
   closed-chain check four_bar --json | python3 -m json.tool
 """
 
@@ -66,7 +67,8 @@ def run(args: argparse.Namespace) -> int:
     print_report(report, args, lambda: render(report, Style.of(sys.stdout)))
     if report['mobility']['assembled']:
         return 0
-    return complain(f'the loops cannot be closed: {report["mobility"]["explanation"]}')
+    why = as_options(report['mobility']['explanation'], options_of(args.parser))
+    return complain(f'the loops cannot be closed: {why}')
 
 
 def _is_reported(record: logging.LogRecord) -> bool:

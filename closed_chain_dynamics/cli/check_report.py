@@ -279,8 +279,8 @@ def _missing(model: Description, actuated: Set[str]) -> list[str]:
     weak = [name for name in limits if name in actuated and not 0 < limits[name].effort < math.inf]
     if weak:
         missing.append(
-            f'No effort limit is given for {_names(weak)}: whether a motor is strong '
-            'enough cannot be told. Add effort to <limit>.'
+            f'No effort limit is given for {_names(weak)}: it cannot be checked whether a motor '
+            'is strong enough. Add effort to <limit>.'
         )
     if any(loop.active for loop in model.loops) and not model.assemblies:
         missing.append(

@@ -75,8 +75,8 @@ examples:
   closed-chain derive exo --method ic --what tau --c exo.c       inverse dynamics in C
   closed-chain derive exo --what q,M,g --python exo.py  closed form of all joints, and two terms
   closed-chain derive slider_crank --latex slider_crank.tex
-  closed-chain derive exo --cost                        the three ways, beside the paper's table
-  closed-chain derive exo --method ic --speed           against the numeric core
+  closed-chain derive exo --cost                        the three methods, compared with the paper
+  closed-chain derive exo --method ic --speed           compared with the numerical core
   closed-chain derive standing_figure --latex figure.tex --c figure.c        from a list file
 """
 

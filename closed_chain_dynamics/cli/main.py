@@ -31,6 +31,7 @@ import re
 import sys
 from typing import Any, NoReturn
 
+from closed_chain_dynamics.cli.advice import as_options, options_of
 from closed_chain_dynamics.cli.arguments import complain
 from closed_chain_dynamics.cli.completion import offer_completions
 from closed_chain_dynamics.errors import ClosedChainError, nearest_names
@@ -75,7 +76,7 @@ examples:
   closed-chain models                                list the models that can be tried at once
   closed-chain check four_bar                        how does it move, and what is missing?
   closed-chain torque four_bar --q crank=1 --v crank=6      which torque does the motor need?
-  closed-chain simulate four_bar --record run.gif    simulate it, and record a film
+  closed-chain simulate four_bar --record run.gif    simulate it, and record an animation
 
 'closed-chain COMMAND --help' describes a command, with examples. Units are SI and radians. Every
 command takes --json, for use in programs. Exit codes: 0 done, 1 the model or the data is bad or a
@@ -136,7 +137,7 @@ def _refuse_beginning(parser: argparse.ArgumentParser, argv: Sequence[str]) -> N
     if known is None or not argv or argv[0] in ('-h', '--help', '--version'):
         return
     first = argv[0]
-    if first in known.choices or first in _options_of(parser):
+    if first in known.choices or first in options_of(parser):
         # what follows: a command may have kinds of its own
         _refuse_beginning(known.choices.get(first, parser), argv[1:])
         return
@@ -158,19 +159,9 @@ def _refuse_unknown(parser: argparse.ArgumentParser, unknown: Sequence[str]) -> 
     if options:
         parser.error(
             f'there is no option {options[0]!r}. '
-            f'{nearest_names(options[0], _options_of(parser), most=1)}'
+            f'{nearest_names(options[0], options_of(parser), most=1)}'
         )
     parser.error(f'{unknown[0]!r} is one argument too many.')
-
-
-def _options_of(parser: argparse.ArgumentParser) -> list[str]:
-    """Return the options that a parser knows, without the short ones."""
-    return [
-        each
-        for action in parser._actions
-        for each in action.option_strings
-        if each.startswith('--')
-    ]
 
 
 class _Parser(argparse.ArgumentParser):
@@ -245,7 +236,7 @@ class _Version(argparse.Action):
 
 def _fail(error: ClosedChainError, args: argparse.Namespace) -> int:
     """Say what is wrong in one paragraph, and to programs in JSON too."""
-    options = _options_of(args.parser)
+    options = options_of(args.parser)
     if args.json:
         parts = {
             'type': type(error).__name__,
@@ -256,22 +247,3 @@ def _fail(error: ClosedChainError, args: argparse.Namespace) -> int:
         }
         print(json.dumps({'error': parts}, indent=2))
     return complain(as_options(str(error), options))
-
-
-def as_options(advice: str, options: Sequence[str]) -> str:
-    """
-    Return advice with arguments of Python written as options of the command, where it has them.
-
-    `limits=False` becomes `--no-limits`, `root_joint='fixed'` becomes `--root-joint fixed`, and
-    `actuated=[...]` becomes `--actuated ...`.
-    """
-
-    def option(found: re.Match[str]) -> str:
-        name = found['name'].replace('_', '-')
-        if found['value'] in ('True', 'False'):
-            name = f'--{name}' if found['value'] == 'True' else f'--no-{name}'
-            return name if name in options else found[0]
-        return f'--{name} {found["value"].strip("[]")}' if f'--{name}' in options else found[0]
-
-    pattern = r"(?P<name>\b[a-z_]+)=(?P<quote>'?)(?P<value>True|False|\[\.\.\.\]|\w+)(?P=quote)"
-    return re.sub(pattern, option, advice)

@@ -63,8 +63,8 @@ def add_motion(group: argparse._ArgumentGroup) -> None:
         metavar='JOINT=AMPLITUDE,HZ',
         nargs='+',
         type=_wave,
-        help='joints that swing about the pose [rad or m, Hz]; free joints that are not named '
-        'stay still',
+        help='joints that swing about the pose [rad or m, Hz]; an amplitude of 0 holds a joint. '
+        'Independent joints that are not named stay still',
     )
     group.add_argument(
         '--time',

@@ -126,8 +126,9 @@ def render(report: Report, style: Style) -> str:
         [
             'energy',
             f'{number(energy["start"])} J at the start, {number(energy["end"])} J at the '
-            f'end: {number(energy["work"])} J put in, {number(energy["dissipated"])} J '
-            f'dissipated, {number(energy["lost"])} J lost at events',
+            f'end: {_joule(report, energy["work"])} put in, '
+            f'{_joule(report, energy["dissipated"])} dissipated, '
+            f'{_joule(report, energy["lost"])} lost at events',
         ],
         [
             'energy drift',
@@ -143,8 +144,8 @@ def render(report: Report, style: Style) -> str:
             (each['kind'], _look(each['kind'])),
             each['name'],
             f'{each["mobility_before"]} to {each["mobility_after"]}',
-            f'{number(each["energy_lost"], 3)} J',
-            f'{number(each["energy_of_gap"], 3)} J',
+            _joule(report, each['energy_lost'], 3),
+            _joule(report, each['energy_of_gap'], 3),
             ' '.join(number(value, 3) for value in each['impulse']),
         ]
         for each in report['events']
@@ -173,6 +174,12 @@ def render(report: Report, style: Style) -> str:
         ],
         style,
     )
+
+
+def _joule(report: Report, value: float, digits: int = 4) -> str:
+    """Return an energy with its unit, 0 where it is an error of the integration."""
+    sizes = [abs(report['energy'][each]) for each in ('start', 'end', 'kinetic', 'potential')]
+    return f'{number(value if abs(value) > NOTHING * max(sizes) else 0.0, digits)} J'
 
 
 def _look(kind: str) -> str:

@@ -46,15 +46,27 @@ def set_up(parser: argparse.ArgumentParser) -> Study:
     """Add the arguments; return what answers."""
     add_pose(parser, {'--q': 'pose to swing about; loops determine the rest [rad or m]'})
     parser.add_argument(
-        '--period', metavar='S', type=positive, default=5.0, help='(default: %(default)g s)'
+        '--period',
+        metavar='S',
+        type=positive,
+        default=5.0,
+        help='period of the motion (default: %(default)g s)',
     )
     parser.add_argument(
-        '--harmonics', metavar='N', type=whole, default=3, help='sines (default: %(default)d)'
+        '--harmonics',
+        metavar='N',
+        type=whole,
+        default=3,
+        help='sines per motor (default: %(default)d)',
     )
     parser.add_argument(
-        '--tries', metavar='N', type=whole, default=40, help='motions (default: %(default)d)'
+        '--tries',
+        metavar='N',
+        type=whole,
+        default=40,
+        help='motions to try (default: %(default)d)',
     )
-    parser.add_argument('--seed', metavar='N', type=int, default=0, help='of the search')
+    parser.add_argument('--seed', metavar='N', type=int, default=0, help='seed of the search')
     add_files(parser, 'files to write', 'positions of the motors over one period')
 
     def study(robot: Mechanism, args: argparse.Namespace) -> Answer:

@@ -60,7 +60,11 @@ def set_up(parser: argparse.ArgumentParser) -> Study:
         help='low-pass filter the record at this frequency',
     )
     parser.add_argument(
-        '--confidence', metavar='P', type=positive, default=0.95, help='(default: %(default)g)'
+        '--confidence',
+        metavar='P',
+        type=positive,
+        default=0.95,
+        help='confidence level of the intervals (default: %(default)g)',
     )
     parser.add_argument(
         '--no-friction',
@@ -101,7 +105,7 @@ def set_up(parser: argparse.ArgumentParser) -> Study:
         found = estimate(measured, tau, confidence=args.confidence)
         prior = values_of(robot, parameters)
         bodies = consistent_estimate(measured, tau, found, prior)
-        report = identification_report(robot, measured, found, bodies, prior)
+        report = identification_report(robot, motion, measured, found, bodies, prior)
         if args.urdf:
             model = with_values(robot.description, parameters, bodies.pi)
             ccd.Mechanism(model).save(args.urdf)

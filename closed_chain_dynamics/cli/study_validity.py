@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""``closed-chain study validity``: do the torques of a motion bring it back?"""
+"""``closed-chain study validity``: do the torques of a motion reproduce it?"""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from closed_chain_dynamics.cli.arguments import Answer, Study
     from closed_chain_dynamics.model.mechanism import Mechanism
 
-SUMMARY = 'do the torques of a motion bring it back?'
+SUMMARY = 'do the torques of a motion reproduce it?'
 DETAILS = """\
 Inverse dynamics gives the torques of a motion. The model, started from the first state of the
 motion and driven by these torques alone, must reproduce the motion. The report says how far every
@@ -45,7 +45,7 @@ EXAMPLES = """\
 examples:
   closed-chain simulate four_bar --v crank=3 --time 1 --csv run.csv
   closed-chain study validity four_bar --trajectory run.csv --plot validity.png
-      does the motion of a simulation come back?
+      is the motion of a simulation reproduced?
   closed-chain study validity pendulum --q swing=3.1416 --sine swing=0.05,0.5 --time 6
       an inverted pendulum: reproduced for a while, then it falls
 """
@@ -104,7 +104,7 @@ def set_up(parser: argparse.ArgumentParser) -> Study:
         verdict = (
             ''
             if found.valid
-            else f'the motion does not come back: {robot.name} is off by up to '
+            else f'the motion is not reproduced: {robot.name} is off by up to '
             f'{report["error"]:.3g} rad or m, and {args.tolerance:g} is tolerated'
         )
         return report, render, verdict

@@ -66,7 +66,7 @@ examples:
   closed-chain up five_bar --viewer                         look at it in the browser
   closed-chain up exo_leg --hold --viewer                   hold the pose; sliders move it
   closed-chain up five_bar --follow motion.csv --repeat     follow a file, again and again
-  closed-chain up exo_leg --mode transparent                a device that can be pushed about
+  closed-chain up exo_leg --mode transparent                a device that can be pushed around
   closed-chain up exo_leg --torque rate_limit=200           a parameter of torque_node
   closed-chain up swing --demo                              the figure swings, waves and grips
   closed-chain up swing --demo --seconds 10 --json
@@ -177,7 +177,7 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
         '--port',
         type=port,
         default=8080,
-        help='of the view (default: %(default)s, or the next that is free)',
+        help='port of the view (default: %(default)s, or the next that is free)',
     )
     add_host(run)
 
@@ -252,7 +252,9 @@ def _run(family: Family, args: argparse.Namespace) -> tuple[dict[str, Any], floa
             told = True
             print(f'Look at it: {_address(family)}', file=sys.stderr)
         if began is None and now - start > LONGEST_START:
-            family.problem = f'no simulated time has passed within {LONGEST_START:g} s'
+            refused = family.said('torque_node', 'refused, reference: ')
+            why = f': {refused.partition("refused, reference: ")[2]}' if refused else ''
+            family.problem = f'no simulated time has passed within {LONGEST_START:g} s{why}'
         elif began is not None and args.seconds and now - began > args.seconds:
             return True
         return not family.look_after() or bool(family.problem)

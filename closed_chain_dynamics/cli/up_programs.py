@@ -27,6 +27,7 @@ from closed_chain_dynamics.errors import ClosedChainError
 if TYPE_CHECKING:  # a command that is not run loads nothing
     from closed_chain_dynamics.model.mechanism import Mechanism
     from closed_chain_dynamics.ros.composition import Program
+    from closed_chain_dynamics.studies.motion.tracks import Tracks
 
 LONGEST_TURN = 60.0  # of a controller: one that crashes is started again meanwhile [s]
 
@@ -131,8 +132,29 @@ def reference_parameters(
         return {}
     from closed_chain_dynamics.studies.motion.reading import read_trajectory
 
-    read_trajectory(robot, args.follow)  # what is wrong with it is told at once
+    tracks = read_trajectory(robot, args.follow)  # what is wrong with it is told at once
+    if dict(torque_parameters(args)).get('beyond_limits') != 'clip':
+        _refuse_beyond_limits(robot, tracks, args.follow)
     return {'file': os.path.abspath(args.follow), 'repeat': args.repeat}
+
+
+def _refuse_beyond_limits(robot: Mechanism, tracks: Tracks, file: str) -> None:
+    """Refuse a motion that torque_node would refuse, and wait for another one."""
+    import numpy as np
+
+    for joint in robot.description.joints:
+        if joint.name in tracks.joints and joint.type.nq == 1:
+            x = tracks.joints[joint.name][0][:, 0]
+            lower, upper = joint.limit.lower, joint.limit.upper
+            beyond = np.flatnonzero((x < lower) | (x > upper))
+            if beyond.size:
+                raise ClosedChainError(
+                    f'{joint.name!r} is to be at {x[beyond[0]]:.4g} at '
+                    f't = {tracks.time[beyond[0]]:.4g} s, and its limits are {lower:g} to '
+                    f'{upper:g}',
+                    where=file,
+                    repair='Stay within the limits, or pass --torque beyond_limits=clip.',
+                )
 
 
 def _texts(assignments: Iterable[tuple[str, Any]]) -> list[str]:

@@ -51,7 +51,7 @@ address. It loads nothing from other hosts. Ctrl-C ends it.
 EXAMPLES = """\
 examples:
   closed-chain view four_bar                       drag the crank
-  closed-chain view swing --simulate --hold        a figure that keeps its pose: let a hand go
+  closed-chain view swing --simulate --hold        a figure that holds its pose; cut a hand loose
   closed-chain view four_bar --simulate --q crank=1 --v crank=6
   closed-chain simulate four_bar --npz run.npz; closed-chain view run.npz
 """

@@ -23,7 +23,7 @@ for joints of one coordinate.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
@@ -60,7 +60,7 @@ class Derivatives:
     wrt_v: Array
     wrt_tau: Array
     independent: list[str]
-    _closed: Callable[[], tuple[Array, Array]]  # made when first asked for
+    _closed: Callable[[], tuple[Array, Array]] = field(repr=False)  # made when first asked for
 
     @cached_property
     def _linear(self) -> tuple[Array, Array]:

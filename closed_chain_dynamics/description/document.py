@@ -28,7 +28,7 @@ from typing import Any
 from lxml import etree
 
 from closed_chain_dynamics.description.xacro_packages import packages_around
-from closed_chain_dynamics.errors import DescriptionError
+from closed_chain_dynamics.errors import DescriptionError, alternatives
 
 __all__ = [
     'CC',
@@ -163,7 +163,7 @@ def _existing_file(source: str | os.PathLike[str]) -> Path:
         near = difflib.get_close_matches(path.name, names, n=3, cutoff=0.5)
         near = near or [name for name in names if name.lower().endswith(ROBOT_SUFFIXES)][:5]
         if near:
-            repair = f'Did you mean {" or ".join(map(repr, near))}?'
+            repair = f'Did you mean {alternatives(near)}?'
         elif folder.is_dir():
             repair = 'Its folder holds no description; check the path.'
         else:

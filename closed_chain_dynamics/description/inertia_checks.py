@@ -58,10 +58,10 @@ NOTES = {
     'one axis only, or never, so that the wrong ones never count: ',
     'carried': 'A principal moment of inertia of these links is below zero, which no rigid body '
     'has, but what they are fixed to makes up for it; taken as it is: ',
-    'impossible': 'No rigid body has the inertias of the links named last: the largest principal '
-    'moment exceeds the sum of the other two [kg m^2]. They are kept as other tools keep them: '
-    'the mass matrix stays positive definite, but torques and accelerations are those of no real '
-    "robot. Correct the file, or load it with inertia='repair': ",
+    'impossible': 'No rigid body has the inertias of some links: the largest principal moment '
+    'exceeds the sum of the other two [kg m^2]. They are kept, as in other tools, because the '
+    'mass matrix stays positive definite, but no real robot has these torques and accelerations. '
+    "Correct the file, or load it with inertia='repair'. The links: ",
 }
 
 

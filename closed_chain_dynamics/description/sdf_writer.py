@@ -235,7 +235,8 @@ class _SdfWriter:
             if isinstance(joint, Joint) and joint.independent is not None:
                 add('preferences for independent joints', joint.name)
         for actuator in description.actuators:
-            add('which joints have motors', actuator.joint, 'say it with actuated=[...]')
+            named = 'name them with actuated=[...] or --actuated'
+            add('which joints have motors', actuator.joint, named)
         for assembly in description.assemblies:
             add('named poses', assembly.name)
         if self.positions:

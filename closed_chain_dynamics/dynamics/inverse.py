@@ -59,8 +59,8 @@ class InverseDynamics(AtPose):
     Forces that a motion needs; every array is in the mechanism's order of names.
 
     `tau_O`: of the tree, (nv,); `tau_G`: generalized forces W^T tau_O, (mobility,); `tau_A`: of
-    the actuators; `singular`: whether the pose is singular and a policy was at work; `q`, `v`,
-    `a`, `wrenches`: what was asked.
+    the actuators; `singular`: whether the pose is singular and a policy was at work;
+    `dead_point`: whether actuators have no leverage; `q`, `v`, `a`, `wrenches`: what was asked.
     """
 
     _asked: tuple[bytes, bytes, Wrenches | None]
@@ -73,7 +73,8 @@ class InverseDynamics(AtPose):
         kept['_where'], kept['_asked'], kept['_forces'] = where, asked, forces
 
     def __repr__(self) -> str:
-        return f'InverseDynamics(tau_A={self.torques()}, singular={self.singular})'
+        kind = f'singular={self.singular}, dead_point={self.dead_point}'
+        return f'InverseDynamics(tau_A={self.torques()}, {kind})'
 
     @property
     def v(self) -> Vector:

@@ -254,5 +254,9 @@ def consistent(Y: Array, y: Array, parameters: Sequence[Parameter], prior: Array
             D[k, n] = 2.0 * theta[n]
         return np.vstack([Y @ D, np.diag(PRIOR / size)])
 
-    found = least_squares(errors, start, slopes, method='lm', x_scale=size, max_nfev=MOST_STEPS)
+    # a trial step that is far too long overflows exp; its error is not finite, and it is rejected
+    with np.errstate(over='ignore', invalid='ignore'):
+        found = least_squares(
+            errors, start, slopes, method='lm', x_scale=size, max_nfev=MOST_STEPS
+        )
     return pi_of(found.x)

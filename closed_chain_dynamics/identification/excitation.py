@@ -58,7 +58,7 @@ class Excitation:
     regressor: Regressor
     base: BaseParameters
     condition: float
-    first_condition: float  # of the motion that the search began with
+    first_condition: float  # of the first motion that revealed all of the base parameters
     period: float
 
 
@@ -118,7 +118,8 @@ def excite(
             found = stacked(robot, motion.q, motion.v, motion.a)
             new = base_parameters(found.Y, found.parameters)
             if base is None or len(new.names) > len(base.names):
-                base, best_condition = new, np.inf  # richer than all before
+                # richer than all before: conditions of fewer parameters do not compare
+                base, best_condition, first = new, np.inf, np.inf
             condition = condition_of(found.Y, base)
             first = condition if not np.isfinite(first) else first
             if condition < best_condition:

@@ -30,6 +30,8 @@ from closed_chain_dynamics.recording.terminal import (
     sections,
     table,
 )
+from closed_chain_dynamics.studies.motion.moving import Motion
+from closed_chain_dynamics.studies.motion.stops import reached_stops
 
 __all__ = [
     'excitation_report', 'identification_report', 'render_excitation', 'render_identification',
@@ -74,19 +76,28 @@ def write_excitation(found: Excitation, path: Path) -> None:
 
 
 def identification_report(
-    robot: Mechanism, measured: Regressor, found: Estimate, bodies: Consistent, prior: object
+    robot: Mechanism,
+    motion: Motion,
+    measured: Regressor,
+    found: Estimate,
+    bodies: Consistent,
+    prior: object,
 ) -> Report:
     """Return what an Estimate says, as plain values; `prior`: parameters of the model."""
     expected = found.base.values(np.asarray(prior))
-    warnings = []
+    warnings = [
+        f'{joint} reaches the end of its range at {number(time)} s, and its stop is not in the '
+        'regressor: use a record that stays within the range.'
+        for joint, time in reached_stops(robot, motion).items()
+    ]
     margin = (found.upper - found.lower) / 2.0
     vague = [
         n for n, m, b in zip(found.base.names, margin, found.beta) if m > BADLY_KNOWN * abs(b)
     ]
     if vague:
         warnings.append(
-            f'{len(vague)} of {len(found.beta)} base parameters are known badly, to half their '
-            f'value or worse, as {vague[0]}: excite them more, or measure longer.'
+            f'{len(vague)} of {len(found.beta)} base parameters are uncertain by half their '
+            f'value or more, for example {vague[0]}: excite them more, or measure longer.'
         )
     if found.held_back > MODEL_IS_WRONG * found.fit:
         warnings.append(
@@ -128,7 +139,8 @@ def render_excitation(report: Report, style: Style) -> str:
         ['joints', ', '.join(report['joints'])],
         [
             'condition',
-            f'{number(report["condition"])}, at first {number(report["first_condition"])}',
+            f'{number(report["condition"])}, before the search '
+            f'{number(report["first_condition"])}',
         ],
         ['base parameters', str(len(report['base_parameters']))],
     ]
@@ -146,7 +158,7 @@ def render_excitation(report: Report, style: Style) -> str:
 def _what_cannot(report: Report, style: Style) -> list[tuple[str, list[str]]]:
     rows = [
         ['without effect on any torque', ', '.join(report['without_effect'])],
-        ['felt only together with others', ', '.join(report['only_combined'])],
+        ['only together with others', ', '.join(report['only_combined'])],
     ]
     return [('Cannot be identified alone', table(['', ''], rows, style)[1:])]
 
@@ -161,7 +173,7 @@ def render_identification(report: Report, style: Style) -> str:
     facts = [
         ['error of the fit', f'{100 * report["fit"]:.3g} % of the torques'],
         ['error on samples held back', f'{100 * report["held_back"]:.3g} %'],
-        ['the same of consistent bodies', f'{100 * report["consistent"]["held_back"]:.3g} %'],
+        ['with physically possible bodies', f'{100 * report["consistent"]["held_back"]:.3g} %'],
     ]
     heads = ['value', f'{share} from', 'to', 'model', 'base parameter']
     return sections(

@@ -42,6 +42,7 @@ NARROWEST = 24  # characters of the last column of a table that is too wide, at 
 PATIENCE = 0.5  # a bar is shown for what takes longer than this [s]
 REDRAW = 0.1  # between two drawings of it [s]
 BAR = 30  # characters
+ROUNDING = 1e-12  # share of another number below which a number is rounding error
 
 
 @dataclass(frozen=True)
@@ -137,8 +138,14 @@ def count(items: Sized, noun: str) -> str:
     return f'{len(items)} {noun}{"s" * (len(items) != 1)}'
 
 
-def number(value: float, digits: int = 4) -> str:
-    """Return a number short enough for people; never '-0'."""
+def number(value: float, digits: int = 4, *, beside: float = 0.0) -> str:
+    """
+    Return a number short enough for people; never '-0'.
+
+    `beside`: the size of what it is compared with; next to it, a rounding error is written as 0.
+    """
+    if abs(value) <= ROUNDING * beside:
+        value = 0.0
     return f'{value + 0.0:.{digits}g}'
 
 

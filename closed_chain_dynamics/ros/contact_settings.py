@@ -23,14 +23,14 @@ __all__ = ['SETTINGS', 'make_detectors']
 
 AXES = ('norm', 'x', 'y', 'z')
 SETTINGS = [
-    Setting('force_contacts', [], 'loop joints decided by a wrench sensor', fixed=True),
-    Setting('height_contacts', [], 'loop joints decided by a height', fixed=True),
-    Setting('force_axis', 'norm', 'part of the force that counts', choices=AXES),
+    Setting('force_contacts', [], 'loop joints controlled by a wrench sensor', fixed=True),
+    Setting('height_contacts', [], 'loop joints controlled by a height sensor', fixed=True),
+    Setting('force_axis', 'norm', 'component of the force that is used', choices=AXES),
     Setting('make_force', 50.0, 'contact is made above [N]', low=0.0, high=1e5),
     Setting('release_force', 20.0, 'contact is released below [N]', low=0.0, high=1e5),
     Setting('make_height', 0.005, 'contact is made below [m]', low=-10.0, high=10.0),
     Setting('release_height', 0.02, 'contact is released above [m]', low=-10.0, high=10.0),
-    Setting('thresholds', [], 'name=make,release for contacts with thresholds of their own'),
+    Setting('thresholds', [], 'name=make,release for contacts with individual thresholds'),
     Setting(
         'debounce',
         0.01,
@@ -38,8 +38,16 @@ SETTINGS = [
         low=0.0,
         high=10.0,
     ),
-    Setting('dwell', 0.1, 'how long a decision stands at least [s]', low=0.0, high=60.0),
-    Setting('timeout', 0.5, 'a signal away longer than this is named [s]', low=0.001, high=60.0),
+    Setting(
+        'dwell', 0.1, 'shortest time between two decisions about a contact [s]', low=0.0, high=60.0
+    ),
+    Setting(
+        'timeout',
+        0.5,
+        'report a signal that is missing for longer than this [s]',
+        low=0.001,
+        high=60.0,
+    ),
 ]
 
 

@@ -23,24 +23,29 @@ SETTINGS = [
     Setting(
         'jump',
         0.3,
-        'distance from the foreseen pose that is not believed [rad, or lengths]',
+        'distance from the predicted pose beyond which a state is doubted [rad, or lengths]',
         low=1e-3,
         high=10.0,
         fixed=True,
     ),
     Setting(
-        'confirm', 3, 'states in a row that make a jump believed', low=1, high=1000, fixed=True
+        'confirm',
+        3,
+        'consecutive states after which a jump is accepted',
+        low=1,
+        high=1000,
+        fixed=True,
     ),
-    Setting('state_timeout', 0.1, 'age from which a state is refused [s]', low=1e-3, high=60.0),
+    Setting('state_timeout', 0.1, 'age at which a state is rejected [s]', low=1e-3, high=60.0),
     Setting(
         'contradiction',
         0.02,
-        'difference to the loops that is worth a warning [rad, or lengths]',
+        'disagreement with the loops that causes a warning [rad, or lengths]',
         low=0.0,
         high=10.0,
     ),
     Setting(
-        'frame_prefix', '', 'before all frames of tf: for several robots in one graph', fixed=True
+        'frame_prefix', '', 'prefix of all tf frames, for several robots in one graph', fixed=True
     ),
     *CONNECTION_SETTINGS,
 ]

@@ -34,7 +34,9 @@ from closed_chain_dynamics.ros.parameters import Parameters, Setting
 
 __all__ = ['ManagedNode']
 
-AUTOSTART = Setting('autostart', True, 'configure and activate by itself at the start', fixed=True)
+AUTOSTART = Setting(
+    'autostart', True, 'configure and activate automatically at the start', fixed=True
+)
 
 
 class ManagedNode(LifecycleNode):

@@ -41,11 +41,11 @@ MODEL_SETTINGS = [
         'file or name of a shipped model; empty: from topic robot_description',
         fixed=True,
     ),
-    Setting('actuated', [], 'actuated joints; empty: as the model says', fixed=True),
+    Setting('actuated', [], 'actuated joints; empty: those of the model', fixed=True),
     Setting(
         'root_joint',
         'fixed',
-        'how the root link is held by the world',
+        'how the root link is attached to the world',
         choices=('fixed', 'floating'),
         fixed=True,
     ),

@@ -44,24 +44,24 @@ SETTINGS = [
     Setting(
         'real_time_factor',
         1.0,
-        'simulated seconds per second; 0: as fast as it goes',
+        'simulated seconds per second; 0: as fast as possible',
         low=0.0,
         high=100.0,
     ),
     Setting(
         'lockstep',
         'auto',
-        'wait for the torques of every state; auto: at factor 0, if anybody sends some',
+        'wait for the torques of every state; auto: at factor 0, if a node sends torques',
         choices=LOCKSTEP,
     ),
     Setting(
         'lockstep_timeout',
         5.0,
-        'time goes on without an answer after this long [s]',
+        'continue without torques after this time [s]',
         low=0.01,
         high=3600.0,
     ),
-    Setting('start_paused', False, 'wait for service step or pause', fixed=True),
+    Setting('start_paused', False, 'start paused; services step and pause continue', fixed=True),
     Setting(
         'scene_rate',
         30.0,
@@ -70,19 +70,20 @@ SETTINGS = [
         high=1000.0,
     ),
     Setting(
-        'frame_prefix', '', 'before all frames of tf: for several robots in one graph', fixed=True
+        'frame_prefix', '', 'prefix of all tf frames, for several robots in one graph', fixed=True
     ),
+    Setting('publish_clock', True, 'publish /clock; only one simulator should', fixed=True),
     Setting(
-        'publish_clock', True, 'whether time is told on /clock: one simulator does', fixed=True
+        'initial_positions', [], 'initial pose, joint=value; loops determine the rest', fixed=True
     ),
+    Setting('initial_velocities', [], 'initial velocities, joint=value', fixed=True),
     Setting(
-        'initial_positions',
-        [],
-        'the pose at the start, joint=value; loops decide the rest',
-        fixed=True,
+        'torque_timeout',
+        0.1,
+        'torques older than this become zero; 0: never [s]',
+        low=0.0,
+        high=60.0,
     ),
-    Setting('initial_velocities', [], 'velocities at the start, joint=value', fixed=True),
-    Setting('torque_timeout', 0.1, 'older torques become zero; 0: never [s]', low=0.0, high=60.0),
     Setting('push_duration', 0.1, 'how long an external wrench acts [s]', low=0.0, high=3600.0),
     *CONNECTION_SETTINGS,
 ]

@@ -30,7 +30,13 @@ __all__ = ['SETTINGS']
 
 SETTINGS = [
     Setting('mode', 'computed_torque', 'the control law', choices=MODES),
-    Setting('rate', 1000.0, 'most turns per second of the stamps [Hz]', low=1.0, high=10000.0),
+    Setting(
+        'rate',
+        1000.0,
+        'most control cycles per second, by time stamps [Hz]',
+        low=1.0,
+        high=10000.0,
+    ),
     Setting('kp', 400.0, 'stiffness of the error [1/s^2]', low=0.0, high=1e6),
     Setting(
         'kd', 40.0, 'damping of the error [1/s]; 2 sqrt(kp) does not overshoot', low=0.0, high=1e4
@@ -38,15 +44,19 @@ SETTINGS = [
     Setting(
         'compiled',
         False,
-        'torques by generated code, as soon as there is some for the present structure',
+        'compute torques with generated code, once there is code for the present structure',
         fixed=True,
     ),
-    Setting('joint_gains', [], 'joint=kp,kd for joints with gains of their own'),
+    Setting('joint_gains', [], 'joint=kp,kd for joints with individual gains'),
     Setting(
-        'blend', 0.2, 'time that a change of mode, gains or inputs takes [s]', low=0.0, high=10.0
+        'blend',
+        0.2,
+        'duration of the transition after a change of mode, gains or inputs [s]',
+        low=0.0,
+        high=10.0,
     ),
     Setting('impedance', [], 'joint=stiffness,damping, for mode impedance [N m/rad, N m s/rad]'),
-    Setting('impedance_space', 'joint', 'whose springs they are', choices=SPACES),
+    Setting('impedance_space', 'joint', 'where the springs act', choices=SPACES),
     Setting(
         'friction_share',
         0.8,
@@ -57,7 +67,7 @@ SETTINGS = [
     Setting(
         'friction_speed',
         0.05,
-        'speed within which the compensation of friction turns [rad/s, m/s]',
+        'speed within which friction compensation changes sign [rad/s, m/s]',
         low=FRICTION_SPEED,
         high=10.0,
     ),
@@ -71,37 +81,37 @@ SETTINGS = [
     Setting(
         'acceleration_cutoff',
         10.0,
-        'of the filtered acceleration for it [Hz]',
+        'cutoff of the acceleration filter used for inertia_share [Hz]',
         low=0.1,
         high=500.0,
     ),
     Setting(
-        'assist_share', 0.5, 'share of the torque of the person, in mode assist', low=0.0, high=1.0
+        'assist_share',
+        0.5,
+        'share of the human torque that is added, in mode assist',
+        low=0.0,
+        high=1.0,
     ),
-    Setting('human_timeout', 0.1, 'age of human_torques that count [s]', low=1e-3, high=10.0),
+    Setting('human_timeout', 0.1, 'oldest human_torques that are used [s]', low=1e-3, high=10.0),
     Setting('wrench_links', [], 'links whose wrench is measured, on external_wrench'),
     Setting(
         'frame_prefix',
         '',
-        'before the names of links in frame_id: for several robots in one graph',
+        'prefix of link names in frame_id, for several robots in one graph',
         fixed=True,
     ),
-    Setting('wrench_timeout', 0.1, 'age of a wrench that counts [s]', low=1e-3, high=10.0),
-    Setting('policy', 'minimum_norm', 'which torques redundant actuators give', choices=POLICIES),
+    Setting('wrench_timeout', 0.1, 'oldest wrench that is used [s]', low=1e-3, high=10.0),
+    Setting('policy', 'minimum_norm', 'how redundant actuators share the load', choices=POLICIES),
     Setting('weights', [], 'actuator=weight, for policy weighted'),
     Setting('preload', [], 'actuator=torque that redundant actuators stay near [N m, N]'),
-    Setting('singularity', 'damp', 'what is done in singular poses', choices=SINGULARITY_POLICIES),
+    Setting('singularity', 'damp', 'what to do in singular poses', choices=SINGULARITY_POLICIES),
     Setting(
-        'singular_distance',
-        1e-2,
-        'with policy refuse or hold, how near is too near',
-        low=0.0,
-        high=1.0,
+        'singular_distance', 1e-2, 'distance below which refuse or hold acts', low=0.0, high=1.0
     ),
     Setting(
         'weak_lever',
         1e-3,
-        'lever below which an actuator drives nothing: its rate in a motion of unit length',
+        'leverage that counts as none: the rate of an actuator in a motion of unit length',
         low=1e-9,
         high=0.5,
     ),
@@ -122,17 +132,19 @@ SETTINGS = [
         low=1e-3,
         high=1e6,
     ),
-    Setting('power_limit', 0.0, 'most power of an actuator; 0: no limit [W]', low=0.0, high=1e6),
+    Setting(
+        'power_limit', 0.0, 'largest power of an actuator; 0: no limit [W]', low=0.0, high=1e6
+    ),
     Setting(
         'beyond_limits',
         'refuse',
-        'what is done with references beyond position limits',
+        'what to do with references beyond position limits',
         choices=('refuse', 'clip'),
     ),
     Setting(
         'soft_zone',
         0.05,
-        'zone before a position limit that torques push back in [rad, or typical lengths]',
+        'zone before a position limit in which torques push back [rad, or typical lengths]',
         low=1e-4,
         high=1.0,
     ),
@@ -146,51 +158,53 @@ SETTINGS = [
     Setting(
         'tracking_bound',
         0.5,
-        'distance of a motor from its reference that is a fault [rad, m]',
+        'distance of a motor from its reference that counts as a fault [rad, m]',
         low=1e-4,
         high=100.0,
     ),
     Setting(
         'state_timeout',
         0.05,
-        'age of a state from which torques fall back [s]',
+        'age of the last state at which torques fall back [s]',
         low=1e-3,
         high=10.0,
     ),
     Setting(
         'wall_timeout',
         2.0,
-        'with use_sim_time: the same by the clock of the machine [s]',
+        'the same by the clock of the machine, with use_sim_time [s]',
         low=1e-2,
         high=3600.0,
     ),
     Setting(
         'trajectory_action',
         False,
-        'an action ~/follow_joint_trajectory, of control_msgs',
+        'offer the action ~/follow_joint_trajectory (control_msgs)',
         fixed=True,
     ),
     Setting(
         'reference_timeout',
         0.5,
-        'how long the last point of a stream is followed [s]',
+        'how long the last point of a stream stays valid [s]',
         low=1e-3,
         high=3600.0,
     ),
     Setting(
         'fallback',
         'zero',
-        'torques when in doubt: none, what holds the last pose, or what brakes',
+        'torques in case of doubt: none, those that hold the last pose, or braking',
         choices=FALLBACKS,
     ),
-    Setting('damping', 2.0, 'of the fallback damping [N m s/rad, N s/m]', low=1e-6, high=1e4),
     Setting(
-        'other_clock', False, 'whether stamps may be of a clock that is hours away from this one'
+        'damping', 2.0, 'damping of the fallback damping [N m s/rad, N s/m]', low=1e-6, high=1e4
+    ),
+    Setting(
+        'other_clock', False, 'accept time stamps of a clock that is hours away from this one'
     ),
     Setting(
         'watchdog',
         True,
-        'a process beside the node that sends zero when the node hangs or is killed',
+        'run a second process that sends zero if the node hangs or is killed',
         fixed=True,
     ),
     Setting(
@@ -202,26 +216,30 @@ SETTINGS = [
     ),
     Setting('base_joint', '', 'free joint of the base; empty: the only one', fixed=True),
     Setting(
-        'base_timeout',
-        0.05,
-        'of imu or odom: an older base makes no state [s]',
-        low=1e-3,
-        high=10.0,
+        'base_timeout', 0.05, 'oldest imu or odom message that is used [s]', low=1e-3, high=10.0
     ),
-    Setting('measured', [], 'joints that every state must have; empty: the actuated ones'),
+    Setting('measured', [], 'joints that every state must contain; empty: the actuated ones'),
     Setting(
-        'command_order', [], 'actuators in effort_controller/commands; empty: all', fixed=True
+        'command_order',
+        [],
+        'order of actuators in effort_controller/commands; empty: all',
+        fixed=True,
     ),
     Setting(
         'joint_commands',
         False,
-        'also a topic for each actuator: <joint>_effort_controller/commands',
+        'also publish <joint>_effort_controller/commands for each actuator',
         fixed=True,
     ),
     Setting(
-        'priority', 0, 'of SCHED_FIFO; 0: as the process is started', low=0, high=99, fixed=True
+        'priority',
+        0,
+        'SCHED_FIFO priority; 0: as the process was started',
+        low=0,
+        high=99,
+        fixed=True,
     ),
     Setting('lock_memory', False, 'keep all memory of the process in RAM', fixed=True),
-    Setting('cores', [], 'numbers of the cores to run on; empty: all', item=int, fixed=True),
+    Setting('cores', [], 'cores to run on, by number; empty: all', item=int, fixed=True),
     *CONNECTION_SETTINGS,
 ]

@@ -19,21 +19,18 @@ from closed_chain_dynamics.ros.parameters import Setting
 __all__ = ['SETTINGS']
 
 SETTINGS = [
-    Setting(
-        'port',
-        8080,
-        'where the page is served; 0: any that is free',
-        low=0,
-        high=65535,
-        fixed=True,
-    ),
+    Setting('port', 8080, 'port of the page; 0: any free port', low=0, high=65535, fixed=True),
     Setting(
         'host',
         '127.0.0.1',
-        'address that the page is served at; beyond this machine only with the token in the log',
+        'address that the page is served at; from other machines only with the token in the log',
         fixed=True,
     ),
     Setting(
-        'state_timeout', 1.0, 'states away longer than this are missed [s]', low=0.01, high=3600.0
+        'state_timeout',
+        1.0,
+        'report states that are missing for longer than this [s]',
+        low=0.01,
+        high=3600.0,
     ),
 ]

@@ -77,9 +77,10 @@ def _largest(torques: list[float]) -> float | None:
 def render(report: Report, style: Style) -> str:
     """Return a report as text."""
     near = report['nearest_singularity']
+    modes = [f'{k} at {v} point{"s" * (v != 1)}' for k, v in report['modes'].items()]
     facts = [
         ['reachable', f'{report["reachable"]} of {report["points"]} points'],
-        ['assembly modes', ', '.join(f'{k}: {v} points' for k, v in report['modes'].items())],
+        ['assembly modes', ', '.join(modes)],
         ['branches', ', '.join(f'{k}: {v} poses' for k, v in report['branches'].items())],
         ['mobility', ', '.join(map(str, report['mobility']))],
     ]

@@ -28,6 +28,7 @@ from closed_chain_dynamics.recording.terminal import (
     sections,
     table,
 )
+from closed_chain_dynamics.studies.motion.stops import reached_stops
 from closed_chain_dynamics.studies.validity import Validity
 
 __all__ = ['render', 'validity_report']
@@ -76,7 +77,7 @@ def _warnings(found: Validity) -> list[str]:
     for name, k in torques.unmet.items():
         said.append(
             f'{name}: up to {number(abs(torques.residual[name][k]))} of the generalized '
-            'force is given by no actuator: without it the motion cannot come back.'
+            'force is given by no actuator: without it the motion cannot be reproduced.'
         )
     if found.wrong_mass:
         said.append(
@@ -87,7 +88,13 @@ def _warnings(found: Validity) -> list[str]:
         said.append(f'The simulation stopped: {found.stopped}.')
     if torques.singular.any():
         said.append(f'{torques.singular.sum()} poses of the motion are singular.')
-    if not found.valid and found.rate is not None:
+    stops = {} if found.valid else reached_stops(torques.robot, torques.motion)
+    for joint, time in stops.items():
+        said.append(
+            f'{joint} reaches the end of its range at {number(time)} s: motor torques alone do '
+            'not describe what its stop does.'
+        )
+    if not found.valid and not stops and found.rate is not None:
         said.append(
             'The error grows exponentially: the motion is unstable without feedback, and '
             'whatever the model, no torques given in advance hold it for long.'

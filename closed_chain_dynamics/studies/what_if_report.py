@@ -118,7 +118,10 @@ def render(report: Report, style: Style) -> str:
     energies = [
         [
             *label,
-            *(number(run['energy'][what]) for what in ('work', 'dissipated', 'lost')),
+            *(
+                number(run['energy'][what], beside=run['energy']['exchanged'])
+                for what in ('work', 'dissipated', 'lost')
+            ),
             str(len(run['events'])),
             ('stopped', 'red') if run['stopped'] else '',
         ]
@@ -153,7 +156,10 @@ def _cells(peaks: Mapping[str, Any]) -> list[str]:
     """Return what is said of a joint: its end, of a ball several numbers, and its peaks."""
     return [
         ' '.join(map(number, np.atleast_1d(peaks['end']))),
-        *(number(peaks[what]) for what in ('speed', 'force', 'moment')),
+        *(
+            number(peaks[what], beside=max(peaks.get(each, 0.0) for each in ('speed', 'force')))
+            for what in ('speed', 'force', 'moment')
+        ),
     ]
 
 

@@ -25,7 +25,8 @@ import time
 
 import pytest
 
-from closed_chain_dynamics.cli.main import COMMANDS, as_options, main
+from closed_chain_dynamics.cli.advice import as_options
+from closed_chain_dynamics.cli.main import COMMANDS, main
 from closed_chain_dynamics.recording.terminal import Style, table
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -148,6 +149,7 @@ def test_the_table_of_exit_codes_in_the_pages_is_that_of_the_help(capsys):
         ('or load with actuated=[...].', 'or load with --actuated ....'),
         ('Mark it cc:role="actuated", or crank=1.57.', None),  # neither is an argument of Python
         ('Take tolerance=1e-3.', None),  # this command has no such option
+        ('Widen it, or pass trust=True.', 'Widen it.'),  # nor this one, but another way out
     ],
 )
 def test_advice_is_that_of_the_command_line(advice, shown):

@@ -113,7 +113,7 @@ def test_an_inverted_pendulum_is_told_to_be_unstable(capsys):
         == 1
     )
     shown, complaint = capsys.readouterr()
-    assert complaint.startswith('closed-chain: the motion does not come back: pendulum is off by')
+    assert complaint.startswith('closed-chain: the motion is not reproduced: pendulum is off by')
     assert 'not valid' in shown and 'it doubles in 0.15' in shown
     assert 'unstable without feedback' in shown
 

@@ -155,8 +155,8 @@ def test_free_joints_that_the_motion_does_not_name_keep_still(capsys, tmp_path):
     report = report_of(capsys, 'five_bar', '--sine', 'left_shoulder=0.2,1', '--csv', str(path))
     assert np.ptp(columns_of(path)['q:right_shoulder']) < 1e-12
     assert report['warnings'] == [
-        'The motion does not determine right_shoulder: it stays still. Give further joints a '
-        'motion if you mean another one.'
+        'The motion does not determine right_shoulder: it stays still. If you mean another '
+        'motion, give more joints one (an amplitude of 0 holds a joint).'
     ]
 
 

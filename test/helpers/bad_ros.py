@@ -149,6 +149,11 @@ if ROS:
         path.write_text('\n'.join(rows))
         node(ReferenceNode, model='swing', file=str(path))(at)
 
+    def far_trajectory(at):
+        """Follow a file that leads beyond a limit."""
+        (at / 'far.csv').write_text('time,left_shoulder\n0,1\n1,2\n2,9\n3,2\n')
+        command('five_bar', '--follow', str(at / 'far.csv'), module=up)(at)
+
     def start_nothing():
         """Start a program where there is no Python to run it."""
         family = Family([Program('torque_node', 'what it is for')])
@@ -161,6 +166,7 @@ if ROS:
         'an unknown parameter of torque_node': command(
             'exo_leg', '--torque', 'mod=impedance', module=up
         ),
+        'a file that leaves the range of a joint': far_trajectory,
         'nothing to repeat': command('four_bar', '--repeat', module=up),
         'a pose that nobody holds': command('four_bar', '--hold', '--no-controller', module=up),
         'a demonstration that holds': command('swing', '--hold', '--demo', module=up),

@@ -104,6 +104,10 @@ def test_coordinates_and_simulations_show_themselves():
     assert 'simulation of four_bar' in sim._repr_html_()
     for each in (sim, robot, robot.structure, robot.workspace, ccd.SingularityWatch(robot)):
         assert ' at 0x' not in repr(each)
+    rest = np.zeros(robot.nv)
+    held = ccd.inverse_dynamics(robot, sim.q, rest, rest)
+    assert repr(held).endswith('singular=False, dead_point=False)')
+    assert ' at 0x' not in repr(ccd.derivatives(robot, sim.q, rest, held.tau_A))
 
 
 def test_an_empty_log_shows_itself_too():

@@ -60,15 +60,9 @@ from closed_chain_dynamics.ros.simulator_start import SimulatorStart
 __all__ = ['ReferenceNode', 'main']
 
 SETTINGS = [
-    Setting('file', '', 'a CSV to follow; empty: the pose at the start is held', fixed=True),
-    Setting('repeat', False, 'begin the file again when it has ended'),
-    Setting(
-        'approach',
-        2.0,
-        'the first row of the file is reached within this time [s]',
-        low=0.1,
-        high=3600.0,
-    ),
+    Setting('file', '', 'CSV file to follow; empty: hold the pose at the start', fixed=True),
+    Setting('repeat', False, 'start the file again when it has ended'),
+    Setting('approach', 2.0, 'time to reach the first row of the file [s]', low=0.1, high=3600.0),
 ]
 LOOK_EVERY = 0.1  # at who listens, and whether the file has ended [s]
 TELL_AGAIN = 1.0  # where torque_node does not drive yet [s]

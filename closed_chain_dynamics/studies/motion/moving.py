@@ -173,8 +173,8 @@ def _kept_still(
     if still:
         stay = 'it stays' if len(still) == 1 else 'they stay'
         notes.append(
-            f'The motion does not determine {" and ".join(still)}: {stay} still. Give further '
-            'joints a motion if you mean another one.'
+            f'The motion does not determine {listed(still)}: {stay} still. If you mean another '
+            'motion, give more joints one (an amplitude of 0 holds a joint).'
         )
     if rank < c.mobility:
         notes.append(

@@ -171,7 +171,7 @@ def render(report: Report, style: Style) -> str:
             number(each['rms']) if moves else '',
             '' if each['limit'] is None else number(each['limit']),
             _used(each),
-            number(each['speed']),
+            number(each['speed'], beside=1.0),
         ]
         for each in report['actuators']
     ]
@@ -194,7 +194,9 @@ def render(report: Report, style: Style) -> str:
     about = (
         f'{report["motion"]}, {report["samples"]} samples in {number(report["duration"])} s'
         if moves
-        else ', '.join(f'{name} {number(value)}' for name, value in report['start']['q'].items())
+        else ', '.join(
+            f'{name} {number(x, beside=1.0)}' for name, x in report['start']['q'].items()
+        )
     )
     return sections(
         [
