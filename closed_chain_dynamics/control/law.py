@@ -30,7 +30,6 @@ would have needed beyond the actuators. Levers (dynamics/levers.py) below `weak_
 none, so that torques stay bounded near poses where an actuator loses its grip.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -41,6 +40,7 @@ from closed_chain_dynamics.control.feel import Feel
 from closed_chain_dynamics.control.felt_law import FELT, FeltLaw
 from closed_chain_dynamics.control.generated_law import GeneratedLaw
 from closed_chain_dynamics.control.held_gains import held_alone, longest_turn, share
+from closed_chain_dynamics.control.joint_gains import Gains, joint_gains
 from closed_chain_dynamics.control.projection import (
     Command,
     Projection,
@@ -54,7 +54,7 @@ from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
 from closed_chain_dynamics.dynamics.levers import find_levers, no_lever
 from closed_chain_dynamics.dynamics.outside_forces import acting
 from closed_chain_dynamics.dynamics.tree import mass_matrix
-from closed_chain_dynamics.errors import NameNotFound, StateError
+from closed_chain_dynamics.errors import StateError
 from closed_chain_dynamics.kernels import records as at, torque_law
 from closed_chain_dynamics.kernels.tangent import compute_tangent
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
@@ -65,7 +65,6 @@ MODES = ('computed_torque', 'feedforward', 'gravity_compensation', *FELT)
 TRACKING = ('computed_torque', 'feedforward')  # modes that are nothing without a reference
 HELD_BEFORE = 2.0  # distances that refuse a pose, at which a reference is held
 
-Gains: TypeAlias = float | Mapping[str, float]
 DesiredMotion: TypeAlias = tuple[Vector, Vector, Vector]  # q_d, v_d, a_d, complete
 
 
@@ -142,7 +141,7 @@ class TorqueController:
         """Take note that joints were connected or cut."""
         nv = self.robot.nv
         self._weakest = max(no_lever(self.robot), self._weak_lever)  # lever that counts
-        kp, kd = map(self._gain, self._gains_given)
+        kp, kd = (joint_gains(self.robot, given) for given in self._gains_given)
         self._gains = self._all_gains = torque_law.Gains(kp, kd, self._weakest, 0)
         self._longest_turn = longest_turn(kp, kd)  # that gains are held in as they are
         self._W, self._drift, self._error = np.empty((nv, nv)), np.empty(nv), np.empty(nv)
@@ -150,31 +149,6 @@ class TorqueController:
         self._out = np.empty(2 + 3 * nv + len(self.robot.actuator_names))
         self._projection.restructured()
         self._felt.restructured()
-
-    def _gain(self, given: Gains) -> Vector:
-        """Return a gain for every velocity, (nv,)."""
-        robot = self.robot
-        named = given if isinstance(given, Mapping) else {'default': given}
-        gains = np.full(robot.nv, float(named.get('default', 0.0)))
-        for name, value in named.items():
-            if name in robot.joint_names:
-                gains[robot.joint_slices(name)[1]] = value
-            elif name in robot.coordinate_names:
-                gains[robot.coordinate_names.index(name)] = value
-            elif name != 'default':
-                raise NameNotFound(
-                    'joint or coordinate',
-                    name,
-                    [*robot.joint_names, *robot.coordinate_names],
-                    where='gains',
-                )
-        if not (np.isfinite(gains).all() and (gains >= 0.0).all()):
-            raise StateError(
-                'gains must be finite and not negative',
-                where=robot.name,
-                repair='kp in 1/s^2, kd in 1/s; kd = 2 sqrt(kp) does not overshoot.',
-            )
-        return gains
 
     def follows(self, sensed: Sensed) -> bool:
         """Return whether a reference means anything to the mode, as things are."""

@@ -14,11 +14,9 @@
 
 """Animations of a log, as GIF or MP4, and single pictures; drawn without a display."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path as File
 import shutil
-import subprocess
 from typing import Any
 
 import numpy as np
@@ -33,6 +31,7 @@ from closed_chain_dynamics.recording.colours import (
     OPEN_COLOUR,
     Colour,
 )
+from closed_chain_dynamics.recording.film_files import write_gif, write_mp4
 from closed_chain_dynamics.recording.log import Log
 from closed_chain_dynamics.recording.log_files import Path, check_folder, writing
 from closed_chain_dynamics.recording.picture import Dot, Painter, fit_camera, pillow
@@ -49,7 +48,6 @@ ANIMATION_FORMATS = ('.gif', '.mp4')
 SIZE = (640, 480)
 ROOM = 0.4  # how much of fixed surroundings is shown, share of what moves
 CAPTION_TIME = 1.0  # how long an event is named [s]
-KEPT = (CLOSED_COLOUR, OPEN_COLOUR, INK, (255, 255, 255))  # colours that every picture has exactly
 VIEWS = {'front': (0.0, 8.0), 'side': (90.0, 8.0), 'top': (0.0, 89.0), 'corner': (40.0, 22.0)}
 
 
@@ -105,9 +103,9 @@ def record(
     frames = film.frames(progress)
     with writing(path):
         if gif:
-            _write_gif(frames, path, 10 * hundredths)
+            write_gif(frames, path, 10 * hundredths)
         else:
-            _write_mp4(frames, path, fps, size)
+            write_mp4(frames, path, fps, size)
     return film.notes
 
 
@@ -261,69 +259,3 @@ class _Film:
             return '', INK
         text = ', '.join(f'{event.kind} {event.name}' for event in recent[-2:])
         return text, EVENT_COLOURS.get(recent[-1].kind, INK)
-
-
-def _write_gif(frames: Iterable[Any], path: Path, milliseconds: int) -> None:
-    """Write a GIF whose frames share one palette, so that what stands still costs nothing."""
-    Image = pillow()[0]
-    frames = list(frames)
-    shown = frames[:: max(1, len(frames) // 6)]
-    width, height = frames[0].size
-    sheet = Image.new('RGB', (width, height * len(shown)))
-    for k, frame in enumerate(shown):
-        sheet.paste(frame, (0, k * height))
-    palette = sheet.quantize(256 - len(KEPT), method=Image.Quantize.MEDIANCUT)
-    # small dots would lose their colour to large surfaces
-    palette.putpalette(palette.getpalette()[: 3 * (256 - len(KEPT))] + [*chain(*KEPT)])
-    frames = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
-    frames[0].save(
-        path,
-        format='GIF',
-        save_all=True,
-        append_images=frames[1:],
-        duration=milliseconds,
-        loop=0,
-        optimize=False,
-    )
-
-
-def _write_mp4(frames: Iterable[Any], path: Path, fps: float, size: tuple[int, int]) -> None:
-    """Pipe the pictures through ffmpeg; sides are made even, as its pixel format wants."""
-    command = [
-        'ffmpeg',
-        '-y',
-        '-loglevel',
-        'error',
-        '-f',
-        'rawvideo',
-        '-pix_fmt',
-        'rgb24',
-        '-s',
-        f'{size[0]}x{size[1]}',
-        '-r',
-        f'{fps:g}',
-        '-i',
-        '-',
-        '-an',
-        '-vf',
-        'pad=ceil(iw/2)*2:ceil(ih/2)*2',
-        '-pix_fmt',
-        'yuv420p',
-        '-movflags',
-        '+faststart',
-        str(path),
-    ]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as ffmpeg:
-        assert ffmpeg.stdin is not None  # a pipe, as asked for
-        try:
-            for frame in frames:
-                ffmpeg.stdin.write(frame.tobytes())
-        except BrokenPipeError:
-            pass  # what ffmpeg says about it comes below
-        complaint = ffmpeg.communicate()[1].decode(errors='replace').strip()
-    if ffmpeg.returncode:
-        raise ClosedChainError(
-            f'ffmpeg could not write the animation: {complaint}',
-            file=path,
-            repair='Try a GIF: end the name in .gif.',
-        )

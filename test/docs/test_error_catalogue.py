@@ -85,9 +85,9 @@ OUT_OF_REACH = {
 ELSEWHERE = (
     "raise reader.error(element, f'{cells:g} cells",
     "raise ClosedChainError('control_msgs is not installed",
-    "raise _refused('joints of several degrees",
-    "raise _refused(f'{len(trajectory.points)} points'",
-    "raise _refused(f'a tolerance ",
+    "raise refused_goal('joints of several degrees",
+    "raise refused_goal(f'{len(trajectory.points)} points'",
+    "raise refused_goal(f'a tolerance ",
     'raise ClosedChainError(family.problem',
     'raise ValueError(',
     'raise Unreadable(',

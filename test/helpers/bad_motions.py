@@ -39,7 +39,7 @@ from closed_chain_dynamics.control.torque_guard import TorqueGuard
 from closed_chain_dynamics.control.trajectory import Trajectory
 from closed_chain_dynamics.description import read
 from closed_chain_dynamics.model import workspace
-from closed_chain_dynamics.recording.log_files import read_npz
+from closed_chain_dynamics.recording.log_reading import read_npz
 from closed_chain_dynamics.viewer import LogSource, ModelSource, open_view
 from closed_chain_dynamics.viewer.holding import Holding
 
