@@ -68,7 +68,11 @@ def on_page_content(content, **_):
 
 def _mathml(match):
     tag, latex = match.groups()
-    return convert(html.unescape(latex).strip(), display='block' if tag == 'div' else 'inline')
+    if tag == 'span':
+        return convert(html.unescape(latex).strip(), display='inline')
+    # in a narrow window a long equation is scrolled, and not the page
+    block = convert(html.unescape(latex).strip(), display='block')
+    return f'<div style="overflow-x: auto; overflow-y: hidden; padding: 0.2em 0">{block}</div>'
 
 
 def _commands(parser):

@@ -149,7 +149,7 @@ def _refuse_beyond_limits(robot: Mechanism, tracks: Tracks, file: str) -> None:
             beyond = np.flatnonzero((x < lower) | (x > upper))
             if beyond.size:
                 raise ClosedChainError(
-                    f'{joint.name!r} is to be at {x[beyond[0]]:.4g} at '
+                    f'{joint.name!r} is commanded to {x[beyond[0]]:.4g} at '
                     f't = {tracks.time[beyond[0]]:.4g} s, and its limits are {lower:g} to '
                     f'{upper:g}',
                     where=file,

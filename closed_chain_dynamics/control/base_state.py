@@ -140,7 +140,7 @@ class BaseState:
             raise StateError(
                 'no message about the base has arrived yet'
                 if self._stamp == -np.inf
-                else f'the base was heard {late:.3g} s before this state',
+                else f'the last message about the base is {late:.3g} s older than this state',
                 where=self.robot.name,
                 repair=f'Let it be heard at least every {self.timeout:g} s, by the same clock.',
             )

@@ -207,7 +207,7 @@ class JointLimits:
         if over.any():
             i, j = (int(each[0]) for each in np.nonzero(over))
             raise StateError(
-                f'{names[j]!r} is asked to be at {positions[i, j]:.4g}, and its limits are '
+                f'{names[j]!r} is commanded to {positions[i, j]:.4g}, and its limits are '
                 f'{lower[j]:g} to {upper[j]:g}',
                 where='trajectory',
                 repair='Stay within the limits, or set parameter beyond_limits to clip.',
@@ -222,7 +222,7 @@ class JointLimits:
         if fast.any():
             i, j = (int(each[0]) for each in np.nonzero(fast))
             raise StateError(
-                f'{names[j]!r} is asked to move at {abs(rates[i, j]):.4g} rad/s or m/s, and '
+                f'{names[j]!r} is commanded to move at {abs(rates[i, j]):.4g} rad/s or m/s, and '
                 f'its limit is {speed[j]:g}',
                 where='trajectory',
                 repair='Give it more time.',

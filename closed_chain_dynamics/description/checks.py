@@ -218,7 +218,7 @@ def _check_one_root(description: Description, reader: Reader) -> None:
         closing = above[cyclic[0]]
         chain = ' -> '.join([*reversed(cyclic), cyclic[-1]])
         raise DescriptionError(
-            f'the joints form a cycle, {chain}, which hangs on no root',
+            f'the joints form a cycle, {chain}, which no root is connected to',
             file=reader.label,
             where=reader.where('joint', closing.name),
             repair='Turn one joint of the cycle into a <constraint>, and hang the rest on the '

@@ -167,7 +167,7 @@ def _existing_file(source: str | os.PathLike[str]) -> Path:
         elif folder.is_dir():
             repair = 'Its folder holds no description; check the path.'
         else:
-            repair = f'There is not a folder {str(folder)!r} either; check the path.'
+            repair = f'There is no folder {str(folder)!r} either; check the path.'
         raise DescriptionError('there is no such file', file=path, repair=repair)
     return path
 

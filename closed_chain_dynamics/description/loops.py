@@ -162,7 +162,7 @@ def _read_contact(reader: Reader, element: Any) -> Contact | None:
         beside = surface if surface != 'plane' else 'ball'
         raise reader.error(
             contact,
-            f'a wheel touches a plane, with its rim alone; here is a {beside}',
+            f'a wheel can only touch a plane, with its rim, and not a {beside}',
             'Write ball="0.1" for a sphere of that radius on any surface, or wheel="0.1" on a '
             'plane.',
         )

@@ -98,8 +98,8 @@ def refuse_open_loops(
             left_out.change(f'loops that were open by at most {ROUNDED:g} are closed', loop.name)
         elif not gap < CLOSED:
             raise DescriptionError(
-                f'the loop is open by {gap:.2g} in the pose to be written, and SDF has no word '
-                'for that',
+                f'the loop is open by {gap:.2g} in the pose to be written, which SDF cannot '
+                'express',
                 file=description.file,
                 where=f'loop {loop.name!r}',
                 repair='Give `pose` with joint positions that close the loops, as `assemble` '

@@ -67,7 +67,7 @@ def check_folder(path: Path) -> None:
     folder = File(path).parent
     if not folder.is_dir():
         raise ClosedChainError(
-            f'there is not a folder {str(folder)!r} to write to',
+            f'there is no folder {str(folder)!r} to write to',
             file=path,
             repair='Make the folder first.',
         )

@@ -39,7 +39,7 @@ def check_experiment(experiment: Experiment) -> None:
     for each in (*labels, *names):
         if (labels + names).count(each) > 1:
             raise StateError(
-                f'{each} is there twice',
+                f'{each} is given twice',
                 where=robot.name,
                 repair='Give all values of a parameter at once; name responses apart.',
             )

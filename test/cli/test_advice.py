@@ -75,4 +75,6 @@ def test_a_file_that_leaves_the_range_is_refused_before_nodes_wait_for_it(capsys
         assert 'impedance' in said
     else:
         said = complaint_of(capsys, *words[:-2])
-        assert "'left_shoulder' is to be at 9 at t = 2 s" in said and 'beyond_limits=clip' in said
+        assert (
+            "'left_shoulder' is commanded to 9 at t = 2 s" in said and 'beyond_limits=clip' in said
+        )

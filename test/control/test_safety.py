@@ -50,9 +50,9 @@ def crank_watch(run):
 @pytest.mark.parametrize(
     'names, position, words',
     [
-        (['hip'], [2.5], "'hip' is asked to be at 2.5, and its limits are -0.6 to 1"),
-        (ANKLE, [0.75, 0.0], "'ankle_pitch' is asked to be at 0.75"),
-        (ANKLE, [2.0, 0.0], "'ankle_pitch' is asked to be at 2"),
+        (['hip'], [2.5], "'hip' is commanded to 2.5, and its limits are -0.6 to 1"),
+        (ANKLE, [0.75, 0.0], "'ankle_pitch' is commanded to 0.75"),
+        (ANKLE, [2.0, 0.0], "'ankle_pitch' is commanded to 2"),
         (ANKLE, [0.55, 0.3], 'right_crank'),  # within limits, but not those of the cranks
     ],
 )
@@ -305,4 +305,4 @@ def test_a_reference_that_is_refused_before_any_is_told_as_long_as_there_is_none
     run.turn()
     assert not run.loop.take_reference(['motor'], [0.01], [[3.0]])
     run.turn()
-    assert run.loop.safety.state == 'degraded' and "'motor' is asked to move" in seen[-1]
+    assert run.loop.safety.state == 'degraded' and "'motor' is commanded to move" in seen[-1]

@@ -113,7 +113,7 @@ def test_a_missing_file_gives_the_nearest_names(tmp_path):
         read(tmp_path / 'fourbar.urdf')
     with pytest.raises(DescriptionError, match="Did you mean 'arm.urdf' or 'four_bar.urdf'"):
         read(tmp_path / 'something_else')
-    with pytest.raises(DescriptionError, match='There is not a folder'):
+    with pytest.raises(DescriptionError, match='There is no folder'):
         read(tmp_path / 'nowhere' / 'four_bar.urdf')
 
 

@@ -65,6 +65,7 @@ NODES = (
     'torque_node',
     'viewer_node',
 )
+TELEPHONE = 400  # pixels across
 KINDS = ('python', 'xml', 'yaml', 'console', 'text')
 
 
@@ -296,21 +297,36 @@ def test_every_command_has_a_page_with_its_own_options(site):
         assert f'usage: closed-chain {name}' in text and '<code>--json</code>' in text
 
 
-def test_search_works_in_a_site_that_is_opened_from_disk(site):
+@pytest.fixture
+def browser():
+    """Return a browser, where one is installed."""
     playwright = pytest.importorskip('playwright.sync_api', reason='pip install playwright')
     program = shutil.which('chromium') or shutil.which('google-chrome')
     if program is None:
         pytest.skip('no Chromium here: apt-get install chromium')
     with playwright.sync_playwright() as tools:
         browser = tools.chromium.launch(executable_path=program, args=['--no-sandbox'])
-        page = browser.new_page()
-        page.goto((site / 'index.html').as_uri())
-        page.locator('input[name=query]').click()
-        page.keyboard.type('redundant')
-        first = page.locator('.md-search-result__link').first
-        first.wait_for(timeout=60000.0)
-        assert first.get_attribute('href')
+        yield browser
         browser.close()
+
+
+def test_search_works_in_a_site_that_is_opened_from_disk(site, browser):
+    page = browser.new_page()
+    page.goto((site / 'index.html').as_uri())
+    page.locator('input[name=query]').click()
+    page.keyboard.type('redundant')
+    first = page.locator('.md-search-result__link').first
+    first.wait_for(timeout=60000.0)
+    assert first.get_attribute('href')
+
+
+def test_no_equation_is_wider_than_the_screen_of_a_telephone(site, browser):
+    page = browser.new_page(viewport={'width': TELEPHONE, 'height': 860})
+    pages = [each for each in site.glob('*.html') if 'display="block"' in each.read_text('utf-8')]
+    assert 'symbolic.html' in {each.name for each in pages}
+    for path in pages:
+        page.goto(path.as_uri(), wait_until='domcontentloaded')
+        assert page.evaluate('document.documentElement.scrollWidth') <= TELEPHONE, path.name
 
 
 def test_the_pages_ask_nothing_of_other_hosts(site):

@@ -107,7 +107,7 @@ LOOPS = {
             ('surface="sphere"', 'a sphere needs a radius', 'radius="0.5"'),
             (
                 'surface="sphere" radius="1" wheel="0.1"',
-                'a wheel touches a plane, with its rim alone; here is a sphere',
+                'a wheel can only touch a plane, with its rim, and not a sphere',
                 'ball="0.1"',
             ),
             ('restitution="1.2"', 'restitution is 1.2', 'from 0 to 1'),

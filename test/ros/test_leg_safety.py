@@ -158,11 +158,11 @@ def going(leg):
 @pytest.mark.parametrize(
     'names, position, words',
     [
-        (['hip'], [2.5], "'hip' is asked to be at 2.5, and its limits are -0.6 to 1"),
-        (['ankle_pitch', 'ankle_roll'], [0.75, 0.0], "'ankle_pitch' is asked to be at 0.75"),
-        (['ankle_pitch', 'ankle_roll'], [2.0, 0.0], "'ankle_pitch' is asked to be at 2"),
+        (['hip'], [2.5], "'hip' is commanded to 2.5, and its limits are -0.6 to 1"),
+        (['ankle_pitch', 'ankle_roll'], [0.75, 0.0], "'ankle_pitch' is commanded to 0.75"),
+        (['ankle_pitch', 'ankle_roll'], [2.0, 0.0], "'ankle_pitch' is commanded to 2"),
         (['ankle_pitch', 'ankle_roll'], [0.55, 0.3], "'right_crank' is at"),
-        (['hip'], [1e6], "'hip' is asked to be at 1e+06"),
+        (['hip'], [1e6], "'hip' is commanded to 1e+06"),
     ],
 )
 def test_references_beyond_what_the_leg_can_are_refused_in_words(going, names, position, words):

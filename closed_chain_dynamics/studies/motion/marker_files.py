@@ -77,7 +77,7 @@ def read_markers(path: Path, *, up: str = 'z', scale: float = 1.0) -> MarkerReco
     twice = sorted({each for each in names if names.count(each) > 1})
     if twice:
         raise ClosedChainError(
-            f'the marker {twice[0]!r} is there twice', file=path, repair='Rename one of them.'
+            f'the marker {twice[0]!r} is given twice', file=path, repair='Rename one of them.'
         )
     return MarkerRecord(fspath(path), time, tuple(names), points)
 

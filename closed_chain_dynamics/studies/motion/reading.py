@@ -127,7 +127,7 @@ def _read(robot: Mechanism, path: Path) -> tuple[Array, dict[str, Array]]:
         raise ClosedChainError(
             f'a trajectory needs {FEWEST} lines or more, and increasing times',
             file=path,
-            repair='Sort it, and take out what is there twice.',
+            repair='Sort it, and remove repeated lines.',
         )
     return time, columns
 
