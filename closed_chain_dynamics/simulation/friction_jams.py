@@ -105,7 +105,7 @@ def _jam(modes: ContactModes, joints: JointHolds, sliding: list[int]) -> list[Ev
         return []
     motion.v = hit.impact.v_after.copy()
     modes.set({k: None if k in hit.open else at.SLIDE for k in loops})
-    motion.close()
+    motion.catch()
     lost = before - float(motion.energy())
     motion.lost += lost
     events = []

@@ -114,7 +114,7 @@ class ImpactEvents:
         motion.v = hit.impact.v_after.copy()
         lifted = [k for k in closed if k in hit.open]
         modes.set({k: None if k in hit.open else at.SLIDE for k in [*closed, *touching]})
-        motion.close()
+        motion.catch()
         total, lost = before - float(motion.energy()), max(hit.impact.energy_lost, 0.0)
         motion.lost += total
         names, mobility = self.robot.loop_names, motion.mobility()

@@ -41,7 +41,7 @@ def test_random_bodies_and_linkages_keep_what_they_have_to(family, seed):
 
 @pytest.mark.parametrize('seed', [16, 20])
 def test_a_leg_that_rattles_between_the_floor_and_its_stops_keeps_what_it_has_to(seed):
-    """The foot and the hip of one leg hit in turns over less than a micrometre, for ever."""
+    """The foot and the hip of one leg hit in turns over less than a micrometre."""
     _, faults = run(case_of('leg', seed), 1.0)
     assert not faults
 
