@@ -144,8 +144,8 @@ class ImpulseStep:
             else:
                 self.joints.let_slip(j, force)
         self.modes.set({k: None if mode is None else at.SLIDE for k, mode in modes.items()})
-        self.motion.close()  # first onto the surface: what sticks does so where it is then
+        self.motion.catch()  # first onto the surface: what sticks does so where it is then
         self.modes.set(modes)
-        self.motion.close()
+        self.motion.catch()
         for k in self.modes.closed():
             self.modes.note(k, self.modes.velocity(k)[0])

@@ -115,12 +115,12 @@ class Settling:
         if 0 < len(stops) < len(standing):  # what friction holds is held where the stops leave it
             self.joints.hold(stops)
             self.robot.build()
-            self.motion.close()
+            self.motion.catch()
         self.joints.hold(standing)
         self.modes.set({**sticky, **dict.fromkeys(moving, at.SLIDE)})
         if not (resting or standing):
             return
-        self.motion.close()  # takes what is left of the speed of what stands still
+        self.motion.catch()  # takes what is left of the speed of what stands still
         taken = before - float(self.motion.energy())
         if resting:
             self.motion.lost += taken
