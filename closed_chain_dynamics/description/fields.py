@@ -25,8 +25,8 @@ from typing import Any, TypeVar
 
 from lxml import etree
 
-from closed_chain_dynamics.description.document import CC
 from closed_chain_dynamics.description.elements import Pose, Vector
+from closed_chain_dynamics.description.xml_parsing import CC
 from closed_chain_dynamics.errors import DescriptionError, nearest_names
 
 __all__ = ['UNLIMITED', 'Reader', 'shown_tag', 'some_of', 'unit_vector']
