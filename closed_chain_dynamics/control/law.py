@@ -40,7 +40,7 @@ from closed_chain_dynamics.control.feel import Feel
 from closed_chain_dynamics.control.felt_law import FELT, FeltLaw
 from closed_chain_dynamics.control.generated_law import GeneratedLaw
 from closed_chain_dynamics.control.held_gains import held_alone, longest_turn, share
-from closed_chain_dynamics.control.joint_gains import Gains, joint_gains
+from closed_chain_dynamics.control.named_gains import Gains, joint_gains
 from closed_chain_dynamics.control.projection import (
     Command,
     Projection,

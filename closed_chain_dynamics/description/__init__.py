@@ -33,7 +33,7 @@ from closed_chain_dynamics.description.actuators import resolve
 from closed_chain_dynamics.description.checks import check, check_references, check_structure
 from closed_chain_dynamics.description.conversion import convert
 from closed_chain_dynamics.description.couplings import read_coupling, read_mimics
-from closed_chain_dynamics.description.document import SIZE_LIMIT, open_document
+from closed_chain_dynamics.description.document import open_document
 from closed_chain_dynamics.description.elements import (
     Actuator,
     Assembly,
@@ -77,6 +77,7 @@ from closed_chain_dynamics.description.urdf import materials, read_joint, read_l
 from closed_chain_dynamics.description.urdf_parser import is_urdf_parser_robot, to_urdf_parser
 from closed_chain_dynamics.description.vocabulary import check_vocabulary
 from closed_chain_dynamics.description.writer import to_xml, write
+from closed_chain_dynamics.description.xml_parsing import SIZE_LIMIT
 from closed_chain_dynamics.errors import DescriptionError
 
 __all__ = [

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 import math
 
 from closed_chain_dynamics.description.joint_types import JointType, LoopType
-from closed_chain_dynamics.description.links import Geometry, Inertia, Link, Pose, Shape, Vector
+from closed_chain_dynamics.description.links import Geometry, Inertia, Link, Numbers, Pose, Shape
 
 __all__ = [
     'Actuator',
@@ -43,10 +43,10 @@ __all__ = [
     'Link',
     'LoopJoint',
     'LoopType',
+    'Numbers',
     'Pose',
     'Shape',
     'Spring',
-    'Vector',
 ]
 
 
@@ -98,7 +98,7 @@ class Joint:
     parent: str
     child: str
     origin: Pose = Pose()
-    axis: Vector = (1.0, 0.0, 0.0)
+    axis: Numbers = (1.0, 0.0, 0.0)
     limit: Limit = Limit()
     dynamics: Dynamics = Dynamics()
     limit_moment: LimitMoment | None = None
@@ -119,7 +119,7 @@ class Contact:
     pushes and never pulls.
     """
 
-    normal: Vector = (0.0, 0.0, 1.0)
+    normal: Numbers = (0.0, 0.0, 1.0)
     unilateral: bool = True
     mu: float = 0.0
     mu_static: float | None = None
@@ -146,8 +146,8 @@ class LoopJoint:
     child: str
     parent_origin: Pose = Pose()
     child_origin: Pose = Pose()
-    parent_axis: Vector = (0.0, 0.0, 1.0)
-    child_axis: Vector = (0.0, 0.0, 1.0)
+    parent_axis: Numbers = (0.0, 0.0, 1.0)
+    child_axis: Numbers = (0.0, 0.0, 1.0)
     active: bool = True
     limit: Limit = Limit()
     dynamics: Dynamics = Dynamics()
@@ -161,7 +161,7 @@ class CouplingTerm:
     """One joint in a coupling: c_1 q + c_2 q^2 + c_3 q^3 + c_4 q^4."""
 
     joint: str
-    coefficients: Vector
+    coefficients: Numbers
 
 
 @dataclass(frozen=True)
@@ -199,9 +199,9 @@ class Spring:
     damping: float = 0.0
     rest: float = 0.0
     from_link: str = ''
-    from_xyz: Vector = (0.0, 0.0, 0.0)
+    from_xyz: Numbers = (0.0, 0.0, 0.0)
     to_link: str = ''
-    to_xyz: Vector = (0.0, 0.0, 0.0)
+    to_xyz: Numbers = (0.0, 0.0, 0.0)
     joint: str = ''
     terms: tuple[CouplingTerm, ...] = ()
 
@@ -221,7 +221,7 @@ class Assembly:
     name: str
     # pairs (joint name, value): a number, or a tuple where the joint has several: x y z w of a
     # spherical joint, x y z before them of a floating one, x y cos sin of a planar one
-    positions: tuple[tuple[str, float | Vector], ...] = ()
+    positions: tuple[tuple[str, float | Numbers], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -236,7 +236,7 @@ class Description:
     springs: tuple[Spring, ...] = ()
     actuators: tuple[Actuator, ...] = ()
     assemblies: tuple[Assembly, ...] = ()
-    gravity: Vector | None = None  # in world axes [m/s^2]; None where the file gives none
+    gravity: Numbers | None = None  # in world axes [m/s^2]; None where the file gives none
     file: str = field(default='', compare=False)
     notes: tuple[str, ...] = field(
         default=(), compare=False

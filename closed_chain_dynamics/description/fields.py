@@ -25,8 +25,8 @@ from typing import Any, TypeVar
 
 from lxml import etree
 
-from closed_chain_dynamics.description.document import CC
-from closed_chain_dynamics.description.elements import Pose, Vector
+from closed_chain_dynamics.description.elements import Numbers, Pose
+from closed_chain_dynamics.description.xml_parsing import CC
 from closed_chain_dynamics.errors import DescriptionError, nearest_names
 
 __all__ = ['UNLIMITED', 'Reader', 'shown_tag', 'some_of', 'unit_vector']
@@ -154,11 +154,11 @@ class Reader:
         self,
         element: Any,
         attribute: str,
-        default: Vector | None = None,
+        default: Numbers | None = None,
         *,
         count: int | None = None,
         most: int | None = None,
-    ) -> Vector:
+    ) -> Numbers:
         """Return an attribute as a tuple of finite floats."""
         text = element.get(_qualified(attribute))
         if text is None:
@@ -173,13 +173,13 @@ class Reader:
 
     def content(
         self, element: Any, *, count: int | None = None, most: int | None = None
-    ) -> Vector:
+    ) -> Numbers:
         """Return the text of an element as a tuple of finite floats."""
         return self._parsed(element, 'the text', element.text or '', count, most)
 
     def _parsed(
         self, element: Any, attribute: str, text: str, count: int | None, most: int | None
-    ) -> Vector:
+    ) -> Numbers:
         parts = text.split()
         if (count and len(parts) != count) or not parts or (most and len(parts) > most):
             wanted = (
@@ -256,7 +256,9 @@ class Reader:
             self.numbers(element, 'rpy', zero, count=3),
         )
 
-    def axis(self, element: Any, attribute: str = 'xyz', default: Vector | None = None) -> Vector:
+    def axis(
+        self, element: Any, attribute: str = 'xyz', default: Numbers | None = None
+    ) -> Numbers:
         """Return a unit vector; a zero one is refused."""
         raw = self.numbers(element, attribute, default, count=3)
         vector = unit_vector(raw)
@@ -280,7 +282,7 @@ def some_of(names: Sequence[str], *, most: int = 8) -> str:
     return ', '.join(names[:most]) + more
 
 
-def unit_vector(vector: Sequence[float]) -> Vector | None:
+def unit_vector(vector: Sequence[float]) -> Numbers | None:
     """Return the vector scaled to length one, or None when it is zero."""
     largest = max(abs(value) for value in vector)
     if largest < ZERO_AXIS:

@@ -19,17 +19,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ['Geometry', 'Inertia', 'Link', 'Pose', 'Shape', 'Vector']
+__all__ = ['Geometry', 'Inertia', 'Link', 'Numbers', 'Pose', 'Shape']
 
-Vector = tuple[float, ...]
+Numbers = tuple[float, ...]
 
 
 @dataclass(frozen=True)
 class Pose:
     """A placement as URDF writes it: position [m] and roll, pitch, yaw about fixed axes [rad]."""
 
-    xyz: Vector = (0.0, 0.0, 0.0)
-    rpy: Vector = (0.0, 0.0, 0.0)
+    xyz: Numbers = (0.0, 0.0, 0.0)
+    rpy: Numbers = (0.0, 0.0, 0.0)
 
     @property
     def rotation(self) -> NDArray[np.float64]:
@@ -56,7 +56,7 @@ class Inertia:
     mass: float
     origin: Pose = Pose()
     # ixx, ixy, ixz, iyy, iyz, izz about the centre of mass, in the axes of `origin`
-    moments: Vector = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
+    moments: Numbers = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
     @property
     def tensor(self) -> NDArray[np.float64]:
@@ -76,9 +76,9 @@ class Geometry:
     """
 
     kind: str
-    size: Vector = ()
+    size: Numbers = ()
     filename: str = ''
-    scale: Vector = (1.0, 1.0, 1.0)
+    scale: Numbers = (1.0, 1.0, 1.0)
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Shape:
 
     geometry: Geometry
     origin: Pose = Pose()
-    rgba: Vector = ()
+    rgba: Numbers = ()
     material: str = ''
     name: str = ''
 

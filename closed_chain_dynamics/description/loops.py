@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from closed_chain_dynamics.description.elements import Contact, LoopJoint, LoopType, Pose, Vector
+from closed_chain_dynamics.description.elements import Contact, LoopJoint, LoopType, Numbers, Pose
 from closed_chain_dynamics.description.fields import Reader
 from closed_chain_dynamics.description.joint_types import LOOP_TYPE_ALIASES
 from closed_chain_dynamics.description.urdf import (
@@ -94,7 +94,7 @@ def read_loop(reader: Reader, element: Any) -> LoopJoint:
 def _ends_of_constraint(reader: Reader, element: Any, kind: LoopType) -> dict[str, Any]:
     reader.ignore_unknown(element, CONSTRAINT_TAGS)
     ends: dict[str, Any] = {}
-    axes: dict[str, Vector] = {}
+    axes: dict[str, Numbers] = {}
     for side in ('parent', 'child'):
         link = reader.child(element, side, required=True, example=f'<{side} link="..."/>')
         ends[side] = reader.text(link, 'link')
@@ -109,7 +109,7 @@ def _ends_of_loop(reader: Reader, element: Any, kind: LoopType) -> dict[str, Any
     """Read the ends of a URDF+ loop; its one axis has the same numbers in both loop frames."""
     reader.ignore_unknown(element, LOOP_TAGS)
     ends: dict[str, Any] = {}
-    axes: dict[str, Vector] = {}
+    axes: dict[str, Numbers] = {}
     for side, tag in (('parent', 'predecessor'), ('child', 'successor')):
         end = reader.child(element, tag, required=True, example=f'<{tag} link="..."/>')
         reader.ignore_unknown(end, {'origin'})
@@ -122,8 +122,8 @@ def _ends_of_loop(reader: Reader, element: Any, kind: LoopType) -> dict[str, Any
 
 
 def _both_axes(
-    reader: Reader, element: Any, kind: LoopType, axes: dict[str, Vector]
-) -> dict[str, Vector]:
+    reader: Reader, element: Any, kind: LoopType, axes: dict[str, Numbers]
+) -> dict[str, Numbers]:
     """Complete the axes: one that is not given has the numbers of the other."""
     if kind not in LOOPS_WITH_AXIS:
         return {}

@@ -30,8 +30,8 @@ from closed_chain_dynamics.description.elements import (
     JointType,
     LoopJoint,
     LoopType,
+    Numbers,
     Pose,
-    Vector,
 )
 from closed_chain_dynamics.description.left_out import LeftOut
 from closed_chain_dynamics.description.rotations import rotation, rotation_to, turn
@@ -41,7 +41,8 @@ from closed_chain_dynamics.errors import DescriptionError, NameNotFound
 
 __all__ = ['Positions', 'check_positions', 'loop_coordinate', 'placements', 'refuse_open_loops']
 
-Positions = Mapping[str, float | Vector]  # as in an Assembly; a joint that is not named is at zero
+# as in an Assembly; a joint that is not named is at zero
+Positions = Mapping[str, float | Numbers]
 CLOSED = 1e-9  # how far a loop may be open in the pose of a file, without a word [m or rad]
 ROUNDED = 1e-6  # what `assemble` leaves open where the digits of a file do not close a loop
 
@@ -115,7 +116,7 @@ def loop_coordinate(loop: LoopJoint, places: dict[str, Offset]) -> float:
 
 def _ends(loop: LoopJoint, places: dict[str, Offset]) -> list[Offset]:
     """Return the loop frames of parent and child with the axis of the joint as z."""
-    ends: tuple[tuple[str, Pose, Vector], ...] = (
+    ends: tuple[tuple[str, Pose, Numbers], ...] = (
         (loop.parent, loop.parent_origin, loop.parent_axis),
         (loop.child, loop.child_origin, loop.child_axis),
     )

@@ -18,8 +18,8 @@ from typing import Any
 
 from lxml import etree
 
-from closed_chain_dynamics.description.document import CC
 from closed_chain_dynamics.description.fields import Reader
+from closed_chain_dynamics.description.xml_parsing import CC
 from closed_chain_dynamics.errors import nearest_names
 
 __all__ = ['CC_ATTRIBUTES', 'CC_ELEMENTS', 'check_vocabulary']

@@ -26,7 +26,6 @@ from typing import Any
 
 from lxml import etree
 
-from closed_chain_dynamics.description.document import CC
 from closed_chain_dynamics.description.elements import Description, Link, Shape
 from closed_chain_dynamics.description.extended_yaml import find_yaml
 from closed_chain_dynamics.description.joint_writer import (
@@ -38,6 +37,7 @@ from closed_chain_dynamics.description.joint_writer import (
 )
 from closed_chain_dynamics.description.urdf import PRIMITIVES
 from closed_chain_dynamics.description.xml_elements import add, add_pose, xml_text
+from closed_chain_dynamics.description.xml_parsing import CC
 from closed_chain_dynamics.errors import DescriptionError
 
 __all__ = ['to_element', 'to_xml', 'write', 'write_files']

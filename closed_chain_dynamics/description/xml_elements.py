@@ -19,8 +19,8 @@ from typing import Any
 from lxml import etree
 import numpy as np
 
-from closed_chain_dynamics.description.document import CC
 from closed_chain_dynamics.description.elements import Pose
+from closed_chain_dynamics.description.xml_parsing import CC
 
 __all__ = ['add', 'add_pose', 'number_text', 'xml_text']
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from closed_chain_dynamics.errors import ClosedChainError, StateError
 from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.recording.camera import fit_camera
 from closed_chain_dynamics.recording.colours import (
     CLOSED_COLOUR,
     EVENT_COLOURS,
@@ -34,7 +35,7 @@ from closed_chain_dynamics.recording.colours import (
 from closed_chain_dynamics.recording.film_files import write_gif, write_mp4
 from closed_chain_dynamics.recording.log import Log
 from closed_chain_dynamics.recording.log_files import Path, check_folder, writing
-from closed_chain_dynamics.recording.picture import Dot, Painter, fit_camera, pillow
+from closed_chain_dynamics.recording.picture import Dot, Painter, pillow
 from closed_chain_dynamics.recording.shapes import Triangles, triangles_of
 from closed_chain_dynamics.recording.tracks import End, Track, link_tracks, loop_tracks
 

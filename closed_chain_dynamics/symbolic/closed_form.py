@@ -33,13 +33,14 @@ import numpy as np
 
 from closed_chain_dynamics.codegen.source import SourceCoupling
 from closed_chain_dynamics.errors import StructureError
+from closed_chain_dynamics.symbolic.angles import Angle
 from closed_chain_dynamics.symbolic.planar_loops import (
     PlanarLoop,
     PolygonStep,
     outside,
     planar_loop,
 )
-from closed_chain_dynamics.symbolic.tree import Angle, SymbolicTree, number
+from closed_chain_dynamics.symbolic.tree import SymbolicTree, number
 
 __all__ = ['ClosedForm']
 

@@ -27,8 +27,9 @@ import viser.transforms as tf
 
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 from closed_chain_dynamics.recording.animation import framing
+from closed_chain_dynamics.recording.camera import FIELD_OF_VIEW, fit_camera
 from closed_chain_dynamics.recording.colours import CLOSED_COLOUR, OPEN_COLOUR
-from closed_chain_dynamics.recording.picture import FIELD_OF_VIEW, FLOOR, LINES, fit_camera
+from closed_chain_dynamics.recording.picture import FLOOR, LINES
 from closed_chain_dynamics.recording.shapes import Triangles, triangles_of
 from closed_chain_dynamics.viewer.arrows import Arrows
 from closed_chain_dynamics.viewer.meshes import Mesh, load_meshes
