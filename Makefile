@@ -37,7 +37,7 @@ bench: setup  ## measure the speed, side by side with other engines
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m closed_chain_dynamics.cli bench $(ARGS)
 	@$(BIN)/python benchmarks/torque_node.py $(filter --json,$(ARGS))
 
-fuzz: setup  ## spoil inputs of every reader and look for faults; SECONDS=60
+fuzz: setup  ## corrupt the inputs of every reader and look for faults; SECONDS=60
 	@echo 'Fuzzing.'
 	@$(BIN)/python benchmarks/fuzz.py $(if $(SECONDS),--seconds $(SECONDS)) $(ARGS)
 

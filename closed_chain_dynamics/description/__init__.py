@@ -143,12 +143,13 @@ def read(
 
     `actuated` names the joints with motors and overrules the file; an empty one means none.
     `root_joint='floating'` puts the root link on a floating joint named 'root_joint' from a new
-    link 'world'. `xacro_args` are the arguments of a xacro file. `inertia` says what is done with
-    inertias that no body can have, and with joints that move no mass: 'check' keeps inertias, and
-    fixes joints, where the rest still moves by the laws of mechanics, with a note, and refuses
-    others; 'repair' puts the nearest possible in their place, 'trust' takes them as they are. A
-    file `robot.yaml` with the key `closed_loop` next to `robot.urdf` is read with it. In an SDF,
-    whose joints form a graph, `cut` names joints that close loops.
+    link 'world', on which loops of the file may end. `xacro_args` are the arguments of a xacro
+    file. `inertia` says what is done with inertias that no body can have, and with joints that
+    move no mass: 'check' keeps inertias, and fixes joints, where the rest still moves by the laws
+    of mechanics, with a note, and refuses others; 'repair' puts the nearest possible in their
+    place, 'trust' takes them as they are. A file `robot.yaml` with the key `closed_loop` next to
+    `robot.urdf` is read with it. In an SDF, whose joints form a graph, `cut` names joints that
+    close loops.
     """
     if root_joint not in ('fixed', 'floating'):
         raise DescriptionError(
@@ -195,7 +196,7 @@ def read(
     loops += closing_frames(reader, links, loops)
     joints = with_drake_rotors(reader, root, joints)
     description = Description(name, links, joints, loops)
-    check_structure(description, reader)
+    check_structure(description, reader, [WORLD] if root_joint == 'floating' else [])
     if root_joint == 'floating':
         links, joints = _on_floating_joint(description, reader)
 

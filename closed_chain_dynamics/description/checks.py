@@ -20,7 +20,7 @@ as well on one that was built by hand.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 import math
 from typing import Any
 
@@ -59,8 +59,8 @@ def check(description: Description) -> tuple[str, ...]:
     return tuple(reader.notes)
 
 
-def check_structure(description: Description, reader: Reader) -> None:
-    """Names are unique, ends exist, and the joints form one tree."""
+def check_structure(description: Description, reader: Reader, coming: Sequence[str] = ()) -> None:
+    """Names are unique, ends exist, joints form one tree; loops may end on links that come yet."""
     if not description.links:
         raise DescriptionError(
             'it has no <link>',
@@ -72,6 +72,8 @@ def check_structure(description: Description, reader: Reader) -> None:
     _check_unique(reader, (('joint', description.joints), ('loop', description.loops)))
     links = dict.fromkeys(link.name for link in description.links)
     for kind, group in (('joint', description.joints), ('loop', description.loops)):
+        if kind == 'loop':
+            links |= dict.fromkeys(coming)
         for each in group:
             for end in (each.parent, each.child):
                 if end not in links:

@@ -71,11 +71,11 @@ class ClusterDistance:
 
     def __str__(self) -> str:
         lost = {
-            'loops': 'its loops would let a motion more come free',
-            'actuators': 'its actuators would hold a motion less',
+            'loops': 'its loops would allow an additional motion',
+            'actuators': 'its actuators would lose control of a motion',
             'links': f'link {self.link!r} would stand still while others move',
         }
-        return f'{self.name}: {self.distance:.3g}; at 0 {lost[self.what]}'
+        return f'{self.name}: {self.distance:.3g}; at 0, {lost[self.what]}'
 
 
 class SingularityWatch:

@@ -195,7 +195,7 @@ def _singularity(c: 'Coordinates') -> list[str]:
         ]
     lines = [f'Condition {c.condition:.3g}; distance to the nearest singularity {c.distance:.3g}.']
     if c.nearest and c.nearest.what != 'loops':  # of loops, the condition has said it
-        lines[0] += f' {c.nearest}.'
+        lines[0] += f' Nearest: {c.nearest}.'
     kept, dropped = c.rank_gap
     if dropped > CLEAR * kept:
         lines.append(
@@ -204,8 +204,8 @@ def _singularity(c: 'Coordinates') -> list[str]:
         )
     if c.is_singular:
         lines.append(
-            'Close to a singularity: in it '
-            f'{listed(_fastest(c, c.singular_direction[:, None]))} would come free.'
+            'Close to a singularity, in which '
+            f'{listed(_fastest(c, c.singular_direction[:, None]))} would be free to move.'
         )
     return lines
 

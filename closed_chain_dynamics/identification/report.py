@@ -42,6 +42,7 @@ EXCITE = 'closed-chain-study-excite/1'  # a key that is added keeps it, one that
 IDENTIFY = 'closed-chain-study-identify/1'
 BADLY_KNOWN = 0.5  # an interval wider than this share of the parameter says little
 MODEL_IS_WRONG = 2.0  # error on samples held back over that of the fit
+GOOD_FIT = 1e-3  # share of the torques below which nothing is missing from the model
 
 
 def excitation_report(robot: Mechanism, found: Excitation) -> Report:
@@ -99,7 +100,7 @@ def identification_report(
             f'{len(vague)} of {len(found.beta)} base parameters are uncertain by half their '
             f'value or more, for example {vague[0]}: excite them more, or measure longer.'
         )
-    if found.held_back > MODEL_IS_WRONG * found.fit:
+    if found.held_back > max(MODEL_IS_WRONG * found.fit, GOOD_FIT):
         warnings.append(
             'The samples held back fit worse than those used: the record excites too little, or '
             'the model lacks something.'

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from closed_chain_dynamics.dynamics.explanation import listed
 from closed_chain_dynamics.recording.log_files import Path, write_columns
 from closed_chain_dynamics.recording.panels import LINE_COLOURS, draw_grid
 from closed_chain_dynamics.recording.terminal import (
@@ -65,8 +66,21 @@ def map_report(found: WorkspaceMap) -> Report:
         },
         'largest_torque': _largest([row.torque for row in poses]),
         'files': {},
-        'warnings': [] if poses else ['No point of the map is reachable.'],
+        'warnings': _warnings(found),
     }
+
+
+def _warnings(found: WorkspaceMap) -> list[str]:
+    loose = found.open_joints
+    if not any(row.q is not None for row in found.rows):
+        return ['No point of the map is reachable.']
+    if not loose:
+        return []
+    example = ' '.join(f'{joint}=0' for joint in loose)
+    return [
+        f'The joints of the map do not determine {listed(loose)}, so poses that differ only in '
+        f'these count as assembly modes. Hold them, for example with --q {example}.'
+    ]
 
 
 def _largest(torques: list[float]) -> float | None:

@@ -22,7 +22,7 @@ decide the motion of the rest.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 
 import numpy as np
@@ -35,6 +35,7 @@ from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
 from closed_chain_dynamics.dynamics.tree import difference
 from closed_chain_dynamics.errors import AssemblyError, ClosedChainError, StateError
 from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.studies.motion.moving import undecided
 from closed_chain_dynamics.studies.motion.tracks import Progress
 
 __all__ = ['MapRow', 'WorkspaceMap', 'study_map']
@@ -68,11 +69,23 @@ class MapRow:
 
 @dataclass(frozen=True)
 class WorkspaceMap:
-    """The map of a mechanism over coordinates {joint: values}; poses in the order of points."""
+    """
+    The map of a mechanism over coordinates {joint: values}; poses in the order of points.
+
+    `held`: further joints, and where they are held. Poses count as assembly modes where these and
+    the coordinates of the map determine all others; `open_joints` names joints to hold else.
+    """
 
     robot: Mechanism
     axes: dict[str, Array]
     rows: tuple[MapRow, ...]
+    held: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def open_joints(self) -> list[str]:
+        """Return joints that would determine what the map and `held` leave open."""
+        q = next((row.q for row in self.rows if row.q is not None), None)
+        return [] if q is None else undecided(self.robot, q, [*self.axes, *self.held])
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -148,7 +161,7 @@ def study_map(
         ]
         if progress:
             progress((done + 1) / total)
-    return WorkspaceMap(robot, grid, tuple(rows))
+    return WorkspaceMap(robot, grid, tuple(rows), dict(held or {}))
 
 
 def _random(robot: Mechanism, rng: np.random.Generator) -> Array:

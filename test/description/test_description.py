@@ -45,7 +45,7 @@ from closed_chain_dynamics.description import (
     to_xml,
     write,
 )
-from closed_chain_dynamics.errors import DescriptionError
+from closed_chain_dynamics.errors import DescriptionError, NameNotFound
 
 
 @pytest.fixture
@@ -256,6 +256,16 @@ def test_a_floating_root_stands_on_a_new_world(everything):
     assert (free.links[1:], free.joints[1:]) == (everything.links, everything.joints)
     assert free.couplings == everything.couplings
     assert read(to_xml(free)) == free
+
+
+def test_a_foot_may_stand_on_the_world_that_a_floating_root_adds():
+    foot = '<constraint name="foot" type="spherical"><parent link="world"/><child link="arm"/>'
+    text = arm('ixx="1" iyy="1" izz="1"').replace('</robot>', f'{foot}</constraint></robot>')
+    free = read(text, root_joint='floating')
+    assert (free.root, free.loops[0].parent) == ('world', 'world')
+    assert read(to_xml(free)) == free
+    with pytest.raises(NameNotFound, match="no link named 'world'"):
+        read(text)
 
 
 # ---- writing ----

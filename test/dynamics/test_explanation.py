@@ -275,7 +275,7 @@ def test_the_report_of_a_singular_pose_does_not_look_well(monkeypatch):
 def test_close_to_a_singularity_the_joints_that_come_free_are_named():
     text = words(parallelogram(), [1e-5, -1e-5, 1e-5])
     assert 'Mobility 1' in text
-    assert 'Close to a singularity: in it swing, pin and drive would come free.' in text
+    assert 'Close to a singularity, in which swing, pin and drive would be free to move.' in text
 
 
 def test_joints_of_other_loops_do_not_come_free():
@@ -285,7 +285,7 @@ def test_joints_of_other_loops_do_not_come_free():
     for place, value in zip(names, (1e-5, -1e-5, 1e-5)):
         q[place] = value
     text = str(ccd.coordinates(robot, q))
-    assert 'Close to a singularity: in it swing, pin and drive would come free.' in text
+    assert 'Close to a singularity, in which swing, pin and drive would be free to move.' in text
 
 
 # --- actuation -----------------------------------------------------------------------------------

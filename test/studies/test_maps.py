@@ -139,3 +139,14 @@ def test_torques_of_a_map_are_those_of_inverse_dynamics_and_files_hold_it(tmp_pa
         main(['study', 'map', 'four_bar', '--over', 'crank'])
     assert main(['study', 'map', 'four_bar', '--over', 'crnk=1,2']) == 1
     assert "'crank'" in capsys.readouterr().err
+
+
+def test_joints_that_the_map_leaves_open_are_named(capsys):
+    leg = ['study', 'map', 'exo_leg', '--starts', '1', '--over', 'ankle_pitch=0,0.1']
+    assert main(leg) == 0
+    said = ' '.join(capsys.readouterr().out.split())
+    assert 'do not determine hip, knee and left_crank' in said
+    assert 'with --q hip=0 knee=0 left_crank=0.' in said
+    assert main([*leg, 'ankle_roll=0,0.1', '--q', 'hip=0', 'knee=0']) == 0
+    said = capsys.readouterr().out
+    assert 'do not determine' not in said and '1 at 4 points' in said

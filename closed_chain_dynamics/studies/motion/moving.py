@@ -35,7 +35,7 @@ from closed_chain_dynamics.errors import AssemblyError, StateError
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.studies.motion.tracks import Array, Progress, Tracks
 
-__all__ = ['Motion', 'move', 'steady_motion']
+__all__ = ['Motion', 'move', 'steady_motion', 'undecided']
 
 WORTH_TELLING = 1e-6  # gaps above this are worth telling: files have six digits or more [m or rad]
 
@@ -87,6 +87,11 @@ def steady_motion(
 
 def _known(robot: Mechanism, q: Array, names: Iterable[str]) -> int:
     """Return in how many ways to move the named joints and coordinates say how fast."""
+    return int(np.linalg.matrix_rank(_rates_of(robot, q, names)))
+
+
+def _rates_of(robot: Mechanism, q: Array, names: Iterable[str]) -> Array:
+    """Return the rates of the named joints and coordinates over those of theta_G."""
     W, rows = coordinates(robot, q).W, [np.zeros((0, robot.nv))]
     for name in names:
         if name in robot.joint_names:
@@ -95,7 +100,7 @@ def _known(robot: Mechanism, q: Array, names: Iterable[str]) -> int:
             rows.append(np.eye(robot.nv)[[robot.coordinate_names.index(name)]])
         else:
             rows.append(loop_jacobian(robot, q)[[robot.loop_coordinate_names.index(name)]])
-    return int(np.linalg.matrix_rank(np.vstack(rows) @ W))
+    return np.asarray(np.vstack(rows) @ W)
 
 
 def move(
@@ -157,28 +162,35 @@ def _joined(robot: Mechanism, parts: Mapping[str, Array], order: int) -> Array:
     return array
 
 
-def _kept_still(
-    robot: Mechanism, q: Array, moving: Iterable[str], notes: list[str]
-) -> dict[str, Array]:
-    """Return {joint: position} of joints that settle what `moving` leaves open; add notes."""
-    c = coordinates(robot, q)
-    rows = np.vstack([c.W[robot.joint_slices(joint)[1]] for joint in moving])
-    rank, still = np.linalg.matrix_rank(rows), {}
+def undecided(robot: Mechanism, q: Array, given: Iterable[str]) -> list[str]:
+    """Return joints that settle the motions which the given joints and coordinates leave open."""
+    c, rows, found = coordinates(robot, q), _rates_of(robot, q, given), []
+    rank = np.linalg.matrix_rank(rows)
     for name in (*c.independent, *c.dependent):  # those that stand for the motion come first
         joint = name if name in robot.joint_names else name.rpartition(':')[0]
         more = np.vstack([rows, c.W[robot.joint_slices(joint)[1]]])
         if rank < c.mobility and np.linalg.matrix_rank(more) == rank + _width(robot, joint):
             rows, rank = more, np.linalg.matrix_rank(more)
-            still[joint] = q[robot.joint_slices(joint)[0]]
+            found.append(joint)
+    return found
+
+
+def _kept_still(
+    robot: Mechanism, q: Array, moving: Iterable[str], notes: list[str]
+) -> dict[str, Array]:
+    """Return {joint: position} of joints that settle what `moving` leaves open; add notes."""
+    names = undecided(robot, q, moving)
+    still = {joint: q[robot.joint_slices(joint)[0]] for joint in names}
+    mobility, rank = coordinates(robot, q).mobility, _known(robot, q, [*moving, *names])
     if still:
         stay = 'it stays' if len(still) == 1 else 'they stay'
         notes.append(
             f'The motion does not determine {listed(still)}: {stay} still. If you mean another '
             'motion, give more joints one (an amplitude of 0 holds a joint).'
         )
-    if rank < c.mobility:
+    if rank < mobility:
         notes.append(
-            f'{c.mobility - rank} of {c.mobility} ways to move are not given by the '
+            f'{mobility - rank} of {mobility} ways to move are not given by the '
             'motion; there the velocities are the smallest that the loops allow.'
         )
     return still

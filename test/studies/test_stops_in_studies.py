@@ -14,6 +14,8 @@
 
 """Studies name the stop that a motion runs into, instead of blaming the model."""
 
+import json
+
 import numpy as np
 
 import closed_chain_dynamics as ccd
@@ -74,3 +76,12 @@ def test_a_limit_moment_is_no_stop():
 def test_the_error_of_an_integration_is_not_printed_as_dissipation(capsys, tmp_path):
     recorded(tmp_path, 3.0)  # into its stop, without friction and damping
     assert 'J put in, 0 J dissipated' in capsys.readouterr().out
+
+
+def test_samples_held_back_are_not_blamed_where_they_fit_to_rounding(capsys, tmp_path):
+    model, record, _ = recorded(tmp_path, 6.0)
+    assert main(['study', 'identify', model, '--record', record, '--json']) == 0
+    out = capsys.readouterr().out
+    report = json.loads(out[out.index('{') :])
+    assert report['held_back'] < 1e-3
+    assert not [each for each in report['warnings'] if 'held back' in each]
