@@ -33,6 +33,7 @@ __all__ = ['beyond_limits', 'render', 'simulate_report']
 SCHEMA = 'closed-chain-simulate/1'  # a key that is added keeps it, one that changes ends it
 HITS = ('stop', 'bounce')
 NOTHING = 1e-9  # share of the energy below which nothing was exchanged
+ROUNDING = 1e-12  # share of the largest energy below which one is told as 0
 
 
 def simulate_report(sim: Simulation, before: int, wall: float) -> Report:
@@ -113,6 +114,11 @@ def _generated(counted: Report | None) -> list[list[str]]:
 def render(report: Report, style: Style) -> str:
     """Return a report as text."""
     energy, mobility = report['energy'], report['mobility']
+    least = ROUNDING * max(abs(each) for each in energy.values())
+
+    def joules(value: float, digits: int = 4) -> str:
+        return f'{number(value if abs(value) > least else 0.0, digits)} J'
+
     speed = f', {number(report["speed"], 3)} times real time' if report['speed'] else ''
     rows = [
         [
@@ -125,9 +131,9 @@ def render(report: Report, style: Style) -> str:
         ['mobility', f'{mobility["before"]} at the start, {mobility["after"]} at the end'],
         [
             'energy',
-            f'{number(energy["start"])} J at the start, {number(energy["end"])} J at the '
-            f'end: {number(energy["work"])} J put in, {number(energy["dissipated"])} J '
-            f'dissipated, {number(energy["lost"])} J lost at events',
+            f'{joules(energy["start"])} at the start, {joules(energy["end"])} at the end: '
+            f'{joules(energy["work"])} put in, {joules(energy["dissipated"])} dissipated, '
+            f'{joules(energy["lost"])} lost at events',
         ],
         [
             'energy drift',
@@ -143,8 +149,8 @@ def render(report: Report, style: Style) -> str:
             (each['kind'], _look(each['kind'])),
             each['name'],
             f'{each["mobility_before"]} to {each["mobility_after"]}',
-            f'{number(each["energy_lost"], 3)} J',
-            f'{number(each["energy_of_gap"], 3)} J',
+            joules(each['energy_lost'], 3),
+            joules(each['energy_of_gap'], 3),
             ' '.join(number(value, 3) for value in each['impulse']),
         ]
         for each in report['events']
