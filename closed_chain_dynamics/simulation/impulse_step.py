@@ -78,7 +78,8 @@ class ImpulseStep:
             motion.q, motion.v, table[:] = q, v, kept
             h *= 0.5
         motion.time += h
-        motion.books += work, -given
+        motion.books += work, max(-given, 0.0)
+        motion.lost += min(-given, 0.0)  # rounding
 
     def _move(self, h: float) -> float:
         """Move on by a time h [s]; return the work of motors and external forces."""
