@@ -13,33 +13,52 @@
 # limitations under the License.
 
 """
-Signals while a node is still being loaded: it ends quietly, with exit code 0.
+Signals while a program of this package is still being loaded: it ends quietly.
 
-Imports take a second or two, and launchers stop what has hardly begun. From the moment a node
-runs, `ros.running` decides what a signal does; other programs are left alone. Importing this
-module is enough.
+Imports take a second or two, and launchers and people stop what has hardly begun. A node ends
+with exit code 0; from the moment it runs, `ros.running` decides what a signal does. The command
+`closed-chain` ends with 130 on Ctrl-C, but for what it does within `interrupts_raised`. Other
+programs are left alone. Importing this module is enough.
 """
 
-from itertools import pairwise
+from collections.abc import Iterator
+from contextlib import contextmanager
 import os
 import signal
 import sys
 from types import FrameType
 
+__all__ = ['INTERRUPTED', 'interrupts_raised']
+
 NODES = 'closed_chain_dynamics.ros.nodes'
+COMMAND, COMMAND_MODULE = 'closed-chain', 'closed_chain_dynamics.cli'
+WITH_VALUE = ('-X', '-W')  # options of Python whose value is the next word
+INTERRUPTED = 130  # exit code of a command that Ctrl-C has ended
 
 
 def _end_quietly_on_signals() -> None:
-    """Let SIGINT and SIGTERM end this process, if it is a node of this package."""
-    words = sys.orig_argv[1:4]
-    modules = [module for option, module in pairwise(words) if option == '-m']
-    # a script that pip or colcon has installed bears the name of the module that it runs
-    modules += [f'{NODES}.{os.path.basename(word)}' for word in words[:1]]
-    for module in modules:
-        package, _, name = module.rpartition('.')
-        if package == NODES and _is_node(name):
-            for number in (signal.SIGINT, signal.SIGTERM):
-                signal.signal(number, _end)
+    """Let SIGINT, and SIGTERM for a node, end this process, if it is a program of this package."""
+    program = _program()
+    package, _, name = program.rpartition('.')
+    if program in (COMMAND, COMMAND_MODULE):
+        signal.signal(signal.SIGINT, _interrupt)
+    elif package in (NODES, '') and _is_node(name):
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, _end)
+
+
+def _program() -> str:
+    """Return the module that Python was told to run, or the name of the script."""
+    words = iter(sys.orig_argv[1:])
+    for word in words:
+        if word == '-m':
+            return next(words, '')
+        if not word.startswith('-'):
+            # one that pip or colcon has installed bears the name of the module that it runs
+            return os.path.basename(word)
+        if word in WITH_VALUE:
+            next(words, '')
+    return ''
 
 
 def _is_node(name: str) -> bool:
@@ -49,6 +68,23 @@ def _is_node(name: str) -> bool:
 def _end(number: int, frame: FrameType | None) -> None:
     # At once: nothing is open yet, and an exception could be caught by whatever is being imported.
     os._exit(0)
+
+
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    os._exit(INTERRUPTED)
+
+
+@contextmanager
+def interrupts_raised() -> Iterator[None]:
+    """Let Ctrl-C raise KeyboardInterrupt here, where somebody catches it."""
+    ours = signal.getsignal(signal.SIGINT) is _interrupt
+    if ours:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, _interrupt)
 
 
 _end_quietly_on_signals()

@@ -139,7 +139,7 @@ def _record(path: Path) -> None:
 
 
 def _archive(path: Path) -> None:
-    from closed_chain_dynamics.recording.log_files import read_npz
+    from closed_chain_dynamics.recording.log_reading import read_npz
 
     log = read_npz(path)
     for what in ('q', 'v', 'tau'):

@@ -23,22 +23,20 @@ from collections.abc import Sequence, Set
 import math
 
 from closed_chain_dynamics.assembly.search import assemble
-from closed_chain_dynamics.description.elements import (
-    Coupling,
-    Description,
-    Joint,
-    JointType,
-    Link,
-    LoopJoint,
-    Spring,
+from closed_chain_dynamics.cli.check_elements import (
+    coupling_record,
+    joint_record,
+    link_record,
+    loop_record,
+    spring_record,
 )
-from closed_chain_dynamics.description.inertia_checks import is_possible
+from closed_chain_dynamics.description.elements import Description, JointType
 from closed_chain_dynamics.dynamics.distances import ClusterDistance
 from closed_chain_dynamics.dynamics.explanation import explain
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.errors import AssemblyError
 from closed_chain_dynamics.model.mechanism import Mechanism
-from closed_chain_dynamics.recording.terminal import Report, number
+from closed_chain_dynamics.recording.terminal import Report
 
 __all__ = ['check_report', 'closed_chain_section']
 
@@ -49,7 +47,7 @@ def check_report(robot: Mechanism) -> Report:
     """Return everything that `check` knows about a mechanism: plain values, fit for JSON."""
     model = robot.description
     actuated = {actuator.joint for actuator in model.actuators}
-    links = [_link(link, model) for link in model.links]
+    links = [link_record(link, model) for link in model.links]
     section = closed_chain_section(robot)
     warnings = list(model.notes)
     if not section['assembled']:
@@ -64,10 +62,10 @@ def check_report(robot: Mechanism) -> Report:
         'coordinate_names': list(robot.coordinate_names),
         'total_mass': math.fsum(link['mass'] for link in links),
         'links': links,
-        'joints': [_joint(joint, actuated) for joint in model.joints],
-        'loops': [_loop(loop, actuated) for loop in model.loops],
-        'couplings': [_coupling(coupling) for coupling in model.couplings],
-        'springs': [_spring(spring) for spring in model.springs],
+        'joints': [joint_record(joint, actuated) for joint in model.joints],
+        'loops': [loop_record(loop, actuated) for loop in model.loops],
+        'couplings': [coupling_record(coupling) for coupling in model.couplings],
+        'springs': [spring_record(spring) for spring in model.springs],
         'actuators': [{'joint': each.joint, 'source': each.source} for each in model.actuators],
         'assemblies': [
             {'name': each.name, 'positions': dict(each.positions)} for each in model.assemblies
@@ -136,130 +134,6 @@ def _distance(found: ClusterDistance) -> Report:
     return {
         **{name: value if math.isfinite(value) else None for name, value in numbers.items()},
         'link': found.link,
-    }
-
-
-def _link(link: Link, model: Description) -> Report:
-    inertia = link.inertia
-    return {
-        'name': link.name,
-        'parent_joint': next(
-            (joint.name for joint in model.joints if joint.child == link.name), None
-        ),
-        'mass': inertia.mass if inertia else 0.0,
-        'center_of_mass': list(inertia.origin.xyz) if inertia else None,
-        # about the centre of mass, in the axes of the link
-        'inertia': inertia.tensor.tolist() if inertia else None,
-        'possible': inertia is None or is_possible(inertia),  # for a rigid body
-    }
-
-
-def _joint(joint: Joint, actuated: Set[str]) -> Report:
-    return {
-        'name': joint.name,
-        'type': joint.type.value,
-        'parent': joint.parent,
-        'child': joint.child,
-        'nv': joint.type.nv,
-        'axis': list(joint.axis),
-        'role': _role(joint, actuated),
-        'independent': joint.independent,
-        **_passive_properties(joint),
-    }
-
-
-def _loop(loop: LoopJoint, actuated: Set[str]) -> Report:
-    contact = loop.contact
-    return {
-        'name': loop.name,
-        'type': loop.type.value,
-        'rows': loop.type.rows,
-        'active': loop.active,
-        'parent': loop.parent,
-        'child': loop.child,
-        'role': _role(loop, actuated),
-        **_passive_properties(loop),
-        'contact': contact
-        and {'normal': list(contact.normal), 'unilateral': contact.unilateral, 'mu': contact.mu},
-    }
-
-
-def _role(joint: Joint | LoopJoint, actuated: Set[str]) -> str:
-    return 'actuated' if joint.name in actuated else 'passive'
-
-
-def _passive_properties(joint: Joint | LoopJoint) -> Report:
-    """Return limits, damping, friction and limit moment of a tree or loop joint."""
-    limit, moment = joint.limit, joint.limit_moment
-    return {
-        # JSON knows no infinity: null is "no limit"
-        'limit': {
-            key: value if math.isfinite(value) else None for key, value in vars(limit).items()
-        },
-        'dynamics': dict(vars(joint.dynamics)),
-        'limit_moment': moment and dict(vars(moment)),
-        'end_of_range': _end_of_range(joint),
-    }
-
-
-def _end_of_range(joint: Joint | LoopJoint) -> str | None:
-    """Return what a joint meets at the ends of its range in a simulation, or None."""
-    limit, moment = joint.limit, joint.limit_moment
-    if not (math.isfinite(limit.lower) or math.isfinite(limit.upper)):
-        return None
-    return 'limit moment' if moment and (moment.stiffness or moment.damping) else 'stop'
-
-
-def _coupling(coupling: Coupling) -> Report:
-    return {
-        'name': coupling.name,
-        'rows': 1,
-        'active': coupling.active,
-        'terms': [
-            {'joint': term.joint, 'coefficients': list(term.coefficients)}
-            for term in coupling.terms
-        ],
-        'constant': coupling.constant,
-        'equation': _equation(coupling),
-        'predecessor': coupling.predecessor or None,
-        'successor': coupling.successor or None,
-        'carrier': coupling.carrier or None,
-    }
-
-
-def _equation(coupling: Coupling) -> str:
-    """Write a coupling as people do, for instance 'rotor - 6 crank + 0.1 = 0'."""
-    parts = [
-        (value, term.joint if power == 1 else f'{term.joint}^{power}')
-        for term in coupling.terms
-        for power, value in enumerate(term.coefficients, start=1)
-        if value
-    ]
-    parts += [(coupling.constant, '')] if coupling.constant or not parts else []
-    text = ''
-    for value, name in parts:
-        size = '' if abs(value) == 1 and name else number(abs(value))
-        sign = ('-' if value < 0 else '') if not text else (' - ' if value < 0 else ' + ')
-        text += sign + ' '.join(filter(None, (size, name)))
-    return f'{text} = 0'
-
-
-def _spring(spring: Spring) -> Report:
-    ends: Report = {
-        'from': {'link': spring.from_link, 'xyz': list(spring.from_xyz)},
-        'to': {'link': spring.to_link, 'xyz': list(spring.to_xyz)},
-    }
-    if spring.joint:
-        ends = {'joint': spring.joint}
-    elif spring.terms:
-        ends = {'terms': {term.joint: term.coefficients[0] for term in spring.terms}}
-    return {
-        'name': spring.name,
-        'type': spring.type,
-        'stiffness': spring.stiffness,
-        'damping': spring.damping,
-        'rest': spring.rest,
-        **ends,
     }
 
 

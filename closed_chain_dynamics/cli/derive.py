@@ -15,14 +15,14 @@
 """
 ``closed-chain derive``: write the equations of motion as LaTeX, Python or C, and count operations.
 
-The report is one plain dict, which is what ``--json`` prints; `render` writes it for people.
+The report is one plain dict, which is what ``--json`` prints; derive_text.py has it for people.
 Heavy imports stay inside, so that help is instant.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 import signal
@@ -40,19 +40,10 @@ from closed_chain_dynamics.cli.arguments import (
     real,
 )
 from closed_chain_dynamics.cli.derive_list import derive_list, list_file, render_list
+from closed_chain_dynamics.cli.derive_text import render
 from closed_chain_dynamics.cli.written_files import write_files
 from closed_chain_dynamics.errors import StructureError
-from closed_chain_dynamics.recording.terminal import (
-    Bar,
-    Cell,
-    Report,
-    Style,
-    bullets,
-    closing_sections,
-    number,
-    sections,
-    table,
-)
+from closed_chain_dynamics.recording.terminal import Bar, Report, Style
 
 if TYPE_CHECKING:  # NumPy and SymPy are slow to import
     import numpy as np
@@ -288,72 +279,4 @@ def _write(equations: ReducedEquations, args: argparse.Namespace) -> dict[str, s
             'python': partial(python_source, equations, args.what),
             'c': partial(c_source, equations, args.what),
         },
-    )
-
-
-# --- for people -------------------------------------------------------------------------------
-def render(report: Report, style: Style) -> str:
-    """Return a report as text."""
-    heads = ['term', '+-', '*', '/', 'sqrt', 'sin/cos', 'atan', ':=', 'weighted', 'derived in']
-    terms = [[term, *_cells(each)] for term, each in report['terms'].items()]
-    about = [
-        ['method', report['method'].upper()],
-        ['q_1', ', '.join(report['independent'])],
-        ['q_2', ', '.join(report['dependent'])],
-    ]
-    branches = [f'{loop}: {branch}' for loop, branch in report['branches'].items()]
-    return sections(
-        [
-            ('', [style.paint(report['name'], 'bold')]),
-            ('Equations', table(['', ''], about, style)[1:]),
-            ('Branches', branches),
-            ('Operations', table(heads, terms, style)),
-            ('Cost of the methods', _cost_lines(report['cost'], heads, style)),
-            ('Speed of inverse dynamics', _speed_lines(report['speed'], style)),
-            *closing_sections(report, style),
-        ],
-        style,
-    )
-
-
-def _cells(record: Report) -> list[str]:
-    return [
-        *map(str, record['operations'].values()),
-        str(record['weighted']),
-        _time(record['seconds']),
-    ]
-
-
-def _time(seconds: float) -> str:
-    return f'{number(seconds / 3600, 2)} h' if seconds >= 600 else f'{number(seconds, 2)} s'
-
-
-def _cost_lines(cost: Report | None, heads: Sequence[str], style: Style) -> list[str]:
-    if not cost:
-        return []
-    weights = ['', 'weight', *map(str, cost['weights'].values()), '', '']
-    rows: list[Sequence[Cell]] = [weights]
-    for row in cost['rows']:
-        rows.append([row['term'], row['method'].upper(), *_cells(row)])
-        if 'paper' in row:
-            rows.append(['', ('paper', 'dim'), *_cells(row['paper'])])
-    lines = table([heads[0], 'method', *heads[1:]], rows, style)
-    return lines + bullets([cost['left_out']] if cost['left_out'] else [], style)
-
-
-def _speed_lines(speed: Report | None, style: Style) -> list[str]:
-    if not speed:
-        return []
-    names = {'core': 'numeric core', 'numba': 'generated, numba', 'c': 'generated, C'}
-    return table(
-        ['', 'per call', 'times as fast'],
-        [
-            [
-                names[kind],
-                f'{number(seconds * 1e6, 3)} us',
-                number(speed['ratio_to_core'][kind], 3),
-            ]
-            for kind, seconds in speed['seconds'].items()
-        ],
-        style,
     )

@@ -34,7 +34,7 @@ from closed_chain_dynamics.recording.terminal import (
 )
 
 if TYPE_CHECKING:  # SymPy is slow to import
-    from closed_chain_dynamics.symbolic.equations import Progress
+    from closed_chain_dynamics.symbolic.equations import StageProgress
 
 __all__ = ['derive_list', 'list_file', 'render_list']
 
@@ -114,7 +114,7 @@ def derive_list(path: Path, args: argparse.Namespace) -> Report:
     return report
 
 
-def _steps(bar: Bar | None) -> 'Progress | None':
+def _steps(bar: Bar | None) -> 'StageProgress | None':
     return None if bar is None else (lambda done, total, what: bar(done / total))
 
 

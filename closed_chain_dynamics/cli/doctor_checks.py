@@ -19,38 +19,19 @@ A check is a function that returns a Finding; one that fails itself is reported 
 trouble. Versions come from installed metadata, so that nothing heavy is imported for them.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from importlib import metadata, util
+from importlib import util
 import os
 from pathlib import Path
 import platform
-import re
-import shutil
-import subprocess
 import sys
 
-__all__ = ['Finding', 'findings']
+from closed_chain_dynamics.cli.doctor_probes import Check, Finding, imported, library, program
 
-ANSWER_WITHIN = 30  # [s] for a program that is asked for its version
+__all__ = ['findings']
+
 BROWSERS = ('chromium', 'chromium-browser', 'google-chrome', 'firefox', 'microsoft-edge')
 COMPILERS = ('cc', 'gcc', 'clang')
 MESSAGES = ('diagnostic', 'geometry', 'rosgraph', 'sensor', 'std', 'trajectory', 'visualization')
-
-
-@dataclass
-class Finding:
-    """What was found out about one thing."""
-
-    name: str
-    group: str
-    state: str  # ok, missing or broken
-    version: str = ''
-    about: str = ''  # what it is for, where it is, or what is wrong with it
-    remedy: str = ''  # the command that gets it
-
-
-Check = Callable[[str, str], Finding]  # of the name and the group of what is looked for
 
 
 def findings() -> list[Finding]:
@@ -76,7 +57,7 @@ def _checks() -> list[tuple[str, str, Check]]:
     pip = f'{sys.executable} -m pip install'
     checks: list[tuple[str, str, Check]] = [('python', 'core', _python)]
     checks += [
-        (name, 'core', _library(module, f'{pip} {name}', 'the core needs it'))
+        (name, 'core', library(module, f'{pip} {name}', 'the core needs it'))
         for name, module in (
             ('argcomplete', 'argcomplete'),
             ('numpy', 'numpy'),
@@ -94,7 +75,7 @@ def _checks() -> list[tuple[str, str, Check]]:
         (
             'compiler',
             'core',
-            _program(
+            program(
                 COMPILERS,
                 'apt install gcc',
                 'compiles generated C code, and interfaces where no ROS brings them',
@@ -102,7 +83,7 @@ def _checks() -> list[tuple[str, str, Check]]:
         ),
     ]
     checks += [
-        ('rclpy', 'ros', _imported('rclpy', f"{pip} 'ros-jazzy-rclpy[fastrtps]'", 'the nodes'))
+        ('rclpy', 'ros', imported('rclpy', f"{pip} 'ros-jazzy-rclpy[fastrtps]'", 'the nodes'))
     ]
     names = [f'ros-jazzy-{each}-msgs' for each in MESSAGES] + ['ros-jazzy-std-srvs']
     checks += [
@@ -110,7 +91,7 @@ def _checks() -> list[tuple[str, str, Check]]:
         (
             'tf2_msgs',
             'ros',
-            _imported(
+            imported(
                 'tf2_msgs.msg',
                 f'{sys.executable} -m closed_chain_dynamics.ros.interface_setup',
                 'frames for RViz',
@@ -119,36 +100,36 @@ def _checks() -> list[tuple[str, str, Check]]:
         (
             'launch_ros',
             'ros',
-            _library(
+            library(
                 'launch_ros', _apt('launch-ros'), "launch files; 'closed-chain up' does without"
             ),
         ),
         (
             'rviz2',
             'ros',
-            _program(('rviz2',), _apt('rviz2'), 'shows the robot; the browser view does as well'),
+            program(('rviz2',), _apt('rviz2'), 'shows the robot; the browser view does as well'),
         ),
     ]
     checks += [
-        ('viser', 'viewer', _library('viser', f'{pip} viser', 'the view itself')),
+        ('viser', 'viewer', library('viser', f'{pip} viser', 'the view itself')),
         (
             'browser',
             'viewer',
-            _program(
+            program(
                 BROWSERS, 'apt install chromium', 'to look at it; one on another machine will do'
             ),
         ),
     ]
     checks += [
-        ('matplotlib', 'files', _library('matplotlib', f'{pip} matplotlib', 'plots')),
-        ('pillow', 'files', _library('PIL', f'{pip} pillow', 'pictures and GIF')),
-        ('ffmpeg', 'files', _program(('ffmpeg',), 'apt install ffmpeg', 'MP4')),
-        ('rosbags', 'files', _library('rosbags', f'{pip} rosbags', 'MCAP and ROS 2 bags')),
+        ('matplotlib', 'files', library('matplotlib', f'{pip} matplotlib', 'plots')),
+        ('pillow', 'files', library('PIL', f'{pip} pillow', 'pictures and GIF')),
+        ('ffmpeg', 'files', program(('ffmpeg',), 'apt install ffmpeg', 'MP4')),
+        ('rosbags', 'files', library('rosbags', f'{pip} rosbags', 'MCAP and ROS 2 bags')),
     ]
     checks += [
-        ('sympy', 'peers', _library('sympy', f'{pip} sympy', 'symbolic models')),
-        ('pin', 'peers', _library('pinocchio', f'{pip} pin', 'Pinocchio, for bench')),
-        ('mujoco', 'peers', _library('mujoco', f'{pip} mujoco', 'MuJoCo, for bench')),
+        ('sympy', 'peers', library('sympy', f'{pip} sympy', 'symbolic models')),
+        ('pin', 'peers', library('pinocchio', f'{pip} pin', 'Pinocchio, for bench')),
+        ('mujoco', 'peers', library('mujoco', f'{pip} mujoco', 'MuJoCo, for bench')),
     ]
     return checks
 
@@ -169,83 +150,6 @@ def _python(name: str, group: str) -> Finding:
     )
 
 
-def _library(module: str, remedy: str, about: str) -> Check:
-    """Return a check that finds a module without importing it."""
-
-    def check(name: str, group: str) -> Finding:
-        if util.find_spec(module) is None:
-            return Finding(name, group, 'missing', about=about, remedy=remedy)
-        return Finding(name, group, 'ok', _version(name, module), about)
-
-    return check
-
-
-def _version(*names: str) -> str:
-    """Return the version that the installed metadata has under one of several names."""
-    for name in names:
-        try:
-            return metadata.version(name)
-        except metadata.PackageNotFoundError:
-            continue
-    return ''
-
-
-def _program(names: Sequence[str], remedy: str, about: str) -> Check:
-    """Return a check that finds the first of some programs and asks it for its version."""
-
-    def check(name: str, group: str) -> Finding:
-        path = next(filter(None, map(shutil.which, names)), None)
-        if path is None:
-            return Finding(name, group, 'missing', about=about, remedy=remedy)
-        flag = '-version' if name == 'ffmpeg' else '--version'
-        # a window program may want a display just to tell its version
-        said = '' if name == 'rviz2' else _first_line(_ask(path, flag).stdout)
-        version = re.search(r'\d+(\.\d+)+', said)
-        return Finding(name, group, 'ok', version[0] if version else said, path)
-
-    return check
-
-
-def _ask(*command: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        command, capture_output=True, text=True, timeout=ANSWER_WITHIN, errors='replace'
-    )
-
-
-def _first_line(text: str) -> str:
-    return next(iter(text.strip().splitlines()), '')
-
-
-def _imported(module: str, remedy: str, about: str) -> Check:
-    """Return a check that imports a module in a process of its own: found is not yet working."""
-
-    def check(name: str, group: str) -> Finding:
-        package = module.partition('.')[0]
-        spec = util.find_spec(package)
-        if spec is None:
-            return Finding(name, group, 'missing', about=about, remedy=remedy)
-        place = Path(spec.origin or next(iter(spec.submodule_search_locations or ())))
-        done = _ask(sys.executable, '-c', f'import {module}')
-        if done.returncode:
-            return Finding(name, group, 'broken', remedy=remedy, about=_last_line(done.stderr))
-        source = _source(place)
-        return Finding(name, group, 'ok', _version(f'ros-jazzy-{package}', package), source)
-
-    return check
-
-
-def _last_line(text: str) -> str:
-    return (text.strip().splitlines() or ['it cannot be imported'])[-1][:200]
-
-
-def _source(place: Path) -> str:
-    """Return whether a ROS module comes from a distribution or from PyPI."""
-    for prefix in filter(None, os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)):
-        if Path(prefix) in place.parents and Path(prefix) != Path(sys.prefix):
-            return f'of the distribution {os.environ.get("ROS_DISTRO", "")}, {prefix}'
-    return 'in this Python environment, no ROS distribution needed'
-
-
 def _messages(remedy: str) -> Check:
     def check(name: str, group: str) -> Finding:
         wanted = [f'{each}_msgs' for each in MESSAGES] + ['std_srvs']
@@ -260,10 +164,9 @@ def _messages(remedy: str) -> Check:
 def _package(name: str, group: str) -> Finding:
     """Import the core, and look for the files that come with it."""
     import closed_chain_dynamics as ccd
-    from closed_chain_dynamics.model import library
+    from closed_chain_dynamics.model.library import share_folder, shipped
 
-    shipped = library.shipped()
-    about = f'{len(shipped)} models in {library.share_folder() / "urdf"}'
+    about = f'{len(shipped())} models in {share_folder() / "urdf"}'
     return Finding(name, group, 'ok', ccd.__version__, about)
 
 

@@ -36,6 +36,7 @@ from closed_chain_dynamics.cli.arguments import complain
 from closed_chain_dynamics.cli.completion import offer_completions
 from closed_chain_dynamics.errors import ClosedChainError, nearest_names
 from closed_chain_dynamics.recording.terminal import Style
+from closed_chain_dynamics.starting import INTERRUPTED, interrupts_raised
 
 __all__ = ['main']
 
@@ -106,8 +107,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if macros:
         args.xacro_args = dict(each.split(':=', 1) for each in macros)
     try:
-        code: int | None = args.run(args)
-        sys.stdout.flush()
+        with interrupts_raised():
+            code: int | None = args.run(args)
+            sys.stdout.flush()
     except ClosedChainError as error:
         return _fail(error, args)
     except BrokenPipeError:
@@ -115,7 +117,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
-        return 130
+        return INTERRUPTED
     finally:
         _forget_colours()
     return code or 0

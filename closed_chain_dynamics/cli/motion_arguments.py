@@ -119,9 +119,9 @@ def add_files(parser: argparse.ArgumentParser, title: str, table: str) -> None:
 
 def check_files(args: argparse.Namespace) -> None:
     """Refuse bad file names before the work, not after it."""
-    from closed_chain_dynamics.recording import log_files, plots
+    from closed_chain_dynamics.recording import log_files, panels
 
-    for path, check in ((args.plot, plots.check_plot), (args.csv, log_files.check_folder)):
+    for path, check in ((args.plot, panels.check_plot), (args.csv, log_files.check_folder)):
         if path:
             check(path)
 

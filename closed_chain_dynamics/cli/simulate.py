@@ -243,10 +243,10 @@ def simulate(robot: Mechanism, args: argparse.Namespace) -> Report:
 
 def _check_files(args: argparse.Namespace) -> None:
     """Refuse bad file names before a long run, not after it."""
-    from closed_chain_dynamics.recording import animation, log_files, mcap, plots
+    from closed_chain_dynamics.recording import animation, log_files, mcap, panels
 
     for path, check in (
-        (args.plot, plots.check_plot),
+        (args.plot, panels.check_plot),
         (args.record, animation.check_animation),
         (args.csv, log_files.check_folder),
         (args.npz, log_files.check_folder),

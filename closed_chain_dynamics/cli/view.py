@@ -143,7 +143,7 @@ def source_of(args: argparse.Namespace) -> Any:
     """Return the source that the arguments name."""
     import closed_chain_dynamics as ccd
     from closed_chain_dynamics import viewer
-    from closed_chain_dynamics.recording.log_files import read_npz
+    from closed_chain_dynamics.recording.log_reading import read_npz
 
     if args.model.endswith('.npz'):
         return viewer.LogSource(read_npz(args.model))

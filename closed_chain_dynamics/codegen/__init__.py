@@ -27,11 +27,8 @@ what it answers; `runner` and `background` are for simulations; `export` writes 
 CasADi is an optional extra. This room may import `assembly` and everything below it.
 """
 
-from closed_chain_dynamics.codegen.compiled import (
-    CompiledMechanism,
-    GeneratedCodeWarning,
-    compile_mechanism,
-)
+from closed_chain_dynamics.codegen.answers import GeneratedCodeWarning
+from closed_chain_dynamics.codegen.compiled import CompiledMechanism, compile_mechanism
 from closed_chain_dynamics.codegen.derivatives import Derivatives, derivatives
 from closed_chain_dynamics.codegen.export import export
 from closed_chain_dynamics.codegen.functions import casadi

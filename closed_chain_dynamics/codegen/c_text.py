@@ -16,7 +16,7 @@
 
 from typing import Any
 
-from closed_chain_dynamics.codegen.cache import DERIVATIVES, HERE, RUN, STEP
+from closed_chain_dynamics.codegen.cache import CODE_FOLDER, DERIVATIVES, RUN, STEP
 from closed_chain_dynamics.codegen.printer import print_function
 from closed_chain_dynamics.codegen.run_traces import counted_loops
 from closed_chain_dynamics.codegen.slope_tables import Slopes
@@ -78,7 +78,7 @@ def _derivatives(source: Source) -> tuple[str, dict[str, Any]]:
         'ROOM': 'static _Thread_local',
     }
     size = f'#define NUMBERS {numbers.outputs["numbers"][0]}\n'
-    loops = (HERE / 'differentiate.c').read_text()
+    loops = (CODE_FOLDER / 'differentiate.c').read_text()
     text = f'{print_function(numbers)}\n{size}{slopes.tables()}\n{loops}'
     described = {'inputs': numbers.inputs, 'outputs': {'slopes': shape}, 'margins': 1}
     return _joined(text, 'call.c', defined), described
@@ -130,4 +130,5 @@ def run_sizes(source: Source, traces: dict[str, Trace]) -> dict[str, Any]:
 
 def _joined(functions: str, driver: str, defined: dict[str, Any]) -> str:
     lines = ''.join(f'#define {key} {value}\n' for key, value in defined.items())
-    return f'{(HERE / "real.h").read_text()}\n{functions}\n{lines}\n{(HERE / driver).read_text()}'
+    head, tail = ((CODE_FOLDER / name).read_text() for name in ('real.h', driver))
+    return f'{head}\n{functions}\n{lines}\n{tail}'

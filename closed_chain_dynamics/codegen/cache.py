@@ -38,14 +38,14 @@ from closed_chain_dynamics.errors import GenerationError
 
 __all__ = ['DERIVATIVES', 'DRIVE', 'RUN', 'STEP', 'cache_folder', 'fingerprint', 'put', 'stem']
 
-HERE = Path(__file__).parent
+CODE_FOLDER = Path(__file__).parent
 STEP, RUN = 'step', 'run'  # libraries of several functions: steps, and a simulation's run
 DRIVE = 'drive'  # what a control law needs: torques that give theta_G''
 DERIVATIVES = 'differentiate'  # loops in C over generated numbers
 # modules that only call what was generated: the code does not depend on them
 CALLERS = (
-    '__init__', 'background', 'batch', 'compiled', 'derivatives', 'export', 'functions', 'runner',
-    'parameters', 'results', 'rollouts', 'sensitivities',
+    '__init__', 'answers', 'background', 'batch', 'chain_rule', 'compiled', 'derivatives',
+    'export', 'functions', 'parameters', 'results', 'rollouts', 'runner', 'sensitivities',
 )  # fmt: skip
 
 
@@ -87,7 +87,7 @@ def _parts(value: Any) -> Iterator[bytes]:
 def _own_code() -> bytes:
     """Return a hash of what generates code here."""
     digest = hashlib.sha256()
-    for file in sorted(HERE.iterdir()):
+    for file in sorted(CODE_FOLDER.iterdir()):
         if file.suffix in ('.py', '.c', '.h') and file.stem not in CALLERS:
             digest.update(file.read_bytes())
     return digest.digest()

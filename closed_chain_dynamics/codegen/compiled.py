@@ -20,19 +20,17 @@ hold, the generic functions of the core answer instead, a warning says so, and t
 marked `generic`. In a batch, states that the core refuses too are marked in `ok` and hold nan.
 """
 
-from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
-import warnings
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closed_chain_dynamics.assembly.completion import complete_acceleration, complete_velocity
 from closed_chain_dynamics.assembly.search import assemble
-from closed_chain_dynamics.codegen.batch import Function, as_rows, check_counts
+from closed_chain_dynamics.codegen.answers import Answers
 from closed_chain_dynamics.codegen.build import require_casadi
-from closed_chain_dynamics.codegen.cache import DERIVATIVES, fingerprint
+from closed_chain_dynamics.codegen.cache import DERIVATIVES
 from closed_chain_dynamics.codegen.compiler import find_compiler
 from closed_chain_dynamics.codegen.derivatives import Derivatives, derivatives, linearise
 from closed_chain_dynamics.codegen.gathering import gather
@@ -44,19 +42,13 @@ from closed_chain_dynamics.dynamics.forward import forward_dynamics
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
 from closed_chain_dynamics.dynamics.tree import link_placements
-from closed_chain_dynamics.errors import ClosedChainError, StateError
+from closed_chain_dynamics.errors import StateError
 from closed_chain_dynamics.model.mechanism import Mechanism
 
-__all__ = ['CompiledMechanism', 'GeneratedCodeWarning', 'compile_mechanism']
+__all__ = ['CompiledMechanism', 'compile_mechanism']
 
 Array = NDArray[np.float64]
-CHANGED = 'the structure has changed since this was compiled'
-REFUSED = 'a pivot of the generated code fails, or the state is refused'
 _new = tuple.__new__  # half the time of calling a named tuple
-
-
-class GeneratedCodeWarning(RuntimeWarning):
-    """Generated code does not hold here, and the generic functions answer."""
 
 
 def compile_mechanism(robot: Mechanism, q: ArrayLike | None = None) -> 'CompiledMechanism':
@@ -83,17 +75,15 @@ class CompiledMechanism:
     def __init__(self, robot: Mechanism, source: Source, *, threads: int | None = None) -> None:
         self.robot, self.source = robot, source
         self.independent = source.independent_names
-        self.fallbacks: Counter[str] = Counter()
         self._threads = threads
-        self._structure = robot.changes
-        self._other = -1  # changes of another structure, which was looked at before
-        self._functions: dict[str, Function] = {}
+        self._answers = answers = Answers(robot, source, threads)
+        self.fallbacks = answers.fallbacks
         self._roller: Roller | None = None
         nv, motors = source.nv, len(source.motors)
         self._ends = nv, nv + len(self.independent), nv + len(self.independent) + motors
-        self._forward = self._function('forward_dynamics').answer
-        self._inverse = self._function('inverse_dynamics').answer
-        self._widths = nv, self._function('inverse_dynamics').width
+        self._forward = answers.function('forward_dynamics').answer
+        self._inverse = answers.function('inverse_dynamics').answer
+        self._widths = nv, answers.function('inverse_dynamics').width
 
     def __repr__(self) -> str:
         return f'<CompiledMechanism {self.source.name!r}: theta_G {", ".join(self.independent)}>'
@@ -104,31 +94,12 @@ class CompiledMechanism:
     @property
     def is_current(self) -> bool:
         """Return whether the mechanism is in the structure that was compiled, or so again."""
-        changes = self.robot.changes
-        if changes not in (self._structure, self._other):
-            if self._is_the_same():
-                self._structure = changes
-            else:
-                self._other = changes
-        return bool(changes == self._structure)
-
-    def _is_the_same(self) -> bool:
-        """Return whether code generated now would be that which was compiled."""
-        try:
-            now = gather(self.robot, self.source.q)
-        except ClosedChainError:
-            return False
-        return fingerprint(now) == fingerprint(self.source)
-
-    def _function(self, name: str) -> Function:
-        if name not in self._functions:
-            self._functions[name] = Function(self.source, name, self._threads)
-        return self._functions[name]
+        return self._answers.is_current
 
     # --- the calls of the core ----------------------------------------------------------------
     def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: Any = None) -> Forward:
         """Return the accelerations of the closed chain under actuator torques."""
-        if self.robot.changes == self._structure:
+        if self.robot.changes == self._answers.structure:
             flat = np.empty(self._widths[0])
             if self._forward(q, v, tau, flat):  # one state, in arrays as they should be
                 return _new(Forward, (flat, True, False))
@@ -136,7 +107,7 @@ class CompiledMechanism:
             n = np.shape(q)[:-1]
             tau = np.broadcast_to(self._torques(tau), (*n, len(self.source.motors)))
         return Forward._make(
-            self._call(
+            self._answers.call(
                 'forward_dynamics',
                 (q, v, tau),
                 lambda q, v, tau: (forward_dynamics(self.robot, q, v, tau).acceleration,),
@@ -145,7 +116,7 @@ class CompiledMechanism:
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Inverse:
         """Return the forces that a motion of the closed chain needs."""
-        if self.robot.changes == self._structure:
+        if self.robot.changes == self._answers.structure:
             flat = np.empty(self._widths[1])
             if self._inverse(q, v, a, flat):
                 return _new(Inverse, (flat, self._ends, True, False))
@@ -160,7 +131,7 @@ class CompiledMechanism:
             r = inverse_dynamics(self.robot, q, *(motion or [np.zeros(self.robot.nv)] * 2))
             return r.tau_O, r.tau_G, r.tau_A, r.residual
 
-        flat, ok, generic = self._call(name, given, core)
+        flat, ok, generic = self._answers.call(name, given, core)
         return Inverse(flat, self._ends, ok, generic)
 
     def coordinates(self, q: ArrayLike) -> Basis:
@@ -176,8 +147,8 @@ class CompiledMechanism:
                 )
             return c.W, c.S, c.J_C
 
-        flat, ok, generic = self._call('coordinates', (q,), core)
-        W, S, J_C = self._function('coordinates').split(flat)
+        flat, ok, generic = self._answers.call('coordinates', (q,), core)
+        W, S, J_C = self._answers.function('coordinates').split(flat)
         return Basis(W, S, J_C, self.independent, ok, generic)
 
     def complete_velocity(self, q: ArrayLike, rates: Any) -> Completed:
@@ -187,7 +158,7 @@ class CompiledMechanism:
         `rates`: by name, for every coordinate in `independent`, or an array over them.
         """
         return Completed._make(
-            self._call(
+            self._answers.call(
                 'complete_velocity',
                 (q, self._rates(rates)),
                 lambda q, rates: (complete_velocity(self.robot, q, self._named(rates)),),
@@ -197,7 +168,7 @@ class CompiledMechanism:
     def complete_acceleration(self, q: ArrayLike, v: ArrayLike, accelerations: Any) -> Completed:
         """Return the acceleration that the loops allow at v, from those of theta_G."""
         return Completed._make(
-            self._call(
+            self._answers.call(
                 'complete_acceleration',
                 (q, v, self._rates(accelerations)),
                 lambda q, v, rates: (complete_acceleration(self.robot, q, v, self._named(rates)),),
@@ -211,8 +182,8 @@ class CompiledMechanism:
             rows = [X[:3] for X in link_placements(self.robot, q).values()]
             return (np.array([np.concatenate([X[:, :3].ravel(), X[:, 3]]) for X in rows]),)
 
-        flat, _, _ = self._call('placements', (q,), core)
-        (rows,) = self._function('placements').split(flat)
+        flat, _, _ = self._answers.call('placements', (q,), core)
+        (rows,) = self._answers.function('placements').split(flat)
         out = {}
         for number, link in enumerate(self.source.links):
             X = np.zeros((*rows.shape[:-2], 4, 4))
@@ -233,10 +204,10 @@ class CompiledMechanism:
             given = self._torques(tau)
             f = self.forward_dynamics(q, v, given)
             if not f.generic:
-                found = self._function(DERIVATIVES).one((q, v, given, f.acceleration))
+                found = self._answers.function(DERIVATIVES).one((q, v, given, f.acceleration))
                 if found is not None:
                     return self._derivatives(q, v, found)
-        self._say('derivatives do not hold here in generated code')
+        self._answers.say('derivatives do not hold here in generated code')
         return derivatives(self.robot, q, v, tau)
 
     def _derivatives(self, q: ArrayLike, v: ArrayLike, found: Array) -> Derivatives:
@@ -254,7 +225,7 @@ class CompiledMechanism:
 
     def slopes(self, name: str, **given: Array) -> Array | None:
         """Return slopes along directions, a row for each; None where they do not count."""
-        function = self._function(name)
+        function = self._answers.function(name)
         flat, good = function.many(tuple(given[key] for key in function.inputs))
         return flat if good.all() else None
 
@@ -345,61 +316,9 @@ class CompiledMechanism:
                 repair='Compile again: robot.compile().',
             )
 
-    def _say(self, reason: str) -> None:
-        self.fallbacks[reason] += 1
-        if self.fallbacks[reason] == 1:
-            warnings.warn(
-                f'{self.robot.name}: {reason}: the generic functions answer, slower.',
-                GeneratedCodeWarning,
-                stacklevel=4,
-            )
-
-    def _call(
-        self, name: str, given: tuple[ArrayLike, ...], core: Callable[..., tuple[Any, ...]]
-    ) -> tuple[Array, Any, Any]:
-        """Return outputs side by side, whether they count, and whether the core gave them."""
-        function = self._function(name)
-        changed = not self.is_current
-        if np.ndim(given[0]) == 2:
-            return self._batch(function, given, core, changed)
-        flat = None if changed else function.one(given)
-        if flat is not None:
-            return flat, True, False
-        answer = function.join(core(*(np.asarray(each, dtype=float) for each in given)))
-        self._say(CHANGED if changed else REFUSED)
-        return answer, True, True
-
-    def _batch(
-        self,
-        function: Function,
-        given: tuple[ArrayLike, ...],
-        core: Callable[..., tuple[Any, ...]],
-        changed: bool,
-    ) -> tuple[Array, Any, Any]:
-        where = self.robot.name
-        rows = tuple(
-            as_rows(each, width, what, where)
-            for each, (what, width) in zip(given, function.inputs.items())
-        )
-        check_counts(where, **dict(zip(function.inputs, rows)))
-        if changed:
-            flat, good = function.empty(len(rows[0])), np.zeros(len(rows[0]), dtype=bool)
-        else:
-            flat, good = function.many(rows)
-        ok, generic = good.copy(), ~good
-        for i in np.flatnonzero(generic):
-            try:
-                flat[i] = function.join(core(*(each[i] for each in rows)))
-                ok[i] = True
-            except (ClosedChainError, ValueError):
-                flat[i], generic[i] = np.nan, False
-        if generic.any():
-            self._say(CHANGED if changed else REFUSED)
-        return flat, ok, generic
-
 
 def _compiled_again(robot: Mechanism, source: Source, threads: int | None) -> CompiledMechanism:
     """Return a compiled mechanism that was copied, or sent to another process."""
     made = CompiledMechanism(robot, source, threads=threads)
-    made._structure = made._other = -1  # the structure may have changed before
+    made._answers.doubt()  # the structure may have changed before
     return made

@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike
 
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.codegen.build import require_casadi
-from closed_chain_dynamics.codegen.cache import HERE
+from closed_chain_dynamics.codegen.cache import CODE_FOLDER
 from closed_chain_dynamics.codegen.gathering import gather
 from closed_chain_dynamics.codegen.source import Source
 from closed_chain_dynamics.errors import GenerationError
@@ -71,10 +71,10 @@ def export(
     calls = [_call(traces[name]) for name in CALLS]
     sizes = step_sizes(source, [traces[name] for name in STEP_PARTS])
     head = _header(source, [prototype for prototype, _ in calls], single)
-    steps = (HERE / 'firmware.c').read_text()
+    steps = (CODE_FOLDER / 'firmware.c').read_text()
     text = [
         '#include "model.h"\n',
-        (HERE / 'real.h').read_text().split('#else\ntypedef double real __attribute__')[0],
+        (CODE_FOLDER / 'real.h').read_text().split('#else\ntypedef double real __attribute__')[0],
         '#endif\n#endif\n',
         functions,
         ''.join(f'#define {key} {value}\n' for key, value in sizes.items()),
@@ -85,8 +85,8 @@ def export(
     files = {
         'model.h': head,
         'model.c': '\n'.join(text),
-        'CMakeLists.txt': (HERE / 'firmware.cmake').read_text(),
-        'control_loop.c': (HERE / 'control_loop.c').read_text(),
+        'CMakeLists.txt': (CODE_FOLDER / 'firmware.cmake').read_text(),
+        'control_loop.c': (CODE_FOLDER / 'control_loop.c').read_text(),
     }
     place = Path(folder)
     try:

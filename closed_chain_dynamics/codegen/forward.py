@@ -25,7 +25,8 @@ from typing import Any
 import casadi as ca
 
 from closed_chain_dynamics.codegen.elimination import Solved, is_zero, solve_constraints
-from closed_chain_dynamics.codegen.loops import flip_margins, loop_coordinates, loop_jacobian
+from closed_chain_dynamics.codegen.loop_joints import loop_coordinates, loop_jacobian
+from closed_chain_dynamics.codegen.loops import flip_margins
 from closed_chain_dynamics.codegen.newton_euler import newton_euler
 from closed_chain_dynamics.codegen.passive import add_motors, add_passive, has_rotor
 from closed_chain_dynamics.codegen.source import Source, SourceCluster, SourceLoop

@@ -22,13 +22,11 @@ from numpy.typing import ArrayLike
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.codegen.build import require_casadi
 from closed_chain_dynamics.codegen.gathering import gather
+from closed_chain_dynamics.codegen.sensitivities import NEWTON_STEPS, SHARES
 from closed_chain_dynamics.codegen.source import Source
 from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['casadi']
-
-NEWTON_STEPS = 2
-SHARES = (1.0, 2.0, 2.0, 1.0)  # of the four stages of Runge and Kutta
 
 
 def casadi(robot: Mechanism, q: ArrayLike | None = None) -> dict[str, Any]:

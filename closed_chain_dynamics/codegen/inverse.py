@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from closed_chain_dynamics.codegen.elimination import Solved, solve_constraints
 from closed_chain_dynamics.codegen.forward import closing_margins, spread, state_margins
-from closed_chain_dynamics.codegen.loops import loop_coordinates, loop_jacobian
+from closed_chain_dynamics.codegen.loop_joints import loop_coordinates, loop_jacobian
 from closed_chain_dynamics.codegen.newton_euler import newton_euler
 from closed_chain_dynamics.codegen.passive import add_passive
 from closed_chain_dynamics.codegen.source import Source, SourceCluster

@@ -37,16 +37,15 @@ from closed_chain_dynamics.description.elements import LoopType
 __all__ = [
     'ConstraintRow',
     'cluster_rows',
-    'coordinate_acceleration',
     'flip_margins',
-    'loop_coordinates',
-    'loop_jacobian',
     'loop_rows',
     'path_signs',
+    'place_loop',
+    'seen_from_1',
 ]
 
 SX = Any
-SLIDES = {  # axes of frame 1 along which nothing slides
+HELD_SLIDES = {  # axes of frame 1 along which nothing slides
     LoopType.FIXED: (0, 1, 2),
     LoopType.REVOLUTE: (0, 1, 2),
     LoopType.PRISMATIC: (0, 1),
@@ -60,7 +59,7 @@ SLIDES = {  # axes of frame 1 along which nothing slides
 # turning rows as sums of factor times a product of an axis of frame 1 and one of frame 2
 ALL_TURNS = (((0.5, 2, 1), (-0.5, 1, 2)), ((0.5, 0, 2), (-0.5, 2, 0)), ((0.5, 1, 0), (-0.5, 0, 1)))
 TILTS = (((-1.0, 1, 2),), ((1.0, 0, 2),))
-TURNS: dict[LoopType, tuple[tuple[tuple[float, int, int], ...], ...]] = {
+HELD_TURNS: dict[LoopType, tuple[tuple[tuple[float, int, int], ...], ...]] = {
     LoopType.FIXED: ALL_TURNS,
     LoopType.PRISMATIC: ALL_TURNS,
     LoopType.REVOLUTE: TILTS,
@@ -118,7 +117,7 @@ def path_signs(source: Source, loop: SourceLoop) -> dict[int, float]:
     return signs
 
 
-def _seen_from_1(V_1: SX, A_1: SX, V_2: SX, A_2: SX, p: SX) -> SX:
+def seen_from_1(V_1: SX, A_1: SX, V_2: SX, A_2: SX, p: SX) -> SX:
     """Return how the point p of body 2 accelerates, seen from body 1."""
     relative = point_velocity(V_2, p) - point_velocity(V_1, p)
     away = point_acceleration(V_2, A_2, p) - point_acceleration(V_1, A_1, p)
@@ -133,7 +132,7 @@ def _slide_rows(
     moving: TracedMotion | None,
     as_in_core: bool,
 ) -> list[ConstraintRow]:
-    axes = list(SLIDES[loop.kind])
+    axes = list(HELD_SLIDES[loop.kind])
     if not axes:
         return []
     to_frame = x.R_1[:, axes].T
@@ -145,7 +144,7 @@ def _slide_rows(
     if moving is not None:
         V_1, V_2 = moving.V[loop.body_1], moving.V[loop.body_2]
         A_1, A_2 = moving.A[loop.body_1], moving.A[loop.body_2]
-        bias = to_frame @ _seen_from_1(V_1, A_1, V_2, A_2, x.p_2)
+        bias = to_frame @ seen_from_1(V_1, A_1, V_2, A_2, x.p_2)
     columns = {
         j: sign * (to_frame @ point_velocity(frames.S[j], x.p_2))
         for j, sign in path_signs(source, loop).items()
@@ -172,7 +171,7 @@ def _turn_rows(
 ) -> list[ConstraintRow]:
     covectors, errors, rests = [], [], []  # a row's bias is its covector times alpha, and a rest
     signs = path_signs(source, loop)
-    for products in TURNS.get(loop.kind, ()):
+    for products in HELD_TURNS.get(loop.kind, ()):
         covector, error, rest = ca.SX.zeros(3), ca.SX(0), ca.SX(0)
         for factor, k, m in products:
             b, c = x.R_1[:, k], x.R_2[:, m]
@@ -281,66 +280,3 @@ def flip_margins(source: Source, frames: TracedFrames) -> list[SX]:
             elif loop.kind in (LoopType.REVOLUTE, LoopType.CYLINDRICAL, LoopType.PLANAR):
                 margins.append(ca.dot(x.R_1[:, 2], x.R_2[:, 2]))
     return margins
-
-
-def loop_coordinates(loop: SourceLoop, frames: TracedFrames) -> tuple[list[SX], SX]:
-    """
-    Return the covector of every coordinate of a loop joint, and the position of its only one.
-
-    A cut joint moves like a tree joint from parent to child: slides along axes of frame 1, turns
-    about z_1; a spherical joint's rates are in the child's axes.
-    """
-    x, kind = place_loop(loop, frames), loop.kind
-
-    def slide(axis: int) -> SX:
-        return ca.vertcat(x.R_1[:, axis], ca.cross(x.p_2, x.R_1[:, axis]))
-
-    def turn(axis: SX) -> SX:
-        return ca.vertcat(ca.SX.zeros(3), axis)
-
-    about_z = turn(x.R_1[:, 2])
-    free = [turn(x.R_2[:, k]) for k in range(3)]
-    covectors = {
-        LoopType.FIXED: [],
-        LoopType.REVOLUTE: [about_z],
-        LoopType.PRISMATIC: [slide(2)],
-        LoopType.CYLINDRICAL: [slide(2), about_z],
-        LoopType.UNIVERSAL: [about_z, turn(x.R_2[:, 2])],
-        LoopType.SPHERICAL: free,
-        LoopType.PLANAR: [slide(0), slide(1), about_z],
-        LoopType.SURFACE: [slide(0), slide(1), *free],
-        LoopType.FREE: [slide(0), slide(1), slide(2), *free],
-    }[kind]
-    position = ca.SX(0)
-    if kind is LoopType.REVOLUTE:
-        P = x.R_1.T @ x.R_2
-        s, c = P[1, 0] - P[0, 1], P[0, 0] + P[1, 1]
-        if not isinstance(loop.seen, float) or loop.seen:  # whole turns are counted from there
-            sin, cos = ca.sin(loop.seen), ca.cos(loop.seen)
-            s, c = s * cos - c * sin, c * cos + s * sin
-        position = ca.atan2(s, c) + loop.seen
-    elif kind is LoopType.PRISMATIC:
-        position = ca.dot(x.R_1[:, 2], x.p_2 - x.p_1)
-    return covectors, position
-
-
-def loop_jacobian(
-    source: Source, loop: SourceLoop, frames: TracedFrames, covector: SX
-) -> dict[int, SX]:
-    """Return the rate of a coordinate of a loop joint by velocity of the tree."""
-    return {
-        j: sign * ca.dot(covector, frames.S[j]) for j, sign in path_signs(source, loop).items()
-    }
-
-
-def coordinate_acceleration(
-    loop: SourceLoop, frames: TracedFrames, moving: TracedMotion, covector: SX
-) -> SX:
-    """Return the acceleration of a coordinate of a loop joint in the motion of its bodies."""
-    V_1, V_2 = moving.V[loop.body_1], moving.V[loop.body_2]
-    A_1, A_2 = moving.A[loop.body_1], moving.A[loop.body_2]
-    slide, turn = covector[:3], covector[3:]
-    if not slide.is_zero():
-        return ca.dot(slide, _seen_from_1(V_1, A_1, V_2, A_2, place_loop(loop, frames).p_2))
-    # the axis may turn with either body: the difference is at right angles to the relative turn
-    return ca.dot(turn, A_2[3:] - A_1[3:]) + ca.dot(ca.cross(V_1[3:], turn), V_2[3:] - V_1[3:])

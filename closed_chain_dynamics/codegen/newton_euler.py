@@ -48,7 +48,7 @@ class _Moving:
     g: SX  # gravity
 
 
-class _Joint:
+class _JointAt:
     """A joint at q: where the body stands on its parent, and rates in the body's axes."""
 
     def __init__(self, body: SourceBody, q: SX) -> None:
@@ -124,7 +124,7 @@ def _turning(omega: SX, alpha: SX) -> SX:
     )
 
 
-def _moved(joint: _Joint, up: _Moving, v: SX, a: SX) -> _Moving:
+def _moved(joint: _JointAt, up: _Moving, v: SX, a: SX) -> _Moving:
     """Return the motion of a body from that of its parent."""
     slide, turn = joint.rates(v)
     sliding, turning = joint.rates(a)
@@ -155,7 +155,7 @@ def newton_euler(source: Source, q: SX, v: SX, a: SX) -> dict[int, SX]:
     motions = [_Moving(zero, ca.SX.zeros(3, 3), zero, -g, g)]
     joints, forces = [], [(zero, zero)]
     for body in source.bodies[1:]:
-        joints.append(_Joint(body, q))
+        joints.append(_JointAt(body, q))
         motions.append(_moved(joints[-1], motions[body.parent], v, a))
         weightless = isinstance(body.mass, float) and body.mass == 0.0 and not np.any(body.inertia)
         forces.append((zero, zero) if weightless else _needed(body, motions[-1]))

@@ -22,7 +22,7 @@ from typing import Any
 
 import casadi as ca
 
-from closed_chain_dynamics.codegen.loops import coordinate_acceleration, loop_coordinates
+from closed_chain_dynamics.codegen.loop_joints import coordinate_acceleration, loop_coordinates
 from closed_chain_dynamics.codegen.source import Source, SourceLaw, SourceSpring
 from closed_chain_dynamics.codegen.tree import TracedFrames, TracedMotion, point_velocity
 

@@ -35,9 +35,9 @@ from closed_chain_dynamics.codegen.results import Rollout
 from closed_chain_dynamics.codegen.source import Source
 from closed_chain_dynamics.errors import NameNotFound, StateError
 
-__all__ = ['Roller']
+__all__ = ['GENERATED_INTEGRATORS', 'Roller']
 
-INTEGRATORS = ('euler', 'rk4')  # as in Simulation: semi-implicit Euler
+GENERATED_INTEGRATORS = ('euler', 'rk4')  # as in Simulation: semi-implicit Euler
 
 
 class Roller:
@@ -61,8 +61,8 @@ class Roller:
     ) -> Rollout:
         """Return states kept and steps done; see `CompiledMechanism.rollout`."""
         source = self._source
-        if integrator not in INTEGRATORS:
-            raise NameNotFound('integrator', integrator, INTEGRATORS, where=source.name)
+        if integrator not in GENERATED_INTEGRATORS:
+            raise NameNotFound('integrator', integrator, GENERATED_INTEGRATORS, where=source.name)
         if steps < 1 or every < 1 or not dt > 0.0:
             raise StateError(
                 'steps, every and dt must be positive',

@@ -26,7 +26,8 @@ import casadi as ca
 
 from closed_chain_dynamics.codegen.elimination import solve_constraints, with_sparse_choice
 from closed_chain_dynamics.codegen.forward import forward_dynamics, spread
-from closed_chain_dynamics.codegen.loops import flip_margins, loop_coordinates
+from closed_chain_dynamics.codegen.loop_joints import loop_coordinates
+from closed_chain_dynamics.codegen.loops import flip_margins
 from closed_chain_dynamics.codegen.manifold import integrate
 from closed_chain_dynamics.codegen.passive import passive_energy
 from closed_chain_dynamics.codegen.source import Source

@@ -26,23 +26,21 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from closed_chain_dynamics.codegen.build import require_casadi
+from closed_chain_dynamics.codegen.chain_rule import Array, Pushed, TracedChain
 from closed_chain_dynamics.codegen.gathering import gather
-from closed_chain_dynamics.codegen.source import Source
+from closed_chain_dynamics.codegen.rollouts import GENERATED_INTEGRATORS
 from closed_chain_dynamics.dynamics.actuation import actuator_vector
 from closed_chain_dynamics.dynamics.forward import forward_dynamics
-from closed_chain_dynamics.errors import NameNotFound, SingularityError, StateError
+from closed_chain_dynamics.errors import NameNotFound, StateError
 from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['InverseDerivatives', 'StepDerivatives', 'inverse_derivatives', 'step_derivatives']
 
-Array = NDArray[np.float64]
-Pushed = tuple[Array, Array]  # a value, (n,), and its slopes along all directions, (n, directions)
 NEWTON_STEPS = 2  # that close the loops after a step
 SHARES = (1.0, 2.0, 2.0, 1.0)  # of the four stages of Runge and Kutta
-INTEGRATORS = ('euler', 'rk4')
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,89 +87,6 @@ class StepDerivatives:
     parameters: list[str]
 
 
-class _Chain:
-    """The traced functions of one mechanism, pushing values and slopes through them."""
-
-    def __init__(self, robot: Mechanism, q: Array, parameters: Sequence[str], n: int) -> None:
-        import casadi as ca
-
-        from closed_chain_dynamics.codegen.parameters import with_parameters
-
-        self.name, self.ca = robot.name, ca
-        self.plain: Source = gather(robot, q)
-        self.source, self._p, values = with_parameters(robot, self.plain, list(parameters))
-        slopes = np.zeros((len(values), n))
-        slopes[:, n - len(values) :] = np.eye(len(values))
-        self._given: Pushed = np.array(values), slopes
-        self._functions: dict[str, Any] = {}
-
-    def _function(self, name: str) -> Any:
-        """Return a function of inputs and directions: outputs and slopes, margins last."""
-        from closed_chain_dynamics.codegen.traces import TRACES
-
-        ca = self.ca
-        if name not in self._functions:
-            given, answers = TRACES[name](self.source)
-            margin = answers.pop('margin', ca.SX.zeros(0, 1))
-            closed = answers.pop('closed', ca.SX.zeros(0, 1))
-            if name != 'forward_dynamics':  # within a step loops are a little open
-                margin = ca.vertcat(margin, closed)
-            if 'tau' in given:  # parameters come behind the torques there, here by themselves
-                given['tau'] = given['tau'][: len(self.source.motors)]
-            given['p'] = self._p
-            seeds = [ca.SX.sym(f'd{key}', x.shape[0]) for key, x in given.items()]
-            inputs, direction = ca.vertcat(*given.values()), ca.vertcat(*seeds)
-            values = [ca.densify(ca.vec(x)) for x in answers.values()]
-            slopes = [ca.densify(ca.jtimes(x, inputs, direction)) for x in values]
-            self._functions[name] = (
-                list(given),
-                list(answers),
-                ca.Function(
-                    name, [*given.values(), *seeds], [*values, *slopes, margin], {'cse': True}
-                ),
-            )
-        return self._functions[name]
-
-    def __call__(self, function: str, wanted: str, **given: Pushed) -> Pushed:
-        """Return an output of a function, pushed."""
-        inputs, outputs, run = self._function(function)
-        pushed = [{**given, 'p': self._given}[key] for key in inputs]
-        columns = max(pushed[0][1].shape[1], 1)
-        found = run(
-            *(np.repeat(value[:, None], columns, axis=1) for value, _ in pushed),
-            *(slopes if slopes.shape[1] else np.zeros((len(slopes), 1)) for _, slopes in pushed),
-        )
-        if not np.all(np.asarray(found[-1]) > 0.0):
-            raise SingularityError(
-                'pivots that were chosen in this pose fail within the step, or loops stay open',
-                where=self.name,
-                repair='The pose is close to a singular one: take a smaller dt, or another pose.',
-            )
-        k = outputs.index(wanted)
-        value, slopes = np.asarray(found[k]), np.asarray(found[k + len(outputs)])
-        return value[:, 0], slopes[:, : pushed[0][1].shape[1]]
-
-    def tangents(self, q: Array) -> Array:
-        """Return the map from small motions to changes of the numbers of q, (nq, nv)."""
-        from closed_chain_dynamics.codegen.manifold import tangent_map
-
-        ca = self.ca
-        x, u = ca.SX.sym('x', self.plain.nq), ca.SX.sym('u', self.plain.nv)
-        moved = ca.Function('T', [x, u], [tangent_map(self.plain, x, u)])
-        nv = self.plain.nv
-        return np.asarray(moved(np.repeat(q[:, None], nv, axis=1), np.eye(nv)))
-
-    def closed(self, q: Array, v: Array, n: int) -> tuple[Pushed, Pushed]:
-        """Return pose and velocity along motions of theta_G and its rate, from direction 0 on."""
-        G = list(self.plain.independent)
-        m = len(G)
-        dq, dr = np.zeros((len(v), n)), np.zeros((m, n))
-        dq[G, range(m)] = 1.0
-        dr[:, m : 2 * m] = np.eye(m)
-        pose = self('newton_step', 'q_next', q=(q, self.tangents(q) @ dq))
-        return pose, self('complete_velocity', 'v', q=pose, rates=(v[G], dr))
-
-
 def _zeros(value: Array, n: int) -> Pushed:
     return value, np.zeros((len(value), n))
 
@@ -192,7 +107,7 @@ def inverse_derivatives(
     )
     forward_dynamics(robot, pose, rate)  # refuses what the core refuses
     nv, count = robot.nv, len(parameters)
-    tree = _Chain(robot, pose, (), 3 * nv)
+    tree = TracedChain(robot, pose, (), 3 * nv)
     unit = np.eye(3 * nv)
     tau, slopes = tree(
         'inverse_dynamics',
@@ -204,7 +119,7 @@ def inverse_derivatives(
     G = list(tree.plain.independent)
     m = len(G)
     n = 3 * m + count
-    chain = _Chain(robot, pose, parameters, n)
+    chain = TracedChain(robot, pose, parameters, n)
     moved, moving = chain.closed(pose, rate, n)
     da = np.zeros((m, n))
     da[:, 2 * m : 3 * m] = np.eye(m)
@@ -236,8 +151,8 @@ def step_derivatives(
     smooth function of the speed.
     """
     require_casadi()
-    if integrator not in INTEGRATORS:
-        raise NameNotFound('integrator', integrator, INTEGRATORS, where=robot.name)
+    if integrator not in GENERATED_INTEGRATORS:
+        raise NameNotFound('integrator', integrator, GENERATED_INTEGRATORS, where=robot.name)
     if not dt > 0.0:
         raise StateError(
             f'the step dt must be a positive time, not {dt!r}',
@@ -250,7 +165,7 @@ def step_derivatives(
     na, count = len(torques), len(parameters)
     m = len(gather(robot, pose).independent)
     n = 2 * m + na + count
-    chain = _Chain(robot, pose, parameters, n)
+    chain = TracedChain(robot, pose, parameters, n)
     start, moving = chain.closed(pose, np.array(rate), n)
     pushed = torques, np.zeros((na, n))
     pushed[1][:, 2 * m : 2 * m + na] = np.eye(na)
@@ -276,7 +191,9 @@ def _add(*terms: tuple[float, Pushed]) -> Pushed:
     return sum(f * x for f, (x, _) in terms), sum(f * dx for f, (_, dx) in terms)  # type: ignore
 
 
-def _euler(chain: _Chain, q: Pushed, v: Pushed, tau: Pushed, dt: float) -> tuple[Pushed, Pushed]:
+def _euler(
+    chain: TracedChain, q: Pushed, v: Pushed, tau: Pushed, dt: float
+) -> tuple[Pushed, Pushed]:
     """Return pose and velocity after a semi-implicit step, loops not closed."""
     a = chain('forward_dynamics', 'acceleration', q=q, v=v, tau=tau)
     faster = _add((1.0, v), (dt, a))
@@ -285,7 +202,9 @@ def _euler(chain: _Chain, q: Pushed, v: Pushed, tau: Pushed, dt: float) -> tuple
     return chain('advance', 'q_next', q=q, u=_add((dt, rate))), faster
 
 
-def _rk4(chain: _Chain, q: Pushed, v: Pushed, tau: Pushed, dt: float) -> tuple[Pushed, Pushed]:
+def _rk4(
+    chain: TracedChain, q: Pushed, v: Pushed, tau: Pushed, dt: float
+) -> tuple[Pushed, Pushed]:
     """Return pose and velocity after a step of Runge and Kutta, loops not closed."""
     u = _zeros(np.zeros(len(v[0])), v[1].shape[1])
     stage_q, stage_v, moved, gained = q, v, [], []

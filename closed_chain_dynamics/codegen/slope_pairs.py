@@ -27,7 +27,8 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from closed_chain_dynamics.codegen.loops import loop_coordinates, loop_rows, path_signs
+from closed_chain_dynamics.codegen.loop_joints import loop_coordinates
+from closed_chain_dynamics.codegen.loops import loop_rows, path_signs
 from closed_chain_dynamics.codegen.passive import add_motors, add_passive
 from closed_chain_dynamics.codegen.source import Motor, Source, SourceBody, SourceLoop
 from closed_chain_dynamics.codegen.tree import TracedFrames, TracedMotion

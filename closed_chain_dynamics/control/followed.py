@@ -16,7 +16,7 @@
 
 import numpy as np
 
-from closed_chain_dynamics.control.law import TRACKING, Target, TorqueController
+from closed_chain_dynamics.control.law import TRACKING, DesiredMotion, TorqueController
 from closed_chain_dynamics.control.reference import Reference
 from closed_chain_dynamics.control.sensed import Sensed
 from closed_chain_dynamics.model.mechanism import Vector
@@ -59,7 +59,7 @@ class Followed:
         *,
         anew: bool,
         timeout: float,
-    ) -> tuple[Target | None, str]:
+    ) -> tuple[DesiredMotion | None, str]:
         """
         Return what is followed at a state (q, stamp), and why nothing can be, in words.
 

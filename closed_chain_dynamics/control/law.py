@@ -30,7 +30,6 @@ would have needed beyond the actuators. Levers (dynamics/levers.py) below `weak_
 none, so that torques stay bounded near poses where an actuator loses its grip.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -41,6 +40,7 @@ from closed_chain_dynamics.control.feel import Feel
 from closed_chain_dynamics.control.felt_law import FELT, FeltLaw
 from closed_chain_dynamics.control.generated_law import GeneratedLaw
 from closed_chain_dynamics.control.held_gains import held_alone, longest_turn, share
+from closed_chain_dynamics.control.named_gains import Gains, joint_gains
 from closed_chain_dynamics.control.projection import (
     Command,
     Projection,
@@ -48,25 +48,24 @@ from closed_chain_dynamics.control.projection import (
     Torques,
     residual_by_name,
 )
-from closed_chain_dynamics.control.sensed import NOTHING, Sensed
+from closed_chain_dynamics.control.sensed import NOTHING_SENSED, Sensed
 from closed_chain_dynamics.control.singularity_guard import SingularityGuard
 from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
 from closed_chain_dynamics.dynamics.levers import find_levers, no_lever
 from closed_chain_dynamics.dynamics.outside_forces import acting
 from closed_chain_dynamics.dynamics.tree import mass_matrix
-from closed_chain_dynamics.errors import NameNotFound, StateError
+from closed_chain_dynamics.errors import StateError
 from closed_chain_dynamics.kernels import records as at, torque_law
 from closed_chain_dynamics.kernels.tangent import compute_tangent
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
-__all__ = ['MODES', 'Command', 'Target', 'TorqueController']
+__all__ = ['MODES', 'Command', 'DesiredMotion', 'TorqueController']
 
 MODES = ('computed_torque', 'feedforward', 'gravity_compensation', *FELT)
 TRACKING = ('computed_torque', 'feedforward')  # modes that are nothing without a reference
 HELD_BEFORE = 2.0  # distances that refuse a pose, at which a reference is held
 
-Gains: TypeAlias = float | Mapping[str, float]
-Target: TypeAlias = tuple[Vector, Vector, Vector]  # q_d, v_d, a_d, complete
+DesiredMotion: TypeAlias = tuple[Vector, Vector, Vector]  # q_d, v_d, a_d, complete
 
 
 class TorqueController:
@@ -142,7 +141,7 @@ class TorqueController:
         """Take note that joints were connected or cut."""
         nv = self.robot.nv
         self._weakest = max(no_lever(self.robot), self._weak_lever)  # lever that counts
-        kp, kd = map(self._gain, self._gains_given)
+        kp, kd = (joint_gains(self.robot, given) for given in self._gains_given)
         self._gains = self._all_gains = torque_law.Gains(kp, kd, self._weakest, 0)
         self._longest_turn = longest_turn(kp, kd)  # that gains are held in as they are
         self._W, self._drift, self._error = np.empty((nv, nv)), np.empty(nv), np.empty(nv)
@@ -150,31 +149,6 @@ class TorqueController:
         self._out = np.empty(2 + 3 * nv + len(self.robot.actuator_names))
         self._projection.restructured()
         self._felt.restructured()
-
-    def _gain(self, given: Gains) -> Vector:
-        """Return a gain for every velocity, (nv,)."""
-        robot = self.robot
-        named = given if isinstance(given, Mapping) else {'default': given}
-        gains = np.full(robot.nv, float(named.get('default', 0.0)))
-        for name, value in named.items():
-            if name in robot.joint_names:
-                gains[robot.joint_slices(name)[1]] = value
-            elif name in robot.coordinate_names:
-                gains[robot.coordinate_names.index(name)] = value
-            elif name != 'default':
-                raise NameNotFound(
-                    'joint or coordinate',
-                    name,
-                    [*robot.joint_names, *robot.coordinate_names],
-                    where='gains',
-                )
-        if not (np.isfinite(gains).all() and (gains >= 0.0).all()):
-            raise StateError(
-                'gains must be finite and not negative',
-                where=robot.name,
-                repair='kp in 1/s^2, kd in 1/s; kd = 2 sqrt(kp) does not overshoot.',
-            )
-        return gains
 
     def follows(self, sensed: Sensed) -> bool:
         """Return whether a reference means anything to the mode, as things are."""
@@ -186,8 +160,8 @@ class TorqueController:
         self,
         q: Vector,
         v: Vector,
-        reference: Target | None = None,
-        sensed: Sensed = NOTHING,
+        reference: DesiredMotion | None = None,
+        sensed: Sensed = NOTHING_SENSED,
         *,
         turn: float = 0.0,
     ) -> Command:
@@ -209,7 +183,7 @@ class TorqueController:
         return self.generated.code(q)
 
     def _torques(
-        self, q: Vector, v: Vector, reference: Target | None, sensed: Sensed, turn: float
+        self, q: Vector, v: Vector, reference: DesiredMotion | None, sensed: Sensed, turn: float
     ) -> Command:
         if self.mode == 'gravity_compensation':
             return self.gravity(q)
@@ -247,7 +221,7 @@ class TorqueController:
             self._all_gains = self._all_gains._replace(code=code)
         return self._all_gains
 
-    def _whole_law(self, q: Vector, v: Vector, reference: Target) -> Command | None:
+    def _whole_law(self, q: Vector, v: Vector, reference: DesiredMotion) -> Command | None:
         """Return the Command in one compiled call; None where it takes more than that."""
         robot = self.robot
         if not self._is_whole:
@@ -294,7 +268,7 @@ class TorqueController:
         return self._command(q, self._zero, self._zero)
 
     def _acceleration(
-        self, q: Vector, v: Vector, reference: Target
+        self, q: Vector, v: Vector, reference: DesiredMotion
     ) -> tuple[Vector, dict[str, float], float]:
         """Return W theta_G'' + W' theta_G' with feedback, (nv,), the residual, and the error."""
         robot, (q_d, v_d, a_d) = self.robot, reference

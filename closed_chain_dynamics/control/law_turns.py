@@ -43,7 +43,7 @@ from closed_chain_dynamics.control.safety_state import (
     OnChange,
     SafetyState,
 )
-from closed_chain_dynamics.control.sensed import NOTHING, Sensors
+from closed_chain_dynamics.control.sensed import NOTHING_SENSED, Sensors
 from closed_chain_dynamics.control.shortcomings import Shortcomings
 from closed_chain_dynamics.control.soft_limits import soft_limit_torques
 from closed_chain_dynamics.control.state_tracking import OnRefusal, StateTracker
@@ -101,7 +101,7 @@ class LawTurns:
         self.watcher = StateWatch(limits, self.safety, tracking_bound)
         self.fallback, self.damping = fallback, damping
         self.sensors, self.blend = Sensors(self.robot), Blend()
-        self._sensed, self._followed = NOTHING, Followed()
+        self._sensed, self._followed = NOTHING_SENSED, Followed()
         self.turns = TurnLength()
         self.command: Command | None = None
         self.reason = 'no joint states yet'

@@ -35,7 +35,7 @@ from closed_chain_dynamics.dynamics.tree import link_placement
 from closed_chain_dynamics.errors import NameNotFound, StateError
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
-__all__ = ['NOTHING', 'Sensed', 'Sensors']
+__all__ = ['NOTHING_SENSED', 'Sensed', 'Sensors']
 
 LONGEST_GAP = 0.1  # between two states that still tell an acceleration [s]
 
@@ -55,7 +55,7 @@ class Sensed:
         return frozenset([*self.wrenches, *(['human torques'] if self.human is not None else [])])
 
 
-NOTHING = Sensed()
+NOTHING_SENSED = Sensed()
 
 
 class Sensors:

@@ -33,7 +33,7 @@ from closed_chain_dynamics.description.actuators import resolve
 from closed_chain_dynamics.description.checks import check, check_references, check_structure
 from closed_chain_dynamics.description.conversion import convert
 from closed_chain_dynamics.description.couplings import read_coupling, read_mimics
-from closed_chain_dynamics.description.document import SIZE_LIMIT, open_document
+from closed_chain_dynamics.description.document import open_document
 from closed_chain_dynamics.description.elements import (
     Actuator,
     Assembly,
@@ -75,7 +75,9 @@ from closed_chain_dynamics.description.springs import read_assembly, read_spring
 from closed_chain_dynamics.description.tree import Tree
 from closed_chain_dynamics.description.urdf import materials, read_joint, read_link
 from closed_chain_dynamics.description.urdf_parser import is_urdf_parser_robot, to_urdf_parser
+from closed_chain_dynamics.description.vocabulary import check_vocabulary
 from closed_chain_dynamics.description.writer import to_xml, write
+from closed_chain_dynamics.description.xml_parsing import SIZE_LIMIT
 from closed_chain_dynamics.errors import DescriptionError
 
 __all__ = [
@@ -174,7 +176,7 @@ def read(
             reader, document, actuated=actuated, root_joint=root_joint, cut=cut, inertia=inertia
         )
         return replace(description, notes=tuple(reader.notes))
-    reader.check_vocabulary(root)
+    check_vocabulary(reader, root)
     reader.ignore_unknown(root, ROBOT_TAGS | FOREIGN_TAGS)
     name = root.get('name')
     if not name:

@@ -29,7 +29,7 @@ from closed_chain_dynamics.description.elements import (
     Joint,
     JointType,
     LoopType,
-    Vector,
+    Numbers,
 )
 from closed_chain_dynamics.description.fields import Reader, some_of
 from closed_chain_dynamics.description.inertia_checks import settle_inertias
@@ -264,7 +264,7 @@ def _need_one_dof(
 
 
 def _need_position(
-    reader: Reader, name: str, value: float | Vector, types: Mapping[str, JointType], where: str
+    reader: Reader, name: str, value: float | Numbers, types: Mapping[str, JointType], where: str
 ) -> None:
     """Refuse a hint that is no position of its joint: too few numbers, or no rotation."""
     if name not in types:

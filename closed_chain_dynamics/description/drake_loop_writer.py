@@ -23,7 +23,7 @@ from closed_chain_dynamics.description.elements import Dynamics, Limit, LoopJoin
 from closed_chain_dynamics.description.left_out import LeftOut
 from closed_chain_dynamics.description.loops import SECOND_POINT
 from closed_chain_dynamics.description.tree import Tree, parallel, turning_axis
-from closed_chain_dynamics.description.writer import number_text
+from closed_chain_dynamics.description.xml_elements import number_text
 
 __all__ = ['DRAKE', 'add_parts', 'write_loop']
 

@@ -41,7 +41,8 @@ from closed_chain_dynamics.description.left_out import LeftOut
 from closed_chain_dynamics.description.names import Names
 from closed_chain_dynamics.description.straight_couplings import as_mimics
 from closed_chain_dynamics.description.tree import ONE_DOF, Tree
-from closed_chain_dynamics.description.writer import number_text, to_element, xml_text
+from closed_chain_dynamics.description.writer import to_element
+from closed_chain_dynamics.description.xml_elements import number_text, xml_text
 from closed_chain_dynamics.errors import DescriptionError
 
 __all__ = ['to_drake']

@@ -17,14 +17,14 @@ What the user wrote, as frozen dataclasses: the one internal description of ever
 
 Values are plain tuples of floats in SI units, so that two descriptions can be compared with
 ``==`` and a file that was loaded, saved and loaded again gives an equal description.
+Links stand in links.py and types in joint_types.py; readers and writers import all from here.
 """
 
 from dataclasses import dataclass, field
-from enum import Enum
 import math
 
-import numpy as np
-from numpy.typing import NDArray
+from closed_chain_dynamics.description.joint_types import JointType, LoopType
+from closed_chain_dynamics.description.links import Geometry, Inertia, Link, Numbers, Pose, Shape
 
 __all__ = [
     'Actuator',
@@ -43,178 +43,11 @@ __all__ = [
     'Link',
     'LoopJoint',
     'LoopType',
+    'Numbers',
     'Pose',
     'Shape',
     'Spring',
-    'Vector',
 ]
-
-Vector = tuple[float, ...]
-
-
-class JointType(Enum):
-    """Types of tree joints; the value is the spelling in a file."""
-
-    FIXED = 'fixed'
-    REVOLUTE = 'revolute'
-    CONTINUOUS = 'continuous'
-    PRISMATIC = 'prismatic'
-    PLANAR = 'planar'
-    SPHERICAL = 'spherical'
-    FLOATING = 'floating'
-
-    @property
-    def nv(self) -> int:
-        """Return the number of velocities of the joint."""
-        return {
-            'fixed': 0,
-            'revolute': 1,
-            'continuous': 1,
-            'prismatic': 1,
-            'planar': 3,
-            'spherical': 3,
-            'floating': 6,
-        }[self.value]
-
-    @property
-    def nq(self) -> int:
-        """Return the number of position values (a planar joint: x, y, cos, sin)."""
-        return {
-            'fixed': 0,
-            'revolute': 1,
-            'continuous': 1,
-            'prismatic': 1,
-            'planar': 4,
-            'spherical': 4,
-            'floating': 7,
-        }[self.value]
-
-
-class LoopType(Enum):
-    """Types of loop joints; the value is the spelling in a file."""
-
-    FIXED = 'fixed'
-    REVOLUTE = 'revolute'
-    PRISMATIC = 'prismatic'
-    CYLINDRICAL = 'cylindrical'
-    UNIVERSAL = 'universal'
-    SPHERICAL = 'spherical'
-    PLANAR = 'planar'
-    SURFACE = 'surface'
-    FREE = 'free'
-
-    @property
-    def rows(self) -> int:
-        """Return the number of constraint rows."""
-        return {
-            'fixed': 6,
-            'revolute': 5,
-            'prismatic': 5,
-            'cylindrical': 4,
-            'universal': 4,
-            'spherical': 3,
-            'planar': 3,
-            'surface': 1,
-            'free': 0,
-        }[self.value]
-
-
-LOOP_TYPE_ALIASES = {
-    'link': 'fixed',
-    'weld': 'fixed',
-    '6d': 'fixed',
-    'continuous': 'revolute',
-    'hinge': 'revolute',
-    'ball': 'spherical',
-    '3d': 'spherical',
-    'connect': 'spherical',
-    'point_on_plane': 'surface',
-    'point on plane': 'surface',
-    'floating': 'free',
-}
-
-
-@dataclass(frozen=True)
-class Pose:
-    """A placement as URDF writes it: position [m] and roll, pitch, yaw about fixed axes [rad]."""
-
-    xyz: Vector = (0.0, 0.0, 0.0)
-    rpy: Vector = (0.0, 0.0, 0.0)
-
-    @property
-    def rotation(self) -> NDArray[np.float64]:
-        """Return the rotation matrix, (3, 3)."""
-        (cr, cp, cy), (sr, sp, sy) = np.cos(self.rpy), np.sin(self.rpy)
-        return np.array(
-            [
-                [cy * cp, cy * sp * sr - sy * cr, cy * sp * cr + sy * sr],
-                [sy * cp, sy * sp * sr + cy * cr, sy * sp * cr - cy * sr],
-                [-sp, cp * sr, cp * cr],
-            ]
-        )
-
-    @property
-    def position(self) -> NDArray[np.float64]:
-        """Return the position, (3,) [m]."""
-        return np.array(self.xyz, dtype=float)
-
-
-@dataclass(frozen=True)
-class Inertia:
-    """Mass [kg], centre of mass in the link frame, and inertia about it [kg m^2]."""
-
-    mass: float
-    origin: Pose = Pose()
-    # ixx, ixy, ixz, iyy, iyz, izz about the centre of mass, in the axes of `origin`
-    moments: Vector = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
-
-    @property
-    def tensor(self) -> NDArray[np.float64]:
-        """Return the inertia about the centre of mass in the link's axes, (3, 3)."""
-        ixx, ixy, ixz, iyy, iyz, izz = self.moments
-        R = self.origin.rotation
-        tensor = np.array([[ixx, ixy, ixz], [ixy, iyy, iyz], [ixz, iyz, izz]])
-        return np.asarray(R @ tensor @ R.T)
-
-
-@dataclass(frozen=True)
-class Geometry:
-    """
-    A primitive or a mesh.
-
-    `size`: x y z of a box; radius, length of a cylinder or capsule; radius of a sphere.
-    """
-
-    kind: str
-    size: Vector = ()
-    filename: str = ''
-    scale: Vector = (1.0, 1.0, 1.0)
-
-
-@dataclass(frozen=True)
-class Shape:
-    """A visual or a collision shape of a link."""
-
-    geometry: Geometry
-    origin: Pose = Pose()
-    rgba: Vector = ()
-    material: str = ''
-    name: str = ''
-
-
-@dataclass(frozen=True)
-class Link:
-    """
-    A rigid body; `inertia` is None where the file gives none.
-
-    `gravcomp` is the share of its weight that something outside the mechanism carries.
-    """
-
-    name: str
-    inertia: Inertia | None = None
-    visuals: tuple[Shape, ...] = ()
-    collisions: tuple[Shape, ...] = ()
-    gravcomp: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -265,7 +98,7 @@ class Joint:
     parent: str
     child: str
     origin: Pose = Pose()
-    axis: Vector = (1.0, 0.0, 0.0)
+    axis: Numbers = (1.0, 0.0, 0.0)
     limit: Limit = Limit()
     dynamics: Dynamics = Dynamics()
     limit_moment: LimitMoment | None = None
@@ -286,7 +119,7 @@ class Contact:
     pushes and never pulls.
     """
 
-    normal: Vector = (0.0, 0.0, 1.0)
+    normal: Numbers = (0.0, 0.0, 1.0)
     unilateral: bool = True
     mu: float = 0.0
     mu_static: float | None = None
@@ -313,8 +146,8 @@ class LoopJoint:
     child: str
     parent_origin: Pose = Pose()
     child_origin: Pose = Pose()
-    parent_axis: Vector = (0.0, 0.0, 1.0)
-    child_axis: Vector = (0.0, 0.0, 1.0)
+    parent_axis: Numbers = (0.0, 0.0, 1.0)
+    child_axis: Numbers = (0.0, 0.0, 1.0)
     active: bool = True
     limit: Limit = Limit()
     dynamics: Dynamics = Dynamics()
@@ -328,7 +161,7 @@ class CouplingTerm:
     """One joint in a coupling: c_1 q + c_2 q^2 + c_3 q^3 + c_4 q^4."""
 
     joint: str
-    coefficients: Vector
+    coefficients: Numbers
 
 
 @dataclass(frozen=True)
@@ -366,9 +199,9 @@ class Spring:
     damping: float = 0.0
     rest: float = 0.0
     from_link: str = ''
-    from_xyz: Vector = (0.0, 0.0, 0.0)
+    from_xyz: Numbers = (0.0, 0.0, 0.0)
     to_link: str = ''
-    to_xyz: Vector = (0.0, 0.0, 0.0)
+    to_xyz: Numbers = (0.0, 0.0, 0.0)
     joint: str = ''
     terms: tuple[CouplingTerm, ...] = ()
 
@@ -388,7 +221,7 @@ class Assembly:
     name: str
     # pairs (joint name, value): a number, or a tuple where the joint has several: x y z w of a
     # spherical joint, x y z before them of a floating one, x y cos sin of a planar one
-    positions: tuple[tuple[str, float | Vector], ...] = ()
+    positions: tuple[tuple[str, float | Numbers], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -403,7 +236,7 @@ class Description:
     springs: tuple[Spring, ...] = ()
     actuators: tuple[Actuator, ...] = ()
     assemblies: tuple[Assembly, ...] = ()
-    gravity: Vector | None = None  # in world axes [m/s^2]; None where the file gives none
+    gravity: Numbers | None = None  # in world axes [m/s^2]; None where the file gives none
     file: str = field(default='', compare=False)
     notes: tuple[str, ...] = field(
         default=(), compare=False

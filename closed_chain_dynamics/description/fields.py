@@ -25,8 +25,8 @@ from typing import Any, TypeVar
 
 from lxml import etree
 
-from closed_chain_dynamics.description.document import CC
-from closed_chain_dynamics.description.elements import Pose, Vector
+from closed_chain_dynamics.description.elements import Numbers, Pose
+from closed_chain_dynamics.description.xml_parsing import CC
 from closed_chain_dynamics.errors import DescriptionError, nearest_names
 
 __all__ = ['UNLIMITED', 'Reader', 'shown_tag', 'some_of', 'unit_vector']
@@ -42,41 +42,6 @@ UNLIMITED = 1e30
 ZERO_AXIS = 1e-9
 UNIT_ROUNDING = 1e-14
 WORTH_A_NOTE = 1e-2
-
-# The cc: vocabulary: element -> attributes it takes.
-CC_ELEMENTS = {
-    'contact': {
-        'normal',
-        'unilateral',
-        'mu',
-        'mu_static',
-        'surface',
-        'radius',
-        'ball',
-        'wheel',
-        'restitution',
-        'stiffness',
-        'damping',
-    },
-    'limit_moment': {'model', 'stiffness', 'damping', 'transition'},
-    'spring': {'name', 'type', 'joint'},
-    'from': {'link', 'xyz'},
-    'to': {'link', 'xyz'},
-    'law': {'stiffness', 'damping', 'rest_length', 'rest_angle'},
-    'assembly': {'name'},
-    'joint': {'name', 'value'},
-    'term': {'joint', 'coefficients'},
-    'rotor': {'inertia', 'ratio'},
-    'gravity': {'xyz'},
-}
-# cc: attributes on elements of other vocabularies.
-CC_ATTRIBUTES = {
-    'joint': {'role', 'type'},
-    'constraint': {'role'},
-    'limit': {'restitution'},
-    'loop': {'role'},
-    'link': {'gravcomp'},
-}
 
 
 class Reader:
@@ -140,39 +105,6 @@ class Reader:
         """Return all children with this tag."""
         return list(element.findall(_qualified(tag)))
 
-    def check_vocabulary(self, root: Any) -> None:
-        """Refuse unknown cc: names anywhere in the file."""
-        for element in root.iter(etree.Element):
-            name = etree.QName(element)
-            if element.prefix == 'cc' and name.namespace != CC:
-                raise self.error(
-                    element,
-                    f'the prefix cc means {name.namespace!r} here',
-                    f'Write xmlns:cc="{CC}" on <robot>.',
-                )
-            own = name.namespace == CC
-            if own and name.localname not in CC_ELEMENTS:
-                raise self.error(
-                    element,
-                    f'there is no element <cc:{name.localname}>',
-                    nearest_names(name.localname, CC_ELEMENTS),
-                )
-            known = CC_ELEMENTS[name.localname] if own else CC_ATTRIBUTES.get(name.localname, ())
-            for key in element.attrib:
-                attribute = etree.QName(key)
-                foreign = attribute.namespace not in (None, CC)
-                if foreign or (attribute.namespace is None and not own):
-                    continue
-                if attribute.localname not in known:
-                    shown = (
-                        f'cc:{attribute.localname}' if attribute.namespace else attribute.localname
-                    )
-                    raise self.error(
-                        element,
-                        f'there is no attribute {shown} here',
-                        nearest_names(attribute.localname, sorted(known)),
-                    )
-
     def ignore_unknown(self, element: Any, known: Collection[str]) -> None:
         """Log and note each tag that nothing reads, once per kind of place."""
         for each in element.iterchildren(etree.Element):
@@ -222,11 +154,11 @@ class Reader:
         self,
         element: Any,
         attribute: str,
-        default: Vector | None = None,
+        default: Numbers | None = None,
         *,
         count: int | None = None,
         most: int | None = None,
-    ) -> Vector:
+    ) -> Numbers:
         """Return an attribute as a tuple of finite floats."""
         text = element.get(_qualified(attribute))
         if text is None:
@@ -241,13 +173,13 @@ class Reader:
 
     def content(
         self, element: Any, *, count: int | None = None, most: int | None = None
-    ) -> Vector:
+    ) -> Numbers:
         """Return the text of an element as a tuple of finite floats."""
         return self._parsed(element, 'the text', element.text or '', count, most)
 
     def _parsed(
         self, element: Any, attribute: str, text: str, count: int | None, most: int | None
-    ) -> Vector:
+    ) -> Numbers:
         parts = text.split()
         if (count and len(parts) != count) or not parts or (most and len(parts) > most):
             wanted = (
@@ -324,7 +256,9 @@ class Reader:
             self.numbers(element, 'rpy', zero, count=3),
         )
 
-    def axis(self, element: Any, attribute: str = 'xyz', default: Vector | None = None) -> Vector:
+    def axis(
+        self, element: Any, attribute: str = 'xyz', default: Numbers | None = None
+    ) -> Numbers:
         """Return a unit vector; a zero one is refused."""
         raw = self.numbers(element, attribute, default, count=3)
         vector = unit_vector(raw)
@@ -348,7 +282,7 @@ def some_of(names: Sequence[str], *, most: int = 8) -> str:
     return ', '.join(names[:most]) + more
 
 
-def unit_vector(vector: Sequence[float]) -> Vector | None:
+def unit_vector(vector: Sequence[float]) -> Numbers | None:
     """Return the vector scaled to length one, or None when it is zero."""
     largest = max(abs(value) for value in vector)
     if largest < ZERO_AXIS:

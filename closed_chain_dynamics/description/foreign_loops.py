@@ -34,7 +34,7 @@ from closed_chain_dynamics.description.elements import (
     Spring,
 )
 from closed_chain_dynamics.description.fields import Reader, shown_tag
-from closed_chain_dynamics.description.loops import TYPES_WITH_AXIS, read_loop_type
+from closed_chain_dynamics.description.loops import LOOPS_WITH_AXIS, read_loop_type
 from closed_chain_dynamics.description.names import Names
 
 __all__ = [
@@ -120,7 +120,7 @@ def _loop_joint(reader: Reader, element: Any) -> LoopJoint:
             f'a loop joint has two links, not {len(ends)}',
             'Write <link1 link="..." xyz="0 0 0" rpy="0 0 0"/> and <link2 .../>.',
         )
-    if kind in TYPES_WITH_AXIS:
+    if kind in LOOPS_WITH_AXIS:
         reader.note(
             f'The {kind.value} loop joint at {reader.place(element)} has no axis; '
             'z of both loop frames is taken.'

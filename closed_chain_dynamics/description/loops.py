@@ -18,15 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from closed_chain_dynamics.description.elements import (
-    LOOP_TYPE_ALIASES,
-    Contact,
-    LoopJoint,
-    LoopType,
-    Pose,
-    Vector,
-)
+from closed_chain_dynamics.description.elements import Contact, LoopJoint, LoopType, Numbers, Pose
 from closed_chain_dynamics.description.fields import Reader
+from closed_chain_dynamics.description.joint_types import LOOP_TYPE_ALIASES
 from closed_chain_dynamics.description.urdf import (
     read_dynamics,
     read_limit,
@@ -37,7 +31,7 @@ from closed_chain_dynamics.errors import nearest_names
 
 __all__ = ['held_points', 'loop_type', 'read_loop', 'read_loop_type']
 
-TYPES_WITH_AXIS = (
+LOOPS_WITH_AXIS = (
     LoopType.REVOLUTE,
     LoopType.PRISMATIC,
     LoopType.CYLINDRICAL,
@@ -100,13 +94,13 @@ def read_loop(reader: Reader, element: Any) -> LoopJoint:
 def _ends_of_constraint(reader: Reader, element: Any, kind: LoopType) -> dict[str, Any]:
     reader.ignore_unknown(element, CONSTRAINT_TAGS)
     ends: dict[str, Any] = {}
-    axes: dict[str, Vector] = {}
+    axes: dict[str, Numbers] = {}
     for side in ('parent', 'child'):
         link = reader.child(element, side, required=True, example=f'<{side} link="..."/>')
         ends[side] = reader.text(link, 'link')
         ends[f'{side}_origin'] = reader.pose(reader.child(element, f'{side}_origin'))
         axis = reader.child(element, f'{side}_axis')
-        if axis is not None and kind in TYPES_WITH_AXIS:
+        if axis is not None and kind in LOOPS_WITH_AXIS:
             axes[f'{side}_axis'] = reader.axis(axis)
     return ends | _both_axes(reader, element, kind, axes)
 
@@ -115,23 +109,23 @@ def _ends_of_loop(reader: Reader, element: Any, kind: LoopType) -> dict[str, Any
     """Read the ends of a URDF+ loop; its one axis has the same numbers in both loop frames."""
     reader.ignore_unknown(element, LOOP_TAGS)
     ends: dict[str, Any] = {}
-    axes: dict[str, Vector] = {}
+    axes: dict[str, Numbers] = {}
     for side, tag in (('parent', 'predecessor'), ('child', 'successor')):
         end = reader.child(element, tag, required=True, example=f'<{tag} link="..."/>')
         reader.ignore_unknown(end, {'origin'})
         ends[side] = reader.text(end, 'link')
         ends[f'{side}_origin'] = reader.pose(reader.child(end, 'origin'))
     axis = reader.child(element, 'axis')
-    if axis is not None and kind in TYPES_WITH_AXIS:
+    if axis is not None and kind in LOOPS_WITH_AXIS:
         axes['parent_axis'] = reader.axis(axis)
     return ends | _both_axes(reader, element, kind, axes)
 
 
 def _both_axes(
-    reader: Reader, element: Any, kind: LoopType, axes: dict[str, Vector]
-) -> dict[str, Vector]:
+    reader: Reader, element: Any, kind: LoopType, axes: dict[str, Numbers]
+) -> dict[str, Numbers]:
     """Complete the axes: one that is not given has the numbers of the other."""
-    if kind not in TYPES_WITH_AXIS:
+    if kind not in LOOPS_WITH_AXIS:
         return {}
     if kind is LoopType.UNIVERSAL and len(axes) < 2:
         raise reader.error(

@@ -25,9 +25,10 @@ from typing import Any
 
 from lxml import etree
 
-from closed_chain_dynamics.description.document import Document, parse, read_bytes
+from closed_chain_dynamics.description.document import Document, read_bytes
 from closed_chain_dynamics.description.fields import Reader
 from closed_chain_dynamics.description.own_files import MODEL_PATH, is_own
+from closed_chain_dynamics.description.xml_parsing import parse
 from closed_chain_dynamics.errors import DescriptionError
 
 __all__ = ['check_files']

@@ -31,7 +31,7 @@ from closed_chain_dynamics.description.left_out import LeftOut
 from closed_chain_dynamics.description.loops import held_points
 from closed_chain_dynamics.description.names import Names
 from closed_chain_dynamics.description.rotations import quaternion_of
-from closed_chain_dynamics.description.writer import number_text
+from closed_chain_dynamics.description.xml_elements import number_text
 
 __all__ = ['add_laws']
 

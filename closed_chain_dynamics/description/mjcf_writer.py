@@ -32,8 +32,8 @@ from closed_chain_dynamics.description.left_out import LeftOut
 from closed_chain_dynamics.description.mjcf_inertias import mjcf_inertias
 from closed_chain_dynamics.description.mjcf_laws import add_laws
 from closed_chain_dynamics.description.rotations import Matrix, quaternion_of
-from closed_chain_dynamics.description.sdf_frames import Placement, chained, relative
-from closed_chain_dynamics.description.writer import number_text
+from closed_chain_dynamics.description.sdf_frames import Offset, chained, relative
+from closed_chain_dynamics.description.xml_elements import number_text
 from closed_chain_dynamics.errors import DescriptionError
 
 __all__ = ['to_mjcf']
@@ -50,10 +50,10 @@ SHAPES = {'box': 'box', 'sphere': 'sphere', 'capsule': 'capsule', 'cylinder': 'c
 
 def to_mjcf(description: Description, gravity: Iterable[float]) -> tuple[str, LeftOut]:
     """Return the XML text, and what is not in it."""
-    return _Writer(description).write(tuple(gravity))
+    return _MjcfWriter(description).write(tuple(gravity))
 
 
-class _Writer:
+class _MjcfWriter:
     def __init__(self, description: Description) -> None:
         self.description, self.left_out = description, LeftOut()
         self.links = {link.name: link for link in description.links}
@@ -62,7 +62,7 @@ class _Writer:
             self.below.setdefault(joint.parent, []).append(joint)
         self.bodies: dict[str, Any] = {}
         self.inertias = mjcf_inertias(description, self.left_out)
-        self.at_rest: dict[str, Placement] = {description.root: (np.eye(3), np.zeros(3))}
+        self.at_rest: dict[str, Offset] = {description.root: (np.eye(3), np.zeros(3))}
         self.joints: dict[str, Any] = {}
         self.springs = {
             name: [each for each in description.springs if each.joint == name]
@@ -130,7 +130,7 @@ class _Writer:
         )
 
     def _body(
-        self, parent: Any, name: str, place: Placement, steps: list[tuple[Joint, Placement]]
+        self, parent: Any, name: str, place: Offset, steps: list[tuple[Joint, Offset]]
     ) -> None:
         body = etree.SubElement(
             parent,
@@ -158,7 +158,7 @@ class _Writer:
             self._joint(body, joint, at)
         self._shapes(body, link)
 
-    def _joint(self, body: Any, joint: Joint, at: Placement) -> None:
+    def _joint(self, body: Any, joint: Joint, at: Offset) -> None:
         """Add a joint that stands at a placement in the body, all joints at zero."""
         if joint.type is JointType.FIXED:
             return

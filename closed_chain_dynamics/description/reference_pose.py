@@ -30,25 +30,26 @@ from closed_chain_dynamics.description.elements import (
     JointType,
     LoopJoint,
     LoopType,
+    Numbers,
     Pose,
-    Vector,
 )
 from closed_chain_dynamics.description.left_out import LeftOut
 from closed_chain_dynamics.description.rotations import rotation, rotation_to, turn
-from closed_chain_dynamics.description.sdf_frames import HERE, Placement, chained, relative
+from closed_chain_dynamics.description.sdf_frames import NO_OFFSET, Offset, chained, relative
 from closed_chain_dynamics.description.tree import Tree
 from closed_chain_dynamics.errors import DescriptionError, NameNotFound
 
 __all__ = ['Positions', 'check_positions', 'loop_coordinate', 'placements', 'refuse_open_loops']
 
-Positions = Mapping[str, float | Vector]  # as in an Assembly; a joint that is not named is at zero
+# as in an Assembly; a joint that is not named is at zero
+Positions = Mapping[str, float | Numbers]
 CLOSED = 1e-9  # how far a loop may be open in the pose of a file, without a word [m or rad]
 ROUNDED = 1e-6  # what `assemble` leaves open where the digits of a file do not close a loop
 
 
-def _moved(joint: Joint, positions: Positions) -> Placement:
+def _moved(joint: Joint, positions: Positions) -> Offset:
     """Return the child's frame in the parent's, with the joint where the positions put it."""
-    origin: Placement = (joint.origin.rotation, joint.origin.position)
+    origin: Offset = (joint.origin.rotation, joint.origin.position)
     if joint.type is JointType.FIXED or joint.name not in positions:
         return origin
     held = np.atleast_1d(np.asarray(positions[joint.name], dtype=float))
@@ -77,9 +78,9 @@ def check_positions(description: Description, positions: Positions) -> None:
             )
 
 
-def placements(description: Description, positions: Positions) -> dict[str, Placement]:
+def placements(description: Description, positions: Positions) -> dict[str, Offset]:
     """Return where every link stands, by name, with the root at the origin."""
-    places = {description.root: HERE}
+    places = {description.root: NO_OFFSET}
     for joint in Tree(description.joints).outward(description.root):
         places[joint.child] = chained(places[joint.parent], _moved(joint, positions))
     return places
@@ -88,7 +89,7 @@ def placements(description: Description, positions: Positions) -> dict[str, Plac
 def refuse_open_loops(
     description: Description,
     loops: tuple[LoopJoint, ...],
-    places: dict[str, Placement],
+    places: dict[str, Offset],
     left_out: LeftOut,
 ) -> None:
     """Raise where a loop is open in the pose that the file is to show; tell of rounded digits."""
@@ -107,15 +108,15 @@ def refuse_open_loops(
             )
 
 
-def loop_coordinate(loop: LoopJoint, places: dict[str, Placement]) -> float:
+def loop_coordinate(loop: LoopJoint, places: dict[str, Offset]) -> float:
     """Return the turn [rad] or the slide [m] of a revolute or prismatic loop joint."""
     R, p = relative(*_ends(loop, places))
     return float(p[2]) if loop.type is LoopType.PRISMATIC else math.atan2(R[1, 0], R[0, 0])
 
 
-def _ends(loop: LoopJoint, places: dict[str, Placement]) -> list[Placement]:
+def _ends(loop: LoopJoint, places: dict[str, Offset]) -> list[Offset]:
     """Return the loop frames of parent and child with the axis of the joint as z."""
-    ends: tuple[tuple[str, Pose, Vector], ...] = (
+    ends: tuple[tuple[str, Pose, Numbers], ...] = (
         (loop.parent, loop.parent_origin, loop.parent_axis),
         (loop.child, loop.child_origin, loop.child_axis),
     )
@@ -127,7 +128,7 @@ def _ends(loop: LoopJoint, places: dict[str, Placement]) -> list[Placement]:
     return found
 
 
-def _gap(loop: LoopJoint, places: dict[str, Placement]) -> float:
+def _gap(loop: LoopJoint, places: dict[str, Offset]) -> float:
     """Return the largest violation of a loop [m or rad]."""
     R, p = relative(*_ends(loop, places))
     along = p[:2] if loop.type is LoopType.PRISMATIC else p

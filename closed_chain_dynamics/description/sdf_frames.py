@@ -29,7 +29,7 @@ from closed_chain_dynamics.errors import NameNotFound
 __all__ = [
     'MODEL',
     'WORLD',
-    'Placement',
+    'Offset',
     'SdfFrames',
     'chained',
     'child_name',
@@ -38,15 +38,15 @@ __all__ = [
     'relative',
 ]
 
-Placement = tuple[Matrix, Matrix]  # rotation (3, 3) and position (3,)
-HERE: Placement = (np.eye(3), np.zeros(3))
+Offset = tuple[Matrix, Matrix]  # rotation (3, 3) and position (3,)
+NO_OFFSET: Offset = (np.eye(3), np.zeros(3))
 MODEL, WORLD = '__model__', 'world'
 
 
-def read_pose(reader: Reader, element: Any) -> Placement:
+def read_pose(reader: Reader, element: Any) -> Offset:
     """Return what a <pose> states, the identity for none."""
     if element is None or not (element.text or '').strip():
-        return HERE
+        return NO_OFFSET
     if element.get('rotation_format') == 'quat_xyzw':
         x, y, z, *xyzw = reader.content(element, count=7)
         return rotation([xyzw[3], *xyzw[:3]]), np.array([x, y, z])
@@ -56,12 +56,12 @@ def read_pose(reader: Reader, element: Any) -> Placement:
     return Pose((x, y, z), tuple(angles)).rotation, np.array([x, y, z])
 
 
-def chained(first: Placement, second: Placement) -> Placement:
+def chained(first: Offset, second: Offset) -> Offset:
     """Return where the second stands that is given in the first."""
     return first[0] @ second[0], first[1] + first[0] @ second[1]
 
 
-def relative(base: Placement, other: Placement) -> Placement:
+def relative(base: Offset, other: Offset) -> Offset:
     """Return the other as seen from the base."""
     return base[0].T @ other[0], base[0].T @ (other[1] - base[1])
 
@@ -82,15 +82,15 @@ class SdfFrames:
             each.get('name', ''): each for each in model.iterchildren('joint', 'frame', 'link')
         }
         self.elements |= {each.get('name', ''): each for each in model.iterchildren('link')}
-        self.known: dict[str, Placement] = {
-            WORLD: HERE,
+        self.known: dict[str, Offset] = {
+            WORLD: NO_OFFSET,
             MODEL: read_pose(reader, model.find('pose')),
         }
         self.pending: set[str] = set()
         first = next((each.get('name', '') for each in model.iterchildren('link')), WORLD)
         self.canonical = model.get('canonical_link', '') or first
 
-    def of(self, name: str, user: Any) -> Placement:
+    def of(self, name: str, user: Any) -> Offset:
         """Return the placement of a link, joint or frame that an element names."""
         name = self._full(name)
         if name in self.known:
@@ -117,7 +117,7 @@ class SdfFrames:
         frame = f'{name}::{MODEL}'
         return frame if name not in self.elements and frame in self.elements else name
 
-    def of_element(self, element: Any) -> Placement:
+    def of_element(self, element: Any) -> Offset:
         """Return the placement of a link, joint or frame."""
         pose = element.find('pose')
         base = pose.get('relative_to', '') if pose is not None else ''
@@ -151,7 +151,7 @@ def gazebo_frames(reader: Reader, root: Any, joints: Iterable[Joint]) -> SdfFram
     frames.elements = {each.get('name', ''): each for each in root.iterfind('gazebo/joint')}
     tree = Tree(joints)
     for link in {end for joint in tree.joints for end in (joint.parent, joint.child)}:
-        place = HERE
+        place = NO_OFFSET
         for joint in reversed(tree.joints_to_root(link)):
             place = chained(place, (joint.origin.rotation, joint.origin.position))
         frames.known[link] = place

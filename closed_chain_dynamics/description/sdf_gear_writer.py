@@ -21,7 +21,7 @@ import numpy as np
 
 from closed_chain_dynamics.description.elements import Coupling, Description, JointType
 from closed_chain_dynamics.description.rotations import Matrix
-from closed_chain_dynamics.description.sdf_frames import Placement
+from closed_chain_dynamics.description.sdf_frames import Offset
 from closed_chain_dynamics.description.sdf_joint_writer import SdfJointWriter, add_text
 from closed_chain_dynamics.description.tree import Tree, parallel
 
@@ -32,7 +32,7 @@ def write_gears(
     joints: SdfJointWriter,
     description: Description,
     couplings: Iterable[Coupling],
-    places: dict[str, Placement],
+    places: dict[str, Offset],
 ) -> list[Coupling]:
     """Write the couplings that are gear pairs, closed in the pose of the file; return the rest."""
     tree, rest = Tree(description.joints), []
@@ -55,7 +55,7 @@ def write_gears(
     return rest
 
 
-def _axis(tree: Tree, carrier: str, link: str, places: dict[str, Placement]) -> Matrix | None:
+def _axis(tree: Tree, carrier: str, link: str, places: dict[str, Offset]) -> Matrix | None:
     """Return the one axis that a link turns about on the carrier, in the world, or None."""
     axes: list[Matrix] = []
     for joint, _ in tree.path(carrier, link):

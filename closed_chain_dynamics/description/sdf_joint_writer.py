@@ -37,9 +37,9 @@ from closed_chain_dynamics.description.reference_pose import (
     loop_coordinate,
     refuse_open_loops,
 )
-from closed_chain_dynamics.description.sdf_frames import WORLD, Placement
+from closed_chain_dynamics.description.sdf_frames import WORLD, Offset
 from closed_chain_dynamics.description.tree import ONE_DOF
-from closed_chain_dynamics.description.writer import number_text
+from closed_chain_dynamics.description.xml_elements import number_text
 from closed_chain_dynamics.errors import DescriptionError
 
 __all__ = ['SdfJointWriter', 'add_text']
@@ -66,7 +66,7 @@ class SdfJointWriter:
 
     description: Description
     positions: Positions
-    places: dict[str, Placement]
+    places: dict[str, Offset]
     carrier: dict[str, str]
     names: Names
     left_out: LeftOut

@@ -40,7 +40,7 @@ from closed_chain_dynamics.description.elements import (
 from closed_chain_dynamics.description.fields import Reader, unit_vector
 from closed_chain_dynamics.description.names import Names
 from closed_chain_dynamics.description.rotations import pose_of
-from closed_chain_dynamics.description.sdf_frames import Placement, SdfFrames, child_name, relative
+from closed_chain_dynamics.description.sdf_frames import Offset, SdfFrames, child_name, relative
 from closed_chain_dynamics.errors import nearest_names
 
 __all__ = ['Hung', 'SdfAxis', 'SdfJoint', 'as_loop', 'hang', 'read_sdf_joint']
@@ -86,7 +86,7 @@ class SdfJoint:
     kind: str
     parent: str
     child: str
-    place: Placement
+    place: Offset
     axes: tuple[SdfAxis, ...]
     element: Any
 
@@ -135,7 +135,7 @@ def read_sdf_joint(reader: Reader, element: Any, frames: SdfFrames) -> SdfJoint:
 
 
 def _axis(
-    reader: Reader, axis: Any, frames: SdfFrames, place: Placement, parent: str, joint: Any
+    reader: Reader, axis: Any, frames: SdfFrames, place: Offset, parent: str, joint: Any
 ) -> SdfAxis:
     xyz = axis.find('xyz')
     raw = (0.0, 0.0, 1.0) if xyz is None else reader.content(xyz, count=3)
@@ -198,8 +198,8 @@ def hang(
             steps.append((name, JointType.REVOLUTE, each))
     hung = Hung([], [], [], [])
     R_child, p_child = frames.of(child, joint.element)
-    here: Placement = frames.of(parent, joint.element)
-    anchor: Placement = (R_child, joint.place[1])  # the child's axes, at the joint
+    here: Offset = frames.of(parent, joint.element)
+    anchor: Offset = (R_child, joint.place[1])  # the child's axes, at the joint
     away = bool(np.any(np.abs(joint.place[1] - p_child) > 0.0)) and steps[-1][1] is not (
         JointType.FIXED
     )

@@ -27,15 +27,14 @@ import re
 from typing import Any
 
 from lxml import etree
-import numpy as np
 
 from closed_chain_dynamics.description.document import Document, open_document
 from closed_chain_dynamics.description.fields import Reader, some_of
 from closed_chain_dynamics.description.rotations import pose_of
 from closed_chain_dynamics.description.sdf_frames import (
     MODEL,
+    NO_OFFSET,
     WORLD,
-    Placement,
     SdfFrames,
     chained,
     read_pose,
@@ -48,7 +47,6 @@ __all__ = ['one_model']
 SEARCH_PATHS = ('SDF_PATH', 'GZ_SIM_RESOURCE_PATH', 'GAZEBO_MODEL_PATH')
 NAMED = ('link', 'joint', 'frame')  # what a nested model hands on
 TRUE = ('true', '1')
-HERE: Placement = (np.eye(3), np.zeros(3))
 
 
 def one_model(reader: Reader, document: Document) -> tuple[Any, Any]:
@@ -175,7 +173,7 @@ def _frame(reader: Reader, inner: Any, prefix: str, base: str) -> Any:
     if put:  # the pose is where that frame stands, not the model
         frames = SdfFrames(reader, inner)
         within = relative(frames.of(MODEL, inner), frames.of(put, inner))
-        place = chained(place, relative(within, HERE))
+        place = chained(place, relative(within, NO_OFFSET))
     first = next((each.get('name', '') for each in inner.iterchildren('link')), '')
     canonical = inner.get('canonical_link', '') or first
     frame = etree.Element('frame', name=base)

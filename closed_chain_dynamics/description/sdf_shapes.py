@@ -24,7 +24,7 @@ from closed_chain_dynamics.description.fields import Reader
 from closed_chain_dynamics.description.names import Names
 from closed_chain_dynamics.description.rotations import pose_of
 from closed_chain_dynamics.description.sdf_frames import read_pose
-from closed_chain_dynamics.description.writer import number_text
+from closed_chain_dynamics.description.xml_elements import number_text
 
 __all__ = ['read_shapes', 'write_shapes']
 

@@ -47,7 +47,7 @@ from closed_chain_dynamics.description.sdf_joint_writer import SdfJointWriter, a
 from closed_chain_dynamics.description.sdf_shapes import write_shapes
 from closed_chain_dynamics.description.straight_couplings import as_mimics
 from closed_chain_dynamics.description.tree import ONE_DOF
-from closed_chain_dynamics.description.writer import xml_text
+from closed_chain_dynamics.description.xml_elements import xml_text
 from closed_chain_dynamics.errors import DescriptionError
 
 __all__ = ['to_sdf']
@@ -61,10 +61,10 @@ def to_sdf(
     description: Description, gravity: Iterable[float], positions: Positions
 ) -> tuple[str, LeftOut]:
     """Return the XML text with the links as the joint positions place them, and what it lacks."""
-    return _Writer(description, positions).write(tuple(gravity))
+    return _SdfWriter(description, positions).write(tuple(gravity))
 
 
-class _Writer:
+class _SdfWriter:
     def __init__(self, description: Description, positions: Positions) -> None:
         self.description, self.positions = description, positions
         self.left_out = LeftOut()

@@ -20,8 +20,8 @@ from closed_chain_dynamics.description.elements import (
     Assembly,
     CouplingTerm,
     JointType,
+    Numbers,
     Spring,
-    Vector,
 )
 from closed_chain_dynamics.description.fields import Reader
 
@@ -88,7 +88,7 @@ def read_assembly(reader: Reader, element: Any) -> Assembly:
     )
 
 
-def _read_position(reader: Reader, element: Any) -> float | Vector:
+def _read_position(reader: Reader, element: Any) -> float | Numbers:
     """Return one number as it is, several as a tuple."""
     values = reader.numbers(element, 'value', most=JointType.FLOATING.nq)
     return values[0] if len(values) == 1 else values

@@ -26,8 +26,8 @@ from closed_chain_dynamics.description.elements import (
     Limit,
     LimitMoment,
     Link,
+    Numbers,
     Shape,
-    Vector,
 )
 from closed_chain_dynamics.description.fields import UNLIMITED, Reader, shown_tag
 from closed_chain_dynamics.errors import nearest_names
@@ -43,7 +43,12 @@ __all__ = [
 ]
 
 LIMIT_MOMENT_MODELS = ('linear',)
-TYPES_WITH_AXIS = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC, JointType.PLANAR)
+JOINTS_WITH_AXIS = (
+    JointType.REVOLUTE,
+    JointType.CONTINUOUS,
+    JointType.PRISMATIC,
+    JointType.PLANAR,
+)
 LINK_TAGS = {'inertial', 'visual', 'collision'}
 SHAPE_TAGS = {'origin', 'geometry', 'material'}
 JOINT_TAGS = {
@@ -69,9 +74,9 @@ PRIMITIVES = {
 }
 
 
-def materials(reader: Reader, root: Any) -> dict[str, Vector]:
+def materials(reader: Reader, root: Any) -> dict[str, Numbers]:
     """Return the colours of all named materials: those of the robot first, then of the shapes."""
-    named: dict[str, Vector] = {}
+    named: dict[str, Numbers] = {}
     for element in [
         *root.findall('material'),
         *root.iterfind('link/visual/material'),
@@ -83,12 +88,12 @@ def materials(reader: Reader, root: Any) -> dict[str, Vector]:
     return named
 
 
-def _rgba(reader: Reader, color: Any) -> Vector:
+def _rgba(reader: Reader, color: Any) -> Numbers:
     """Return the four numbers, or none where the attribute is empty or missing."""
     return reader.numbers(color, 'rgba', count=4) if color.get('rgba', '').strip() else ()
 
 
-def read_link(reader: Reader, element: Any, colors: dict[str, Vector]) -> Link:
+def read_link(reader: Reader, element: Any, colors: dict[str, Numbers]) -> Link:
     """Read a <link>."""
     name = reader.text(element, 'name')
     reader.remember('link', name, element)
@@ -108,7 +113,7 @@ def _read_inertia(reader: Reader, inertial: Any) -> Inertia:
     mass = reader.child(inertial, 'mass', required=True, example='<mass value="1.0"/>')
     inertia = reader.child(inertial, 'inertia')
     if inertia is None:
-        moments: Vector = (0.0,) * 6
+        moments: Numbers = (0.0,) * 6
         reader.note(
             f'The inertia of {reader.place(inertial)} is missing and taken as zero (a point mass).'
         )
@@ -123,7 +128,7 @@ def _read_inertia(reader: Reader, inertial: Any) -> Inertia:
 
 
 def _read_shapes(
-    reader: Reader, link: Any, tag: str, colors: dict[str, Vector]
+    reader: Reader, link: Any, tag: str, colors: dict[str, Numbers]
 ) -> tuple[Shape, ...]:
     shapes = []
     for element in reader.children(link, tag):
@@ -133,7 +138,7 @@ def _read_shapes(
             continue
         material = reader.child(element, 'material')
         name = ''
-        rgba: Vector = ()
+        rgba: Numbers = ()
         if material is not None:
             reader.ignore_unknown(material, {'color'})
             name = material.get('name', '')
@@ -192,7 +197,7 @@ def read_joint(reader: Reader, element: Any) -> Joint:
     parent = reader.child(element, 'parent', required=True, example='<parent link="..."/>')
     child = reader.child(element, 'child', required=True, example='<child link="..."/>')
     values = {}
-    if kind in TYPES_WITH_AXIS:
+    if kind in JOINTS_WITH_AXIS:
         axis = reader.child(element, 'axis')
         if axis is not None:
             values['axis'] = reader.axis(axis, default=(1.0, 0.0, 0.0))

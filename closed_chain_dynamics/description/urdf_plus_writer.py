@@ -27,9 +27,10 @@ import numpy as np
 
 from closed_chain_dynamics.description.elements import Description, LoopJoint, LoopType
 from closed_chain_dynamics.description.left_out import LeftOut
-from closed_chain_dynamics.description.loops import TYPES_WITH_AXIS
+from closed_chain_dynamics.description.loops import LOOPS_WITH_AXIS
 from closed_chain_dynamics.description.rotations import pose_of, turn
-from closed_chain_dynamics.description.writer import to_element, xml_text
+from closed_chain_dynamics.description.writer import to_element
+from closed_chain_dynamics.description.xml_elements import xml_text
 
 __all__ = ['to_urdf_plus']
 
@@ -58,7 +59,7 @@ def to_urdf_plus(description: Description) -> tuple[str, LeftOut]:
 
 def _with_one_axis(loop: LoopJoint) -> LoopJoint:
     """Return the loop with the child's frame turned so that both axes have the same numbers."""
-    if loop.type not in TYPES_WITH_AXIS or loop.type is LoopType.UNIVERSAL:
+    if loop.type not in LOOPS_WITH_AXIS or loop.type is LoopType.UNIVERSAL:
         return loop
     parent, child = np.array(loop.parent_axis), np.array(loop.child_axis)
     across = np.cross(parent, child)

@@ -70,7 +70,7 @@ def contact_impact(
     touching: Sequence[int],
     pushed: Vector | None = None,
     stops: Held | None = None,
-    restitution: Sequence[float] = (),
+    restitution: Sequence[float] | None = None,
 ) -> ContactImpact:
     """
     Return the impact of contacts on a motion.
@@ -79,7 +79,8 @@ def contact_impact(
     that touch at once bounce with the smallest restitution of them. `pushed`: where no finite
     force fits the motion, theta_O'' without the contacts, (nv,). Over a time h it would take the
     points into their surfaces, so no impulse is no answer for any h > 0; where no force fits, the
-    impulse stays finite as h goes to zero. `stops`: those that joints are at, with restitutions.
+    impulse stays finite as h goes to zero. `stops`: those that joints are at. `restitution`: of
+    all contacts, then of all stops; of contacts alone, those of the model unless given.
     """
     table, problem = robot.structure.loops, contact_problem(robot, q, v, loops, stops)
     n, places = len(loops), np.arange(len(problem.moving))
@@ -91,7 +92,7 @@ def contact_impact(
     fast: NDArray[np.bool_] = speeds > BOUNCE_SPEED
     hits = fast & (places >= n)
     hits[:n] = [k in touching for k in loops]
-    shares = np.append(table['restitution'][list(loops)], restitution)
+    shares = np.array(table['restitution'][list(loops)] if restitution is None else restitution)
     e = min((float(shares[i]) * bool(fast[i]) for i in np.flatnonzero(hits)), default=0.0)
     jams = pushed is not None
     found = solve_contacts(robot, problem, c, mu, drags=False, jams=jams)

@@ -40,6 +40,7 @@ from numpy.typing import NDArray
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.dynamics.constraints import Matrix, allowed_motions, constraint_jacobian
 from closed_chain_dynamics.dynamics.coulomb_law import (
+    EXACT,
     LOWER,
     MOST_TRIED,
     SLIDES,
@@ -254,14 +255,20 @@ def solve_contacts(
         return _judge(law, p)
     found = _judge(law, p)
     polished = law.polish(p, found.modes)
+    if swept >= 0 and not jams and polished is not None and law.agrees(polished, EXACT):
+        return _judge(law, polished)
+    # where a motion hardly moves the points, projection ends before they do what they should
+    tried = None if jams else law.by_doubting(p, found.modes)
+    if tried is None and not jams:
+        tried = law.by_changing(p, found.modes)
     best = p if polished is None else polished
-    if swept < 0 or jams or not (law.agrees(p, SWEPT) or law.agrees(best, SWEPT)):
-        tried = None if jams else law.by_changing(p, found.modes)
-        tried = law.by_trying() if tried is None else tried
+    if tried is None and (
+        swept < 0 or jams or not (law.agrees(p, SWEPT) or law.agrees(best, SWEPT))
+    ):
+        tried = law.by_trying()
         if tried is None and not nearly and (swept < 0 or len(mu) <= MOST_TRIED):
             raise locked_error(robot)
-        best = best if tried is None else tried  # so many contacts: nearly right
-    return _judge(law, best)
+    return _judge(law, best if tried is None else tried)  # so many contacts: nearly right
 
 
 def _judge(law: Law, p: Vector) -> Coulomb:

@@ -20,7 +20,7 @@ way. What all of them do makes as many equations as unknowns, and Newton's metho
 are linear but for the directions in which points slide.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from closed_chain_dynamics.dynamics.constraints import Matrix
 from closed_chain_dynamics.model.mechanism import Vector
 
-__all__ = ['LOWER', 'MOST_TRIED', 'SLIDES', 'STICKS', 'UPPER', 'Law']
+__all__ = ['EXACT', 'LOWER', 'MOST_TRIED', 'SLIDES', 'STICKS', 'UPPER', 'Law']
 
 MOST_POLISHING = 30
 POLISHED = 1e-13  # share of the largest force that Newton's method still changes
@@ -122,8 +122,27 @@ class Law:
         n = len(self.mu)
         if n > MOST_TRIED:
             return None
-        for modes in product(*(self._ways(k) for k in range(n))):
-            for p in self._solutions(np.array(modes), np.zeros(3 * n)):
+        return self._first([self._ways(k) for k in range(n)], np.zeros(3 * n))
+
+    def by_doubting(self, p: Vector, modes: Modes) -> Vector | None:
+        """
+        Return p that obeys the law, from a guess in which points move a little that should stick.
+
+        Where a motion hardly moves them, no force in the cones holds them, and some of them slide.
+        """
+        moved = self.G @ p
+        speed = EXACT * max(float(np.abs(each).max(initial=0.0)) for each in (self.c, moved))
+        slip = np.linalg.norm((moved + self.c).reshape(-1, 3)[:, 1:], axis=1)
+        doubtful = (modes == STICKS) & (self.mu > 0.0) & (slip > speed)
+        if not 0 < np.count_nonzero(doubtful) <= MOST_TRIED:
+            return None
+        both = (STICKS, SLIDES)
+        return self._first([both if d else (int(m),) for d, m in zip(doubtful, modes)], p)
+
+    def _first(self, ways: Sequence[tuple[int, ...]], start: Vector) -> Vector | None:
+        """Return the first p that obeys the law, of contacts that can do these things, or None."""
+        for modes in product(*ways):
+            for p in self._solutions(np.array(modes), start):
                 if self.agrees(p, EXACT):
                     return p
         return None

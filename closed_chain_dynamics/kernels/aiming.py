@@ -24,12 +24,12 @@ for the whole of it. Several contacts of one body find theirs together, by itera
 import numpy as np
 
 from .compiling import kernel
-from .contact import STANDING
+from .contact import NO_LOAD, STANDING
 from .forward import forward_dynamics
 from .kinematics import motion, placements
 from .linear_algebra import copy_to
 from .loop_frames import place_loop
-from .records import OK, SLIDE, bodies, frames, loops, moving, world, zeros
+from .records import OK, SLIDE, UNILATERAL, bodies, frames, loops, moving, world, zeros
 from .sharing import HANDLE, NOTHING, NUMBER, VECTOR, shared_kernel
 from .surfaces import sliding_velocity, surface_normal
 from .vectors import (
@@ -147,6 +147,17 @@ def aim(m, q, v, rate, acceleration):
 
 
 @kernel
+def _pulls(m):
+    """Return whether a contact that can only push would have to pull: its drag gives energy."""
+    load, least = 0.0, 0.0
+    for k in range(loops(m).size):
+        if _is_rough(loops(m)[k]) and loops(m)[k].contact == UNILATERAL:
+            load = max(load, abs(frames(m)[k].normal_force))
+            least = min(least, frames(m)[k].normal_force)
+    return least < -NO_LOAD * load
+
+
+@kernel
 def forget_slow(m):
     """After a run: directions are those of the motion again."""
     for loop in loops(m):
@@ -163,14 +174,16 @@ def aim_slow(m, q, v, dt, acceleration):
     loop, before = loops(m), np.empty((loops(m).size, 3))
     for k in range(loop.size):
         copy_to(before[k], loop[k].direction)
-    if aim(m, q, v, 1.0 / dt, acceleration) != OK:  # it would lock: then they are as they move
+    status = aim(m, q, v, 1.0 / dt, acceleration)
+    for k in range(loop.size):  # one that turns round within the step stops first: an event
+        if _is_rough(loop[k]):
+            velocity, speed = _speed(m, k)
+            R_1, noted = frames(m)[k].R_1, loop[k].direction
+            if STANDING < speed < loop[k].slow and inner(velocity, rotate(R_1, noted)) < 0.0:
+                put(noted, times(1.0 / speed, rotate_back(R_1, velocity)))
+    if status == OK:
+        status = forward_dynamics(m, q, v, acceleration)
+    if status != OK or _pulls(m):  # it would lock or drag along: then they are as they move
         for k in range(loop.size):
             copy_to(loop[k].direction, before[k])
         forget_slow(m)
-        return
-    for k in range(loops(m).size):  # one that turns round within the step stops first: an event
-        if _is_rough(loops(m)[k]):
-            velocity, speed = _speed(m, k)
-            R_1, noted = frames(m)[k].R_1, loops(m)[k].direction
-            if STANDING < speed < loops(m)[k].slow and inner(velocity, rotate(R_1, noted)) < 0.0:
-                put(noted, times(1.0 / speed, rotate_back(R_1, velocity)))

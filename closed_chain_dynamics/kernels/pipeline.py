@@ -24,11 +24,12 @@ from contextlib import contextmanager
 import gc
 
 import llvmlite.binding as llvm
-from numba.core import errors, typed_passes, types, untyped_passes
+from numba.core import errors, ir, typed_passes, types, untyped_passes
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler import CompilerBase
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
 from numba.core.cpu import CPUContext
+from numba.core.runtime.context import NRTContext
 from numba.core.typing import Context
 from numba.extending import overload
 from numba.np import arrayobj
@@ -129,6 +130,9 @@ def _without_detours():
     - Where arrays of different size would be copied, it writes their sizes into the error: that
       takes text, lists and numbers as text, two seconds of compiling.
     - The garbage collector rests: next to nothing of a function that is being compiled is garbage.
+    - It finds the variables of an instruction by the type of each part, not by four questions.
+    - Where a value holds no counted memory, it takes it apart no further to look for some.
+    - Nobody listens to how long each of 150,000 calls of LLVM holds its lock.
     """
     if types.Function.get_call_type is _remember:  # a part, while its caller is compiled
         yield
@@ -144,6 +148,9 @@ def _without_detours():
         (CPUContext, 'create_cpython_wrapper', _wrap),
         (CPUContext, 'create_cfunc_wrapper', _wrap_nothing),
         (arrayobj, 'raise_with_shape_context', _refuse_sizes),
+        (ir.Inst, '_rec_list_vars', _variables_in),
+        (NRTContext, 'get_meminfos', _counted_memory),
+        (llvm.ffi.lib._lock, '_cblist', []),
     ]
     usual = [(owner, name, getattr(owner, name)) for owner, name, _ in instead]
     try:
@@ -173,6 +180,59 @@ def _remember(self, context, arguments, keywords):
     if plain and signature and self._impl_keys[signature.args] is self.typing_key:
         _operators[key] = signature
     return signature
+
+
+_kinds = {}  # of parts of an instruction, by type: what `_variables_in` does with them
+NOTHING, VARIABLE, INSTRUCTION, SEVERAL, NAMED = range(5)
+
+
+def _kind(part):
+    known = _kinds.get(type(part))
+    if known is None:
+        known = next(
+            (
+                kind
+                for kind, owner in (
+                    (VARIABLE, ir.Var),
+                    (INSTRUCTION, ir.Inst),
+                    (SEVERAL, (list, tuple)),
+                    (NAMED, dict),
+                )
+                if isinstance(part, owner)
+            ),
+            NOTHING,
+        )
+        _kinds[type(part)] = known
+    return known
+
+
+def _variables_in(self, whole):
+    """Return the variables in a part of an instruction, as numba does, in the same order."""
+    kind = _kind(whole)
+    if kind == NOTHING:
+        return []
+    if kind == VARIABLE:
+        return [whole]
+    if kind == INSTRUCTION:
+        return whole.list_vars()
+    found = []
+    for part in whole if kind == SEVERAL else whole.values():
+        kind = _kinds.get(type(part))
+        if kind == VARIABLE:
+            found.append(part)
+        elif kind != NOTHING:
+            found += _variables_in(self, part)
+    return found
+
+
+_find_memory, _is_counted = NRTContext.get_meminfos, {}  # the latter by type
+
+
+def _counted_memory(self, builder, kind, value):
+    """Return the counted memory in a value; where its type has none, without looking."""
+    if kind not in _is_counted:
+        _is_counted[kind] = self._context.data_model_manager[kind].contains_nrt_meminfo()
+    return _find_memory(self, builder, kind, value) if _is_counted[kind] else []
 
 
 def _look_again(context):

@@ -14,11 +14,9 @@
 
 """Animations of a log, as GIF or MP4, and single pictures; drawn without a display."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path as File
 import shutil
-import subprocess
 from typing import Any
 
 import numpy as np
@@ -26,10 +24,18 @@ from numpy.typing import NDArray
 
 from closed_chain_dynamics.errors import ClosedChainError, StateError
 from closed_chain_dynamics.model.mechanism import Mechanism
-from closed_chain_dynamics.recording.colours import CLOSED, EVENT_COLOURS, INK, OPEN, Colour
+from closed_chain_dynamics.recording.camera import fit_camera
+from closed_chain_dynamics.recording.colours import (
+    CLOSED_COLOUR,
+    EVENT_COLOURS,
+    INK,
+    OPEN_COLOUR,
+    Colour,
+)
+from closed_chain_dynamics.recording.film_files import write_gif, write_mp4
 from closed_chain_dynamics.recording.log import Log
 from closed_chain_dynamics.recording.log_files import Path, check_folder, writing
-from closed_chain_dynamics.recording.picture import Dot, Painter, fit_camera, pillow
+from closed_chain_dynamics.recording.picture import Dot, Painter, pillow
 from closed_chain_dynamics.recording.shapes import Triangles, triangles_of
 from closed_chain_dynamics.recording.tracks import End, Track, link_tracks, loop_tracks
 
@@ -43,7 +49,6 @@ ANIMATION_FORMATS = ('.gif', '.mp4')
 SIZE = (640, 480)
 ROOM = 0.4  # how much of fixed surroundings is shown, share of what moves
 CAPTION_TIME = 1.0  # how long an event is named [s]
-KEPT = (CLOSED, OPEN, INK, (255, 255, 255))  # colours that every picture has exactly
 VIEWS = {'front': (0.0, 8.0), 'side': (90.0, 8.0), 'top': (0.0, 89.0), 'corner': (40.0, 22.0)}
 
 
@@ -99,9 +104,9 @@ def record(
     frames = film.frames(progress)
     with writing(path):
         if gif:
-            _write_gif(frames, path, 10 * hundredths)
+            write_gif(frames, path, 10 * hundredths)
         else:
-            _write_mp4(frames, path, fps, size)
+            write_mp4(frames, path, fps, size)
     return film.notes
 
 
@@ -196,11 +201,13 @@ def _dots(ends: Sequence[End], sample: int) -> list[Dot]:
     dots: list[Dot] = []
     for closed, on_parent, on_child in ends:
         dots += (
-            [(on_child[sample], CLOSED)]
+            [(on_child[sample], CLOSED_COLOUR)]
             if closed
-            else [(on_parent[sample], OPEN), (on_child[sample], OPEN)]
+            else [(on_parent[sample], OPEN_COLOUR), (on_child[sample], OPEN_COLOUR)]
         )
-    return sorted(dots, key=lambda dot: dot[1] == CLOSED)  # where both are, closed is to be seen
+    return sorted(
+        dots, key=lambda dot: dot[1] == CLOSED_COLOUR
+    )  # where both are, closed is to be seen
 
 
 class _Film:
@@ -253,69 +260,3 @@ class _Film:
             return '', INK
         text = ', '.join(f'{event.kind} {event.name}' for event in recent[-2:])
         return text, EVENT_COLOURS.get(recent[-1].kind, INK)
-
-
-def _write_gif(frames: Iterable[Any], path: Path, milliseconds: int) -> None:
-    """Write a GIF whose frames share one palette, so that what stands still costs nothing."""
-    Image = pillow()[0]
-    frames = list(frames)
-    shown = frames[:: max(1, len(frames) // 6)]
-    width, height = frames[0].size
-    sheet = Image.new('RGB', (width, height * len(shown)))
-    for k, frame in enumerate(shown):
-        sheet.paste(frame, (0, k * height))
-    palette = sheet.quantize(256 - len(KEPT), method=Image.Quantize.MEDIANCUT)
-    # small dots would lose their colour to large surfaces
-    palette.putpalette(palette.getpalette()[: 3 * (256 - len(KEPT))] + [*chain(*KEPT)])
-    frames = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
-    frames[0].save(
-        path,
-        format='GIF',
-        save_all=True,
-        append_images=frames[1:],
-        duration=milliseconds,
-        loop=0,
-        optimize=False,
-    )
-
-
-def _write_mp4(frames: Iterable[Any], path: Path, fps: float, size: tuple[int, int]) -> None:
-    """Pipe the pictures through ffmpeg; sides are made even, as its pixel format wants."""
-    command = [
-        'ffmpeg',
-        '-y',
-        '-loglevel',
-        'error',
-        '-f',
-        'rawvideo',
-        '-pix_fmt',
-        'rgb24',
-        '-s',
-        f'{size[0]}x{size[1]}',
-        '-r',
-        f'{fps:g}',
-        '-i',
-        '-',
-        '-an',
-        '-vf',
-        'pad=ceil(iw/2)*2:ceil(ih/2)*2',
-        '-pix_fmt',
-        'yuv420p',
-        '-movflags',
-        '+faststart',
-        str(path),
-    ]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as ffmpeg:
-        assert ffmpeg.stdin is not None  # a pipe, as asked for
-        try:
-            for frame in frames:
-                ffmpeg.stdin.write(frame.tobytes())
-        except BrokenPipeError:
-            pass  # what ffmpeg says about it comes below
-        complaint = ffmpeg.communicate()[1].decode(errors='replace').strip()
-    if ffmpeg.returncode:
-        raise ClosedChainError(
-            f'ffmpeg could not write the animation: {complaint}',
-            file=path,
-            repair='Try a GIF: end the name in .gif.',
-        )

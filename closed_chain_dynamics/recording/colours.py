@@ -14,15 +14,20 @@
 
 """The colours of figures and pictures: red, green and blue from 0 to 255."""
 
-__all__ = ['CLOSED', 'EVENT_COLOURS', 'GREY', 'INK', 'OPEN', 'Colour', 'web']
+__all__ = ['CLOSED_COLOUR', 'EVENT_COLOURS', 'GREY', 'INK', 'OPEN_COLOUR', 'Colour', 'web']
 
 Colour = tuple[int, int, int]
 
 INK: Colour = (43, 47, 54)
 GREY: Colour = (128, 136, 147)
-CLOSED: Colour = (38, 154, 80)
-OPEN: Colour = (214, 57, 48)
-EVENT_COLOURS = {'connect': CLOSED, 'touch_down': CLOSED, 'cut': OPEN, 'lift_off': OPEN}
+CLOSED_COLOUR: Colour = (38, 154, 80)
+OPEN_COLOUR: Colour = (214, 57, 48)
+EVENT_COLOURS = {
+    'connect': CLOSED_COLOUR,
+    'touch_down': CLOSED_COLOUR,
+    'cut': OPEN_COLOUR,
+    'lift_off': OPEN_COLOUR,
+}
 
 
 def web(colour: Colour) -> str:

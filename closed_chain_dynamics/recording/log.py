@@ -31,8 +31,7 @@ from numpy.typing import NDArray
 from closed_chain_dynamics.errors import NameNotFound
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.recording.events import Event
-from closed_chain_dynamics.recording.html import shown
-from closed_chain_dynamics.recording.segments import Segment, Wrenches, joint_part, joint_width
+from closed_chain_dynamics.recording.segments import LogSegment, Wrenches, joint_part, joint_width
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -77,7 +76,7 @@ class Log:
     def __init__(self, robot: Mechanism) -> None:
         self.robot = robot
         self.events: list[Event] = []
-        self.segments: list[Segment] = []
+        self.segments: list[LogSegment] = []
         self._reactions: dict[tuple[str, int, int], list[dict[str, Reaction]]] = {}
 
     def append(
@@ -105,7 +104,7 @@ class Log:
             tau=torques,
         )
 
-    def _segment(self, wrenches: Wrenches) -> Segment:
+    def _segment(self, wrenches: Wrenches) -> LogSegment:
         """Return the segment for the present structure: the last one, or a new one."""
         robot, structure = self.robot, self.robot.connections()
         last = self.segments[-1] if self.segments else None
@@ -120,48 +119,21 @@ class Log:
         # One copy serves all structures: events may be very many.
         template = last.template if last is not None else robot.copy()
         kept = {link: np.array(wrench) for link, wrench in wrenches.items()}
-        self.segments.append(Segment(template, structure, kept))
+        self.segments.append(LogSegment(template, structure, kept))
         return self.segments[-1]
 
     def __repr__(self) -> str:
-        return f'Log({self.robot.name}, {self._extent()}, {len(self.events)} events)'
+        return f'Log({self.robot.name}, {self.extent()}, {len(self.events)} events)'
 
-    def _extent(self) -> str:
+    def extent(self) -> str:
+        """Return how many samples there are, and of which times, in words."""
         time = self.time
         return f'{len(time)} samples' + (f', {time[0]:g} to {time[-1]:g} s' if len(time) else '')
 
     def _repr_html_(self) -> str:
-        facts = [('samples', self._extent())]
-        if len(self):
-            drift = abs(self.balance - self.balance[0]).max()
-            facts += [
-                (
-                    'energy',
-                    f'{self.energy[0]:.4g} J at the start, {self.energy[-1]:.4g} J at the end',
-                ),
-                ('energy drift', f'{drift:.2g} J'),
-                ('loop error', f'at most {self.loop_error.max():.2g} m or rad'),
-            ]
-        heads = (
-            'time [s]',
-            'event',
-            'joint',
-            'mobility',
-            'energy lost [J]',
-            'taken by the gap [J]',
-        )
-        events = [
-            (
-                f'{each.time:g}',
-                each.kind,
-                each.name,
-                f'{each.mobility_before} to {each.mobility_after}',
-                f'{each.energy_lost:.3g}',
-                f'{each.energy_of_gap:.3g}',
-            )
-            for each in self.events
-        ]
-        return shown(f'log of {self.robot.name}', facts, [('events', heads, events)])
+        from closed_chain_dynamics.recording.log_shown import shown_log
+
+        return shown_log(self)
 
     def __len__(self) -> int:
         return sum(map(len, self.segments))
@@ -227,13 +199,18 @@ class Log:
             dict.fromkeys(name for segment in self.segments for name in segment.names(what))
         )
         values = np.full((len(self), len(names)), np.nan)
-        rows = chain.from_iterable(_listed(self._array(what)))
+        rows = self.rows(what)
         for segment, samples in self.spans():
             places = [names.index(name) for name in segment.names(what)]
             values[samples, places] = [next(rows) for _ in range(len(segment))]
         return names, values
 
-    def spans(self) -> Iterator[tuple[Segment, slice]]:
+    def rows(self, what: str) -> Iterator[Array]:
+        """Yield 'q', 'v' or 'tau' of one sample after the other, each as wide as it is then."""
+        arrays = self._array(what)
+        return chain.from_iterable(arrays if isinstance(arrays, list) else [arrays])
+
+    def spans(self) -> Iterator[tuple[LogSegment, slice]]:
         """Yield each segment and the slice of samples that it holds."""
         start = 0
         for segment in self.segments:
@@ -275,32 +252,12 @@ class Log:
         known = [each.name for each in model.all_joints]
         if joint not in known:
             raise NameNotFound('joint', joint, known, where=self.robot.name)
+        from closed_chain_dynamics.recording.log_reactions import logged_reactions
+
         key = (frame, every, len(self))
         if key not in self._reactions:
-            self._reactions = {key: self._all_reactions(frame, every)}
+            self._reactions = {key: logged_reactions(self, frame, every)}
         return np.array([sample[joint].wrench for sample in self._reactions[key]])
-
-    def _all_reactions(self, frame: str, every: int) -> list[dict[str, Reaction]]:
-        from closed_chain_dynamics.dynamics.forward import forward_dynamics
-        from closed_chain_dynamics.dynamics.joint_reactions import reactions
-
-        torques, number = chain.from_iterable(_listed(self.tau)), 0
-        found: list[dict[str, Reaction]] = []
-        for segment in self.segments:
-            robot, wrenches = segment.mechanism(), segment.wrenches or None
-            for q, v in zip(segment.get('q'), segment.get('v')):
-                tau = next(torques)
-                if number % every == 0:
-                    f = forward_dynamics(robot, q, v, tau, wrenches=wrenches)
-                    found.append(
-                        dict(
-                            reactions(
-                                robot, q, v, f.acceleration, tau, wrenches=wrenches, frame=frame
-                            )
-                        )
-                    )
-                number += 1
-        return found
 
     # --- files -----------------------------------------------------------------------------------
     def to_csv(self, path: Path) -> None:
@@ -337,10 +294,6 @@ class Log:
         from closed_chain_dynamics.recording.animation import record
 
         return record(self, path, **options)
-
-
-def _listed(arrays: Array | list[Array]) -> list[Array]:
-    return arrays if isinstance(arrays, list) else [arrays]
 
 
 def _same_wrenches(one: Wrenches, other: Wrenches) -> bool:

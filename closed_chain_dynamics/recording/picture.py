@@ -19,7 +19,7 @@ Loop joints are dots, green while they are closed and red while they are open.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 import math
 from typing import Any
 
@@ -28,17 +28,16 @@ from numpy.typing import NDArray
 
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.recording import raster
+from closed_chain_dynamics.recording.camera import Camera
 from closed_chain_dynamics.recording.colours import GREY, INK, Colour
 from closed_chain_dynamics.recording.shapes import Triangles
 
-__all__ = ['Camera', 'Dot', 'Painter', 'fit_camera', 'pillow']
+__all__ = ['Dot', 'Painter', 'pillow']
 
 Array = NDArray[np.float64]
 Dot = tuple[Array, Colour]  # where in the world, and its colour
 
 FINE = 2  # pixels are computed so many times finer, then averaged
-FIELD_OF_VIEW = math.radians(28.0)
-MARGIN = 0.86  # share of the picture that the motion fills
 LIGHT = np.array([-0.40, 0.60, 0.80])  # towards it: right, towards the viewer, up
 AMBIENT, DIFFUSE, GLOSS, SHININESS = 0.56, 0.58, 0.14, 24
 SHADOW, OUTLINE = 0.26, 0.62  # how much darker a shadow makes, how dark an outline
@@ -56,87 +55,6 @@ def pillow() -> tuple[Any, Any, Any, Any]:
             'drawing pictures needs the library pillow', repair='Install it: pip install pillow.'
         ) from None
     return Image, ImageDraw, ImageFilter, ImageFont
-
-
-@dataclass
-class Camera:
-    """Where the eye is, and how far the picture reaches."""
-
-    eye: Array  # (3,) [m]
-    axes: Array  # rows: right, up, and towards the viewer, (3, 3)
-    size: tuple[int, int]  # width and height of the picture [pixels]
-    radius: float  # of what is looked at [m]
-    ground: float  # height of the ground [m]
-    centre: Array  # what is looked at, (3,) [m]
-
-    def project(self, points: Array) -> Array:
-        """Return column, row and 1 / distance of points in the world, (..., 3)."""
-        seen = (points - self.eye) @ self.axes.T
-        width, height = self.size
-        near = 1.0 / np.maximum(-seen[..., 2], 1e-6)
-        return np.stack(
-            [
-                0.5 * width + self.scale * seen[..., 0] * near,
-                0.5 * height - self.scale * seen[..., 1] * near,
-                near,
-            ],
-            axis=-1,
-        )
-
-    def places(self, nearness: Array) -> Array:
-        """Return the points in the world that pixels show, (..., 3); of nothing, the ground's."""
-        rows, columns = nearness.shape
-        scale = self.scale * rows / self.size[1]
-        up, right = np.meshgrid(
-            (0.5 * rows - np.arange(rows) - 0.5) / scale,
-            (np.arange(columns) + 0.5 - 0.5 * columns) / scale,
-            indexing='ij',
-        )
-        rays = np.stack([right, up, -np.ones_like(up)], axis=-1) @ self.axes
-        with np.errstate(divide='ignore', invalid='ignore'):
-            ground = np.where(
-                rays[..., 2] < 0.0, (self.ground - self.eye[2]) / rays[..., 2], np.nan
-            )
-            distance = np.where(nearness > 0.0, 1.0 / nearness, ground)
-        return self.eye + distance[..., None] * rays
-
-    @property
-    def scale(self) -> float:
-        """Return how many pixels a length is that is as long as it is far away."""
-        return 0.5 * self.size[1] / math.tan(0.5 * FIELD_OF_VIEW)
-
-
-def fit_camera(
-    points: Array, ground: float, view: tuple[float, float] | None, size: tuple[int, int]
-) -> Camera:
-    """
-    Return the Camera that has all points in the picture, over a ground at some height.
-
-    `view`: azimuth and elevation of the eye [deg], azimuth 0 looking along +y from the front;
-    None looks across the widest side, a little from above.
-    """
-    low, high = points.min(axis=0), points.max(axis=0)
-    if view is None:
-        view = (25.0 if high[0] - low[0] >= high[1] - low[1] else 115.0, 14.0)
-    azimuth, elevation = np.radians(view)
-    towards = np.array(
-        [
-            np.sin(azimuth) * np.cos(elevation),
-            -np.cos(azimuth) * np.cos(elevation),
-            np.sin(elevation),
-        ]
-    )
-    right = np.array([np.cos(azimuth), np.sin(azimuth), 0.0])
-    axes = np.array([right, np.cross(towards, right), towards])
-    seen = points @ axes.T
-    centre = 0.5 * (seen.min(axis=0) + seen.max(axis=0))
-    away = seen - centre
-    slope = np.tan(0.5 * FIELD_OF_VIEW) * MARGIN
-    reach = np.maximum(np.abs(away[:, 0]) * size[1] / size[0], np.abs(away[:, 1])) / slope
-    radius = max(float(np.linalg.norm(high - low)) / 2.0, 1e-6)
-    distance = max(float((reach + away[:, 2]).max()), 1e-3 * radius) + 1e-3 * radius
-    eye = (centre + (0.0, 0.0, distance)) @ axes
-    return Camera(eye, axes, size, radius, float(ground), centre @ axes)
 
 
 class Painter:

@@ -24,7 +24,7 @@ from closed_chain_dynamics.errors import NameNotFound
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.model.structure import Connections
 
-__all__ = ['Segment', 'joint_part', 'joint_width', 'position_names']
+__all__ = ['LogSegment', 'joint_part', 'joint_width', 'position_names']
 
 Array = NDArray[np.float64]
 Wrenches = Mapping[str, Array]  # external ones, by link
@@ -49,7 +49,7 @@ def position_names(robot: Mechanism) -> list[str]:
     return names
 
 
-class Segment:
+class LogSegment:
     """Samples of one structure, collected piece by piece and joined when they are looked at."""
 
     def __init__(self, template: Mechanism, structure: Connections, wrenches: Wrenches) -> None:
@@ -68,7 +68,7 @@ class Segment:
             self._pieces[name].append(piece)
 
     def __repr__(self) -> str:
-        return f'Segment({self.template.name}, {len(self)} samples)'
+        return f'LogSegment({self.template.name}, {len(self)} samples)'
 
     def __len__(self) -> int:
         return sum(map(len, self._pieces['rows']))
@@ -106,7 +106,7 @@ def joint_width(robot: Mechanism, name: str, place: int) -> int:
     raise NameNotFound('joint', name, [*robot.joint_names, *robot.loop_names], where=robot.name)
 
 
-def joint_part(segment: Segment, name: str, place: int) -> Array:
+def joint_part(segment: LogSegment, name: str, place: int) -> Array:
     """Return positions (place 0) or velocities (1) of a joint, (samples, numbers)."""
     robot = segment.mechanism()
     if name in robot.joint_names:

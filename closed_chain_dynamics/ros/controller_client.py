@@ -15,10 +15,10 @@
 """What a node asks of torque_node: that a joint goes somewhere."""
 
 from rclpy.node import Node
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
 from closed_chain_dynamics.ros.messages.qos import COMMAND
-from closed_chain_dynamics.ros.messages.state_messages import set_duration
+from closed_chain_dynamics.ros.messages.trajectories import pose_trajectory
 
 __all__ = ['ControllerClient']
 
@@ -35,6 +35,4 @@ class ControllerClient:
 
     def go_to(self, joint: str, value: float, within: float) -> None:
         """Ask for a position of a joint [rad or m] within a time [s]; the others stay."""
-        point = JointTrajectoryPoint(positions=[value])
-        set_duration(point.time_from_start, within)
-        self._reference.publish(JointTrajectory(joint_names=[joint], points=[point]))
+        self._reference.publish(pose_trajectory({joint: value}, within))

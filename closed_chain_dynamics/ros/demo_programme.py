@@ -22,7 +22,16 @@ the elbow stretches and bends again, and the hand grips where it was.
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ['JOINTS', 'OPEN', 'ROUND', 'START', 'changes', 'wanted_closed', 'wanted_motion']
+__all__ = [
+    'JOINTS',
+    'OPEN',
+    'ROUND',
+    'START',
+    'changes',
+    'round_motion',
+    'wanted_closed',
+    'wanted_motion',
+]
 
 # Rates at which all swing about the ceiling, and nobody moves on the plate.
 START = ['left_ceiling=0,-1.2,0', 'left_elbow=0', 'left_knee=0', 'right_knee=0']
@@ -32,6 +41,7 @@ ROUND = 3.0 * SWING  # of the programme [s]
 KNEE, ELBOW = 1.5707963267948966, -2.084505393772381  # where the model starts [rad]
 KNEE_SWING, WAVE = 0.5, 1.0  # how far they move [rad]
 OPEN = {'left_hand': (1.3, 3.3), 'right_hand': (4.7, 6.7)}  # of every round [s]
+SAMPLES = 0.05  # between two points of the motion [s]
 MARGIN = 0.2  # the elbow rests just after letting go, and before gripping [s]
 
 
@@ -48,6 +58,12 @@ def changes(number: int) -> list[tuple[float, str, str]]:
         for name, (begin, end) in OPEN.items()
         for when, kind in ((begin, 'cut'), (end, 'connect'))
     ]
+
+
+def round_motion() -> tuple[NDArray[np.float64], ...]:
+    """Return times [s] and positions, velocities and accelerations of JOINTS in a round."""
+    times = np.arange(0.0, ROUND + 0.5 * SAMPLES, SAMPLES)
+    return times, *np.array([wanted_motion(time) for time in times]).swapaxes(0, 1)
 
 
 def wanted_motion(time: float) -> NDArray[np.float64]:

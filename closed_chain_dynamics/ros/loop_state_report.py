@@ -20,12 +20,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rclpy.clock import Clock, ClockType
 
+from closed_chain_dynamics.ros.messages.diagnostics import REPORT_EVERY
+
 if TYPE_CHECKING:
     from closed_chain_dynamics.ros.nodes.loop_state_node import LoopStateNode
 
 __all__ = ['LoopStateReport']
-
-REPORT_EVERY = 1.0  # diagnostics [s]
 
 
 class LoopStateReport:

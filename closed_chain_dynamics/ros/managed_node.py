@@ -21,6 +21,7 @@ what is bad is logged and leaves the node unconfigured.
 """
 
 from collections.abc import Callable, Iterable
+import time
 from typing import Any
 
 from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
@@ -28,7 +29,7 @@ from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.ros.messages.diagnostics import Diagnostics, Rejections
-from closed_chain_dynamics.ros.model_source import MODEL_SETTINGS, ModelSource
+from closed_chain_dynamics.ros.model_source import MODEL_SETTINGS, NodeModel
 from closed_chain_dynamics.ros.parameters import Parameters, Setting
 
 __all__ = ['ManagedNode']
@@ -62,7 +63,7 @@ class ManagedNode(LifecycleNode):
             self, [AUTOSTART, *MODEL_SETTINGS, *settings], check=check, changed=changed
         )
         self.diagnostics, self.rejected = Diagnostics(self), Rejections(self)
-        self.source: ModelSource | None = None
+        self.source: NodeModel | None = None
         self.active = False
         self._problem: ClosedChainError | None = None
 
@@ -79,12 +80,24 @@ class ManagedNode(LifecycleNode):
         if self.active:
             self.trigger_deactivate()
 
+    # --- time ----------------------------------------------------------------------------------
+    @property
+    def is_simulated(self) -> bool:
+        """Return whether time is what /clock says."""
+        return bool(self.get_clock().ros_time_is_active)
+
+    def now(self) -> float:
+        """Return the time that timeouts count in, now [s]."""
+        if self.is_simulated:
+            return float(1e-9 * self.get_clock().now().nanoseconds)
+        return time.monotonic()
+
     # --- transitions ---------------------------------------------------------------------------
     def on_configure(self, state: Any) -> TransitionCallbackReturn:
         """Load the model, or listen for it."""
         self._problem = None
         try:
-            self.source = ModelSource(self, self.parameters, self.prepare_model, self.use_model)
+            self.source = NodeModel(self, self.parameters, self.prepare_model, self.use_model)
         except ClosedChainError as error:
             self._problem = error
             self.get_logger().error(str(error))

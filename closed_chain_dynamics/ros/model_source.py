@@ -32,7 +32,7 @@ from closed_chain_dynamics.model.mechanism import Mechanism, load
 from closed_chain_dynamics.ros.messages.qos import LATCHED
 from closed_chain_dynamics.ros.parameters import Parameters, Setting
 
-__all__ = ['MODEL_SETTINGS', 'ModelSource']
+__all__ = ['MODEL_SETTINGS', 'NodeModel']
 
 MODEL_SETTINGS = [
     Setting(
@@ -92,7 +92,7 @@ class _Loading(Thread):
             sys.setswitchinterval(USUALLY)
 
 
-class ModelSource:
+class NodeModel:
     """
     Loads the model of a node and hands it on.
 

@@ -27,11 +27,11 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from closed_chain_dynamics.ros.messages.qos import EVENTS, STREAM
+from closed_chain_dynamics.ros.simulator_start import BEGINNING
 
 __all__ = ['Monitor']
 
 COUNTED = ('joint_states', 'actuator_torques')
-BEGINNING = 1e-6  # a simulator that waits for its start publishes this time at most [s]
 MOST_EVENTS = 10_000  # that are kept; all are counted
 STAMP_SIZE = 8
 STAMP = 4  # place of the stamp in a serialized message: after the mark of its encoding

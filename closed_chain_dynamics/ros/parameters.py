@@ -33,10 +33,11 @@ from rcl_interfaces.msg import (
 from rclpy.exceptions import InvalidParameterTypeException, InvalidParameterValueException
 from rclpy.node import Node
 
-from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.errors import ClosedChainError, nearest_names
 
 __all__ = ['Parameters', 'Setting']
 
+QUALITY = 'qos_overrides.'  # how names begin that set the quality of service of a topic
 # What a default says about the type of its parameter; a whole number will do for a real one.
 KINDS = {bool: 'true or false', int: 'a whole number', float: 'a number', str: 'text'}
 
@@ -156,6 +157,11 @@ class Parameters:
         if check:
             check(self)
         self._changed = changed
+        for name in given:
+            # those of publishers and subscriptions are declared when these are made
+            if not node.has_parameter(name) and not name.startswith(QUALITY):
+                known = nearest_names(name, self._settings, most=1)
+                node.get_logger().warning(f'there is no parameter {name!r}: ignored. {known}')
 
     def __getattr__(self, name: str) -> Any:
         values = self.__dict__.get('_values', {})

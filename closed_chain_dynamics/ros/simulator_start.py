@@ -21,7 +21,7 @@ from std_srvs.srv import SetBool
 
 from closed_chain_dynamics.ros.messages.qos import COMMAND, LATEST
 
-__all__ = ['SimulatorStart']
+__all__ = ['BEGINNING', 'SimulatorStart']
 
 BEGINNING = 1e-6  # a simulator whose time is below this waits for a start [s]
 CONTROLLER = 'torque_node'

@@ -15,8 +15,11 @@
 """
 Looks for joint states that stay away, so that the fallback comes when the last one turns stale.
 
-Without simulated time a timer of the machine goes off just then. With it every tick of that time
-is looked at, however fast it runs, and the timer is for a simulator that says nothing at all.
+A timer of the machine looks a few milliseconds apart. With simulated time every tick of that time
+is looked at too, however fast it runs, and the timer is for a simulator that says nothing at all.
+
+The timer is never set anew: where one timer of rclpy's executor in C++ is reset while another is
+due, the other goes off twice, and after a pause of the process its queue could grow for ever.
 """
 
 import time
@@ -25,7 +28,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 from rclpy.clock import Clock, ClockType, JumpThreshold, TimeJump
 from rclpy.duration import Duration
-from rclpy.timer import Timer
 
 from closed_chain_dynamics.control.safety_state import DEGRADED
 from closed_chain_dynamics.model.mechanism import Vector
@@ -36,8 +38,7 @@ if TYPE_CHECKING:
 __all__ = ['StateTimers']
 
 LOOKS = 10  # for states that stay away, within a timeout
-LOOK_AGAIN = 0.005  # at the latest, where a state may be waiting in front of this process [s]
-JUST_AFTER = 1e-5  # the moment at which a state turns stale [s]
+SHORTEST, LONGEST = 5e-4, 1e-2  # between two looks [s]
 
 
 class StateTimers:
@@ -45,8 +46,8 @@ class StateTimers:
 
     def __init__(self, node: 'TorqueNode') -> None:
         self._node, self.heard, self.is_missing = node, -np.inf, False
-        steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self._wall = node.create_timer(self._look_every, self._watch, clock=steady)
+        self._steady = Clock(clock_type=ClockType.STEADY_TIME)
+        self._timer = node.create_timer(self._look_every, self._watch, clock=self._steady)
         # No timer of simulated time: rclpy's executor in C++ lets those go off hundreds of times.
         self._ticks = node.get_clock().create_jump_callback(
             JumpThreshold(
@@ -61,15 +62,16 @@ class StateTimers:
         p = self._node.parameters
         simulated = self._node.is_simulated
         shortest = min(p.state_timeout, p.wall_timeout) if simulated else p.state_timeout
-        return float(shortest) / LOOKS
+        return min(max(float(shortest) / LOOKS, SHORTEST), LONGEST)
 
     def restart(self) -> None:
         """Take other timeouts."""
-        _ring(self._wall, self._look_every)
+        self._node.destroy_timer(self._timer)
+        self._timer = self._node.create_timer(self._look_every, self._watch, clock=self._steady)
 
     def _watch(self) -> None:
-        """Publish the fallback when states stay away; look again when the last turns stale."""
-        node, again = self._node, self._look_every
+        """Publish the fallback when states stay away."""
+        node = self._node
         node.output.alive()
         if node.active and node.loop:
             wall, simulated = time.monotonic(), node.is_simulated
@@ -79,20 +81,14 @@ class StateTimers:
             missing, self.is_missing = self.is_missing, silent or node.loop.is_stale(now)
             if not simulated or (missing and self.is_missing):
                 self._fall_back(now, silent)
-            elif self.is_missing:
-                again = min(again, LOOK_AGAIN)
-            left = node.loop.stale_in(now)
-            if not simulated and left >= 0.0:
-                again = min(again, left + JUST_AFTER)
-        _ring(self._wall, again)
 
     def _on_clock(self, jump: TimeJump) -> None:
         """Look at once when the last good state turns stale in simulated time."""
         node = self._node
         if self.is_missing or not (node.active and node.loop and node.is_simulated):
             return
-        if node.loop.stale_in(node.now()) < 0.0:
-            _ring(self._wall, JUST_AFTER)
+        if node.loop.is_stale(node.now()):
+            self._watch()
 
     def _fall_back(self, now: float, silent: bool) -> None:
         """Publish the fallback where states have stayed away too long."""
@@ -106,7 +102,7 @@ class StateTimers:
 
     def _in_silence(self, now: float) -> Vector:
         """Return what is safe while a simulator says nothing."""
-        loop, measured = self._node.loop, self._node.measured
+        loop, measured = self._node.loop, self._node.inputs.measured
         assert loop is not None and measured is not None  # there is a model
         text = 'no joint states within wall_timeout'
         if not measured.is_in_step:
@@ -114,9 +110,3 @@ class StateTimers:
         # No simulated time passes meanwhile: the next state goes on as if nothing had been.
         loop.safety.enter(DEGRADED, text, text)
         return np.zeros_like(loop.guard.tau)
-
-
-def _ring(timer: Timer, after: float) -> None:
-    """Let a timer go off after a time from now [s], of its own clock."""
-    timer.timer_period_ns = int(1e9 * after)
-    timer.reset()

@@ -19,9 +19,12 @@ import time
 from typing import TYPE_CHECKING
 
 import numpy as np
+from rclpy.clock import Clock, ClockType
 from std_msgs.msg import String
 
 from closed_chain_dynamics.control.safety_state import ACTIVE, DEGRADED, FAULT, SafetyState
+from closed_chain_dynamics.control.torque_guard import TorqueGuard
+from closed_chain_dynamics.ros.messages.diagnostics import REPORT_EVERY
 from closed_chain_dynamics.ros.messages.qos import LATCHED
 from closed_chain_dynamics.ros.turn_times import TurnTimes
 
@@ -30,7 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ['TorqueReport']
 
-REPORT_EVERY = 1.0  # diagnostics [s]
 CHANGE_EVERY = 0.1  # and sooner when torques fall back, or cease to [s]
 LOG_EVERY = 1.0  # of one cause in the log [s]
 
@@ -45,10 +47,20 @@ class TorqueReport:
         self._logged: dict[str, float] = {}  # when a cause was written last
         self._unsaid: tuple[str, str, str] | None = None  # what came too soon after that
         self._safety = node.create_publisher(String, 'safety_state', LATCHED)
+        steady = Clock(clock_type=ClockType.STEADY_TIME)
+        node.create_timer(REPORT_EVERY, self._on_due, clock=steady)
 
     def begin(self) -> None:
         """Report with the next torques."""
         self._fell_back = None
+
+    def take_limits(self, guard: TorqueGuard) -> None:
+        """Warn of actuators that have no effort limit in a new model."""
+        if guard.unlimited:
+            self._node.get_logger().warning(
+                f'no effort limit in the model: {", ".join(guard.unlimited)} may give '
+                f'{self._node.parameters.default_effort:g} N m or N, see parameter default_effort'
+            )
 
     def take_safety(self, safety: SafetyState) -> None:
         """Publish a change of the safety state, and write it down in words."""
@@ -82,7 +94,7 @@ class TorqueReport:
             self._fell_back = reason
             self.publish()
 
-    def on_due(self) -> None:
+    def _on_due(self) -> None:
         """Report right after the next turn, which is the time with the least to do."""
         loop = self._node.loop
         if self._is_due or not loop or loop.reason or not self._node.active:

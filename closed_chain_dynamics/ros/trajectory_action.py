@@ -25,22 +25,18 @@ AT_THE_END there, and -1 none. A goal that is cancelled, or stopped by a toleran
 that is held. The newest goal wins, or a message on `reference`.
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rclpy.action import ActionServer, CancelResponse, GoalResponse
-from rclpy.task import Future
 
 from closed_chain_dynamics.control.asked_points import check_names
-from closed_chain_dynamics.control.trajectory import Trajectory
 from closed_chain_dynamics.errors import ClosedChainError
-from closed_chain_dynamics.model.mechanism import Vector
 from closed_chain_dynamics.ros.messages.bounded import MOST_POINTS
 from closed_chain_dynamics.ros.messages.measured_states import seconds
 from closed_chain_dynamics.ros.references_ahead import arrays_of
+from closed_chain_dynamics.ros.trajectory_goal import Goal, beyond, refused_goal, tolerances
 
 if TYPE_CHECKING:
     from closed_chain_dynamics.ros.nodes.torque_node import TorqueNode
@@ -65,26 +61,12 @@ def action_type() -> Any:
         ) from None
 
 
-@dataclass
-class _Goal:
-    """A goal that is followed: what was asked, and what is known of it so far."""
-
-    handle: Any
-    names: list[str]
-    path: Vector  # tolerances of positions and velocities, (2, joints)
-    end: Vector
-    patience: float  # goal_time_tolerance [s]
-    done: Future = field(default_factory=Future)
-    asked: Trajectory | None = None  # what the loop follows for it
-    told: float = -np.inf  # stamp of the last feedback [s]
-
-
 class TrajectoryAction:
     """Follows the goals of an action with the control loop of a torque_node."""
 
     def __init__(self, node: 'TorqueNode') -> None:
         self._node, self._type = node, action_type()
-        self._goal: _Goal | None = None
+        self._goal: Goal | None = None
         self._server = ActionServer(
             node,
             self._type,
@@ -137,29 +119,29 @@ class TrajectoryAction:
         start = seconds(trajectory.header.stamp)
         if not start or not trajectory.points:
             return False
-        return start + seconds(trajectory.points[-1].time_from_start) < self._node.last_turn
+        return start + seconds(trajectory.points[-1].time_from_start) < self._node.turns.last
 
-    def _read(self, handle: Any) -> _Goal:
+    def _read(self, handle: Any) -> Goal:
         """Return what a request asks for, or raise."""
         request = handle.request
         trajectory, names = request.trajectory, list(request.trajectory.joint_names)
         if request.multi_dof_trajectory.points:
-            raise _refused('joints of several degrees cannot be asked for', 'Name others.')
+            raise refused_goal('joints of several degrees cannot be asked for', 'Name others.')
         if len(trajectory.points) > MOST_POINTS:
-            raise _refused(f'{len(trajectory.points)} points', f'At most {MOST_POINTS}.')
-        return _Goal(
+            raise refused_goal(f'{len(trajectory.points)} points', f'At most {MOST_POINTS}.')
+        return Goal(
             handle,
             names,
-            _tolerances(names, request.path_tolerance, (np.inf, np.inf)),
-            _tolerances(names, request.goal_tolerance, AT_THE_END),
+            tolerances(names, request.path_tolerance, (np.inf, np.inf)),
+            tolerances(names, request.goal_tolerance, AT_THE_END),
             seconds(request.goal_time_tolerance),
         )
 
-    def _take(self, goal: _Goal) -> bool:
+    def _take(self, goal: Goal) -> bool:
         loop = self._node.loop
         assert loop is not None  # there is a model
         trajectory = goal.handle.request.trajectory
-        self._node.forget_references()
+        self._node.turns.ahead.clear()
         return loop.take_reference(
             *arrays_of(trajectory), start=seconds(trajectory.header.stamp) or None
         )
@@ -187,7 +169,7 @@ class TrajectoryAction:
             else:
                 self._look(goal, stamp, stamp - start - asked.duration)
 
-    def _look(self, goal: _Goal, stamp: float, over: float) -> None:
+    def _look(self, goal: Goal, stamp: float, over: float) -> None:
         """Compare a state with what is asked for; `over`: time since its end [s]."""
         loop, result = self._node.loop, self._type.Result
         assert loop is not None and loop.state is not None  # there was a turn
@@ -200,18 +182,18 @@ class TrajectoryAction:
         if stamp >= goal.told + FEEDBACK_EVERY or stamp < goal.told:
             goal.told = stamp
             self._tell(goal, stamp, (*desired, a_d[in_v]), actual, error)
-        worst = _beyond(error, goal.path, names) if over < 0.0 else ''
+        worst = beyond(error, goal.path, names) if over < 0.0 else ''
         if worst:
             self._stop(goal, stamp)
             self._end(result.PATH_TOLERANCE_VIOLATED, f'{worst} on the way')
         elif over >= 0.0:
-            worst = _beyond(error, goal.end, names)
+            worst = beyond(error, goal.end, names)
             if not worst:
                 self._end(result.SUCCESSFUL, '')
             elif over > goal.patience:
                 self._end(result.GOAL_TOLERANCE_VIOLATED, f'{worst} at the end')
 
-    def _tell(self, goal: _Goal, stamp: float, desired: Any, actual: Any, error: Any) -> None:
+    def _tell(self, goal: Goal, stamp: float, desired: Any, actual: Any, error: Any) -> None:
         feedback = self._type.Feedback(joint_names=goal.names)
         feedback.header.stamp.sec = int(stamp)
         feedback.header.stamp.nanosec = int(1e9 * (stamp % 1.0))
@@ -225,7 +207,7 @@ class TrajectoryAction:
                 setattr(point, name, values.tolist())
         goal.handle.publish_feedback(feedback)
 
-    def _stop(self, goal: _Goal, stamp: float) -> None:
+    def _stop(self, goal: Goal, stamp: float) -> None:
         """Let a motion come to rest where it leads within a short time, or at once."""
         loop = self._node.loop
         if loop is None or not loop.reference:
@@ -248,35 +230,3 @@ class TrajectoryAction:
     def give_up(self, why: str) -> None:
         """End a goal that is followed no longer."""
         self._end(self._type.Result.INVALID_GOAL, why)
-
-
-def _refused(why: str, repair: str) -> ClosedChainError:
-    return ClosedChainError(why, where='goal', repair=repair)
-
-
-def _tolerances(names: list[str], given: Iterable[Any], default: tuple[float, float]) -> Vector:
-    """Return tolerances of positions and velocities, (2, joints); inf: none."""
-    out = np.repeat(np.array(default)[:, None], len(names), axis=1)
-    for each in given:
-        if each.name not in names:
-            raise _refused(f'a tolerance is for {each.name!r}', f'It moves {", ".join(names)}.')
-        for row, value in enumerate((each.position, each.velocity)):
-            if not (value >= 0.0 or value == -1.0):
-                raise _refused(
-                    f'a tolerance of {each.name!r} is {value:g}', 'Give 0, -1, or more.'
-                )
-            if value:
-                out[row, names.index(each.name)] = value if value > 0.0 else np.inf
-    return out
-
-
-def _beyond(error: Vector, most: Vector, names: list[str]) -> str:
-    """Return which error is beyond its tolerance, in words; nothing where none is."""
-    for row, kind in enumerate(('position', 'velocity')):
-        k = int(np.argmax(np.abs(error[row]) - most[row]))
-        if not abs(error[row, k]) <= most[row, k]:
-            return (
-                f'the {kind} of {names[k]!r} is {abs(error[row, k]):.3g} off, beyond '
-                f'{most[row, k]:.3g},'
-            )
-    return ''

@@ -107,13 +107,22 @@ class ContactModes:
 
     def gaining(self) -> frozenset[int]:
         """Return the contacts that slide on, faster and faster: friction does not stop them."""
+        return frozenset(k for k, (x, y) in self._changes().items() if x > abs(y))
+
+    def is_caught(self, within: float) -> bool:
+        """Return whether friction stops a contact that slides within a time [s]."""
+        found = self._changes().items()
+        return any(np.linalg.norm(self.velocity(k)[0]) < -within * x for k, (x, _) in found)
+
+    def _changes(self) -> dict[int, Vector]:
+        """Return how contacts that slide accelerate, along their motion and across, (2,)."""
         motion, sliding = self.motion, [k for k in self.loops if self.mode(k) == at.SLIDE]
         if not sliding:
-            return frozenset()
+            return {}
         a = motion.accelerations()
         problem = contact_problem(self.robot, motion.q, motion.v, sliding)
-        _, along, across = (problem.J @ a + problem.bias).reshape(-1, 3).T  # t_1 is the motion
-        return frozenset(k for k, x, y in zip(sliding, along, across) if x > abs(y))
+        rates = (problem.J @ a + problem.bias).reshape(-1, 3)
+        return dict(zip(sliding, rates[:, 1:]))  # t_1 is the motion
 
     # --- changing ------------------------------------------------------------------------------
     def set(self, modes: dict[int, int | None]) -> None:

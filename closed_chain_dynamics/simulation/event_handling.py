@@ -117,6 +117,14 @@ class EventHandling:
         kinds = self.robot.structure.loops['contact'][self.modes.loops]
         return bool(np.all(kinds == at.UNILATERAL))
 
+    def jams(self, within: float) -> bool:
+        """
+        Return whether friction is about to stop a contact, within a time [s].
+
+        Before it locks, forces grow without bound, and no step is short enough to follow them.
+        """
+        return self.one_sided and self.modes.is_caught(within)
+
     def step_over(self, h: float) -> list[Event]:
         """Move on by at most a time h [s] at velocity level, where events pile up."""
         before = self._before()

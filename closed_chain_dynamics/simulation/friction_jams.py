@@ -97,14 +97,15 @@ def _jam(modes: ContactModes, joints: JointHolds, sliding: list[int]) -> list[Ev
     with motion.forces():
         pushed = free_acceleration(robot, motion.q, motion.v, loops)
     held = joints.held(stops, friction=False)
+    none = [0.0] * (len(loops) + len(stops))
     hit = contact_impact(
-        *(robot, motion.q, motion.v, loops, (), pushed), stops=held, restitution=[0.0] * len(stops)
+        *(robot, motion.q, motion.v, loops, (), pushed), stops=held, restitution=none
     )
     if np.abs(hit.impact.v_after - motion.v).max() <= NO_IMPULSE:
         return []
     motion.v = hit.impact.v_after.copy()
     modes.set({k: None if k in hit.open else at.SLIDE for k in loops})
-    motion.close()
+    motion.catch()
     lost = before - float(motion.energy())
     motion.lost += lost
     events = []

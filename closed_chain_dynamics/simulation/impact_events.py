@@ -19,6 +19,10 @@ Everything that is closed, or at a stop, takes part: impulses of all are found a
 of impacts with friction (`dynamics/contact_impacts.py`). Friction of joints acts through forces,
 so a joint that friction holds is let go before. Where all is slow, that would shake loose what
 friction holds, to be caught again at once, and again: there what sticks stays.
+
+Something between two things that it hits in turn, a foot between the floor and the stop of its
+knee, bounces ever faster over an ever shorter way. What comes back to where it has hit before from
+next to no distance has no more restitution: it stays.
 """
 
 from dataclasses import replace
@@ -35,6 +39,8 @@ from closed_chain_dynamics.simulation.joint_holds import JointHolds
 __all__ = ['ImpactEvents']
 
 MOST_IMPACTS = 20  # that follow each other at one instant
+NO_WAY = 1e-5  # speed times time since the last hit, below which nothing bounces again [m or rad]
+CONTACT = -1  # the side that a contact is hit from, beside those of stops
 FELT = 1e-9  # share of the largest impulse below which a stop has felt none
 
 
@@ -44,6 +50,7 @@ class ImpactEvents:
     def __init__(self, modes: ContactModes, joints: JointHolds) -> None:
         self.modes, self.joints = modes, joints
         self.motion, self.robot = modes.motion, modes.robot
+        self._hits: dict[tuple[int, int], float] = {}  # when contacts and stops were hit
 
     def happen(self) -> list[Event]:
         """Let impacts follow each other until nothing runs into anything; return the events."""
@@ -58,7 +65,7 @@ class ImpactEvents:
             self.joints.release(all_but_stuck=slow)
             kept = at.STICK if slow else None
             closed = [k for k in self.modes.closed() if self.modes.mode(k) != kept]
-            events += self._impact(closed, list(touching), stops, speeds)
+            events += self._impact(closed, touching, stops, speeds)
         return events
 
     def _touching(self, speed: float) -> dict[int, float]:
@@ -70,24 +77,44 @@ class ImpactEvents:
                 found[k] = -away
         return found
 
+    def _restitution(
+        self,
+        closed: list[int],
+        touching: dict[int, float],
+        stops: dict[int, int],
+        speeds: dict[int, float],
+    ) -> list[float]:
+        """Return the restitution of contacts, then of stops: none of what has hardly been away."""
+        table, shares = self.robot.structure.loops['restitution'], [0.0] * len(closed)
+        hits = [(CONTACT, k, float(table[k]), speed) for k, speed in touching.items()]
+        for (h, side), e in zip(stops.items(), self.joints.restitution(stops)):
+            hits.append((side, h, e, speeds[h]))
+        for side, place, e, speed in hits:
+            last = self._hits.get((side, place))
+            short = last is not None and speed * (self.motion.time - last) <= NO_WAY
+            shares.append(0.0 if short else e)
+            if speed > REST_SPEED:
+                self._hits[side, place] = self.motion.time
+        return shares
+
     def _impact(
         self,
         closed: list[int],
-        touching: list[int],
+        touching: dict[int, float],
         stops: dict[int, int],
         speeds: dict[int, float],
     ) -> list[Event]:
         """Let one impact of contacts and stops happen; return its events."""
         motion, modes, before = self.motion, self.modes, float(self.motion.energy())
         hit = contact_impact(
-            *(self.robot, motion.q, motion.v, closed + touching, touching),
+            *(self.robot, motion.q, motion.v, closed + list(touching), list(touching)),
             stops=self.joints.held(stops, friction=False),
-            restitution=self.joints.restitution(stops),
+            restitution=self._restitution(closed, touching, stops, speeds),
         )
         motion.v = hit.impact.v_after.copy()
         lifted = [k for k in closed if k in hit.open]
-        modes.set({k: None if k in hit.open else at.SLIDE for k in closed + touching})
-        motion.close()
+        modes.set({k: None if k in hit.open else at.SLIDE for k in [*closed, *touching]})
+        motion.catch()
         total, lost = before - float(motion.energy()), max(hit.impact.energy_lost, 0.0)
         motion.lost += total
         names, mobility = self.robot.loop_names, motion.mobility()

@@ -78,7 +78,8 @@ class ImpulseStep:
             motion.q, motion.v, table[:] = q, v, kept
             h *= 0.5
         motion.time += h
-        motion.books += work, -given
+        motion.books += work, max(-given, 0.0)
+        motion.lost += min(-given, 0.0)  # rounding
 
     def _move(self, h: float) -> float:
         """Move on by a time h [s]; return the work of motors and external forces."""
@@ -144,8 +145,8 @@ class ImpulseStep:
             else:
                 self.joints.let_slip(j, force)
         self.modes.set({k: None if mode is None else at.SLIDE for k, mode in modes.items()})
-        self.motion.close()  # first onto the surface: what sticks does so where it is then
+        self.motion.catch()  # first onto the surface: what sticks does so where it is then
         self.modes.set(modes)
-        self.motion.close()
+        self.motion.catch()
         for k in self.modes.closed():
             self.modes.note(k, self.modes.velocity(k)[0])

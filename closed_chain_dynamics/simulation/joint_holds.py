@@ -72,6 +72,10 @@ class JointHolds:
         """Return the name of a coordinate."""
         return self.robot.held_name(h)
 
+    def rubs(self, h: int) -> bool:
+        """Return whether a coordinate has friction."""
+        return bool(self._law(h)['friction'] > 0.0)
+
     def _joined(self) -> list[int]:
         """Return the coordinates whose joint is there: neither cut nor open."""
         holds, loops = self.robot.structure.holds, self.robot.structure.loops

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closed_chain_dynamics import kernels
-from closed_chain_dynamics.dynamics.impacts import Impact
+from closed_chain_dynamics.dynamics.impacts import Impact, impact
 from closed_chain_dynamics.dynamics.outside_forces import NO_LOADS, loads_of
 from closed_chain_dynamics.errors import StateError, StructureError
 from closed_chain_dynamics.kernels import records as at
@@ -147,6 +147,17 @@ class Motion:
         if status:
             self.robot.raise_for(status, self.q, self.v)
         self.q, self.v = q, v
+
+    def catch(self) -> None:
+        """
+        Close the loops, and take what they do not allow of the motion by impulses.
+
+        That never gives energy. To hold theta_G, as `close` does, would where a motion hardly
+        moves what is closed: there a trace of speed of that is much of the others.
+        """
+        v = self.v
+        self.close()
+        self.v = impact(self.robot, self.q, v).v_after
 
     def lock(self) -> StructureError:
         """Return the error that no finite force fits the present motion."""

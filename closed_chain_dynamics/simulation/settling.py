@@ -110,19 +110,21 @@ class Settling:
         """Let contacts stick that stand still, the others slide, and hold joints that stand."""
         rough = self.robot.structure.loops['mu_static']
         sticky = {k: at.STICK if rough[k] > 0.0 else at.SLIDE for k in resting}
-        before = float(self.motion.energy())
+        before = self.motion.energy()
         stops = {h: mode for h, mode in standing.items() if mode != at.STUCK}
         if 0 < len(stops) < len(standing):  # what friction holds is held where the stops leave it
             self.joints.hold(stops)
             self.robot.build()
-            self.motion.close()
+            self.motion.catch()
         self.joints.hold(standing)
         self.modes.set({**sticky, **dict.fromkeys(moving, at.SLIDE)})
         if not (resting or standing):
             return
-        self.motion.close()  # takes what is left of the speed of what stands still
-        taken = before - float(self.motion.energy())
-        if resting:
+        self.motion.catch()  # takes what is left of the speed of what stands still
+        now = self.motion.energy()
+        taken = before.kinetic - now.kinetic
+        self.motion.lost += before.potential - now.potential  # what is left of gaps was closed
+        if resting or not any(self.joints.rubs(h) for h in standing):
             self.motion.lost += taken
         else:  # of joints, friction takes it
             self.motion.books[1] += taken

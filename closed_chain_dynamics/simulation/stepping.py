@@ -55,6 +55,7 @@ LOGGER = logging.getLogger('closed_chain_dynamics')
 # shares of the energy that a step may gain or lose without a word; implicit ones are second order
 ROUGH, ROUGH_IMPLICIT = 1e-6, 1e-4
 MOST_PARTS = 1000.0  # of a step by RK4; where damping asks for more, steps are implicit
+CAUGHT = 1e-3  # share of a step in which friction stops what it is about to jam
 MOST_EVENTS = 1000  # in one step; more means that it never comes to rest
 MOST_A_SECOND = 2000  # events of one contact; more are told of, once
 
@@ -325,5 +326,7 @@ class Stepper:
         elif status == at.LOCKED:
             self._last = 'friction'
             self._decide(lambda: self._handling.unlock(motion.lock()))
+        elif status == at.TOO_STIFF and self._handling.jams(CAUGHT * dt):
+            self._pile.lock()
         elif status and not (status == at.TOO_STIFF and self._be_implicit_if_stiff(1.0)):
             motion.refuse(status)

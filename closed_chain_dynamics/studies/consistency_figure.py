@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from closed_chain_dynamics.recording.log_files import Path
-from closed_chain_dynamics.recording.plots import Column, Panel, draw_lines, draw_panels
+from closed_chain_dynamics.recording.panels import Column, Panel, draw_lines, draw_panels
 from closed_chain_dynamics.recording.segments import position_names
 from closed_chain_dynamics.studies.consistency import Consistency
 from closed_chain_dynamics.studies.figures import draw_errors

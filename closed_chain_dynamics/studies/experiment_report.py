@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from closed_chain_dynamics.recording.html import shown
 from closed_chain_dynamics.recording.log_files import Path
 from closed_chain_dynamics.recording.page import write_page
-from closed_chain_dynamics.recording.plots import COLOURS, draw_grid
+from closed_chain_dynamics.recording.panels import LINE_COLOURS, draw_grid
 from closed_chain_dynamics.recording.terminal import (
     Report,
     Style,
@@ -238,9 +238,9 @@ def _draw_response(ax: Any, values: Array, name: str) -> None:
 
 def _draw_effect(ax: Any, x: Array, y: Array, label: str, name: str) -> None:
     stride = -(-len(x) // MOST_POINTS)
-    ax.plot(x[::stride], y[::stride], '.', markersize=2, alpha=0.4, color=COLOURS[0])
+    ax.plot(x[::stride], y[::stride], '.', markersize=2, alpha=0.4, color=LINE_COLOURS[0])
     effect = main_effect(x, y)
-    ax.errorbar(effect.levels, effect.means, effect.deviations, color=COLOURS[1], capsize=2)
+    ax.errorbar(effect.levels, effect.means, effect.deviations, color=LINE_COLOURS[1], capsize=2)
     ax.set_xlabel(label)
     ax.set_title(f'{name}: {100 * effect.share:.0f} %')
 
@@ -251,7 +251,7 @@ def _draw_indices(ax: Any, found: dict[str, Any], labels: Sequence[str], name: s
     for k, kind in enumerate(kinds):
         heights = [found[label][kind] for label in labels]
         bounds = [found[label][f'{kind}_bound'] for label in labels]
-        ax.bar(places + 0.4 * k, heights, 0.38, yerr=bounds, label=kind, color=COLOURS[k])
+        ax.bar(places + 0.4 * k, heights, 0.38, yerr=bounds, label=kind, color=LINE_COLOURS[k])
     ax.set_xticks(places + 0.2 * (len(kinds) - 1), labels, rotation=20, ha='right')
     ax.set_title(name)
     ax.legend()
@@ -260,8 +260,8 @@ def _draw_indices(ax: Any, found: dict[str, Any], labels: Sequence[str], name: s
 def _draw_front(ax: Any, columns: Any, traded: Sequence[str], runs: Sequence[int]) -> None:
     x, y = (columns[name] for name in traded)
     stride = -(-len(x) // MOST_POINTS)
-    ax.plot(x[::stride], y[::stride], '.', markersize=3, alpha=0.4, color=COLOURS[0])
+    ax.plot(x[::stride], y[::stride], '.', markersize=3, alpha=0.4, color=LINE_COLOURS[0])
     order = np.array(runs)[np.argsort(x[runs], kind='stable')]
-    ax.plot(x[order], y[order], 'o-', markersize=4, color=COLOURS[1])
+    ax.plot(x[order], y[order], 'o-', markersize=4, color=LINE_COLOURS[1])
     ax.set_xlabel(traded[0])
     ax.set_ylabel(traded[1])

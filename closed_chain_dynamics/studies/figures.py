@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.recording.log_files import Path
-from closed_chain_dynamics.recording.plots import Column, Panel, draw_lines, draw_panels
+from closed_chain_dynamics.recording.panels import Column, Panel, draw_lines, draw_panels
 from closed_chain_dynamics.recording.segments import position_names
 from closed_chain_dynamics.studies.validity import Validity
 from closed_chain_dynamics.studies.what_if import Run, Variation

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from closed_chain_dynamics.dynamics.explanation import listed
 from closed_chain_dynamics.recording.log_files import Path, write_columns
-from closed_chain_dynamics.recording.plots import COLOURS, draw_grid
+from closed_chain_dynamics.recording.panels import LINE_COLOURS, draw_grid
 from closed_chain_dynamics.recording.terminal import (
     Report,
     Style,
@@ -171,12 +171,12 @@ def _draw_lines(ax: Any, found: WorkspaceMap, what: str) -> None:
     """Draw what happens along one coordinate: branches cross, and none is mixed with another."""
     (points,) = found.axes.values()
     if what == 'modes':
-        ax.plot(points, found.modes, '.-', markersize=3, color=COLOURS[0])
+        ax.plot(points, found.modes, '.-', markersize=3, color=LINE_COLOURS[0])
         ax.set_yticks(range(found.modes.max() + 2))
         return
     for k, branch in enumerate(found.branches):
         values = _values(found, what, branch)
-        colour = COLOURS[k % len(COLOURS)]
+        colour = LINE_COLOURS[k % len(LINE_COLOURS)]
         ax.plot(points, values, '.-', markersize=3, color=colour, label=branch)
     if len(found.branches) > 1:
         ax.legend(title='branch', fontsize='small', title_fontsize='small')

@@ -19,9 +19,9 @@ from typing import Any
 
 from closed_chain_dynamics.errors import ClosedChainError, NameNotFound
 from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.recording.log_files import Path
 from closed_chain_dynamics.studies.ground import MU, ContactPoint, Ground
 from closed_chain_dynamics.studies.motion.marker_fit import Marker
-from closed_chain_dynamics.studies.motion.tracks import Path
 
 __all__ = ['read_setup']
 

@@ -46,7 +46,7 @@ from closed_chain_dynamics.studies.workers import rows
 
 __all__ = ['Results', 'run_experiment']
 
-Progress = Callable[[int, int], object]  # is told runs done and all runs
+RunProgress = Callable[[int, int], object]  # is told runs done and all runs
 
 NOWHERE = -1
 PARQUET_ROWS = 10000  # of a group: what is in memory at a time
@@ -171,7 +171,7 @@ def run_experiment(
     *,
     workers: int | None = None,
     scheduler: str | None = None,
-    progress: Progress | None = None,
+    progress: RunProgress | None = None,
 ) -> Results:
     """
     Run what is not yet done of an experiment; return its Results.

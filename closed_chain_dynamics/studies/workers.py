@@ -44,6 +44,7 @@ Task = list[tuple[int, tuple[float, ...]]]  # runs and their values
 TASK_TIME = 0.5  # what a task should take: short enough to be stopped, long enough to be sent [s]
 MOST_OF_A_TASK = 500  # runs
 AHEAD = 2  # tasks per worker that are given out, so that none waits for work
+CONNECT_WITHIN = 10.0  # to the scheduler of a cluster [s]
 LIVES = 2  # of a run that is alone when its worker dies
 
 
@@ -107,7 +108,7 @@ class _Cluster:
                 repair="Install it: pip install 'closed_chain_dynamics[study]'.",
             ) from None
         try:
-            self.client = Client(scheduler, timeout=10, set_as_default=False)
+            self.client = Client(scheduler, timeout=CONNECT_WITHIN, set_as_default=False)
         except (OSError, TimeoutError, ValueError) as error:
             raise ClosedChainError(
                 f'there is no Dask scheduler at {scheduler!r} ({type(error).__name__})',

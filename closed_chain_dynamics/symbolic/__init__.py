@@ -36,19 +36,19 @@ from closed_chain_dynamics.symbolic.elimination import derive
 from closed_chain_dynamics.symbolic.equations import Equations
 from closed_chain_dynamics.symbolic.lagrange import estimate, lagrange
 from closed_chain_dynamics.symbolic.list_dynamics import ListDynamics
-from closed_chain_dynamics.symbolic.list_files import parse_lists, read_lists, shipped_lists
-from closed_chain_dynamics.symbolic.list_kinematics import Kinematics, kinematics
-from closed_chain_dynamics.symbolic.lists import (
+from closed_chain_dynamics.symbolic.list_elements import (
     Force,
     Joint,
     LinearSpring,
-    Lists,
     Point,
     ReferenceSystem,
     Segment,
     Torque,
     TorsionalSpring,
 )
+from closed_chain_dynamics.symbolic.list_files import parse_lists, read_lists, shipped_lists
+from closed_chain_dynamics.symbolic.list_kinematics import Kinematics, kinematics
+from closed_chain_dynamics.symbolic.lists import Lists
 from closed_chain_dynamics.symbolic.reduced_equations import ReducedEquations
 from closed_chain_dynamics.symbolic.size import size_estimate
 

@@ -33,8 +33,14 @@ import numpy as np
 
 from closed_chain_dynamics.codegen.source import SourceCoupling
 from closed_chain_dynamics.errors import StructureError
-from closed_chain_dynamics.symbolic.planar_loops import PlanarLoop, Step, outside, planar_loop
-from closed_chain_dynamics.symbolic.tree import Angle, SymbolicTree, number
+from closed_chain_dynamics.symbolic.angles import Angle
+from closed_chain_dynamics.symbolic.planar_loops import (
+    PlanarLoop,
+    PolygonStep,
+    outside,
+    planar_loop,
+)
+from closed_chain_dynamics.symbolic.tree import SymbolicTree, number
 
 __all__ = ['ClosedForm']
 
@@ -184,7 +190,9 @@ class ClosedForm:
         (flat,) = self.tree.numbers(ca.vertcat(*found))
         return float(abs(number(flat, self._inputs, self._at_pose).ravel() - expected).max())
 
-    def _sides(self, loop: PlanarLoop, unknown: Collection[int]) -> tuple[list[Step], list[_Side]]:
+    def _sides(
+        self, loop: PlanarLoop, unknown: Collection[int]
+    ) -> tuple[list[PolygonStep], list[_Side]]:
         """Return the corners of the polygon, and the sides that follow each of them."""
         steps = loop.steps
         cuts = [
@@ -201,7 +209,7 @@ class ClosedForm:
         )
 
     def _side(
-        self, steps: Sequence[Step], unknown: Collection[int], start: int, end: int
+        self, steps: Sequence[PolygonStep], unknown: Collection[int], start: int, end: int
     ) -> _Side:
         side = _Side(ca.SX(0), ca.SX(0), Angle(ca.SX(1), ca.SX(0)))
         for k in range(start + 1, end):
@@ -253,7 +261,9 @@ class ClosedForm:
                 )
         return new
 
-    def _turn(self, before: _Side, after: _Side, corner: Step, K: SX, D: SX, square: SX) -> Angle:
+    def _turn(
+        self, before: _Side, after: _Side, corner: PolygonStep, K: SX, D: SX, square: SX
+    ) -> Angle:
         """
         Return the turn at a corner.
 

@@ -42,7 +42,7 @@ __all__ = [
     'routine',
 ]
 
-Step = tuple[str, str]  # name, and the expression that it stands for
+NamedStep = tuple[str, str]  # name, and the expression that it stands for
 FUNCTIONS = ('atan2', 'copysign', 'cos', 'fabs', 'sin', 'sqrt')
 
 
@@ -53,7 +53,7 @@ class Routine:
     name: str
     meaning: str
     arguments: dict[str, int]  # sizes of vectors; 0: a number
-    steps: Sequence[Step]
+    steps: Sequence[NamedStep]
     results: Sequence[str]
     shape: tuple[int, ...]
 

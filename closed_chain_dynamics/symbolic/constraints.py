@@ -28,7 +28,7 @@ import casadi as ca
 import numpy as np
 
 from closed_chain_dynamics.codegen.elimination import Solved, eliminate
-from closed_chain_dynamics.codegen.loops import SLIDES, ConstraintRow
+from closed_chain_dynamics.codegen.loops import HELD_SLIDES, ConstraintRow
 from closed_chain_dynamics.codegen.source import SourceLoop
 from closed_chain_dynamics.description import LoopType
 from closed_chain_dynamics.errors import StructureError
@@ -117,7 +117,7 @@ class LoopGeometry:
         except StructureError:
             pass  # not planar
         one, two = self.ends[0][0], self.ends[1][0]
-        return [self.row(one[:, k], turning=False) for k in SLIDES[self.loop.kind]] + [
+        return [self.row(one[:, k], turning=False) for k in HELD_SLIDES[self.loop.kind]] + [
             self.row(ca.cross(two[:, m], one[:, k]), turning=True)
             for k, m in HELD_ANGLES.get(self.loop.kind, ())
         ]

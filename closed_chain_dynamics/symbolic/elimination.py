@@ -36,6 +36,7 @@ from closed_chain_dynamics.description.tree import Tree
 from closed_chain_dynamics.errors import NameNotFound, StructureError
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.symbolic import tree_dynamics
+from closed_chain_dynamics.symbolic.angles import Angle
 from closed_chain_dynamics.symbolic.closed_form import ClosedForm
 from closed_chain_dynamics.symbolic.constraints import (
     blocks_of,
@@ -44,7 +45,7 @@ from closed_chain_dynamics.symbolic.constraints import (
     solution,
 )
 from closed_chain_dynamics.symbolic.reduced_equations import TERMS, ReducedEquations
-from closed_chain_dynamics.symbolic.tree import Angle, number
+from closed_chain_dynamics.symbolic.tree import number
 
 __all__ = ['METHODS', 'Explicit', 'Implicit', 'OpenTree', 'derive']
 

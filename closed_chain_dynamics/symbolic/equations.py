@@ -22,12 +22,13 @@ import sympy
 
 from closed_chain_dynamics.errors import NameNotFound, StateError
 from closed_chain_dynamics.symbolic.list_dynamics import ListDynamics
+from closed_chain_dynamics.symbolic.list_elements import acceleration, velocity
 from closed_chain_dynamics.symbolic.list_kinematics import Kinematics
-from closed_chain_dynamics.symbolic.lists import Lists, acceleration, velocity
+from closed_chain_dynamics.symbolic.lists import Lists
 
-__all__ = ['Equations', 'Progress']
+__all__ = ['Equations', 'StageProgress']
 
-Progress = Callable[[int, int, str], object]  # (done, total, what comes now)
+StageProgress = Callable[[int, int, str], object]  # (done, total, what comes now)
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,7 +96,7 @@ class Equations:
         pairs = [*zip(left, right), *((phi, sympy.Integer(0)) for phi in self.Phi)]
         return tuple(sympy.Eq(*pair, evaluate=False) for pair in pairs)
 
-    def simplified(self, *, progress: Progress | None = None) -> 'Equations':
+    def simplified(self, *, progress: StageProgress | None = None) -> 'Equations':
         """Return the same equations with every entry simplified, for reading; may take long."""
         progress = progress or (lambda *step: None)
         names = ('M', 'bias', 'generalized_forces', 'damping_forces', 'Phi_q', 'gamma')

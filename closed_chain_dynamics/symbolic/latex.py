@@ -27,10 +27,11 @@ import casadi as ca
 import sympy
 from sympy.printing.latex import LatexPrinter
 
+from closed_chain_dynamics.symbolic.angles import Angle
 from closed_chain_dynamics.symbolic.assignments import assigned
 from closed_chain_dynamics.symbolic.elimination import Explicit, OpenTree
 from closed_chain_dynamics.symbolic.reduced_equations import TERMS, ReducedEquations
-from closed_chain_dynamics.symbolic.tree import SX, Angle
+from closed_chain_dynamics.symbolic.tree import SX
 
 __all__ = ['HEAD', 'Printer', 'equation', 'latex_source', 'parameter_list', 'text']
 

@@ -27,10 +27,10 @@ from sympy.printing.c import C99CodePrinter
 from sympy.printing.codeprinter import CodePrinter
 from sympy.printing.pycode import PythonCodePrinter
 
-from closed_chain_dynamics.symbolic.code import Routine, Step, c_file, identifier, python_file
+from closed_chain_dynamics.symbolic.code import NamedStep, Routine, c_file, identifier, python_file
 from closed_chain_dynamics.symbolic.equations import Equations
 from closed_chain_dynamics.symbolic.latex import HEAD, equation, text
-from closed_chain_dynamics.symbolic.lists import TIME
+from closed_chain_dynamics.symbolic.list_elements import TIME
 
 __all__ = ['list_c_source', 'list_latex_source', 'list_python_source']
 
@@ -139,7 +139,9 @@ def _vectors(equations: Equations) -> dict[str, tuple[sympy.Symbol, ...]]:
     return {name: symbols for name, symbols in vectors.items() if symbols}
 
 
-def _steps(equations: Equations, term: str, printer: CodePrinter) -> tuple[list[Step], list[str]]:
+def _steps(
+    equations: Equations, term: str, printer: CodePrinter
+) -> tuple[list[NamedStep], list[str]]:
     """Return the common parts of a term, and its entries."""
     vectors = {**_vectors(equations), 'p': tuple(map(sympy.Symbol, equations.lists.parameters))}
     # No name of the user reaches the code: symbols become places in arrays.

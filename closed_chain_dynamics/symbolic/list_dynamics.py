@@ -30,7 +30,7 @@ import sympy
 from sympy.printing.pycode import PythonCodePrinter
 
 from closed_chain_dynamics.errors import NameNotFound, SingularityError, StateError
-from closed_chain_dynamics.symbolic.lists import TIME
+from closed_chain_dynamics.symbolic.list_elements import TIME
 
 if TYPE_CHECKING:
     from closed_chain_dynamics.symbolic.equations import Equations

@@ -30,39 +30,17 @@ import yaml
 
 from closed_chain_dynamics.errors import DescriptionError, NameNotFound, nearest_names
 from closed_chain_dynamics.model.library import shipped_lists
+from closed_chain_dynamics.symbolic.list_elements import GRS, Point
+from closed_chain_dynamics.symbolic.list_entries import BUILDERS, SHAPES, Entry
 from closed_chain_dynamics.symbolic.list_expressions import (
     FORCE_FUNCTIONS,
     FUNCTIONS,
     parse_expression,
 )
-from closed_chain_dynamics.symbolic.lists import (
-    GRS,
-    Force,
-    Joint,
-    LinearSpring,
-    Lists,
-    Point,
-    ReferenceSystem,
-    Segment,
-    Torque,
-    TorsionalSpring,
-    place_of,
-)
+from closed_chain_dynamics.symbolic.lists import Lists, place_of
 
 __all__ = ['parse_lists', 'read_lists', 'shipped_lists']
 
-# What stands in the brackets of each section; shown when a line does not fit.
-SHAPES = {
-    'pt': '[LRS, x, y] or [LRS, x, y, z]',
-    'LRS': '[pt, theta], [pt, theta1, theta2, theta3] or [pt, [x, y, z, w]], and after it the '
-    'LRS that the angles are counted from, unless that is 0',
-    'seg': '[pt, M], [pt, M, I], [pt, M, Ixx, Iyy, Izz] or [pt, M, Ixx, Iyy, Izz, Ixy, Ixz, Iyz]',
-    'spl': '[pt, pt, k, c, rest length]',
-    'spt': '[LRS, LRS, k, c, rest angle]',
-    'frc': '[pt, F_x, F_y] or [pt, F_x, F_y, F_z], with a second pt for the opposite force',
-    'trq': '[LRS, LRS, tau] or [LRS, LRS, tau_x, tau_y, tau_z]',
-    'joint': '[pt, pt]',
-}
 KEYS = (
     'name',
     'dimension',
@@ -274,15 +252,15 @@ class _ListFile:
         return result
 
     def _filled(self, outline: Lists, nodes: Mapping[str, Mapping[str, yaml.Node]]) -> Lists:
-        def entries(section: str, build: Callable[[_Entry], Any]) -> dict[str, Any]:
+        def entries(section: str, build: Callable[[Entry], Any]) -> dict[str, Any]:
             known = outline.symbols(section)
             result = {}
             for name, node in nodes[section].items():
                 items = node if section == 'constraint' else self._sequence(node, section, name)
-                result[name] = build(_Entry(self, section, name, items, known))
+                result[name] = build(Entry(self, section, name, items, known))
             return result
 
-        gravity = _Entry(
+        gravity = Entry(
             self,
             'gravity',
             '',
@@ -306,100 +284,3 @@ class _ListFile:
             section: entries(section, build) for section, build in BUILDERS.items()
         }
         return Lists(**shared, gravity=gravity, **filled)
-
-
-class _Entry:
-    """One line of a list: names and expressions taken from its front, one after the other."""
-
-    def __init__(
-        self,
-        source: _ListFile,
-        section: str,
-        name: str,
-        nodes: Any,  # those in the brackets; of a constraint, which has none, its only one
-        symbols: Mapping[str, sympy.Symbol],
-    ) -> None:
-        self.source, self.section, self.name = source, section, name
-        self.nodes, self.symbols = nodes, symbols
-        self.at = 0
-
-    def _next(self) -> yaml.Node:
-        if self.at >= len(self.nodes):
-            raise self._misfit()
-        self.at += 1
-        node: yaml.Node = self.nodes[self.at - 1]
-        return node
-
-    def _misfit(self) -> DescriptionError:
-        return DescriptionError(
-            f'{len(self.nodes)} values do not make an entry',
-            repair=f'Write {SHAPES[self.section]}.',
-            **self.source.place(self.section, self.name),
-        )
-
-    def _value(self, node: yaml.Node) -> sympy.Expr:
-        return self.source.expression(node, self.section, self.name, self.symbols)
-
-    def reference(self) -> str:
-        return self.source.scalar(self._next(), self.section, self.name)
-
-    def expression(self) -> sympy.Expr:
-        return self._value(self._next())
-
-    def rest(self) -> tuple[sympy.Expr, ...]:
-        nodes, self.at = self.nodes[self.at :], len(self.nodes)
-        return tuple(map(self._value, nodes))
-
-    def whole(self) -> sympy.Expr:
-        return self._value(self.nodes)
-
-    def orientation(self) -> tuple[tuple[sympy.Expr, ...], str]:
-        """Return angles or a quaternion, and the LRS that they are counted from."""
-        nodes = self.nodes[self.at :]
-        quaternion = bool(nodes) and isinstance(nodes[0], yaml.SequenceNode)
-        count = 1 if quaternion or self.source.dimension == 2 else 3
-        values = nodes[0].value if quaternion else nodes[:count]
-        if len(nodes) not in (count, count + 1) or (quaternion and len(values) != 4):
-            raise self._misfit()
-        self.at = len(self.nodes)
-        relative_to = (
-            GRS
-            if len(nodes) == count
-            else self.source.scalar(nodes[count], self.section, self.name)
-        )
-        return tuple(map(self._value, values)), relative_to
-
-    def exactly(self, *values: Any) -> tuple[Any, ...]:
-        if self.at < len(self.nodes):
-            raise self._misfit()
-        return values
-
-    def force(self) -> tuple[str, tuple[sympy.Expr, ...], str | None]:
-        """Return point, components and the point of the opposite force, told by the length."""
-        point = self.reference()
-        two_ended = len(self.nodes) == self.source.dimension + 2
-        reaction = self.reference() if two_ended else None
-        return point, self.rest(), reaction
-
-
-def _spring(entry: _Entry) -> tuple[Any, ...]:
-    return entry.exactly(
-        entry.reference(),
-        entry.reference(),
-        entry.expression(),
-        entry.expression(),
-        entry.expression(),
-    )
-
-
-BUILDERS: Mapping[str, Callable[[_Entry], Any]] = {
-    'pt': lambda entry: Point(entry.reference(), entry.rest()),
-    'LRS': lambda entry: ReferenceSystem(entry.reference(), *entry.orientation()),
-    'seg': lambda entry: Segment(entry.reference(), entry.expression(), entry.rest()),
-    'spl': lambda entry: LinearSpring(*_spring(entry)),
-    'spt': lambda entry: TorsionalSpring(*_spring(entry)),
-    'frc': lambda entry: Force(*entry.force()),
-    'trq': lambda entry: Torque(entry.reference(), entry.reference(), entry.rest()),
-    'joint': lambda entry: Joint(*entry.exactly(entry.reference(), entry.reference())),
-    'constraint': lambda entry: entry.whole(),
-}

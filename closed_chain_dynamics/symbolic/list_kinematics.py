@@ -31,7 +31,8 @@ from dataclasses import dataclass, field
 import sympy
 
 from closed_chain_dynamics.errors import DescriptionError
-from closed_chain_dynamics.symbolic.lists import AXES, GRS, TIME, Lists, velocity
+from closed_chain_dynamics.symbolic.list_elements import AXES, GRS, TIME, velocity
+from closed_chain_dynamics.symbolic.lists import Lists
 
 __all__ = ['Kinematics', 'kinematics', 'rate']
 

@@ -32,7 +32,7 @@ from closed_chain_dynamics.description import LoopType
 from closed_chain_dynamics.errors import StructureError
 from closed_chain_dynamics.symbolic.tree import TURNS, Array, SymbolicTree, rounded
 
-__all__ = ['PlanarLoop', 'Step', 'outside', 'planar_loop', 'plane_of']
+__all__ = ['PlanarLoop', 'PolygonStep', 'outside', 'planar_loop', 'plane_of']
 
 SX = Any
 
@@ -51,7 +51,7 @@ def outside(why: str, where: str, loop: str) -> StructureError:
 
 
 @dataclass
-class Step:
+class PolygonStep:
     """One element of a polygon: a way in the present direction, a slide, or a turn."""
 
     body: int = -1  # of a turn or a slide; -1: the pin, or none
@@ -66,7 +66,7 @@ class PlanarLoop:
 
     name: str
     top: int
-    steps: list[Step]
+    steps: list[PolygonStep]
     normal: Array  # in the frame of `top`
     bodies: tuple[int, ...]
 
@@ -83,18 +83,24 @@ def planar_loop(tree: SymbolicTree, loop: SourceLoop) -> PlanarLoop:
     paths = [tree.path(body, top) for body in (loop.body_1, loop.body_2)]
     normal = _normal(tree, paths, loop)
     plane = plane_of(normal)
-    branches: list[list[Step]] = []
+    branches: list[list[PolygonStep]] = []
     for path, pin in zip(paths, (loop.p_1, loop.p_2)):
-        steps: list[Step] = []
+        steps: list[PolygonStep] = []
         K = plane
         for i in path:
             steps += _joint_steps(tree, i, K, loop.name)
             K = K @ tree.bodies[i].Q_value
-        steps.append(Step(way=_symbols(tree, f'{loop.name}_{len(branches) + 1}', (K @ pin)[:2])))
+        steps.append(
+            PolygonStep(way=_symbols(tree, f'{loop.name}_{len(branches) + 1}', (K @ pin)[:2]))
+        )
         branches.append(steps)
     back = [_reversed(step) for step in reversed(branches[1])]
     return PlanarLoop(
-        loop.name, top, [*branches[0], Step(turn=1), *back], normal, tuple(paths[0] + paths[1])
+        loop.name,
+        top,
+        [*branches[0], PolygonStep(turn=1), *back],
+        normal,
+        tuple(paths[0] + paths[1]),
     )
 
 
@@ -152,18 +158,18 @@ def _symbols(tree: SymbolicTree, name: str, values: ArrayLike) -> tuple[SX, ...]
     )
 
 
-def _joint_steps(tree: SymbolicTree, i: int, K: Array, loop: str) -> list[Step]:
+def _joint_steps(tree: SymbolicTree, i: int, K: Array, loop: str) -> list[PolygonStep]:
     body = tree.bodies[i]
     p = (K @ body.given.p_tree)[:2]
-    steps = [Step(way=_symbols(tree, f'{body.joint}_{loop}', p))]
+    steps = [PolygonStep(way=_symbols(tree, f'{body.joint}_{loop}', p))]
     axis = K @ body.Q_value[:, 2]
     if body.slides:
-        steps.append(Step(i, slide=_symbols(tree, f'd_{body.joint}_{loop}', axis[:2])))
+        steps.append(PolygonStep(i, slide=_symbols(tree, f'd_{body.joint}_{loop}', axis[:2])))
     else:
-        steps.append(Step(i, turn=1 if axis[2] > 0 else -1))
+        steps.append(PolygonStep(i, turn=1 if axis[2] > 0 else -1))
     return steps
 
 
-def _reversed(step: Step) -> Step:
+def _reversed(step: PolygonStep) -> PolygonStep:
     minus = [tuple(-x for x in pair) for pair in (step.way, step.slide)]
-    return Step(step.body, -step.turn, *minus)
+    return PolygonStep(step.body, -step.turn, *minus)

@@ -34,11 +34,11 @@ from numpy.typing import ArrayLike
 
 from closed_chain_dynamics.codegen.gathering import gather
 from closed_chain_dynamics.codegen.source import SourceSpring
-from closed_chain_dynamics.description.elements import Joint, LoopJoint
-from closed_chain_dynamics.errors import NameNotFound, StateError, StructureError
+from closed_chain_dynamics.errors import NameNotFound, StateError
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.symbolic import tree_dynamics
 from closed_chain_dynamics.symbolic.constraints import LoopGeometry
+from closed_chain_dynamics.symbolic.coverage import left_out_of, refuse_curved_contacts
 from closed_chain_dynamics.symbolic.tree import Array, SymbolicPose, SymbolicTree
 
 if TYPE_CHECKING:
@@ -85,13 +85,13 @@ class ReducedEquations(ABC):
     ) -> None:
         self.robot, self.method = robot, method
         self.pose = robot.vector(q, robot.nq, 'q')
-        _refuse_curved_contacts(robot)
+        refuse_curved_contacts(robot)
         self.source = gather(robot, self.pose, contacts=True)
         self.tree = SymbolicTree(self.source)
         self.independent = self.source.independent_names
         self.dependent = [name for name in robot.coordinate_names if name not in self.independent]
         self.position_names = self.tree.position_names
-        self.notes = _what_is_left_out(robot)
+        self.notes = left_out_of(robot)
         self.seconds: dict[str, float] = {}
         self.branches: dict[str, str] = {}
         self._progress = progress
@@ -318,37 +318,3 @@ class ReducedEquations(ABC):
             ends.append(point)
         way = ends[1] - ends[0]
         return ca.sqrt(ca.dot(way, way)) - self._rest(spring)
-
-
-def _refuse_curved_contacts(robot: Mechanism) -> None:
-    for loop in robot.description.loops:
-        if loop.contact and loop.contact.surface != 'plane' and robot.is_connected(loop.name):
-            raise StructureError(
-                f'its point slides on a {loop.contact.surface}',
-                where=f'{robot.name}, loop {loop.name!r}',
-                repair='Equations are derived for planes: cut it first, robot.cut(...).',
-            )
-
-
-def _what_is_left_out(robot: Mechanism) -> list[str]:
-    description = robot.description
-    loops = [loop for loop in description.loops if robot.is_connected(loop.name)]
-    soft = [loop.name for loop in loops if loop.contact and loop.contact.stiffness]
-    everything: list[Joint | LoopJoint] = [
-        *description.joints,
-        *(loop for loop in loops if loop.name not in soft),
-    ]
-    frictional = [each.name for each in everything if each.dynamics.friction]
-    frictional += [
-        loop.name for loop in loops if loop.name not in soft and loop.contact and loop.contact.mu
-    ]
-    stops = [each.name for each in everything if each.limit_moment]
-    return [
-        f'The equations leave out {what} {", ".join(names)}.'
-        for what, names in (
-            ('Coulomb friction of', frictional),
-            ('limit moments of', stops),
-            ('soft contacts:', soft),
-        )
-        if names
-    ]

@@ -31,8 +31,9 @@ from numpy.typing import ArrayLike, NDArray
 from closed_chain_dynamics.codegen import clusters, source as given
 from closed_chain_dynamics.codegen.tree import quaternion_rotation
 from closed_chain_dynamics.description import JointType
+from closed_chain_dynamics.symbolic.angles import Angle
 
-__all__ = ['Angle', 'Array', 'SymbolicBody', 'SymbolicPose', 'SymbolicTree', 'number', 'rounded']
+__all__ = ['Array', 'SymbolicBody', 'SymbolicPose', 'SymbolicTree', 'number', 'rounded']
 
 Array = NDArray[np.float64]
 SX = Any  # casadi.SX: the library carries no types
@@ -40,44 +41,6 @@ State = list[Any]  # one per body: its Angle, or its positions
 
 ROUNDING = 1e-13  # of a rotation's element or of a share of a vector: noise of the file
 TURNS = (JointType.REVOLUTE, JointType.CONTINUOUS)
-
-
-@dataclass
-class Angle:
-    """A turn by its cosine and sine, and by itself where it is known."""
-
-    cos: SX
-    sin: SX
-    value: SX | None = None
-
-    @classmethod
-    def of(cls, value: SX) -> 'Angle':
-        """Return the turn by a known angle; -x takes sine and cosine of x."""
-        if value.op() == ca.OP_NEG:
-            back = cls.of(value.dep(0)).reverse()
-            return cls(back.cos, back.sin, value)
-        return cls(ca.cos(value), ca.sin(value), value)
-
-    def explicit(self) -> SX:
-        """Return the angle itself, by an arctangent where only cosine and sine are known."""
-        if self.value is None:
-            self.value = ca.atan2(self.sin, self.cos)
-        return self.value
-
-    def reverse(self) -> 'Angle':
-        """Return the turn the other way round."""
-        return Angle(self.cos, -self.sin)
-
-    def then(self, other: 'Angle') -> 'Angle':
-        """Return the turn by the sum of two angles."""
-        return Angle(
-            self.cos * other.cos - self.sin * other.sin,
-            self.sin * other.cos + self.cos * other.sin,
-        )
-
-    def turn(self, x: SX, y: SX) -> tuple[SX, SX]:
-        """Return a plane vector turned by the angle."""
-        return self.cos * x - self.sin * y, self.sin * x + self.cos * y
 
 
 @dataclass

@@ -15,9 +15,10 @@
 """
 The browser view: a mechanism to look at, to move along its loops, to connect and to cut.
 
-`open_view(source)` shows a `Source` (`sources`: a model, a simulation, a log; `live`: a system
-that runs elsewhere) at an address of this machine alone, unless `host` says otherwise: then who
-opens it needs the token in its address (`door`). It asks nothing of any other machine.
+`open_view(source)` shows a `ViewSource` (`sources`: a model; `simulation_source`, `log_source`;
+`live`: a system that runs elsewhere) at an address of this machine alone, unless `host` says
+otherwise: then who opens it needs the token in its address (`door`). It asks nothing of any other
+machine.
 `observation` computes what there is to see, `scene` draws it, `panel` holds the controls, and
 `window` is the server and the one thread that all happens in. `NullViewer` takes the same calls
 and shows nothing. This room is the only one that imports viser, and may import `studies` and
@@ -27,14 +28,17 @@ the rooms below it.
 from typing import TYPE_CHECKING
 
 from closed_chain_dynamics.errors import ClosedChainError
-from closed_chain_dynamics.viewer.sources import LogSource, ModelSource, SimulationSource, Source
+from closed_chain_dynamics.viewer.door import HOST
+from closed_chain_dynamics.viewer.log_source import LogSource
+from closed_chain_dynamics.viewer.simulation_source import SimulationSource
+from closed_chain_dynamics.viewer.sources import ModelSource, ViewSource
 
 if TYPE_CHECKING:
     from closed_chain_dynamics.viewer.window import Window
 
-__all__ = ['LogSource', 'ModelSource', 'NullViewer', 'SimulationSource', 'Source', 'open_view']
+__all__ = ['LogSource', 'ModelSource', 'NullViewer', 'SimulationSource', 'ViewSource', 'open_view']
 
-PORT, HOST = 8080, '127.0.0.1'
+PORT = 8080
 
 
 class NullViewer:
@@ -42,14 +46,14 @@ class NullViewer:
 
     address, place, browsers = '', '', 0
 
-    def __init__(self, source: Source | None = None) -> None:
+    def __init__(self, source: ViewSource | None = None) -> None:
         self.source = source
 
     def stop(self) -> None:
         """Do nothing: there is nothing to stop."""
 
 
-def open_view(source: Source, *, port: int = PORT, host: str = HOST) -> 'Window':
+def open_view(source: ViewSource, *, port: int = PORT, host: str = HOST) -> 'Window':
     """
     Show a source in the browser and return the view: `address`, `browsers` that look, `stop()`.
 

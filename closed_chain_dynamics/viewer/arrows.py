@@ -26,7 +26,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from closed_chain_dynamics.viewer.observation import Force
+from closed_chain_dynamics.viewer.observation import ShownForce
 
 __all__ = ['Arrows']
 
@@ -49,10 +49,12 @@ class Arrows:
     def __init__(self, unit: float, longest: float, smallest: float) -> None:
         self.unit, self.longest, self.smallest = unit, longest, smallest
         self._time = 0.0
-        self._drawn: dict[tuple[str, str], tuple[Force, Vector]] = {}  # force and arrow by name
+        self._drawn: dict[
+            tuple[str, str], tuple[ShownForce, Vector]
+        ] = {}  # force and arrow by name
 
     def draw(
-        self, forces: Iterable[Force], time: float, scale: float, colours: dict[str, Vector]
+        self, forces: Iterable[ShownForce], time: float, scale: float, colours: dict[str, Vector]
     ) -> tuple[list[tuple[Vector, Vector]], list[Vector]]:
         """Return ends and colours of the arrows at a simulated time [s]."""
         passed, self._time = time - self._time, time

@@ -30,9 +30,9 @@ import threading
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
-__all__ = ['Door']
+__all__ = ['HOST', 'Door']
 
-LOCAL = '127.0.0.1'
+HOST = '127.0.0.1'  # this machine alone
 MOST_BYTES = 2**14  # of the head of a request
 PATIENCE = 10.0  # for the head of a request [s]
 AT_ONCE = 2**16  # bytes that are passed on
@@ -105,7 +105,7 @@ class Door:
             return _answer('403 Forbidden', 'Only pages of this view may connect.\n')
         changed = ('host', 'origin', 'cookie')
         passed = [line for line in lines if line.partition(':')[0].strip().lower() not in changed]
-        return [first, f'Host: {LOCAL}:{self._inside}', *passed]
+        return [first, f'Host: {HOST}:{self._inside}', *passed]
 
     def _is_token(self, text: str) -> bool:
         return secrets.compare_digest(text.encode('utf-8', 'replace'), self.token.encode())
@@ -113,7 +113,7 @@ class Door:
     async def _pass_on(
         self, head: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
     ) -> None:
-        inner_reader, inner_writer = await asyncio.open_connection(LOCAL, self._inside)
+        inner_reader, inner_writer = await asyncio.open_connection(HOST, self._inside)
         inner_writer.write(head)
         ways: list[Coroutine[Any, Any, None]] = [
             _copy(reader, inner_writer),

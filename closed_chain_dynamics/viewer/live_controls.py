@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from closed_chain_dynamics.viewer.live import LiveSource
 from closed_chain_dynamics.viewer.scene import put
 
-__all__ = ['LiveControls', 'Simulator']
+__all__ = ['SPEEDS', 'LiveControls', 'Simulator']
 
 SPEEDS = (0.05, 4.0)  # slowest and fastest
 STRENGTH = 50.0  # of a push, at first [N]

@@ -21,14 +21,18 @@ from typing import Any
 from urllib.parse import unquote
 
 from closed_chain_dynamics.description.elements import Shape
-from closed_chain_dynamics.description.own_files import MODEL_PATH, is_own, own_folder
+from closed_chain_dynamics.description.own_files import (
+    MODEL_PATH,
+    PACKAGE_FILE,
+    is_own,
+    own_folder,
+)
 from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['Mesh', 'find_mesh', 'load_meshes']
 
 Mesh = tuple[str, Shape, Any]  # link, where it is on it, and a trimesh.Trimesh
 PACKAGE, FILE = 'package://', 'file://'
-PACKAGE_FILE = 'package.xml'
 
 
 def load_meshes(robot: Mechanism) -> tuple[list[Mesh], list[str]]:

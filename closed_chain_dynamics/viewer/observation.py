@@ -30,7 +30,7 @@ from closed_chain_dynamics.model.changes import cut_joints
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 from closed_chain_dynamics.recording.tracks import Track, link_tracks, loop_tracks
 
-__all__ = ['Force', 'Loop', 'Observation', 'Snapshot', 'explain', 'observe']
+__all__ = ['Loop', 'Observation', 'ShownForce', 'Snapshot', 'explain', 'observe']
 
 MODES = {at.SLIDE: 'sliding', at.STICK: 'sticking'}  # of closed contacts
 
@@ -67,7 +67,7 @@ class Loop:
 
 
 @dataclass(frozen=True)
-class Force:
+class ShownForce:
     """A force on a link at a point of the world."""
 
     name: str
@@ -87,7 +87,7 @@ class Observation:
     loops: list[Loop]
     springs: list[Vector]  # ends of each linear spring, (2, 3)
     center_of_mass: Vector  # (3,)
-    forces: list[Force]
+    forces: list[ShownForce]
     torques: Vector  # (actuators,)
     kinetic: float
     potential: float
@@ -172,7 +172,7 @@ def _springs(robot: Mechanism, tracks: Mapping[str, Track]) -> list[Vector]:
     return ends
 
 
-def _forces(snapshot: Snapshot) -> tuple[list[Force], Vector]:
+def _forces(snapshot: Snapshot) -> tuple[list[ShownForce], Vector]:
     """Return the forces in all joints and contacts, and the torques of the actuators."""
     robot, q, v, tau = snapshot.robot, snapshot.q, snapshot.v, snapshot.tau
     wrenches, touching = snapshot.wrenches or None, {}
@@ -188,7 +188,9 @@ def _forces(snapshot: Snapshot) -> tuple[list[Force], Vector]:
     for name, reaction in found.items():
         kind = 'contact' if name in touching else 'loop' if name in robot.loop_names else 'joint'
         forces.append(
-            Force(name, kind, reaction.point, touching.get(name, reaction.force), reaction.unique)
+            ShownForce(
+                name, kind, reaction.point, touching.get(name, reaction.force), reaction.unique
+            )
         )
     return forces, found.tau_A
 

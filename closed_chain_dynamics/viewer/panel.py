@@ -22,29 +22,29 @@ from collections.abc import Callable, Iterable, Sequence
 import html
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from viser import uplot
-
 from closed_chain_dynamics.description.elements import Joint
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
-from closed_chain_dynamics.viewer.live_controls import LiveControls
+from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.viewer.curves import Curves
+from closed_chain_dynamics.viewer.live_controls import SPEEDS, LiveControls
 from closed_chain_dynamics.viewer.observation import Loop, Observation
-from closed_chain_dynamics.viewer.scene import COLOURS, Scene, put
-from closed_chain_dynamics.viewer.sliders import STEP, nearest_turn, position, slider_range, within
+from closed_chain_dynamics.viewer.scene import LOOP_COLOURS, Scene, put
+from closed_chain_dynamics.viewer.sliders import (
+    SLIDER_STEP,
+    nearest_turn,
+    position,
+    slider_range,
+    within,
+)
 from closed_chain_dynamics.viewer.steering import Steering
 
 if TYPE_CHECKING:  # it knows this file
     from closed_chain_dynamics.viewer.window import Window
 
-__all__ = ['Panel']
+__all__ = ['ControlPanel']
 
-SPEEDS = (0.05, 4.0)  # slowest and fastest
 MOST_SLIDERS = 12  # in a folder that is open at first
-MOST_CURVES = 8  # in one plot
-SMALLEST_ERROR = 1e-17  # errors below are drawn there, since a logarithm needs one
 REFUSED = 'color: #c92a2a; font-weight: bold'
-CURVES = ('#4078c0', '#e88c30', '#4c9e6e', '#b85478', '#7866ac', '#8c7854', '#389aa6', '#80899a')
-STATES = {state: '#{:02x}{:02x}{:02x}'.format(*colour) for state, colour in COLOURS.items()}
+STATES = {state: '#{:02x}{:02x}{:02x}'.format(*colour) for state, colour in LOOP_COLOURS.items()}
 HINTS = {
     'loops': 'balls: green closed, red open, orange sliding, blue sticking',
     'forces': 'in loops and contacts, on the child; pale where redundancy leaves them open',
@@ -55,7 +55,7 @@ HINTS = {
 }
 
 
-class Panel:
+class ControlPanel:
     """The controls of one view; `window.do` and `window.follow` have its thread call something."""
 
     # `source` is Any because only some sources run, step, drag, hold or can be switched
@@ -67,7 +67,6 @@ class Panel:
         self.sliders: dict[str, Any] = {}  # handles of viser, as those below
         self.folders: list[Any] = []
         self.buttons: dict[str, Any] = {}
-        self._level: float | None = None
         with tabs.add_tab('Move'):
             self._add_running()
             simulator = getattr(source, 'simulator', None)
@@ -79,7 +78,7 @@ class Panel:
         with tabs.add_tab('Loops'):
             self._add_loops()
         with tabs.add_tab('Plots'):
-            self._add_plots()
+            self.curves = Curves(self.gui, source, self.do)
         with tabs.add_tab('Why'):
             self.why = self.gui.add_html('')
             self.gui.add_html(_paragraphs(scene.notes))
@@ -107,7 +106,9 @@ class Panel:
             reset.on_click(lambda _: self.do(source.reset))
             self.folders.append(reset)  # of what is dragged
         if source.duration is not None:
-            self.time = self.gui.add_slider('time [s]', 0.0, max(source.duration, STEP), STEP, 0.0)
+            self.time = self.gui.add_slider(
+                'time [s]', 0.0, max(source.duration, SLIDER_STEP), SLIDER_STEP, 0.0
+            )
             self.time.on_update(self._by_hand(lambda value: self.follow(source.seek, value)))
         if source.can_hold:
             hold = self.gui.add_checkbox(
@@ -143,7 +144,7 @@ class Panel:
 
     def _add_slider(self, robot: Mechanism, joint: Joint) -> None:
         low, high = slider_range(robot, joint)
-        slider = self.gui.add_slider(joint.name, low, high, STEP, min(max(0.0, low), high))
+        slider = self.gui.add_slider(joint.name, low, high, SLIDER_STEP, min(max(0.0, low), high))
         slider.on_update(self._by_hand(lambda value: self.follow(self._drag, joint, value)))
         self.sliders[joint.name] = slider
 
@@ -171,40 +172,6 @@ class Panel:
             )
             gap.on_update(lambda _: setattr(self.source, 'gap', gap.value))
 
-    def _add_plots(self) -> None:
-        names = self.source.robot.actuator_names
-        groups = [names[k : k + MOST_CURVES] for k in range(0, len(names), MOST_CURVES)]
-        self._torques = {f'{group[0]} to {group[-1]}': group for group in groups}
-        self.group = None
-        if len(groups) > 1:
-            self.group = self.gui.add_dropdown('torques of', list(self._torques))
-            self.group.on_update(lambda _: self.do(self._regroup))
-        self.plots = {}
-        if names:
-            self.plots['torques'] = self._plot(
-                'torques of the motors [N m or N]', self._shown_torques()
-            )
-        self.plots['energy'] = self._plot(
-            'energy, potential from the start on [J]', ('kinetic', 'potential', 'sum')
-        )
-        self.plots['error'] = self._plot('loop error, power of ten [m or rad]', ('error',))
-
-    def _plot(self, title: str, names: Sequence[str]) -> Any:
-        return self.gui.add_uplot(
-            tuple(np.zeros(1) for _ in range(len(names) + 1)),
-            _series(names),
-            title=title,
-            aspect=1.7,
-            scales={'x': uplot.Scale(time=False)},
-            legend=uplot.Legend(show=True),
-        )
-
-    def _shown_torques(self) -> list[str]:
-        names: list[str] = self._torques[
-            self.group.value if self.group else next(iter(self._torques))
-        ]
-        return names
-
     # --- what people do, in the thread of the view -----------------------------------------------
     def _drag(self, joint: Joint, value: float) -> None:
         now = position(self.source.snapshot(), joint.name)
@@ -219,10 +186,6 @@ class Panel:
             self.scene.force_scale = value
         else:
             self.scene.shown[what] = value
-        self.source.version += 1
-
-    def _regroup(self) -> None:
-        self.plots['torques'].series = _series(self._shown_torques())
         self.source.version += 1
 
     # --- what is shown ---------------------------------------------------------------------------
@@ -264,32 +227,7 @@ class Panel:
                 put(button, 'label', f'{"Connect" if is_open else "Cut"} {loop.name}')
                 put(button, 'color', 'green' if is_open else 'red')
         put(self.why, 'content', _paragraphs(explanation.splitlines()))
-        self._update_plots(source.samples())
-
-    def _update_plots(self, table: Vector) -> None:
-        if not len(table):
-            return
-        if self._level is None:
-            self._level = table[0, 2]
-        time, kinetic, potential, error = table[:, :4].T
-        potential = potential - self._level
-        self.plots['energy'].data = _columns(time, kinetic, potential, kinetic + potential)
-        self.plots['error'].data = _columns(time, np.log10(np.maximum(error, SMALLEST_ERROR)))
-        if 'torques' in self.plots:
-            names = self.source.robot.actuator_names
-            chosen = [names.index(name) + 4 for name in self._shown_torques()]
-            self.plots['torques'].data = _columns(time, *table[:, chosen].T)
-
-
-def _columns(*arrays: Vector) -> tuple[Vector, ...]:
-    return tuple(np.ascontiguousarray(array, dtype=float) for array in arrays)
-
-
-def _series(names: Iterable[str]) -> tuple[Any, ...]:
-    return (
-        uplot.Series(label='t'),
-        *(uplot.Series(label=name, stroke=colour, width=2) for name, colour in zip(names, CURVES)),
-    )
+        self.curves.update(source.samples())
 
 
 def _paragraphs(lines: Iterable[str], style: str = '') -> str:

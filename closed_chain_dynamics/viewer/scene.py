@@ -27,16 +27,22 @@ import viser.transforms as tf
 
 from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 from closed_chain_dynamics.recording.animation import framing
-from closed_chain_dynamics.recording.colours import CLOSED, OPEN
-from closed_chain_dynamics.recording.picture import FIELD_OF_VIEW, FLOOR, LINES, fit_camera
+from closed_chain_dynamics.recording.camera import FIELD_OF_VIEW, fit_camera
+from closed_chain_dynamics.recording.colours import CLOSED_COLOUR, OPEN_COLOUR
+from closed_chain_dynamics.recording.picture import FLOOR, LINES
 from closed_chain_dynamics.recording.shapes import Triangles, triangles_of
 from closed_chain_dynamics.viewer.arrows import Arrows
 from closed_chain_dynamics.viewer.meshes import Mesh, load_meshes
-from closed_chain_dynamics.viewer.observation import Force, Loop, Observation
+from closed_chain_dynamics.viewer.observation import Loop, Observation, ShownForce
 
-__all__ = ['COLOURS', 'Scene', 'put']
+__all__ = ['LOOP_COLOURS', 'Scene', 'put']
 
-COLOURS = {'closed': CLOSED, 'open': OPEN, 'sliding': (224, 142, 24), 'sticking': (34, 110, 196)}
+LOOP_COLOURS = {
+    'closed': CLOSED_COLOUR,
+    'open': OPEN_COLOUR,
+    'sliding': (224, 142, 24),
+    'sticking': (34, 110, 196),
+}
 FORCES = {
     kind: np.array(colour, dtype=float)
     for kind, colour in (
@@ -175,7 +181,7 @@ class Scene:
             self.labels[loop.name] = self.scene.add_label(f'/labels/{number}', loop.name)
         nowhere = np.zeros((0, 2, 3))
         self.gaps = self.scene.add_line_segments(
-            '/gaps', nowhere, OPEN, thickness_units='screen', thickness=2.0
+            '/gaps', nowhere, OPEN_COLOUR, thickness_units='screen', thickness=2.0
         )
         self.springs = self.scene.add_line_segments(
             '/springs', nowhere, SPRING, thickness=THIN * self.radius
@@ -217,7 +223,7 @@ class Scene:
             for end in (0, 1):
                 ball = self.balls.get((loop.name, end))
                 if ball is not None:  # a joint of the tree has none
-                    put(ball, 'color', COLOURS[loop.state])
+                    put(ball, 'color', LOOP_COLOURS[loop.state])
                     put(ball, 'visible', self.shown['loops'])
             if loop.name in self.labels:
                 label = self.labels[loop.name]
@@ -226,7 +232,7 @@ class Scene:
         apart = [loop.ends for loop in loops if loop.state == 'open']
         _show(self.gaps, apart if self.shown['loops'] else ())
 
-    def _draw_forces(self, forces: Iterable[Force], time: float) -> None:
+    def _draw_forces(self, forces: Iterable[ShownForce], time: float) -> None:
         drawn = [
             force
             for force in forces
@@ -235,7 +241,7 @@ class Scene:
         _show(self.arrows, *self._arrows.draw(drawn, time, self.force_scale, FORCES))
 
 
-def _large_force(robot: Mechanism, forces: Iterable[Force]) -> float:
+def _large_force(robot: Mechanism, forces: Iterable[ShownForce]) -> float:
     """Return the weight of what moves, or the largest force in loops at first if that is more."""
     weight = robot.model.bodies['mass'][1:].sum() * np.linalg.norm(robot.gravity)
     largest = max(

@@ -23,9 +23,9 @@ from closed_chain_dynamics.description.elements import Joint
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.viewer.observation import Snapshot
 
-__all__ = ['STEP', 'nearest_turn', 'position', 'slider_range', 'within']
+__all__ = ['SLIDER_STEP', 'nearest_turn', 'position', 'slider_range', 'within']
 
-STEP = 1e-3  # of a slider [rad or m]
+SLIDER_STEP = 1e-3  # of a slider [rad or m]
 
 
 def slider_range(robot: Mechanism, joint: Joint) -> tuple[float, float]:
@@ -34,12 +34,14 @@ def slider_range(robot: Mechanism, joint: Joint) -> tuple[float, float]:
     reach = robot.structure.world['length'] if slides else np.pi
     low, high = joint.limit.lower, joint.limit.upper
     low, high = low if np.isfinite(low) else -reach, high if np.isfinite(high) else reach
-    return float(np.ceil(low / STEP) * STEP), float(np.floor(high / STEP) * STEP)
+    return float(np.ceil(low / SLIDER_STEP) * SLIDER_STEP), float(
+        np.floor(high / SLIDER_STEP) * SLIDER_STEP
+    )
 
 
 def within(slider: Any, value: float) -> float:
     """Return a value as a slider can show it: on its scale, by whole turns if it must."""
-    whole_turn = slider.max - slider.min > 2.0 * np.pi - 3.0 * STEP
+    whole_turn = slider.max - slider.min > 2.0 * np.pi - 3.0 * SLIDER_STEP
     if whole_turn and not slider.min <= value <= slider.max:
         value = (value - slider.min) % (2.0 * np.pi) + slider.min
     return float(round(min(max(value, slider.min), slider.max), 3))

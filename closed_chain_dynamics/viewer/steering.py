@@ -27,7 +27,13 @@ from closed_chain_dynamics.description.elements import Joint
 from closed_chain_dynamics.viewer.live import LiveSource
 from closed_chain_dynamics.viewer.observation import Snapshot
 from closed_chain_dynamics.viewer.scene import put
-from closed_chain_dynamics.viewer.sliders import STEP, nearest_turn, position, slider_range, within
+from closed_chain_dynamics.viewer.sliders import (
+    SLIDER_STEP,
+    nearest_turn,
+    position,
+    slider_range,
+    within,
+)
 
 __all__ = ['Steering']
 
@@ -47,7 +53,7 @@ class Steering:
 
     def _add(self, gui: Any, joint: Joint) -> None:
         low, high = slider_range(self.source.robot, joint)
-        slider = gui.add_slider(joint.name, low, high, STEP, min(max(0.0, low), high))
+        slider = gui.add_slider(joint.name, low, high, SLIDER_STEP, min(max(0.0, low), high))
 
         def by_hand(event: Any) -> None:
             if event.client is not None:  # not what the view itself sets

@@ -32,15 +32,14 @@ from urllib.parse import urlsplit
 import viser
 
 from closed_chain_dynamics.errors import ClosedChainError
-from closed_chain_dynamics.viewer.door import Door
+from closed_chain_dynamics.viewer.door import HOST, Door
 from closed_chain_dynamics.viewer.observation import Observation, explain, observe
-from closed_chain_dynamics.viewer.panel import Panel
+from closed_chain_dynamics.viewer.panel import ControlPanel
 from closed_chain_dynamics.viewer.scene import Scene
-from closed_chain_dynamics.viewer.sources import Source
+from closed_chain_dynamics.viewer.sources import ViewSource
 
 __all__ = ['Window']
 
-HOST = '127.0.0.1'
 LOCAL = (HOST, 'localhost', '::1')
 ANY = ('', '0.0.0.0', '::')
 MOST_PORTS = 100  # that are tried
@@ -102,7 +101,7 @@ def _free_port(first: int, host: str) -> int:
 class Window:
     """A source, shown in the browser; see `open_view`."""
 
-    def __init__(self, source: Source, *, port: int, host: str = HOST) -> None:
+    def __init__(self, source: ViewSource, *, port: int, host: str = HOST) -> None:
         self.source = source
         self._wanted: list[tuple[Any, ...]] = []  # calls: what, and its arguments
         self._lock = threading.Lock()
@@ -114,7 +113,7 @@ class Window:
         self.server.gui.main_panel.set_width(PANEL)
         seen = observe(source.snapshot())
         self.scene = Scene(self.server, seen)
-        self.panel = Panel(self.server, source, self.scene, self)
+        self.panel = ControlPanel(self.server, source, self.scene, self)
         self._pace = _Pace(seen)
         self.panel.update(seen, self._pace.text)
         self.server.on_client_connect(lambda _: self._wake.set())

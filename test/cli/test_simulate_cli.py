@@ -399,3 +399,12 @@ def test_stops_are_told_and_can_be_taken_away(capsys):
     free = report_of(capsys, *start, '--no-limits')
     assert not free['limits']
     assert free['stops'] == free['events'] == []
+
+
+def test_no_energy_is_told_that_is_rounding(capsys):
+    """A platform without friction hits its stops: -7e-9 J dissipated, and gaps of -1e-15 J."""
+    assert main(['simulate', 'stewart', '--time', '0.2']) == 0
+    out = capsys.readouterr().out
+    assert ' 0 J put in, 0 J dissipated, ' in out
+    assert 'stop' in out
+    assert not re.search(r' -[0-9.e-]+ J', out)

@@ -94,6 +94,7 @@ def test_loops_that_cannot_close_end_with_1_and_one_line(tmp_path, capsys):
 
 # `env`: where a shell runs the tests in the background, it has switched the keyboard off
 VIEW = [sys.executable, '-m', 'closed_chain_dynamics.cli', 'view', 'pendulum', '--json']
+CHECK = ['-m', 'closed_chain_dynamics.cli', 'check', 'four_bar']
 
 
 def test_the_keyboard_ends_it_with_130():
@@ -109,6 +110,26 @@ def test_the_keyboard_ends_it_with_130():
         time.sleep(0.1)
         view.send_signal(signal.SIGINT)
         assert view.wait(60) == 130 and 'Traceback' not in view.stderr.read()
+
+
+@pytest.mark.parametrize(
+    'loaded', ['starting', 'errors', 'cli.motion_arguments', 'kernels.compiling']
+)
+def test_the_keyboard_ends_it_with_130_while_it_is_loaded(loaded):
+    """Python tells of every module as soon as it is there: the signal comes among the imports."""
+    with subprocess.Popen(
+        ['env', '--default-signal=INT', sys.executable, '-X', 'importtime', *CHECK],
+        cwd=ROOT,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as check:
+        for line in check.stderr:
+            if line.endswith(f' closed_chain_dynamics.{loaded}\n'):
+                check.send_signal(signal.SIGINT)
+                break
+        rest = check.stderr.read()
+        assert check.wait(60) == 130 and 'Traceback' not in rest
 
 
 def test_the_table_of_exit_codes_in_the_pages_is_that_of_the_help(capsys):

@@ -22,7 +22,7 @@ from helpers.small_files import ARM, BASE, GOOD, hinge, robot, with_hinge
 import pytest
 import xacro
 
-from closed_chain_dynamics.description import document, read
+from closed_chain_dynamics.description import read, xml_parsing
 from closed_chain_dynamics.errors import ClosedChainError, DescriptionError, NameNotFound
 
 # A refusal of a bomb must not take the time of an explosion.
@@ -141,7 +141,7 @@ def test_a_binary_file_is_refused(tmp_path):
 
 
 def test_a_file_above_the_limit_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(document, 'SIZE_LIMIT', 2**20)
+    monkeypatch.setattr(xml_parsing, 'SIZE_LIMIT', 2**20)
     file = tmp_path / 'large.urdf'
     file.write_text(robot(*GOOD) + ' ' * 2**20)
     for source, name in ((file, 'large.urdf'), (file.read_text(), 'XML text')):
@@ -150,7 +150,7 @@ def test_a_file_above_the_limit_is_refused(tmp_path, monkeypatch):
 
 
 def test_a_yaml_above_the_limit_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(document, 'SIZE_LIMIT', 2**20)
+    monkeypatch.setattr(xml_parsing, 'SIZE_LIMIT', 2**20)
     (tmp_path / 'robot.urdf').write_text(robot(*GOOD))
     (tmp_path / 'robot.yaml').write_text('closed_loop: []' + ' ' * 2**20)
     with pytest.raises(DescriptionError, match='robot.yaml.*limit of 1 MiB'):
@@ -158,7 +158,7 @@ def test_a_yaml_above_the_limit_is_refused(tmp_path, monkeypatch):
 
 
 def test_the_limit_is_64_mebibyte():
-    assert document.SIZE_LIMIT == 64 * 2**20
+    assert xml_parsing.SIZE_LIMIT == 64 * 2**20
 
 
 @pytest.mark.skipif(

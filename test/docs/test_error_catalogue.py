@@ -24,12 +24,13 @@ from pathlib import Path
 import re
 import traceback
 
-from helpers.bad_calls import CALLS, beside
+from helpers.bad_calls import CALLS
 from helpers.bad_code import CODE
 from helpers.bad_equations import EQUATIONS
 from helpers.bad_files import CASES, YAML_CASES
 from helpers.bad_lists import LISTS
 from helpers.bad_motions import MOTIONS
+from helpers.bad_readings import READINGS, beside
 from helpers.bad_ros import NODES, ROS, VALUES
 from helpers.bad_studies import STUDIES
 from helpers.error_sites import HOLE, PARAMETER, USAGE, files, raise_statements, sites
@@ -84,9 +85,9 @@ OUT_OF_REACH = {
 ELSEWHERE = (
     "raise reader.error(element, f'{cells:g} cells",
     "raise ClosedChainError('control_msgs is not installed",
-    "raise _refused('joints of several degrees",
-    "raise _refused(f'{len(trajectory.points)} points'",
-    "raise _refused(f'a tolerance ",
+    "raise refused_goal('joints of several degrees",
+    "raise refused_goal(f'{len(trajectory.points)} points'",
+    "raise refused_goal(f'a tolerance ",
     'raise ClosedChainError(family.problem',
     'raise ValueError(',
     'raise Unreadable(',
@@ -162,6 +163,7 @@ BAD_INPUTS = {
     **{f'file: {name}': bad_file(case[0]) for name, case in CASES.items()},
     **{f'YAML: {name}': beside(case[0]) for name, case in YAML_CASES.items()},
     **CALLS,
+    **READINGS,
     **CODE,
     **EQUATIONS,
     **LISTS,
@@ -198,7 +200,7 @@ def test_every_entry_of_the_catalogue_is_in_the_source():
 
 
 def test_no_bad_input_hides_another():
-    tables = CASES, YAML_CASES, CALLS, CODE, EQUATIONS, LISTS, MOTIONS, NODES, STUDIES
+    tables = CASES, YAML_CASES, CALLS, READINGS, CODE, EQUATIONS, LISTS, MOTIONS, NODES, STUDIES
     assert len(BAD_INPUTS) == sum(map(len, tables))
 
 

@@ -15,11 +15,17 @@
 """A room of the package imports only rooms below it: the contract stands in pyproject.toml."""
 
 import ast
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
+# words of the papers and of the user, which mean what they mean there
+TWO_MEANINGS = {
+    'Joint': 'of a description, and of the lists of paper 4',
+    'Motion': 'that a simulation steps, and that a study is made of',
+}
 ROOMS = sorted((ROOT / 'closed_chain_dynamics').rglob('__init__.py'))
 
 
@@ -62,3 +68,21 @@ def test_a_kernel_takes_at_most_eight_arguments() -> None:
         if isinstance(node, ast.FunctionDef) and len(node.args.args) > 8
     ]
     assert not long
+
+
+def test_a_node_is_at_most_150_lines_with_its_contract() -> None:
+    """It says what it takes and gives, and lives; what it does with messages stands elsewhere."""
+    nodes = (ROOT / 'closed_chain_dynamics' / 'ros' / 'nodes').glob('*_node.py')
+    lines = {path.name: len(path.read_text(encoding='utf-8').splitlines()) for path in nodes}
+    assert lines and {name: count for name, count in lines.items() if count > 150} == {}
+
+
+def test_a_class_has_a_name_of_its_own() -> None:
+    """One meaning, one name: a reader who looks for a class finds one."""
+    names = Counter(
+        node.name
+        for path in (ROOT / 'closed_chain_dynamics').rglob('*.py')
+        for node in ast.parse(path.read_text(encoding='utf-8')).body
+        if isinstance(node, ast.ClassDef)
+    )
+    assert {name for name, count in names.items() if count > 1} == set(TWO_MEANINGS)

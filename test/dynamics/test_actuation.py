@@ -16,9 +16,10 @@
 
 from dataclasses import replace
 
+from helpers.bar_linkages import five_bar, four_bar
 from helpers.comparing import ROUNDING, close
 from helpers.driven_linkages import GRAVITY, mechanism, needed
-from helpers.planar_linkages import Body, Joined, five_bar, four_bar, linkage, moving_state
+from helpers.planar_linkages import Body, Joined, linkage, moving_state
 import numpy as np
 import pytest
 

@@ -16,28 +16,30 @@
 
 import math
 
-from helpers.comparing import ROUNDING, close, link_angle_rate
-from helpers.planar_linkages import (
+from helpers.bar_linkages import (
     FIVE_BAR,
     FIVE_BAR_RODS,
     FOUR_BAR,
     FOUR_BAR_RODS,
-    GRAVITY,
     SLIDER_CRANK,
     SLIDER_CRANK_RODS,
-    Rod,
-    configuration,
-    derivatives,
     five_bar,
     five_bar_frames,
     four_bar,
     four_bar_frames,
     full_turn,
+    slider_crank,
+    slider_crank_frames,
+)
+from helpers.comparing import ROUNDING, close, link_angle_rate
+from helpers.planar_linkages import (
+    GRAVITY,
+    Rod,
+    configuration,
+    derivatives,
     motion,
     moving_state,
     planar_linkage,
-    slider_crank,
-    slider_crank_frames,
     virtual_work,
 )
 import mpmath

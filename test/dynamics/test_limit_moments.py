@@ -14,8 +14,9 @@
 
 """Moments at the limits of joints against the energy that they store."""
 
+from helpers.bar_linkages import four_bar
 from helpers.driven_linkages import GRAVITY
-from helpers.planar_linkages import Body, Joined, four_bar, linkage, moving_state
+from helpers.planar_linkages import Body, Joined, linkage, moving_state
 import numpy as np
 import pytest
 

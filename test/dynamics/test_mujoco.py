@@ -27,8 +27,9 @@ its answers for smaller and smaller compliance lead to the rigid one, to 1e-12 f
 
 from dataclasses import replace
 
+from helpers.bar_linkages import five_bar, four_bar, slider_crank
 from helpers.mujoco_peer import IMPEDANCES, Peer
-from helpers.planar_linkages import GRAVITY, five_bar, four_bar, moving_state, slider_crank
+from helpers.planar_linkages import GRAVITY, moving_state
 from helpers.planetary_gear import PLANETARY, planetary_speeds, planetary_state
 from helpers.random_mechanisms import (
     DEFAULT_SHARES,

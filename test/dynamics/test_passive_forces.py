@@ -20,16 +20,10 @@ They are compared with derivatives of energies and powers that are written down 
 
 from dataclasses import replace
 
+from helpers.bar_linkages import five_bar, five_bar_frames, four_bar
 from helpers.comparing import ROUNDING, close
 from helpers.driven_linkages import GRAVITY, POSE, mechanism
-from helpers.planar_linkages import (
-    accelerations,
-    derivatives,
-    five_bar,
-    five_bar_frames,
-    four_bar,
-    moving_state,
-)
+from helpers.planar_linkages import accelerations, derivatives, moving_state
 from helpers.random_mechanisms import moving_joints, random_description, random_loops, random_state
 import mpmath
 import numpy as np

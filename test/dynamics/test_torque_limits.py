@@ -14,9 +14,10 @@
 
 """Actuator torques within their limits: exact, of least norm, or as near as motors can come."""
 
+from helpers.bar_linkages import five_bar, four_bar
 from helpers.comparing import ROUNDING, close
 from helpers.driven_linkages import mechanism, needed
-from helpers.planar_linkages import Body, Joined, five_bar, four_bar, linkage
+from helpers.planar_linkages import Body, Joined, linkage
 import numpy as np
 import pytest
 

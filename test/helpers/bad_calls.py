@@ -15,60 +15,27 @@
 """Calls that must be refused: id -> function of an empty folder."""
 
 import argparse
-from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache
-from importlib.util import find_spec
 import math
 import os
 import sys
 from unittest import mock
 
-from helpers.small_files import (
-    ARM,
-    BASE,
-    GOOD,
-    body,
-    hinge,
-    robot,
-    sdf_joint,
-    sdf_model,
-    with_extra,
-)
+from helpers.called_mechanisms import FLAT, FLOATING, described, four_bar, moving, without_mass
+from helpers.called_where import command, with_program, without_library
+from helpers.small_files import ARM, BASE, body, hinge, robot
 import numpy as np
 
 from benchmarks.agreement import agree
 import closed_chain_dynamics as ccd
-from closed_chain_dynamics.cli import bench as measuring, completion, simulate
-from closed_chain_dynamics.description import (
-    Coupling,
-    CouplingTerm,
-    Joint,
-    JointType,
-    Link,
-    LoopJoint,
-    LoopType,
-    Pose,
-    check,
-    convert,
-    read,
-    to_pinocchio,
-    to_urdf_parser,
-)
+from closed_chain_dynamics.cli import bench as measuring, completion
+from closed_chain_dynamics.description import LoopJoint, LoopType, Pose
 from closed_chain_dynamics.model import library
 from closed_chain_dynamics.simulation import stepping
 
 __all__ = ['CALLS']
 
 NO_SHELL = argparse.Namespace(shell='bash', json=False)
-XACRO = '<robot name="r" xmlns:xacro="http://ros.org/wiki/xacro"><xacro:arm/></robot>'
-FLOATING = robot(BASE, ARM, hinge('free', 'base', 'arm', kind='floating'))
-PUCK = robot(BASE, ARM, hinge('slide', 'base', 'arm', kind='planar'))
-DOWN = (0.0, 0.0, -9.80665)
-FLAT = with_extra(
-    '<constraint name="on" type="surface" active="false"><parent link="base"/>'
-    '<child link="tip"/></constraint>'
-)
 # A ball thrown at a floor that gives back all its speed, under another that does the same.
 TRAPPED = robot(
     BASE,
@@ -83,43 +50,12 @@ TRAPPED = robot(
 )
 
 
-@cache
-def four_bar():
-    """Return the four-bar and a closed pose of it."""
-    mechanism = ccd.load('four_bar')
-    return mechanism, ccd.assemble(mechanism, {'crank': 1.0})
-
-
-def moving(**options):
-    """Return a simulation of the four-bar, at rest."""
-    mechanism, q = four_bar()
-    return ccd.Simulation(mechanism, q=q, dt=1e-3, **options)
-
-
 def torn(*cuts):
     """Return a simulation of the four-bar that has fallen apart."""
     sim = moving()
     sim.cut(*cuts)
     sim.run(0.3)
     return sim
-
-
-def described(**parts):
-    """Return the four-bar with other parts."""
-    return replace(four_bar()[0].description, **parts)
-
-
-def without_mass():
-    """Return a hinge that moves nothing."""
-    return ccd.Mechanism(
-        described(
-            links=(Link('ground'), Link('ghost')),
-            loops=(),
-            actuators=(),
-            assemblies=(),
-            joints=(Joint('hinge', JointType.CONTINUOUS, 'ground', 'ghost'),),
-        )
-    )
 
 
 def held(joints, **options):
@@ -150,12 +86,6 @@ def preloaded():
         )
     )
     return ccd.inverse_dynamics(motor, [0.0], [0.0], [0.0], policy='within_limits', preload=[3.0])
-
-
-def welded_wrong():
-    """Join two links that are fixed to each other where they are not."""
-    weld = LoopJoint('weld', LoopType.FIXED, 'world', 'base', Pose((0.1, 0.0, 0.0)))
-    return ccd.Mechanism(described(loops=(weld,)))
 
 
 def unmovable_loop():
@@ -214,40 +144,6 @@ def sliding(function):
     ccd.load(FLAT).set_surface('on', function)
 
 
-@contextmanager
-def without(library, *users):
-    """Make a library as absent as if it were not installed, and its users not imported yet."""
-    mine = {name: None for name in sys.modules if name.split('.')[0] == library}
-    with mock.patch.dict(sys.modules, {**mine, library: None}):
-        for name in users:
-            sys.modules.pop(name, None)
-        yield
-
-
-def without_library(library, call, *users):
-    """Return a call that is made where a library is not installed."""
-
-    def run(at):
-        with without(library, *users):
-            call(at)
-
-    return run
-
-
-def with_program(lines, call):
-    """Return a call that is made where the only program is an ffmpeg with these lines, or none."""
-
-    def run(at):
-        if lines:
-            program = at / 'ffmpeg'
-            program.write_text('\n'.join(['#!/bin/sh', *lines]))
-            program.chmod(0o755)
-        with mock.patch.dict(os.environ, {'PATH': f'{at}'}):
-            call(at)
-
-    return run
-
-
 def moved_away(at):
     """Look for the models of a package whose share folder was not installed with it."""
     code = at / 'closed_chain_dynamics' / 'model' / 'library.py'
@@ -265,137 +161,8 @@ def without_benchmarks(at):
         measuring.side_by_side()
 
 
-def beside(text):
-    """Return a call that reads a good file with this YAML beside it."""
-
-    def run(at):
-        (at / 'robot.urdf').write_text(robot(*GOOD))
-        (at / 'robot.yaml').write_text(text)
-        read(at / 'robot.urdf')
-
-    return run
-
-
-def file_of(text, name='robot.urdf'):
-    """Return a call that reads a file with this text."""
-
-    def run(at):
-        (at / name).write_text(text)
-        read(at / name)
-
-    return run
-
-
-def command(*arguments, module=simulate):
-    """Return a call of a sub-command of `closed-chain` that lets its error through."""
-
-    def run(at):
-        parser = argparse.ArgumentParser()
-        parser.set_defaults(run=module.set_up(parser), json=False)
-        args = parser.parse_args([str(each) for each in arguments])
-        args.run(args)
-
-    return run
-
-
-def saved_beside_yaml(at):
-    """Save a file where it would be read with the loops of another."""
-    (at / 'robot.yaml').write_text('closed_loop: []')
-    four_bar()[0].save(at / 'robot.urdf')
-
-
-def without_pinocchio(at):
-    """Write a model for a library that is not there."""
-    with mock.patch.dict(sys.modules, {'pinocchio': None}):
-        to_pinocchio(four_bar()[0].description)
-
-
-def models_of_pinocchio():
-    """Return calls with models that are not read; none where Pinocchio is not installed."""
-    if find_spec('pinocchio') is None:
-        return {}
-    import pinocchio as pin
-
-    translation, uneven = pin.Model(), pin.Model()
-    translation.addJoint(0, pin.JointModelTranslation(), pin.SE3.Identity(), 'slide')
-    uneven.addJoint(0, pin.JointModelSpherical(), pin.SE3.Identity(), 'ball')
-    uneven.damping = np.array([1.0, 2.0, 3.0])
-    arm = pin.buildSampleModelManipulator()
-    return {
-        'a Pinocchio joint that is not read': lambda at: read(translation),
-        'a Pinocchio joint with several dampings': lambda at: read(uneven),
-        'a Pinocchio model that is to float': lambda at: read(arm, root_joint='floating'),
-        'a constraint that is none': lambda at: read((arm, ['loop']), inertia='trust'),
-        'Pinocchio that is not installed': without_pinocchio,
-    }
-
-
-PINOCCHIO = models_of_pinocchio()
-
 CALLS = {
-    # files
-    'a missing file': lambda at: read(at / 'absent.urdf'),
-    'a missing model file': lambda at: ccd.load(at / 'absent.urdf'),
-    'a missing folder': lambda at: ccd.load(at / 'absent' / 'arm.urdf'),
-    'a folder as a file': lambda at: read(at),
-    'a folder as a model': lambda at: ccd.load(at),
-    'a misspelt model': lambda at: ccd.load('four_bra'),
-    'an empty file': file_of(''),
-    'a file that cannot be read': lambda at: read('/proc/self/mem'),
-    'a huge text': lambda at: read('<robot>' + 2**26 * ' '),
-    'no path and no text': lambda at: read(3),
-    'a text with macros': lambda at: read(XACRO),
-    'a macro that is not there': file_of(XACRO, 'arm.xacro'),
-    'deep YAML': beside('closed_loop: ' + 600 * '['),
-    'a wrong root joint': lambda at: read(robot(*GOOD), root_joint='free'),
-    'floating twice': lambda at: read(FLOATING, root_joint='floating'),
-    'world taken': lambda at: read(
-        robot(*GOOD).replace('"tip"', '"world"'), root_joint='floating'
-    ),
-    'saved beside a YAML': saved_beside_yaml,
-    'saved onto a folder': lambda at: four_bar()[0].save(at),
-    'a name that XML cannot spell': lambda at: ccd.Mechanism(described(name='\1')).save(
-        at / 'x.urdf'
-    ),
-    # descriptions built by hand
-    'a link without name': lambda at: check(described(links=(Link(''),), joints=(), loops=())),
-    'an actuator without joint': lambda at: check(
-        described(actuators=(replace(four_bar()[0].description.actuators[0], joint='cranc'),))
-    ),
-    'a coupling of a loop joint': lambda at: ccd.Mechanism(
-        described(couplings=(Coupling('gear', (CouplingTerm('coupler_rocker', (1.0,)),)),))
-    ),
-    'a weld in a wrong place': lambda at: welded_wrong(),
     # mechanism and state
-    'a conversion to an unknown suffix': lambda at: convert(read(PUCK), at / 'm.step', DOWN),
-    'a conversion to an unknown format': lambda at: convert(
-        read(PUCK), at / 'm.urdf', DOWN, to='urdf2'
-    ),
-    'a conversion of a planar joint to MJCF': lambda at: convert(read(PUCK), at / 'm.xml', DOWN),
-    'a conversion of a planar joint to SDF': lambda at: convert(read(PUCK), at / 'm.sdf', DOWN),
-    'a conversion of a planar joint to URDF for Drake': lambda at: convert(
-        read(PUCK), at / 'm.urdf', DOWN, to='drake'
-    ),
-    'a conversion to SDF in a pose with open loops': lambda at: convert(
-        ccd.load('four_bar').description, at / 'm.sdf', DOWN
-    ),
-    'a conversion to SDF in a pose of another mechanism': lambda at: convert(
-        read(FLOATING), at / 'm.sdf', DOWN, pose={'crank': 1.0}
-    ),
-    'a conversion to SDF in a pose that is not finite': lambda at: convert(
-        ccd.load('four_bar').description, at / 'm.sdf', DOWN, pose={'crank': math.nan}
-    ),
-    'a conversion of a name with a bell to SDF': lambda at: convert(
-        replace(read(FLOATING), name='bell\x07'), at / 'm.sdf', DOWN
-    ),
-    'an export without its library': without_library(
-        'urdf_parser_py', lambda at: to_urdf_parser(read(PUCK))
-    ),
-    'a cut of a joint that an SDF has not': lambda at: read(
-        f'<sdf version="1.9">{sdf_model("", sdf_joint("fixed"))}</sdf>', cut=['k']
-    ),
-    'arguments for a file without macros': lambda at: ccd.load('four_bar', xacro_args={'a': 1}),
-    **PINOCCHIO,
     'an unknown policy for inertias': lambda at: ccd.load('four_bar', inertia='guess'),
     'gravity of two numbers': lambda at: ccd.load('four_bar', gravity=(0.0, 9.8)),
     'a q that is text': lambda at: ccd.coordinates(four_bar()[0], 'zero'),

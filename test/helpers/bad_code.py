@@ -19,7 +19,7 @@ from functools import cache
 import os
 from unittest import mock
 
-from helpers.bad_calls import without
+from helpers.called_where import without
 from helpers.folding_linkages import parallelogram
 from helpers.single_joints import pendulum
 import numpy as np

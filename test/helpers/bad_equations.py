@@ -17,7 +17,7 @@
 from dataclasses import replace
 from unittest import mock
 
-from helpers.bad_calls import FLOATING, four_bar
+from helpers.called_mechanisms import FLOATING, four_bar
 from helpers.small_files import ARM, BASE, TIP, hinge, robot
 import numpy as np
 

@@ -17,7 +17,8 @@
 import math
 from unittest import mock
 
-from helpers.bad_calls import FLOATING, command, four_bar, moving, without_library, without_mass
+from helpers.called_mechanisms import FLOATING, four_bar, moving, without_mass
+from helpers.called_where import command, without_library
 from helpers.floating_hopper import HOPPER, LEG
 from helpers.single_joints import slider
 from helpers.small_files import ARM, BASE, hinge, robot
@@ -38,7 +39,7 @@ from closed_chain_dynamics.control.torque_guard import TorqueGuard
 from closed_chain_dynamics.control.trajectory import Trajectory
 from closed_chain_dynamics.description import read
 from closed_chain_dynamics.model import workspace
-from closed_chain_dynamics.recording.log_files import read_npz
+from closed_chain_dynamics.recording.log_reading import read_npz
 from closed_chain_dynamics.viewer import LogSource, ModelSource, open_view
 from closed_chain_dynamics.viewer.holding import Holding
 

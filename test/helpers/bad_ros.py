@@ -19,7 +19,8 @@ import json
 import math
 from unittest import mock
 
-from helpers.bad_calls import FLOATING, command, four_bar, without
+from helpers.called_mechanisms import FLOATING, four_bar
+from helpers.called_where import command, without
 import numpy as np
 
 import closed_chain_dynamics as ccd

@@ -21,8 +21,9 @@ import sys
 from types import SimpleNamespace
 from unittest.mock import patch
 
-from helpers.bad_calls import command, four_bar, without
 from helpers.bad_motions import ball_file
+from helpers.called_mechanisms import four_bar
+from helpers.called_where import command, without
 import numpy as np
 from scipy.sparse import csr_matrix
 
@@ -112,6 +113,12 @@ def another_study(at):
     """Run a study in the folder of another."""
     for mass in (1, 2):
         run_experiment(experiment(f'mass:arm={mass}'), at / 'runs', workers=1)
+
+
+def no_cluster(at):
+    """Ask for a scheduler where there is none, without the patience that a user has."""
+    with patch.object(workers, 'CONNECT_WITHIN', 0.5):
+        next(workers.rows(experiment('mass:arm=1'), [0], scheduler='tcp://127.0.0.1:1'))
 
 
 def cluster_that_ends(at):
@@ -300,9 +307,7 @@ STUDIES = {
         'b',
     )(at),
     'a folder of another study': another_study,
-    'a cluster that nobody has': lambda at: next(
-        workers.rows(experiment('mass:arm=1'), [0], scheduler='tcp://127.0.0.1:1')
-    ),
+    'a cluster that nobody has': no_cluster,
     'a cluster that ends': cluster_that_ends,
     'a cluster without its library': lacking(
         'distributed', lambda at: next(workers.rows(experiment('mass:arm=1'), [0], scheduler='a'))

@@ -14,7 +14,8 @@
 
 """Linkages with motors, their motion in closed form, and the torques that it needs."""
 
-from helpers.planar_linkages import four_bar, moving_state
+from helpers.bar_linkages import four_bar
+from helpers.planar_linkages import moving_state
 
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.dynamics.constraints import actuator_rows

@@ -138,7 +138,7 @@ def prepare():
 
 def serve(requests):
     """Start a program for every request, tell how each ends; return the module in a copy."""
-    running = {}  # where the end of a process is told
+    source, running = os.getpid(), {}  # where the end of a process is told
     ended, wakes = os.pipe()
     for each in (ended, wakes):
         os.set_blocking(each, False)
@@ -167,6 +167,7 @@ def serve(requests):
     for each in (ended, wakes, files[1], *running.values()):
         os.close(each)
     requests.close()
+    end_with(source)
     return become(output=files[0], **json.loads(request))
 
 
@@ -181,11 +182,16 @@ def tell_endings(running):
         os.close(tells)
 
 
+def end_with(source):
+    """Have this process killed when its source is gone: killed tests leave nothing behind."""
+    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))
+    if os.getppid() != source:  # it was gone before the line above
+        os._exit(1)
+
+
 def become(words, environment, folder, output):
     """Make this process look as if it had been started alone; return the module to run."""
     os.setsid()
-    # tests that are killed leave nothing behind
-    ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGKILL))
     os.chdir(folder)
     for number in (1, 2):
         os.dup2(output, number)

@@ -64,7 +64,7 @@ def test_whole_turns_of_a_cut_joint_come_back():
 @pytest.mark.parametrize('change', [changes.cut, changes.connect])
 def test_an_unknown_name_is_told_with_both_kinds_of_joints(change):
     robot, q, v = four_bar()
-    with pytest.raises(NameNotFound, match="'coupler_rocker' or 'coupler'"):
+    with pytest.raises(NameNotFound, match="'coupler_rocker', 'coupler' or 'rocker'"):
         change(robot, 'coupler_rokcer', q, v)
     with pytest.raises(NameNotFound):
         robot.is_connected('coupler_rokcer')

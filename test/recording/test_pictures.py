@@ -22,8 +22,8 @@ from PIL import Image
 import pytest
 
 import closed_chain_dynamics as ccd
-from closed_chain_dynamics.recording import animation, plots
-from closed_chain_dynamics.recording.colours import CLOSED, OPEN
+from closed_chain_dynamics.recording import animation, panels, plots
+from closed_chain_dynamics.recording.colours import CLOSED_COLOUR, OPEN_COLOUR
 
 TWO_BOXES = """<robot name="boxes"> <link name="world"/>
   <link name="red"> <visual> <origin xyz="{red}"/> <geometry> <box size="0.4 0.4 0.4"/>
@@ -79,7 +79,7 @@ def test_a_figure_has_at_most_so_many_lines(tmp_path):
     sim = ccd.Simulation(ccd.load('figure'))
     sim.run(0.01)
     sim.log.plot(tmp_path / 'run.svg')
-    hidden = len(plots._grouped(sim.log)[0]) - plots.MOST_LINES
+    hidden = len(plots._grouped(sim.log)[0]) - panels.MOST_LINES
     assert hidden > 0
     assert f'<!-- and {hidden} with less motion -->' in (tmp_path / 'run.svg').read_text()
 
@@ -112,8 +112,8 @@ def test_a_gif_shows_the_run_with_open_and_closed_loops(tmp_path):
         for number in range(film.n_frames):
             film.seek(number)
             frames.append(film.convert('RGB'))
-    assert [has(frame, CLOSED) for frame in frames] == [True] * 10 + [False] * 11
-    assert [has(frame, OPEN) for frame in frames] == [False] * 10 + [True] * 11
+    assert [has(frame, CLOSED_COLOUR) for frame in frames] == [True] * 10 + [False] * 11
+    assert [has(frame, OPEN_COLOUR) for frame in frames] == [False] * 10 + [True] * 11
     moved = [
         np.abs(np.asarray(a, dtype=int) - np.asarray(b, dtype=int)).max(axis=-1) > 30
         for a, b in zip(frames, frames[1:])

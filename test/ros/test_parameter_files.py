@@ -61,3 +61,10 @@ def test_a_dump_is_loaded_again(ros, tmp_path, name, parameters):
         shown = dumped(ros, name)
         assert shown == first
         assert node.end() == 0, node.output()
+
+
+def test_a_parameter_that_does_not_exist_is_named_with_the_one_that_was_meant(ros):
+    node = ros.start('simulator_node', {'model': 'four_bar', 'publish_clok': False})
+    ros.wait(lambda: 'publish_clok' in node.output(), 'a warning')
+    assert "no parameter 'publish_clok': ignored. Did you mean 'publish_clock'?" in node.output()
+    assert 'qos_overrides' not in node.output()

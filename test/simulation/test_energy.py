@@ -219,3 +219,15 @@ def test_each_passive_element_keeps_the_books_while_a_tree_joint_is_cut():
     after = sim.energy()
     assert after.dissipated > before.dissipated + 0.01
     assert abs(after.balance - before.balance) <= DRIFT * (after.dissipated - before.dissipated)
+
+
+def test_stops_without_friction_dissipate_nothing():
+    """Legs of a platform come to rest at their stops: what that takes is lost at events."""
+    sim = ccd.Simulation(ccd.load('stewart'))
+    start = sim.energy()
+    sim.run(0.5)
+    after = sim.energy()
+    assert any(event.kind == 'stop' for event in sim.events)
+    assert after.lost > 1.0
+    assert not np.any(sim.log.dissipated)
+    assert abs(after.balance - start.balance) <= DRIFT * start.potential

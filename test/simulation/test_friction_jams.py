@@ -18,6 +18,7 @@ from helpers.compass_walker import LEG, MU, Feet, compass
 import numpy as np
 import pytest
 
+from benchmarks.random_corners import case_of
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.description import (
     Contact,
@@ -146,3 +147,25 @@ def test_painleves_rod_jams_where_no_force_fits(angle, integrator):
             )
             with pytest.raises(ccd.StructureError, match="'tip'.*frictional paradox"):
                 ccd.forward_dynamics(robot, q, v)
+
+
+def test_a_foot_that_friction_is_about_to_jam_stops():
+    """
+    A leg stumbles: forces grow without bound until the foot stands, and no step follows them.
+
+    At 5e7 N, 0.4 m/s were left, and a step was said to be too long for what is stiff.
+    """
+    q = [-0.5331253596910944, 0.42549211818615923, -0.40831880965427336, -0.3575596912223692]
+    q += [-0.8870300675406787, -0.18285374052660242, 0.22780086932927474, -0.3232770809641706]
+    q += [0.4965543238416075, -0.2235775811762105, -0.49094784033242733]
+    v = [-1.7986566470883159, -0.5130392730881561, 2.3260327094529005, -0.18986294194008815]
+    v += [-9.591537581925985, -3.465069531656019, 0.001490317751307298, 0.0]
+    v += [-0.31977306583109416, 3.0186493448607714]
+    case = case_of('leg', 30)
+    sim = ccd.Simulation(case.robot, q=q, v=v, dt=1e-3)
+    start = sim.energy()
+    sim.run(3e-3, case.torques[3])
+    (stop,) = sim.events
+    assert (stop.kind, stop.name) == ('stick', 'l_foot_0')
+    assert np.diff(sim.log.dissipated).min() > 0.0
+    assert abs(sim.energy().balance - start.balance) < 1e-5 * start.kinetic

@@ -39,6 +39,13 @@ def test_random_bodies_and_linkages_keep_what_they_have_to(family, seed):
     assert not faults
 
 
+@pytest.mark.parametrize('seed', [16, 20])
+def test_a_leg_that_rattles_between_the_floor_and_its_stops_keeps_what_it_has_to(seed):
+    """The foot and the hip of one leg hit in turns over less than a micrometre."""
+    _, faults = run(case_of('leg', seed), 1.0)
+    assert not faults
+
+
 def test_a_foot_and_a_knee_stop_that_hit_in_turns_come_to_an_end():
     """A hip held by friction was shaken loose by every slow stop of the other leg's knee."""
     sim, faults = run(case_of('leg', 11), 0.5)

@@ -185,7 +185,7 @@ def test_a_ball_rolls_over_a_dome_slips_once_and_leaves_it_where_it_should(mu, i
         assert np.arctan2(x, z) == pytest.approx(angle, abs=10.0 * within)
     if mu == 50.0:  # without slip at cos(a) = 10/17 cos(tip)
         assert np.cos(expected[1][1]) == pytest.approx(10.0 / 17.0 * np.cos(tip), abs=1e-3)
-    assert sim.energy().lost == 0.0
+    assert abs(sim.energy().lost) < 1e-12  # rounding
 
 
 def test_a_wheel_is_refused_where_it_cannot_roll():

@@ -28,7 +28,7 @@ import sympy
 from sympy import Rational, Symbol, cos, sin, symbols
 
 from closed_chain_dynamics import symbolic
-from closed_chain_dynamics.symbolic.lists import acceleration, velocity
+from closed_chain_dynamics.symbolic.list_elements import acceleration, velocity
 
 # Doubles through a solve of at most 14 unknowns; entries up to about 1e3.
 ROUNDING = 1e-10

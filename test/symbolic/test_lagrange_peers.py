@@ -23,7 +23,7 @@ from sympy.physics import mechanics
 
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics import symbolic
-from closed_chain_dynamics.symbolic.lists import velocity
+from closed_chain_dynamics.symbolic.list_elements import velocity
 
 # Doubles through a solve of at most 14 unknowns; entries up to about 1e3.
 ROUNDING = 1e-10

@@ -27,8 +27,8 @@ from sympy import Symbol
 
 from closed_chain_dynamics import symbolic
 from closed_chain_dynamics.errors import DescriptionError, SingularityError
+from closed_chain_dynamics.symbolic.list_elements import velocity
 from closed_chain_dynamics.symbolic.list_kinematics import rate
-from closed_chain_dynamics.symbolic.lists import velocity
 
 # Doubles through a solve of at most 11 unknowns.
 ROUNDING = 1e-10

@@ -18,14 +18,16 @@ import numpy as np
 import pytest
 
 from closed_chain_dynamics.viewer.arrows import FADE, Arrows
-from closed_chain_dynamics.viewer.observation import Force
+from closed_chain_dynamics.viewer.observation import ShownForce
 
 COLOURS = {'loop': np.array([178.0, 24.0, 140.0])}
 UNIT, LONGEST, SMALLEST = 0.01, 0.8, 1e-6  # [m/N, m, m]
 
 
 def force(newton, name='hand', unique=True):
-    return Force(name, 'loop', np.array([1.0, 2.0, 3.0]), np.array([0.0, newton, 0.0]), unique)
+    return ShownForce(
+        name, 'loop', np.array([1.0, 2.0, 3.0]), np.array([0.0, newton, 0.0]), unique
+    )
 
 
 def lengths(drawn):

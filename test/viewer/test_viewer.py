@@ -23,7 +23,7 @@ import closed_chain_dynamics as ccd
 from closed_chain_dynamics import viewer
 from closed_chain_dynamics.cli.main import main
 from closed_chain_dynamics.model import library
-from closed_chain_dynamics.recording.log_files import read_npz
+from closed_chain_dynamics.recording.log_reading import read_npz
 from closed_chain_dynamics.viewer.live import LiveSource
 from closed_chain_dynamics.viewer.observation import explain, observe
 

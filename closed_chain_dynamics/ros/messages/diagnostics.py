@@ -25,8 +25,9 @@ from rclpy.node import Node
 
 from closed_chain_dynamics.ros.messages.qos import COMMAND
 
-__all__ = ['Diagnostics', 'Rejections']
+__all__ = ['REPORT_EVERY', 'Diagnostics', 'Rejections']
 
+REPORT_EVERY = 1.0  # diagnostics of a node [s]
 LOG_EVERY = 5.0  # of one reason in the log [s]
 LONGEST = 500  # characters of a line in the log
 

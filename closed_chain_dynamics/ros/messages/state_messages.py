@@ -88,7 +88,7 @@ class StateMessages:
                 np.frombuffer(getattr(self.joint_states, field)) if single else np.zeros(0)
             )
         self._joints = [
-            _Joint(robot, name, *places[name]) for name in places if name not in single
+            _WideJoint(robot, name, *places[name]) for name in places if name not in single
         ]
         self.multi_dof = (
             MultiDOFJointState(
@@ -123,7 +123,7 @@ def _motors(robot: Mechanism) -> tuple[NDArray[np.int_], ...]:
     return tuple(np.array(pairs, dtype=int).reshape(-1, 2).T)
 
 
-class _Joint:
+class _WideJoint:
     """One joint of several degrees of freedom and its part of the message."""
 
     def __init__(self, robot: Mechanism, name: str, in_q: slice, in_v: slice) -> None:

@@ -56,14 +56,13 @@ from closed_chain_dynamics.ros.contact_ownership import ContactOwnership
 from closed_chain_dynamics.ros.contact_settings import SETTINGS, make_detectors
 from closed_chain_dynamics.ros.contact_signals import ContactSignals
 from closed_chain_dynamics.ros.messages.contacts import read_state
-from closed_chain_dynamics.ros.messages.diagnostics import Diagnostics, Rejections
+from closed_chain_dynamics.ros.messages.diagnostics import REPORT_EVERY, Diagnostics, Rejections
 from closed_chain_dynamics.ros.messages.qos import COMMAND, LATCHED
 from closed_chain_dynamics.ros.parameters import Parameters
 from closed_chain_dynamics.ros.running import run
 
 __all__ = ['ContactNode', 'main']
 
-REPORT_EVERY = 1.0  # [s]
 NAMES = {True: 'closed', False: 'open', None: 'not known yet'}
 
 

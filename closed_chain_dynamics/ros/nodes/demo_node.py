@@ -32,12 +32,11 @@ import sys
 import time
 from typing import Any
 
-import numpy as np
 from rclpy.clock import Clock, ClockType
 from rclpy.node import Node
 from std_msgs.msg import String
 from std_srvs.srv import Trigger
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.ros.demo_programme import (
@@ -45,18 +44,18 @@ from closed_chain_dynamics.ros.demo_programme import (
     OPEN,
     ROUND,
     changes,
+    round_motion,
     wanted_closed,
-    wanted_motion,
 )
 from closed_chain_dynamics.ros.messages.contacts import read_state
 from closed_chain_dynamics.ros.messages.qos import COMMAND, LATCHED
-from closed_chain_dynamics.ros.messages.state_messages import set_duration, set_stamp
+from closed_chain_dynamics.ros.messages.state_messages import set_stamp
+from closed_chain_dynamics.ros.messages.trajectories import trajectory
 from closed_chain_dynamics.ros.running import run
 from closed_chain_dynamics.ros.simulator_start import SimulatorStart
 
 __all__ = ['DemoNode', 'main']
 
-SAMPLES = 0.05  # between two points of the reference [s]
 LOOK_EVERY, TELL_EVERY = 0.1, 1.0  # at the hands; of the programme [s]
 AHEAD = 3  # rounds that are told
 ASK_AGAIN, LOST = 0.3, 2.0  # when a hand did not do what it was told; for good [s]
@@ -70,7 +69,7 @@ class DemoNode(Node):
         self._closed: dict[str, bool] | None = None
         # first and last time of asking, and the last on the clock of the machine, by hand
         self._asked: dict[str, tuple[float, float, float]] = {}
-        self._message: JointTrajectory | None = None
+        self._round = trajectory(JOINTS, *round_motion())
         self._reference = self.create_publisher(JointTrajectory, 'reference', COMMAND)
         self._contact = {
             kind: self.create_publisher(String, f'contact/{kind}', COMMAND)
@@ -132,23 +131,12 @@ class DemoNode(Node):
             return
         this = int(now // ROUND)
         for number in range(this, this + AHEAD):
-            self._reference.publish(self._trajectory(ROUND * number))
+            set_stamp(self._round.header.stamp, ROUND * number)
+            self._reference.publish(self._round)
             for when, kind, name in changes(number):
                 if when > now:
                     self._contact[kind].publish(String(data=f'{name}@{when!r}'))
         self._simulator.start_if_waiting()
-
-    def _trajectory(self, start: float) -> JointTrajectory:
-        """Return a round of the programme that begins at a simulated time [s]."""
-        if self._message is None:
-            self._message = JointTrajectory(joint_names=JOINTS)
-            for moment in np.arange(0.0, ROUND + 0.5 * SAMPLES, SAMPLES):
-                p, v, a = wanted_motion(moment)
-                point = JointTrajectoryPoint(positions=p, velocities=v, accelerations=a)
-                set_duration(point.time_from_start, moment)
-                self._message.points.append(point)
-        set_stamp(self._message.header.stamp, start)
-        return self._message
 
 
 def main(args: Sequence[str] | None = None) -> int:

@@ -40,24 +40,22 @@ reason.
 
 from collections.abc import Sequence
 import math
+from pathlib import Path
 import sys
 import time
 from typing import Any
 
-import numpy as np
 from rclpy.clock import Clock, ClockType
 from sensor_msgs.msg import JointState
-from trajectory_msgs.msg import JointTrajectory, JointTrajectoryPoint
+from trajectory_msgs.msg import JointTrajectory
 
-from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.ros.managed_node import ManagedNode
 from closed_chain_dynamics.ros.messages.qos import COMMAND, LATEST
-from closed_chain_dynamics.ros.messages.state_messages import set_duration
+from closed_chain_dynamics.ros.messages.trajectories import file_trajectory, pose_trajectory
 from closed_chain_dynamics.ros.parameters import Setting
 from closed_chain_dynamics.ros.running import run
 from closed_chain_dynamics.ros.simulator_start import SimulatorStart
-from closed_chain_dynamics.studies.motion.reading import read_trajectory
 
 __all__ = ['ReferenceNode', 'main']
 
@@ -68,8 +66,6 @@ SETTINGS = [
 ]
 LOOK_EVERY = 0.1  # at who listens, and whether the file has ended [s]
 TELL_AGAIN = 1.0  # where torque_node does not drive yet [s]
-ROWS = 100.0  # points per second that are made of a file
-EASE = 0.5  # from rest into the motion of a file, and out of it [s]
 
 
 class ReferenceNode(ManagedNode):
@@ -92,40 +88,13 @@ class ReferenceNode(ManagedNode):
         """Read the file for a model, or wait for a state of it."""
         self.robot, self._message = robot, None
         if self.parameters.file:
-            self._read(robot)
+            self._message, self._length = file_trajectory(
+                robot, Path(self.parameters.file), approach=self.parameters.approach
+            )
 
     def forget(self) -> None:
         """Give up the model."""
         self.robot = self._message = None
-
-    def _read(self, robot: Mechanism) -> None:
-        """Make the message of a file."""
-        path = self.parameters.file
-        tracks = read_trajectory(robot, path, ROWS, ease=EASE)
-        wide = [name for name, (q, _, _) in tracks.joints.items() if q.shape[1] > 1]
-        if wide:
-            raise ClosedChainError(
-                f'the joint {wide[0]!r} has several degrees of freedom, and a JointTrajectory '
-                'cannot say how it moves',
-                file=path,
-                repair='Leave its columns out; it is moved by the other joints and the loops.',
-            )
-        times = tracks.time - tracks.time[0] + self.parameters.approach
-        orders = [
-            np.column_stack([track[k][:, 0] for track in tracks.joints.values()]) for k in range(3)
-        ]
-        self._length = float(times[-1])
-        self._message = JointTrajectory(joint_names=list(tracks.joints))
-        for moment, *rows in zip(times.tolist(), *(order.tolist() for order in orders)):
-            self._add(moment, *rows)
-
-    def _add(self, moment: float, *rows: list[float]) -> None:
-        """Add a point to the message: positions, and derivatives where they are given."""
-        assert self._message is not None  # it has been made just now
-        kinds = ('positions', 'velocities', 'accelerations')
-        point = JointTrajectoryPoint(**dict(zip(kinds, rows)))
-        set_duration(point.time_from_start, moment)
-        self._message.points.append(point)
 
     def _on_joint_states(self, message: JointState) -> None:
         """Make the message that holds the first pose."""
@@ -138,8 +107,7 @@ class ReferenceNode(ManagedNode):
         }
         held = {name: heard[name] for name in self.robot.actuator_names if name in heard} or heard
         if held:
-            self._message = JointTrajectory(joint_names=list(held))
-            self._add(self.parameters.approach, list(held.values()))
+            self._message = pose_trajectory(held, self.parameters.approach)
 
     def _look(self) -> None:
         """Tell whoever has come, and begin again at the end."""

@@ -43,24 +43,20 @@ references, it has sliders for the motors too, which move at most at a quarter o
 
 from collections.abc import Sequence
 import sys
-import time
 from typing import TYPE_CHECKING, Any
 
-from diagnostic_msgs.msg import DiagnosticArray
 from rclpy.clock import Clock, ClockType
 from std_msgs.msg import String
 
-from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.ros.controller_client import ControllerClient
 from closed_chain_dynamics.ros.managed_node import ManagedNode
-from closed_chain_dynamics.ros.messages.contacts import read_state
-from closed_chain_dynamics.ros.messages.measured_states import MeasuredStates
-from closed_chain_dynamics.ros.messages.qos import COMMAND, LATCHED
+from closed_chain_dynamics.ros.messages.diagnostics import REPORT_EVERY
+from closed_chain_dynamics.ros.messages.qos import COMMAND
 from closed_chain_dynamics.ros.running import run
 from closed_chain_dynamics.ros.simulator_client import SimulatorClient
+from closed_chain_dynamics.ros.viewer_feed import ViewerFeed
 from closed_chain_dynamics.ros.viewer_settings import SETTINGS
-from closed_chain_dynamics.ros.viewer_streams import ViewerStreams
 from closed_chain_dynamics.viewer import open_view
 from closed_chain_dynamics.viewer.live import LiveSource
 
@@ -69,9 +65,7 @@ if TYPE_CHECKING:  # it needs viser, which open_view asks for
 
 __all__ = ['ViewerNode', 'main']
 
-REPORT_EVERY, LOOK_EVERY = 1.0, 0.2  # diagnostics; at whether somebody looks [s]
-MOST_OTHERS = 100  # nodes whose diagnostics are shown
-OK = 0  # level of diagnostics, as a byte
+LOOK_EVERY = 0.2  # at whether somebody looks [s]
 
 
 class ViewerNode(ManagedNode):
@@ -79,17 +73,13 @@ class ViewerNode(ManagedNode):
 
     def __init__(self, **options: Any) -> None:
         self.view: Window | None = None
-        self._others: dict[str, str] = {}
-        self._structure: str | None = None
         super().__init__('viewer_node', SETTINGS, **options)
-        self._streams = ViewerStreams(self)
-        self._simulator, self._controller = SimulatorClient(self), ControllerClient(self)
+        self._feed = ViewerFeed(self)
+        self.simulator, self._controller = SimulatorClient(self), ControllerClient(self)
         self._ask = {
             kind: self.create_publisher(String, f'contact/{kind}', COMMAND)
             for kind in ('connect', 'cut')
         }
-        self.create_subscription(String, 'contact/state', self._on_structure, LATCHED)
-        self.create_subscription(DiagnosticArray, 'diagnostics', self._on_diagnostics, COMMAND)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(REPORT_EVERY, self._report, clock=steady)
         self.create_timer(LOOK_EVERY, self._look, clock=steady)
@@ -99,9 +89,9 @@ class ViewerNode(ManagedNode):
         """Show a new model."""
         self.forget()
         self._live = LiveSource(
-            robot, self._hand_over, self._wanted, self._simulator, self._controller
+            robot, self._feed.hand_over, self._wanted, self.simulator, self._controller
         )
-        self._measured = MeasuredStates(self._live.robot, self.rejected, pairs=False)
+        self._feed.use(self._live.robot)
         self.view = open_view(self._live, port=self.parameters.port, host=self.parameters.host)
         self.get_logger().info(f'{robot.name} is shown at {self.view.address}')
 
@@ -116,56 +106,12 @@ class ViewerNode(ManagedNode):
         self.forget()
         super().stop()
 
-    # --- what comes in: only kept, until a picture is due ----------------------------------------
     def _look(self) -> None:
-        self._streams.listen(self.view is not None and self.active and self.view.browsers > 0)
-
-    def _on_structure(self, message: String) -> None:
-        self._structure = message.data
-
-    def _on_diagnostics(self, message: DiagnosticArray) -> None:
-        own = self.get_fully_qualified_name().lstrip('/')
-        for status in message.status:
-            self._simulator.take(status)
-            if len(self._others) >= MOST_OTHERS and status.name not in self._others:
-                continue
-            level = status.level[0] if isinstance(status.level, bytes) else status.level
-            self._others[status.name] = (
-                '' if level == OK or status.name == own else f'{status.name}: {status.message}'
-            )
-
-    # --- in the thread of the view ---------------------------------------------------------------
-    def _hand_over(self, live: LiveSource) -> None:
-        """Give the view what has come in since the last picture."""
-        structure, self._structure = self._structure, None
-        if structure is not None:
-            self._take_structure(live, structure)
-        state = self._streams.joints(self._measured, live.robot)
-        if state is not None and state[0]:
-            live.take_joints(*state)
-        torques = self._streams.torques()
-        if torques is not None:
-            live.take_torques(torques)
-        notes = [note for note in self._others.values() if note]
-        if live.heard and time.monotonic() - self._streams.came > self.parameters.state_timeout:
-            notes.append('No joint states come in any more.')
-        live.take_notes(notes)
-
-    def _take_structure(self, live: LiveSource, text: str) -> None:
-        closed = read_state(text)
-        if closed is None:
-            self.rejected('contact/state', 'contact/state is no JSON {name: true or false}')
-            return
-        try:
-            live.take_structure(closed)
-        except ClosedChainError as error:
-            self.rejected('contact/state', str(error))
-        self._measured.restructured()
+        self._feed.streams.listen(self.view is not None and self.active and self.view.browsers > 0)
 
     def _wanted(self, kind: str, name: str) -> None:
         self._ask[kind].publish(String(data=name))
 
-    # --- what goes out ---------------------------------------------------------------------------
     def _report(self) -> None:
         if self.view is None:
             self.diagnostics.publish(

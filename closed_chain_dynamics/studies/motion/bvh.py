@@ -27,7 +27,8 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from closed_chain_dynamics.errors import ClosedChainError
-from closed_chain_dynamics.studies.motion.tracks import Array, Path
+from closed_chain_dynamics.recording.log_files import Path
+from closed_chain_dynamics.studies.motion.tracks import Array
 
 __all__ = ['ALONG', 'Bvh', 'read_bvh']
 
@@ -36,7 +37,7 @@ ALONG = 0.1  # where on its axes points tell how a joint is turned [m]
 
 
 @dataclass
-class _Joint:
+class _Bone:
     """A joint, or an end, of the skeleton."""
 
     name: str
@@ -50,7 +51,7 @@ class _Joint:
 class Bvh:
     """A skeleton and its motion; `values`: the channels, (frames, channels)."""
 
-    joints: list[_Joint]
+    joints: list[_Bone]
     time: Array
     values: Array
 
@@ -140,14 +141,14 @@ def _expect(words: Iterator[str], *wanted: str) -> None:
             raise ValueError(f'{each!r} should stand where {word!r} is')
 
 
-def _hierarchy(words: Iterator[str]) -> list[_Joint]:
+def _hierarchy(words: Iterator[str]) -> list[_Bone]:
     """Return the joints and ends, parents first."""
     _expect(words, 'HIERARCHY', 'ROOT')
-    joints: list[_Joint] = []
+    joints: list[_Bone] = []
     within = [-1]  # parents that are open, the innermost last
 
     def begin(name: str) -> None:
-        joints.append(_Joint(name, within[-1]))
+        joints.append(_Bone(name, within[-1]))
         within.append(len(joints) - 1)
         _expect(words, '{')
 

@@ -27,13 +27,14 @@ from typing import Any
 import numpy as np
 
 from closed_chain_dynamics.errors import ClosedChainError, NameNotFound
+from closed_chain_dynamics.recording.log_files import Path
 from closed_chain_dynamics.studies.motion.bvh import read_bvh
-from closed_chain_dynamics.studies.motion.tracks import Array, Path
+from closed_chain_dynamics.studies.motion.reading import FEWEST
+from closed_chain_dynamics.studies.motion.tracks import Array
 
 __all__ = ['MarkerRecord', 'read_markers']
 
 UNITS = {'m': 1.0, 'meters': 1.0, 'metres': 1.0, 'dm': 0.1, 'cm': 1e-2, 'mm': 1e-3}
-FEWEST = 4  # frames that a spline needs
 AXES = {  # from those of a file to x, y, z with z up; x stays
     'z': ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
     'y': ((1.0, 0.0, 0.0), (0.0, 0.0, -1.0), (0.0, 1.0, 0.0)),

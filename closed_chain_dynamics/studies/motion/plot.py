@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from closed_chain_dynamics.recording.log_files import Path
-from closed_chain_dynamics.recording.plots import Column, Panel, draw_lines, draw_panels
+from closed_chain_dynamics.recording.panels import Column, Panel, draw_lines, draw_panels
 from closed_chain_dynamics.recording.segments import position_names
 from closed_chain_dynamics.studies.motion.torques import MotionTorques
 

@@ -20,8 +20,9 @@ import numpy as np
 
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.recording.log_files import Path
 from closed_chain_dynamics.recording.segments import position_names
-from closed_chain_dynamics.studies.motion.tracks import Array, Path, Tracks, splined
+from closed_chain_dynamics.studies.motion.tracks import Array, Tracks, splined
 
 __all__ = ['FEWEST', 'read_trajectory']
 

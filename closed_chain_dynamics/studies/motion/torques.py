@@ -26,10 +26,9 @@ from closed_chain_dynamics.dynamics.constraints import actuator_rows
 from closed_chain_dynamics.dynamics.inverse import InverseDynamics, inverse_dynamics
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.recording.html import shown
-from closed_chain_dynamics.recording.log_files import write_columns
+from closed_chain_dynamics.recording.log_files import Path, write_columns
 from closed_chain_dynamics.recording.segments import position_names
 from closed_chain_dynamics.studies.motion.moving import Motion
-from closed_chain_dynamics.studies.motion.tracks import Path
 
 __all__ = ['BEYOND', 'MET', 'MotionTorques', 'beyond', 'motion_torques']
 

@@ -21,18 +21,17 @@ and accelerations, of quaternions those of the rotation.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from os import PathLike
 
 import numpy as np
 from numpy.typing import NDArray
 
 from closed_chain_dynamics.errors import ClosedChainError, StateError
 from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.recording.log_files import Path
 
 __all__ = ['Array', 'Path', 'Progress', 'Tracks', 'sines', 'splined', 'tracks_of_poses']
 
 Array = NDArray[np.float64]
-Path = str | PathLike[str]
 Progress = Callable[[float], object]  # is told the share that is done
 
 

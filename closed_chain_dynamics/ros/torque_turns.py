@@ -1,0 +1,80 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""
+The turns of torque_node: a measured state comes in, and torques with its stamp go out.
+
+Each good state is answered at once, at most `rate` times a second of the stamps. A simulator in
+step with this node gets an answer to every state: to one that is refused, the torques that stand.
+"""
+
+import time
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from closed_chain_dynamics.model.mechanism import Vector
+from closed_chain_dynamics.ros.messages.measured_states import State, seconds
+from closed_chain_dynamics.ros.references_ahead import ReferencesAhead
+
+if TYPE_CHECKING:
+    from closed_chain_dynamics.ros.nodes.torque_node import TorqueNode
+
+__all__ = ['TorqueTurns']
+
+
+class TorqueTurns:
+    """
+    Answers the states of a torque_node; `last`: the stamp of the last one answered [s].
+
+    `shortest`: between two that are answered [s]; `ahead`: trajectories that begin later.
+    """
+
+    def __init__(self, node: 'TorqueNode') -> None:
+        self._node, self.last, self.shortest = node, -np.inf, 0.0
+        self.ahead = ReferencesAhead()
+
+    def take(self, state: State, began: float, *, in_step: bool) -> None:
+        """Answer a state that came at a time of the machine [s]; `in_step`: it is waited for."""
+        stamp, names, position, velocity = state
+        node, loop, when = self._node, self._node.loop, seconds(stamp)
+        assert loop is not None  # there is a model
+        if not in_step and 0.0 < when - self.last < self.shortest:
+            return
+        if in_step and when < self.last:
+            loop.restart(when)
+            self.ahead.clear()
+        elif in_step and self.last == -np.inf:
+            loop.guard.restart()  # from no time: a fallback may have left at any before
+        now = when if node.is_simulated else began
+        # In step, nothing of a turn may depend on how fast messages travel, as this age does.
+        age = 0.0 if in_step else 1e-9 * node.get_clock().now().nanoseconds - when
+        self.ahead.hand_over(loop, when)
+        if in_step and when == self.last:  # asked again: the answer may have been lost
+            tau: Vector | None = loop.turn_again(when, now)
+        else:
+            tau = loop.take_state(names, position, velocity, stamp=when, now=now, age=age)
+            if loop.tracker.restarted:
+                self.ahead.clear()  # their stamps come again
+            if tau is None and in_step:
+                tau = loop.guard.tau
+        if tau is not None:
+            self.last, node.state_timers.is_missing = when, False
+            node.output.publish(tau, stamp)
+            node.report.times.add(began, time.monotonic())
+            if node.action:
+                node.action.after_turn(when)
+            loop.look_ahead()  # in the time that is left
+        node.output.alive()
+        node.report.after_turn()

@@ -1,0 +1,57 @@
+# Copyright 2026 the authors of closed_chain_dynamics
+#
+# Licensed under the Apache License, Version 2.0 (the "License");
+# you may not use this file except in compliance with the License.
+# You may obtain a copy of the License at
+#
+#     http://www.apache.org/licenses/LICENSE-2.0
+#
+# Unless required by applicable law or agreed to in writing, software
+# distributed under the License is distributed on an "AS IS" BASIS,
+# WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+# See the License for the specific language governing permissions and
+# limitations under the License.
+
+"""What symbolic equations of a model cover: what is refused, and what they leave out."""
+
+from closed_chain_dynamics.description.elements import Joint, LoopJoint
+from closed_chain_dynamics.errors import StructureError
+from closed_chain_dynamics.model.mechanism import Mechanism
+
+__all__ = ['left_out_of', 'refuse_curved_contacts']
+
+
+def refuse_curved_contacts(robot: Mechanism) -> None:
+    """Refuse points that slide on anything but planes."""
+    for loop in robot.description.loops:
+        if loop.contact and loop.contact.surface != 'plane' and robot.is_connected(loop.name):
+            raise StructureError(
+                f'its point slides on a {loop.contact.surface}',
+                where=f'{robot.name}, loop {loop.name!r}',
+                repair='Equations are derived for planes: cut it first, robot.cut(...).',
+            )
+
+
+def left_out_of(robot: Mechanism) -> list[str]:
+    """Return sentences on what the equations of a model leave out."""
+    description = robot.description
+    loops = [loop for loop in description.loops if robot.is_connected(loop.name)]
+    soft = [loop.name for loop in loops if loop.contact and loop.contact.stiffness]
+    everything: list[Joint | LoopJoint] = [
+        *description.joints,
+        *(loop for loop in loops if loop.name not in soft),
+    ]
+    frictional = [each.name for each in everything if each.dynamics.friction]
+    frictional += [
+        loop.name for loop in loops if loop.name not in soft and loop.contact and loop.contact.mu
+    ]
+    stops = [each.name for each in everything if each.limit_moment]
+    return [
+        f'The equations leave out {what} {", ".join(names)}.'
+        for what, names in (
+            ('Coulomb friction of', frictional),
+            ('limit moments of', stops),
+            ('soft contacts:', soft),
+        )
+        if names
+    ]
