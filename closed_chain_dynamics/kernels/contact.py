@@ -233,14 +233,16 @@ def _solve_drags(m, rough, share, free, drags):
     The determinant is the A of Eq. (20) over m_c. At zero no finite force fits the motion; below
     zero a drag makes more normal force than it needs, and what the equations give has the wrong
     side: both are the frictional paradox. A contact held on both sides drags when it pulls, too.
+    Several of those may have forces of the right sides below zero and nowhere else.
     """
     loop, count, both = loops(m), rough.size, 0
     side, forces, system = np.empty(count), np.empty(count), np.empty((count, count))
     for k in rough:
         if loop[k].contact != UNILATERAL:
             both += 1
-    for flips in range(1 << min(both, MOST_SIDES)):  # the side without friction first
-        bit = 1
+    ways = 1 << min(both, MOST_SIDES)
+    for way in range(2 * ways if both == count else ways):  # the side without friction first
+        flips, bit, above = way % ways, 1, way < ways
         for a in range(count):
             forces[a], side[a] = free[rough[a]], 1.0
             if loop[rough[a]].contact != UNILATERAL:
@@ -249,7 +251,8 @@ def _solve_drags(m, rough, share, free, drags):
         for a in range(count):
             for b in range(count):
                 system[a, b] = (1.0 if a == b else 0.0) - share[a, b] * side[b]
-        fits = solve(system, count, forces) > LOCKING
+        determinant = solve(system, count, forces)
+        fits = (determinant if above else -determinant) > LOCKING
         for a in range(count):
             wrong = loop[rough[a]].contact != UNILATERAL and side[a] * forces[a] < 0.0
             fits = fits and not wrong

@@ -67,6 +67,8 @@ def test_a_massless_joint_turns_as_its_damping_lets_it(caplog, monkeypatch):
     with caplog.at_level(logging.WARNING, logger='closed_chain_dynamics'):
         sim = ccd.Simulation(gimbal(), dt=1e-3)
     assert "joint 'roll' moves next to no mass" in caplog.text
+    swing, roll = sim.robot.structure.dofs['armature']
+    assert swing == 0.0 < roll
     start = sim.energy().balance
     sim.run(0.6, np.array([0.5]))
     assert sim.v[1] == pytest.approx(0.5 / DAMPING, rel=FOLLOWS)
@@ -74,9 +76,3 @@ def test_a_massless_joint_turns_as_its_damping_lets_it(caplog, monkeypatch):
     assert [event.kind for event in sim.events] == ['stop']
     assert sim.q[0] == pytest.approx(0.5, abs=1e-9)
     assert abs(sim.energy().balance - start) < 1e-4
-
-
-def test_joints_with_mass_keep_their_inertia_however_damped():
-    robot = ccd.load('pendulum')
-    sim = ccd.Simulation(robot, dt=1e-3)
-    assert np.array_equal(sim.robot.structure.dofs['armature'], robot.structure.dofs['armature'])

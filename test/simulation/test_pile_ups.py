@@ -191,7 +191,7 @@ def test_events_at_one_time_and_many_in_a_step_are_a_pile():
         ('tripod', 3, 0.42, 30),
         ('stack', 5, 0.27, 250),
         ('stack', 11, 0.6, 100),
-        ('leg', 1, 0.55, 350),
+        ('leg', 1, 1.0, 350),
     ],
 )
 def test_contacts_whose_friction_turns_within_a_step_go_on(family, seed, until, most):
