@@ -23,13 +23,13 @@ for the whole of it. Several contacts of one body find theirs together, by itera
 
 import numpy as np
 
+from . import records as at
 from .compiling import kernel
 from .contact import NO_LOAD, STANDING
 from .forward import forward_dynamics
 from .kinematics import motion, placements
 from .linear_algebra import copy_to
 from .loop_frames import place_loop
-from .records import OK, SLIDE, UNILATERAL, bodies, frames, loops, moving, world, zeros
 from .sharing import HANDLE, NOTHING, NUMBER, VECTOR, shared_kernel
 from .surfaces import sliding_velocity, surface_normal
 from .vectors import (
@@ -56,13 +56,13 @@ MOST_TURNS = 500  # and in no more iterations than these
 @kernel
 def _is_rough(loop):
     """Return whether a contact slides with friction."""
-    return loop.active and loop.mode == SLIDE and loop.mu > 0.0
+    return loop.active and loop.mode == at.SLIDE and loop.mu > 0.0
 
 
 @kernel
 def _lighter(m, k):
     """Return the mass of the lighter of a contact's bodies that have any."""
-    one, two = bodies(m)[loops(m)[k].body_1].mass, bodies(m)[loops(m)[k].body_2].mass
+    one, two = at.bodies(m)[at.loops(m)[k].body_1].mass, at.bodies(m)[at.loops(m)[k].body_2].mass
     if one == 0.0 or two == 0.0:
         return max(one, two, 1e-300)
     return min(one, two)
@@ -71,17 +71,17 @@ def _lighter(m, k):
 @kernel
 def _speed(m, k):
     """Return how fast a contact slides, after `motion`."""
-    loop, move = loops(m)[k], moving(m)
+    loop, move = at.loops(m)[k], at.moving(m)
     surface_normal(loop, place_loop(m, k))
-    velocity, _ = sliding_velocity(frames(m)[k], move[loop.body_1], move[loop.body_2])
+    velocity, _ = sliding_velocity(at.frames(m)[k], move[loop.body_1], move[loop.body_2])
     return velocity, norm(velocity)
 
 
 @kernel
 def _acceleration(m, k):
     """Return how the point of a contact accelerates along its surface, after the dynamics."""
-    loop, frame = loops(m)[k], frames(m)[k]
-    one, two = moving(m)[loop.body_1], moving(m)[loop.body_2]
+    loop, frame = at.loops(m)[k], at.frames(m)[k]
+    one, two = at.moving(m)[loop.body_1], at.moving(m)[loop.body_2]
     a = minus(velocity_at(two.A, frame.point), velocity_at(one.A, frame.point))
     turning = minus(angular(two.V), angular(one.V))
     a = add(a, cross(turning, velocity_at(two.V, frame.p_2)))
@@ -91,16 +91,16 @@ def _acceleration(m, k):
 @kernel
 def note_slow(m, q, v, dt, acceleration):
     """Note below which speed the direction of each contact is stiff; return whether any is."""
-    loop, g, near, any_slow = loops(m), norm(world(m).gravity), False, False
+    loop, g, near, any_slow = at.loops(m), norm(at.world(m).gravity), False, False
     for k in range(loop.size):
         loop[k].slow = 0.0
         if _is_rough(loop[k]):
             near = near or _speed(m, k)[1] < WORTH_A_LOOK * STIFF * dt * loop[k].mu * g
-    if not near or forward_dynamics(m, q, v, acceleration) != OK:
+    if not near or forward_dynamics(m, q, v, acceleration) != at.OK:
         return False
     for k in range(loop.size):
         if _is_rough(loop[k]):
-            push = abs(frames(m)[k].normal_force) / _lighter(m, k)
+            push = abs(at.frames(m)[k].normal_force) / _lighter(m, k)
             loop[k].slow = STIFF * dt * loop[k].mu * push
             any_slow = any_slow or _speed(m, k)[1] < loop[k].slow
     return any_slow
@@ -114,7 +114,7 @@ def aim(m, q, v, rate, acceleration):
     Each is turned by a share of the force that its acceleration needs: that share grows while it
     helps. Returns a status.
     """
-    loop, frame, share, last, size = loops(m), frames(m), 0.0, 1e300, 0.0
+    loop, frame, share, last, size = at.loops(m), at.frames(m), 0.0, 1e300, 0.0
     for k in range(loop.size):
         if _is_rough(loop[k]):
             size += 1.0
@@ -122,7 +122,7 @@ def aim(m, q, v, rate, acceleration):
     share /= max(size, 1.0)
     for _ in range(MOST_TURNS):
         status = forward_dynamics(m, q, v, acceleration)
-        if status != OK:
+        if status != at.OK:
             return status
         astray = 0.0
         for k in range(loop.size):
@@ -141,26 +141,26 @@ def aim(m, q, v, rate, acceleration):
                 size = max(norm(way), 1e-300)
                 put(loop[k].direction, times(1.0 / size, rotate_back(frame[k].R_1, way)))
         if astray < AIMED:
-            return OK
+            return at.OK
         share, last = share * (1.2 if astray < last else 0.5), astray
-    return OK
+    return at.OK
 
 
 @kernel
 def _pulls(m):
     """Return whether a contact that can only push would have to pull: its drag gives energy."""
     load, least = 0.0, 0.0
-    for k in range(loops(m).size):
-        if _is_rough(loops(m)[k]) and loops(m)[k].contact == UNILATERAL:
-            load = max(load, abs(frames(m)[k].normal_force))
-            least = min(least, frames(m)[k].normal_force)
+    for k in range(at.loops(m).size):
+        if _is_rough(at.loops(m)[k]) and at.loops(m)[k].contact == at.UNILATERAL:
+            load = max(load, abs(at.frames(m)[k].normal_force))
+            least = min(least, at.frames(m)[k].normal_force)
     return least < -NO_LOAD * load
 
 
 @kernel
 def forget_slow(m):
     """After a run: directions are those of the motion again."""
-    for loop in loops(m):
+    for loop in at.loops(m):
         loop.slow = 0.0
 
 
@@ -168,22 +168,22 @@ def forget_slow(m):
 def aim_slow(m, q, v, dt, acceleration):
     """Before a step: aim the drags of contacts that are slow."""
     placements(m, q)
-    motion(m, v, zeros(m), 0.0)
+    motion(m, v, at.zeros(m), 0.0)
     if not note_slow(m, q, v, dt, acceleration):
         return
-    loop, before = loops(m), np.empty((loops(m).size, 3))
+    loop, before = at.loops(m), np.empty((at.loops(m).size, 3))
     for k in range(loop.size):
         copy_to(before[k], loop[k].direction)
     status = aim(m, q, v, 1.0 / dt, acceleration)
     for k in range(loop.size):  # one that turns round within the step stops first: an event
         if _is_rough(loop[k]):
             velocity, speed = _speed(m, k)
-            R_1, noted = frames(m)[k].R_1, loop[k].direction
+            R_1, noted = at.frames(m)[k].R_1, loop[k].direction
             if STANDING < speed < loop[k].slow and inner(velocity, rotate(R_1, noted)) < 0.0:
                 put(noted, times(1.0 / speed, rotate_back(R_1, velocity)))
-    if status == OK:
+    if status == at.OK:
         status = forward_dynamics(m, q, v, acceleration)
-    if status != OK or _pulls(m):  # it would lock or drag along: then they are as they move
+    if status != at.OK or _pulls(m):  # it would lock or drag along: then they are as they move
         for k in range(loop.size):
             copy_to(loop[k].direction, before[k])
         forget_slow(m)

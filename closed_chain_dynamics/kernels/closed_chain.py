@@ -24,6 +24,7 @@ length.
 
 import numpy as np
 
+from . import records as at
 from .compiling import kernel
 from .coordinates import constraint_matrix
 from .inertia import body_inertias, expand_inertias
@@ -32,30 +33,6 @@ from .loop_rotors import add_loop_inertia, carry_loop_rotors
 from .loops import loop_coordinates
 from .newton_euler import apply_loads
 from .passive import add_passive_forces, push_apart
-from .records import (
-    NOT_POSITIVE,
-    OK,
-    actuators,
-    bodies,
-    cluster_bodies,
-    cluster_dofs,
-    cluster_loops,
-    clusters,
-    columns,
-    dofs,
-    drift,
-    extra,
-    inertias,
-    loop_columns,
-    loops,
-    matrix,
-    moving,
-    shape,
-    springs,
-    tau,
-    torques,
-    totals,
-)
 from .sharing import HANDLE, VECTOR, shared_kernel
 from .vectors import add_spatial, angular, inner_spatial, linear, put_spatial, times
 
@@ -65,10 +42,10 @@ INDEFINITE = 1e-13  # a pivot of A below this share of its diagonal: a massless 
 @kernel
 def bias_acceleration(m):
     """Write the drift W' theta_G': h in the rows of theta_S, Eq. (22) of paper 1."""
-    out, order, cluster = drift(m), cluster_dofs(m), clusters(m)
+    out, order, cluster = at.drift(m), at.cluster_dofs(m), at.clusters(m)
     for j in range(out.size):
         out[j] = 0.0
-    for c in range(shape(m).n_clusters):
+    for c in range(at.shape(m).n_clusters):
         own = cluster[c]
         if own.rank:
             E_H_h = constraint_matrix(m, own)
@@ -83,12 +60,12 @@ def passive_forces(m, q, v):
 
     Rotors of loop joints take what they need for the bodies' A.
     """
-    force, total, size = tau(m), totals(m), shape(m)
+    force, total, size = at.tau(m), at.totals(m), at.shape(m)
     total.dissipation = 0.0
     for j in range(size.nv):
         force[j] = 0.0
     total.power = apply_loads(m)
-    if size.passive_joints or size.passive_loops or springs(m).size:
+    if size.passive_joints or size.passive_loops or at.springs(m).size:
         add_passive_forces(m, q, v, force)
     if size.rotor_loops:
         carry_loop_rotors(m)
@@ -98,11 +75,11 @@ def passive_forces(m, q, v):
 @kernel
 def applied_forces(m, q, v):
     """Do the same with the torques of the motors and the forces given on tree coordinates."""
-    force, total, given = passive_forces(m, q, v), totals(m), extra(m)
+    force, total, given = passive_forces(m, q, v), at.totals(m), at.extra(m)
     for j in range(given.size):
         force[j] += given[j]
         total.power += given[j] * v[j]
-    actuator, tau_A = actuators(m), torques(m)
+    actuator, tau_A = at.actuators(m), at.torques(m)
     for k in range(actuator.size):
         if actuator[k].on_loop:
             _loop_motor(m, actuator[k].dof, tau_A[k])
@@ -115,7 +92,7 @@ def applied_forces(m, q, v):
 @kernel
 def take_off_rotors(m, force):
     """Take off what rotors need for the drift: bodies got it with their accelerations."""
-    dof, h = dofs(m), drift(m)
+    dof, h = at.dofs(m), at.drift(m)
     for j in range(h.size):
         force[j] -= dof[j].armature * h[j]
 
@@ -123,20 +100,20 @@ def take_off_rotors(m, force):
 @kernel
 def _loop_motor(m, d, torque):
     """Put a motor's torque on the two bodies that a loop joint connects."""
-    loop = loops(m)
+    loop = at.loops(m)
     for k in range(loop.size):
         own = loop[k]
         if own.active and own.dof <= d < own.dof + own.n_dofs:
             loop_coordinates(m, k)
-            column = loop_columns(m)[d]
+            column = at.loop_columns(m)[d]
             push_apart(m, own.body_1, own.body_2, column.f, torque)
-            totals(m).power += torque * column.rate
+            at.totals(m).power += torque * column.rate
 
 
 @kernel
 def _add_to_parent(m, i, up):
     """Add composite inertia and force of a body to another's."""
-    inertia, move = inertias(m), moving(m)
+    inertia, move = at.inertias(m), at.moving(m)
     if up > 0:
         for r in range(6):
             axpy(inertia[up].I[r], inertia[i].I[r], 1.0, 0, 6)
@@ -157,25 +134,25 @@ def _write_momentum(column, I):
 @kernel
 def _add_loop_rotors(m, cluster, M):
     """Add the rotors of a cluster's loop joints to its M."""
-    for k in cluster_loops(m)[cluster.first_loop : cluster.first_loop + cluster.n_loops]:
+    for k in at.cluster_loops(m)[cluster.first_loop : cluster.first_loop + cluster.n_loops]:
         add_loop_inertia(m, k, M, True)
 
 
 @kernel
 def _fold_single(m, cluster, force):
     """Fold a joint of one degree of freedom, that no loop binds, into the body that carries it."""
-    i = cluster_bodies(m)[cluster.first_body]
-    own, inertia, move = bodies(m)[i], inertias(m), moving(m)
+    i = at.cluster_bodies(m)[cluster.first_body]
+    own, inertia, move = at.bodies(m)[i], at.inertias(m), at.moving(m)
     j, up = own.iv, own.parent
-    column = columns(m)[j]
+    column = at.columns(m)[j]
     _write_momentum(column, inertia[i].I)
-    d = inner_spatial(column.U, column.s) + dofs(m)[j].armature
-    if shape(m).rotor_loops:
+    d = inner_spatial(column.U, column.s) + at.dofs(m)[j].armature
+    if at.shape(m).rotor_loops:
         M = np.zeros((1, 1))
         _add_loop_rotors(m, cluster, M)
         d += M[0, 0]
     if not d > 0.0:
-        return NOT_POSITIVE
+        return at.NOT_POSITIVE
     column.rest = force[j] - inner_spatial(move[i].F, column.s)
     column.D_inverse = 1.0 / d
     _add_to_parent(m, i, up)
@@ -184,7 +161,7 @@ def _fold_single(m, cluster, force):
             axpy(inertia[up].I[r], column.U, -column.U[r] / d, 0, 6)
     share = column.rest / d
     add_spatial(move[up].F, times(share, linear(column.U)), times(share, angular(column.U)))
-    return OK
+    return at.OK
 
 
 @kernel
@@ -193,18 +170,18 @@ def cluster_matrices(m, cluster):
     n = cluster.n_dofs
     start = cluster.scratch + cluster.n_rows * cluster.width
     return (
-        matrix(m, start, n, n),
-        matrix(m, start + n * n, n, n),
-        matrix(m, start + 2 * n * n, n, 6),
-        matrix(m, start + 2 * n * n + 6 * n, 2, n),
+        at.matrix(m, start, n, n),
+        at.matrix(m, start + n * n, n, n),
+        at.matrix(m, start + 2 * n * n, n, 6),
+        at.matrix(m, start + 2 * n * n + 6 * n, 2, n),
     )
 
 
 @kernel
 def _gather(m, cluster, M, rest, force):
     """Fill M and the forces left over inside a cluster, bodies from the leaves inwards."""
-    body, dof, column = bodies(m), dofs(m), columns(m)
-    inertia, move, order = inertias(m), moving(m), cluster_bodies(m)
+    body, dof, column = at.bodies(m), at.dofs(m), at.columns(m)
+    inertia, move, order = at.inertias(m), at.moving(m), at.cluster_bodies(m)
     M[:, :] = 0.0
     for k in range(cluster.first_body + cluster.n_bodies - 1, cluster.first_body - 1, -1):
         i = np.uint64(order[k])
@@ -214,12 +191,12 @@ def _gather(m, cluster, M, rest, force):
             rest[place] = force[j] - inner_spatial(move[i].F, own.s)
             other = j
             while other >= 0:  # this coordinate and those of the cluster above it
-                at = np.uint64(dof[other].local)
-                M[place, at] = M[at, place] = inner_spatial(own.U, column[other].s)
+                here = np.uint64(dof[other].local)
+                M[place, here] = M[here, place] = inner_spatial(own.U, column[other].s)
                 other = dof[other].above
             M[place, place] += dof[j].armature
         _add_to_parent(m, i, body[i].parent)
-    if shape(m).rotor_loops:
+    if at.shape(m).rotor_loops:
         _add_loop_rotors(m, cluster, M)
 
 
@@ -292,16 +269,16 @@ def _fold_cluster(m, cluster, force):
     if up > 0:
         _momenta_of_coordinates(m, cluster, H, U_G)
     if not cholesky(A, ng, INDEFINITE):
-        return NOT_POSITIVE
+        return at.NOT_POSITIVE
     if up > 0:
         _fold_outwards(m, up, A, ng, U_G, y)
-    return OK
+    return at.OK
 
 
 @kernel
 def _momenta_of_coordinates(m, cluster, H, U_G):
     """Write W^T U, six numbers a generalized coordinate."""
-    column, order, rank = columns(m), cluster_dofs(m), cluster.rank
+    column, order, rank = at.columns(m), at.cluster_dofs(m), cluster.rank
     for g in range(cluster.n_dofs - rank):
         out = U_G[g]
         U = column[order[cluster.first_dof + rank + g]].U
@@ -314,7 +291,7 @@ def _momenta_of_coordinates(m, cluster, H, U_G):
 @kernel
 def _fold_outwards(m, up, L, ng, U_G, y):
     """Take U_G A^-1 U_G^T off the carrier's inertia, and add U_G A^-1 y to its force."""
-    I, F = inertias(m)[up].I, moving(m)[up].F
+    I, F = at.inertias(m)[up].I, at.moving(m)[up].F
     for g in range(ng):  # Z = L^-1 U_G in place, z = L^-1 y in place
         for k in range(g):
             axpy(U_G[g], U_G[k], -L[k, g], 0, 6)
@@ -331,10 +308,10 @@ def _fold_outwards(m, up, L, ng, U_G, y):
 @kernel
 def _unfold(m, acceleration):
     """Compute accelerations from the root outwards; A of a body becomes the increment of V'."""
-    body, move, column = bodies(m), moving(m), columns(m)
-    cluster, order, members = clusters(m), cluster_dofs(m), cluster_bodies(m)
+    body, move, column = at.bodies(m), at.moving(m), at.columns(m)
+    cluster, order, members = at.clusters(m), at.cluster_dofs(m), at.cluster_bodies(m)
     move[0].A[:] = 0.0
-    for c in range(shape(m).n_clusters):
+    for c in range(at.shape(m).n_clusters):
         own = cluster[c]
         n, rank, first, up = own.n_dofs, own.rank, own.first_dof, own.parent
         if n == 1 and rank == 0:
@@ -368,14 +345,14 @@ def solve_motion(m, force, acceleration):
     """Solve A x = W^T (force - forces of the bodies) for W x, after `solve_constraints`."""
     body_inertias(m)
     expand_inertias(m)
-    cluster = clusters(m)
-    for c in range(shape(m).n_clusters - 1, -1, -1):
+    cluster = at.clusters(m)
+    for c in range(at.shape(m).n_clusters - 1, -1, -1):
         own = cluster[c]
         if own.n_dofs == 1 and own.rank == 0:
             status = _fold_single(m, own, force)
         else:
             status = _fold_cluster(m, own, force)
-        if status != OK:
+        if status != at.OK:
             return status
     _unfold(m, acceleration)
-    return OK
+    return at.OK

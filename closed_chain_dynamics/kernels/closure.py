@@ -24,6 +24,7 @@ closed. Near the closed pose both kinds of rows agree to second order.
 
 import numpy as np
 
+from . import records as at
 from .compiling import kernel
 from .holds import coordinate_bias, hold_row
 from .kinematics import check_state, motion, placements
@@ -38,26 +39,6 @@ from .loops import (
     slides,
     turn_coordinate,
 )
-from .records import (
-    LOOP_CYLINDRICAL,
-    LOOP_FIXED,
-    LOOP_PLANAR,
-    LOOP_PRISMATIC,
-    LOOP_REVOLUTE,
-    LOOP_SURFACE,
-    LOOP_UNIVERSAL,
-    OK,
-    cluster_couplings,
-    cluster_dofs,
-    cluster_loops,
-    clusters,
-    dofs,
-    holds,
-    loops,
-    rows,
-    world,
-    zeros,
-)
 from .sharing import HANDLE, INDEX, NOTHING, shared_kernel
 from .surfaces import surface_rows
 from .vectors import add, axis, times
@@ -66,17 +47,17 @@ from .vectors import add, axis, times
 @shared_kernel(HANDLE, INDEX, returns=NOTHING)
 def closing_rows(m, k):
     """Write covector and error of every row of a loop: distances, then angles."""
-    loop = loops(m)[k]
+    loop = at.loops(m)[k]
     kind, r = loop.type, loop.row
-    if kind == LOOP_SURFACE:
+    if kind == at.LOOP_SURFACE:
         surface_rows(m, k, False)
         return
-    frame, row = place_loop(m, k), rows(m)
+    frame, row = place_loop(m, k), at.rows(m)
     first, last = slides(kind)
     for i in range(first, last):
         row[r].error = slide_row(frame, i, row[r].f)
         r += 1
-    if kind == LOOP_FIXED or kind == LOOP_PRISMATIC:
+    if kind == at.LOOP_FIXED or kind == at.LOOP_PRISMATIC:
         turn = rotation_vector(frame)
         for i in range(3):
             turn_coordinate(axis(frame.R_1, i), row[r + i].f)
@@ -85,14 +66,14 @@ def closing_rows(m, k):
     # z_2 in the axes of frame 1
     x, y, z = axis_product(frame, 0, 2), axis_product(frame, 1, 2), axis_product(frame, 2, 2)
     sine = np.hypot(x, y)
-    if kind == LOOP_REVOLUTE or kind == LOOP_CYLINDRICAL or kind == LOOP_PLANAR:
+    if kind == at.LOOP_REVOLUTE or kind == at.LOOP_CYLINDRICAL or kind == at.LOOP_PLANAR:
         for i in range(2):
             turn_coordinate(axis(frame.R_1, i), row[r + i].f)
         factor = np.arctan2(sine, z) / sine if sine > NO_AXIS else 1.0
         row[r].error, row[r + 1].error = -factor * y, factor * x
         if sine <= NO_AXIS and z < 0.0:  # half a turn away, in any direction
             row[r].error = np.pi
-    elif kind == LOOP_UNIVERSAL:  # a quarter turn minus the angle between the axes
+    elif kind == at.LOOP_UNIVERSAL:  # a quarter turn minus the angle between the axes
         c, s = (y / sine, -x / sine) if sine > NO_AXIS else (1.0, 0.0)
         n = add(times(c, axis(frame.R_1, 0)), times(s, axis(frame.R_1, 1)))
         turn_coordinate(n, row[r].f)
@@ -107,15 +88,15 @@ def compute_closure(m, c, q, J, error):
     Rows are in the order of loops, then couplings; columns in that of the cluster's velocities.
     """
     status = check_state(m, q, q, q)
-    if status != OK:
+    if status != at.OK:
         return status
     placements(m, q)
-    cluster, loop, row = clusters(m)[c], loops(m), rows(m)
-    unit = 1.0 / world(m).length
+    cluster, loop, row = at.clusters(m)[c], at.loops(m), at.rows(m)
+    unit = 1.0 / at.world(m).length
     J[:, :] = 0.0
     i = 0
     for n in range(cluster.first_loop, cluster.first_loop + cluster.n_loops):
-        k = cluster_loops(m)[n]
+        k = at.cluster_loops(m)[n]
         closing_rows(m, k)
         for r in range(loop[k].n_rows):
             own = row[loop[k].row + r]
@@ -126,47 +107,47 @@ def compute_closure(m, c, q, J, error):
                 J[i, j] *= factor
             i += 1
     for n in range(cluster.first_coupling, cluster.first_coupling + cluster.n_couplings):
-        error[i], _ = coupling_row(m, cluster_couplings(m)[n], q, q, J, i, True, False)
+        error[i], _ = coupling_row(m, at.cluster_couplings(m)[n], q, q, J, i, True, False)
         i += 1
-    for h in range(holds(m).size):
-        if holds(m)[h].active and holds(m)[h].cluster == c:
+    for h in range(at.holds(m).size):
+        if at.holds(m)[h].active and at.holds(m)[h].cluster == c:
             error[i], _ = hold_row(m, h, q, J, i, True, False)
             i += 1
     for j in range(cluster.n_dofs):
-        scale = dofs(m)[cluster_dofs(m)[cluster.first_dof + j]].scale
+        scale = at.dofs(m)[at.cluster_dofs(m)[cluster.first_dof + j]].scale
         for i in range(J.shape[0]):
             J[i, j] *= scale
-    return OK
+    return at.OK
 
 
 @kernel
 def compute_gaps(m, q, gaps):
     """Write how far every loop is open, active or not, (loops, 2) [m, rad]."""
     status = check_state(m, q, q, q)
-    if status != OK:
+    if status != at.OK:
         return status
     placements(m, q)
-    loop, row = loops(m), rows(m)
+    loop, row = at.loops(m), at.rows(m)
     for k in range(loop.size):
         closing_rows(m, k)
         gaps[k, 0] = gaps[k, 1] = 0.0
         for r in range(loop[k].n_rows):
             kind = 0 if r < linear_rows(loop[k]) else 1
             gaps[k, kind] = np.hypot(gaps[k, kind], row[loop[k].row + r].error)
-    return OK
+    return at.OK
 
 
 @kernel
 def compute_loop_bias(m, q, v, bias):
     """Write L' theta_O' of every coordinate of every loop joint, (loop coordinates,)."""
     status = check_state(m, q, v, v)
-    if status != OK:
+    if status != at.OK:
         return status
     placements(m, q)
-    motion(m, v, zeros(m), 0.0)
-    loop = loops(m)
+    motion(m, v, at.zeros(m), 0.0)
+    loop = at.loops(m)
     for k in range(loop.size):
         loop_coordinates(m, k)
         for d in range(loop[k].dof, loop[k].dof + loop[k].n_dofs):
             bias[d] = coordinate_bias(m, k, d)
-    return OK
+    return at.OK

@@ -23,6 +23,7 @@ contacts at once. Where it is singular, friction locks the mechanism: the fricti
 
 import numpy as np
 
+from . import records as at
 from .closed_chain import applied_forces, solve_motion, take_off_rotors
 from .compiling import kernel
 from .coordinates import constraint_matrix
@@ -33,26 +34,6 @@ from .linear_algebra import solve, take_off
 from .loop_frames import place_loop
 from .newton_euler import body_forces, pass_forces_inwards, project_forces
 from .passive import push_apart
-from .records import (
-    LOCKED,
-    NO_MODE,
-    OK,
-    SLIDE,
-    SOFT,
-    STICK,
-    UNILATERAL,
-    cluster_dofs,
-    cluster_loops,
-    clusters,
-    dofs,
-    drift,
-    frames,
-    loops,
-    moving,
-    shape,
-    totals,
-    world,
-)
 from .sharing import HANDLE, NOTHING, TABLE, VECTOR, shared_kernel
 from .surfaces import sliding_velocity, surface_distance, surface_normal
 from .vectors import (
@@ -80,7 +61,7 @@ NO_LOAD = 1e-12  # share of the largest normal force that is rounding
 @kernel
 def _drag(m, k, force):
     """Put the drag of a sliding contact on its two bodies."""
-    loop, frame, f = loops(m)[k], frames(m)[k], np.empty(6)
+    loop, frame, f = at.loops(m)[k], at.frames(m)[k], np.empty(6)
     put_spatial(f, linear(frame.sliding), cross(frame.point, frame.sliding))
     push_apart(m, loop.body_1, loop.body_2, f, -force)
 
@@ -88,19 +69,19 @@ def _drag(m, k, force):
 @kernel
 def _velocity(m, k):
     """Return how a contact slides along its surface, and how fast it moves away from it."""
-    loop, move = loops(m)[k], moving(m)
-    return sliding_velocity(frames(m)[k], move[loop.body_1], move[loop.body_2])
+    loop, move = at.loops(m)[k], at.moving(m)
+    return sliding_velocity(at.frames(m)[k], move[loop.body_1], move[loop.body_2])
 
 
 @kernel
 def sliding_direction(m, k):
     """Write the direction in which a contact slides; standing still, the one noted for it."""
-    frame = frames(m)[k]
+    frame = at.frames(m)[k]
     velocity, _ = _velocity(m, k)
     speed = norm(velocity)
-    noted = rotate(frame.R_1, loops(m)[k].direction)
+    noted = rotate(frame.R_1, at.loops(m)[k].direction)
     forward = inner(velocity, noted)
-    if speed > max(STANDING, loops(m)[k].slow) and (forward > 0.0 or norm(noted) == 0.0):
+    if speed > max(STANDING, at.loops(m)[k].slow) and (forward > 0.0 or norm(noted) == 0.0):
         put(frame.sliding, times(1.0 / speed, velocity))
     else:  # within a step the friction does not turn round: that is an event
         put(frame.sliding, noted)
@@ -122,11 +103,11 @@ def _forces_at(m, q, v, a, drags):
 @kernel
 def _try(m, q, v, drags, acceleration, residual):
     """Solve the motion with given drags, and write what the constraints have to carry."""
-    h, dof = drift(m), dofs(m)
+    h, dof = at.drift(m), at.dofs(m)
     force = _forces_at(m, q, v, h, drags)
     take_off_rotors(m, force)
     status = solve_motion(m, force, acceleration)
-    if status != OK:
+    if status != at.OK:
         return status
     for j in range(h.size):
         acceleration[j] += h[j]
@@ -135,7 +116,7 @@ def _try(m, q, v, drags, acceleration, residual):
     project_forces(m, residual)
     for j in range(h.size):
         residual[j] += dof[j].armature * acceleration[j] - force[j]
-    return OK
+    return at.OK
 
 
 @kernel
@@ -146,7 +127,7 @@ def _row_forces(m, cluster, residual):
     Elimination kept its row operations: the first `rank` rows of them give a solution, the others
     are forces in balance. Of all solutions it is the one of least norm: equal supports share.
     """
-    J, order = constraint_matrix(m, cluster), cluster_dofs(m)
+    J, order = constraint_matrix(m, cluster), at.cluster_dofs(m)
     n, n_rows, rank = cluster.n_dofs, cluster.n_rows, cluster.rank
     forces = np.zeros(n_rows)
     for s in range(rank):
@@ -160,16 +141,16 @@ def _row_forces(m, cluster, residual):
 @kernel
 def _contact_forces(m, residual, normal):
     """Write the constraint force of every contact: along the normal, and of a sticking one all."""
-    loop, frame, unit = loops(m), frames(m), 1.0 / world(m).length
-    if shape(m).n_holds:
+    loop, frame, unit = at.loops(m), at.frames(m), 1.0 / at.world(m).length
+    if at.shape(m).n_holds:
         hold_forces(m, residual)
-    for c in range(shape(m).n_clusters):
-        own = clusters(m)[c]
+    for c in range(at.shape(m).n_clusters):
+        own = at.clusters(m)[c]
         if own.width == own.n_dofs + 1:
             continue
         forces, i = _row_forces(m, own, residual), 0
-        for k in cluster_loops(m)[own.first_loop : own.first_loop + own.n_loops]:
-            if loop[k].mode == SLIDE or loop[k].mode == STICK:
+        for k in at.cluster_loops(m)[own.first_loop : own.first_loop + own.n_loops]:
+            if loop[k].mode == at.SLIDE or loop[k].mode == at.STICK:
                 _resolve(frame[k], loop[k].mode, unit * forces[i : i + loop[k].n_rows])
                 normal[k] = frame[k].normal_force
             i += loop[k].n_rows
@@ -178,7 +159,7 @@ def _contact_forces(m, residual, normal):
 @kernel
 def _resolve(frame, mode, force):
     """Write normal force and, of a sticking contact, friction force in world axes."""
-    if mode == SLIDE:
+    if mode == at.SLIDE:
         frame.normal_force = force[0]
         return
     total = rotate(frame.R_1, force)
@@ -189,37 +170,37 @@ def _resolve(frame, mode, force):
 @shared_kernel(HANDLE, VECTOR, VECTOR, VECTOR)
 def contact_dynamics(m, q, v, acceleration):
     """Write theta_O'' with friction in every sliding contact; forces are left in `frames`."""
-    loop, n, count = loops(m), loops(m).size, 0
-    residual, drags, normal = np.empty(shape(m).nv), np.zeros(n), np.zeros(n)
+    loop, n, count = at.loops(m), at.loops(m).size, 0
+    residual, drags, normal = np.empty(at.shape(m).nv), np.zeros(n), np.zeros(n)
     rough = np.empty(n, np.int64)
     for k in range(n):
-        if loop[k].active and loop[k].mode == SLIDE:
+        if loop[k].active and loop[k].mode == at.SLIDE:
             sliding_direction(m, k)
-            put(frames(m)[k].friction, (0.0, 0.0, 0.0))
+            put(at.frames(m)[k].friction, (0.0, 0.0, 0.0))
             if loop[k].mu > 0.0:
                 rough[count] = k
                 count += 1
     status = _try(m, q, v, drags, acceleration, residual)
-    if status != OK:
+    if status != at.OK:
         return status
     _contact_forces(m, residual, normal)
     if count == 0:
-        return OK
+        return at.OK
     free, share = normal.copy(), np.zeros((count, count))
     for b in range(count):  # how a unit drag on one changes the normal force of all
         drags[:] = 0.0
         drags[rough[b]] = 1.0
         status = _try(m, q, v, drags, acceleration, residual)
-        if status != OK:
+        if status != at.OK:
             return status
         _contact_forces(m, residual, normal)
         for a in range(count):
             share[a, b] = (normal[rough[a]] - free[rough[a]]) * loop[rough[b]].mu
     drags[:] = 0.0
     if not _solve_drags(m, rough[:count], share, free, drags):
-        return LOCKED
+        return at.LOCKED
     status = _try(m, q, v, drags, acceleration, residual)
-    if status == OK:
+    if status == at.OK:
         _contact_forces(m, residual, normal)
         _write_drags(m, rough[:count], drags)
     return status
@@ -235,17 +216,17 @@ def _solve_drags(m, rough, share, free, drags):
     side: both are the frictional paradox. A contact held on both sides drags when it pulls, too.
     Several of those may have forces of the right sides below zero and nowhere else.
     """
-    loop, count, both = loops(m), rough.size, 0
+    loop, count, both = at.loops(m), rough.size, 0
     side, forces, system = np.empty(count), np.empty(count), np.empty((count, count))
     for k in rough:
-        if loop[k].contact != UNILATERAL:
+        if loop[k].contact != at.UNILATERAL:
             both += 1
     ways = 1 << min(both, MOST_SIDES)
     for way in range(2 * ways if both == count else ways):  # the side without friction first
         flips, bit, above = way % ways, 1, way < ways
         for a in range(count):
             forces[a], side[a] = free[rough[a]], 1.0
-            if loop[rough[a]].contact != UNILATERAL:
+            if loop[rough[a]].contact != at.UNILATERAL:
                 side[a] = 1.0 if (forces[a] < 0.0) == (flips & bit != 0) else -1.0
                 bit <<= 1
         for a in range(count):
@@ -254,7 +235,7 @@ def _solve_drags(m, rough, share, free, drags):
         determinant = solve(system, count, forces)
         fits = (determinant if above else -determinant) > LOCKING
         for a in range(count):
-            wrong = loop[rough[a]].contact != UNILATERAL and side[a] * forces[a] < 0.0
+            wrong = loop[rough[a]].contact != at.UNILATERAL and side[a] * forces[a] < 0.0
             fits = fits and not wrong
         if fits:
             for a in range(count):
@@ -266,7 +247,7 @@ def _solve_drags(m, rough, share, free, drags):
 @kernel
 def _write_drags(m, rough, drags):
     """Write the friction forces of sliding contacts, and the power that they take."""
-    frame, total = frames(m), totals(m)
+    frame, total = at.frames(m), at.totals(m)
     for k in rough:
         velocity, _ = _velocity(m, k)
         put(frame[k].friction, times(-drags[k], frame[k].sliding))
@@ -276,15 +257,15 @@ def _write_drags(m, rough, drags):
 @kernel
 def note_directions(m):
     """Note in which direction each contact slides, after a step; return whether any turned."""
-    loop, frame, turned = loops(m), frames(m), False
+    loop, frame, turned = at.loops(m), at.frames(m), False
     for k in range(loop.size):
-        if loop[k].active and loop[k].mode == SLIDE:
+        if loop[k].active and loop[k].mode == at.SLIDE:
             velocity, _ = _velocity(m, k)
             speed = norm(velocity)
             if speed > MOVING_SPEED:
                 turned = turned or inner(velocity, frame[k].sliding) < 0.0
                 put(loop[k].direction, times(1.0 / speed, rotate_back(frame[k].R_1, velocity)))
-                shape(m).changes += 1
+                at.shape(m).changes += 1
     return turned
 
 
@@ -297,26 +278,26 @@ def contact_signs(m, signs):
     unilateral one the normal force. Sticking: what is left of the friction, and the normal force.
     To be called after the motion has been computed.
     """
-    loop, frame, load = loops(m), frames(m), 0.0
+    loop, frame, load = at.loops(m), at.frames(m), 0.0
     for k in range(loop.size):
-        if loop[k].active and loop[k].mode != NO_MODE:
+        if loop[k].active and loop[k].mode != at.NO_MODE:
             load = max(load, abs(frame[k].normal_force))
-            if loop[k].mode == STICK:
+            if loop[k].mode == at.STICK:
                 load = max(load, norm(frame[k].friction))
     if load > 0.0:
         share_forces(m, load)
     for k in range(loop.size):
-        own, at = loop[k], frame[k]
+        own, here = loop[k], frame[k]
         signs[k, 0] = signs[k, 1] = 1.0
-        if own.mode == NO_MODE or own.mode == SOFT:
+        if own.mode == at.NO_MODE or own.mode == at.SOFT:
             continue
         if not own.active:
             signs[k, 0] = _height(m, k)
             continue
-        if own.contact == UNILATERAL:
-            signs[k, 1] = at.normal_force + NO_LOAD * load
-        if own.mode == STICK:
-            signs[k, 0] = cone_margin(own, at) + HOLDS * load
+        if own.contact == at.UNILATERAL:
+            signs[k, 1] = here.normal_force + NO_LOAD * load
+        if own.mode == at.STICK:
+            signs[k, 0] = cone_margin(own, here) + HOLDS * load
             signs[k, 1] += HOLDS * load
         elif own.mu > 0.0:
             signs[k, 0] = sliding_direction(m, k) + STANDING
@@ -325,8 +306,8 @@ def contact_signs(m, signs):
 @kernel
 def _height(m, k):
     """Return how far an open contact is from touching, or from having been in its surface."""
-    loop = loops(m)[k]
-    if loop.contact != UNILATERAL:
+    loop = at.loops(m)[k]
+    if loop.contact != at.UNILATERAL:
         return 1.0
     frame = place_loop(m, k)
     surface_normal(loop, frame)

@@ -23,10 +23,10 @@ from collections import namedtuple
 
 import numpy as np
 
+from . import records as at
 from .compiling import kernel
 from .following import FOLLOWED, compute_follow, solve_with_drift
 from .limit_checks import find_offenders, limit_torques
-from .records import OK
 from .torque_law import law_at, law_by_code
 
 # of the last state, what joints say now, and where the next one is written, see following.py
@@ -66,7 +66,7 @@ def compute_turn(m, joints, facts, limits, bounds, law, guard):
         return LOOK_CLOSER
     if not law_by_code(m, found.q, found.v, law.target, law.gains, law.out):
         solve_with_drift(m, facts, found)
-        if law_at(m, found.q, found.v, law.target, law.gains, law.a, law.out) != OK:
+        if law_at(m, found.q, found.v, law.target, law.gains, law.a, law.out) != at.OK:
             return LOOK_CLOSER
     first = 1 + found.v.size
     tau_A = law.out[first : first + guard.safe.size]

@@ -24,6 +24,7 @@ choice made anew is in the same velocities, so nothing in the state jumps.
 
 import numpy as np
 
+from . import records as at
 from .compiling import kernel
 from .holds import hold_row
 from .kinematics import check_state, motion, placements
@@ -36,25 +37,6 @@ from .loops import (
     loop_is_flipped,
     loop_rows,
     point_rows,
-)
-from .records import (
-    LOOP_OPEN,
-    LOOP_SPHERICAL,
-    OK,
-    cluster_couplings,
-    cluster_dofs,
-    cluster_loops,
-    clusters,
-    couplings,
-    dofs,
-    holds,
-    loop_columns,
-    loops,
-    matrix,
-    rows,
-    shape,
-    world,
-    zeros,
 )
 from .sharing import FLAG, HANDLE, NOTHING, VECTOR, shared_kernel
 
@@ -76,7 +58,7 @@ def constraint_matrix(m, cluster):
     In a cluster with contacts it has as many columns more as rows: elimination turns E there into
     the row operations that it did, from which the constraint forces follow.
     """
-    return matrix(m, cluster.scratch, cluster.n_rows, cluster.width)
+    return at.matrix(m, cluster.scratch, cluster.n_rows, cluster.width)
 
 
 @kernel
@@ -86,26 +68,26 @@ def fill_constraints(m, cluster, q, v, bias):
 
     Without bias the last column is the position error instead.
     """
-    loop, row = loops(m), rows(m)
+    loop, row = at.loops(m), at.rows(m)
     J, n = constraint_matrix(m, cluster), cluster.n_dofs
     for i in range(np.uint64(cluster.n_rows)):
         for j in range(np.uint64(cluster.width)):
             J[i, j] = 0.0
     i = 0
-    for k in cluster_loops(m)[cluster.first_loop : cluster.first_loop + cluster.n_loops]:
-        if loop[k].type == LOOP_SPHERICAL:
+    for k in at.cluster_loops(m)[cluster.first_loop : cluster.first_loop + cluster.n_loops]:
+        if loop[k].type == at.LOOP_SPHERICAL:
             point_rows(m, k, J, i, n, bias)
         else:
             loop_rows(m, k, bias)
             add_loop_to_rows(m, k, J, i, n, bias)
         i += loop[k].n_rows
     first = cluster.first_coupling
-    for k in cluster_couplings(m)[first : first + cluster.n_couplings]:
-        own = row[couplings(m)[k].row]
+    for k in at.cluster_couplings(m)[first : first + cluster.n_couplings]:
+        own = row[at.couplings(m)[k].row]
         own.error, own.bias = coupling_row(m, k, q, v, J, i, True, bias)
         J[i, n] = own.bias if bias else own.error
         i += 1
-    if shape(m).n_holds:
+    if at.shape(m).n_holds:
         _fill_holds(m, cluster, q, bias, J, i)
     if cluster.width > n + 1:
         for i in range(cluster.n_rows):
@@ -116,10 +98,10 @@ def fill_constraints(m, cluster, q, v, bias):
 @kernel
 def _fill_holds(m, cluster, q, bias, J, i):
     """Fill the rows of the coordinates that are held, from row i on."""
-    hold = holds(m)
+    hold = at.holds(m)
     for h in range(hold.size):
-        if hold[h].active and clusters(m)[hold[h].cluster].first_dof == cluster.first_dof:
-            own = rows(m)[hold[h].row]
+        if hold[h].active and at.clusters(m)[hold[h].cluster].first_dof == cluster.first_dof:
+            own = at.rows(m)[hold[h].row]
             own.error, own.bias = hold_row(m, h, q, J, i, True, bias)
             J[i, cluster.n_dofs] = own.bias if bias else own.error
             i += 1
@@ -177,9 +159,9 @@ def choose(m, cluster):
 
     Works on the filled J_C, destroys it, and reorders the cluster's columns.
     """
-    dof, J = dofs(m), constraint_matrix(m, cluster)
+    dof, J = at.dofs(m), constraint_matrix(m, cluster)
     n, n_rows = cluster.n_dofs, cluster.n_rows
-    order = cluster_dofs(m)[cluster.first_dof : cluster.first_dof + n]
+    order = at.cluster_dofs(m)[cluster.first_dof : cluster.first_dof + n]
     preferences, fine, least = np.empty(n, np.int64), np.empty(n), np.empty(n)
     for j in range(n):
         preferences[j] = dof[order[j]].preference
@@ -189,7 +171,7 @@ def choose(m, cluster):
     # Levers are a few typical lengths. In a pose far off, where a method of integration may look,
     # they are anything; a tolerance kept from there would let everything pass as redundant.
     size = min(max(largest(J, 0, n_rows, 0, n), 1e-300), LONGEST_LEVER)
-    tolerance = world(m).rank_tolerance * size
+    tolerance = at.world(m).rank_tolerance * size
     cluster.tolerance = tolerance
     for j in range(n):
         least[j] = GOOD_PIVOT * size
@@ -203,7 +185,7 @@ def choose(m, cluster):
             if last:
                 break
             if next_loop < cluster.n_loops:
-                seen += loops(m)[cluster_loops(m)[cluster.first_loop + next_loop]].n_rows
+                seen += at.loops(m)[at.cluster_loops(m)[cluster.first_loop + next_loop]].n_rows
                 next_loop += 1
             elif seen < n_rows:
                 seen = n_rows
@@ -226,7 +208,7 @@ def choose(m, cluster):
     for j in range(n):
         dof[order[j]].local, dof[order[j]].dependent = j, j < rank
     cluster.rank, cluster.chosen = rank, 1
-    shape(m).changes += 1
+    at.shape(m).changes += 1
 
 
 @kernel
@@ -255,22 +237,22 @@ def eliminate(m, cluster, fresh):
         if best == 0.0:
             continue
         swap_rows(J, k, pivot, k, cluster.width)
-        at = np.uint64(k)
-        factor = 1.0 / J[at, at]
-        for j in range(at, width):
-            J[at, j] *= factor
-        for i in range(at + np.uint64(1), np.uint64(n_rows)):
-            factor = J[i, at]
+        here = np.uint64(k)
+        factor = 1.0 / J[here, here]
+        for j in range(here, width):
+            J[here, j] *= factor
+        for i in range(here + np.uint64(1), np.uint64(n_rows)):
+            factor = J[i, here]
             if factor != 0.0:
-                for j in range(at, width):
-                    J[i, j] -= factor * J[at, j]
+                for j in range(here, width):
+                    J[i, j] -= factor * J[here, j]
     for k in range(rank - 1, 0, -1):  # back substitution, in the columns that matter
-        at = np.uint64(k)
-        for i in range(at):
-            factor = J[i, at]
+        here = np.uint64(k)
+        for i in range(here):
+            factor = J[i, here]
             if factor != 0.0:
                 for j in range(np.uint64(rank), width):
-                    J[i, j] -= factor * J[at, j]
+                    J[i, j] -= factor * J[here, j]
     for s in range(np.uint64(rank)):  # from J_S^-1 J_G to H
         for j in range(np.uint64(rank), np.uint64(n + 1)):
             J[s, j] = -J[s, j]
@@ -282,7 +264,7 @@ def eliminate(m, cluster, fresh):
 @shared_kernel(HANDLE, VECTOR, VECTOR, FLAG, returns=NOTHING)
 def solve_constraints(m, q, v, bias):
     """Find H of every cluster, keeping the choice of coordinates where it still holds."""
-    size, cluster = shape(m), clusters(m)
+    size, cluster = at.shape(m), at.clusters(m)
     size.rank = 0
     for c in range(size.n_clusters):
         own = cluster[c]
@@ -306,34 +288,34 @@ def solve_constraints(m, q, v, bias):
 @kernel
 def check_closed(m):
     """Return OK when every loop of a cluster is closed within tolerance, else LOOP_OPEN."""
-    loop, coupling, row = loops(m), couplings(m), rows(m)
-    tolerance = world(m).closing_tolerance
+    loop, coupling, row = at.loops(m), at.couplings(m), at.rows(m)
+    tolerance = at.world(m).closing_tolerance
     for k in range(loop.size):
         own = loop[k]
         if own.active and own.n_rows > 0 and own.cluster >= 0:
             for r in range(own.row, own.row + own.n_rows):
                 if not abs(row[r].error) <= tolerance:
-                    return LOOP_OPEN
+                    return at.LOOP_OPEN
             if loop_is_flipped(m, k):
-                return LOOP_OPEN
+                return at.LOOP_OPEN
     for k in range(coupling.size):
         if coupling[k].active and not abs(row[coupling[k].row].error) <= tolerance:
-            return LOOP_OPEN
-    for hold in holds(m):
+            return at.LOOP_OPEN
+    for hold in at.holds(m):
         if hold.active and not abs(row[hold.row].error) <= tolerance:
-            return LOOP_OPEN
-    return OK
+            return at.LOOP_OPEN
+    return at.OK
 
 
 @kernel
 def compute_constraints(m, q, v, J_C, error, bias):
     """Write J_C (rows, nv), the position errors and J_C' theta' of all active constraints."""
     status = check_state(m, q, v, v)
-    if status != OK:
+    if status != at.OK:
         return status
     placements(m, q)
-    motion(m, v, zeros(m), 0.0)
-    loop, coupling, row = loops(m), couplings(m), rows(m)
+    motion(m, v, at.zeros(m), 0.0)
+    loop, coupling, row = at.loops(m), at.couplings(m), at.rows(m)
     J_C[:, :] = 0.0
     for k in range(loop.size):
         if loop[k].active:
@@ -345,11 +327,11 @@ def compute_constraints(m, q, v, J_C, error, bias):
         if coupling[k].active:
             r = coupling[k].row
             error[r], bias[r] = coupling_row(m, k, q, v, J_C, r, False, True)
-    for h in range(holds(m).size):
-        if holds(m)[h].active:
-            r = holds(m)[h].row
+    for h in range(at.holds(m).size):
+        if at.holds(m)[h].active:
+            r = at.holds(m)[h].row
             error[r], bias[r] = hold_row(m, h, q, J_C, r, False, True)
-    return OK
+    return at.OK
 
 
 @kernel
@@ -360,10 +342,10 @@ def compute_coordinates(m, q, W):
     Columns stand in the order of the velocities that are generalized coordinates.
     """
     status = check_state(m, q, q, q)
-    if status != OK:
+    if status != at.OK:
         return status
     placements(m, q)
-    solve_constraints(m, q, zeros(m), False)
+    solve_constraints(m, q, at.zeros(m), False)
     write_W(m, W)
     return check_closed(m)
 
@@ -371,15 +353,15 @@ def compute_coordinates(m, q, W):
 @kernel
 def write_W(m, W):
     """Write W = d theta_O / d theta_G: unit rows for theta_G, rows of H for theta_S (Fig. 5)."""
-    dof, order = dofs(m), cluster_dofs(m)
+    dof, order = at.dofs(m), at.cluster_dofs(m)
     place = np.empty(dof.size, np.int64)  # the column of W, of a velocity in theta_G
     count = 0
     for j in range(dof.size):
         place[j] = count
         count += 1 - dof[j].dependent
     W[:, :] = 0.0
-    for c in range(shape(m).n_clusters):
-        own = clusters(m)[c]
+    for c in range(at.shape(m).n_clusters):
+        own = at.clusters(m)[c]
         H = constraint_matrix(m, own)
         for g in range(own.rank, own.n_dofs):
             j = order[own.first_dof + g]
@@ -392,15 +374,15 @@ def write_W(m, W):
 def compute_loop_jacobian(m, q, v, L, positions):
     """Write L with loop rates = L theta_O', (loop coordinates, nv), and the loop positions."""
     status = check_state(m, q, v, v)
-    if status != OK:
+    if status != at.OK:
         return status
     placements(m, q)
-    motion(m, v, zeros(m), 0.0)
-    loop, column = loops(m), loop_columns(m)
+    motion(m, v, at.zeros(m), 0.0)
+    loop, column = at.loops(m), at.loop_columns(m)
     L[:, :] = 0.0
     for k in range(loop.size):
         loop_coordinates(m, k)
         for d in range(loop[k].dof, loop[k].dof + loop[k].n_dofs):
             add_loop_to_jacobian(m, k, d, column[d].f, L, False)
             positions[d] = column[d].position
-    return OK
+    return at.OK

@@ -23,12 +23,12 @@ from collections import namedtuple
 
 import numpy as np
 
+from . import records as at
 from .compiling import kernel
 from .coordinates import solve_constraints, write_W
 from .kinematics import placements
 from .linear_algebra import copy_to
 from .manifold import difference, integrate
-from .records import OK, dofs, shape, zeros
 from .step import CLOSED, CLOSING_STEPS, close_loops, closing_step, open_by
 from .tangent import compute_tangent
 
@@ -53,7 +53,7 @@ def compute_fit(m, places, fit):
 
     Needs W. Motions in which they have a share below WEAK are damped.
     """
-    dof, n, n_G = dofs(m), places.size, shape(m).mobility
+    dof, n, n_G = at.dofs(m), places.size, at.shape(m).mobility
     fit.gain[:, :] = 0.0
     fit.sigma[:] = 0.0
     if n_G == 0:
@@ -92,7 +92,7 @@ def compute_fit(m, places, fit):
 @kernel
 def largest(m, v):
     """Return the largest entry of a step or velocity, free of units [rad, or lengths]."""
-    dof, most = dofs(m), 0.0
+    dof, most = at.dofs(m), 0.0
     for j in range(dof.size):
         most = max(most, abs(v[j]) / dof[j].scale)
     return most
@@ -108,8 +108,8 @@ def distance(m, q_from, q_to, away):
 @kernel
 def is_theta_G(m, places):
     """Return whether named velocities are the generalized ones, no more and no less."""
-    dof = dofs(m)
-    if places.size != shape(m).mobility:
+    dof = at.dofs(m)
+    if places.size != at.shape(m).mobility:
         return False
     for j in places:
         if dof[j].dependent:
@@ -120,8 +120,8 @@ def is_theta_G(m, places):
 @kernel
 def close_keeping_theta_G(m, q, work):
     """Close the loops of q in place; return how far it moved, or -1 where Newton fails."""
-    zero, away, moved = np.zeros(shape(m).nv), np.empty(shape(m).nv), q.copy()
-    if close_loops(m, moved, zero, work) != OK:
+    zero, away, moved = np.zeros(at.shape(m).nv), np.empty(at.shape(m).nv), q.copy()
+    if close_loops(m, moved, zero, work) != at.OK:
         return -1.0
     far = distance(m, q, moved, away)
     copy_to(q, moved)
@@ -137,10 +137,10 @@ def _close_nearest(m, q, fit):
     need not stay, where it cannot, with bars in line.
     """
     nobody, start = np.empty(0, np.int64), q.copy()
-    u, away, moved = np.empty(shape(m).nv), np.empty(shape(m).nv), np.empty(q.size)
+    u, away, moved = np.empty(at.shape(m).nv), np.empty(at.shape(m).nv), np.empty(q.size)
     for attempt in range(CLOSING_STEPS):
         placements(m, q)
-        solve_constraints(m, q, zeros(m), False)
+        solve_constraints(m, q, at.zeros(m), False)
         worst = open_by(m)
         if worst <= CLOSED or (attempt == CLOSING_STEPS - 1 and worst <= 1e2 * CLOSED):
             return distance(m, start, q, away)
@@ -157,7 +157,7 @@ def _close_nearest(m, q, fit):
 @kernel
 def _project(m, fit, v, out):
     """Write the velocity nearest to v that the loops allow."""
-    dof, W, n_G = dofs(m), fit.W, shape(m).mobility
+    dof, W, n_G = at.dofs(m), fit.W, at.shape(m).mobility
     column = np.empty(dof.size)
     out[:] = 0.0
     for g in range(n_G):
@@ -175,7 +175,7 @@ def _project(m, fit, v, out):
 def along(m, fit, places, wanted, out):
     """Write W gain wanted[places]: the motion that fits wanted velocities best."""
     out[:] = 0.0
-    for g in range(shape(m).mobility):
+    for g in range(at.shape(m).mobility):
         rate = 0.0
         for i in range(places.size):
             rate += fit.gain[g, i] * wanted[places[i]]
@@ -186,12 +186,12 @@ def along(m, fit, places, wanted, out):
 @kernel
 def _fit_pose_carefully(m, q, target, places, jump, fit):
     """Move q along W until named joints fit the target best; return whether they do."""
-    away, step, moved = np.empty(shape(m).nv), np.empty(shape(m).nv), np.empty(q.size)
+    away, step, moved = np.empty(at.shape(m).nv), np.empty(at.shape(m).nv), np.empty(q.size)
     if not 0.0 <= _close_nearest(m, q, fit) <= jump:
         return False
     size = 0.0
     for _ in range(STEPS):
-        if compute_tangent(m, q, zeros(m), fit.W, fit.drift) != OK:
+        if compute_tangent(m, q, at.zeros(m), fit.W, fit.drift) != at.OK:
             return False
         compute_fit(m, places, fit)
         difference(m, q, target, away)
@@ -214,17 +214,17 @@ def _fit_pose_directly(m, q, target, places, fact, fit):
     u closes the loops by the smallest motion; what it does not give of target - q at the named
     joints, W x makes up for. At the end the loops are solved at q.
     """
-    nv = shape(m).nv
+    nv = at.shape(m).nv
     u, away, step, moved = np.empty(nv), np.empty(nv), np.empty(nv), np.empty(q.size)
     for _ in range(DIRECT_STEPS):
         placements(m, q)
-        solve_constraints(m, q, zeros(m), False)
+        solve_constraints(m, q, at.zeros(m), False)
         worst = open_by(m)
         closing_step(m, u)
         write_W(m, fit.W)
         compute_fit(m, places, fit)
         free = 0
-        for g in range(shape(m).mobility):
+        for g in range(at.shape(m).mobility):
             free += fit.sigma[g] <= UNSEEN
             if UNSEEN < fit.sigma[g] <= WEAK:
                 return False
@@ -258,7 +258,7 @@ def fit_pose(m, ahead, target, places, fact, fit, q):
 @kernel
 def velocity_of_theta_G(m, W, wanted, v):
     """Write v = W theta_G', theta_G' from a vector over all velocities."""
-    dof, g = dofs(m), 0
+    dof, g = at.dofs(m), 0
     v[:] = 0.0
     for k in range(dof.size):
         if not dof[k].dependent:
@@ -271,8 +271,8 @@ def velocity_of_theta_G(m, W, wanted, v):
 def compute_velocity(m, q, wanted, places, fit, facts, v):
     """Write the velocity in a closed pose that fits the wanted rates at some places best."""
     placements(m, q)
-    solve_constraints(m, q, zeros(m), False)
-    fit_velocity(m, zeros(m), wanted, places, fit, facts[0], v)
+    solve_constraints(m, q, at.zeros(m), False)
+    fit_velocity(m, at.zeros(m), wanted, places, fit, facts[0], v)
 
 
 @kernel
@@ -283,7 +283,7 @@ def fit_velocity(m, before, wanted, places, fit, fact, v):
     After `solve_constraints`. Motions that named joints usually fix, and do not fix here, go on as
     before. Returns whether `fit.gain` was needed, and is that of this pose.
     """
-    nv = shape(m).nv
+    nv = at.shape(m).nv
     write_W(m, fit.W)
     if places.size == nv or is_theta_G(m, places):
         velocity_of_theta_G(m, fit.W, wanted, v)
@@ -295,7 +295,7 @@ def fit_velocity(m, before, wanted, places, fit, fact, v):
             return False
     compute_fit(m, places, fit)
     fact.free = 0
-    for g in range(shape(m).mobility):
+    for g in range(at.shape(m).mobility):
         fact.free += fit.sigma[g] <= WEAK
     v[:] = 0.0
     if fact.free > fact.usually_free:

@@ -24,6 +24,7 @@ from collections import namedtuple
 
 import numpy as np
 
+from . import records as at
 from .closed_chain import bias_acceleration
 from .compiling import kernel
 from .coordinates import check_closed, solve_constraints, write_W
@@ -42,7 +43,6 @@ from .fitting import (
 from .kinematics import check_state, motion, placements
 from .linear_algebra import copy_to
 from .manifold import difference, integrate
-from .records import OK, dofs, drift, shape, zeros
 from .step import CLOSED, follow_theta_G, open_by
 
 # positions, rates and accelerations (none: not asked for) that are given; places in q and in v
@@ -82,7 +82,7 @@ def compute_follow(m, q, v, named, fit, facts, found):
     `facts`: FACTS, one record. Rates that are nan go on as before, or follow from the positions
     where all are. `found.a` is written where accelerations are named.
     """
-    fact, places, nv = facts[0], named.places, shape(m).nv
+    fact, places, nv = facts[0], named.places, at.shape(m).nv
     away, target = np.empty(nv), np.empty(q.size)
     for j in range(nv):
         away[j] = fact.dt * v[j]
@@ -90,7 +90,7 @@ def compute_follow(m, q, v, named, fit, facts, found):
     copy_to(target, found.ahead)
     for i in range(named.q_places.size):
         target[named.q_places[i]] = named.position[i]
-    if check_state(m, target, v, v) != OK:
+    if check_state(m, target, v, v) != at.OK:
         return BAD
     if not distance(m, found.ahead, target, away) <= fact.jump:
         return FAR
@@ -136,12 +136,12 @@ def _is_given(m, target, named, fact, found):
     """
     for i in range(named.places.size):
         found.v[named.places[i]] = named.rates[i]
-    if check_state(m, target, found.v, found.v) != OK:
+    if check_state(m, target, found.v, found.v) != at.OK:
         return False  # some rates are not known
     placements(m, target)
-    motion(m, found.v, zeros(m), 0.0)
+    motion(m, found.v, at.zeros(m), 0.0)
     solve_constraints(m, target, found.v, True)
-    if not open_by(m) <= CLOSED or check_closed(m) != OK:
+    if not open_by(m) <= CLOSED or check_closed(m) != at.OK:
         return False
     allowed, misfit = found.v.copy(), 0.0
     follow_theta_G(m, allowed)
@@ -157,7 +157,7 @@ def _is_given(m, target, named, fact, found):
 def solve_with_drift(m, facts, found):
     """Solve the loops at the state found, with the drift W' theta_G' that needs its velocity."""
     if not facts[0].is_solved:
-        motion(m, found.v, zeros(m), 0.0)
+        motion(m, found.v, at.zeros(m), 0.0)
         solve_constraints(m, found.q, found.v, True)
         facts[0].is_solved = True
 
@@ -165,7 +165,7 @@ def solve_with_drift(m, facts, found):
 @kernel
 def _accelerate(m, named, is_fitted, fit, facts, found):
     """Write the acceleration that the loops allow and that fits the named ones, at the state."""
-    places, h, wanted = named.places, drift(m), np.zeros(shape(m).nv)
+    places, h, wanted = named.places, at.drift(m), np.zeros(at.shape(m).nv)
     solve_with_drift(m, facts, found)
     bias_acceleration(m)
     for i in range(places.size):
@@ -186,7 +186,7 @@ def _accelerate(m, named, is_fitted, fit, facts, found):
 @kernel
 def _note_misfit(m, q, target, places, fact):
     """Note by how much named positions are off, free of units, and which one is most."""
-    dof, away = dofs(m), np.empty(shape(m).nv)
+    dof, away = at.dofs(m), np.empty(at.shape(m).nv)
     difference(m, q, target, away)
     fact.misfit, fact.worst = 0.0, 0
     for i in range(places.size):
@@ -198,7 +198,7 @@ def _note_misfit(m, q, target, places, fact):
 @kernel
 def _note_changes(m, before, after, places, fact):
     """Note how velocities change, named ones and others, free of units."""
-    dof, change = dofs(m), after - before
+    dof, change = at.dofs(m), after - before
     fact.speed, fact.named_change = largest(m, before), 0.0
     for j in places:
         fact.named_change = max(fact.named_change, abs(change[j]) / dof[j].scale)

@@ -18,6 +18,7 @@ Forward dynamics of the closed chain: A theta_G'' + b = tau_G (paper 2, section 
 With contacts that slide, normal forces and motion are found together: see `contact.py`.
 """
 
+from . import records as at
 from .closed_chain import applied_forces, bias_acceleration, solve_motion, take_off_rotors
 from .compiling import kernel
 from .contact import contact_dynamics, note_directions
@@ -26,7 +27,6 @@ from .holds import note_slips
 from .kinematics import add_acceleration, check_state, motion, placements
 from .linear_algebra import copy_to
 from .newton_euler import body_forces
-from .records import LOCKED, OK, SINGULAR, WRONG_SIZE, drift, shape, torques, zeros
 from .sharing import HANDLE, VECTOR, shared_kernel
 
 
@@ -39,21 +39,21 @@ def forward_dynamics(m, q, v, acceleration):
     poses too.
     """
     placements(m, q)
-    motion(m, v, zeros(m), 1.0)
+    motion(m, v, at.zeros(m), 1.0)
     solve_constraints(m, q, v, True)
-    closed = shape(m).n_rows > 0
+    closed = at.shape(m).n_rows > 0
     if closed:
         bias_acceleration(m)
-        if shape(m).n_contacts or shape(m).n_holds:
+        if at.shape(m).n_contacts or at.shape(m).n_holds:
             return contact_dynamics(m, q, v, acceleration)
-        add_acceleration(m, drift(m))
+        add_acceleration(m, at.drift(m))
     body_forces(m)
     force = applied_forces(m, q, v)
     if closed:
         take_off_rotors(m, force)
     status = solve_motion(m, force, acceleration)
-    if closed and status == OK:
-        h = drift(m)
+    if closed and status == at.OK:
+        h = at.drift(m)
         for j in range(h.size):
             acceleration[j] += h[j]
     return status
@@ -62,19 +62,19 @@ def forward_dynamics(m, q, v, acceleration):
 @kernel
 def compute_forward_dynamics(m, q, v, tau_A, acceleration):
     """Check the state and write theta_O''; SINGULAR where the rank is below the largest seen."""
-    size = shape(m)
-    if q.size != size.nq or v.size != size.nv or tau_A.size != torques(m).size:
-        return WRONG_SIZE
+    size = at.shape(m)
+    if q.size != size.nq or v.size != size.nv or tau_A.size != at.torques(m).size:
+        return at.WRONG_SIZE
     status = check_state(m, q, v, tau_A)
-    if status != OK:
+    if status != at.OK:
         return status
-    copy_to(torques(m), tau_A)
+    copy_to(at.torques(m), tau_A)
     status = forward_dynamics(m, q, v, acceleration)
     # a state of its own, not one within a step: friction is against its motion, whatever the last
-    if status == OK or status == LOCKED:
+    if status == at.OK or status == at.LOCKED:
         turned = size.n_contacts > 0 and note_directions(m)
         if note_slips(m, q, v) or turned:
             status = forward_dynamics(m, q, v, acceleration)
-    if status == OK:
+    if status == at.OK:
         status = check_closed(m)
-    return SINGULAR if status == OK and size.rank < size.full_rank else status
+    return at.SINGULAR if status == at.OK and size.rank < size.full_rank else status

@@ -24,10 +24,10 @@ or no to HOLDS, and the forces are well within the cones wherever they can be.
 
 import numpy as np
 
+from . import records as at
 from .compiling import kernel
 from .coordinates import constraint_matrix
 from .linear_algebra import axpy, copy_to, dot, normalise, solve, take_off
-from .records import SLIDE, STICK, UNILATERAL, cluster_loops, clusters, frames, loops, shape, world
 from .vectors import add, inner, minus, norm, put, rotate, rotate_back, times
 
 HOLDS = 1e-9  # share of the largest force to which the answer is found
@@ -53,21 +53,21 @@ def balanced_forces(m, cluster):
 @kernel
 def cone_margin(loop, frame):
     """Return how far the force of a sticking contact is within its cone; below zero, outside."""
-    side = 1.0 if loop.contact == UNILATERAL else np.sign(frame.normal_force)
+    side = 1.0 if loop.contact == at.UNILATERAL else np.sign(frame.normal_force)
     return loop.mu_static * side * frame.normal_force - norm(frame.friction)
 
 
 @kernel
 def _is_fixed(loop):
     """Return whether the normal force of a contact is given by its drag, which moves things."""
-    return loop.mode == SLIDE and loop.mu > 0.0
+    return loop.mode == at.SLIDE and loop.mu > 0.0
 
 
 @kernel
 def _without_drags(m, cluster, B):
     """Return forces in balance that leave the normal forces of dragging contacts as they are."""
-    loop, i, count = loops(m), 0, B.shape[0]
-    for k in cluster_loops(m)[cluster.first_loop : cluster.first_loop + cluster.n_loops]:
+    loop, i, count = at.loops(m), 0, B.shape[0]
+    for k in at.cluster_loops(m)[cluster.first_loop : cluster.first_loop + cluster.n_loops]:
         if _is_fixed(loop[k]) and count > 0:
             best = 0
             for r in range(count):
@@ -163,8 +163,8 @@ def _widest(cones, x):
 @kernel
 def _share(m, cluster, load):
     """Share the forces of one cluster's contacts so that they hold, as far as they can."""
-    loop, frame, unit = loops(m), frames(m), 1.0 / world(m).length
-    own = cluster_loops(m)[cluster.first_loop : cluster.first_loop + cluster.n_loops]
+    loop, frame, unit = at.loops(m), at.frames(m), 1.0 / at.world(m).length
+    own = at.cluster_loops(m)[cluster.first_loop : cluster.first_loop + cluster.n_loops]
     B = _without_drags(m, cluster, balanced_forces(m, cluster))
     d = B.shape[0]
     if d == 0:
@@ -172,26 +172,26 @@ def _share(m, cluster, load):
     B *= unit
     cones, x, count, i, least = np.zeros((own.size, 4, d + 1)), np.zeros(d + 1), 0, 0, 0.0
     for k in own:
-        at = frame[k]
-        sticks = loop[k].mode == STICK
-        if sticks or (loop[k].mode == SLIDE and loop[k].contact == UNILATERAL):
+        here = frame[k]
+        sticks = loop[k].mode == at.STICK
+        if sticks or (loop[k].mode == at.SLIDE and loop[k].contact == at.UNILATERAL):
             cone = cones[count]
-            side = 1.0 if loop[k].contact == UNILATERAL else np.sign(at.normal_force)
-            n = rotate_back(at.R_1, at.normal)
+            side = 1.0 if loop[k].contact == at.UNILATERAL else np.sign(here.normal_force)
+            n = rotate_back(here.R_1, here.normal)
             if sticks:
                 for j in range(d):
                     along = inner(n, B[j, i : i + 3])
                     cone[0, j] = side * loop[k].mu_static * along
                     for r in range(3):
                         cone[1 + r, j] = B[j, i + r] - along * n[r]
-                held = rotate_back(at.R_1, at.friction)
+                held = rotate_back(here.R_1, here.friction)
                 for r in range(3):
                     cone[1 + r, d] = held[r] / load
-                cone[0, d] = side * loop[k].mu_static * at.normal_force / load
-                least = min(least, cone_margin(loop[k], at) / load)
+                cone[0, d] = side * loop[k].mu_static * here.normal_force / load
+                least = min(least, cone_margin(loop[k], here) / load)
             else:
-                cone[0, :d], cone[0, d] = B[:, i], at.normal_force / load
-                least = min(least, at.normal_force / load)
+                cone[0, :d], cone[0, d] = B[:, i], here.normal_force / load
+                least = min(least, here.normal_force / load)
             if not _is_fixed(loop[k]):
                 count += 1
             else:
@@ -201,7 +201,7 @@ def _share(m, cluster, load):
     _widest(cones[:count], x)
     i = 0
     for k in own:
-        if loop[k].mode == STICK:
+        if loop[k].mode == at.STICK:
             f = (0.0, 0.0, 0.0)
             for j in range(d):
                 z = load * x[j]
@@ -211,7 +211,7 @@ def _share(m, cluster, load):
             frame[k].normal_force += more
             rest = minus(f, times(more, frame[k].normal))
             put(frame[k].friction, add(frame[k].friction, rest))
-        elif loop[k].mode == SLIDE and not _is_fixed(loop[k]):
+        elif loop[k].mode == at.SLIDE and not _is_fixed(loop[k]):
             for j in range(d):
                 frame[k].normal_force += load * x[j] * B[j, i]
         i += loop[k].n_rows
@@ -220,16 +220,16 @@ def _share(m, cluster, load):
 @kernel
 def share_forces(m, load):
     """Share the forces of redundant contacts anew wherever those of least norm do not hold."""
-    loop, frame = loops(m), frames(m)
-    for c in range(shape(m).n_clusters):
-        own = clusters(m)[c]
+    loop, frame = at.loops(m), at.frames(m)
+    for c in range(at.shape(m).n_clusters):
+        own = at.clusters(m)[c]
         if own.width == own.n_dofs + 1 or own.n_rows == own.rank:
             continue
-        for k in cluster_loops(m)[own.first_loop : own.first_loop + own.n_loops]:
-            sticks, pulls = loop[k].mode == STICK, frame[k].normal_force < 0.0
+        for k in at.cluster_loops(m)[own.first_loop : own.first_loop + own.n_loops]:
+            sticks, pulls = loop[k].mode == at.STICK, frame[k].normal_force < 0.0
             if (sticks and cone_margin(loop[k], frame[k]) < -HOLDS * load) or (
-                loop[k].mode == SLIDE
-                and loop[k].contact == UNILATERAL
+                loop[k].mode == at.SLIDE
+                and loop[k].contact == at.UNILATERAL
                 and pulls
                 and not _is_fixed(loop[k])
             ):

@@ -24,11 +24,11 @@ on. With one motion left this is exact.
 
 import numpy as np
 
+from . import records as at
 from .compiling import kernel
 from .coordinates import constraint_matrix
 from .holds import hold_law
 from .linear_algebra import axpy, copy_to, normalise, take_off
-from .records import AT_LOWER, AT_UPPER, STUCK, cluster_dofs, clusters, holds, shape
 
 IN_BALANCE = 1e-9  # share of a force below which forces in balance do not change it
 
@@ -87,25 +87,25 @@ def _share(forces, balanced, lower, upper):
 @kernel
 def hold_forces(m, residual):
     """Write the force of everything that holds a joint, of all that carry the residual."""
-    hold = holds(m)
-    for c in range(shape(m).n_clusters):
-        own, count = clusters(m)[c], 0
+    hold = at.holds(m)
+    for c in range(at.shape(m).n_clusters):
+        own, count = at.clusters(m)[c], 0
         for h in range(hold.size):
             count += hold[h].active and hold[h].cluster == c
         if count == 0:
             continue
         n_rows, i = own.n_rows, own.n_rows - count  # their rows come last
         forces, balanced = np.empty(n_rows), np.zeros((n_rows - own.rank, n_rows))
-        _particular(constraint_matrix(m, own), own, cluster_dofs(m), residual, forces, balanced)
+        _particular(constraint_matrix(m, own), own, at.cluster_dofs(m), residual, forces, balanced)
         lower, upper = np.full(n_rows, -np.inf), np.full(n_rows, np.inf)
         for h in range(hold.size):
             if hold[h].active and hold[h].cluster == c:
                 friction = hold_law(m, hold[h]).friction
-                if hold[h].mode == STUCK:
+                if hold[h].mode == at.STUCK:
                     lower[i], upper[i] = -friction, friction
-                elif hold[h].mode == AT_LOWER:
+                elif hold[h].mode == at.AT_LOWER:
                     lower[i] = -friction
-                elif hold[h].mode == AT_UPPER:
+                elif hold[h].mode == at.AT_UPPER:
                     upper[i] = friction
                 i += 1
         if n_rows > own.rank:

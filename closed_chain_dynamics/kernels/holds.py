@@ -23,30 +23,11 @@ they are switched on and off, and cost nothing while off. Which are on is decide
 
 import numpy as np
 
+from . import records as at
 from .compiling import kernel
 from .kinematics import motion, placements
 from .loop_frames import slide_bias
 from .loops import add_loop_to_jacobian, loop_coordinates
-from .records import (
-    AT_LOWER,
-    FIXED,
-    LOOP_CYLINDRICAL,
-    LOOP_PLANAR,
-    LOOP_PRISMATIC,
-    LOOP_REVOLUTE,
-    LOOP_UNIVERSAL,
-    SLIDING,
-    STUCK,
-    dofs,
-    frames,
-    holds,
-    loop_columns,
-    loop_dofs,
-    loops,
-    moving,
-    shape,
-    zeros,
-)
 from .sharing import HANDLE, NOTHING, TABLE, VECTOR, shared_kernel
 from .vectors import angular, cross, inner, linear, minus
 
@@ -72,17 +53,17 @@ def coordinate_bias(m, k, d):
 
     With accelerations of the joints in the bodies' A it is the acceleration of the coordinate.
     """
-    loop, f, move = loops(m)[k], loop_columns(m)[d].f, moving(m)
+    loop, f, move = at.loops(m)[k], at.loop_columns(m)[d].f, at.moving(m)
     kind, first = loop.type, loop.dof
     one, two = move[loop.body_1], move[loop.body_2]
     if inner(linear(f), linear(f)) != 0.0:  # a slide along an axis of frame 1
-        i = 2 if kind == LOOP_PRISMATIC or kind == LOOP_CYLINDRICAL else d - first
-        return slide_bias(frames(m)[k], i, one, two)
+        i = 2 if kind == at.LOOP_PRISMATIC or kind == at.LOOP_CYLINDRICAL else d - first
+        return slide_bias(at.frames(m)[k], i, one, two)
     if (
-        kind == LOOP_REVOLUTE
-        or kind == LOOP_CYLINDRICAL
-        or kind == LOOP_PLANAR
-        or (kind == LOOP_UNIVERSAL and d == first)
+        kind == at.LOOP_REVOLUTE
+        or kind == at.LOOP_CYLINDRICAL
+        or kind == at.LOOP_PLANAR
+        or (kind == at.LOOP_UNIVERSAL and d == first)
     ):
         return _turn_bias(angular(f), one, one, two)
     return _turn_bias(angular(f), two, one, two)
@@ -91,13 +72,13 @@ def coordinate_bias(m, k, d):
 @kernel
 def hold_row(m, h, q, J, i, local, bias):
     """Add the row of a coordinate that is held to row i of J; return its error and bias."""
-    hold, second = holds(m)[h], 0.0
+    hold, second = at.holds(m)[h], 0.0
     if hold.loop < 0:
-        J[i, dofs(m)[hold.dof].local if local else hold.dof] += 1.0
+        J[i, at.dofs(m)[hold.dof].local if local else hold.dof] += 1.0
         position = q[hold.iq]
     else:
         loop_coordinates(m, hold.loop)
-        column = loop_columns(m)[hold.dof]
+        column = at.loop_columns(m)[hold.dof]
         add_loop_to_jacobian(m, hold.loop, i, column.f, J, local)
         position = column.position
         if bias:
@@ -108,13 +89,13 @@ def hold_row(m, h, q, J, i, local, bias):
 @kernel
 def is_joined(m, hold):
     """Return whether the joint of a coordinate is there: neither cut nor open."""
-    return hold.dof >= 0 and (hold.loop < 0 or loops(m)[hold.loop].active != 0)
+    return hold.dof >= 0 and (hold.loop < 0 or at.loops(m)[hold.loop].active != 0)
 
 
 @kernel
 def hold_law(m, hold):
     """Return the law of a coordinate that may be held."""
-    return dofs(m)[hold.dof] if hold.loop < 0 else loop_dofs(m)[hold.dof]
+    return at.dofs(m)[hold.dof] if hold.loop < 0 else at.loop_dofs(m)[hold.dof]
 
 
 @kernel
@@ -123,7 +104,7 @@ def hold_state(m, hold, q, v):
     if hold.loop < 0:
         return q[hold.iq], v[hold.dof]
     loop_coordinates(m, hold.loop)
-    column = loop_columns(m)[hold.dof]
+    column = at.loop_columns(m)[hold.dof]
     return column.position, column.rate
 
 
@@ -131,8 +112,8 @@ def hold_state(m, hold, q, v):
 def compute_hold_states(m, q, v, states):
     """Write position and rate of every coordinate that may be held, (holds, 2)."""
     placements(m, q)
-    motion(m, v, zeros(m), 0.0)
-    hold = holds(m)
+    motion(m, v, at.zeros(m), 0.0)
+    hold = at.holds(m)
     for h in range(hold.size):
         states[h, 0] = states[h, 1] = 0.0
         if is_joined(m, hold[h]):
@@ -148,7 +129,7 @@ def hold_signs(m, q, v, signs):
     is from the stop that it moves to, or from one that it was in and comes back from. Held: what
     is left of the friction, and how hard the stop pushes; friction helps it to hold.
     """
-    hold, first, largest = holds(m), loops(m).size, 0.0
+    hold, first, largest = at.holds(m), at.loops(m).size, 0.0
     for own in hold:
         if own.active:
             largest = max(largest, abs(own.force))
@@ -158,14 +139,14 @@ def hold_signs(m, q, v, signs):
         if not is_joined(m, own):
             continue
         law = hold_law(m, own)
-        if own.active and own.mode == STUCK:
+        if own.active and own.mode == at.STUCK:
             sign[0] = (1.0 + NO_FORCE) * law.friction - abs(own.force)
-        elif own.active and own.mode != FIXED:
-            push = own.force if own.mode == AT_LOWER else -own.force
+        elif own.active and own.mode != at.FIXED:
+            push = own.force if own.mode == at.AT_LOWER else -own.force
             sign[1] = push + law.friction + NO_FORCE * (law.friction + largest)
         elif not own.active:
             position, rate = hold_state(m, own, q, v)
-            if law.slip == SLIDING and law.friction > 0.0:
+            if law.slip == at.SLIDING and law.friction > 0.0:
                 sign[0] = rate * law.direction + TURNING
             if own.placed:
                 sign[1] = min(own.upper - position, position - own.lower) + PASSED
@@ -177,19 +158,19 @@ def hold_signs(m, q, v, signs):
 @kernel
 def note_turns(m):
     """Note where joints that close loops are, before they have turned by half a turn."""
-    for hold in holds(m):
-        if hold.loop >= 0 and loops(m)[hold.loop].active:
-            law, position = loop_dofs(m)[hold.dof], loop_columns(m)[hold.dof].position
+    for hold in at.holds(m):
+        if hold.loop >= 0 and at.loops(m)[hold.loop].active:
+            law, position = at.loop_dofs(m)[hold.dof], at.loop_columns(m)[hold.dof].position
             if abs(position - law.seen) > QUARTER:
                 law.seen = position
-                shape(m).changes += 1
+                at.shape(m).changes += 1
 
 
 @kernel
 def any_slides(m):
     """Return whether the friction of any joint acts as noted, not as a function of its speed."""
-    for hold in holds(m):
-        if is_joined(m, hold) and hold_law(m, hold).slip == SLIDING:
+    for hold in at.holds(m):
+        if is_joined(m, hold) and hold_law(m, hold).slip == at.SLIDING:
             return True
     return False
 
@@ -202,8 +183,8 @@ def note_slips(m, q, v):
     To be called after `motion`; returns whether that changed any friction.
     """
     turned = False
-    for hold in holds(m):
-        if is_joined(m, hold) and hold_law(m, hold).slip == SLIDING:
+    for hold in at.holds(m):
+        if is_joined(m, hold) and hold_law(m, hold).slip == at.SLIDING:
             law = hold_law(m, hold)
             _, rate = hold_state(m, hold, q, v)
             if abs(rate) > TURNING and rate * law.direction <= 0.0:

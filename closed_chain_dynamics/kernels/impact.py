@@ -25,6 +25,7 @@ M^-1 J_C^T (J_C M^-1 J_C^T)^-1 times the gap; what is left of it, the second ord
 
 import numpy as np
 
+from . import records as at
 from .closed_chain import solve_motion
 from .compiling import kernel
 from .coordinates import solve_constraints
@@ -34,21 +35,6 @@ from .linear_algebra import copy_to
 from .loop_rotors import loop_rotor_energy, take_loop_momenta
 from .manifold import integrate
 from .newton_euler import pass_forces_inwards, project_forces
-from .records import (
-    FREE,
-    LOOP_OPEN,
-    OK,
-    bodies,
-    columns,
-    dofs,
-    inertias,
-    loops,
-    moving,
-    shape,
-    tau,
-    totals,
-    zeros,
-)
 from .step import close_loops, closing_step
 from .vectors import (
     add,
@@ -88,22 +74,22 @@ LEAST_TURN = 1e-12  # share of the largest inertia below which a system cannot t
 def _momenta_as_forces(m):
     """Put minus the momentum of every body in the place of the force that it needs."""
     body_inertias(m)
-    move, inertia = moving(m), inertias(m)
+    move, inertia = at.moving(m), at.inertias(m)
     move[0].F[:] = 0.0
     for i in range(1, move.size):
         p, h = rigid_momentum(inertia[i].rigid, move[i].V)
         put_spatial(move[i].F, times(-1.0, p), times(-1.0, h))
-    if shape(m).rotor_loops:
+    if at.shape(m).rotor_loops:
         take_loop_momenta(m)
 
 
 @kernel
 def _rotor_rate(m, j):
     """Return the rate of a coordinate as the bodies' V have it; 0 where it turns no rotor."""
-    dof, move = dofs(m)[j], moving(m)
+    dof, move = at.dofs(m)[j], at.moving(m)
     if dof.armature == 0.0:
         return 0.0
-    me, up, s = move[dof.body], move[bodies(m)[dof.body].parent], columns(m)[j].s
+    me, up, s = move[dof.body], move[at.bodies(m)[dof.body].parent], at.columns(m)[j].s
     if inner(angular(s), angular(s)) > 0.0:
         return inner(angular(s), minus(angular(me.V), angular(up.V)))
     return inner(linear(s), minus(velocity_at(me.V, me.p), velocity_at(up.V, me.p)))
@@ -113,9 +99,9 @@ def _rotor_rate(m, j):
 def nearest_motion(m, out):
     """Write the motion of joints and loops that comes nearest to the bodies' V, by their mass."""
     _momenta_as_forces(m)
-    momentum = tau(m)
+    momentum = at.tau(m)
     for j in range(momentum.size):
-        momentum[j] = dofs(m)[j].armature * _rotor_rate(m, j)
+        momentum[j] = at.dofs(m)[j].armature * _rotor_rate(m, j)
     return solve_motion(m, momentum, out)
 
 
@@ -129,11 +115,11 @@ def _let_move(me, velocity, omega):
 def compute_bodies(m, q, v, states):
     """Write where all bodies are and how they move, BODY_STATE (n,)."""
     status = check_state(m, q, v, v)
-    if status != OK:
+    if status != at.OK:
         return status
     placements(m, q)
-    motion(m, v, zeros(m), 0.0)
-    move, origin = moving(m), totals(m).origin
+    motion(m, v, at.zeros(m), 0.0)
+    move, origin = at.moving(m), at.totals(m).origin
     for i in range(move.size):
         me, state = move[i], states[i]
         for k in range(3):
@@ -141,7 +127,7 @@ def compute_bodies(m, q, v, states):
         put(state.c, add(me.c, origin))
         put(state.v, velocity_at(me.V, me.c))
         put(state.omega, angular(me.V))
-    return OK
+    return at.OK
 
 
 # --- closing a gap ---------------------------------------------------------------------------
@@ -153,10 +139,10 @@ def _settling_step(m, q, states, step, rest):
     Of the bodies' way back, what the closing step does not do is done as far as the loops permit.
     """
     placements(m, q)
-    solve_constraints(m, q, zeros(m), False)
+    solve_constraints(m, q, at.zeros(m), False)
     closing_step(m, step)
-    motion(m, step, zeros(m), 0.0)
-    move, origin = moving(m), totals(m).origin
+    motion(m, step, at.zeros(m), 0.0)
+    move, origin = at.moving(m), at.totals(m).origin
     for i in range(1, move.size):
         me, old = move[i], states[i]
         v_done, w_done = linear(me.V), angular(me.V)
@@ -174,12 +160,12 @@ def _settling_step(m, q, states, step, rest):
 @kernel
 def _free_systems(m, label):
     """Give all bodies of a system that flies freely one number; 0 where the world holds them."""
-    body = bodies(m)
+    body = at.bodies(m)
     label[0] = 0
     for i in range(1, body.size):
         up = body[i].parent
-        label[i] = i if up == 0 and body[i].joint == FREE else label[up]
-    for loop in loops(m):
+        label[i] = i if up == 0 and body[i].joint == at.FREE else label[up]
+    for loop in at.loops(m):
         if loop.active and loop.n_rows:
             one, two = label[loop.body_1], label[loop.body_2]
             for i in range(body.size):
@@ -190,7 +176,7 @@ def _free_systems(m, label):
 @kernel
 def _centres(m, states, label, system):
     """Return a free system's mass, and its centre as recorded and as it is, in the world."""
-    body, move, origin = bodies(m), moving(m), totals(m).origin
+    body, move, origin = at.bodies(m), at.moving(m), at.totals(m).origin
     mass, before, after = 0.0, NO_VECTOR, NO_VECTOR
     for i in range(1, body.size):
         if label[i] == system:
@@ -204,7 +190,7 @@ def _centres(m, states, label, system):
 @kernel
 def _shift_back(m, q, states):
     """Move every free system as a whole to where its centre of mass was."""
-    body = bodies(m)
+    body = at.bodies(m)
     label = np.empty(body.size, np.int64)
     placements(m, q)
     _free_systems(m, label)
@@ -226,23 +212,23 @@ def compute_settling(m, q, states, work):
     The centre of mass of what flies freely is then where it was, exactly. Returns LOOP_OPEN, and
     leaves q as it was, where Newton's method does not get there.
     """
-    nq, nv = shape(m).nq, shape(m).nv
+    nq, nv = at.shape(m).nq, at.shape(m).nv
     step, rest, moved, to = np.empty(nv), np.zeros(nv), q[:nq].copy(), np.empty(nq)
     for _ in range(MOST_SETTLING):
-        if _settling_step(m, moved, states, step, rest) != OK:
-            return LOOP_OPEN
+        if _settling_step(m, moved, states, step, rest) != at.OK:
+            return at.LOOP_OPEN
         size = np.max(np.abs(step))
         if not size < LONGEST:
-            return LOOP_OPEN
+            return at.LOOP_OPEN
         integrate(m, moved, step, to)
         copy_to(moved, to)
         if size <= SETTLED:
             break
-    if close_loops(m, moved, rest, work) != OK:
-        return LOOP_OPEN
+    if close_loops(m, moved, rest, work) != at.OK:
+        return at.LOOP_OPEN
     _shift_back(m, moved, states)
     copy_to(q, moved)
-    return OK
+    return at.OK
 
 
 # --- the jump --------------------------------------------------------------------------------
@@ -262,7 +248,7 @@ def _turn_back(m, states, label, system):
 
     Two masses that pass each other have some; brought together they have none, unless all turns.
     """
-    body, move, origin = bodies(m), moving(m), totals(m).origin
+    body, move, origin = at.bodies(m), at.moving(m), at.totals(m).origin
     mass, before, after = _centres(m, states, label, system)
     if mass == 0.0:
         return
@@ -302,8 +288,8 @@ def compute_impact(m, q, states, moved, v_after, jump, force):
     Returns a status and the kinetic energy just before.
     """
     placements(m, q)
-    solve_constraints(m, q, zeros(m), False)
-    move = moving(m)
+    solve_constraints(m, q, at.zeros(m), False)
+    move = at.moving(m)
     if moved:
         label = np.empty(move.size, np.int64)
         _free_systems(m, label)
@@ -313,28 +299,28 @@ def compute_impact(m, q, states, moved, v_after, jump, force):
     for i in range(1, move.size):
         _let_move(move[i], states[i].v, states[i].omega)
     energies(m)
-    kinetic = totals(m).kinetic
-    if shape(m).rotor_loops:
+    kinetic = at.totals(m).kinetic
+    if at.shape(m).rotor_loops:
         kinetic += loop_rotor_energy(m)
     for j in range(force.size):
-        rate, armature = _rotor_rate(m, j), dofs(m)[j].armature
+        rate, armature = _rotor_rate(m, j), at.dofs(m)[j].armature
         force[j] = -armature * rate
         kinetic += 0.5 * armature * rate * rate
     status = nearest_motion(m, v_after)
-    if status != OK:
+    if status != at.OK:
         return status, kinetic
     _momenta_as_forces(m)  # solving the motion has used them up
     for i in range(move.size):
         copy_to(jump[i], move[i].F)
-    motion(m, v_after, zeros(m), 0.0)
+    motion(m, v_after, at.zeros(m), 0.0)
     _momenta_as_forces(m)
     for i in range(move.size):
         for k in range(6):
             jump[i, k] -= move[i].F[k]
             move[i].F[k] = jump[i, k]
     pass_forces_inwards(m)
-    bodies_gain = tau(m)
+    bodies_gain = at.tau(m)
     project_forces(m, bodies_gain)
     for j in range(force.size):
-        force[j] += bodies_gain[j] + dofs(m)[j].armature * v_after[j]
-    return OK, kinetic
+        force[j] += bodies_gain[j] + at.dofs(m)[j].armature * v_after[j]
+    return at.OK, kinetic

@@ -33,13 +33,13 @@ from collections import namedtuple
 
 import numpy as np
 
+from . import records as at
 from .closed_chain import applied_forces
 from .compiling import kernel
 from .inertia import energies, rotor_energy
 from .kinematics import motion, placements
 from .linear_algebra import axpy, copy_to, dot, solve
 from .newton_euler import body_forces
-from .records import OK, UNSOLVED, dofs, extra, shape, totals, zeros
 from .sharing import HANDLE, NUMBER, TABLE, VECTOR, shared_kernel
 from .step import advance, local_rate, move, stage
 from .stiff_rows import most_rows, stiff_rows, tree_laws
@@ -75,23 +75,23 @@ def _add_both(laws, x, h, damping, stiffness):
 
 
 @kernel
-def _answer(m, at, room, L, c):
+def _answer(m, here, room, L, c):
     """
     Add forces -c L a along the rows to those in `extra`, and write the stage with them.
 
     Motion is linear in forces: without those along the rows it is `slope`, and pushed along one of
     them it changes by what `answer` holds.
     """
-    nv, n, given, slope, answer = shape(m).nv, c.size, extra(m), room.slope, room.spare
+    nv, n, given, slope, answer = at.shape(m).nv, c.size, at.extra(m), room.slope, room.spare
     system, force = np.empty((n, n)), np.empty(n)
     for r in range(n):
         force[r] = -dot(L[r], slope[nv:], 0, nv)
     for b in range(n):
         push = max(LEAST_PUSH, c[b] * abs(force[b]))
         axpy(given, L[b], push, 0, nv)
-        status = stage(m, at.q, at.x, at.place, answer)
+        status = stage(m, here.q, here.x, here.place, answer)
         axpy(given, L[b], -push, 0, nv)
-        if status != OK:
+        if status != at.OK:
             return status
         for r in range(n):
             system[r, b] = (dot(L[r], answer[nv:], 0, nv) + force[r]) / push
@@ -99,23 +99,23 @@ def _answer(m, at, room, L, c):
     solve(system, n, force)
     for r in range(n):
         axpy(given, L[r], force[r], 0, nv)
-    return stage(m, at.q, at.x, at.place, slope)
+    return stage(m, here.q, here.x, here.place, slope)
 
 
 @kernel
-def _iteration(m, at, h, laws, room):
+def _iteration(m, here, h, laws, room):
     """Write accelerations with h D + h^2 K on top of the masses, linear about those of a stage."""
-    dof, given, K, D = dofs(m), extra(m), laws.K, laws.D
+    dof, given, K, D = at.dofs(m), at.extra(m), laws.K, laws.D
     armature, was, c = np.empty(K.size), given.copy(), np.empty(laws.k.size)
-    _add_both(laws, at.a, h, given, given)
+    _add_both(laws, here.a, h, given, given)
     for j in range(K.size):
         armature[j] = dof[j].armature
         dof[j].armature += h * D[j] + h * h * K[j]
     for r in range(c.size):
         c[r] = h * laws.d[r] + h * h * laws.k[r]
-    status = stage(m, at.q, at.x, at.place, room.slope)
-    if status == OK and c.size:
-        status = _answer(m, at, room, laws.L, c)
+    status = stage(m, here.q, here.x, here.place, room.slope)
+    if status == at.OK and c.size:
+        status = _answer(m, here, room, laws.L, c)
     for j in range(K.size):
         dof[j].armature = armature[j]
     copy_to(given, was)
@@ -129,15 +129,15 @@ def _first(laws, rows):
 
 
 @kernel
-def _place(m, q, u, h, at):
+def _place(m, q, u, h, here):
     """Write the pose of a stage: q, moved by u + h rate."""
     for j in range(u.size):
-        at.place[j] = u[j] + h * at.rate[j]
-    advance(m, q, at.place, at.q)
+        here.place[j] = u[j] + h * here.rate[j]
+    advance(m, q, here.place, here.q)
 
 
 @kernel
-def _solve_stage(m, start, h, at, laws, room):
+def _solve_stage(m, start, h, here, laws, room):
     """
     Find accelerations a with which velocity v + h a and pose q, moved by u + h rate, have them.
 
@@ -145,19 +145,19 @@ def _solve_stage(m, start, h, at, laws, room):
     status and the number of rows.
     """
     q, v, u = start
-    rows, a, x = 0, at.a, at.x
+    rows, a, x = 0, here.a, here.x
     for _ in range(ITERATIONS):
         for j in range(v.size):
             x[j] = v[j] + h * a[j]
-        _place(m, q, u, h, at)
-        local_rate(m, at.q, x, at.place, at.rate)
-        _place(m, q, u, h, at)
-        placements(m, at.q)
-        motion(m, x, zeros(m), 0.0)
-        tree_laws(m, at.q, x, laws.K, laws.D)
+        _place(m, q, u, h, here)
+        local_rate(m, here.q, x, here.place, here.rate)
+        _place(m, q, u, h, here)
+        placements(m, here.q)
+        motion(m, x, at.zeros(m), 0.0)
+        tree_laws(m, here.q, x, laws.K, laws.D)
         rows = stiff_rows(m, laws.L, laws.k, laws.d, laws.slot)
-        status = _iteration(m, at, h, _first(laws, rows), room)
-        if status != OK:
+        status = _iteration(m, here, h, _first(laws, rows), room)
+        if status != at.OK:
             return status, rows
         change, size = 0.0, 0.0
         for j in range(v.size):
@@ -167,18 +167,18 @@ def _solve_stage(m, start, h, at, laws, room):
             a[j] = after
             x[j] = v[j] + h * after
         if change <= SETTLED * size or h * change <= ROUNDING:
-            return OK, rows
-    return UNSOLVED, rows
+            return at.OK, rows
+    return at.UNSOLVED, rows
 
 
 @kernel
 def _power(m, q, v):
     """Return what motors and forces from outside do."""
     placements(m, q)
-    motion(m, v, zeros(m), 1.0)
+    motion(m, v, at.zeros(m), 1.0)
     body_forces(m)
     applied_forces(m, q, v)
-    return totals(m).power
+    return at.totals(m).power
 
 
 @kernel
@@ -188,9 +188,9 @@ def _product(m, x, y):
     for side in (1.0, -1.0):
         for j in range(x.size):
             z[j] = x[j] + side * y[j]
-        motion(m, z, zeros(m), 0.0)
+        motion(m, z, at.zeros(m), 0.0)
         energies(m)
-        result += 0.5 * side * (totals(m).kinetic + rotor_energy(m, z))
+        result += 0.5 * side * (at.totals(m).kinetic + rotor_energy(m, z))
     return result
 
 
@@ -237,7 +237,7 @@ def implicit_step(m, q, v, dt, books, work):
 
     The books know the forces that were applied: those of the stages, with their velocities.
     """
-    nq, nv, h, most = shape(m).nq, shape(m).nv, GAMMA * dt, most_rows(m)
+    nq, nv, h, most = at.shape(m).nq, at.shape(m).nv, GAMMA * dt, most_rows(m)
     u, rate, room = work[0, :nv], work[1, :nv], Room(work[3], work[4])
     a, x, v_0, stage_q, place = (
         np.zeros(nv),
@@ -254,7 +254,7 @@ def implicit_step(m, q, v, dt, books, work):
         status, rows = _solve_stage(
             m, (q, v, u), h, Stage(a, x[s], rate, stage_q, place), laws, room
         )
-        if status != OK:
+        if status != at.OK:
             return status
         for r in range(rows):
             rates[s, slot[r]] = dot(laws.L[r], x[s], 0, nv)
@@ -267,4 +267,4 @@ def implicit_step(m, q, v, dt, books, work):
     uneven = dt * _unevenness(there, x, rates)
     books[1] += _fast_loss(m, v_0, v, x, uneven, h, there)
     move(m, q, u, work)
-    return OK
+    return at.OK

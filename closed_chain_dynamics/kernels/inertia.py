@@ -19,22 +19,10 @@ In world axes at the common point a rigid inertia is ten numbers, and composite 
 of them, with no change of frame. Articulated inertias fill the 6 x 6 matrix.
 """
 
+from . import records as at
 from .compiling import kernel
 from .kinematics import check_state, motion, placements
 from .loop_rotors import add_loop_inertia, loop_rotor_energy
-from .records import (
-    OK,
-    WRONG_SIZE,
-    bodies,
-    columns,
-    dofs,
-    inertias,
-    loops,
-    moving,
-    shape,
-    totals,
-    world,
-)
 from .vectors import (
     add,
     angular,
@@ -56,7 +44,7 @@ from .vectors import (
 @kernel
 def body_inertias(m):
     """Write the rigid inertia of every body: mass, first moment, second moment (xx xy ... zz)."""
-    body, move, inertia = bodies(m), moving(m), inertias(m)
+    body, move, inertia = at.bodies(m), at.moving(m), at.inertias(m)
     inertia[0].rigid[:] = 0.0
     for i in range(1, body.size):
         own, me, out = body[i], move[i], inertia[i].rigid
@@ -78,7 +66,7 @@ def body_inertias(m):
 @kernel
 def expand_inertias(m):
     """Write out ten numbers of every rigid inertia as the 6 x 6 matrix that they stand for."""
-    inertia = inertias(m)
+    inertia = at.inertias(m)
     for i in range(1, inertia.size):
         r, I = inertia[i].rigid, inertia[i].I
         mass, x, y, z = r[0], r[1], r[2], r[3]
@@ -105,14 +93,14 @@ def rigid_momentum(rigid, V):
 @kernel
 def compute_mass_matrix(m, q, M):
     """Write M of the tree, (nv, nv), by composite inertias; loop joints add their rotors."""
-    if q.size != shape(m).nq:
-        return WRONG_SIZE
+    if q.size != at.shape(m).nq:
+        return at.WRONG_SIZE
     status = check_state(m, q, q, q)
-    if status != OK:
+    if status != at.OK:
         return status
     placements(m, q)
     body_inertias(m)
-    body, dof, inertia, column = bodies(m), dofs(m), inertias(m), columns(m)
+    body, dof, inertia, column = at.bodies(m), at.dofs(m), at.inertias(m), at.columns(m)
     for i in range(body.size - 1, 0, -1):
         up, me = inertia[body[i].parent].rigid, inertia[i].rigid
         for k in range(10):
@@ -127,16 +115,16 @@ def compute_mass_matrix(m, q, M):
             M[j, k] = M[k, j] = inner_spatial(own.U, column[k].s)
             k = dof[k].parent
         M[j, j] += dof[j].armature
-    if shape(m).rotor_loops:
-        for k in range(loops(m).size):
+    if at.shape(m).rotor_loops:
+        for k in range(at.loops(m).size):
             add_loop_inertia(m, k, M, False)
-    return OK
+    return at.OK
 
 
 @kernel
 def energies(m):
     """Compute kinetic and gravitational potential energy after `motion`; gravity acts on c."""
-    body, move, total, g = bodies(m), moving(m), totals(m), world(m).gravity
+    body, move, total, g = at.bodies(m), at.moving(m), at.totals(m), at.world(m).gravity
     total.kinetic = total.potential = 0.0
     for i in range(1, body.size):
         own, me = body[i], move[i]
@@ -147,17 +135,17 @@ def energies(m):
         )
         total.potential -= own.mass * inner(g, add(me.c, total.origin))
         if own.lift != 0.0:
-            at = add(me.p, rotate(me.R, own.lift_com))
-            total.potential += own.lift * inner(g, add(at, total.origin))
+            here = add(me.p, rotate(me.R, own.lift_com))
+            total.potential += own.lift * inner(g, add(here, total.origin))
 
 
 @kernel
 def rotor_energy(m, v):
     """Return the kinetic energy of the rotors that joints reflect, after `motion`."""
-    dof, energy = dofs(m), 0.0
+    dof, energy = at.dofs(m), 0.0
     for j in range(dof.size):
         energy += 0.5 * dof[j].armature * v[j] * v[j]
-    return energy + loop_rotor_energy(m) if shape(m).rotor_loops else energy
+    return energy + loop_rotor_energy(m) if at.shape(m).rotor_loops else energy
 
 
 @kernel
@@ -168,13 +156,13 @@ def compute_totals(m, q, v, out):
     The angular momentum is about the centre of mass, in world axes.
     """
     status = check_state(m, q, v, v)
-    if status != OK:
+    if status != at.OK:
         return status
     placements(m, q)
     motion(m, v, v, 0.0)
     energies(m)
     body_inertias(m)
-    body, move, inertia, total = bodies(m), moving(m), inertias(m), totals(m)
+    body, move, inertia, total = at.bodies(m), at.moving(m), at.inertias(m), at.totals(m)
     mass, c, p, h = 0.0, (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), (0.0, 0.0, 0.0)
     for i in range(1, body.size):
         mass += body[i].mass
@@ -186,4 +174,4 @@ def compute_totals(m, q, v, out):
     out[0], out[1] = total.kinetic + rotor_energy(m, v), total.potential
     put(out[2:], add(c, total.origin))
     put_spatial(out[5:], p, minus(h, cross(c, p)))
-    return OK
+    return at.OK

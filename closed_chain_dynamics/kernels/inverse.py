@@ -19,6 +19,7 @@ the actuators from S^T tau_A = tau_G (paper 2, section II-A).
 
 import numpy as np
 
+from . import records as at
 from .closed_chain import cluster_matrices, passive_forces
 from .compiling import kernel
 from .coordinates import check_closed, constraint_matrix, solve_constraints
@@ -26,19 +27,6 @@ from .holds import any_slides, note_slips
 from .kinematics import check_state, motion, placements
 from .linear_algebra import axpy, cholesky, cholesky_solve, copy_to, dot
 from .newton_euler import body_forces, pass_forces_inwards, project_forces
-from .records import (
-    OK,
-    SINGULAR,
-    UNSOLVED,
-    WRONG_SIZE,
-    actuators,
-    cluster_dofs,
-    clusters,
-    dofs,
-    shape,
-    tau,
-    zeros,
-)
 from .sharing import HANDLE, VECTOR, shared_kernel
 
 NO_LEVER = 1e-10  # directions of H below this are rounding: no actuator reaches them
@@ -50,7 +38,7 @@ def needed_forces(m, q, v, a, tau_O):
     """Write tau_O of the tree, passive forces included, after `solve_constraints`."""
     motion(m, v, a, 1.0)
     body_forces(m)
-    passive, dof = passive_forces(m, q, v), dofs(m)
+    passive, dof = passive_forces(m, q, v), at.dofs(m)
     pass_forces_inwards(m)
     project_forces(m, tau_O)
     for j in range(dof.size):
@@ -70,8 +58,8 @@ def _actuate_cluster(m, cluster, force, tau_A):
     (E + B_a' B_a'^T) u = B_a' (tau_a - B_a^T z_0), z = z_0 + u, x = tau_a - B_a^T z. Returns
     False where the range of B_p is not clear.
     """
-    dof, n, rank = dofs(m), cluster.n_dofs, cluster.rank
-    order = cluster_dofs(m)[cluster.first_dof : cluster.first_dof + n]
+    dof, n, rank = at.dofs(m), cluster.n_dofs, cluster.rank
+    order = at.cluster_dofs(m)[cluster.first_dof : cluster.first_dof + n]
     H, ng = constraint_matrix(m, cluster), n - rank
     B, K, z_0, vectors = cluster_matrices(m, cluster)
     tau_G, z = vectors[0], vectors[1]
@@ -211,15 +199,15 @@ def compute_inverse_dynamics(m, q, v, a, out):
     the rank is below the largest seen; tau_A is then not valid. With contacts it is UNSOLVED too:
     the drag of those that slide is found by whoever asked.
     """
-    size = shape(m)
+    size = at.shape(m)
     if q.size != size.nq or v.size != size.nv or a.size != size.nv:
-        return WRONG_SIZE
+        return at.WRONG_SIZE
     status = check_state(m, q, v, a)
-    if status != OK:
+    if status != at.OK:
         return status
     placements(m, q)
     if any_slides(m):  # a state of its own: friction is against its motion, whatever the last
-        motion(m, v, zeros(m), 0.0)
+        motion(m, v, at.zeros(m), 0.0)
         note_slips(m, q, v)
     solve_constraints(m, q, v, False)
     return needed_torques(m, q, v, a, out)
@@ -228,28 +216,28 @@ def compute_inverse_dynamics(m, q, v, a, out):
 @shared_kernel(HANDLE, VECTOR, VECTOR, VECTOR, VECTOR)
 def needed_torques(m, q, v, a, out):
     """Write what `compute_inverse_dynamics` does, after `solve_constraints`; uses up H."""
-    size, actuator, dof = shape(m), actuators(m), dofs(m)
+    size, actuator, dof = at.shape(m), at.actuators(m), at.dofs(m)
     first = 1 + size.nv
     last = first + actuator.size
     tau_O, tau_A, tau_G = out[1:first], out[first:last], out[last:]
     status = needed_forces(m, q, v, a, tau_O)
-    if status != OK:
+    if status != at.OK:
         return status
-    force = tau(m)
+    force = at.tau(m)
     copy_to(force, tau_O)
     if size.n_contacts:
-        status = UNSOLVED
+        status = at.UNSOLVED
     for k in range(actuator.size):
         tau_A[k] = 0.0  # what sits on a joint that has been cut
         if actuator[k].on_loop:
-            status = UNSOLVED
+            status = at.UNSOLVED
     for c in range(size.n_clusters):
-        if not _actuate_cluster(m, clusters(m)[c], force, tau_A):
-            status = UNSOLVED
+        if not _actuate_cluster(m, at.clusters(m)[c], force, tau_A):
+            status = at.UNSOLVED
     count = 0
     for j in range(dof.size):
         if not dof[j].dependent:
             tau_G[count] = force[j]
             count += 1
     out[0] = count
-    return status if size.rank == size.full_rank else SINGULAR
+    return status if size.rank == size.full_rank else at.SINGULAR

@@ -24,24 +24,8 @@ walked, or stands, far from the origin.
 
 import numpy as np
 
+from . import records as at
 from .compiling import kernel
-from .records import (
-    FREE,
-    NOT_FINITE,
-    NOT_UNIT,
-    OK,
-    PLANAR,
-    PRISMATIC,
-    REVOLUTE,
-    SPHERICAL,
-    bodies,
-    columns,
-    moving,
-    shape,
-    totals,
-    world,
-    zeros,
-)
 from .sharing import HANDLE, NOTHING, NUMBER, VECTOR, shared_kernel
 from .vectors import (
     acceleration_at,
@@ -76,20 +60,20 @@ def _count_bad(x):
 def check_state(m, q, v, a):
     """Return OK, NOT_FINITE or NOT_UNIT for a state; a zero times a bad number is not zero."""
     if _count_bad(q) + _count_bad(v) + _count_bad(a):
-        return NOT_FINITE
-    body = bodies(m)
+        return at.NOT_FINITE
+    body = at.bodies(m)
     for i in range(1, body.size):
         joint, k = body[i].joint, body[i].iq
-        if joint <= PRISMATIC:
+        if joint <= at.PRISMATIC:
             continue
-        if joint == PLANAR:
+        if joint == at.PLANAR:
             square = q[k + 2] ** 2 + q[k + 3] ** 2
         else:
-            k += 3 if joint == FREE else 0
+            k += 3 if joint == at.FREE else 0
             square = q[k] ** 2 + q[k + 1] ** 2 + q[k + 2] ** 2 + q[k + 3] ** 2
         if abs(np.sqrt(square) - 1.0) > UNIT_TOLERANCE:
-            return NOT_UNIT
-    return OK
+            return at.NOT_UNIT
+    return at.OK
 
 
 @kernel
@@ -132,11 +116,11 @@ def _sliding(column, me, k):
 @kernel
 def _shift_origin(m, q):
     """Put the origin of all spatial quantities at the first free-flying body, or else joint."""
-    body, root, total = bodies(m), moving(m)[0], totals(m)
+    body, root, total = at.bodies(m), at.moving(m)[0], at.totals(m)
     put(total.origin, body[min(1, body.size - 1)].p)  # of the world itself: zero
     for i in range(1, body.size):
         own = body[i]
-        if own.joint == FREE and own.parent == 0:
+        if own.joint == at.FREE and own.parent == 0:
             k = own.iq
             put(total.origin, add(own.p, rotate(own.R, (q[k], q[k + 1], q[k + 2]))))
             break
@@ -158,7 +142,7 @@ def _slide(me, x, y, z):
 @shared_kernel(HANDLE, VECTOR, returns=NOTHING)
 def placements(m, q):
     """Compute R, p, the centre of mass and the motion subspace of every body."""
-    body, move, column = bodies(m), moving(m), columns(m)
+    body, move, column = at.bodies(m), at.moving(m), at.columns(m)
     _shift_origin(m, q)
     for i in range(1, body.size):
         own, me = body[i], move[i]
@@ -167,17 +151,17 @@ def placements(m, q):
             put_axis(me.R, k, rotate(up.R, axis(own.R, k)))
         put(me.p, add(up.p, rotate(up.R, own.p)))
         joint, k, j = own.joint, own.iq, own.iv
-        if joint == REVOLUTE:
+        if joint == at.REVOLUTE:
             _turn_about_z(me.R, np.cos(q[k]), np.sin(q[k]))
             _turning(column[j], me, 2)
-        elif joint == PRISMATIC:
+        elif joint == at.PRISMATIC:
             _slide(me, 0.0, 0.0, q[k])
             _sliding(column[j], me, 2)
-        elif joint == SPHERICAL:
+        elif joint == at.SPHERICAL:
             rotate_by_quaternion(me.R, q, k)
             for d in range(3):
                 _turning(column[j + d], me, d)
-        elif joint == FREE:
+        elif joint == at.FREE:
             _slide(me, q[k], q[k + 1], q[k + 2])
             rotate_by_quaternion(me.R, q, k + 3)
             for d in range(3):
@@ -201,8 +185,8 @@ def motion(m, v, a, gravity):
     With gravity = 1 the ground accelerates upwards, which puts the weight into A; with gravity
     = 0 and a = 0, A is the bias J' theta' of every body's Jacobian.
     """
-    body, move, column = bodies(m), moving(m), columns(m)
-    put_spatial(move[0].A, times(-gravity, world(m).gravity), NO_VECTOR)
+    body, move, column = at.bodies(m), at.moving(m), at.columns(m)
+    put_spatial(move[0].A, times(-gravity, at.world(m).gravity), NO_VECTOR)
     for i in range(1, body.size):
         own, me = body[i], move[i]
         up = move[own.parent]
@@ -226,7 +210,7 @@ def motion(m, v, a, gravity):
 @kernel
 def add_acceleration(m, a):
     """Add joint accelerations to A of every body, after `motion` without them."""
-    body, move, column = bodies(m), moving(m), columns(m)
+    body, move, column = at.bodies(m), at.moving(m), at.columns(m)
     move[0].dA[:] = 0.0
     for i in range(1, body.size):
         own, me = body[i], move[i]
@@ -243,31 +227,31 @@ def add_acceleration(m, a):
 def compute_placements(m, q, out):
     """Write R (row by row) and p of every body in the world, (n, 12)."""
     status = check_state(m, q, q, q)
-    if status != OK:
+    if status != at.OK:
         return status
     placements(m, q)
-    move, origin = moving(m), totals(m).origin
+    move, origin = at.moving(m), at.totals(m).origin
     for i in range(move.size):
         for k in range(9):
             out[i, k] = move[i].R[k // 3, k % 3]
         put(out[i, 9:], add(move[i].p, origin))
-    return OK
+    return at.OK
 
 
 @kernel
 def compute_motion(m, q, v, a, out):
     """Write V and A of every body at its own origin in world axes, (n, 12); no gravity in A."""
     status = check_state(m, q, v, a)
-    if status != OK:
+    if status != at.OK:
         return status
     placements(m, q)
     motion(m, v, a, 0.0)
-    move = moving(m)
+    move = at.moving(m)
     for i in range(move.size):
         me = move[i]
         put_spatial(out[i], velocity_at(me.V, me.p), angular(me.V))
         put_spatial(out[i, 6:], velocity_at(me.A, me.p), angular(me.A))
-    return OK
+    return at.OK
 
 
 @kernel
@@ -279,12 +263,12 @@ def compute_jacobian(m, q, v, i, point, out):
     angular acceleration, at zero joint acceleration.
     """
     status = check_state(m, q, v, v)
-    if status != OK:
+    if status != at.OK:
         return status
     placements(m, q)
-    nv = shape(m).nv
-    motion(m, v, zeros(m), 0.0)
-    body, me, column = bodies(m), moving(m)[i], columns(m)
+    nv = at.shape(m).nv
+    motion(m, v, at.zeros(m), 0.0)
+    body, me, column = at.bodies(m), at.moving(m)[i], at.columns(m)
     p = add(me.p, rotate(me.R, point))
     out[:] = 0.0
     put_spatial(out[:, nv], acceleration_at(me.V, me.A, p), angular(me.A))
@@ -293,4 +277,4 @@ def compute_jacobian(m, q, v, i, point, out):
             s = column[j].s
             put_spatial(out[:, j], minus(linear(s), cross(p, angular(s))), angular(s))
         i = body[i].parent
-    return OK
+    return at.OK

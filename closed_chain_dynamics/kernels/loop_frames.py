@@ -14,8 +14,8 @@
 
 """Where the two frames of a loop joint are, and distances between them with derivatives."""
 
+from . import records as at
 from .compiling import kernel
-from .records import frames, loops, moving
 from .vectors import (
     acceleration_at,
     add,
@@ -36,7 +36,7 @@ from .vectors import (
 @kernel
 def place_loop(m, k):
     """Write where both frames of a loop are, and return that record."""
-    loop, frame, move = loops(m)[k], frames(m)[k], moving(m)
+    loop, frame, move = at.loops(m)[k], at.frames(m)[k], at.moving(m)
     _place(move[loop.body_1], loop.R_1, loop.p_1, frame.R_1, frame.p_1)
     _place(move[loop.body_2], loop.R_2, loop.p_2, frame.R_2, frame.p_2)
     return frame

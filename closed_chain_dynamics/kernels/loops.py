@@ -27,32 +27,10 @@ are eliminated by construction, which leaves the rows of the table in the docume
 
 import numpy as np
 
+from . import records as at
 from .compiling import kernel
 from .kinematics import NO_VECTOR
 from .loop_frames import axis_product, place_loop, relative_bias, slide_row
-from .records import (
-    LOOP_CYLINDRICAL,
-    LOOP_FIXED,
-    LOOP_FREE,
-    LOOP_PLANAR,
-    LOOP_PRISMATIC,
-    LOOP_REVOLUTE,
-    LOOP_SPHERICAL,
-    LOOP_SURFACE,
-    LOOP_UNIVERSAL,
-    bodies,
-    columns,
-    couplings,
-    dofs,
-    frames,
-    loop_columns,
-    loop_dofs,
-    loops,
-    moving,
-    rows,
-    terms,
-    world,
-)
 from .sharing import FLAG, HANDLE, INDEX, NOTHING, shared_kernel
 from .structure import common_ancestor
 from .surfaces import surface_rows
@@ -80,17 +58,17 @@ NEAR_HALF_A_TURN = -0.99  # cosine below which the sine has lost digits
 @kernel
 def slides(kind):
     """Return first and last plus one of the axes along which a loop type lets nothing slide."""
-    if kind == LOOP_PRISMATIC or kind == LOOP_CYLINDRICAL:
+    if kind == at.LOOP_PRISMATIC or kind == at.LOOP_CYLINDRICAL:
         return 0, 2
-    if kind == LOOP_PLANAR or kind == LOOP_SURFACE:
+    if kind == at.LOOP_PLANAR or kind == at.LOOP_SURFACE:
         return 2, 3
-    return (3, 3) if kind == LOOP_FREE else (0, 3)
+    return (3, 3) if kind == at.LOOP_FREE else (0, 3)
 
 
 @kernel
 def linear_rows(loop):
     """Return how many of a loop's rows are distances."""
-    if loop.type == LOOP_SURFACE:
+    if loop.type == at.LOOP_SURFACE:
         return loop.n_rows
     first, last = slides(loop.type)
     return last - first
@@ -126,13 +104,13 @@ def loop_rows(m, k, bias):
     angular velocity at the closed pose. A pose turned by half a turn makes them vanish too;
     `loop_is_flipped` tells it apart.
     """
-    loop = loops(m)[k]
+    loop = at.loops(m)[k]
     kind = loop.type
-    if kind == LOOP_SURFACE:
+    if kind == at.LOOP_SURFACE:
         surface_rows(m, k, bias)
         return
-    frame, row = place_loop(m, k), rows(m)
-    one, two = moving(m)[loop.body_1], moving(m)[loop.body_2]
+    frame, row = place_loop(m, k), at.rows(m)
+    one, two = at.moving(m)[loop.body_1], at.moving(m)[loop.body_2]
     first, last = slides(kind)
     seen = relative_bias(frame.p_2, one, two) if bias else NO_VECTOR
     r = loop.row
@@ -143,7 +121,7 @@ def loop_rows(m, k, bias):
     for turn in range(r, loop.row + loop.n_rows):
         row[turn].f[:] = 0.0
         row[turn].error = row[turn].bias = 0.0
-    if kind == LOOP_FIXED or kind == LOOP_PRISMATIC:
+    if kind == at.LOOP_FIXED or kind == at.LOOP_PRISMATIC:
         for i in range(3):  # half of z_1 y_2 - y_1 z_2, and so on round
             j, n = (i + 1) % 3, (i + 2) % 3
             _add_product(row[r + i], 0.5, frame, n, j)
@@ -152,14 +130,14 @@ def loop_rows(m, k, bias):
                 row[r + i].bias = 0.5 * (
                     _product_bias(frame, n, j, one, two) - _product_bias(frame, j, n, one, two)
                 )
-    elif kind == LOOP_REVOLUTE or kind == LOOP_CYLINDRICAL or kind == LOOP_PLANAR:
+    elif kind == at.LOOP_REVOLUTE or kind == at.LOOP_CYLINDRICAL or kind == at.LOOP_PLANAR:
         # -y_1 z_2 turns about x, x_1 z_2 about y
         _add_product(row[r], -1.0, frame, 1, 2)
         _add_product(row[r + 1], 1.0, frame, 0, 2)
         if bias:
             row[r].bias = -_product_bias(frame, 1, 2, one, two)
             row[r + 1].bias = _product_bias(frame, 0, 2, one, two)
-    elif kind == LOOP_UNIVERSAL:
+    elif kind == at.LOOP_UNIVERSAL:
         _add_product(row[r], 1.0, frame, 2, 2)
         if bias:
             row[r].bias = _product_bias(frame, 2, 2, one, two)
@@ -168,7 +146,7 @@ def loop_rows(m, k, bias):
 @kernel
 def active_loop_rows(m, bias):
     """Write the rows of every active loop."""
-    loop = loops(m)
+    loop = at.loops(m)
     for k in range(loop.size):
         if loop[k].active:
             loop_rows(m, k, bias)
@@ -177,11 +155,11 @@ def active_loop_rows(m, bias):
 @kernel
 def loop_is_flipped(m, k):
     """Return whether a loop's turning errors vanish at half a turn instead of at none."""
-    kind, frame = loops(m)[k].type, frames(m)[k]
-    if kind == LOOP_FIXED or kind == LOOP_PRISMATIC:
+    kind, frame = at.loops(m)[k].type, at.frames(m)[k]
+    if kind == at.LOOP_FIXED or kind == at.LOOP_PRISMATIC:
         trace = axis_product(frame, 0, 0) + axis_product(frame, 1, 1) + axis_product(frame, 2, 2)
         return trace < 1.0  # 1 + 2 cos(turn)
-    if kind == LOOP_REVOLUTE or kind == LOOP_CYLINDRICAL or kind == LOOP_PLANAR:
+    if kind == at.LOOP_REVOLUTE or kind == at.LOOP_CYLINDRICAL or kind == at.LOOP_PLANAR:
         return axis_product(frame, 2, 2) < 0.0
     return False
 
@@ -189,7 +167,7 @@ def loop_is_flipped(m, k):
 @kernel
 def add_loop_to_jacobian(m, k, i, f, J, local):
     """Add a covector applied to V_2 - V_1 to row i of J, columns within the cluster or of all."""
-    loop, body, dof, column = loops(m)[k], bodies(m), dofs(m), columns(m)
+    loop, body, dof, column = at.loops(m)[k], at.bodies(m), at.dofs(m), at.columns(m)
     # found anew: a loop that is not active has no `top`
     top = common_ancestor(body, loop.body_1, loop.body_2)
     for b, sign in ((loop.body_1, -1.0), (loop.body_2, 1.0)):
@@ -202,8 +180,8 @@ def add_loop_to_jacobian(m, k, i, f, J, local):
 @kernel
 def add_loop_to_rows(m, k, J, i, n, bias):
     """Write all rows of a loop to J from row i on, the path from end to end walked only once."""
-    loop, row, unit = loops(m)[k], rows(m), 1.0 / world(m).length
-    body, dof, column = bodies(m), dofs(m), columns(m)
+    loop, row, unit = at.loops(m)[k], at.rows(m), 1.0 / at.world(m).length
+    body, dof, column = at.bodies(m), at.dofs(m), at.columns(m)
     n_linear = linear_rows(loop)
     for r in range(loop.n_rows):
         own = row[loop.row + r]
@@ -212,11 +190,11 @@ def add_loop_to_rows(m, k, J, i, n, bias):
     for b, sign in ((loop.body_1, -1.0), (loop.body_2, 1.0)):
         while b != loop.top:
             for j in range(body[b].iv, body[b].iv + body[b].n_dof):
-                at, v, omega = np.uint64(dof[j].local), linear(column[j].s), angular(column[j].s)
+                here, v, omega = np.uint64(dof[j].local), linear(column[j].s), angular(column[j].s)
                 for r in range(np.uint64(loop.n_rows)):
                     f = row[first + r].f
                     scale = sign * unit if r < n_linear else sign
-                    J[start + r, at] = scale * (inner(linear(f), v) + inner(angular(f), omega))
+                    J[start + r, here] = scale * (inner(linear(f), v) + inner(angular(f), omega))
             b = body[b].parent
 
 
@@ -228,9 +206,9 @@ def point_rows(m, k, J, i, n, bias):
     Rows of J_C may be turned together: H does not change. In world axes a column is just the
     velocity that a coordinate gives the point.
     """
-    loop, row, unit = loops(m)[k], rows(m), 1.0 / world(m).length
-    body, dof, column = bodies(m), dofs(m), columns(m)
-    one, two = moving(m)[loop.body_1], moving(m)[loop.body_2]
+    loop, row, unit = at.loops(m)[k], at.rows(m), 1.0 / at.world(m).length
+    body, dof, column = at.bodies(m), at.dofs(m), at.columns(m)
+    one, two = at.moving(m)[loop.body_1], at.moving(m)[loop.body_2]
     p = add(two.p, rotate(two.R, loop.p_2))
     gap = minus(p, add(one.p, rotate(one.R, loop.p_1)))
     r = loop.row
@@ -241,15 +219,15 @@ def point_rows(m, k, J, i, n, bias):
     for b, sign in ((loop.body_1, -unit), (loop.body_2, unit)):
         while b != loop.top:
             for j in range(body[b].iv, body[b].iv + body[b].n_dof):
-                at = np.uint64(dof[j].local)
-                J[x, at], J[y, at], J[z, at] = times(sign, velocity_at(column[j].s, p))
+                here = np.uint64(dof[j].local)
+                J[x, here], J[y, here], J[z, here] = times(sign, velocity_at(column[j].s, p))
             b = body[b].parent
 
 
 @kernel
 def coupling_row(m, k, q, v, J, i, local, bias):
     """Add the gradient of a coupling to row i of J; return its error and, if asked, its bias."""
-    coupling, term, dof = couplings(m)[k], terms(m), dofs(m)
+    coupling, term, dof = at.couplings(m)[k], at.terms(m), at.dofs(m)
     error, second = coupling.constant, 0.0
     for t in range(coupling.first, coupling.first + coupling.n_terms):
         x, c, j = q[term[t].iq], term[t].coefficients, term[t].dof
@@ -270,31 +248,31 @@ def loop_coordinates(m, k):
     A cut joint moves like a tree joint from parent to child: slides along axes of frame 1, turns
     about z_1; a spherical joint's rates are in the child's axes.
     """
-    loop, frame, column = loops(m)[k], place_loop(m, k), loop_columns(m)
+    loop, frame, column = at.loops(m)[k], place_loop(m, k), at.loop_columns(m)
     kind, d = loop.type, loop.dof
-    if kind == LOOP_PRISMATIC or kind == LOOP_CYLINDRICAL:
+    if kind == at.LOOP_PRISMATIC or kind == at.LOOP_CYLINDRICAL:
         column[d].position = slide_row(frame, 2, column[d].f)
         d += 1
-    elif kind == LOOP_PLANAR or kind == LOOP_SURFACE or kind == LOOP_FREE:
-        for i in range(3 if kind == LOOP_FREE else 2):
+    elif kind == at.LOOP_PLANAR or kind == at.LOOP_SURFACE or kind == at.LOOP_FREE:
+        for i in range(3 if kind == at.LOOP_FREE else 2):
             column[d].position = slide_row(frame, i, column[d].f)
             d += 1
-    if kind == LOOP_REVOLUTE or kind == LOOP_CYLINDRICAL or kind == LOOP_PLANAR:
+    if kind == at.LOOP_REVOLUTE or kind == at.LOOP_CYLINDRICAL or kind == at.LOOP_PLANAR:
         turn_coordinate(axis(frame.R_1, 2), column[d].f)
         column[d].position = _whole_turns(m, d, _turn(frame))
-    elif kind == LOOP_UNIVERSAL:
+    elif kind == at.LOOP_UNIVERSAL:
         turn_coordinate(axis(frame.R_1, 2), column[d].f)
         turn_coordinate(axis(frame.R_2, 2), column[d + 1].f)
         first = np.arctan2(axis_product(frame, 1, 2), axis_product(frame, 0, 2))
         second = np.arctan2(-axis_product(frame, 2, 1), axis_product(frame, 2, 0))
         column[d].position = _whole_turns(m, d, first)
         column[d + 1].position = _whole_turns(m, d + 1, second)
-    elif kind == LOOP_SPHERICAL or kind == LOOP_SURFACE or kind == LOOP_FREE:
+    elif kind == at.LOOP_SPHERICAL or kind == at.LOOP_SURFACE or kind == at.LOOP_FREE:
         turn = rotation_vector(frame)
         for i in range(3):
             turn_coordinate(axis(frame.R_2, i), column[d + i].f)
             column[d + i].position = turn[i]
-    one, two = moving(m)[loop.body_1], moving(m)[loop.body_2]
+    one, two = at.moving(m)[loop.body_1], at.moving(m)[loop.body_2]
     for d in range(loop.dof, loop.dof + loop.n_dofs):
         column[d].rate = inner_spatial(column[d].f, two.V) - inner_spatial(column[d].f, one.V)
 
@@ -302,7 +280,7 @@ def loop_coordinates(m, k):
 @kernel
 def _whole_turns(m, d, angle):
     """Return an angle with the whole turns that bring it nearest to where it was seen."""
-    return angle + WHOLE_TURN * np.round((loop_dofs(m)[d].seen - angle) / WHOLE_TURN)
+    return angle + WHOLE_TURN * np.round((at.loop_dofs(m)[d].seen - angle) / WHOLE_TURN)
 
 
 @kernel

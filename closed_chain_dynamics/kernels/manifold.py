@@ -22,8 +22,8 @@ the axes of the moving link (on the left it would have to be in those of the par
 
 import numpy as np
 
+from . import records as at
 from .compiling import kernel
-from .records import FREE, PLANAR, PRISMATIC, SPHERICAL, bodies
 from .vectors import add, cross, minus, norm, put, times
 
 SMALL_ANGLE = 1e-4  # below it the series are exact to rounding: the next term is angle^4 / 120
@@ -80,14 +80,14 @@ def turned(q, k, a, sign):
 @kernel
 def integrate(m, q, step, out):
     """Write q moved along a tangent step, Eq. (39) for every spherical and free joint."""
-    body = bodies(m)
+    body = at.bodies(m)
     for i in range(1, body.size):
         joint, k, j = body[i].joint, body[i].iq, body[i].iv
-        if joint <= PRISMATIC:
+        if joint <= at.PRISMATIC:
             out[k] = q[k] + step[j]
-        elif joint == SPHERICAL:
+        elif joint == at.SPHERICAL:
             rotate_step(q, k, three(step, j), out)
-        elif joint == FREE:
+        elif joint == at.FREE:
             v, omega = three(step, j), three(step, j + 3)
             b, c = _screw_coefficients(norm(omega))
             # displacement in moving axes: v + b (o x v) + c (o x (o x v))
@@ -142,14 +142,14 @@ def _unscrew(omega, moved):
 @kernel
 def difference(m, p, q, out):
     """Write the tangent step that leads from configuration p to configuration q."""
-    body = bodies(m)
+    body = at.bodies(m)
     for i in range(1, body.size):
         joint, k, j = body[i].joint, body[i].iq, body[i].iv
-        if joint <= PRISMATIC:
+        if joint <= at.PRISMATIC:
             out[j] = q[k] - p[k]
-        elif joint == SPHERICAL:
+        elif joint == at.SPHERICAL:
             put(out[j:], _rotation_vector(p, q, k))
-        elif joint == FREE:
+        elif joint == at.FREE:
             moved = turned(p, k + 3, minus(three(q, k), three(p, k)), -1.0)
             omega = _rotation_vector(p, q, k + 3)
             put(out[j:], _unscrew(omega, moved))
@@ -166,13 +166,13 @@ def difference(m, p, q, out):
 @kernel
 def neutral(m, q):
     """Write the configuration with every joint at zero."""
-    body = bodies(m)
+    body = at.bodies(m)
     q[:] = 0.0
     for i in range(1, body.size):
         joint, k = body[i].joint, body[i].iq
-        if joint == SPHERICAL:
+        if joint == at.SPHERICAL:
             q[k + 3] = 1.0
-        elif joint == FREE:
+        elif joint == at.FREE:
             q[k + 6] = 1.0
-        elif joint == PLANAR:
+        elif joint == at.PLANAR:
             q[k + 2] = 1.0

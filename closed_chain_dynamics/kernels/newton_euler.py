@@ -19,10 +19,10 @@ In world axes at one point the inward recursion is a plain sum. The force F that
 to its body falls out for every joint, whether it moves anything or not.
 """
 
+from . import records as at
 from .compiling import kernel
 from .kinematics import check_state, motion, placements
 from .loop_rotors import carry_loop_rotors
-from .records import OK, WRONG_SIZE, bodies, columns, dofs, loads, moving, shape, world
 from .vectors import (
     acceleration_at,
     add,
@@ -43,7 +43,7 @@ from .vectors import (
 @kernel
 def body_forces(m):
     """Compute the force that each body's motion needs: Newton (5), (7) and Euler (8)."""
-    body, move = bodies(m), moving(m)
+    body, move = at.bodies(m), at.moving(m)
     move[0].F[:] = 0.0
     for i in range(1, body.size):
         me, own = move[i], body[i]
@@ -53,16 +53,16 @@ def body_forces(m):
         n = add(symmetric(own.inertia, alpha), cross(omega, symmetric(own.inertia, omega)))
         put_spatial(me.F, f, add(rotate(me.R, n), cross(me.c, f)))
         if own.lift != 0.0:
-            weight = times(own.lift, world(m).gravity)
-            at = add(me.p, rotate(me.R, own.lift_com))
-            add_spatial(me.F, weight, cross(at, weight))
+            weight = times(own.lift, at.world(m).gravity)
+            here = add(me.p, rotate(me.R, own.lift_com))
+            add_spatial(me.F, weight, cross(here, weight))
 
 
 @kernel
 def apply_loads(m):
     """Take external wrenches off the forces needed, and return their power."""
-    move, power = moving(m), 0.0
-    for load in loads(m):
+    move, power = at.moving(m), 0.0
+    for load in at.loads(m):
         me = move[load.body]
         f = linear(load.wrench)
         n = add(angular(load.wrench), cross(add(me.p, rotate(me.R, load.p)), f))
@@ -75,7 +75,7 @@ def apply_loads(m):
 @kernel
 def pass_forces_inwards(m):
     """Add every body's force to its parent's, Eq. (7)."""
-    body, move = bodies(m), moving(m)
+    body, move = at.bodies(m), at.moving(m)
     for i in range(body.size - 1, 0, -1):
         up, me = move[body[i].parent], move[i]
         add_spatial(up.F, linear(me.F), angular(me.F))
@@ -84,7 +84,7 @@ def pass_forces_inwards(m):
 @kernel
 def project_forces(m, tau_O):
     """Write each joint's share of the force it passes on, the first term of Eq. (9)."""
-    dof, move, column = dofs(m), moving(m), columns(m)
+    dof, move, column = at.dofs(m), at.moving(m), at.columns(m)
     for j in range(dof.size):
         tau_O[j] = inner_spatial(move[dof[j].body].F, column[j].s)
 
@@ -95,7 +95,7 @@ def tree_forces(m, v, a):
     motion(m, v, a, 1.0)
     body_forces(m)
     apply_loads(m)
-    if shape(m).rotor_loops:
+    if at.shape(m).rotor_loops:
         carry_loop_rotors(m)
     pass_forces_inwards(m)
 
@@ -103,32 +103,32 @@ def tree_forces(m, v, a):
 @kernel
 def compute_newton_euler(m, q, v, a, tau_O):
     """Write tau_O of the tree with joint damping and the inertia of rotors, Eq. (9)."""
-    size = shape(m)
+    size = at.shape(m)
     if q.size != size.nq or v.size != size.nv or a.size != size.nv:
-        return WRONG_SIZE
+        return at.WRONG_SIZE
     status = check_state(m, q, v, a)
-    if status != OK:
+    if status != at.OK:
         return status
     placements(m, q)
     tree_forces(m, v, a)
     project_forces(m, tau_O)
-    dof = dofs(m)
+    dof = at.dofs(m)
     for j in range(dof.size):
         tau_O[j] += dof[j].damping * v[j] + dof[j].armature * a[j]
-    return OK
+    return at.OK
 
 
 @kernel
 def compute_joint_wrenches(m, q, v, a, out):
     """Write the force and moment that every joint passes on, at the joint, (n, 6) world axes."""
     status = check_state(m, q, v, a)
-    if status != OK:
+    if status != at.OK:
         return status
     placements(m, q)
     tree_forces(m, v, a)
-    move = moving(m)
+    move = at.moving(m)
     for i in range(move.size):
         me = move[i]
         f = linear(me.F)
         put_spatial(out[i], f, minus(angular(me.F), cross(me.p, f)))
-    return OK
+    return at.OK

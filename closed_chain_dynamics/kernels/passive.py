@@ -21,28 +21,10 @@ a loop joint, is a pair of opposite wrenches on two bodies, so it joins the Newt
 
 import numpy as np
 
+from . import records as at
 from .compiling import kernel
 from .loop_frames import place_loop
 from .loops import loop_coordinates
-from .records import (
-    BETWEEN_POINTS,
-    ON_JOINT,
-    ON_LOOP,
-    ON_TENDON,
-    SLIDING,
-    SMOOTH,
-    SOFT,
-    bodies,
-    dofs,
-    loop_columns,
-    loop_dofs,
-    loops,
-    moving,
-    shape,
-    springs,
-    terms,
-    totals,
-)
 from .sharing import HANDLE, NOTHING, VECTOR, shared_kernel
 from .surfaces import sliding_velocity, surface_distance, surface_normal
 from .vectors import (
@@ -108,9 +90,9 @@ def joint_force(law, position, rate, limited):
     """Return the passive force along one coordinate of a joint, and the power that it takes."""
     lost = -law.damping * rate
     if law.friction != 0.0:
-        if law.slip == SMOOTH:
+        if law.slip == at.SMOOTH:
             lost -= law.friction * np.tanh(rate / FRICTION_SPEED)
-        elif law.slip == SLIDING:  # within a step it does not turn round: that is an event
+        elif law.slip == at.SLIDING:  # within a step it does not turn round: that is an event
             lost -= law.friction * law.direction
     stored = 0.0
     if limited and (law.stop_stiffness != 0.0 or law.stop_damping != 0.0):
@@ -133,8 +115,8 @@ def _limit_energy(law, position):
 def push_apart(m, one, two, f, force):
     """Put a force along a covector on body two, and its opposite on body one."""
     push, turn = times(force, linear(f)), times(force, angular(f))
-    add_spatial(moving(m)[one].F, push, turn)
-    add_spatial(moving(m)[two].F, times(-1.0, push), times(-1.0, turn))
+    add_spatial(at.moving(m)[one].F, push, turn)
+    add_spatial(at.moving(m)[two].F, times(-1.0, push), times(-1.0, turn))
 
 
 @kernel
@@ -146,14 +128,14 @@ def _along(n, p):
 @kernel
 def spring_ends(m, spring):
     """Return where the ends of a spring are, (p_1, p_2)."""
-    one, two = moving(m)[spring.body_1], moving(m)[spring.body_2]
+    one, two = at.moving(m)[spring.body_1], at.moving(m)[spring.body_2]
     return add(one.p, rotate(one.R, spring.p_1)), add(two.p, rotate(two.R, spring.p_2))
 
 
 @kernel
 def _pull_points(m, spring):
     """Apply a spring-damper between two points; at zero length it has no direction, no force."""
-    one, two = moving(m)[spring.body_1], moving(m)[spring.body_2]
+    one, two = at.moving(m)[spring.body_1], at.moving(m)[spring.body_2]
     p_1, p_2 = spring_ends(m, spring)
     length = norm(minus(p_2, p_1))
     if length < NO_LENGTH:
@@ -166,14 +148,14 @@ def _pull_points(m, spring):
 @kernel
 def _pull(m, spring, position, rate):
     """Return the force of a spring-damper, and add what its damper takes to the dissipation."""
-    totals(m).dissipation += spring.damping * rate * rate
+    at.totals(m).dissipation += spring.damping * rate * rate
     return -spring.stiffness * (position - spring.rest) - spring.damping * rate
 
 
 @kernel
 def _length(m, spring, q):
     """Return the length of a tendon."""
-    term, length = terms(m), 0.0
+    term, length = at.terms(m), 0.0
     for t in range(spring.body_1, spring.body_1 + spring.body_2):
         length += term[t].coefficients[0] * q[term[t].iq]
     return length
@@ -182,7 +164,7 @@ def _length(m, spring, q):
 @kernel
 def _pull_joints(m, spring, q, v, tau):
     """Apply the spring-damper of a tendon to the joints that it runs over."""
-    term, rate = terms(m), 0.0
+    term, rate = at.terms(m), 0.0
     for t in range(spring.body_1, spring.body_1 + spring.body_2):
         rate += term[t].coefficients[0] * v[term[t].dof]
     force = _pull(m, spring, _length(m, spring, q), rate)
@@ -198,14 +180,14 @@ def _soft_contact(m, k):
     The damping grows with the depth, so that the force sets in without a jump; friction is K f_n,
     smoothed at low speed.
     """
-    loop, frame = loops(m)[k], place_loop(m, k)
+    loop, frame = at.loops(m)[k], place_loop(m, k)
     surface_normal(loop, frame)
     depth = -surface_distance(loop, frame)
     frame.normal_force = 0.0
     frame.friction[:] = 0.0
     if depth <= 0.0:
         return
-    v, away = sliding_velocity(frame, moving(m)[loop.body_1], moving(m)[loop.body_2])
+    v, away = sliding_velocity(frame, at.moving(m)[loop.body_1], at.moving(m)[loop.body_2])
     elastic = loop.stiffness * depth
     normal = max(elastic - loop.damping * depth * away, 0.0)
     speed = norm(v)
@@ -215,20 +197,26 @@ def _soft_contact(m, k):
     push_apart(m, loop.body_1, loop.body_2, _along(f, frame.point), 1.0)
     frame.normal_force = normal
     put(frame.friction, friction)
-    totals(m).dissipation += (elastic - normal) * away + drag * speed * speed
+    at.totals(m).dissipation += (elastic - normal) * away + drag * speed * speed
 
 
 @kernel
 def loop_joints_matter(m):
     """Return whether any law or spring needs the coordinates of the loop joints."""
-    return shape(m).passive_loops or springs(m).size > 0
+    return at.shape(m).passive_loops or at.springs(m).size > 0
 
 
 @shared_kernel(HANDLE, VECTOR, VECTOR, VECTOR, returns=NOTHING)
 def add_passive_forces(m, q, v, tau):
     """Add passive forces: those of tree joints to tau, the others to the bodies' F."""
-    body, dof, loop, column, total = bodies(m), dofs(m), loops(m), loop_columns(m), totals(m)
-    if shape(m).passive_joints:
+    body, dof, loop, column, total = (
+        at.bodies(m),
+        at.dofs(m),
+        at.loops(m),
+        at.loop_columns(m),
+        at.totals(m),
+    )
+    if at.shape(m).passive_joints:
         for j in range(dof.size):
             own = body[dof[j].body]
             force, lost = joint_force(dof[j], q[own.iq], v[j], own.n_dof == 1)
@@ -236,24 +224,24 @@ def add_passive_forces(m, q, v, tau):
             total.dissipation += lost
     for k in range(loop.size):
         own = loop[k]
-        if own.active and own.mode == SOFT:
+        if own.active and own.mode == at.SOFT:
             _soft_contact(m, k)
         elif own.active and loop_joints_matter(m):
             loop_coordinates(m, k)
             for d in range(own.dof, own.dof + own.n_dofs):
                 x = column[d]
-                force, lost = joint_force(loop_dofs(m)[d], x.position, x.rate, own.n_dofs == 1)
+                force, lost = joint_force(at.loop_dofs(m)[d], x.position, x.rate, own.n_dofs == 1)
                 push_apart(m, own.body_1, own.body_2, x.f, force)
                 total.dissipation += lost
-    for spring in springs(m):
+    for spring in at.springs(m):
         j = spring.dof
-        if spring.type == BETWEEN_POINTS:
+        if spring.type == at.BETWEEN_POINTS:
             _pull_points(m, spring)
-        elif spring.type == ON_JOINT and j >= 0:  # else its joint has been cut
+        elif spring.type == at.ON_JOINT and j >= 0:  # else its joint has been cut
             tau[j] += _pull(m, spring, q[spring.iq], v[j])
-        elif spring.type == ON_TENDON and j >= 0:
+        elif spring.type == at.ON_TENDON and j >= 0:
             _pull_joints(m, spring, q, v, tau)
-        elif spring.type == ON_LOOP and loop[spring.body_1].active:
+        elif spring.type == at.ON_LOOP and loop[spring.body_1].active:
             own = loop[spring.body_1]  # the loop that has this coordinate
             force = _pull(m, spring, column[j].position, column[j].rate)
             push_apart(m, own.body_1, own.body_2, column[j].f, force)
@@ -262,33 +250,33 @@ def add_passive_forces(m, q, v, tau):
 @kernel
 def passive_energy(m, q):
     """Return the energy stored in springs and limits, after `placements`."""
-    body, dof, loop, column = bodies(m), dofs(m), loops(m), loop_columns(m)
+    body, dof, loop, column = at.bodies(m), at.dofs(m), at.loops(m), at.loop_columns(m)
     energy = 0.0
-    if shape(m).passive_joints:
+    if at.shape(m).passive_joints:
         for j in range(dof.size):
             own = body[dof[j].body]
             if own.n_dof == 1 and dof[j].stop_stiffness != 0.0:
                 energy += _limit_energy(dof[j], q[own.iq])
     for k in range(loop.size):
         own = loop[k]
-        if own.active and own.mode == SOFT:
+        if own.active and own.mode == at.SOFT:
             depth = -surface_distance(own, place_loop(m, k))
             if depth > 0.0:
                 energy += 0.5 * own.stiffness * depth * depth
         elif own.active and loop_joints_matter(m):
             loop_coordinates(m, k)
-            if own.n_dofs == 1 and loop_dofs(m)[own.dof].stop_stiffness != 0.0:
-                energy += _limit_energy(loop_dofs(m)[own.dof], column[own.dof].position)
-    for spring in springs(m):
+            if own.n_dofs == 1 and at.loop_dofs(m)[own.dof].stop_stiffness != 0.0:
+                energy += _limit_energy(at.loop_dofs(m)[own.dof], column[own.dof].position)
+    for spring in at.springs(m):
         stretch = 0.0
-        if spring.type == BETWEEN_POINTS:
+        if spring.type == at.BETWEEN_POINTS:
             p_1, p_2 = spring_ends(m, spring)
             stretch = norm(minus(p_2, p_1)) - spring.rest
-        elif spring.type == ON_JOINT and spring.dof >= 0:
+        elif spring.type == at.ON_JOINT and spring.dof >= 0:
             stretch = q[spring.iq] - spring.rest
-        elif spring.type == ON_TENDON and spring.dof >= 0:
+        elif spring.type == at.ON_TENDON and spring.dof >= 0:
             stretch = _length(m, spring, q) - spring.rest
-        elif spring.type == ON_LOOP and loop[spring.body_1].active:
+        elif spring.type == at.ON_LOOP and loop[spring.body_1].active:
             stretch = column[spring.dof].position - spring.rest
         energy += 0.5 * spring.stiffness * stretch * stretch
     return energy

@@ -16,7 +16,8 @@
 What the kernels work on: tables of named records, and how a kernel gets at them.
 
 A kernel takes one array `m`, the handle of a mechanism: for every table the address of its first
-record and their number. `bodies(m)[3].mass` then reads like any other language, costs nothing, and
+record and their number. `at.bodies(m)[3].mass`, with `at` this module as every kernel calls it,
+then reads like any other language, costs nothing, and
 a call from Python passes one small array however much a mechanism contains. Who owns the tables
 and when they change is in `model/`: the model's never, the structure's at events, the workspace's
 at every call.

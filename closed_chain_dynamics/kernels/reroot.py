@@ -22,38 +22,12 @@ is indexed anew; the tables have room for it from the start.
 
 import numpy as np
 
+from . import records as at
 from .compiling import kernel
 from .coordinates import solve_constraints
 from .impact import nearest_motion
 from .kinematics import NO_VECTOR, motion, placements
 from .linear_algebra import copy_to
-from .records import (
-    FREE,
-    ON_JOINT,
-    ON_TENDON,
-    PRISMATIC,
-    REVOLUTE,
-    SPHERICAL,
-    actuators,
-    bodies,
-    couplings,
-    dofs,
-    holds,
-    home_actuators,
-    home_bodies,
-    home_couplings,
-    home_dofs,
-    home_springs,
-    home_terms,
-    moving,
-    resize,
-    shape,
-    springs,
-    terms,
-    totals,
-    world,
-    zeros,
-)
 from .structure import build_clusters
 from .vectors import (
     add,
@@ -75,11 +49,11 @@ WHOLE_TURN = 2.0 * np.pi
 @kernel
 def _widths(joint):
     """Return how many numbers a joint has in q and in v."""
-    if joint <= PRISMATIC:
+    if joint <= at.PRISMATIC:
         return 1, 1
-    if joint == SPHERICAL:
+    if joint == at.SPHERICAL:
         return 4, 3
-    return (7, 6) if joint == FREE else (4, 3)
+    return (7, 6) if joint == at.FREE else (4, 3)
 
 
 @kernel
@@ -100,7 +74,7 @@ def _free_coordinate(own, scale):
 @kernel
 def _index_anew(m):
     """Give every body its places in q and v, and point everything else at them."""
-    body, home, size = bodies(m), home_bodies(m), shape(m)
+    body, home, size = at.bodies(m), at.home_bodies(m), at.shape(m)
     nq = nv = 0
     for i in range(1, body.size):
         own = body[i]
@@ -108,8 +82,8 @@ def _index_anew(m):
         own.iq, own.iv = nq, nv
         nq, nv = nq + in_q, nv + own.n_dof
     size.nq, size.nv = nq, nv
-    resize(m, nv)
-    dof, home_dof = dofs(m), home_dofs(m)
+    at.resize(m, nv)
+    dof, home_dof = at.dofs(m), at.home_dofs(m)
     live = np.full(home_dof.size, -1)  # where the coordinates as described are now
     for i in range(1, body.size):
         own, up = body[i], body[body[i].parent]
@@ -119,7 +93,7 @@ def _index_anew(m):
                 dof[j] = home_dof[home[i].iv + k]
                 live[home[i].iv + k] = j
             else:
-                _free_coordinate(dof[j], world(m).length if k < 3 else 1.0)
+                _free_coordinate(dof[j], at.world(m).length if k < 3 else 1.0)
             dof[j].body, dof[j].parent = i, j - 1
             if k == 0:
                 dof[j].parent = up.iv + up.n_dof - 1 if own.parent > 0 else -1
@@ -129,36 +103,36 @@ def _index_anew(m):
 @kernel
 def _point_anew(m, live):
     """Point actuators, springs and couplings at their coordinates; -1 where it has been cut."""
-    body, dof, term = bodies(m), dofs(m), terms(m)
-    actuator, spring, coupling = actuators(m), springs(m), couplings(m)
+    body, dof, term = at.bodies(m), at.dofs(m), at.terms(m)
+    actuator, spring, coupling = at.actuators(m), at.springs(m), at.couplings(m)
     for k in range(actuator.size):
         if not actuator[k].on_loop:
-            actuator[k].dof = live[home_actuators(m)[k].dof]
+            actuator[k].dof = live[at.home_actuators(m)[k].dof]
     for k in range(spring.size):
         own = spring[k]
-        if own.type == ON_JOINT:
-            own.dof = live[home_springs(m)[k].dof]
+        if own.type == at.ON_JOINT:
+            own.dof = live[at.home_springs(m)[k].dof]
             if own.dof >= 0:
                 own.iq = body[dof[own.dof].body].iq
-        elif own.type == ON_TENDON:
+        elif own.type == at.ON_TENDON:
             own.dof = 0
             for t in range(own.body_1, own.body_1 + own.body_2):
-                term[t].dof = live[home_terms(m)[t].dof]
+                term[t].dof = live[at.home_terms(m)[t].dof]
                 if term[t].dof >= 0:
                     term[t].iq = body[dof[term[t].dof].body].iq
                 else:
                     own.dof = -1
     for k in range(coupling.size):
         own = coupling[k]
-        own.active = home_couplings(m)[k].active
+        own.active = at.home_couplings(m)[k].active
         for t in range(own.first, own.first + own.n_terms):
-            term[t].dof = live[home_terms(m)[t].dof]
+            term[t].dof = live[at.home_terms(m)[t].dof]
             if term[t].dof >= 0:
                 term[t].iq = body[dof[term[t].dof].body].iq
             else:
                 own.active = 0
-    for k in range(holds(m).size):  # what holds is found anew
-        own = holds(m)[k]
+    for k in range(at.holds(m).size):  # what holds is found anew
+        own = at.holds(m)[k]
         own.active = 0
         if own.loop < 0:
             own.dof = live[own.home]
@@ -169,8 +143,8 @@ def _point_anew(m, live):
 @kernel
 def _set_free(m, i):
     """Hang a body on the world by a free joint."""
-    own = bodies(m)[i]
-    own.parent, own.joint = 0, FREE
+    own = at.bodies(m)[i]
+    own.parent, own.joint = 0, at.FREE
     own.R[:] = 0.0
     own.R[0, 0] = own.R[1, 1] = own.R[2, 2] = 1.0
     put(own.p, NO_VECTOR)
@@ -179,7 +153,7 @@ def _set_free(m, i):
 @kernel
 def _set_home(m, i):
     """Join a body as it was described."""
-    own, home = bodies(m)[i], home_bodies(m)[i]
+    own, home = at.bodies(m)[i], at.home_bodies(m)[i]
     own.parent, own.joint = home.parent, home.joint
     for k in range(3):
         put_axis(own.R, k, axis(home.R, k))
@@ -210,7 +184,7 @@ def _put_quaternion(R, q, k):
 @kernel
 def _reindex(m, skip, q, v, q_new, v_new):
     """Index everything anew after joint `skip` has changed; carry the state of all others over."""
-    body = bodies(m)
+    body = at.bodies(m)
     old_iq, old_iv = body['iq'].copy(), body['iv'].copy()
     _index_anew(m)
     build_clusters(m)
@@ -227,11 +201,11 @@ def _reindex(m, skip, q, v, q_new, v_new):
 def compute_free(m, q, v, i, q_new, v_new):
     """Cut the joint of body i from the tree; write the same state in the new coordinates."""
     placements(m, q)
-    motion(m, v, zeros(m), 0.0)
+    motion(m, v, at.zeros(m), 0.0)
     _set_free(m, i)
     _reindex(m, i, q, v, q_new, v_new)
-    own, me = bodies(m)[i], moving(m)[i]
-    put(q_new[own.iq :], add(me.p, totals(m).origin))
+    own, me = at.bodies(m)[i], at.moving(m)[i]
+    put(q_new[own.iq :], add(me.p, at.totals(m).origin))
     _put_quaternion(me.R, q_new, own.iq + 3)
     put_spatial(
         v_new[own.iv :],
@@ -247,8 +221,8 @@ def _joint_position(m, i, q_new):
 
     Returns the gap [m] and the tilt [rad] that the joint cannot follow.
     """
-    own, me = bodies(m)[i], moving(m)[i]
-    up, k, joint = moving(m)[own.parent], own.iq, own.joint
+    own, me = at.bodies(m)[i], at.moving(m)[i]
+    up, k, joint = at.moving(m)[own.parent], own.iq, own.joint
     base, turned = np.empty((3, 3)), np.empty((3, 3))  # the joint at zero; the body in its axes
     for c in range(3):
         put_axis(base, c, rotate(up.R, axis(own.R, c)))
@@ -257,20 +231,20 @@ def _joint_position(m, i, q_new):
     away = rotate_back(base, minus(minus(me.p, up.p), rotate(up.R, own.p)))
     angle = np.arctan2(turned[1, 0] - turned[0, 1], turned[0, 0] + turned[1, 1])
     gap, tilt = norm(away), np.arccos(min(max(turned[2, 2], -1.0), 1.0))
-    if joint == REVOLUTE:
-        law = dofs(m)[own.iv]
+    if joint == at.REVOLUTE:
+        law = at.dofs(m)[own.iv]
         if np.isfinite(law.lower) and np.isfinite(law.upper):
             # the whole turns that bring it nearest to the middle of its range
             middle = 0.5 * (law.lower + law.upper)
             angle += WHOLE_TURN * np.round((middle - angle) / WHOLE_TURN)
         q_new[k] = angle
-    elif joint == PRISMATIC:
+    elif joint == at.PRISMATIC:
         q_new[k] = away[2]
         gap, tilt = np.hypot(away[0], away[1]), max(tilt, abs(angle))
-    elif joint == SPHERICAL:
+    elif joint == at.SPHERICAL:
         _put_quaternion(turned, q_new, k)
         tilt = 0.0
-    elif joint == FREE:
+    elif joint == at.FREE:
         put(q_new[k:], away)
         _put_quaternion(turned, q_new, k + 3)
         gap = tilt = 0.0
@@ -289,16 +263,16 @@ def compute_home(m, q, v, i, q_new, v_new):
     Writes the new state; returns a status, and the gap [m] and tilt [rad] that were closed.
     """
     placements(m, q)
-    motion(m, v, zeros(m), 0.0)
+    motion(m, v, at.zeros(m), 0.0)
     _set_home(m, i)
     _reindex(m, i, q, v, q_new, v_new)
     gap, tilt = _joint_position(m, i, q_new)
-    before = totals(m).origin.copy()
+    before = at.totals(m).origin.copy()
     placements(m, q_new)
-    shift = minus(totals(m).origin, before)
-    for me in moving(m):  # as the bodies moved before, at the origin as it is now
+    shift = minus(at.totals(m).origin, before)
+    for me in at.moving(m):  # as the bodies moved before, at the origin as it is now
         put_spatial(me.V, velocity_at(me.V, shift), angular(me.V))
-    solve_constraints(m, q_new, zeros(m), False)
+    solve_constraints(m, q_new, at.zeros(m), False)
     return nearest_motion(m, v_new), gap, tilt
 
 

@@ -22,9 +22,9 @@ velocity w against the surface has the derivative w' below, in which p moves as 
 Rolling is not integrable: a sticking row has no position, and the error is the gap alone.
 """
 
+from . import records as at
 from .compiling import kernel
 from .kinematics import NO_VECTOR
-from .records import CYLINDER, STICK, rows
 from .vectors import add, angular, axis, cross, inner, minus, norm, put_spatial, times, velocity_at
 
 LYING = 1e-12  # sine of the angle between normal and axis at which a wheel lies flat
@@ -66,7 +66,7 @@ def _normal_rate(loop, frame, one, two, curvature):
     if curvature != 0.0:
         v = minus(velocity_at(two.V, frame.p_2), velocity_at(one.V, frame.p_2))
         v = minus(v, times(inner(v, n), n))
-        if loop.shape == CYLINDER:
+        if loop.shape == at.CYLINDER:
             z = axis(frame.R_1, 2)
             v = minus(v, times(inner(v, z), z))
         rate = add(rate, times(curvature, v))
@@ -90,7 +90,7 @@ def _reach_rate(loop, frame, two, n_1):
 @kernel
 def rolling_rows(m, loop, frame, one, two, curvature, gap, bias):
     """Write the rows of a ball or wheel: one along the normal, or three where it rolls."""
-    row, n, p = rows(m), frame.normal, frame.point
+    row, n, p = at.rows(m), frame.normal, frame.point
     w = w_1 = n_1 = NO_VECTOR
     if bias:
         n_1 = _normal_rate(loop, frame, one, two, curvature)
@@ -98,7 +98,7 @@ def rolling_rows(m, loop, frame, one, two, curvature, gap, bias):
         w = minus(velocity_at(two.V, p), velocity_at(one.V, p))
         turning = minus(angular(two.V), angular(one.V))
         w_1 = add(minus(velocity_at(two.A, p), velocity_at(one.A, p)), cross(turning, moves))
-    if loop.mode != STICK:
+    if loop.mode != at.STICK:
         own = row[loop.row]
         put_spatial(own.f, times(1.0, n), cross(p, n))
         own.error, own.bias = gap, inner(n, w_1) + inner(n_1, w)

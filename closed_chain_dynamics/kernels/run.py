@@ -23,6 +23,7 @@ of one look at the energies.
 
 import numpy as np
 
+from . import records as at
 from .aiming import aim, aim_slow, forget_slow
 from .compiling import kernel, kernel_without_patience
 from .contact import contact_signs, note_directions
@@ -35,24 +36,6 @@ from .linear_algebra import copy_to
 from .loop_frames import place_loop
 from .loops import active_loop_rows
 from .passive import passive_energy
-from .records import (
-    EVENT,
-    LOCKED,
-    NOT_FINITE,
-    OK,
-    SLIDE,
-    STICK,
-    TOO_STIFF,
-    WRONG_SIZE,
-    bodies,
-    holds,
-    loops,
-    rows,
-    shape,
-    totals,
-    world,
-    zeros,
-)
 from .step import close_loops, euler_step, rk4_step
 from .surfaces import surface_normal
 from .vectors import norm
@@ -93,10 +76,10 @@ EVENT_TIME = 1e-13  # events are found to this time [s]
 def _energies(m, q, v):
     """Return kinetic energy, that of gravity, and what springs and limits store."""
     placements(m, q)
-    motion(m, v, zeros(m), 0.0)
+    motion(m, v, at.zeros(m), 0.0)
     energies(m)
-    kinetic = totals(m).kinetic + rotor_energy(m, v)
-    return kinetic, totals(m).potential, passive_energy(m, q)
+    kinetic = at.totals(m).kinetic + rotor_energy(m, v)
+    return kinetic, at.totals(m).potential, passive_energy(m, q)
 
 
 @kernel
@@ -105,9 +88,9 @@ def record(m, q, v, t, books, row):
     kinetic, gravity, stored = _energies(m, q, v)
     active_loop_rows(m, False)
     worst = 0.0
-    for loop in loops(m):
+    for loop in at.loops(m):
         if loop.active:
-            for own in rows(m)[loop.row : loop.row + loop.n_rows]:
+            for own in at.rows(m)[loop.row : loop.row + loop.n_rows]:
                 worst = max(worst, abs(own.error))
     row[0], row[1], row[2] = t, kinetic, gravity + stored
     row[3], row[4], row[5] = books[0], books[1], worst
@@ -117,9 +100,9 @@ def record(m, q, v, t, books, row):
 def _lift(m):
     """Return the energy that lifts all masses by the characteristic length."""
     mass = 0.0
-    for body in bodies(m)[1:]:
+    for body in at.bodies(m)[1:]:
         mass += body.mass
-    return mass * norm(world(m).gravity) * world(m).length
+    return mass * norm(at.world(m).gravity) * at.world(m).length
 
 
 @kernel
@@ -147,13 +130,13 @@ def _take_part(m, q, v, dt, method, books, work):
         status = implicit_step(m, q, v, dt, books, work)
     else:
         status = rk4_step(m, q, v, dt, books, work)
-    if status == OK:
+    if status == at.OK:
         status = close_loops(m, q, v, work)
-    if status == OK:
+    if status == at.OK:
         total = 0.0
         for j in range(v.size):
             total += 0.0 * v[j]
-        status = OK if total == 0.0 else NOT_FINITE
+        status = at.OK if total == 0.0 else at.NOT_FINITE
     return status
 
 
@@ -173,9 +156,9 @@ def _take_implicit(m, q, v, dt, run, books, work):
     while left > 0:
         _keep(q, v, books, kept)
         status = _take_part(m, q, v, part / IMPLICIT_PARTS * dt, IMPLICIT, books, work)
-        if status == OK:
+        if status == at.OK:
             left -= part
-        elif status == LOCKED or part == 1:
+        elif status == at.LOCKED or part == 1:
             return status
         else:
             _go_back(kept, q, v, books)
@@ -183,7 +166,7 @@ def _take_implicit(m, q, v, dt, run, books, work):
     kinetic, gravity, stored = _energies(m, q, v)
     error = abs(kinetic + gravity + stored + books[1] - books[0] - before)
     run.rough = max(run.rough, error / max(most, kinetic + abs(stored)))
-    return OK
+    return at.OK
 
 
 @kernel
@@ -212,11 +195,11 @@ def _take_step(m, q, v, dt, run, books, work):
     while left > 0:
         _keep(q, v, books, kept)
         status = _take_part(m, q, v, part / FINEST * dt, run.method, books, work)
-        if status == LOCKED:
+        if status == at.LOCKED:
             return status
         error, after, energy = np.inf, 0.0, most
         share = part / FINEST * run.tolerance
-        if status == OK:
+        if status == at.OK:
             kinetic, gravity, stored = _energies(m, q, v)
             after = kinetic + gravity + stored + books[1] - books[0]
             energy = max(kinetic + abs(stored) + lift, most)
@@ -231,15 +214,15 @@ def _take_step(m, q, v, dt, run, books, work):
         elif part > max(FINEST // 64, floor) or (part > floor and pays):
             _go_back(kept, q, v, books)
             part, coarser = part // 2, error
-        elif status != OK:
+        elif status != at.OK:
             return status
         else:
             rough += error
             if part == 1 and pays and not rough <= TRACE * energy:
-                return TOO_STIFF
+                return at.TOO_STIFF
             left, before, coarser, floor = left - part, after, np.inf, part
             run.rough = max(run.rough, rough / energy)
-    return OK
+    return at.OK
 
 
 @kernel
@@ -250,8 +233,8 @@ def _happened(m, q, v, work, signs):
     Friction is against the motion of the state, not as aimed for the step: what an event leads to
     is decided so, too. Else one that sticks might slip again and again, and hold each time.
     """
-    status, loop = OK, loops(m)
-    if shape(m).n_contacts or shape(m).n_holds:
+    status, loop = at.OK, at.loops(m)
+    if at.shape(m).n_contacts or at.shape(m).n_holds:
         slow = np.empty(loop.size)
         for k in range(loop.size):
             slow[k], loop[k].slow = loop[k].slow, 0.0
@@ -260,7 +243,7 @@ def _happened(m, q, v, work, signs):
             loop[k].slow = slow[k]
     elif _watched_in_space(m):
         placements(m, q)
-        motion(m, v, zeros(m), 0.0)
+        motion(m, v, at.zeros(m), 0.0)
     signs[:, :] = 1.0
     if _watches_contacts(m):
         contact_signs(m, signs)
@@ -272,8 +255,8 @@ def _happened(m, q, v, work, signs):
 def compute_loop_placement(m, q, v, k):
     """Compute where a contact is, its normal, and how all bodies move."""
     placements(m, q)
-    motion(m, v, zeros(m), 0.0)
-    surface_normal(loops(m)[k], place_loop(m, k))
+    motion(m, v, at.zeros(m), 0.0)
+    surface_normal(at.loops(m)[k], place_loop(m, k))
 
 
 @kernel
@@ -285,8 +268,8 @@ def compute_aim(m, q, v, work):
 @kernel
 def compute_signs(m, q, v, work, signs):
     """Write the signs of all contacts and joints in a state, (loops + holds, 2); a status."""
-    if signs.shape[0] < loops(m).size + holds(m).size:
-        return WRONG_SIZE
+    if signs.shape[0] < at.loops(m).size + at.holds(m).size:
+        return at.WRONG_SIZE
     return _happened(m, q, v, work, signs)[0]
 
 
@@ -303,18 +286,18 @@ def _find_event(m, q, v, run, books, work, signs):
     while (late - early) * run.dt > EVENT_TIME:
         middle = 0.5 * (early + late)
         status, event = _take_step(m, q, v, middle * run.dt, run, books, work), False
-        if status == OK:
+        if status == at.OK:
             status, event = _happened(m, q, v, work, signs)
         _go_back(kept, q, v, books)
-        if event or status != OK:
+        if event or status != at.OK:
             late = middle
         else:
             early = middle
     status = _take_step(m, q, v, late * run.dt, run, books, work)
-    if status == OK:
+    if status == at.OK:
         status = _happened(m, q, v, work, signs)[0]
-    if status == OK:
-        return EVENT, late
+    if status == at.OK:
+        return at.EVENT, late
     _go_back(kept, q, v, books)  # friction locks: up to there
     if early > 0.0:
         _take_step(m, q, v, early * run.dt, run, books, work)
@@ -324,8 +307,8 @@ def _find_event(m, q, v, run, books, work, signs):
 @kernel
 def _watches_contacts(m):
     """Return whether a contact may have an event."""
-    for loop in loops(m):
-        if loop.mode == SLIDE or loop.mode == STICK:
+    for loop in at.loops(m):
+        if loop.mode == at.SLIDE or loop.mode == at.STICK:
             return True
     return False
 
@@ -335,7 +318,7 @@ def _watched_in_space(m):
     """Return whether a contact, or a joint that closes a loop, may have an event."""
     if _watches_contacts(m):
         return True
-    for hold in holds(m):
+    for hold in at.holds(m):
         if hold.loop >= 0:
             return True
     return False
@@ -344,8 +327,8 @@ def _watched_in_space(m):
 @kernel
 def _rough(m):
     """Return whether any contact slides with friction."""
-    for loop in loops(m):
-        if loop.active and loop.mode == SLIDE and loop.mu > 0.0:
+    for loop in at.loops(m):
+        if loop.active and loop.mode == at.SLIDE and loop.mu > 0.0:
             return True
     return False
 
@@ -367,7 +350,7 @@ def _run(m, q, v, task, books, work, log, signs):
     an event of a contact the run ends with EVENT, in the state at its instant; `signs` tell which
     it is.
     """
-    run, watch, rough = task[0], holds(m).size > 0 or _watched_in_space(m), _rough(m)
+    run, watch, rough = task[0], at.holds(m).size > 0 or _watched_in_space(m), _rough(m)
     kept = np.empty(q.size + v.size + books.size)
     run.logged = 0
     for step in range(run.steps):
@@ -376,11 +359,11 @@ def _run(m, q, v, task, books, work, log, signs):
         if rough:
             aim_slow(m, q, v, run.dt, work[3, : v.size])
         status, event = _take_step(m, q, v, run.dt, run, books, work), False
-        if status == OK and watch:
+        if status == at.OK and watch:
             status, event = _happened(m, q, v, work, signs)
-        if event or status != OK:
+        if event or status != at.OK:
             _go_back(kept, q, v, books)
-            if event or status == LOCKED:
+            if event or status == at.LOCKED:
                 status, share = _find_event(m, q, v, run, books, work, signs)
                 run.time += share * run.dt
             return status
@@ -394,4 +377,4 @@ def _run(m, q, v, task, books, work, log, signs):
             copy_to(row[LOG_ROW:], q)
             copy_to(row[LOG_ROW + q.size :], v)
             run.logged += 1
-    return OK
+    return at.OK

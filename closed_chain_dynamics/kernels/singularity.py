@@ -32,30 +32,13 @@ nearby is what was seen so far: see `dynamics/distances.py`.
 
 import numpy as np
 
+from . import records as at
 from .closed_chain import cluster_matrices
 from .compiling import kernel
 from .coordinates import check_closed, constraint_matrix, fill_constraints, solve_constraints
 from .kinematics import check_state, placements
 from .linear_algebra import axpy, dot, singular_values
 from .loops import loop_coordinates
-from .records import (
-    OK,
-    WRONG_SIZE,
-    actuators,
-    bodies,
-    cluster_bodies,
-    cluster_dofs,
-    clusters,
-    columns,
-    dofs,
-    loop_columns,
-    loop_dofs,
-    loops,
-    moving,
-    shape,
-    world,
-    zeros,
-)
 from .vectors import angular, inner_spatial, put_spatial, times, velocity_at
 
 # of a cluster: the three numbers, infinity where there is nothing to lose, and the link that is
@@ -69,9 +52,9 @@ SEEN = 1e-5  # a singular value above this counts as one that is there nearby
 @kernel
 def _motions(m, cluster, Q):
     """Write an orthonormal basis of the motions that a cluster allows, row by row; uses H."""
-    dof, rank = dofs(m), cluster.rank
+    dof, rank = at.dofs(m), cluster.rank
     n = cluster.n_dofs
-    order, H = cluster_dofs(m)[cluster.first_dof :], constraint_matrix(m, cluster)
+    order, H = at.cluster_dofs(m)[cluster.first_dof :], constraint_matrix(m, cluster)
     for g in range(n - rank):
         own = Q[g]
         for j in range(n):
@@ -90,7 +73,7 @@ def _motions(m, cluster, Q):
 @kernel
 def _twists(m, cluster, Q, twist):
     """Write the velocity of every body of a cluster in every motion of Q, (bodies, motions, 6)."""
-    body, dof, column, members = bodies(m), dofs(m), columns(m), cluster_bodies(m)
+    body, dof, column, members = at.bodies(m), at.dofs(m), at.columns(m), at.cluster_bodies(m)
     for i in members[cluster.first_body : cluster.first_body + cluster.n_bodies]:
         up = body[i].parent
         for g in range(cluster.n_dofs - cluster.rank):
@@ -104,8 +87,8 @@ def _twists(m, cluster, Q, twist):
 @kernel
 def _nearest_link(m, cluster, twist, A, sigma, out):
     """Write the body that is nearest to losing a motion, and how near it is."""
-    body, move, members = bodies(m), moving(m), cluster_bodies(m)
-    unit, n_motions = 1.0 / world(m).length, cluster.n_dofs - cluster.rank
+    body, move, members = at.bodies(m), at.moving(m), at.cluster_bodies(m)
+    unit, n_motions = 1.0 / at.world(m).length, cluster.n_dofs - cluster.rank
     for i in members[cluster.first_body : cluster.first_body + cluster.n_bodies]:
         for g in range(n_motions):  # at the body's own joint, where its length is its own
             own = twist[i, g]
@@ -124,14 +107,14 @@ def _nearest_link(m, cluster, twist, A, sigma, out):
 @kernel
 def _actuated(m, cluster, number, Q, twist, A):
     """Write the rate of every actuator of a cluster in every motion of Q; return their number."""
-    actuator, dof, loop, count = actuators(m), dofs(m), loops(m), 0
+    actuator, dof, loop, count = at.actuators(m), at.dofs(m), at.loops(m), 0
     n_motions = cluster.n_dofs - cluster.rank
     for own in actuator:
         if own.on_loop:
             for k in range(loop.size):
                 if loop[k].cluster == number and 0 <= own.dof - loop[k].dof < loop[k].n_dofs:
                     loop_coordinates(m, k)
-                    f, unit = loop_columns(m)[own.dof].f, 1.0 / loop_dofs(m)[own.dof].scale
+                    f, unit = at.loop_columns(m)[own.dof].f, 1.0 / at.loop_dofs(m)[own.dof].scale
                     for g in range(n_motions):
                         A[count, g] = 0.0
                         if loop[k].body_2 != cluster.parent:
@@ -139,7 +122,7 @@ def _actuated(m, cluster, number, Q, twist, A):
                         if loop[k].body_1 != cluster.parent:
                             A[count, g] -= unit * inner_spatial(f, twist[loop[k].body_1, g])
                     count += 1
-        elif own.dof >= 0 and bodies(m)[dof[own.dof].body].cluster == number:
+        elif own.dof >= 0 and at.bodies(m)[dof[own.dof].body].cluster == number:
             for g in range(n_motions):
                 A[count, g] = Q[g, dof[own.dof].local]
             count += 1
@@ -149,14 +132,14 @@ def _actuated(m, cluster, number, Q, twist, A):
 @kernel
 def _distance(m, number, q, out):
     """Write the numbers of one cluster, after `solve_constraints`; uses up its matrices."""
-    cluster, dof = clusters(m)[number], dofs(m)
-    order, n_motions = cluster_dofs(m)[cluster.first_dof :], cluster.n_dofs - cluster.rank
+    cluster, dof = at.clusters(m)[number], at.dofs(m)
+    order, n_motions = at.cluster_dofs(m)[cluster.first_dof :], cluster.n_dofs - cluster.rank
     out.loops = out.actuators = out.links = np.inf
     out.body = 0
-    most = max(cluster.n_rows, cluster.n_dofs, actuators(m).size)
+    most = max(cluster.n_rows, cluster.n_dofs, at.actuators(m).size)
     A, sigma = np.empty((most, max(cluster.n_dofs, 6))), np.empty(most)
     if n_motions:
-        Q, twist = cluster_matrices(m, cluster)[0], np.empty((bodies(m).size, n_motions, 6))
+        Q, twist = cluster_matrices(m, cluster)[0], np.empty((at.bodies(m).size, n_motions, 6))
         _motions(m, cluster, Q)
         _twists(m, cluster, Q, twist)
         _nearest_link(m, cluster, twist, A, sigma, out)
@@ -169,7 +152,7 @@ def _distance(m, number, q, out):
             cluster.levers = max(cluster.levers, rank)
         if 0 < cluster.levers <= min(count, n_motions):
             out.actuators = sigma[cluster.levers - 1]
-    J = fill_constraints(m, cluster, q, zeros(m), False)
+    J = fill_constraints(m, cluster, q, at.zeros(m), False)
     for j in range(cluster.n_dofs):
         for i in range(cluster.n_rows):
             A[i, j] = J[i, j] * dof[order[j]].scale
@@ -181,15 +164,15 @@ def _distance(m, number, q, out):
 @kernel
 def compute_distances(m, q, out):
     """Write how far every cluster is from singular poses, DISTANCE records, (clusters,)."""
-    if q.size != shape(m).nq or out.size < shape(m).n_clusters:
-        return WRONG_SIZE
+    if q.size != at.shape(m).nq or out.size < at.shape(m).n_clusters:
+        return at.WRONG_SIZE
     status = check_state(m, q, q, q)
-    if status != OK:
+    if status != at.OK:
         return status
     placements(m, q)
-    solve_constraints(m, q, zeros(m), False)
+    solve_constraints(m, q, at.zeros(m), False)
     status = check_closed(m)
-    for c in range(shape(m).n_clusters):
-        if clusters(m)[c].n_rows:
+    for c in range(at.shape(m).n_clusters):
+        if at.clusters(m)[c].n_rows:
             _distance(m, c, q, out[c])
     return status

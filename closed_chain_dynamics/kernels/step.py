@@ -22,6 +22,7 @@ method keeps its full order, where adding angular velocities would leave only th
 
 import numpy as np
 
+from . import records as at
 from .compiling import kernel
 from .coordinates import constraint_matrix, fill_constraints, solve_constraints
 from .forward import forward_dynamics
@@ -29,23 +30,6 @@ from .kinematics import placements
 from .linear_algebra import cholesky, cholesky_solve
 from .loops import loop_is_flipped
 from .manifold import integrate, rotate_step
-from .records import (
-    FREE,
-    LOOP_OPEN,
-    OK,
-    PLANAR,
-    PRISMATIC,
-    SPHERICAL,
-    bodies,
-    cluster_dofs,
-    clusters,
-    dofs,
-    loops,
-    rows,
-    shape,
-    totals,
-    world,
-)
 from .sharing import HANDLE, TABLE, VECTOR, shared_kernel
 from .vectors import add, cross, inner, minus, norm, put, times
 
@@ -86,13 +70,13 @@ def _turned(q, k, a):
 @kernel
 def local_rate(m, q, v, u, rate):
     """Write the rate of the local coordinates u that `advance` moves a configuration by."""
-    for body in bodies(m)[1:]:
+    for body in at.bodies(m)[1:]:
         joint, k, j = body.joint, body.iq, body.iv
-        if joint <= PRISMATIC:
+        if joint <= at.PRISMATIC:
             rate[j] = v[j]
-        elif joint == SPHERICAL:
+        elif joint == at.SPHERICAL:
             put(rate[j:], _rotation_rate(_three(u, j), _three(v, j)))
-        elif joint == FREE:  # velocities are in the moving frame, positions are not
+        elif joint == at.FREE:  # velocities are in the moving frame, positions are not
             put(rate[j:], _turned(q, k + 3, _three(v, j)))
             put(rate[j + 3 :], _rotation_rate(_three(u, j + 3), _three(v, j + 3)))
         else:  # PLANAR
@@ -104,13 +88,13 @@ def local_rate(m, q, v, u, rate):
 @kernel
 def advance(m, q, u, out):
     """Write q moved by local coordinates: rotations by their exponential, Eq. (39)."""
-    for body in bodies(m)[1:]:
+    for body in at.bodies(m)[1:]:
         joint, k, j = body.joint, body.iq, body.iv
-        if joint <= PRISMATIC:
+        if joint <= at.PRISMATIC:
             out[k] = q[k] + u[j]
-        elif joint == SPHERICAL:
+        elif joint == at.SPHERICAL:
             rotate_step(q, k, _three(u, j), out)
-        elif joint == FREE:
+        elif joint == at.FREE:
             put(out[k:], add(_three(q, k), _three(u, j)))
             rotate_step(q, k + 3, _three(u, j + 3), out)
         else:  # PLANAR
@@ -124,7 +108,7 @@ def advance(m, q, u, out):
 @kernel
 def stage(m, q, v, u, slope):
     """Write the slope of a stage: rates of local coordinates, velocities and energy books."""
-    nv, total = shape(m).nv, totals(m)
+    nv, total = at.shape(m).nv, at.totals(m)
     status = forward_dynamics(m, q, v, slope[nv : 2 * nv])
     local_rate(m, q, v, u, slope)
     slope[2 * nv], slope[2 * nv + 1] = total.power, total.dissipation
@@ -134,7 +118,7 @@ def stage(m, q, v, u, slope):
 @kernel
 def move(m, q, u, work):
     """Advance q in place by local coordinates."""
-    moved = work[1, : shape(m).nq]
+    moved = work[1, : at.shape(m).nq]
     advance(m, q, u, moved)
     for k in range(moved.size):
         q[k] = moved[k]
@@ -148,7 +132,7 @@ def rk4_step(m, q, v, dt, books, work):
     `work` is (7, at least nq and 2 nv + 2): local coordinates, configuration and velocity of a
     stage, and four slopes.
     """
-    nq, nv = shape(m).nq, shape(m).nv
+    nq, nv = at.shape(m).nq, at.shape(m).nv
     u, stage_q, stage_v = work[0, :nv], work[1, :nq], work[2, :nv]
     for j in range(nv):
         u[j], stage_v[j] = 0.0, v[j]
@@ -157,7 +141,7 @@ def rk4_step(m, q, v, dt, books, work):
     for s in range(4):
         slope = work[3 + s]
         status = stage(m, stage_q, stage_v, u, slope)
-        if status != OK:
+        if status != at.OK:
             return status
         if s < 3:
             h = dt if s == 2 else 0.5 * dt
@@ -171,17 +155,17 @@ def rk4_step(m, q, v, dt, books, work):
         v[j] += total[nv + j]
     books[0], books[1] = books[0] + total[2 * nv], books[1] + total[2 * nv + 1]
     move(m, q, total, work)
-    return OK
+    return at.OK
 
 
 @kernel
 def euler_step(m, q, v, dt, books, work):
     """Advance by one step of the semi-implicit Euler method: new velocities move the pose."""
-    nv = shape(m).nv
+    nv = at.shape(m).nv
     u, slope = work[0, :nv], work[3]
     u[:] = 0.0
     status = stage(m, q, v, u, slope)
-    if status != OK:
+    if status != at.OK:
         return status
     for j in range(nv):
         v[j] += dt * slope[nv + j]
@@ -193,7 +177,7 @@ def euler_step(m, q, v, dt, books, work):
     for j in range(nv):
         u[j] = dt * slope[j]
     move(m, q, u, work)
-    return OK
+    return at.OK
 
 
 @kernel
@@ -208,16 +192,16 @@ def _lead_theta_S(m, v, a, half, velocity):
     """
     for j in range(velocity.size):
         velocity[j] = half * a[j]
-    for body in bodies(m)[1:]:
+    for body in at.bodies(m)[1:]:
         j = body.iv
-        if body.joint == FREE:
+        if body.joint == at.FREE:
             turn = times(half, cross(_three(v, j + 3), _three(v, j)))
             put(velocity[j:], minus(_three(velocity, j), turn))
-        elif body.joint == PLANAR:
+        elif body.joint == at.PLANAR:
             velocity[j] += half * v[j + 2] * v[j + 1]
             velocity[j + 1] -= half * v[j + 2] * v[j]
-    dof = cluster_dofs(m)
-    for cluster in clusters(m)[: shape(m).n_clusters]:
+    dof = at.cluster_dofs(m)
+    for cluster in at.clusters(m)[: at.shape(m).n_clusters]:
         H, first = constraint_matrix(m, cluster), cluster.first_dof
         for s in range(cluster.rank):
             lead = -velocity[dof[first + s]]
@@ -225,7 +209,7 @@ def _lead_theta_S(m, v, a, half, velocity):
                 lead += H[s, g] * velocity[dof[first + g]]
             velocity[dof[first + s]] = lead + v[dof[first + s]]
     for j in range(velocity.size):
-        if not dofs(m)[j].dependent:
+        if not at.dofs(m)[j].dependent:
             velocity[j] = v[j]
 
 
@@ -233,18 +217,18 @@ def _lead_theta_S(m, v, a, half, velocity):
 def closing_step(m, u):
     """Write the step of Newton's method that closes the loops, theta_G held."""
     u[:] = 0.0
-    for cluster in clusters(m)[: shape(m).n_clusters]:
+    for cluster in at.clusters(m)[: at.shape(m).n_clusters]:
         if cluster.rank:
             step = constraint_matrix(m, cluster)[:, cluster.n_dofs]
             for s in range(cluster.rank):
-                u[cluster_dofs(m)[cluster.first_dof + s]] = step[s]
+                u[at.cluster_dofs(m)[cluster.first_dof + s]] = step[s]
 
 
 @kernel
 def open_by(m):
     """Return the largest error of all constraints, after `solve_constraints`."""
-    worst, row = 0.0, rows(m)
-    for r in range(shape(m).n_rows):
+    worst, row = 0.0, at.rows(m)
+    for r in range(at.shape(m).n_rows):
         worst = max(worst, abs(row[r].error))
     return worst
 
@@ -252,8 +236,8 @@ def open_by(m):
 @kernel
 def follow_theta_G(m, v):
     """Write theta_S' = H theta_G' into a velocity, after `solve_constraints`."""
-    dof = cluster_dofs(m)
-    for cluster in clusters(m)[: shape(m).n_clusters]:
+    dof = at.cluster_dofs(m)
+    for cluster in at.clusters(m)[: at.shape(m).n_clusters]:
         if cluster.rank:
             H, first = constraint_matrix(m, cluster), cluster.first_dof
             for s in range(cluster.rank):
@@ -270,9 +254,9 @@ def close_loops(m, q, v, work):
 
     Returns LOOP_OPEN where it does not come to an end; then the loops cannot be closed from here.
     """
-    size = shape(m)
+    size = at.shape(m)
     if size.n_rows == 0:
-        return OK
+        return at.OK
     u, moved = work[0, : size.nv], work[1, : size.nq]
     for attempt in range(CLOSING_STEPS):
         placements(m, q)
@@ -280,7 +264,7 @@ def close_loops(m, q, v, work):
         worst = open_by(m)
         if worst <= CLOSED or (attempt == CLOSING_STEPS - 1 and worst <= 1e2 * CLOSED):
             follow_theta_G(m, v)
-            return LOOP_OPEN if _any_flipped(m) else OK
+            return at.LOOP_OPEN if _any_flipped(m) else at.OK
         closing_step(m, u)
         size_of_step = 0.0
         for j in range(u.size):
@@ -290,7 +274,7 @@ def close_loops(m, q, v, work):
         integrate(m, q, u, moved)
         for k in range(moved.size):
             q[k] = moved[k]
-    return LOOP_OPEN
+    return at.LOOP_OPEN
 
 
 @kernel
@@ -298,7 +282,7 @@ def _least_squares_step(m, q, u):
     """Write the step of theta_S that leaves the least squares of all errors; return its size."""
     u[:] = 0.0
     size = 0.0
-    for cluster in clusters(m)[: shape(m).n_clusters]:
+    for cluster in at.clusters(m)[: at.shape(m).n_clusters]:
         if cluster.rank:
             J, n, rank = fill_constraints(m, cluster, q, u, False), cluster.n_dofs, cluster.rank
             N, step = np.zeros((rank, rank)), np.zeros(rank)
@@ -310,7 +294,7 @@ def _least_squares_step(m, q, u):
             cholesky(N, rank, 0.0)
             cholesky_solve(N, rank, step)
             for s in range(rank):
-                u[cluster_dofs(m)[cluster.first_dof + s]] = step[s]
+                u[at.cluster_dofs(m)[cluster.first_dof + s]] = step[s]
                 size = max(size, abs(step[s]))
     return size
 
@@ -323,7 +307,7 @@ def _compromise(m, q, v, work):
     Newton's method closes as many rows as are independent; here all share what cannot be closed,
     as in an assembled pose, so that nothing jumps when another choice of rows is made.
     """
-    size = shape(m)
+    size = at.shape(m)
     u, moved = work[0, : size.nv], work[1, : size.nq]
     for _ in range(CLOSING_STEPS):
         placements(m, q)
@@ -335,16 +319,16 @@ def _compromise(m, q, v, work):
             break
     placements(m, q)
     solve_constraints(m, q, v, False)
-    if not open_by(m) <= world(m).closing_tolerance or _any_flipped(m):
-        return LOOP_OPEN
+    if not open_by(m) <= at.world(m).closing_tolerance or _any_flipped(m):
+        return at.LOOP_OPEN
     follow_theta_G(m, v)
-    return OK
+    return at.OK
 
 
 @kernel
 def _any_flipped(m):
     """Return whether any loop is closed the wrong way round."""
-    loop = loops(m)
+    loop = at.loops(m)
     for k in range(loop.size):
         if loop[k].active and loop_is_flipped(m, k):
             return True

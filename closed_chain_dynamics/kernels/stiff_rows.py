@@ -21,25 +21,11 @@ stiffness k and damping d add L^T k L and L^T d L to K and D. A stretched spring
 direction too, by its force over its length.
 """
 
+from . import records as at
 from .compiling import kernel
 from .loop_frames import place_loop
 from .loops import loop_coordinates
 from .passive import CREEP_SPEED, FRICTION_SPEED, NO_LENGTH, loop_joints_matter, spring_ends
-from .records import (
-    BETWEEN_POINTS,
-    ON_JOINT,
-    ON_LOOP,
-    SMOOTH,
-    SOFT,
-    bodies,
-    columns,
-    dofs,
-    loop_columns,
-    loop_dofs,
-    loops,
-    moving,
-    springs,
-)
 from .structure import common_ancestor
 from .surfaces import sliding_velocity, surface_distance, surface_normal
 from .vectors import angular, cross, inner, linear, minus, norm, times
@@ -50,7 +36,7 @@ NO_DIRECTION = (1.0, 0.0, 0.0)  # of a spring without length, which resists in a
 @kernel
 def most_rows(m):
     """Return how many rows there may be, and slots: each row has one of its own at all times."""
-    return loop_dofs(m).size + 3 * springs(m).size + 3 * loops(m).size
+    return at.loop_dofs(m).size + 3 * at.springs(m).size + 3 * at.loops(m).size
 
 
 @kernel
@@ -72,7 +58,7 @@ def _is_near(law, position):
 def _law(law, position, rate, limited):
     """Return stiffness and damping of a coordinate of a joint, limits included."""
     k, d = 0.0, law.damping
-    if law.slip == SMOOTH and law.friction != 0.0:
+    if law.slip == at.SMOOTH and law.friction != 0.0:
         d += law.friction / max(abs(rate), FRICTION_SPEED)
     if limited and (law.stop_stiffness != 0.0 or law.stop_damping != 0.0):
         if _is_near(law, position):
@@ -83,12 +69,12 @@ def _law(law, position, rate, limited):
 @kernel
 def tree_laws(m, q, v, K, D):
     """Write stiffness and damping of every coordinate of the tree."""
-    body, dof = bodies(m), dofs(m)
+    body, dof = at.bodies(m), at.dofs(m)
     for j in range(dof.size):
         own = body[dof[j].body]
         K[j], D[j] = _law(dof[j], q[own.iq], v[j], own.n_dof == 1)
-    for spring in springs(m):
-        if spring.type == ON_JOINT and spring.dof >= 0:
+    for spring in at.springs(m):
+        if spring.type == at.ON_JOINT and spring.dof >= 0:
             K[spring.dof] += spring.stiffness
             D[spring.dof] += spring.damping
 
@@ -96,7 +82,7 @@ def tree_laws(m, q, v, K, D):
 @kernel
 def _add_path(m, b, top, n, turn, L):
     """Add n v + turn omega of a body by the coordinates below `top` to a row."""
-    body, column = bodies(m), columns(m)
+    body, column = at.bodies(m), at.columns(m)
     while b != top:
         for j in range(body[b].iv, body[b].iv + body[b].n_dof):
             s = column[j].s
@@ -108,7 +94,7 @@ def _add_path(m, b, top, n, turn, L):
 def _between(m, one, two, n, p_1, p_2, L):
     """Write the rate at which a point of body two leaves one of body one, along n."""
     L[:] = 0.0
-    top = common_ancestor(bodies(m), one, two)
+    top = common_ancestor(at.bodies(m), one, two)
     _add_path(m, one, top, times(-1.0, n), times(-1.0, cross(p_1, n)), L)
     _add_path(m, two, top, n, cross(p_2, n), L)
 
@@ -149,9 +135,9 @@ def _point_spring(m, spring, r, L, K, D):
 @kernel
 def _soft_contact(m, k, r, L, K, D):
     """Write the rows of a soft contact that pushes."""
-    loop, frame = loops(m)[k], place_loop(m, k)
+    loop, frame = at.loops(m)[k], place_loop(m, k)
     surface_normal(loop, frame)
-    v, _ = sliding_velocity(frame, moving(m)[loop.body_1], moving(m)[loop.body_2])
+    v, _ = sliding_velocity(frame, at.moving(m)[loop.body_1], at.moving(m)[loop.body_2])
     depth = -surface_distance(loop, frame)
     if depth <= 0.0:
         return r
@@ -170,30 +156,30 @@ def _soft_contact(m, k, r, L, K, D):
 @kernel
 def stiff_rows(m, L, K, D, slot):
     """Write all rows with their stiffness and damping, after `motion`; return how many."""
-    r, loop, column, law = 0, loops(m), loop_columns(m), loop_dofs(m)
+    r, loop, column, law = 0, at.loops(m), at.loop_columns(m), at.loop_dofs(m)
     contacts, points = law.size, law.size + 3 * loop.size  # first slots
     for k in range(loop.size):
         own = loop[k]
-        if own.active and own.mode == SOFT:
+        if own.active and own.mode == at.SOFT:
             r = _number(slot, r, _soft_contact(m, k, r, L, K, D), contacts + 3 * k)
         elif own.active and loop_joints_matter(m):
             loop_coordinates(m, k)
             for d in range(own.dof, own.dof + own.n_dofs):
                 x = column[d]
                 K[r], D[r] = _law(law[d], x.position, x.rate, own.n_dofs == 1)
-                for spring in springs(m):
-                    if spring.type == ON_LOOP and spring.dof == d:
+                for spring in at.springs(m):
+                    if spring.type == at.ON_LOOP and spring.dof == d:
                         K[r] += spring.stiffness
                         D[r] += spring.damping
                 if K[r] != 0.0 or D[r] != 0.0:
                     L[r] = 0.0
-                    top = common_ancestor(bodies(m), own.body_1, own.body_2)
+                    top = common_ancestor(at.bodies(m), own.body_1, own.body_2)
                     n, turn = linear(x.f), angular(x.f)
                     _add_path(m, own.body_1, top, times(-1.0, n), times(-1.0, turn), L[r])
                     _add_path(m, own.body_2, top, n, turn, L[r])
                     r = _number(slot, r, r + 1, d)
-    for s in range(springs(m).size):
-        spring = springs(m)[s]
-        if spring.type == BETWEEN_POINTS and (spring.stiffness != 0.0 or spring.damping != 0.0):
+    for s in range(at.springs(m).size):
+        spring = at.springs(m)[s]
+        if spring.type == at.BETWEEN_POINTS and (spring.stiffness != 0.0 or spring.damping != 0.0):
             r = _number(slot, r, _point_spring(m, spring, r, L, K, D), points + 3 * s)
     return r

@@ -22,23 +22,8 @@ algebra stays inside a cluster, and a long mechanism of small loops costs in pro
 length. Only connecting and cutting changes the clusters.
 """
 
+from . import records as at
 from .compiling import kernel
-from .records import (
-    SLIDE,
-    STICK,
-    bodies,
-    cluster_bodies,
-    cluster_couplings,
-    cluster_dofs,
-    cluster_loops,
-    clusters,
-    couplings,
-    dofs,
-    holds,
-    loops,
-    shape,
-    terms,
-)
 from .sharing import HANDLE, NOTHING, shared_kernel
 
 
@@ -80,7 +65,7 @@ def _tie(body, b, top):
 @kernel
 def _tie_loop(m, loop):
     """Tie the joints between the two ends of a loop together."""
-    body, a, b = bodies(m), loop.body_1, loop.body_2
+    body, a, b = at.bodies(m), loop.body_1, loop.body_2
     top = common_ancestor(body, a, b)
     _tie(body, a, top)
     _tie(body, b, top)
@@ -91,7 +76,7 @@ def _tie_loop(m, loop):
 @kernel
 def _tie_coupling(m, coupling):
     """Tie all joints of a coupling, and the joints between them, together."""
-    body, dof, term = bodies(m), dofs(m), terms(m)
+    body, dof, term = at.bodies(m), at.dofs(m), at.terms(m)
     own = range(coupling.first, coupling.first + coupling.n_terms)
     anchor = dof[term[coupling.first].dof].body
     top = anchor
@@ -118,7 +103,7 @@ def _open(cluster, parent):
 @kernel
 def _number_clusters(m):
     """Replace leaders by consecutive numbers, and open a record for each cluster."""
-    body, cluster, count = bodies(m), clusters(m), 0
+    body, cluster, count = at.bodies(m), at.clusters(m), 0
     for i in range(1, body.size):  # leaders come before their followers
         if body[i].cluster == i:
             _open(cluster[count], body[i].parent)
@@ -131,15 +116,15 @@ def _number_clusters(m):
             body[i].cluster = body[leader].cluster
     for i in range(1, body.size):
         body[i].cluster = -1 - body[i].cluster
-    shape(m).n_clusters = count
+    at.shape(m).n_clusters = count
 
 
 @kernel
 def _assign_loops(m):
     """Give every active loop its rows of J_C and its cluster; return the number of rows."""
-    body, cluster, size, n_rows = bodies(m), clusters(m), shape(m), 0
+    body, cluster, size, n_rows = at.bodies(m), at.clusters(m), at.shape(m), 0
     size.n_contacts = 0
-    for loop in loops(m):
+    for loop in at.loops(m):
         loop.cluster, loop.row = -1, n_rows
         if loop.active and loop.n_rows > 0:
             loop.top = common_ancestor(body, loop.body_1, loop.body_2)
@@ -149,7 +134,7 @@ def _assign_loops(m):
                 own = cluster[loop.cluster]
                 own.n_loops += 1
                 own.n_rows += loop.n_rows
-                if loop.mode == SLIDE or loop.mode == STICK:
+                if loop.mode == at.SLIDE or loop.mode == at.STICK:
                     size.n_contacts += 1
                     own.width = 1  # contact forces are wanted
             n_rows += loop.n_rows
@@ -159,37 +144,37 @@ def _assign_loops(m):
 @kernel
 def _assign_rows(m):
     """Give every active loop and coupling its rows of J_C and its cluster."""
-    body, dof, cluster = bodies(m), dofs(m), clusters(m)
+    body, dof, cluster = at.bodies(m), at.dofs(m), at.clusters(m)
     n_rows = _assign_loops(m)
-    for coupling in couplings(m):
+    for coupling in at.couplings(m):
         coupling.cluster, coupling.row = -1, n_rows
         if coupling.active:
-            coupling.cluster = body[dof[terms(m)[coupling.first].dof].body].cluster
+            coupling.cluster = body[dof[at.terms(m)[coupling.first].dof].body].cluster
             own = cluster[coupling.cluster]
             own.n_couplings += 1
             own.n_rows += 1
             n_rows += 1
     n_rows = _assign_holds(m, n_rows)
-    for c in range(shape(m).n_clusters):  # with contacts: a column for every row operation
+    for c in range(at.shape(m).n_clusters):  # with contacts: a column for every row operation
         cluster[c].width *= cluster[c].n_rows
-    shape(m).n_rows = n_rows
+    at.shape(m).n_rows = n_rows
 
 
 @kernel
 def _assign_holds(m, n_rows):
     """Give every coordinate that is held its row of J_C and its cluster; return how many rows."""
-    body, dof, size = bodies(m), dofs(m), shape(m)
+    body, dof, size = at.bodies(m), at.dofs(m), at.shape(m)
     size.n_holds = 0
-    for hold in holds(m):
+    for hold in at.holds(m):
         hold.cluster, hold.row = -1, n_rows
         if hold.active and hold.loop >= 0:
-            hold.cluster = loops(m)[hold.loop].cluster
+            hold.cluster = at.loops(m)[hold.loop].cluster
         elif hold.active:
             hold.cluster = body[dof[hold.dof].body].cluster
         if hold.cluster < 0:
             hold.active = 0  # its joint is open
         else:
-            own = clusters(m)[hold.cluster]
+            own = at.clusters(m)[hold.cluster]
             own.n_rows += 1
             own.width = 1  # the force is wanted
             size.n_holds += 1
@@ -200,8 +185,8 @@ def _assign_holds(m, n_rows):
 @kernel
 def _divide_lists(m):
     """Give every cluster its share of the lists and of the scratch; empty the lists."""
-    cluster, size = clusters(m), shape(m)
-    for body in bodies(m)[1:]:
+    cluster, size = at.clusters(m), at.shape(m)
+    for body in at.bodies(m)[1:]:
         own = cluster[body.cluster]
         own.n_bodies += 1
         own.n_dofs += body.n_dof
@@ -222,14 +207,14 @@ def _divide_lists(m):
 @kernel
 def _fill_lists(m):
     """List bodies, degrees of freedom, loops and couplings cluster by cluster."""
-    body, dof, cluster = bodies(m), dofs(m), clusters(m)
-    loop, coupling = loops(m), couplings(m)
+    body, dof, cluster = at.bodies(m), at.dofs(m), at.clusters(m)
+    loop, coupling = at.loops(m), at.couplings(m)
     for i in range(1, body.size):
         own = cluster[body[i].cluster]
-        cluster_bodies(m)[own.first_body + own.n_bodies] = i
+        at.cluster_bodies(m)[own.first_body + own.n_bodies] = i
         own.n_bodies += 1
         for j in range(body[i].iv, body[i].iv + body[i].n_dof):
-            cluster_dofs(m)[own.first_dof + own.n_dofs] = j
+            at.cluster_dofs(m)[own.first_dof + own.n_dofs] = j
             dof[j].local, dof[j].dependent, dof[j].above = own.n_dofs, 0, dof[j].parent
             above = dof[j].parent
             if above >= 0 and body[dof[above].body].cluster != body[i].cluster:
@@ -238,25 +223,25 @@ def _fill_lists(m):
     for k in range(loop.size):
         if loop[k].cluster >= 0:
             own = cluster[loop[k].cluster]
-            cluster_loops(m)[own.first_loop + own.n_loops] = k
+            at.cluster_loops(m)[own.first_loop + own.n_loops] = k
             own.n_loops += 1
     for k in range(coupling.size):
         if coupling[k].cluster >= 0:
             own = cluster[coupling[k].cluster]
-            cluster_couplings(m)[own.first_coupling + own.n_couplings] = k
+            at.cluster_couplings(m)[own.first_coupling + own.n_couplings] = k
             own.n_couplings += 1
 
 
 @shared_kernel(HANDLE, returns=NOTHING)
 def build_clusters(m):
     """Find the clusters of the present structure; after loading, connecting and cutting."""
-    body, cluster, size = bodies(m), clusters(m), shape(m)
+    body, cluster, size = at.bodies(m), at.clusters(m), at.shape(m)
     for i in range(body.size):
         body[i].cluster, body[i].carries, body[i].ways = i, 0, 0
-    for loop in loops(m):
+    for loop in at.loops(m):
         if loop.active and loop.n_rows > 0:
             _tie_loop(m, loop)
-    for coupling in couplings(m):
+    for coupling in at.couplings(m):
         if coupling.active:
             _tie_coupling(m, coupling)
     _number_clusters(m)

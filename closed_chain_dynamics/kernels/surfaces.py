@@ -26,9 +26,9 @@ from numba import types
 from numba.extending import intrinsic
 import numpy as np
 
+from . import records as at
 from .compiling import kernel
 from .loop_frames import place_loop, slide_bias, slide_row
-from .records import CYLINDER, FUNCTION, PLANE, STICK, loops, moving, rows
 from .rolling import clearance, reach, rolling_rows
 from .sharing import FLAG, HANDLE, INDEX, NOTHING, shared_kernel
 from .vectors import (
@@ -88,14 +88,14 @@ def surface_rows(m, k, bias):
     z axis, of a radius; C is the distance from it, so that its gradient is the unit normal. A
     function C(x, y, z) is divided by the length of its gradient, which makes it one on C = 0.
     """
-    loop, frame, row = loops(m)[k], place_loop(m, k), rows(m)
-    one, two = moving(m)[loop.body_1], moving(m)[loop.body_2]
+    loop, frame, row = at.loops(m)[k], place_loop(m, k), at.rows(m)
+    one, two = at.moving(m)[loop.body_1], at.moving(m)[loop.body_2]
     curvature = surface_normal(loop, frame)
     if loop.ball > 0.0:
         gap = surface_distance(loop, frame)
         rolling_rows(m, loop, frame, one, two, curvature, gap, bias)
         return
-    if loop.mode == STICK:
+    if loop.mode == at.STICK:
         for i in range(3):
             own = row[loop.row + i]
             own.error = slide_row(frame, i, own.f) - loop.anchor[i]
@@ -112,7 +112,7 @@ def surface_rows(m, k, bias):
                 own.bias += share * slide_bias(frame, i, one, two)
         if curvature != 0.0:
             own.bias += curvature * _speed_on_surface(loop, frame, one, two)
-        if loop.shape == FUNCTION:
+        if loop.shape == at.FUNCTION:
             own.bias += _bend(loop, frame, one, two)
 
 
@@ -155,15 +155,15 @@ def _bend(loop, frame, one, two):
 def _from_centre(loop, frame):
     """Return where the point is from the centre of a sphere or from the axis of a cylinder."""
     r = _in_frame_1(frame)
-    return (r[0], r[1], 0.0) if loop.shape == CYLINDER else r
+    return (r[0], r[1], 0.0) if loop.shape == at.CYLINDER else r
 
 
 @kernel
 def surface_distance(loop, frame):
     """Return the distance C(r) of the point, ball or wheel from the surface, positive outside."""
-    if loop.shape == PLANE:
+    if loop.shape == at.PLANE:
         return _in_frame_1(frame)[2] - clearance(loop, frame)
-    if loop.shape == FUNCTION:
+    if loop.shape == at.FUNCTION:
         C, _, length = _surface_function(loop, _in_frame_1(frame))
         return C / length
     return norm(_from_centre(loop, frame)) - loop.radius - clearance(loop, frame)
@@ -177,9 +177,9 @@ def surface_normal(loop, frame):
     Returns the curvature 1 / |r|.
     """
     n, curvature = (0.0, 0.0, 1.0), 0.0
-    if loop.shape == FUNCTION:
+    if loop.shape == at.FUNCTION:
         _, n, _ = _surface_function(loop, _in_frame_1(frame))
-    elif loop.shape != PLANE:
+    elif loop.shape != at.PLANE:
         r = _from_centre(loop, frame)
         curvature = 1.0 / norm(r)
         n = times(curvature, r)
@@ -200,7 +200,7 @@ def sliding_velocity(frame, one, two):
 def _speed_on_surface(loop, frame, one, two):
     """Return the square of the speed along the curved directions of the surface."""
     v, _ = sliding_velocity(frame, one, two)
-    if loop.shape == CYLINDER:  # along its axis it is straight
+    if loop.shape == at.CYLINDER:  # along its axis it is straight
         z = axis(frame.R_1, 2)
         v = minus(v, times(inner(v, z), z))
     return inner(v, v)

@@ -14,12 +14,12 @@
 
 """Motions that the loops allow: theta_O' = W theta_G', theta_O'' = W theta_G'' + W' theta_G'."""
 
+from . import records as at
 from .closed_chain import bias_acceleration
 from .compiling import kernel
 from .coordinates import check_closed, solve_constraints, write_W
 from .kinematics import check_state, motion, placements
 from .linear_algebra import copy_to
-from .records import OK, drift, zeros
 
 
 @kernel
@@ -30,12 +30,12 @@ def compute_tangent(m, q, v, W, h):
     Columns of W stand in the order of the velocities that are generalized coordinates.
     """
     status = check_state(m, q, v, v)
-    if status != OK:
+    if status != at.OK:
         return status
     placements(m, q)
-    motion(m, v, zeros(m), 0.0)
+    motion(m, v, at.zeros(m), 0.0)
     solve_constraints(m, q, v, True)
     bias_acceleration(m)
-    copy_to(h, drift(m))
+    copy_to(h, at.drift(m))
     write_W(m, W)
     return check_closed(m)

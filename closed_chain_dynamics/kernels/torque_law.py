@@ -26,6 +26,7 @@ from collections import namedtuple
 
 import numpy as np
 
+from . import records as at
 from .closed_chain import bias_acceleration
 from .compiling import kernel
 from .coordinates import solve_constraints, write_W
@@ -33,7 +34,6 @@ from .generated import call_generated
 from .inverse import needed_forces, needed_torques
 from .kinematics import check_state, motion, placements
 from .manifold import difference
-from .records import OK, UNSOLVED, actuators, dofs, drift, shape, zeros
 
 Target = namedtuple('Target', 'q v a')  # a reference, complete
 # kp and kd, (nv,) each [1/s^2, 1/s], the lever up to which an actuator does not count, and the
@@ -51,12 +51,12 @@ def compute_law(m, q, v, target, gains, a, out):
     its statuses.
     """
     status = check_state(m, q, v, v)
-    if status != OK:
+    if status != at.OK:
         return status
     if law_by_code(m, q, v, target, gains, out):
-        return OK
+        return at.OK
     placements(m, q)
-    motion(m, v, zeros(m), 0.0)
+    motion(m, v, at.zeros(m), 0.0)
     solve_constraints(m, q, v, True)
     return law_at(m, q, v, target, gains, a, out)
 
@@ -71,15 +71,15 @@ def law_by_code(m, q, v, target, gains, out):
     """
     if gains.code == 0:
         return False
-    dof, nq, nv, at = dofs(m), q.size, v.size, q.size + v.size
-    given, error, largest = np.empty(at + shape(m).mobility), np.empty(nv), 0.0
+    dof, nq, nv, here = at.dofs(m), q.size, v.size, q.size + v.size
+    given, error, largest = np.empty(here + at.shape(m).mobility), np.empty(nv), 0.0
     difference(m, q, target.q, error)
-    given[:nq], given[nq:at] = q, v
+    given[:nq], given[nq:here] = q, v
     for j in range(nv):
         if not dof[j].dependent:
-            given[at] = target.a[j] + gains.kd[j] * (target.v[j] - v[j]) + gains.kp[j] * error[j]
+            given[here] = target.a[j] + gains.kd[j] * (target.v[j] - v[j]) + gains.kp[j] * error[j]
             largest = max(largest, abs(error[j]))
-            at += 1
+            here += 1
     if not call_generated(gains.code, given, out[1 + nv : out.size - 1 - 2 * nv]):
         return False
     out[0], out[-1] = 0.0, largest
@@ -90,7 +90,7 @@ def law_by_code(m, q, v, target, gains, out):
 @kernel
 def law_at(m, q, v, target, gains, a, out):
     """Do what `compute_law` does, after `motion` and `solve_constraints` at a state."""
-    dof, nv, n_G, g = dofs(m), shape(m).nv, shape(m).mobility, 0
+    dof, nv, n_G, g = at.dofs(m), at.shape(m).nv, at.shape(m).mobility, 0
     residual = out[out.size - 1 - nv : out.size - 1]
     error, W, is_driven = np.empty(nv), np.empty((nv, n_G)), True
     e, theta_G, feedback = np.empty(n_G), np.empty(n_G), np.empty(n_G)
@@ -106,24 +106,24 @@ def law_at(m, q, v, target, gains, a, out):
             g += 1
     N = np.empty((n_G, 0))
     if not is_driven:
-        for actuator in actuators(m):
+        for actuator in at.actuators(m):
             if actuator.on_loop:
-                return UNSOLVED
+                return at.UNSOLVED
         N = _unmoved(m, W, gains.weak_lever)
         feedback -= np.dot(N, np.dot(N.T, feedback))
     theta_G += feedback
     _accelerate(m, W, theta_G, a)
     status = check_state(m, q, v, a)
-    if status == OK and N.shape[1]:
+    if status == at.OK and N.shape[1]:
         status = _leave_to_dynamics(m, q, v, a, W, N, residual)
     out[-1] = _largest_error(m, W, e, is_driven)
-    return needed_torques(m, q, v, a, out[: -1 - nv]) if status == OK else status
+    return needed_torques(m, q, v, a, out[: -1 - nv]) if status == at.OK else status
 
 
 @kernel
 def _accelerate(m, W, theta_G, a):
     """Write a = W theta_G'' + W' theta_G'."""
-    h = drift(m)
+    h = at.drift(m)
     for j in range(a.size):
         a[j] = h[j]
         for g in range(theta_G.size):
@@ -139,7 +139,7 @@ def _unmoved(m, W, weak):
     units of the joints (dynamics/levers.py): with W^T W = L L^T their squares are the eigenvalues
     of L^-1 S^T S L^-T. Those up to `weak` do not count.
     """
-    dof, n_G = dofs(m), W.shape[1]
+    dof, n_G = at.dofs(m), W.shape[1]
     free, moved = np.empty(W.shape), np.zeros(W.shape)
     for j in range(dof.size):
         for g in range(n_G):
@@ -169,10 +169,10 @@ def _leave_to_dynamics(m, q, v, a, W, N, residual):
     Columns of A N are what Newton-Euler finds more for an acceleration that is more by W N. The
     residual is the force along N that the motion as wanted would have needed.
     """
-    dof, nv, count = dofs(m), a.size, N.shape[1]
+    dof, nv, count = at.dofs(m), a.size, N.shape[1]
     tau_O, more, N_O = np.empty(nv), np.empty(nv), np.dot(W, N)
     status = needed_forces(m, q, v, a, tau_O)
-    if status != OK:
+    if status != at.OK:
         return status
     force, mass = np.dot(N_O.T, tau_O), np.empty((count, count))
     for k in range(count):
@@ -185,13 +185,13 @@ def _leave_to_dynamics(m, q, v, a, W, N, residual):
         if not dof[j].dependent:
             residual[j] = along[g]
             g += 1
-    return OK
+    return at.OK
 
 
 @kernel
 def _largest_error(m, W, e, is_driven):
     """Return the largest error of theta_G where all of them have a motor, else of the motors."""
-    dof, largest = dofs(m), 0.0
+    dof, largest = at.dofs(m), 0.0
     if is_driven:
         for error in e:
             largest = max(largest, abs(error))
