@@ -118,6 +118,13 @@ def _loop_open(robot: 'Mechanism', q: Vector) -> ClosedChainError:
     worst = max(gaps, key=lambda name: max(gaps[name]))
     kind = 'loop' if worst in robot.loop_names else 'coupling'
     kind = kind if worst in (*robot.loop_names, *robot.coupling_names) else 'stop or friction of'
+    if max(gaps[worst]) < robot.structure.world['closing_tolerance']:
+        return StateError(
+            f'{kind} {worst!r} cannot be closed better than to {gaps[worst][0]:.3g} m and '
+            f'{gaps[worst][1]:.3g} rad, and no motion goes on from there',
+            where=robot.name,
+            repair='Lengths or axes in the file contradict each other: give them more digits.',
+        )
     return StateError(
         f'{kind} {worst!r} is open by {gaps[worst][0]:.3g} m and {gaps[worst][1]:.3g} '
         f'rad, more than {robot.structure.world["closing_tolerance"]:.3g}',

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.dynamics.impacts import Impact, impact
 from closed_chain_dynamics.dynamics.outside_forces import NO_LOADS, loads_of
+from closed_chain_dynamics.dynamics.rank import learn_rank
 from closed_chain_dynamics.errors import StateError, StructureError
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.model.friction_lock import locked_error
@@ -37,6 +38,7 @@ from closed_chain_dynamics.simulation.stiffness import stiffest
 
 __all__ = ['Motion']
 
+ALMOST = 10.0  # times the closing tolerance: open by the digits of a file, not by a wrong pose
 STAGES = 7  # rows of room that a step needs, see kernels/step.py
 
 
@@ -140,10 +142,29 @@ class Motion:
         )
 
     # --- staying closed ------------------------------------------------------------------------
-    def close(self) -> None:
+    def _learn_rank(self) -> bool:
+        """
+        Learn the rank of loops that are all but closed, if it is not known; return whether so.
+
+        The digits of a file may make redundant rows contradict each other: without knowing that,
+        closing them would lead far away, or nowhere.
+        """
+        gap = max(map(max, self.robot.loop_gaps(self.q).values()), default=0.0)
+        almost = gap <= ALMOST * self.robot.structure.world['closing_tolerance']
+        if self.robot.structure.rank_known or not almost:
+            return False
+        learn_rank(self.robot, self.q)
+        return True
+
+    def close(self, *, at_start: bool = False) -> None:
         """Close the loops of the present state to rounding, or say which cannot be closed."""
+        if at_start:
+            self._learn_rank()
         q, v = self.q.copy(), self.v.copy()
         status = kernels.close_loops(self.robot.handle, q, v, self.work)
+        if status and self._learn_rank():
+            q, v = self.q.copy(), self.v.copy()
+            status = kernels.close_loops(self.robot.handle, q, v, self.work)
         if status:
             self.robot.raise_for(status, self.q, self.v)
         self.q, self.v = q, v

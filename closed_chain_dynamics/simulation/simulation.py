@@ -98,7 +98,7 @@ class Simulation:
         dt, wrenches = self._motion.dt, self._motion.wrenches
         self._motion = Motion(self.robot, q, v, dt)
         self._motion.set_wrenches(wrenches)
-        self._motion.close()
+        self._motion.close(at_start=True)
         self._stepper = Stepper(
             self._motion,
             integrator=self.integrator,

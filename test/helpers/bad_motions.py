@@ -20,6 +20,7 @@ from unittest import mock
 from helpers.called_mechanisms import FLOATING, four_bar, moving, without_mass
 from helpers.called_where import command, without_library
 from helpers.floating_hopper import HOPPER, LEG
+from helpers.rounded_linkages import rounded_wrist
 from helpers.single_joints import slider
 from helpers.small_files import ARM, BASE, hinge, robot
 import numpy as np
@@ -38,6 +39,7 @@ from closed_chain_dynamics.control.sensed import Sensors
 from closed_chain_dynamics.control.torque_guard import TorqueGuard
 from closed_chain_dynamics.control.trajectory import Trajectory
 from closed_chain_dynamics.description import read
+from closed_chain_dynamics.kernels import records
 from closed_chain_dynamics.model import workspace
 from closed_chain_dynamics.recording.log_reading import read_npz
 from closed_chain_dynamics.viewer import LogSource, ModelSource, open_view
@@ -128,6 +130,12 @@ def too_large(at):
         ccd.load('pendulum')
 
 
+def closed_as_well_as_it_can_be(at):
+    """Raise as a kernel does that cannot close a loop any better."""
+    robot = rounded_wrist(0.03, 0.0)
+    robot.raise_for(records.LOOP_OPEN, ccd.assemble(robot, {'motor_0': 0.3}))
+
+
 def no_log(at):
     """Read arrays that are no log."""
     np.savez(at / 'other.npz', a=np.zeros(3))
@@ -135,6 +143,7 @@ def no_log(at):
 
 
 MOTIONS = {
+    'a loop whose digits contradict each other': closed_as_well_as_it_can_be,
     'a spring that is too stiff': lambda at: ccd.Simulation(
         slider(0.01, stiffness=3e13), q=[1e-3]
     ).run(0.01),

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""An overconstrained mechanism whose file has few digits: it closes to these, and no better."""
+"""Overconstrained mechanisms whose files have few digits: they close to these, and no better."""
 
 import numpy as np
 
@@ -82,3 +82,53 @@ def rounded_bennett(digits=DIGITS):
         '<child_axis xyz="0 0 1"/></constraint></robot>'
     )
     return ccd.load(''.join(text)), crank
+
+
+def rounded_wrist(size, turn, digits=DIGITS):
+    """
+    Return a spherical wrist with three motors: all nine axes meet in a point, but for rounding.
+
+    Three legs of two links at right angles, as in the Agile Eye of Gosselin and Hamel (1994);
+    `size`: distance of the motors from that point [m]; `turn`: of the whole [rad], for other
+    digits. Mobility 3, with two loops of five rows of which two each count.
+    """
+    from scipy.spatial.transform import Rotation
+
+    x, y, z = Rotation.from_rotvec([0.3 + turn, -0.5, 0.8]).as_matrix().T
+    near, far, top = size, 1.3 * size, 0.9 * size
+
+    def write(vector):
+        return ' '.join(f'{number:.{digits}f}' for number in vector)
+
+    def link(name):
+        return (
+            f'<link name="{name}"><inertial><mass value="0.2"/><inertia ixx="1e-3" iyy="1.2e-3" '
+            'izz="0.9e-3" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+        )
+
+    def hinge(name, parent, child, origin, axis):
+        return (
+            f'<joint name="{name}" type="continuous"><parent link="{parent}"/>'
+            f'<child link="{child}"/><origin xyz="{write(origin)}"/><axis xyz="{write(axis)}"/>'
+            '</joint>'
+        )
+
+    text = ['<robot name="wrist"><link name="base"/>', link('platform')]
+    for k, (first, second, third) in enumerate(((x, y, z), (y, z, x), (z, x, y))):
+        elbow, wrist = far * second - near * first, top * third - far * second
+        text += [
+            link(f'near_{k}'),
+            link(f'far_{k}'),
+            hinge(f'motor_{k}', 'base', f'near_{k}', near * first, first),
+            hinge(f'elbow_{k}', f'near_{k}', f'far_{k}', elbow, second),
+        ]
+        if k == 0:
+            text.append(hinge('wrist_0', 'far_0', 'platform', wrist, third))
+            continue
+        text.append(
+            f'<constraint name="wrist_{k}" type="revolute"><parent link="far_{k}"/>'
+            f'<parent_origin xyz="{write(wrist)}"/><parent_axis xyz="{write(third)}"/>'
+            f'<child link="platform"/><child_origin xyz="{write(top * (third - z))}"/>'
+            f'<child_axis xyz="{write(third)}"/></constraint>'
+        )
+    return ccd.load(''.join(text) + '</robot>')

@@ -14,13 +14,15 @@
 
 """A mechanism that closes only to the digits of its file moves: what assembles, simulates."""
 
-from helpers.rounded_linkages import rounded_bennett
+from helpers.rounded_linkages import rounded_bennett, rounded_wrist
 import numpy as np
 import pytest
 
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.errors import StateError
+from closed_chain_dynamics.kernels import records as at
 
+DIRECTION = 1e-4  # a motion that axes 3e-6 rad off change, after a tenth of a second [rad]
 ROUNDED = 1e-6  # a motion that rounding of the seventh digit changes, after a second [rad]
 
 
@@ -48,3 +50,29 @@ def test_a_pose_that_is_not_closed_is_refused_all_the_same():
     q[1] += 1.0
     with pytest.raises(StateError, match="loop 'closing' is open"):
         ccd.Simulation(robot, q=q, dt=1e-3)
+
+
+@pytest.mark.parametrize('turn', [0.0, 0.2, 0.4, 0.6])
+@pytest.mark.parametrize('size', [0.06, 0.05])
+def test_a_small_wrist_with_rounded_digits_simulates_from_a_pose_that_assembles(size, turn):
+    """Small: rounding is a larger share of it, and rows that should be redundant contradict."""
+    exact = rounded_wrist(size, turn, digits=15)
+    motors = {'motor_0': 0.3, 'motor_1': -0.2, 'motor_2': 0.1}
+    start = ccd.assemble(exact, motors, start=np.zeros(exact.nq))
+    true = ccd.Simulation(exact, q=start)
+    true.run(0.1)
+    q = ccd.assemble(rounded_wrist(size, turn), motors, start=start)  # the same of eight modes
+    sim = ccd.Simulation(rounded_wrist(size, turn), q=q)  # of another mechanism, which knows less
+    sim.run(0.1)
+    assert ccd.coordinates(sim.robot, sim.q).mobility == 3
+    assert np.abs(sim.q - true.q).max() < DIRECTION
+
+
+def test_what_cannot_be_closed_better_says_so():
+    """Where rows contradict each other, "open by 1e-7, more than 1e-6" would help nobody."""
+    robot = rounded_wrist(0.03, 0.0)
+    q = ccd.assemble(robot, {'motor_0': 0.3})
+    with pytest.raises(StateError) as caught:
+        robot.raise_for(at.LOOP_OPEN, q)
+    text = str(caught.value)
+    assert 'cannot be closed better' in text and 'give them more digits' in text
