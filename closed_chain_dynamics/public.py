@@ -18,7 +18,7 @@ from closed_chain_dynamics import codegen
 from closed_chain_dynamics.assembly.completion import complete_acceleration, complete_velocity
 from closed_chain_dynamics.assembly.search import Assembled, assemble, find_assembly
 from closed_chain_dynamics.codegen.compiled import CompiledMechanism
-from closed_chain_dynamics.codegen.derivatives import Derivatives, derivatives
+from closed_chain_dynamics.codegen.forward_derivatives import Derivatives, derivatives
 from closed_chain_dynamics.description import Description
 from closed_chain_dynamics.dynamics.actuation import actuator_torques
 from closed_chain_dynamics.dynamics.constraints import (

@@ -70,7 +70,7 @@ def list_file(name: str) -> Path | None:
 
 def derive_list(path: Path, args: argparse.Namespace) -> Report:
     """Derive the equations of a list file; return the report."""
-    from closed_chain_dynamics.symbolic.lagrange import lagrange
+    from closed_chain_dynamics.symbolic.lagrange_equations import lagrange
     from closed_chain_dynamics.symbolic.list_code import (
         list_c_source,
         list_latex_source,

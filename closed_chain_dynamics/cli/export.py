@@ -47,7 +47,7 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
 
 def run(args: argparse.Namespace) -> None:
     """Write the files and report what they hold."""
-    from closed_chain_dynamics.codegen.export import FILES, export
+    from closed_chain_dynamics.codegen.firmware_export import FILES, export
 
     operations = export(load_model(args), args.folder, single=args.single)
     report = {

@@ -29,8 +29,8 @@ CasADi is an optional extra. This room may import `assembly` and everything belo
 
 from closed_chain_dynamics.codegen.answers import GeneratedCodeWarning
 from closed_chain_dynamics.codegen.compiled import CompiledMechanism, compile_mechanism
-from closed_chain_dynamics.codegen.derivatives import Derivatives, derivatives
-from closed_chain_dynamics.codegen.export import export
+from closed_chain_dynamics.codegen.firmware_export import export
+from closed_chain_dynamics.codegen.forward_derivatives import Derivatives, derivatives
 from closed_chain_dynamics.codegen.functions import casadi
 from closed_chain_dynamics.codegen.sensitivities import (
     InverseDerivatives,

@@ -44,8 +44,9 @@ DRIVE = 'drive'  # what a control law needs: torques that give theta_G''
 DERIVATIVES = 'differentiate'  # loops in C over generated numbers
 # modules that only call what was generated: the code does not depend on them
 CALLERS = (
-    '__init__', 'answers', 'background', 'batch', 'chain_rule', 'compiled', 'derivatives',
-    'export', 'functions', 'parameters', 'results', 'rollouts', 'runner', 'sensitivities',
+    '__init__', 'answers', 'background', 'batch', 'chain_rule', 'compiled',
+    'firmware_export', 'forward_derivatives', 'functions', 'parameters', 'results', 'rollouts',
+    'runner', 'sensitivities',
 )  # fmt: skip
 
 

@@ -32,7 +32,7 @@ from closed_chain_dynamics.codegen.answers import Answers
 from closed_chain_dynamics.codegen.build import require_casadi
 from closed_chain_dynamics.codegen.cache import DERIVATIVES
 from closed_chain_dynamics.codegen.compiler import find_compiler
-from closed_chain_dynamics.codegen.derivatives import Derivatives, derivatives, linearise
+from closed_chain_dynamics.codegen.forward_derivatives import Derivatives, derivatives, linearise
 from closed_chain_dynamics.codegen.gathering import gather
 from closed_chain_dynamics.codegen.results import Basis, Completed, Forward, Inverse, Rollout
 from closed_chain_dynamics.codegen.rollouts import Roller

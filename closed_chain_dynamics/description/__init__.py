@@ -18,7 +18,7 @@ Files in, frozen dataclasses out, and back: the only layer that reads and writes
 ``read`` turns URDF, xacro, URDF+, Extended URDF, SDF or MJCF into a ``Description`` (`elements`);
 ``convert`` and ``write`` save one. `document` opens files safely, with `own_files` and
 `xacro_packages`; `fields` reads attributes; `urdf`, `loops`, `couplings`, `springs`, `actuators`
-and `foreign_loops` read elements of URDF, `sdf*` and `mjcf*` those formats (MJCF by MuJoCo
+and `foreign_spellings` read elements of URDF, `sdf*` and `mjcf*` those formats (MJCF by MuJoCo
 itself); `*_writer` write, SDF at a `reference_pose`. `checks`, `inertia_checks` and `massless`
 judge the whole, `bodies` merges links that are fixed to each other, `left_out` tells what found no
 place, and `assignments` reads what users write of joints on a command line. It may import `errors`
@@ -57,7 +57,7 @@ from closed_chain_dynamics.description.elements import (
 )
 from closed_chain_dynamics.description.extended_yaml import apply_yaml, find_yaml
 from closed_chain_dynamics.description.fields import Reader
-from closed_chain_dynamics.description.foreign_loops import (
+from closed_chain_dynamics.description.foreign_spellings import (
     FOREIGN_TAGS,
     closing_frames,
     drake_joints,

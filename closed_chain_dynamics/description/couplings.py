@@ -25,7 +25,7 @@ from typing import Any
 
 from closed_chain_dynamics.description.elements import Coupling, CouplingTerm, Joint, JointType
 from closed_chain_dynamics.description.fields import Reader
-from closed_chain_dynamics.description.foreign_loops import drake_child
+from closed_chain_dynamics.description.foreign_spellings import drake_child
 from closed_chain_dynamics.description.tree import ONE_DOF, Tree, parallel
 from closed_chain_dynamics.errors import NameNotFound
 

@@ -34,7 +34,7 @@ except ImportError as error:
 from closed_chain_dynamics.symbolic.cost import cost_table
 from closed_chain_dynamics.symbolic.elimination import derive
 from closed_chain_dynamics.symbolic.equations import Equations
-from closed_chain_dynamics.symbolic.lagrange import estimate, lagrange
+from closed_chain_dynamics.symbolic.lagrange_equations import estimate, lagrange
 from closed_chain_dynamics.symbolic.list_dynamics import ListDynamics
 from closed_chain_dynamics.symbolic.list_elements import (
     Force,

@@ -86,3 +86,17 @@ def test_a_class_has_a_name_of_its_own() -> None:
         if isinstance(node, ast.ClassDef)
     )
     assert {name for name, count in names.items() if count > 1} == set(TWO_MEANINGS)
+
+
+@pytest.mark.parametrize('path', ROOMS, ids=lambda path: path.parent.name)
+def test_no_function_of_a_room_hides_a_module_of_it(path: Path) -> None:
+    """Then `room.name` is the module before it is imported, and the function ever after."""
+    modules = {each.stem for each in path.parent.glob('*.py')} - {'__init__'}
+    room = '.'.join(path.parent.relative_to(ROOT).parts)
+    given = {
+        each.asname or each.name
+        for node in ast.parse(path.read_text(encoding='utf-8')).body
+        if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module != room
+        for each in node.names
+    }
+    assert not modules & given
