@@ -160,6 +160,11 @@ def test_the_owner_of_the_contacts_is_followed_and_commands_no_longer(five_bar):
     ]
     for publisher in topics:
         ros.wait_for_reader(publisher)
+    topics[0].publish(String(data='{"tip": false}'))
+    ros.wait(
+        lambda: five_bar.diagnostics and five_bar.value('contacts as told by') == 'contact/state',
+        'the node to hear: of what is said before that, it gets the last alone',
+    )
     for text in ('{"tip": "no"}', '[', '{"tip": true}'):
         topics[0].publish(String(data=text))
         ros.until_taken('loop_state_node')
