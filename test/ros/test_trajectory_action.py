@@ -43,6 +43,7 @@ __all__ = ['ros']  # a fixture: pytest finds it by its name here
 
 Result = FollowJointTrajectory.Result
 RATE = 250.0  # states and torques per second, as in the demonstration [Hz]
+FOR_LONG = 3600.0  # of simulated time, which runs fast: nobody reaches the end of it [s]
 
 
 def duration(seconds):
@@ -204,7 +205,7 @@ def test_an_end_that_is_not_reached_within_its_time_is_told(leg):
 
 
 def test_a_goal_that_is_cancelled_ends_in_a_pose_that_is_held(leg):
-    handle = leg.send(goal(['hip'], (5.0, [0.8])))
+    handle = leg.send(goal(['hip'], (FOR_LONG, [0.8])))
     leg.ros.wait(lambda: leg.feedback, 'feedback')
     cancelled = handle.cancel_goal_async()
     leg.ros.wait(cancelled.done, 'the cancellation')
@@ -220,8 +221,8 @@ def test_a_goal_that_is_cancelled_ends_in_a_pose_that_is_held(leg):
 
 
 def test_the_newest_goal_wins_and_a_reference_too(leg):
-    first = leg.send(goal(['hip'], (5.0, [0.5])))
-    second = leg.send(goal(['hip'], (5.0, [0.4])))
+    first = leg.send(goal(['hip'], (FOR_LONG, [0.5])))
+    second = leg.send(goal(['hip'], (FOR_LONG, [0.4])))
     status, result = leg.result(first)
     assert status == GoalStatus.STATUS_ABORTED and 'another goal' in result.error_string
     leg.ros.wait(lambda: leg.feedback, 'feedback')
