@@ -273,13 +273,9 @@ class LawTurns:
                 self.tracker.refuse('torque', str(error))
         return self.guard.release(now)
 
-    def stale_in(self, now: float) -> float:
-        """Return how long the last good state is within the timeout still [s]; negative: stale."""
-        return self.state_timeout - (now - self._arrived)
-
     def is_stale(self, now: float) -> bool:
         """Return whether the last good state is older than the timeout."""
-        return self.stale_in(now) < 0.0
+        return now - self._arrived > self.state_timeout
 
     def describe(self) -> dict[str, Any]:
         """Return what a person has to know about the last turn, by name."""

@@ -36,6 +36,7 @@ from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 __all__ = ['POLICIES', 'Actuation', 'actuator_torques']
 
 POLICIES = ('minimum_norm', 'weighted', 'within_limits')
+Torques = Mapping[str, float] | ArrayLike | None  # by actuator, or over actuator_names; None: zero
 
 
 @dataclass(frozen=True, eq=False)

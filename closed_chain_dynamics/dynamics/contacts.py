@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from closed_chain_dynamics import kernels
-from closed_chain_dynamics.dynamics.actuation import actuator_vector
+from closed_chain_dynamics.dynamics.actuation import Torques, actuator_vector
 from closed_chain_dynamics.dynamics.forward import forward_dynamics
 from closed_chain_dynamics.dynamics.outside_forces import acting
 from closed_chain_dynamics.dynamics.tree import link_placement
@@ -29,7 +29,6 @@ from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 
 __all__ = ['contact_forces', 'contact_wrenches']
 
-Torques = Mapping[str, float] | ArrayLike | None
 Wrenches = Mapping[str, ArrayLike] | None
 
 

@@ -36,7 +36,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from closed_chain_dynamics.dynamics.actuation import actuator_torques, actuator_vector
+from closed_chain_dynamics.dynamics.actuation import Torques, actuator_torques, actuator_vector
 from closed_chain_dynamics.dynamics.constraint_forces import drag, solve_multipliers, tree_force
 from closed_chain_dynamics.dynamics.constraints import Matrix, actuator_rows, constraint_jacobian
 from closed_chain_dynamics.dynamics.generalized_coordinates import Coordinates, coordinates
@@ -54,7 +54,6 @@ from closed_chain_dynamics.model.mechanism import Mechanism, Vector
 __all__ = ['Reaction', 'Reactions', 'reactions']
 
 Wrenches = Mapping[str, ArrayLike] | None
-Torques = Mapping[str, float] | ArrayLike | None
 Places = dict[str, tuple[Matrix, Vector]]
 UNIQUE = 1e-9  # a null vector that changes a joint by less than this share of it is rounding
 SPLITS = ('joints', 'loops')
