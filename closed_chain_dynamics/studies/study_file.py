@@ -99,6 +99,5 @@ def _refused(path: Path, why: str) -> ClosedChainError:
 
 def _variation(label: str, values: Any) -> Variation:
     """Return a Variation from an entry of `vary`."""
-    if isinstance(values, list):
-        values = ','.join(str(each) for each in values)
+    values = ','.join(map(_text, values)) if isinstance(values, list) else _text(values)
     return read_variation(f'{label}={values}')
