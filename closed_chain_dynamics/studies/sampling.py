@@ -106,6 +106,12 @@ def design(
             where=where,
             repair='Give samples: 100, say.',
         )
+    if kind != 'grid' and not variations:
+        raise StateError(
+            f'a design of kind {kind!r} samples parameters, and none is varied',
+            where=where,
+            repair='Vary one: mass:arm=uniform(1, 2), say.',
+        )
     runs = count_runs(variations, kind, samples)
     if not 1 <= runs <= MOST_RUNS:
         raise StateError(

@@ -279,6 +279,7 @@ STUDIES = {
     'a factor of nothing': at_scale('q:swing=x2'),
     'an unknown design': at_scale('mass:arm=1', kind='lattin', samples=3),
     'a grid of a distribution': at_scale('mass:arm=norm(1,1)'),
+    'samples of nothing': at_scale(kind='latin', samples=2),
     'samples without number': at_scale('mass:arm=norm(1,1)', kind='latin'),
     'too many runs': at_scale('mass:arm=uniform(1,1)', kind='random', samples=10**9),
     'an unknown distribution': at_scale('mass:arm=nrom(1,1)', kind='latin', samples=2),
