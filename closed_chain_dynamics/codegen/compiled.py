@@ -141,9 +141,9 @@ class CompiledMechanism:
             c = coordinates(self.robot, q)
             if c.independent != self.independent:
                 raise StateError(
-                    'theta_G has no good choice here in the coordinates that were compiled',
+                    'the compiled theta_G is a poor choice in this pose',
                     where=self.robot.name,
-                    repair='Compile in a pose near by: robot.compile(q=q).',
+                    repair='Compile in a nearby pose: robot.compile(q=q).',
                 )
             return c.W, c.S, c.J_C
 
@@ -196,9 +196,9 @@ class CompiledMechanism:
         """Return the derivatives of forward dynamics at one state; see `codegen.derivatives`."""
         if np.ndim(q) > 1:
             raise StateError(
-                f'derivatives are of one state, but q has shape {np.shape(q)}',
+                f'derivatives are computed for one state, but q has shape {np.shape(q)}',
                 where=self.robot.name,
-                repair='Call it for one row after the other.',
+                repair='Call it once per row.',
             )
         if self.is_current:
             given = self._torques(tau)
@@ -272,8 +272,8 @@ class CompiledMechanism:
         )
         if one and not rolled.ok[0]:
             raise StateError(
-                'generated code has no step from here: its pivots fail, or the state is not '
-                'finite or not closed',
+                'generated code cannot step from here: its pivots fail, the state is not finite, '
+                'or a loop is open',
                 where=self.robot.name,
                 repair='Step with ccd.Simulation, which chooses coordinates anew.',
             )
@@ -291,7 +291,7 @@ class CompiledMechanism:
                 raise StateError(
                     f'rates have shape {given} but there are {len(self.independent)} theta_G',
                     where=self.robot.name,
-                    repair=f'One for each of {", ".join(self.independent)}.',
+                    repair=f'Give one for each of {", ".join(self.independent)}.',
                 )
             return rates
         missing = [name for name in self.independent if name not in rates]
@@ -299,9 +299,9 @@ class CompiledMechanism:
         if missing or unknown:
             raise StateError(
                 f'a compiled completion takes {", ".join(self.independent)}; '
-                + (f'{missing[0]!r} is missing' if missing else f'{unknown[0]!r} is not one'),
+                + (f'{missing[0]!r} is missing' if missing else f'{unknown[0]!r} is not needed'),
                 where=self.robot.name,
-                repair='Name just these, or use the generic function.',
+                repair='Give exactly these, or use the generic function.',
             )
         return np.stack([np.asarray(rates[name], dtype=float) for name in self.independent], -1)
 

@@ -142,7 +142,7 @@ class BaseState:
                 if self._stamp == -np.inf
                 else f'the last message about the base is {late:.3g} s older than this state',
                 where=self.robot.name,
-                repair=f'Let it be heard at least every {self.timeout:g} s, by the same clock.',
+                repair=f'Publish it at least every {self.timeout:g} s, stamped by the same clock.',
             )
         q, v = self._completed(names, position, velocity)
         in_q, in_v = self.robot.joint_slices(self.joint)
@@ -217,7 +217,7 @@ def _finite(values: ArrayLike, count: int) -> Vector:
         raise StateError(
             f'the base needs {count} finite numbers, not {numbers}',
             where='base',
-            repair='Leave a message out that has none.',
+            repair='Do not publish a message without them.',
         )
     return numbers
 
