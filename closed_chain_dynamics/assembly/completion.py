@@ -53,8 +53,8 @@ def complete_velocity(
     Return the velocity that has the named rates and respects the loops, (nv,).
 
     `rates`: {joint, coordinate or loop coordinate: rate} [rad/s or m/s], an array for a joint of
-    several coordinates; rates not given follow from the loops, and what these leave free has the
-    least norm. Or an array (nv,): the answer is the allowed velocity nearest to it.
+    several coordinates. Rates that are not given follow from the loops; what these leave free has
+    the least norm. Or an array (nv,): the result is the allowed velocity nearest to it.
     """
     q = check_state(robot, q)
     c = coordinates(robot, q)

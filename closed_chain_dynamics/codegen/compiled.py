@@ -68,8 +68,8 @@ class CompiledMechanism:
     """
     A mechanism in generated code; q of shape (n, nq) is a batch of n states.
 
-    `robot`: what was compiled; `independent`: theta_G; `fallbacks`: how often the generic
-    functions answered, by reason; `threads`: how many a batch may use.
+    `robot`: the mechanism that was compiled; `independent`: theta_G; `fallbacks`: how often the
+    generic functions were used instead, by reason; `threads`: how many threads a batch may use.
     """
 
     def __init__(self, robot: Mechanism, source: Source, *, threads: int | None = None) -> None:
@@ -93,7 +93,7 @@ class CompiledMechanism:
 
     @property
     def is_current(self) -> bool:
-        """Return whether the mechanism is in the structure that was compiled, or so again."""
+        """Return whether the mechanism has the structure that was compiled."""
         return self._answers.is_current
 
     # --- the calls of the core ----------------------------------------------------------------
@@ -224,7 +224,7 @@ class CompiledMechanism:
         return Derivatives(wrt_q, wrt_v, wrt_tau, self.independent, closed)
 
     def slopes(self, name: str, **given: Array) -> Array | None:
-        """Return slopes along directions, a row for each; None where they do not count."""
+        """Return directional derivatives, one row per direction; None where they are not valid."""
         function = self._answers.function(name)
         flat, good = function.many(tuple(given[key] for key in function.inputs))
         return flat if good.all() else None
@@ -244,8 +244,8 @@ class CompiledMechanism:
         """
         Simulate n states over a number of steps in one call, loops closed after every step.
 
-        `tau`: (n, actuators) held, or (n, steps, actuators). A state whose pivots fail, or whose
-        numbers run away, ends there: `steps` says when, and what follows is nan.
+        `tau`: (n, actuators) held, or (n, steps, actuators). A state whose pivots fail or whose
+        numbers diverge ends there: `steps` says when, and what follows is nan.
         """
         self._refuse_outdated()
         if tau is None or isinstance(tau, Mapping):
@@ -264,7 +264,7 @@ class CompiledMechanism:
         dt: float = 1e-3,
         integrator: str = 'rk4',
     ) -> tuple[Array, Array]:
-        """Return q and v one step later, loops closed; raise where generated code has no step."""
+        """Return q and v one step later, loops closed; raise where generated code cannot step."""
         one = np.ndim(q) == 1
         given = tau if tau is None or isinstance(tau, Mapping) else np.atleast_2d(tau)
         rolled = self.rollout(
