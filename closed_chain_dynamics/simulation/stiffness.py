@@ -36,7 +36,10 @@ def stiffest(robot: Mechanism, q: Vector) -> str:
     """Return a sentence that names the spring or joint whose motion is fastest, and how fast."""
     found = list(_laws(robot, q))
     if not found:
-        return 'there is no spring or damper, so a torque or wrench changes too fast'
+        return (
+            'no spring or damper acts, so the pose is close to singular, or a torque or wrench '
+            'changes too fast'
+        )
     answer = Responses.of(robot, q, np.array([row for _, row, _, _ in found]))
     inverse_inertia = np.einsum('ij,ij->j', answer.root, answer.root)
     stiffness = np.array([each[2] for each in found]) * inverse_inertia
