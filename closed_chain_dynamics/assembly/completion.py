@@ -53,8 +53,8 @@ def complete_velocity(
     Return the velocity that has the named rates and respects the loops, (nv,).
 
     `rates`: {joint, coordinate or loop coordinate: rate} [rad/s or m/s], an array for a joint of
-    several coordinates; rates not given follow from the loops, and what these leave free has the
-    least norm. Or an array (nv,): the answer is the allowed velocity nearest to it.
+    several coordinates. Rates that are not given follow from the loops; what these leave free has
+    the least norm. Or an array (nv,): the result is the allowed velocity nearest to it.
     """
     q = check_state(robot, q)
     c = coordinates(robot, q)
@@ -174,10 +174,10 @@ def _solve(
         left = np.abs(U[:, rank:] @ missed * units).max()
         near = ' The pose is singular.' if c.is_singular else ''
         raise StateError(
-            f'the {what} of {", ".join(map(repr, at_odds))} contradict the loops: '
-            f'{left:.3g} is left over',
+            f'the {what} of {", ".join(map(repr, at_odds))} contradict the loops; '
+            f'the residual is {left:.3g}',
             where=robot.name,
-            repair=f'Name fewer, or values that fit.{near}',
+            repair=f'Give fewer values, or values that agree.{near}',
         )
     return np.asarray(Vt[:rank].T @ ((U[:, :rank].T @ values) / sigma[:rank]))
 
@@ -201,7 +201,7 @@ def _drift(robot: Mechanism, c: Coordinates, q: Vector, v: Vector, scale: Vector
     if left > INCONSISTENT * max(float(np.linalg.norm(unit * bias)), speed**2):
         raise SingularityError(
             f'the pose is singular, and no acceleration keeps the loops closed '
-            f'at this velocity: {left:.3g} is left over',
+            f'at this velocity; the residual is {left:.3g}',
             where=robot.name,
             repair='Move in another direction, or leave the pose first.',
         )

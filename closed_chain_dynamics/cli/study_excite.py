@@ -78,7 +78,7 @@ def set_up(parser: argparse.ArgumentParser) -> Study:
         )
 
         if args.plot:
-            parser.error('there is no figure of this study: plot the trajectory of --csv')
+            parser.error('this study draws no figure: plot the trajectory that --csv writes')
         candidates = max(1, args.tries // 3)
         with Bar('searching', sys.stderr) as bar:
             found = excite(

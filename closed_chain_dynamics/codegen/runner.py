@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 from closed_chain_dynamics.codegen.batch import pointer
 from closed_chain_dynamics.codegen.build import VARIANTS, build, is_built
 from closed_chain_dynamics.codegen.cache import RUN
-from closed_chain_dynamics.codegen.run_traces import counted_loops
-from closed_chain_dynamics.codegen.source import Source
+from closed_chain_dynamics.codegen.source import Source, counted_loops
 from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['EVENT', 'PIVOT', 'Asked', 'Outcome', 'Runner', 'first_missing', 'load_runner']

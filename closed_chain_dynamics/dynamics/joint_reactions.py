@@ -63,7 +63,7 @@ SPLITS = ('joints', 'loops')
 
 @dataclass(frozen=True, eq=False)
 class Reaction:
-    """Force and moment of the parent of a joint on its child."""
+    """Force and moment that the parent of a joint exerts on its child."""
 
     force: Vector  # (3,) [N]
     moment: Vector  # (3,) [N m], about `point`

@@ -98,13 +98,13 @@ def design(
         raise StateError(
             f'a grid has no values for {drawn[0].label}, which is a distribution',
             where=where,
-            repair='Say how many samples to take, or give a list or a range.',
+            repair='State how many samples to take, or give a list or a range.',
         )
     if kind != 'grid' and samples < 1:
         raise StateError(
-            f'how many samples? A design of kind {kind!r} needs their number',
+            f'a design of kind {kind!r} needs a number of samples',
             where=where,
-            repair='Give samples: 100, say.',
+            repair='Give for instance samples: 100.',
         )
     if kind != 'grid' and not variations:
         raise StateError(

@@ -52,7 +52,7 @@ def read_study(path: Path) -> dict[str, Any]:
         why = getattr(error, 'strerror', None) or ' '.join(str(error).split())
         raise _refused(path, f'the study cannot be read: {why}') from None
     if not isinstance(given, Mapping):
-        raise _refused(path, 'a study has keys and values')
+        raise _refused(path, 'a study must map keys to values')
     for key in given:
         if key not in KEYS:
             raise NameNotFound('entry of a study', key, KEYS, file=path)
