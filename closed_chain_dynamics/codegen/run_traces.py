@@ -25,6 +25,7 @@ from typing import Any
 import casadi as ca
 
 from closed_chain_dynamics.codegen.elimination import solve_constraints, with_sparse_choice
+from closed_chain_dynamics.codegen.expressions import SX, Symbols
 from closed_chain_dynamics.codegen.forward import forward_dynamics, spread
 from closed_chain_dynamics.codegen.loop_joints import loop_coordinates
 from closed_chain_dynamics.codegen.loops import flip_margins
@@ -35,9 +36,6 @@ from closed_chain_dynamics.codegen.tree import motion, place, point_velocity
 from closed_chain_dynamics.description.elements import LoopType
 
 __all__ = ['RUN_TRACES', 'counted_loops']
-
-SX = Any
-Symbols = dict[str, Any]
 
 
 def counted_loops(source: Source) -> list[int]:

@@ -36,9 +36,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from closed_chain_dynamics.arrays import Matrix, Vector
 from closed_chain_dynamics.dynamics.actuation import Torques, actuator_torques, actuator_vector
 from closed_chain_dynamics.dynamics.constraint_forces import drag, solve_multipliers, tree_force
-from closed_chain_dynamics.dynamics.constraints import Matrix, actuator_rows, constraint_jacobian
+from closed_chain_dynamics.dynamics.constraints import actuator_rows, constraint_jacobian
+from closed_chain_dynamics.dynamics.contacts import Wrenches
 from closed_chain_dynamics.dynamics.generalized_coordinates import Coordinates, coordinates
 from closed_chain_dynamics.dynamics.link_loads import (
     LinkLoads,
@@ -49,12 +51,11 @@ from closed_chain_dynamics.dynamics.link_loads import (
 )
 from closed_chain_dynamics.dynamics.values import constant
 from closed_chain_dynamics.errors import StateError
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['Reaction', 'Reactions', 'reactions']
 
-Wrenches = Mapping[str, ArrayLike] | None
-Places = dict[str, tuple[Matrix, Vector]]
+Placements = dict[str, tuple[Matrix, Vector]]
 UNIQUE = 1e-9  # a null vector that changes a joint by less than this share of it is rounding
 SPLITS = ('joints', 'loops')
 
@@ -282,7 +283,7 @@ def _unique_components(
 
 
 def _least_shares(
-    robot: Mechanism, found: Mapping[str, Matrix], places: Places, columns: slice
+    robot: Mechanism, found: Mapping[str, Matrix], places: Placements, columns: slice
 ) -> Vector:
     """
     Return how much of each null vector of one cluster makes its joints' wrenches least, (k,).
@@ -348,9 +349,9 @@ def _joint_wrenches(
     return {joint.name: total[loads.index[joint.child]] for joint in robot.description.joints}
 
 
-def _places(robot: Mechanism, loads: LinkLoads, frame: str) -> Places:
+def _places(robot: Mechanism, loads: LinkLoads, frame: str) -> Placements:
     """Return {joint: (rotation from the axes asked for to the world, point from O)}."""
-    model, places = robot.description, Places()
+    model, places = robot.description, Placements()
     for joint in model.all_joints:
         R, point = loads.rotation[loads.index[joint.child]], loads.point[loads.index[joint.child]]
         if hasattr(joint, 'child_origin'):
