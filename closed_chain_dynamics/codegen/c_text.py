@@ -16,7 +16,7 @@
 
 from typing import Any
 
-from closed_chain_dynamics.codegen.cache import CODE_FOLDER, DERIVATIVES, RUN, STEP
+from closed_chain_dynamics.codegen.cache import CODE_FOLDER, DERIVATIVES, RUN_LIBRARY, STEP_LIBRARY
 from closed_chain_dynamics.codegen.printer import print_function
 from closed_chain_dynamics.codegen.slope_tables import Slopes
 from closed_chain_dynamics.codegen.source import Source, counted_loops
@@ -31,7 +31,7 @@ RUN_PARTS = ('slopes', 'local_rate', 'advance', 'closing', 'look')
 
 def c_text(source: Source, name: str) -> tuple[str, dict[str, Any]]:
     """Return the C text of a function with its driver, and its shapes."""
-    if name == STEP:
+    if name == STEP_LIBRARY:
         parts = [trace(source, each) for each in STEP_PARTS]
         text = ''.join(print_function(each) for each in parts)
         return _joined(text, 'roll.c', step_sizes(source, parts)), {
@@ -39,7 +39,7 @@ def c_text(source: Source, name: str) -> tuple[str, dict[str, Any]]:
             'outputs': {},
             'margins': 0,
         }
-    if name == RUN:
+    if name == RUN_LIBRARY:
         traces = {each: trace(source, each) for each in RUN_PARTS}
         text = ''.join(print_function(each) for each in traces.values())
         text = _joined(text, 'run.c', run_sizes(source, traces))

@@ -34,9 +34,9 @@ import math
 
 from numpy.typing import ArrayLike
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.control.law_turns import LawTurns
 from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
-from closed_chain_dynamics.model.mechanism import Vector
 
 __all__ = ['ControlLoop']
 

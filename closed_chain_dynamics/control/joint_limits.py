@@ -25,7 +25,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from closed_chain_dynamics.dynamics.closing import has_position
+from closed_chain_dynamics.arrays import Vector
+from closed_chain_dynamics.dynamics.closing import Places, has_position
 from closed_chain_dynamics.dynamics.constraints import loop_kinematics
 from closed_chain_dynamics.errors import StateError
 from closed_chain_dynamics.kernels.limit_checks import (
@@ -34,13 +35,12 @@ from closed_chain_dynamics.kernels.limit_checks import (
     find_offenders,
     first_too_fast,
 )
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['DEFAULT_SPEED', 'JointLimits']
 
 DEFAULT_SPEED = 30.0  # of joints whose limit says nothing of speed [rad/s, or lengths/s]
 LARGEST_SHARE = 0.1  # of its range that the zone of a joint takes at most
-Places = NDArray[np.int64]
 
 
 class JointLimits:

@@ -36,6 +36,7 @@ from typing import TypeAlias
 import numpy as np
 
 from closed_chain_dynamics import kernels
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.control.feel import Feel
 from closed_chain_dynamics.control.felt_law import FELT, FeltLaw
 from closed_chain_dynamics.control.generated_law import GeneratedLaw
@@ -57,7 +58,7 @@ from closed_chain_dynamics.dynamics.tree import mass_matrix
 from closed_chain_dynamics.errors import StateError
 from closed_chain_dynamics.kernels import records as at, torque_law
 from closed_chain_dynamics.kernels.tangent import compute_tangent
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['MODES', 'Command', 'DesiredMotion', 'TorqueController']
 

@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.control.asked_motion import AskedMotion
 from closed_chain_dynamics.control.blending import Blend
 from closed_chain_dynamics.control.fallback import fallback_torques
@@ -59,7 +60,6 @@ from closed_chain_dynamics.kernels.control_turn import (
     compute_turn,
 )
 from closed_chain_dynamics.kernels.torque_law import Target
-from closed_chain_dynamics.model.mechanism import Vector
 
 __all__ = ['LawTurns']
 

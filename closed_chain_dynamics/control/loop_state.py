@@ -34,6 +34,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.control.named_joints import NamedJoints
 from closed_chain_dynamics.control.pose_search import STAGES, close, find_pose, misfits, with_named
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
@@ -43,16 +44,16 @@ from closed_chain_dynamics.kernels import following as how
 from closed_chain_dynamics.kernels.control_turn import Joints
 from closed_chain_dynamics.kernels.fitting import UNSEEN, Fit, compute_fit, compute_velocity
 from closed_chain_dynamics.kernels.tangent import compute_tangent
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['LoopState']
 
 AT_REST = 1e-3  # speeds below this tell nothing about branches [rad/s, or lengths/s]
 FLIP = 0.3  # share of the speed by which unnamed joints may jump when named ones do not
-NEAR = 0.05  # distance to a singular pose within which branches can be mixed up
+NEAR_SINGULAR = 0.05  # distance to a singular pose within which branches can be mixed up
 COASTS = 20  # updates that a state coasts past a singular pose before it counts as lost
 LONGEST_PATIENCE = 500  # updates between two attempts to find a pose that was not found
-LONGEST_GAP = 0.1  # time over which a velocity still foretells a pose [s]
+LONGEST_FORESIGHT = 0.1  # time over which a velocity still foretells a pose [s]
 NONE = np.zeros(0)
 
 
@@ -182,7 +183,7 @@ class LoopState:
     def _since(self, time: float) -> float:
         """Return the time over which the last velocity foretells a pose [s]."""
         dt = float(time - self.time)
-        return dt if 0.0 < dt <= LONGEST_GAP else 0.0
+        return dt if 0.0 < dt <= LONGEST_FORESIGHT else 0.0
 
     def _begin(self, time: float, places: Vector, velocity: ArrayLike | None) -> bool:
         """Assemble the pose of checked positions; return True."""
@@ -217,7 +218,7 @@ class LoopState:
         return done, found
 
     def _is_near_singular(self) -> bool:
-        return self.q is not None and coordinates(self.robot, self.q).distance < NEAR
+        return self.q is not None and coordinates(self.robot, self.q).distance < NEAR_SINGULAR
 
     def _coast(self, ahead: Vector, time: float) -> bool:
         """Go on as before, for a while: past a pose where branches meet."""

@@ -21,12 +21,17 @@ from typing import TypeAlias, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from closed_chain_dynamics.dynamics.actuation import POLICIES, actuator_torques, actuator_vector
-from closed_chain_dynamics.dynamics.constraints import Matrix, actuator_rows, allowed_motions
+from closed_chain_dynamics.arrays import Matrix, Vector
+from closed_chain_dynamics.dynamics.actuation import (
+    ACTUATION_POLICIES,
+    actuator_torques,
+    actuator_vector,
+)
+from closed_chain_dynamics.dynamics.constraints import actuator_rows, allowed_motions
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.dynamics.singularities import branch_tangent, check_policy, refuse
 from closed_chain_dynamics.errors import ActuationError
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['Command', 'Projection', 'Torques', 'residual_by_name']
 
@@ -64,11 +69,11 @@ class Projection:
         singularity: str = 'damp',
         singular_distance: float = 1e-2,
     ) -> None:
-        if redundancy['policy'] not in POLICIES:
+        if redundancy['policy'] not in ACTUATION_POLICIES:
             raise ActuationError(
                 f'unknown policy {redundancy["policy"]!r}',
                 where=robot.name,
-                repair=f'Choose one of {", ".join(POLICIES)}.',
+                repair=f'Choose one of {", ".join(ACTUATION_POLICIES)}.',
             )
         if not robot.actuator_names:
             raise ActuationError(

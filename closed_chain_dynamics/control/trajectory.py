@@ -31,8 +31,8 @@ from numpy.typing import ArrayLike, NDArray
 # here and not where it is used: a control loop must not wait for it at its first reference
 from scipy.interpolate import CubicHermiteSpline, CubicSpline
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.errors import StateError
-from closed_chain_dynamics.model.mechanism import Vector
 
 __all__ = ['Trajectory']
 

@@ -27,14 +27,13 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from closed_chain_dynamics.dynamics.constraints import Matrix
-from closed_chain_dynamics.model.mechanism import Vector
+from closed_chain_dynamics.arrays import Matrix, Vector
 
 __all__ = ['EXACT', 'LOWER', 'MOST_TRIED', 'SLIDES', 'STICKS', 'UPPER', 'Law']
 
 MOST_POLISHING = 30
 POLISHED = 1e-13  # share of the largest force that Newton's method still changes
-REDUNDANT = 1e-11  # singular values below this share of the largest count as zero
+REDUNDANT_CONTACTS = 1e-11  # singular values below this share of the largest count as zero
 EXACT = 1e-9  # share of the largest force or speed by which a solution may miss the law
 MOST_TRIED = 5  # contacts, all modes of which are tried: 243
 MOST_CHANGES = 60  # of what one contact does, on the way from a guess to a solution
@@ -213,7 +212,7 @@ class Law:
                     if not drag[k]:
                         turning = (np.eye(2) - np.outer(way, way)) / size
                         D[t] += mu[k] * side * p[i] * turning @ G[t]
-            step = np.linalg.lstsq(D, -F, rcond=REDUNDANT)[0]
+            step = np.linalg.lstsq(D, -F, rcond=REDUNDANT_CONTACTS)[0]
             p = p + step
             if not np.all(np.isfinite(p)):
                 return None

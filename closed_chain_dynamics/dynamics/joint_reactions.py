@@ -36,9 +36,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from closed_chain_dynamics.arrays import Matrix, Vector
 from closed_chain_dynamics.dynamics.actuation import Torques, actuator_torques, actuator_vector
 from closed_chain_dynamics.dynamics.constraint_forces import drag, solve_multipliers, tree_force
-from closed_chain_dynamics.dynamics.constraints import Matrix, actuator_rows, constraint_jacobian
+from closed_chain_dynamics.dynamics.constraints import actuator_rows, constraint_jacobian
+from closed_chain_dynamics.dynamics.contacts import Wrenches
 from closed_chain_dynamics.dynamics.generalized_coordinates import Coordinates, coordinates
 from closed_chain_dynamics.dynamics.link_loads import (
     LAST,
@@ -51,12 +53,11 @@ from closed_chain_dynamics.dynamics.link_loads import (
 )
 from closed_chain_dynamics.dynamics.values import constant
 from closed_chain_dynamics.errors import StateError
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['Reaction', 'Reactions', 'reactions']
 
-Wrenches = Mapping[str, ArrayLike] | None
-Places = tuple[Matrix, Matrix]  # of all joints: axes asked for in the world, points from O
+JointPlaces = tuple[Matrix, Matrix]  # of all joints: axes asked for in the world, points from O
 UNIQUE = 1e-9  # a null vector that changes a joint by less than this share of it is rounding
 SPLITS = ('joints', 'loops')
 
@@ -335,7 +336,7 @@ def _joint_wrenches(loads: LinkLoads, on_loops: Matrix) -> Matrix:
     return total[links.children[:in_tree]]
 
 
-def _places(loads: LinkLoads, frame: str) -> Places:
+def _places(loads: LinkLoads, frame: str) -> JointPlaces:
     """Return the axes asked for and the points of all joints."""
     links = loads.links
     R = loads.rotation[links.children]
@@ -346,7 +347,7 @@ def _places(loads: LinkLoads, frame: str) -> Places:
     return np.tile(axes, (len(points), 1, 1)), points
 
 
-def _in_frames(wrenches: Matrix, places: Places) -> Matrix:
+def _in_frames(wrenches: Matrix, places: JointPlaces) -> Matrix:
     """Return wrenches at O and in world axes, (joints, 6, 1 + k), at these places and axes."""
     axes, points = places
     force, moment = wrenches[:, :3], wrenches[:, 3:]

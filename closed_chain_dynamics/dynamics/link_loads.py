@@ -21,13 +21,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from closed_chain_dynamics import kernels
+from closed_chain_dynamics.arrays import Matrix, Vector
 from closed_chain_dynamics.dynamics.constraint_forces import tree_force
-from closed_chain_dynamics.dynamics.constraints import Matrix
 from closed_chain_dynamics.dynamics.tree import body_motion
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.kernels.passive import NO_LENGTH, joint_force
 from closed_chain_dynamics.model.link_table import LinkTable
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['LAST', 'NEXT', 'LinkLoads', 'LoopEfforts', 'cross', 'find_link_loads', 'loop_efforts']
 

@@ -28,7 +28,7 @@ from closed_chain_dynamics.model.model import Records
 
 __all__ = ['Places', 'actuators', 'couplings', 'springs']
 
-TINY = 1e-2  # a coupling whose coefficients are all smaller is multiplied
+TINY_COEFFICIENT = 1e-2  # a coupling whose coefficients are all smaller is multiplied
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def couplings(places: Places) -> tuple[Records, Records]:
 def _count_alike(row: np.void, terms: Records) -> None:
     """Multiply a coupling of tiny coefficients: its error is an angle or a length like others."""
     largest = np.abs(terms['coefficients']).max(initial=0.0)
-    if 0.0 < largest < TINY:
+    if 0.0 < largest < TINY_COEFFICIENT:
         row['constant'] /= largest
         terms['coefficients'] /= largest
 

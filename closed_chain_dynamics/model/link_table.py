@@ -20,13 +20,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Matrix, Vector
 from closed_chain_dynamics.description import Description
 from closed_chain_dynamics.description.bodies import Placement
 
 __all__ = ['LinkTable']
 
-Rows = NDArray[np.int64]
-Numbers = NDArray[np.float64]
+LinkRows = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,18 +38,18 @@ class LinkTable:
     """
 
     index: Mapping[str, int]  # link name -> row
-    parent: Rows  # row of the parent link, -1 for the root, (n,)
-    body: Rows  # that each link is part of, (n,)
-    rotation: Numbers  # of the link in its body, (n, 3, 3)
-    point: Numbers  # its origin in the body, (n, 3)
-    mass: Numbers  # (n,) [kg]
-    com: Numbers  # centre of mass in the link's axes, (n, 3)
-    tensor: Numbers  # inertia about it, (n, 3, 3)
-    weight: Numbers  # mass whose weight nothing outside carries, (n,)
-    children: Rows  # of all joints, (j,)
-    parents: Rows  # (j,)
-    frame_rotation: Numbers  # of the joint's frame on the child, (j, 3, 3)
-    frame_point: Numbers  # (j, 3)
+    parent: LinkRows  # row of the parent link, -1 for the root, (n,)
+    body: LinkRows  # that each link is part of, (n,)
+    rotation: Matrix  # of the link in its body, (n, 3, 3)
+    point: Matrix  # its origin in the body, (n, 3)
+    mass: Vector  # (n,) [kg]
+    com: Matrix  # centre of mass in the link's axes, (n, 3)
+    tensor: Matrix  # inertia about it, (n, 3, 3)
+    weight: Vector  # mass whose weight nothing outside carries, (n,)
+    children: LinkRows  # of all joints, (j,)
+    parents: LinkRows  # (j,)
+    frame_rotation: Matrix  # of the joint's frame on the child, (j, 3, 3)
+    frame_point: Matrix  # (j, 3)
 
     @classmethod
     def of(cls, description: Description, links: Mapping[str, Placement]) -> 'LinkTable':

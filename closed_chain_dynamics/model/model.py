@@ -37,7 +37,7 @@ from closed_chain_dynamics.model.memory import Layout
 __all__ = ['Model', 'Records']
 
 Records = NDArray[np.void]  # of one of the records in kernels.records
-ROOM = 6  # velocities of a body whose joint was cut: it flies freely
+FREE_FLIGHT_ROOM = 6  # velocities of a body whose joint was cut: it flies freely
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +89,7 @@ class Model:
     @property
     def room(self) -> int:
         """Return the number of velocities once every joint is cut."""
-        return ROOM * (len(self.bodies) - 1)
+        return FREE_FLIGHT_ROOM * (len(self.bodies) - 1)
 
     @cached_property
     def handle(self) -> NDArray[np.int64]:

@@ -42,8 +42,8 @@ __all__ = ['make_executor', 'run']
 
 RMWError = rclpy_implementation.RMWError
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
-GRACE = 1.0  # for nodes that are being made; compiling their kernels may take minutes [s]
-PATIENCE = 0.1  # between two looks for a signal while nothing happens [s]
+MAKING_GRACE = 1.0  # for nodes that are being made; compiling their kernels may take minutes [s]
+SIGNAL_LOOK_EVERY = 0.1  # between two looks for a signal while nothing happens [s]
 
 
 class _Signals:
@@ -64,7 +64,7 @@ class _Signals:
         if self.at_once:
             self.at_once = False
             signal.signal(signal.SIGALRM, lambda number, frame: os._exit(0))
-            signal.setitimer(signal.ITIMER_REAL, GRACE)
+            signal.setitimer(signal.ITIMER_REAL, MAKING_GRACE)
 
     def ignore(self) -> None:
         """Ignore what comes from now on."""
@@ -102,7 +102,7 @@ def run(
         gc.freeze()  # what lives as long as the process is not looked through again and again
         while rclpy.ok() and not signals.came and not (until and until()):
             try:
-                executor.spin_once(timeout_sec=PATIENCE)
+                executor.spin_once(timeout_sec=SIGNAL_LOOK_EVERY)
             except RMWError as error:  # bytes that are no message of their topic
                 nodes[0].get_logger().warning(f'refused: {error}', throttle_duration_sec=1.0)
         return 0

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from closed_chain_dynamics.model.mechanism import Vector
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.ros.messages.measured_states import State, seconds
 from closed_chain_dynamics.ros.references_ahead import ReferencesAhead
 

@@ -21,9 +21,9 @@ from typing import Any
 import numpy as np
 from rclpy.task import Future
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.control.trajectory import Trajectory
 from closed_chain_dynamics.errors import ClosedChainError
-from closed_chain_dynamics.model.mechanism import Vector
 
 __all__ = ['Goal', 'beyond', 'refused_goal', 'tolerances']
 

@@ -21,10 +21,10 @@ What that is, is decided in `settling.py`.
 import numpy as np
 
 from closed_chain_dynamics import kernels
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.dynamics.contact_problem import REST_SPEED, contact_problem
 from closed_chain_dynamics.kernels import records as at
-from closed_chain_dynamics.model.mechanism import Vector
-from closed_chain_dynamics.simulation.motion import Motion
+from closed_chain_dynamics.simulation.moving_mechanism import MovingMechanism
 
 __all__ = ['ContactModes']
 
@@ -34,7 +34,7 @@ TOUCHING = 1e-9  # open contacts nearer than this touch [m]
 class ContactModes:
     """The contacts of a mechanism in motion: which are closed, stick, slide, and how."""
 
-    def __init__(self, motion: Motion) -> None:
+    def __init__(self, motion: MovingMechanism) -> None:
         self.motion, self.robot = motion, motion.robot
         modes = self.robot.structure.loops['mode']
         self.loops = [int(k) for k in np.flatnonzero((modes == at.SLIDE) | (modes == at.STICK))]

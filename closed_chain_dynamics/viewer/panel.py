@@ -43,8 +43,10 @@ if TYPE_CHECKING:  # it knows this file
 __all__ = ['ControlPanel']
 
 MOST_SLIDERS = 12  # in a folder that is open at first
-REFUSED = 'color: #c92a2a; font-weight: bold'
-STATES = {state: '#{:02x}{:02x}{:02x}'.format(*colour) for state, colour in LOOP_COLOURS.items()}
+REFUSED_STYLE = 'color: #c92a2a; font-weight: bold'
+STATE_STYLES = {
+    state: '#{:02x}{:02x}{:02x}'.format(*colour) for state, colour in LOOP_COLOURS.items()
+}
 HINTS = {
     'loops': 'balls: green closed, red open, orange sliding, blue sticking',
     'forces': 'in loops and contacts, on the child; pale where redundancy leaves them open',
@@ -191,7 +193,7 @@ class ControlPanel:
     # --- what is shown ---------------------------------------------------------------------------
     def say(self, text: str) -> None:
         """Show a message over everything, or take it away."""
-        put(self.message, 'content', _paragraphs([text] if text else [], style=REFUSED))
+        put(self.message, 'content', _paragraphs([text] if text else [], style=REFUSED_STYLE))
 
     def update(self, seen: Observation, explanation: str) -> None:
         """Show the numbers of an Observation; plots and tables are slower than the picture."""
@@ -243,7 +245,7 @@ def _table(loops: Sequence[Loop]) -> str:
         return _paragraphs(['This mechanism has no loops.'])
     rows = ''.join(
         f'<tr><td>{html.escape(loop.name)}</td><td>{loop.type}</td>'
-        f'<td style="color: {STATES[loop.state]}"><b>{loop.state}</b></td>'
+        f'<td style="color: {STATE_STYLES[loop.state]}"><b>{loop.state}</b></td>'
         f'<td style="text-align: right">{loop.error:.1e}</td></tr>'
         for loop in loops
     )

@@ -25,7 +25,7 @@ import pytest
 
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.symbolic import code, speed
-from closed_chain_dynamics.symbolic.cost import PAPER, WEIGHTS, Cost, cost, cost_table
+from closed_chain_dynamics.symbolic.cost import OPERATION_WEIGHTS, PAPER, Cost, cost, cost_table
 from closed_chain_dynamics.symbolic.elimination import METHODS, derive
 from closed_chain_dynamics.symbolic.size import refuse_too_large, size_estimate
 
@@ -157,7 +157,7 @@ def test_costs_are_the_operations_that_the_c_code_has(term, method):
     _, equations = derived('exo', method)
     source = code.c_source(equations, [term])
     body = source[source.index('{') :]
-    counts = dict(zip(WEIGHTS, cost(equations, term).counts))
+    counts = dict(zip(OPERATION_WEIGHTS, cost(equations, term).counts))
     assert counts[':='] == body.count(' = ')
     body = re.sub(r'const double |\(void\)\w+;|\[\d*\]', '', body)
     body = re.sub(r'(?<![\w.])-?\d+(\.\d+)?(e-?\d+)?', '1', body)  # signs of numbers cost nothing

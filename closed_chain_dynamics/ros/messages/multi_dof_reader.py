@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import MultiDOFJointState
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.errors import ClosedChainError
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.ros.messages.raw_states import Stamp, read_multi_dof
 from closed_chain_dynamics.ros.messages.state_messages import multi_dof_states
 

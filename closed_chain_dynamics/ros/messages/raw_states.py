@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from rclpy.serialization import serialize_message
 
-from closed_chain_dynamics.model.mechanism import Vector
+from closed_chain_dynamics.arrays import Vector
 
 __all__ = ['RawMessage', 'RawReader', 'Stamp', 'read_joint_state', 'read_multi_dof']
 
