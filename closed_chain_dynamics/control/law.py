@@ -41,13 +41,7 @@ from closed_chain_dynamics.control.felt_law import FELT, FeltLaw
 from closed_chain_dynamics.control.generated_law import GeneratedLaw
 from closed_chain_dynamics.control.held_gains import held_alone, longest_turn, share
 from closed_chain_dynamics.control.named_gains import Gains, joint_gains
-from closed_chain_dynamics.control.projection import (
-    Command,
-    Left,
-    Projection,
-    Redundancy,
-    Torques,
-)
+from closed_chain_dynamics.control.projection import Command, Left, Projection, Redundancy, Torques
 from closed_chain_dynamics.control.sensed import NOTHING_SENSED, Sensed
 from closed_chain_dynamics.control.singularity_guard import SingularityGuard
 from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
