@@ -105,6 +105,12 @@ def design(
             where=where,
             repair='Give for instance samples: 100.',
         )
+    if seed < 0:
+        raise StateError(
+            f'the seed {seed} is negative',
+            where=where,
+            repair='Give 0 or a positive whole number.',
+        )
     if kind != 'grid' and not variations:
         raise StateError(
             f'a design of kind {kind!r} samples parameters, and none is varied',

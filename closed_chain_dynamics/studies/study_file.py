@@ -72,7 +72,7 @@ def read_study(path: Path) -> dict[str, Any]:
             elif key in TEXT_KEYS:
                 arguments[TEXT_KEYS[key]] = _text(value)
             else:
-                kind = int if key in ('samples', 'seed') else float
+                kind = _whole if key in ('samples', 'seed') else float
                 arguments[NUMBER_KEYS[key]] = kind(value)
     except (AttributeError, OverflowError, RecursionError, TypeError, ValueError):
         # aliases of YAML may stand for more than memory holds: a part of it is written out
@@ -86,6 +86,12 @@ def _text(value: Any) -> str:
     if isinstance(value, list | dict):
         raise TypeError
     return str(value)
+
+
+def _whole(value: Any) -> int:
+    if int(value) != float(value):
+        raise ValueError
+    return int(value)
 
 
 def _refused(path: Path, why: str) -> ClosedChainError:
