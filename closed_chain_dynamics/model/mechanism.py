@@ -31,6 +31,7 @@ from numpy.typing import ArrayLike
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.description import Description, read, write
+from closed_chain_dynamics.description.document import BEFORE_XML
 from closed_chain_dynamics.errors import DescriptionError, StateError
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.model import changes, library, state_errors
@@ -72,7 +73,7 @@ def load(
     'repair' corrects them, 'trust' keeps them as they are. `cut` names joints of an SDF, which is
     a graph, that close loops.
     """
-    if isinstance(source, (str, PathLike)) and not str(source).lstrip().startswith('<'):
+    if isinstance(source, (str, PathLike)) and not str(source).lstrip(BEFORE_XML).startswith('<'):
         source = library.find(source)
     description = read(
         source,
