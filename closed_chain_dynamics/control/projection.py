@@ -14,16 +14,16 @@
 
 """Forces on the tree become torques of actuators: tau_A = S^-T W^T tau_O, whatever the law is."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TypeAlias, TypedDict
+from typing import TypedDict
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from closed_chain_dynamics.arrays import Matrix, Vector
 from closed_chain_dynamics.dynamics.actuation import (
     ACTUATION_POLICIES,
+    Torques,
     actuator_torques,
     actuator_vector,
 )
@@ -36,8 +36,6 @@ from closed_chain_dynamics.model.mechanism import Mechanism
 __all__ = ['Command', 'Projection', 'Torques', 'residual_by_name']
 
 SMALL_SHARE = 1e-9  # of tau_G; a residual below it is rounding
-
-Torques: TypeAlias = Mapping[str, float] | ArrayLike | None
 
 
 class Redundancy(TypedDict):
