@@ -50,7 +50,7 @@ def agree(model, engine, differences):
             raise ClosedChainError(
                 f'{what} differs from that of {engine} by {value:.1e}, more than {tolerance:.0e}',
                 where=f'model {model.key}',
-                repair='Times of different answers mean nothing.',
+                repair='Timings of different answers cannot be compared.',
             )
     return {what: value for what, (value, _) in differences.items()}
 

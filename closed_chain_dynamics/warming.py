@@ -60,7 +60,7 @@ def warm_up(*, quiet: bool = False, backwards: bool = False) -> None:
     """
     Run every computation once on a small mechanism, which compiles what is not compiled yet.
 
-    On a cold cache a second process that does it `backwards` halves the time: each finds what the
+    With a cold cache, a second process that runs `backwards` halves the time: each uses what the
     other has compiled.
     """
     compile_at_once()

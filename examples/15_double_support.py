@@ -67,7 +67,7 @@ for leg, old, new, x_off, x_on in STEPS:
             bc_type=((1, sim.v[k]), (1, 0.0)),
         )
     sim.cut(old)
-    sim.run(on - sim.time, lambda sim: follow(sim, paths))  # as many motors as ways to move
+    sim.run(on - sim.time, lambda sim: follow(sim, paths))  # as many motors as degrees of freedom
     (event,) = sim.connect(new)
     print(f'{new}: {event.energy_lost:.3f} J lost, mobility {event.mobility_before} to 3')
     assert (event.mobility_before, event.mobility_after) == (6, 3) and event.energy_lost > 0.0

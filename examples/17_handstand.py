@@ -49,12 +49,15 @@ needed = ccd.inverse_dynamics(robot, q0, rest, rest)
 assert np.abs(needed.residual).max() < 1e-9  # no motor is at the bar, and none is missed
 hold = needed.tau_A
 
-# One step of the closed chain, linearised: 12 ways to move, one of them without a motor.
+# One step of the closed chain, linearised: 12 degrees of freedom, one of them without a motor.
 d = ccd.codegen.step_derivatives(robot, q0, rest, hold, dt=DT)
 assert np.abs(d.q_next - q0).max() < 1e-9
 G = [robot.coordinate_names.index(name) for name in d.independent]
 fastest = DT / np.log(np.abs(np.linalg.eigvals(d.A)).max())
-print(f'{len(G)} ways to move; left alone it leaves by a factor e in {fastest:.2f} s')
+print(
+    f'{len(G)} degrees of freedom; uncontrolled, a deviation grows by a factor e in '
+    f'{fastest:.2f} s'
+)
 Q, R = np.diag([100.0] * len(G) + [1.0] * len(G)), 1e-2 * np.eye(len(hold))
 P = solve_discrete_are(d.A, d.B, Q, R)
 K = np.linalg.solve(R + d.B.T @ P @ d.B, d.B.T @ P @ d.A)

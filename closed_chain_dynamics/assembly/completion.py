@@ -42,7 +42,7 @@ __all__ = ['complete_acceleration', 'complete_velocity']
 
 NamedValues = Mapping[str, ArrayLike]
 CONFLICT = 1e-9  # share of the named values that may be left over before they contradict
-OUT_OF_REACH = 1e-9  # rates that move others a thousand million times as fast cannot be met
+RATE_OUT_OF_REACH = 1e-9  # rates that move others a thousand million times as fast cannot be met
 INCONSISTENT = 1e-6  # share of a velocity that the loops may refuse, that of rank decisions
 
 
@@ -53,8 +53,8 @@ def complete_velocity(
     Return the velocity that has the named rates and respects the loops, (nv,).
 
     `rates`: {joint, coordinate or loop coordinate: rate} [rad/s or m/s], an array for a joint of
-    several coordinates; rates not given follow from the loops, and what these leave free has the
-    least norm. Or an array (nv,): the answer is the allowed velocity nearest to it.
+    several coordinates. Rates that are not given follow from the loops; what these leave free has
+    the least norm. Or an array (nv,): the result is the allowed velocity nearest to it.
     """
     q = check_state(robot, q)
     c = coordinates(robot, q)
@@ -170,17 +170,17 @@ def _solve(
     )
     rows, values = rows / units[:, None], values / units
     U, sigma, Vt = np.linalg.svd(rows, full_matrices=True)
-    rank = int((sigma > OUT_OF_REACH).sum())
+    rank = int((sigma > RATE_OUT_OF_REACH).sum())
     missed = U[:, rank:].T @ values
     if np.linalg.norm(missed) > CONFLICT * np.linalg.norm(values):
         at_odds = [name for name, row in zip(names, U[:, rank:]) if np.abs(row).max() > 1e-6]
         left = np.abs(U[:, rank:] @ missed * units).max()
         near = ' The pose is singular.' if c.is_singular else ''
         raise StateError(
-            f'the {what} of {", ".join(map(repr, at_odds))} contradict the loops: '
-            f'{left:.3g} is left over',
+            f'the {what} of {", ".join(map(repr, at_odds))} contradict the loops; '
+            f'the residual is {left:.3g}',
             where=robot.name,
-            repair=f'Name fewer, or values that fit.{near}',
+            repair=f'Give fewer values, or values that agree.{near}',
         )
     return np.asarray(Vt[:rank].T @ ((U[:, :rank].T @ values) / sigma[:rank]))
 
@@ -204,7 +204,7 @@ def _drift(robot: Mechanism, c: Coordinates, q: Vector, v: Vector, scale: Vector
     if left > INCONSISTENT * max(float(np.linalg.norm(unit * bias)), speed**2):
         raise SingularityError(
             f'the pose is singular, and no acceleration keeps the loops closed '
-            f'at this velocity: {left:.3g} is left over',
+            f'at this velocity; the residual is {left:.3g}',
             where=robot.name,
             repair='Move in another direction, or leave the pose first.',
         )

@@ -126,7 +126,7 @@ def read_held(
                     f'joint {name!r} is held at {part[0]:.6g}, beyond its range '
                     f'{lower:.6g} to {upper:.6g}',
                     where=robot.name,
-                    repair='Hold it within, or pass limits=False.',
+                    repair='Hold it within its range, or pass limits=False.',
                 )
         q = robot.neutral()
         q[in_q] = part
@@ -171,7 +171,7 @@ def refuse_contradictions(robot: Mechanism, held: HeldJoints, q: Vector) -> None
         why = f'{kind} {name!r} is open by {metres:.3g} m and {radians:.3g} rad'
         if not dofs:
             raise AssemblyError(
-                f'{why}, and no joint moves its ends against each other',
+                f'{why}, and no joint moves its ends relative to each other',
                 where=robot.name,
                 repair='Correct its frames in the file.',
             )

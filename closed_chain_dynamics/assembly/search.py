@@ -121,10 +121,10 @@ def find_assembly(
 
     `start`: configuration to stay near (nq,), closed or not. `hint`: name of a cc:assembly to
     start from; without start and hint all of them are tried, in the order of the file. `limits`:
-    whether joints stay within their range. `tolerance`: gap at which to stop, one more step
-    follows [m or rad]; loops that the file's own numbers do not let close so well are accepted
-    up to the closing tolerance of the kernels. `attempts`: starts per cluster; `seed`: of the
-    random ones.
+    whether joints stay within their range. `tolerance`: gap at which the search stops, after one
+    more step [m or rad]; loops that the digits of the file do not allow to close that well are
+    accepted up to the closing tolerance of the kernels. `attempts`: starts per cluster; `seed`: of
+    the random starts.
     """
     work = robot.copy()
     held = read_held(work, joints, limits)

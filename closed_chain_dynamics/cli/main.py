@@ -147,7 +147,7 @@ def _refuse_beginning(parser: argparse.ArgumentParser, argv: Sequence[str]) -> N
     command = next((each for each in argv if each in known.choices), None)
     if command:
         parser.error(
-            f'{first!r} stands before the {what}: options come after it, as in '
+            f'{first!r} comes before the {what}: options go after it, as in '
             f"'{parser.prog} {command} ... {first}'."
         )
     _refuse_unknown(parser, [first])

@@ -44,7 +44,7 @@ def _wave(text: str) -> tuple[str, list[float]]:
         and values[1] > 0.0
     ):
         raise argparse.ArgumentTypeError(
-            f'{text!r} is not of the form joint=amplitude,frequency, as crank=0.3,2 [rad, Hz]'
+            f'{text!r} is not of the form joint=amplitude,frequency, such as crank=0.3,2 [rad, Hz]'
         )
     return name, values
 

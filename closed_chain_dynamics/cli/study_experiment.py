@@ -21,7 +21,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from closed_chain_dynamics.cli.arguments import add_assignments, whole
+from closed_chain_dynamics.cli.arguments import add_assignments, seed, whole
 from closed_chain_dynamics.recording.terminal import Bar
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def add_experiment(parser: argparse.ArgumentParser) -> None:
         help='how samples are distributed (default: latin); saltelli, for Sobol indices, makes '
         'N x (parameters + 2) runs',
     )
-    group.add_argument('--seed', metavar='N', type=int, help='seed of the samples (default: 0)')
+    group.add_argument('--seed', metavar='N', type=seed, help='seed of the samples (default: 0)')
     group.add_argument(
         '--minimise',
         metavar='NAME',

@@ -92,7 +92,7 @@ def set_up(parser: argparse.ArgumentParser) -> Study:
         from closed_chain_dynamics.recording.log_files import check_folder
 
         if not args.confidence < 1.0:
-            parser.error('--confidence is a share below 1, as 0.95')
+            parser.error('--confidence must lie between 0 and 1, for example 0.95')
         if args.urdf:
             check_folder(args.urdf)
         q = ccd.assemble(robot, dict(args.q), limits=args.limits)

@@ -73,7 +73,7 @@ def variation(text: str) -> Variation:
         return read_variation(text)
     except ValueError:
         raise argparse.ArgumentTypeError(
-            f'{text!r} is not of the form parameter:name=values, as '
+            f'{text!r} is not of the form parameter:name=values, such as '
             'mass:arm=x0.5,x2, gravity=1.62 or mass:arm=norm(1,0.1)'
         ) from None
 

@@ -71,7 +71,7 @@ examples:
   closed-chain torque four_bar --trajectory motion.csv --csv torques.csv
       motion.csv has the columns time and crank; 'simulate --csv' writes such files
   closed-chain torque four_bar --q crank=1 --actuated crank,rocker --preload rocker=2
-      two motors for one way to move: of all solutions the one nearest to 2 N m at the rocker
+      two motors for one degree of freedom: of all solutions the one nearest to 2 N m at the rocker
 
 Values with several numbers have commas: --q base=0,0,1,0,0,0,1 (position, then quaternion xyzw).
 """

@@ -193,7 +193,8 @@ def up(args: argparse.Namespace) -> dict[str, Any]:
     robot = load_model(args)  # what is wrong with it is told at once, and by one
     if args.xacro_args or args.inertia != 'check':
         raise ClosedChainError(
-            'the nodes read the file themselves, and take neither arguments nor repairs',
+            'the nodes read the file themselves, and accept neither xacro arguments nor inertia '
+            'repairs',
             where=robot.name,
             repair="Write it first: 'closed-chain convert' takes the same arguments.",
         )

@@ -122,7 +122,7 @@ def reference_parameters(
     option = '--hold' if args.hold else '--follow'
     if not driven or args.demo:
         raise ClosedChainError(
-            'the demonstration has a reference of its own'
+            'the demonstration already has its own reference'
             if args.demo
             else 'there is no controller that could follow a reference',
             where=option,

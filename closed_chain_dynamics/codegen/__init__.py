@@ -21,11 +21,11 @@ fills it in, `clusters` finds what loops tie together; `tree`, `newton_euler`, `
 `traces`, `run_traces` and `slope_traces` turn them into functions with named inputs and outputs;
 `slope_columns`, `slope_pairs` and `slope_tables` are the numbers of analytic derivatives;
 `printer` writes such a function as C, `c_text` adds its driver, `compiler` compiles it, `cache`
-keeps it on the disk, `build` does all of this; `batch` and `rollouts` call it, `compiled` is what
-users hold, `results` what it answers; `runner` and `background` are for simulations;
+keeps it on the disk, `build` does all of this; `batch` and `rollouts` call it, `compiled` is the
+class for users, `results` holds its answers; `runner` and `background` are for simulations;
 `firmware_export` writes C for firmware.
 
-CasADi is an optional extra. This room may import `assembly` and everything below it.
+CasADi is an optional extra. These modules may import `assembly` and everything below it.
 """
 
 from closed_chain_dynamics.codegen.answers import GeneratedCodeWarning

@@ -95,7 +95,8 @@ class Answers:
         self.fallbacks[reason] += 1
         if self.fallbacks[reason] == 1:
             warnings.warn(
-                f'{self.robot.name}: {reason}: the generic functions answer, slower.',
+                f'{self.robot.name}: {reason}: falling back to the generic functions, which are '
+                'slower.',
                 GeneratedCodeWarning,
                 stacklevel=4,
             )

@@ -18,9 +18,8 @@ from typing import Any
 
 from closed_chain_dynamics.codegen.cache import CODE_FOLDER, DERIVATIVES, RUN_LIBRARY, STEP_LIBRARY
 from closed_chain_dynamics.codegen.printer import print_function
-from closed_chain_dynamics.codegen.run_traces import counted_loops
 from closed_chain_dynamics.codegen.slope_tables import Slopes
-from closed_chain_dynamics.codegen.source import Source
+from closed_chain_dynamics.codegen.source import Source, counted_loops
 from closed_chain_dynamics.codegen.traces import Trace, trace, traced
 from closed_chain_dynamics.kernels import fine_steps, holds, loop_closing
 

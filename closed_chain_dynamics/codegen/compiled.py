@@ -68,8 +68,8 @@ class CompiledMechanism:
     """
     A mechanism in generated code; q of shape (n, nq) is a batch of n states.
 
-    `robot`: what was compiled; `independent`: theta_G; `fallbacks`: how often the generic
-    functions answered, by reason; `threads`: how many a batch may use.
+    `robot`: the mechanism that was compiled; `independent`: theta_G; `fallbacks`: how often the
+    generic functions were used instead, by reason; `threads`: how many threads a batch may use.
     """
 
     def __init__(self, robot: Mechanism, source: Source, *, threads: int | None = None) -> None:
@@ -93,7 +93,7 @@ class CompiledMechanism:
 
     @property
     def is_current(self) -> bool:
-        """Return whether the mechanism is in the structure that was compiled, or so again."""
+        """Return whether the mechanism has the structure that was compiled."""
         return self._answers.is_current
 
     # --- the calls of the core ----------------------------------------------------------------
@@ -141,9 +141,9 @@ class CompiledMechanism:
             c = coordinates(self.robot, q)
             if c.independent != self.independent:
                 raise StateError(
-                    'theta_G has no good choice here in the coordinates that were compiled',
+                    'the compiled theta_G is a poor choice in this pose',
                     where=self.robot.name,
-                    repair='Compile in a pose near by: robot.compile(q=q).',
+                    repair='Compile in a nearby pose: robot.compile(q=q).',
                 )
             return c.W, c.S, c.J_C
 
@@ -196,9 +196,9 @@ class CompiledMechanism:
         """Return the derivatives of forward dynamics at one state; see `codegen.derivatives`."""
         if np.ndim(q) > 1:
             raise StateError(
-                f'derivatives are of one state, but q has shape {np.shape(q)}',
+                f'derivatives are computed for one state, but q has shape {np.shape(q)}',
                 where=self.robot.name,
-                repair='Call it for one row after the other.',
+                repair='Call it once per row.',
             )
         if self.is_current:
             given = self._torques(tau)
@@ -224,7 +224,7 @@ class CompiledMechanism:
         return Derivatives(wrt_q, wrt_v, wrt_tau, self.independent, closed)
 
     def slopes(self, name: str, **given: Array) -> Array | None:
-        """Return slopes along directions, a row for each; None where they do not count."""
+        """Return directional derivatives, one row per direction; None where they are not valid."""
         function = self._answers.function(name)
         flat, good = function.many(tuple(given[key] for key in function.inputs))
         return flat if good.all() else None
@@ -244,8 +244,8 @@ class CompiledMechanism:
         """
         Simulate n states over a number of steps in one call, loops closed after every step.
 
-        `tau`: (n, actuators) held, or (n, steps, actuators). A state whose pivots fail, or whose
-        numbers run away, ends there: `steps` says when, and what follows is nan.
+        `tau`: (n, actuators) held, or (n, steps, actuators). A state whose pivots fail or whose
+        numbers diverge ends there: `steps` says when, and what follows is nan.
         """
         self._refuse_outdated()
         if tau is None or isinstance(tau, Mapping):
@@ -264,7 +264,7 @@ class CompiledMechanism:
         dt: float = 1e-3,
         integrator: str = 'rk4',
     ) -> tuple[Array, Array]:
-        """Return q and v one step later, loops closed; raise where generated code has no step."""
+        """Return q and v one step later, loops closed; raise where generated code cannot step."""
         one = np.ndim(q) == 1
         given = tau if tau is None or isinstance(tau, Mapping) else np.atleast_2d(tau)
         rolled = self.rollout(
@@ -272,8 +272,8 @@ class CompiledMechanism:
         )
         if one and not rolled.ok[0]:
             raise StateError(
-                'generated code has no step from here: its pivots fail, or the state is not '
-                'finite or not closed',
+                'generated code cannot step from here: its pivots fail, the state is not finite, '
+                'or a loop is open',
                 where=self.robot.name,
                 repair='Step with ccd.Simulation, which chooses coordinates anew.',
             )
@@ -291,7 +291,7 @@ class CompiledMechanism:
                 raise StateError(
                     f'rates have shape {given} but there are {len(self.independent)} theta_G',
                     where=self.robot.name,
-                    repair=f'One for each of {", ".join(self.independent)}.',
+                    repair=f'Give one for each of {", ".join(self.independent)}.',
                 )
             return rates
         missing = [name for name in self.independent if name not in rates]
@@ -299,9 +299,9 @@ class CompiledMechanism:
         if missing or unknown:
             raise StateError(
                 f'a compiled completion takes {", ".join(self.independent)}; '
-                + (f'{missing[0]!r} is missing' if missing else f'{unknown[0]!r} is not one'),
+                + (f'{missing[0]!r} is missing' if missing else f'{unknown[0]!r} is not needed'),
                 where=self.robot.name,
-                repair='Name just these, or use the generic function.',
+                repair='Give exactly these, or use the generic function.',
             )
         return np.stack([np.asarray(rates[name], dtype=float) for name in self.independent], -1)
 

@@ -49,10 +49,10 @@ class Derivatives:
     """
     Derivatives of forward dynamics at one state.
 
-    `wrt_q`, `wrt_v` (nv, nv), `wrt_tau` (nv, actuators): of theta_O'' along the tangent of q,
-    along v, and by the actuators' torques, the loops' equations among the dynamics. `A` (2 m, 2 m)
-    and `B` (2 m, actuators): the linearised closed chain, x' = A x + B tau, in the `independent`
-    theta_G.
+    `wrt_q`, `wrt_v` (nv, nv), `wrt_tau` (nv, actuators): derivatives of theta_O'' with respect to
+    the tangent of q, to v and to the actuator torques; the loop equations are part of the
+    dynamics. `A` (2 m, 2 m) and `B` (2 m, actuators): the linearised closed chain, x' = A x + B
+    tau, in the `independent` theta_G.
     """
 
     wrt_q: Array
@@ -125,9 +125,9 @@ def derivatives(robot: Mechanism, q: ArrayLike, v: ArrayLike, tau: Any = None) -
     """
     Return the derivatives of forward dynamics at a closed pose q, velocity v and torques tau.
 
-    Exact to rounding. The first call for a structure traces it, which takes up to seconds; they
-    grow with the size of the mechanism, as does the time of a call: number of directions times
-    that of forward dynamics. `robot.compile().derivatives` is the fast way.
+    Exact to rounding. The first call for a structure traces it, which takes up to a few seconds.
+    Each call takes as long as forward dynamics times the number of directions;
+    `robot.compile().derivatives` is much faster.
     """
     require_casadi()
     a = forward_dynamics(robot, q, v, tau).acceleration  # refuses what the core refuses

@@ -131,8 +131,8 @@ def _refuse_contacts(robot: Mechanism) -> None:
         is_contact = loop.type is LoopType.SURFACE and loop.contact is not None
         if is_contact and robot.is_connected(loop.name):
             raise StructureError(
-                f'contact {loop.name!r} slides, sticks or lifts off by its forces: '
-                'straight-line code cannot decide that',
+                f'contact {loop.name!r} slides, sticks or lifts off depending on its forces, '
+                'which straight-line code cannot decide',
                 where=robot.name,
                 repair='Cut it, or use the generic functions.',
             )
@@ -142,7 +142,7 @@ def _refuse_what_was_cut(robot: Mechanism) -> None:
     if robot.held_coordinates():
         raise StructureError(
             f'{next(iter(robot.held_coordinates()))!r} rests at a stop or friction holds it: '
-            'straight-line code cannot decide how long',
+            'straight-line code cannot decide for how long',
             where=robot.name,
             repair='Compile the mechanism as it was loaded.',
         )

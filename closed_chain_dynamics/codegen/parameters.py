@@ -90,10 +90,10 @@ def _link(robot: Mechanism, source: Source, name: str, p: SX, kind: str) -> tupl
     body = source.bodies[i]
     if body.lift and kind != 'inertia':
         raise StateError(
-            f'something outside carries a share of the weight of link {name!r}: there is no '
-            f'derivative by its {kind}',
+            f'something outside carries part of the weight of link {name!r}: there is no '
+            f'derivative with respect to its {kind}',
             where=robot.name,
-            repair='Take the derivative by another parameter.',
+            repair='Choose another parameter.',
         )
     m, c = link.inertia.mass, link.inertia.origin.position
     tensor, old = ca.DM(R @ link.inertia.tensor @ R.T), ca.DM(at + R @ c)
@@ -136,7 +136,7 @@ def _value(robot: Mechanism, link: Link, kind: str) -> float:
     if length == 0.0 or fixed:
         why = 'other links are fixed to it' if fixed else 'nothing sits on it away from its frame'
         raise StateError(
-            f'there is no derivative by the length of link {link.name!r}: {why}',
+            f'there is no derivative with respect to the length of link {link.name!r}: {why}',
             where=robot.name,
             repair='Name another link.',
         )

@@ -80,7 +80,7 @@ class Roller:
                 f'tau has shape {tau.shape}, which is neither (n, actuators) nor '
                 '(n, steps, actuators)',
                 where=source.name,
-                repair=f'Here ({n}, {motors}), or with {steps} between.',
+                repair=f'Give shape ({n}, {motors}) or ({n}, {steps}, {motors}).',
             )
         lanes = self._lanes if n > 1 else 1
         if lanes not in self._library:

@@ -31,17 +31,10 @@ from closed_chain_dynamics.codegen.loop_joints import loop_coordinates
 from closed_chain_dynamics.codegen.loops import flip_margins
 from closed_chain_dynamics.codegen.manifold import integrate
 from closed_chain_dynamics.codegen.passive import passive_energy
-from closed_chain_dynamics.codegen.source import Source
+from closed_chain_dynamics.codegen.source import Source, counted_loops
 from closed_chain_dynamics.codegen.tree import motion, place, point_velocity
-from closed_chain_dynamics.description.elements import LoopType
 
-__all__ = ['RUN_TRACES', 'counted_loops']
-
-
-def counted_loops(source: Source) -> list[int]:
-    """Return the loops whose whole turns are counted while they move."""
-    own = {w.loop for w in source.watched if w.loop >= 0}
-    return [k for k in sorted(own) if source.loops[k].kind is LoopType.REVOLUTE]
+__all__ = ['RUN_TRACES']
 
 
 def _in_a_step(source: Source) -> tuple[Source, SX, SX]:

@@ -26,8 +26,7 @@ from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.codegen.batch import pointer
 from closed_chain_dynamics.codegen.build import VARIANTS, build, is_built
 from closed_chain_dynamics.codegen.cache import RUN_LIBRARY
-from closed_chain_dynamics.codegen.run_traces import counted_loops
-from closed_chain_dynamics.codegen.source import Source
+from closed_chain_dynamics.codegen.source import Source, counted_loops
 from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['RUN_EVENT', 'RUN_PIVOT', 'Asked', 'Outcome', 'Runner', 'first_missing', 'load_runner']

@@ -15,7 +15,7 @@
 """
 What a trace needs to know of a mechanism in its present structure, as frozen dataclasses.
 
-Nothing else in this room reads a mechanism: `gathering` fills these in, with the clusters of
+Nothing else here reads a mechanism: `gathering` fills these in, with the clusters of
 joints that loops tie together and the choice of theta_G.
 """
 
@@ -35,6 +35,7 @@ __all__ = [
     'SourceLoop',
     'SourceSpring',
     'Watched',
+    'counted_loops',
 ]
 
 
@@ -180,3 +181,9 @@ class Source:
     def independent_names(self) -> list[str]:
         """Return the names of theta_G."""
         return [self.coordinate_names[j] for j in self.independent]
+
+
+def counted_loops(source: Source) -> list[int]:
+    """Return the loops whose whole turns are counted while they move."""
+    own = {w.loop for w in source.watched if w.loop >= 0}
+    return [k for k in sorted(own) if source.loops[k].kind is LoopType.REVOLUTE]

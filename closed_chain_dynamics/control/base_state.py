@@ -46,7 +46,7 @@ FREE_WIDTH = 7  # width in q of a free joint
 UNIT_SLACK = 0.1  # a quaternion whose length is further from one is none
 
 Joined: TypeAlias = tuple[list[str], Vector, Vector]  # names, positions, velocities
-Known: TypeAlias = Callable[[], tuple[Vector, Vector] | None]
+Known: TypeAlias = Callable[[], tuple[Vector, Vector, float] | None]
 
 
 class BaseState:
@@ -55,7 +55,7 @@ class BaseState:
 
     `joint`: the free joint that carries the base, by default the only one whose parent is the
     world; `timeout`: age of a base that counts no more [s]; `known()`: the last complete state
-    (q, v), or None.
+    (q, v, its stamp), or None.
     """
 
     def __init__(
@@ -74,8 +74,9 @@ class BaseState:
                 if joint
                 else f'{len(free)} free joints carry a base, and one is needed',
                 where=robot.name,
-                repair=f'Name one of: {", ".join(free) or "none is there"}; or load with '
-                'root_joint floating.',
+                repair=f'Name one of: {", ".join(free)}.'
+                if free
+                else 'Give the file a floating joint, or load it with root_joint floating.',
             )
         self.joint = joint or free[0]
         self._body = robot.model.joints[self.joint]
@@ -143,9 +144,9 @@ class BaseState:
                 if self._stamp == -np.inf
                 else f'the last message about the base is {late:.3g} s older than this state',
                 where=self.robot.name,
-                repair=f'Let it be heard at least every {self.timeout:g} s, by the same clock.',
+                repair=f'Publish it at least every {self.timeout:g} s, stamped by the same clock.',
             )
-        q, v = self._completed(names, position, velocity)
+        q, v = self._completed(names, position, velocity, stamp)
         in_q, in_v = self.robot.joint_slices(self.joint)
         place = self._place
         q[in_q.start + 3 : in_q.stop] = self._orientation.as_quat()
@@ -168,12 +169,23 @@ class BaseState:
         )
 
     def _completed(
-        self, names: Sequence[str], position: Vector, velocity: Vector
+        self, names: Sequence[str], position: Vector, velocity: Vector, stamp: float
     ) -> tuple[Vector, Vector]:
-        """Return the last state with the joints that are measured now."""
+        """
+        Return a state with the joints that are measured now.
+
+        The feet hold the base by way of passive joints. These go on with their last velocities;
+        where too much time has passed for that, the loops are closed anew.
+        """
         robot, known = self.robot, self._known()
         q = robot.neutral() if known is None else known[0].copy()
         v = np.zeros(robot.nv) if known is None else known[1].copy()
+        passed = np.inf if known is None else stamp - known[2]
+        follows, is_recent = self._place is None, 0.0 <= passed <= self.timeout
+        if follows and is_recent:
+            step = passed * v
+            step[robot.joint_slices(self.joint)[1]] = 0.0
+            q = integrate(robot, q, step)
         first, held = [0, 0], {}
         for name in names:
             slices = robot.joint_slices(name)
@@ -182,8 +194,12 @@ class BaseState:
             q[slices[0]] = held[name] = position[first[0] : ends[0]]
             v[slices[1]] = np.where(np.isnan(rates), v[slices[1]], rates)
             first = ends
-        if known is None and any(robot.is_connected(name) for name in robot.loop_names):
-            q = assemble(robot, held, limits=False)  # passive joints, before any pose is known
+        if (
+            follows
+            and not is_recent
+            and any(robot.is_connected(name) for name in robot.loop_names)
+        ):
+            q = assemble(robot, held, start=None if known is None else q, limits=False)
         return q, v
 
     def _stand(self, q: Vector, v: Vector) -> None:
@@ -218,7 +234,7 @@ def _finite(values: ArrayLike, count: int) -> Vector:
         raise StateError(
             f'the base needs {count} finite numbers, not {numbers}',
             where='base',
-            repair='Leave a message out that has none.',
+            repair='Do not publish a message without them.',
         )
     return numbers
 

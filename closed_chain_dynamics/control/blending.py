@@ -38,7 +38,7 @@ class Blend:
             raise StateError(
                 f'blend must be a finite time of zero or more, not {duration!r}',
                 where='blend',
-                repair='Give the time that a change of the law takes [s].',
+                repair='Give the duration of a change of the control law [s].',
             )
         self.duration = duration
         self._source: object = None

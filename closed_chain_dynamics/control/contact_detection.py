@@ -60,7 +60,7 @@ class ContactDetector:
         if (make < release) if signal == 'force' else (make > release):
             side = 'below' if signal == 'force' else 'above'
             raise StateError(
-                f'a {signal} is released {side} the value that makes contact, and '
+                f'the release threshold of a {signal} must be {side} the make threshold, and '
                 f'{release:g} is not {side} {make:g}',
                 where='contact',
                 repair='Swap the thresholds.',

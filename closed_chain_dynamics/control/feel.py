@@ -89,15 +89,17 @@ class Feel:
         shares = (self.friction_share, self.assist_share)
         if not (min(shares) >= 0.0 and max(shares) <= 1.0 and 0.0 <= self.inertia_share < 1.0):
             raise StateError(
-                'shares of friction and assistance must be from 0 to 1, that of inertia below 1',
+                'shares of friction and assistance must be from 0 to 1, the share of inertia '
+                'below 1',
                 where='feel',
-                repair='More than the device has would drive it.',
+                repair='Compensating more than the device has would drive it.',
             )
         if not FRICTION_SPEED <= self.friction_speed < np.inf:
             raise StateError(
                 f'friction_speed must be at least {FRICTION_SPEED:g}',
                 where='feel',
-                repair='Friction itself turns within that speed; steeper would drive.',
+                repair='Friction itself changes sign within that speed; steeper compensation '
+                'would drive the joint.',
             )
 
 
@@ -174,9 +176,10 @@ class Springs:
             if name in robot.loop_coordinate_names:
                 if not has_position(robot, robot.loop_coordinate_names.index(name)):
                     raise StateError(
-                        f'{name!r} has no position of its own: a spring needs one',
+                        f'{name!r} has no single position, which a spring needs',
                         where='impedance',
-                        repair='Name a joint of the tree, or a loop joint of one degree.',
+                        repair='Name a joint of the tree, or a loop joint of one degree of '
+                        'freedom.',
                     )
             elif name not in robot.joint_names and name not in robot.coordinate_names:
                 known = [*robot.joint_names, *robot.coordinate_names, *robot.loop_coordinate_names]

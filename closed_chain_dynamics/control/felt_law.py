@@ -58,7 +58,7 @@ class FeltLaw:
         self.robot, self._mode, self._feel = robot, mode, feel
         if mode == 'impedance' and not feel.impedance:
             raise StateError(
-                'the mode impedance has no stiffness and no damping',
+                'the mode impedance needs a stiffness or a damping',
                 where='impedance',
                 repair='Write joint=stiffness,damping first, then choose the mode.',
             )

@@ -111,9 +111,14 @@ class LoopState:
         )
         self._unknown, self._zero = np.full(count, np.nan), np.zeros(nv)
         self.facts, self._usually_free = np.zeros(1, how.FACTS), nv
+        self._dt = self.facts['dt']  # a view: quicker to write than a field of a record
+        # what a turn in one call is given: its numbers are written here
+        places = self._named.q_places, self._named.v_places
+        self._given = how.Named(np.empty(places[0].size), np.empty(count), NONE, *places)
+        self._prepared: how.Found | None = None
         self._misses, self._coasts, self._patience = 0, 0, self._confirm
         if q is not None and v is not None:
-            self.q, self.v = q.copy(), v.copy()
+            self.q, self.v = np.array(q, dtype=float), np.array(v, dtype=float)
         if self.q is not None and not self._close(self.q):  # a connection closes a small gap
             self.q, self.status = None, 'lost'
         if self.q is not None:
@@ -166,7 +171,7 @@ class LoopState:
         self._misses = self._coasts = 0
         self._missed_at = None
         self.q, self.v, self.a, self.time = found.q, found.v, found.a, time
-        self.status = 'tracking'
+        self.status, self._prepared = 'tracking', None
 
     def in_one_turn(self, time: float, position: object, velocity: object) -> Joints | None:
         """Return what a turn in one compiled call needs; None where it takes more than that."""
@@ -175,11 +180,14 @@ class LoopState:
             return None
         if not (named.fits(position, 0) and named.fits(velocity, 1)):
             return None
-        # copies, because others may be read-only, which compiled code takes for another type
-        numbers = np.array(position), np.array(velocity), NONE
-        given = how.Named(*numbers, named.q_places, named.v_places)
-        found = self._room(self._since(time), self._jump)
+        given, found = self._given, self._prepared or self._room(0.0, self._jump)
+        given.position[:], given.rates[:], self._dt[0] = position, velocity, self._since(time)
         return Joints(self.q, self.v, given, self._fit, found)
+
+    def prepare(self) -> None:
+        """Make room for what the next turn in one call finds, while there is time."""
+        if self._prepared is None:
+            self._prepared = self._room(0.0, self._jump)
 
     def _since(self, time: float) -> float:
         """Return the time over which the last velocity foretells a pose [s]."""
@@ -205,6 +213,7 @@ class LoopState:
 
     def _room(self, dt: float, jump: float) -> how.Found:
         """Return room for what is found a time later; set the bounds of the search."""
+        self._prepared = None  # its bounds may have been others
         fact, nq, nv = self.facts[0], self.robot.nq, self.robot.nv
         fact['dt'], fact['jump'], fact['usually_free'] = dt, jump, self._usually_free
         return how.Found(np.empty(nq), np.empty(nq), np.empty(nv), np.zeros(nv))
@@ -290,7 +299,7 @@ class LoopState:
         robot = self.robot
         wanted, v = np.zeros(robot.nv), np.empty(robot.nv)
         wanted[self._named.v_places] = rates
-        self._fact['usually_free'] = robot.nv
+        self._fact['usually_free'], self._prepared = robot.nv, None
         places = self._named.v_places
         compute_velocity(robot.handle, q, wanted, places, self._fit, self.facts, v)
         return v

@@ -39,7 +39,7 @@ class SafetyState:
     """
 
     def __init__(self, on_change: OnChange = None) -> None:
-        self.state, self.cause, self.text = READY, 'no joint states', 'no joint states yet'
+        self.state, self.cause, self.text = READY, 'no joint states yet', 'no joint states yet'
         self._on_change = on_change
 
     @property

@@ -59,7 +59,7 @@ class TorqueGuard:
             raise StateError(
                 f'rate_limit must be positive, not {rate_limit!r}',
                 where=robot.name,
-                repair='Efforts per second: 100 reaches the limit in 10 ms.',
+                repair='It counts effort limits per second: 100 reaches the limit in 10 ms.',
             )
         if not (0.0 < default_effort < np.inf and power_limit > 0.0):
             raise StateError(

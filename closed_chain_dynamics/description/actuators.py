@@ -96,7 +96,7 @@ def resolve(
                 f'the joint {name!r} is fixed and cannot be actuated',
                 file=reader.label,
                 where=place,
-                repair='Give it a type that moves, or take it out.',
+                repair='Give the joint a type that moves, or remove the actuator.',
             )
         if name not in passive:
             chosen.add(name)
@@ -128,7 +128,7 @@ def _ros2_control(reader: Reader, root: Any) -> list[NamedJoint]:
         elif kinds:
             reader.note(
                 f'The joint {joint.get("name", "")!r} of <ros2_control> takes '
-                f'{", ".join(kinds)} and no effort: it counts as no actuator.'
+                f'{", ".join(kinds)} but no effort: it is not counted as an actuator.'
             )
     return named
 

@@ -33,7 +33,7 @@ def assignment(text: str) -> tuple[str, Value]:
         numbers = []
     if not (name and sign and numbers):
         raise ArgumentTypeError(
-            f'{text!r} is not of the form joint=value, as crank=1.57; write it without a unit'
+            f'{text!r} is not of the form joint=value, such as crank=1.57; write it without a unit'
         )
     return name, numbers[0] if len(numbers) == 1 else numbers
 

@@ -144,7 +144,9 @@ def check_references(description: Description, reader: Reader) -> None:
         and joint.limit.lower == -joint.limit.upper == float('-inf')
     ]
     if free:
-        reader.note(f'No position limits are given for, and none are put on: {some_of(free)}.')
+        reader.note(
+            f'These joints have no position limits in the file and get none: {some_of(free)}.'
+        )
 
 
 def _check_unique(reader: Reader, groups: tuple[tuple[str, Iterable[Any]], ...]) -> None:
@@ -177,7 +179,7 @@ def _check_one_parent(description: Description, reader: Reader) -> None:
         other = first.setdefault(joint.child, joint)
         if other is not joint:
             raise DescriptionError(
-                f'the link {joint.child!r} has two parents, by the joints {other.name!r} and '
+                f'the link {joint.child!r} has two parents, through the joints {other.name!r} and '
                 f'{joint.name!r}, which closes a loop',
                 file=reader.label,
                 where=reader.where('joint', joint.name, which),
@@ -223,7 +225,7 @@ def _check_one_root(description: Description, reader: Reader) -> None:
             f'the joints form a cycle, {chain}, which no root is connected to',
             file=reader.label,
             where=reader.where('joint', closing.name),
-            repair='Turn one joint of the cycle into a <constraint>, and hang the rest on the '
+            repair='Turn one joint of the cycle into a <constraint>, and connect the rest to the '
             'root.',
         )
     roots = [link.name for link in description.links if link.name not in above]
@@ -283,7 +285,7 @@ def _need_position(
             f'{len(values)} are given',
             file=reader.label,
             where=where,
-            repair=f'Write value="{" ".join(NEUTRAL.get(kind, "0"))}", or where else it is.',
+            repair=f'Write value="{" ".join(NEUTRAL.get(kind, "0"))}", or its actual position.',
         )
     if kind in POSITIONS:
         length = math.hypot(*values[2:] if kind is JointType.PLANAR else values[-4:])

@@ -115,7 +115,7 @@ class Reader:
                 raise self.error(
                     each,
                     f'<{tag}> does not belong inside <{shown_tag(element)}>',
-                    'Move it to where docs/ show it.',
+                    'Move it to where the tag reference shows it.',
                 )
             if (tag, shown_tag(element)) not in self._ignored:
                 self._ignored.add((tag, shown_tag(element)))

@@ -46,16 +46,16 @@ def settle_massless(
     if policy != 'repair' and (wanted or len(idle) == len(movable)):
         joint = (wanted or idle)[0]
         raise DescriptionError(
-            f'the joint {joint.name!r} moves the link {joint.child!r}, which has no mass, nor '
-            'has anything on it',
+            f'the joint {joint.name!r} moves the link {joint.child!r}, which has no mass and '
+            'carries none',
             file=reader.label,
             where=reader.where('joint', joint.name),
             repair=f'Give {joint.child!r} an <inertial> with a mass, or make the joint fixed, or '
             "load it with inertia='repair', which does that.",
         )
     reader.note(
-        f'These joints move no mass and are fixed: {some_of(names)}. Nothing else moves otherwise '
-        "by it; inertia='trust' keeps them."
+        f'These joints move no mass and were made fixed: {some_of(names)}. No other motion '
+        "changes by this; inertia='trust' keeps them."
     )
     return _with_fixed(description, set(names))
 

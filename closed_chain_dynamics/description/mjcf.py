@@ -131,8 +131,8 @@ def _gravity(compiled: Compiled, reader: Reader) -> tuple[tuple[float, ...], dic
         (share,) = shares
         if share:
             reader.note(
-                f'All moving bodies are relieved of {share:.0%} of their weight (gravcomp); '
-                'gravity is less by that.'
+                f'All moving bodies have {share:.0%} of their weight compensated (gravcomp); '
+                'gravity is reduced by that share.'
             )
         gravity, relieved = gravity * (1.0 - share), {}
     return tuple(float(each) + 0.0 for each in gravity), relieved

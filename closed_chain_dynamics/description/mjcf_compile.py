@@ -140,7 +140,7 @@ def _refused(message: str, reader: Reader) -> DescriptionError:
         f'MuJoCo refuses the file: {why}',
         file=reader.label,
         where=where,
-        repair='Correct it there; files that it names are sought beside it.',
+        repair='Correct it there; files that it names are looked for beside it.',
     )
 
 

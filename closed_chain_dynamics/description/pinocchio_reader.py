@@ -150,7 +150,7 @@ def _joint(pin: Any, model: Any, number: int, bodies: list[str]) -> Joint:
             raise DescriptionError(
                 f'the {law} of the joint {name!r} differs between its coordinates',
                 file=LABEL,
-                repair='Give all its coordinates the same.',
+                repair='Give all its coordinates the same value.',
             )
     origin = _pose(model.jointPlacements[number])
     above = bodies[model.parents[number]]

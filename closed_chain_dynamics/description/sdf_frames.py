@@ -106,7 +106,7 @@ class SdfFrames:
         element = self.elements[name]
         if name in self.pending:
             raise self.reader.error(
-                element, 'its pose is relative to itself, by way of others', 'Break the circle.'
+                element, 'its pose is relative to itself through other frames', 'Break the circle.'
             )
         self.pending.add(name)
         self.known[name] = self.of_element(element)

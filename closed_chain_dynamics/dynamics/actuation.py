@@ -66,7 +66,7 @@ def actuator_torques(
     `weights` times torque squared, weights by actuator name or as an array; 'within_limits' keeps
     to the effort limits of the file, by bounded least squares. `preload`, by name or as an array,
     is the torque that the solution should be nearest to, instead of zero. `W`, (nv, mobility): the
-    motions that S belongs to, which tell a short lever from none; see `levers.py`.
+    motions that S belongs to, which distinguish a short lever arm from none.
     """
     if policy not in ACTUATION_POLICIES:
         raise ActuationError(

@@ -52,7 +52,7 @@ def constraint_jacobian(
     Return J_C (rows, nv), Eq. (11), the position errors (rows,) and the bias J_C' theta' (rows,).
 
     Rows are in the order of `robot.loop_names`, open loops left out, then one per coupling; linear
-    rows in metres along axes of the parent's loop frame, then turning rows.
+    rows in metres along axes of the parent's loop frame, then rotational rows.
     """
     q = robot.vector(q, robot.nq, 'q')
     v = np.zeros(robot.nv) if v is None else robot.vector(v, robot.nv, 'v')

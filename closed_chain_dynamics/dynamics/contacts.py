@@ -59,8 +59,9 @@ def contact_forces(
     Return the forces of all closed contacts in a state, {name: (normal, drag)}.
 
     `normal` [N], positive when it pushes; `drag` (3,) the friction force on the child, world axes.
-    `tau`, `wrenches`: as for `forward_dynamics`. Where contacts are redundant, forces of least
-    norm, or where these leave a friction cone, forces within all cones if there are any.
+    `tau`, `wrenches`: as for `forward_dynamics`. Where contacts are redundant, these are the
+    forces of least norm, or, if those leave a friction cone, forces within all cones if such
+    forces exist.
     """
     return {
         robot.loop_names[k]: (float(frame['normal_force']), frame['friction'].copy())
@@ -74,9 +75,9 @@ def contact_wrenches(
     """
     Return the wrenches of the contacts on their links, {link: (6,)}.
 
-    In world axes at the link origin, as `newton_euler` and `joint_wrenches` take it: with it the
-    latter gives the force and moment in every joint, (6) to (8) of Li et al. (What `reactions`
-    returns has the contacts in it.)
+    In world axes at the link origin, as `newton_euler` and `joint_wrenches` take them; with them
+    the latter returns the force and moment in every joint, (6) to (8) of Li et al. (`reactions`
+    already includes the contacts.)
     """
     found: dict[str, Vector] = {}
     contacts = _closed_contacts(robot, q, v, tau, wrenches)

@@ -43,8 +43,9 @@ class ClusterDistance:
     How far loops that share joints are from a singular pose: 0 at it, about 1 far from it.
 
     `name`: the loops and couplings of the cluster; `loops`: smallest over largest singular value
-    of J_C; `actuators`: smallest of S; `links`: smallest of the motion of `link`, which is nearest
-    to standing still. All are free of units; infinite where there is nothing to lose.
+    of J_C; `actuators`: smallest singular value of S; `links`: smallest singular value of the
+    motion of `link`, the link that is closest to standing still. All are dimensionless, and
+    infinite where there is nothing to lose.
     """
 
     name: str

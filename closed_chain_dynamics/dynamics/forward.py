@@ -53,8 +53,8 @@ class ForwardDynamics(AtPose):
     """
     Accelerations that torques cause, and the internal forces.
 
-    `acceleration`: theta_O'', (nv,); `singular`: whether the pose is singular and a policy was at
-    work; `q`, `v`, `tau_A`, `extra`, `wrenches`: what was asked.
+    `acceleration`: theta_O'', (nv,); `singular`: whether the pose is singular, so that a policy
+    was applied; `q`, `v`, `tau_A`, `extra`, `wrenches`: the inputs.
     """
 
     _asked: AskedKey

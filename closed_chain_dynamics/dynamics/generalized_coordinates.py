@@ -69,7 +69,7 @@ class Coordinates(KeptPose):
     """
     The generalized coordinates of a mechanism in one pose, and why they were chosen.
 
-    A value: `robot` is a mechanism of its own, in the structure that was asked about.
+    A value: `robot` is a copy of the mechanism in the structure that was asked about.
     """
 
     _where: Where = field(repr=False)
@@ -148,7 +148,7 @@ class Coordinates(KeptPose):
         """
         Return the smallest singular value that counts for the rank, and the largest that does not.
 
-        Both are shares of the largest of J_C; 1 and 0 where there is none such.
+        Both are relative to the largest singular value of J_C; 1 and 0 where there is none.
         """
         sigma, m = self._svd[1], self.rank
         share = sigma / sigma.max(initial=1e-300)
@@ -169,9 +169,9 @@ class Coordinates(KeptPose):
     @property
     def distance(self) -> float:
         """
-        Return the distance to the nearest singularity, that of `nearest`; 1 without loops.
+        Return the distance to the nearest singularity (that of `nearest`); 1 without loops.
 
-        What loops, actuators or a link would lose there counts: see `ClusterDistance`.
+        It measures what loops, actuators or a link would lose there: see `ClusterDistance`.
         """
         return self.nearest.distance if self.nearest else 1.0
 

@@ -77,9 +77,9 @@ class Impact:
 
     def impulse_of(self, joint: str) -> Vector:
         """
-        Return the impulse in the rows of a loop joint; in a joint of the tree all of it, (6,).
+        Return the impulse in the rows of a loop joint, or the full impulse (6,) in a tree joint.
 
-        That is force and moment on the child, at its origin, in world axes [N s, N m s].
+        The latter is force and moment on the child, at its origin, in world axes [N s, N m s].
         """
         if joint in self.passed:
             return self.passed[joint]
@@ -100,8 +100,8 @@ def impact(robot: Mechanism, q: ArrayLike, v: ArrayLike, *, restitution: float =
     """
     Return the Impact of the loops that are connected now on a motion that may violate them.
 
-    With `restitution` e the relative speed of what is caught turns round: e times as fast, which
-    has a meaning for a single unilateral contact.
+    With `restitution` e the relative velocity at the connection is reversed and scaled by e, which
+    is meaningful for a single unilateral contact.
     """
     q, v = robot.vector(q, robot.nq, 'q'), robot.vector(v, robot.nv, 'v')
     states = body_states(robot, q, v)

@@ -60,8 +60,8 @@ class InverseDynamics(AtPose):
     Forces that a motion needs; every array is in the mechanism's order of names.
 
     `tau_O`: of the tree, (nv,); `tau_G`: generalized forces W^T tau_O, (mobility,); `tau_A`: of
-    the actuators; `singular`: whether the pose is singular and a policy was at work;
-    `dead_point`: whether actuators have no leverage; `q`, `v`, `a`, `wrenches`: what was asked.
+    the actuators; `singular`: whether the pose is singular, so that a policy was applied;
+    `dead_point`: whether actuators have no leverage; `q`, `v`, `a`, `wrenches`: the inputs.
     """
 
     _asked: tuple[bytes, bytes, GivenWrenches | None]
@@ -124,7 +124,7 @@ class InverseDynamics(AtPose):
 
     @property
     def residual_by_name(self) -> dict[str, float]:
-        """Return the residual by generalized coordinate, without those that are met."""
+        """Return the residual by generalized coordinate, without those that are provided."""
         scale = max(np.abs(self.tau_G).max(initial=0.0), 1.0)
         return {
             name: float(value)
@@ -140,8 +140,9 @@ class InverseDynamics(AtPose):
         """
         Return three residuals that should be near zero.
 
-        `loops`: largest J_C a + J_C' v; `power`: relative difference of the power of tau_A plus
-        residual and of tau_O; `forward`: relative difference of forward dynamics and `a`.
+        `loops`: largest J_C a + J_C' v; `power`: relative difference between the power of tau_A
+        plus the residual and that of tau_O; `forward`: relative difference between forward
+        dynamics and `a`.
         """
         robot, q, v, a, c = self.robot.copy(), self.q, self.v, self.a, self.coordinates
         J_C, _, bias = constraint_jacobian(robot, q, v)

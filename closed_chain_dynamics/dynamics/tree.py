@@ -190,8 +190,8 @@ def newton_euler(
     """
     Return the joint forces of the tree alone, (nv,), by Newton-Euler (Li et al., (2) to (9)).
 
-    M a + h with the damping of the joints; what else is passive, and the loops, are not in it.
-    (What the closed chain needs, tau_O, is in `inverse_dynamics`.)
+    M a + h with the damping of the joints, but without other passive forces and without loops.
+    (tau_O, which the closed chain needs, is in `inverse_dynamics`.)
     """
     if not wrenches:
         return _newton_euler_force(robot, q, v, a)

@@ -67,11 +67,11 @@ def regressor(
     c = coordinates(robot, q)
     if c.S.shape != (c.mobility, c.mobility) or np.linalg.matrix_rank(c.S) < c.mobility:
         raise ActuationError(
-            f'{c.mobility} ways to move, {len(c.S)} motors: a motion does not determine the '
-            f'torques',
+            f'{c.mobility} degrees of freedom but {len(c.S)} motors: a motion does not determine '
+            'the torques',
             where=robot.name,
-            repair='Identification needs as many independent motors as ways to move; name them '
-            'with actuated=[...].',
+            repair='Identification needs as many independent motors as degrees of freedom; name '
+            'them with actuated=[...].',
         )
     Y = np.linalg.solve(c.S.T, c.W.T @ tree_regressor(robot, q, v, a, parameters))
     known = inverse_dynamics(robot, q, v, a).tau_A - Y @ values_of(robot, parameters)

@@ -26,7 +26,7 @@ import numpy as np
 
 from . import records as at
 from .acting_forces import bias_acceleration
-from .compiling import kernel
+from .compiling import kernel, kernel_of_same_types
 from .constraint_rows import check_closed
 from .coordinates import solve_constraints, write_W
 from .fitting import (
@@ -75,7 +75,7 @@ FOLLOWED, BAD, FAR, HARD = range(4)
 NEARLY_CLOSED = 1e-7  # a complete pose that moves less when it is closed needs no fit
 
 
-@kernel
+@kernel_of_same_types
 def compute_follow(m, q, v, named, fit, facts, found):
     """
     Write the pose and velocity that named positions and rates lead to; return what happened.

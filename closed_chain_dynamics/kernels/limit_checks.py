@@ -22,7 +22,11 @@ from .compiling import kernel
 
 FAST = 0.9  # share of a speed limit from which a joint is braked
 LIMIT_ROUNDING = 1e-9  # beyond a limit by less is at it [rad or m, share of a speed]
-
+TOO_MUCH, OUT_OF_REACH, TORQUE_NOT_FINITE = (
+    1,
+    2,
+    4,
+)  # what may be the matter with torques, in any sum
 
 # lower, upper, zone and speed of joints of one degree, (4, n), and their places in q and v, (2, n)
 Limits = namedtuple('Limits', 'table places')
@@ -64,19 +68,18 @@ def limit_torques(wanted, last, most, reach, out):
     """
     Write torques nearest to those wanted, within `most`, and within reach of the last ones.
 
-    Returns 1 where one was beyond `most`, plus 2 where one was out of reach, plus 4 where one is
-    not finite. The last ones count as brought within `most`: what has become too large falls at
-    once.
+    Returns TOO_MUCH where one was beyond `most`, plus OUT_OF_REACH, plus TORQUE_NOT_FINITE. The
+    last ones count as brought within `most`: what has become too large falls at once.
     """
     status = 0
     for k in range(wanted.size):
         if not abs(wanted[k]) < np.inf:
-            status |= 4
+            status |= TORQUE_NOT_FINITE
         allowed = min(max(wanted[k], -most[k]), most[k])
         before = min(max(last[k], -most[k]), most[k])
         out[k] = min(max(allowed, before - reach[k]), before + reach[k])
         if allowed != wanted[k]:
-            status |= 1
+            status |= TOO_MUCH
         if out[k] != allowed:
-            status |= 2
+            status |= OUT_OF_REACH
     return status

@@ -140,6 +140,25 @@ def cholesky_solve(R, n, x):
 
 
 @kernel
+def inverse_root(A):
+    """
+    Return U^-1, upper triangular, where A^T A = U^T U, so that columns of A U^-1 are orthonormal.
+
+    Zero where columns of A are not independent.
+    """
+    n = A.shape[1]
+    U, inverse, column = np.dot(A.T, A), np.zeros((n, n)), np.empty(n)
+    if cholesky(U, n, 0.0):
+        for k in range(n):
+            column[:] = 0.0
+            column[k] = 1.0
+            solve_upper(U, k + 1, column)
+            for i in range(k + 1):
+                inverse[i, k] = column[i]
+    return inverse
+
+
+@kernel
 def singular_values(A, n_rows, n_columns, sigma):
     """
     Write the singular values of A, largest first, in `sigma` (n_rows,); uses up A.

@@ -36,7 +36,7 @@ def locked_error(robot: 'Mechanism', when: str = '') -> StructureError:
     )
     return StructureError(
         f'friction locks the contact {names}{when}: the coefficient A of the normal force is not '
-        'positive (frictional paradox), no finite force fits the motion',
+        'positive (frictional paradox), so no finite force fits the motion',
         where=robot.name,
-        repair='Less friction, or another pose, lets it move on.',
+        repair='Reduce the friction, or choose another pose.',
     )

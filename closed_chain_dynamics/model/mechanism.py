@@ -69,7 +69,8 @@ def load(
     file, or the standard one where the file gives none. `xacro_args` are the arguments of a xacro
     file. `inertia` says what is done with inertias that no body can have, and with joints that
     move no mass: 'check' keeps what leaves the mass matrix positive definite and refuses the rest,
-    'repair' or 'trust'. `cut` names joints of an SDF, which is a graph, that close loops.
+    'repair' corrects them, 'trust' keeps them as they are. `cut` names joints of an SDF, which is
+    a graph, that close loops.
     """
     if isinstance(source, (str, PathLike)) and not str(source).lstrip().startswith('<'):
         source = library.find(source)
@@ -140,7 +141,7 @@ class Mechanism(ModelNames):
     # --- copies --------------------------------------------------------------------------------
     @classmethod
     def in_structure(cls, model: Model, structure: Structure) -> 'Mechanism':
-        """Return a mechanism of its own in a structure, which is copied."""
+        """Return a new mechanism in a copy of a structure."""
         other = cls.__new__(cls)
         other._hold(model, structure.copy())
         return other
@@ -151,9 +152,9 @@ class Mechanism(ModelNames):
 
     def kept_structure(self) -> Structure:
         """
-        Return the structure as it is now, apart from what happens to it later; only to be read.
+        Return a read-only copy of the present structure, which later changes do not affect.
 
-        All who ask get the same copy until something changes, which makes it cheap to keep.
+        Callers share one copy until the structure changes, which makes it cheap to keep.
         """
         changes = self._changes.item()
         if changes != self._kept_at:
@@ -277,11 +278,11 @@ class Mechanism(ModelNames):
         changes.switch(self, name, False)
 
     def connections(self) -> Connections:
-        """Return which joints are connected and cut, to go back to with `restructure`."""
+        """Return which joints are connected and which are cut; `restructure` restores them."""
         return self.structure.connections(self.model)
 
     def restructure(self, connections: Connections) -> None:
-        """Go back to connections."""
+        """Restore what `connections` returned."""
         self.structure.switch(connections)
         free = connections.free(len(self.model.bodies))
         if not np.array_equal(free, self.structure.is_free(self.model)):
@@ -289,12 +290,12 @@ class Mechanism(ModelNames):
         self.build()
 
     def build(self) -> None:
-        """Find clusters; the rank of the loops away from singular poses is to be learnt anew."""
+        """Find the clusters; forget the rank of the loops away from singular poses."""
         kernels.build_clusters(self.handle)
         self.took_shape()
 
     def took_shape(self) -> None:
-        """Note that the structure is another one than before."""
+        """Note that the structure has changed."""
         self.changes += 1
         self.structure.sizes = None
         self.structure.world['rank_tolerance'] = self.model.world['rank_tolerance'][0]

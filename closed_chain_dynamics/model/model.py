@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from closed_chain_dynamics.description import Description, Joint, LoopType
 from closed_chain_dynamics.description.bodies import Placement
 from closed_chain_dynamics.kernels import records as at
+from closed_chain_dynamics.model.link_table import LinkTable
 from closed_chain_dynamics.model.memory import Layout
 
 __all__ = ['Model', 'Records']
@@ -109,6 +110,11 @@ class Model:
             for name, count, _ in layout.tables:
                 handle[at.SLOTS[name] + 1] = count
         return handle
+
+    @cached_property
+    def link_table(self) -> LinkTable:
+        """Return links and joints as arrays."""
+        return LinkTable.of(self.description, self.links)
 
     @cached_property
     def structure_layout(self) -> Layout:

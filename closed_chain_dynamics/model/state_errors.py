@@ -123,7 +123,7 @@ def _loop_open(robot: 'Mechanism', q: Vector) -> ClosedChainError:
     if max(gaps[worst]) < robot.structure.world['closing_tolerance']:
         return StateError(
             f'{kind} {worst!r} cannot be closed better than to {gaps[worst][0]:.3g} m and '
-            f'{gaps[worst][1]:.3g} rad, and no motion goes on from there',
+            f'{gaps[worst][1]:.3g} rad, and no motion continues from there',
             where=robot.name,
             repair='Lengths or axes in the file contradict each other: give them more digits.',
         )
@@ -195,7 +195,7 @@ def refuse_loops_in_one_body(robot: 'Mechanism') -> None:
             if max(metres, radians) > tolerance:
                 raise DescriptionError(
                     f'it joins {loop.parent!r} and {loop.child!r}, which are fixed to each '
-                    f'other {metres:.3g} m and {radians:.3g} rad off',
+                    f'other but {metres:.3g} m and {radians:.3g} rad apart',
                     where=f'loop joint {loop.name!r}',
                     file=robot.description.file,
                     repair='Correct its origins, or let a joint move between the two links.',

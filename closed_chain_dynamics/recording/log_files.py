@@ -69,7 +69,7 @@ def check_folder(path: Path) -> None:
         raise ClosedChainError(
             f'there is no folder {str(folder)!r} to write to',
             file=path,
-            repair='Make the folder first.',
+            repair='Create the folder first.',
         )
 
 

@@ -96,4 +96,4 @@ class PassingTime:
             if record['kind'] == 'refused':
                 node.rejected(f'contact/{record["wanted"]}', record['reason'])
         if driven.failure:
-            node.get_logger().error(f'{driven.failure} Time stands still until reset.')
+            node.get_logger().error(f'{driven.failure} Simulated time stops until a reset.')

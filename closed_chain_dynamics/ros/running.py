@@ -33,6 +33,7 @@ from rclpy.executors import Executor, SingleThreadedExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
+from rclpy.task import Future
 
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.kernels.interrupts import ENDING_SIGNALS
@@ -43,7 +44,7 @@ __all__ = ['make_executor', 'run']
 
 RMWError = rclpy_implementation.RMWError
 MAKING_GRACE = 1.0  # for nodes that are being made; compiling their kernels may take minutes [s]
-SIGNAL_LOOK_EVERY = 0.1  # between two looks for a signal while nothing happens [s]
+SIGNAL_LOOK_EVERY = 0.1  # between two looks for a signal [s]
 
 
 class _Signals:
@@ -102,7 +103,10 @@ def run(
         gc.freeze()  # what lives as long as the process is not looked through again and again
         while rclpy.ok() and not signals.came and not (until and until()):
             try:
-                executor.spin_once(timeout_sec=SIGNAL_LOOK_EVERY)
+                if until:
+                    executor.spin_once(timeout_sec=SIGNAL_LOOK_EVERY)
+                else:  # callback after callback, without coming back here after each
+                    executor.spin_until_future_complete(Future(), timeout_sec=SIGNAL_LOOK_EVERY)
             except RMWError as error:  # bytes that are no message of their topic
                 nodes[0].get_logger().warning(f'refused: {error}', throttle_duration_sec=1.0)
         return 0

@@ -163,9 +163,9 @@ def _base(p: Parameters, loop: ControlLoop) -> BaseState | None:
     if p.base_source == SOURCES[0]:
         return None
 
-    def known() -> tuple[Vector, Vector] | None:
+    def known() -> tuple[Vector, Vector, float] | None:
         state = loop.state
-        return None if state is None or state.q is None else (state.q, state.v)
+        return None if state is None or state.q is None else (state.q, state.v, state.time)
 
     return BaseState(loop.robot, joint=p.base_joint, timeout=p.base_timeout, known=known)
 

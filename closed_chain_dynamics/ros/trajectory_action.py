@@ -54,7 +54,7 @@ def action_type() -> Any:
         return import_module('control_msgs.action').FollowJointTrajectory
     except ImportError:
         raise ClosedChainError(
-            'control_msgs is not installed here, which the action needs',
+            'the action needs control_msgs, which is not installed',
             where="parameter 'trajectory_action'",
             repair='Install control_msgs of your ROS distribution, or without one: '
             'python -m closed_chain_dynamics.ros.interface_setup',
@@ -126,10 +126,13 @@ class TrajectoryAction:
         request = handle.request
         trajectory, names = request.trajectory, list(request.trajectory.joint_names)
         if request.multi_dof_trajectory.points:
-            raise refused_goal('joints of several degrees cannot be asked for', 'Name others.')
+            raise refused_goal(
+                'joints of several degrees of freedom cannot be commanded', 'Name other joints.'
+            )
         if len(trajectory.points) > MOST_TRAJECTORY_POINTS:
             raise refused_goal(
-                f'{len(trajectory.points)} points', f'At most {MOST_TRAJECTORY_POINTS}.'
+                f'the goal has {len(trajectory.points)} points',
+                f'Send at most {MOST_TRAJECTORY_POINTS}.',
             )
         return Goal(
             handle,

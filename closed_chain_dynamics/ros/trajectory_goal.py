@@ -53,7 +53,8 @@ def tolerances(names: list[str], given: Iterable[Any], default: tuple[float, flo
     for each in given:
         if each.name not in names:
             raise refused_goal(
-                f'a tolerance is for {each.name!r}', f'It moves {", ".join(names)}.'
+                f'a tolerance names {each.name!r}, which the goal does not move',
+                f'It moves {", ".join(names)}.',
             )
         for row, value in enumerate((each.position, each.velocity)):
             if not (value >= 0.0 or value == -1.0):

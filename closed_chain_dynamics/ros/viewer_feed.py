@@ -91,7 +91,7 @@ class ViewerFeed:
     def _take_structure(self, live: LiveSource, text: str) -> None:
         closed = read_state(text)
         if closed is None:
-            self._node.rejected('contact/state', 'contact/state is no JSON {name: true or false}')
+            self._node.rejected('contact/state', 'contact/state is not JSON {name: true or false}')
             return
         try:
             live.take_structure(closed)

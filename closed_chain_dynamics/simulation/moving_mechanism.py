@@ -193,10 +193,10 @@ class MovingMechanism:
             raise self.lock()
         if status == at.TOO_STIFF:
             raise StateError(
-                f'the step is too long for what is stiff {when}: {stiffest(robot, self.q)}',
+                f'the step is too long for the stiff parts {when}: {stiffest(robot, self.q)}',
                 where=robot.name,
-                repair=f'Take a step smaller than dt = {self.dt:g} s, or the adaptive integrator; '
-                'or let it be softer, or give its joint a rotor (cc:rotor).',
+                repair=f'Use a step smaller than dt = {self.dt:g} s or the adaptive integrator, '
+                'make it softer, or give its joint a rotor (cc:rotor).',
             )
         if status == at.LOOP_OPEN:
             raise StateError(

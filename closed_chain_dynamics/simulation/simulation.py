@@ -58,14 +58,14 @@ class Simulation:
 
     `q`, `v`: the start (default: assembled, at rest). `dt`: the step [s]. `integrator`: 'euler'
     (semi-implicit), 'rk4', 'implicit' (second order, for springs and dampers that are faster
-    than the step) or 'adaptive' (SciPy's). `tolerance`: relative error of a step of the
-    adaptive method; share of the energy that a step of RK4 may gain or lose before it is taken in
-    up to 16384 parts, infinite for never; a step that is too long even so is an error, or implicit
-    from then on where damping alone is so fast, with a warning to the logger.
-    `log_every`: steps between samples of the log, 0 for none. `limits`: whether joints stop at the
-    ends of their range. `compiled`: whether plain steps are taken in generated code, see
-    `generated` and codegen.md; the first time that takes seconds.
-    The mechanism given is copied: events here do not change it.
+    than the step) or 'adaptive' (SciPy's). `tolerance`: of the adaptive method the relative error
+    of a step. RK4: share of the energy that a step may gain or lose; a step beyond it is split
+    into up to 16384 parts. inf: never split. A step that is still too long raises an error; where
+    damping alone is that fast, steps are implicit from then on, and the logger warns. `log_every`:
+    steps between samples of the log, 0 for none. `limits`: whether joints stop at the ends of
+    their range. `compiled`: whether plain steps run in generated code, see `generated` and the
+    page on generated code; compiling it the first time takes seconds. The mechanism is copied:
+    events here do not change the original.
     """
 
     def __init__(
@@ -229,7 +229,8 @@ class Simulation:
 
         `tau` is constant torques, or a controller `tau(simulation)` that is asked every step.
         `callback(simulation)` is called after every step; returning True stops the run. Without
-        either, all steps are taken in compiled code. `progress(share)` is told how far it is.
+        either, all steps are taken in compiled code. `progress(share)` is called with the share of
+        the duration that is done.
         """
         check_duration(self.robot, duration)
         steps, rest = self._stepper.divide(float(duration))
@@ -255,7 +256,7 @@ class Simulation:
 
         A gap of at most `gap` [m] and `angle` [rad] is closed; the velocities jump (Nakamura
         and Yamane, section V-C). Both keep the centre of mass and the momentum of free parts.
-        Whatever is refused leaves the simulation as it was. Returns the events.
+        A refused connection leaves the simulation unchanged. Returns the events.
         """
         self._stepper.let_go()
         events = structure_events.connect(self._motion, names, gap, angle)
@@ -267,7 +268,7 @@ class Simulation:
         """
         Cut loop joints or tree joints, all at the same instant; return the events.
 
-        What a cut tree joint carried flies on freely, on a free joint of the same name.
+        What a cut tree joint carried moves on freely, on a free joint of the same name.
         """
         self._stepper.let_go()
         events = structure_events.cut(self._motion, names)

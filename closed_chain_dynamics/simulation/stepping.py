@@ -103,8 +103,8 @@ class Stepper:
         names = ease_massless(motion.robot, motion.q, motion.dt)
         if names:
             LOGGER.warning(
-                '%s: joint %s moves next to no mass, only damping holds it: here it has a rotor, '
-                'with which damping stops it within %.2g s. A mass, or a rotor of its own '
+                '%s: joint %s moves almost no mass, and only damping holds it. It is given a '
+                'rotor with which damping stops it within %.2g s. A mass, or a rotor of its own '
                 '(cc:rotor), is better.',
                 *(motion.robot.name, ', '.join(map(repr, names)), EASED * motion.dt),
             )
@@ -118,9 +118,9 @@ class Stepper:
             return False
         self.integrator = 'implicit'
         LOGGER.warning(
-            '%s: from t = %.6g s on steps are implicit: %s, far within dt = %g s. What is as fast '
-            "is not followed. integrator='implicit' says the same beforehand, tolerance=inf keeps "
-            'RK4.',
+            '%s: from t = %.6g s on, steps are implicit: %s, much shorter than dt = %g s. Motion '
+            "that fast is not resolved. Choose integrator='implicit' to ask for this yourself, or "
+            'tolerance=inf to keep RK4.',
             *(motion.robot.name, motion.time, stiffest(motion.robot, motion.q), motion.dt),
         )
         return True
@@ -244,15 +244,15 @@ class Stepper:
         motion, self._rough = self.motion, True
         if implicit:
             LOGGER.warning(
-                '%s: up to t = %.6g s an implicit step changed the energy by %.2g of it: %s, and '
-                "is not followed. integrator='rk4' follows it, or take a smaller dt.",
+                '%s: up to t = %.6g s an implicit step changed the energy by a share of %.2g: %s, '
+                "which is not resolved. integrator='rk4' or a smaller dt resolves it.",
                 *(motion.robot.name, motion.time, share, stiffest(motion.robot, motion.q)),
             )
         else:
             fastest = motion.robot.coordinate_names[int(np.argmax(np.abs(motion.v)))]
             LOGGER.warning(
-                '%s: up to t = %.6g s a step changed the energy by %.2g of it, and smaller parts '
-                'of it did not help: the pose is close to singular, or a force jumps; %r moves '
+                '%s: up to t = %.6g s a step changed the energy by a share of %.2g, and splitting '
+                'it did not help: the pose is close to singular, or a force jumps; %r moves '
                 'fastest. Look at the pose, or take a smaller dt.',
                 *(motion.robot.name, motion.time, share, fastest),
             )

@@ -37,7 +37,10 @@ def stiffest(robot: Mechanism, q: Vector) -> str:
     """Return a sentence that names the spring or joint whose motion is fastest, and how fast."""
     found = list(_laws(robot, q))
     if not found:
-        return 'nothing has a spring or damping; a torque or wrench changes too fast'
+        return (
+            'no spring or damper acts, so the pose is close to singular, or a torque or wrench '
+            'changes too fast'
+        )
     answer = Responses.of(robot, q, np.array([row for _, row, _, _ in found]))
     inverse_inertia = np.einsum('ij,ij->j', answer.root, answer.root)
     stiffness = np.array([each[2] for each in found]) * inverse_inertia
@@ -47,7 +50,7 @@ def stiffest(robot: Mechanism, q: Vector) -> str:
     what = found[k][0]
     if damping[k] >= np.sqrt(stiffness[k]):
         return f'the damping of {what} stops it within {1.0 / rates[k]:.2g} s'
-    return f'{what} swings with {rates[k]:.3g} rad/s'
+    return f'{what} oscillates at {rates[k]:.3g} rad/s'
 
 
 def is_fast_but_damped(robot: Mechanism, q: Vector, fastest: float) -> bool:

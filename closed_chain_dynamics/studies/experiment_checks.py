@@ -68,8 +68,8 @@ def _check_compiled(experiment: Experiment) -> None:
     reason = why_alone(experiment) if changes else ''
     if reason:
         raise StateError(
-            'generated code is that of one model where runs are taken one by one, and '
-            f'{changes[0]} changes it: {reason}',
+            'runs that are taken one by one share the generated code of one model, and '
+            f'{changes[0]} changes the model: {reason}',
             where=experiment.robot.name,
             repair='Leave out --compiled.',
         )
@@ -105,7 +105,7 @@ def _check_name(experiment: Experiment, given: Variation) -> None:
         )
     if given.scale and given.name not in getattr(experiment, given.parameter):
         raise StateError(
-            f'{given.label} has no value to be multiplied',
+            f'{given.label} has no value to multiply',
             where=robot.name,
             repair=f'Give one, or values of {given.label} without x.',
         )

@@ -49,7 +49,7 @@ def read_setup(robot: Mechanism, path: Path) -> tuple[dict[str, Marker] | None, 
         why = getattr(error, 'strerror', None) or ' '.join(str(error).split())
         raise _refused(path, f'the setup cannot be read: {why}') from None
     if not isinstance(given, Mapping) or not given:
-        raise _refused(path, 'a setup has keys and values')
+        raise _refused(path, 'a setup must map keys to values')
     for key, value in given.items():
         if key not in SETUP_KEYS:
             raise NameNotFound('entry of a setup', key, SETUP_KEYS, file=path)
@@ -91,7 +91,7 @@ def _points(
         except (TypeError, ValueError):
             raise _refused(path, f'{name!r} has a value that cannot be read: {point!r}') from None
         if not number > 0.0:
-            raise _refused(path, f'{name!r} has a {size} of {number:g}, and it has to be positive')
+            raise _refused(path, f'{name!r} has a {size} of {number:g}, and it must be positive')
         found.append((name, str(point['link']), (x, y, z), number))
     return found
 

@@ -88,9 +88,9 @@ def nearest_motion(
     h = float(np.mean(np.diff(time)))
     if np.ptp(np.diff(time)) > 1e-3 * h:
         raise StateError(
-            'the samples are not evenly spaced, as central differences need them',
+            'the samples are not evenly spaced, and central differences need them to be',
             where=robot.name,
-            repair='Take even ones from the spline with --rate.',
+            repair='Resample it evenly with --rate.',
         )
     record, poses = motion.q, motion.q.copy()
     stand = [

@@ -97,13 +97,25 @@ def design(
         raise StateError(
             f'a grid has no values for {drawn[0].label}, which is a distribution',
             where=where,
-            repair='Say how many samples to take, or give a list or a range.',
+            repair='State how many samples to take, or give a list or a range.',
         )
     if kind != 'grid' and samples < 1:
         raise StateError(
-            f'how many samples? A design of kind {kind!r} needs their number',
+            f'a design of kind {kind!r} needs a number of samples',
             where=where,
-            repair='Give samples: 100, say.',
+            repair='Give for instance samples: 100.',
+        )
+    if seed < 0:
+        raise StateError(
+            f'the seed {seed} is negative',
+            where=where,
+            repair='Give 0 or a positive whole number.',
+        )
+    if kind != 'grid' and not variations:
+        raise StateError(
+            f'a design of kind {kind!r} samples parameters, and none is varied',
+            where=where,
+            repair='Vary one: mass:arm=uniform(1, 2), say.',
         )
     runs = count_runs(variations, kind, samples)
     if not 1 <= runs <= MOST_SAMPLED_RUNS:

@@ -52,7 +52,7 @@ def read_study(path: Path) -> dict[str, Any]:
         why = getattr(error, 'strerror', None) or ' '.join(str(error).split())
         raise _refused(path, f'the study cannot be read: {why}') from None
     if not isinstance(given, Mapping):
-        raise _refused(path, 'a study has keys and values')
+        raise _refused(path, 'a study must map keys to values')
     for key in given:
         if key not in STUDY_KEYS:
             raise NameNotFound('entry of a study', key, STUDY_KEYS, file=path)
@@ -72,7 +72,7 @@ def read_study(path: Path) -> dict[str, Any]:
             elif key in TEXT_KEYS:
                 arguments[TEXT_KEYS[key]] = _text(value)
             else:
-                kind = int if key in ('samples', 'seed') else float
+                kind = _whole if key in ('samples', 'seed') else float
                 arguments[NUMBER_KEYS[key]] = kind(value)
     except (AttributeError, OverflowError, RecursionError, TypeError, ValueError):
         # aliases of YAML may stand for more than memory holds: a part of it is written out
@@ -88,6 +88,12 @@ def _text(value: Any) -> str:
     return str(value)
 
 
+def _whole(value: Any) -> int:
+    if int(value) != float(value):
+        raise ValueError
+    return int(value)
+
+
 def _refused(path: Path, why: str) -> ClosedChainError:
     return ClosedChainError(
         why,
@@ -99,6 +105,5 @@ def _refused(path: Path, why: str) -> ClosedChainError:
 
 def _variation(label: str, values: Any) -> Variation:
     """Return a Variation from an entry of `vary`."""
-    if isinstance(values, list):
-        values = ','.join(str(each) for each in values)
+    values = ','.join(map(_text, values)) if isinstance(values, list) else _text(values)
     return read_variation(f'{label}={values}')

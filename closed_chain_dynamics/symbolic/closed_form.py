@@ -122,8 +122,8 @@ class ClosedForm:
                 else f'{len(names)} of its joints are'
             )
             raise outside(
-                f'{count} unknown when its turn comes ({", ".join(names)}), and a '
-                'triangle has two',
+                f'{count} still unknown when it is solved ({", ".join(names)}), and a '
+                'triangle has two unknowns',
                 self.tree.source.name,
                 loop.name,
             )

@@ -58,7 +58,7 @@ def lagrange(
             f'its {len(lists.coordinates)} coordinates would take about {_readable(seconds)}',
             where=lists.name,
             file=lists.file,
-            repair='Count angles from 0 and break the model up at joints, which makes the '
+            repair='Measure angles from 0 and break the model up at joints, which makes the '
             'equations shorter, or allow more with longest=.',
         )
     return _Derivation(lists, terms, progress or (lambda *step: None)).equations(motion)
@@ -107,7 +107,7 @@ class _Derivation:
         n, m = len(self.q), len(terms.constraints)
         if m > n:
             raise DescriptionError(
-                f'{m} equations of constraint bind only {n} coordinates',
+                f'{m} constraint equations act on only {n} coordinates',
                 repair='Remove redundant ones, or add coordinates.',
                 **lists.place('constraint'),
             )

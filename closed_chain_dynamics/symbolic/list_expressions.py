@@ -107,7 +107,8 @@ def parse_expression(
         raise DescriptionError(
             f'{text!r} is not finite',
             **place,
-            repair='It divides by zero, or takes a root or an arcus that no real number has.',
+            repair='It divides by zero, or takes a root or an inverse function outside its '
+            'domain.',
         )
     return result
 
@@ -137,7 +138,7 @@ class _Translation:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             return self._call(node, node.func.id)
         raise self._error(
-            'is more than sums, products, powers and functions',
+            'contains more than sums, products, powers and functions',
             f'Functions are {", ".join(self.functions)}.',
         )
 

@@ -128,7 +128,8 @@ def _angle_between(
     ):
         raise DescriptionError(
             f'LRS {spring.first} and {spring.second} have no common axis',
-            repair=f'Count LRS {spring.second} from {spring.first} and let two of its angles be '
+            repair=f'Define LRS {spring.second} relative to {spring.first} and let two of its '
+            'angles be '
             '0.',
             **lists.place('spt', name),
         )

@@ -142,7 +142,7 @@ class Lists:
         way = way[way.index(way[-1]) :]
         return DescriptionError(
             'it depends on itself: ' + ' -> '.join(map(' '.join, way)),
-            repair='Let one of them hang on 0.',
+            repair='Attach one of them to 0.',
             **self.place(*way[0]),
         )
 

@@ -75,9 +75,7 @@ def planar_loop(tree: SymbolicTree, loop: SourceLoop) -> PlanarLoop:
     """Return a loop as a polygon, or say why it is none."""
     if loop.kind not in PINS:
         raise outside(
-            f'it is closed by a {loop.kind.value} joint, and not by a pin',
-            tree.source.name,
-            loop.name,
+            f'it is closed by a {loop.kind.value} joint, not by a pin', tree.source.name, loop.name
         )
     top = tree.common_ancestor(loop.body_1, loop.body_2)
     paths = [tree.path(body, top) for body in (loop.body_1, loop.body_2)]

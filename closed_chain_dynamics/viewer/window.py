@@ -92,7 +92,7 @@ def _free_port(first: int, host: str) -> int:
             except OSError:
                 continue
     raise ClosedChainError(
-        f'no port from {first} on is free',
+        f'no port from {first} upwards is free',
         where='the browser view',
         repair='Choose another one between 1024 and 65535.',
     )

@@ -144,7 +144,10 @@ def test_the_table_of_exit_codes_in_the_pages_is_that_of_the_help(capsys):
 @pytest.mark.parametrize(
     'advice, shown',
     [
-        ('Hold it within, or pass limits=False.', 'Hold it within, or pass --no-limits.'),
+        (
+            'Hold it within its range, or pass limits=False.',
+            'Hold it within its range, or pass --no-limits.',
+        ),
         ("Read it with root_joint='fixed'.", 'Read it with --root-joint fixed.'),
         ('or load with actuated=[...].', 'or load with --actuated ....'),
         ('Mark it cc:role="actuated", or crank=1.57.', None),  # neither is an argument of Python

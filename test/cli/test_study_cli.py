@@ -270,7 +270,7 @@ def test_the_figure_is_written(arguments, record, tmp_path, capsys):
             "there is no study 'validty'. Did you mean 'validity' or 'identify'?",
         ),
         (['--json', 'validty'], "Did you mean 'validity' or"),
-        (['--plot', 'what-if'], "'--plot' stands before the study"),
+        (['--plot', 'what-if'], "'--plot' comes before the study"),
         (['what-if'], 'which MODEL?'),
         (['what-if', 'pendulum'], 'vary what?'),
         (['what-if', 'pendulum', '--vary', 'mass:arm=norm(1,1)'], '--results'),

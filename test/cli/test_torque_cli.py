@@ -351,7 +351,7 @@ def test_what_the_loops_decide_is_not_assumed(capsys):
 def test_ways_to_move_that_nobody_named_are_told(capsys):
     report = report_of(capsys, 'five_bar', '--v', 'left_shoulder=1')
     assert report['assumed'][1] == (
-        'the smallest velocities in 1 way to move that --v leaves open'
+        'the smallest velocities for 1 degree of freedom that --v leaves open'
     )
 
 

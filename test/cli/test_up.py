@@ -202,7 +202,7 @@ def test_a_file_is_followed_to_its_last_row(ros, tmp_path):
         (['four_bar', '--hold', '--follow', 'a.csv'], 2, 'not allowed with'),
         (['four_bar', '--follow', 'nowhere.csv'], 1, 'nowhere.csv'),
         (['four_bar', '--mode', 'soft'], 1, 'impedance'),
-        (['swing', '--demo', '--hold'], 1, 'reference of its own'),
+        (['swing', '--demo', '--hold'], 1, 'its own reference'),
         (['four_bar', '--q', 'crnk=1'], 1, "Did you mean 'crank'"),
         (['four_bar', '--v', 'rockr=1'], 1, "Did you mean 'rocker'"),
     ],

@@ -77,5 +77,5 @@ def test_what_does_not_fit_is_told(fast):
     q, v, _ = state_of(fast.robot)
     with pytest.raises(ccd.StateError, match=r'shape \(2,\) but there are 1 theta_G'):
         fast.complete_velocity(q, [1.0, 2.0])
-    with pytest.raises(ccd.StateError, match=r'derivatives are of one state'):
+    with pytest.raises(ccd.StateError, match=r'derivatives are computed for one state'):
         fast.derivatives(np.tile(q, (3, 1)), np.tile(v, (3, 1)))

@@ -14,7 +14,7 @@
 
 """The base of a floating robot from an IMU or a pose: what Pinocchio says that they measure."""
 
-from helpers.floating_hopper import LEG, Hopper
+from helpers.floating_hopper import LEG, Hopper, crouched
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -46,7 +46,7 @@ def test_odometry_of_a_link_on_the_base_is_the_base():
 def test_an_imu_and_a_foot_that_stands_give_the_whole_base(is_known):
     """Position and linear velocity follow from the foot, also before any pose is known."""
     hopper = Hopper()
-    last = hopper.q.copy(), hopper.v.copy()
+    last = hopper.q.copy(), hopper.v.copy(), 1.0
     last[0][:3] += 0.2  # what is known of the position may be wrong
     base = BaseState(hopper.robot, known=lambda: last if is_known else None)
     pose, twist = hopper.sensor()
@@ -58,7 +58,7 @@ def test_a_robot_in_the_air_stays_where_it_was():
     """And torques do not depend on where that is, nor on how fast it goes there."""
     hopper = Hopper()
     hopper.robot.cut('foot')
-    base = BaseState(hopper.robot, known=lambda: (hopper.q, hopper.v))
+    base = BaseState(hopper.robot, known=lambda: (hopper.q, hopper.v, 1.0))
     pose, twist = hopper.sensor()
     base.take_imu(pose[3:], twist[3:], stamp=1.0, link='sensor')
     _, position, velocity = base.join(LEG, *hopper.leg(), stamp=1.0)
@@ -99,5 +99,18 @@ def test_a_base_is_carried_on_to_the_stamp_of_the_joints():
     found[3:] *= np.sign(found[3:] @ expected[3:])
     np.testing.assert_allclose(found, expected, atol=1e3 * EXACT)
     for stamp in (1.031, 0.969):
-        with pytest.raises(StateError, match='heard'):
+        with pytest.raises(StateError, match='stamped by the same clock'):
             base.join(LEG, *hopper.leg(), stamp=stamp)
+
+
+@pytest.mark.parametrize('passed, off', [(1.0, 1e-9), (0.01, 5e-5)])
+def test_feet_hold_the_base_where_passive_joints_are_now(passed, off):
+    """Not where they were at the last state: closed anew after a gap, else by their velocities."""
+    robot, then, now = crouched(passed)
+    base = BaseState(robot, timeout=0.05, known=lambda: (*then, 0.0))
+    q, v = now
+    base.take_imu(q[3:7], v[3:6], stamp=passed)
+    _, position, _ = base.join(['crank'], q[[7]], v[[6]], stamp=passed)
+    moved = np.abs(now[0][:3] - then[0][:3]).max()
+    assert moved > 10.0 * off
+    np.testing.assert_allclose(position[1:4], now[0][:3], atol=off)

@@ -37,6 +37,14 @@ def leg(**options):
     return run
 
 
+def test_a_start_without_states_is_no_change():
+    """So that a node says once, and not twice, that it waits for them."""
+    run = ControlledRun('exo_leg')
+    before = run.loop.safety.cause
+    run.loop.fall_back(0.0, 'no joint states yet')
+    assert run.loop.safety.cause == before
+
+
 def crank_watch(run):
     """Return the largest angle and speed of the cranks."""
     robot = run.sim.robot

@@ -243,7 +243,7 @@ def test_what_was_assumed_is_noted():
     text = EVERYTHING.replace('<limit lower="-1" upper="2" effort="30" velocity="4"/>', '')
     text = text.replace('<mass value="2"/>', '<mass value="2"/><!--').replace('izz="2"/>', '-->')
     notes = ' '.join(read(text).notes)
-    assert 'No position limits' in notes and 'knee' in notes
+    assert 'no position limits' in notes and 'knee' in notes
     assert 'point mass' in notes
     assert read(text).joints[0].limit == Limit()
 

@@ -347,7 +347,7 @@ LEFT_OUT = {
     'limits of tendon lengths': world(
         TWO, after='<tendon><fixed range="0 1"><joint joint="bend" coef="1"/></fixed></tendon>'
     ),
-    'gravity is less': FEATURES['weight carried'],
+    'gravity is reduced': FEATURES['weight carried'],
 }
 
 

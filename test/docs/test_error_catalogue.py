@@ -74,19 +74,19 @@ INTERNAL = {
 OUT_OF_REACH = {
     ('ClosedChainError', f'the computation failed with status {HOLE}'),
     # met over DDS (test_trajectory_action.py), and beside MuJoCo (test_mjcf_sizes.py)
-    ('ClosedChainError', f'a tolerance is for {HOLE}'),
+    ('ClosedChainError', f'a tolerance names {HOLE}, which the goal does not move'),
     ('ClosedChainError', f'a tolerance of {HOLE} is {HOLE}'),
-    ('ClosedChainError', 'control_msgs is not installed here, which the action needs'),
-    ('ClosedChainError', 'joints of several degrees cannot be asked for'),
-    ('ClosedChainError', f'{HOLE} points'),
+    ('ClosedChainError', 'the action needs control_msgs, which is not installed'),
+    ('ClosedChainError', 'joints of several degrees of freedom cannot be commanded'),
+    ('ClosedChainError', f'the goal has {HOLE} points'),
     ('DescriptionError', f'{HOLE} cells, at most {HOLE}'),
 }
 # What is met by tests of its own: below, of the nodes, and of the launch files.
 ELSEWHERE = (
     "raise reader.error(element, f'{cells:g} cells",
-    "raise ClosedChainError('control_msgs is not installed",
+    "raise ClosedChainError('the action needs control_msgs",
     "raise refused_goal('joints of several degrees",
-    "raise refused_goal(f'{len(trajectory.points)} points'",
+    "raise refused_goal(f'the goal has {len(trajectory.points)} points'",
     "raise refused_goal(f'a tolerance ",
     'raise ClosedChainError(family.problem',
     'raise ValueError(',
@@ -103,6 +103,7 @@ WRONG_USAGE = {
     'a size of one number': ['simulate', 'four_bar', '--size', '640'],
     'a sine without frequency': ['torque', 'four_bar', '--sine', 'crank=1'],
     'a time with a unit': ['simulate', 'four_bar', '--time', '5s'],
+    'a seed that is none': ['study', 'map', 'four_bar', '--over', 'crank=1', '--seed', '-1'],
     'a port that is none': ['view', 'four_bar', '--port', '99999'],
     'a domain that is none': ['up', 'four_bar', '--domain', '300'],
     'a term that is none': ['derive', 'four_bar', '--what', 'X'],

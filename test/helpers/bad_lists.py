@@ -70,7 +70,7 @@ BAD = {
     ),
     'a ring': (
         changed('rod: [0, q]', 'rod: [tip, q]'),
-        ('depends on itself: pt tip -> LRS rod -> pt tip', 'Let one of them hang on 0'),
+        ('depends on itself: pt tip -> LRS rod -> pt tip', 'Attach one of them to 0'),
     ),
     'a ring of orientations': (
         changed('rod: [0, q]', 'rod: [0, q, arm]\n  arm: [0, q, rod]'),

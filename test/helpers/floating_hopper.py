@@ -70,3 +70,48 @@ class Hopper:
     def leg(self):
         """Return positions and velocities of the joints."""
         return self.q[7:].copy(), self.v[6:].copy()
+
+
+CROUCHER = """<robot name="croucher" xmlns:cc="urn:closed_chain_dynamics"><link name="world"/>
+  <link name="trunk"><inertial><mass value="10"/>
+    <inertia ixx="0.2" ixy="0" ixz="0" iyy="0.2" iyz="0" izz="0.1"/></inertial></link>
+  <link name="crank_link"><inertial><mass value="0.5"/>
+    <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
+  <link name="shank"><inertial><mass value="1"/>
+    <inertia ixx="0.02" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.02"/></inertial></link>
+  <link name="rocker_link"><inertial><mass value="0.5"/>
+    <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/></inertial></link>
+  <joint name="base" type="floating"><parent link="world"/><child link="trunk"/></joint>
+  <joint name="crank" type="continuous" cc:role="actuated"><parent link="trunk"/>
+    <child link="crank_link"/><axis xyz="0 -1 0"/></joint>
+  <joint name="knee" type="continuous"><parent link="crank_link"/><child link="shank"/>
+    <origin xyz="0.2 0 0"/><axis xyz="0 -1 0"/></joint>
+  <joint name="rocker" type="continuous"><parent link="trunk"/><child link="rocker_link"/>
+    <origin xyz="0.5 0 0"/><axis xyz="0 -1 0"/></joint>
+  <constraint name="pin" type="revolute"><parent link="shank"/><parent_origin xyz="0.5 0 0"/>
+    <parent_axis xyz="0 -1 0"/><child link="rocker_link"/><child_origin xyz="0.4 0 0"/>
+    <child_axis xyz="0 -1 0"/></constraint>
+  <constraint name="foot" type="spherical"><parent link="world"/><child link="shank"/>
+    <child_origin xyz="0.25 0 -0.4"/></constraint></robot>"""
+
+
+def crouched(passed):
+    """
+    Return a robot on a foot that a four-bar carries, a state (q, v), and one `passed` seconds on.
+
+    Its crank turns at 0.5 rad/s and its trunk leans over meanwhile.
+    """
+    robot = ccd.load(CROUCHER)
+    rates = {'crank': 0.5, 'base:wx': 0.1, 'base:wy': -0.3, 'base:wz': 0.0}
+    states, start = [], None
+    for time in (0.0, passed):
+        lean = pin.Quaternion(pin.exp3(time * np.array([0.1, -0.3, 0.0]))).coeffs()
+        q = ccd.assemble(robot, {'crank': 1.0 + 0.5 * time}, start=start)
+        foot = ccd.link_placement(robot, q, 'shank') @ [0.25, 0.0, -0.4, 1.0]
+        R_old = pin.Quaternion(q[3:7]).matrix()
+        arm = R_old.T @ (foot[:3] - q[:3])
+        q[3:7] = lean
+        q[:3] = -pin.Quaternion(lean).matrix() @ arm  # the foot on the origin of the world
+        states.append((q, ccd.complete_velocity(robot, q, rates)))
+        start = q
+    return robot, *states

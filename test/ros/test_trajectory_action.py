@@ -247,5 +247,5 @@ def test_nothing_was_written_but_what_was_refused(leg):
 
 def test_without_control_msgs_the_action_is_refused_with_the_reason(monkeypatch):
     monkeypatch.setitem(sys.modules, 'control_msgs.action', None)  # importing it fails
-    with pytest.raises(ClosedChainError, match='control_msgs is not installed'):
+    with pytest.raises(ClosedChainError, match='the action needs control_msgs'):
         action_type()

@@ -296,7 +296,7 @@ def test_a_joint_with_several_coordinates_is_refused_by_name():
 
 
 def test_a_loop_that_no_pin_closes_is_refused():
-    with pytest.raises(StructureError, match="'tip_on_floor'.*surface joint, and not by a pin"):
+    with pytest.raises(StructureError, match="'tip_on_floor'.*surface joint, not by a pin"):
         derive(ccd.load('two_link'))
 
 

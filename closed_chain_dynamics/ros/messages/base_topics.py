@@ -43,7 +43,7 @@ def odometry_message() -> Any:
         return import_module('nav_msgs.msg').Odometry
     except ImportError:
         raise ClosedChainError(
-            'nav_msgs is not installed here, which odometry needs',
+            'odometry needs nav_msgs, which is not installed',
             where="parameter 'base_source'",
             repair='Install nav_msgs of your ROS distribution, or publish the base on '
             'multi_dof_joint_states.',

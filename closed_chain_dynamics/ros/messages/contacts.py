@@ -93,7 +93,7 @@ class Contacts:
     def _take(self, text: str) -> None:
         state = read_state(text)
         if state is None:
-            self._node.rejected('contact/state', 'contact/state is no JSON {name: true or false}')
+            self._node.rejected('contact/state', 'contact/state is not JSON {name: true or false}')
             return
         self._state = state
         self._follow()

@@ -112,7 +112,7 @@ class ContactNode(Node):
             return
         state = read_state(message.data)
         if state is None:
-            self.rejected('contact/state', 'contact/state is no JSON {name: true or false}')
+            self.rejected('contact/state', 'contact/state is not JSON {name: true or false}')
             return
         for name, detector in self._detectors.items():
             if name in state:

@@ -86,7 +86,7 @@ class DemoNode(Node):
         closed = read_state(message.data)
         if closed is None:  # of nobody that knows what it is
             self.get_logger().warning(
-                'contact/state is no JSON {name: true or false}', throttle_duration_sec=1.0
+                'contact/state is not JSON {name: true or false}', throttle_duration_sec=1.0
             )
             return
         self._closed = closed

@@ -106,17 +106,17 @@ def fit_markers(
     absent = [name for name in placed if name not in record.names]
     if absent:
         raise ClosedChainError(
-            f'the marker {absent[0]!r} has a place on the model and is not in the record',
+            f'the marker {absent[0]!r} is placed on the model but is not in the record',
             file=record.file,
             repair=f'It has {", ".join(record.names[:12])}.',
         )
     if len(placed) < FEWEST_MARKERS:
         raise ClosedChainError(
-            f'{len(placed)} markers have a place on {robot.name}, '
-            f'and {FEWEST_MARKERS} or more are needed',
+            f'{len(placed)} markers are placed on {robot.name}, '
+            f'and at least {FEWEST_MARKERS} are needed',
             file=record.file,
-            repair='Say where they sit, as markers: {knee: {link: shank, xyz: [0, 0.05, 0]}}, or '
-            'name them like links.',
+            repair='State where they are attached, for instance markers: {knee: {link: shank, '
+            'xyz: [0, 0.05, 0]}}, or name them after links.',
         )
     places = [*placed.values()]
     columns = [record.names.index(name) for name in placed]

@@ -82,13 +82,15 @@ def steady_motion(
     assumed = [f'zero acceleration of {listed(steady)}; --a gives another'] if steady else []
     left = coordinates(robot, q).mobility - _known(robot, q, rates)
     if rates and left:
-        ways = 'way to move' if left == 1 else 'ways to move'
-        assumed.append(f'the smallest velocities in {left} {ways} that --v leaves open')
+        degrees = 'degree' if left == 1 else 'degrees'
+        assumed.append(
+            f'the smallest velocities for {left} {degrees} of freedom that --v leaves open'
+        )
     return Motion(np.zeros(1), q[None], v[None], a[None], assumed=assumed)
 
 
 def _known(robot: Mechanism, q: Array, names: Iterable[str]) -> int:
-    """Return in how many ways to move the named joints and coordinates say how fast."""
+    """Return for how many degrees of freedom the named joints and coordinates give the rate."""
     return int(np.linalg.matrix_rank(_rates_of(robot, q, names)))
 
 
@@ -192,7 +194,7 @@ def _kept_still(
         )
     if rank < mobility:
         notes.append(
-            f'{mobility - rank} of {mobility} ways to move are not given by the '
-            'motion; there the velocities are the smallest that the loops allow.'
+            f'{mobility - rank} of {mobility} degrees of freedom are not given by the '
+            'motion; their velocities are the smallest that the loops allow.'
         )
     return still

@@ -31,21 +31,21 @@ def smoothed(tracks: Tracks, cutoff: float) -> Tracks:
     rate = (len(time) - 1) / (time[-1] - time[0])
     if not 0.0 < cutoff < rate / 2.0:
         raise StateError(
-            f'a cutoff of {cutoff:g} Hz is not below half of the {rate:.4g} samples per second',
+            f'a cutoff of {cutoff:g} Hz is not below half the sampling rate of {rate:.4g} Hz',
             repair='Give a lower one, or a higher --rate.',
         )
     if np.ptp(np.diff(time)) > 1e-3 / rate:
         raise StateError(
-            'the samples are not evenly spaced, as a filter needs them',
-            repair='Take even ones from the spline with --rate.',
+            'the samples are not evenly spaced, and a filter needs them to be',
+            repair='Resample it evenly with --rate.',
         )
     stages = butter(2, cutoff, fs=rate, output='sos')  # twice: fourth order, without delay
     found = Tracks(time)
     for joint, (positions, *_) in tracks.joints.items():
         if positions.shape[1] > 1:
             raise StateError(
-                f'the joint {joint!r} turns about more than one axis, and a filter takes one',
-                repair='Smooth its record before.',
+                f'the joint {joint!r} turns about more than one axis, and a filter takes only one',
+                repair='Smooth its record beforehand.',
             )
         spline = CubicSpline(
             time,

@@ -48,7 +48,7 @@ def sines(robot: Mechanism, q: Array, waves: Mapping[str, Sequence[float]], time
         place, velocity = robot.joint_slices(joint)
         if velocity.stop - velocity.start != 1:
             raise StateError(
-                f'the joint {joint!r} has more than one coordinate, and a sine moves one',
+                f'the joint {joint!r} has more than one coordinate, and a sine moves only one',
                 where=robot.name,
                 repair='Write its motion into a trajectory.',
             )
