@@ -42,7 +42,7 @@ __all__ = ['complete_acceleration', 'complete_velocity']
 
 NamedValues = Mapping[str, ArrayLike]
 CONFLICT = 1e-9  # share of the named values that may be left over before they contradict
-OUT_OF_REACH = 1e-9  # rates that move others a thousand million times as fast cannot be met
+RATE_OUT_OF_REACH = 1e-9  # rates that move others a thousand million times as fast cannot be met
 INCONSISTENT = 1e-6  # share of a velocity that the loops may refuse, that of rank decisions
 
 
@@ -170,7 +170,7 @@ def _solve(
     )
     rows, values = rows / units[:, None], values / units
     U, sigma, Vt = np.linalg.svd(rows, full_matrices=True)
-    rank = int((sigma > OUT_OF_REACH).sum())
+    rank = int((sigma > RATE_OUT_OF_REACH).sum())
     missed = U[:, rank:].T @ values
     if np.linalg.norm(missed) > CONFLICT * np.linalg.norm(values):
         at_odds = [name for name, row in zip(names, U[:, rank:]) if np.abs(row).max() > 1e-6]

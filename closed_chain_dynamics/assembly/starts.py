@@ -21,11 +21,11 @@ from closed_chain_dynamics import kernels
 from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.description import Assembly
 from closed_chain_dynamics.dynamics.closing import Closure
+from closed_chain_dynamics.kernels.loop_joints import WHOLE_TURN
 from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['distance', 'into_range', 'middle', 'put_hint', 'random_pose', 'shake', 'unwind']
 
-WHOLE_TURN = 2.0 * np.pi
 SLIDER_REACH = 2.0  # how far sliders are thrown that have no range [typical lengths]
 
 

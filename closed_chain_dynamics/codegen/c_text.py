@@ -21,7 +21,7 @@ from closed_chain_dynamics.codegen.printer import print_function
 from closed_chain_dynamics.codegen.slope_tables import Slopes
 from closed_chain_dynamics.codegen.source import Source, counted_loops
 from closed_chain_dynamics.codegen.traces import Trace, trace, traced
-from closed_chain_dynamics.kernels import holds, run, step
+from closed_chain_dynamics.kernels import fine_steps, holds, loop_closing
 
 __all__ = ['STEP_PARTS', 'c_text', 'step_sizes']
 
@@ -115,11 +115,11 @@ def run_sizes(source: Source, traces: dict[str, Trace]) -> dict[str, Any]:
         'NR': sum(w.rubs for w in source.watched),
         'NT': len(counted_loops(source)),
         'REDUNDANT_ROWS': int(source.nv - len(source.independent) < source.rows),
-        'CLOSED': step.CLOSED,
-        'CLOSING_STEPS': step.CLOSING_STEPS,
-        'STANDSTILL': step.STANDSTILL,
-        'ROUNDING': run.ROUNDING,
-        'EASILY': run.EASILY,
+        'CLOSED': loop_closing.CLOSED,
+        'CLOSING_STEPS': loop_closing.CLOSING_STEPS,
+        'STANDSTILL': loop_closing.STANDSTILL,
+        'ROUNDING': fine_steps.ENERGY_ROUNDING,
+        'EASILY': fine_steps.EASILY,
         'TURNING': holds.TURNING,
         'TOUCHING': holds.TOUCHING,
         'PASSED': holds.PASSED,

@@ -25,10 +25,9 @@ from closed_chain_dynamics.codegen.source import Source
 from closed_chain_dynamics.codegen.tree import quaternion_rotation
 from closed_chain_dynamics.description.elements import JointType
 from closed_chain_dynamics.kernels.manifold import SMALL_ANGLE
+from closed_chain_dynamics.kernels.step import FAIR_ANGLE
 
 __all__ = ['advance', 'integrate', 'local_rate', 'tangent_map']
-
-FAIR_ANGLE = 1e-2  # SMALL_ANGLE for a series with one term more [rad]
 
 
 def _angle(o: SX) -> SX:

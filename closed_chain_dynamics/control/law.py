@@ -41,7 +41,7 @@ from closed_chain_dynamics.control.feel import Feel
 from closed_chain_dynamics.control.felt_law import FELT, FeltLaw
 from closed_chain_dynamics.control.generated_law import GeneratedLaw
 from closed_chain_dynamics.control.held_gains import held_alone, longest_turn, share
-from closed_chain_dynamics.control.named_gains import Gains, joint_gains
+from closed_chain_dynamics.control.named_gains import GivenGains, joint_gains
 from closed_chain_dynamics.control.projection import Command, Left, Projection, Redundancy, Torques
 from closed_chain_dynamics.control.sensed import NOTHING_SENSED, Sensed
 from closed_chain_dynamics.control.singularity_guard import SingularityGuard
@@ -79,8 +79,8 @@ class TorqueController:
         robot: Mechanism,
         *,
         mode: str = 'computed_torque',
-        kp: Gains = 400.0,
-        kd: Gains = 40.0,
+        kp: GivenGains = 400.0,
+        kd: GivenGains = 40.0,
         policy: str = 'minimum_norm',
         weights: Torques = None,
         preload: Torques = None,

@@ -53,7 +53,7 @@ from closed_chain_dynamics.control.torque_guard import TorqueGuard
 from closed_chain_dynamics.control.turn_length import TurnLength
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.kernels.control_turn import Bounds, Guard, Law, compute_turn
-from closed_chain_dynamics.kernels.limit_checks import NOT_FINITE
+from closed_chain_dynamics.kernels.limit_checks import TORQUE_NOT_FINITE
 from closed_chain_dynamics.kernels.torque_law import Target
 
 __all__ = ['LawTurns', 'Send']
@@ -190,7 +190,7 @@ class LawTurns:
         bounds = Guard(guard.effort, guard.reach(now), guard.tau, np.empty(guard.tau.size))
         rules = limits.table, BOUNDS, Law(target, gains, a, out), bounds
         done = compute_turn(self.robot.handle, joints, state.facts, *rules)
-        if not 0 <= done < NOT_FINITE or not out[-1] <= self.watcher.tracking_bound:
+        if not 0 <= done < TORQUE_NOT_FINITE or not out[-1] <= self.watcher.tracking_bound:
             return None
         if send:
             send(bounds.safe)

@@ -36,13 +36,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.control.named_joints import NamedJoints
-from closed_chain_dynamics.control.pose_search import STAGES, close, find_pose, misfits, with_named
+from closed_chain_dynamics.control.pose_search import close, find_pose, misfits, with_named
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.dynamics.rank import learn_rank
 from closed_chain_dynamics.errors import AssemblyError, StructureError
 from closed_chain_dynamics.kernels import following as how
 from closed_chain_dynamics.kernels.control_turn import Joints
 from closed_chain_dynamics.kernels.fitting import UNSEEN, Fit, compute_fit, compute_velocity
+from closed_chain_dynamics.kernels.step import STAGES
 from closed_chain_dynamics.kernels.tangent import compute_tangent
 from closed_chain_dynamics.model.mechanism import Mechanism
 

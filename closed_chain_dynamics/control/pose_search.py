@@ -25,12 +25,12 @@ from closed_chain_dynamics.control.named_joints import NamedJoints
 from closed_chain_dynamics.dynamics.closing import Closure
 from closed_chain_dynamics.errors import AssemblyError
 from closed_chain_dynamics.kernels.fitting import distance
+from closed_chain_dynamics.kernels.step import STAGES
 from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['close', 'find_pose', 'misfits', 'with_named']
 
 POSE_ATTEMPTS = 6  # starts for assembling a pose anew: it must not take long
-STAGES = 7  # rows of room that closing loops needs, see kernels/step.py
 CLOSED_NEAR_SINGULAR = 1e-12  # gap of loops that are closed near singular poses [m or rad]
 
 

@@ -14,16 +14,17 @@
 
 """Forces on the tree become torques of actuators: tau_A = S^-T W^T tau_O, whatever the law is."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias, TypedDict
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from closed_chain_dynamics.arrays import Matrix, Vector
 from closed_chain_dynamics.dynamics.actuation import (
     ACTUATION_POLICIES,
+    Torques,
     actuator_torques,
     actuator_vector,
 )
@@ -37,7 +38,6 @@ __all__ = ['Command', 'Left', 'Projection', 'Torques']
 
 SMALL_SHARE = 1e-9  # of tau_G; a residual below it is rounding
 
-Torques: TypeAlias = Mapping[str, float] | ArrayLike | None
 # names of coordinates, what torques do not give of tau_G, and tau_G itself
 Left: TypeAlias = tuple[Sequence[str], Vector, Vector] | None
 

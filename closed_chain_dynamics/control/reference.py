@@ -32,7 +32,12 @@ from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.control.asked_points import check_names, refused, scales, within_limits
 from closed_chain_dynamics.control.joint_limits import JointLimits
 from closed_chain_dynamics.control.loop_state import LONGEST_FORESIGHT, LoopState
-from closed_chain_dynamics.control.rehearsal import LARGEST_MISFIT, Check, Rehearsal, unreachable
+from closed_chain_dynamics.control.rehearsal import (
+    LARGEST_MISFIT,
+    PoseCheck,
+    Rehearsal,
+    unreachable,
+)
 from closed_chain_dynamics.control.trajectory import Trajectory
 from closed_chain_dynamics.kernels import integrate
 from closed_chain_dynamics.model.mechanism import Mechanism
@@ -67,7 +72,7 @@ class Reference:
         limits: JointLimits | None = None,
         *,
         clip: bool = False,
-        check: Check = None,
+        check: PoseCheck = None,
         foresee: bool = True,
     ) -> None:
         self.robot, self.limits = robot, limits or JointLimits(robot)

@@ -40,7 +40,7 @@ LARGEST_MISFIT = 0.02  # of named joints that contradict each other [rad, or typ
 MOST_REHEARSED = 200  # of a step, after which it is hopeless
 
 # of a step between two poses, and how many more like it there will be before it can end
-Check: TypeAlias = Callable[[Vector, Vector, float], str] | None
+PoseCheck: TypeAlias = Callable[[Vector, Vector, float], str] | None
 
 
 def unreachable(names: list[str], position: Vector) -> str:
@@ -64,7 +64,7 @@ class Rehearsal:
         q: Vector,
         *,
         begin: float = 0.0,
-        check: Check = None,
+        check: PoseCheck = None,
     ) -> None:
         robot = limits.robot
         self._trajectory, self._limits, self._check = trajectory, limits, check

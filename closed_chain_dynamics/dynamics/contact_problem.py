@@ -47,7 +47,7 @@ from closed_chain_dynamics.dynamics.coulomb_law import (
     SLIDES,
     STICKS,
     UPPER,
-    Law,
+    CoulombLaw,
 )
 from closed_chain_dynamics.dynamics.tree import mass_matrix
 from closed_chain_dynamics.kernels import records as at
@@ -251,7 +251,7 @@ def solve_contacts(
         known = np.isfinite(given)
         kind[known], p[::3] = GIVEN, np.where(known, given, 0.0)
     swept = kernels.solve_cones(problem.G, np.ascontiguousarray(c), mu, kind, bounds, p)
-    law = Law(problem.G, c, mu, bounds, drag)
+    law = CoulombLaw(problem.G, c, mu, bounds, drag)
     if given is not None:
         return _judge(law, p)
     found = _judge(law, p)
@@ -272,7 +272,7 @@ def solve_contacts(
     return _judge(law, best if tried is None else tried)  # so many contacts: nearly right
 
 
-def _judge(law: Law, p: Vector) -> Coulomb:
+def _judge(law: CoulombLaw, p: Vector) -> Coulomb:
     """
     Say which contacts open and which slide.
 

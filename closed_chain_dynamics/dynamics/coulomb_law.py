@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from closed_chain_dynamics.arrays import Matrix, Vector
 
-__all__ = ['EXACT', 'LOWER', 'MOST_TRIED', 'SLIDES', 'STICKS', 'UPPER', 'Law']
+__all__ = ['EXACT', 'LOWER', 'MOST_TRIED', 'SLIDES', 'STICKS', 'UPPER', 'CoulombLaw']
 
 MOST_POLISHING = 30
 POLISHED = 1e-13  # share of the largest force that Newton's method still changes
@@ -44,7 +44,7 @@ Modes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Law:
+class CoulombLaw:
     """
     The law for contacts with friction mu, their forces along the normal within bounds, (n, 2).
 

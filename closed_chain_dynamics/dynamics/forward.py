@@ -46,7 +46,7 @@ __all__ = ['ForwardDynamics', 'forward_dynamics']
 
 _kernel = kernels.Strict(kernels.compute_forward_dynamics)
 # v, tau_A; forces on coordinates and wrenches on links where there are any
-Asked = tuple[bytes, bytes, bytes | None, dict[str, tuple[float, ...]] | None]
+AskedKey = tuple[bytes, bytes, bytes | None, dict[str, tuple[float, ...]] | None]
 
 
 class ForwardDynamics(AtPose):
@@ -57,10 +57,10 @@ class ForwardDynamics(AtPose):
     was applied; `q`, `v`, `tau_A`, `extra`, `wrenches`: the inputs.
     """
 
-    _asked: Asked
+    _asked: AskedKey
     _acceleration: Vector
 
-    def __init__(self, where: Where, asked: Asked, acceleration: Vector) -> None:
+    def __init__(self, where: Where, asked: AskedKey, acceleration: Vector) -> None:
         kept = self.__dict__  # written once, here
         kept['_where'], kept['_asked'], kept['_acceleration'] = where, asked, acceleration
 

@@ -28,8 +28,8 @@ from .compiling import kernel
 from .coordinates import solve_constraints, write_W
 from .kinematics import placements
 from .linear_algebra import copy_to, inverse_root
+from .loop_closing import CLOSED, CLOSING_STEPS, close_loops, closing_step, open_by
 from .manifold import difference, integrate
-from .step import CLOSED, CLOSING_STEPS, close_loops, closing_step, open_by
 from .tangent import compute_tangent
 
 # theta_O' = W theta_G' + drift; columns of W R, freed of units, are orthonormal; theta_G' follows

@@ -23,7 +23,7 @@ import numpy as np
 
 from .compiling import kernel, reordering_kernel
 
-MOST_SWEEPS = 40  # of Jacobi's method, which takes six to ten
+MOST_JACOBI_SWEEPS = 40  # of Jacobi's method, which takes six to ten
 ORTHOGONAL = 1e-11  # cosine of the angle between two rows that counts as a right one
 
 
@@ -166,7 +166,7 @@ def singular_values(A, n_rows, n_columns, sigma):
     Pairs of rows are turned until all are at right angles (Hestenes; one-sided Jacobi): then their
     lengths are the singular values, and small ones keep their digits.
     """
-    for _ in range(MOST_SWEEPS):
+    for _ in range(MOST_JACOBI_SWEEPS):
         turned = False
         for i in range(n_rows):
             sigma[i] = dot(A[i], A[i], 0, n_columns)

@@ -27,7 +27,7 @@ from collections import namedtuple
 import numpy as np
 
 from . import records as at
-from .closed_chain import bias_acceleration
+from .acting_forces import bias_acceleration
 from .compiling import kernel
 from .coordinates import solve_constraints, write_W
 from .generated import call_generated

@@ -31,6 +31,7 @@ from closed_chain_dynamics import kernels
 from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.errors import ClosedChainError, NameNotFound, StructureError
 from closed_chain_dynamics.kernels import records as at
+from closed_chain_dynamics.kernels.loop_joints import WHOLE_TURN
 
 if TYPE_CHECKING:
     from closed_chain_dynamics.model.mechanism import Mechanism
@@ -49,7 +50,6 @@ __all__ = [
 
 CONNECT_GAP = 0.02  # largest gap that a connection closes [m]
 CONNECT_ANGLE = 0.05  # largest misalignment that a connection closes [rad]
-WHOLE_TURN = 2.0 * np.pi
 
 
 # --- what is cut ---------------------------------------------------------------------------------

@@ -36,13 +36,13 @@ from rclpy.signals import SignalHandlerOptions
 from rclpy.task import Future
 
 from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.kernels.interrupts import ENDING_SIGNALS
 from closed_chain_dynamics.ros.family_ties import end_with_parent
 from closed_chain_dynamics.ros.transport import use_safe_transport
 
 __all__ = ['make_executor', 'run']
 
 RMWError = rclpy_implementation.RMWError
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
 MAKING_GRACE = 1.0  # for nodes that are being made; compiling their kernels may take minutes [s]
 SIGNAL_LOOK_EVERY = 0.1  # between two looks for a signal [s]
 
@@ -57,7 +57,7 @@ class _Signals:
 
     def __init__(self) -> None:
         self.came, self.at_once = False, True
-        for each in SIGNALS:
+        for each in ENDING_SIGNALS:
             signal.signal(each, self._take)
 
     def _take(self, number: int, frame: FrameType | None) -> None:
@@ -71,7 +71,7 @@ class _Signals:
         """Ignore what comes from now on."""
         self.at_once = False
         signal.setitimer(signal.ITIMER_REAL, 0.0)
-        for each in SIGNALS:
+        for each in ENDING_SIGNALS:
             signal.signal(each, signal.SIG_IGN)
 
 

@@ -28,7 +28,7 @@ from closed_chain_dynamics.simulation.moving_mechanism import MovingMechanism
 
 __all__ = ['ContactModes']
 
-TOUCHING = 1e-9  # open contacts nearer than this touch [m]
+TOUCHES_WITHIN = 1e-9  # open contacts nearer than this touch [m]
 
 
 class ContactModes:
@@ -71,7 +71,7 @@ class ContactModes:
         loop = self.loop(k)
         if loop['active'] or loop['contact'] != at.UNILATERAL:
             return False
-        return float(kernels.surface_distance(loop, self.frame(k))) < TOUCHING
+        return float(kernels.surface_distance(loop, self.frame(k))) < TOUCHES_WITHIN
 
     def closed(self) -> list[int]:
         """Return the contacts that are closed."""

@@ -44,7 +44,7 @@ from closed_chain_dynamics.dynamics.contact_problem import (
 )
 from closed_chain_dynamics.dynamics.coulomb_law import STICKS
 from closed_chain_dynamics.kernels import records as at
-from closed_chain_dynamics.simulation.contact_modes import TOUCHING, ContactModes
+from closed_chain_dynamics.simulation.contact_modes import TOUCHES_WITHIN, ContactModes
 from closed_chain_dynamics.simulation.joint_holds import JointHolds
 
 __all__ = ['ImpulseStep']
@@ -85,7 +85,7 @@ class ImpulseStep:
         """Move on by a time h [s]; return the work of motors and external forces."""
         motion, q, v = self.motion, self.motion.q, self.motion.v
         standing = self.joints.standing(range(self.joints.count))  # impulses decide for all
-        loops = [k for k in self.modes.loops if self.modes.gap(k) < TOUCHING]
+        loops = [k for k in self.modes.loops if self.modes.gap(k) < TOUCHES_WITHIN]
         for _ in range(len(self.modes.loops) + self.joints.count + 1):
             problem, found, a = self._impulses(loops, standing, h)
             motion.v = v + h * a + problem.response @ found.p.ravel()

@@ -31,6 +31,7 @@ from closed_chain_dynamics.dynamics.outside_forces import loads_of
 from closed_chain_dynamics.dynamics.rank import learn_rank
 from closed_chain_dynamics.errors import StateError, StructureError
 from closed_chain_dynamics.kernels import records as at
+from closed_chain_dynamics.kernels.step import STAGES
 from closed_chain_dynamics.model.friction_lock import locked_error
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.model.workspace import NO_LOADS
@@ -41,7 +42,6 @@ from closed_chain_dynamics.simulation.stiffness import stiffest
 __all__ = ['MovingMechanism']
 
 ALMOST = 10.0  # times the closing tolerance: open by the digits of a file, not by a wrong pose
-STAGES = 7  # rows of room that a step needs, see kernels/step.py
 
 
 class MovingMechanism:

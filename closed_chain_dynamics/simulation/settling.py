@@ -41,13 +41,13 @@ from closed_chain_dynamics.dynamics.contact_problem import (
 from closed_chain_dynamics.dynamics.coulomb_law import SLIDES, STICKS
 from closed_chain_dynamics.errors import StructureError
 from closed_chain_dynamics.kernels import records as at
+from closed_chain_dynamics.kernels.aiming import HELD_STILL
 from closed_chain_dynamics.simulation.contact_modes import ContactModes
 from closed_chain_dynamics.simulation.joint_holds import JointHolds
 
 __all__ = ['Settling']
 
 SLIPPING_SHARE = 1e-6  # share of the friction that is left where a contact begins to slip
-HELD = 1e-6  # acceleration of what is held: rounding [m/s^2 or rad/s^2]
 
 
 class Settling:
@@ -147,7 +147,8 @@ class Settling:
         rest = np.abs(J_C @ motion.acceleration + bias)
         rows = [table['row'][k] + i for k in loops for i in range(table['n_rows'][k])]
         rows += self.joints.rows_of()
-        return float(rest[rows].max(initial=0.0)) <= HELD  # else no force can keep them closed
+        # else no force can keep them closed
+        return float(rest[rows].max(initial=0.0)) <= HELD_STILL
 
     def _let_go(self, loops: Sequence[int], standing: dict[int, int]) -> None:
         """Let contacts begin to slide or to leave, and joints give way, as forces ask for."""
