@@ -32,7 +32,7 @@ PICTURES = Path(__file__).resolve().parent / 'pictures'
 EQUATION = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 CELL = re.compile(r'<td[ >].*?</td>', re.DOTALL)
 LONG = re.compile(r'[^\s<>]{25,}')  # names that are longer than a narrow column
-PART = re.compile(r'[/_.,(=]|::')  # after which they may break
+PART = re.compile(r'[/_.,(=]|::|(?<=[a-z])(?=[A-Z])')  # where they may break
 COMMAND_LINE = 'Command line'  # the entry of the navigation that the commands stand below
 
 
