@@ -149,7 +149,7 @@ def called():
                     yield f'{name}.{key}', method
 
 
-@pytest.mark.parametrize('name, function', called())
+@pytest.mark.parametrize('name, function', [*called()])
 def test_signatures_can_be_read(name, function):
     """As `help` shows them: types by their names, not what those stand for, and all options."""
     try:
