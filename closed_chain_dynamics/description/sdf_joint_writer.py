@@ -79,7 +79,8 @@ class SdfJointWriter:
         for before, after in self.renamed.items():
             if before != after:
                 self.left_out.change(
-                    'joints have another name where a link has theirs, which SDF forbids', after
+                    'joints that share the name of a link are renamed, because SDF forbids it',
+                    after,
                 )
 
     def element(self, name: str, kind: str, parent: str, child: str) -> Any:
