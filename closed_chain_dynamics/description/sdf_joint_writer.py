@@ -79,8 +79,7 @@ class SdfJointWriter:
         for before, after in self.renamed.items():
             if before != after:
                 self.left_out.change(
-                    'joints that share the name of a link are renamed, because SDF forbids it',
-                    after,
+                    'joints named as a link is are renamed, because SDF forbids it', after
                 )
 
     def element(self, name: str, kind: str, parent: str, child: str) -> Any:
