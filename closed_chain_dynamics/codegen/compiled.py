@@ -20,6 +20,8 @@ hold, the generic functions of the core answer instead, a warning says so, and t
 marked `generic`. In a batch, states that the core refuses too are marked in `ok` and hold nan.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 
@@ -51,7 +53,7 @@ __all__ = ['CompiledMechanism', 'compile_mechanism']
 _new = tuple.__new__  # half the time of calling a named tuple
 
 
-def compile_mechanism(robot: Mechanism, q: ArrayLike | None = None) -> 'CompiledMechanism':
+def compile_mechanism(robot: Mechanism, q: ArrayLike | None = None) -> CompiledMechanism:
     """
     Return a mechanism compiled for its present structure and choice of theta_G.
 

@@ -80,7 +80,7 @@ def _on_ground(description: Description, left_out: LeftOut) -> Description:
         return description
     name = Names(link.name for link in description.links).fresh('ground')
     joint = Names(each.name for each in description.all_joints).fresh('ground_joint')
-    left_out.change('what is fastened to the world hangs on a link fixed to it', name)
+    left_out.change('parts of the world are attached to a link that is fixed to it', name)
 
     def end(link: str) -> str:
         return name if link == WORLD_LINK else link

@@ -20,6 +20,8 @@ Values are plain tuples of floats in SI units, so that two descriptions can be c
 Links stand in links.py and types in joint_types.py; readers and writers import all from here.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 import math
 
@@ -252,7 +254,7 @@ class Description:
     )  # warnings, each one a plain sentence
 
     @property
-    def all_joints(self) -> tuple['Joint | LoopJoint', ...]:
+    def all_joints(self) -> tuple[Joint | LoopJoint, ...]:
         """Return the joints of the tree, then those of the loops."""
         return (*self.joints, *self.loops)
 

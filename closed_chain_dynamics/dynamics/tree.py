@@ -18,6 +18,8 @@ Kinematics and dynamics of the tree that remains when every loop is cut virtuall
 All spatial quantities are (linear, angular) in world axes; those of a link are at its origin.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 import numpy as np

@@ -28,6 +28,7 @@ import sys
 from typing import Any
 
 from numba.core import event
+import numpy as np
 
 from .aiming import aim_slow, forget_slow
 from .body_motion import BODY_STATE, compute_bodies
@@ -211,3 +212,5 @@ class _Announcer(event.Listener):
 
 _drop_stale_caches()
 event.register('numba:compile', _Announcer())
+if np.lib.NumpyVersion(np.__version__) < '2.0.0':
+    compile_at_once()  # plain Python adds a signed and an unsigned index to a float there
