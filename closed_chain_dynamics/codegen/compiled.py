@@ -37,7 +37,14 @@ from closed_chain_dynamics.codegen.cache import DERIVATIVES
 from closed_chain_dynamics.codegen.compiler import find_compiler
 from closed_chain_dynamics.codegen.forward_derivatives import Derivatives, derivatives, linearise
 from closed_chain_dynamics.codegen.gathering import gather
-from closed_chain_dynamics.codegen.results import Basis, Completed, Forward, Inverse, Rollout
+from closed_chain_dynamics.codegen.results import (
+    Asked,
+    Basis,
+    Completed,
+    Forward,
+    Inverse,
+    Rollout,
+)
 from closed_chain_dynamics.codegen.rollouts import Roller
 from closed_chain_dynamics.codegen.source import Source
 from closed_chain_dynamics.dynamics.actuation import actuator_vector
@@ -104,17 +111,22 @@ class CompiledMechanism:
         if self.robot.changes == self._answers.structure:
             flat = np.empty(self._widths[0])
             if self._forward(q, v, tau, flat):  # one state, in arrays as they should be
-                return _new(Forward, (flat, True, False))
+                return _new(Forward, (flat, True, False, self._asked(q, v, tau)))
         if tau is None or isinstance(tau, Mapping):
             n = np.shape(q)[:-1]
             tau = np.broadcast_to(self._torques(tau), (*n, len(self.source.motors)))
-        return Forward._make(
-            self._answers.call(
-                'forward_dynamics',
-                (q, v, tau),
-                lambda q, v, tau: (forward_dynamics(self.robot, q, v, tau).acceleration,),
-            )
+        answer = self._answers.call(
+            'forward_dynamics',
+            (q, v, tau),
+            lambda q, v, tau: (forward_dynamics(self.robot, q, v, tau).acceleration,),
         )
+        given = (np.asarray(each, dtype=float) for each in (q, v, tau))
+        return Forward(*answer, self._asked(*given))
+
+    def _asked(self, q: Any, v: Any, tau: Any) -> Asked:
+        """Return a question as it was, whatever happens to the arrays and the mechanism later."""
+        robot = self.robot
+        return (robot.model, robot.kept_structure(), q.tobytes(), v.tobytes(), tau.tobytes())
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Inverse:
         """Return the forces that a motion of the closed chain needs."""
