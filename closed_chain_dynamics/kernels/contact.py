@@ -33,7 +33,7 @@ from .kinematics import motion
 from .linear_algebra import solve, take_off
 from .loop_frames import place_loop
 from .newton_euler import body_forces, pass_forces_inwards, project_forces
-from .passive import push_apart
+from .pair_forces import push_apart
 from .sharing import HANDLE, NOTHING, TABLE, VECTOR, shared_kernel
 from .surfaces import sliding_velocity, surface_distance, surface_normal
 from .vectors import (

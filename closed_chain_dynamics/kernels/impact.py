@@ -30,9 +30,9 @@ from .closed_chain import solve_motion
 from .compiling import kernel
 from .coordinates import solve_constraints
 from .inertia import body_inertias, energies, rigid_momentum
+from .inner_rotors import inner_rotor_energy, take_inner_momenta
 from .kinematics import NO_VECTOR, check_state, motion, placements
 from .linear_algebra import copy_to
-from .loop_rotors import loop_rotor_energy, take_loop_momenta
 from .manifold import integrate
 from .newton_euler import pass_forces_inwards, project_forces
 from .step import close_loops, closing_step
@@ -79,8 +79,8 @@ def _momenta_as_forces(m):
     for i in range(1, move.size):
         p, h = rigid_momentum(inertia[i].rigid, move[i].V)
         put_spatial(move[i].F, times(-1.0, p), times(-1.0, h))
-    if at.shape(m).rotor_loops:
-        take_loop_momenta(m)
+    if at.shape(m).inner_rotors:
+        take_inner_momenta(m)
 
 
 @kernel
@@ -300,8 +300,8 @@ def compute_impact(m, q, states, moved, v_after, jump, force):
         _let_move(move[i], states[i].v, states[i].omega)
     energies(m)
     kinetic = at.totals(m).kinetic
-    if at.shape(m).rotor_loops:
-        kinetic += loop_rotor_energy(m)
+    if at.shape(m).inner_rotors:
+        kinetic += inner_rotor_energy(m)
     for j in range(force.size):
         rate, armature = _rotor_rate(m, j), at.dofs(m)[j].armature
         force[j] = -armature * rate
