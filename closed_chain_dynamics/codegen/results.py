@@ -16,8 +16,9 @@
 
 from typing import Any, NamedTuple, TypeAlias
 
-from closed_chain_dynamics.arrays import Array
+import numpy as np
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.dynamics.forward import ForwardDynamics
 from closed_chain_dynamics.dynamics.values import numbers
 from closed_chain_dynamics.model.model import Model

@@ -154,7 +154,9 @@ def _write_springs(root: Any, description: Description, left_out: LeftOut) -> No
         if spring.type == 'torsional':
             if spring.stiffness:
                 left_out.add('springs on joints', spring.name, 'they turn nothing back')
-        elif spring.type == 'tendon':
+        elif spring.type == 'spherical':
+            left_out.add('springs on ball joints', spring.name, 'they turn nothing back')
+        elif spring.type in ('tendon', 'path'):
             left_out.add('springs along tendons', spring.name, 'they pull no more')
         elif spring.rest <= 0.0:
             left_out.add('springs without a length, which Drake refuses', spring.name)

@@ -85,6 +85,23 @@ class Compiled:
         prefix = {'mjtJoint': 'mjJNT', 'mjtTrn': 'mjTRN', 'mjtEq': 'mjEQ', 'mjtWrap': 'mjWRAP'}
         return bool(value == getattr(members, f'{prefix[enum]}_{kind}'))
 
+    def reflected(self, *transmissions: str) -> dict[int, tuple[float, float]]:
+        """Return {driven: (armature, damping)} that actuators reflect by their gears."""
+        model, found = self.model, dict[int, tuple[float, float]]()
+        if not hasattr(model, 'actuator_armature'):  # before MuJoCo 4
+            return found
+        for number in range(model.nu):
+            kind = model.actuator_trntype[number]
+            if any(self.is_type(kind, 'mjtTrn', each) for each in transmissions):
+                driven = int(model.actuator_trnid[number, 0])
+                square = float(model.actuator_gear[number, 0]) ** 2
+                armature, damping = found.get(driven, (0.0, 0.0))
+                found[driven] = (
+                    armature + square * float(model.actuator_armature[number]),
+                    damping + square * float(model.actuator_damping[number]),
+                )
+        return found
+
     def _given(self, kind: str, count: int) -> list[str]:
         return [name for name in (self.name(kind, each) for each in range(count)) if name]
 

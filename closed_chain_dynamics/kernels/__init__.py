@@ -69,6 +69,7 @@ from .singularity import DISTANCE, compute_distances
 from .step import advance, local_rate
 from .structure import build_clusters
 from .surfaces import sliding_velocity, surface_distance
+from .tendons import lay_tendon, tendon_row
 
 __all__ = [
     'BODY_STATE',
@@ -114,6 +115,7 @@ __all__ = [
     'forget_slow',
     'forward_dynamics',
     'integrate',
+    'lay_tendon',
     'linear_rows',
     'local_rate',
     'neutral',
@@ -123,6 +125,7 @@ __all__ = [
     'sliding_velocity',
     'solve_cones',
     'surface_distance',
+    'tendon_row',
 ]
 
 
@@ -157,7 +160,7 @@ class Strict:
 def _imported(module, folder):
     """Return the kernel files that one imports."""
     text = (folder / f'{module}.py').read_text(encoding='utf-8')
-    return re.findall(r'^from \.(\w+) import', text, re.MULTILINE)
+    return re.findall(r'^from \.(?: import )?(\w+)', text, re.MULTILINE)
 
 
 def _sources_of(module, imports):
