@@ -256,6 +256,13 @@ class Reader:
             self.numbers(element, 'rpy', zero, count=3),
         )
 
+    def check_size(self, element: Any, size: Sequence[float]) -> None:
+        """Refuse negative lengths of a shape."""
+        if min(size) < 0.0:
+            raise self.error(
+                element, f'a size is negative ({min(size):g} m)', 'Write sizes of zero or more.'
+            )
+
     def axis(
         self, element: Any, attribute: str = 'xyz', default: Numbers | None = None
     ) -> Numbers:

@@ -73,6 +73,7 @@ def _geometry(reader: Reader, element: Any) -> Geometry | None:
             for tag, default in parts:
                 part = reader.child(found, tag)
                 size += default if part is None else reader.content(part, count=len(default))
+            reader.check_size(found, size)
             return Geometry(kind, tuple(size))
     mesh = element.find('geometry/mesh')
     if mesh is None:

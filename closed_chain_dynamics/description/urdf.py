@@ -171,10 +171,7 @@ def _read_geometry(reader: Reader, shape: Any) -> Geometry | None:
             for attribute, count in attributes
             for value in reader.numbers(element, attribute, count=count)
         )
-        if min(size) < 0.0:
-            raise reader.error(
-                element, f'a size is negative ({min(size):g} m)', 'Write sizes of zero or more.'
-            )
+        reader.check_size(element, size)
         return Geometry(kind, size)
     mesh = reader.child(geometry, 'mesh')
     if mesh is None:
