@@ -101,7 +101,7 @@ SERVO = LOOP.replace(
     '</mujoco>',
     '<actuator><position joint="crank" kp="50" ctrlrange="0.1 1"/></actuator></mujoco>',
 )
-# A spring over a pulley: a sum of two lengths, which no spring between two points is.
+# a spring whose stiffness grows with its length
 STIFFENING = LOOP.replace(
     '</body></body>', '<site name="b" pos="0.2 0 0"/></body></body>'
 ).replace(
