@@ -74,6 +74,20 @@ def test_a_kernel_takes_at_most_eight_arguments() -> None:
     assert not long
 
 
+def test_nothing_is_called_by_a_string() -> None:
+    """`getattr(robot, kind)(name)` hides its callers from whoever looks for them."""
+    hidden = [
+        f'{path.name}:{node.lineno}'
+        for path in (ROOT / 'closed_chain_dynamics').rglob('*.py')
+        for node in ast.walk(ast.parse(path.read_text(encoding='utf-8')))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Call)
+        and isinstance(node.func.func, ast.Name)
+        and node.func.func.id == 'getattr'
+    ]
+    assert not hidden
+
+
 def test_a_node_is_at_most_150_lines_with_its_contract() -> None:
     """It says what it takes and gives, and lives; what it does with messages stands elsewhere."""
     nodes = (ROOT / 'closed_chain_dynamics' / 'ros' / 'nodes').glob('*_node.py')
