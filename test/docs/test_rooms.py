@@ -18,6 +18,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+import re
 
 import pytest
 
@@ -135,3 +136,19 @@ def test_no_function_of_a_room_hides_a_module_of_it(path: Path) -> None:
         for each in node.names
     }
     assert not modules & given
+
+
+@pytest.mark.parametrize('walk', range(1, 4))
+def test_a_walk_through_the_code_names_files_that_are_there_each_once(walk: int) -> None:
+    """A row names a room once: `room/one.py`, `two.py`."""
+    page = (ROOT / 'docs' / 'pages' / 'house.md').read_text(encoding='utf-8')
+    text = page.split(f'\n## Walk-through {walk}')[1].split('\n## ')[0]
+    files = []
+    for row in re.findall(r'^\| (`[^|]*) \|', text, re.MULTILINE):
+        room = ''
+        for name in re.findall(r'`([\w/]+\.(?:py|c))`', row):
+            room = name.rpartition('/')[0] or room
+            files.append(f'{room}/{name.rpartition("/")[2]}')
+    assert len(files) > 30
+    assert [name for name in files if not (ROOT / 'closed_chain_dynamics' / name).is_file()] == []
+    assert sorted(set(files)) == sorted(files)
