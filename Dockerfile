@@ -15,10 +15,11 @@ WORKDIR /workspace
 COPY package.xml src/closed_chain_dynamics/package.xml
 RUN apt-get update && rosdep update --rosdistro jazzy \
     && rosdep install --from-paths src --ignore-src --rosdistro jazzy -y \
-        --dependency-types exec --dependency-types build \
+        --dependency-types exec --dependency-types build --skip-keys python3-numba \
     && rm -rf /var/lib/apt/lists/*
-# What rosdep has no key for.
-RUN pip install --no-cache-dir 'viser>=1.1,<2' 'rosbags>=0.10' 'casadi>=3.7' 'mujoco>=3.3'
+# What rosdep has no key for, and a Numba that is new enough. NumPy stays below 2: the messages of
+# the distribution were compiled for NumPy 1.
+RUN pip install --no-cache-dir 'numba>=0.62' 'numpy<2' 'viser>=1.1,<2' 'rosbags>=0.10' 'casadi>=3.7' 'mujoco>=3.3'
 
 COPY . src/closed_chain_dynamics
 RUN source /opt/ros/jazzy/setup.bash \

@@ -63,7 +63,15 @@ setup(
     # Models are found through __file__, so the package has to lie unpacked.
     zip_safe=False,
     python_requires='>=3.10,<3.14',
-    install_requires=['argcomplete', 'lxml', 'numba', 'numpy', 'pyyaml', 'scipy', 'xacro'],
+    install_requires=[
+        'argcomplete',
+        'lxml',
+        'numba>=0.62',  # kernels/pipeline.py builds on it
+        'numpy>=1.26',  # what ROS distributions are built with
+        'pyyaml',
+        'scipy',
+        'xacro',
+    ],
     extras_require={
         # What files of a simulation need; the core loads none of it.
         'plot': ['matplotlib>=3.6', 'pillow>=10.1'],

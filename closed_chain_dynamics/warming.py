@@ -14,6 +14,8 @@
 
 """Compiles every kernel once, so that nobody waits for it later: at set-up, before going live."""
 
+from __future__ import annotations
+
 import gc
 import sys
 

@@ -30,6 +30,9 @@ from closed_chain_dynamics.cli.main import COMMANDS, _parser as command_parser
 
 PICTURES = Path(__file__).resolve().parent / 'pictures'
 EQUATION = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
+CELL = re.compile(r'<td[ >].*?</td>', re.DOTALL)
+LONG = re.compile(r'[^\s<>]{25,}')  # names that are longer than a narrow column
+PART = re.compile(r'[/_.,(=]|::|(?<=[a-z])(?=[A-Z])')  # where they may break
 COMMAND_LINE = 'Command line'  # the entry of the navigation that the commands stand below
 
 
@@ -62,8 +65,17 @@ def on_files(files, config):
 
 
 def on_page_content(content, **_):
-    """Turn LaTeX into MathML, which browsers show without a script."""
-    return EQUATION.sub(_mathml, content)
+    """Turn LaTeX into MathML, which browsers show without a script; let long names break well."""
+    return CELL.sub(_breakable, EQUATION.sub(_mathml, content))
+
+
+def _breakable(cell):
+    """Return a cell of a table whose long names may break between their parts."""
+
+    def parted(code):
+        return LONG.sub(lambda name: PART.sub(r'\g<0><wbr>', name[0]), code[0])
+
+    return re.sub(r'(?<=<code>)[^<]+(?=</code>)', parted, cell[0])
 
 
 def _mathml(match):

@@ -112,7 +112,7 @@ def draw(times, forces, path):
             axis.plot(times, mean, color=f'C{1 - foot}', label=side)
         axis.set_ylabel(f'{name} force / weight')
         axis.grid(alpha=0.3)
-    axes[0].legend(ncols=2, loc='upper right')
+    axes[0].legend(ncols=2, loc='lower right', bbox_to_anchor=(1.0, 1.0), frameon=False)
     axes[1].set_xlabel('simulated time [s]')
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, dpi=100)

@@ -21,6 +21,8 @@ is chosen so that the whole has the least norm, metres measured in typical lengt
 done in an orthonormal basis of W, so it does not depend on which coordinates are generalized.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 import numpy as np

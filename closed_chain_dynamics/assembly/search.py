@@ -21,6 +21,8 @@ closed start or a hint are swept to their values in small steps, which keeps the
 the way is blocked, they jump.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property

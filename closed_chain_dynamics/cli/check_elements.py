@@ -24,11 +24,14 @@ from closed_chain_dynamics.description.elements import (
     Link,
     LoopJoint,
     Spring,
+    Waypoint,
 )
 from closed_chain_dynamics.description.inertia_checks import is_possible
 from closed_chain_dynamics.recording.terminal import Report, number
 
 __all__ = ['coupling_record', 'joint_record', 'link_record', 'loop_record', 'spring_record']
+
+OPTIONAL = ('slack', 'armature')  # what few springs have
 
 
 def link_record(link: Link, model: Description) -> Report:
@@ -148,6 +151,10 @@ def spring_record(spring: Spring) -> Report:
     }
     if spring.joint:
         ends = {'joint': spring.joint}
+        if spring.type == 'spherical':
+            ends['rest_turn'] = list(spring.rest_turn)
+    elif spring.path:
+        ends = {'path': list(map(_waypoint_record, spring.path))}
     elif spring.terms:
         ends = {'terms': {term.joint: term.coefficients[0] for term in spring.terms}}
     return {
@@ -156,5 +163,16 @@ def spring_record(spring: Spring) -> Report:
         'stiffness': spring.stiffness,
         'damping': spring.damping,
         'rest': spring.rest,
+        **{key: value for key in OPTIONAL if (value := getattr(spring, key))},
         **ends,
     }
+
+
+def _waypoint_record(point: Waypoint) -> Report:
+    """Return a point of a path, or a shape that it may wrap around."""
+    record: Report = {'link': point.link, 'xyz': list(point.origin.xyz)}
+    if point.shape:
+        record |= {'shape': point.shape, 'radius': point.radius}
+    if point.divisor != 1.0:
+        record['divisor'] = point.divisor
+    return record

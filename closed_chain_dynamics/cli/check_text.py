@@ -181,6 +181,8 @@ def _spring_table(report: Report, style: Style) -> list[str]:
             ends = f'on joint {spring["joint"]}'
         elif 'terms' in spring:
             ends = f'over joints {", ".join(spring["terms"])}'
+        elif 'path' in spring:
+            ends = ' to '.join(dict.fromkeys(point['link'] for point in spring['path']))
         else:
             ends = f'{spring["from"]["link"]} to {spring["to"]["link"]}'
         rows.append(

@@ -25,11 +25,16 @@ Writes the dynamics of a model, with the loops as they are connected at load, as
 needs libm only: no allocation, no global state, bounded time, a status from every call. DIR
 receives model.h, model.c, a CMakeLists.txt and control_loop.c, an example that holds the mechanism
 still and prints how long each control cycle takes.
+
+The code is for one structure. --connect and --cut choose another one than that at load. A closed
+contact slides, sticks or lifts off depending on its forces, which such code cannot decide: cut it,
+and let your controller account for its forces.
 """
 EXAMPLES = """\
 examples:
   closed-chain export four_bar build/four_bar            double precision
   closed-chain export exo build/exo --single             float, for a small processor
+  closed-chain export high_bar build/one_hand --cut left_grip
   cmake -S build/exo -B build/exo/build && cmake --build build/exo/build
   build/exo/build/control_loop
 """
@@ -42,6 +47,10 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
         'folder', metavar='DIR', help='folder to write to; created if it does not exist'
     )
     parser.add_argument('--single', action='store_true', help='float instead of double')
+    for option, what in (('--connect', 'connected'), ('--cut', 'cut')):
+        parser.add_argument(
+            option, metavar='NAME', action='append', default=[], help=f'loop joint that is {what}'
+        )
     return run
 
 
@@ -49,19 +58,27 @@ def run(args: argparse.Namespace) -> None:
     """Write the files and report what they hold."""
     from closed_chain_dynamics.codegen.firmware_export import FILES, export
 
-    operations = export(load_model(args), args.folder, single=args.single)
+    robot = load_model(args)
+    for name in args.cut:
+        robot.cut(name)
+    for name in args.connect:
+        robot.connect(name)
+    operations = export(robot, args.folder, single=args.single)
     report = {
         'folder': args.folder,
         'files': list(FILES),
         'precision': 'single' if args.single else 'double',
         'operations': operations,
+        'open': [name for name in robot.loop_names if not robot.is_connected(name)],
     }
     print_report(report, args, lambda: _text(report))
 
 
 def _text(report: dict[str, object]) -> str:
-    files, counted = report['files'], report['operations']
-    assert isinstance(files, list) and isinstance(counted, dict)
+    files, counted, opened = report['files'], report['operations'], report['open']
+    assert isinstance(files, list) and isinstance(counted, dict) and isinstance(opened, list)
     lines = [f'wrote {", ".join(files)} to {report["folder"]} ({report["precision"]} precision)']
     lines += [f'  {name:24} {count:7d} operations' for name, count in counted.items()]
+    if opened:
+        lines.append(f'open in this code: {", ".join(opened)}')
     return '\n'.join(lines)

@@ -20,6 +20,8 @@ hold, the generic functions of the core answer instead, a warning says so, and t
 marked `generic`. In a batch, states that the core refuses too are marked in `ok` and hold nan.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 
@@ -35,7 +37,14 @@ from closed_chain_dynamics.codegen.cache import DERIVATIVES
 from closed_chain_dynamics.codegen.compiler import find_compiler
 from closed_chain_dynamics.codegen.forward_derivatives import Derivatives, derivatives, linearise
 from closed_chain_dynamics.codegen.gathering import gather
-from closed_chain_dynamics.codegen.results import Basis, Completed, Forward, Inverse, Rollout
+from closed_chain_dynamics.codegen.results import (
+    AnsweredFor,
+    Basis,
+    Completed,
+    Forward,
+    Inverse,
+    Rollout,
+)
 from closed_chain_dynamics.codegen.rollouts import Roller
 from closed_chain_dynamics.codegen.source import Source
 from closed_chain_dynamics.dynamics.actuation import actuator_vector
@@ -51,7 +60,7 @@ __all__ = ['CompiledMechanism', 'compile_mechanism']
 _new = tuple.__new__  # half the time of calling a named tuple
 
 
-def compile_mechanism(robot: Mechanism, q: ArrayLike | None = None) -> 'CompiledMechanism':
+def compile_mechanism(robot: Mechanism, q: ArrayLike | None = None) -> CompiledMechanism:
     """
     Return a mechanism compiled for its present structure and choice of theta_G.
 
@@ -102,17 +111,22 @@ class CompiledMechanism:
         if self.robot.changes == self._answers.structure:
             flat = np.empty(self._widths[0])
             if self._forward(q, v, tau, flat):  # one state, in arrays as they should be
-                return _new(Forward, (flat, True, False))
+                return _new(Forward, (flat, True, False, self._asked(q, v, tau)))
         if tau is None or isinstance(tau, Mapping):
             n = np.shape(q)[:-1]
             tau = np.broadcast_to(self._torques(tau), (*n, len(self.source.motors)))
-        return Forward._make(
-            self._answers.call(
-                'forward_dynamics',
-                (q, v, tau),
-                lambda q, v, tau: (forward_dynamics(self.robot, q, v, tau).acceleration,),
-            )
+        answer = self._answers.call(
+            'forward_dynamics',
+            (q, v, tau),
+            lambda q, v, tau: (forward_dynamics(self.robot, q, v, tau).acceleration,),
         )
+        given = (np.asarray(each, dtype=float) for each in (q, v, tau))
+        return Forward(*answer, self._asked(*given))
+
+    def _asked(self, q: Any, v: Any, tau: Any) -> AnsweredFor:
+        """Return a question as it was, whatever happens to the arrays and the mechanism later."""
+        robot = self.robot
+        return (robot.model, robot.kept_structure(), q.tobytes(), v.tobytes(), tau.tobytes())
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Inverse:
         """Return the forces that a motion of the closed chain needs."""

@@ -22,6 +22,8 @@ the moving frame, so that they turn with it: the upper left block of A is -ad_v 
 for joints of one coordinate.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -85,7 +87,7 @@ class Generated(Protocol):
         """Return slopes along directions, a row for each; None where they do not count."""
 
 
-_traced: 'WeakKeyDictionary[Mechanism, _Traced]' = WeakKeyDictionary()
+_traced: WeakKeyDictionary[Mechanism, _Traced] = WeakKeyDictionary()
 
 
 @dataclass

@@ -59,6 +59,7 @@ def gather(robot: Mechanism, q: Array, *, contacts: bool = False) -> Source:
     if not contacts:
         _refuse_contacts(robot)
     _refuse_what_was_cut(robot)
+    _refuse_tendons(robot)
     c = coordinates(robot, q)
     if c.lost_rank:
         raise SingularityError(
@@ -152,6 +153,17 @@ def _refuse_what_was_cut(robot: Mechanism) -> None:
             where=robot.name,
             repair='Join it again, or use the generic functions.',
         )
+
+
+def _refuse_tendons(robot: Mechanism) -> None:
+    for spring in robot.description.springs:
+        if spring.type in ('path', 'spherical') or spring.slack or spring.armature:
+            what = 'an armature' if spring.armature else 'slack' if spring.slack else 'its type'
+            raise StructureError(
+                f'spring {spring.name!r} has {what}, for which there is no straight-line code',
+                where=robot.name,
+                repair='Use the generic functions.',
+            )
 
 
 def _watched(robot: Mechanism, loop_names: list[str]) -> tuple[Watched, ...]:

@@ -134,7 +134,7 @@ def _value(robot: Mechanism, link: Link, kind: str) -> float:
     length = max((float(np.linalg.norm(each.xyz)) for each in points), default=0.0)
     fixed = any(j.type is JointType.FIXED and j.parent == link.name for j in model.joints)
     if length == 0.0 or fixed:
-        why = 'other links are fixed to it' if fixed else 'nothing sits on it away from its frame'
+        why = 'other links are fixed to it' if fixed else 'nothing on it is away from its frame'
         raise StateError(
             f'there is no derivative with respect to the length of link {link.name!r}: {why}',
             where=robot.name,

@@ -24,7 +24,8 @@ from closed_chain_dynamics.codegen.expressions import SX
 from closed_chain_dynamics.codegen.loop_joints import coordinate_acceleration, loop_coordinates
 from closed_chain_dynamics.codegen.source import Source, SourceLaw, SourceSpring
 from closed_chain_dynamics.codegen.tree import TracedFrames, TracedMotion, point_velocity
-from closed_chain_dynamics.kernels.passive import FRICTION_SPEED, NO_LENGTH
+from closed_chain_dynamics.kernels.pair_forces import NO_LENGTH
+from closed_chain_dynamics.kernels.passive import FRICTION_SPEED
 
 __all__ = ['add_motors', 'add_passive', 'has_rotor', 'passive_energy']
 

@@ -14,11 +14,21 @@
 
 """What a compiled mechanism answers: light values, of one state or of n of them."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
 
 from closed_chain_dynamics.arrays import Array
+from closed_chain_dynamics.dynamics.forward import ForwardDynamics
+from closed_chain_dynamics.dynamics.values import numbers
+from closed_chain_dynamics.model.model import Model
+from closed_chain_dynamics.model.structure import Structure
 
-__all__ = ['Basis', 'Completed', 'Forward', 'Inverse', 'Rollout']
+__all__ = ['AnsweredFor', 'Basis', 'Completed', 'Forward', 'Inverse', 'Rollout']
+
+
+# the mechanism as it was, and q, v and torques: numbers one after the other
+AnsweredFor: TypeAlias = tuple[Model, Structure, bytes, bytes, bytes]
 
 
 class Forward(NamedTuple):
@@ -27,6 +37,34 @@ class Forward(NamedTuple):
     acceleration: Array
     ok: Any  # True, or (n,) of bool
     generic: Any  # whether the core answered instead
+    asked: AnsweredFor
+
+    @property
+    def constraint_forces(self) -> Array:
+        """
+        Return the forces in the rows of J_C, (rows,) or (n, rows); nan where it is not `ok`.
+
+        As those of the core, which computes them from the accelerations when they are asked for.
+        """
+        model, structure, *given = self.asked
+        if self.acceleration.ndim == 1:
+            return _constraint_forces((model, structure), given, self.acceleration)
+        count = len(self.acceleration)
+        found = np.empty((count, int(structure.shape['n_rows'])))
+        for k, acceleration in enumerate(self.acceleration):
+            state = [numbers(each).reshape(count, -1)[k].tobytes() for each in given]
+            found[k] = _constraint_forces((model, structure), state, acceleration)
+        return found
+
+
+def _constraint_forces(
+    where: tuple[Model, Structure], given: list[bytes], acceleration: Array
+) -> Array:
+    """Return what closes the equation of motion of one state; nan where there is none."""
+    if not np.isfinite(acceleration).all():
+        return np.full(int(where[1].shape['n_rows']), np.nan)
+    q, v, tau = given
+    return ForwardDynamics((*where, q), (v, tau, None, None), acceleration).constraint_forces
 
 
 class Inverse(NamedTuple):

@@ -76,6 +76,9 @@ class ContactDetector:
         self._time: float | None = None
         self._wanted: bool | None = None
 
+    def __repr__(self) -> str:
+        return f'<ContactDetector: {"closed" if self.closed else "open"}>'
+
     def update(self, time: float, value: float) -> str | None:
         """Take a value at a time; return 'connect', 'cut' or None."""
         if not math.isfinite(value):

@@ -111,6 +111,9 @@ class TorqueController:
         self._is_loaded = False  # whether wrenches act, which generated code does not know
         self.restructured()
 
+    def __repr__(self) -> str:
+        return f'<TorqueController of {self.robot.name!r}: {self.mode}>'
+
     def singularity_guard(self) -> SingularityGuard | None:
         """Return what keeps references further away than the law refuses; None where it damps."""
         if self.singularity == 'damp':

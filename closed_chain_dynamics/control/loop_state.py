@@ -111,7 +111,9 @@ class LoopState:
         )
         self._unknown, self._zero = np.full(count, np.nan), np.zeros(nv)
         self.facts, self._usually_free = np.zeros(1, how.FACTS), nv
-        self._dt = self.facts['dt']  # a view: quicker to write than a field of a record
+        # views: quicker to write than fields of a record
+        self._dt, self._far = self.facts['dt'], self.facts['jump']
+        self._free = self.facts['usually_free']
         # what a turn in one call is given: its numbers are written here
         places = self._named.q_places, self._named.v_places
         self._given = how.Named(np.empty(places[0].size), np.empty(count), NONE, *places)
@@ -214,8 +216,8 @@ class LoopState:
     def _room(self, dt: float, jump: float) -> how.Found:
         """Return room for what is found a time later; set the bounds of the search."""
         self._prepared = None  # its bounds may have been others
-        fact, nq, nv = self.facts[0], self.robot.nq, self.robot.nv
-        fact['dt'], fact['jump'], fact['usually_free'] = dt, jump, self._usually_free
+        nq, nv = self.robot.nq, self.robot.nv
+        self._dt[0], self._far[0], self._free[0] = dt, jump, self._usually_free
         return how.Found(np.empty(nq), np.empty(nq), np.empty(nv), np.zeros(nv))
 
     def _follow(
@@ -299,7 +301,7 @@ class LoopState:
         robot = self.robot
         wanted, v = np.zeros(robot.nv), np.empty(robot.nv)
         wanted[self._named.v_places] = rates
-        self._fact['usually_free'], self._prepared = robot.nv, None
+        self._free[0], self._prepared = robot.nv, None
         places = self._named.v_places
         compute_velocity(robot.handle, q, wanted, places, self._fit, self.facts, v)
         return v

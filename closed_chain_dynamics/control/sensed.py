@@ -145,7 +145,7 @@ class Sensors:
                     human[places[name]] = torque
         elif torques:
             missing.append('human torques')
-        stale = f'not heard within the timeout: {", ".join(missing)}' if missing else ''
+        stale = f'not received within the timeout: {", ".join(missing)}' if missing else ''
         return Sensed(wrenches, human, self._accelerated(v, stamp), stale)
 
     def _accelerated(self, v: Vector, stamp: float) -> Vector:

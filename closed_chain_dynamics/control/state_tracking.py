@@ -135,7 +135,7 @@ class StateTracker:
         if refusal:
             return self.refuse(*refusal)
         if self.restarted:
-            self.refuse('time restarted', 'stamps go back: the pose is looked for anew')
+            self.refuse('time restarted', 'time stamps jump back: the pose is searched for again')
             self.state = None
         try:
             if self.state is None or self.state.names != list(names):

@@ -77,6 +77,9 @@ class TorqueGuard:
         self.saturated: list[str] = []
         self.rate_limited: list[str] = []
 
+    def __repr__(self) -> str:
+        return f'<TorqueGuard of {self.robot.name!r}: {len(self.tau)} actuators>'
+
     @property
     def bounds_power(self) -> bool:
         """Return whether the speeds of actuators count."""

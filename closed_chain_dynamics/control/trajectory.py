@@ -86,6 +86,10 @@ class Trajectory:
         v_start = np.zeros(shape[1]) if start is None else np.asarray(start[1], dtype=float)
         self._coefficients = _polynomials(t, p, v, a, v_start)
 
+    def __repr__(self) -> str:
+        names, last = ', '.join(self.names), self.times[-1]
+        return f'<Trajectory of {names}: {len(self.times)} points, {last:g} s>'
+
     @property
     def duration(self) -> float:
         """Return the time of the last point [s]."""

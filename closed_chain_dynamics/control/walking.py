@@ -107,6 +107,9 @@ class Walking:
         ]
         self.stance, self.began, self.foothold, self.steps = SIDES[0], 0.0, 0.0, 0
 
+    def __repr__(self) -> str:
+        return f'<Walking of {self.robot.name!r}: {self.steps} steps, on the {self.stance} foot>'
+
     def torques(self, q: Array, v: Array, closed: Collection[str], time: float) -> Array:
         """Return the torques of the motors for a state, (actuators,) [N m]."""
         self._step(q, closed, time)

@@ -61,6 +61,7 @@ from closed_chain_dynamics.description.fields import Reader
 from closed_chain_dynamics.description.foreign_spellings import (
     FOREIGN_TAGS,
     closing_frames,
+    detachable_joints,
     drake_joints,
     drake_springs,
     foreign_loops,
@@ -193,6 +194,7 @@ def read(
     if yaml_file is not None:
         links, joints, loops, motors = apply_yaml(reader, yaml_file, links, joints, loops)
     loops += gazebo_loops(reader, root, joints)
+    loops += detachable_joints(reader, root, links, joints)
     loops += closing_frames(reader, links, loops)
     joints = with_drake_rotors(reader, root, joints)
     description = Description(name, links, joints, loops)

@@ -116,14 +116,14 @@ def check_references(description: Description, reader: Reader) -> None:
         if spring.type == 'torsional':
             _need_one_dof(reader, spring.joint, everything, where)
             continue
-        if spring.type == 'tendon':
-            for term in spring.terms:
-                _need_one_dof(reader, term.joint, tree_joints, where)
-            continue
-        for end in (spring.from_link, spring.to_link):
+        if spring.type == 'spherical':
+            _need_ball(reader, spring.joint, tree_joints, where)
+        for term in spring.terms:
+            _need_one_dof(reader, term.joint, tree_joints, where)
+        for end in spring.links:
             if end not in links:
                 raise NameNotFound('link', end, links, file=reader.label, where=where)
-        if spring.from_link == spring.to_link:
+        if spring.type == 'linear' and spring.from_link == spring.to_link:
             raise DescriptionError(
                 f'both ends are on the link {spring.to_link!r}',
                 file=reader.label,
@@ -262,6 +262,18 @@ def _need_one_dof(
             file=reader.label,
             where=where,
             repair='Name a revolute, continuous or prismatic joint.',
+        )
+
+
+def _need_ball(reader: Reader, name: str, types: Mapping[str, JointType], where: str) -> None:
+    if name not in types:
+        raise NameNotFound('joint', name, types, file=reader.label, where=where)
+    if types[name] not in (JointType.SPHERICAL, JointType.FLOATING):
+        raise DescriptionError(
+            f'the joint {name!r} is {types[name].value} and does not turn about all axes',
+            file=reader.label,
+            where=where,
+            repair='Name a ball or a floating joint, or write type="torsional".',
         )
 
 

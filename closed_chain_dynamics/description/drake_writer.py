@@ -80,7 +80,7 @@ def _on_ground(description: Description, left_out: LeftOut) -> Description:
         return description
     name = Names(link.name for link in description.links).fresh('ground')
     joint = Names(each.name for each in description.all_joints).fresh('ground_joint')
-    left_out.change('what is fastened to the world hangs on a link fixed to it', name)
+    left_out.change('parts of the world are attached to a link that is fixed to it', name)
 
     def end(link: str) -> str:
         return name if link == WORLD_LINK else link
@@ -154,7 +154,9 @@ def _write_springs(root: Any, description: Description, left_out: LeftOut) -> No
         if spring.type == 'torsional':
             if spring.stiffness:
                 left_out.add('springs on joints', spring.name, 'they turn nothing back')
-        elif spring.type == 'tendon':
+        elif spring.type == 'spherical':
+            left_out.add('springs on ball joints', spring.name, 'they turn nothing back')
+        elif spring.type in ('tendon', 'path'):
             left_out.add('springs along tendons', spring.name, 'they pull no more')
         elif spring.rest <= 0.0:
             left_out.add('springs without a length, which Drake refuses', spring.name)

@@ -20,6 +20,8 @@ Values are plain tuples of floats in SI units, so that two descriptions can be c
 Links stand in links.py and types in joint_types.py; readers and writers import all from here.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 import math
 
@@ -35,6 +37,7 @@ from closed_chain_dynamics.description.links import (
 )
 
 __all__ = [
+    'NO_TURN',
     'WORLD_LINK',
     'Actuator',
     'Assembly',
@@ -56,7 +59,10 @@ __all__ = [
     'Pose',
     'Shape',
     'Spring',
+    'Waypoint',
 ]
+
+NO_TURN: Numbers = (0.0, 0.0, 0.0, 1.0)  # x y z w
 
 
 @dataclass(frozen=True)
@@ -194,12 +200,35 @@ class Coupling:
 
 
 @dataclass(frozen=True)
+class Waypoint:
+    """
+    A point that a path leads through, or a shape that it may wrap around.
+
+    A `sphere` is about its origin, a `cylinder` along z of it and without end. The path goes round
+    as one through the point `side` would, the shorter way where there is none; if that point is
+    within the shape, the path touches it from within.
+    """
+
+    link: str
+    origin: Pose = Pose()
+    shape: str = ''  # '' for a point
+    radius: float = 0.0
+    side: tuple[str, Numbers] | None = None  # a link, and a point in its axes
+    begins: bool = False  # another branch of the path: nothing leads here from the one before
+    divisor: float = 1.0  # of the branch, by which its length counts less: pulleys
+
+
+@dataclass(frozen=True)
 class Spring:
     """
-    A spring-damper between two points (`linear`), on a joint (`torsional`), or along a `tendon`.
+    A spring-damper: `linear`, `torsional`, `spherical`, along a `tendon` or along a `path`.
 
-    Stiffness [N/m or N m/rad], damping [N s/m or N m s/rad], rest length [m] or angle [rad]. The
-    length of a tendon is the sum of its terms, each a coefficient times a joint of the tree.
+    Between two points, on a joint of one coordinate, on the turning of a ball joint, over joints
+    of the tree, through points and around shapes. Stiffness [N/m or N m/rad], damping [N s/m or
+    N m s/rad], rest length [m] or angle [rad]. The length of a tendon is the sum of its terms,
+    each a coefficient times a joint of the tree. Tendons and paths may have slack, a width [m]
+    beyond the rest length in which they do not pull, and an armature [kg], a mass that moves as
+    fast as they become longer.
     """
 
     name: str
@@ -213,6 +242,17 @@ class Spring:
     to_xyz: Numbers = (0.0, 0.0, 0.0)
     joint: str = ''
     terms: tuple[CouplingTerm, ...] = ()
+    path: tuple[Waypoint, ...] = ()
+    slack: float = 0.0
+    armature: float = 0.0
+    rest_turn: Numbers = NO_TURN  # of a spherical spring, x y z w
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """Return the links that it is fastened to."""
+        sides = (point.side[0] for point in self.path if point.side)
+        ends = (self.from_link, self.to_link) if self.from_link else ()
+        return (*ends, *(point.link for point in self.path), *sides)
 
 
 @dataclass(frozen=True)
@@ -252,7 +292,7 @@ class Description:
     )  # warnings, each one a plain sentence
 
     @property
-    def all_joints(self) -> tuple['Joint | LoopJoint', ...]:
+    def all_joints(self) -> tuple[Joint | LoopJoint, ...]:
         """Return the joints of the tree, then those of the loops."""
         return (*self.joints, *self.loops)
 

@@ -17,8 +17,9 @@ Loops in the spellings of other tools, inside a URDF.
 
 onshape-to-robot leaves pairs of frames `closing_<name>_1` and `closing_<name>_2`, and for a hinge
 a second pair `..._1_z` and `..._2_z` further along its axis. Isaac Sim has <loop_joint> with the
-two links and where the joint is on each. Drake has <drake:ball_constraint>, <drake:mimic>,
-<drake:linear_spring_damper>, <drake:joint> for balls, and rotors inside <transmission>.
+two links and where the joint is on each. Gazebo has a plug-in, DetachableJoint. Drake has
+<drake:ball_constraint>, <drake:mimic>, <drake:linear_spring_damper>, <drake:joint> for balls, and
+rotors inside <transmission>.
 """
 
 from collections.abc import Iterable
@@ -36,10 +37,13 @@ from closed_chain_dynamics.description.elements import (
 from closed_chain_dynamics.description.fields import Reader, shown_tag
 from closed_chain_dynamics.description.loops import LOOPS_WITH_AXIS, read_loop_type
 from closed_chain_dynamics.description.names import Names
+from closed_chain_dynamics.description.rotations import pose_of
+from closed_chain_dynamics.description.sdf_frames import gazebo_frames, relative
 
 __all__ = [
     'FOREIGN_TAGS',
     'closing_frames',
+    'detachable_joints',
     'drake_child',
     'drake_joints',
     'drake_springs',
@@ -104,6 +108,37 @@ def foreign_loops(reader: Reader, root: Any) -> tuple[LoopJoint, ...]:
         reader.remember('loop', name, element)
         found.append(
             LoopJoint(name, LoopType.SPHERICAL, ends[0], ends[1], Pose(points[0]), Pose(points[1]))
+        )
+    return tuple(found)
+
+
+def detachable_joints(
+    reader: Reader, root: Any, links: Iterable[Link], joints: Iterable[Joint]
+) -> tuple[LoopJoint, ...]:
+    """Return the welds of Gazebo's plug-in DetachableJoint, made where all joints are at zero."""
+    names, found = {link.name for link in links}, []
+    taken = Names(each.name for each in joints)
+    for element in root.iterfind('gazebo/plugin'):
+        if not element.get('name', '').endswith('DetachableJoint'):
+            continue
+        parent, child, model = (
+            (element.findtext(tag) or '').strip()
+            for tag in ('parent_link', 'child_link', 'child_model')
+        )
+        if model not in (root.get('name'), '__model__') or not {parent, child} <= names:
+            reader.note(
+                f'What a DetachableJoint attaches to {parent!r} is not a link of this robot: it '
+                'stays open.'
+            )
+            continue
+        frames = gazebo_frames(reader, root, joints)
+        origin = relative(frames.of(parent, element), frames.of(child, element))
+        name = taken.fresh(f'{parent}_{child}')
+        reader.remember('loop', name, element)
+        found.append(LoopJoint(name, LoopType.FIXED, parent, child, pose_of(*origin)))
+        reader.note(
+            f'The DetachableJoint between {parent!r} and {child!r} is a weld, as they stand with '
+            'all joints at zero.'
         )
     return tuple(found)
 

@@ -27,6 +27,7 @@ from closed_chain_dynamics.description.elements import (
     Limit,
     LoopJoint,
     Spring,
+    Waypoint,
 )
 from closed_chain_dynamics.description.fields import UNLIMITED
 from closed_chain_dynamics.description.loops import LOOPS_WITH_AXIS
@@ -199,10 +200,39 @@ def write_spring(root: Any, spring: Spring) -> None:
         add(element, 'cc:to', link=spring.to_link, xyz=spring.to_xyz)
     for term in spring.terms:
         add(element, 'cc:term', joint=term.joint, coefficients=term.coefficients)
+    for point in spring.path:
+        if point.begins:
+            add(element, 'cc:pulley', divisor=point.divisor)
+        _write_waypoint(element, point)
+    if spring.type == 'spherical':
+        rest: dict[str, Any] = {'rest_turn': spring.rest_turn}
+    else:
+        rest = {'rest_angle' if spring.joint else 'rest_length': spring.rest}
     add(
         element,
         'cc:law',
         stiffness=spring.stiffness,
         damping=spring.damping,
-        **{'rest_angle' if spring.joint else 'rest_length': spring.rest},
+        **rest,
+        slack=spring.slack or None,
+        armature=spring.armature or None,
     )
+
+
+def _write_waypoint(spring: Any, point: Waypoint) -> None:
+    """Write a point of a path, or a shape that it may wrap around."""
+    xyz, rpy = point.origin.xyz, point.origin.rpy
+    if not point.shape:
+        add(spring, 'cc:point', link=point.link, xyz=xyz)
+        return
+    element = add(
+        spring,
+        'cc:wrap',
+        link=point.link,
+        shape=point.shape,
+        radius=point.radius,
+        xyz=xyz,
+        rpy=rpy,
+    )
+    if point.side:
+        add(element, 'cc:side', link=point.side[0], xyz=point.side[1])

@@ -55,7 +55,7 @@ LOOP_TAGS = {'predecessor', 'successor', 'axis'} | COMMON_TAGS
 
 def loop_type(text: str) -> LoopType | None:
     """Return the LoopType that a file means, or None; aliases and case do not matter."""
-    text = text.strip().lower()
+    text = text.strip().lower().removesuffix('_joint')  # as a fork of urdfdom writes them
     text = LOOP_TYPE_ALIASES.get(text, text)
     return next((each for each in LoopType if each.value == text), None)
 

@@ -67,7 +67,7 @@ def _has_force(joint: Joint, description: Description, tree: Tree) -> bool:
     names = {each.name for each in carried}
     return any(each.joint in names for each in description.actuators) or any(
         not names.isdisjoint((spring.joint, *(term.joint for term in spring.terms)))
-        or not links.isdisjoint((spring.from_link, spring.to_link))
+        or not links.isdisjoint(spring.links)
         for spring in description.springs
     )
 

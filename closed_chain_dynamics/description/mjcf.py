@@ -150,10 +150,6 @@ def _say_what_is_left_out(compiled: Compiled, left_out: LeftOut) -> None:
             ):
                 what = 'the armature of free joints is a weightless body of its own'
                 left_out.change(what, name)
-            stiffness = float(model.jnt_stiffness[number])
-            if stiffness:
-                effect = f'{stiffness:g} N m/rad each, at rest in the pose of the file'
-                left_out.add('springs of ball and free joints', name, effect)
             if model.jnt_limited[number]:
                 left_out.add('limits of ball joints', name)
         higher = (
@@ -174,5 +170,8 @@ def _say_what_is_left_out(compiled: Compiled, left_out: LeftOut) -> None:
         left_out.add('motion of mocap bodies', '', 'they stand where the file puts them')
     if model.nflex:
         left_out.add('flexes (soft bodies)', '', 'their points move without springs between them')
+    for kind, limits in (('JOINT', 'jnt_springyield'), ('TENDON', 'tendon_springyield')):
+        for each in np.flatnonzero(getattr(model, limits, ())):  # since MuJoCo 4
+            left_out.add('yielding of springs', compiled.name(kind, int(each)))
     if model.nplugin:
         left_out.add('plugins', '')

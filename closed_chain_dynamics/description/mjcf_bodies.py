@@ -58,7 +58,7 @@ class Bodies:
         self.links: list[Link] = []
         self.joints: list[Joint] = []
         self.springs: list[Spring] = []
-        self.rotors = _rotors(compiled)
+        self.rotors = compiled.reflected('JOINT', 'JOINTINPARENT')
         for body in range(self.model.nbody):
             name = compiled.body_names[body]
             visuals, collisions = read_shapes(compiled, body)
@@ -146,7 +146,11 @@ class Bodies:
                     rest=float(rest),
                 )
             )
-        armature, damping = self.rotors.get(number, (0.0, 0.0))
+        elif model.jnt_stiffness[number]:
+            self._turn_back(number, kind, name, child)
+        armature, damping = 0.0, 0.0
+        if kind in (MJ_HINGE, MJ_SLIDE):
+            armature, damping = self.rotors.get(number, (0.0, 0.0))
         if kind != MJ_FREE:
             armature += float(model.dof_armature[dof])
         values: dict[str, Any] = {}
@@ -174,6 +178,26 @@ class Bodies:
             **values,
         )
 
+    def _turn_back(self, number: int, kind: str, name: str, link: str) -> None:
+        """Add the springs of a ball joint, or of a free one: on its turning and on its place."""
+        model, stiffness = self.model, float(self.model.jnt_stiffness[number])
+        rest = model.qpos_spring[int(model.jnt_qposadr[number]) :]
+        if kind == MJ_FREE:
+            self.springs.append(
+                Spring(
+                    f'{name}_spring_of_place',
+                    'linear',
+                    stiffness,
+                    from_link=self.compiled.body_names[0],
+                    from_xyz=tuple(map(float, rest[:3])),
+                    to_link=link,
+                )
+            )
+            rest = rest[3:]
+        self.springs.append(
+            Spring(f'{name}_spring', 'spherical', stiffness, joint=name, rest_turn=xyzw(rest[:4]))
+        )
+
     def positions(self, qpos: Any) -> tuple[tuple[str, Any], ...]:
         """Return the joint positions that MuJoCo's `qpos` means, as an assembly has them."""
         found: list[tuple[str, Any]] = []
@@ -197,24 +221,3 @@ def inertia_of(model: Any, body: int) -> Inertia | None:
     R = rotation(model.body_iquat[body])
     center = tuple(float(each) + 0.0 for each in model.body_ipos[body])
     return Inertia(mass, Pose(center), upper_triangle(R @ np.diag(moments) @ R.T))
-
-
-def _rotors(compiled: Compiled) -> dict[int, tuple[float, float]]:
-    """Return {joint: (armature, damping)} that actuators reflect into joints by their gears."""
-    model, found = compiled.model, dict[int, tuple[float, float]]()
-    if not hasattr(model, 'actuator_armature'):  # before MuJoCo 4
-        return found
-    for number in range(model.nu):
-        if any(
-            compiled.is_type(model.actuator_trntype[number], 'mjtTrn', kind)
-            for kind in ('JOINT', 'JOINTINPARENT')
-        ):
-            joint = int(model.actuator_trnid[number, 0])
-            if compiled.turns_or_slides(joint):
-                square = float(model.actuator_gear[number, 0]) ** 2
-                armature, damping = found.get(joint, (0.0, 0.0))
-                found[joint] = (
-                    armature + square * float(model.actuator_armature[number]),
-                    damping + square * float(model.actuator_damping[number]),
-                )
-    return found

@@ -85,6 +85,23 @@ class Compiled:
         prefix = {'mjtJoint': 'mjJNT', 'mjtTrn': 'mjTRN', 'mjtEq': 'mjEQ', 'mjtWrap': 'mjWRAP'}
         return bool(value == getattr(members, f'{prefix[enum]}_{kind}'))
 
+    def reflected(self, *transmissions: str) -> dict[int, tuple[float, float]]:
+        """Return {driven: (armature, damping)} that actuators reflect by their gears."""
+        model, found = self.model, dict[int, tuple[float, float]]()
+        if not hasattr(model, 'actuator_armature'):  # before MuJoCo 4
+            return found
+        for number in range(model.nu):
+            kind = model.actuator_trntype[number]
+            if any(self.is_type(kind, 'mjtTrn', each) for each in transmissions):
+                driven = int(model.actuator_trnid[number, 0])
+                square = float(model.actuator_gear[number, 0]) ** 2
+                armature, damping = found.get(driven, (0.0, 0.0))
+                found[driven] = (
+                    armature + square * float(model.actuator_armature[number]),
+                    damping + square * float(model.actuator_damping[number]),
+                )
+        return found
+
     def _given(self, kind: str, count: int) -> list[str]:
         return [name for name in (self.name(kind, each) for each in range(count)) if name]
 
@@ -148,11 +165,15 @@ def _check_numbers(model: Any, reader: Reader) -> None:
     """Refuse what MuJoCo lets pass: numbers that are none, and laws that give energy."""
     for name in MUST_BE_FINITE:
         values = model.opt.gravity if name == 'gravity' else getattr(model, name, 0.0)
-        if not np.isfinite(values).all():
+        with np.errstate(over='ignore'):
+            finite = np.isfinite(np.multiply(2.0, values)).all()  # sizes are halves
+        if name == 'jnt_axis':  # MuJoCo makes zeros of one whose length overflows
+            finite = finite and bool(np.all(np.any(values, axis=1)))
+        if not finite:
             raise DescriptionError(
                 f'{name} of the compiled model is not finite',
                 file=reader.label,
-                repair='Look for nan or inf among the numbers of the file.',
+                repair='Look for nan, inf or huge numbers in the file.',
             )
     for name in MUST_NOT_BE_NEGATIVE:
         if np.min(getattr(model, name, 0.0), initial=0.0) < 0.0:

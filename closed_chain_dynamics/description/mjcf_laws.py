@@ -26,6 +26,7 @@ from closed_chain_dynamics.description.elements import (
     LoopJoint,
     LoopType,
     Pose,
+    Waypoint,
 )
 from closed_chain_dynamics.description.left_out import LeftOut
 from closed_chain_dynamics.description.loops import held_points
@@ -54,7 +55,7 @@ def add_laws(
     for coupling in description.couplings:
         _add_coupling(equalities, tendons, coupling, left_out)
     for spring in description.springs:
-        if spring.type == 'torsional':
+        if spring.type in ('torsional', 'spherical'):
             if spring.joint not in joints:
                 left_out.add('springs on loop joints', spring.name)
             continue
@@ -64,18 +65,49 @@ def add_laws(
             name=spring.name,
             stiffness=number_text(spring.stiffness),
             damping=number_text(spring.damping),
-            springlength=number_text(spring.rest),
+            springlength=number_text((spring.rest, spring.rest + spring.slack)),
+            armature=number_text(spring.armature),
         )
         for term in spring.terms:
             coef = number_text(term.coefficients[0])
             etree.SubElement(tendon, 'joint', joint=term.joint, coef=coef)
-        ends = (spring.from_link, spring.from_xyz), (spring.to_link, spring.to_xyz)
-        for link, xyz in () if spring.terms else ends:
-            site = _site(bodies[link], names, spring.name, Pose(xyz))
-            etree.SubElement(tendon, 'site', site=site)
+        path = spring.path
+        if spring.type == 'linear':
+            ends = (spring.from_link, spring.from_xyz), (spring.to_link, spring.to_xyz)
+            path = tuple(Waypoint(link, Pose(xyz)) for link, xyz in ends)
+        for point in path:
+            _add_waypoint(tendon, point, bodies, names)
     for group in (tendons, equalities, _motors(description, joints, left_out)):
         if len(group):
             root.append(group)
+
+
+def _add_waypoint(tendon: Any, point: Waypoint, bodies: dict[str, Any], names: Names) -> None:
+    """Add a site to the path of a tendon, or a geom without mass that it wraps around."""
+    if point.begins:
+        etree.SubElement(tendon, 'pulley', divisor=number_text(point.divisor))
+    wanted = tendon.get('name')
+    if not point.shape:
+        site = _site(bodies[point.link], names, wanted, point.origin)
+        etree.SubElement(tendon, 'site', site=site)
+        return
+    geom = names.fresh(wanted)
+    etree.SubElement(
+        bodies[point.link],
+        'geom',
+        name=geom,
+        type=point.shape,
+        size=number_text((point.radius, point.radius)),
+        pos=number_text(point.origin.xyz),
+        quat=number_text(quaternion_of(point.origin.rotation)),
+        mass='0',
+        contype='0',
+        conaffinity='0',
+    )
+    wrapped = etree.SubElement(tendon, 'geom', geom=geom)
+    if point.side:
+        link, xyz = point.side
+        wrapped.set('sidesite', _site(bodies[link], names, wanted, Pose(xyz)))
 
 
 def _site(body: Any, names: Names, wanted: str, pose: Pose) -> str:

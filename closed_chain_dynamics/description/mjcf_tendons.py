@@ -12,15 +12,27 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Tendons of a compiled MJCF model: couplings where tight, springs where one law says the same."""
+"""Tendons of a compiled MJCF model: couplings where tight, springs where they pull."""
 
-from closed_chain_dynamics.description.elements import Coupling, CouplingTerm, Spring
+from dataclasses import replace
+
+import numpy as np
+
+from closed_chain_dynamics.description.elements import (
+    Coupling,
+    CouplingTerm,
+    Pose,
+    Spring,
+    Waypoint,
+)
 from closed_chain_dynamics.description.left_out import LeftOut
 from closed_chain_dynamics.description.mjcf_compile import Compiled
+from closed_chain_dynamics.description.rotations import pose_of, rotation
 
 __all__ = ['Affine', 'Tendons', 'follow']
 
 TIGHT = 1e-6  # width of a range that leaves no play [m or rad]; MuJoCo takes none of zero
+POWERS = ('tendon_stiffnesspoly', 'tendon_dampingpoly')  # since MuJoCo 4
 Affine = tuple[str, float, float]  # a joint, its factor, and a constant
 
 
@@ -48,15 +60,6 @@ class Tendons:
             sums[joint] = sums.get(joint, 0.0) + float(self.model.wrap_prm[at])
         return sums
 
-    def ends(self, number: int) -> list[int] | None:
-        """Return the two sites of a straight spatial tendon, None of any other."""
-        path = self._path(number)
-        if len(path) != 2 or not all(
-            self.compiled.is_type(self.model.wrap_type[at], 'mjtWrap', 'SITE') for at in path
-        ):
-            return None
-        return [int(self.model.wrap_objid[at]) for at in path]
-
     def tight(self) -> list[Coupling]:
         """Return fixed tendons whose range leaves no play as couplings."""
         found = []
@@ -70,67 +73,95 @@ class Tendons:
         return found
 
     def springs(self, couplings: list[Coupling], left_out: LeftOut) -> list[Spring]:
-        """Return springs and dampers of tendons, and tell what no spring stands for."""
-        found = []
-        for number in range(self.model.ntendon):
+        """Return springs, dampers and armatures of tendons, and tell what none stands for."""
+        model, found, driven = self.model, [], self.compiled.reflected('TENDON')
+        for number in range(model.ntendon):
             name = self.name(number)
-            stiffness = float(self.model.tendon_stiffness[number])
-            damping = float(self.model.tendon_damping[number])
-            shortest, longest = map(float, self.model.tendon_lengthspring[number])
-            friction = float(self.model.tendon_frictionloss[number])
+            friction = float(model.tendon_frictionloss[number])
             if friction:
                 left_out.add('friction along tendons', name, f'{friction:g} N each')
-            armature = getattr(self.model, 'tendon_armature', [0.0] * (number + 1))[number]
-            if armature:
-                left_out.add('armature of tendons', name, f'{armature:g} kg each')
-            lower, upper = map(float, self.model.tendon_range[number])
-            if self.model.tendon_limited[number] and upper - lower > TIGHT:
+            lower, upper = map(float, model.tendon_range[number])
+            if model.tendon_limited[number] and upper - lower > TIGHT:
                 left_out.add('limits of tendon lengths', name)
-            if not stiffness and not damping:
-                continue
-            spring = None
-            if not stiffness or longest - shortest <= TIGHT:  # no slack
-                spring = self._spring(number, stiffness, damping, shortest, couplings)
-            if spring is None:
-                left_out.add('springs and dampers along tendons', name, f'{stiffness:g} N/m each')
-            else:
-                found.append(spring)
+            if any(np.any(getattr(model, each)[number]) for each in POWERS if each in dir(model)):
+                left_out.add('higher powers of damping and stiffness', name)
+            armature, damping = driven.get(number, (0.0, 0.0))
+            if hasattr(model, 'tendon_armature'):
+                armature += float(model.tendon_armature[number])
+            law = Spring(
+                name,
+                '',
+                float(model.tendon_stiffness[number]),
+                float(model.tendon_damping[number]) + damping,
+                armature=armature,
+            )
+            if law.stiffness or law.damping or armature:
+                shortest, longest = map(float, model.tendon_lengthspring[number])
+                slack = longest - shortest if law.stiffness else 0.0
+                law = replace(law, rest=shortest, slack=slack if slack > TIGHT else 0.0)
+                found += self._spring(number, law, couplings)
         return found
 
-    def _spring(
-        self, number: int, stiffness: float, damping: float, rest: float, couplings: list[Coupling]
-    ) -> Spring | None:
-        name, ends, sums = self.name(number), self.ends(number), self.linear(number)
-        if ends is not None:
-            (link_1, xyz_1), (link_2, xyz_2) = map(self._site, ends)
-            if link_1 == link_2:
-                return None
-            return Spring(
-                name,
-                'linear',
-                stiffness,
-                damping,
-                rest,
-                from_link=link_1,
-                from_xyz=xyz_1,
-                to_link=link_2,
-                to_xyz=xyz_2,
-            )
-        lead = follow(sums, couplings) if sums else None
-        if sums and lead is None:
+    def _spring(self, number: int, law: Spring, couplings: list[Coupling]) -> list[Spring]:
+        """Return the simplest spring with the law of a tendon; none where nothing moves it."""
+        sums, plain = self.linear(number), not law.slack and not law.armature
+        if sums is None:
+            path = self._waypoints(number)
+            if len({point.link for point in path}) == 1:
+                return []
+            if plain and len(path) == 2:
+                return [
+                    replace(
+                        law,
+                        type='linear',
+                        from_link=path[0].link,
+                        from_xyz=path[0].origin.xyz,
+                        to_link=path[1].link,
+                        to_xyz=path[1].origin.xyz,
+                    )
+                ]
+            return [replace(law, type='path', path=path)]
+        lead = follow(sums, couplings) if plain else None
+        if lead is None:
             terms = tuple(CouplingTerm(each, (value,)) for each, value in sums.items())
-            return Spring(name, 'tendon', stiffness, damping, rest, terms=terms)
-        if lead is None or not lead[1]:
-            return None
+            return [replace(law, type='tendon', terms=terms)]
         joint, factor, constant = lead  # its length is factor q + constant
-        return Spring(
-            name,
-            'torsional',
-            stiffness * factor**2,
-            damping * factor**2,
-            (rest - constant) / factor,
-            joint=joint,
-        )
+        if not factor:
+            return []
+        square, rest = factor**2, (law.rest - constant) / factor
+        stiffness, damping = law.stiffness * square, law.damping * square
+        return [Spring(law.name, 'torsional', stiffness, damping, rest, joint=joint)]
+
+    def _waypoints(self, number: int) -> tuple[Waypoint, ...]:
+        """Return where a spatial tendon leads."""
+        model, found, begins, divisor = self.model, list[Waypoint](), False, 1.0
+        shapes = {'SPHERE': 'sphere', 'CYLINDER': 'cylinder'}
+        for at in self._path(number):
+            kind, place = model.wrap_type[at], int(model.wrap_objid[at])
+            if self.compiled.is_type(kind, 'mjtWrap', 'PULLEY'):
+                begins, divisor = True, float(model.wrap_prm[at])
+                continue
+            if self.compiled.is_type(kind, 'mjtWrap', 'SITE'):
+                link, xyz = self._site(place)
+                point = Waypoint(link, Pose(xyz), begins=begins and bool(found), divisor=divisor)
+            else:
+                link = self.compiled.body_names[int(model.geom_bodyid[place])]
+                side = round(float(model.wrap_prm[at]))
+                point = Waypoint(
+                    link,
+                    pose_of(rotation(model.geom_quat[place]), model.geom_pos[place]),
+                    next(
+                        shape
+                        for name, shape in shapes.items()
+                        if self.compiled.is_type(kind, 'mjtWrap', name)
+                    ),
+                    float(model.geom_size[place][0]),
+                    self._site(side) if side >= 0 else None,
+                    divisor=divisor,
+                )
+            found.append(point)
+            begins = False
+        return tuple(found)
 
     def _site(self, site: int) -> tuple[str, tuple[float, ...]]:
         body = int(self.model.site_bodyid[site])

@@ -28,7 +28,15 @@ from lxml import etree
 import numpy as np
 
 from closed_chain_dynamics.arrays import Matrix
-from closed_chain_dynamics.description.elements import Description, Joint, JointType, Link, Pose
+from closed_chain_dynamics.description.elements import (
+    NO_TURN,
+    Description,
+    Joint,
+    JointType,
+    Link,
+    Pose,
+    Spring,
+)
 from closed_chain_dynamics.description.left_out import LeftOut
 from closed_chain_dynamics.description.mjcf_inertias import mjcf_inertias
 from closed_chain_dynamics.description.mjcf_laws import add_laws
@@ -66,14 +74,25 @@ class _MjcfWriter:
         self.at_rest: dict[str, Offset] = {description.root: (np.eye(3), np.zeros(3))}
         self.joints: dict[str, Any] = {}
         self.springs = {
-            name: [each for each in description.springs if each.joint == name]
+            name: [
+                each
+                for each in description.springs
+                if each.joint == name and self._keep_spring(each)
+            ]
             for name in {each.joint for each in description.springs if each.joint}
         }
         # links that something is fastened to are bodies of their own
         self.held = {end for loop in description.loops for end in (loop.parent, loop.child)}
-        self.held |= {
-            end for each in description.springs for end in (each.from_link, each.to_link)
-        }
+        self.held |= {end for each in description.springs for end in each.links}
+
+    def _keep_spring(self, spring: Spring) -> bool:
+        """Return whether MJCF has words for a spring on a joint, or tell that it has none."""
+        balls = [each.name for each in self.description.joints if each.type is JointType.SPHERICAL]
+        kept = spring.joint in balls and spring.rest_turn == NO_TURN
+        if spring.type == 'spherical' and not kept:
+            what = 'springs on free joints, and on ball joints that rest turned'
+            self.left_out.add(what, spring.name)
+        return kept or spring.type != 'spherical'
 
     def write(self, gravity: tuple[float, ...]) -> tuple[str, LeftOut]:
         root = etree.Element('mujoco', {'model': self.description.name})
@@ -186,6 +205,8 @@ class _MjcfWriter:
                 rest = sum(each.stiffness * each.rest for each in springs) / stiffness
                 element.set('stiffness', number_text(stiffness))
                 element.set('springref', number_text(rest))
+        elif stiffness := sum(each.stiffness for each in self.springs.get(joint.name, [])):
+            element.set('stiffness', number_text(stiffness))
         damping = sum(each.damping for each in self.springs.get(joint.name, []))
         for name, value in (
             ('damping', joint.dynamics.damping + damping),

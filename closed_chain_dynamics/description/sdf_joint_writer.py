@@ -80,7 +80,7 @@ class SdfJointWriter:
         for before, after in self.renamed.items():
             if before != after:
                 self.left_out.change(
-                    'joints have another name where a link has theirs, which SDF forbids', after
+                    'joints named as a link is are renamed, because SDF forbids it', after
                 )
 
     def element(self, name: str, kind: str, parent: str, child: str) -> Any:

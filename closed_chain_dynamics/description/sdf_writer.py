@@ -226,8 +226,10 @@ class _SdfWriter:
         for spring in description.springs:
             if spring.type == 'linear':
                 add('springs between points', spring.name, 'they pull no more')
-            elif spring.type == 'tendon':
+            elif spring.type in ('tendon', 'path'):
                 add('springs along tendons', spring.name, 'they pull no more')
+            elif spring.type == 'spherical':
+                add('springs on ball joints', spring.name, 'they turn nothing back')
         for joint in description.all_joints:
             if joint.dynamics.armature:
                 add('rotors', joint.name, 'the joints are lighter')

@@ -21,6 +21,8 @@ Deficient: the nearest that the actuators can do, and the residual that they can
 actuators can move at all, `levers.py` decides, whatever the policy.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

@@ -14,6 +14,8 @@
 
 """What every result knows of its pose: coordinates, and how close to a singularity it is."""
 
+from __future__ import annotations
+
 from functools import cached_property
 from typing import NoReturn
 

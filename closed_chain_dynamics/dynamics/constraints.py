@@ -25,6 +25,8 @@ The paper counts the cut joints among theta_J; here their columns are eliminated
 kernels/loops.py), and their rates are `L theta_O'`, so that a motor on one has a row in S.
 """
 
+from __future__ import annotations
+
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -14,6 +14,8 @@
 
 """Forces of the contacts of one state: normal force and friction, as values."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 import numpy as np

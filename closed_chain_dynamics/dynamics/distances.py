@@ -20,6 +20,8 @@ cluster that cannot move comes no nearer to anything, and is left out. `Singular
 compiled call a pose, for whoever looks a thousand times a second.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np

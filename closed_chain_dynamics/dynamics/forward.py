@@ -20,6 +20,8 @@ accelerations - A and b as a whole, constraint forces - is computed when asked f
 the accelerations, so that the equation is a check of them.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from functools import cached_property
 from typing import Any

@@ -25,6 +25,8 @@ W           d theta_O / d theta_G                                          (nv, 
 S           d theta_A / d theta_G                                          (motors, N_F), Eq. (6)
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape

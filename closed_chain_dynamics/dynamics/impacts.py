@@ -24,6 +24,8 @@ Contacts that are connected act along their rows only; a touch-down in a simulat
 see `contact_impacts`.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

@@ -23,6 +23,8 @@ neither springs, damping, friction and limits nor wrenches from outside give. Ac
 have to give it.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any

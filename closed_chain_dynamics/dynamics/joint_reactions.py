@@ -30,6 +30,8 @@ N             basis of the null space of J_C^T                                  
 O             the point at which wrenches (force, moment) of all links are added (3,)
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 import numpy as np

@@ -25,7 +25,8 @@ from closed_chain_dynamics.arrays import Matrix, Vector
 from closed_chain_dynamics.dynamics.constraint_forces import tree_force
 from closed_chain_dynamics.dynamics.tree import body_motion
 from closed_chain_dynamics.kernels import records as at
-from closed_chain_dynamics.kernels.passive import NO_LENGTH, joint_force
+from closed_chain_dynamics.kernels.pair_forces import NO_LENGTH
+from closed_chain_dynamics.kernels.passive import joint_force
 from closed_chain_dynamics.model.link_table import LinkTable
 from closed_chain_dynamics.model.mechanism import Mechanism
 
@@ -116,9 +117,11 @@ def find_link_loads(
         float(size.max()),
     )
     _add_springs(robot, loads, V)
-    if np.any((robot.structure.loops['active'] != 0) & (robot.structure.loops['mode'] == at.SOFT)):
-        tree_force(robot, q, v, a)  # finds the forces of soft contacts
+    soft = (robot.structure.loops['active'] != 0) & (robot.structure.loops['mode'] == at.SOFT)
+    if np.any(soft) or len(robot.model.waypoints):
+        tree_force(robot, q, v, a)  # finds the forces of soft contacts and along paths
         _add_soft_contacts(robot, loads)
+        _add_paths(robot, loads)
     return loads
 
 
@@ -172,6 +175,20 @@ def _add_soft_contacts(robot: Mechanism, loads: LinkLoads) -> None:
                 loads.external.append(
                     (loads.links.index[link], point, np.concatenate([sign * force, np.zeros(3)]))
                 )
+
+
+def _add_paths(robot: Mechanism, loads: LinkLoads) -> None:
+    """Add the forces along paths, which have just been found, to the links at their bends."""
+    for spring, record in zip(robot.description.springs, robot.model.springs):
+        pieces = robot.workspace.pieces[record['piece'] :]
+        for k, start in enumerate(spring.path[:-1]):
+            piece, stop = pieces[k], spring.path[k + 1]
+            if stop.shape and not pieces[k + 1]['f'].any():  # it passes by the shape
+                stop = spring.path[k + 2]
+            force = piece['pull'] * piece['f'][:3]
+            for link, point, sign in ((start.link, 'p_1', 1.0), (stop.link, 'p_2', -1.0)):
+                load = np.concatenate([sign * force, np.zeros(3)])
+                loads.external.append((loads.links.index[link], piece[point].copy(), load))
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,6 +14,8 @@
 
 """What forces and moments in joints are, once computed: a value per joint, and how sure it is."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 

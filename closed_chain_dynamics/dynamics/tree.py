@@ -18,6 +18,8 @@ Kinematics and dynamics of the tree that remains when every loop is cut virtuall
 All spatial quantities are (linear, angular) in world axes; those of a link are at its origin.
 """
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 
 import numpy as np
@@ -45,6 +47,7 @@ __all__ = [
     'mass_matrix',
     'momentum',
     'newton_euler',
+    'tendon_path',
 ]
 
 _newton_euler = kernels.Strict(kernels.compute_newton_euler)
@@ -82,6 +85,19 @@ def body_placements(robot: Mechanism, q: ArrayLike) -> Matrix:
     if status:
         robot.raise_for(status, q)
     return out
+
+
+def tendon_path(robot: Mechanism, q: ArrayLike, spring: int) -> tuple[float, Vector]:
+    """Return length and L, its rate by velocity (nv,), of a tendon: a spring by its number."""
+    q = robot.vector(q, robot.nq, 'q')
+    body_placements(robot, q)  # leaves them where the tendon is laid
+    row, terms = np.empty((1, robot.nv)), robot.description.springs[spring].terms
+    length = kernels.lay_tendon(robot.handle, spring)
+    kernels.tendon_row(robot.handle, spring, row, False)
+    if terms:
+        places = ((robot.joint_slices(each.joint)[0], each.coefficients[0]) for each in terms)
+        length = sum(float(q[place][0]) * c for place, c in places)
+    return length, row[0]
 
 
 def _link_matrix(robot: Mechanism, bodies: Matrix, link: str) -> Matrix:

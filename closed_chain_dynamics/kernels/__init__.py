@@ -28,6 +28,7 @@ import sys
 from typing import Any
 
 from numba.core import event
+import numpy as np
 
 from .aiming import aim_slow, forget_slow
 from .body_motion import BODY_STATE, compute_bodies
@@ -68,6 +69,7 @@ from .singularity import DISTANCE, compute_distances
 from .step import advance, local_rate
 from .structure import build_clusters
 from .surfaces import sliding_velocity, surface_distance
+from .tendons import lay_tendon, tendon_row
 
 __all__ = [
     'BODY_STATE',
@@ -113,6 +115,7 @@ __all__ = [
     'forget_slow',
     'forward_dynamics',
     'integrate',
+    'lay_tendon',
     'linear_rows',
     'local_rate',
     'neutral',
@@ -122,6 +125,7 @@ __all__ = [
     'sliding_velocity',
     'solve_cones',
     'surface_distance',
+    'tendon_row',
 ]
 
 
@@ -156,7 +160,7 @@ class Strict:
 def _imported(module, folder):
     """Return the kernel files that one imports."""
     text = (folder / f'{module}.py').read_text(encoding='utf-8')
-    return re.findall(r'^from \.(\w+) import', text, re.MULTILINE)
+    return re.findall(r'^from \.(?: import )?(\w+)', text, re.MULTILINE)
 
 
 def _sources_of(module, imports):
@@ -211,3 +215,5 @@ class _Announcer(event.Listener):
 
 _drop_stale_caches()
 event.register('numba:compile', _Announcer())
+if np.lib.NumpyVersion(np.__version__) < '2.0.0':
+    compile_at_once()  # plain Python adds a signed and an unsigned index to a float there

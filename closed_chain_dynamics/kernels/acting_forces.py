@@ -22,10 +22,11 @@ returned. The drift W' theta_G' is what accelerations have before any force acts
 from . import records as at
 from .compiling import kernel
 from .constraint_rows import constraint_matrix
+from .inner_rotors import carry_inner_rotors
 from .loop_joints import loop_coordinates
-from .loop_rotors import carry_loop_rotors
 from .newton_euler import apply_loads
-from .passive import add_passive_forces, push_apart
+from .pair_forces import push_apart
+from .passive import add_passive_forces
 
 
 @kernel
@@ -47,7 +48,7 @@ def passive_forces(m, q, v):
     """
     Take loads and passive forces off the bodies' F; return those on tree coordinates.
 
-    Rotors of loop joints take what they need for the bodies' A.
+    Rotors of loop joints and tendons take what they need for the bodies' A.
     """
     force, total, size = at.tau(m), at.totals(m), at.shape(m)
     total.dissipation = 0.0
@@ -56,8 +57,8 @@ def passive_forces(m, q, v):
     total.power = apply_loads(m)
     if size.passive_joints or size.passive_loops or at.springs(m).size:
         add_passive_forces(m, q, v, force)
-    if size.rotor_loops:
-        carry_loop_rotors(m)
+    if size.inner_rotors:
+        carry_inner_rotors(m)
     return force
 
 

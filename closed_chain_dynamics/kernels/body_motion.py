@@ -25,8 +25,8 @@ from . import records as at
 from .closed_chain import solve_motion
 from .compiling import kernel
 from .inertia import body_inertias, rigid_momentum
+from .inner_rotors import take_inner_momenta
 from .kinematics import NO_VECTOR, check_state, motion, placements
-from .loop_rotors import take_loop_momenta
 from .vectors import (
     add,
     angular,
@@ -63,8 +63,8 @@ def momenta_as_forces(m):
     for i in range(1, move.size):
         p, h = rigid_momentum(inertia[i].rigid, move[i].V)
         put_spatial(move[i].F, times(-1.0, p), times(-1.0, h))
-    if at.shape(m).rotor_loops:
-        take_loop_momenta(m)
+    if at.shape(m).inner_rotors:
+        take_inner_momenta(m)
 
 
 @kernel

@@ -28,8 +28,8 @@ from . import records as at
 from .compiling import kernel
 from .constraint_rows import constraint_matrix
 from .inertia import body_inertias, expand_inertias
+from .inner_rotors import add_inner_inertia
 from .linear_algebra import axpy, cholesky, cholesky_solve, dot, solve_upper
-from .loop_rotors import add_loop_inertia
 from .sharing import HANDLE, VECTOR, shared_kernel
 from .vectors import add_spatial, angular, inner_spatial, linear, put_spatial, times
 
@@ -58,13 +58,6 @@ def _write_momentum(column, I):
 
 
 @kernel
-def _add_loop_rotors(m, cluster, M):
-    """Add the rotors of a cluster's loop joints to its M."""
-    for k in at.cluster_loops(m)[cluster.first_loop : cluster.first_loop + cluster.n_loops]:
-        add_loop_inertia(m, k, M, True)
-
-
-@kernel
 def _fold_single(m, cluster, force):
     """Fold a joint of one degree of freedom, that no loop binds, into the body that carries it."""
     i = at.cluster_bodies(m)[cluster.first_body]
@@ -73,9 +66,9 @@ def _fold_single(m, cluster, force):
     column = at.columns(m)[j]
     _write_momentum(column, inertia[i].I)
     d = inner_spatial(column.U, column.s) + at.dofs(m)[j].armature
-    if at.shape(m).rotor_loops:
+    if at.shape(m).inner_rotors:
         M = np.zeros((1, 1))
-        _add_loop_rotors(m, cluster, M)
+        add_inner_inertia(m, own.cluster, M)
         d += M[0, 0]
     if not d > 0.0:
         return at.NOT_POSITIVE
@@ -122,8 +115,8 @@ def _gather(m, cluster, M, rest, force):
                 other = dof[other].above
             M[place, place] += dof[j].armature
         _add_to_parent(m, i, body[i].parent)
-    if at.shape(m).rotor_loops:
-        _add_loop_rotors(m, cluster, M)
+    if at.shape(m).inner_rotors:
+        add_inner_inertia(m, body[order[cluster.first_body]].cluster, M)
 
 
 @kernel

@@ -34,7 +34,7 @@ from .hold_forces import hold_forces
 from .kinematics import motion
 from .linear_algebra import solve, take_off
 from .newton_euler import body_forces, pass_forces_inwards, project_forces
-from .passive import push_apart
+from .pair_forces import push_apart
 from .sharing import HANDLE, VECTOR, shared_kernel
 from .vectors import cross, inner, linear, minus, put, put_spatial, rotate, times
 

@@ -34,9 +34,9 @@ from .body_motion import (
 from .compiling import kernel
 from .coordinates import solve_constraints
 from .inertia import energies
+from .inner_rotors import inner_rotor_energy
 from .kinematics import motion, placements
 from .linear_algebra import copy_to
-from .loop_rotors import loop_rotor_energy
 from .newton_euler import pass_forces_inwards, project_forces
 from .vectors import add, axis, cross, inner, minus, put, put_axis, rotate, symmetric, times
 
@@ -112,8 +112,8 @@ def compute_impact(m, q, states, moved, v_after, jump, force):
         let_move(move[i], states[i].v, states[i].omega)
     energies(m)
     kinetic = at.totals(m).kinetic
-    if at.shape(m).rotor_loops:
-        kinetic += loop_rotor_energy(m)
+    if at.shape(m).inner_rotors:
+        kinetic += inner_rotor_energy(m)
     for j in range(force.size):
         rate, armature = rotor_rate(m, j), at.dofs(m)[j].armature
         force[j] = -armature * rate

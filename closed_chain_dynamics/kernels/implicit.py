@@ -155,7 +155,7 @@ def _solve_stage(m, start, h, here, laws, room):
         placements(m, here.q)
         motion(m, x, at.zeros(m), 0.0)
         tree_laws(m, here.q, x, laws.K, laws.D)
-        rows = stiff_rows(m, laws.L, laws.k, laws.d, laws.slot)
+        rows = stiff_rows(m, here.q, laws.L, laws.k, laws.d, laws.slot)
         status = _iteration(m, here, h, _first(laws, rows), room)
         if status != at.OK:
             return status, rows

@@ -21,8 +21,8 @@ of them, with no change of frame. Articulated inertias fill the 6 x 6 matrix.
 
 from . import records as at
 from .compiling import kernel
+from .inner_rotors import add_inner_inertia, inner_rotor_energy
 from .kinematics import check_state, motion, placements
-from .loop_rotors import add_loop_inertia, loop_rotor_energy
 from .vectors import (
     add,
     angular,
@@ -115,9 +115,8 @@ def compute_mass_matrix(m, q, M):
             M[j, k] = M[k, j] = inner_spatial(own.U, column[k].s)
             k = dof[k].parent
         M[j, j] += dof[j].armature
-    if at.shape(m).rotor_loops:
-        for k in range(at.loops(m).size):
-            add_loop_inertia(m, k, M, False)
+    if at.shape(m).inner_rotors:
+        add_inner_inertia(m, -1, M)
     return at.OK
 
 
@@ -145,7 +144,7 @@ def rotor_energy(m, v):
     dof, energy = at.dofs(m), 0.0
     for j in range(dof.size):
         energy += 0.5 * dof[j].armature * v[j] * v[j]
-    return energy + loop_rotor_energy(m) if at.shape(m).rotor_loops else energy
+    return energy + inner_rotor_energy(m) if at.shape(m).inner_rotors else energy
 
 
 @kernel

@@ -162,10 +162,16 @@ def loop_is_flipped(m, k):
 @kernel
 def add_loop_to_jacobian(m, k, i, f, J, local):
     """Add a covector applied to V_2 - V_1 to row i of J, columns within the cluster or of all."""
-    loop, body, dof, column = at.loops(m)[k], at.bodies(m), at.dofs(m), at.columns(m)
-    # found anew: a loop that is not active has no `top`
-    top = common_ancestor(body, loop.body_1, loop.body_2)
-    for b, sign in ((loop.body_1, -1.0), (loop.body_2, 1.0)):
+    loop = at.loops(m)[k]
+    add_pair_to_jacobian(m, (loop.body_1, loop.body_2), i, f, J, local)
+
+
+@kernel
+def add_pair_to_jacobian(m, pair, i, f, J, local):
+    """Do the same for two bodies that no loop connects, or one that is open and has no `top`."""
+    body, dof, column = at.bodies(m), at.dofs(m), at.columns(m)
+    top = common_ancestor(body, pair[0], pair[1])
+    for b, sign in ((pair[0], -1.0), (pair[1], 1.0)):
         while b != top:
             for j in range(body[b].iv, body[b].iv + body[b].n_dof):
                 J[i, dof[j].local if local else j] += sign * inner_spatial(f, column[j].s)

@@ -21,8 +21,8 @@ to its body falls out for every joint, whether it moves anything or not.
 
 from . import records as at
 from .compiling import kernel
+from .inner_rotors import carry_inner_rotors
 from .kinematics import check_state, motion, placements
-from .loop_rotors import carry_loop_rotors
 from .vectors import (
     acceleration_at,
     add,
@@ -95,8 +95,8 @@ def tree_forces(m, v, a):
     motion(m, v, a, 1.0)
     body_forces(m)
     apply_loads(m)
-    if at.shape(m).rotor_loops:
-        carry_loop_rotors(m)
+    if at.shape(m).inner_rotors:
+        carry_inner_rotors(m)
     pass_forces_inwards(m)
 
 

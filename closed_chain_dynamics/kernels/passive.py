@@ -17,6 +17,7 @@ Passive forces: damping, Coulomb friction, limit moments and springs, on tree an
 
 A force on a tree joint is a number in its coordinate. A spring between two points, or anything on
 a loop joint, is a pair of opposite wrenches on two bodies, so it joins the Newton-Euler recursion.
+Springs along a path are in `tendons.py`.
 """
 
 import numpy as np
@@ -25,28 +26,16 @@ from . import records as at
 from .compiling import kernel
 from .loop_frames import place_loop
 from .loop_joints import loop_coordinates
+from .pair_forces import NO_LENGTH, pull, push_apart, stretch
 from .sharing import HANDLE, NOTHING, VECTOR, shared_kernel
 from .surfaces import sliding_velocity, surface_distance, surface_normal
-from .vectors import (
-    add,
-    add_spatial,
-    angular,
-    cross,
-    inner,
-    linear,
-    minus,
-    norm,
-    put,
-    rotate,
-    times,
-    velocity_at,
-)
+from .tendons import lay_tendon, pull_path
+from .vectors import add, cross, inner, minus, norm, put, rotate, times, velocity_at
 
 # Coulomb friction changes its sign over this speed [rad/s or m/s]: tanh is exact to rounding
 # above twenty times it
 FRICTION_SPEED = 1e-3
 CREEP_SPEED = 1e-2  # the same for a soft contact [m/s]
-NO_LENGTH = 1e-12  # a spring shorter than this has no direction [m]
 LEAST_SLIDING = 1e-300  # keeps the direction of sliding finite where there is none [m/s]
 
 
@@ -112,14 +101,6 @@ def _limit_energy(law, position):
 
 
 @kernel
-def push_apart(m, one, two, f, force):
-    """Put a force along a covector on body two, and its opposite on body one."""
-    push, turn = times(force, linear(f)), times(force, angular(f))
-    add_spatial(at.moving(m)[one].F, push, turn)
-    add_spatial(at.moving(m)[two].F, times(-1.0, push), times(-1.0, turn))
-
-
-@kernel
 def _along(n, p):
     """Return the covector of a vector n that acts at a point p."""
     return n + cross(p, n)
@@ -142,18 +123,11 @@ def _pull_points(m, spring):
         return
     n = times(1.0 / length, minus(p_2, p_1))
     rate = inner(n, minus(velocity_at(two.V, p_2), velocity_at(one.V, p_1)))
-    push_apart(m, spring.body_1, spring.body_2, _along(n, p_2), _pull(m, spring, length, rate))
+    push_apart(m, spring.body_1, spring.body_2, _along(n, p_2), pull(m, spring, length, rate))
 
 
 @kernel
-def _pull(m, spring, position, rate):
-    """Return the force of a spring-damper, and add what its damper takes to the dissipation."""
-    at.totals(m).dissipation += spring.damping * rate * rate
-    return -spring.stiffness * (position - spring.rest) - spring.damping * rate
-
-
-@kernel
-def _length(m, spring, q):
+def tendon_length(m, spring, q):
     """Return the length of a tendon."""
     term, length = at.terms(m), 0.0
     for t in range(spring.body_1, spring.body_1 + spring.body_2):
@@ -167,9 +141,31 @@ def _pull_joints(m, spring, q, v, tau):
     term, rate = at.terms(m), 0.0
     for t in range(spring.body_1, spring.body_1 + spring.body_2):
         rate += term[t].coefficients[0] * v[term[t].dof]
-    force = _pull(m, spring, _length(m, spring, q), rate)
+    force = pull(m, spring, tendon_length(m, spring, q), rate)
     for t in range(spring.body_1, spring.body_1 + spring.body_2):
         tau[term[t].dof] += term[t].coefficients[0] * force
+
+
+@kernel
+def turn_from_rest(spring, q):
+    """Return the rotation vector of a ball joint from where its spring rests, child's axes."""
+    a, w = spring.rest_turn, q[spring.iq + 3]
+    b, axis_0 = q[spring.iq : spring.iq + 3], (-a[0], -a[1], -a[2])
+    n = add(add(times(w, axis_0), times(a[3], b)), cross(axis_0, b))  # of a* b, by sines
+    cosine, sine = a[3] * w - inner(axis_0, b), norm(n)
+    if cosine < 0.0:
+        n, cosine = times(-1.0, n), -cosine
+    return times(2.0 * np.arctan2(sine, cosine) / sine if sine > 0.0 else 0.0, n)
+
+
+@kernel
+def _turn_back(m, spring, q, v, tau):
+    """Apply the spring-damper on the turning of a ball joint."""
+    turn = turn_from_rest(spring, q)
+    for k in range(3):
+        j = spring.dof + k
+        tau[j] -= spring.stiffness * turn[k] + spring.damping * v[j]
+        at.totals(m).dissipation += spring.damping * v[j] ** 2
 
 
 @kernel
@@ -233,18 +229,23 @@ def add_passive_forces(m, q, v, tau):
                 force, lost = joint_force(at.loop_dofs(m)[d], x.position, x.rate, own.n_dofs == 1)
                 push_apart(m, own.body_1, own.body_2, x.f, force)
                 total.dissipation += lost
-    for spring in at.springs(m):
+    for s in range(at.springs(m).size):
+        spring = at.springs(m)[s]
         j = spring.dof
         if spring.type == at.BETWEEN_POINTS:
             _pull_points(m, spring)
         elif spring.type == at.ON_JOINT and j >= 0:  # else its joint has been cut
-            tau[j] += _pull(m, spring, q[spring.iq], v[j])
+            tau[j] += pull(m, spring, q[spring.iq], v[j])
         elif spring.type == at.ON_TENDON and j >= 0:
             _pull_joints(m, spring, q, v, tau)
         elif spring.type == at.ON_LOOP and loop[spring.body_1].active:
             own = loop[spring.body_1]  # the loop that has this coordinate
-            force = _pull(m, spring, column[j].position, column[j].rate)
+            force = pull(m, spring, column[j].position, column[j].rate)
             push_apart(m, own.body_1, own.body_2, column[j].f, force)
+        elif spring.type == at.ON_PATH:
+            pull_path(m, s)
+        elif spring.type == at.ON_BALL and j >= 0:
+            _turn_back(m, spring, q, v, tau)
 
 
 @kernel
@@ -267,16 +268,21 @@ def passive_energy(m, q):
             loop_coordinates(m, k)
             if own.n_dofs == 1 and at.loop_dofs(m)[own.dof].stop_stiffness != 0.0:
                 energy += _limit_energy(at.loop_dofs(m)[own.dof], column[own.dof].position)
-    for spring in at.springs(m):
-        stretch = 0.0
+    for s in range(at.springs(m).size):
+        spring = at.springs(m)[s]
+        x = 0.0
         if spring.type == at.BETWEEN_POINTS:
             p_1, p_2 = spring_ends(m, spring)
-            stretch = norm(minus(p_2, p_1)) - spring.rest
+            x = norm(minus(p_2, p_1)) - spring.rest
         elif spring.type == at.ON_JOINT and spring.dof >= 0:
-            stretch = q[spring.iq] - spring.rest
+            x = q[spring.iq] - spring.rest
         elif spring.type == at.ON_TENDON and spring.dof >= 0:
-            stretch = _length(m, spring, q) - spring.rest
+            x = stretch(spring, tendon_length(m, spring, q))
         elif spring.type == at.ON_LOOP and loop[spring.body_1].active:
-            stretch = column[spring.dof].position - spring.rest
-        energy += 0.5 * spring.stiffness * stretch * stretch
+            x = column[spring.dof].position - spring.rest
+        elif spring.type == at.ON_PATH:
+            x = stretch(spring, lay_tendon(m, s))
+        elif spring.type == at.ON_BALL and spring.dof >= 0:
+            x = norm(turn_from_rest(spring, q))
+        energy += 0.5 * spring.stiffness * x * x
     return energy

@@ -47,10 +47,11 @@ def _record(integers='', **floats):
 
 # --- what a mechanism is: the model as described, and the structure as it is now ----------------
 WORLD = _record(gravity=3, length=(), closing_tolerance=(), rank_tolerance=())
-# `changes` counts all changes of the structure's tables, a new choice of theta_G included
+# `changes` counts all changes of the structure's tables, a new choice of theta_G included;
+# `inner_rotors`, the rotors that turn with no joint of the tree: of loop joints and of tendons
 SHAPE = _record(
     'changes nq nv n_clusters n_rows n_contacts n_holds rank full_rank mobility '
-    'passive_joints passive_loops rotor_loops'
+    'passive_joints passive_loops inner_rotors'
 )
 # a body and the joint that carries it: `R`, `p` place the joint in the parent body; `iq`, `iv` are
 # its places in q and v; `carries` says whether another cluster hangs on it; inertia about the
@@ -121,8 +122,22 @@ HOLD = _record(
     'loop dof home iq placed active mode row cluster', position=(), lower=(), upper=(), force=()
 )
 # `body_1` is the loop for a spring on a loop joint; of a tendon the first of `body_2` terms, and
-# its `dof` is -1 where a joint of it has been cut
-SPRING = _record('type body_1 body_2 dof iq', p_1=3, p_2=3, stiffness=(), damping=(), rest=())
+# its `dof` is -1 where a joint of it has been cut; of a path the first of `body_2` waypoints.
+# Tendons and paths begin with `piece` among the pieces; with an armature they belong to a cluster
+SPRING = _record(
+    'type body_1 body_2 dof iq piece cluster',
+    p_1=3,
+    p_2=3,
+    stiffness=(),
+    damping=(),
+    rest=(),
+    slack=(),
+    armature=(),
+    rest_turn=4,
+)
+# where a path leads: through a point of a body, or around a shape; `side`, the body of a point on
+# the side that it takes (-1: none); `begins`, where another branch does; `share` of its length
+WAYPOINT = _record('body shape begins side', p=3, R=(3, 3), radius=(), side_p=3, share=())
 ACTUATOR = _record('on_loop dof', effort=())  # dof -1: its joint has been cut
 # joints tied together by loops: first place and number in the lists of degrees of freedom, bodies,
 # loops and couplings; `parent`, the body outside that carries it; where its matrices begin in the
@@ -152,6 +167,9 @@ FRAME = _record(
 )
 ROW = _record(f=6, error=(), bias=())  # a row of J_C: covector, error, J_C' theta'
 LOOP_COLUMN = _record(f=6, position=(), rate=())  # a coordinate of a loop joint
+# a straight piece of a path, or a joint of a tendon: its covector; where it begins and ends, how
+# long it is and which force along it pulls two bodies together
+PIECE = _record('body_1 body_2', f=6, p_1=3, p_2=3, length=(), pull=())
 
 # the tables of a handle, in its order
 TABLES = {
@@ -162,6 +180,7 @@ TABLES = {
     'home_terms': TERM,
     'home_springs': SPRING,
     'home_actuators': ACTUATOR,
+    'waypoints': WAYPOINT,
     # of the structure
     'world': WORLD,
     'shape': SHAPE,
@@ -187,6 +206,7 @@ TABLES = {
     'frames': FRAME,
     'rows': ROW,
     'loop_columns': LOOP_COLUMN,
+    'pieces': PIECE,
     'zeros': REAL,  # (nv,) of them
     'tau': REAL,  # (nv,) forces on the coordinates of the tree
     'drift': REAL,  # (nv,) W' theta_G'
@@ -221,6 +241,7 @@ cluster_dofs, cluster_bodies, cluster_loops, cluster_couplings = (
 moving, inertias, columns, frames, rows, loop_columns = (
     _accessor(name) for name in ('moving', 'inertias', 'columns', 'frames', 'rows', 'loop_columns')
 )
+waypoints, pieces = _accessor('waypoints'), _accessor('pieces')
 zeros, tau, drift, torques, extra, loads = (
     _accessor(name) for name in ('zeros', 'tau', 'drift', 'torques', 'extra', 'loads')
 )
@@ -257,7 +278,8 @@ REVOLUTE, PRISMATIC, PLANAR, SPHERICAL, FREE = range(5)  # body.joint
 NO_CONTACT, BILATERAL, UNILATERAL = range(3)  # loop.contact
 NO_MODE, SLIDE, STICK, SOFT = range(4)  # loop.mode
 PLANE, SPHERE, CYLINDER, FUNCTION = range(4)  # loop.shape
-BETWEEN_POINTS, ON_JOINT, ON_LOOP, ON_TENDON = range(4)  # spring.type
+BETWEEN_POINTS, ON_JOINT, ON_LOOP, ON_TENDON, ON_PATH, ON_BALL = range(6)  # spring.type
+POINT, AROUND_BALL, AROUND_ROD = range(3)  # waypoint.shape
 SMOOTH, SLIDING, STANDING = range(3)  # dof.slip: as a function of speed; as noted; not at all
 STUCK, AT_LOWER, AT_UPPER, FIXED = range(4)  # hold.mode: by friction, a stop, two that meet
 

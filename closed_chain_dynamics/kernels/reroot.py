@@ -113,6 +113,11 @@ def _point_anew(m, live):
             own.dof = live[at.home_springs(m)[k].dof]
             if own.dof >= 0:
                 own.iq = body[dof[own.dof].body].iq
+        elif own.type == at.ON_BALL:
+            own.dof = live[at.home_springs(m)[k].dof]
+            if own.dof >= 0:
+                carried = body[dof[own.dof].body]
+                own.iq = carried.iq + own.dof - carried.iv
         elif own.type == at.ON_TENDON:
             own.dof = 0
             for t in range(own.body_1, own.body_1 + own.body_2):

@@ -16,18 +16,20 @@
 What pulls back and damps, as an implicit step sees it: rows L, stiffness and damping along each.
 
 Tree joints have numbers of their own, which lie on the diagonal. A spring between two points, a
-joint that closes a loop and a soft contact act between two bodies: row L gives their rate L v, and
-stiffness k and damping d add L^T k L and L^T d L to K and D. A stretched spring resists across its
-direction too, by its force over its length.
+joint that closes a loop, a tendon and a soft contact act between bodies: row L gives their rate
+L v, and stiffness k and damping d add L^T k L and L^T d L to K and D. A stretched spring resists
+across its direction too, by its force over its length.
 """
 
 from . import records as at
 from .compiling import kernel
 from .loop_frames import place_loop
 from .loop_joints import loop_coordinates
-from .passive import CREEP_SPEED, FRICTION_SPEED, NO_LENGTH, loop_joints_matter, spring_ends
+from .pair_forces import NO_LENGTH, stretch
+from .passive import CREEP_SPEED, FRICTION_SPEED, loop_joints_matter, spring_ends, tendon_length
 from .structure import common_ancestor
 from .surfaces import sliding_velocity, surface_distance, surface_normal
+from .tendons import lay_tendon, tendon_row
 from .vectors import angular, cross, inner, linear, minus, norm, times
 
 NO_DIRECTION = (1.0, 0.0, 0.0)  # of a spring without length, which resists in all
@@ -77,6 +79,10 @@ def tree_laws(m, q, v, K, D):
         if spring.type == at.ON_JOINT and spring.dof >= 0:
             K[spring.dof] += spring.stiffness
             D[spring.dof] += spring.damping
+        elif spring.type == at.ON_BALL and spring.dof >= 0:
+            for j in range(spring.dof, spring.dof + 3):
+                K[j] += spring.stiffness
+                D[j] += spring.damping
 
 
 @kernel
@@ -154,7 +160,7 @@ def _soft_contact(m, k, r, L, K, D):
 
 
 @kernel
-def stiff_rows(m, L, K, D, slot):
+def stiff_rows(m, q, L, K, D, slot):
     """Write all rows with their stiffness and damping, after `motion`; return how many."""
     r, loop, column, law = 0, at.loops(m), at.loop_columns(m), at.loop_dofs(m)
     contacts, points = law.size, law.size + 3 * loop.size  # first slots
@@ -182,4 +188,13 @@ def stiff_rows(m, L, K, D, slot):
         spring = at.springs(m)[s]
         if spring.type == at.BETWEEN_POINTS and (spring.stiffness != 0.0 or spring.damping != 0.0):
             r = _number(slot, r, _point_spring(m, spring, r, L, K, D), points + 3 * s)
+        elif spring.type == at.ON_PATH or (spring.type == at.ON_TENDON and spring.dof >= 0):
+            length = lay_tendon(m, s)
+            tendon_row(m, s, L[r : r + 1], False)
+            if spring.type == at.ON_TENDON:
+                length = tendon_length(m, spring, q)
+            K[r] = spring.stiffness if stretch(spring, length) != 0.0 else 0.0
+            D[r] = spring.damping
+            if K[r] != 0.0 or D[r] != 0.0:
+                r = _number(slot, r, r + 1, points + 3 * s)
     return r

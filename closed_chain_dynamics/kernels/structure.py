@@ -13,13 +13,13 @@
 # limitations under the License.
 
 """
-Clusters: sets of joints that loops and couplings tie together.
+Clusters: sets of joints that loops, couplings and the mass of tendons tie together.
 
-A loop ties the joints on the way between its two ends, up to their nearest common ancestor. Loops
-that share a joint belong together; a joint on no loop is a cluster of its own. Each cluster hangs
-on one body outside it, so clusters form a tree again, and dynamics runs along that tree: dense
-algebra stays inside a cluster, and a long mechanism of small loops costs in proportion to its
-length. Only connecting and cutting changes the clusters.
+A loop ties the joints on the way between its two ends, up to their nearest common ancestor, and so
+does a tendon that moves a mass. Loops that share a joint belong together; a joint on no loop is a
+cluster of its own. Each cluster hangs on one body outside it, so clusters form a tree again, and
+dynamics runs along that tree: dense algebra stays inside a cluster, and a long mechanism of small
+loops costs in proportion to its length. Only connecting and cutting changes the clusters.
 """
 
 from . import records as at
@@ -74,11 +74,11 @@ def _tie_loop(m, loop):
 
 
 @kernel
-def _tie_coupling(m, coupling):
-    """Tie all joints of a coupling, and the joints between them, together."""
+def _tie_terms(m, first, n_terms):
+    """Tie all joints of a coupling or tendon, and those between them, together; return one."""
     body, dof, term = at.bodies(m), at.dofs(m), at.terms(m)
-    own = range(coupling.first, coupling.first + coupling.n_terms)
-    anchor = dof[term[coupling.first].dof].body
+    own = range(first, first + n_terms)
+    anchor = dof[term[first].dof].body
     top = anchor
     for t in own:
         top = common_ancestor(body, top, dof[term[t].dof].body)
@@ -89,6 +89,33 @@ def _tie_coupling(m, coupling):
     for t in own:
         _tie(body, dof[term[t].dof].body, top)
         _join(body, anchor, dof[term[t].dof].body)
+    return anchor
+
+
+@kernel
+def _tie_path(m, first, count):
+    """Tie all joints that move one point of a path against another; return a body, or -1."""
+    body, way, anchor = at.bodies(m), at.waypoints(m), -1
+    top = way[first].body
+    for t in range(first, first + count):
+        top = common_ancestor(body, top, way[t].body)
+    for t in range(first, first + count):
+        if way[t].body != top:
+            _tie(body, way[t].body, top)
+            anchor = way[t].body if anchor < 0 else anchor
+            _join(body, anchor, way[t].body)
+    return anchor
+
+
+@kernel
+def _tie_tendons(m):
+    """Tie the joints of every tendon that moves a mass together; note a body of each."""
+    for spring in at.springs(m):
+        spring.cluster = -1
+        if spring.armature != 0.0 and spring.type == at.ON_PATH:
+            spring.cluster = _tie_path(m, spring.body_1, spring.body_2)
+        elif spring.armature != 0.0 and spring.dof >= 0:
+            spring.cluster = _tie_terms(m, spring.body_1, spring.body_2)
 
 
 @kernel
@@ -243,8 +270,13 @@ def build_clusters(m):
             _tie_loop(m, loop)
     for coupling in at.couplings(m):
         if coupling.active:
-            _tie_coupling(m, coupling)
+            _tie_terms(m, coupling.first, coupling.n_terms)
+    if size.inner_rotors:
+        _tie_tendons(m)
     _number_clusters(m)
+    for spring in at.springs(m):
+        if spring.cluster >= 0:
+            spring.cluster = body[spring.cluster].cluster
     _assign_rows(m)
     _divide_lists(m)
     _fill_lists(m)

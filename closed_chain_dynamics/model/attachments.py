@@ -18,9 +18,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from closed_chain_dynamics.description import Description
 from closed_chain_dynamics.description.bodies import Placement
+from closed_chain_dynamics.description.elements import Numbers, Waypoint
 from closed_chain_dynamics.errors import DescriptionError
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.model.joint_types import VELOCITY_SUFFIXES
@@ -28,6 +30,7 @@ from closed_chain_dynamics.model.model import Records
 
 __all__ = ['PackedPlaces', 'actuators', 'couplings', 'springs']
 
+WAYPOINT_SHAPES = ('', 'sphere', 'cylinder')  # in the order of at.POINT and those behind it
 TINY_COEFFICIENT = 1e-2  # a coupling whose coefficients are all smaller is multiplied
 
 
@@ -53,6 +56,11 @@ class PackedPlaces:
                 repair='Name a revolute, continuous or prismatic <joint>.',
             )
         return int(body['iv']), int(body['iq'])
+
+    def point(self, link: str, xyz: Numbers) -> tuple[int, NDArray[np.float64]]:
+        """Return the body that a point of a link belongs to, and where it is in its axes."""
+        body, R, p = self.links[link]
+        return body, p + R @ xyz
 
 
 def couplings(places: PackedPlaces) -> tuple[Records, Records]:
@@ -80,26 +88,38 @@ def _count_alike(row: np.void, terms: Records) -> None:
         terms['coefficients'] /= largest
 
 
-def springs(places: PackedPlaces, terms: Records) -> tuple[Records, Records]:
-    """Return a record per spring, and the terms with those of tendons behind them."""
+def springs(places: PackedPlaces, terms: Records) -> tuple[Records, Records, Records]:
+    """Return a record per spring, the terms with those of tendons behind them, and waypoints."""
     description, loop_names = places.description, places.loop_coordinate_names
     out = np.zeros(len(description.springs), at.SPRING)
+    way = np.zeros(sum(len(spring.path) for spring in description.springs), at.WAYPOINT)
+    passed = 0  # waypoints of the paths before
     for row, spring in zip(out, description.springs):
         row['stiffness'], row['damping'] = spring.stiffness, spring.damping
-        row['rest'] = spring.rest
+        row['rest'], row['slack'] = spring.rest, spring.slack
+        row['armature'], row['cluster'] = spring.armature, -1
         if spring.type == 'linear':
             row['type'] = at.BETWEEN_POINTS
-            row['body_1'], R, p = places.links[spring.from_link]
-            row['p_1'] = p + R @ spring.from_xyz
-            row['body_2'], R, p = places.links[spring.to_link]
-            row['p_2'] = p + R @ spring.to_xyz
+            row['body_1'], row['p_1'] = places.point(spring.from_link, spring.from_xyz)
+            row['body_2'], row['p_2'] = places.point(spring.to_link, spring.to_xyz)
         elif spring.type == 'tendon':
             own = np.zeros(len(spring.terms), at.TERM)
             for term, each in zip(own, spring.terms):
                 term['dof'], term['iq'] = places.single(f'spring {spring.name!r}', each.joint)
                 term['coefficients'][0] = each.coefficients[0]
             row['type'], row['body_1'], row['body_2'] = at.ON_TENDON, len(terms), len(own)
+            row['piece'] = len(terms)
             terms = np.concatenate([terms, own])
+        elif spring.type == 'path':
+            row['type'], row['body_1'], row['body_2'] = at.ON_PATH, passed, len(spring.path)
+            for record, point in zip(way[passed:], spring.path):
+                _waypoint(places, record, point)
+            passed += len(spring.path)
+        elif spring.type == 'spherical':
+            row['type'], row['rest_turn'] = at.ON_BALL, spring.rest_turn
+            body = places.bodies[places.joints[spring.joint]]
+            slides = 3 if body['joint'] == at.FREE else 0
+            row['dof'], row['iq'] = body['iv'] + slides, body['iq'] + slides
         elif spring.joint in loop_names:
             row['type'] = at.ON_LOOP
             loop = [loop.name for loop in description.loops].index(spring.joint)
@@ -108,7 +128,19 @@ def springs(places: PackedPlaces, terms: Records) -> tuple[Records, Records]:
         else:
             row['type'] = at.ON_JOINT
             row['dof'], row['iq'] = places.single(f'spring {spring.name!r}', spring.joint)
-    return out, terms
+    on_path = out['type'] == at.ON_PATH
+    out['piece'][on_path] = len(terms) + out['body_1'][on_path]
+    return out, terms, way
+
+
+def _waypoint(places: PackedPlaces, out: np.void, point: Waypoint) -> None:
+    """Write the record of a waypoint."""
+    out['shape'], out['radius'] = WAYPOINT_SHAPES.index(point.shape), point.radius
+    out['body'], out['p'] = places.point(point.link, point.origin.xyz)
+    out['R'] = places.links[point.link][1] @ point.origin.rotation
+    out['begins'], out['share'], out['side'] = point.begins, 1.0 / point.divisor, -1
+    if point.side:
+        out['side'], out['side_p'] = places.point(*point.side)
 
 
 def actuators(places: PackedPlaces) -> tuple[Records, tuple[str, ...]]:

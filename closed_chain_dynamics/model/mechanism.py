@@ -19,6 +19,8 @@ The model never changes and is shared; the structure changes at events and has o
 workspace is written to by every computation and belongs to one thread.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from os import PathLike
@@ -31,6 +33,7 @@ from numpy.typing import ArrayLike
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.description import Description, read, write
+from closed_chain_dynamics.description.document import BEFORE_XML
 from closed_chain_dynamics.errors import DescriptionError, StateError
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.model import changes, library, state_errors
@@ -58,7 +61,7 @@ def load(
     xacro_args: Mapping[str, str] | None = None,
     inertia: str = 'check',
     cut: Sequence[str] = (),
-) -> 'Mechanism':
+) -> Mechanism:
     """
     Return the Mechanism that a file describes.
 
@@ -72,7 +75,7 @@ def load(
     'repair' corrects them, 'trust' keeps them as they are. `cut` names joints of an SDF, which is
     a graph, that close loops.
     """
-    if isinstance(source, (str, PathLike)) and not str(source).lstrip().startswith('<'):
+    if isinstance(source, (str, PathLike)) and not str(source).lstrip(BEFORE_XML).startswith('<'):
         source = library.find(source)
     description = read(
         source,
@@ -140,13 +143,13 @@ class Mechanism(ModelNames):
 
     # --- copies --------------------------------------------------------------------------------
     @classmethod
-    def in_structure(cls, model: Model, structure: Structure) -> 'Mechanism':
+    def in_structure(cls, model: Model, structure: Structure) -> Mechanism:
         """Return a new mechanism in a copy of a structure."""
         other = cls.__new__(cls)
         other._hold(model, structure.copy())
         return other
 
-    def copy(self) -> 'Mechanism':
+    def copy(self) -> Mechanism:
         """Return an independent mechanism in the same structure, with its own workspace."""
         return self.in_structure(self.model, self.structure)
 
@@ -161,10 +164,10 @@ class Mechanism(ModelNames):
             self._kept, self._kept_at = self.structure.copy(), changes
         return self._kept
 
-    def __copy__(self) -> 'Mechanism':
+    def __copy__(self) -> Mechanism:
         return self.copy()
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> 'Mechanism':
+    def __deepcopy__(self, memo: dict[int, Any]) -> Mechanism:
         return self.copy()
 
     def __getstate__(self) -> tuple[Model, Structure]:

@@ -59,6 +59,7 @@ class Model:
     couplings: Records
     terms: Records
     springs: Records
+    waypoints: Records
     actuators: Records
     world: Records  # gravity, typical length, tolerances: one record
     nq: int
@@ -102,6 +103,7 @@ class Model:
             'home_terms': self.terms,
             'home_springs': self.springs,
             'home_actuators': self.actuators,
+            'waypoints': self.waypoints,
         }
         for name, table in tables.items():
             handle[at.SLOTS[name]] = table.ctypes.data
@@ -154,6 +156,7 @@ class Model:
                 'frames': len(self.loops),
                 'rows': rows,
                 'loop_columns': len(self.loop_dofs),
+                'pieces': len(self.terms) + len(self.waypoints),
                 'zeros': room,
                 'tau': room,
                 'drift': room,

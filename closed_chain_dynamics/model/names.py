@@ -14,6 +14,8 @@
 
 """The names of a mechanism, and where they are in its tables."""
 
+from __future__ import annotations
+
 import numpy as np
 
 from closed_chain_dynamics.description import JointType

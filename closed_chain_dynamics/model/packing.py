@@ -57,7 +57,7 @@ def pack(description: Description, gravity: NDArray[np.float64]) -> Model:
         if not each['on_loop']:
             dofs['preference'][each['dof']] = ACTUATED
             dofs['actuator'][each['dof']] = number
-    spring, terms = springs(places, terms)
+    spring, terms, way = springs(places, terms)
     world = np.zeros(1, at.WORLD)
     world['gravity'], world['length'] = gravity, _typical_length(body, loops)
     world['closing_tolerance'], world['rank_tolerance'] = CLOSING_TOLERANCE, RANK_TOLERANCE
@@ -81,6 +81,7 @@ def pack(description: Description, gravity: NDArray[np.float64]) -> Model:
         couplings=coupling,
         terms=terms,
         springs=spring,
+        waypoints=way,
         actuators=actuator,
         world=world,
         nq=nq,

@@ -101,7 +101,9 @@ class Structure(Tables):
         self.shape['passive_loops'] = _any_law(model.loop_dofs) or np.any(
             model.loops['mode'] == at.SOFT
         )
-        self.shape['rotor_loops'] = np.count_nonzero(model.loop_dofs['armature'])
+        self.shape['inner_rotors'] = sum(
+            np.count_nonzero(table['armature']) for table in (model.loop_dofs, model.springs)
+        )
 
     @property
     def world(self) -> np.void:

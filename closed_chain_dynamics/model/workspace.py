@@ -43,6 +43,7 @@ class Workspace(Tables):
     frames: Records
     rows: Records
     loop_columns: Records
+    pieces: Records
     zeros: NDArray[np.float64]
     tau: NDArray[np.float64]
     drift: NDArray[np.float64]

@@ -27,6 +27,7 @@ from rclpy.timer import Timer
 from std_msgs.msg import String
 
 from closed_chain_dynamics.codegen.background import SHARE_EVERY
+from closed_chain_dynamics.description.document import BEFORE_XML
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.model import library
 from closed_chain_dynamics.model.mechanism import Mechanism, load
@@ -60,7 +61,6 @@ MODEL_SETTINGS = [
 ]
 
 
-BLANK = '\ufeff \t\r\n'
 LOADED_LOOK_EVERY = 0.005  # whether a description has been loaded [s]
 USUALLY = sys.getswitchinterval()
 MOST_DESCRIPTIONS = 5  # descriptions that wait; older ones are forgotten
@@ -143,7 +143,7 @@ class NodeModel:
             return
         self._heard = message.data
         # A text from the network is never a path: no file is opened, and no macro is run.
-        if not message.data.lstrip(BLANK).startswith('<'):
+        if not message.data.lstrip(BEFORE_XML).startswith('<'):
             self.problem = (
                 f'robot_description: it is no XML: {message.data[:SHOWN_OF_DESCRIPTION]!r}'
             )

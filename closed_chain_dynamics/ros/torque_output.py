@@ -90,13 +90,13 @@ class TorqueOutput:
         """Send torques, with the stamp of the state that they answer."""
         torques, commands = self._torque_message, self._command_message
         torques.numbers[:] = tau
-        commands.numbers[:] = tau[self._order]
         if stamp is None:  # no state is answered, and none shall seem to be
             clock = self._node.get_clock()
             simulated = clock.ros_time_is_active
             stamp = (0, 0) if simulated else clock.now().seconds_nanoseconds()
         torques.stamp(*stamp)
         self._torques.publish(bytes(torques))
+        commands.numbers[:] = tau[self._order]
         self._commands.publish(bytes(commands))
         for (publisher, message), torque in zip(self._singles, tau.tolist()):
             message.numbers[0] = torque

@@ -100,7 +100,7 @@ class TrajectoryAction:
             return self._aborted(handle, result.INVALID_GOAL, str(error))
         if not self._take(goal):
             return self._aborted(handle, result.INVALID_GOAL, loop.asked.refused)
-        self._goal = goal
+        self._goal, goal.number = goal, loop.asked.count
         code, text = await goal.done
         if code is None:
             handle.canceled()
@@ -161,16 +161,16 @@ class TrajectoryAction:
         if goal.handle.is_cancel_requested:
             self._stop(goal, stamp)
             self._end(None, 'cancelled: the pose is held')
+        elif loop.asked.count != goal.number:
+            self._end(result.INVALID_GOAL, 'another reference came')
         elif loop.safety.is_fault:
             self._end(result.PATH_TOLERANCE_VIOLATED, str(loop.safety))
         elif loop.asked.problem:
             self._end(result.INVALID_GOAL, loop.asked.problem)
         elif loop.asked.waiting is None and not loop.reason:
             asked, start = reference.followed
-            if goal.asked is None:
-                goal.asked = asked
-            if asked is not goal.asked or asked is None:
-                self._end(result.INVALID_GOAL, 'another reference came')
+            if asked is None:
+                self._end(result.INVALID_GOAL, 'the reference was dropped')
             else:
                 self._look(goal, stamp, stamp - start - asked.duration)
 

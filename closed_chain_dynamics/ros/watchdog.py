@@ -34,7 +34,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import Any
+from typing import IO, Any
 
 __all__ = ['Watchdog']
 
@@ -59,7 +59,7 @@ class Watchdog:
     def __init__(
         self, domain: int, torques: str, commands: dict[str, int], names: list[str]
     ) -> None:
-        with tempfile.TemporaryFile() as file:
+        with _in_memory() as file:
             file.truncate(mmap.PAGESIZE)
             self._memory = mmap.mmap(file.fileno(), mmap.PAGESIZE)
             heard, self._pipe = os.pipe()
@@ -96,6 +96,13 @@ class Watchdog:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+
+
+def _in_memory() -> IO[bytes]:
+    """Return a file that two processes can share; on a disk, writing may have to wait for it."""
+    if hasattr(os, 'memfd_create'):
+        return os.fdopen(os.memfd_create('watchdog'), 'r+b')
+    return tempfile.TemporaryFile()
 
 
 def _wake_up_by(pipe: int) -> int:

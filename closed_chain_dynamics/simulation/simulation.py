@@ -20,6 +20,8 @@ position and velocity onto the loops, so that they stay closed to rounding. Conn
 motion (see `structure_events`), cutting sets it free; both are in the log.
 """
 
+from __future__ import annotations
+
 from collections.abc import Callable
 
 import numpy as np
@@ -221,7 +223,7 @@ class Simulation:
         duration: float,
         tau: Torques | Controller = None,
         *,
-        callback: Callable[['Simulation'], object] | None = None,
+        callback: Callable[[Simulation], object] | None = None,
         progress: Callable[[float], object] | None = None,
     ) -> None:
         """

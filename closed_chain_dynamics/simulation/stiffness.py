@@ -22,7 +22,7 @@ from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.description import Spring
 from closed_chain_dynamics.dynamics.constraints import allowed_motions, loop_jacobian
 from closed_chain_dynamics.dynamics.force_responses import Responses
-from closed_chain_dynamics.dynamics.tree import jacobian, link_placement, mass_matrix
+from closed_chain_dynamics.dynamics.tree import jacobian, link_placement, mass_matrix, tendon_path
 from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['ease_massless', 'is_fast_but_damped', 'stiffest']
@@ -111,16 +111,20 @@ def _laws(robot: Mechanism, q: Vector) -> Iterator[FoundStiffness]:
             stiffness, damping = float(law['stop_stiffness']), float(law['damping'])
             if stiffness or damping or law['stop_damping']:
                 yield f'joint {name!r}', row, stiffness, damping + float(law['stop_damping'])
-    for spring in robot.description.springs:
+    for number, spring in enumerate(robot.description.springs):
+        if spring.type == 'spherical' and f'{spring.joint}:wx' in robot.coordinate_names:
+            first = robot.coordinate_names.index(f'{spring.joint}:wx')
+            for row in units[first : first + 3]:
+                yield f'spring {spring.name!r}', row, spring.stiffness, spring.damping
+            continue
         if spring.joint in robot.coordinate_names:
             row = units[robot.coordinate_names.index(spring.joint)]
         elif spring.joint in robot.loop_coordinate_names:
             row = L[robot.loop_coordinate_names.index(spring.joint)]
         elif spring.joint or any(t.joint not in robot.coordinate_names for t in spring.terms):
             continue  # its joint has been cut
-        elif spring.terms:
-            columns = [robot.coordinate_names.index(term.joint) for term in spring.terms]
-            row = np.array([term.coefficients[0] for term in spring.terms]) @ units[columns]
+        elif spring.terms or spring.path:
+            row = tendon_path(robot, q, number)[1]
         else:
             row = _between(robot, q, spring)
         yield f'spring {spring.name!r}', row, spring.stiffness, spring.damping

@@ -65,7 +65,7 @@ def plot_consistency(found: Consistency, path: Path | None = None) -> Any:
                     time=time,
                     columns=[(name, found.torques.residual[name]) for name in found.residual],
                     unit='[N m or N]',
-                    title='Forces that nobody gives',
+                    title='Forces that nothing provides',
                 ),
                 2.4,
             )

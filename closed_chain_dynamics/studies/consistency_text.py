@@ -83,7 +83,7 @@ def render(report: Report, style: Style) -> str:
             ('Ground', _ground_lines(report)),
             ('The nearest motion that is possible', _nearest_lines(report)),
             (
-                'Forces that nobody gives [N m or N]',
+                'Forces that nothing provides [N m or N]',
                 table(['coordinate', 'peak', 'rms', 'of what is needed'], forces, style),
             ),
             *closing_sections(report, style),

@@ -162,9 +162,14 @@ class MuJoCo(Twin):
         self.mujoco.mj_fwdPosition(model, data)
         damping = model.tendon_damping.copy()
         model.tendon_damping[:] = 0.0
+        motors = getattr(model, 'tendon_actuatorid', np.zeros(0)).copy()  # since MuJoCo 4
+        if motors.size:
+            model.tendon_actuatorid[:] = -1
         self.mujoco.mj_fwdVelocity(model, data)
         of_joints = data.qfrc_damper.copy()
         model.tendon_damping[:] = damping
+        if motors.size:
+            model.tendon_actuatorid[:] = motors
         self.mujoco.mj_fwdVelocity(model, data)
         self.along_tendons = data.qfrc_damper - of_joints
         self.M = np.zeros((model.nv, model.nv))

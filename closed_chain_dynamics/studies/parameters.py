@@ -223,7 +223,17 @@ def _lengthened(model: Description, variation: Variation, value: float) -> Descr
             for end in ('from', 'to')
             if getattr(each, f'{end}_link') == link
         }
-        return replace(each, **points)
+        path = tuple(
+            replace(
+                point,
+                origin=moved(point.origin) if point.link == link else point.origin,
+                side=(link, moved(Pose(point.side[1])).xyz)
+                if point.side and point.side[0] == link
+                else point.side,
+            )
+            for point in each.path
+        )
+        return replace(each, path=path, **points)
 
     def frames(each: LoopJoint) -> LoopJoint:
         sides: dict[str, Any] = {

@@ -61,6 +61,9 @@ class Results:
         self.unsorted, self.about = self.folder / 'unsorted.csv', self.folder / 'study.json'
         self.notes: list[str] = []
 
+    def __repr__(self) -> str:
+        return f'<Results in {str(self.folder)!r}>'
+
     @property
     def runs(self) -> int:
         """Return how many runs there are."""

@@ -48,10 +48,7 @@ __all__ = ['AGREEMENT', 'Specimen', 'robots_in', 'visit']
 AGREEMENT = 1e-8  # difference to the own tool, relative to its largest numbers
 SECONDS = 1.0  # of simulated time
 DOUBTFUL = 'No rigid body has the inertias'  # a note that belongs into the table
-TELLING_OMISSIONS = (
-    'springs',
-    'armature',
-)  # what is left out and makes a difference in a comparison
+TELLING_OMISSIONS = ('springs', 'stiffness')  # what makes a difference where it is left out
 ROOTS = re.compile(rb'<\s*(robot|mujoco|sdf)[\s>]')
 MODELS = re.compile(rb'<\s*(model|include)[\s>]')
 HEAD_BYTES = 65536  # bytes in which a root element must show itself

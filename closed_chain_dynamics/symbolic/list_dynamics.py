@@ -71,6 +71,9 @@ class ListDynamics:
             ],
         )
 
+    def __repr__(self) -> str:
+        return f'<ListDynamics of {self.equations.lists.name!r}>'
+
     def __call__(
         self, q: ArrayLike, v: ArrayLike, inputs: Inputs = None, t: float = 0.0
     ) -> tuple[Array, Array]:

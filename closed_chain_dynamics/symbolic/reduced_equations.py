@@ -108,6 +108,10 @@ class ReducedEquations(ABC):
         self._close()
         self._preparation = time.perf_counter() - begun
 
+    def __repr__(self) -> str:
+        names = ', '.join(self.independent)
+        return f'<Equations of {self.robot.name!r} by {self.method}: q_1 {names}>'
+
     def term(self, name: str) -> SX:
         """Return a term as a matrix or a column over symbols."""
         if name not in self.term_names:

@@ -158,6 +158,16 @@ def _loops(robot: Mechanism, q: Vector, tracks: Mapping[str, Track]) -> list[Loo
 def _springs(robot: Mechanism, tracks: Mapping[str, Track]) -> list[Vector]:
     ends = []
     for spring in robot.description.springs:
+        for start, stop in zip(spring.path, spring.path[1:]):
+            if not stop.begins:
+                ends.append(
+                    np.array(
+                        [
+                            tracks[each.link][1][0] + tracks[each.link][0][0] @ each.origin.xyz
+                            for each in (start, stop)
+                        ]
+                    )
+                )
         if spring.type == 'linear':
             ends.append(
                 np.array(

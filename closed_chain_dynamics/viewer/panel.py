@@ -18,7 +18,7 @@ The controls beside the picture: tabs to move, to connect and cut, to look at pl
 Callbacks of the browser only note what is wanted; the thread of the view does it.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 import html
 from typing import TYPE_CHECKING, Any
 
@@ -121,9 +121,16 @@ class ControlPanel:
             hold.on_update(lambda _: self.do(setattr, source, 'hold', hold.value))
 
     @staticmethod
-    def _by_hand(action: Callable[[Any], None]) -> Callable[[Any], None]:
+    def _by_hand(action: Callable[[Any], None]) -> Callable[[Any], Awaitable[None]]:
         """Return a callback that answers to people, not to values that the view itself sets."""
-        return lambda event: action(event.target.value) if event.client is not None else None
+
+        # a coroutine, which viser runs at once: a function would wait for a thread, and meanwhile
+        # the view may have set the slider back to where the joint is
+        async def by_hand(event: Any) -> None:
+            if event.client is not None:
+                action(event.target.value)
+
+        return by_hand
 
     def _add_sliders(self) -> None:
         if not self.source.can_drag:

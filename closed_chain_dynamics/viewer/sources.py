@@ -75,6 +75,9 @@ class ViewSource:
         self.robot, self.version, self.history = robot, 0, History()
         self.paused, self.speed = False, 1.0
 
+    def __repr__(self) -> str:
+        return f'<{type(self).__name__} of {self.robot.name!r}>'
+
     def advance(self, elapsed: float) -> None:
         """Let time [s] pass, if the source has a time of its own."""
 

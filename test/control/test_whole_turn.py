@@ -140,6 +140,35 @@ def test_too_few_actuators_leave_the_rest_to_the_dynamics_in_one_call_too(model)
     assert quick.residual, 'something is to be left over'
 
 
+@pytest.mark.parametrize('guarded', [{}, {'power_limit': 1e9}], ids=['one call', 'by steps'])
+def test_torques_are_sent_once_and_those_that_are_returned(guarded):
+    robot, q, reference = begin('five_bar')
+    loop = ControlLoop(TorqueController(robot), TorqueGuard(robot, **guarded))
+    sent = []
+    for k in range(20):
+        stamp = PERIOD * (k if k != 15 else 3)  # one is out of order, and refused
+        tau = loop.take_state(
+            robot.joint_names, q, np.zeros(robot.nv), stamp=stamp, now=k * PERIOD, send=sent.append
+        )
+        assert (tau is None) == (k == 15) and len(sent) == (tau is not None)
+        if sent:
+            assert sent.pop() is tau is loop.guard.tau
+        if k == 0:
+            loop.take_reference(*reference)
+        loop.look_ahead()
+
+
+def test_a_pose_in_whole_numbers_is_a_pose():
+    """Compiled code that looks at types once must not take integers for numbers with a point."""
+    robot, q, reference = begin('five_bar')
+    whole, real = Reference(robot), Reference(robot.copy())
+    rest = np.zeros(robot.nv, dtype=int)
+    whole.take(*reference, time=0.0, q=q, v=rest)
+    real.take(*reference, time=0.0, q=q, v=np.zeros(robot.nv))
+    for k in range(5):
+        np.testing.assert_array_equal(whole.at(k * PERIOD), real.at(k * PERIOD))
+
+
 def test_a_clock_that_started_anew_is_told_of_once():
     """Who hands trajectories over forgets them then, and must not in every turn that follows."""
     robot, q, reference = begin('five_bar')

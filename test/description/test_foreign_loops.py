@@ -175,3 +175,43 @@ def test_a_yaml_of_another_urdf_is_its_own(tmp_path):
     (tmp_path / 'other.yaml').write_text(YAML)
     described = read(tmp_path / 'robot.urdf')
     assert described.loops == () and not any('yaml' in note for note in described.notes)
+
+
+# a parallelogram that is closed with all joints at zero
+CLOSED_AT_ZERO = [
+    *(link(name) for name in ('base', 'crank', 'rod', 'rocker', 'dummy')),
+    joint('a', 'base', 'crank'),
+    joint('b', 'crank', 'rod', origin='xyz="0 0.5 0"'),
+    joint('c', 'base', 'rocker', origin='xyz="1 0 0"'),
+    joint('pin', 'rod', 'dummy', origin='xyz="1 0 0" rpy="0 0 0.4"'),
+]
+PLUGIN = """<gazebo><plugin filename="gz-sim-detachable-joint-system"
+  name="gz::sim::systems::DetachableJoint"><parent_link>rocker</parent_link>
+  <child_model>{}</child_model><child_link>{}</child_link></plugin></gazebo>"""
+
+
+def test_a_joint_that_gazebo_may_detach_is_a_weld_where_it_stands_at_zero():
+    text = robot(*CLOSED_AT_ZERO, PLUGIN.format('r', 'dummy'))
+    mechanism = ccd.load(text)
+    q = ccd.assemble(mechanism, {'a': 0.7})
+    values = [q[mechanism.joint_slices(name)[0]][0] for name in ('b', 'c', 'pin')]
+    np.testing.assert_allclose(values, [-0.7, 0.7, 0.7], atol=1e-9)
+    assert ccd.coordinates(mechanism, q).mobility == 1
+    assert any('is a weld' in note for note in mechanism.description.notes)
+
+
+@pytest.mark.parametrize('other', [('box', 'dummy'), ('r', 'lid')])
+def test_what_gazebo_attaches_to_another_model_stays_open(other):
+    description = read(robot(*CLOSED_AT_ZERO, PLUGIN.format(*other)))
+    assert not description.loops
+    assert any('stays open' in note for note in description.notes)
+
+
+def test_constraints_may_name_joints_as_a_fork_of_urdfdom_does():
+    ends = '<parent link="rod"/><parent_origin xyz="1 0 0"/><child link="rocker"/>'
+    loop = f'<constraint name="k" type="{{}}">{ends}<child_origin xyz="0 0.5 0"/></constraint>'
+    own, fork = (
+        read(robot(*CLOSED_AT_ZERO, loop.format(kind)))
+        for kind in ('spherical', 'spherical_joint')
+    )
+    assert own.loops == fork.loops

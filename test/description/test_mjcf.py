@@ -341,8 +341,8 @@ LEFT_OUT = {
     ),
     'fluid': world(TWO, before='<option density="1.2" viscosity="1e-5"/>'),
     'contact between geoms': world(TWO),
-    'springs of ball and free joints': world(
-        '<body><joint type="ball" stiffness="3"/><geom size="0.1"/></body>' * 9
+    'yielding of springs': world(
+        '<body><joint type="ball" stiffness="3" springyield="1"/><geom size="0.1"/></body>' * 9
     ),
     'limits of tendon lengths': world(
         TWO, after='<tendon><fixed range="0 1"><joint joint="bend" coef="1"/></fixed></tendon>'

@@ -174,7 +174,7 @@ def test_a_massless_end_that_nothing_drives_is_merged_and_the_rest_moves_as_befo
     assert ccd.newton_euler(mechanism, v[:1], v[:1], v[:1]) == pytest.approx(bias[:1])
     assert bias[1] == 0.0
     assert mechanism.joint_names == ['swing']
-    assert any('are fixed: turn' in note for note in mechanism.description.notes)
+    assert any('made fixed: turn' in note for note in mechanism.description.notes)
 
 
 def test_massless_ends_that_only_move_each_other_are_merged_together():
@@ -182,7 +182,7 @@ def test_massless_ends_that_only_move_each_other_are_merged_together():
     ends = [joint('turn', 'arm', 'tool'), '<link name="tip"/>']
     mechanism = ccd.load(robot(*MASSLESS_END, *ends, joint('nod', 'tool', 'tip', inside=mimic)))
     assert mechanism.joint_names == ['swing'] and not mechanism.description.couplings
-    assert any('are fixed: turn, nod' in note for note in mechanism.description.notes)
+    assert any('made fixed: turn, nod' in note for note in mechanism.description.notes)
 
 
 def test_a_massless_link_that_a_loop_or_a_gear_binds_is_allowed():

@@ -17,6 +17,7 @@
 import ast
 import contextlib
 import importlib
+import inspect
 import os
 from pathlib import Path
 import pkgutil
@@ -134,6 +135,30 @@ def modules(package=ccd):
     for found in pkgutil.walk_packages(package.__path__, f'{package.__name__}.'):
         if not found.name.startswith(OUTER_LAYERS):
             yield found.name
+
+
+def called():
+    """Return (name, function) of every public function and class, and of what classes offer."""
+    for name in ccd.__all__:
+        thing = getattr(ccd, name)
+        if callable(thing):
+            yield name, thing
+        if inspect.isclass(thing):
+            for key, method in inspect.getmembers(thing, callable):
+                if not key.startswith('_') and hasattr(method, '__code__'):
+                    yield f'{name}.{key}', method
+
+
+@pytest.mark.parametrize('name, function', [*called()])
+def test_signatures_can_be_read(name, function):
+    """As `help` shows them: types by their names, not what those stand for, and all options."""
+    try:
+        signature = inspect.signature(function)
+    except ValueError:  # of Python's own exceptions
+        return
+    assert 'numpy.' not in str(signature) and '0x' not in str(signature)
+    takes_anything = any(each.kind is each.VAR_KEYWORD for each in signature.parameters.values())
+    assert not takes_anything or name == 'CompiledMechanism.slopes'  # inputs of a trace by name
 
 
 def test_manifest_is_format_3_and_says_what_ament_needs(manifest):

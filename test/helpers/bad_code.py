@@ -25,6 +25,7 @@ from helpers.single_joints import pendulum
 import numpy as np
 
 import closed_chain_dynamics as ccd
+from closed_chain_dynamics.description import CouplingTerm, Spring
 from closed_chain_dynamics.model import changes
 
 __all__ = ['CODE']
@@ -47,6 +48,12 @@ def changed():
     fast = robot.compile(closed_pose())
     robot.cut('coupler_rocker')
     return fast
+
+
+def sprung(spring):
+    """Return a four-bar with a spring."""
+    robot = ccd.load('four_bar')
+    return ccd.Mechanism(replace(robot.description, springs=(spring,)), gravity=robot.gravity)
 
 
 def rolled(**options):
@@ -180,6 +187,9 @@ CODE = {
     ),
     'code on a full disk': full_disk,
     'code on a full scratch disk': full_scratch,
+    'code of a tendon with a mass': lambda at: sprung(
+        Spring('cord', 'tendon', 1.0, terms=(CouplingTerm('crank', (1.0,)),), armature=1.0)
+    ).compile(),
     'code of a sliding contact': lambda at: ccd.load('three_link').compile(),
     'code of a cut tree': cut_tree_joint,
     'code of a joint at its stop': at_its_stop,

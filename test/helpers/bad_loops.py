@@ -36,6 +36,10 @@ from helpers.small_files import (
 )
 
 # id: (the file, words of the culprit, words of the repair)
+PATH = '<cc:spring name="s" type="path"><cc:point link="base"/>{}{}<cc:law {}/></cc:spring>'
+BALL_SPRING = (
+    '<cc:spring name="s" type="spherical" joint="{}"><cc:law stiffness="1" {}/></cc:spring>'
+)
 LOOPS = {
     # loops
     'loop with itself': (
@@ -286,6 +290,39 @@ LOOPS = {
         ),
         ['line 7', "'knee'"],
         ['shoulder, elbow'],
+    ),
+    'path that ends with a shape': (
+        with_extra(
+            PATH.format('<cc:wrap link="tip" shape="sphere" radius="0.1"/>', '', 'stiffness="1"')
+        ),
+        ['line 7', 'from point to point'],
+        ['<cc:point>'],
+    ),
+    'mass along a path around a shape': (
+        with_extra(
+            PATH.format(
+                '<cc:wrap link="tip" shape="sphere" radius="0.1"/>',
+                '<cc:point link="tip"/>',
+                'stiffness="1" armature="1"',
+            )
+        ),
+        ['line 7', 'armature'],
+        ['points'],
+    ),
+    'spring of a ball on a hinge': (
+        with_extra(BALL_SPRING.format('elbow', '')),
+        ['line 7', 'revolute', 'all axes'],
+        ['type="torsional"'],
+    ),
+    'spring of a ball on an unknown joint': (
+        with_extra(BALL_SPRING.format('knee', '')),
+        ['line 7', "'knee'"],
+        ['shoulder, elbow'],
+    ),
+    'spring of a ball that rests nowhere': (
+        with_extra(BALL_SPRING.format('elbow', 'rest_turn="0 0 0 0"')),
+        ['rest_turn', 'no rotation'],
+        ['x y z w'],
     ),
     'unknown limit moment': (
         with_hinge('<cc:limit_moment model="linea"/>'),

@@ -217,3 +217,20 @@ def test_a_kernel_that_has_taken_its_time_is_compiled(patient):
         assert count_to(100_000) == 4999950000
         assert count_to._patience > -1.0
     assert count_to(10) == 45
+
+
+def test_a_kernel_that_looks_at_types_once_takes_other_arrays_later():
+    """As plain Python, at the first call of compiled code, and at those that look no more."""
+
+    def add(given, factor):
+        return factor * (given[0].sum() + given[1][0])
+
+    total = compiling.kernel_of_same_types(add)
+    for patience in (compiling.PATIENCE, 0.0, 0.0, 0.0):
+        total._patience = patience
+        for size in (1, 5):
+            arrays = np.arange(1.0, 1.0 + size), np.full(3, 0.5)
+            assert total(arrays, 2.0) == 2.0 * (size * (size + 1) / 2 + 0.5)
+    assert len(total.entry.signatures) == 1
+    with pytest.raises(TypeError):
+        total(arrays, 'two')

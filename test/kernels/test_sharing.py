@@ -14,6 +14,7 @@
 
 """Kernels that others call through a cell: compiled once, when they are needed."""
 
+from pathlib import Path
 import subprocess
 import sys
 import time
@@ -21,6 +22,7 @@ import time
 import numpy as np
 import pytest
 
+from closed_chain_dynamics import kernels as layers
 from closed_chain_dynamics.kernels.compiling import kernel_without_patience
 from closed_chain_dynamics.kernels.sharing import NUMBER, VECTOR, shared_kernel
 
@@ -50,6 +52,15 @@ def kernels():
         return square / x.size
 
     return total, mean, spread
+
+
+def test_compiled_code_is_as_old_as_the_records_that_it_works_on():
+    """However a kernel imports them: code of another layout would write beyond its memory."""
+    folder = Path(layers.__file__).parent
+    imports = {path.stem: layers._imported(path.stem, folder) for path in folder.glob('*.py')}
+    for module in ('manifold', 'run', 'vectors'):
+        works_on_records = 'at.' in (folder / f'{module}.py').read_text()
+        assert ('records' in layers._sources_of(module, imports)) == works_on_records
 
 
 def test_it_is_compiled_once_and_when_it_is_needed(kernels):
@@ -90,6 +101,7 @@ def test_a_full_disk_costs_the_cache_and_nothing_else(kernels, monkeypatch):
 def test_what_cannot_be_compiled_ends_with_the_reason_and_not_in_a_crash(tmp_path):
     """In a process of its own: compiled code has no way back to an error of Python."""
     script = """
+from closed_chain_dynamics import kernels as layers
 from closed_chain_dynamics.kernels.compiling import kernel_without_patience
 from closed_chain_dynamics.kernels.sharing import NUMBER, shared_kernel
 

@@ -23,12 +23,17 @@ import numpy as np
 import pytest
 
 import closed_chain_dynamics as ccd
+from closed_chain_dynamics.control.contact_detection import ContactDetector
+from closed_chain_dynamics.control.law import TorqueController
+from closed_chain_dynamics.control.torque_guard import TorqueGuard
+from closed_chain_dynamics.control.trajectory import Trajectory
 from closed_chain_dynamics.recording.html import shown
 from closed_chain_dynamics.studies.consistency import study_consistency
 from closed_chain_dynamics.studies.motion.moving import Motion, move
 from closed_chain_dynamics.studies.motion.torques import motion_torques
 from closed_chain_dynamics.studies.motion.tracks import sines
 from closed_chain_dynamics.studies.validity import study_validity
+from closed_chain_dynamics.viewer.sources import ModelSource
 
 PNG = b'\x89PNG'
 
@@ -141,3 +146,21 @@ def test_a_figure_needs_neither_a_display_nor_pyplot():
 
 def test_a_motion_of_one_sample_says_what_it_assumes():
     assert re.search(r'assumed=\[\]', repr(Motion(*np.zeros((4, 1)))))
+
+
+def test_what_controls_says_what_it_is():
+    robot = ccd.load('five_bar')
+    parts = (
+        TorqueController(robot),
+        TorqueGuard(robot),
+        Trajectory(robot.actuator_names, [0.5, 1.0], np.zeros((2, 2))),
+        ContactDetector('force', 50.0, 20.0),
+        ModelSource(robot),
+    )
+    assert [repr(each) for each in parts] == [
+        "<TorqueController of 'five_bar': computed_torque>",
+        "<TorqueGuard of 'five_bar': 2 actuators>",
+        '<Trajectory of left_shoulder, right_shoulder: 2 points, 1 s>',
+        '<ContactDetector: open>',
+        "<ModelSource of 'five_bar'>",
+    ]

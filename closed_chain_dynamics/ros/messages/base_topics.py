@@ -74,7 +74,7 @@ class BaseTopics:
         if message is None or self.base is None:
             return
         if message.orientation_covariance[0] == NOT_MEASURED:
-            self._node.rejected('imu', 'imu: it has no orientation, and nobody fuses one here')
+            self._node.rejected('imu', 'imu: it has no orientation, and none is estimated here')
             return
         turned, rate = message.orientation, message.angular_velocity
         self._take(

@@ -13,12 +13,13 @@
 # limitations under the License.
 
 """
-Rotors on loop joints: a cut joint feels reflected inertia as a joint of the tree does.
+Rotors that turn with no joint of the tree: on loop joints, and those of tendons.
 
-The rate of a coordinate of a loop joint is l theta', l = f (J_2 - J_1) with its covector f. A
-rotor of inertia I adds I l^T l to M. What it needs for a motion is a pair of opposite wrenches
-along f on the two bodies, I times the acceleration of the coordinate, so it joins the Newton-Euler
-recursion.
+A cut joint feels reflected inertia as a joint of the tree does. The rate of a coordinate of a loop
+joint is l theta', l = f (J_2 - J_1) with its covector f. A rotor of inertia I adds I l^T l to M.
+What it needs for a motion is a pair of opposite wrenches along f on the two bodies, I times the
+acceleration of the coordinate, so it joins the Newton-Euler recursion; see `tendons.py` for those
+of tendons.
 """
 
 import numpy as np
@@ -28,8 +29,9 @@ from .compiling import kernel
 from .holds import coordinate_bias
 from .loop_joints import loop_coordinates
 from .loops import add_loop_to_jacobian
-from .passive import push_apart
-from .sharing import HANDLE, NOTHING, shared_kernel
+from .pair_forces import push_apart
+from .sharing import HANDLE, INDEX, NOTHING, NUMBER, TABLE, shared_kernel
+from .tendons import add_tendon_inertia, carry_tendons, take_tendon_momenta, tendon_energy
 
 
 @kernel
@@ -40,8 +42,8 @@ def _turns_rotor(m, k):
 
 
 @shared_kernel(HANDLE, returns=NOTHING)
-def carry_loop_rotors(m):
-    """Add what rotors of loop joints need for the motion V, A of the bodies to their F."""
+def carry_inner_rotors(m):
+    """Add what these rotors need for the motion V, A of the bodies to their F."""
     for k in range(at.loops(m).size):
         if _turns_rotor(m, k):
             own = at.loops(m)[k]
@@ -49,11 +51,12 @@ def carry_loop_rotors(m):
             for d in range(own.dof, own.dof + own.n_dofs):
                 force = -at.loop_dofs(m)[d].armature * coordinate_bias(m, k, d)
                 push_apart(m, own.body_1, own.body_2, at.loop_columns(m)[d].f, force)
+    carry_tendons(m)
 
 
 @shared_kernel(HANDLE, returns=NOTHING)
-def take_loop_momenta(m):
-    """Take the momentum that rotors of loop joints have in the motion V off the bodies' F."""
+def take_inner_momenta(m):
+    """Take the momentum that these rotors have in the motion V off the bodies' F."""
     for k in range(at.loops(m).size):
         if _turns_rotor(m, k):
             own = at.loops(m)[k]
@@ -61,11 +64,12 @@ def take_loop_momenta(m):
             for d in range(own.dof, own.dof + own.n_dofs):
                 momentum = at.loop_dofs(m)[d].armature * at.loop_columns(m)[d].rate
                 push_apart(m, own.body_1, own.body_2, at.loop_columns(m)[d].f, momentum)
+    take_tendon_momenta(m)
 
 
-@kernel
-def loop_rotor_energy(m):
-    """Return the kinetic energy that rotors of loop joints have in the motion V of the bodies."""
+@shared_kernel(HANDLE, returns=NUMBER)
+def inner_rotor_energy(m):
+    """Return the kinetic energy that these rotors have in the motion V of the bodies."""
     energy = 0.0
     for k in range(at.loops(m).size):
         if _turns_rotor(m, k):
@@ -73,19 +77,21 @@ def loop_rotor_energy(m):
             loop_coordinates(m, k)
             for d in range(own.dof, own.dof + own.n_dofs):
                 energy += 0.5 * at.loop_dofs(m)[d].armature * at.loop_columns(m)[d].rate ** 2
-    return energy
+    return energy + tendon_energy(m)
 
 
-@kernel
-def add_loop_inertia(m, k, M, local):
-    """Add I l^T l of the rotors of one loop joint to M, of its cluster (`local`) or of all."""
-    if not _turns_rotor(m, k):
-        return
-    own, n, l = at.loops(m)[k], M.shape[0], np.empty((1, M.shape[0]))
-    loop_coordinates(m, k)
-    for d in range(own.dof, own.dof + own.n_dofs):
-        l[:] = 0.0
-        add_loop_to_jacobian(m, k, 0, at.loop_columns(m)[d].f, l, local)
-        for i in range(n):
-            for j in range(n):
-                M[i, j] += at.loop_dofs(m)[d].armature * l[0, i] * l[0, j]
+@shared_kernel(HANDLE, INDEX, TABLE, returns=NOTHING)
+def add_inner_inertia(m, cluster, M):
+    """Add I l^T l of these rotors to M, of a cluster by its number, or (-1) of the whole tree."""
+    n, l = M.shape[0], np.empty((1, M.shape[0]))
+    for k in range(at.loops(m).size):
+        own = at.loops(m)[k]
+        if _turns_rotor(m, k) and (cluster < 0 or own.cluster == cluster):
+            loop_coordinates(m, k)
+            for d in range(own.dof, own.dof + own.n_dofs):
+                l[:] = 0.0
+                add_loop_to_jacobian(m, k, 0, at.loop_columns(m)[d].f, l, cluster >= 0)
+                for i in range(n):
+                    for j in range(n):
+                        M[i, j] += at.loop_dofs(m)[d].armature * l[0, i] * l[0, j]
+    add_tendon_inertia(m, cluster, M)
