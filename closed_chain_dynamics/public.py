@@ -36,7 +36,8 @@ from closed_chain_dynamics.dynamics.forward import ForwardDynamics, forward_dyna
 from closed_chain_dynamics.dynamics.generalized_coordinates import Coordinates, coordinates
 from closed_chain_dynamics.dynamics.impacts import Impact, impact
 from closed_chain_dynamics.dynamics.inverse import InverseDynamics, inverse_dynamics
-from closed_chain_dynamics.dynamics.joint_reactions import Reaction, Reactions, reactions
+from closed_chain_dynamics.dynamics.joint_reactions import reactions
+from closed_chain_dynamics.dynamics.reaction_values import Reaction, Reactions
 from closed_chain_dynamics.dynamics.tree import (
     center_of_mass,
     difference,

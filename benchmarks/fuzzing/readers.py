@@ -164,7 +164,7 @@ def _words(path: Path) -> None:
 def _contact_state(path: Path) -> None:
     from closed_chain_dynamics.control.state_tracking import StateTracker
     from closed_chain_dynamics.ros.messages.contacts import read_state
-    from closed_chain_dynamics.ros.wishes import read_wish
+    from closed_chain_dynamics.simulation.wishes import read_wish
 
     text = path.read_bytes().decode('utf-8', 'replace')
     robot = _robot().copy()

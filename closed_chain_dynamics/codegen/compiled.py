@@ -38,7 +38,7 @@ from closed_chain_dynamics.codegen.compiler import find_compiler
 from closed_chain_dynamics.codegen.forward_derivatives import Derivatives, derivatives, linearise
 from closed_chain_dynamics.codegen.gathering import gather
 from closed_chain_dynamics.codegen.results import (
-    Asked,
+    AnsweredFor,
     Basis,
     Completed,
     Forward,
@@ -123,7 +123,7 @@ class CompiledMechanism:
         given = (np.asarray(each, dtype=float) for each in (q, v, tau))
         return Forward(*answer, self._asked(*given))
 
-    def _asked(self, q: Any, v: Any, tau: Any) -> Asked:
+    def _asked(self, q: Any, v: Any, tau: Any) -> AnsweredFor:
         """Return a question as it was, whatever happens to the arrays and the mechanism later."""
         robot = self.robot
         return (robot.model, robot.kept_structure(), q.tobytes(), v.tobytes(), tau.tobytes())

@@ -24,11 +24,11 @@ from closed_chain_dynamics.dynamics.values import numbers
 from closed_chain_dynamics.model.model import Model
 from closed_chain_dynamics.model.structure import Structure
 
-__all__ = ['Asked', 'Basis', 'Completed', 'Forward', 'Inverse', 'Rollout']
+__all__ = ['AnsweredFor', 'Basis', 'Completed', 'Forward', 'Inverse', 'Rollout']
 
 
 # the mechanism as it was, and q, v and torques: numbers one after the other
-Asked: TypeAlias = tuple[Model, Structure, bytes, bytes, bytes]
+AnsweredFor: TypeAlias = tuple[Model, Structure, bytes, bytes, bytes]
 
 
 class Forward(NamedTuple):
@@ -37,7 +37,7 @@ class Forward(NamedTuple):
     acceleration: Array
     ok: Any  # True, or (n,) of bool
     generic: Any  # whether the core answered instead
-    asked: Asked
+    asked: AnsweredFor
 
     @property
     def constraint_forces(self) -> Array:

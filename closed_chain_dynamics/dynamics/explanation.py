@@ -20,25 +20,22 @@ stand for them and why, which constraints say nothing new, how far the next sing
 moves idly, and what the actuators can do.
 """
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from closed_chain_dynamics.arrays import Matrix
 from closed_chain_dynamics.dynamics.idle_motion import IdleMotion, Motions, idle_motions
-from closed_chain_dynamics.model.mechanism import Mechanism
-
-if TYPE_CHECKING:
-    from closed_chain_dynamics.dynamics.generalized_coordinates import Coordinates
+from closed_chain_dynamics.dynamics.wording import MOST_LISTED, compact, listed, plural
 
 __all__ = ['explain', 'unmoved_joints']
 
+if TYPE_CHECKING:
+    from closed_chain_dynamics.dynamics.generalized_coordinates import Coordinates
 FREE_SHARE = 0.1  # joints that move by less than this share of the fastest are not named
 MOVES = 1e-7  # a coordinate that moves by less than this share of the fastest stands still
 OFF_PLANE = 1e-7  # sine of the angle of a turn to a plane's normal, and share of a slide across
 CLEAR_FALL = 1e-11  # singular values that fall by more than this leave no doubt about the rank
-MOST_LISTED = 8  # names in a list before the rest is only counted
 
 
 def explain(c: 'Coordinates', *, actuators: bool = True) -> str:
@@ -61,34 +58,6 @@ def explain(c: 'Coordinates', *, actuators: bool = True) -> str:
     ]
     lines += [_actuation(c), _unmoved(c, len(idle))] if actuators else []
     return '\n'.join(line for line in lines if line)
-
-
-def plural(n: int, noun: str) -> str:
-    """Return for instance '1 row' or '3 rows'; velocity becomes velocities."""
-    if n == 1:
-        return f'1 {noun}'
-    return f'{n} {noun[:-1]}ies' if noun.endswith('y') else f'{n} {noun}s'
-
-
-def listed(names: Iterable[str], most: int = MOST_LISTED) -> str:
-    """Return 'a', 'a and b', 'a, b and c', or 'a, b, c and 7 more'."""
-    names = list(names)
-    if len(names) > most:
-        return f'{", ".join(names[:most])} and {len(names) - most} more'
-    return ' and '.join(filter(None, [', '.join(names[:-1]), *names[-1:]]))
-
-
-def compact(robot: Mechanism, names: Iterable[str]) -> list[str]:
-    """Return names of coordinates with those of one whole joint in one, as in ball:wx..wz."""
-    names, short = list(names), list[str]()
-    for joint in robot.joint_names:
-        own = robot.coordinate_names[robot.joint_slices(joint)[1]]
-        if len(own) > 1 and set(own) <= set(names):
-            short.append(f'{own[0]}..{own[-1].rsplit(":", 1)[1]}')
-            names = [name for name in names if name not in own]
-        else:
-            short += [name for name in own if name in names]
-    return short
 
 
 def _mobility(c: 'Coordinates') -> str:

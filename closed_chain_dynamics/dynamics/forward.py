@@ -32,9 +32,9 @@ from numpy.typing import ArrayLike
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.arrays import Matrix, Vector
 from closed_chain_dynamics.dynamics.actuation import actuator_vector, refuse_non_finite
+from closed_chain_dynamics.dynamics.at_pose import AtPose
 from closed_chain_dynamics.dynamics.constraint_forces import drag, solve_multipliers, tree_force
 from closed_chain_dynamics.dynamics.constraints import actuator_rows, constraint_jacobian
-from closed_chain_dynamics.dynamics.generalized_coordinates import AtPose
 from closed_chain_dynamics.dynamics.outside_forces import acting, checked_wrenches
 from closed_chain_dynamics.dynamics.rank import learn_rank
 from closed_chain_dynamics.dynamics.singularities import hold_forward

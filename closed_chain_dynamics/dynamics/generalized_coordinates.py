@@ -30,7 +30,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
-from typing import NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -47,11 +46,11 @@ from closed_chain_dynamics.dynamics.distances import ClusterDistance, singularit
 from closed_chain_dynamics.dynamics.explanation import explain
 from closed_chain_dynamics.dynamics.levers import Levers, find_levers, no_lever
 from closed_chain_dynamics.dynamics.rank import learn_rank
-from closed_chain_dynamics.dynamics.singularities import check_policy, lost_motion, refuse
+from closed_chain_dynamics.dynamics.singularities import lost_motion
 from closed_chain_dynamics.dynamics.values import KeptPose, Where, constant
 from closed_chain_dynamics.model.mechanism import Mechanism
 
-__all__ = ['AtPose', 'Cluster', 'Coordinates', 'coordinates']
+__all__ = ['Cluster', 'Coordinates', 'coordinates']
 
 SINGULAR_DISTANCE = 1e-4  # below this the loops count as close to losing rank
 
@@ -278,50 +277,3 @@ def _clusters(robot: Mechanism) -> tuple[Cluster, ...]:
                 Cluster(number, structure.dofs_of(number).copy(), np.array(rows), int(own['rank']))
             )
     return tuple(clusters)
-
-
-class AtPose(KeptPose):
-    """
-    What every result knows of its pose: coordinates, and how close to a singularity it is.
-
-    `singular`: whether the pose is singular and a policy was at work.
-    """
-
-    singular: bool = False
-
-    def _meet_singularity(self, robot: Mechanism, singular: bool, policy: str) -> bool:
-        """Follow a policy for singular poses; return whether the motion that came free is held."""
-        check_policy(robot, policy)
-        self.__dict__['singular'] = singular
-        if singular and policy == 'refuse':
-            refuse(robot, self.coordinates)
-        return singular and policy == 'hold'
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise AttributeError(f'{name!r} of {type(self).__name__} cannot be set: it is a result')
-
-    @cached_property
-    def coordinates(self) -> Coordinates:
-        """Return the generalized coordinates of the pose: W, S, names and condition."""
-        c = coordinates(self.robot, self.q)
-        c.__dict__['robot'] = self.robot  # one mechanism serves both
-        return c
-
-    @property
-    def condition(self) -> float:
-        """Return the condition number of the loops; large where they are about to lose rank."""
-        return self.coordinates.condition
-
-    @property
-    def dead_point(self) -> bool:
-        """
-        Return whether actuators have no leverage here, but have some at nearby poses.
-
-        They get no torque for it then, and forces along it are the residual of inverse dynamics.
-        """
-        return self.coordinates.dead_point
-
-    @property
-    def singular_direction(self) -> Vector:
-        """Return the motion that comes free at the nearest singularity, (nv,)."""
-        return self.coordinates.singular_direction

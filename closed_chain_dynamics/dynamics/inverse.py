@@ -35,6 +35,7 @@ from numpy.typing import ArrayLike
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.dynamics.actuation import actuator_torques
+from closed_chain_dynamics.dynamics.at_pose import AtPose
 from closed_chain_dynamics.dynamics.constraint_forces import drag, solve_multipliers
 from closed_chain_dynamics.dynamics.constraints import (
     actuator_rows,
@@ -42,7 +43,7 @@ from closed_chain_dynamics.dynamics.constraints import (
     constraint_jacobian,
 )
 from closed_chain_dynamics.dynamics.forward import forward_dynamics
-from closed_chain_dynamics.dynamics.generalized_coordinates import AtPose, Coordinates, coordinates
+from closed_chain_dynamics.dynamics.generalized_coordinates import Coordinates, coordinates
 from closed_chain_dynamics.dynamics.outside_forces import acting, checked_wrenches
 from closed_chain_dynamics.dynamics.rank import learn_rank
 from closed_chain_dynamics.dynamics.singularities import branch_tangent

@@ -30,7 +30,16 @@ from closed_chain_dynamics.kernels.passive import joint_force
 from closed_chain_dynamics.model.link_table import LinkTable
 from closed_chain_dynamics.model.mechanism import Mechanism
 
-__all__ = ['LAST', 'NEXT', 'LinkLoads', 'LoopEfforts', 'cross', 'find_link_loads', 'loop_efforts']
+__all__ = [
+    'LAST',
+    'NEXT',
+    'LinkLoads',
+    'LoopEfforts',
+    'cross',
+    'find_link_loads',
+    'loop_efforts',
+    'moved_wrench',
+]
 
 NEXT, LAST = [1, 2, 0], [2, 0, 1]  # axes in the order of a vector product
 External = list[tuple[int, Vector, Vector]]  # link, point, wrench (6,)
@@ -60,6 +69,12 @@ def cross(a: ArrayLike, b: ArrayLike) -> Matrix:
     """Return the vector product along the last axis; numpy's own takes ten times as long."""
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
     return np.asarray(a[..., NEXT] * b[..., LAST] - a[..., LAST] * b[..., NEXT])
+
+
+def moved_wrench(wrench: Vector, arm: Vector) -> Vector:
+    """Return a wrench at a point that is `arm` away from its own."""
+    force, moment = wrench[:3], wrench[3:]
+    return np.concatenate([force, moment - cross(arm, force)])
 
 
 def find_link_loads(

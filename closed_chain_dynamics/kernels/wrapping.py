@@ -31,10 +31,10 @@ same angle to the normal: the shortest of all ways through the circle, as light 
 import numpy as np
 
 from .compiling import kernel
+from .loop_joints import WHOLE_TURN
 from .vectors import add, cross, inner, minus, norm, rotate, rotate_back, times
 
-WHOLE_TURN = 2.0 * np.pi
-NOTHING = 1e-15  # a length or a sine below which there is none
+NO_SINE = 1e-15  # a length or a sine below which there is none
 MOST_HALVINGS = 100  # Newton's method takes four to six steps
 NO_WAY = 0.0, 0.0, 0.0
 
@@ -44,7 +44,7 @@ def _nearest(x_0, y_0, x_1, y_1):
     """Return the point of a line between two that is nearest to the origin."""
     x, y = x_1 - x_0, y_1 - y_0
     square = x * x + y * y
-    along = -(x * x_0 + y * y_0) / square if square > NOTHING else 0.0
+    along = -(x * x_0 + y * y_0) / square if square > NO_SINE else 0.0
     along = min(max(along, 0.0), 1.0)
     return x_0 + along * x, y_0 + along * y
 
@@ -64,11 +64,11 @@ def _tangents(x_0, y_0, x_1, y_1, r, side):
     `side` is a point on the side that it takes, zero where it takes the shorter way.
     """
     d_0, d_1 = np.hypot(x_0, y_0), np.hypot(x_1, y_1)
-    if d_0 < r or d_1 < r or r < NOTHING:
+    if d_0 < r or d_1 < r or r < NO_SINE:
         return NO_WAY
     phi_0, phi_1 = np.arctan2(y_0, x_0), np.arctan2(y_1, x_1)
     turn = _turn(phi_0, phi_1)
-    if np.hypot(side[0], side[1]) > NOTHING:
+    if np.hypot(side[0], side[1]) > NO_SINE:
         phi = np.arctan2(side[1], side[0])
         turn = _turn(phi_0, phi) + _turn(phi, phi_1)
     alpha_0 = np.arctan2(np.sqrt(d_0 * d_0 - r * r), r)
@@ -84,7 +84,7 @@ def _reflection(x_0, y_0, x_1, y_1, r):
     """Return (way, angle, 0) of a path that touches a circle from within; 0 where straight."""
     d_0, d_1 = np.hypot(x_0, y_0), np.hypot(x_1, y_1)
     x, y = _nearest(x_0, y_0, x_1, y_1)
-    if d_0 <= r or d_1 <= r or r < NOTHING or np.hypot(x, y) <= r:
+    if d_0 <= r or d_1 <= r or r < NO_SINE or np.hypot(x, y) <= r:
         return NO_WAY
     turn = np.arctan2(x_0 * y_1 - y_0 * x_1, x_0 * x_1 + y_0 * y_1)
     way, turn = 1.0 if turn >= 0.0 else -1.0, abs(turn)
@@ -105,7 +105,7 @@ def _reflection(x_0, y_0, x_1, y_1, r):
         moved = angle - gap / slope
         if not low < moved < high:
             moved = 0.5 * (low + high)
-        done = abs(moved - angle) <= NOTHING
+        done = abs(moved - angle) <= NO_SINE
         angle = moved
         if done:
             break
@@ -118,7 +118,7 @@ def _plane(a, b, ball):
     if not ball:
         return (1.0, 0.0, 0.0), (0.0, 1.0, 0.0)
     e_1, n = times(1.0 / norm(a), a), cross(a, b)
-    if norm(n) < NOTHING:  # straight through the centre: any plane, MuJoCo's to agree with it
+    if norm(n) < NO_SINE:  # straight through the centre: any plane, MuJoCo's to agree with it
         i = 0
         for k in range(1, 3):
             if abs(e_1[k]) > abs(e_1[i]):
@@ -135,7 +135,7 @@ def wrap(x_0, x_1, centre, R, radius, ball, sided, side):
     From x_0 to x_1 around a ball or a cylinder; `side`: a point on the side that it takes.
     """
     a, b = rotate_back(R, minus(x_0, centre)), rotate_back(R, minus(x_1, centre))
-    if norm(a) < NOTHING or norm(b) < NOTHING:
+    if norm(a) < NO_SINE or norm(b) < NO_SINE:
         return False, x_0, x_1, 0.0
     e_1, e_2 = _plane(a, b, ball)
     x_a, y_a, x_b, y_b = inner(a, e_1), inner(a, e_2), inner(b, e_1), inner(b, e_2)

@@ -41,7 +41,7 @@ from closed_chain_dynamics.recording.segments import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from closed_chain_dynamics.dynamics.joint_reactions import Reaction
+    from closed_chain_dynamics.dynamics.reaction_values import Reaction
     from closed_chain_dynamics.recording.log_files import Path
 
 __all__ = ['COLUMNS', 'DRIFT_WORTH_A_WARNING', 'Log']

@@ -15,7 +15,8 @@
 """Forces in the joints over a log, computed when they are asked for."""
 
 from closed_chain_dynamics.dynamics.forward import forward_dynamics
-from closed_chain_dynamics.dynamics.joint_reactions import Reaction, reactions
+from closed_chain_dynamics.dynamics.joint_reactions import reactions
+from closed_chain_dynamics.dynamics.reaction_values import Reaction
 from closed_chain_dynamics.recording.log import Log
 
 __all__ = ['logged_reactions']

@@ -23,9 +23,9 @@ import math
 import time
 from typing import TYPE_CHECKING
 
-from closed_chain_dynamics.ros.driven_simulation import DrivenSimulation
 from closed_chain_dynamics.ros.lockstep import Lockstep
 from closed_chain_dynamics.ros.pacing import AT_A_STRETCH, Pace
+from closed_chain_dynamics.simulation.driven_simulation import DrivenSimulation
 
 if TYPE_CHECKING:
     from closed_chain_dynamics.ros.nodes.simulator_node import SimulatorNode

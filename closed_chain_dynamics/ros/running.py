@@ -26,6 +26,7 @@ import os
 import signal
 import sys
 from types import FrameType
+from typing import Protocol, runtime_checkable
 
 import rclpy
 from rclpy.context import Context
@@ -45,6 +46,14 @@ __all__ = ['make_executor', 'run']
 RMWError = rclpy_implementation.RMWError
 MAKING_GRACE = 1.0  # for nodes that are being made; compiling their kernels may take minutes [s]
 SIGNAL_LOOK_EVERY = 0.1  # between two looks for a signal [s]
+
+
+@runtime_checkable
+class Stoppable(Protocol):
+    """A node that has a last command to send."""
+
+    def stop(self) -> None:
+        """Send it."""
 
 
 class _Signals:
@@ -116,7 +125,8 @@ def run(
     finally:
         signals.ignore()
         for node in nodes:
-            getattr(node, 'stop', bool)()
+            if isinstance(node, Stoppable):
+                node.stop()
         if executor is not None:
             for node in nodes:  # while their executor still is: it looks at what it is losing
                 executor.remove_node(node)

@@ -23,9 +23,9 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from closed_chain_dynamics.errors import ClosedChainError
-from closed_chain_dynamics.ros.driven_simulation import DrivenSimulation
 from closed_chain_dynamics.ros.messages.joint_commands import commanded_efforts
 from closed_chain_dynamics.ros.messages.qos import COMMAND, STREAM
+from closed_chain_dynamics.simulation.driven_simulation import DrivenSimulation
 
 if TYPE_CHECKING:
     from closed_chain_dynamics.ros.nodes.simulator_node import SimulatorNode

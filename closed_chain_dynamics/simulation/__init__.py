@@ -15,11 +15,12 @@
 """
 Mechanisms in motion: `simulation` steps, connects and cuts.
 
-`motion` holds state, time and energy books; `stepping` moves it on, with `step_grid` for the
-times and `adaptive` for the integrator of variable step; `structure_events` connects and cuts.
+`moving_mechanism` holds state, time and energy books; `stepping` moves it on, with `step_grid` for
+the times and `adaptive` for the integrator of variable step; `structure_events` connects and cuts.
 `event_handling` finds what an event leads to: `impact_events` what hits, `settling` what all
 contacts (`contact_modes`) and joints (`joint_holds`) do next. `stiffness` names what is too stiff
-for a step.
+for a step. `driven_simulation` takes torques, pushes and `wishes` between periods, as a node gets
+them.
 What lives here has a time and a history. It may import `recording`, `assembly`, `dynamics` and the
 rooms below them.
 """

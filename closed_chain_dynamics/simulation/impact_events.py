@@ -39,7 +39,8 @@ from closed_chain_dynamics.simulation.joint_holds import JointHolds
 __all__ = ['ImpactEvents']
 
 MOST_IMPACTS = 20  # that follow each other at one instant
-NO_WAY = 1e-5  # speed times time since the last hit, below which nothing bounces again [m or rad]
+# speed times time since the last hit, below which nothing bounces again [m or rad]
+NO_WAY_BACK = 1e-5
 CONTACT = -1  # the side that a contact is hit from, beside those of stops
 FELT_IMPULSE = 1e-9  # share of the largest impulse below which a stop has felt none
 
@@ -91,7 +92,7 @@ class ImpactEvents:
             hits.append((side, h, e, speeds[h]))
         for side, place, e, speed in hits:
             last = self._hits.get((side, place))
-            short = last is not None and speed * (self.motion.time - last) <= NO_WAY
+            short = last is not None and speed * (self.motion.time - last) <= NO_WAY_BACK
             shares.append(0.0 if short else e)
             if speed > REST_SPEED:
                 self._hits[side, place] = self.motion.time

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from closed_chain_dynamics.dynamics.explanation import listed
+from closed_chain_dynamics.dynamics.wording import listed
 from closed_chain_dynamics.recording.terminal import Report, number
 from closed_chain_dynamics.studies.consistency import MEASURED_SHARE, Consistency
 from closed_chain_dynamics.studies.suspects import CLEARLY, LEFT_BY_CULPRIT, Suspect

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from closed_chain_dynamics.dynamics.explanation import listed
+from closed_chain_dynamics.dynamics.wording import listed
 from closed_chain_dynamics.recording.log_files import Path, write_columns
 from closed_chain_dynamics.recording.panels import LINE_COLOURS, draw_grid
 from closed_chain_dynamics.recording.terminal import (

@@ -128,7 +128,10 @@ class Runs:
                 break
             if time > sim.time:
                 sim.run(time - sim.time, tau)
-            getattr(sim, kind)(name)
+            if kind == 'connect':
+                sim.connect(name)
+            else:
+                sim.cut(name)
         if experiment.duration > sim.time:
             sim.run(experiment.duration - sim.time, tau)
         return sim

@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from closed_chain_dynamics.dynamics.explanation import listed
+from closed_chain_dynamics.dynamics.wording import listed
 from closed_chain_dynamics.recording.terminal import (
     Cell,
     Report,

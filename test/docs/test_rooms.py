@@ -18,6 +18,7 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+import re
 
 import pytest
 
@@ -74,6 +75,20 @@ def test_a_kernel_takes_at_most_eight_arguments() -> None:
     assert not long
 
 
+def test_nothing_is_called_by_a_string() -> None:
+    """`getattr(robot, kind)(name)` hides its callers from whoever looks for them."""
+    hidden = [
+        f'{path.name}:{node.lineno}'
+        for path in (ROOT / 'closed_chain_dynamics').rglob('*.py')
+        for node in ast.walk(ast.parse(path.read_text(encoding='utf-8')))
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Call)
+        and isinstance(node.func.func, ast.Name)
+        and node.func.func.id == 'getattr'
+    ]
+    assert not hidden
+
+
 def test_a_node_is_at_most_150_lines_with_its_contract() -> None:
     """It says what it takes and gives, and lives; what it does with messages stands elsewhere."""
     nodes = (ROOT / 'closed_chain_dynamics' / 'ros' / 'nodes').glob('*_node.py')
@@ -121,3 +136,19 @@ def test_no_function_of_a_room_hides_a_module_of_it(path: Path) -> None:
         for each in node.names
     }
     assert not modules & given
+
+
+@pytest.mark.parametrize('walk', range(1, 4))
+def test_a_walk_through_the_code_names_files_that_are_there_each_once(walk: int) -> None:
+    """A row names a room once: `room/one.py`, `two.py`."""
+    page = (ROOT / 'docs' / 'pages' / 'house.md').read_text(encoding='utf-8')
+    text = page.split(f'\n## Walk-through {walk}')[1].split('\n## ')[0]
+    files = []
+    for row in re.findall(r'^\| (`[^|]*) \|', text, re.MULTILINE):
+        room = ''
+        for name in re.findall(r'`([\w/]+\.(?:py|c))`', row):
+            room = name.rpartition('/')[0] or room
+            files.append(f'{room}/{name.rpartition("/")[2]}')
+    assert len(files) > 30
+    assert [name for name in files if not (ROOT / 'closed_chain_dynamics' / name).is_file()] == []
+    assert sorted(set(files)) == sorted(files)

@@ -81,7 +81,6 @@ if ROS:
     from std_msgs.msg import String
 
     from closed_chain_dynamics.ros.composition import Program
-    from closed_chain_dynamics.ros.driven_simulation import MOST_WAITING, DrivenSimulation
     from closed_chain_dynamics.ros.messages.base_topics import odometry_message
     from closed_chain_dynamics.ros.messages.joint_commands import commanded_efforts
     from closed_chain_dynamics.ros.messages.state_messages import multi_dof_states
@@ -90,6 +89,7 @@ if ROS:
     from closed_chain_dynamics.ros.nodes.reference_node import ReferenceNode
     from closed_chain_dynamics.ros.nodes.torque_node import TorqueNode
     from closed_chain_dynamics.ros.supervision import Family
+    from closed_chain_dynamics.simulation.driven_simulation import MOST_WAITING, DrivenSimulation
 
     def node(kind, use=lambda node: None, **parameters):
         """Return a call that makes a node with parameters."""

@@ -33,11 +33,11 @@ from closed_chain_dynamics.control.control_loop import ControlLoop
 from closed_chain_dynamics.control.law import TorqueController
 from closed_chain_dynamics.control.torque_guard import TorqueGuard
 from closed_chain_dynamics.ros.demo_programme import JOINTS, ROUND, START, changes, wanted_motion
-from closed_chain_dynamics.ros.driven_simulation import DrivenSimulation
 from closed_chain_dynamics.ros.lockstep import SAY_AGAIN, Lockstep
 from closed_chain_dynamics.ros.messages.measured_states import seconds
 from closed_chain_dynamics.ros.messages.state_messages import set_stamp
 from closed_chain_dynamics.ros.references_ahead import ReferencesAhead
+from closed_chain_dynamics.simulation.driven_simulation import DrivenSimulation
 
 __all__ = ['ros']  # a fixture: pytest finds it by its name here
 

@@ -30,7 +30,7 @@ from closed_chain_dynamics.description import (
     LoopType,
     Pose,
 )
-from closed_chain_dynamics.simulation.impact_events import NO_WAY
+from closed_chain_dynamics.simulation.impact_events import NO_WAY_BACK
 
 G = 9.80665
 HEIGHT = 0.05
@@ -77,7 +77,7 @@ def test_a_ball_bounces_until_its_flights_are_short(e, dt):
     sim.run(3.0)
     hits = [event for event in sim.events if event.name == 'sole']
     speeds = e ** np.arange(1, 200) * np.sqrt(2.0 * G * HEIGHT)
-    bounces = 1 + int(np.sum(2.0 * speeds**2 / G > NO_WAY))
+    bounces = 1 + int(np.sum(2.0 * speeds**2 / G > NO_WAY_BACK))
     assert [event.kind for event in hits] == ['bounce'] * bounces + ['touch_down']
     ends = np.sqrt(2.0 * HEIGHT / G) + 2.0 * speeds[:bounces].sum() / G
     assert hits[-1].time == pytest.approx(ends, abs=1e-8)

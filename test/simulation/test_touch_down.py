@@ -31,7 +31,7 @@ from closed_chain_dynamics.description import (
     LoopType,
     Pose,
 )
-from closed_chain_dynamics.simulation.impact_events import NO_WAY
+from closed_chain_dynamics.simulation.impact_events import NO_WAY_BACK
 
 EXACT = 1e-9  # motion under constant forces, which RK4 integrates exactly: rounding
 EVENT = 1e-9  # events against closed forms [s]; they are located to 1e-13 s
@@ -68,7 +68,9 @@ def test_a_bouncing_ball_bounces_when_the_series_says_until_it_rests(integrator)
     start = sim.energy().balance
     sim.run(2.0)
     speed, t, expected = np.sqrt(2.0 * G * height), np.sqrt(2.0 * height / G), []
-    while not expected or 2.0 * speed**2 / G > NO_WAY:  # speed times the time of the last flight
+    while (
+        not expected or 2.0 * speed**2 / G > NO_WAY_BACK
+    ):  # speed times the time of the last flight
         expected.append(t)
         speed *= e
         t += 2.0 * speed / G

@@ -36,7 +36,7 @@ from closed_chain_dynamics.control.state_tracking import StateTracker
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.ros.messages.bounded import read_text
 from closed_chain_dynamics.ros.messages.qos import COMMAND, LATCHED
-from closed_chain_dynamics.ros.wishes import NOW, read_wish
+from closed_chain_dynamics.simulation.wishes import NOW, read_wish
 
 __all__ = ['Contacts', 'read_state']
 

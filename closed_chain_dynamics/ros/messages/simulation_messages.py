@@ -23,10 +23,10 @@ from sensor_msgs.msg import JointState, MultiDOFJointState
 from std_msgs.msg import String
 
 from closed_chain_dynamics.description.writer import to_xml
-from closed_chain_dynamics.ros.driven_simulation import DrivenSimulation
 from closed_chain_dynamics.ros.messages.qos import EVENTS, LATCHED, PUBLISHED_STATE
 from closed_chain_dynamics.ros.messages.scene_messages import SceneMessages
 from closed_chain_dynamics.ros.messages.state_messages import StateMessages
+from closed_chain_dynamics.simulation.driven_simulation import DrivenSimulation
 
 __all__ = ['SimulationMessages']
 

@@ -62,7 +62,6 @@ from typing import Any
 from rclpy.clock import Clock, ClockType
 
 from closed_chain_dynamics.model.mechanism import Mechanism
-from closed_chain_dynamics.ros.driven_simulation import DrivenSimulation
 from closed_chain_dynamics.ros.managed_node import ManagedNode
 from closed_chain_dynamics.ros.messages.simulation_messages import SimulationMessages
 from closed_chain_dynamics.ros.passing_time import PassingTime
@@ -71,6 +70,7 @@ from closed_chain_dynamics.ros.simulator_inputs import SimulatorInputs
 from closed_chain_dynamics.ros.simulator_report import SimulatorReport
 from closed_chain_dynamics.ros.simulator_services import SimulatorServices
 from closed_chain_dynamics.ros.simulator_settings import SETTINGS
+from closed_chain_dynamics.simulation.driven_simulation import DrivenSimulation
 
 __all__ = ['SimulatorNode', 'main']
 

@@ -25,8 +25,8 @@ from typing import Any
 
 import numpy as np
 
-from closed_chain_dynamics.dynamics.explanation import compact, listed
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
+from closed_chain_dynamics.dynamics.wording import compact, listed
 from closed_chain_dynamics.recording.segments import position_names
 from closed_chain_dynamics.recording.terminal import (
     Cell,

@@ -12,7 +12,7 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What contact/connect and contact/cut may say: a name, or name@time; needs no ROS."""
+"""What contact/connect and contact/cut may say: a name, or name@time."""
 
 from collections.abc import Collection
 import math

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-A simulation that takes its inputs between periods, as a running node gets them; needs no ROS.
+A simulation that takes its inputs between periods, as a running node gets them.
 
 Torques hold until newer ones come or they are stale, a push lasts for a while, and connections
 and cuts wait in a queue for the next period. Ages count in simulated time, so that the same inputs
@@ -36,8 +36,8 @@ from closed_chain_dynamics.kernels import compile_at_once
 from closed_chain_dynamics.model.changes import open_or_closed
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.recording.log_files import event_record
-from closed_chain_dynamics.ros.wishes import NOW, read_wish
 from closed_chain_dynamics.simulation.simulation import Simulation
+from closed_chain_dynamics.simulation.wishes import NOW, read_wish
 
 __all__ = ['DrivenSimulation']
 
