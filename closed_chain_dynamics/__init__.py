@@ -15,15 +15,15 @@
 """
 Dynamics of closed kinematic chains whose structure changes while they move.
 
-The rooms, each of which imports only those before it: `errors`; `description` reads files into
-frozen dataclasses; `kernels` is the compiled code on tables of named records; `model` is Model,
-Structure, Workspace and the Mechanism that holds them, and connects and cuts; `dynamics` is the
-mathematics of one state: the tree after the virtual cut, rank, theta_G, H, W and S, torques,
-accelerations, reactions, impacts; `assembly` closes loops; `codegen` writes all of this as C for
-one mechanism; `recording` keeps what happened; `simulation` makes it happen; `symbolic` writes
-equations; `control` gives torques for a reference; `studies` asks what takes many computations;
-`identification` finds parameters from data;
-`viewer` shows, `ros` carries messages, and `cli` is the command line.
+The rooms, each of which imports only those before it: `arrays` and `errors`; `description` reads
+files into frozen dataclasses; `kernels` is the compiled code on tables of named records; `model`
+is Model, Structure, Workspace and the Mechanism that holds them, and connects and cuts; `dynamics`
+is the mathematics of one state: the tree after the virtual cut, rank, theta_G, H, W and S,
+torques, accelerations, reactions, impacts; `assembly` closes loops; `codegen` writes all of this
+as C for one mechanism; `recording` keeps what happened; `simulation` makes it happen; `symbolic`
+writes equations; `control` gives torques for a reference; `studies` asks what takes many
+computations; `identification` finds parameters from data; `viewer` shows, `ros` carries messages,
+and `cli` is the command line.
 """
 
 import closed_chain_dynamics.starting  # noqa: F401 (before the imports that take their time)

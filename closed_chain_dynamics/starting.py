@@ -31,7 +31,7 @@ from types import FrameType
 __all__ = ['INTERRUPTED', 'interrupts_raised']
 
 NODES = 'closed_chain_dynamics.ros.nodes'
-COMMAND, COMMAND_MODULE = 'closed-chain', 'closed_chain_dynamics.cli'
+COMMAND_NAME, COMMAND_MODULE = 'closed-chain', 'closed_chain_dynamics.cli'
 WITH_VALUE = ('-X', '-W')  # options of Python whose value is the next word
 INTERRUPTED = 130  # exit code of a command that Ctrl-C has ended
 
@@ -40,7 +40,7 @@ def _end_quietly_on_signals() -> None:
     """Let SIGINT, and SIGTERM for a node, end this process, if it is a program of this package."""
     program = _program()
     package, _, name = program.rpartition('.')
-    if program in (COMMAND, COMMAND_MODULE):
+    if program in (COMMAND_NAME, COMMAND_MODULE):
         signal.signal(signal.SIGINT, _interrupt)
     elif package in (NODES, '') and _is_node(name):
         for number in (signal.SIGINT, signal.SIGTERM):

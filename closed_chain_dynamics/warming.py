@@ -40,7 +40,7 @@ from closed_chain_dynamics.simulation.simulation import INTEGRATORS, Simulation
 __all__ = ['warm_up']
 
 # Two links that a free-flying base carries, and a loop or a contact: enough for every kernel.
-SMALL = """<robot name="small" xmlns:cc="urn:closed_chain_dynamics">
+SMALL_MODEL = """<robot name="small" xmlns:cc="urn:closed_chain_dynamics">
   <link name="a"/>
   <link name="b"><inertial><mass value="1"/>
     <inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial></link>
@@ -54,8 +54,8 @@ SMALL = """<robot name="small" xmlns:cc="urn:closed_chain_dynamics">
     <parent_axis xyz="0 1 0"/><child link="c"/><child_origin xyz="0 0 1"/>
     {more}</constraint>
 </robot>"""
-HINGED = SMALL.format(type='revolute', more='<child_axis xyz="0 1 0"/>')
-STANDING = SMALL.format(type='surface', more='<cc:contact normal="0 0 1" mu="0.5"/>')
+HINGED = SMALL_MODEL.format(type='revolute', more='<child_axis xyz="0 1 0"/>')
+STANDING_MODEL = SMALL_MODEL.format(type='surface', more='<cc:contact normal="0 0 1" mu="0.5"/>')
 
 
 def warm_up(*, quiet: bool = False, backwards: bool = False) -> None:
@@ -131,7 +131,7 @@ def _simulation(robot: Mechanism) -> None:
 
 
 def _contact(_: Mechanism) -> None:
-    robot = load(STANDING)
+    robot = load(STANDING_MODEL)
     sim = Simulation(robot, dt=1e-3)
     sim.step()
     contact_impact(robot, sim.q.copy(), sim.v.copy(), [0], [0])

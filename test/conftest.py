@@ -16,7 +16,6 @@
 
 import logging
 import os
-from pathlib import Path
 import signal
 import sys
 
@@ -67,15 +66,6 @@ def pytest_xdist_make_scheduler(config, log):
 
     config.option.loadscopereorder = False  # else files of few tests, which take long, come last
     return Scheduling(config, log)
-
-
-@pytest.fixture(scope='session')
-def shared_models():
-    """Return the folder with models of other projects, which stands next to the repository."""
-    folder = Path(__file__).resolve().parents[2] / 'shared' / 'models'
-    if not folder.is_dir():
-        pytest.skip('models of other projects are not here: no folder ../shared/models')
-    return folder
 
 
 @pytest.fixture(scope='session')

@@ -16,18 +16,18 @@
 
 import numpy as np
 
+from closed_chain_dynamics.arrays import Matrix, Vector
 from closed_chain_dynamics.assembly.starts import put_hint
-from closed_chain_dynamics.dynamics.constraints import Matrix
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.dynamics.rank import close_from
 from closed_chain_dynamics.dynamics.tree import difference
 from closed_chain_dynamics.errors import ClosedChainError
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['name_branch']
 
 INDEPENDENT = 1e-3  # share of a row's length that must be new for it to count as independent
-SINGULAR = 1e-12  # determinant below which it has no sign
+NO_SIGN = 1e-12  # determinant below which it has no sign
 
 
 def name_branch(robot: Mechanism, q: Vector) -> str:
@@ -68,7 +68,7 @@ def _signs(robot: Mechanism, q: Vector) -> str:
         J_S = J[:, _first_independent(J.T, own.rank)]
         J_S = J_S[_first_independent(J_S, J_S.shape[1])]
         det = np.linalg.det(J_S) if len(J_S) == own.rank else 0.0
-        signs += '0' if abs(det) < SINGULAR else '+' if det > 0.0 else '-'
+        signs += '0' if abs(det) < NO_SIGN else '+' if det > 0.0 else '-'
     return signs
 
 

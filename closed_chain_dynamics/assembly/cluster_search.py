@@ -19,6 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.assembly.held_joints import HeldJoints
 from closed_chain_dynamics.assembly.starts import (
     distance,
@@ -32,16 +33,16 @@ from closed_chain_dynamics.assembly.starts import (
 from closed_chain_dynamics.description import Assembly
 from closed_chain_dynamics.dynamics.closing import Closure
 from closed_chain_dynamics.errors import AssemblyError
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['ClusterFound', 'ClusterSearch']
 
-ROUNDED = 1e-3  # axes that miss each other by less were meant to be parallel [rad]
+MEANT_PARALLEL = 1e-3  # axes that miss each other by less were meant to be parallel [rad]
 ROUNDED_AXES = (
     'Only its axes miss each other, as if the file had rounded them: write them exactly, or close '
     'the loop with type="spherical".'
 )
-NEARLY_CLOSED = 1e-2  # a start with smaller gaps is a pose to sweep from [m or rad]
+SWEPT_GAP = 1e-2  # a start with smaller gaps is a pose to sweep from [m or rad]
 # how far a start is shaken off a dead point or a straight line, where no step leads anywhere
 # [rad or typical lengths]: a chosen start little, the neutral pose far enough to be well off it
 SHAKES = {'start': (0.05, 0.3), 'neutral': (0.4, 0.8)}
@@ -134,7 +135,7 @@ class ClusterSearch:
     ) -> Iterator[tuple[str, Vector, bool]]:
         """Yield (source, configuration, whether to sweep held joints from it)."""
         if label != 'neutral':
-            closed = closure.gap(closure.evaluate(base)[0]) <= NEARLY_CLOSED
+            closed = closure.gap(closure.evaluate(base)[0]) <= SWEPT_GAP
             yield label, base, closed or label != 'start'
         for each in hints:
             if any(
@@ -183,7 +184,7 @@ class ClusterSearch:
         why = f'{kind} {name!r} stays open by {metres:.3g} m and {radians:.3g} rad at best'
         if len(failed) > 1:
             why += f' (and {len(failed) - 1} more groups of loops stay open)'
-        rounded = metres <= self.enough and radians <= ROUNDED
+        rounded = metres <= self.enough and radians <= MEANT_PARALLEL
         tried = f'{found.attempts} starts' + (f' around hint {hint!r}' if hint else '')
         if self.held.names:
             why += f' with {", ".join(map(repr, self.held.names))} held'

@@ -29,27 +29,27 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from closed_chain_dynamics import kernels
+from closed_chain_dynamics.arrays import Matrix, Vector
 from closed_chain_dynamics.assembly.held_joints import check_state, numbers
 from closed_chain_dynamics.dynamics.constraints import (
-    Matrix,
     constraint_jacobian,
     loop_jacobian,
     row_units,
 )
 from closed_chain_dynamics.dynamics.generalized_coordinates import Coordinates, coordinates
 from closed_chain_dynamics.errors import NameNotFound, SingularityError, StateError
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['complete_acceleration', 'complete_velocity']
 
-Named = Mapping[str, ArrayLike]
+NamedValues = Mapping[str, ArrayLike]
 CONFLICT = 1e-9  # share of the named values that may be left over before they contradict
-OUT_OF_REACH = 1e-9  # rates that move others a thousand million times as fast cannot be met
+RATE_OUT_OF_REACH = 1e-9  # rates that move others a thousand million times as fast cannot be met
 INCONSISTENT = 1e-6  # share of a velocity that the loops may refuse, that of rank decisions
 
 
 def complete_velocity(
-    robot: Mechanism, q: ArrayLike, rates: Named | ArrayLike | None = None
+    robot: Mechanism, q: ArrayLike, rates: NamedValues | ArrayLike | None = None
 ) -> Vector:
     """
     Return the velocity that has the named rates and respects the loops, (nv,).
@@ -70,7 +70,10 @@ def complete_velocity(
 
 
 def complete_acceleration(
-    robot: Mechanism, q: ArrayLike, v: ArrayLike, accelerations: Named | ArrayLike | None = None
+    robot: Mechanism,
+    q: ArrayLike,
+    v: ArrayLike,
+    accelerations: NamedValues | ArrayLike | None = None,
 ) -> Vector:
     """
     Return the acceleration that has the named values and respects the loops, (nv,).
@@ -113,7 +116,7 @@ def _finite(robot: Mechanism, values: ArrayLike, what: str) -> Vector:
 
 
 def _named(
-    robot: Mechanism, q: Vector, given: Named | None
+    robot: Mechanism, q: Vector, given: NamedValues | None
 ) -> tuple[list[str], Vector, Matrix, dict[int, float]]:
     """Return names, values, their rows over theta_O', and {velocity: value} of tree joints."""
     names: list[str] = []
@@ -169,7 +172,7 @@ def _solve(
     )
     rows, values = rows / units[:, None], values / units
     U, sigma, Vt = np.linalg.svd(rows, full_matrices=True)
-    rank = int((sigma > OUT_OF_REACH).sum())
+    rank = int((sigma > RATE_OUT_OF_REACH).sum())
     missed = U[:, rank:].T @ values
     if np.linalg.norm(missed) > CONFLICT * np.linalg.norm(values):
         at_odds = [name for name, row in zip(names, U[:, rank:]) if np.abs(row).max() > 1e-6]

@@ -21,10 +21,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closed_chain_dynamics import kernels
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.dynamics.closing import has_position
 from closed_chain_dynamics.dynamics.constraints import loop_coordinate_owner
 from closed_chain_dynamics.errors import AssemblyError, NameNotFound, StateError
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['HeldJoints', 'check_state', 'numbers', 'read_held', 'refuse_contradictions']
 

@@ -29,6 +29,7 @@ from functools import cached_property
 
 from numpy.typing import ArrayLike
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.assembly.branches import name_branch
 from closed_chain_dynamics.assembly.cluster_search import ClusterSearch
 from closed_chain_dynamics.assembly.held_joints import (
@@ -39,7 +40,7 @@ from closed_chain_dynamics.assembly.held_joints import (
 from closed_chain_dynamics.assembly.starts import put_hint
 from closed_chain_dynamics.dynamics.values import KeptPose, Where
 from closed_chain_dynamics.errors import NameNotFound
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['Assembled', 'assemble', 'find_assembly']
 

@@ -18,14 +18,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closed_chain_dynamics import kernels
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.description import Assembly
 from closed_chain_dynamics.dynamics.closing import Closure
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.kernels.loop_joints import WHOLE_TURN
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['distance', 'into_range', 'middle', 'put_hint', 'random_pose', 'shake', 'unwind']
 
-TURN = 2.0 * np.pi
-REACH = 2.0  # how far sliders are thrown that have no range [typical lengths]
+SLIDER_REACH = 2.0  # how far sliders are thrown that have no range [typical lengths]
 
 
 def put_hint(robot: Mechanism, q: Vector, assembly: Assembly) -> Vector:
@@ -49,14 +50,14 @@ def into_range(closure: Closure, q: Vector) -> Vector:
                 if np.isfinite(lower)
                 else upper
             )
-            q[k] += TURN * np.round((middle - q[k]) / TURN)
+            q[k] += WHOLE_TURN * np.round((middle - q[k]) / WHOLE_TURN)
     return closure.clamp(q)
 
 
 def unwind(closure: Closure, q: Vector, reference: Vector) -> Vector:
     """Take whole turns off joints without a range, so that they end near the reference."""
     k = closure.places[closure.endless & ~closure.held]
-    q[k] -= TURN * np.round((q[k] - reference[k]) / TURN)
+    q[k] -= WHOLE_TURN * np.round((q[k] - reference[k]) / WHOLE_TURN)
     return q
 
 
@@ -65,7 +66,7 @@ def distance(closure: Closure, q_from: Vector, q_to: Vector) -> float:
     step = np.empty(closure.robot.nv)
     kernels.difference(closure.robot.handle, q_from, q_to, step)
     step = step[closure.dofs] / closure.scale
-    step[closure.turns] = np.remainder(step[closure.turns] + np.pi, TURN) - np.pi
+    step[closure.turns] = np.remainder(step[closure.turns] + np.pi, WHOLE_TURN) - np.pi
     return float(np.linalg.norm(step))
 
 
@@ -92,7 +93,7 @@ def random_pose(closure: Closure, q: Vector, rng: np.random.Generator) -> Vector
     step = np.where(
         turning,
         rng.uniform(-np.pi, np.pi, closure.dofs.size),
-        rng.uniform(-REACH, REACH, closure.dofs.size),
+        rng.uniform(-SLIDER_REACH, SLIDER_REACH, closure.dofs.size),
     )
     out = closure.move(q, np.where(closure.held, 0.0, step))
     both = _with_two_limits(closure)

@@ -52,6 +52,7 @@ __all__ = [
     'positive',
     'print_report',
     'real',
+    'seed',
     'whole',
 ]
 
@@ -210,6 +211,13 @@ def whole(text: str) -> int:
     """Read a whole number above zero."""
     if not (text.isdecimal() and int(text) > 0):
         raise argparse.ArgumentTypeError(f'{text!r} is not a whole number above zero')
+    return int(text)
+
+
+def seed(text: str) -> int:
+    """Read the seed of random numbers."""
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f'{text!r} is not a seed, a whole number from 0')
     return int(text)
 
 

@@ -44,7 +44,7 @@ examples:
   closed-chain completion fish > ~/.config/fish/completions/closed-chain.fish
 """
 SHELLS = ('bash', 'zsh', 'fish')
-NAMED = {  # what follows the name of a joint, by option
+JOINT_OPTIONS = {  # what follows the name of a joint, by option
     **dict.fromkeys(('q', 'v', 'a', 'tau', 'sine', 'preload', 'weights'), '='),
     **dict.fromkeys(('connect', 'cut'), '@'),
     **dict.fromkeys(('actuated', 'watch'), ''),
@@ -93,7 +93,7 @@ def _give_completers(parser: argparse.ArgumentParser) -> None:
                 _give_completers(child)
         elif action.dest == 'model':
             action.completer = _models  # type: ignore[attr-defined]
-        elif action.dest in NAMED:
+        elif action.dest in JOINT_OPTIONS:
             action.completer = _joints  # type: ignore[attr-defined]
 
 
@@ -113,7 +113,7 @@ def _joints(
     from closed_chain_dynamics.description import read
     from closed_chain_dynamics.model import library
 
-    sign = NAMED[action.dest]
+    sign = JOINT_OPTIONS[action.dest]
     if sign and sign in prefix:
         return []
     model = read(library.find(parsed_args.model))

@@ -23,7 +23,7 @@ from closed_chain_dynamics.cli.arguments import add_model_arguments, load_model,
 if TYPE_CHECKING:
     from closed_chain_dynamics.model.mechanism import Mechanism
 
-FORMATS = (
+FORMAT_NAMES = (
     'drake',
     'extended',
     'mjcf',
@@ -31,7 +31,7 @@ FORMATS = (
     'urdf',
     'urdf+',
 )  # as description.conversion names them
-CLOSED = 1e-12  # how far a loop may be open at zero [m or rad]
+CLOSED_AT_ZERO = 1e-12  # how far a loop may be open at zero [m or rad]
 SUMMARY = 'write a model in another format'
 DETAILS = """\
 Reads a model in any format and writes it in the format given by the suffix of OUT:
@@ -60,7 +60,7 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
     add_model_arguments(parser)
     parser.add_argument('out', metavar='OUT', help='the file to write')
     parser.add_argument(
-        '--to', choices=FORMATS, default='', help='the format (default: from the suffix)'
+        '--to', choices=FORMAT_NAMES, default='', help='the format (default: from the suffix)'
     )
     return run
 
@@ -96,7 +96,7 @@ def _closed_pose(robot: 'Mechanism') -> dict[str, tuple[float, ...]]:
     from closed_chain_dynamics.assembly.search import assemble
 
     q = robot.neutral()
-    if all(max(gap) < CLOSED for gap in robot.loop_gaps(q).values()):
+    if all(max(gap) < CLOSED_AT_ZERO for gap in robot.loop_gaps(q).values()):
         return {}
     q = assemble(robot)
     return {

@@ -91,7 +91,7 @@ SHORT = {
     'W': 'W',
     'q': 'q',
 }
-WORTH_TELLING = 5.0  # what takes longer is announced [s]
+ANNOUNCED_AFTER = 5.0  # what takes longer is announced [s]
 USUAL = 'M,c,g,tau_s,tau_d'
 
 
@@ -167,7 +167,7 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
 def derive(args: argparse.Namespace) -> Report:
     """Derive what the arguments ask for; return the report."""
     from closed_chain_dynamics.assembly.search import assemble
-    from closed_chain_dynamics.symbolic.cost import WEIGHTS, cost
+    from closed_chain_dynamics.symbolic.cost import OPERATION_WEIGHTS, cost
     from closed_chain_dynamics.symbolic.elimination import derive as derive_equations
     from closed_chain_dynamics.symbolic.size import readable, refuse_too_large, size_estimate
 
@@ -180,7 +180,7 @@ def derive(args: argparse.Namespace) -> Report:
     wanted = [*args.what, *['tau_1'] * args.speed]
     size = size_estimate(robot, method, wanted, q)
     refuse_too_large(robot, size, args.longest)
-    if size.seconds > WORTH_TELLING:
+    if size.seconds > ANNOUNCED_AFTER:
         print(f'{size}, {readable(size.seconds)}', file=sys.stderr)
     with _noticing_interrupts(), Bar('deriving', sys.stderr) as bar:
         step = bar and (lambda done: bar(min(done / size.operations, 0.99)))
@@ -195,8 +195,8 @@ def derive(args: argparse.Namespace) -> Report:
         'dependent': equations.dependent,
         'branches': equations.branches,
         'estimate': {'operations': size.operations, 'seconds': size.seconds},
-        'terms': {term: _cost_record(each, WEIGHTS) for term, each in costs.items()},
-        'cost': _cost_report(robot, q, WEIGHTS) if args.cost else None,
+        'terms': {term: _cost_record(each, OPERATION_WEIGHTS) for term, each in costs.items()},
+        'cost': _cost_report(robot, q, OPERATION_WEIGHTS) if args.cost else None,
         'speed': _speed_report(equations) if args.speed else None,
         'files': {},
         'warnings': list(equations.notes),

@@ -42,7 +42,7 @@ GROUPS = {
     'files': 'Files',
     'peers': 'Comparison and symbolic models',
 }
-LOOKS = {'ok': 'green', 'missing': 'yellow', 'broken': 'red'}
+FINDING_COLOURS = {'ok': 'green', 'missing': 'yellow', 'broken': 'red'}
 
 
 def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], int]:
@@ -72,7 +72,12 @@ def render(report: Report, style: Style) -> str:
     parts = []
     for group, title in GROUPS.items():
         rows = [
-            [each['name'], (each['state'], LOOKS[each['state']]), each['version'], each['about']]
+            [
+                each['name'],
+                (each['state'], FINDING_COLOURS[each['state']]),
+                each['version'],
+                each['about'],
+            ]
             for each in report['findings']
             if each['group'] == group
         ]

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ['add_files', 'add_motion', 'check_files', 'given_motion', 'write_files', 'wrong_motion']
 
-SAMPLES = 200  # of a period of the slowest sine
+SINE_SAMPLES = 200  # of a period of the slowest sine
 
 
 def _wave(text: str) -> tuple[str, list[float]]:
@@ -76,7 +76,7 @@ def add_motion(group: argparse._ArgumentGroup) -> None:
         '--rate',
         metavar='HZ',
         type=positive,
-        help=f'samples per second (default: as in the file; {SAMPLES} per period of a sine)',
+        help=f'samples per second (default: as in the file; {SINE_SAMPLES} per period of a sine)',
     )
 
 
@@ -104,7 +104,7 @@ def given_motion(robot: Mechanism, args: argparse.Namespace) -> Motion:
     else:
         q = closed_pose(robot, args)
         slowest = min(frequency for _, (_, frequency) in args.sine)
-        duration, rate = args.time or 1.0 / slowest, args.rate or SAMPLES * slowest
+        duration, rate = args.time or 1.0 / slowest, args.rate or SINE_SAMPLES * slowest
         tracks = sines(robot, q, dict(args.sine), np.arange(round(duration * rate) + 1) / rate)
     with Bar('moving', sys.stderr) as bar:
         return move(robot, tracks, q, progress=bar)

@@ -32,7 +32,7 @@ __all__ = ['beyond_limits', 'render', 'simulate_report']
 
 SCHEMA = 'closed-chain-simulate/1'  # a key that is added keeps it, one that changes ends it
 HITS = ('stop', 'bounce')
-NOTHING = 1e-9  # share of the energy below which nothing was exchanged
+NO_EXCHANGE = 1e-9  # share of the energy below which nothing was exchanged
 
 
 def simulate_report(sim: Simulation, before: int, wall: float) -> Report:
@@ -45,7 +45,7 @@ def simulate_report(sim: Simulation, before: int, wall: float) -> Report:
         for each in (log.kinetic, log.potential, log.work, log.dissipated)
     )
     # at rest only rounding is exchanged
-    exchanged = max(exchanged, NOTHING * float(abs(log.energy).max()), sys.float_info.min)
+    exchanged = max(exchanged, NO_EXCHANGE * float(abs(log.energy).max()), sys.float_info.min)
     state = {
         what: dict(zip(sim.log.segments[-1].names(what), getattr(sim, what).tolist()))
         for what in ('q', 'v')
@@ -179,7 +179,7 @@ def render(report: Report, style: Style) -> str:
 def _joule(report: Report, value: float, digits: int = 4) -> str:
     """Return an energy with its unit, 0 where it is an error of the integration."""
     sizes = [abs(report['energy'][each]) for each in ('start', 'end', 'kinetic', 'potential')]
-    return f'{number(value if abs(value) > NOTHING * max(sizes) else 0.0, digits)} J'
+    return f'{number(value if abs(value) > NO_EXCHANGE * max(sizes) else 0.0, digits)} J'
 
 
 def _look(kind: str) -> str:

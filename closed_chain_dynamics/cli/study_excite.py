@@ -20,7 +20,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from closed_chain_dynamics.cli.arguments import add_pose, closed_pose, positive, whole
+from closed_chain_dynamics.cli.arguments import add_pose, closed_pose, positive, seed, whole
 from closed_chain_dynamics.cli.motion_arguments import add_files, write_files
 from closed_chain_dynamics.recording.terminal import Bar
 
@@ -66,7 +66,7 @@ def set_up(parser: argparse.ArgumentParser) -> Study:
         default=40,
         help='motions to try (default: %(default)d)',
     )
-    parser.add_argument('--seed', metavar='N', type=int, default=0, help='seed of the search')
+    parser.add_argument('--seed', metavar='N', type=seed, default=0, help='seed of the search')
     add_files(parser, 'files to write', 'positions of the motors over one period')
 
     def study(robot: Mechanism, args: argparse.Namespace) -> Answer:

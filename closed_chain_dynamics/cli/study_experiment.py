@@ -21,7 +21,7 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any
 
-from closed_chain_dynamics.cli.arguments import add_assignments, whole
+from closed_chain_dynamics.cli.arguments import add_assignments, seed, whole
 from closed_chain_dynamics.recording.terminal import Bar
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ['add_experiment', 'run_study', 'wrong_experiment']
 
-HELD = {
+HOLDING_OPTIONS = {
     '--kp': 'position gains of a feedback that holds the motors [N m/rad or N/m]',
     '--kd': 'velocity gains of that feedback [N m s/rad or N s/m]',
     '--target': 'where it holds them (default: the initial position) [rad or m]',
@@ -73,7 +73,7 @@ def add_experiment(parser: argparse.ArgumentParser) -> None:
         help='how samples are distributed (default: latin); saltelli, for Sobol indices, makes '
         'N x (parameters + 2) runs',
     )
-    group.add_argument('--seed', metavar='N', type=int, help='seed of the samples (default: 0)')
+    group.add_argument('--seed', metavar='N', type=seed, help='seed of the samples (default: 0)')
     group.add_argument(
         '--minimise',
         metavar='NAME',
@@ -102,7 +102,7 @@ def add_experiment(parser: argparse.ArgumentParser) -> None:
         help='run in generated code, many runs at once over vector lanes where no event can '
         'occur; lengths, friction and gravity may not vary',
     )
-    add_assignments(group, HELD)
+    add_assignments(group, HOLDING_OPTIONS)
 
 
 def wrong_experiment(args: argparse.Namespace) -> str:
@@ -112,7 +112,7 @@ def wrong_experiment(args: argparse.Namespace) -> str:
             return '--plot and --csv are not for --results: report and table go to its folder'
         return '' if args.vary or args.study_file else 'vary what? Give --vary or --study'
     extra = [name for name in ONLY_WITH_RESULTS if getattr(args, name)]
-    extra += [option[2:] for option in HELD if getattr(args, option[2:])]
+    extra += [option[2:] for option in HOLDING_OPTIONS if getattr(args, option[2:])]
     if extra:
         option = extra[0].removesuffix('_file')
         return f'--{option} needs --results: the folder that table and report go to'
@@ -166,7 +166,7 @@ def _arguments(args: argparse.Namespace) -> dict[str, Any]:
     given = read_study(args.study_file) if args.study_file else {}
     given['variations'] = (*given.get('variations', ()), *args.vary)
     given['responses'] = (*given.get('responses', ()), *map(read_response, args.response))
-    for name in ('q', 'v', 'tau', *(option[2:] for option in HELD)):
+    for name in ('q', 'v', 'tau', *(option[2:] for option in HOLDING_OPTIONS)):
         given[name] = {**given.get(name, {}), **dict(getattr(args, name))}
     for name, value in (('samples', args.samples), ('seed', args.seed), ('kind', args.design)):
         if value is not None:

@@ -20,7 +20,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from closed_chain_dynamics.cli.arguments import add_pose, whole
+from closed_chain_dynamics.cli.arguments import add_pose, seed, whole
 from closed_chain_dynamics.cli.motion_arguments import add_files, write_files
 from closed_chain_dynamics.recording.terminal import Bar
 
@@ -79,7 +79,7 @@ def set_up(parser: argparse.ArgumentParser) -> Study:
         '%(default)d)',
     )
     parser.add_argument(
-        '--seed', metavar='N', type=int, default=0, help='seed of the random starts'
+        '--seed', metavar='N', type=seed, default=0, help='seed of the random starts'
     )
     add_files(parser, 'files to write', 'table, one line per pose')
 

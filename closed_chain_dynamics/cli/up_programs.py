@@ -29,7 +29,7 @@ if TYPE_CHECKING:  # a command that is not run loads nothing
     from closed_chain_dynamics.ros.composition import Program
     from closed_chain_dynamics.studies.motion.tracks import Tracks
 
-LONGEST_TURN = 60.0  # of a controller: one that crashes is started again meanwhile [s]
+LONGEST_AWAY = 60.0  # of a controller: one that crashes is started again meanwhile [s]
 
 
 def check_start(robot: Mechanism, args: argparse.Namespace) -> None:
@@ -73,14 +73,14 @@ def programs(args: argparse.Namespace, robot: Mechanism) -> list[Program]:
         'initial_velocities': _texts(args.v),
         # nothing falls before it is held, and a busy machine is slow instead of wrong
         'lockstep': 'on' if driven else 'off',
-        'lockstep_timeout': LONGEST_TURN,
+        'lockstep_timeout': LONGEST_AWAY,
     }
     if args.actuated:
         simulator['actuated'] = args.actuated
     if args.demo:
-        from closed_chain_dynamics.ros.demo_programme import OPEN, START
+        from closed_chain_dynamics.ros.demo_programme import OPEN_HANDS, START
 
-        if not set(OPEN) <= set(robot.loop_names):
+        if not set(OPEN_HANDS) <= set(robot.loop_names):
             raise ClosedChainError(
                 'the demonstration is for the model swing',
                 where=robot.name,
@@ -99,7 +99,7 @@ def programs(args: argparse.Namespace, robot: Mechanism) -> list[Program]:
         demo=args.demo,
         simulator=simulator,
         # in step, and as patient as the simulator
-        torque={'rate': rate, 'wall_timeout': LONGEST_TURN, **dict(torque_parameters(args))},
+        torque={'rate': rate, 'wall_timeout': LONGEST_AWAY, **dict(torque_parameters(args))},
         reference=reference,
     )
 

@@ -15,15 +15,15 @@
 """
 Generated code: the algorithms of the core traced once for one mechanism in one structure.
 
-`source` holds what a trace needs to know of a mechanism, `gathering` fills it in, `clusters` finds
-what loops tie together; `tree`, `newton_euler`, `loops`, `passive`, `elimination`, `forward`,
-`inverse` and `manifold` are the algorithms over CasADi's SX matrices; `traces`, `run_traces` and
-`slope_traces` turn them into functions with named inputs and outputs; `slope_columns`,
-`slope_pairs` and `slope_tables` are the numbers of analytic derivatives; `printer` writes such a
-function as C, `c_text` adds its driver, `compiler` compiles it, `cache` keeps it on the disk,
-`build` does all of this; `batch` and `rollouts` call it, `compiled` is the class for users,
-`results` holds its answers; `runner` and `background` are for simulations; `export` writes C for
-firmware.
+`expressions` names types, `source` holds what a trace needs to know of a mechanism, `gathering`
+fills it in, `clusters` finds what loops tie together; `tree`, `newton_euler`, `loops`, `passive`,
+`elimination`, `forward`, `inverse` and `manifold` are the algorithms over CasADi's SX matrices;
+`traces`, `run_traces` and `slope_traces` turn them into functions with named inputs and outputs;
+`slope_columns`, `slope_pairs` and `slope_tables` are the numbers of analytic derivatives;
+`printer` writes such a function as C, `c_text` adds its driver, `compiler` compiles it, `cache`
+keeps it on the disk, `build` does all of this; `batch` and `rollouts` call it, `compiled` is the
+class for users, `results` holds its answers; `runner` and `background` are for simulations;
+`firmware_export` writes C for firmware.
 
 CasADi is an optional extra. These modules may import `assembly` and everything below it.
 """

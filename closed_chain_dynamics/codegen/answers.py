@@ -25,8 +25,9 @@ from typing import Any
 import warnings
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.codegen.batch import Function, as_rows, check_counts
 from closed_chain_dynamics.codegen.cache import fingerprint
 from closed_chain_dynamics.codegen.gathering import gather
@@ -36,7 +37,6 @@ from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['Answers', 'GeneratedCodeWarning']
 
-Array = NDArray[np.float64]
 
 CHANGED = 'the structure has changed since this was compiled'
 REFUSED = 'a pivot of the generated code fails, or the state is refused'

@@ -31,9 +31,11 @@ from closed_chain_dynamics.codegen.build import build
 from closed_chain_dynamics.codegen.source import Source
 from closed_chain_dynamics.errors import ClosedChainError
 
-__all__ = ['BackgroundBuild']
+__all__ = ['COMPILING', 'SHARE_EVERY', 'BackgroundBuild']
 
+COMPILING = 'code for this structure is being generated'
 NICENESS = 10  # whatever its owner does comes first
+SHARE_EVERY = 2e-4  # Python's lock, while a thread prepares something beside a control loop [s]
 
 
 class BackgroundBuild:

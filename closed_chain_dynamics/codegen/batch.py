@@ -26,6 +26,7 @@ import os
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.codegen.build import Library, build
 from closed_chain_dynamics.codegen.compiler import find_compiler
 from closed_chain_dynamics.codegen.source import Source
@@ -33,8 +34,7 @@ from closed_chain_dynamics.errors import StateError
 
 __all__ = ['Function', 'as_rows', 'check_counts', 'pointer', 'shares', 'spread']
 
-Array = NDArray[np.float64]
-MATRICES = ('M', 'W', 'S', 'J_C', 'placements')  # outputs with two indices, however narrow
+MATRIX_OUTPUTS = ('M', 'W', 'S', 'J_C', 'placements')  # outputs with two indices, however narrow
 LEAST_SHARE = 64  # states below which a thread of its own does not pay
 
 
@@ -110,7 +110,7 @@ class Function:
         self._many: Library | None = None
         ends = np.cumsum([r * c for r, c in self.outputs.values()]).tolist()
         self._cuts = [
-            (r, c, end - r * c, end, name in MATRICES)
+            (r, c, end - r * c, end, name in MATRIX_OUTPUTS)
             for (name, (r, c)), end in zip(self.outputs.items(), ends)
         ]
 

@@ -16,12 +16,12 @@
 
 from typing import Any
 
-from closed_chain_dynamics.codegen.cache import CODE_FOLDER, DERIVATIVES, RUN, STEP
+from closed_chain_dynamics.codegen.cache import CODE_FOLDER, DERIVATIVES, RUN_LIBRARY, STEP_LIBRARY
 from closed_chain_dynamics.codegen.printer import print_function
 from closed_chain_dynamics.codegen.slope_tables import Slopes
 from closed_chain_dynamics.codegen.source import Source, counted_loops
 from closed_chain_dynamics.codegen.traces import Trace, trace, traced
-from closed_chain_dynamics.kernels import holds, run, step
+from closed_chain_dynamics.kernels import fine_steps, holds, loop_closing
 
 __all__ = ['STEP_PARTS', 'c_text', 'step_sizes']
 
@@ -31,7 +31,7 @@ RUN_PARTS = ('slopes', 'local_rate', 'advance', 'closing', 'look')
 
 def c_text(source: Source, name: str) -> tuple[str, dict[str, Any]]:
     """Return the C text of a function with its driver, and its shapes."""
-    if name == STEP:
+    if name == STEP_LIBRARY:
         parts = [trace(source, each) for each in STEP_PARTS]
         text = ''.join(print_function(each) for each in parts)
         return _joined(text, 'roll.c', step_sizes(source, parts)), {
@@ -39,7 +39,7 @@ def c_text(source: Source, name: str) -> tuple[str, dict[str, Any]]:
             'outputs': {},
             'margins': 0,
         }
-    if name == RUN:
+    if name == RUN_LIBRARY:
         traces = {each: trace(source, each) for each in RUN_PARTS}
         text = ''.join(print_function(each) for each in traces.values())
         text = _joined(text, 'run.c', run_sizes(source, traces))
@@ -115,11 +115,11 @@ def run_sizes(source: Source, traces: dict[str, Trace]) -> dict[str, Any]:
         'NR': sum(w.rubs for w in source.watched),
         'NT': len(counted_loops(source)),
         'REDUNDANT_ROWS': int(source.nv - len(source.independent) < source.rows),
-        'CLOSED': step.CLOSED,
-        'CLOSING_STEPS': step.CLOSING_STEPS,
-        'STANDSTILL': step.STANDSTILL,
-        'ROUNDING': run.ROUNDING,
-        'EASILY': run.EASILY,
+        'CLOSED': loop_closing.CLOSED,
+        'CLOSING_STEPS': loop_closing.CLOSING_STEPS,
+        'STANDSTILL': loop_closing.STANDSTILL,
+        'ROUNDING': fine_steps.ENERGY_ROUNDING,
+        'EASILY': fine_steps.EASILY,
         'TURNING': holds.TURNING,
         'TOUCHING': holds.TOUCHING,
         'PASSED': holds.PASSED,

@@ -36,10 +36,22 @@ from closed_chain_dynamics.codegen.compiler import Compiler, cannot_write
 from closed_chain_dynamics.codegen.source import Source
 from closed_chain_dynamics.errors import GenerationError
 
-__all__ = ['DERIVATIVES', 'DRIVE', 'RUN', 'STEP', 'cache_folder', 'fingerprint', 'put', 'stem']
+__all__ = [
+    'DERIVATIVES',
+    'DRIVE',
+    'RUN_LIBRARY',
+    'STEP_LIBRARY',
+    'cache_folder',
+    'fingerprint',
+    'put',
+    'stem',
+]
 
 CODE_FOLDER = Path(__file__).parent
-STEP, RUN = 'step', 'run'  # libraries of several functions: steps, and a simulation's run
+STEP_LIBRARY, RUN_LIBRARY = (
+    'step',
+    'run',
+)  # libraries of several functions: steps, and a simulation's run
 DRIVE = 'drive'  # what a control law needs: torques that give theta_G''
 DERIVATIVES = 'differentiate'  # loops in C over generated numbers
 # modules that only call what was generated: the code does not depend on them
@@ -114,7 +126,7 @@ def stem(source: Source, name: str, compiler: Compiler, lanes: int, variant: int
     """Return where a library lies; some may be of any pose, since their pivots are watched."""
     if name == DRIVE:
         source = replace(source, q=np.zeros(0))
-    if name == RUN:
+    if name == RUN_LIBRARY:
         loops = tuple(replace(loop, seen=0.0) for loop in source.loops)
         source = replace(source, q=np.zeros(0), loops=loops)
     return cache_folder() / f'{name}-{_key(source, name, compiler, lanes)}-{variant}'

@@ -18,16 +18,15 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.codegen.gathering import gather
 from closed_chain_dynamics.codegen.source import Source
 from closed_chain_dynamics.errors import SingularityError
 from closed_chain_dynamics.model.mechanism import Mechanism
 
-__all__ = ['Array', 'Pushed', 'TracedChain']
+__all__ = ['Pushed', 'TracedChain']
 
-Array = NDArray[np.float64]
 Pushed = tuple[Array, Array]  # a value, (n,), and its slopes along all directions, (n, directions)
 
 

@@ -26,8 +26,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.assembly.completion import complete_acceleration, complete_velocity
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.codegen.answers import Answers
@@ -49,7 +50,6 @@ from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['CompiledMechanism', 'compile_mechanism']
 
-Array = NDArray[np.float64]
 _new = tuple.__new__  # half the time of calling a named tuple
 
 

@@ -25,7 +25,7 @@ from closed_chain_dynamics.errors import GenerationError
 
 __all__ = ['Compiler', 'cannot_write', 'compile_text', 'find_compiler']
 
-OPTIONS = ('-std=gnu11', '-O2', '-fPIC', '-shared', '-fno-math-errno')
+C_OPTIONS = ('-std=gnu11', '-O2', '-fPIC', '-shared', '-fno-math-errno')
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def find_compiler() -> Compiler:
         )
     told = subprocess.run([path, '--version'], capture_output=True, text=True).stdout
     native = _works(path, ('-march=native',), 'int answer;')
-    options = (*OPTIONS, '-march=native') if native else OPTIONS
+    options = (*C_OPTIONS, '-march=native') if native else C_OPTIONS
     flags = subprocess.run(
         [path, *options, '-dM', '-E', '-x', 'c', os.devnull], capture_output=True, text=True
     ).stdout

@@ -26,6 +26,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from closed_chain_dynamics.codegen.expressions import SX
 from closed_chain_dynamics.codegen.loops import ConstraintRow, cluster_rows, path_signs
 from closed_chain_dynamics.codegen.source import Source, SourceCluster
 from closed_chain_dynamics.codegen.tree import TracedFrames, TracedMotion, place
@@ -33,10 +34,9 @@ from closed_chain_dynamics.errors import SingularityError
 
 __all__ = ['Solved', 'eliminate', 'is_zero', 'solve_constraints', 'with_sparse_choice']
 
-SX = Any
 LARGE_ENOUGH = 0.1  # share of a column's largest entry that a pivot has in the pose of the choice
 SMALL_PIVOT = 1e-7  # share of the largest entry of J_C below which a pivot counts as lost
-REDUNDANT = 1e-6, 1e-3  # the same for what is left of redundant rows, by precision
+REDUNDANT_PIVOTS = 1e-6, 1e-3  # the same for what is left of redundant rows, by precision
 GROWTH = 1e3  # multipliers, and H, above which digits would be lost
 Entries = dict[int, Any]
 
@@ -85,7 +85,7 @@ def solve_constraints(
     return solved
 
 
-BIAS, ERROR = -1, -2  # columns of the right-hand sides
+BIAS_COLUMN, ERROR_COLUMN = -1, -2  # columns of the right-hand sides
 
 
 def eliminate(
@@ -99,7 +99,7 @@ def eliminate(
     symbols: list[Entries] = []
     for row in rows:
         entries = {j: x * row.unit for j, x in row.entries.items() if not is_zero(x)}
-        entries[BIAS], entries[ERROR] = row.bias * row.unit, row.error * row.unit
+        entries[BIAS_COLUMN], entries[ERROR_COLUMN] = row.bias * row.unit, row.error * row.unit
         symbols.append(entries)
     size = max((abs(x) for row in numbers for x in row.values()), default=1.0)
     active, left, pivots = set(range(len(rows))), set(dependent), []
@@ -133,7 +133,7 @@ def eliminate(
     for total, most in (
         (growth, GROWTH),
         (slopes, GROWTH),
-        (rest, REDUNDANT[source.single] * size),
+        (rest, REDUNDANT_PIVOTS[source.single] * size),
     ):
         if not total.is_constant():
             solved.margins.append(most**2 - total)
@@ -186,10 +186,10 @@ def _substitute_back(
             x = symbols[i][other]
             for j, h in solved.H[other].items():
                 total[j] = total[j] + x * h if j in total else x * h
-            total[BIAS] = total[BIAS] + x * solved.drift[other]
-            total[ERROR] = total[ERROR] + x * solved.closing[other]
-        solved.drift[s] = -total.pop(BIAS) * inverse
-        solved.closing[s] = -total.pop(ERROR) * inverse
+            total[BIAS_COLUMN] = total[BIAS_COLUMN] + x * solved.drift[other]
+            total[ERROR_COLUMN] = total[ERROR_COLUMN] + x * solved.closing[other]
+        solved.drift[s] = -total.pop(BIAS_COLUMN) * inverse
+        solved.closing[s] = -total.pop(ERROR_COLUMN) * inverse
         solved.H[s] = {j: -x * inverse for j, x in total.items() if not is_zero(x)}
 
 
@@ -248,7 +248,7 @@ def _rehearse(
         best = None
         for r in active:
             largest = max((abs(numbers[r].get(j, 0.0)) for j in pattern[r]), default=0.0)
-            if largest <= REDUNDANT[0] * size:
+            if largest <= REDUNDANT_PIVOTS[0] * size:
                 continue
             for j in pattern[r]:
                 value = abs(numbers[r].get(j, 0.0))

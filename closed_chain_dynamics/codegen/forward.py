@@ -20,11 +20,11 @@ outside, an articulated inertia, to the body that carries it.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 
 from closed_chain_dynamics.codegen.elimination import Solved, is_zero, solve_constraints
+from closed_chain_dynamics.codegen.expressions import SX
 from closed_chain_dynamics.codegen.loop_joints import loop_coordinates, loop_jacobian
 from closed_chain_dynamics.codegen.loops import flip_margins
 from closed_chain_dynamics.codegen.newton_euler import newton_euler
@@ -39,6 +39,9 @@ from closed_chain_dynamics.codegen.tree import (
     symmetric,
 )
 from closed_chain_dynamics.description.elements import JointType
+from closed_chain_dynamics.kernels.closed_chain import INDEFINITE
+from closed_chain_dynamics.kernels.kinematics import UNIT_TOLERANCE
+from closed_chain_dynamics.model.packing import CLOSING_TOLERANCE
 
 __all__ = [
     'Answer',
@@ -49,10 +52,7 @@ __all__ = [
     'state_margins',
 ]
 
-SX = Any
-INDEFINITE = 1e-13  # a pivot of A below this share of its diagonal: a massless motion
-CLOSING_TOLERANCE = 1e-6, 1e-4  # of the core, and for single precision [m or rad]
-UNIT_TOLERANCE = 1e-6  # a quaternion this close to unit length is normalised, else refused
+CLOSING_TOLERANCES = CLOSING_TOLERANCE, 1e-4  # the second for single precision [m or rad]
 
 
 @dataclass
@@ -81,7 +81,7 @@ def state_margins(source: Source, q: SX) -> list[SX]:
 
 def closing_margins(source: Source, frames: TracedFrames, solved: Solved) -> list[SX]:
     """Return what is positive while every loop is closed, and not by half a turn."""
-    tolerance = CLOSING_TOLERANCE[source.single] ** 2
+    tolerance = CLOSING_TOLERANCES[source.single] ** 2
     margins = [tolerance - error**2 for error in solved.errors if not error.is_constant()]
     return margins + flip_margins(source, frames)
 

@@ -31,8 +31,9 @@ from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.codegen.build import require_casadi
 from closed_chain_dynamics.codegen.gathering import gather
 from closed_chain_dynamics.codegen.source import Source, SourceBody
@@ -43,8 +44,6 @@ from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['Derivatives', 'derivatives', 'linearise']
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

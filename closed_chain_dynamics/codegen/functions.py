@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.codegen.build import require_casadi
 from closed_chain_dynamics.codegen.gathering import gather
-from closed_chain_dynamics.codegen.sensitivities import NEWTON_STEPS, SHARES
+from closed_chain_dynamics.codegen.sensitivities import NEWTON_STEPS, RK4_SHARES
 from closed_chain_dynamics.codegen.source import Source
 from closed_chain_dynamics.model.mechanism import Mechanism
 
@@ -101,7 +101,7 @@ def _step_rk4(source: Source, f: dict[str, Any]) -> Any:
     q, v, tau, dt = given = _symbols(source)
     stage_q, stage_v, u = q, v, np.zeros(source.nv)
     du, dv = 0.0, 0.0
-    for number, share in enumerate(SHARES):
+    for number, share in enumerate(RK4_SHARES):
         a = f['forward_dynamics'](q=stage_q, v=stage_v, tau=tau)['acceleration']
         rate = f['local_rate'](q=stage_q, v=stage_v, u=u)['rate']
         du, dv = du + share * rate, dv + share * a

@@ -23,8 +23,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.codegen.clusters import find_clusters
 from closed_chain_dynamics.codegen.source import (
     Motor,
@@ -46,8 +46,7 @@ from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['gather']
 
-Array = NDArray[np.float64]
-ROUNDING = 4e-16  # cosines of right angles that are this far from 0, 1 or -1 are these
+COSINE_ROUNDING = 4e-16  # cosines of right angles that are this far from 0, 1 or -1 are these
 
 
 def gather(robot: Mechanism, q: Array, *, contacts: bool = False) -> Source:
@@ -173,7 +172,7 @@ def _watched(robot: Mechanism, loop_names: list[str]) -> tuple[Watched, ...]:
 def _snap(R: Array) -> Array:
     """Return a rotation whose right angles are exact: every exact zero saves operations."""
     whole = np.round(R)
-    return np.where(np.abs(R - whole) < ROUNDING, whole, R) + 0.0
+    return np.where(np.abs(R - whole) < COSINE_ROUNDING, whole, R) + 0.0
 
 
 def _law(joint: Any, limited: bool) -> SourceLaw:

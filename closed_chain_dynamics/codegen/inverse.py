@@ -21,13 +21,13 @@ columns of B_p span its range is decided once, in the pose of the source; margin
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 import numpy as np
 from numpy.typing import NDArray
 
 from closed_chain_dynamics.codegen.elimination import Solved, solve_constraints
+from closed_chain_dynamics.codegen.expressions import SX
 from closed_chain_dynamics.codegen.forward import closing_margins, spread, state_margins
 from closed_chain_dynamics.codegen.loop_joints import loop_coordinates, loop_jacobian
 from closed_chain_dynamics.codegen.newton_euler import newton_euler
@@ -35,20 +35,18 @@ from closed_chain_dynamics.codegen.passive import add_passive
 from closed_chain_dynamics.codegen.source import Source, SourceCluster
 from closed_chain_dynamics.codegen.tree import TracedFrames, motion, place
 from closed_chain_dynamics.description.elements import LoopType
+from closed_chain_dynamics.kernels.inverse import NO_LEVER, WEAK_LEVER
 
-__all__ = ['Torques', 'basis', 'inverse_dynamics', 'motor_matrix', 'project', 'tree_forces']
+__all__ = ['TracedTorques', 'basis', 'inverse_dynamics', 'motor_matrix', 'project', 'tree_forces']
 
-SX = Any
-NO_LEVER = (
-    1e-10,
-    1e-4,
-)  # by precision: directions of H below this are rounding: no actuator reaches them
-WEAK_LEVER = 1e-4, 1e-2  # those between are left to the core
+# the second for single precision, as the kernels' own leave no digits there
+NO_LEVERS = NO_LEVER, 1e-4
+WEAK_LEVERS = WEAK_LEVER, 1e-2
 NEVER = -1.0  # the margin of what this pose does not decide
 
 
 @dataclass
-class Torques:
+class TracedTorques:
     """Forces that a motion needs, and margins that are positive where they count."""
 
     tau_O: SX
@@ -59,7 +57,7 @@ class Torques:
     closed: list[SX]  # these also ask that the loops are closed
 
 
-def inverse_dynamics(source: Source, q: SX, v: SX, a: SX) -> Torques:
+def inverse_dynamics(source: Source, q: SX, v: SX, a: SX) -> TracedTorques:
     """Return tau_O, tau_G, tau_A and what no actuator gives, Eqs. (7) to (9) of paper 1."""
     frames = place(source, q)
     solved = solve_constraints(source, frames, q)
@@ -72,7 +70,7 @@ def inverse_dynamics(source: Source, q: SX, v: SX, a: SX) -> Torques:
         _actuate(source, cluster, frames, solved, tau_G, torques, rest, margins)
     if any(m.loop and source.loops[m.loop[0]].kind is LoopType.FREE for m in source.motors):
         margins.append(ca.SX(NEVER))  # such a motor pulls on several clusters at once
-    return Torques(
+    return TracedTorques(
         spread(tau_O, source.nv),
         ca.vertcat(*(tau_G[g] for g in source.independent)),
         spread(torques, len(source.motors)),
@@ -198,7 +196,7 @@ def _solve(
         column = _across(B[:, n], Q)
         square = ca.sumsqr(column)
         size = size + square if not Q else size
-        margins.append(square - WEAK_LEVER[single] ** 2 * size)
+        margins.append(square - WEAK_LEVERS[single] ** 2 * size)
         Q.append(column / ca.sqrt(square))
     z = ca.SX.zeros(nd)
     if Q:
@@ -210,7 +208,7 @@ def _solve(
         left = [_across(B[:, n], Q) for n in passive if n not in chosen]
         missed = ca.SX(sum((ca.sumsqr(each) for each in left), ca.SX(0)))
         if not missed.is_constant():
-            margins.append(NO_LEVER[single] ** 2 * size - missed)
+            margins.append(NO_LEVERS[single] ** 2 * size - missed)
         if moved:  # what is open is used to make the torques small
             B_a = ca.horzcat(*(_across(B[:, n], Q) for n in moved))
             u = _solve_positive(ca.SX.eye(nd) + B_a @ B_a.T, B_a @ tau[moved])
@@ -235,9 +233,9 @@ def _range(numbers: NDArray[np.float64], passive: list[int]) -> list[int] | None
         norms = np.linalg.norm(left, axis=0)
         best = int(np.argmax(norms))
         largest = max(largest, norms[best])
-        if norms[best] <= NO_LEVER[0] * largest:
+        if norms[best] <= NO_LEVERS[0] * largest:
             break
-        if norms[best] < 2.0 * WEAK_LEVER[0] * largest:
+        if norms[best] < 2.0 * WEAK_LEVERS[0] * largest:
             return None
         chosen.append(passive[best])
         direction = left[:, best] / norms[best]

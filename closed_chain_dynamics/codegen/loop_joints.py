@@ -14,18 +14,15 @@
 
 """Coordinates of loop joints over symbols: positions, rates by velocity of the tree, and more."""
 
-from typing import Any
-
 import casadi as ca
 
+from closed_chain_dynamics.codegen.expressions import SX
 from closed_chain_dynamics.codegen.loops import path_signs, place_loop, seen_from_1
 from closed_chain_dynamics.codegen.source import Source, SourceLoop
 from closed_chain_dynamics.codegen.tree import TracedFrames, TracedMotion
 from closed_chain_dynamics.description.elements import LoopType
 
 __all__ = ['coordinate_acceleration', 'loop_coordinates', 'loop_jacobian']
-
-SX = Any
 
 
 def loop_coordinates(loop: SourceLoop, frames: TracedFrames) -> tuple[list[SX], SX]:

@@ -20,11 +20,11 @@ the rows, their axes and their order are those of the kernels.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 
 from closed_chain_dynamics.codegen.clusters import common_ancestor, path
+from closed_chain_dynamics.codegen.expressions import SX
 from closed_chain_dynamics.codegen.source import Source, SourceCoupling, SourceLoop
 from closed_chain_dynamics.codegen.tree import (
     TracedFrames,
@@ -44,7 +44,6 @@ __all__ = [
     'seen_from_1',
 ]
 
-SX = Any
 HELD_SLIDES = {  # axes of frame 1 along which nothing slides
     LoopType.FIXED: (0, 1, 2),
     LoopType.REVOLUTE: (0, 1, 2),

@@ -18,19 +18,16 @@ Configurations over symbols: moving along a tangent, and the rates that a step i
 Rotations advance by their exponential, Eq. (39) of paper 2; see kernels/manifold.py and step.py.
 """
 
-from typing import Any
-
 import casadi as ca
 
+from closed_chain_dynamics.codegen.expressions import SX
 from closed_chain_dynamics.codegen.source import Source
 from closed_chain_dynamics.codegen.tree import quaternion_rotation
 from closed_chain_dynamics.description.elements import JointType
+from closed_chain_dynamics.kernels.manifold import SMALL_ANGLE
+from closed_chain_dynamics.kernels.step import FAIR_ANGLE
 
 __all__ = ['advance', 'integrate', 'local_rate', 'tangent_map']
-
-SX = Any
-SMALL = 1e-4  # angles below which series are exact to rounding [rad]
-FAIR = 1e-2  # the same for a series with one term more
 
 
 def _angle(o: SX) -> SX:
@@ -48,7 +45,7 @@ def _product(p: SX, r: SX) -> SX:
 def _rotated(q: SX, o: SX) -> SX:
     """Return a quaternion turned by the rotation vector o in its own axes."""
     angle = _angle(o)
-    s = ca.if_else(angle < SMALL, 0.5 - angle**2 / 48, ca.sin(0.5 * angle) / angle)
+    s = ca.if_else(angle < SMALL_ANGLE, 0.5 - angle**2 / 48, ca.sin(0.5 * angle) / angle)
     return _product(q, ca.vertcat(s * o, ca.cos(0.5 * angle)))
 
 
@@ -58,8 +55,8 @@ def _screw(o: SX) -> tuple[SX, SX]:
     half = ca.sin(0.5 * angle)
     c = (angle - ca.sin(angle)) / (angle * angle**2)
     return (
-        ca.if_else(angle < SMALL, 0.5 - angle**2 / 24, 2 * half**2 / angle**2),
-        ca.if_else(angle < SMALL, 1 / 6 - angle**2 / 120, c),
+        ca.if_else(angle < SMALL_ANGLE, 0.5 - angle**2 / 24, 2 * half**2 / angle**2),
+        ca.if_else(angle < SMALL_ANGLE, 1 / 6 - angle**2 / 120, c),
     )
 
 
@@ -118,7 +115,9 @@ def _rotation_rate(u: SX, omega: SX) -> SX:
     angle = _angle(u)
     half = 0.5 * angle
     e = ca.if_else(
-        angle < FAIR, 1 / 12 + angle**2 / 720, (1 - half * ca.cos(half) / ca.sin(half)) / angle**2
+        angle < FAIR_ANGLE,
+        1 / 12 + angle**2 / 720,
+        (1 - half * ca.cos(half) / ca.sin(half)) / angle**2,
     )
     across = ca.cross(u, omega)
     return omega + 0.5 * across + e * ca.cross(u, across)

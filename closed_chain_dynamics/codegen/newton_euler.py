@@ -23,18 +23,16 @@ of mass about the origin.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from closed_chain_dynamics.codegen.expressions import SX
 from closed_chain_dynamics.codegen.source import Source, SourceBody
 from closed_chain_dynamics.codegen.tree import quaternion_rotation
 from closed_chain_dynamics.description.elements import JointType
 
 __all__ = ['newton_euler']
-
-SX = Any
 
 
 @dataclass

@@ -27,15 +27,24 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from closed_chain_dynamics.codegen.expressions import SX
 from closed_chain_dynamics.codegen.source import Source, SourceBody
 from closed_chain_dynamics.description.elements import JointType, Link
 from closed_chain_dynamics.errors import NameNotFound, StateError
 from closed_chain_dynamics.model.mechanism import Mechanism
 
-__all__ = ['KINDS', 'with_parameters']
+__all__ = ['PARAMETER_KINDS', 'with_parameters']
 
-SX = Any
-KINDS = ('mass', 'inertia', 'length', 'stiffness', 'rest', 'damping', 'friction', 'armature')
+PARAMETER_KINDS = (
+    'mass',
+    'inertia',
+    'length',
+    'stiffness',
+    'rest',
+    'damping',
+    'friction',
+    'armature',
+)
 
 
 def with_parameters(
@@ -45,8 +54,8 @@ def with_parameters(
     p, values = ca.SX.sym('p', len(names)), []
     for n, name in enumerate(names):
         kind, _, owner = name.partition(':')
-        if kind not in KINDS:
-            raise NameNotFound('parameter', kind, KINDS, where=robot.name)
+        if kind not in PARAMETER_KINDS:
+            raise NameNotFound('parameter', kind, PARAMETER_KINDS, where=robot.name)
         source, value = _PUT[kind](robot, source, owner, p[n], kind)
         values.append(value)
     return replace(source, symbols=(p, tuple(values))), p, values

@@ -18,19 +18,15 @@ Passive forces over symbols: damping, friction, limit moments and springs; see k
 What acts on a tree joint is added to tau; what acts between two bodies goes to their forces.
 """
 
-from typing import Any
-
 import casadi as ca
 
+from closed_chain_dynamics.codegen.expressions import SX
 from closed_chain_dynamics.codegen.loop_joints import coordinate_acceleration, loop_coordinates
 from closed_chain_dynamics.codegen.source import Source, SourceLaw, SourceSpring
 from closed_chain_dynamics.codegen.tree import TracedFrames, TracedMotion, point_velocity
+from closed_chain_dynamics.kernels.passive import FRICTION_SPEED, NO_LENGTH
 
 __all__ = ['add_motors', 'add_passive', 'has_rotor', 'passive_energy']
-
-SX = Any
-FRICTION_SPEED = 1e-3  # Coulomb friction changes its sign over this speed [rad/s or m/s]
-NO_LENGTH = 1e-12  # a shorter spring has no direction, and no force [m]
 
 
 def _stop(depth: SX, rate: SX, stop: tuple[float, float, float]) -> tuple[SX, SX]:

@@ -102,14 +102,16 @@ def print_function(traced: Trace, part: int = PART) -> str:
     return '\n'.join([*text, f'{head} {{', f'  real w[{room}];', *calls, '}\n'])
 
 
-Value = tuple[str, tuple[int, ...]]  # C with a place for every value that it needs; '' for none
+PrintedValue = tuple[
+    str, tuple[int, ...]
+]  # C with a place for every value that it needs; '' for none
 
 
-def _values(f: Any) -> list[Value]:
+def _values(f: Any) -> list[PrintedValue]:
     """Return what a function computes, each value once; CasADi's variables change theirs."""
     into = _starts([f.nnz_in(k) for k in range(f.n_in())])
     out = _starts([f.nnz_out(k) for k in range(f.n_out())])
-    found: list[Value] = []
+    found: list[PrintedValue] = []
     holder: dict[int, int] = {}  # variable -> its present value
     for k in range(f.n_instructions()):
         what, to, of = f.instruction_id(k), f.instruction_output(k), f.instruction_input(k)
@@ -117,7 +119,7 @@ def _values(f: Any) -> list[Value]:
             found.append((f'y[{out[to[0]] + to[1]}] = {{0}};', (holder[of[0]],)))
             continue
         if what == ca.OP_CONST:
-            value: Value = f'real_constant({f.instruction_constant(k)!r})', ()
+            value: PrintedValue = f'real_constant({f.instruction_constant(k)!r})', ()
         elif what == ca.OP_INPUT:
             value = f'x[{into[of[0]] + of[1]}]', ()
         elif what in UNARY:
@@ -129,11 +131,13 @@ def _values(f: Any) -> list[Value]:
     return found
 
 
-def _is_output(value: Value) -> bool:
+def _is_output(value: PrintedValue) -> bool:
     return value[0].endswith(';')
 
 
-def _lines(values: list[Value], names: dict[int, str], own: range | None = None) -> list[str]:
+def _lines(
+    values: list[PrintedValue], names: dict[int, str], own: range | None = None
+) -> list[str]:
     lines = []
     for k in range(len(values)) if own is None else own:
         text = values[k][0].format(*(names[n] for n in values[k][1]))
@@ -141,12 +145,12 @@ def _lines(values: list[Value], names: dict[int, str], own: range | None = None)
     return lines
 
 
-def _declared(values: list[Value], own: range, placed: Collection[int]) -> list[str]:
+def _declared(values: list[PrintedValue], own: range, placed: Collection[int]) -> list[str]:
     names = [f'a{k}' for k in own if k not in placed and not _is_output(values[k])]
     return [f'  real {", ".join(names[k : k + 12])};' for k in range(0, len(names), 12)]
 
 
-def _places(values: list[Value], part: int) -> tuple[dict[int, int], int]:
+def _places(values: list[PrintedValue], part: int) -> tuple[dict[int, int], int]:
     """Return places in the array for values that later parts need, and its length."""
     last: dict[int, int] = {}  # value -> the last part that needs it
     for k, (_, needed) in enumerate(values):

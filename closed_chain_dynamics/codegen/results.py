@@ -16,12 +16,9 @@
 
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
+from closed_chain_dynamics.arrays import Array
 
 __all__ = ['Basis', 'Completed', 'Forward', 'Inverse', 'Rollout']
-
-Array = NDArray[np.float64]
 
 
 class Forward(NamedTuple):

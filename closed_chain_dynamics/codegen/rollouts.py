@@ -29,7 +29,7 @@ from closed_chain_dynamics.codegen.batch import (
     spread,
 )
 from closed_chain_dynamics.codegen.build import build
-from closed_chain_dynamics.codegen.cache import STEP
+from closed_chain_dynamics.codegen.cache import STEP_LIBRARY
 from closed_chain_dynamics.codegen.compiler import find_compiler
 from closed_chain_dynamics.codegen.results import Rollout
 from closed_chain_dynamics.codegen.source import Source
@@ -47,7 +47,7 @@ class Roller:
         self._source = source
         self.threads = threads or os.cpu_count() or 1
         self._lanes = find_compiler().lanes
-        self._library = {1: build(source, STEP)}
+        self._library = {1: build(source, STEP_LIBRARY)}
 
     def roll(
         self,
@@ -84,7 +84,7 @@ class Roller:
             )
         lanes = self._lanes if n > 1 else 1
         if lanes not in self._library:
-            self._library[lanes] = build(source, STEP, lanes=lanes)
+            self._library[lanes] = build(source, STEP_LIBRARY, lanes=lanes)
         kept = steps // every
         q_out = np.empty((n, kept, source.nq))
         v_out = np.empty((n, kept, source.nv))

@@ -145,7 +145,7 @@ static int take_part(struct motion *s, const double *tau, const struct watch *wa
   return why;
 }
 
-/* Takes a step in as few parts as the books allow; see kernels/run.py. */
+/* Takes a step in as few parts as the books allow; see kernels/fine_steps.py. */
 static int take_step(struct motion *s, const double *tau, const struct watch *watched,
                      const double *asked) {
   const double dt = asked[DT], tolerance = asked[TOLERANCE], lift = asked[LIFT];

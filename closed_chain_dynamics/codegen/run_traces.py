@@ -25,6 +25,7 @@ from typing import Any
 import casadi as ca
 
 from closed_chain_dynamics.codegen.elimination import solve_constraints, with_sparse_choice
+from closed_chain_dynamics.codegen.expressions import SX, Symbols
 from closed_chain_dynamics.codegen.forward import forward_dynamics, spread
 from closed_chain_dynamics.codegen.loop_joints import loop_coordinates
 from closed_chain_dynamics.codegen.loops import flip_margins
@@ -34,9 +35,6 @@ from closed_chain_dynamics.codegen.source import Source, counted_loops
 from closed_chain_dynamics.codegen.tree import motion, place, point_velocity
 
 __all__ = ['RUN_TRACES']
-
-SX = Any
-Symbols = dict[str, Any]
 
 
 def _in_a_step(source: Source) -> tuple[Source, SX, SX]:

@@ -21,24 +21,23 @@ It does what `kernels/run.py` does while steps are plain, and comes back before 
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.codegen.batch import pointer
 from closed_chain_dynamics.codegen.build import VARIANTS, build, is_built
-from closed_chain_dynamics.codegen.cache import RUN
+from closed_chain_dynamics.codegen.cache import RUN_LIBRARY
 from closed_chain_dynamics.codegen.source import Source, counted_loops
 from closed_chain_dynamics.model.mechanism import Mechanism
 
-__all__ = ['EVENT', 'PIVOT', 'Asked', 'Outcome', 'Runner', 'first_missing', 'load_runner']
+__all__ = ['RUN_EVENT', 'RUN_PIVOT', 'Asked', 'Outcome', 'Runner', 'first_missing', 'load_runner']
 
-Array = NDArray[np.float64]
-DONE, PIVOT, ROUGH, OPEN, EVENT, NOT_FINITE = range(6)  # as in run.c
+RUN_DONE, RUN_PIVOT, RUN_ROUGH, RUN_OPEN, RUN_EVENT, RUN_NOT_FINITE = range(6)  # as in run.c
 REASONS = {
-    PIVOT: 'a pivot of the generated code fails in this pose',
-    ROUGH: 'a step has to be taken in more than 64 parts',
-    OPEN: 'the loops do not close',
-    EVENT: 'a stop is hit or friction turns within the step',
-    NOT_FINITE: 'the motion is not finite',
+    RUN_PIVOT: 'a pivot of the generated code fails in this pose',
+    RUN_ROUGH: 'a step has to be taken in more than 64 parts',
+    RUN_OPEN: 'the loops do not close',
+    RUN_EVENT: 'a stop is hit or friction turns within the step',
+    RUN_NOT_FINITE: 'the motion is not finite',
 }
 FIELDS = 7  # of what is watched, see run.c
 
@@ -58,7 +57,7 @@ class Asked(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """Why a run ended: a number of REASONS or DONE; steps taken, states logged."""
+    """Why a run ended: a number of REASONS or RUN_DONE; steps taken, states logged."""
 
     why: int
     taken: int
@@ -69,7 +68,7 @@ class Runner:
     """The run of a mechanism in generated code."""
 
     def __init__(self, source: Source, variant: int = 0) -> None:
-        self._library = build(source, RUN, variant=variant)  # keeps the code loaded
+        self._library = build(source, RUN_LIBRARY, variant=variant)  # keeps the code loaded
         self.dependent = np.array([j not in source.independent for j in range(source.nv)])
         self._numbers = [w.number for w in source.watched]
         counted = counted_loops(source)
@@ -103,7 +102,9 @@ class Runner:
         """Return whether its pivots hold in a state."""
         asked = Asked(0.0, 0, 1e-9, 1, False, np.inf, 0, 0, 0.0)
         room = np.empty((0, 0))
-        return self.run(robot, asked, q.copy(), v.copy(), torques, np.zeros(2), room).why != PIVOT
+        return (
+            self.run(robot, asked, q.copy(), v.copy(), torques, np.zeros(2), room).why != RUN_PIVOT
+        )
 
     def _watched(self, robot: Mechanism) -> Array:
         """Return what the run has to know of coordinates that may be held, (n, FIELDS)."""
@@ -133,7 +134,7 @@ def load_runner(
 ) -> Runner | None:
     """Return generated code that is on the disk and whose pivots hold in a state; else None."""
     for variant in range(VARIANTS):
-        if not is_built(source, RUN, variant):
+        if not is_built(source, RUN_LIBRARY, variant):
             return None
         runner = Runner(source, variant)
         if runner.goes_on_from(robot, q, v, torques):
@@ -143,4 +144,4 @@ def load_runner(
 
 def first_missing(source: Source) -> int | None:
     """Return the number of the next variant to be made; None where there are enough."""
-    return next((n for n in range(VARIANTS) if not is_built(source, RUN, n)), None)
+    return next((n for n in range(VARIANTS) if not is_built(source, RUN_LIBRARY, n)), None)

@@ -28,8 +28,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.codegen.build import require_casadi
-from closed_chain_dynamics.codegen.chain_rule import Array, Pushed, TracedChain
+from closed_chain_dynamics.codegen.chain_rule import Pushed, TracedChain
 from closed_chain_dynamics.codegen.gathering import gather
 from closed_chain_dynamics.codegen.rollouts import GENERATED_INTEGRATORS
 from closed_chain_dynamics.dynamics.actuation import actuator_vector
@@ -40,7 +41,7 @@ from closed_chain_dynamics.model.mechanism import Mechanism
 __all__ = ['InverseDerivatives', 'StepDerivatives', 'inverse_derivatives', 'step_derivatives']
 
 NEWTON_STEPS = 2  # that close the loops after a step
-SHARES = (1.0, 2.0, 2.0, 1.0)  # of the four stages of Runge and Kutta
+RK4_SHARES = (1.0, 2.0, 2.0, 1.0)  # of the four stages of Runge and Kutta
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +209,7 @@ def _rk4(
     """Return pose and velocity after a step of Runge and Kutta, loops not closed."""
     u = _zeros(np.zeros(len(v[0])), v[1].shape[1])
     stage_q, stage_v, moved, gained = q, v, [], []
-    for number, share in enumerate(SHARES):
+    for number, share in enumerate(RK4_SHARES):
         a = chain('forward_dynamics', 'acceleration', q=stage_q, v=stage_v, tau=tau)
         rate = chain('local_rate', 'rate', q=stage_q, v=stage_v, u=u)
         moved.append((share * dt / 6.0, rate))

@@ -30,18 +30,17 @@ Z_k = B_k^T S_k; with v_j by the same of upsilon_j = psi'_j + V_j x S_j and S_j.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 
+from closed_chain_dynamics.codegen.expressions import SX
 from closed_chain_dynamics.codegen.source import Source, SourceBody
 from closed_chain_dynamics.codegen.tree import TracedFrames, TracedMotion, cross_motion
 
-__all__ = ['COLUMN', 'Columns', 'slope_columns']
+__all__ = ['COLUMN_WIDTHS', 'Columns', 'slope_columns']
 
-SX = Any
 # what is said of every velocity, one after the other; Z has a turning part only
-COLUMN = {'S': 6, 'PSI_D': 6, 'PSI_DD': 6, 'UPSILON': 6, 'U': 6, 'P_Q': 6, 'P_V': 6, 'Z': 3}
+COLUMN_WIDTHS = {'S': 6, 'PSI_D': 6, 'PSI_DD': 6, 'UPSILON': 6, 'U': 6, 'P_Q': 6, 'P_V': 6, 'Z': 3}
 
 
 @dataclass
@@ -114,7 +113,7 @@ class Columns:
 
 
 def slope_columns(source: Source, frames: TracedFrames, moving: TracedMotion) -> Columns:
-    """Return for every velocity what the slopes of tau_O are made of; see `COLUMN`."""
+    """Return for every velocity what the slopes of tau_O are made of; see `COLUMN_WIDTHS`."""
     zero = ca.SX.zeros(3)
     nothing = _Heap(ca.SX(0), zero, ca.SX.zeros(3, 3), zero, ca.SX.zeros(3, 3), ca.SX.zeros(6))
     heaps = [nothing] + [

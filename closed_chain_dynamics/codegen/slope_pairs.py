@@ -22,11 +22,11 @@ psi''_j, and along v_j T_1 S_j + T_2 upsilon_j (see `slope_columns`).
 """
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from closed_chain_dynamics.codegen.expressions import SX
 from closed_chain_dynamics.codegen.loop_joints import loop_coordinates
 from closed_chain_dynamics.codegen.loops import loop_rows, path_signs
 from closed_chain_dynamics.codegen.passive import add_motors, add_passive
@@ -36,7 +36,6 @@ from closed_chain_dynamics.description.elements import JointType, LoopType
 
 __all__ = ['Pair', 'pairs_of']
 
-SX = Any
 ONE, TWO = 1, 2  # the bodies of a pair, when nothing else is there
 
 

@@ -22,23 +22,20 @@ whom, which velocities lie on the way around a loop and what is theta_S are tabl
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
 
 import casadi as ca
 import numpy as np
 
 from closed_chain_dynamics.codegen.clusters import path
+from closed_chain_dynamics.codegen.expressions import SX, Symbols
 from closed_chain_dynamics.codegen.manifold import tangent_map
 from closed_chain_dynamics.codegen.passive import add_motors, add_passive
-from closed_chain_dynamics.codegen.slope_columns import COLUMN, slope_columns
+from closed_chain_dynamics.codegen.slope_columns import COLUMN_WIDTHS, slope_columns
 from closed_chain_dynamics.codegen.slope_pairs import pairs_of
 from closed_chain_dynamics.codegen.source import Source, SourceCoupling
 from closed_chain_dynamics.codegen.tree import TracedFrames, TracedMotion, motion, place
 
 __all__ = ['Slopes']
-
-SX = Any
-Symbols = dict[str, Any]
 
 
 class Slopes:
@@ -115,9 +112,9 @@ class Slopes:
 
     def _sizes(self) -> str:
         clusters = self.source.clusters
-        ends = np.cumsum([0, *COLUMN.values()]).tolist()
+        ends = np.cumsum([0, *COLUMN_WIDTHS.values()]).tolist()
         sizes = {
-            **{f'AT_{key}': at for key, at in zip(COLUMN, ends)},
+            **{f'AT_{key}': at for key, at in zip(COLUMN_WIDTHS, ends)},
             'COLUMN': ends[-1],
             'NV': self.source.nv,
             'NG': len(self.source.independent),

@@ -22,11 +22,11 @@ is left is linear: A da_G = -dg - W^T M de with de in the rows of theta_S, and d
 """
 
 from dataclasses import replace
-from typing import Any
 
 import casadi as ca
 
 from closed_chain_dynamics.codegen.elimination import solve_constraints, with_sparse_choice
+from closed_chain_dynamics.codegen.expressions import SX, Symbols
 from closed_chain_dynamics.codegen.forward import add_loop_rotors, spread
 from closed_chain_dynamics.codegen.inverse import basis, motor_matrix, project, tree_forces
 from closed_chain_dynamics.codegen.manifold import tangent_map
@@ -41,9 +41,6 @@ from closed_chain_dynamics.codegen.tree import (
 )
 
 __all__ = ['SLOPE_TRACES']
-
-SX = Any
-Symbols = dict[str, Any]
 
 
 def _sparse_source(source: Source) -> Source:

@@ -22,9 +22,7 @@ joints that loops tie together and the choice of theta_G.
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.description.elements import JointType, LoopType
 
 __all__ = [
@@ -39,8 +37,6 @@ __all__ = [
     'Watched',
     'counted_loops',
 ]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

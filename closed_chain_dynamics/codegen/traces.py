@@ -27,6 +27,7 @@ import casadi as ca
 
 from closed_chain_dynamics.codegen.cache import DRIVE
 from closed_chain_dynamics.codegen.elimination import Solved, solve_constraints, with_sparse_choice
+from closed_chain_dynamics.codegen.expressions import SX, Symbols
 from closed_chain_dynamics.codegen.forward import (
     closing_margins,
     forward_dynamics,
@@ -57,9 +58,10 @@ __all__ = [
     'traced',
 ]
 
-SX = Any
-Symbols = dict[str, Any]
-CLOSED = 1e-10, 2e-5  # error of the loops after a projection, by precision [m or rad]
+CLOSED_BY_PROJECTION = (
+    1e-10,
+    2e-5,
+)  # error of the loops after a projection, by precision [m or rad]
 
 
 @dataclass(frozen=True)
@@ -223,7 +225,9 @@ def _settle(source: Source) -> tuple[Symbols, Symbols]:
     solved = solve_constraints(source, frames, q)
     rates = ca.vertcat(*(v[g] for g in source.independent))
     closed = [
-        CLOSED[source.single] ** 2 - error**2 for error in solved.errors if not error.is_constant()
+        CLOSED_BY_PROJECTION[source.single] ** 2 - error**2
+        for error in solved.errors
+        if not error.is_constant()
     ]
     flips = closing_margins(source, frames, solved)[len(closed) :]
     return {'q': q, 'v': v}, {

@@ -22,10 +22,10 @@ Spatial vectors are (linear, angular) columns of six.
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 
+from closed_chain_dynamics.codegen.expressions import SX
 from closed_chain_dynamics.codegen.source import Source, SourceBody
 from closed_chain_dynamics.description.elements import JointType
 
@@ -41,8 +41,6 @@ __all__ = [
     'rigid_inertia',
     'symmetric',
 ]
-
-SX = Any  # casadi.SX: the library carries no types
 
 
 @dataclass

@@ -50,19 +50,19 @@ class AskedMotion:
     """
     Hands trajectories to a Reference as soon as the state of a tracker allows it.
 
-    `waiting`: what was asked and not taken yet; `refused`: why the last one was not taken, in
-    words, until another one is.
+    `waiting`: what was asked and not taken yet; `count`: how many have been asked for; `refused`:
+    why the last one was not taken, in words, until another one is.
     """
 
     def __init__(self, reference: Reference, tracker: StateTracker, watcher: StateWatch) -> None:
         self.reference, self._tracker, self._watcher = reference, tracker, watcher
         self.waiting: Points | None = None
-        self.refused = self._told = ''
+        self.count, self.refused, self._told = 0, '', ''
         self._asked = math.nan  # stamp of the last state when what waits was asked [s]
 
     def take(self, points: Points, stamp: float) -> bool:
         """Take a trajectory; return whether it was accepted."""
-        self._asked = stamp
+        self._asked, self.count = stamp, self.count + 1
         return self._hand_over(points)
 
     def _hand_over(self, points: Points) -> bool:

@@ -19,10 +19,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.control.joint_limits import JointLimits
 from closed_chain_dynamics.control.trajectory import Trajectory
 from closed_chain_dynamics.errors import NameNotFound, StateError
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['check_names', 'refused', 'scales', 'within_limits']
 

@@ -32,17 +32,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.spatial.transform import Rotation
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.description.elements import LoopType
 from closed_chain_dynamics.dynamics.tree import integrate, jacobian, link_placement
 from closed_chain_dynamics.errors import StateError
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['BaseState']
 
 HOLDS_A_POINT = (LoopType.FIXED, LoopType.REVOLUTE, LoopType.UNIVERSAL, LoopType.SPHERICAL)
-FREE = 7  # width in q of a free joint
-UNIT = 0.1  # a quaternion whose length is further from one is none
+FREE_WIDTH = 7  # width in q of a free joint
+UNIT_SLACK = 0.1  # a quaternion whose length is further from one is none
 
 Joined: TypeAlias = tuple[list[str], Vector, Vector]  # names, positions, velocities
 Known: TypeAlias = Callable[[], tuple[Vector, Vector, float] | None]
@@ -87,7 +88,7 @@ class BaseState:
     def _is_base(self, name: str) -> bool:
         in_q = self.robot.joint_slices(name)[0]
         body = self.robot.structure.bodies[self.robot.model.joints[name]]
-        return bool(in_q.stop - in_q.start == FREE and body['parent'] == 0)
+        return bool(in_q.stop - in_q.start == FREE_WIDTH and body['parent'] == 0)
 
     # --- what comes ------------------------------------------------------------------------------
     def take_imu(
@@ -240,7 +241,7 @@ def _finite(values: ArrayLike, count: int) -> Vector:
 
 def _rotation(values: ArrayLike) -> Rotation:
     numbers = _finite(values, 4)
-    if abs(float(np.linalg.norm(numbers)) - 1.0) > UNIT:
+    if abs(float(np.linalg.norm(numbers)) - 1.0) > UNIT_SLACK:
         raise StateError(
             f'the orientation {numbers} of the base is not a unit quaternion',
             where='base',

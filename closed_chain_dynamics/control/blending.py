@@ -22,8 +22,8 @@ where they were, whatever both laws are, and a second change before the end of t
 
 import numpy as np
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.errors import StateError
-from closed_chain_dynamics.model.mechanism import Vector
 
 __all__ = ['STEEPEST', 'Blend']
 

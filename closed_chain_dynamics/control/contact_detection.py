@@ -24,9 +24,9 @@ import math
 
 from closed_chain_dynamics.errors import StateError
 
-__all__ = ['SIGNALS', 'ContactDetector']
+__all__ = ['CONTACT_SIGNALS', 'ContactDetector']
 
-SIGNALS = ('force', 'height')
+CONTACT_SIGNALS = ('force', 'height')
 TICK = 1e-9  # of stamps: differences of times are no better [s]
 
 
@@ -49,11 +49,11 @@ class ContactDetector:
         dwell: float = 0.1,
         closed: bool | None = False,
     ) -> None:
-        if signal not in SIGNALS:
+        if signal not in CONTACT_SIGNALS:
             raise StateError(
                 f'unknown signal {signal!r}',
                 where='contact',
-                repair=f'Choose one of {", ".join(SIGNALS)}.',
+                repair=f'Choose one of {", ".join(CONTACT_SIGNALS)}.',
             )
         if not (math.isfinite(make) and math.isfinite(release)):
             raise StateError('thresholds must be finite', where='contact')

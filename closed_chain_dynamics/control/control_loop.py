@@ -34,9 +34,9 @@ import math
 
 from numpy.typing import ArrayLike
 
-from closed_chain_dynamics.control.law_turns import LawTurns
+from closed_chain_dynamics.arrays import Vector
+from closed_chain_dynamics.control.law_turns import LawTurns, Send
 from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
-from closed_chain_dynamics.model.mechanism import Vector
 
 __all__ = ['ControlLoop']
 
@@ -54,17 +54,33 @@ class ControlLoop(LawTurns):
         stamp: float,
         now: float,
         age: float = 0.0,
+        send: Send = None,
     ) -> Vector | None:
         """
         Take a joint state; return the torques, (actuators,), or None where it is refused.
 
         `names`: joints of the tree, all of `position` as in q; `stamp`: its time [s], `now`: the
         time of arrival on a clock that never goes back [s], `age`: the clock's time minus stamp.
+        `send(torques)` is called as soon as there are any: what is noted of them can wait.
         """
         self._stamp, self._is_new = stamp, False
-        tau = self._whole_turn(names, (position, velocity), stamp, now, age)
-        if tau is not None:
-            return tau
+        tau = self._whole_turn(names, (position, velocity), stamp, now, age, send)
+        if tau is None:
+            tau = self._by_steps(names, (position, velocity), stamp, now, age)
+            if send and tau is not None:
+                send(tau)
+        return tau
+
+    def _by_steps(
+        self,
+        names: Sequence[str],
+        given: tuple[ArrayLike, ArrayLike | None],
+        stamp: float,
+        now: float,
+        age: float,
+    ) -> Vector | None:
+        """Return torques step by step, or None where the state is refused."""
+        position, velocity = given
         doubt = self.watcher.refuses(names, velocity)
         if doubt:
             self.tracker.refuse('speed', doubt)

@@ -24,16 +24,17 @@ damping   tau_O = -D v, projected to the actuators so that they only take energy
 
 import numpy as np
 
-from closed_chain_dynamics.control.held_gains import STRONGEST
+from closed_chain_dynamics.arrays import Vector
+from closed_chain_dynamics.control.held_gains import STRONGEST_DAMPING
 from closed_chain_dynamics.control.law import TorqueController
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.dynamics.tree import mass_matrix
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['FALLBACKS', 'damping_torques', 'fallback_torques']
 
 FALLBACKS = ('zero', 'gravity', 'damping')
-SMALLEST = 1e-9  # share of the largest below which an eigenvalue is rounding
+LEAST_EIGENVALUE = 1e-9  # share of the largest below which an eigenvalue is rounding
 
 
 def fallback_torques(
@@ -65,7 +66,7 @@ def damping_torques(robot: Mechanism, q: Vector, v: Vector, damping: float, turn
     K = damping * c.W.T @ c.W
     A = c.W.T @ mass_matrix(robot, q) @ c.W
     fastest = float(np.abs(np.linalg.eigvals(np.linalg.solve(A, K))).max())
-    K *= min(1.0, STRONGEST / max(turn * fastest, 1e-300))
-    rates = c.S @ (np.linalg.pinv(c.W, rcond=SMALLEST) @ v)
-    tau: Vector = -np.linalg.pinv(c.S @ np.linalg.solve(K, c.S.T), rcond=SMALLEST) @ rates
+    K *= min(1.0, STRONGEST_DAMPING / max(turn * fastest, 1e-300))
+    rates = c.S @ (np.linalg.pinv(c.W, rcond=LEAST_EIGENVALUE) @ v)
+    tau: Vector = -np.linalg.pinv(c.S @ np.linalg.solve(K, c.S.T), rcond=LEAST_EIGENVALUE) @ rates
     return tau

@@ -34,6 +34,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from closed_chain_dynamics import kernels
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.control.held_gains import held_together, share
 from closed_chain_dynamics.dynamics.closing import has_position, is_turn
 from closed_chain_dynamics.dynamics.constraints import (
@@ -45,7 +46,7 @@ from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
 from closed_chain_dynamics.errors import NameNotFound, StateError
 from closed_chain_dynamics.kernels.passive import FRICTION_SPEED, joint_force
 from closed_chain_dynamics.kernels.tangent import compute_tangent
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['SPACES', 'Compensation', 'Feel', 'Springs', 'loop_errors']
 

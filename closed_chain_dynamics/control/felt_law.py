@@ -27,6 +27,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.control.feel import Compensation, Feel, Springs, loop_errors
 from closed_chain_dynamics.control.held_gains import held_together, share
 from closed_chain_dynamics.control.sensed import Sensed
@@ -34,7 +35,7 @@ from closed_chain_dynamics.dynamics.constraints import actuator_rows
 from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
 from closed_chain_dynamics.errors import NameNotFound, StateError
 from closed_chain_dynamics.kernels import difference
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['FELT', 'FeltForces', 'FeltLaw']
 

@@ -16,14 +16,16 @@
 
 import numpy as np
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.control.law import TRACKING, DesiredMotion, TorqueController
 from closed_chain_dynamics.control.reference import Reference
 from closed_chain_dynamics.control.sensed import Sensed
-from closed_chain_dynamics.model.mechanism import Vector
 
 __all__ = ['Followed']
 
-LONGEST_TURN = 2e-3  # a reference is not caught up with by more than in such a time at once [s]
+LONGEST_CATCH_UP = (
+    2e-3  # a reference is not caught up with by more than in such a time at once [s]
+)
 
 
 class Followed:
@@ -86,6 +88,6 @@ class Followed:
         if anew:
             reference.resume(q, stamp)
         elif not was_on:  # where the joints are with it, its rate counts from the first turn on
-            reference.resume(q, max(last, stamp - LONGEST_TURN))
+            reference.resume(q, max(last, stamp - LONGEST_CATCH_UP))
         self.is_on = True
         return reference.at(stamp), ''

@@ -25,12 +25,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.model.library import share_folder
 
 __all__ = ['Gait', 'GaitSample', 'walking_gait']
 
-Array = NDArray[np.float64]
-PARTS = ('q', 'v', 'a', 'tau', 'force')  # how the names of columns begin, before a colon
+COLUMN_PREFIXES = ('q', 'v', 'a', 'tau', 'force')  # how the names of columns begin, before a colon
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def walking_gait() -> Gait:
     order = list(dict.fromkeys(row[1] for row in rows))
     names: dict[str, tuple[str, ...]] = {}
     values: dict[str, Array] = {}
-    for part in PARTS:
+    for part in COLUMN_PREFIXES:
         columns = [i for i, column in enumerate(head[2:]) if column.startswith(f'{part}:')]
         names[part] = tuple(dict.fromkeys(head[2 + i].split(':')[1] for i in columns))
         values[part] = table[:, columns]

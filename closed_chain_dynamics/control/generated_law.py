@@ -28,8 +28,9 @@ from threading import Thread
 import numpy as np
 from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.assembly.search import assemble
-from closed_chain_dynamics.codegen.background import BackgroundBuild
+from closed_chain_dynamics.codegen.background import COMPILING, SHARE_EVERY, BackgroundBuild
 from closed_chain_dynamics.codegen.batch import Function
 from closed_chain_dynamics.codegen.build import is_built, require_casadi
 from closed_chain_dynamics.codegen.cache import DRIVE
@@ -37,14 +38,12 @@ from closed_chain_dynamics.codegen.compiler import find_compiler
 from closed_chain_dynamics.codegen.gathering import gather
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.errors import ClosedChainError
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['GeneratedLaw']
 
-COMPILING = 'code for this structure is being generated'
 TOO_FEW = 'not every generalized coordinate has a motor'
 OTHER_CHOICE = 'theta_G is chosen otherwise in this pose'
-SHARE_EVERY = 2e-4  # Python's lock, while code is prepared beside the control loop [s]
 
 
 class _Making(Thread):

@@ -25,16 +25,16 @@ cones, none of them negative, by least squares.
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import nnls
 
+from closed_chain_dynamics.arrays import Array
+
 __all__ = ['Footing', 'Wanted', 'torques_on_ground']
 
-Array = NDArray[np.float64]
 BASE = 3  # coordinates without a motor: forward, upward, pitch
-LEAST = 10.0  # force of a point that stands: less, and it would come and go [N]
-ROUNDING = 1e-9  # keeps the equations solvable where two of them say nearly the same
+LEAST_FORCE = 10.0  # force of a point that stands: less, and it would come and go [N]
+NEARLY_SAME = 1e-9  # keeps the equations solvable where two of them say nearly the same
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def torques_on_ground(M: Array, h: Array, wanted: Wanted, ground: Footing) -> tu
     P = np.vstack([np.zeros((len(M), len(D.T))), wanted.moment * ground.carrying[:, BASE:].T])
     squares = cho_factor(R.T @ R)
     Y = cho_solve(squares, E.T)
-    rows = cho_factor(E @ Y + ROUNDING * np.eye(len(E)))
+    rows = cho_factor(E @ Y + NEARLY_SAME * np.eye(len(E)))
     free, free_by_force = cho_solve(squares, R.T @ r), cho_solve(squares, R.T @ P)
     a = free + Y @ cho_solve(rows, e - E @ free)
     by_force = free_by_force + Y @ cho_solve(rows, D - E @ free_by_force)
@@ -96,7 +96,7 @@ def _forces(away: Array, by_force: Array, ground: Footing) -> Array:
     if not count:
         return np.zeros(0)
     rays = np.kron(np.eye(count), [[ground.friction, -ground.friction], [1.0, 1.0]])
-    least = np.tile((0.0, LEAST), count)
+    least = np.tile((0.0, LEAST_FORCE), count)
     A = np.vstack([by_force, ground.weight * np.eye(2 * count)])
     b = np.concatenate([-away, ground.weight * ground.wanted])
     shares, _ = nnls(A @ rays, b - A @ least)

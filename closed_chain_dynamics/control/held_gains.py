@@ -33,21 +33,30 @@ delta = T u^* D u, u^* A u = 1. So only the largest eigenvalues of A^-1 K and A^
 
 import numpy as np
 
-from closed_chain_dynamics.dynamics.constraints import Matrix, allowed_motions
+from closed_chain_dynamics.arrays import Matrix, Vector
+from closed_chain_dynamics.dynamics.constraints import allowed_motions
 from closed_chain_dynamics.dynamics.tree import mass_matrix
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
-__all__ = ['LEAD', 'STIFFEST', 'STRONGEST', 'held_alone', 'held_together', 'longest_turn', 'share']
+__all__ = [
+    'LEAD',
+    'STIFFEST',
+    'STRONGEST_DAMPING',
+    'held_alone',
+    'held_together',
+    'longest_turn',
+    'share',
+]
 
 STIFFEST = 0.1  # largest k T^2 / m
-STRONGEST = 0.4  # largest d T / m
+STRONGEST_DAMPING = 0.4  # largest d T / m
 LEAD = 2.0  # turns by which a spring is led by its damper, at least
-TINY = 1e-300  # in place of zero below a fraction
+IN_PLACE_OF_ZERO = 1e-300  # in place of zero below a fraction
 
 
 def held_alone(k: Vector, d: Vector, m: Vector | float, turn: float) -> tuple[Vector, Vector]:
     """Return stiffness and damping that turns hold, each pair on an inertia m of its own."""
-    damping = np.minimum(np.maximum(d, LEAD * turn * k), STRONGEST * m / turn)
+    damping = np.minimum(np.maximum(d, LEAD * turn * k), STRONGEST_DAMPING * m / turn)
     stiffness = np.minimum(np.minimum(k, STIFFEST * m / turn**2), damping / (LEAD * turn))
     return stiffness, damping
 
@@ -67,9 +76,9 @@ def held_together(
         return k, d
     R = rows @ W
     C = R @ np.linalg.solve(W.T @ mass_matrix(robot, q) @ W, R.T)  # 1 / m of the coordinates
-    k, d = held_alone(k, d, 1.0 / np.maximum(np.diagonal(C), TINY), turn)
-    of_D = min(1.0, STRONGEST / max(turn * _fastest(C, d), TINY))
-    of_K = min(1.0, STIFFEST / max(turn**2 * _fastest(C, k), TINY), of_D)
+    k, d = held_alone(k, d, 1.0 / np.maximum(np.diagonal(C), IN_PLACE_OF_ZERO), turn)
+    of_D = min(1.0, STRONGEST_DAMPING / max(turn * _fastest(C, d), IN_PLACE_OF_ZERO))
+    of_K = min(1.0, STIFFEST / max(turn**2 * _fastest(C, k), IN_PLACE_OF_ZERO), of_D)
     return of_K * k, of_D * d
 
 
@@ -92,6 +101,6 @@ def share(held: tuple[Vector, Vector], given: tuple[Vector, Vector]) -> float:
 
 def longest_turn(k: Vector, d: Vector) -> float:
     """Return the longest turn that holds pairs as they are, each on an inertia of one [s]."""
-    k, d = np.maximum(k, TINY), np.maximum(d, TINY)
-    turns = STRONGEST / d, np.sqrt(STIFFEST / k), d / k / LEAD
+    k, d = np.maximum(k, IN_PLACE_OF_ZERO), np.maximum(d, IN_PLACE_OF_ZERO)
+    turns = STRONGEST_DAMPING / d, np.sqrt(STIFFEST / k), d / k / LEAD
     return float(np.minimum.reduce(turns).min(initial=np.inf))

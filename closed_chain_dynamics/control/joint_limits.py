@@ -25,22 +25,22 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from closed_chain_dynamics.dynamics.closing import has_position
+from closed_chain_dynamics.arrays import Vector
+from closed_chain_dynamics.dynamics.closing import Places, has_position
 from closed_chain_dynamics.dynamics.constraints import loop_kinematics
 from closed_chain_dynamics.errors import StateError
 from closed_chain_dynamics.kernels.limit_checks import (
-    ROUNDING,
+    LIMIT_ROUNDING,
     Limits,
     find_offenders,
     first_too_fast,
 )
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['DEFAULT_SPEED', 'JointLimits']
 
 DEFAULT_SPEED = 30.0  # of joints whose limit says nothing of speed [rad/s, or lengths/s]
 LARGEST_SHARE = 0.1  # of its range that the zone of a joint takes at most
-Places = NDArray[np.int64]
 
 
 class JointLimits:
@@ -145,7 +145,7 @@ class JointLimits:
         for d in self._loops:
             law, name = self.robot.model.loop_dofs[d], self.robot.loop_coordinate_names[d]
             lower, upper = float(law['lower']), float(law['upper'])
-            allowed = zones * self._soft_zone + ROUNDING
+            allowed = zones * self._soft_zone + LIMIT_ROUNDING
             if max(positions[d] - upper, lower - positions[d]) > allowed:
                 return _beyond(name, positions[d], lower, upper)
         return ''
@@ -203,7 +203,7 @@ class JointLimits:
     ) -> None:
         """Raise where points of a trajectory are beyond limits, or further apart than speeds."""
         lower, upper, _ = self.of(names)
-        over = np.maximum(positions - upper, lower - positions) > ROUNDING
+        over = np.maximum(positions - upper, lower - positions) > LIMIT_ROUNDING
         if over.any():
             i, j = (int(each[0]) for each in np.nonzero(over))
             raise StateError(
@@ -218,7 +218,7 @@ class JointLimits:
     def refuse_rates(self, names: Sequence[str], rates: NDArray[np.float64]) -> None:
         """Raise where a trajectory is faster than its joints."""
         speed = self.of(names)[2]
-        fast = np.abs(rates) > speed * (1.0 + ROUNDING)
+        fast = np.abs(rates) > speed * (1.0 + LIMIT_ROUNDING)
         if fast.any():
             i, j = (int(each[0]) for each in np.nonzero(fast))
             raise StateError(

@@ -36,18 +36,13 @@ from typing import TypeAlias
 import numpy as np
 
 from closed_chain_dynamics import kernels
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.control.feel import Feel
 from closed_chain_dynamics.control.felt_law import FELT, FeltLaw
 from closed_chain_dynamics.control.generated_law import GeneratedLaw
 from closed_chain_dynamics.control.held_gains import held_alone, longest_turn, share
-from closed_chain_dynamics.control.named_gains import Gains, joint_gains
-from closed_chain_dynamics.control.projection import (
-    Command,
-    Projection,
-    Redundancy,
-    Torques,
-    residual_by_name,
-)
+from closed_chain_dynamics.control.named_gains import GivenGains, joint_gains
+from closed_chain_dynamics.control.projection import Command, Left, Projection, Redundancy, Torques
 from closed_chain_dynamics.control.sensed import NOTHING_SENSED, Sensed
 from closed_chain_dynamics.control.singularity_guard import SingularityGuard
 from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
@@ -57,7 +52,7 @@ from closed_chain_dynamics.dynamics.tree import mass_matrix
 from closed_chain_dynamics.errors import StateError
 from closed_chain_dynamics.kernels import records as at, torque_law
 from closed_chain_dynamics.kernels.tangent import compute_tangent
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['MODES', 'Command', 'DesiredMotion', 'TorqueController']
 
@@ -84,8 +79,8 @@ class TorqueController:
         robot: Mechanism,
         *,
         mode: str = 'computed_torque',
-        kp: Gains = 400.0,
-        kd: Gains = 40.0,
+        kp: GivenGains = 400.0,
+        kd: GivenGains = 40.0,
         policy: str = 'minimum_norm',
         weights: Torques = None,
         preload: Torques = None,
@@ -207,8 +202,8 @@ class TorqueController:
         whole = self._whole_law(q, v, reference)
         if whole is not None:
             return whole if held == 1.0 else replace(whole, held=held)
-        a, residual, error = self._acceleration(q, v, reference)
-        return replace(self._command(q, v, a), residual=residual, error=error, held=held)
+        a, left, error = self._acceleration(q, v, reference)
+        return replace(self._command(q, v, a), left=left, error=error, held=held)
 
     def _held_gains(self, turn: float, code: int) -> tuple[torque_law.Gains, float]:
         """Return the gains that turns of a length can hold, and their share of those given."""
@@ -259,12 +254,10 @@ class TorqueController:
         nv = self.robot.nv
         last = 1 + nv + len(self.robot.actuator_names)
         self.by_code = bool(self._all_gains.code) and not out[0]
-        tau_A, error, beyond = out[1 + nv : last].copy(), float(out[-1]), out[-1 - nv : -1]
-        if not beyond.any():
-            return Command(tau_A, error=error)
-        forces = np.append(out[last : last + int(out[0])], beyond)
-        residual = residual_by_name(self.robot.coordinate_names, beyond, forces)
-        return Command(tau_A, residual, error=error)
+        kept = out.copy()  # it is written over in the next turn
+        tau_G = kept[last : last + int(kept[0])]
+        left = self.robot.coordinate_names, kept[-1 - nv : -1], tau_G
+        return Command(kept[1 + nv : last], left, error=float(kept[-1]))
 
     def gravity(self, q: Vector) -> Command:
         """Return the Command that holds a pose: v = 0, a = 0."""
@@ -272,8 +265,8 @@ class TorqueController:
 
     def _acceleration(
         self, q: Vector, v: Vector, reference: DesiredMotion
-    ) -> tuple[Vector, dict[str, float], float]:
-        """Return W theta_G'' + W' theta_G' with feedback, (nv,), the residual, and the error."""
+    ) -> tuple[Vector, Left, float]:
+        """Return W theta_G'' + W' theta_G' with feedback, (nv,), what is left, and the error."""
         robot, (q_d, v_d, a_d) = self.robot, reference
         status = compute_tangent(robot.handle, q, v, self._W, self._drift)
         if status:
@@ -286,19 +279,19 @@ class TorqueController:
         W, drift, wanted = self._W[:, : e.size], self._drift, a_d[theta_G]
         self._projection.refuse_singular(q)
         if (dofs['actuator'][theta_G] >= 0).all():  # S has unit rows: all can be driven
-            return W @ (wanted + feedback) + drift, {}, float(np.abs(e).max(initial=0.0))
+            return W @ (wanted + feedback) + drift, None, float(np.abs(e).max(initial=0.0))
         S = self._projection.rows(q) @ W
         unmoved = find_levers(robot, S, W, self._weak_lever).unmoved
         N = np.linalg.svd(unmoved, full_matrices=False)[0]  # orthonormal
         a: Vector = W @ (wanted + feedback - N @ (N.T @ feedback)) + drift
         error = float(np.abs(S @ e).max(initial=0.0))
         if not N.size:
-            return a, {}, error
+            return a, None, error
         needed = inverse_dynamics(robot, q, v, a).tau_G
         force, N_O = N.T @ needed, W @ N
         y = np.linalg.solve(N_O.T @ mass_matrix(robot, q) @ N_O, force)
         names = [name for name, free in zip(robot.coordinate_names, theta_G) if free]
-        return a - N_O @ y, residual_by_name(names, N @ force, needed), error
+        return a - N_O @ y, (names, N @ force, needed), error
 
     def _command(self, q: Vector, v: Vector, a: Vector) -> Command:
         if self.generated is not None and self._code(q):
@@ -308,7 +301,6 @@ class TorqueController:
                 return Command(tau_A)
         r = inverse_dynamics(self.robot, q, v, a, singularity=self.singularity, **self._redundancy)
         if self.mode == 'computed_torque':  # has been looked at before
-            return Command(r.tau_A, {}, r.singular)
-        return Command(
-            r.tau_A, residual_by_name(r.coordinates.independent, r.residual, r.tau_G), r.singular
-        )
+            return Command(r.tau_A, None, r.singular)
+        left = r.coordinates.independent, r.residual, r.tau_G
+        return Command(r.tau_A, left, r.singular)

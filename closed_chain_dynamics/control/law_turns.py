@@ -21,13 +21,14 @@ the turn is taken step by step: what is sensed beside the joints, the reference,
 limits, a change of the law that fades in, the guard. What cannot be computed gives the fallback.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 import math
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.control.asked_motion import AskedMotion
 from closed_chain_dynamics.control.blending import Blend
 from closed_chain_dynamics.control.fallback import fallback_torques
@@ -51,19 +52,15 @@ from closed_chain_dynamics.control.state_watch import TOO_FAST, StateWatch
 from closed_chain_dynamics.control.torque_guard import TorqueGuard
 from closed_chain_dynamics.control.turn_length import TurnLength
 from closed_chain_dynamics.errors import ClosedChainError
-from closed_chain_dynamics.kernels.control_turn import (
-    LOOK_CLOSER,
-    Bounds,
-    Guard,
-    Law,
-    compute_turn,
-)
+from closed_chain_dynamics.kernels.control_turn import Bounds, Guard, Law, compute_turn
+from closed_chain_dynamics.kernels.limit_checks import TORQUE_NOT_FINITE
 from closed_chain_dynamics.kernels.torque_law import Target
-from closed_chain_dynamics.model.mechanism import Vector
 
-__all__ = ['LawTurns']
+__all__ = ['LawTurns', 'Send']
 
 BOUNDS = Bounds(TOO_FAST, FLIP, AT_REST)  # of what a turn in one go may see
+
+Send: TypeAlias = Callable[[Vector], object] | None  # takes torques as soon as they are known
 
 
 class LawTurns:
@@ -165,20 +162,22 @@ class LawTurns:
         stamp: float,
         now: float,
         age: float,
+        send: Send,
     ) -> Vector | None:
         """
         Return torques by one compiled call, where everything goes on as it did; else None.
 
-        Nothing has changed then, and the turn is taken step by step.
+        They are sent at once, and what they mean is noted then. Where it is None nothing has
+        changed, and the turn is taken step by step.
         """
-        state, asked, guard, reference = self.state, self.asked, self.guard, self.reference
+        state, guard, reference = self.state, self.guard, self.reference
         if state is None or (state.names is not names and state.names != names):
             return None
-        if self.reason or self._reshaped or asked.waiting or asked.problem or guard.bounds_power:
+        if self.reason or self._reshaped or self.asked.waiting or self.asked.problem:
             return None
         law = self.controller.whole_law(self.turns.with_next(stamp, age), state.known_q)
         limits = self.watcher.limits
-        if law is None or limits.on_loops or not self._senses_nothing:
+        if law is None or guard.bounds_power or limits.on_loops or not self._senses_nothing:
             return None
         if not self.tracker.stamps.is_next(stamp, age) or not self.blend.goes_on(self._source):
             return None
@@ -186,21 +185,22 @@ class LawTurns:
         if joints is None or not self._followed.goes_on(reference, stamp, self.reference_timeout):
             return None
         target, (gains, a, out) = Target(*reference.at(stamp)), law
-        if asked.problem:
+        if reference.problem:
             return None
         bounds = Guard(guard.effort, guard.reach(now), guard.tau, np.empty(guard.tau.size))
         rules = limits.table, BOUNDS, Law(target, gains, a, out), bounds
         done = compute_turn(self.robot.handle, joints, state.facts, *rules)
-        command = self.controller.command_of(out)
-        if done == LOOK_CLOSER or not command.error <= self.watcher.tracking_bound:
+        if not 0 <= done < TORQUE_NOT_FINITE or not out[-1] <= self.watcher.tracking_bound:
             return None
+        if send:
+            send(bounds.safe)
         self.tracker.go_on(stamp, joints.found)
         self.watcher.take_good()
-        self.watcher.take_error(command.error)
-        self._arrived, self.command = now, command
+        self._arrived, self.command = now, self.controller.command_of(out)
+        self.watcher.take_error(self.command.error)
         self.turns.take(stamp, age, stood=True)
-        self.blend.keep(command.tau_A, guard.effort)
-        tau = guard.passed(command.tau_A, guard.effort, bounds.safe, done, now)
+        self.blend.keep(self.command.tau_A, guard.effort)
+        tau = guard.passed(self.command.tau_A, guard.effort, bounds.safe, done, now)
         self._note_active(now)
         return tau
 
@@ -248,6 +248,8 @@ class LawTurns:
         """Do what the next turn would have to do of the reference, after torques were sent."""
         if not self.reason:
             self.reference.look_ahead()
+            if self.state is not None:
+                self.state.prepare()
 
     def fall_back(self, now: float, reason: str, cause: str = '') -> Vector:
         """Return safe torques, see fallback.py; `cause`: where the reason has numbers in it."""

@@ -34,25 +34,27 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.control.named_joints import NamedJoints
-from closed_chain_dynamics.control.pose_search import STAGES, close, find_pose, misfits, with_named
+from closed_chain_dynamics.control.pose_search import close, find_pose, misfits, with_named
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.dynamics.rank import learn_rank
 from closed_chain_dynamics.errors import AssemblyError, StructureError
 from closed_chain_dynamics.kernels import following as how
 from closed_chain_dynamics.kernels.control_turn import Joints
 from closed_chain_dynamics.kernels.fitting import UNSEEN, Fit, compute_fit, compute_velocity
+from closed_chain_dynamics.kernels.step import STAGES
 from closed_chain_dynamics.kernels.tangent import compute_tangent
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['LoopState']
 
 AT_REST = 1e-3  # speeds below this tell nothing about branches [rad/s, or lengths/s]
 FLIP = 0.3  # share of the speed by which unnamed joints may jump when named ones do not
-NEAR = 0.05  # distance to a singular pose within which branches can be mixed up
+NEAR_SINGULAR = 0.05  # distance to a singular pose within which branches can be mixed up
 COASTS = 20  # updates that a state coasts past a singular pose before it counts as lost
 LONGEST_PATIENCE = 500  # updates between two attempts to find a pose that was not found
-LONGEST_GAP = 0.1  # time over which a velocity still foretells a pose [s]
+LONGEST_FORESIGHT = 0.1  # time over which a velocity still foretells a pose [s]
 NONE = np.zeros(0)
 
 
@@ -109,9 +111,14 @@ class LoopState:
         )
         self._unknown, self._zero = np.full(count, np.nan), np.zeros(nv)
         self.facts, self._usually_free = np.zeros(1, how.FACTS), nv
+        self._dt = self.facts['dt']  # a view: quicker to write than a field of a record
+        # what a turn in one call is given: its numbers are written here
+        places = self._named.q_places, self._named.v_places
+        self._given = how.Named(np.empty(places[0].size), np.empty(count), NONE, *places)
+        self._prepared: how.Found | None = None
         self._misses, self._coasts, self._patience = 0, 0, self._confirm
         if q is not None and v is not None:
-            self.q, self.v = q.copy(), v.copy()
+            self.q, self.v = np.array(q, dtype=float), np.array(v, dtype=float)
         if self.q is not None and not self._close(self.q):  # a connection closes a small gap
             self.q, self.status = None, 'lost'
         if self.q is not None:
@@ -164,7 +171,7 @@ class LoopState:
         self._misses = self._coasts = 0
         self._missed_at = None
         self.q, self.v, self.a, self.time = found.q, found.v, found.a, time
-        self.status = 'tracking'
+        self.status, self._prepared = 'tracking', None
 
     def in_one_turn(self, time: float, position: object, velocity: object) -> Joints | None:
         """Return what a turn in one compiled call needs; None where it takes more than that."""
@@ -173,16 +180,19 @@ class LoopState:
             return None
         if not (named.fits(position, 0) and named.fits(velocity, 1)):
             return None
-        # copies, because others may be read-only, which compiled code takes for another type
-        numbers = np.array(position), np.array(velocity), NONE
-        given = how.Named(*numbers, named.q_places, named.v_places)
-        found = self._room(self._since(time), self._jump)
+        given, found = self._given, self._prepared or self._room(0.0, self._jump)
+        given.position[:], given.rates[:], self._dt[0] = position, velocity, self._since(time)
         return Joints(self.q, self.v, given, self._fit, found)
+
+    def prepare(self) -> None:
+        """Make room for what the next turn in one call finds, while there is time."""
+        if self._prepared is None:
+            self._prepared = self._room(0.0, self._jump)
 
     def _since(self, time: float) -> float:
         """Return the time over which the last velocity foretells a pose [s]."""
         dt = float(time - self.time)
-        return dt if 0.0 < dt <= LONGEST_GAP else 0.0
+        return dt if 0.0 < dt <= LONGEST_FORESIGHT else 0.0
 
     def _begin(self, time: float, places: Vector, velocity: ArrayLike | None) -> bool:
         """Assemble the pose of checked positions; return True."""
@@ -203,6 +213,7 @@ class LoopState:
 
     def _room(self, dt: float, jump: float) -> how.Found:
         """Return room for what is found a time later; set the bounds of the search."""
+        self._prepared = None  # its bounds may have been others
         fact, nq, nv = self.facts[0], self.robot.nq, self.robot.nv
         fact['dt'], fact['jump'], fact['usually_free'] = dt, jump, self._usually_free
         return how.Found(np.empty(nq), np.empty(nq), np.empty(nv), np.zeros(nv))
@@ -217,7 +228,7 @@ class LoopState:
         return done, found
 
     def _is_near_singular(self) -> bool:
-        return self.q is not None and coordinates(self.robot, self.q).distance < NEAR
+        return self.q is not None and coordinates(self.robot, self.q).distance < NEAR_SINGULAR
 
     def _coast(self, ahead: Vector, time: float) -> bool:
         """Go on as before, for a while: past a pose where branches meet."""
@@ -288,7 +299,7 @@ class LoopState:
         robot = self.robot
         wanted, v = np.zeros(robot.nv), np.empty(robot.nv)
         wanted[self._named.v_places] = rates
-        self._fact['usually_free'] = robot.nv
+        self._fact['usually_free'], self._prepared = robot.nv, None
         places = self._named.v_places
         compute_velocity(robot.handle, q, wanted, places, self._fit, self.facts, v)
         return v

@@ -19,15 +19,16 @@ from typing import TypeAlias
 
 import numpy as np
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.errors import NameNotFound, StateError
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
-__all__ = ['Gains', 'joint_gains']
+__all__ = ['GivenGains', 'joint_gains']
 
-Gains: TypeAlias = float | Mapping[str, float]  # a number, or by name with 'default'
+GivenGains: TypeAlias = float | Mapping[str, float]  # a number, or by name with 'default'
 
 
-def joint_gains(robot: Mechanism, given: Gains) -> Vector:
+def joint_gains(robot: Mechanism, given: GivenGains) -> Vector:
     """Return a gain for every velocity, (nv,)."""
     named = given if isinstance(given, Mapping) else {'default': given}
     gains = np.full(robot.nv, float(named.get('default', 0.0)))

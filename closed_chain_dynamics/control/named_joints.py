@@ -20,9 +20,10 @@ from math import isfinite
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.errors import StateError
 from closed_chain_dynamics.kernels import records as at
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['NamedJoints']
 

@@ -19,18 +19,19 @@ from collections.abc import Callable
 import numpy as np
 
 from closed_chain_dynamics import kernels
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.control.named_joints import NamedJoints
 from closed_chain_dynamics.dynamics.closing import Closure
 from closed_chain_dynamics.errors import AssemblyError
 from closed_chain_dynamics.kernels.fitting import distance
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.kernels.step import STAGES
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['close', 'find_pose', 'misfits', 'with_named']
 
-ATTEMPTS = 6  # starts for assembling a pose anew: it must not take long
-STAGES = 7  # rows of room that closing loops needs, see kernels/step.py
-CLOSED = 1e-12  # gap of loops that are closed near singular poses [m or rad]
+POSE_ATTEMPTS = 6  # starts for assembling a pose anew: it must not take long
+CLOSED_NEAR_SINGULAR = 1e-12  # gap of loops that are closed near singular poses [m or rad]
 
 
 def with_named(named: NamedJoints, q: Vector, position: Vector) -> Vector:
@@ -55,11 +56,11 @@ def find_pose(
     robot = named.robot
     held = named.held(with_named(named, robot.neutral(), position))
     try:
-        return assemble(robot, held, start=start, limits=False, attempts=ATTEMPTS)
+        return assemble(robot, held, start=start, limits=False, attempts=POSE_ATTEMPTS)
     except AssemblyError:  # they contradict each other a little, as sensors do
         near = start if start is not None else assemble(robot, limits=False)
         near = with_named(named, near, position)
-        return fit(assemble(robot, {}, start=near, limits=False, attempts=ATTEMPTS))
+        return fit(assemble(robot, {}, start=near, limits=False, attempts=POSE_ATTEMPTS))
 
 
 def misfits(named: NamedJoints, q: Vector, position: Vector) -> Vector:
@@ -88,6 +89,6 @@ def close(robot: Mechanism, q: Vector, farthest: float) -> bool:
     for cluster in range(len(robot.structure.clusters)):
         closure = Closure(robot, cluster, np.zeros(robot.nv, dtype=bool), False)
         if closure.units.size:
-            q[:] = closure.close(q, CLOSED)[0]
+            q[:] = closure.close(q, CLOSED_NEAR_SINGULAR)[0]
     gaps = robot.loop_gaps(q).values()
     return bool(max(map(max, gaps), default=0.0) < robot.structure.world['closing_tolerance'])

@@ -14,25 +14,32 @@
 
 """Forces on the tree become torques of actuators: tau_A = S^-T W^T tau_O, whatever the law is."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TypeAlias, TypedDict
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from closed_chain_dynamics.dynamics.actuation import POLICIES, actuator_torques, actuator_vector
-from closed_chain_dynamics.dynamics.constraints import Matrix, actuator_rows, allowed_motions
+from closed_chain_dynamics.arrays import Matrix, Vector
+from closed_chain_dynamics.dynamics.actuation import (
+    ACTUATION_POLICIES,
+    Torques,
+    actuator_torques,
+    actuator_vector,
+)
+from closed_chain_dynamics.dynamics.constraints import actuator_rows, allowed_motions
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.dynamics.singularities import branch_tangent, check_policy, refuse
 from closed_chain_dynamics.errors import ActuationError
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
-__all__ = ['Command', 'Projection', 'Torques', 'residual_by_name']
+__all__ = ['Command', 'Left', 'Projection', 'Torques']
 
 SMALL_SHARE = 1e-9  # of tau_G; a residual below it is rounding
 
-Torques: TypeAlias = Mapping[str, float] | ArrayLike | None
+# names of coordinates, what torques do not give of tau_G, and tau_G itself
+Left: TypeAlias = tuple[Sequence[str], Vector, Vector] | None
 
 
 class Redundancy(TypedDict):
@@ -48,10 +55,20 @@ class Command:
     """Torques, and what has to be known about them."""
 
     tau_A: Vector  # (actuators,) [N m or N], before any limit
-    residual: dict[str, float] = field(default_factory=dict)  # of tau_G by coordinate
+    left: Left = None
     singular: bool = False  # whether the pose is singular and the policy was at work
     error: float = 0.0  # largest e of the actuated coordinates [rad or m]
     held: float = 1.0  # share of an impedance that turns of control can hold
+
+    @property
+    def residual(self) -> dict[str, float]:
+        """Return what is left of generalized forces, by coordinate, without rounding."""
+        if self.left is None:
+            return {}
+        names, residual, tau_G = self.left
+        largest = max(float(np.abs(each).max(initial=1.0)) for each in (residual, tau_G))
+        small = SMALL_SHARE * largest
+        return {name: float(value) for name, value in zip(names, residual) if abs(value) > small}
 
 
 class Projection:
@@ -64,11 +81,11 @@ class Projection:
         singularity: str = 'damp',
         singular_distance: float = 1e-2,
     ) -> None:
-        if redundancy['policy'] not in POLICIES:
+        if redundancy['policy'] not in ACTUATION_POLICIES:
             raise ActuationError(
                 f'unknown policy {redundancy["policy"]!r}',
                 where=robot.name,
-                repair=f'Choose one of {", ".join(POLICIES)}.',
+                repair=f'Choose one of {", ".join(ACTUATION_POLICIES)}.',
             )
         if not robot.actuator_names:
             raise ActuationError(
@@ -121,18 +138,12 @@ class Projection:
         if names and self._is_permutation(motors):  # S^-T moves numbers to other places only
             tau_A: Vector = np.empty(len(motors))
             tau_A[motors] = tau_G
-            return Command(tau_A, {}, singular)
+            return Command(tau_A, None, singular)
         found = actuator_torques(robot, self.rows(q) @ W, tau_G, W=W, **self.redundancy)
-        return Command(found.tau_A, residual_by_name(names, found.residual, tau_G), singular)
+        return Command(found.tau_A, (names, found.residual, tau_G), singular)
 
     def _is_permutation(self, motors: NDArray[np.int64]) -> bool:
         """Return whether every generalized coordinate has a motor, and there are no others."""
         if self.redundancy['policy'] == 'within_limits' or self._rows is None:
             return False
         return len(motors) == len(self.robot.actuator_names) and bool((motors >= 0).all())
-
-
-def residual_by_name(names: list[str], residual: Vector, tau_G: Vector) -> dict[str, float]:
-    """Return what is left of generalized forces, by coordinate, without rounding."""
-    small = SMALL_SHARE * max(float(np.abs(tau_G).max(initial=0.0)), 1.0)
-    return {name: float(value) for name, value in zip(names, residual) if abs(value) > small}

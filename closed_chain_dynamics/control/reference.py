@@ -28,13 +28,19 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.control.asked_points import check_names, refused, scales, within_limits
 from closed_chain_dynamics.control.joint_limits import JointLimits
-from closed_chain_dynamics.control.loop_state import LONGEST_GAP, LoopState
-from closed_chain_dynamics.control.rehearsal import LARGEST_MISFIT, Check, Rehearsal, unreachable
+from closed_chain_dynamics.control.loop_state import LONGEST_FORESIGHT, LoopState
+from closed_chain_dynamics.control.rehearsal import (
+    LARGEST_MISFIT,
+    PoseCheck,
+    Rehearsal,
+    unreachable,
+)
 from closed_chain_dynamics.control.trajectory import Trajectory
 from closed_chain_dynamics.kernels import integrate
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['Reference']
 
@@ -66,7 +72,7 @@ class Reference:
         limits: JointLimits | None = None,
         *,
         clip: bool = False,
-        check: Check = None,
+        check: PoseCheck = None,
         foresee: bool = True,
     ) -> None:
         self.robot, self.limits = robot, limits or JointLimits(robot)
@@ -241,7 +247,7 @@ class Reference:
         now, before = self._reached[0], self._last_time
         self._rehearse(now)
         self._has_looked, self._last_time = True, now
-        if self._reached is None or self.problem or not 0.0 < now - before <= LONGEST_GAP:
+        if self._reached is None or self.problem or not 0.0 < now - before <= LONGEST_FORESIGHT:
             return
         state, kept = self._following()[0], (self._position, self._rate)
         past = state.q, state.v, state.time
@@ -291,7 +297,7 @@ class Reference:
             velocity[kept] = np.where(position[kept] == wanted, velocity[kept], 0.0)
         self._position = position.copy()
         now = q[self._in_q]
-        dt = min(max(time - state.time, 0.0), LONGEST_GAP)
+        dt = min(max(time - state.time, 0.0), LONGEST_FORESIGHT)
         gap = position[kept] - now
         reach = np.minimum(self._speed * dt, self._farthest) + 1e-9
         share = float((np.abs(gap) / reach).max(initial=0.0))

@@ -26,21 +26,21 @@ from typing import TypeAlias
 
 import numpy as np
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.control.joint_limits import JointLimits
 from closed_chain_dynamics.control.loop_state import LoopState
 from closed_chain_dynamics.control.trajectory import Trajectory
-from closed_chain_dynamics.model.mechanism import Vector
 
 __all__ = ['LARGEST_MISFIT', 'Rehearsal', 'unreachable']
 
-LONGEST_STEP = 0.02  # of time between two poses [s]
-FARTHEST_STEP = 0.05  # of a named joint between two poses [rad, or typical lengths]
+LONGEST_BETWEEN_POSES = 0.02  # of time between two poses [s]
+FARTHEST_APART = 0.05  # of a named joint between two poses [rad, or typical lengths]
 CAREFUL = 0.2  # share of these steps near what must not be passed
 LARGEST_MISFIT = 0.02  # of named joints that contradict each other [rad, or typical lengths]
-MOST_PARTS = 200  # of a step, after which it is hopeless
+MOST_REHEARSED = 200  # of a step, after which it is hopeless
 
 # of a step between two poses, and how many more like it there will be before it can end
-Check: TypeAlias = Callable[[Vector, Vector, float], str] | None
+PoseCheck: TypeAlias = Callable[[Vector, Vector, float], str] | None
 
 
 def unreachable(names: list[str], position: Vector) -> str:
@@ -64,7 +64,7 @@ class Rehearsal:
         q: Vector,
         *,
         begin: float = 0.0,
-        check: Check = None,
+        check: PoseCheck = None,
     ) -> None:
         robot = limits.robot
         self._trajectory, self._limits, self._check = trajectory, limits, check
@@ -100,18 +100,20 @@ class Rehearsal:
         q = state.known_q
         kept = self._kept
         rate = np.abs(trajectory.sample(self._t)[1][kept] / self._scale).max(initial=0.0)
-        farthest = FARTHEST_STEP * (CAREFUL if self._check else 1.0)
-        t = min(self._t + min(LONGEST_STEP, farthest / max(rate, 1e-9)), trajectory.duration)
+        farthest = FARTHEST_APART * (CAREFUL if self._check else 1.0)
+        t = min(
+            self._t + min(LONGEST_BETWEEN_POSES, farthest / max(rate, 1e-9)), trajectory.duration
+        )
         position, velocity = (each[kept] for each in trajectory.sample(t)[:2])
         gap = position - q[self._in_q]
         far = float(np.abs(gap / self._scale).max(initial=0.0))
-        whole = far <= 2.0 * FARTHEST_STEP
+        whole = far <= 2.0 * FARTHEST_APART
         if not whole:  # on the way to where it begins
             self._parts += 1
-            if self._parts > MOST_PARTS:
+            if self._parts > MOST_REHEARSED:
                 return unreachable(self._names, position)
             t, velocity = self._t, np.zeros_like(velocity)
-            position = q[self._in_q] + gap * FARTHEST_STEP / far
+            position = q[self._in_q] + gap * FARTHEST_APART / far
         good = state.update(t, position, velocity)
         if not good or state.residual > LARGEST_MISFIT:
             return unreachable(self._names, position)

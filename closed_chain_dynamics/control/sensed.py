@@ -31,13 +31,14 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.dynamics.tree import link_placement
 from closed_chain_dynamics.errors import NameNotFound, StateError
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['NOTHING_SENSED', 'Sensed', 'Sensors']
 
-LONGEST_GAP = 0.1  # between two states that still tell an acceleration [s]
+LONGEST_BETWEEN_STATES = 0.1  # between two states that still tell an acceleration [s]
 
 
 @dataclass(frozen=True)
@@ -156,7 +157,7 @@ class Sensors:
         dt = stamp - last[0]
         if dt == 0.0:  # the same state again
             return self._acceleration
-        if not 0.0 < dt <= LONGEST_GAP:
+        if not 0.0 < dt <= LONGEST_BETWEEN_STATES:
             self._acceleration = np.zeros(v.size)
             return self._acceleration
         share = dt / (dt + 1.0 / (2.0 * math.pi * self._cutoff))

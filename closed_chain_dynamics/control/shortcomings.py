@@ -23,7 +23,7 @@ from closed_chain_dynamics.control.turn_length import TurnLength
 __all__ = ['Shortcomings']
 
 SATURATED_LONG = 0.5  # a motor at its limit for this long is told [s]
-WEAK = 0.5  # share of stiffness and damping below which it is told
+TOLD_BELOW = 0.5  # share of stiffness and damping below which it is told
 
 
 class Shortcomings:
@@ -40,7 +40,7 @@ class Shortcomings:
         self._saturated_since = since
         if now - since >= SATURATED_LONG:
             return 'saturated', f'at the limit of effort: {", ".join(guard.saturated)}'
-        if command.held < WEAK and turns.is_known:
+        if command.held < TOLD_BELOW and turns.is_known:
             return 'slow turns', (
                 f'states come {1e3 * turns.now:.3g} ms apart or late: '
                 f'{command.held:.0%} of stiffness and damping can be held'

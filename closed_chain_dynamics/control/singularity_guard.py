@@ -25,14 +25,15 @@ poses. Moving away is free.
 import numpy as np
 from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.dynamics.constraints import allowed_motions
 from closed_chain_dynamics.dynamics.distances import SingularityWatch
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['SingularityGuard']
 
 NEARER = 1e-9  # a change of distance that is rounding
-CLEAR = 0.05  # share of a link in a motion from which it has that motion
+HAS_MOTION = 0.05  # share of a link in a motion from which it has that motion
 
 
 class SingularityGuard:
@@ -101,7 +102,7 @@ class SingularityGuard:
             if key not in bases:
                 bases[key] = _motions_of(W / scale, own)
             sigma = np.linalg.svd(bases[key][path], compute_uv=False)
-            self._ways[k] = max(self._ways[k], int((sigma > CLEAR).sum()))
+            self._ways[k] = max(self._ways[k], int((sigma > HAS_MOTION).sum()))
             if 0 < self._ways[k] <= sigma.size:
                 links[k] = sigma[self._ways[k] - 1]
         numbers = np.concatenate([found['loops'], found['actuators'], links])

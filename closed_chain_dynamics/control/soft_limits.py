@@ -26,16 +26,16 @@ asks for is not disturbed: the spring begins at the reference where that is furt
 import numpy as np
 from numpy.typing import NDArray
 
-from closed_chain_dynamics.control.held_gains import LEAD, STIFFEST, STRONGEST
+from closed_chain_dynamics.arrays import Vector
+from closed_chain_dynamics.control.held_gains import LEAD, STIFFEST, STRONGEST_DAMPING
 from closed_chain_dynamics.control.joint_limits import JointLimits
 from closed_chain_dynamics.dynamics.constraints import actuator_rows, allowed_motions
 from closed_chain_dynamics.dynamics.tree import mass_matrix
 from closed_chain_dynamics.kernels.limit_checks import FAST
-from closed_chain_dynamics.model.mechanism import Vector
 
 __all__ = ['soft_limit_torques']
 
-SMALLEST = 1e-9  # share of the best lever below which nothing drives a joint
+LEAST_LEVER = 1e-9  # share of the best lever below which nothing drives a joint
 
 
 def soft_limit_torques(
@@ -63,16 +63,16 @@ def soft_limit_torques(
     if not S.size:
         return None
     A = W.T @ mass_matrix(robot, q) @ W
-    to_actuators = np.linalg.pinv(S.T, rcond=SMALLEST)
+    to_actuators = np.linalg.pinv(S.T, rcond=LEAST_LEVER)
     tau: Vector = np.zeros(len(robot.actuator_names))
     for j in acting:
         W_j = W[limits.places[j]]
         lever = to_actuators @ W_j
         size = np.abs(lever).max(initial=0.0)
-        if size < SMALLEST or W_j @ W_j < SMALLEST**2:
+        if size < LEAST_LEVER or W_j @ W_j < LEAST_LEVER**2:
             continue
         m = 1.0 / float(W_j @ np.linalg.solve(A, W_j))
-        most = float((effort / np.maximum(np.abs(lever), SMALLEST * size)).min())
+        most = float((effort / np.maximum(np.abs(lever), LEAST_LEVER * size)).min())
         tau += lever * _force(limits, int(j), (m, most, turn), (deep[j], rate[j], fast[j]))
     return tau
 
@@ -88,11 +88,11 @@ def _force(
     force = 0.0
     if deep:
         k = min(most / limits.zone[j], STIFFEST * m / T**2)
-        d = min(max(2.0 * np.sqrt(k * m), LEAD * T * k), STRONGEST * m / T)
+        d = min(max(2.0 * np.sqrt(k * m), LEAD * T * k), STRONGEST_DAMPING * m / T)
         outwards = max(rate * np.sign(deep), 0.0) * np.sign(deep)
         force -= k * deep + d * outwards
     if fast:
-        d = min(most / ((1.0 - FAST) * limits.speed[j]), STRONGEST * m / T)
+        d = min(most / ((1.0 - FAST) * limits.speed[j]), STRONGEST_DAMPING * m / T)
         force -= d * fast
     return float(np.clip(force, -most, most))
 

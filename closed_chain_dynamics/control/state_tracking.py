@@ -28,6 +28,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.control.loop_state import LoopState
 from closed_chain_dynamics.errors import ClosedChainError
@@ -35,7 +36,7 @@ from closed_chain_dynamics.kernels import compile_at_once
 from closed_chain_dynamics.kernels.following import Found
 from closed_chain_dynamics.model import changes
 from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['OTHER_CLOCK', 'StampCheck', 'StateTracker']
 

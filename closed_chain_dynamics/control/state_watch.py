@@ -27,9 +27,9 @@ from collections.abc import Sequence
 
 from numpy.typing import ArrayLike
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.control.joint_limits import JointLimits
 from closed_chain_dynamics.control.safety_state import ACTIVE, SafetyState
-from closed_chain_dynamics.model.mechanism import Vector
 
 __all__ = ['StateWatch']
 

@@ -19,15 +19,16 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.dynamics.actuation import actuator_vector
 from closed_chain_dynamics.errors import StateError
 from closed_chain_dynamics.kernels.limit_checks import limit_torques
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['DEFAULT_EFFORT', 'TorqueGuard']
 
 DEFAULT_EFFORT = 50.0  # of actuators whose limit says nothing of effort [N m or N]
-LONGEST_STEP = 0.01  # a longer pause does not allow a larger change [s]
+LONGEST_BETWEEN_TORQUES = 0.01  # a longer pause does not allow a larger change [s]
 
 
 class TorqueGuard:
@@ -103,7 +104,11 @@ class TorqueGuard:
 
     def reach(self, time: float) -> Vector:
         """Return by how much torques may change till a time."""
-        step = 0.0 if self._time is None else min(max(time - self._time, 0.0), LONGEST_STEP)
+        step = (
+            0.0
+            if self._time is None
+            else min(max(time - self._time, 0.0), LONGEST_BETWEEN_TORQUES)
+        )
         reach: Vector = self._rate * step
         return reach
 

@@ -23,22 +23,19 @@ extrapolated by its rates until the next one.
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 # here and not where it is used: a control loop must not wait for it at its first reference
 from scipy.interpolate import CubicHermiteSpline, CubicSpline
 
+from closed_chain_dynamics.arrays import Array, Vector
 from closed_chain_dynamics.errors import StateError
-from closed_chain_dynamics.model.mechanism import Vector
 
 __all__ = ['Trajectory']
 
 EXTRAPOLATED = 0.1  # longest time that a point of a stream moves on by its rates [s]
-
-Array: TypeAlias = NDArray[np.float64]
 
 
 class Trajectory:

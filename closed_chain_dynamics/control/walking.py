@@ -27,8 +27,8 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.control.gait import Gait, GaitSample
 from closed_chain_dynamics.control.ground_forces import BASE, Footing, Wanted, torques_on_ground
 from closed_chain_dynamics.description.elements import Limit
@@ -43,16 +43,24 @@ from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['Walking', 'WalkingGains']
 
-Array = NDArray[np.float64]
 SIDES = ('left', 'right')
 LEG = ('hip', 'knee', 'ankle')
 PITCH = np.array([1.0, -1.0, 1.0])  # how these turn the foot up
-PLANE = [0, 2]  # forward and upward
+SAGITTAL = [0, 2]  # forward and upward
 EARLY = 0.85  # a heel that strikes counts from this share of a step on
-LATE, LATEST = 0.004, 0.02  # a heel this low ends a step in time; longest delay made up [m, s]
-FAR, DESCENT = 0.2, 0.3  # a foot is set at most so far off, and comes down so fast [m, m/s]
-REACH, DAMPED = 0.3, 0.05  # inverse kinematics of a leg: what a turn counts, least step [m]
-NEAR, LOW = 0.3e-3, 0.03  # a point this low carries, or is about to touch [m]
+HEEL_IN_TIME, LONGEST_DELAY = (
+    0.004,
+    0.02,
+)  # a heel this low ends a step in time; longest delay made up [m, s]
+FARTHEST_OFF, DESCENT_SPEED = (
+    0.2,
+    0.3,
+)  # a foot is set at most so far off, and comes down so fast [m, m/s]
+TURN_WORTH, LEAST_LEG_STEP = (
+    0.3,
+    0.05,
+)  # inverse kinematics of a leg: what a turn counts, least step [m]
+CARRIES_BELOW, TOUCHES_BELOW = 0.3e-3, 0.03  # a point this low carries, or is about to touch [m]
 TOUCH, HURRY = 0.03, 40.0  # speed at which it touches; faster by its height [m/s, 1/s]
 STOP = 200.0  # how fast it takes that speed [1/s]
 
@@ -139,15 +147,15 @@ class Walking:
         """Begin the next step on time, or when the foot strikes if it is late."""
         swings, late = _other(self.stance), time - self.began - self.gait.duration
         struck = any(name.startswith(swings) for name in closed)
-        if late >= 0.0 and (struck or self._place(q, f'{swings}_heel')[1] < LATE):
-            self.stance, self.began = swings, time - min(late, LATEST)
+        if late >= 0.0 and (struck or self._place(q, f'{swings}_heel')[1] < HEEL_IN_TIME):
+            self.stance, self.began = swings, time - min(late, LONGEST_DELAY)
             self.foothold, self.steps = self._place(q, f'{swings}_heel')[0], self.steps + 1
 
     def _place(self, q: Array, point: str) -> Array:
         """Return where a point of a foot is, forward and upward [m]."""
         link, origin = self._points[point]
         X = link_placement(self.robot, q, link)
-        return np.asarray((X[:3, 3] + X[:3, :3] @ origin)[PLANE])
+        return np.asarray((X[:3, 3] + X[:3, :3] @ origin)[SAGITTAL])
 
     def _standing(
         self, wanted: GaitSample, q: Array, closed: Collection[str], time: float
@@ -160,7 +168,13 @@ class Walking:
             early = f'{_other(self.stance)}_heel'
         found = {}
         for name in self._points:
-            reach = LOW if name in wanted.closed else NEAR if name == early else -np.inf
+            reach = (
+                TOUCHES_BELOW
+                if name in wanted.closed
+                else CARRIES_BELOW
+                if name == early
+                else -np.inf
+            )
             height = 0.0 if name in closed else float(self._place(q, name)[1])
             if height < reach:
                 found[name] = max(height, 0.0)
@@ -183,18 +197,20 @@ class Walking:
         heel, since = f'{side}_heel', time - self.began
         share = float(np.clip(2.0 * since / self.gait.duration - 0.5, 0.0, 1.0))
         place = self._place(goal, heel)
-        place[0] += share * np.clip(self.gains.placement * (v[0] - wanted.v[0]), -FAR, FAR)
-        place[1] -= DESCENT * max(since - self.gait.duration, 0.0)
+        place[0] += share * np.clip(
+            self.gains.placement * (v[0] - wanted.v[0]), -FARTHEST_OFF, FARTHEST_OFF
+        )
+        place[1] -= DESCENT_SPEED * max(since - self.gait.duration, 0.0)
         leg = [self._index[f'{side}_{joint}'] for joint in LEG]
         level = PITCH @ goal[leg] - goal[2] + q[2]
         posed, (link, origin) = q.copy(), self._points[heel]
         posed[leg] = goal[leg]
         for _ in range(2):  # steps of Newton's method, damped where the knee is straight
-            J = jacobian(self.robot, posed, link, point=origin)[PLANE][:, leg]
-            J = np.vstack([J, REACH * PITCH])
-            turn = REACH * (level - PITCH @ posed[leg])
+            J = jacobian(self.robot, posed, link, point=origin)[SAGITTAL][:, leg]
+            J = np.vstack([J, TURN_WORTH * PITCH])
+            turn = TURN_WORTH * (level - PITCH @ posed[leg])
             error = np.append(place - self._place(posed, heel), turn)
-            posed[leg] += J.T @ np.linalg.solve(J @ J.T + DAMPED**2 * np.eye(3), error)
+            posed[leg] += J.T @ np.linalg.solve(J @ J.T + LEAST_LEG_STEP**2 * np.eye(3), error)
         goal[leg] = posed[leg]
         return goal
 
@@ -212,17 +228,17 @@ class Walking:
         carrying, forces = [np.zeros((0, n))], [np.zeros(0)]
         for name, height in heights.items():
             link, origin = self._points[name]
-            J = jacobian(self.robot, q, link, point=origin)[PLANE]
-            rate = -jacobian_bias(self.robot, q, v, link, point=origin)[PLANE]
+            J = jacobian(self.robot, q, link, point=origin)[SAGITTAL]
+            rate = -jacobian_bias(self.robot, q, v, link, point=origin)[SAGITTAL]
             # a flat foot moves in no way, and its two points say one of these twice
             twice = name.endswith('_toe') and name.replace('_toe', '_heel') in closed
             if name not in closed:  # it goes down, at a speed that its height decides
-                speed = min(TOUCH + HURRY * height, DESCENT)
+                speed = min(TOUCH + HURRY * height, DESCENT_SPEED)
                 rate = rate - STOP * (J @ v + np.array([0.0, speed]))
             first = 1 if twice or name not in closed else 0
             rows.append(J[first:])
             rates.append(rate[first:])
-            if height < NEAR:
+            if height < CARRIES_BELOW:
                 carrying.append(J)
                 forces.append(wanted.force[points.index(name)])
         return Footing(

@@ -35,6 +35,7 @@ from closed_chain_dynamics.description.conversion import convert
 from closed_chain_dynamics.description.couplings import read_coupling, read_mimics
 from closed_chain_dynamics.description.document import open_document
 from closed_chain_dynamics.description.elements import (
+    WORLD_LINK,
     Actuator,
     Assembly,
     Contact,
@@ -123,7 +124,6 @@ ROBOT_TAGS = {
     'cc:assembly',
     'cc:gravity',
 }
-WORLD = 'world'
 
 
 def read(
@@ -196,7 +196,7 @@ def read(
     loops += closing_frames(reader, links, loops)
     joints = with_drake_rotors(reader, root, joints)
     description = Description(name, links, joints, loops)
-    check_structure(description, reader, [WORLD] if root_joint == 'floating' else [])
+    check_structure(description, reader, [WORLD_LINK] if root_joint == 'floating' else [])
     if root_joint == 'floating':
         links, joints = _on_floating_joint(description, reader)
 
@@ -241,7 +241,7 @@ def _on_floating_joint(
             file=reader.label,
             repair="Read it with root_joint='fixed'.",
         )
-    taken = {link.name for link in description.links} & {WORLD}
+    taken = {link.name for link in description.links} & {WORLD_LINK}
     taken |= {joint.name for joint in description.joints} & {ROOT_JOINT}
     taken |= {loop.name for loop in description.loops} & {ROOT_JOINT}
     if taken:
@@ -250,5 +250,5 @@ def _on_floating_joint(
             file=reader.label,
             repair='Rename it, or write the floating joint into the file.',
         )
-    floating = Joint(ROOT_JOINT, JointType.FLOATING, WORLD, root)
-    return (Link(WORLD), *description.links), (floating, *description.joints)
+    floating = Joint(ROOT_JOINT, JointType.FLOATING, WORLD_LINK, root)
+    return (Link(WORLD_LINK), *description.links), (floating, *description.joints)

@@ -39,7 +39,7 @@ from closed_chain_dynamics.errors import DescriptionError, NameNotFound
 __all__ = ['resolve']
 
 AnyJoint = TypeVar('AnyJoint', Joint, LoopJoint)
-Named = tuple[str, str]  # a joint, and where it is named
+NamedJoint = tuple[str, str]  # a joint, and where it is named
 EFFORT = 'effort'  # the command interface of a motor that gives torques
 RIGID = (JointType.FIXED, LoopType.FIXED)
 
@@ -51,7 +51,7 @@ def resolve(
     loops: tuple[LoopJoint, ...],
     *,
     argument: str | Iterable[str] | None = None,
-    motors: Sequence[Named] = (),
+    motors: Sequence[NamedJoint] = (),
 ) -> tuple[tuple[Joint, ...], tuple[LoopJoint, ...], tuple[Actuator, ...]]:
     """
     Return joints, loops and actuators with the role of every joint settled.
@@ -65,7 +65,7 @@ def resolve(
     if argument is not None:
         argument = [argument] if isinstance(argument, str) else list(argument)
         source = 'argument'
-        named: Sequence[Named] = [(name, 'the argument `actuated`') for name in argument]
+        named: Sequence[NamedJoint] = [(name, 'the argument `actuated`') for name in argument]
         passive = set()
     else:
         by_role = [
@@ -73,7 +73,7 @@ def resolve(
             for name, each in everything.items()
             if each.role == 'actuated'
         ]
-        sources: tuple[tuple[str, Sequence[Named]], ...] = (
+        sources: tuple[tuple[str, Sequence[NamedJoint]], ...] = (
             ('cc:role', by_role),
             ('name_mot', motors),
             ('ros2_control', _ros2_control(reader, root)),
@@ -119,7 +119,7 @@ def _settled(joint: AnyJoint, chosen: set[str], efforts: dict[str, float]) -> An
     return replace(joint, role='') if joint.role == 'actuated' else joint
 
 
-def _ros2_control(reader: Reader, root: Any) -> list[Named]:
+def _ros2_control(reader: Reader, root: Any) -> list[NamedJoint]:
     named = []
     for joint in root.iterfind('ros2_control/joint'):
         kinds = [each.get('name', '') for each in joint.iterfind('command_interface')]
@@ -165,7 +165,7 @@ def _bound(reader: Reader, element: Any) -> float:
     return value
 
 
-def _transmissions(reader: Reader, root: Any) -> list[Named]:
+def _transmissions(reader: Reader, root: Any) -> list[NamedJoint]:
     return [
         (joint.get('name', ''), reader.place(joint))
         for joint in root.iterfind('transmission/joint')

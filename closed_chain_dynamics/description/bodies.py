@@ -24,14 +24,13 @@ Pinocchio numbers them.
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Matrix
 from closed_chain_dynamics.description.elements import Description, Inertia, Joint, JointType
 from closed_chain_dynamics.description.rotations import rotation_to
 
 __all__ = ['Body', 'Placement', 'grow']
 
-Matrix = NDArray[np.float64]
 Placement = tuple[int, Matrix, Matrix]  # body, R (3, 3) and p (3,) in it
 
 

@@ -26,9 +26,10 @@ from closed_chain_dynamics.description.xacro_packages import packages_around
 from closed_chain_dynamics.description.xml_parsing import SIZE_LIMIT, check_size, parse
 from closed_chain_dynamics.errors import DescriptionError, alternatives
 
-__all__ = ['ROBOT_SUFFIXES', 'Document', 'open_document', 'read_bytes', 'stem_of']
+__all__ = ['BEFORE_XML', 'ROBOT_SUFFIXES', 'Document', 'open_document', 'read_bytes', 'stem_of']
 
 TEXT_LABEL = 'XML text'  # what errors call a description that was not read from a file
+BEFORE_XML = '\ufeff \t\r\n'  # what may stand in a text before its first element
 ROBOT_SUFFIXES = ('.urdf', '.xacro', '.xml', '.sdf')
 
 
@@ -45,7 +46,7 @@ def open_document(
     source: str | os.PathLike[str], *, xacro_args: Mapping[str, Any] | None = None
 ) -> Document:
     """Open a path or an XML text and return its Document; xacro is expanded."""
-    text = source.lstrip('\ufeff \t\r\n') if isinstance(source, str) else ''
+    text = source.lstrip(BEFORE_XML) if isinstance(source, str) else ''
     if isinstance(source, str) and text.startswith('<'):
         if not text.startswith('<?xml'):  # a declaration must be the very first thing
             text = source.lstrip('\ufeff')  # else keep the lines as the user counts them

@@ -28,7 +28,7 @@ from closed_chain_dynamics.description.xml_elements import number_text
 __all__ = ['DRAKE', 'add_parts', 'write_loop']
 
 DRAKE = 'http://drake.mit.edu'
-Points = list[tuple[float, float]]  # along the axis, and across it
+AxisPoints = list[tuple[float, float]]  # along the axis, and across it
 
 
 def write_loop(root: Any, loop: LoopJoint, tree: Tree, left_out: LeftOut) -> None:
@@ -37,7 +37,7 @@ def write_loop(root: Any, loop: LoopJoint, tree: Tree, left_out: LeftOut) -> Non
         left_out.add('loops that are open', loop.name, 'nothing can close them')
         return
     if loop.type is LoopType.FIXED:
-        points: Points = [(0.0, 0.0), (SECOND_POINT, 0.0), (0.0, SECOND_POINT)]
+        points: AxisPoints = [(0.0, 0.0), (SECOND_POINT, 0.0), (0.0, SECOND_POINT)]
         left_out.change('fixed loops are three ball constraints', loop.name)
     elif loop.type is LoopType.REVOLUTE and _turns_about_it(loop, tree):
         points = [(0.0, 0.0)]

@@ -30,6 +30,7 @@ import numpy as np
 
 from closed_chain_dynamics.description.drake_loop_writer import DRAKE, add_parts, write_loop
 from closed_chain_dynamics.description.elements import (
+    WORLD_LINK,
     Coupling,
     Description,
     Dynamics,
@@ -47,7 +48,6 @@ from closed_chain_dynamics.errors import DescriptionError
 
 __all__ = ['to_drake']
 
-WORLD = 'world'
 GRAVITY = (0.0, 0.0, -9.81)  # Drake's own, which a file cannot change
 
 
@@ -76,19 +76,19 @@ def _on_ground(description: Description, left_out: LeftOut) -> Description:
     """Return the description with loops and springs of the world on a link that is fixed to it."""
     held = [end for loop in description.loops for end in (loop.parent, loop.child)]
     held += [end for each in description.springs for end in (each.from_link, each.to_link)]
-    if WORLD not in held:
+    if WORLD_LINK not in held:
         return description
     name = Names(link.name for link in description.links).fresh('ground')
     joint = Names(each.name for each in description.all_joints).fresh('ground_joint')
     left_out.change('parts of the world are attached to a link that is fixed to it', name)
 
     def end(link: str) -> str:
-        return name if link == WORLD else link
+        return name if link == WORLD_LINK else link
 
     return replace(
         description,
         links=(*description.links, Link(name)),
-        joints=(*description.joints, Joint(joint, JointType.FIXED, WORLD, name)),
+        joints=(*description.joints, Joint(joint, JointType.FIXED, WORLD_LINK, name)),
         loops=tuple(
             replace(each, parent=end(each.parent), child=end(each.child))
             for each in description.loops
@@ -118,10 +118,10 @@ def _plain(description: Description, mimics: dict[str, Coupling]) -> Description
         for joint in description.joints
     )
     links = tuple(replace(link, gravcomp=0.0) for link in description.links)
-    if description.root != WORLD:
+    if description.root != WORLD_LINK:
         taken = Names(joint.name for joint in description.all_joints)
-        base = Joint(taken.fresh('root_joint'), JointType.FIXED, WORLD, description.root)
-        links, joints = (Link(WORLD), *links), (base, *joints)
+        base = Joint(taken.fresh('root_joint'), JointType.FIXED, WORLD_LINK, description.root)
+        links, joints = (Link(WORLD_LINK), *links), (base, *joints)
     return Description(
         description.name,
         links,

@@ -26,9 +26,18 @@ from dataclasses import dataclass, field
 import math
 
 from closed_chain_dynamics.description.joint_types import JointType, LoopType
-from closed_chain_dynamics.description.links import Geometry, Inertia, Link, Numbers, Pose, Shape
+from closed_chain_dynamics.description.links import (
+    WORLD_LINK,
+    Geometry,
+    Inertia,
+    Link,
+    Numbers,
+    Pose,
+    Shape,
+)
 
 __all__ = [
+    'WORLD_LINK',
     'Actuator',
     'Assembly',
     'Contact',

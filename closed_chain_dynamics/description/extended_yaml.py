@@ -42,8 +42,8 @@ from closed_chain_dynamics.errors import DescriptionError, NameNotFound, nearest
 
 __all__ = ['apply_yaml', 'find_yaml']
 
-KEYS = ('closed_loop', 'type', 'name_mot', 'joint_name', 'joint_type')
-AXES = {'X': (1.0, 0.0, 0.0), 'Y': (0.0, 1.0, 0.0), 'Z': (0.0, 0.0, 1.0)}
+YAML_KEYS = ('closed_loop', 'type', 'name_mot', 'joint_name', 'joint_type')
+AXIS_VECTORS = {'X': (1.0, 0.0, 0.0), 'Y': (0.0, 1.0, 0.0), 'Z': (0.0, 0.0, 1.0)}
 UNIVERSAL = re.compile('UJOINT_([XYZ])([XYZ])')
 JOINT_TYPES = ('SPHERICAL', 'FIXED', 'UJOINT_XY', 'UJOINT_YZ', 'UJOINT_ZX', 'UJOINT_ZY')
 
@@ -104,7 +104,7 @@ def apply_yaml(
     loops += _loops(path, content, joints, links)
     for loop in loops:
         reader.places.setdefault(('loop', loop.name), [f'closed_loop in {path}'])
-    unknown = sorted(set(map(str, content)) - set(KEYS))
+    unknown = sorted(set(map(str, content)) - set(YAML_KEYS))
     if unknown:
         reader.note(f'{path.name} has keys that are ignored: {", ".join(unknown)}.')
     motors = tuple((name, f'name_mot in {path}') for name in _names(path, content, 'name_mot'))
@@ -133,7 +133,7 @@ def _load(path: Path) -> dict[str, Any]:
         raise DescriptionError(
             'the top of the file is not a mapping',
             file=path,
-            repair=f'Write keys among {", ".join(KEYS)}.',
+            repair=f'Write keys among {", ".join(YAML_KEYS)}.',
         )
     return content
 
@@ -209,7 +209,7 @@ def _universal(joint: Joint, middle: str, first: str, second: str) -> list[Joint
             name=f'{joint.name}_{first}',
             type=JointType.CONTINUOUS,
             child=middle,
-            axis=AXES[first],
+            axis=AXIS_VECTORS[first],
             limit=Limit(),
         ),
         replace(
@@ -218,7 +218,7 @@ def _universal(joint: Joint, middle: str, first: str, second: str) -> list[Joint
             type=JointType.CONTINUOUS,
             parent=middle,
             origin=Pose(),
-            axis=AXES[second],
+            axis=AXIS_VECTORS[second],
             limit=Limit(),
         ),
     ]

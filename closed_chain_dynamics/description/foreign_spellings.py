@@ -49,7 +49,7 @@ __all__ = [
 
 FOREIGN_TAGS = {'loop_joint', 'drake:ball_constraint', 'drake:joint', 'drake:linear_spring_damper'}
 CLOSING = 'closing_'
-JOINT_TAGS = ('joint', 'drake:joint')
+SPELLED_JOINTS = ('joint', 'drake:joint')
 
 
 def closing_frames(
@@ -182,7 +182,7 @@ def with_drake_rotors(reader: Reader, root: Any, joints: Iterable[Joint]) -> tup
 
 def drake_joints(root: Any) -> list[Any]:
     """Return <joint> and <drake:joint>, in the order of the file."""
-    return [each for each in root.iterchildren('{*}*') if shown_tag(each) in JOINT_TAGS]
+    return [each for each in root.iterchildren('{*}*') if shown_tag(each) in SPELLED_JOINTS]
 
 
 def drake_child(element: Any, tag: str) -> Any:

@@ -38,11 +38,11 @@ from closed_chain_dynamics.description.rotations import upper_triangle
 from closed_chain_dynamics.description.tree import PARALLEL, Tree, turning_axis
 from closed_chain_dynamics.errors import DescriptionError
 
-__all__ = ['POLICIES', 'is_possible', 'repaired', 'settle_inertias']
+__all__ = ['INERTIA_POLICIES', 'is_possible', 'repaired', 'settle_inertias']
 
-POLICIES = ('check', 'repair', 'trust')
+INERTIA_POLICIES = ('check', 'repair', 'trust')
 TRIANGLE_TOLERANCE = 1e-6  # relative; files round to six or seven digits
-ROUNDING = 1e-4  # relative; files that round to four digits are repaired
+DIGITS_OF_FILES = 1e-4  # relative; files that round to four digits are repaired
 LAST_DIGITS = 1.5  # half a unit of the last written digit for each of the three moments
 NEGLIGIBLE = 1e-15  # moments of a speck of dust [kg m^2]; less is noise of a computation
 TRIANGLE_LIMIT = 0.3  # what identified moments of real robots were seen to miss it by
@@ -75,9 +75,10 @@ def settle_inertias(
     matrix positive definite, with a note, and refuses the rest; 'repair' puts the nearest that a
     body can have in its place, 'trust' takes it as it is.
     """
-    if policy not in POLICIES:
+    if policy not in INERTIA_POLICIES:
         raise DescriptionError(
-            f'inertia is {policy!r}', repair=f'Write one of {", ".join(map(repr, POLICIES))}.'
+            f'inertia is {policy!r}',
+            repair=f'Write one of {", ".join(map(repr, INERTIA_POLICIES))}.',
         )
     tree, links = Tree(description.joints), []
     verdicts: dict[str, list[str]] = {kind: [] for kind in NOTES}
@@ -146,7 +147,7 @@ def _verdict(
     if smallest < -NEGATIVE_TOLERANCE * size:
         if policy == 'trust':
             return 'trusted'
-        if smallest >= -max(ROUNDING * size, slack):
+        if smallest >= -max(DIGITS_OF_FILES * size, slack):
             return 'rounded'
         if policy == 'repair':
             return 'repaired'

@@ -19,8 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ['Geometry', 'Inertia', 'Link', 'Numbers', 'Pose', 'Shape']
+__all__ = ['WORLD_LINK', 'Geometry', 'Inertia', 'Link', 'Numbers', 'Pose', 'Shape']
 
+WORLD_LINK = 'world'  # the root of many files, which never moves
 Numbers = tuple[float, ...]
 
 

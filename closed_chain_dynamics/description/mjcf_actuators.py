@@ -27,7 +27,7 @@ from closed_chain_dynamics.description.mjcf_tendons import Tendons, follow
 __all__ = ['read_motors', 'with_efforts']
 
 LOPSIDED = 1e-9  # relative difference of the two ends of a force range that is told
-SEVERAL = (JointType.SPHERICAL, JointType.FLOATING)
+SEVERAL_VELOCITIES = (JointType.SPHERICAL, JointType.FLOATING)
 
 
 def read_motors(
@@ -57,7 +57,7 @@ def read_motors(
             continue
         joint, gear = target
         effort = _force(compiled, number) * abs(gear)
-        if kinds[joint] in SEVERAL:
+        if kinds[joint] in SEVERAL_VELOCITIES:
             # turning one coordinate of several: a motor on the joint only where all are reached
             spans.setdefault(joint, []).append(np.array(model.actuator_gear[number]))
             size = kinds[joint].nv

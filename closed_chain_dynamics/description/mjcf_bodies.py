@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from closed_chain_dynamics.arrays import Matrix
 from closed_chain_dynamics.description.elements import (
     Dynamics,
     Inertia,
@@ -32,7 +33,6 @@ from closed_chain_dynamics.description.elements import (
 from closed_chain_dynamics.description.mjcf_compile import Compiled
 from closed_chain_dynamics.description.mjcf_shapes import read_shapes
 from closed_chain_dynamics.description.rotations import (
-    Matrix,
     pose_of,
     rotation,
     turn,
@@ -42,7 +42,7 @@ from closed_chain_dynamics.description.rotations import (
 
 __all__ = ['Bodies', 'inertia_of']
 
-HINGE, SLIDE, BALL, FREE = 'HINGE', 'SLIDE', 'BALL', 'FREE'
+MJ_HINGE, MJ_SLIDE, MJ_BALL, MJ_FREE = 'HINGE', 'SLIDE', 'BALL', 'FREE'
 
 
 class Bodies:
@@ -75,7 +75,9 @@ class Bodies:
         moved = np.zeros(3)  # where the frame stands in the body, at the joint before
         for number in range(first, first + count):
             kind = self._kind(number)
-            anchor = np.array(model.jnt_pos[number]) if kind in (HINGE, BALL) else np.zeros(3)
+            anchor = (
+                np.array(model.jnt_pos[number]) if kind in (MJ_HINGE, MJ_BALL) else np.zeros(3)
+            )
             last = number == first + count - 1
             joint_name = compiled.joint_names[number]
             child = name
@@ -84,10 +86,10 @@ class Bodies:
                 self.links.append(Link(child))
             turned, shift = self._at_zero(number, kind)
             origin = pose_of(R @ turned, p + R @ (anchor - moved + shift))
-            if kind == FREE:
+            if kind == MJ_FREE:
                 origin = Pose()  # its position is that of the body in the world
             self.joints.append(self._joint(number, kind, parent, child, origin))
-            if kind == FREE:
+            if kind == MJ_FREE:
                 self._add_free_armature(number, child)
             parent, R, p, moved = child, np.eye(3), np.zeros(3), anchor
         if parent != name:  # no joint at all, or the last anchor is not the body's origin
@@ -114,16 +116,16 @@ class Bodies:
         value = self.model.jnt_type[number]
         return next(
             kind
-            for kind in (HINGE, SLIDE, BALL, FREE)
+            for kind in (MJ_HINGE, MJ_SLIDE, MJ_BALL, MJ_FREE)
             if self.compiled.is_type(value, 'mjtJoint', kind)
         )
 
     def _at_zero(self, number: int, kind: str) -> tuple[Matrix, Matrix]:
         """Return the turn and the shift that lead from qpos0 to qpos = 0."""
         axis, start = self.model.jnt_axis[number], self._start(number)
-        if kind == HINGE:
+        if kind == MJ_HINGE:
             return turn(axis, -start), np.zeros(3)
-        return np.eye(3), -start * np.array(axis) if kind == SLIDE else np.zeros(3)
+        return np.eye(3), -start * np.array(axis) if kind == MJ_SLIDE else np.zeros(3)
 
     def _start(self, number: int) -> float:
         return float(self.model.qpos0[self.model.jnt_qposadr[number]])
@@ -131,9 +133,9 @@ class Bodies:
     def _joint(self, number: int, kind: str, parent: str, child: str, origin: Pose) -> Joint:
         model, name = self.model, self.compiled.joint_names[number]
         dof, limit = int(model.jnt_dofadr[number]), Limit()
-        if kind in (HINGE, SLIDE) and model.jnt_limited[number]:
+        if kind in (MJ_HINGE, MJ_SLIDE) and model.jnt_limited[number]:
             limit = Limit(*map(float, model.jnt_range[number]))
-        if kind in (HINGE, SLIDE) and model.jnt_stiffness[number]:
+        if kind in (MJ_HINGE, MJ_SLIDE) and model.jnt_stiffness[number]:
             rest = model.qpos_spring[model.jnt_qposadr[number]]
             self.springs.append(
                 Spring(
@@ -145,18 +147,20 @@ class Bodies:
                 )
             )
         armature, damping = self.rotors.get(number, (0.0, 0.0))
-        if kind != FREE:
+        if kind != MJ_FREE:
             armature += float(model.dof_armature[dof])
         values: dict[str, Any] = {}
-        if kind in (HINGE, SLIDE):
+        if kind in (MJ_HINGE, MJ_SLIDE):
             values['axis'] = tuple(map(float, model.jnt_axis[number]))
         return Joint(
             name,
             {
-                HINGE: JointType.REVOLUTE if math.isfinite(limit.upper) else JointType.CONTINUOUS,
-                SLIDE: JointType.PRISMATIC,
-                BALL: JointType.SPHERICAL,
-                FREE: JointType.FLOATING,
+                MJ_HINGE: JointType.REVOLUTE
+                if math.isfinite(limit.upper)
+                else JointType.CONTINUOUS,
+                MJ_SLIDE: JointType.PRISMATIC,
+                MJ_BALL: JointType.SPHERICAL,
+                MJ_FREE: JointType.FLOATING,
             }[kind],
             parent,
             child,
@@ -175,9 +179,9 @@ class Bodies:
         found: list[tuple[str, Any]] = []
         for number, name in enumerate(self.compiled.joint_names):
             at, kind = int(self.model.jnt_qposadr[number]), self._kind(number)
-            if kind in (HINGE, SLIDE):
+            if kind in (MJ_HINGE, MJ_SLIDE):
                 found.append((name, float(qpos[at])))
-            elif kind == BALL:
+            elif kind == MJ_BALL:
                 found.append((name, xyzw(qpos[at : at + 4])))
             else:
                 place = tuple(map(float, qpos[at : at + 3]))

@@ -31,9 +31,13 @@ from closed_chain_dynamics.description.rotations import upper_triangle
 
 __all__ = ['mjcf_inertias']
 
-LEAST = 1e-13  # principal moment [kg m^2], and mass [kg]; MuJoCo wants more than 1e-14
-ROUNDING = 1e-9  # relative; what is outside the triangle by less is no change worth a word
-MARGIN = 1e-12  # relative; MuJoCo compares without a tolerance, after computing eigenvalues
+LEAST_INERTIA = 1e-13  # principal moment [kg m^2], and mass [kg]; MuJoCo wants more than 1e-14
+TRIANGLE_ROUNDING = (
+    1e-9  # relative; what is outside the triangle by less is no change worth a word
+)
+EIGENVALUE_MARGIN = (
+    1e-12  # relative; MuJoCo compares without a tolerance, after computing eigenvalues
+)
 
 
 def mjcf_inertias(description: Description, left_out: LeftOut) -> dict[str, Inertia]:
@@ -70,25 +74,25 @@ def mjcf_inertias(description: Description, left_out: LeftOut) -> dict[str, Iner
 def _is_taken(inertia: Inertia) -> bool:
     smallest, middle, largest = np.linalg.eigvalsh(inertia.tensor)
     return bool(
-        inertia.mass > LEAST
-        and smallest > LEAST
-        and largest <= (smallest + middle) * (1.0 + ROUNDING)
+        inertia.mass > LEAST_INERTIA
+        and smallest > LEAST_INERTIA
+        and largest <= (smallest + middle) * (1.0 + TRIANGLE_ROUNDING)
     )
 
 
 def _inside(inertia: Inertia) -> Inertia:
     """Return the inertia a little inside the triangle, where it is on its border."""
     smallest, middle, largest = np.linalg.eigvalsh(inertia.tensor)
-    if smallest + middle >= largest * (1.0 + MARGIN):
+    if smallest + middle >= largest * (1.0 + EIGENVALUE_MARGIN):
         return inertia
-    return _grown(inertia, smallest + middle - largest * (1.0 + 2.0 * MARGIN))
+    return _grown(inertia, smallest + middle - largest * (1.0 + 2.0 * EIGENVALUE_MARGIN))
 
 
 def _raised(inertia: Inertia) -> Inertia:
     """Return the nearest inertia that MuJoCo takes."""
-    inertia = repaired(replace(inertia, mass=max(inertia.mass, 2.0 * LEAST)))
+    inertia = repaired(replace(inertia, mass=max(inertia.mass, 2.0 * LEAST_INERTIA)))
     smallest = float(np.linalg.eigvalsh(inertia.tensor)[0])
-    return inertia if smallest > LEAST else _grown(inertia, smallest - 2.0 * LEAST)
+    return inertia if smallest > LEAST_INERTIA else _grown(inertia, smallest - 2.0 * LEAST_INERTIA)
 
 
 def _grown(inertia: Inertia, excess: float) -> Inertia:

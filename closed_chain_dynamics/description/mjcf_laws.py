@@ -36,7 +36,7 @@ from closed_chain_dynamics.description.xml_elements import number_text
 __all__ = ['add_laws']
 
 # As stiff as MuJoCo's solver takes at its usual step: errors decay in 4 ms, 0.01 percent give.
-STIFF: dict[str, Any] = {'solref': '0.004 1', 'solimp': '0.9999 0.9999 0.001 0.5 2'}
+STIFF_SOLVER: dict[str, Any] = {'solref': '0.004 1', 'solimp': '0.9999 0.9999 0.001 0.5 2'}
 
 
 def add_laws(
@@ -115,7 +115,7 @@ def _add_loop(
             site1=sites[0],
             site2=sites[1],
             active='true' if loop.active else 'false',
-            **STIFF,
+            **STIFF_SOLVER,
         )
 
 
@@ -124,7 +124,7 @@ def _add_coupling(equalities: Any, tendons: Any, coupling: Coupling, left_out: L
     common: dict[str, Any] = {
         'name': coupling.name,
         'active': 'true' if coupling.active else 'false',
-        **STIFF,
+        **STIFF_SOLVER,
     }
     straight = [term for term in coupling.terms if len(term.coefficients) == 1]
     curved = [term for term in coupling.terms if len(term.coefficients) > 1]

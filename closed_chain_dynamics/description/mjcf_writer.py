@@ -27,25 +27,26 @@ from typing import Any
 from lxml import etree
 import numpy as np
 
+from closed_chain_dynamics.arrays import Matrix
 from closed_chain_dynamics.description.elements import Description, Joint, JointType, Link, Pose
 from closed_chain_dynamics.description.left_out import LeftOut
 from closed_chain_dynamics.description.mjcf_inertias import mjcf_inertias
 from closed_chain_dynamics.description.mjcf_laws import add_laws
-from closed_chain_dynamics.description.rotations import Matrix, quaternion_of
+from closed_chain_dynamics.description.rotations import quaternion_of
 from closed_chain_dynamics.description.sdf_frames import Offset, chained, relative
 from closed_chain_dynamics.description.xml_elements import number_text
 from closed_chain_dynamics.errors import DescriptionError
 
 __all__ = ['to_mjcf']
 
-KINDS = {
+MJCF_KINDS = {
     JointType.REVOLUTE: 'hinge',
     JointType.CONTINUOUS: 'hinge',
     JointType.PRISMATIC: 'slide',
     JointType.SPHERICAL: 'ball',
     JointType.FLOATING: 'free',
 }
-SHAPES = {'box': 'box', 'sphere': 'sphere', 'capsule': 'capsule', 'cylinder': 'cylinder'}
+MJCF_SHAPES = {'box': 'box', 'sphere': 'sphere', 'capsule': 'capsule', 'cylinder': 'cylinder'}
 
 
 def to_mjcf(description: Description, gravity: Iterable[float]) -> tuple[str, LeftOut]:
@@ -162,7 +163,7 @@ class _MjcfWriter:
         """Add a joint that stands at a placement in the body, all joints at zero."""
         if joint.type is JointType.FIXED:
             return
-        if joint.type not in KINDS or (
+        if joint.type not in MJCF_KINDS or (
             joint.type is JointType.FLOATING and body.getparent().tag != 'worldbody'
         ):
             raise DescriptionError(
@@ -171,7 +172,7 @@ class _MjcfWriter:
                 file=self.description.file,
                 repair='Write it as joints of one coordinate, or keep the format.',
             )
-        element = etree.SubElement(body, 'joint', name=joint.name, type=KINDS[joint.type])
+        element = etree.SubElement(body, 'joint', name=joint.name, type=MJCF_KINDS[joint.type])
         self.joints[joint.name] = element
         if joint.type is JointType.FLOATING:
             return
@@ -199,7 +200,7 @@ class _MjcfWriter:
     def _shapes(self, body: Any, link: Link) -> None:
         for shape in link.visuals:
             kind, size = shape.geometry.kind, shape.geometry.size
-            if kind not in SHAPES:
+            if kind not in MJCF_SHAPES:
                 self.left_out.add('meshes', link.name)
                 continue
             halves = tuple(0.5 * each for each in size)

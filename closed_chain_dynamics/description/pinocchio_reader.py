@@ -51,12 +51,12 @@ from closed_chain_dynamics.errors import DescriptionError
 __all__ = ['is_pinocchio', 'read_pinocchio']
 
 LABEL = 'pinocchio.Model'
-SEVERAL = {
+SEVERAL_DOF = {
     'JointModelSpherical': JointType.SPHERICAL,
     'JointModelFreeFlyer': JointType.FLOATING,
     'JointModelPlanar': JointType.PLANAR,
 }
-SAME_PLACE = 1e-12
+SAME_FRAME = 1e-12
 
 
 def is_pinocchio(source: Any) -> bool:
@@ -111,7 +111,7 @@ def _body_names(pin: Any, model: Any) -> list[str]:
     """Return one name a joint: that of the first body frame that stands where it does."""
     found: dict[int, str] = {}
     for frame in model.frames:
-        here = frame.placement.isIdentity(SAME_PLACE)
+        here = frame.placement.isIdentity(SAME_FRAME)
         if frame.type == pin.FrameType.BODY and here:
             found.setdefault(frame.parentJoint, frame.name)
     names = Names([frame.name for frame in model.frames if frame.type == pin.FrameType.BODY])
@@ -160,9 +160,9 @@ def _joint(pin: Any, model: Any, number: int, bodies: list[str]) -> Joint:
 def _kind(pin: Any, joint: Any, name: str) -> tuple[JointType, tuple[float, ...]]:
     """Return the type, and the axis by the motion that the joint allows."""
     short = joint.shortname()
-    if short in SEVERAL:
-        planar = SEVERAL[short] is JointType.PLANAR
-        return SEVERAL[short], (0.0, 0.0, 1.0) if planar else Joint.axis
+    if short in SEVERAL_DOF:
+        planar = SEVERAL_DOF[short] is JointType.PLANAR
+        return SEVERAL_DOF[short], (0.0, 0.0, 1.0) if planar else Joint.axis
     if joint.nv == 1 and 'Helical' not in short and 'Mimic' not in short:
         model = pin.Model()
         model.addJoint(0, joint, pin.SE3.Identity(), name)

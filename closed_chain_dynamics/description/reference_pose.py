@@ -43,8 +43,10 @@ __all__ = ['Positions', 'check_positions', 'loop_coordinate', 'placements', 'ref
 
 # as in an Assembly; a joint that is not named is at zero
 Positions = Mapping[str, float | Numbers]
-CLOSED = 1e-9  # how far a loop may be open in the pose of a file, without a word [m or rad]
-ROUNDED = 1e-6  # what `assemble` leaves open where the digits of a file do not close a loop
+CLOSED_IN_FILE = (
+    1e-9  # how far a loop may be open in the pose of a file, without a word [m or rad]
+)
+ROUNDED_LOOPS = 1e-6  # what `assemble` leaves open where the digits of a file do not close a loop
 
 
 def _moved(joint: Joint, positions: Positions) -> Offset:
@@ -95,9 +97,11 @@ def refuse_open_loops(
     """Raise where a loop is open in the pose that the file is to show; tell of rounded digits."""
     for loop in loops:
         gap = _gap(loop, places)
-        if CLOSED <= gap < ROUNDED:
-            left_out.change(f'loops that were open by at most {ROUNDED:g} are closed', loop.name)
-        elif not gap < CLOSED:
+        if CLOSED_IN_FILE <= gap < ROUNDED_LOOPS:
+            left_out.change(
+                f'loops that were open by at most {ROUNDED_LOOPS:g} are closed', loop.name
+            )
+        elif not gap < CLOSED_IN_FILE:
             raise DescriptionError(
                 f'the loop is open by {gap:.2g} in the pose to be written, which SDF cannot '
                 'express',

@@ -18,22 +18,12 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Matrix
 from closed_chain_dynamics.description.elements import Pose
 
-__all__ = [
-    'Matrix',
-    'pose_of',
-    'quaternion_of',
-    'rotation',
-    'rotation_to',
-    'turn',
-    'upper_triangle',
-    'xyzw',
-]
+__all__ = ['pose_of', 'quaternion_of', 'rotation', 'rotation_to', 'turn', 'upper_triangle', 'xyzw']
 
-Matrix = NDArray[np.float64]
 STRAIGHT_UP = 1e-14  # cosine of the pitch below which roll and yaw turn about one axis
 
 

@@ -30,6 +30,7 @@ from closed_chain_dynamics.description.actuators import resolve
 from closed_chain_dynamics.description.checks import check_references, check_structure
 from closed_chain_dynamics.description.document import Document
 from closed_chain_dynamics.description.elements import (
+    WORLD_LINK,
     Coupling,
     CouplingTerm,
     Description,
@@ -44,7 +45,7 @@ from closed_chain_dynamics.description.fields import Reader
 from closed_chain_dynamics.description.inertia_checks import settle_inertias
 from closed_chain_dynamics.description.names import Names
 from closed_chain_dynamics.description.rotations import pose_of
-from closed_chain_dynamics.description.sdf_frames import WORLD, SdfFrames, gazebo_frames, read_pose
+from closed_chain_dynamics.description.sdf_frames import SdfFrames, gazebo_frames, read_pose
 from closed_chain_dynamics.description.sdf_joints import SdfJoint, as_loop, hang, read_sdf_joint
 from closed_chain_dynamics.description.sdf_nesting import one_model
 from closed_chain_dynamics.description.sdf_shapes import read_shapes
@@ -70,7 +71,7 @@ def read_sdf(
     model, world = one_model(reader, document)
     reader.ignore_unknown(model, MODEL_TAGS)
     frames, name = SdfFrames(reader, model), reader.text(model, 'name')
-    links = [Link(WORLD), *(_read_link(reader, each) for each in model.findall('link'))]
+    links = [Link(WORLD_LINK), *(_read_link(reader, each) for each in model.findall('link'))]
     joints = [read_sdf_joint(reader, each, frames) for each in model.findall('joint')]
     graph = _Graph(reader, frames, links, joints)
     graph.grow(_wanted_cuts(reader, joints, cut), root_joint)
@@ -163,7 +164,7 @@ class _Graph:
     def grow(self, cut: set[str], root_joint: str) -> None:
         """Hang every link on the tree, and make loops of the joints that are left."""
         closing = self._closing(cut)
-        reached, all_links = {WORLD}, [link.name for link in self.links]
+        reached, all_links = {WORLD_LINK}, [link.name for link in self.links]
         while True:
             step = next(
                 (
@@ -225,7 +226,7 @@ class _Graph:
         kind = JointType.FLOATING if root_joint == 'floating' else JointType.FIXED
         origin = pose_of(*self.frames.of(link, None))
         name = self.names[1].fresh(ROOT_JOINT)
-        self.joints.append(Joint(name, kind, WORLD, link, origin))
+        self.joints.append(Joint(name, kind, WORLD_LINK, link, origin))
 
     def _hang(self, joint: SdfJoint, turned: bool) -> None:
         self.open.remove(joint)
@@ -244,7 +245,7 @@ def _gear(reader: Reader, joint: SdfJoint, graph: _Graph) -> Coupling:
     seen from the reference body.
     """
     tree = Tree(graph.joints)
-    reference = (joint.element.findtext('gearbox_reference_body') or '').strip() or WORLD
+    reference = (joint.element.findtext('gearbox_reference_body') or '').strip() or WORLD_LINK
     reference = graph.frames.link_of(reference, joint.element)
     ratio = joint.value(reader, 'gearbox_ratio', 1.0)
     sums: dict[str, float] = {}

@@ -20,15 +20,15 @@ from typing import Any
 
 import numpy as np
 
-from closed_chain_dynamics.description.elements import Joint, Pose
+from closed_chain_dynamics.arrays import Matrix
+from closed_chain_dynamics.description.elements import WORLD_LINK, Joint, Pose
 from closed_chain_dynamics.description.fields import Reader
-from closed_chain_dynamics.description.rotations import Matrix, rotation
+from closed_chain_dynamics.description.rotations import rotation
 from closed_chain_dynamics.description.tree import Tree
 from closed_chain_dynamics.errors import NameNotFound
 
 __all__ = [
     'MODEL',
-    'WORLD',
     'Offset',
     'SdfFrames',
     'chained',
@@ -40,7 +40,7 @@ __all__ = [
 
 Offset = tuple[Matrix, Matrix]  # rotation (3, 3) and position (3,)
 NO_OFFSET: Offset = (np.eye(3), np.zeros(3))
-MODEL, WORLD = '__model__', 'world'
+MODEL = '__model__'
 
 
 def read_pose(reader: Reader, element: Any) -> Offset:
@@ -83,11 +83,11 @@ class SdfFrames:
         }
         self.elements |= {each.get('name', ''): each for each in model.iterchildren('link')}
         self.known: dict[str, Offset] = {
-            WORLD: NO_OFFSET,
+            WORLD_LINK: NO_OFFSET,
             MODEL: read_pose(reader, model.find('pose')),
         }
         self.pending: set[str] = set()
-        first = next((each.get('name', '') for each in model.iterchildren('link')), WORLD)
+        first = next((each.get('name', '') for each in model.iterchildren('link')), WORLD_LINK)
         self.canonical = model.get('canonical_link', '') or first
 
     def of(self, name: str, user: Any) -> Offset:
@@ -99,7 +99,7 @@ class SdfFrames:
             raise NameNotFound(
                 'frame',
                 name,
-                [*self.elements, WORLD],
+                [*self.elements, WORLD_LINK],
                 file=self.reader.label,
                 where=self.reader.place(user),
             )
@@ -130,7 +130,7 @@ class SdfFrames:
     def link_of(self, name: str, user: Any) -> str:
         """Return the link that a frame is attached to, the link itself for a link."""
         seen = set()
-        while name != WORLD and name not in seen:
+        while name != WORLD_LINK and name not in seen:
             seen.add(name)
             name = self.canonical if name == MODEL else self._full(name)
             self.of(name, user)  # an unknown name is told

@@ -19,8 +19,8 @@ from collections.abc import Iterable
 from lxml import etree
 import numpy as np
 
+from closed_chain_dynamics.arrays import Matrix
 from closed_chain_dynamics.description.elements import Coupling, Description, JointType
-from closed_chain_dynamics.description.rotations import Matrix
 from closed_chain_dynamics.description.sdf_frames import Offset
 from closed_chain_dynamics.description.sdf_joint_writer import SdfJointWriter, add_text
 from closed_chain_dynamics.description.tree import Tree, parallel

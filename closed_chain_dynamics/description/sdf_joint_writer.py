@@ -22,6 +22,7 @@ from lxml import etree
 import numpy as np
 
 from closed_chain_dynamics.description.elements import (
+    WORLD_LINK,
     Coupling,
     Description,
     Dynamics,
@@ -37,21 +38,21 @@ from closed_chain_dynamics.description.reference_pose import (
     loop_coordinate,
     refuse_open_loops,
 )
-from closed_chain_dynamics.description.sdf_frames import WORLD, Offset
+from closed_chain_dynamics.description.sdf_frames import Offset
 from closed_chain_dynamics.description.tree import ONE_DOF
 from closed_chain_dynamics.description.xml_elements import number_text
 from closed_chain_dynamics.errors import DescriptionError
 
 __all__ = ['SdfJointWriter', 'add_text']
 
-KINDS = {
+SDF_KINDS = {
     JointType.FIXED: 'fixed',
     JointType.REVOLUTE: 'revolute',
     JointType.CONTINUOUS: 'continuous',
     JointType.PRISMATIC: 'prismatic',
     JointType.SPHERICAL: 'ball',
 }
-LOOPS = {
+LOOPS_TO_SDF = {
     LoopType.FIXED: 'fixed',
     LoopType.REVOLUTE: 'revolute',
     LoopType.PRISMATIC: 'prismatic',
@@ -98,7 +99,7 @@ class SdfJointWriter:
                 joint.name,
             )
             return
-        if joint.type not in KINDS:
+        if joint.type not in SDF_KINDS:
             raise DescriptionError(
                 f'SDF has no {joint.type.value} joint',
                 where=f'joint {joint.name!r}',
@@ -106,7 +107,7 @@ class SdfJointWriter:
                 repair='Write it as joints of one coordinate, or keep the format.',
             )
         element = self.element(
-            self.renamed[joint.name], KINDS[joint.type], joint.parent, joint.child
+            self.renamed[joint.name], SDF_KINDS[joint.type], joint.parent, joint.child
         )
         if self.carrier[joint.child] != joint.child:
             add_text(element, 'pose', (0.0,) * 6).set('relative_to', joint.child)
@@ -129,7 +130,7 @@ class SdfJointWriter:
         """Add the loops, behind the tree."""
         written = []
         for loop in self.description.loops:
-            if loop.type not in LOOPS:
+            if loop.type not in LOOPS_TO_SDF:
                 self.left_out.add(
                     f'{loop.type.value} loops, which SDF has not', loop.name, 'nothing holds there'
                 )
@@ -144,14 +145,16 @@ class SdfJointWriter:
     def _loop(self, loop: LoopJoint) -> None:
         """Add a loop joint; its one frame is the child's, which is never the world."""
         zero = loop_coordinate(loop, self.places)
-        if self.carrier[loop.child] == WORLD:
+        if self.carrier[loop.child] == WORLD_LINK:
             loop = _turned(loop)
-        element = self.element(self.renamed[loop.name], LOOPS[loop.type], loop.parent, loop.child)
+        element = self.element(
+            self.renamed[loop.name], LOOPS_TO_SDF[loop.type], loop.parent, loop.child
+        )
         origin = loop.child_origin
         at = add_text(element, 'pose', (*origin.xyz, *origin.rpy))
         at.set('relative_to', loop.child)
         if loop.type is LoopType.UNIVERSAL:
-            still = self.carrier[loop.parent] == WORLD
+            still = self.carrier[loop.parent] == WORLD_LINK
             R = self.places[loop.parent][0] if still else np.eye(3)
             first = R @ loop.parent_origin.rotation @ np.array(loop.parent_axis)
             for tag, vector in (('axis', first), ('axis2', loop.child_axis)):

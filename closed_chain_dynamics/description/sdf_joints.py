@@ -57,7 +57,7 @@ TYPES = (
     'screw',
     'gearbox',
 )
-LOOPS = {
+LOOPS_FROM_SDF = {
     'revolute': LoopType.REVOLUTE,
     'continuous': LoopType.REVOLUTE,
     'prismatic': LoopType.PRISMATIC,
@@ -257,7 +257,7 @@ def _thread(
 
 def as_loop(reader: Reader, joint: SdfJoint, frames: SdfFrames) -> LoopJoint:
     """Return a joint that is cut as a loop joint, closed at zero."""
-    kind = LOOPS.get(joint.kind)
+    kind = LOOPS_FROM_SDF.get(joint.kind)
     if joint.kind == 'revolute2' and abs(joint.axes[0].direction @ joint.axes[1].direction) < 1e-9:
         kind = LoopType.UNIVERSAL  # of which the axes are at right angles
     if kind is None:

@@ -29,12 +29,12 @@ from typing import Any
 from lxml import etree
 
 from closed_chain_dynamics.description.document import Document, open_document
+from closed_chain_dynamics.description.elements import WORLD_LINK
 from closed_chain_dynamics.description.fields import Reader, some_of
 from closed_chain_dynamics.description.rotations import pose_of
 from closed_chain_dynamics.description.sdf_frames import (
     MODEL,
     NO_OFFSET,
-    WORLD,
     SdfFrames,
     chained,
     read_pose,
@@ -45,7 +45,7 @@ from closed_chain_dynamics.errors import DescriptionError
 __all__ = ['one_model']
 
 SEARCH_PATHS = ('SDF_PATH', 'GZ_SIM_RESOURCE_PATH', 'GAZEBO_MODEL_PATH')
-NAMED = ('link', 'joint', 'frame')  # what a nested model hands on
+NESTED_TAGS = ('link', 'joint', 'frame')  # what a nested model hands on
 TRUE = ('true', '1')
 
 
@@ -94,7 +94,7 @@ def _together(reader: Reader, models: list[Any], world: Any) -> Any:
     whole.extend([] if world is None else deepcopy([*world.iterchildren('joint', 'frame')]))
     for model in filter(_is_static, models):
         held = etree.SubElement(whole, 'joint', name=f'{model.get("name")}_static', type='fixed')
-        for tag, end in (('parent', WORLD), ('child', model.get('name'))):
+        for tag, end in (('parent', WORLD_LINK), ('child', model.get('name'))):
             etree.SubElement(held, tag).text = end
     return _flat(reader, whole, ())
 
@@ -112,7 +112,7 @@ def _flat(reader: Reader, model: Any, files: tuple[Path, ...]) -> Any:
         prefix = '' if merged else f'{name}::'
         base = f'_merged__{name}__model__' if merged else f'{name}::{MODEL}'
         model.append(_frame(reader, inner, prefix, base))
-        for part in inner.iterchildren(*NAMED):
+        for part in inner.iterchildren(*NESTED_TAGS):
             _rename(part, prefix, base)
             model.append(part)
     return model
@@ -190,7 +190,7 @@ def _rename(part: Any, prefix: str, base: str) -> None:
 
     def long(name: str | None) -> str:
         name = (name or '').strip()
-        return base if name == MODEL else name if name in ('', WORLD) else prefix + name
+        return base if name == MODEL else name if name in ('', WORLD_LINK) else prefix + name
 
     part.set('name', prefix + part.get('name', ''))
     pose = part.find('pose')

@@ -29,6 +29,7 @@ from typing import Any
 from lxml import etree
 
 from closed_chain_dynamics.description.elements import (
+    WORLD_LINK,
     Coupling,
     Description,
     Joint,
@@ -41,7 +42,7 @@ from closed_chain_dynamics.description.left_out import LeftOut
 from closed_chain_dynamics.description.names import Names
 from closed_chain_dynamics.description.reference_pose import Positions, check_positions, placements
 from closed_chain_dynamics.description.rotations import pose_of
-from closed_chain_dynamics.description.sdf_frames import WORLD, chained, relative
+from closed_chain_dynamics.description.sdf_frames import chained, relative
 from closed_chain_dynamics.description.sdf_gear_writer import write_gears
 from closed_chain_dynamics.description.sdf_joint_writer import SdfJointWriter, add_text
 from closed_chain_dynamics.description.sdf_shapes import write_shapes
@@ -52,7 +53,7 @@ from closed_chain_dynamics.errors import DescriptionError
 
 __all__ = ['to_sdf']
 
-VERSION, WITH_MIMIC = '1.9', '1.11'  # <mimic> came late; older readers take older files
+SDF_VERSION, SDF_WITH_MIMIC = '1.9', '1.11'  # <mimic> came late; older readers take older files
 
 LEVEL = 1e-12  # an angle that is rounding [rad]
 
@@ -72,13 +73,13 @@ class _SdfWriter:
         self.places = placements(description, positions)
         self.above = {joint.child: joint for joint in description.joints}
         self.carrier = self._carriers()
-        self.names = Names([WORLD, *self.carrier])
+        self.names = Names([WORLD_LINK, *self.carrier])
 
     def _carriers(self) -> dict[str, str]:
         """Return by link what it is part of: itself, or what a massless one is fixed to."""
         top = self.description.root
         weightless = {link.name for link in self.description.links if link.inertia is None}
-        carrier = {top: WORLD if top == WORLD or top in weightless else top}
+        carrier = {top: WORLD_LINK if top == WORLD_LINK or top in weightless else top}
         for name in list(self.places)[1:]:  # each after those that carry it
             joint = self.above[name]
             inside = joint.type is JointType.FIXED and name in weightless
@@ -101,7 +102,7 @@ class _SdfWriter:
     def write(self, gravity: tuple[float, ...]) -> tuple[str, LeftOut]:
         description = self.description
         mimics, others = as_mimics(description)
-        root = etree.Element('sdf', version=WITH_MIMIC if mimics else VERSION)
+        root = etree.Element('sdf', version=SDF_WITH_MIMIC if mimics else SDF_VERSION)
         try:
             world = etree.SubElement(root, 'world', name=f'{description.name}_world')
             add_text(world, 'gravity', gravity)
@@ -118,8 +119,10 @@ class _SdfWriter:
                 self.left_out,
                 model,
             )
-            if self.carrier[description.root] != WORLD:
-                joints.element(self.names.fresh('root_joint'), 'fixed', WORLD, description.root)
+            if self.carrier[description.root] != WORLD_LINK:
+                joints.element(
+                    self.names.fresh('root_joint'), 'fixed', WORLD_LINK, description.root
+                )
             for joint in description.joints:
                 if self.carrier[joint.child] != self.carrier[joint.parent]:  # else one is a frame
                     joints.joint(joint, mimics.get(joint.name))
@@ -135,8 +138,8 @@ class _SdfWriter:
 
     def _link(self, model: Any, link: Link) -> None:
         carrier = self.carrier[link.name]
-        if carrier == WORLD:
-            if link.name != WORLD:
+        if carrier == WORLD_LINK:
+            if link.name != WORLD_LINK:
                 self.left_out.change(
                     'links without mass that stand still are the world', link.name
                 )
@@ -186,7 +189,7 @@ class _SdfWriter:
         if joint is None or joint.type is JointType.FLOATING:
             return ''
         above = self.carrier[joint.parent]
-        return '' if above == WORLD else above
+        return '' if above == WORLD_LINK else above
 
     def _shapes(self, carrier: str, tag: str) -> list[Shape]:
         """Return the shapes of a link and of massless ones that are part of it, in its axes."""
@@ -197,7 +200,7 @@ class _SdfWriter:
             for shape in link.visuals if tag == 'visual' else link.collisions:
                 if link.name != carrier:
                     at = self.places[link.name]
-                    at = relative(self.places[carrier], at) if carrier != WORLD else at
+                    at = relative(self.places[carrier], at) if carrier != WORLD_LINK else at
                     origin = (shape.origin.rotation, shape.origin.position)
                     shape = replace(shape, origin=pose_of(*chained(at, origin)))
                 found.append(shape)
@@ -205,7 +208,7 @@ class _SdfWriter:
 
     def _scenery(self, world: Any) -> None:
         """Write what the world carries as a model that never moves."""
-        groups = {tag: self._shapes(WORLD, tag) for tag in ('visual', 'collision')}
+        groups = {tag: self._shapes(WORLD_LINK, tag) for tag in ('visual', 'collision')}
         if not any(groups.values()):
             return
         model = etree.SubElement(world, 'model', name=f'{self.description.name}_scenery')

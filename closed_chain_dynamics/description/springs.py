@@ -27,17 +27,17 @@ from closed_chain_dynamics.description.fields import Reader
 
 __all__ = ['read_assembly', 'read_spring']
 
-PARTS = {'linear': ('cc:from', 'cc:to'), 'torsional': (), 'tendon': ('cc:term',)}
-TERM = '<cc:term joint="..." coefficients="0.02"/>'
+SPRING_PARTS = {'linear': ('cc:from', 'cc:to'), 'torsional': (), 'tendon': ('cc:term',)}
+TERM_EXAMPLE = '<cc:term joint="..." coefficients="0.02"/>'
 
 
 def read_spring(reader: Reader, element: Any) -> Spring:
     """Read a <cc:spring> between two points, on a joint, or along a tendon."""
     name = reader.text(element, 'name')
     reader.remember('spring', name, element)
-    kind = reader.text(element, 'type', choices=tuple(PARTS))
+    kind = reader.text(element, 'type', choices=tuple(SPRING_PARTS))
     linear, turning = kind == 'linear', kind == 'torsional'
-    reader.ignore_unknown(element, {'cc:law', *PARTS[kind]})
+    reader.ignore_unknown(element, {'cc:law', *SPRING_PARTS[kind]})
     law = reader.child(element, 'cc:law', required=True, example='<cc:law stiffness="100"/>')
     own, other = ('rest_angle', 'rest_length') if turning else ('rest_length', 'rest_angle')
     if law.get(other) is not None:
@@ -65,7 +65,7 @@ def read_spring(reader: Reader, element: Any) -> Spring:
         values['joint'] = reader.text(element, 'joint')
     else:
         terms = reader.children(element, 'cc:term') or [
-            reader.child(element, 'cc:term', required=True, example=TERM)
+            reader.child(element, 'cc:term', required=True, example=TERM_EXAMPLE)
         ]
         values['terms'] = tuple(
             CouplingTerm(reader.text(term, 'joint'), reader.numbers(term, 'coefficients', count=1))

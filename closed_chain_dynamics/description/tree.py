@@ -24,7 +24,7 @@ from closed_chain_dynamics.description.elements import Joint, JointType
 __all__ = ['ONE_DOF', 'Tree', 'parallel', 'turning_axis']
 
 ONE_DOF = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PRISMATIC)
-TURNING = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PLANAR)
+TURNING_TYPES = (JointType.REVOLUTE, JointType.CONTINUOUS, JointType.PLANAR)
 NOT_TURNING = (JointType.FIXED, JointType.PRISMATIC)
 PARALLEL = 1e-6  # sine of the angle below which two axes count as parallel
 
@@ -92,7 +92,7 @@ def turning_axis(tree: Tree, link: str) -> NDArray[np.float64] | None:
     # Rotations between axes that are parallel leave the common direction as it is at zero.
     rotation, axis = np.eye(3), np.zeros(3)
     for joint in tree.joints_to_root(link):
-        if joint.type in TURNING:
+        if joint.type in TURNING_TYPES:
             here = rotation @ np.array(joint.axis)
             if axis.any() and not parallel(axis, here):
                 return None

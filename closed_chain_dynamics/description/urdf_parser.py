@@ -29,7 +29,7 @@ from closed_chain_dynamics.errors import DescriptionError
 
 __all__ = ['is_urdf_parser_robot', 'to_urdf_parser']
 
-PLAIN = ('link', 'joint', 'material', 'transmission')
+PLAIN_TAGS = ('link', 'joint', 'material', 'transmission')
 GEOMETRIES = ('box', 'cylinder', 'sphere', 'mesh')
 
 
@@ -64,4 +64,4 @@ def _is_plain(element: Any, at_top: bool) -> bool:
     """Tell whether urdf_parser_py knows an element."""
     if element.tag in ('visual', 'collision'):
         return any(element.find(f'geometry/{kind}') is not None for kind in GEOMETRIES)
-    return not element.tag.startswith('{') and (not at_top or element.tag in PLAIN)
+    return not element.tag.startswith('{') and (not at_top or element.tag in PLAIN_TAGS)

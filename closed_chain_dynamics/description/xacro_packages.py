@@ -29,7 +29,7 @@ from closed_chain_dynamics.description.own_files import MOST_ABOVE, PACKAGE_FILE
 
 __all__ = ['packages_around']
 
-NAME = re.compile(rb'<name>\s*([^<\s]+)\s*</name>')
+PACKAGE_NAME = re.compile(rb'<name>\s*([^<\s]+)\s*</name>')
 LEVELS = 2  # folders above a package whose parts are looked through
 PATCHING = Lock()  # xacro has one function for all files
 
@@ -71,7 +71,7 @@ def _packages(path: Path) -> Iterator[Path]:
 
 def _name(folder: Path) -> str:
     try:
-        found = NAME.search((folder / PACKAGE_FILE).read_bytes())
+        found = PACKAGE_NAME.search((folder / PACKAGE_FILE).read_bytes())
     except OSError:
         return ''
     return found[1].decode(errors='replace') if found else ''

@@ -29,15 +29,15 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike
 
-from closed_chain_dynamics.dynamics.constraints import Matrix
+from closed_chain_dynamics.arrays import Matrix, Vector
 from closed_chain_dynamics.dynamics.levers import Levers, find_levers
 from closed_chain_dynamics.dynamics.values import constant
 from closed_chain_dynamics.errors import ActuationError, StateError
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
-__all__ = ['POLICIES', 'Actuation', 'actuator_torques']
+__all__ = ['ACTUATION_POLICIES', 'Actuation', 'actuator_torques']
 
-POLICIES = ('minimum_norm', 'weighted', 'within_limits')
+ACTUATION_POLICIES = ('minimum_norm', 'weighted', 'within_limits')
 Torques = Mapping[str, float] | ArrayLike | None  # by actuator, or over actuator_names; None: zero
 
 
@@ -70,11 +70,11 @@ def actuator_torques(
     is the torque that the solution should be nearest to, instead of zero. `W`, (nv, mobility): the
     motions that S belongs to, which distinguish a short lever arm from none.
     """
-    if policy not in POLICIES:
+    if policy not in ACTUATION_POLICIES:
         raise ActuationError(
             f'unknown policy {policy!r}',
             where=robot.name,
-            repair=f'Choose one of {", ".join(POLICIES)}.',
+            repair=f'Choose one of {", ".join(ACTUATION_POLICIES)}.',
         )
     n = len(robot.actuator_names)
     wanted = actuator_vector(robot, preload, 'preload')

@@ -28,23 +28,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closed_chain_dynamics import kernels
-from closed_chain_dynamics.dynamics.constraints import Matrix, loop_coordinate_owner
+from closed_chain_dynamics.arrays import Matrix, Vector
+from closed_chain_dynamics.dynamics.constraints import loop_coordinate_owner
 from closed_chain_dynamics.kernels import records as at
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['Closure', 'has_position', 'is_turn']
 
 Mask = NDArray[np.bool_]
 Places = NDArray[np.int64]
 
-ITERATIONS = 100  # more than any start that ends well was seen to need
-LONGEST_STEP = 0.7  # largest change of a joint in one step [rad, or typical lengths]
-STUCK = 1e-8  # squared share of the error that a step can take away: a local minimum
-TRIALS = 12  # times that damping may grow fourfold before a step counts as impossible
+CLOSING_ITERATIONS = 100  # more than any start that ends well was seen to need
+LARGEST_CHANGE = 0.7  # largest change of a joint in one step [rad, or typical lengths]
+LOCAL_MINIMUM = 1e-8  # squared share of the error that a step can take away: a local minimum
+DAMPING_TRIALS = 12  # times that damping may grow fourfold before a step counts as impossible
 WORSE = 1e-3  # share of the foreseen gain below which a step is not taken
 SWEEP_STEP = 0.1  # step of held joints on the way to their target [rad, or typical lengths]
 NEARBY = 1e-3  # how far a pose is that tells a singularity [rad, or typical lengths]
-ROUNDING = 1e-15  # an error that no step can be expected to make smaller
+ERROR_ROUNDING = 1e-15  # an error that no step can be expected to make smaller
 WITHIN = 1e-9  # a loop joint this little beyond its limit is at it [rad or m]
 
 
@@ -181,19 +182,19 @@ class Closure:
         """Return the closest closed pose found from q, its gap, and the number of iterations."""
         error, J = self.evaluate(q)
         damping, gap, iteration = 0.1, self.gap(error), 0
-        while gap > ROUNDING and iteration < ITERATIONS:
+        while gap > ERROR_ROUNDING and iteration < CLOSING_ITERATIONS:
             iteration += 1
             last = gap <= tolerance  # one more step: convergence is quadratic, so to rounding
             size = error @ error
             free = self._free(q, J.T @ error)
             U, sigma, Vt = self._directions(J, free)
             along = U.T @ error
-            if along @ along <= STUCK * size:
+            if along @ along <= LOCAL_MINIMUM * size:
                 break
             step = np.zeros(self.dofs.size)
-            for _ in range(1 if last else TRIALS):
+            for _ in range(1 if last else DAMPING_TRIALS):
                 step[free] = -(sigma / (sigma**2 + damping * size) * along) @ Vt
-                step *= min(1.0, LONGEST_STEP / np.abs(step).max())
+                step *= min(1.0, LARGEST_CHANGE / np.abs(step).max())
                 moved = self.move(q, step)
                 error_there, J_there = self.evaluate(moved)
                 foreseen = size - ((error + J @ step) ** 2).sum()

@@ -30,14 +30,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closed_chain_dynamics import kernels
-from closed_chain_dynamics.dynamics.constraints import Matrix
+from closed_chain_dynamics.arrays import Matrix, Vector
 from closed_chain_dynamics.dynamics.contact_problem import REST_SPEED
 from closed_chain_dynamics.dynamics.generalized_coordinates import Coordinates
 from closed_chain_dynamics.dynamics.outside_forces import acting
 from closed_chain_dynamics.dynamics.tree import jacobian, link_placement
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.model.friction_lock import locked_error
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['drag', 'solve_multipliers', 'tree_force']
 

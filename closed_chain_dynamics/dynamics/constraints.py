@@ -28,13 +28,13 @@ kernels/loops.py), and their rates are `L theta_O'`, so that a motor on one has 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from closed_chain_dynamics import kernels
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.arrays import Matrix, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = [
-    'Matrix',
     'actuator_rows',
     'allowed_motions',
     'constraint_jacobian',
@@ -45,8 +45,6 @@ __all__ = [
     'row_owners',
     'row_units',
 ]
-
-Matrix = NDArray[np.float64]
 
 
 def constraint_jacobian(

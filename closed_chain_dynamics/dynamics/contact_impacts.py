@@ -36,19 +36,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from closed_chain_dynamics.dynamics.constraints import Matrix
+from closed_chain_dynamics.arrays import Matrix, Vector
 from closed_chain_dynamics.dynamics.contact_problem import Held, contact_problem, solve_contacts
 from closed_chain_dynamics.dynamics.impacts import Impact
 from closed_chain_dynamics.dynamics.tree import energy, momentum
 from closed_chain_dynamics.dynamics.values import constant
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['BOUNCE_SPEED', 'ContactImpact', 'contact_impact']
 
 # a contact that touches down slower than this does not bounce, and one that an impact lets go
 # slower than this stays: it would be back at once [m/s]
 BOUNCE_SPEED = 1e-3
-AT_THE_LIMIT = 1e-6  # share of the friction that may lack at the instant at which it locks
+LOCKING_SHARE = 1e-6  # share of the friction that may lack at the instant at which it locks
 PUSH = 1e-8  # share of the speed that is gained within the time h: more than rounding
 
 
@@ -86,7 +86,7 @@ def contact_impact(
     n, places = len(loops), np.arange(len(problem.moving))
     mu, c = table['mu'][list(loops)], problem.J @ v
     if pushed is not None:
-        mu, rates = (1.0 + AT_THE_LIMIT) * mu, problem.J @ pushed + problem.bias
+        mu, rates = (1.0 + LOCKING_SHARE) * mu, problem.J @ pushed + problem.bias
         c = c + PUSH * np.abs(c).max() / max(np.abs(rates).max(), 1e-300) * rates
     speeds = np.concatenate([-c[: 3 * n : 3], _into(problem.bounds, c[3 * n :: 3])])
     fast: NDArray[np.bool_] = speeds > BOUNCE_SPEED

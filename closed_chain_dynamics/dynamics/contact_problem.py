@@ -38,7 +38,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closed_chain_dynamics import kernels
-from closed_chain_dynamics.dynamics.constraints import Matrix, allowed_motions, constraint_jacobian
+from closed_chain_dynamics.arrays import Matrix, Vector
+from closed_chain_dynamics.dynamics.constraints import allowed_motions, constraint_jacobian
 from closed_chain_dynamics.dynamics.coulomb_law import (
     EXACT,
     LOWER,
@@ -46,13 +47,13 @@ from closed_chain_dynamics.dynamics.coulomb_law import (
     SLIDES,
     STICKS,
     UPPER,
-    Law,
+    CoulombLaw,
 )
 from closed_chain_dynamics.dynamics.tree import mass_matrix
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.kernels.cone_solver import CONE, DRAG, GIVEN
 from closed_chain_dynamics.model.friction_lock import locked_error
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = [
     'REST_SPEED',
@@ -66,7 +67,7 @@ __all__ = [
 ]
 
 REST_SPEED = 1e-7  # below this a contact stands still [m/s]
-NO_FORCE = 1e-9  # share of the largest force below which a contact carries none
+NO_CONTACT_FORCE = 1e-9  # share of the largest force below which a contact carries none
 NO_MOTION = 1e-9  # share of the largest acceleration or speed below which a point stands
 WELL_WITHIN = 1e-3  # share of the friction that a contact that slides cannot have left
 SWEPT = 1e-6  # share of the largest force or speed by which projection may miss Coulomb's law
@@ -250,7 +251,7 @@ def solve_contacts(
         known = np.isfinite(given)
         kind[known], p[::3] = GIVEN, np.where(known, given, 0.0)
     swept = kernels.solve_cones(problem.G, np.ascontiguousarray(c), mu, kind, bounds, p)
-    law = Law(problem.G, c, mu, bounds, drag)
+    law = CoulombLaw(problem.G, c, mu, bounds, drag)
     if given is not None:
         return _judge(law, p)
     found = _judge(law, p)
@@ -271,7 +272,7 @@ def solve_contacts(
     return _judge(law, best if tried is None else tried)  # so many contacts: nearly right
 
 
-def _judge(law: Law, p: Vector) -> Coulomb:
+def _judge(law: CoulombLaw, p: Vector) -> Coulomb:
     """
     Say which contacts open and which slide.
 
@@ -279,7 +280,7 @@ def _judge(law: Law, p: Vector) -> Coulomb:
     """
     u, f, c = (law.G @ p + law.c).reshape(-1, 3), p.reshape(-1, 3), law.c
     speed = NO_MOTION * max(float(np.abs(c).max(initial=0.0)), 1e-300)
-    force = NO_FORCE * max(float(np.abs(p).max(initial=0.0)), 1e-300)
+    force = NO_CONTACT_FORCE * max(float(np.abs(p).max(initial=0.0)), 1e-300)
     friction, most = np.linalg.norm(f[:, 1:], axis=1), law.mu * np.abs(f[:, 0])
     moves = np.linalg.norm(u[:, 1:], axis=1) > 1e2 * speed
     within = friction < (1.0 - WELL_WITHIN) * most - force

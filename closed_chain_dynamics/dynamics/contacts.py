@@ -22,12 +22,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from closed_chain_dynamics import kernels
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.dynamics.actuation import Torques, actuator_vector
 from closed_chain_dynamics.dynamics.forward import forward_dynamics
 from closed_chain_dynamics.dynamics.outside_forces import acting
 from closed_chain_dynamics.dynamics.tree import link_placement
 from closed_chain_dynamics.kernels import records as at
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['contact_forces', 'contact_wrenches']
 

@@ -27,14 +27,13 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-from closed_chain_dynamics.dynamics.constraints import Matrix
-from closed_chain_dynamics.model.mechanism import Vector
+from closed_chain_dynamics.arrays import Matrix, Vector
 
-__all__ = ['EXACT', 'LOWER', 'MOST_TRIED', 'SLIDES', 'STICKS', 'UPPER', 'Law']
+__all__ = ['EXACT', 'LOWER', 'MOST_TRIED', 'SLIDES', 'STICKS', 'UPPER', 'CoulombLaw']
 
 MOST_POLISHING = 30
 POLISHED = 1e-13  # share of the largest force that Newton's method still changes
-REDUNDANT = 1e-11  # singular values below this share of the largest count as zero
+REDUNDANT_CONTACTS = 1e-11  # singular values below this share of the largest count as zero
 EXACT = 1e-9  # share of the largest force or speed by which a solution may miss the law
 MOST_TRIED = 5  # contacts, all modes of which are tried: 243
 MOST_CHANGES = 60  # of what one contact does, on the way from a guess to a solution
@@ -45,7 +44,7 @@ Modes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Law:
+class CoulombLaw:
     """
     The law for contacts with friction mu, their forces along the normal within bounds, (n, 2).
 
@@ -213,7 +212,7 @@ class Law:
                     if not drag[k]:
                         turning = (np.eye(2) - np.outer(way, way)) / size
                         D[t] += mu[k] * side * p[i] * turning @ G[t]
-            step = np.linalg.lstsq(D, -F, rcond=REDUNDANT)[0]
+            step = np.linalg.lstsq(D, -F, rcond=REDUNDANT_CONTACTS)[0]
             p = p + step
             if not np.all(np.isfinite(p)):
                 return None

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from closed_chain_dynamics.dynamics.constraints import Matrix
+from closed_chain_dynamics.arrays import Matrix
 from closed_chain_dynamics.dynamics.idle_motion import IdleMotion, Motions, idle_motions
 from closed_chain_dynamics.model.mechanism import Mechanism
 
@@ -37,8 +37,8 @@ __all__ = ['explain', 'unmoved_joints']
 FREE_SHARE = 0.1  # joints that move by less than this share of the fastest are not named
 MOVES = 1e-7  # a coordinate that moves by less than this share of the fastest stands still
 OFF_PLANE = 1e-7  # sine of the angle of a turn to a plane's normal, and share of a slide across
-CLEAR = 1e-11  # singular values that fall by more than this leave no doubt about the rank
-MOST = 8  # names in a list before the rest is only counted
+CLEAR_FALL = 1e-11  # singular values that fall by more than this leave no doubt about the rank
+MOST_LISTED = 8  # names in a list before the rest is only counted
 
 
 def explain(c: 'Coordinates', *, actuators: bool = True) -> str:
@@ -70,7 +70,7 @@ def plural(n: int, noun: str) -> str:
     return f'{n} {noun[:-1]}ies' if noun.endswith('y') else f'{n} {noun}s'
 
 
-def listed(names: Iterable[str], most: int = MOST) -> str:
+def listed(names: Iterable[str], most: int = MOST_LISTED) -> str:
     """Return 'a', 'a and b', 'a, b and c', or 'a, b, c and 7 more'."""
     names = list(names)
     if len(names) > most:
@@ -197,7 +197,7 @@ def _singularity(c: 'Coordinates') -> list[str]:
     if c.nearest and c.nearest.what != 'loops':  # of loops, the condition has said it
         lines[0] += f' Nearest: {c.nearest}.'
     kept, dropped = c.rank_gap
-    if dropped > CLEAR * kept:
+    if dropped > CLEAR_FALL * kept:
         lines.append(
             f'Rank {c.rank}: singular values of the loops fall from {kept:.2g} to {dropped:.2g} '
             'of the largest, which counts as rounding of the file.'
@@ -234,10 +234,10 @@ def _clusters(c: 'Coordinates') -> str:
     if len(groups) < 2:
         return ''
     parts = [', '.join(group) for group in groups.values()]
-    more = [f'{len(parts) - MOST} more'] if len(parts) > MOST else []
+    more = [f'{len(parts) - MOST_LISTED} more'] if len(parts) > MOST_LISTED else []
     return (
         f'{len(groups)} clusters that share no joint, each solved on its own: '
-        f'{"; ".join(parts[:MOST] + more)}.'
+        f'{"; ".join(parts[:MOST_LISTED] + more)}.'
     )
 
 

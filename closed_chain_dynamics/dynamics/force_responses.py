@@ -19,10 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from closed_chain_dynamics import kernels
-from closed_chain_dynamics.dynamics.constraints import Matrix
+from closed_chain_dynamics.arrays import Matrix, Vector
 from closed_chain_dynamics.dynamics.tree import mass_matrix
 from closed_chain_dynamics.kernels import records as at
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['Responses']
 

@@ -30,9 +30,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from closed_chain_dynamics import kernels
+from closed_chain_dynamics.arrays import Matrix, Vector
 from closed_chain_dynamics.dynamics.actuation import actuator_vector, refuse_non_finite
 from closed_chain_dynamics.dynamics.constraint_forces import drag, solve_multipliers, tree_force
-from closed_chain_dynamics.dynamics.constraints import Matrix, actuator_rows, constraint_jacobian
+from closed_chain_dynamics.dynamics.constraints import actuator_rows, constraint_jacobian
 from closed_chain_dynamics.dynamics.generalized_coordinates import AtPose
 from closed_chain_dynamics.dynamics.outside_forces import acting, checked_wrenches
 from closed_chain_dynamics.dynamics.rank import learn_rank
@@ -41,13 +42,13 @@ from closed_chain_dynamics.dynamics.tree import mass_matrix
 from closed_chain_dynamics.dynamics.values import Where, constant, numbers
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.kernels.tangent import compute_tangent
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['ForwardDynamics', 'forward_dynamics']
 
 _kernel = kernels.Strict(kernels.compute_forward_dynamics)
 # v, tau_A; forces on coordinates and wrenches on links where there are any
-Asked = tuple[bytes, bytes, bytes | None, dict[str, tuple[float, ...]] | None]
+AskedKey = tuple[bytes, bytes, bytes | None, dict[str, tuple[float, ...]] | None]
 
 
 class ForwardDynamics(AtPose):
@@ -58,10 +59,10 @@ class ForwardDynamics(AtPose):
     was applied; `q`, `v`, `tau_A`, `extra`, `wrenches`: the inputs.
     """
 
-    _asked: Asked
+    _asked: AskedKey
     _acceleration: Vector
 
-    def __init__(self, where: Where, asked: Asked, acceleration: Vector) -> None:
+    def __init__(self, where: Where, asked: AskedKey, acceleration: Vector) -> None:
         kept = self.__dict__  # written once, here
         kept['_where'], kept['_asked'], kept['_acceleration'] = where, asked, acceleration
 

@@ -35,8 +35,8 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from closed_chain_dynamics.arrays import Matrix, Vector
 from closed_chain_dynamics.dynamics.constraints import (
-    Matrix,
     actuator_rows,
     allowed_motions,
     constraint_jacobian,
@@ -49,7 +49,7 @@ from closed_chain_dynamics.dynamics.levers import Levers, find_levers, no_lever
 from closed_chain_dynamics.dynamics.rank import learn_rank
 from closed_chain_dynamics.dynamics.singularities import check_policy, lost_motion, refuse
 from closed_chain_dynamics.dynamics.values import KeptPose, Where, constant
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['AtPose', 'Cluster', 'Coordinates', 'coordinates']
 

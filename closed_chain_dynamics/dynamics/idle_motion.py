@@ -27,15 +27,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from closed_chain_dynamics import kernels
-from closed_chain_dynamics.dynamics.constraints import Matrix
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.arrays import Matrix, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 if TYPE_CHECKING:
     from closed_chain_dynamics.dynamics.generalized_coordinates import Cluster, Coordinates
 
 __all__ = ['IdleMotion', 'Motions', 'idle_motions']
 
-STILL = 1e-7  # a body that moves by less than this share of the fastest stands still
+STANDS_STILL = 1e-7  # a body that moves by less than this share of the fastest stands still
 IDLE_ARM = 0.05  # centre of mass off the axis, as a share of the typical length
 
 
@@ -87,7 +87,7 @@ def _idle_in_cluster(motions: Motions, cluster: 'Cluster') -> list[IdleMotion]:
     found = []
     for chain in _chains(robot, cluster.number):
         others = np.delete(V, chain, axis=0).reshape(-1, len(columns))
-        null = _null_space(np.vstack([others, lever]), STILL * size)
+        null = _null_space(np.vstack([others, lever]), STANDS_STILL * size)
         if null.shape[1]:
             found += _spins(motions, chain, V[chain] @ null)
     return found

@@ -33,17 +33,18 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from closed_chain_dynamics import kernels
-from closed_chain_dynamics.dynamics.constraints import Matrix, constraint_jacobian, row_owners
+from closed_chain_dynamics.arrays import Matrix, Vector
+from closed_chain_dynamics.dynamics.constraints import constraint_jacobian, row_owners
 from closed_chain_dynamics.dynamics.link_loads import cross
 from closed_chain_dynamics.dynamics.tree import center_of_mass, energy, momentum
 from closed_chain_dynamics.dynamics.values import constant
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.model.model import Records
 
 __all__ = ['BodyStates', 'Impact', 'body_states', 'impact', 'impact_on_bodies']
 
 BodyStates = Records  # of kernels.BODY_STATE: where a body is, and how it moves
-REDUNDANT = 1e-10  # singular values of J_C below this share of the largest count as zero
+REDUNDANT_ROWS = 1e-10  # singular values of J_C below this share of the largest count as zero
 
 
 @dataclass(frozen=True, eq=False)
@@ -136,7 +137,7 @@ def impact_on_bodies(
         v_after = v_after + restitution * (v_after - v)
         jump, force = (1.0 + restitution) * jump, (1.0 + restitution) * force
     J_C, _, _ = constraint_jacobian(robot, q)
-    impulse = np.linalg.lstsq(J_C.T, force, rcond=REDUNDANT)[0] if len(J_C) else np.zeros(0)
+    impulse = np.linalg.lstsq(J_C.T, force, rcond=REDUNDANT_ROWS)[0] if len(J_C) else np.zeros(0)
     passed = _passed(robot, joints, jump, impulse) if joints else {}
     after, gained = momentum(robot, q, v_after), jump.sum(axis=0)
     arm = center_of_mass(robot, q) - robot.workspace.totals['origin']

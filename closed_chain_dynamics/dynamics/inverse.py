@@ -33,6 +33,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from closed_chain_dynamics import kernels
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.dynamics.actuation import actuator_torques
 from closed_chain_dynamics.dynamics.constraint_forces import drag, solve_multipliers
 from closed_chain_dynamics.dynamics.constraints import (
@@ -47,13 +48,13 @@ from closed_chain_dynamics.dynamics.rank import learn_rank
 from closed_chain_dynamics.dynamics.singularities import branch_tangent
 from closed_chain_dynamics.dynamics.values import Where, numbers
 from closed_chain_dynamics.kernels import records as at
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['InverseDynamics', 'inverse_dynamics']
 
-MET = 1e-9  # share of the largest force up to which a residual counts as none
+MET_RESIDUAL = 1e-9  # share of the largest force up to which a residual counts as none
 _kernel = kernels.Strict(kernels.compute_inverse_dynamics)
-Wrenches = dict[str, tuple[float, ...]]
+GivenWrenches = dict[str, tuple[float, ...]]
 
 
 class InverseDynamics(AtPose):
@@ -65,11 +66,11 @@ class InverseDynamics(AtPose):
     `dead_point`: whether actuators have no leverage; `q`, `v`, `a`, `wrenches`: the inputs.
     """
 
-    _asked: tuple[bytes, bytes, Wrenches | None]
+    _asked: tuple[bytes, bytes, GivenWrenches | None]
     _forces: Vector  # as the kernel writes them
 
     def __init__(
-        self, where: Where, asked: tuple[bytes, bytes, Wrenches | None], forces: Vector
+        self, where: Where, asked: tuple[bytes, bytes, GivenWrenches | None], forces: Vector
     ) -> None:
         kept = self.__dict__  # written once, here
         kept['_where'], kept['_asked'], kept['_forces'] = where, asked, forces
@@ -130,7 +131,7 @@ class InverseDynamics(AtPose):
         return {
             name: float(value)
             for name, value in zip(self.coordinates.independent, self._residual)
-            if abs(value) > MET * scale
+            if abs(value) > MET_RESIDUAL * scale
         }
 
     def torques(self) -> dict[str, float]:

@@ -38,11 +38,15 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from closed_chain_dynamics.arrays import Matrix, Vector
 from closed_chain_dynamics.dynamics.actuation import Torques, actuator_torques, actuator_vector
 from closed_chain_dynamics.dynamics.constraint_forces import drag, solve_multipliers, tree_force
-from closed_chain_dynamics.dynamics.constraints import Matrix, actuator_rows, constraint_jacobian
+from closed_chain_dynamics.dynamics.constraints import actuator_rows, constraint_jacobian
+from closed_chain_dynamics.dynamics.contacts import Wrenches
 from closed_chain_dynamics.dynamics.generalized_coordinates import Coordinates, coordinates
 from closed_chain_dynamics.dynamics.link_loads import (
+    LAST,
+    NEXT,
     LinkLoads,
     LoopEfforts,
     cross,
@@ -51,12 +55,11 @@ from closed_chain_dynamics.dynamics.link_loads import (
 )
 from closed_chain_dynamics.dynamics.values import constant
 from closed_chain_dynamics.errors import StateError
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['Reaction', 'Reactions', 'reactions']
 
-Wrenches = Mapping[str, ArrayLike] | None
-Places = dict[str, tuple[Matrix, Vector]]
+JointPlaces = tuple[Matrix, Matrix]  # of all joints: axes asked for in the world, points from O
 UNIQUE = 1e-9  # a null vector that changes a joint by less than this share of it is rounding
 SPLITS = ('joints', 'loops')
 
@@ -140,18 +143,16 @@ class Reactions(Mapping[str, Reaction]):
 
     def _imbalance(self) -> Matrix:
         """Return what Newton and Euler miss about each link's centre of mass, (links, 6)."""
-        loads, model = self._loads, self._coordinates.robot.description
+        loads = self._loads
         rest = np.hstack([-loads.force, -loads.moment])
         for link, point, wrench in loads.external:
             rest[link] += _at(wrench, loads.com[link] - point)
-        for joint in model.all_joints:
-            reaction = self[joint.name]
+        for reaction, *ends in zip(self.values(), loads.links.children, loads.links.parents):
             wrench = np.concatenate(
                 [reaction.axes @ reaction.force, reaction.axes @ reaction.moment]
             )
             point = reaction.point - loads.origin
-            for end, sign in ((joint.child, 1.0), (joint.parent, -1.0)):
-                k = loads.index[end]
+            for k, sign in zip(ends, (1.0, -1.0)):
                 rest[k] += sign * _at(wrench, loads.com[k] - point)
         return rest
 
@@ -230,32 +231,25 @@ def reactions(
     rows = np.column_stack([solution, *null])
     efforts = loop_efforts(robot, q, v, a, tau_A)
     on_loops = _loop_wrenches(robot, q, efforts, rows, friction)
-    on_joints = _joint_wrenches(robot, loads, on_loops, rows.shape[1])
-    places = _places(robot, loads, frame)
-    found = {
-        name: _in_frame(wrench, *places[name])
-        for name, wrench in (*on_joints.items(), *on_loops.items())
-    }
+    places = _places(loads, frame)
+    found = _in_frames(np.concatenate([_joint_wrenches(loads, on_loops), on_loops]), places)
     first = 1
     for block in null if split == 'joints' else ():
         columns = slice(first, first + block.shape[1])
-        x = _least_shares(robot, found, places, columns)
+        x = _least_shares(robot, found, places[1], columns)
         solution = solution + block @ x
-        for wrench in found.values():
-            wrench[:, 0] += wrench[:, columns] @ x
+        found[:, :, 0] += found[:, :, columns] @ x
         first = columns.stop
     unique = _unique_components(robot, found)
+    unique.flags.writeable = False
+    wrenches_0, points = constant(found[:, :, 0].copy()), constant(places[1] + loads.origin)
     named = {
-        name: Reaction(
-            constant(wrench[:3, 0].copy()),
-            constant(wrench[3:, 0].copy()),
-            bool(unique[name].all()),
-            constant(places[name][1] + loads.origin),
-            frame,
-            unique[name],
-            places[name][0],
+        joint.name: Reaction(
+            wrench[:3], wrench[3:], bool(components.all()), point, frame, components, axes
         )
-        for name, wrench in found.items()
+        for joint, wrench, point, components, axes in zip(
+            robot.description.all_joints, wrenches_0, points, unique, constant(places[0])
+        )
     }
     missing = force - c.J_C.T @ solution
     return Reactions(named, (c, loads), (solution, tau_A, missing))
@@ -273,54 +267,50 @@ def _balance(
     return tau_A, needed - rows_A.T @ tau_A
 
 
-def _unique_components(
-    robot: Mechanism, found: Mapping[str, Matrix]
-) -> dict[str, NDArray[np.bool_]]:
-    """Return {joint: (6,) of bool}: which numbers no null vector changes."""
-    units = np.repeat([robot.structure.world['length'], 1.0], 3)[:, None]
-    changes = {name: np.abs(wrench[:, 1:] * units) for name, wrench in found.items()}
-    size = 1e-300 + sum(changes[name].max(axis=0) for name in robot.loop_names)
-    return {name: (change <= UNIQUE * size).all(axis=1) for name, change in changes.items()}
+def _unique_components(robot: Mechanism, found: Matrix) -> NDArray[np.bool_]:
+    """Return which numbers of each joint's wrench no null vector changes, (joints, 6)."""
+    changes = np.abs(
+        found[:, :, 1:] * np.repeat([robot.structure.world['length'], 1.0], 3)[:, None]
+    )
+    on_loops = changes[len(robot.description.joints) :]
+    size = 1e-300 + on_loops.max(axis=1, initial=0.0).sum(axis=0)
+    return np.asarray((changes <= UNIQUE * size).all(axis=2))
 
 
-def _least_shares(
-    robot: Mechanism, found: Mapping[str, Matrix], places: Places, columns: slice
-) -> Vector:
+def _least_shares(robot: Mechanism, found: Matrix, points: Matrix, columns: slice) -> Vector:
     """
     Return how much of each null vector of one cluster makes its joints' wrenches least, (k,).
 
     Forces weigh against moments by the extent of the joints that share: neither the cut nor the
     rest of the mechanism matters. Fixed joints do not count, they only divide a body.
     """
-    names = [
-        name
-        for name in (*robot.joint_names, *robot.loop_names)
-        if np.abs(found[name][:, columns]).max() > UNIQUE
-    ]
-    if not names:  # couplings that say the same: no joint feels how they share
+    moving = {*robot.joint_names, *robot.loop_names}
+    counts = [joint.name in moving for joint in robot.description.all_joints]
+    shares = counts & (np.abs(found[:, :, columns]).max(axis=(1, 2)) > UNIQUE)
+    if not shares.any():  # couplings that say the same: no joint feels how they share
         return np.zeros(columns.stop - columns.start)
-    points = np.array([places[name][1] for name in names])
+    points = points[shares]
     length = np.sqrt(np.mean(np.sum((points - points.mean(axis=0)) ** 2, axis=1)))
     if length < UNIQUE * robot.structure.world['length']:  # all in one place
         length = robot.structure.world['length']
-    units = np.repeat([length, 1.0], 3)[:, None]
-    shares = np.concatenate([found[name] * units for name in names])
-    return np.asarray(np.linalg.lstsq(shares[:, columns], -shares[:, 0], rcond=UNIQUE)[0])
+    rows = (found[shares] * np.repeat([length, 1.0], 3)[:, None]).reshape(-1, found.shape[2])
+    return np.asarray(np.linalg.lstsq(rows[:, columns], -rows[:, 0], rcond=UNIQUE)[0])
 
 
 def _loop_wrenches(
     robot: Mechanism, q: Vector, efforts: LoopEfforts, rows: Matrix, friction: Mapping[str, Vector]
-) -> dict[str, Matrix]:
+) -> Matrix:
     """
-    Return {loop: (6, 1 + k)}: wrenches at O on the child; rows: lambda and N, (rows, 1 + k).
+    Return (loops, 6, 1 + k): wrenches at O on the child; rows: lambda and N, (rows, 1 + k).
 
     `friction`: {loop: (3,)}, of contacts that slide.
     """
     constraint_jacobian(robot, q)  # finds the covector of every row of J_C, and every frame
     covectors, frames = robot.workspace.rows['f'], robot.workspace.frames
-    wrenches = {}
-    for name, loop, frame in zip(robot.loop_names, robot.structure.loops, frames):
-        wrench = np.zeros((6, rows.shape[1]))
+    wrenches = np.zeros((len(frames), 6, rows.shape[1]))
+    for name, wrench, loop, frame in zip(
+        robot.loop_names, wrenches, robot.structure.loops, frames
+    ):
         if loop['active']:
             mine = slice(loop['row'], loop['row'] + loop['n_rows'])
             own = slice(loop['dof'], loop['dof'] + loop['n_dofs'])
@@ -329,41 +319,41 @@ def _loop_wrenches(
         if name in friction:
             moment = cross(frame['point'], friction[name])
             wrench[:, 0] += np.concatenate([friction[name], moment])
-        wrenches[name] = wrench
     return wrenches
 
 
-def _joint_wrenches(
-    robot: Mechanism, loads: LinkLoads, on_loops: Mapping[str, Matrix], columns: int
-) -> dict[str, Matrix]:
-    """Return {joint: (6, 1 + k)} at O: Newton and Euler link by link, leaves first."""
-    total = np.zeros((len(loads.com), 6, columns))
+def _joint_wrenches(loads: LinkLoads, on_loops: Matrix) -> Matrix:
+    """Return those of the joints of the tree at O: Newton and Euler link by link, leaves first."""
+    links = loads.links
+    in_tree = len(links.children) - len(on_loops)
+    total = np.zeros((len(loads.com), 6, on_loops.shape[2]))
     total[:, :3, 0] = loads.force
     total[:, 3:, 0] = loads.moment + cross(loads.com, loads.force)
     for link, point, wrench in loads.external:
         total[link, :, 0] -= _at(wrench, -point)
-    for loop in robot.description.loops:
-        total[loads.index[loop.child]] -= on_loops[loop.name]
-        total[loads.index[loop.parent]] += on_loops[loop.name]
+    np.subtract.at(total, links.children[in_tree:], on_loops)
+    np.add.at(total, links.parents[in_tree:], on_loops)
     for k in range(len(total) - 1, 0, -1):  # a child comes after its parent
-        total[loads.parent[k]] += total[k]
-    return {joint.name: total[loads.index[joint.child]] for joint in robot.description.joints}
+        total[links.parent[k]] += total[k]
+    return total[links.children[:in_tree]]
 
 
-def _places(robot: Mechanism, loads: LinkLoads, frame: str) -> Places:
-    """Return {joint: (rotation from the axes asked for to the world, point from O)}."""
-    model, places = robot.description, Places()
-    for joint in model.all_joints:
-        R, point = loads.rotation[loads.index[joint.child]], loads.point[loads.index[joint.child]]
-        if hasattr(joint, 'child_origin'):
-            R, point = (R @ joint.child_origin.rotation, point + R @ joint.child_origin.position)
-        if frame != 'joint':
-            R = np.eye(3) if frame == 'world' else loads.rotation[loads.index[frame]]
-        places[joint.name] = R, point
-    return places
+def _places(loads: LinkLoads, frame: str) -> JointPlaces:
+    """Return the axes asked for and the points of all joints."""
+    links = loads.links
+    R = loads.rotation[links.children]
+    points = loads.point[links.children] + np.einsum('nij,nj->ni', R, links.frame_point)
+    if frame == 'joint':
+        return R @ links.frame_rotation, points
+    axes = np.eye(3) if frame == 'world' else loads.rotation[links.index[frame]]
+    return np.tile(axes, (len(points), 1, 1)), points
 
 
-def _in_frame(wrench: Matrix, R: Matrix, point: Vector) -> Matrix:
-    """Return wrenches at O, (6, 1 + k) in world axes, at a point and in other axes."""
-    moment = wrench[3:] - cross(point[None], wrench[:3].T).T
-    return np.vstack([R.T @ wrench[:3], R.T @ moment])
+def _in_frames(wrenches: Matrix, places: JointPlaces) -> Matrix:
+    """Return wrenches at O and in world axes, (joints, 6, 1 + k), at these places and axes."""
+    axes, points = places
+    force, moment = wrenches[:, :3], wrenches[:, 3:]
+    arms = np.zeros((len(points), 3, 3))
+    arms[:, LAST, NEXT], arms[:, NEXT, LAST] = points, -points
+    to_axes = axes.transpose(0, 2, 1)
+    return np.concatenate([to_axes @ force, to_axes @ (moment - arms @ force)], axis=1)

@@ -30,8 +30,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from closed_chain_dynamics.dynamics.constraints import Matrix
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.arrays import Matrix, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['Levers', 'find_levers', 'no_lever']
 

@@ -18,18 +18,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from closed_chain_dynamics import kernels
+from closed_chain_dynamics.arrays import Matrix, Vector
 from closed_chain_dynamics.dynamics.constraint_forces import tree_force
-from closed_chain_dynamics.dynamics.constraints import Matrix
 from closed_chain_dynamics.dynamics.tree import body_motion
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.kernels.passive import NO_LENGTH, joint_force
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.link_table import LinkTable
+from closed_chain_dynamics.model.mechanism import Mechanism
 
-__all__ = ['LinkLoads', 'LoopEfforts', 'cross', 'find_link_loads', 'loop_efforts']
+__all__ = ['LAST', 'NEXT', 'LinkLoads', 'LoopEfforts', 'cross', 'find_link_loads', 'loop_efforts']
 
+NEXT, LAST = [1, 2, 0], [2, 0, 1]  # axes in the order of a vector product
 External = list[tuple[int, Vector, Vector]]  # link, point, wrench (6,)
 
 
@@ -42,8 +44,7 @@ class LinkLoads:
     are lost.
     """
 
-    index: Mapping[str, int]  # link name -> row
-    parent: NDArray[np.int64]  # row of the parent link, -1 for the root
+    links: LinkTable
     rotation: Matrix  # (n, 3, 3)
     point: Matrix  # origin of the link, (n, 3)
     com: Matrix  # centre of mass, (n, 3)
@@ -57,14 +58,7 @@ class LinkLoads:
 def cross(a: ArrayLike, b: ArrayLike) -> Matrix:
     """Return the vector product along the last axis; numpy's own takes ten times as long."""
     a, b = np.asarray(a, dtype=float), np.asarray(b, dtype=float)
-    return np.stack(
-        [
-            a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1],
-            a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2],
-            a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0],
-        ],
-        axis=-1,
-    )
+    return np.asarray(a[..., NEXT] * b[..., LAST] - a[..., LAST] * b[..., NEXT])
 
 
 def find_link_loads(
@@ -80,28 +74,27 @@ def find_link_loads(
     q, v, a: of the tree; `wrenches`: {link: (6,)} in world axes at the link origin.
     """
     R, point, V, A, origin = _link_motion(robot, q, v, a)
-    mass, arm, tensor, weight = _inertias(robot)
-    arm = np.einsum('nij,nj->ni', R, arm)
-    tensor = R @ tensor @ R.transpose(0, 2, 1)
+    links = robot.model.link_table
+    arm = np.einsum('nij,nj->ni', R, links.com)
+    tensor = R @ links.tensor @ R.transpose(0, 2, 1)
     omega, alpha = V[:, 3:], A[:, 3:]
     linear = A[:, :3] + cross(alpha, arm) + cross(omega, cross(omega, arm))
     spin = np.einsum('nij,nj->ni', tensor, omega)
-    index = {name: k for k, name in enumerate(robot.link_names)}
-    parent = np.full(len(index), -1)
-    for joint in robot.description.joints:
-        parent[index[joint.child]] = index[joint.parent]
-    size = mass * np.maximum(np.linalg.norm(linear, axis=1), np.linalg.norm(robot.gravity))
+    size = links.mass * np.maximum(np.linalg.norm(linear, axis=1), np.linalg.norm(robot.gravity))
     external = [
-        (index[link], point[index[link]], robot.vector(wrench, 6, f'wrench on link {link!r}'))
+        (
+            links.index[link],
+            point[links.index[link]],
+            robot.vector(wrench, 6, f'wrench on link {link!r}'),
+        )
         for link, wrench in (wrenches or {}).items()
     ]
     loads = LinkLoads(
-        index,
-        parent,
+        links,
         R,
         point,
         point + arm,
-        mass[:, None] * linear - weight[:, None] * robot.gravity,
+        links.mass[:, None] * linear - links.weight[:, None] * robot.gravity,
         np.einsum('nij,nj->ni', tensor, alpha) + cross(omega, spin),
         external,
         origin,
@@ -119,37 +112,15 @@ def _link_motion(
 ) -> tuple[Matrix, Matrix, Matrix, Matrix, Vector]:
     """Return R, origin, velocity and classical acceleration of every link there, and O."""
     bodies, places, origin = body_motion(robot, q, v, a)
-    frames = [robot.link_frame(name) for name in robot.link_names]
-    body = [frame[0] for frame in frames]
+    links = robot.model.link_table
+    body = links.body
     R_body: Matrix = places['R'][body]
-    arm = np.einsum('nij,nj->ni', R_body, np.array([frame[2] for frame in frames]))
+    arm = np.einsum('nij,nj->ni', R_body, links.point)
     V, A = bodies[body, :6], bodies[body, 6:]
     V[:, :3] += cross(V[:, 3:], arm)
     # A is the rate of V at a point that rests; the link's own point moves on with V
     A[:, :3] += cross(A[:, 3:], arm) + cross(V[:, 3:], V[:, :3])
-    R = R_body @ np.array([frame[1] for frame in frames])
-    return R, places['p'][body] + arm, V, A, origin
-
-
-def _inertias(robot: Mechanism) -> tuple[Vector, Matrix, Matrix, Vector]:
-    """
-    Return masses (n,), centres of mass (n, 3) and inertias about them (n, 3, 3), link axes.
-
-    Last come the masses whose weight nothing outside carries, (n,).
-    """
-    names = robot.link_names
-    mass, arm, tensor = (
-        np.zeros(len(names)),
-        np.zeros((len(names), 3)),
-        np.zeros((len(names), 3, 3)),
-    )
-    links, weight = {link.name: link for link in robot.description.links}, np.zeros(len(names))
-    for k, name in enumerate(names):
-        inertia = links[name].inertia
-        if inertia is not None:
-            mass[k], arm[k], tensor[k] = inertia.mass, inertia.origin.xyz, inertia.tensor
-            weight[k] = (1.0 - links[name].gravcomp) * inertia.mass
-    return mass, arm, tensor, weight
+    return R_body @ links.rotation, places['p'][body] + arm, V, A, origin
 
 
 def _add_springs(robot: Mechanism, loads: LinkLoads, V: Matrix) -> None:
@@ -159,7 +130,7 @@ def _add_springs(robot: Mechanism, loads: LinkLoads, V: Matrix) -> None:
             continue
         ends, rates = [], []
         for link, xyz in ((spring.from_link, spring.from_xyz), (spring.to_link, spring.to_xyz)):
-            k = loads.index[link]
+            k = loads.links.index[link]
             arm = loads.rotation[k] @ np.array(xyz)
             ends.append((k, loads.point[k] + arm))
             rates.append(V[k, :3] + cross(V[k, 3:], arm))
@@ -184,7 +155,7 @@ def _add_soft_contacts(robot: Mechanism, loads: LinkLoads) -> None:
             point = frame['point'].copy()
             for link, sign in ((loop.child, 1.0), (loop.parent, -1.0)):
                 loads.external.append(
-                    (loads.index[link], point, np.concatenate([sign * force, np.zeros(3)]))
+                    (loads.links.index[link], point, np.concatenate([sign * force, np.zeros(3)]))
                 )
 
 

@@ -24,10 +24,9 @@ from closed_chain_dynamics.errors import StateError
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.model.model import Records
+from closed_chain_dynamics.model.workspace import NO_LOADS
 
 __all__ = ['acting', 'checked_wrenches', 'loads_of']
-
-NO_LOADS = np.zeros(0, at.LOAD)
 
 
 def checked_wrenches(

@@ -34,18 +34,21 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from closed_chain_dynamics import kernels
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.dynamics.closing import NEARBY, Closure
 from closed_chain_dynamics.dynamics.constraints import allowed_motions
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['close_from', 'learn_rank', 'poses_nearby']
 
-POSES = 3  # poses nearby that are looked at
-CLOSED = 1e-12  # gap at which to stop, one more step follows [m or rad]
-ROUNDED = 1e-4  # share of the largest singular value below which one may be rounding of a file
-GAP = 100.0  # between singular values that count and those that are rounding
+POSES_NEARBY = 3  # poses nearby that are looked at
+CLOSED_NEARBY = 1e-12  # gap at which to stop, one more step follows [m or rad]
+ROUNDED_VALUES = (
+    1e-4  # share of the largest singular value below which one may be rounding of a file
+)
+CLEAR_GAP = 100.0  # between singular values that count and those that are rounding
 ABOVE = 30.0  # the rank tolerance over the largest singular value that is rounding
-FAR = 0.05  # how far rounding is looked at [rad, or typical lengths]
+ROUNDING_REACH = 0.05  # how far rounding is looked at [rad, or typical lengths]
 THERE = 0.5  # share of the way that is left when the loops are closed again, else it was none
 SLOPE = 2e-4  # by which a singular value that is none may grow on that way
 
@@ -77,9 +80,9 @@ def _learn_rounding(robot: Mechanism, q: Vector) -> None:
     rounding, counts = 0.0, np.inf  # the largest that is rounding, the least that counts
     for closure in _closures(robot):
         sigma = _shares(closure, q)
-        rank = int(np.sum(sigma >= ROUNDED))
+        rank = int(np.sum(sigma >= ROUNDED_VALUES))
         largest, found = float(sigma[rank:].max(initial=0.0)), 0.0
-        if tolerance < ABOVE * largest and sigma[rank - 1] >= GAP * largest:
+        if tolerance < ABOVE * largest and sigma[rank - 1] >= CLEAR_GAP * largest:
             found = _largest_on_the_way(robot, closure.cluster, q, rank, largest)
         rounding = max(rounding, found)
         kept = sigma[:rank] if found else sigma[sigma > tolerance]
@@ -107,16 +110,16 @@ def _largest_on_the_way(
     _raise_tolerance(other, ABOVE * largest)
     closure = _closure(other, cluster)
     _, sigma, Vt = np.linalg.svd(closure.evaluate(q)[1])
-    most = max(3.0 * largest, SLOPE * FAR)
+    most = max(3.0 * largest, SLOPE * ROUNDING_REACH)
     for way in Vt[rank : len(sigma)]:
         for side in (1.0, -1.0):
-            step = side * FAR * way / np.abs(way).max()
-            pose, gap, _ = closure.close(closure.move(q, step), CLOSED)
+            step = side * ROUNDING_REACH * way / np.abs(way).max()
+            pose, gap, _ = closure.close(closure.move(q, step), CLOSED_NEARBY)
             there, away = _shares(closure, pose), np.empty(robot.nv)
             kernels.difference(other.handle, q, pose, away)
             went = float(step @ (away[closure.dofs] / closure.scale)) / float(step @ step)
             largest = max(largest, float(there[rank]))
-            grew = largest > most or there[rank - 1] < GAP * largest
+            grew = largest > most or there[rank - 1] < CLEAR_GAP * largest
             if grew or gap > closed or went < THERE:
                 return 0.0
     return largest
@@ -150,7 +153,7 @@ def poses_nearby(robot: Mechanism, q: Vector, step: float = NEARBY) -> Iterator[
     rank above that of the pose itself means that the pose is singular.
     """
     rng = np.random.default_rng(0)
-    for _ in range(POSES):
+    for _ in range(POSES_NEARBY):
         other = q.copy()
         for closure in _closures(robot):
             found = closure.nearby(other, rng, step)
@@ -161,7 +164,7 @@ def poses_nearby(robot: Mechanism, q: Vector, step: float = NEARBY) -> Iterator[
 def close_from(robot: Mechanism, q: Vector) -> Vector:
     """Return the closed pose that is found from one that is almost closed; no joint is held."""
     for closure in _closures(robot):
-        q = closure.close(q, CLOSED)[0]
+        q = closure.close(q, CLOSED_NEARBY)[0]
     return q
 
 

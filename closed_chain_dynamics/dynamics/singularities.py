@@ -30,11 +30,12 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from closed_chain_dynamics.dynamics.constraints import Matrix, allowed_motions, constraint_jacobian
+from closed_chain_dynamics.arrays import Matrix, Vector
+from closed_chain_dynamics.dynamics.constraints import allowed_motions, constraint_jacobian
 from closed_chain_dynamics.dynamics.rank import close_from
 from closed_chain_dynamics.dynamics.tree import integrate, mass_matrix
 from closed_chain_dynamics.errors import SingularityError, StateError
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 if TYPE_CHECKING:
     from closed_chain_dynamics.dynamics.generalized_coordinates import Coordinates

@@ -26,11 +26,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closed_chain_dynamics import kernels
-from closed_chain_dynamics.dynamics.constraints import Matrix
+from closed_chain_dynamics.arrays import Matrix, Vector
 from closed_chain_dynamics.dynamics.outside_forces import acting
 from closed_chain_dynamics.errors import StateError
 from closed_chain_dynamics.kernels import records as at
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = [
     'center_of_mass',

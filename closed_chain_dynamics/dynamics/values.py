@@ -26,7 +26,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.arrays import Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.model.model import Model
 from closed_chain_dynamics.model.structure import Structure
 

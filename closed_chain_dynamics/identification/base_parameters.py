@@ -23,13 +23,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.identification.parameters import Parameter
 
 __all__ = ['BaseParameters', 'base_parameters']
 
-Array = NDArray[np.float64]
 
 RANK = 1e-7  # of the largest pivot: below it a column is a combination of others
 WORTH_NAMING = 1e-6  # of a coefficient of a combination

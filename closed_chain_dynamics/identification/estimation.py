@@ -25,8 +25,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.errors import StateError
 from closed_chain_dynamics.identification.base_parameters import BaseParameters, base_parameters
 from closed_chain_dynamics.identification.parameters import OF_LINK, Parameter
@@ -41,14 +41,13 @@ __all__ = [
     'pseudo_inertia',
 ]
 
-Array = NDArray[np.float64]
 
 HELD_BACK = 0.25  # of the samples: the last ones, for the check
 PRIOR = 1e-2  # weight of the model against torques in units of their noise
-UPPER = np.triu_indices(4)
-MOST_STEPS = 100  # of the search for consistent parameters
+UPPER_TRIANGLE = np.triu_indices(4)
+MOST_ESTIMATION_STEPS = 100  # of the search for consistent parameters
 # what a flat or pointed link, which is at the edge of what bodies can be, is given at least
-THIN, LEAST = 1e-9, 1e-15  # of its size, and [kg m^2]
+THIN_SHARE, LEAST_MOMENT = 1e-9, 1e-15  # of its size, and [kg m^2]
 
 
 @dataclass(frozen=True)
@@ -189,16 +188,16 @@ def _ten(P: Array) -> Array:
 def _factor(ten: Array) -> Array:
     """Return the ten numbers of U, logarithms on the diagonal, with U U^T the pseudo-inertia."""
     P = pseudo_inertia(ten)
-    short = THIN * np.trace(P) + LEAST - np.linalg.eigvalsh(P)[0]
+    short = THIN_SHARE * np.trace(P) + LEAST_MOMENT - np.linalg.eigvalsh(P)[0]
     P = P + max(0.0, short) * np.eye(4)
     U = np.linalg.cholesky(P[::-1, ::-1])[::-1, ::-1]  # upper triangular
     U[np.diag_indices(4)] = np.log(np.diag(U))
-    return np.asarray(U[UPPER])
+    return np.asarray(U[UPPER_TRIANGLE])
 
 
 def _unfactor(theta: Array) -> Array:
     U = np.zeros((4, 4))
-    U[UPPER] = theta
+    U[UPPER_TRIANGLE] = theta
     U[np.diag_indices(4)] = np.exp(np.diag(U))
     return _ten(U @ U.T)
 
@@ -206,10 +205,10 @@ def _unfactor(theta: Array) -> Array:
 def _slope(theta: Array) -> Array:
     """Return d ten / d theta, (10, 10)."""
     U = np.zeros((4, 4))
-    U[UPPER] = theta
+    U[UPPER_TRIANGLE] = theta
     U[np.diag_indices(4)] = np.exp(np.diag(U))
     D = np.empty((10, 10))
-    for k, (i, j) in enumerate(zip(*UPPER)):
+    for k, (i, j) in enumerate(zip(*UPPER_TRIANGLE)):
         dU = np.zeros((4, 4))
         dU[i, j] = U[i, i] if i == j else 1.0
         D[:, k] = _ten(dU @ U.T + U @ dU.T)
@@ -233,7 +232,9 @@ def consistent(Y: Array, y: Array, parameters: Sequence[Parameter], prior: Array
     size = np.ones(len(start))
     for n, k in enumerate(links):
         P = np.trace(pseudo_inertia(prior[k : k + 10]))
-        size[10 * n : 10 * n + 10] = np.where(UPPER[0] == UPPER[1], 1.0, np.sqrt(P))
+        size[10 * n : 10 * n + 10] = np.where(
+            UPPER_TRIANGLE[0] == UPPER_TRIANGLE[1], 1.0, np.sqrt(P)
+        )
     size[10 * len(links) :] = np.sqrt(worth)
 
     def pi_of(theta: Array) -> Array:
@@ -257,6 +258,6 @@ def consistent(Y: Array, y: Array, parameters: Sequence[Parameter], prior: Array
     # a trial step that is far too long overflows exp; its error is not finite, and it is rejected
     with np.errstate(over='ignore', invalid='ignore'):
         found = least_squares(
-            errors, start, slopes, method='lm', x_scale=size, max_nfev=MOST_STEPS
+            errors, start, slopes, method='lm', x_scale=size, max_nfev=MOST_ESTIMATION_STEPS
         )
     return pi_of(found.x)

@@ -24,8 +24,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.description.elements import Limit
 from closed_chain_dynamics.dynamics.constraints import loop_kinematics
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
@@ -34,14 +34,14 @@ from closed_chain_dynamics.errors import AssemblyError, SingularityError, StateE
 from closed_chain_dynamics.identification.base_parameters import BaseParameters, base_parameters
 from closed_chain_dynamics.identification.regressor import Regressor, stacked
 from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.recording.terminal import Progress
 from closed_chain_dynamics.studies.motion.moving import Motion, move
-from closed_chain_dynamics.studies.motion.tracks import Progress, Tracks
+from closed_chain_dynamics.studies.motion.tracks import Tracks
 
 __all__ = ['Excitation', 'excite', 'fourier']
 
-Array = NDArray[np.float64]
 
-SAMPLES = 60  # of a period, at which a candidate is judged
+JUDGED_SAMPLES = 60  # of a period, at which a candidate is judged
 SHRINK = 0.7  # what a motion that does not fit is scaled by
 MOST_SHRINKS = 12
 AMPLITUDE = 0.6  # of a joint without limits [rad or m]
@@ -112,7 +112,7 @@ def excite(
         else:
             step = 0.5 * (1.0 - (tried - candidates) / max(improvements, 1)) + 0.05
             series = best + step * rng.normal(size=shape) * np.abs(best).mean()
-        fitted = _fitted(robot, q, joints, series, period, SAMPLES)
+        fitted = _fitted(robot, q, joints, series, period, JUDGED_SAMPLES)
         if fitted is not None:
             series, motion = fitted
             found = stacked(robot, motion.q, motion.v, motion.a)

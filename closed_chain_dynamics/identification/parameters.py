@@ -25,14 +25,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.description.elements import Description, Inertia, Link, Pose
 from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['OF_LINK', 'Parameter', 'inertia_of', 'parameters_of', 'values_of', 'with_values']
 
-Array = NDArray[np.float64]
 
 OF_LINK = ('m', 'mx', 'my', 'mz', 'Ixx', 'Ixy', 'Ixz', 'Iyy', 'Iyz', 'Izz')
 OF_JOINT = ('damping', 'friction', 'armature')

@@ -24,19 +24,18 @@ from pathlib import Path as File
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.recording.log_files import Path
+from closed_chain_dynamics.recording.terminal import Progress
 from closed_chain_dynamics.studies.motion.moving import Motion, move
 from closed_chain_dynamics.studies.motion.reading import read_trajectory
 from closed_chain_dynamics.studies.motion.smoothing import smoothed
-from closed_chain_dynamics.studies.motion.tracks import Progress, Tracks
+from closed_chain_dynamics.studies.motion.tracks import Tracks
 
 __all__ = ['read_record']
-
-Array = NDArray[np.float64]
 
 
 def read_record(

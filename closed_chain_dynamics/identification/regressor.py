@@ -24,9 +24,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from closed_chain_dynamics import kernels
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.dynamics.constraints import loop_jacobian
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
@@ -47,8 +47,6 @@ from closed_chain_dynamics.kernels.passive import FRICTION_SPEED
 from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['Regressor', 'regressor', 'stacked', 'tree_regressor']
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -31,14 +31,16 @@ from numba.core import event
 import numpy as np
 
 from .aiming import aim_slow, forget_slow
+from .body_motion import BODY_STATE, compute_bodies
 from .closure import compute_closure, compute_gaps, compute_loop_bias
 from .compiling import compile_at_once
 from .cone_solver import solve_cones
-from .contact import note_directions
-from .coordinates import compute_constraints, compute_coordinates, compute_loop_jacobian
+from .constraint_rows import compute_constraints, compute_loop_jacobian
+from .contact_events import note_directions
+from .coordinates import compute_coordinates
 from .forward import compute_forward_dynamics, forward_dynamics
 from .holds import compute_hold_states, note_turns
-from .impact import BODY_STATE, compute_bodies, compute_impact, compute_settling
+from .impact import compute_impact
 from .inertia import compute_mass_matrix, compute_totals
 from .inverse import compute_inverse_dynamics
 from .kinematics import (
@@ -48,6 +50,7 @@ from .kinematics import (
     compute_motion,
     compute_placements,
 )
+from .loop_closing import close_loops
 from .loops import linear_rows
 from .manifold import difference, integrate, neutral
 from .newton_euler import compute_joint_wrenches, compute_newton_euler
@@ -61,8 +64,9 @@ from .run import (
     compute_signs,
     record,
 )
+from .settling import compute_settling
 from .singularity import DISTANCE, compute_distances
-from .step import advance, close_loops, local_rate
+from .step import advance, local_rate
 from .structure import build_clusters
 from .surfaces import sliding_velocity, surface_distance
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from . import records as at
 from .compiling import kernel
-from .contact import NO_LOAD, STANDING
+from .contact_events import NO_LOAD, STANDING_SPEED
 from .forward import forward_dynamics
 from .kinematics import motion, placements
 from .linear_algebra import copy_to
@@ -48,7 +48,7 @@ from .vectors import (
 
 STIFF = 4.0  # a speed that friction takes within as many steps is slow
 WORTH_A_LOOK = 10.0  # times what friction under the weight takes: other forces may press harder
-HELD = 1e-6  # acceleration of a point that friction holds: rounding [m/s^2]
+HELD_STILL = 1e-6  # acceleration of what friction or a stop holds: rounding [m/s^2 or rad/s^2]
 AIMED = 1e-10  # a direction of sliding is found to this
 MOST_TURNS = 500  # and in no more iterations than these
 
@@ -134,7 +134,7 @@ def aim(m, q, v, rate, acceleration):
             noted = rotate(frame[k].R_1, loop[k].direction)
             way = add(_acceleration(m, k), times(rate, velocity))
             size = norm(way)
-            if size > HELD:  # else the others hold it
+            if size > HELD_STILL:  # else the others hold it
                 astray = max(astray, norm(minus(times(1.0 / size, way), noted)))
                 drag = loop[k].mu * abs(frame[k].normal_force)
                 way = add(times(drag, noted), times(share, way))
@@ -179,7 +179,7 @@ def aim_slow(m, q, v, dt, acceleration):
         if _is_rough(loop[k]):
             velocity, speed = _speed(m, k)
             R_1, noted = at.frames(m)[k].R_1, loop[k].direction
-            if STANDING < speed < loop[k].slow and inner(velocity, rotate(R_1, noted)) < 0.0:
+            if STANDING_SPEED < speed < loop[k].slow and inner(velocity, rotate(R_1, noted)) < 0.0:
                 put(noted, times(1.0 / speed, rotate_back(R_1, velocity)))
     if status == at.OK:
         status = forward_dynamics(m, q, v, acceleration)

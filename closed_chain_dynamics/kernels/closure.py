@@ -29,16 +29,8 @@ from .compiling import kernel
 from .holds import coordinate_bias, hold_row
 from .kinematics import check_state, motion, placements
 from .loop_frames import axis_product, place_loop, slide_row
-from .loops import (
-    NO_AXIS,
-    add_loop_to_jacobian,
-    coupling_row,
-    linear_rows,
-    loop_coordinates,
-    rotation_vector,
-    slides,
-    turn_coordinate,
-)
+from .loop_joints import NO_AXIS, loop_coordinates, rotation_vector, turn_coordinate
+from .loops import add_loop_to_jacobian, coupling_row, linear_rows, slides
 from .sharing import HANDLE, INDEX, NOTHING, shared_kernel
 from .surfaces import surface_rows
 from .vectors import add, axis, times

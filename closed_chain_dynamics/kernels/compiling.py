@@ -62,8 +62,9 @@ def compile_at_once() -> None:
 class Kernel:
     """A compiled function: a part for other kernels, an entry for Python."""
 
-    def __init__(self, function, fastmath):
+    def __init__(self, function, fastmath, same_types=False):
         self.py_func, self.plain, self._fastmath = function, function, fastmath
+        self._same_types = same_types
         self.part = njit(
             **OPTIONS,
             fastmath=fastmath,
@@ -95,8 +96,11 @@ class Kernel:
     def _begin(self, *arguments):
         if self.waits(arguments):
             return self.interpret(arguments)
+        result = self.entry(*arguments)
         self._run = self.entry
-        return self.entry(*arguments)
+        if self._same_types:
+            self._run = self.entry.overloads[tuple(map(typeof, arguments))].entry_point
+        return result
 
     def waits(self, arguments):
         """Return whether it had better run as plain Python than be compiled for them."""
@@ -154,6 +158,16 @@ def kernel(function, plain: Callable | None = None):
     made = Kernel(function, {'contract'})
     made.plain = plain or function
     return made
+
+
+def kernel_of_same_types(function):
+    """
+    Compile a function whose arguments are of the same types in every call, as its caller sees to.
+
+    They are looked at in the first one only: with tuples of many arrays, looking takes longer than
+    all that a turn of control computes.
+    """
+    return Kernel(function, {'contract'}, same_types=True)
 
 
 def kernel_without_patience(function):

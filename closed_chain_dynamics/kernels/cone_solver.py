@@ -27,8 +27,8 @@ from .linear_algebra import copy_to, dot
 
 # kinds: free direction, the force along the normal given, or the direction given along t_1
 CONE, GIVEN, DRAG = range(3)
-MOST_SWEEPS = 20000
-SETTLED = 1e-14  # share of the largest force by which a sweep still changes one
+MOST_CONE_SWEEPS = 20000
+SETTLED_SWEEP = 1e-14  # share of the largest force by which a sweep still changes one
 
 
 @kernel
@@ -72,7 +72,7 @@ def solve_cones(G, c, mu, kind, bounds, p):
     `bounds`: least and largest n of every contact, (contacts, 2).
     """
     before = np.empty(p.size)
-    for sweep in range(MOST_SWEEPS):
+    for sweep in range(MOST_CONE_SWEEPS):
         copy_to(before, p)
         for k in range(mu.size):
             if not _normal(G, c, mu, kind, bounds, p, k):
@@ -82,6 +82,6 @@ def solve_cones(G, c, mu, kind, bounds, p):
         change = size = 0.0
         for i in range(p.size):
             change, size = max(change, abs(p[i] - before[i])), max(size, abs(p[i]))
-        if change <= SETTLED * size:
+        if change <= SETTLED_SWEEP * size:
             return sweep
-    return MOST_SWEEPS
+    return MOST_CONE_SWEEPS

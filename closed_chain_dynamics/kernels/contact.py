@@ -24,38 +24,22 @@ contacts at once. Where it is singular, friction locks the mechanism: the fricti
 import numpy as np
 
 from . import records as at
-from .closed_chain import applied_forces, solve_motion, take_off_rotors
+from .acting_forces import applied_forces, take_off_rotors
+from .closed_chain import solve_motion
 from .compiling import kernel
-from .coordinates import constraint_matrix
-from .friction_cones import HOLDS, balanced_forces, cone_margin, share_forces
+from .constraint_rows import constraint_matrix
+from .contact_events import contact_velocity, sliding_direction
+from .friction_cones import balanced_forces
 from .hold_forces import hold_forces
 from .kinematics import motion
 from .linear_algebra import solve, take_off
-from .loop_frames import place_loop
 from .newton_euler import body_forces, pass_forces_inwards, project_forces
 from .passive import push_apart
-from .sharing import HANDLE, NOTHING, TABLE, VECTOR, shared_kernel
-from .surfaces import sliding_velocity, surface_distance, surface_normal
-from .vectors import (
-    cross,
-    inner,
-    linear,
-    minus,
-    norm,
-    put,
-    put_spatial,
-    rotate,
-    rotate_back,
-    times,
-)
+from .sharing import HANDLE, VECTOR, shared_kernel
+from .vectors import cross, inner, linear, minus, put, put_spatial, rotate, times
 
 LOCKING = 1e-9  # share of the normal forces below which friction locks
 MOST_SIDES = 10  # contacts held on both sides whose sides are all tried
-STANDING = 1e-9  # speed below which the direction of sliding is the one noted [m/s]
-MOVING_SPEED = 1e-7  # speed above which a direction of sliding is noted [m/s]
-TOUCHING = 1e-11  # depth at which an open contact has touched: above the rounding of one [m]
-PASSED = 2e-9  # depth at which it was in the surface within a step, though it comes out [m]
-NO_LOAD = 1e-12  # share of the largest normal force that is rounding
 
 
 @kernel
@@ -64,28 +48,6 @@ def _drag(m, k, force):
     loop, frame, f = at.loops(m)[k], at.frames(m)[k], np.empty(6)
     put_spatial(f, linear(frame.sliding), cross(frame.point, frame.sliding))
     push_apart(m, loop.body_1, loop.body_2, f, -force)
-
-
-@kernel
-def _velocity(m, k):
-    """Return how a contact slides along its surface, and how fast it moves away from it."""
-    loop, move = at.loops(m)[k], at.moving(m)
-    return sliding_velocity(at.frames(m)[k], move[loop.body_1], move[loop.body_2])
-
-
-@kernel
-def sliding_direction(m, k):
-    """Write the direction in which a contact slides; standing still, the one noted for it."""
-    frame = at.frames(m)[k]
-    velocity, _ = _velocity(m, k)
-    speed = norm(velocity)
-    noted = rotate(frame.R_1, at.loops(m)[k].direction)
-    forward = inner(velocity, noted)
-    if speed > max(STANDING, at.loops(m)[k].slow) and (forward > 0.0 or norm(noted) == 0.0):
-        put(frame.sliding, times(1.0 / speed, velocity))
-    else:  # within a step the friction does not turn round: that is an event
-        put(frame.sliding, noted)
-    return forward
 
 
 @kernel
@@ -249,67 +211,6 @@ def _write_drags(m, rough, drags):
     """Write the friction forces of sliding contacts, and the power that they take."""
     frame, total = at.frames(m), at.totals(m)
     for k in rough:
-        velocity, _ = _velocity(m, k)
+        velocity, _ = contact_velocity(m, k)
         put(frame[k].friction, times(-drags[k], frame[k].sliding))
         total.dissipation += drags[k] * inner(velocity, frame[k].sliding)
-
-
-@kernel
-def note_directions(m):
-    """Note in which direction each contact slides, after a step; return whether any turned."""
-    loop, frame, turned = at.loops(m), at.frames(m), False
-    for k in range(loop.size):
-        if loop[k].active and loop[k].mode == at.SLIDE:
-            velocity, _ = _velocity(m, k)
-            speed = norm(velocity)
-            if speed > MOVING_SPEED:
-                turned = turned or inner(velocity, frame[k].sliding) < 0.0
-                put(loop[k].direction, times(1.0 / speed, rotate_back(frame[k].R_1, velocity)))
-                at.shape(m).changes += 1
-    return turned
-
-
-@shared_kernel(HANDLE, TABLE, returns=NOTHING)
-def contact_signs(m, signs):
-    """
-    Write what tells of an event at each contact, (loops, 2): below zero, it has happened.
-
-    Open: the distance. Sliding: the speed in the direction noted, and for a
-    unilateral one the normal force. Sticking: what is left of the friction, and the normal force.
-    To be called after the motion has been computed.
-    """
-    loop, frame, load = at.loops(m), at.frames(m), 0.0
-    for k in range(loop.size):
-        if loop[k].active and loop[k].mode != at.NO_MODE:
-            load = max(load, abs(frame[k].normal_force))
-            if loop[k].mode == at.STICK:
-                load = max(load, norm(frame[k].friction))
-    if load > 0.0:
-        share_forces(m, load)
-    for k in range(loop.size):
-        own, here = loop[k], frame[k]
-        signs[k, 0] = signs[k, 1] = 1.0
-        if own.mode == at.NO_MODE or own.mode == at.SOFT:
-            continue
-        if not own.active:
-            signs[k, 0] = _height(m, k)
-            continue
-        if own.contact == at.UNILATERAL:
-            signs[k, 1] = here.normal_force + NO_LOAD * load
-        if own.mode == at.STICK:
-            signs[k, 0] = cone_margin(own, here) + HOLDS * load
-            signs[k, 1] += HOLDS * load
-        elif own.mu > 0.0:
-            signs[k, 0] = sliding_direction(m, k) + STANDING
-
-
-@kernel
-def _height(m, k):
-    """Return how far an open contact is from touching, or from having been in its surface."""
-    loop = at.loops(m)[k]
-    if loop.contact != at.UNILATERAL:
-        return 1.0
-    frame = place_loop(m, k)
-    surface_normal(loop, frame)
-    _, away = _velocity(m, k)
-    return surface_distance(loop, frame) + (TOUCHING if away < 0.0 else PASSED)

@@ -24,7 +24,7 @@ from collections import namedtuple
 import numpy as np
 
 from . import records as at
-from .compiling import kernel
+from .compiling import kernel_of_same_types
 from .following import FOLLOWED, compute_follow, solve_with_drift
 from .limit_checks import find_offenders, limit_torques
 from .torque_law import law_at, law_by_code
@@ -42,7 +42,7 @@ Bounds = namedtuple('Bounds', 'too_fast flip at_rest')
 LOOK_CLOSER = -1  # a turn that has to be taken step by step; else the answer of `limit_torques`
 
 
-@kernel
+@kernel_of_same_types
 def compute_turn(m, joints, facts, limits, bounds, law, guard):
     """
     Write the state that joints lead to, and the torques that leave; return LOOK_CLOSER or status.

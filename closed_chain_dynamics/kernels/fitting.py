@@ -27,9 +27,9 @@ from . import records as at
 from .compiling import kernel
 from .coordinates import solve_constraints, write_W
 from .kinematics import placements
-from .linear_algebra import copy_to
+from .linear_algebra import copy_to, inverse_root
+from .loop_closing import CLOSED, CLOSING_STEPS, close_loops, closing_step, open_by
 from .manifold import difference, integrate
-from .step import CLOSED, CLOSING_STEPS, close_loops, closing_step, open_by
 from .tangent import compute_tangent
 
 # theta_O' = W theta_G' + drift; columns of W R, freed of units, are orthonormal; theta_G' follows
@@ -63,30 +63,36 @@ def compute_fit(m, places, fit):
         for g in range(n_G):
             free[j, g] = fit.W[j, g] / dof[j].scale
     # |H| is bounded by the choice of theta_G, so that squares do no harm
-    inverse = np.linalg.inv(np.linalg.cholesky(np.dot(free.T, free)))
+    root = inverse_root(free)
     for i in range(n_G):
-        for k in range(n_G):
-            fit.R[i, k] = inverse[k, i]
+        copy_to(fit.R[i], root[i])
     if n == 0:
         return
     named = np.empty((n, n_G))
     for i in range(n):
         for k in range(n_G):
             named[i, k] = 0.0
-            for g in range(n_G):
-                named[i, k] += free[places[i], g] * inverse[k, g]
-    squares, V = np.linalg.eigh(np.dot(named.T, named))
-    for k in range(n_G):
+            for g in range(k + 1):
+                named[i, k] += free[places[i], g] * root[g, k]
+    # named = U sigma V^T: the smaller product has every sigma that is not zero
+    if n < n_G:
+        squares, U = np.linalg.eigh(np.dot(named, named.T))
+        left = np.ascontiguousarray(U)
+        right = np.dot(named.T, left)
+    else:
+        squares, V = np.linalg.eigh(np.dot(named.T, named))
+        right = np.ascontiguousarray(V)
+        left = np.dot(named, right)
+    along = np.dot(root, right)
+    for k in range(squares.size):
         sigma = np.sqrt(max(squares[k], 0.0))
         weak = WEAK * max(1.0 - (sigma / WEAK) ** 2, 0.0)
         factor = 1.0 / (sigma**2 + weak**2 + 1e-300)
-        along = np.dot(inverse.T, np.ascontiguousarray(V[:, k]))
-        seen = np.dot(named, np.ascontiguousarray(V[:, k]))
-        fit.sigma[k] = sigma
+        fit.sigma[n_G - squares.size + k] = sigma
         for i in range(n):
-            f = factor * seen[i] / dof[places[i]].scale
+            f = factor * left[i, k] / dof[places[i]].scale
             for g in range(n_G):
-                fit.gain[g, i] += f * along[g]
+                fit.gain[g, i] += f * along[g, k]
 
 
 @kernel

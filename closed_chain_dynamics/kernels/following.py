@@ -25,9 +25,10 @@ from collections import namedtuple
 import numpy as np
 
 from . import records as at
-from .closed_chain import bias_acceleration
-from .compiling import kernel
-from .coordinates import check_closed, solve_constraints, write_W
+from .acting_forces import bias_acceleration
+from .compiling import kernel, kernel_of_same_types
+from .constraint_rows import check_closed
+from .coordinates import solve_constraints, write_W
 from .fitting import (
     SAME_RATE,
     along,
@@ -42,8 +43,8 @@ from .fitting import (
 )
 from .kinematics import check_state, motion, placements
 from .linear_algebra import copy_to
+from .loop_closing import CLOSED, follow_theta_G, open_by
 from .manifold import difference, integrate
-from .step import CLOSED, follow_theta_G, open_by
 
 # positions, rates and accelerations (none: not asked for) that are given; places in q and in v
 Named = namedtuple('Named', 'position rates accelerations q_places places')
@@ -74,7 +75,7 @@ FOLLOWED, BAD, FAR, HARD = range(4)
 NEARLY_CLOSED = 1e-7  # a complete pose that moves less when it is closed needs no fit
 
 
-@kernel
+@kernel_of_same_types
 def compute_follow(m, q, v, named, fit, facts, found):
     """
     Write the pose and velocity that named positions and rates lead to; return what happened.

@@ -19,10 +19,13 @@ With contacts that slide, normal forces and motion are found together: see `cont
 """
 
 from . import records as at
-from .closed_chain import applied_forces, bias_acceleration, solve_motion, take_off_rotors
+from .acting_forces import applied_forces, bias_acceleration, take_off_rotors
+from .closed_chain import solve_motion
 from .compiling import kernel
-from .contact import contact_dynamics, note_directions
-from .coordinates import check_closed, solve_constraints
+from .constraint_rows import check_closed
+from .contact import contact_dynamics
+from .contact_events import note_directions
+from .coordinates import solve_constraints
 from .holds import note_slips
 from .kinematics import add_acceleration, check_state, motion, placements
 from .linear_algebra import copy_to

@@ -26,7 +26,7 @@ import numpy as np
 
 from . import records as at
 from .compiling import kernel
-from .coordinates import constraint_matrix
+from .constraint_rows import constraint_matrix
 from .linear_algebra import axpy, copy_to, dot, normalise, solve, take_off
 from .vectors import add, inner, minus, norm, put, rotate, rotate_back, times
 
@@ -35,7 +35,7 @@ SHARPER = 20.0  # each stage of the barrier is as many times nearer to the limit
 MOST_STAGES, MOST_STEPS = 12, 60  # 3 and 20 in practice
 CENTRED = 1e-6  # Newton's decrement at which a stage is done
 RIDGE = 1e-14  # share of the curvature that keeps what no contact feels where it is
-IN_BALANCE = 1e-9  # part of a force in balance below which a contact has none
+CARRIES_NONE = 1e-9  # part of a force in balance below which a contact has none
 
 
 @kernel
@@ -73,7 +73,7 @@ def _without_drags(m, cluster, B):
             for r in range(count):
                 if abs(B[r, i]) > abs(B[best, i]):
                     best = r
-            if abs(B[best, i]) > IN_BALANCE:
+            if abs(B[best, i]) > CARRIES_NONE:
                 pivot = B[best] / B[best, i]
                 B[best] = B[count - 1]
                 count -= 1

@@ -26,11 +26,11 @@ import numpy as np
 
 from . import records as at
 from .compiling import kernel
-from .coordinates import constraint_matrix
+from .constraint_rows import constraint_matrix
 from .holds import hold_law
 from .linear_algebra import axpy, copy_to, normalise, take_off
 
-IN_BALANCE = 1e-9  # share of a force below which forces in balance do not change it
+UNCHANGED = 1e-9  # share of a force below which forces in balance do not change it
 
 
 @kernel
@@ -68,7 +68,7 @@ def _share(forces, balanced, lower, upper):
         for r in range(left):
             axpy(way, balanced[r], balanced[r, k], 0, n)
         fixed[k] = True
-        if not way[k] > IN_BALANCE:
+        if not way[k] > UNCHANGED:
             continue
         bound = upper[k] if forces[k] > upper[k] else lower[k]
         axpy(forces, way, (bound - forces[k]) / way[k], 0, n)
@@ -79,7 +79,7 @@ def _share(forces, balanced, lower, upper):
             take_off(balanced[kept], way)
             for s in range(kept):
                 take_off(balanced[kept], balanced[s])
-            if normalise(balanced[kept]) > IN_BALANCE:
+            if normalise(balanced[kept]) > UNCHANGED:
                 kept += 1
         left = kept
 

@@ -27,12 +27,14 @@ from . import records as at
 from .compiling import kernel
 from .kinematics import motion, placements
 from .loop_frames import slide_bias
-from .loops import add_loop_to_jacobian, loop_coordinates
+from .loop_joints import loop_coordinates
+from .loops import add_loop_to_jacobian
 from .sharing import HANDLE, NOTHING, TABLE, VECTOR, shared_kernel
 from .vectors import angular, cross, inner, linear, minus
 
-TOUCHING = 1e-11  # depth at which a joint has hit its stop: above the rounding of one [rad or m]
-PASSED = 2e-9  # depth at which it was in it within a step, though it comes back [rad or m]
+# depths at which a joint has hit its stop or a contact has touched, above the rounding of one, and
+# at which it was there within a step, though it comes back [rad or m]
+TOUCHING, PASSED = 1e-11, 2e-9
 TURNING = 1e-9  # speed against its direction at which a joint turns round [rad/s or m/s]
 NO_FORCE = 1e-9  # share of the friction, or of the largest force that holds, that is rounding
 QUARTER = 0.5 * np.pi

@@ -34,7 +34,7 @@ from collections import namedtuple
 import numpy as np
 
 from . import records as at
-from .closed_chain import applied_forces
+from .acting_forces import applied_forces
 from .compiling import kernel
 from .inertia import energies, rotor_energy
 from .kinematics import motion, placements
@@ -48,8 +48,8 @@ GAMMA = 1.0 - np.sqrt(0.5)
 WEIGHTS = (1.0 - GAMMA, GAMMA)  # of the stages
 LEAST_PUSH = 1.0  # force or moment along a row that shows how the mechanism answers [N or N m]
 ITERATIONS = 20  # of Newton's method in a stage; three to five are usual
-SETTLED = 1e-11  # share of the velocity that the last iteration may change
-ROUNDING = 1e-14  # of the way made by a stage [rad or m]
+SETTLED_STAGE = 1e-11  # share of the velocity that the last iteration may change
+STAGE_ROUNDING = 1e-14  # of the way made by a stage [rad or m]
 
 Laws = namedtuple('Laws', 'K D L k d slot')  # `slot`: which law of the mechanism each row is of
 # accelerations, velocities and rates of a stage, its pose, and how far that is from the begin
@@ -166,7 +166,7 @@ def _solve_stage(m, start, h, here, laws, room):
             size = max(size, abs(v[j] + h * after), h * abs(after))
             a[j] = after
             x[j] = v[j] + h * after
-        if change <= SETTLED * size or h * change <= ROUNDING:
+        if change <= SETTLED_STAGE * size or h * change <= STAGE_ROUNDING:
             return at.OK, rows
     return at.UNSOLVED, rows
 

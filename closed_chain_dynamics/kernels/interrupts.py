@@ -26,7 +26,7 @@ from contextlib import contextmanager
 import signal
 import threading
 
-SIGNALS = signal.SIGINT, signal.SIGTERM
+ENDING_SIGNALS = signal.SIGINT, signal.SIGTERM
 
 
 @contextmanager
@@ -35,7 +35,7 @@ def held_back() -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():  # no other handles any
         yield
         return
-    usual = {number: signal.getsignal(number) for number in SIGNALS}
+    usual = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
     usual = {number: handler for number, handler in usual.items() if callable(handler)}
     came = []
     for number in usual:

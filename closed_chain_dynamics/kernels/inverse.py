@@ -20,9 +20,11 @@ the actuators from S^T tau_A = tau_G (paper 2, section II-A).
 import numpy as np
 
 from . import records as at
-from .closed_chain import cluster_matrices, passive_forces
+from .acting_forces import passive_forces
+from .closed_chain import cluster_matrices
 from .compiling import kernel
-from .coordinates import check_closed, constraint_matrix, solve_constraints
+from .constraint_rows import check_closed, constraint_matrix
+from .coordinates import solve_constraints
 from .holds import any_slides, note_slips
 from .kinematics import check_state, motion, placements
 from .linear_algebra import axpy, cholesky, cholesky_solve, copy_to, dot

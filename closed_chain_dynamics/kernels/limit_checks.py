@@ -21,8 +21,12 @@ import numpy as np
 from .compiling import kernel
 
 FAST = 0.9  # share of a speed limit from which a joint is braked
-ROUNDING = 1e-9  # beyond a limit by less is at it [rad or m, share of a speed]
-
+LIMIT_ROUNDING = 1e-9  # beyond a limit by less is at it [rad or m, share of a speed]
+TOO_MUCH, OUT_OF_REACH, TORQUE_NOT_FINITE = (
+    1,
+    2,
+    4,
+)  # what may be the matter with torques, in any sum
 
 # lower, upper, zone and speed of joints of one degree, (4, n), and their places in q and v, (2, n)
 Limits = namedtuple('Limits', 'table places')
@@ -42,9 +46,9 @@ def find_offenders(limits, q, v, since, zones, share):
         speed = limits.table[3, k]
         x, then, rate = q[limits.places[0, k]], since[limits.places[0, k]], v[limits.places[1, k]]
         before = max(then - upper, lower - then, 0.0)
-        if beyond < 0 and max(x - upper, lower - x) > zones * zone + ROUNDING + before:
+        if beyond < 0 and max(x - upper, lower - x) > zones * zone + LIMIT_ROUNDING + before:
             beyond = k
-        if fast < 0 and abs(rate) > share * speed * (1.0 + ROUNDING):
+        if fast < 0 and abs(rate) > share * speed * (1.0 + LIMIT_ROUNDING):
             fast = k
         near = near or x > upper - zone or x < lower + zone or abs(rate) > FAST * speed
     return beyond, fast, near
@@ -54,7 +58,7 @@ def find_offenders(limits, q, v, since, zones, share):
 def first_too_fast(rates, places, speed, share):
     """Return the first whose rate, at its place, is above a share of its speed, or -1."""
     for k in range(places.size):
-        if abs(rates[places[k]]) > share * speed[k] * (1.0 + ROUNDING):
+        if abs(rates[places[k]]) > share * speed[k] * (1.0 + LIMIT_ROUNDING):
             return k
     return -1
 
@@ -64,19 +68,18 @@ def limit_torques(wanted, last, most, reach, out):
     """
     Write torques nearest to those wanted, within `most`, and within reach of the last ones.
 
-    Returns 1 where one was beyond `most`, plus 2 where one was out of reach, plus 4 where one is
-    not finite. The last ones count as brought within `most`: what has become too large falls at
-    once.
+    Returns TOO_MUCH where one was beyond `most`, plus OUT_OF_REACH, plus TORQUE_NOT_FINITE. The
+    last ones count as brought within `most`: what has become too large falls at once.
     """
     status = 0
     for k in range(wanted.size):
         if not abs(wanted[k]) < np.inf:
-            status |= 4
+            status |= TORQUE_NOT_FINITE
         allowed = min(max(wanted[k], -most[k]), most[k])
         before = min(max(last[k], -most[k]), most[k])
         out[k] = min(max(allowed, before - reach[k]), before + reach[k])
         if allowed != wanted[k]:
-            status |= 1
+            status |= TOO_MUCH
         if out[k] != allowed:
-            status |= 2
+            status |= OUT_OF_REACH
     return status

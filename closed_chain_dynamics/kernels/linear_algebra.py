@@ -23,7 +23,7 @@ import numpy as np
 
 from .compiling import kernel, reordering_kernel
 
-MOST_SWEEPS = 40  # of Jacobi's method, which takes six to ten
+MOST_JACOBI_SWEEPS = 40  # of Jacobi's method, which takes six to ten
 ORTHOGONAL = 1e-11  # cosine of the angle between two rows that counts as a right one
 
 
@@ -140,6 +140,25 @@ def cholesky_solve(R, n, x):
 
 
 @kernel
+def inverse_root(A):
+    """
+    Return U^-1, upper triangular, where A^T A = U^T U, so that columns of A U^-1 are orthonormal.
+
+    Zero where columns of A are not independent.
+    """
+    n = A.shape[1]
+    U, inverse, column = np.dot(A.T, A), np.zeros((n, n)), np.empty(n)
+    if cholesky(U, n, 0.0):
+        for k in range(n):
+            column[:] = 0.0
+            column[k] = 1.0
+            solve_upper(U, k + 1, column)
+            for i in range(k + 1):
+                inverse[i, k] = column[i]
+    return inverse
+
+
+@kernel
 def singular_values(A, n_rows, n_columns, sigma):
     """
     Write the singular values of A, largest first, in `sigma` (n_rows,); uses up A.
@@ -147,7 +166,7 @@ def singular_values(A, n_rows, n_columns, sigma):
     Pairs of rows are turned until all are at right angles (Hestenes; one-sided Jacobi): then their
     lengths are the singular values, and small ones keep their digits.
     """
-    for _ in range(MOST_SWEEPS):
+    for _ in range(MOST_JACOBI_SWEEPS):
         turned = False
         for i in range(n_rows):
             sigma[i] = dot(A[i], A[i], 0, n_columns)

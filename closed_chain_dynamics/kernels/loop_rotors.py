@@ -26,7 +26,8 @@ import numpy as np
 from . import records as at
 from .compiling import kernel
 from .holds import coordinate_bias
-from .loops import add_loop_to_jacobian, loop_coordinates
+from .loop_joints import loop_coordinates
+from .loops import add_loop_to_jacobian
 from .passive import push_apart
 from .sharing import HANDLE, NOTHING, shared_kernel
 

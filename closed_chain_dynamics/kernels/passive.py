@@ -24,7 +24,7 @@ import numpy as np
 from . import records as at
 from .compiling import kernel
 from .loop_frames import place_loop
-from .loops import loop_coordinates
+from .loop_joints import loop_coordinates
 from .sharing import HANDLE, NOTHING, VECTOR, shared_kernel
 from .surfaces import sliding_velocity, surface_distance, surface_normal
 from .vectors import (
@@ -47,7 +47,7 @@ from .vectors import (
 FRICTION_SPEED = 1e-3
 CREEP_SPEED = 1e-2  # the same for a soft contact [m/s]
 NO_LENGTH = 1e-12  # a spring shorter than this has no direction [m]
-AT_REST = 1e-300  # keeps the direction of sliding finite where there is none [m/s]
+LEAST_SLIDING = 1e-300  # keeps the direction of sliding finite where there is none [m/s]
 
 
 @kernel
@@ -191,7 +191,7 @@ def _soft_contact(m, k):
     elastic = loop.stiffness * depth
     normal = max(elastic - loop.damping * depth * away, 0.0)
     speed = norm(v)
-    drag = loop.mu * normal * np.tanh(speed / CREEP_SPEED) / max(speed, AT_REST)
+    drag = loop.mu * normal * np.tanh(speed / CREEP_SPEED) / max(speed, LEAST_SLIDING)
     friction = times(-drag, v)
     f = add(times(normal, frame.normal), friction)
     push_apart(m, loop.body_1, loop.body_2, _along(f, frame.point), 1.0)

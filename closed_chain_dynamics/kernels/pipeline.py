@@ -183,7 +183,7 @@ def _remember(self, context, arguments, keywords):
 
 
 _kinds = {}  # of parts of an instruction, by type: what `_variables_in` does with them
-NOTHING, VARIABLE, INSTRUCTION, SEVERAL, NAMED = range(5)
+NO_VARIABLE, VARIABLE, INSTRUCTION, SEVERAL, NAMED = range(5)
 
 
 def _kind(part):
@@ -200,7 +200,7 @@ def _kind(part):
                 )
                 if isinstance(part, owner)
             ),
-            NOTHING,
+            NO_VARIABLE,
         )
         _kinds[type(part)] = known
     return known
@@ -209,7 +209,7 @@ def _kind(part):
 def _variables_in(self, whole):
     """Return the variables in a part of an instruction, as numba does, in the same order."""
     kind = _kind(whole)
-    if kind == NOTHING:
+    if kind == NO_VARIABLE:
         return []
     if kind == VARIABLE:
         return [whole]
@@ -220,7 +220,7 @@ def _variables_in(self, whole):
         kind = _kinds.get(type(part))
         if kind == VARIABLE:
             found.append(part)
-        elif kind != NOTHING:
+        elif kind != NO_VARIABLE:
             found += _variables_in(self, part)
     return found
 

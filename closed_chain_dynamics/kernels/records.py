@@ -34,7 +34,7 @@ s             motion subspace of a degree of freedom, same point and axes
 import numpy as np
 
 from .compiling import kernel
-from .tables import matrices, record, table
+from .tables import REAL, WHOLE, matrices, record, table
 
 
 def _record(integers='', **floats):
@@ -153,7 +153,6 @@ FRAME = _record(
 ROW = _record(f=6, error=(), bias=())  # a row of J_C: covector, error, J_C' theta'
 LOOP_COLUMN = _record(f=6, position=(), rate=())  # a coordinate of a loop joint
 
-INDEX, NUMBER = np.dtype(np.int64), np.dtype(np.float64)
 # the tables of a handle, in its order
 TABLES = {
     # of the model
@@ -176,10 +175,10 @@ TABLES = {
     'springs': SPRING,
     'actuators': ACTUATOR,
     'clusters': CLUSTER,
-    'cluster_dofs': INDEX,
-    'cluster_bodies': INDEX,
-    'cluster_loops': INDEX,
-    'cluster_couplings': INDEX,
+    'cluster_dofs': WHOLE,
+    'cluster_bodies': WHOLE,
+    'cluster_loops': WHOLE,
+    'cluster_couplings': WHOLE,
     # of the workspace
     'totals': TOTALS,
     'moving': MOVING,
@@ -188,13 +187,13 @@ TABLES = {
     'frames': FRAME,
     'rows': ROW,
     'loop_columns': LOOP_COLUMN,
-    'zeros': NUMBER,  # (nv,) of them
-    'tau': NUMBER,  # (nv,) forces on the coordinates of the tree
-    'drift': NUMBER,  # (nv,) W' theta_G'
-    'torques': NUMBER,  # (actuators,) tau_A
-    'extra': NUMBER,  # (nv,) or none: forces on the coordinates from outside
+    'zeros': REAL,  # (nv,) of them
+    'tau': REAL,  # (nv,) forces on the coordinates of the tree
+    'drift': REAL,  # (nv,) W' theta_G'
+    'torques': REAL,  # (actuators,) tau_A
+    'extra': REAL,  # (nv,) or none: forces on the coordinates from outside
     'loads': LOAD,
-    'scratch': NUMBER,
+    'scratch': REAL,
 }
 SLOTS = {name: 2 * k for k, name in enumerate(TABLES)}
 PER_VELOCITY = ('dofs', 'columns', 'cluster_dofs', 'zeros', 'tau', 'drift')

@@ -23,11 +23,12 @@ is indexed anew; the tables have room for it from the start.
 import numpy as np
 
 from . import records as at
+from .body_motion import nearest_motion
 from .compiling import kernel
 from .coordinates import solve_constraints
-from .impact import nearest_motion
 from .kinematics import NO_VECTOR, motion, placements
 from .linear_algebra import copy_to
+from .loop_joints import WHOLE_TURN
 from .structure import build_clusters
 from .vectors import (
     add,
@@ -42,8 +43,6 @@ from .vectors import (
     rotate_back,
     velocity_at,
 )
-
-WHOLE_TURN = 2.0 * np.pi
 
 
 @kernel

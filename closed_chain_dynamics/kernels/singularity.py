@@ -35,10 +35,11 @@ import numpy as np
 from . import records as at
 from .closed_chain import cluster_matrices
 from .compiling import kernel
-from .coordinates import check_closed, constraint_matrix, fill_constraints, solve_constraints
+from .constraint_rows import check_closed, constraint_matrix, fill_constraints
+from .coordinates import solve_constraints
 from .kinematics import check_state, placements
 from .linear_algebra import axpy, dot, singular_values
-from .loops import loop_coordinates
+from .loop_joints import loop_coordinates
 from .vectors import angular, inner_spatial, put_spatial, times, velocity_at
 
 # of a cluster: the three numbers, infinity where there is nothing to lose, and the link that is

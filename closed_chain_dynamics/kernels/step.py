@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-The methods of integration: Runge-Kutta and Euler on the manifold, and closing the loops again.
+The methods of integration: Runge-Kutta and Euler on the manifold.
 
 Rotations advance by the exponential of Eq. (39) of paper 2. Within a step the unknown is the
 rotation vector u since its start, R = R_0 exp(u), whose rate is u' = J_r(u)^-1 omega: with it a
@@ -24,20 +24,13 @@ import numpy as np
 
 from . import records as at
 from .compiling import kernel
-from .coordinates import constraint_matrix, fill_constraints, solve_constraints
+from .constraint_rows import constraint_matrix
 from .forward import forward_dynamics
-from .kinematics import placements
-from .linear_algebra import cholesky, cholesky_solve
-from .loops import loop_is_flipped
-from .manifold import integrate, rotate_step
-from .sharing import HANDLE, TABLE, VECTOR, shared_kernel
+from .manifold import rotate_step
 from .vectors import add, cross, inner, minus, norm, put, times
 
-# loops count as closed in a simulation at this error; Newton's method gets there in one or two
-CLOSED = 1e-13
-CLOSING_STEPS = 8
-STANDSTILL = 1e-12  # a step of Newton's method that closes nothing any more [rad or m]
-SMALL_ANGLE = 1e-2  # below it the series is exact to rounding: the next term is angle^4 / 30240
+STAGES = 7  # rows of room that a step, and closing the loops, need
+FAIR_ANGLE = 1e-2  # below it the series is exact to rounding: the next term is angle^4 / 30240
 
 
 @kernel
@@ -50,7 +43,7 @@ def _three(x, k):
 def _rotation_rate(u, omega):
     """Return J_r(u)^-1 omega, the rate of a rotation vector whose body turns with omega."""
     angle = norm(u)
-    if angle < SMALL_ANGLE:
+    if angle < FAIR_ANGLE:
         e = 1.0 / 12.0 + angle * angle / 720.0
     else:
         half = 0.5 * angle
@@ -211,125 +204,3 @@ def _lead_theta_S(m, v, a, half, velocity):
     for j in range(velocity.size):
         if not at.dofs(m)[j].dependent:
             velocity[j] = v[j]
-
-
-@kernel
-def closing_step(m, u):
-    """Write the step of Newton's method that closes the loops, theta_G held."""
-    u[:] = 0.0
-    for cluster in at.clusters(m)[: at.shape(m).n_clusters]:
-        if cluster.rank:
-            step = constraint_matrix(m, cluster)[:, cluster.n_dofs]
-            for s in range(cluster.rank):
-                u[at.cluster_dofs(m)[cluster.first_dof + s]] = step[s]
-
-
-@kernel
-def open_by(m):
-    """Return the largest error of all constraints, after `solve_constraints`."""
-    worst, row = 0.0, at.rows(m)
-    for r in range(at.shape(m).n_rows):
-        worst = max(worst, abs(row[r].error))
-    return worst
-
-
-@kernel
-def follow_theta_G(m, v):
-    """Write theta_S' = H theta_G' into a velocity, after `solve_constraints`."""
-    dof = at.cluster_dofs(m)
-    for cluster in at.clusters(m)[: at.shape(m).n_clusters]:
-        if cluster.rank:
-            H, first = constraint_matrix(m, cluster), cluster.first_dof
-            for s in range(cluster.rank):
-                rate = 0.0
-                for g in range(cluster.rank, cluster.n_dofs):
-                    rate += H[s, g] * v[dof[first + g]]
-                v[dof[first + s]] = rate
-
-
-@shared_kernel(HANDLE, VECTOR, VECTOR, TABLE)
-def close_loops(m, q, v, work):
-    """
-    Project q and v onto the loops: theta_G stays, theta_S follows by Newton's method.
-
-    Returns LOOP_OPEN where it does not come to an end; then the loops cannot be closed from here.
-    """
-    size = at.shape(m)
-    if size.n_rows == 0:
-        return at.OK
-    u, moved = work[0, : size.nv], work[1, : size.nq]
-    for attempt in range(CLOSING_STEPS):
-        placements(m, q)
-        solve_constraints(m, q, v, False)
-        worst = open_by(m)
-        if worst <= CLOSED or (attempt == CLOSING_STEPS - 1 and worst <= 1e2 * CLOSED):
-            follow_theta_G(m, v)
-            return at.LOOP_OPEN if _any_flipped(m) else at.OK
-        closing_step(m, u)
-        size_of_step = 0.0
-        for j in range(u.size):
-            size_of_step = max(size_of_step, abs(u[j]))
-        if size_of_step <= STANDSTILL and size.rank < size.n_rows:
-            return _compromise(m, q, v, work)
-        integrate(m, q, u, moved)
-        for k in range(moved.size):
-            q[k] = moved[k]
-    return at.LOOP_OPEN
-
-
-@kernel
-def _least_squares_step(m, q, u):
-    """Write the step of theta_S that leaves the least squares of all errors; return its size."""
-    u[:] = 0.0
-    size = 0.0
-    for cluster in at.clusters(m)[: at.shape(m).n_clusters]:
-        if cluster.rank:
-            J, n, rank = fill_constraints(m, cluster, q, u, False), cluster.n_dofs, cluster.rank
-            N, step = np.zeros((rank, rank)), np.zeros(rank)
-            for i in range(cluster.n_rows):
-                for s in range(rank):
-                    step[s] -= J[i, s] * J[i, n]
-                    for t in range(rank):
-                        N[s, t] += J[i, s] * J[i, t]
-            cholesky(N, rank, 0.0)
-            cholesky_solve(N, rank, step)
-            for s in range(rank):
-                u[at.cluster_dofs(m)[cluster.first_dof + s]] = step[s]
-                size = max(size, abs(step[s]))
-    return size
-
-
-@shared_kernel(HANDLE, VECTOR, VECTOR, TABLE)
-def _compromise(m, q, v, work):
-    """
-    Close loops whose redundant rows contradict each other by the digits of their file.
-
-    Newton's method closes as many rows as are independent; here all share what cannot be closed,
-    as in an assembled pose, so that nothing jumps when another choice of rows is made.
-    """
-    size = at.shape(m)
-    u, moved = work[0, : size.nv], work[1, : size.nq]
-    for _ in range(CLOSING_STEPS):
-        placements(m, q)
-        step = _least_squares_step(m, q, u)
-        integrate(m, q, u, moved)
-        for k in range(moved.size):
-            q[k] = moved[k]
-        if step <= STANDSTILL:
-            break
-    placements(m, q)
-    solve_constraints(m, q, v, False)
-    if not open_by(m) <= at.world(m).closing_tolerance or _any_flipped(m):
-        return at.LOOP_OPEN
-    follow_theta_G(m, v)
-    return at.OK
-
-
-@kernel
-def _any_flipped(m):
-    """Return whether any loop is closed the wrong way round."""
-    loop = at.loops(m)
-    for k in range(loop.size):
-        if loop[k].active and loop_is_flipped(m, k):
-            return True
-    return False

@@ -24,7 +24,7 @@ direction too, by its force over its length.
 from . import records as at
 from .compiling import kernel
 from .loop_frames import place_loop
-from .loops import loop_coordinates
+from .loop_joints import loop_coordinates
 from .passive import CREEP_SPEED, FRICTION_SPEED, NO_LENGTH, loop_joints_matter, spring_ends
 from .structure import common_ancestor
 from .surfaces import sliding_velocity, surface_distance, surface_normal

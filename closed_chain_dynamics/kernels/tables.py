@@ -30,7 +30,7 @@ import numpy as np
 from .compiling import with_names
 from .sharing import HANDLE, INDEX, TABLE, Fixed
 
-NUMBER = np.dtype(np.float64)
+WHOLE, REAL = np.dtype(np.int64), np.dtype(np.float64)
 
 
 class Instructions:
@@ -105,12 +105,12 @@ def matrices(slot):
 
     def write(context, builder, signature, arguments):
         handle, offset, *shape = arguments
-        skipped = builder.mul(offset, ir.Constant(offset.type, NUMBER.itemsize))
+        skipped = builder.mul(offset, ir.Constant(offset.type, REAL.itemsize))
         address = builder.add(_entry(context, builder, handle, slot), skipped)
         return _array(context, builder, TABLE, address, shape)
 
     def plain(m, offset, n_rows, n_columns):
-        start = m[slot] + NUMBER.itemsize * offset
-        return _view(start, n_rows * n_columns, NUMBER).reshape(n_rows, n_columns)
+        start = m[slot] + REAL.itemsize * offset
+        return _view(start, n_rows * n_columns, REAL).reshape(n_rows, n_columns)
 
     return Instructions(TABLE(HANDLE, INDEX, INDEX, INDEX), write, plain)

@@ -15,9 +15,10 @@
 """Motions that the loops allow: theta_O' = W theta_G', theta_O'' = W theta_G'' + W' theta_G'."""
 
 from . import records as at
-from .closed_chain import bias_acceleration
+from .acting_forces import bias_acceleration
 from .compiling import kernel
-from .coordinates import check_closed, solve_constraints, write_W
+from .constraint_rows import check_closed
+from .coordinates import solve_constraints, write_W
 from .kinematics import check_state, motion, placements
 from .linear_algebra import copy_to
 

@@ -27,12 +27,13 @@ from collections import namedtuple
 import numpy as np
 
 from . import records as at
-from .closed_chain import bias_acceleration
+from .acting_forces import bias_acceleration
 from .compiling import kernel
 from .coordinates import solve_constraints, write_W
 from .generated import call_generated
 from .inverse import needed_forces, needed_torques
 from .kinematics import check_state, motion, placements
+from .linear_algebra import inverse_root
 from .manifold import difference
 
 Target = namedtuple('Target', 'q v a')  # a reference, complete
@@ -136,8 +137,8 @@ def _unmoved(m, W, weak):
     Return rates of theta_G that actuators on the tree do not move, orthonormal columns.
 
     Levers are the singular values of S between motions of unit length and rates of actuators, in
-    units of the joints (dynamics/levers.py): with W^T W = L L^T their squares are the eigenvalues
-    of L^-1 S^T S L^-T. Those up to `weak` do not count.
+    units of the joints (dynamics/levers.py): with W^T W = U^T U they are those of S U^-1. Those
+    up to `weak` do not count.
     """
     dof, n_G = at.dofs(m), W.shape[1]
     free, moved = np.empty(W.shape), np.zeros(W.shape)
@@ -146,13 +147,13 @@ def _unmoved(m, W, weak):
             free[j, g] = W[j, g] / dof[j].scale
             if dof[j].actuator >= 0:
                 moved[j, g] = free[j, g]
-    inverse = np.linalg.inv(np.linalg.cholesky(np.dot(free.T, free)))
-    between = np.dot(moved, inverse.T)
+    root = inverse_root(free)
+    between = np.dot(moved, root)
     squares, V = np.linalg.eigh(np.dot(between.T, between))
     count = 0
     while count < n_G and squares[count] <= weak * weak:
         count += 1
-    N = np.dot(inverse.T, np.ascontiguousarray(V[:, :count]))
+    N = np.dot(root, np.ascontiguousarray(V[:, :count]))
     for k in range(count):
         for _ in range(2):  # twice is enough
             for i in range(k):

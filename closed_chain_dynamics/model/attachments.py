@@ -26,13 +26,13 @@ from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.model.joint_types import VELOCITY_SUFFIXES
 from closed_chain_dynamics.model.model import Records
 
-__all__ = ['Places', 'actuators', 'couplings', 'springs']
+__all__ = ['PackedPlaces', 'actuators', 'couplings', 'springs']
 
-TINY = 1e-2  # a coupling whose coefficients are all smaller is multiplied
+TINY_COEFFICIENT = 1e-2  # a coupling whose coefficients are all smaller is multiplied
 
 
 @dataclass(frozen=True)
-class Places:
+class PackedPlaces:
     """Where names of a description are in the tables."""
 
     description: Description
@@ -55,7 +55,7 @@ class Places:
         return int(body['iv']), int(body['iq'])
 
 
-def couplings(places: Places) -> tuple[Records, Records]:
+def couplings(places: PackedPlaces) -> tuple[Records, Records]:
     """Return a record per coupling, and one per term of one."""
     given = places.description.couplings
     out = np.zeros(len(given), at.COUPLING)
@@ -75,12 +75,12 @@ def couplings(places: Places) -> tuple[Records, Records]:
 def _count_alike(row: np.void, terms: Records) -> None:
     """Multiply a coupling of tiny coefficients: its error is an angle or a length like others."""
     largest = np.abs(terms['coefficients']).max(initial=0.0)
-    if 0.0 < largest < TINY:
+    if 0.0 < largest < TINY_COEFFICIENT:
         row['constant'] /= largest
         terms['coefficients'] /= largest
 
 
-def springs(places: Places, terms: Records) -> tuple[Records, Records]:
+def springs(places: PackedPlaces, terms: Records) -> tuple[Records, Records]:
     """Return a record per spring, and the terms with those of tendons behind them."""
     description, loop_names = places.description, places.loop_coordinate_names
     out = np.zeros(len(description.springs), at.SPRING)
@@ -111,7 +111,7 @@ def springs(places: Places, terms: Records) -> tuple[Records, Records]:
     return out, terms
 
 
-def actuators(places: Places) -> tuple[Records, tuple[str, ...]]:
+def actuators(places: PackedPlaces) -> tuple[Records, tuple[str, ...]]:
     """
     Return a record and a name per coordinate of an actuated joint.
 

@@ -25,11 +25,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from closed_chain_dynamics import kernels
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.errors import ClosedChainError, NameNotFound, StructureError
 from closed_chain_dynamics.kernels import records as at
+from closed_chain_dynamics.kernels.loop_joints import WHOLE_TURN
 
 if TYPE_CHECKING:
     from closed_chain_dynamics.model.mechanism import Mechanism
@@ -48,8 +50,6 @@ __all__ = [
 
 CONNECT_GAP = 0.02  # largest gap that a connection closes [m]
 CONNECT_ANGLE = 0.05  # largest misalignment that a connection closes [rad]
-TURN = 2.0 * np.pi
-Vector = NDArray[np.float64]
 
 
 # --- what is cut ---------------------------------------------------------------------------------
@@ -192,7 +192,7 @@ def _join(
 def _turn_back(robot: 'Mechanism', name: str, q: Vector, noted: float) -> None:
     """Give a joint, of all angles that look the same, the one nearest to that before its cut."""
     place, rate = robot.joint_slices(name)
-    wanted = q[place.start] + TURN * np.round((noted - q[place.start]) / TURN)
+    wanted = q[place.start] + WHOLE_TURN * np.round((noted - q[place.start]) / WHOLE_TURN)
     law = robot.structure.dofs[rate.start]
     if law['lower'] <= wanted <= law['upper']:
         q[place.start] = wanted

@@ -26,24 +26,31 @@ from closed_chain_dynamics.description import Description
 
 __all__ = ['draw_tree']
 
-ROW, GAP, CHARACTER, BOX = 46, 120, 7, 22  # heights, width for a joint's name, of a letter [px]
-MOST = 60  # links beyond which the drawing would hide more than it shows
+ROW_HEIGHT, NAME_WIDTH, LETTER_WIDTH, BOX_HEIGHT = (
+    46,
+    120,
+    7,
+    22,
+)  # heights, width for a joint's name, of a letter [px]
+MOST_LINKS = 60  # links beyond which the drawing would hide more than it shows
 
 
 def draw_tree(
     description: Description, actuated: Sequence[str], closed: Mapping[str, bool]
 ) -> str:
     """Return SVG, or nothing for a mechanism with too many links; `closed`: loops by name."""
-    if len(description.links) > MOST:
+    if len(description.links) > MOST_LINKS:
         return ''
     places = _places(description)
-    wide = {name: CHARACTER * len(name) + 12 for name in places}
+    wide = {name: LETTER_WIDTH * len(name) + 12 for name in places}
     column, columns = 0, dict[int, int]()
     for depth in range(1 + max(depth for depth, _ in places.values())):
         columns[depth] = column
-        column += GAP + max(wide[name] for name, (each, _) in places.items() if each == depth)
+        column += NAME_WIDTH + max(
+            wide[name] for name, (each, _) in places.items() if each == depth
+        )
     left = {name: columns[depth] for name, (depth, _) in places.items()}
-    middle = {name: int(ROW * (row + 0.5)) for name, (_, row) in places.items()}
+    middle = {name: int(ROW_HEIGHT * (row + 0.5)) for name, (_, row) in places.items()}
     parts = []
     for joint in description.joints:
         x, y = left[joint.parent] + wide[joint.parent], middle[joint.parent]
@@ -57,23 +64,23 @@ def draw_tree(
     for loop in description.loops:
         ends = loop.parent, loop.child
         (from_x, from_y), (end_x, end_y) = (
-            (left[end] + wide[end] / 2, middle[end] + BOX / 2) for end in ends
+            (left[end] + wide[end] / 2, middle[end] + BOX_HEIGHT / 2) for end in ends
         )
         lowest = max(from_y, end_y)
-        low = lowest + ROW / 2
+        low = lowest + ROW_HEIGHT / 2
         pale = 1.0 if closed.get(loop.name) else 0.35
         parts += [
             f'<path d="M{from_x} {from_y} C{from_x} {low} {end_x} {low} {end_x} {end_y}" '
             f'fill="none" stroke="#d9480f" stroke-dasharray="5 3" opacity="{pale}"/>',
-            _text((from_x + end_x) / 2, lowest + 0.4 * ROW, loop.name, 'middle', '#d9480f'),
+            _text((from_x + end_x) / 2, lowest + 0.4 * ROW_HEIGHT, loop.name, 'middle', '#d9480f'),
         ]
     for name in places:
         parts += [
-            f'<rect x="{left[name]}" y="{middle[name] - BOX / 2}" width="{wide[name]}" '
-            f'height="{BOX}" rx="4" fill="none" stroke="currentColor"/>',
+            f'<rect x="{left[name]}" y="{middle[name] - BOX_HEIGHT / 2}" width="{wide[name]}" '
+            f'height="{BOX_HEIGHT}" rx="4" fill="none" stroke="currentColor"/>',
             _text(left[name] + 6, middle[name] + 4, name),
         ]
-    size = f'width="{column}" height="{max(middle.values()) + 2 * ROW}"'
+    size = f'width="{column}" height="{max(middle.values()) + 2 * ROW_HEIGHT}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(parts)}</svg>'
 
 

@@ -34,6 +34,7 @@ from closed_chain_dynamics.errors import (
 __all__ = ['about', 'find', 'share_folder', 'shipped', 'shipped_lists']
 
 PACKAGE = 'closed_chain_dynamics'
+SHOWN_OF_TEXT = 60  # characters of what is no name
 SUFFIXES = ('.urdf', '.xacro', '.xml', '.sdf')
 
 
@@ -44,8 +45,13 @@ def find(name_or_path: str | os.PathLike[str]) -> Path:
     A file wins over a shipped model of the same name.
     """
     path = Path(name_or_path).expanduser()
-    if path.is_file():
-        return path
+    try:
+        if path.is_file():
+            return path
+    except OSError:  # a text that is no name of a file, being too long
+        raise NameNotFound(
+            'file or shipped model', str(name_or_path)[:SHOWN_OF_TEXT], shipped()
+        ) from None
     name = str(name_or_path)
     known = shipped()
     if name in known:

@@ -47,7 +47,7 @@ AXIAL_LOOPS = {
     LoopType.PLANAR,
     LoopType.SURFACE,
 }
-SHAPES = {'plane': at.PLANE, 'sphere': at.SPHERE, 'cylinder': at.CYLINDER}
+SURFACE_SHAPES = {'plane': at.PLANE, 'sphere': at.SPHERE, 'cylinder': at.CYLINDER}
 
 
 def loop_coordinate_names(description: Description) -> tuple[str, ...]:
@@ -103,7 +103,7 @@ def _write_contact(loop: LoopJoint, row: np.void) -> None:
         return  # NO_CONTACT, NO_MODE and PLANE are zeros
     row['contact'] = at.UNILATERAL if contact.unilateral else at.BILATERAL
     row['mode'] = at.SOFT if contact.stiffness > 0.0 else at.SLIDE
-    row['shape'] = SHAPES[contact.surface]
+    row['shape'] = SURFACE_SHAPES[contact.surface]
     row['mu'] = contact.mu
     row['mu_static'] = max(contact.mu, contact.mu_static or 0.0)  # sliding at once is no sticking
     row['ball'], row['wheel'] = contact.ball or contact.wheel, contact.wheel > 0.0

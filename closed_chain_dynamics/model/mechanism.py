@@ -28,10 +28,12 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from closed_chain_dynamics import kernels
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.description import Description, read, write
+from closed_chain_dynamics.description.document import BEFORE_XML
 from closed_chain_dynamics.errors import DescriptionError, StateError
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.model import changes, library, state_errors
@@ -47,8 +49,7 @@ __all__ = ['Mechanism', 'load']
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.80665)
 FLOAT = np.dtype(float)
-PER_VELOCITY = np.array([at.SLOTS[name] + 1 for name in at.PER_VELOCITY])
-Vector = NDArray[np.float64]
+PER_VELOCITY_SLOTS = np.array([at.SLOTS[name] + 1 for name in at.PER_VELOCITY])
 
 
 def load(
@@ -74,7 +75,7 @@ def load(
     'repair' corrects them, 'trust' keeps them as they are. `cut` names joints of an SDF, which is
     a graph, that close loops.
     """
-    if isinstance(source, (str, PathLike)) and not str(source).lstrip().startswith('<'):
+    if isinstance(source, (str, PathLike)) and not str(source).lstrip(BEFORE_XML).startswith('<'):
         source = library.find(source)
     description = read(
         source,
@@ -316,7 +317,7 @@ class Mechanism(ModelNames):
     def _note_sizes(self) -> None:
         """Note names and sizes of the present structure."""
         self._name_coordinates()
-        self.handle[PER_VELOCITY] = self.nv
+        self.handle[PER_VELOCITY_SLOTS] = self.nv
         # what inverse dynamics writes: mobility, tau_O, tau_A and tau_G
         self.n_forces = 1 + 2 * self.nv + len(self.actuator_names)
         self.set_extra(None)

@@ -31,12 +31,13 @@ from numpy.typing import NDArray
 from closed_chain_dynamics.description import Description, Joint, LoopType
 from closed_chain_dynamics.description.bodies import Placement
 from closed_chain_dynamics.kernels import records as at
+from closed_chain_dynamics.model.link_table import LinkTable
 from closed_chain_dynamics.model.memory import Layout
 
 __all__ = ['Model', 'Records']
 
 Records = NDArray[np.void]  # of one of the records in kernels.records
-ROOM = 6  # velocities of a body whose joint was cut: it flies freely
+FREE_FLIGHT_ROOM = 6  # velocities of a body whose joint was cut: it flies freely
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +89,7 @@ class Model:
     @property
     def room(self) -> int:
         """Return the number of velocities once every joint is cut."""
-        return ROOM * (len(self.bodies) - 1)
+        return FREE_FLIGHT_ROOM * (len(self.bodies) - 1)
 
     @cached_property
     def handle(self) -> NDArray[np.int64]:
@@ -109,6 +110,11 @@ class Model:
             for name, count, _ in layout.tables:
                 handle[at.SLOTS[name] + 1] = count
         return handle
+
+    @cached_property
+    def link_table(self) -> LinkTable:
+        """Return links and joints as arrays."""
+        return LinkTable.of(self.description, self.links)
 
     @cached_property
     def structure_layout(self) -> Layout:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from closed_chain_dynamics.description import Description, Joint, LoopJoint
 from closed_chain_dynamics.description.bodies import Body, grow
 from closed_chain_dynamics.kernels import records as at
-from closed_chain_dynamics.model.attachments import Places, actuators, couplings, springs
+from closed_chain_dynamics.model.attachments import PackedPlaces, actuators, couplings, springs
 from closed_chain_dynamics.model.holds import hold_records
 from closed_chain_dynamics.model.joint_types import KERNEL_TYPES
 from closed_chain_dynamics.model.loop_packing import loop_coordinate_names, loop_records
@@ -50,7 +50,7 @@ def pack(description: Description, gravity: NDArray[np.float64]) -> Model:
     dofs = _dof_records(bodies, body)
     loops, loop_dofs = loop_records(description, links, law)
     loop_coordinates = loop_coordinate_names(description)
-    places = Places(description, links, joints, body, loop_coordinates)
+    places = PackedPlaces(description, links, joints, body, loop_coordinates)
     coupling, terms = couplings(places)
     actuator, actuator_names = actuators(places)
     for number, each in enumerate(actuator):

@@ -17,9 +17,10 @@
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from closed_chain_dynamics import kernels
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.errors import ClosedChainError, DescriptionError, StateError
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.model.friction_lock import locked_error
@@ -29,9 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ['error_for', 'loop_gaps', 'refuse_loops_in_one_body', 'vector']
 
-Vector = NDArray[np.float64]
-NAMED = 8  # coordinates that a message lists at most
-TAKES_PART = 0.3  # of the fastest coordinate of a motion: slower ones are not named
+MOST_NAMED = 8  # coordinates that a message lists at most
+NAMED_FROM = 0.3  # of the fastest coordinate of a motion: slower ones are not named
 
 
 def vector(robot: 'Mechanism', values: ArrayLike, length: int, what: str) -> Vector:
@@ -43,7 +43,9 @@ def vector(robot: 'Mechanism', values: ArrayLike, length: int, what: str) -> Vec
             f'{what} must be numbers, not {type(values).__name__}', where=robot.name
         ) from None
     if array.shape != (length,):
-        names = ', '.join(robot.coordinate_names[:NAMED]) + (', ...' if robot.nv > NAMED else '')
+        names = ', '.join(robot.coordinate_names[:MOST_NAMED]) + (
+            ', ...' if robot.nv > MOST_NAMED else ''
+        )
         raise StateError(
             f'{what} has shape {array.shape} but the mechanism needs ({length},)',
             where=robot.name,
@@ -141,7 +143,7 @@ def _massless_motion(robot: 'Mechanism', q: Vector) -> list[str]:
     kernels.compute_mass_matrix(other.handle, q, M)
     W = W[:, : other.structure.shape['mobility']]
     motion = np.abs(W @ np.linalg.eigh(W.T @ M @ W)[1][:, 0])
-    moving = np.flatnonzero(motion > TAKES_PART * motion.max())
+    moving = np.flatnonzero(motion > NAMED_FROM * motion.max())
     return [robot.coordinate_names[j] for j in moving]
 
 

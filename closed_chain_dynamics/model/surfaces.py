@@ -33,13 +33,13 @@ from closed_chain_dynamics.errors import DescriptionError
 
 __all__ = ['Surface']
 
-STEP = 1e-40  # of the imaginary part: its square vanishes beside any coordinate
-Function = Callable[[Any, Any, Any], Any]
+IMAGINARY_STEP = 1e-40  # of the imaginary part: its square vanishes beside any coordinate
+SurfaceFunction = Callable[[Any, Any, Any], Any]
 
 
-def _compiled(function: Function) -> Any:
+def _compiled(function: SurfaceFunction) -> Any:
     """Return a cfunc `void (r, out)` that writes C and its gradient, (4,), at r, (3,)."""
-    C, step, pointer = njit(function), STEP, types.CPointer(types.float64)
+    C, step, pointer = njit(function), IMAGINARY_STEP, types.CPointer(types.float64)
 
     @cfunc(types.void(pointer, pointer))  # type: ignore[untyped-decorator]
     def evaluate(r: Any, out: Any) -> None:
@@ -60,7 +60,7 @@ class Surface:
     function, lambdas included, and it is compiled again where it is unpickled.
     """
 
-    def __init__(self, function: Function, where: str) -> None:
+    def __init__(self, function: SurfaceFunction, where: str) -> None:
         self.function, self._where = function, where
         try:
             self._compiled = _compiled(function)

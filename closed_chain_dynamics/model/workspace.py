@@ -24,7 +24,7 @@ from closed_chain_dynamics.model.model import Model, Records
 
 __all__ = ['Workspace']
 
-MOST_BYTES = 4 * 2**30  # some two thousand bodies: matrices of bodies by bodies
+MOST_WORKSPACE_BYTES = 4 * 2**30  # some two thousand bodies: matrices of bodies by bodies
 NO_LOADS = np.zeros(0, at.LOAD)
 
 
@@ -54,11 +54,12 @@ class Workspace(Tables):
 
     def __init__(self, model: Model) -> None:
         self.layout = model.workspace_layout
-        if self.layout.size > MOST_BYTES:
+        if self.layout.size > MOST_WORKSPACE_BYTES:
             needed = self.layout.size / 2**30
             raise DescriptionError(
                 f'the matrices of {len(model.bodies)} bodies need {needed:.1f} GiB',
-                repair=f'Take a smaller mechanism: {MOST_BYTES // 2**30} GiB is the limit.',
+                repair='Take a smaller mechanism: '
+                f'{MOST_WORKSPACE_BYTES // 2**30} GiB is the limit.',
             )
         self.memory = self.layout.memory()
         self.loads: Records = NO_LOADS

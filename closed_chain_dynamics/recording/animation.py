@@ -14,14 +14,14 @@
 
 """Animations of a log, as GIF or MP4, and single pictures; drawn without a display."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path as File
 import shutil
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.errors import ClosedChainError, StateError
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.recording.camera import fit_camera
@@ -37,17 +37,16 @@ from closed_chain_dynamics.recording.log import Log
 from closed_chain_dynamics.recording.log_files import Path, check_folder, writing
 from closed_chain_dynamics.recording.picture import Dot, Painter, pillow
 from closed_chain_dynamics.recording.shapes import Triangles, triangles_of
+from closed_chain_dynamics.recording.terminal import Progress
 from closed_chain_dynamics.recording.tracks import End, Track, link_tracks, loop_tracks
 
 __all__ = ['check_animation', 'framing', 'record', 'snapshot']
 
-Array = NDArray[np.float64]
 View = str | tuple[float, float] | None
-Progress = Callable[[float], object]
 
 ANIMATION_FORMATS = ('.gif', '.mp4')
-SIZE = (640, 480)
-ROOM = 0.4  # how much of fixed surroundings is shown, share of what moves
+FILM_SIZE = (640, 480)
+SURROUNDINGS_SHARE = 0.4  # how much of fixed surroundings is shown, share of what moves
 CAPTION_TIME = 1.0  # how long an event is named [s]
 VIEWS = {'front': (0.0, 8.0), 'side': (90.0, 8.0), 'top': (0.0, 89.0), 'corner': (40.0, 22.0)}
 
@@ -76,7 +75,7 @@ def record(
     path: Path,
     *,
     fps: float = 25,
-    size: tuple[int, int] = SIZE,
+    size: tuple[int, int] = FILM_SIZE,
     view: View = None,
     speed: float = 1.0,
     progress: Progress | None = None,
@@ -111,7 +110,7 @@ def record(
 
 
 def snapshot(
-    robot: Mechanism, q: Array, path: Path, *, size: tuple[int, int] = SIZE, view: View = None
+    robot: Mechanism, q: Array, path: Path, *, size: tuple[int, int] = FILM_SIZE, view: View = None
 ) -> list[str]:
     """Write a picture (.png) of a mechanism in one pose; return notes, as `record` does."""
     pillow()
@@ -168,7 +167,7 @@ def framing(
     if moving:
         # a wide floor or wall must not make small what moves on it
         low, high = np.min(np.vstack(moving), axis=0), np.max(np.vstack(moving), axis=0)
-        room = ROOM * np.max(high - low)
+        room = SURROUNDINGS_SHARE * np.max(high - low)
         every = every.clip(low - room, high + room)
     # nothing stands or swings below the ground
     ground = min(each[:, 2].min() for each in points.values())

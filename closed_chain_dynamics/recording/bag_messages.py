@@ -20,8 +20,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.description.elements import Joint, JointType
 from closed_chain_dynamics.description.rotations import rotation_to
 from closed_chain_dynamics.recording.segments import LogSegment
@@ -29,7 +29,6 @@ from closed_chain_dynamics.recording.tracks import link_tracks
 
 __all__ = ['MessageMaker', 'SegmentMotion', 'quaternions_of']
 
-Array = NDArray[np.float64]
 
 Frame = tuple[str, str, Array, Array]  # parent, child, quaternion and position
 

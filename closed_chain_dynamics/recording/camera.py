@@ -18,14 +18,14 @@ from dataclasses import dataclass
 import math
 
 import numpy as np
-from numpy.typing import NDArray
+
+from closed_chain_dynamics.arrays import Array
 
 __all__ = ['FIELD_OF_VIEW', 'Camera', 'fit_camera']
 
-Array = NDArray[np.float64]
 
 FIELD_OF_VIEW = math.radians(28.0)
-MARGIN = 0.86  # share of the picture that the motion fills
+FILLED_SHARE = 0.86  # share of the picture that the motion fills
 
 
 @dataclass
@@ -101,7 +101,7 @@ def fit_camera(
     seen = points @ axes.T
     centre = 0.5 * (seen.min(axis=0) + seen.max(axis=0))
     away = seen - centre
-    slope = np.tan(0.5 * FIELD_OF_VIEW) * MARGIN
+    slope = np.tan(0.5 * FIELD_OF_VIEW) * FILLED_SHARE
     reach = np.maximum(np.abs(away[:, 0]) * size[1] / size[0], np.abs(away[:, 1])) / slope
     radius = max(float(np.linalg.norm(high - low)) / 2.0, 1e-6)
     distance = max(float((reach + away[:, 2]).max()), 1e-3 * radius) + 1e-3 * radius

@@ -26,7 +26,12 @@ from closed_chain_dynamics.recording.picture import pillow
 
 __all__ = ['write_gif', 'write_mp4']
 
-KEPT = (CLOSED_COLOUR, OPEN_COLOUR, INK, (255, 255, 255))  # colours that every picture has exactly
+EXACT_COLOURS = (
+    CLOSED_COLOUR,
+    OPEN_COLOUR,
+    INK,
+    (255, 255, 255),
+)  # colours that every picture has exactly
 
 
 def write_gif(frames: Iterable[Any], path: Path, milliseconds: int) -> None:
@@ -38,9 +43,11 @@ def write_gif(frames: Iterable[Any], path: Path, milliseconds: int) -> None:
     sheet = Image.new('RGB', (width, height * len(shown)))
     for k, frame in enumerate(shown):
         sheet.paste(frame, (0, k * height))
-    palette = sheet.quantize(256 - len(KEPT), method=Image.Quantize.MEDIANCUT)
+    palette = sheet.quantize(256 - len(EXACT_COLOURS), method=Image.Quantize.MEDIANCUT)
     # small dots would lose their colour to large surfaces
-    palette.putpalette(palette.getpalette()[: 3 * (256 - len(KEPT))] + [*chain(*KEPT)])
+    palette.putpalette(
+        palette.getpalette()[: 3 * (256 - len(EXACT_COLOURS))] + [*chain(*EXACT_COLOURS)]
+    )
     frames = [frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames]
     frames[0].save(
         path,

@@ -26,12 +26,17 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.errors import NameNotFound
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.recording.events import Event
-from closed_chain_dynamics.recording.segments import LogSegment, Wrenches, joint_part, joint_width
+from closed_chain_dynamics.recording.segments import (
+    LogSegment,
+    WrenchesByLink,
+    joint_part,
+    joint_width,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,7 +46,6 @@ if TYPE_CHECKING:
 
 __all__ = ['COLUMNS', 'DRIFT_WORTH_A_WARNING', 'Log']
 
-Array = NDArray[np.float64]
 
 DRIFT_WORTH_A_WARNING = 1e-3  # of the energy balance, share of what was exchanged
 COLUMNS = ('time', 'kinetic', 'potential', 'work', 'dissipated', 'loop_error')
@@ -86,7 +90,7 @@ class Log:
         v: Array,
         lost: float,
         tau: Sequence[float] | Array | None = None,
-        wrenches: Wrenches | None = None,
+        wrenches: WrenchesByLink | None = None,
     ) -> None:
         """
         Add samples: rows as the kernels write them, configurations, velocities, energy lost.
@@ -104,7 +108,7 @@ class Log:
             tau=torques,
         )
 
-    def _segment(self, wrenches: Wrenches) -> LogSegment:
+    def _segment(self, wrenches: WrenchesByLink) -> LogSegment:
         """Return the segment for the present structure: the last one, or a new one."""
         robot, structure = self.robot, self.robot.connections()
         last = self.segments[-1] if self.segments else None
@@ -296,7 +300,7 @@ class Log:
         return record(self, path, **options)
 
 
-def _same_wrenches(one: Wrenches, other: Wrenches) -> bool:
+def _same_wrenches(one: WrenchesByLink, other: WrenchesByLink) -> bool:
     return one.keys() == other.keys() and all(np.array_equal(one[k], other[k]) for k in one)
 
 

@@ -24,14 +24,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.description import to_xml
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.recording.events import Event
 from closed_chain_dynamics.recording.log import COLUMNS, Log
 
 __all__ = [
+    'LOG_SERIES',
     'ROWS_OF_STICKING',
-    'SERIES',
     'Path',
     'check_folder',
     'event_record',
@@ -42,10 +43,9 @@ __all__ = [
     'writing',
 ]
 
-Array = NDArray[np.float64]
 Path = str | PathLike[str]
 
-SERIES = (*COLUMNS, 'lost')
+LOG_SERIES = (*COLUMNS, 'lost')
 ROWS_OF_STICKING = 3
 
 
@@ -92,12 +92,12 @@ def write_csv(log: Log, path: Path) -> None:
     """
     tables = {what: log.table(what) for what in ('q', 'v', 'tau')}
     heads = [
-        *SERIES,
+        *LOG_SERIES,
         *(f'{what}:{name}' for what, (names, _) in tables.items() for name in names),
         'event',
     ]
     numbers = np.column_stack(
-        [*(getattr(log, name) for name in SERIES), *(values for _, values in tables.values())]
+        [*(getattr(log, name) for name in LOG_SERIES), *(values for _, values in tables.values())]
     )
     events = {
         number: '; '.join(f'{event.kind} {event.name}' for event in happened)
@@ -145,7 +145,7 @@ def write_npz(log: Log, path: Path) -> None:
     event. The model goes with them, as XML, and the structure of each stretch, so that `read_npz`
     has it all again.
     """
-    arrays = {name: getattr(log, name) for name in SERIES}
+    arrays = {name: getattr(log, name) for name in LOG_SERIES}
     for what in ('q', 'v', 'tau'):
         names, arrays[what] = log.table(what)
         arrays[f'{what}_names'] = np.array(names, dtype=str)

@@ -32,14 +32,13 @@ from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.model.structure import Connections
 from closed_chain_dynamics.recording.events import Event
 from closed_chain_dynamics.recording.log import COLUMNS, Log
-from closed_chain_dynamics.recording.log_files import ROWS_OF_STICKING, SERIES, Path
+from closed_chain_dynamics.recording.log_files import LOG_SERIES, ROWS_OF_STICKING, Path
 from closed_chain_dynamics.recording.segments import LogSegment
 
 __all__ = ['read_npz']
 
-Array = NDArray[np.float64]
 
-MOST_BYTES = 16 * 2**30  # of a log, unpacked: days of a humanoid
+MOST_LOG_BYTES = 16 * 2**30  # of a log, unpacked: days of a humanoid
 # what NumPy and zipfile raise when they read bytes that are none of theirs
 BROKEN = (
     *(AssertionError, EOFError, IndexError, KeyError, NotImplementedError, OverflowError),
@@ -72,8 +71,8 @@ def _check_archive(path: Path) -> None:
     """Refuse what would take more memory than any log, before it is unpacked."""
     with zipfile.ZipFile(path) as archive:
         members = archive.infolist()
-        if sum(each.file_size for each in members) > MOST_BYTES:
-            raise ValueError(f'it holds more than {MOST_BYTES // 2**30} GiB')
+        if sum(each.file_size for each in members) > MOST_LOG_BYTES:
+            raise ValueError(f'it holds more than {MOST_LOG_BYTES // 2**30} GiB')
         for member in members:
             with archive.open(member) as file:
                 version = np.lib.format.read_magic(file)
@@ -137,7 +136,7 @@ def _log_of(arrays: Mapping[str, NDArray[Any]]) -> Log:
 def _check_shapes(robot: Mechanism, arrays: Mapping[str, NDArray[Any]], n: int) -> None:
     """Refuse arrays of other sizes than a log has: nothing behind looks at them again."""
     segments = len(arrays['segment_samples'])
-    wanted: dict[str, tuple[int, ...]] = dict.fromkeys(SERIES, (n,))
+    wanted: dict[str, tuple[int, ...]] = dict.fromkeys(LOG_SERIES, (n,))
     wanted |= {what: (n, len(arrays[f'{what}_names'])) for what in ('q', 'v', 'tau')}
     wanted |= {
         'segment_samples': (segments,),

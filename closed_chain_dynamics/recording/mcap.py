@@ -33,7 +33,6 @@ import tempfile
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from closed_chain_dynamics.description.elements import JointType
 from closed_chain_dynamics.description.writer import to_xml
@@ -54,7 +53,6 @@ from closed_chain_dynamics.recording.log_files import (
 
 __all__ = ['check_mcap', 'write_mcap']
 
-Array = NDArray[np.float64]
 
 SUFFIX = '.mcap'
 TOPICS = {

@@ -25,8 +25,8 @@ from pathlib import Path as File
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.recording.colours import INK, web
 from closed_chain_dynamics.recording.log_files import Path, check_folder, writing
@@ -43,12 +43,11 @@ __all__ = [
     'draw_panels',
 ]
 
-Array = NDArray[np.float64]
 Column = tuple[str, Array]  # label and values
 Panel = tuple[Callable[[Any], object], float]  # what draws into axes, and its height
 FIGURE_FORMATS = ('.png', '.svg', '.pdf')
 MOST_LINES = 8  # lines of a panel that can still be told apart
-MOST_POINTS = 4000  # more than a figure has pixels across
+MOST_PLOTTED = 4000  # more than a figure has pixels across
 LONG_LEGEND = 6  # entries; a longer one is set smaller, or it would squeeze its panel
 LINE_COLOURS = (
     '#1f5fa8',
@@ -199,7 +198,7 @@ def _figure_class() -> Any:
 
 def draw_line(ax: Any, time: Array, values: Array, **looks: Any) -> None:
     """Draw a line with no more points than can be seen."""
-    stride = max(1, -(-len(time) // MOST_POINTS))
+    stride = max(1, -(-len(time) // MOST_PLOTTED))
     ax.plot(time[::stride], values[::stride], **looks)
 
 

@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.recording import raster
 from closed_chain_dynamics.recording.camera import Camera
@@ -34,7 +35,6 @@ from closed_chain_dynamics.recording.shapes import Triangles
 
 __all__ = ['Dot', 'Painter', 'pillow']
 
-Array = NDArray[np.float64]
 Dot = tuple[Array, Colour]  # where in the world, and its colour
 
 FINE = 2  # pixels are computed so many times finer, then averaged
@@ -42,7 +42,7 @@ LIGHT = np.array([-0.40, 0.60, 0.80])  # towards it: right, towards the viewer, 
 AMBIENT, DIFFUSE, GLOSS, SHININESS = 0.56, 0.58, 0.14, 24
 SHADOW, OUTLINE = 0.26, 0.62  # how much darker a shadow makes, how dark an outline
 LIGHT_MAP = 1200  # side of the picture that the light has [pixels]
-BIAS = 0.02  # share of the size by which something must stand out to shade
+SHADING_DEPTH = 0.02  # share of the size by which something must stand out to shade
 SKY, FLOOR, LINES = (250, 251, 253), (232, 236, 241), (205, 211, 219)
 
 
@@ -135,7 +135,7 @@ class Painter:
         light_map = raster.nearest(points, side, side).nearness
         shown = camera.places(nearness[FINE // 2 :: FINE, FINE // 2 :: FINE])
         dark = raster.in_shadow(
-            shown, np.column_stack([axes, offset]), light_map, BIAS * camera.radius
+            shown, np.column_stack([axes, offset]), light_map, SHADING_DEPTH * camera.radius
         )
         shadow = np.where(dark, np.uint8(255), np.uint8(0))
         blur = self.ImageFilter.GaussianBlur(0.005 * shadow.shape[0])

@@ -19,8 +19,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.recording.colours import EVENT_COLOURS, INK, Colour, web
 from closed_chain_dynamics.recording.events import Event
 from closed_chain_dynamics.recording.log import Log
@@ -35,8 +35,6 @@ from closed_chain_dynamics.recording.panels import (
 )
 
 __all__ = ['plot_log']
-
-Array = NDArray[np.float64]
 
 
 LOWEST_ERROR = 1e-18  # below this an error is nothing

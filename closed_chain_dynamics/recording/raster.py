@@ -19,9 +19,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
+
 __all__ = ['Seen', 'finish', 'in_shadow', 'nearest']
 
-Array = NDArray[np.float64]
 SLIVER = 1e-9  # triangles of a smaller area are edges [pixels^2]
 
 

@@ -17,8 +17,8 @@
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.dynamics.constraints import loop_kinematics
 from closed_chain_dynamics.errors import NameNotFound
 from closed_chain_dynamics.model.mechanism import Mechanism
@@ -26,8 +26,7 @@ from closed_chain_dynamics.model.structure import Connections
 
 __all__ = ['LogSegment', 'joint_part', 'joint_width', 'position_names']
 
-Array = NDArray[np.float64]
-Wrenches = Mapping[str, Array]  # external ones, by link
+WrenchesByLink = Mapping[str, Array]  # external ones, by link
 
 POSITION_SUFFIXES = {
     7: (':x', ':y', ':z', ':qx', ':qy', ':qz', ':qw'),
@@ -52,7 +51,9 @@ def position_names(robot: Mechanism) -> list[str]:
 class LogSegment:
     """Samples of one structure, collected piece by piece and joined when they are looked at."""
 
-    def __init__(self, template: Mechanism, structure: Connections, wrenches: Wrenches) -> None:
+    def __init__(
+        self, template: Mechanism, structure: Connections, wrenches: WrenchesByLink
+    ) -> None:
         self.template, self.structure, self.wrenches = template, structure, wrenches
         self._pieces: dict[str, list[Array]] = {
             'rows': [],

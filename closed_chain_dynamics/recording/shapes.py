@@ -21,21 +21,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.description.elements import Description, Geometry
 from closed_chain_dynamics.description.rotations import rotation_to
 from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['Triangles', 'triangles_of']
 
-Array = NDArray[np.float64]
 Solid = tuple[Array, Array]  # corners and normals of triangles, (n, 3, 3)
 Part = tuple[NDArray[np.int_], Array, Array, Array]  # links, corners, normals, colours
 Profile = list[tuple[Any, Any, Any, Any]]  # stretches: two points and the normals there
 
-ROUND = 20  # sides of a circle
+CIRCLE_SIDES = 20  # sides of a circle
 ARC = 5  # rings from the pole of a sphere to its equator
 INVISIBLE = 0.05  # visuals more transparent than this are left out
-STICK = 0.018  # radius of a stick, share of the size of the mechanism
+STICK_RADIUS = 0.018  # radius of a stick, share of the size of the mechanism
 PALETTE = (
     (0.25, 0.47, 0.75),
     (0.92, 0.55, 0.20),
@@ -86,7 +86,7 @@ def triangles_of(robot: Mechanism) -> Triangles:
                 drawn = True
         if not drawn:
             for start, end in sticks[link.name]:
-                parts.append(_stick(place, start, end, STICK * _size(model), colour))
+                parts.append(_stick(place, start, end, STICK_RADIUS * _size(model), colour))
     links, corners, normals, colours = (
         map(np.concatenate, zip(*parts))
         if parts
@@ -159,11 +159,11 @@ def _lathe(profile: Profile) -> Solid:
 
     `profile`: stretches of its outline, each two points (radius, height) and the normals there.
     """
-    angles = np.linspace(0.0, 2.0 * np.pi, ROUND + 1)
+    angles = np.linspace(0.0, 2.0 * np.pi, CIRCLE_SIDES + 1)
     corners, normals = [], []
     for start, end, normal_start, normal_end in profile:
         ring = [_turned(each, angles) for each in (start, end, normal_start, normal_end)]
-        for k in range(ROUND):
+        for k in range(CIRCLE_SIDES):
             # a stretch that touches the axis gives one triangle per side, any other two
             for use, picks in (
                 (start[0], ((0, k), (0, k + 1), (1, k))),

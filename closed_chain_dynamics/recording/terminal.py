@@ -14,7 +14,7 @@
 
 """How text is written for people: colours and box lines in a terminal, plain in a pipe."""
 
-from collections.abc import Iterable, Sequence, Sized
+from collections.abc import Callable, Iterable, Sequence, Sized
 from dataclasses import dataclass
 import os
 import shutil
@@ -25,6 +25,7 @@ from typing import Any, TextIO
 __all__ = [
     'Bar',
     'Cell',
+    'Progress',
     'Report',
     'Style',
     'bullets',
@@ -35,14 +36,15 @@ __all__ = [
     'table',
 ]
 
+Progress = Callable[[float], object]  # is told the share that is done
 Report = dict[str, Any]  # what a command found out: plain values, fit for JSON
 Cell = object  # a text, anything that is written as one, or (text, look)
 
 NARROWEST = 24  # characters of the last column of a table that is too wide, at least
-PATIENCE = 0.5  # a bar is shown for what takes longer than this [s]
+BAR_AFTER = 0.5  # a bar is shown for what takes longer than this [s]
 REDRAW = 0.1  # between two drawings of it [s]
 BAR = 30  # characters
-ROUNDING = 1e-12  # share of another number below which a number is rounding error
+SHOWN_ROUNDING = 1e-12  # share of another number below which a number is rounding error
 
 
 @dataclass(frozen=True)
@@ -144,7 +146,7 @@ def number(value: float, digits: int = 4, *, beside: float = 0.0) -> str:
 
     `beside`: the size of what it is compared with; next to it, a rounding error is written as 0.
     """
-    if abs(value) <= ROUNDING * beside:
+    if abs(value) <= SHOWN_ROUNDING * beside:
         value = 0.0
     return f'{value + 0.0:.{digits}g}'
 
@@ -160,7 +162,7 @@ class Bar:
     def __call__(self, share: float, note: str = '') -> None:
         """Show a share of the work, 0 to 1, as done; a note replaces the time that is left."""
         now = time.monotonic()
-        if now - self.begun < PATIENCE or now - self.drawn < REDRAW:
+        if now - self.begun < BAR_AFTER or now - self.drawn < REDRAW:
             return
         full = round(BAR * share)
         # The first hundredth says little about the rest.

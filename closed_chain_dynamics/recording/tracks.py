@@ -17,8 +17,8 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.description.elements import Pose
 from closed_chain_dynamics.dynamics.tree import body_placements
 from closed_chain_dynamics.model.changes import cut_joints
@@ -26,7 +26,6 @@ from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['End', 'Track', 'link_tracks', 'loop_tracks']
 
-Array = NDArray[np.float64]
 Track = tuple[Array, Array]  # rotations (samples, ..., 3, 3) and positions (samples, ..., 3)
 End = tuple[bool, Array, Array]  # of a joint: closed or not, where parent and child have it
 

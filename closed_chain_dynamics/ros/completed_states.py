@@ -18,7 +18,8 @@ import numpy as np
 from rclpy.node import Node
 from sensor_msgs.msg import JointState, MultiDOFJointState
 
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.arrays import Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.ros.messages.frames import Frames, joints_unknown_to_others
 from closed_chain_dynamics.ros.messages.qos import PUBLISHED_STATE
 from closed_chain_dynamics.ros.messages.state_messages import StateMessages

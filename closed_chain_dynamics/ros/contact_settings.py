@@ -21,11 +21,11 @@ from closed_chain_dynamics.ros.parameters import Parameters, Setting
 
 __all__ = ['SETTINGS', 'make_detectors']
 
-AXES = ('norm', 'x', 'y', 'z')
+FORCE_AXES = ('norm', 'x', 'y', 'z')
 SETTINGS = [
     Setting('force_contacts', [], 'loop joints controlled by a wrench sensor', fixed=True),
     Setting('height_contacts', [], 'loop joints controlled by a height sensor', fixed=True),
-    Setting('force_axis', 'norm', 'component of the force that is used', choices=AXES),
+    Setting('force_axis', 'norm', 'component of the force that is used', choices=FORCE_AXES),
     Setting('make_force', 50.0, 'contact is made above [N]', low=0.0, high=1e5),
     Setting('release_force', 20.0, 'contact is released below [N]', low=0.0, high=1e5),
     Setting('make_height', 0.005, 'contact is made below [m]', low=-10.0, high=10.0),

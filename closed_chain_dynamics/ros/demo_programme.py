@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 __all__ = [
     'JOINTS',
-    'OPEN',
+    'OPEN_HANDS',
     'ROUND',
     'START',
     'changes',
@@ -40,29 +40,29 @@ SWING = 2.6  # a swing to and fro [s]
 ROUND = 3.0 * SWING  # of the programme [s]
 KNEE, ELBOW = 1.5707963267948966, -2.084505393772381  # where the model starts [rad]
 KNEE_SWING, WAVE = 0.5, 1.0  # how far they move [rad]
-OPEN = {'left_hand': (1.3, 3.3), 'right_hand': (4.7, 6.7)}  # of every round [s]
-SAMPLES = 0.05  # between two points of the motion [s]
-MARGIN = 0.2  # the elbow rests just after letting go, and before gripping [s]
+OPEN_HANDS = {'left_hand': (1.3, 3.3), 'right_hand': (4.7, 6.7)}  # of every round [s]
+POINT_EVERY = 0.05  # between two points of the motion [s]
+ELBOW_REST = 0.2  # the elbow rests just after letting go, and before gripping [s]
 
 
 def wanted_closed(time: float) -> dict[str, bool]:
     """Return which hands shall hold on at a simulated time, {loop joint: bool}."""
     within = time % ROUND
-    return {name: not begin <= within < end for name, (begin, end) in OPEN.items()}
+    return {name: not begin <= within < end for name, (begin, end) in OPEN_HANDS.items()}
 
 
 def changes(number: int) -> list[tuple[float, str, str]]:
     """Return what hands do in a round, [(simulated time [s], 'cut' or 'connect', loop joint)]."""
     return [
         (number * ROUND + when, kind, name)
-        for name, (begin, end) in OPEN.items()
+        for name, (begin, end) in OPEN_HANDS.items()
         for when, kind in ((begin, 'cut'), (end, 'connect'))
     ]
 
 
 def round_motion() -> tuple[NDArray[np.float64], ...]:
     """Return times [s] and positions, velocities and accelerations of JOINTS in a round."""
-    times = np.arange(0.0, ROUND + 0.5 * SAMPLES, SAMPLES)
+    times = np.arange(0.0, ROUND + 0.5 * POINT_EVERY, POINT_EVERY)
     return times, *np.array([wanted_motion(time) for time in times]).swapaxes(0, 1)
 
 
@@ -74,9 +74,9 @@ def wanted_motion(time: float) -> NDArray[np.float64]:
     )
     motion = np.zeros((3, len(JOINTS)))
     motion[:, 0] = motion[:, 1] = -KNEE_SWING * knee
-    for column, (begin, end) in enumerate(OPEN.values(), start=2):
-        span = end - begin - 2.0 * MARGIN
-        turn = 2.0 * np.pi * np.clip((time - begin - MARGIN) / span, 0.0, 1.0)
+    for column, (begin, end) in enumerate(OPEN_HANDS.values(), start=2):
+        span = end - begin - 2.0 * ELBOW_REST
+        turn = 2.0 * np.pi * np.clip((time - begin - ELBOW_REST) / span, 0.0, 1.0)
         if 0.0 < turn < 2.0 * np.pi:  # there and back, with continuous accelerations at the ends
             rate = 2.0 * np.pi / span
             u, du, ddu = 1.0 - np.cos(turn), np.sin(turn) * rate, np.cos(turn) * rate**2

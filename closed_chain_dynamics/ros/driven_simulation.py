@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.assembly.completion import complete_velocity
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.description.assignments import assignments
@@ -33,14 +34,14 @@ from closed_chain_dynamics.dynamics.tree import link_placement
 from closed_chain_dynamics.errors import ClosedChainError, NameNotFound, StateError
 from closed_chain_dynamics.kernels import compile_at_once
 from closed_chain_dynamics.model.changes import open_or_closed
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.recording.log_files import event_record
 from closed_chain_dynamics.ros.wishes import NOW, read_wish
 from closed_chain_dynamics.simulation.simulation import Simulation
 
 __all__ = ['DrivenSimulation']
 
-STRONGEST = 1e4  # torque of motors without an effort limit in the model [N m or N]
+STRONGEST_MOTOR = 1e4  # torque of motors without an effort limit in the model [N m or N]
 MOST_WAITING = 1000  # connections and cuts between two periods; more is somebody's mistake
 
 
@@ -85,7 +86,7 @@ class DrivenSimulation:
         self.failure = ''
         # A motor gives what it can, whatever it is asked for.
         effort = self.robot.model.actuators['effort']
-        self._effort = np.where(np.isfinite(effort) & (effort > 0.0), effort, STRONGEST)
+        self._effort = np.where(np.isfinite(effort) & (effort > 0.0), effort, STRONGEST_MOTOR)
         self.taken = {'torques': 0, 'pushes': 0, 'events': 0}
 
     # --- inputs ----------------------------------------------------------------------------------

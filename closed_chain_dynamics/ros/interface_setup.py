@@ -106,7 +106,7 @@ trajectory_msgs/MultiDOFJointTrajectoryPoint multi_dof_error""",
     },
 )
 PACKAGES = (TF2_MSGS, NAV_MSGS, CONTROL_MSGS)
-VERSION = '0.36.0'
+INTERFACES_VERSION = '0.36.0'
 # What the generators from PyPI need besides rclpy; the names stand in setup.py, extra 'generate'.
 PACKAGE_XML = """\
 <package format="3">
@@ -181,7 +181,7 @@ def write_package(package: Package, folder: Path) -> None:
     files = {
         'package.xml': PACKAGE_XML.format(
             name=name,
-            version=VERSION,
+            version=INTERFACES_VERSION,
             depends='\n  '.join(f'<depend>{each}</depend>' for each in depends),
         ),
         'CMakeLists.txt': CMAKE_LISTS.format(

@@ -22,13 +22,11 @@ from launch.conditions import IfCondition
 from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
-from closed_chain_dynamics.model.library import share_folder
+from closed_chain_dynamics.model.library import PACKAGE, share_folder
 from closed_chain_dynamics.ros.composition import Program
 from launch import LaunchDescription
 
 __all__ = ['describe', 'is_true', 'rviz']
-
-PACKAGE = 'closed_chain_dynamics'
 
 
 def describe(

@@ -88,9 +88,12 @@ class ManagedNode(LifecycleNode):
 
     def now(self) -> float:
         """Return the time that timeouts count in, now [s]."""
-        if self.is_simulated:
-            return float(1e-9 * self.get_clock().now().nanoseconds)
-        return time.monotonic()
+        return self.clock_time(True) if self.is_simulated else time.monotonic()
+
+    def clock_time(self, simulated: bool) -> float:
+        """Return the time that stamps are in, now [s]; `simulated`: what `is_simulated` says."""
+        # asking the machine takes a tenth of the time of asking ROS, which asks the machine
+        return float(1e-9 * self.get_clock().now().nanoseconds) if simulated else time.time()
 
     # --- transitions ---------------------------------------------------------------------------
     def on_configure(self, state: Any) -> TransitionCallbackReturn:

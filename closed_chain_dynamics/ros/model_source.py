@@ -26,6 +26,8 @@ from rclpy.subscription import Subscription
 from rclpy.timer import Timer
 from std_msgs.msg import String
 
+from closed_chain_dynamics.codegen.background import SHARE_EVERY
+from closed_chain_dynamics.description.document import BEFORE_XML
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.model import library
 from closed_chain_dynamics.model.mechanism import Mechanism, load
@@ -59,12 +61,10 @@ MODEL_SETTINGS = [
 ]
 
 
-BLANK = '\ufeff \t\r\n'
-LOOK_EVERY = 0.005  # whether a description has been loaded [s]
-SHARE_EVERY = 2e-4  # Python's lock, while one is loaded [s]
+LOADED_LOOK_EVERY = 0.005  # whether a description has been loaded [s]
 USUALLY = sys.getswitchinterval()
-MOST = 5  # descriptions that wait; older ones are forgotten
-SHOWN = 40  # characters of a text that is refused
+MOST_DESCRIPTIONS = 5  # descriptions that wait; older ones are forgotten
+SHOWN_OF_DESCRIPTION = 40  # characters of a text that is refused
 
 
 class _Loading(Thread):
@@ -143,16 +143,18 @@ class NodeModel:
             return
         self._heard = message.data
         # A text from the network is never a path: no file is opened, and no macro is run.
-        if not message.data.lstrip(BLANK).startswith('<'):
-            self.problem = f'robot_description: it is no XML: {message.data[:SHOWN]!r}'
+        if not message.data.lstrip(BEFORE_XML).startswith('<'):
+            self.problem = (
+                f'robot_description: it is no XML: {message.data[:SHOWN_OF_DESCRIPTION]!r}'
+            )
             self._node.get_logger().error(self.problem, throttle_duration_sec=1.0)
             return
         self._waiting.append(message.data)
         if not self._loading:
             steady = Clock(clock_type=ClockType.STEADY_TIME)
-            self._timer = self._node.create_timer(LOOK_EVERY, self._look, clock=steady)
+            self._timer = self._node.create_timer(LOADED_LOOK_EVERY, self._look, clock=steady)
             self._begin()
-        elif len(self._waiting) > MOST:
+        elif len(self._waiting) > MOST_DESCRIPTIONS:
             del self._waiting[0]
             self._loading.older -= 1
 

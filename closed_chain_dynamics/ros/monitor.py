@@ -32,9 +32,9 @@ from closed_chain_dynamics.ros.simulator_start import BEGINNING
 __all__ = ['Monitor']
 
 COUNTED = ('joint_states', 'actuator_torques')
-MOST_EVENTS = 10_000  # that are kept; all are counted
+MOST_KEPT_EVENTS = 10_000  # that are kept; all are counted
 STAMP_SIZE = 8
-STAMP = 4  # place of the stamp in a serialized message: after the mark of its encoding
+STAMP_PLACE = 4  # place of the stamp in a serialized message: after the mark of its encoding
 LOOP_ERROR = 'loop error [m or rad]'  # as simulator_node calls it
 
 
@@ -43,7 +43,7 @@ class Monitor(Node):
 
     def __init__(self, **options: Any) -> None:
         super().__init__('monitor', **options)
-        self.events: deque[dict[str, Any]] = deque(maxlen=MOST_EVENTS)
+        self.events: deque[dict[str, Any]] = deque(maxlen=MOST_KEPT_EVENTS)
         self._kinds: Counter[str] = Counter()
         self.loop_error = 0.0
         self._said: dict[str, str] = {}
@@ -96,9 +96,9 @@ class _Count:
         self._number, self._stamp, self.simulated = 0, 0.0, 0.0
 
     def __call__(self, raw: bytes) -> None:
-        if len(raw) < STAMP + STAMP_SIZE:
+        if len(raw) < STAMP_PLACE + STAMP_SIZE:
             return
-        sec, nanosec = unpack_from('<iI', raw, STAMP)
+        sec, nanosec = unpack_from('<iI', raw, STAMP_PLACE)
         stamp = sec + 1e-9 * nanosec
         if stamp > BEGINNING:
             self._last = time.monotonic()

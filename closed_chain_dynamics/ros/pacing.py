@@ -19,7 +19,9 @@ import time
 
 __all__ = ['Pace']
 
-SHORTEST = 0.001  # between two looks at the clock; faster simulations take several periods [s]
+SHORTEST_PERIOD = (
+    0.001  # between two looks at the clock; faster simulations take several periods [s]
+)
 AT_A_STRETCH = 0.01  # how long a simulation without a pace goes on before it listens [s]
 MOST_LAG = 0.1  # a simulation that is later than this does not try to catch up [s]
 
@@ -39,13 +41,13 @@ class Pace:
     def begin(self, simulated: float, factor: float) -> None:
         """Go on from a simulated time [s] at a factor of real time."""
         self._start, self._simulated, self._factor = self._clock(), simulated, factor
-        self._at_once = max(1, round(SHORTEST * factor / self.period))
+        self._at_once = max(1, round(SHORTEST_PERIOD * factor / self.period))
         self._mark = self._start, simulated
 
     @property
     def wall_period(self) -> float:
         """Return how often to ask what is due [s]."""
-        return self._at_once * self.period / self._factor if self._factor else SHORTEST
+        return self._at_once * self.period / self._factor if self._factor else SHORTEST_PERIOD
 
     @property
     def is_free(self) -> bool:

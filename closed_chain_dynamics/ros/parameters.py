@@ -39,7 +39,7 @@ __all__ = ['Parameters', 'Setting']
 
 QUALITY = 'qos_overrides.'  # how names begin that set the quality of service of a topic
 # What a default says about the type of its parameter; a whole number will do for a real one.
-KINDS = {bool: 'true or false', int: 'a whole number', float: 'a number', str: 'text'}
+TYPE_WORDS = {bool: 'true or false', int: 'a whole number', float: 'a number', str: 'text'}
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Setting:
         if kind is float and isinstance(value, int) and not isinstance(value, bool):
             value = float(value)
         if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-            raise ValueError(f'is {KINDS[kind]}, not {value!r}')
+            raise ValueError(f'is {TYPE_WORDS[kind]}, not {value!r}')
         if kind in (int, float):
             if not math.isfinite(value):
                 raise ValueError(f'must be finite, not {value!r}')

@@ -27,7 +27,7 @@ from closed_chain_dynamics.ros.messages.measured_states import seconds
 
 __all__ = ['ReferencesAhead', 'arrays_of']
 
-MOST = 20  # trajectories that wait; more is somebody's mistake
+MOST_TRAJECTORIES = 20  # trajectories that wait; more is somebody's mistake
 
 
 class ReferencesAhead:
@@ -44,8 +44,8 @@ class ReferencesAhead:
             self.clear()
             loop.take_reference(*arrays_of(message))
             return ''
-        if len(self._waiting) >= MOST and start not in self._waiting:
-            return f'{MOST} trajectories are waiting for their begin'
+        if len(self._waiting) >= MOST_TRAJECTORIES and start not in self._waiting:
+            return f'{MOST_TRAJECTORIES} trajectories are waiting for their begin'
         arrays = arrays_of(message)
         if self._begun.get(start) == arrays and loop.is_asked:
             return ''
@@ -64,7 +64,9 @@ class ReferencesAhead:
             return
         if loop.take_reference(*self._waiting[begin], start=begin):
             self._begun[begin] = self._waiting[begin]
-            self._begun = {each: self._begun[each] for each in sorted(self._begun)[-MOST:]}
+            self._begun = {
+                each: self._begun[each] for each in sorted(self._begun)[-MOST_TRAJECTORIES:]
+            }
         self._waiting = {start: arrays for start, arrays in self._waiting.items() if start > begin}
 
     def clear(self) -> None:

@@ -33,17 +33,18 @@ from rclpy.executors import Executor, SingleThreadedExecutor
 from rclpy.impl.implementation_singleton import rclpy_implementation
 from rclpy.node import Node
 from rclpy.signals import SignalHandlerOptions
+from rclpy.task import Future
 
 from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.kernels.interrupts import ENDING_SIGNALS
 from closed_chain_dynamics.ros.family_ties import end_with_parent
 from closed_chain_dynamics.ros.transport import use_safe_transport
 
 __all__ = ['make_executor', 'run']
 
 RMWError = rclpy_implementation.RMWError
-SIGNALS = (signal.SIGINT, signal.SIGTERM)
-GRACE = 1.0  # for nodes that are being made; compiling their kernels may take minutes [s]
-PATIENCE = 0.1  # between two looks for a signal while nothing happens [s]
+MAKING_GRACE = 1.0  # for nodes that are being made; compiling their kernels may take minutes [s]
+SIGNAL_LOOK_EVERY = 0.1  # between two looks for a signal [s]
 
 
 class _Signals:
@@ -56,7 +57,7 @@ class _Signals:
 
     def __init__(self) -> None:
         self.came, self.at_once = False, True
-        for each in SIGNALS:
+        for each in ENDING_SIGNALS:
             signal.signal(each, self._take)
 
     def _take(self, number: int, frame: FrameType | None) -> None:
@@ -64,13 +65,13 @@ class _Signals:
         if self.at_once:
             self.at_once = False
             signal.signal(signal.SIGALRM, lambda number, frame: os._exit(0))
-            signal.setitimer(signal.ITIMER_REAL, GRACE)
+            signal.setitimer(signal.ITIMER_REAL, MAKING_GRACE)
 
     def ignore(self) -> None:
         """Ignore what comes from now on."""
         self.at_once = False
         signal.setitimer(signal.ITIMER_REAL, 0.0)
-        for each in SIGNALS:
+        for each in ENDING_SIGNALS:
             signal.signal(each, signal.SIG_IGN)
 
 
@@ -102,7 +103,10 @@ def run(
         gc.freeze()  # what lives as long as the process is not looked through again and again
         while rclpy.ok() and not signals.came and not (until and until()):
             try:
-                executor.spin_once(timeout_sec=PATIENCE)
+                if until:
+                    executor.spin_once(timeout_sec=SIGNAL_LOOK_EVERY)
+                else:  # callback after callback, without coming back here after each
+                    executor.spin_until_future_complete(Future(), timeout_sec=SIGNAL_LOOK_EVERY)
             except RMWError as error:  # bytes that are no message of their topic
                 nodes[0].get_logger().warning(f'refused: {error}', throttle_duration_sec=1.0)
         return 0

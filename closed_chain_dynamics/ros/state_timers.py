@@ -29,16 +29,16 @@ import numpy as np
 from rclpy.clock import Clock, ClockType, JumpThreshold, TimeJump
 from rclpy.duration import Duration
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.control.safety_state import DEGRADED
-from closed_chain_dynamics.model.mechanism import Vector
 
 if TYPE_CHECKING:
     from closed_chain_dynamics.ros.nodes.torque_node import TorqueNode
 
 __all__ = ['StateTimers']
 
-LOOKS = 10  # for states that stay away, within a timeout
-SHORTEST, LONGEST = 5e-4, 1e-2  # between two looks [s]
+LOOKS_PER_TIMEOUT = 10  # for states that stay away, within a timeout
+SHORTEST_BETWEEN_LOOKS, LONGEST_BETWEEN_LOOKS = 5e-4, 1e-2  # between two looks [s]
 
 
 class StateTimers:
@@ -62,7 +62,9 @@ class StateTimers:
         p = self._node.parameters
         simulated = self._node.is_simulated
         shortest = min(p.state_timeout, p.wall_timeout) if simulated else p.state_timeout
-        return min(max(float(shortest) / LOOKS, SHORTEST), LONGEST)
+        return min(
+            max(float(shortest) / LOOKS_PER_TIMEOUT, SHORTEST_BETWEEN_LOOKS), LONGEST_BETWEEN_LOOKS
+        )
 
     def restart(self) -> None:
         """Take other timeouts."""

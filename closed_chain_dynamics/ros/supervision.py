@@ -33,7 +33,7 @@ MOST_RESTARTS = 5
 RESTART_AFTER = 0.5  # a crash [s]
 # for a program that was asked to end: one that hangs takes longer, and no other, on a machine
 # however busy [s]
-PATIENCE = 30.0
+ENDING_PATIENCE = 30.0
 
 
 class Family:
@@ -77,7 +77,7 @@ class Family:
         for member in reversed(self.members):
             if member.process and member.process.poll() is None:
                 member.process.send_signal(signal.SIGINT)
-        limit = time.monotonic() + PATIENCE
+        limit = time.monotonic() + ENDING_PATIENCE
         for member in self.members:
             if member.process:
                 try:

@@ -23,7 +23,7 @@ from rclpy.publisher import Publisher
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray
 
-from closed_chain_dynamics.model.mechanism import Vector
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.ros.messages.qos import COMMAND, PUBLISHED_STATE
 from closed_chain_dynamics.ros.messages.raw_states import RawMessage
 from closed_chain_dynamics.ros.watchdog import Watchdog

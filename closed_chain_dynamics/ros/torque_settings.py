@@ -19,7 +19,7 @@ from closed_chain_dynamics.control.feel import SPACES
 from closed_chain_dynamics.control.joint_limits import DEFAULT_SPEED
 from closed_chain_dynamics.control.law import MODES
 from closed_chain_dynamics.control.torque_guard import DEFAULT_EFFORT
-from closed_chain_dynamics.dynamics.actuation import POLICIES
+from closed_chain_dynamics.dynamics.actuation import ACTUATION_POLICIES
 from closed_chain_dynamics.dynamics.singularities import SINGULARITY_POLICIES
 from closed_chain_dynamics.kernels.passive import FRICTION_SPEED
 from closed_chain_dynamics.ros.connection_settings import CONNECTION_SETTINGS
@@ -101,7 +101,12 @@ SETTINGS = [
         fixed=True,
     ),
     Setting('wrench_timeout', 0.1, 'oldest wrench that is used [s]', low=1e-3, high=10.0),
-    Setting('policy', 'minimum_norm', 'how redundant actuators share the load', choices=POLICIES),
+    Setting(
+        'policy',
+        'minimum_norm',
+        'how redundant actuators share the load',
+        choices=ACTUATION_POLICIES,
+    ),
     Setting('weights', [], 'actuator=weight, for policy weighted'),
     Setting('preload', [], 'actuator=torque that redundant actuators stay near [N m, N]'),
     Setting('singularity', 'damp', 'what to do in singular poses', choices=SINGULARITY_POLICIES),

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.control.base_state import BaseState
 from closed_chain_dynamics.control.control_loop import ControlLoop
 from closed_chain_dynamics.control.feel import Feel
@@ -32,7 +33,7 @@ from closed_chain_dynamics.control.sensed import Sensors
 from closed_chain_dynamics.control.torque_guard import TorqueGuard
 from closed_chain_dynamics.description.assignments import assignments
 from closed_chain_dynamics.errors import ClosedChainError, NameNotFound
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.ros.messages.base_topics import SOURCES
 from closed_chain_dynamics.ros.parameters import Parameters
 

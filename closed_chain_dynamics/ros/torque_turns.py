@@ -19,13 +19,15 @@ Each good state is answered at once, at most `rate` times a second of the stamps
 step with this node gets an answer to every state: to one that is refused, the torques that stand.
 """
 
+from functools import partial
 import time
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from closed_chain_dynamics.model.mechanism import Vector
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.ros.messages.measured_states import State, seconds
+from closed_chain_dynamics.ros.messages.raw_states import Stamp
 from closed_chain_dynamics.ros.references_ahead import ReferencesAhead
 
 if TYPE_CHECKING:
@@ -57,24 +59,33 @@ class TorqueTurns:
             self.ahead.clear()
         elif in_step and self.last == -np.inf:
             loop.guard.restart()  # from no time: a fallback may have left at any before
-        now = when if node.is_simulated else began
+        simulated = node.is_simulated
+        now = when if simulated else began
         # In step, nothing of a turn may depend on how fast messages travel, as this age does.
-        age = 0.0 if in_step else 1e-9 * node.get_clock().now().nanoseconds - when
+        age = 0.0 if in_step else node.clock_time(simulated) - when
         self.ahead.hand_over(loop, when)
+        send, tau = partial(self._send, stamp, began), None
         if in_step and when == self.last:  # asked again: the answer may have been lost
-            tau: Vector | None = loop.turn_again(when, now)
+            tau = loop.turn_again(when, now)
+            send(tau)
         else:
-            tau = loop.take_state(names, position, velocity, stamp=when, now=now, age=age)
+            tau = loop.take_state(
+                names, position, velocity, stamp=when, now=now, age=age, send=send
+            )
             if loop.tracker.restarted:
                 self.ahead.clear()  # their stamps come again
             if tau is None and in_step:
                 tau = loop.guard.tau
+                send(tau)
         if tau is not None:
             self.last, node.state_timers.is_missing = when, False
-            node.output.publish(tau, stamp)
-            node.report.times.add(began, time.monotonic())
             if node.action:
                 node.action.after_turn(when)
             loop.look_ahead()  # in the time that is left
         node.output.alive()
         node.report.after_turn()
+
+    def _send(self, stamp: Stamp, began: float, tau: Vector) -> None:
+        """Publish the torques that answer a state, and note how long that took."""
+        self._node.output.publish(tau, stamp)
+        self._node.report.times.add(began, time.monotonic())

@@ -21,8 +21,8 @@ that cannot be reached (INVALID_GOAL), a stamp whose trajectory is over (OLD_HEA
 error beyond a tolerance on the way, or a fault (PATH_TOLERANCE_VIOLATED), and one that is still
 there when `goal_time_tolerance` is over (GOAL_TOLERANCE_VIOLATED); `error_string` has the reason
 in words. Positions and velocities have tolerances; zero means the default, none on the way and
-AT_THE_END there, and -1 none. A goal that is cancelled, or stopped by a tolerance, ends in a pose
-that is held. The newest goal wins, or a message on `reference`.
+GOAL_TOLERANCES there, and -1 none. A goal that is cancelled, or stopped by a tolerance, ends in a
+pose that is held. The newest goal wins, or a message on `reference`.
 """
 
 from importlib import import_module
@@ -33,7 +33,7 @@ from rclpy.action import ActionServer, CancelResponse, GoalResponse
 
 from closed_chain_dynamics.control.asked_points import check_names
 from closed_chain_dynamics.errors import ClosedChainError
-from closed_chain_dynamics.ros.messages.bounded import MOST_POINTS
+from closed_chain_dynamics.ros.messages.bounded import MOST_TRAJECTORY_POINTS
 from closed_chain_dynamics.ros.messages.measured_states import seconds
 from closed_chain_dynamics.ros.references_ahead import arrays_of
 from closed_chain_dynamics.ros.trajectory_goal import Goal, beyond, refused_goal, tolerances
@@ -45,7 +45,7 @@ __all__ = ['TrajectoryAction', 'action_type']
 
 FEEDBACK_EVERY = 0.05  # of the stamps [s]
 STOP_WITHIN = 0.3  # time in which a goal that is cancelled comes to rest [s]
-AT_THE_END = (0.01, 0.1)  # of positions [rad, m] and velocities [rad/s, m/s], by default
+GOAL_TOLERANCES = (0.01, 0.1)  # of positions [rad, m] and velocities [rad/s, m/s], by default
 
 
 def action_type() -> Any:
@@ -100,7 +100,7 @@ class TrajectoryAction:
             return self._aborted(handle, result.INVALID_GOAL, str(error))
         if not self._take(goal):
             return self._aborted(handle, result.INVALID_GOAL, loop.asked.refused)
-        self._goal = goal
+        self._goal, goal.number = goal, loop.asked.count
         code, text = await goal.done
         if code is None:
             handle.canceled()
@@ -129,15 +129,16 @@ class TrajectoryAction:
             raise refused_goal(
                 'joints of several degrees of freedom cannot be commanded', 'Name other joints.'
             )
-        if len(trajectory.points) > MOST_POINTS:
+        if len(trajectory.points) > MOST_TRAJECTORY_POINTS:
             raise refused_goal(
-                f'the goal has {len(trajectory.points)} points', f'Send at most {MOST_POINTS}.'
+                f'the goal has {len(trajectory.points)} points',
+                f'Send at most {MOST_TRAJECTORY_POINTS}.',
             )
         return Goal(
             handle,
             names,
             tolerances(names, request.path_tolerance, (np.inf, np.inf)),
-            tolerances(names, request.goal_tolerance, AT_THE_END),
+            tolerances(names, request.goal_tolerance, GOAL_TOLERANCES),
             seconds(request.goal_time_tolerance),
         )
 
@@ -160,16 +161,16 @@ class TrajectoryAction:
         if goal.handle.is_cancel_requested:
             self._stop(goal, stamp)
             self._end(None, 'cancelled: the pose is held')
+        elif loop.asked.count != goal.number:
+            self._end(result.INVALID_GOAL, 'another reference came')
         elif loop.safety.is_fault:
             self._end(result.PATH_TOLERANCE_VIOLATED, str(loop.safety))
         elif loop.asked.problem:
             self._end(result.INVALID_GOAL, loop.asked.problem)
         elif loop.asked.waiting is None and not loop.reason:
             asked, start = reference.followed
-            if goal.asked is None:
-                goal.asked = asked
-            if asked is not goal.asked or asked is None:
-                self._end(result.INVALID_GOAL, 'another reference came')
+            if asked is None:
+                self._end(result.INVALID_GOAL, 'the reference was dropped')
             else:
                 self._look(goal, stamp, stamp - start - asked.duration)
 

@@ -21,9 +21,8 @@ from typing import Any
 import numpy as np
 from rclpy.task import Future
 
-from closed_chain_dynamics.control.trajectory import Trajectory
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.errors import ClosedChainError
-from closed_chain_dynamics.model.mechanism import Vector
 
 __all__ = ['Goal', 'beyond', 'refused_goal', 'tolerances']
 
@@ -38,7 +37,7 @@ class Goal:
     end: Vector
     patience: float  # goal_time_tolerance [s]
     done: Future = field(default_factory=Future)
-    asked: Trajectory | None = None  # what the loop follows for it
+    number: int = 0  # of what the loop was asked for it
     told: float = -np.inf  # stamp of the last feedback [s]
 
 

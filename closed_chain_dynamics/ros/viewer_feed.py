@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ['ViewerFeed']
 
 MOST_OTHERS = 100  # nodes whose diagnostics are shown
-OK = 0  # level of diagnostics, as a byte
+LEVEL_OK = 0  # level of diagnostics, as a byte
 
 
 class ViewerFeed:
@@ -66,7 +66,9 @@ class ViewerFeed:
                 continue
             level = status.level[0] if isinstance(status.level, bytes) else status.level
             self._others[status.name] = (
-                '' if level == OK or status.name == own else f'{status.name}: {status.message}'
+                ''
+                if level == LEVEL_OK or status.name == own
+                else f'{status.name}: {status.message}'
             )
 
     def hand_over(self, live: LiveSource) -> None:

@@ -33,8 +33,8 @@ from closed_chain_dynamics.ros.messages.state_messages import multi_dof_states
 
 __all__ = ['ViewerStreams']
 
-KEPT = 10  # messages of a stream that halves of one state are looked for in
-STAMP = slice(4, 12)  # of a serialized message that begins with a header
+KEPT_MESSAGES = 10  # messages of a stream that halves of one state are looked for in
+STAMP_BYTES = slice(4, 12)  # of a serialized message that begins with a header
 STREAMS = {
     'joint_states': JointState,
     'multi_dof_joint_states': MultiDOFJointState,
@@ -48,7 +48,9 @@ class ViewerStreams:
     def __init__(self, node: Any) -> None:
         self._node = node
         self._subscriptions: list[Any] = []
-        self._raw: dict[str, deque[bytes]] = {topic: deque(maxlen=KEPT) for topic in STREAMS}
+        self._raw: dict[str, deque[bytes]] = {
+            topic: deque(maxlen=KEPT_MESSAGES) for topic in STREAMS
+        }
         self.came = 0.0  # on the clock of the machine
 
     def listen(self, watched: bool) -> None:
@@ -85,8 +87,10 @@ class ViewerStreams:
     ) -> tuple[dict[str, Any], float] | None:
         """Return the newest state whose halves, if there are two, have one stamp, and that [s]."""
         single, multi = (list(self._raw[topic]) for topic in list(STREAMS)[:2])
-        other = {raw[STAMP]: raw for raw in multi}
-        raw = next((raw for raw in reversed(single) if not other or raw[STAMP] in other), None)
+        other = {raw[STAMP_BYTES]: raw for raw in multi}
+        raw = next(
+            (raw for raw in reversed(single) if not other or raw[STAMP_BYTES] in other), None
+        )
         if raw is None:
             return None
         self._raw['joint_states'].clear()
@@ -96,7 +100,7 @@ class ViewerStreams:
             return None
         stamp, *parts = state
         joints = {name: (q, v if v == v else None) for name, q, v in zip(*parts)}
-        others = self._deserialized(other[raw[STAMP]], MultiDOFJointState) if other else None
+        others = self._deserialized(other[raw[STAMP_BYTES]], MultiDOFJointState) if other else None
         if others is not None:
             try:
                 joints.update(multi_dof_states(robot, others))

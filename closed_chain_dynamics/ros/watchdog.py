@@ -38,13 +38,13 @@ from typing import Any
 
 __all__ = ['Watchdog']
 
-NUMBERS = struct.Struct('3d')  # armed (0: no, 1: yes, -1: end), last alive [s], timeout [s]
-SHARE = 0.85  # of the timeout, after which zero is sent, so that it is there in time
+HEARTBEAT = struct.Struct('3d')  # armed (0: no, 1: yes, -1: end), last alive [s], timeout [s]
+ZERO_AFTER = 0.85  # of the timeout, after which zero is sent, so that it is there in time
 LOOK = 0.04  # share of the timeout between two looks
 LONGEST_LOOK = 0.25  # share of the timeout that the time between two looks counts for at most
 IDLE = 0.05  # between two looks while nothing is sent [s]
 LAST_ZEROS = 5  # when the node is gone
-GRACE = 1.0  # for a node that hangs to answer a signal [s]
+HANGING_GRACE = 1.0  # for a node that hangs to answer a signal [s]
 SAY_EVERY = 5.0  # that the node does not answer [s]
 END = 2.0  # for this process to end, before it is killed [s]
 
@@ -76,11 +76,11 @@ class Watchdog:
 
     def arm(self, timeout: float) -> None:
         """Torques are being sent: be alive, at least as often as a timeout [s] says."""
-        NUMBERS.pack_into(self._memory, 0, 1.0, time.monotonic(), timeout)
+        HEARTBEAT.pack_into(self._memory, 0, 1.0, time.monotonic(), timeout)
 
     def disarm(self) -> None:
         """Nothing is sent any more."""
-        NUMBERS.pack_into(self._memory, 0, 0.0, time.monotonic(), 0.0)
+        HEARTBEAT.pack_into(self._memory, 0, 0.0, time.monotonic(), 0.0)
 
     def alive(self) -> None:
         """Say so."""
@@ -88,7 +88,7 @@ class Watchdog:
 
     def close(self) -> None:
         """End the process."""
-        NUMBERS.pack_into(self._memory, 0, -1.0, 0.0, 0.0)
+        HEARTBEAT.pack_into(self._memory, 0, -1.0, 0.0, 0.0)
         _wake_up_by(self._before)
         os.close(self._pipe)
         try:
@@ -159,7 +159,7 @@ def watch(memory: mmap.mmap, pipe: int, parent: int, told: dict[str, Any]) -> No
     zeros, asked, said, silence = _Zeros(told), 0.0, -SAY_EVERY, _Silence()
     while True:
         now = time.monotonic()  # before the numbers are read: they can only be newer
-        armed, alive, timeout = NUMBERS.unpack_from(memory)
+        armed, alive, timeout = HEARTBEAT.unpack_from(memory)
         if armed < 0.0:
             return
         if os.getppid() != parent:
@@ -171,13 +171,13 @@ def watch(memory: mmap.mmap, pipe: int, parent: int, told: dict[str, Any]) -> No
             return
         every = LOOK * timeout if armed else IDLE
         silence.look(now, alive, timeout)
-        silent = bool(armed) and silence.lasted > SHARE * timeout
+        silent = bool(armed) and silence.lasted > ZERO_AFTER * timeout
         if silent:
             zeros.publish()
             if now - said >= SAY_EVERY:
                 said = now
                 _say('torque_node does not answer: zero torques are sent')
-            if asked and now - asked > max(GRACE, timeout):
+            if asked and now - asked > max(HANGING_GRACE, timeout):
                 _say('torque_node does not answer the signal either: it is killed')
                 os.kill(parent, signal.SIGKILL)
         ready, _, _ = select.select([pipe], [], [], every)

@@ -22,7 +22,7 @@ from closed_chain_dynamics.errors import StateError
 __all__ = ['NOW', 'read_wish']
 
 NOW = -math.inf
-SHOWN = 100  # characters of a text that is refused
+SHOWN_OF_WISH = 100  # characters of a text that is refused
 
 
 def read_wish(text: str, known: Collection[str]) -> tuple[str, float]:
@@ -36,7 +36,7 @@ def read_wish(text: str, known: Collection[str]) -> tuple[str, float]:
         return text, NOW  # a name, and refused as one that nobody bears
     if not math.isfinite(when):
         raise StateError(
-            f'the time of {name[:SHOWN]!r} is {after[:SHOWN]}',
+            f'the time of {name[:SHOWN_OF_WISH]!r} is {after[:SHOWN_OF_WISH]}',
             where='contact',
             repair='Give finite seconds.',
         )

@@ -26,21 +26,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closed_chain_dynamics import kernels
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.errors import StructureError
 from closed_chain_dynamics.kernels import records as at
-from closed_chain_dynamics.model.mechanism import Vector
 from closed_chain_dynamics.recording.events import Event
 from closed_chain_dynamics.simulation.event_handling import EventHandling
-from closed_chain_dynamics.simulation.motion import Motion
+from closed_chain_dynamics.simulation.moving_mechanism import MovingMechanism
 
 __all__ = ['adaptive_run']
 
-SHORTEST = 1e-6  # share of dt below which a step that leaves the loops open is an error
+SHORTEST_STEP = 1e-6  # share of dt below which a step that leaves the loops open is an error
 SMALLER = 1e-3  # absolute tolerance, as a share of the relative one
 
 
 def adaptive_run(
-    motion: Motion,
+    motion: MovingMechanism,
     handling: EventHandling,
     end: float,
     tolerance: float,
@@ -90,7 +90,7 @@ def adaptive_run(
 class _Step:
     """One step of the adaptive method."""
 
-    def __init__(self, motion: Motion, end: float, tolerance: float) -> None:
+    def __init__(self, motion: MovingMechanism, end: float, tolerance: float) -> None:
         self.motion, self.end, self.tolerance = motion, end, tolerance
         self._start, nv = motion.q.copy(), motion.robot.nv
         self._a, self._rate, self._q = np.empty(nv), np.empty(nv), np.empty(motion.robot.nq)
@@ -117,7 +117,7 @@ class _Step:
         self._dense, late, state = solver.dense_output(), float(solver.t), solver.y
         # where loops are hardly independent, only a small error can be taken out of them again
         while status := self._close(late, state):
-            if late - solver.t_old <= SHORTEST * motion.dt:
+            if late - solver.t_old <= SHORTEST_STEP * motion.dt:
                 motion.refuse(status)
             late = 0.5 * (solver.t_old + late)
             state = self._dense(late)

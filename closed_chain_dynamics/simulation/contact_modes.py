@@ -21,20 +21,20 @@ What that is, is decided in `settling.py`.
 import numpy as np
 
 from closed_chain_dynamics import kernels
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.dynamics.contact_problem import REST_SPEED, contact_problem
 from closed_chain_dynamics.kernels import records as at
-from closed_chain_dynamics.model.mechanism import Vector
-from closed_chain_dynamics.simulation.motion import Motion
+from closed_chain_dynamics.simulation.moving_mechanism import MovingMechanism
 
 __all__ = ['ContactModes']
 
-TOUCHING = 1e-9  # open contacts nearer than this touch [m]
+TOUCHES_WITHIN = 1e-9  # open contacts nearer than this touch [m]
 
 
 class ContactModes:
     """The contacts of a mechanism in motion: which are closed, stick, slide, and how."""
 
-    def __init__(self, motion: Motion) -> None:
+    def __init__(self, motion: MovingMechanism) -> None:
         self.motion, self.robot = motion, motion.robot
         modes = self.robot.structure.loops['mode']
         self.loops = [int(k) for k in np.flatnonzero((modes == at.SLIDE) | (modes == at.STICK))]
@@ -71,7 +71,7 @@ class ContactModes:
         loop = self.loop(k)
         if loop['active'] or loop['contact'] != at.UNILATERAL:
             return False
-        return float(kernels.surface_distance(loop, self.frame(k))) < TOUCHING
+        return float(kernels.surface_distance(loop, self.frame(k))) < TOUCHES_WITHIN
 
     def closed(self) -> list[int]:
         """Return the contacts that are closed."""

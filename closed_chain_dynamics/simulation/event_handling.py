@@ -38,14 +38,14 @@ from closed_chain_dynamics.simulation.friction_jams import resolve_lock
 from closed_chain_dynamics.simulation.impact_events import ImpactEvents
 from closed_chain_dynamics.simulation.impulse_step import ImpulseStep
 from closed_chain_dynamics.simulation.joint_holds import JointHolds
-from closed_chain_dynamics.simulation.motion import Motion
+from closed_chain_dynamics.simulation.moving_mechanism import MovingMechanism
 from closed_chain_dynamics.simulation.settling import Settling
 
 __all__ = ['EventHandling']
 
 # contacts of one body that stop together do so to the error of a step: those that friction stops
 # within this share of it stand still when the first does, but of no step longer than this [s]
-STOPPING, LONGEST = 0.01, 1e-3
+STOPPING_SHARE, LONGEST_STOPPING = 0.01, 1e-3
 STOPS_IN = (0.01, 0.1, 1.0)  # steps within which friction stops what it would lock otherwise
 
 Signs = NDArray[np.float64]
@@ -64,7 +64,7 @@ class _Before:
 class EventHandling:
     """What contacts, stops and friction of a mechanism in motion do at their events."""
 
-    def __init__(self, motion: Motion, limits: bool) -> None:
+    def __init__(self, motion: MovingMechanism, limits: bool) -> None:
         self.motion, self.robot = motion, motion.robot
         self.modes, self.joints = ContactModes(motion), JointHolds(motion, limits)
         self._impacts = ImpactEvents(self.modes, self.joints)
@@ -149,7 +149,7 @@ class EventHandling:
         turned = [int(h) for h in np.flatnonzero(signs[n : n + len(holds), 0] < 0.0)]
         if touched or any(not holds[h]['active'] for h in ran):
             return self._go_on(before, self._impacts.happen(), turned)
-        slow = STOPPING * min(self.motion.dt, LONGEST)
+        slow = STOPPING_SHARE * min(self.motion.dt, LONGEST_STOPPING)
         return self._go_on(before, [], turned, slow if signs[:n].min(initial=1.0) < 0.0 else 0.0)
 
     # --- deciding, and telling ------------------------------------------------------------------

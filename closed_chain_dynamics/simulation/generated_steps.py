@@ -24,15 +24,15 @@ from collections import Counter
 
 import numpy as np
 
-from closed_chain_dynamics.codegen.background import BackgroundBuild
+from closed_chain_dynamics.codegen.background import COMPILING, BackgroundBuild
 from closed_chain_dynamics.codegen.build import require_casadi
-from closed_chain_dynamics.codegen.cache import RUN
+from closed_chain_dynamics.codegen.cache import RUN_LIBRARY
 from closed_chain_dynamics.codegen.compiler import find_compiler
 from closed_chain_dynamics.codegen.gathering import gather
 from closed_chain_dynamics.codegen.runner import (
-    EVENT,
-    PIVOT,
     REASONS,
+    RUN_EVENT,
+    RUN_PIVOT,
     Asked,
     Outcome,
     Runner,
@@ -41,16 +41,15 @@ from closed_chain_dynamics.codegen.runner import (
 )
 from closed_chain_dynamics.codegen.source import Source
 from closed_chain_dynamics.errors import ClosedChainError
-from closed_chain_dynamics.simulation.motion import Motion
+from closed_chain_dynamics.simulation.moving_mechanism import MovingMechanism
 
 __all__ = ['GeneratedSteps']
 
 WHILE_COMPILING = 64  # steps of the generic kernels between two looks for new code
 MOST_IN_A_ROW = 64  # steps of the generic kernels after a guard refused several, one by one
 NEW_PIVOTS = 100  # steps refused for pivots, after which others are chosen where it is then
-COMPILING = 'code for this structure is being generated'
 WRENCHES = 'external wrenches act'
-HELD = 'a stop or friction holds a joint'
+HELD_JOINT = 'a stop or friction holds a joint'
 CONTACTS = 'the model has contacts'
 
 
@@ -63,7 +62,7 @@ class GeneratedSteps:
     """
 
     def __init__(
-        self, motion: Motion, contacts: bool, before: 'GeneratedSteps | None' = None
+        self, motion: MovingMechanism, contacts: bool, before: 'GeneratedSteps | None' = None
     ) -> None:
         require_casadi()
         find_compiler()
@@ -108,7 +107,9 @@ class GeneratedSteps:
         motion, robot = self._motion, self._motion.robot
         self._seen, self._source, self._runner = robot.changes, None, None
         self._refused = self._lost = 0
-        self._blocked = CONTACTS if self._contacts else HELD if robot.held_coordinates() else ''
+        self._blocked = (
+            CONTACTS if self._contacts else HELD_JOINT if robot.held_coordinates() else ''
+        )
         if self._blocked:
             return
         self._runner = self._known.get(self._key())
@@ -150,9 +151,9 @@ class GeneratedSteps:
         if self._build is None:
             number = None if key in self._failed else first_missing(self._source)
             if number is not None:
-                self._build, self._for = BackgroundBuild(self._source, RUN, number), key
+                self._build, self._for = BackgroundBuild(self._source, RUN_LIBRARY, number), key
             elif key not in self._failed:
-                self._failed[key] = REASONS[PIVOT]
+                self._failed[key] = REASONS[RUN_PIVOT]
         elif self._build.is_done():
             told = self._build.complaint()
             self._build = None
@@ -181,11 +182,11 @@ class GeneratedSteps:
             return done, 0
         self._reason = REASONS[done.why]
         self._refused = self._refused + 1 if not done.taken else 1
-        self._lost += done.why == PIVOT
+        self._lost += done.why == RUN_PIVOT
         if self._lost > NEW_PIVOTS:
             self._known.pop(self._key(), None)
             self._look()
-        alone = 1 if done.why == EVENT else min(2 ** (self._refused - 1), MOST_IN_A_ROW)
+        alone = 1 if done.why == RUN_EVENT else min(2 ** (self._refused - 1), MOST_IN_A_ROW)
         return done, min(left, alone)
 
     def count_generic(self, steps: int) -> None:

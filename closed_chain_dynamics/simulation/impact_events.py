@@ -41,7 +41,7 @@ __all__ = ['ImpactEvents']
 MOST_IMPACTS = 20  # that follow each other at one instant
 NO_WAY = 1e-5  # speed times time since the last hit, below which nothing bounces again [m or rad]
 CONTACT = -1  # the side that a contact is hit from, beside those of stops
-FELT = 1e-9  # share of the largest impulse below which a stop has felt none
+FELT_IMPULSE = 1e-9  # share of the largest impulse below which a stop has felt none
 
 
 class ImpactEvents:
@@ -123,7 +123,9 @@ class ImpactEvents:
             for k in touching
         ]
         change = hit.impact.momentum_after - hit.impact.momentum_before
-        least = FELT * float(np.abs(np.append(hit.impact.impulse, hit.stops)).max(initial=0.0))
+        least = FELT_IMPULSE * float(
+            np.abs(np.append(hit.impact.impulse, hit.stops)).max(initial=0.0)
+        )
         for h, impulse in zip(stops, hit.stops):  # one that rests at its stop may feel it, too
             if abs(impulse) > least or speeds[h] > REST_SPEED:
                 bounces = hit.bounces and speeds[h] > BOUNCE_SPEED

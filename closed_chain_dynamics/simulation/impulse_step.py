@@ -34,6 +34,7 @@ from dataclasses import replace
 import numpy as np
 
 from closed_chain_dynamics import kernels
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.dynamics.contact_problem import (
     ContactProblem,
     Coulomb,
@@ -43,13 +44,12 @@ from closed_chain_dynamics.dynamics.contact_problem import (
 )
 from closed_chain_dynamics.dynamics.coulomb_law import STICKS
 from closed_chain_dynamics.kernels import records as at
-from closed_chain_dynamics.model.mechanism import Vector
-from closed_chain_dynamics.simulation.contact_modes import TOUCHING, ContactModes
+from closed_chain_dynamics.simulation.contact_modes import TOUCHES_WITHIN, ContactModes
 from closed_chain_dynamics.simulation.joint_holds import JointHolds
 
 __all__ = ['ImpulseStep']
 
-GIVEN = 1e-12  # share of the energy that a step may give: rounding
+GIVEN_ENERGY = 1e-12  # share of the energy that a step may give: rounding
 MOST_HALVES = 6  # times that a step is halved which would give more
 
 
@@ -69,7 +69,7 @@ class ImpulseStep:
             work = self._move(h)
             now = motion.energy()
             given = float(now) - before - work
-            if given <= GIVEN * (now.kinetic + abs(now.potential) + abs(work)):
+            if given <= GIVEN_ENERGY * (now.kinetic + abs(now.potential) + abs(work)):
                 break
             if halves == MOST_HALVES:  # forces that are stiff within h: they do not get it
                 motion.v *= np.sqrt(max(1.0 - given / now.kinetic, 0.0))
@@ -85,7 +85,7 @@ class ImpulseStep:
         """Move on by a time h [s]; return the work of motors and external forces."""
         motion, q, v = self.motion, self.motion.q, self.motion.v
         standing = self.joints.standing(range(self.joints.count))  # impulses decide for all
-        loops = [k for k in self.modes.loops if self.modes.gap(k) < TOUCHING]
+        loops = [k for k in self.modes.loops if self.modes.gap(k) < TOUCHES_WITHIN]
         for _ in range(len(self.modes.loops) + self.joints.count + 1):
             problem, found, a = self._impulses(loops, standing, h)
             motion.v = v + h * a + problem.response @ found.p.ravel()

@@ -26,20 +26,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closed_chain_dynamics import kernels
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.dynamics.contact_impacts import BOUNCE_SPEED
 from closed_chain_dynamics.dynamics.contact_problem import REST_SPEED, Held
 from closed_chain_dynamics.kernels import records as at
-from closed_chain_dynamics.model.mechanism import Vector
-from closed_chain_dynamics.simulation.motion import Motion
+from closed_chain_dynamics.simulation.moving_mechanism import MovingMechanism
 
 __all__ = ['JointHolds']
 
-NEAR = 1e-9  # a joint this near to its stop is at it [rad or m]
-CAUGHT = 1e-7  # and one that hardly moves, this near: two stops do not rattle for ever
+AT_STOP = 1e-9  # a joint this near to its stop is at it [rad or m]
+CAUGHT_AT_STOP = 1e-7  # and one that hardly moves, this near: two stops do not rattle for ever
 
-States = NDArray[np.float64]
+JointStates = NDArray[np.float64]
 # what can hold pushes between these forces, friction left aside
-BOUNDS = {
+HOLDING_FORCES = {
     at.STUCK: (0.0, 0.0),
     at.AT_LOWER: (0.0, np.inf),
     at.AT_UPPER: (-np.inf, 0.0),
@@ -50,7 +50,7 @@ BOUNDS = {
 class JointHolds:
     """What may hold the joints of a mechanism in motion: their stops, and friction."""
 
-    def __init__(self, motion: Motion, limits: bool) -> None:
+    def __init__(self, motion: MovingMechanism, limits: bool) -> None:
         self.motion, self.robot = motion, motion.robot
         home, holds = self.robot.model.holds, self.robot.structure.holds
         holds['lower'] = home['lower'] if limits else -np.inf
@@ -85,7 +85,7 @@ class JointHolds:
             if hold['dof'] >= 0 and (hold['loop'] < 0 or loops[hold['loop']]['active'])
         ]
 
-    def _states(self) -> States:
+    def _states(self) -> JointStates:
         """Return position and rate of every coordinate, (holds, 2)."""
         states = np.zeros((self.count, 2))
         kernels.compute_hold_states(self.robot.handle, self.motion.q, self.motion.v, states)
@@ -101,7 +101,7 @@ class JointHolds:
         return [
             h
             for h in self._joined()
-            if not holds[h]['lower'] - NEAR <= states[h, 0] <= holds[h]['upper'] + NEAR
+            if not holds[h]['lower'] - AT_STOP <= states[h, 0] <= holds[h]['upper'] + AT_STOP
         ]
 
     def passed(self) -> dict[int, int]:
@@ -134,7 +134,7 @@ class JointHolds:
     def held(self, modes: dict[int, int], *, friction: bool) -> Held:
         """Return rows, biases and bounds of coordinates that may be held in these ways."""
         rubs = np.array([float(self._law(h)['friction']) * friction for h in modes])
-        bounds = np.array([BOUNDS[mode] for mode in modes.values()]).reshape(-1, 2)
+        bounds = np.array([HOLDING_FORCES[mode] for mode in modes.values()]).reshape(-1, 2)
         return Held(*self._rows(modes), bounds + np.multiply.outer(rubs, [-1.0, 1.0]))
 
     def restitution(self, which: Collection[int]) -> list[float]:
@@ -160,13 +160,13 @@ class JointHolds:
 
     def _stop_at(self, h: int, position: float, rate: float) -> int | None:
         """Return which stop a coordinate is at; one that was passed is where the joint is now."""
-        hold, near = self._hold(h), NEAR if abs(rate) > BOUNCE_SPEED else CAUGHT
+        hold, near = self._hold(h), AT_STOP if abs(rate) > BOUNCE_SPEED else CAUGHT_AT_STOP
         low, high = position - hold['lower'] <= near, hold['upper'] - position <= near
         if not (hold['placed'] and (low or high)):
             return None
-        if position - hold['lower'] < -NEAR:
+        if position - hold['lower'] < -AT_STOP:
             hold['lower'] = position
-        if hold['upper'] - position < -NEAR:
+        if hold['upper'] - position < -AT_STOP:
             hold['upper'] = position
         return at.FIXED if low and high else at.AT_LOWER if low else at.AT_UPPER
 

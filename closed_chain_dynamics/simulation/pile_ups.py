@@ -17,16 +17,21 @@
 __all__ = ['PileUp']
 
 INSTANT = 1e-12  # what follows an event sooner than this is at the same time [s]
-AT_ONCE = 3  # events at one time that lead nowhere; more are stepped over
-PATIENCE, RENEWED = 8, 2  # events in one step before a part of it is stepped over, and after it
-SHORTEST = 1.0 / 64.0  # share of dt that is stepped over first; twice as much each time again
+EVENTS_AT_ONCE = 3  # events at one time that lead nowhere; more are stepped over
+EVENTS_BEFORE, EVENTS_AFTER = (
+    8,
+    2,
+)  # events in one step before a part of it is stepped over, and after it
+FIRST_STEPPED_OVER = (
+    1.0 / 64.0
+)  # share of dt that is stepped over first; twice as much each time again
 
 
 class PileUp:
     """Counts the events of one step of a length dt [s]."""
 
     def __init__(self, dt: float) -> None:
-        self._part, self._count, self._at_once, self._time = SHORTEST * dt, 0, 0, -1.0
+        self._part, self._count, self._at_once, self._time = FIRST_STEPPED_OVER * dt, 0, 0, -1.0
 
     def count(self, time: float) -> None:
         """Note that an event has happened at a time [s]."""
@@ -36,12 +41,12 @@ class PileUp:
 
     def lock(self) -> None:
         """Note that no forces fit the motion."""
-        self._at_once = AT_ONCE
+        self._at_once = EVENTS_AT_ONCE
 
     @property
     def is_high(self) -> bool:
         """Return whether it has to be stepped over."""
-        return self._count >= PATIENCE or self._at_once >= AT_ONCE
+        return self._count >= EVENTS_BEFORE or self._at_once >= EVENTS_AT_ONCE
 
     @property
     def has_events(self) -> bool:
@@ -51,5 +56,5 @@ class PileUp:
     def step(self, left: float) -> float:
         """Return the time to step over, at most what is `left` of the step [s]."""
         part, self._part = self._part, 2.0 * self._part
-        self._at_once, self._count = 0, min(self._count, PATIENCE - RENEWED)
+        self._at_once, self._count = 0, min(self._count, EVENTS_BEFORE - EVENTS_AFTER)
         return min(part, left)

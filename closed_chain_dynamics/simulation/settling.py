@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closed_chain_dynamics import kernels
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.dynamics.constraints import constraint_jacobian
 from closed_chain_dynamics.dynamics.contact_problem import (
     REST_SPEED,
@@ -40,14 +41,13 @@ from closed_chain_dynamics.dynamics.contact_problem import (
 from closed_chain_dynamics.dynamics.coulomb_law import SLIDES, STICKS
 from closed_chain_dynamics.errors import StructureError
 from closed_chain_dynamics.kernels import records as at
-from closed_chain_dynamics.model.mechanism import Vector
+from closed_chain_dynamics.kernels.aiming import HELD_STILL
 from closed_chain_dynamics.simulation.contact_modes import ContactModes
 from closed_chain_dynamics.simulation.joint_holds import JointHolds
 
 __all__ = ['Settling']
 
-AT_THE_LIMIT = 1e-6  # share of the friction that is left where a contact begins to slip
-HELD = 1e-6  # acceleration of what is held: rounding [m/s^2 or rad/s^2]
+SLIPPING_SHARE = 1e-6  # share of the friction that is left where a contact begins to slip
 
 
 class Settling:
@@ -147,7 +147,8 @@ class Settling:
         rest = np.abs(J_C @ motion.acceleration + bias)
         rows = [table['row'][k] + i for k in loops for i in range(table['n_rows'][k])]
         rows += self.joints.rows_of()
-        return float(rest[rows].max(initial=0.0)) <= HELD  # else no force can keep them closed
+        # else no force can keep them closed
+        return float(rest[rows].max(initial=0.0)) <= HELD_STILL
 
     def _let_go(self, loops: Sequence[int], standing: dict[int, int]) -> None:
         """Let contacts begin to slide or to leave, and joints give way, as forces ask for."""
@@ -248,7 +249,7 @@ def _beginning(found: Coulomb, mu: Vector, moving: NDArray[np.bool_]) -> Coulomb
     n = len(mu)
     friction, most = np.linalg.norm(found.p[:n, 1:], axis=1), mu * np.abs(found.p[:n, 0])
     slides = np.zeros(len(moving), dtype=bool)
-    slides[:n] = ~moving[:n] & (friction >= (1.0 - AT_THE_LIMIT) * most) & (most > 0.0)
+    slides[:n] = ~moving[:n] & (friction >= (1.0 - SLIPPING_SHARE) * most) & (most > 0.0)
     u = found.u.copy()
     u[slides, 1:] = -found.p[slides, 1:]
     return replace(found, u=u, modes=np.where(slides, SLIDES, found.modes))

@@ -22,22 +22,23 @@ motion (see `structure_events`), cutting sets it free; both are in the log.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.assembly.search import assemble
-from closed_chain_dynamics.dynamics.actuation import actuator_vector
+from closed_chain_dynamics.dynamics.actuation import Torques, actuator_vector
 from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.recording.events import Event
 from closed_chain_dynamics.recording.html import shown
 from closed_chain_dynamics.recording.log import Log
 from closed_chain_dynamics.simulation import structure_events
 from closed_chain_dynamics.simulation.energy import Energy
 from closed_chain_dynamics.simulation.generated_steps import GeneratedSteps
-from closed_chain_dynamics.simulation.motion import Motion
+from closed_chain_dynamics.simulation.moving_mechanism import MovingMechanism
 from closed_chain_dynamics.simulation.options import (
     INTEGRATORS,
     check_duration,
@@ -48,9 +49,8 @@ from closed_chain_dynamics.simulation.stepping import Stepper
 
 __all__ = ['INTEGRATORS', 'Simulation']
 
-PARTS = 100  # of a long run, after each of which its progress is told
+PROGRESS_PARTS = 100  # of a long run, after each of which its progress is told
 
-Torques = Mapping[str, float] | ArrayLike | None
 Controller = Callable[['Simulation'], Torques]
 
 
@@ -90,7 +90,7 @@ class Simulation:
         start = assemble(robot, {}) if q is None else robot.vector(q, robot.nq, 'q')
         moving = np.zeros(robot.nv) if v is None else robot.vector(v, robot.nv, 'v')
         self._start = start.copy(), moving.copy(), robot.connections()
-        self._motion = Motion(robot, *self._start[:2], float(dt))
+        self._motion = MovingMechanism(robot, *self._start[:2], float(dt))
         self.reset()
 
     def reset(self) -> None:
@@ -98,7 +98,7 @@ class Simulation:
         q, v, connections = self._start
         self.robot.restructure(connections)
         dt, wrenches = self._motion.dt, self._motion.wrenches
-        self._motion = Motion(self.robot, q, v, dt)
+        self._motion = MovingMechanism(self.robot, q, v, dt)
         self._motion.set_wrenches(wrenches)
         self._motion.close(at_start=True)
         self._stepper = Stepper(
@@ -237,13 +237,13 @@ class Simulation:
         check_duration(self.robot, duration)
         steps, rest = self._stepper.divide(float(duration))
         stepwise = callable(tau) or callback is not None
-        chunk = 1 if stepwise else max(1, steps // PARTS if progress else steps)
+        chunk = 1 if stepwise else max(1, steps // PROGRESS_PARTS if progress else steps)
         total, done = steps + (rest > 0.0), 0
         while done < total:
             count = min(chunk, steps - done)  # 0: the shorter one is left
             torques = actuator_vector(self.robot, tau(self) if callable(tau) else tau, 'tau')
             self._stepper.advance(torques, count, 0.0 if count else rest)
-            if progress and (not stepwise or done % PARTS == 0 or done + 1 == total):
+            if progress and (not stepwise or done % PROGRESS_PARTS == 0 or done + 1 == total):
                 progress((done + max(count, 1)) / total)
             done += max(count, 1)
             if callback is not None and callback(self):

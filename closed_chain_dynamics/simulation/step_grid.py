@@ -20,7 +20,7 @@ import numpy as np
 
 __all__ = ['StepGrid']
 
-ROUNDING = 1e-9  # share of a step that is not worth one of its own
+GRID_ROUNDING = 1e-9  # share of a step that is not worth one of its own
 
 
 @dataclass
@@ -48,7 +48,7 @@ class StepGrid:
     def divide(self, duration: float) -> tuple[int, float]:
         """Return how many whole steps a duration has, and what is left of it [s]."""
         ratio = duration / self.dt
-        slack = max(ROUNDING, 4.0 * float(np.spacing(ratio)))
+        slack = max(GRID_ROUNDING, 4.0 * float(np.spacing(ratio)))
         steps = int(np.floor(ratio + slack))
         rest = ratio - steps
         return steps, rest * self.dt if rest > slack else 0.0

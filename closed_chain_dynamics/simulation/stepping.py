@@ -26,19 +26,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closed_chain_dynamics import kernels
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.codegen.runner import Asked
 from closed_chain_dynamics.errors import StateError, StructureError
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.kernels.run import LOG_ROW
 from closed_chain_dynamics.model.friction_lock import LOCKS
-from closed_chain_dynamics.model.mechanism import Vector
 from closed_chain_dynamics.recording.events import Event
 from closed_chain_dynamics.recording.log import Log
 from closed_chain_dynamics.simulation.adaptive import adaptive_run
 from closed_chain_dynamics.simulation.event_handling import EventHandling
 from closed_chain_dynamics.simulation.event_rates import EventRates
 from closed_chain_dynamics.simulation.generated_steps import GeneratedSteps
-from closed_chain_dynamics.simulation.motion import Motion
+from closed_chain_dynamics.simulation.moving_mechanism import MovingMechanism
 from closed_chain_dynamics.simulation.options import INTEGRATORS
 from closed_chain_dynamics.simulation.pile_ups import INSTANT, PileUp
 from closed_chain_dynamics.simulation.step_grid import StepGrid
@@ -53,9 +53,9 @@ __all__ = ['Stepper']
 
 LOGGER = logging.getLogger('closed_chain_dynamics')
 # shares of the energy that a step may gain or lose without a word; implicit ones are second order
-ROUGH, ROUGH_IMPLICIT = 1e-6, 1e-4
-MOST_PARTS = 1000.0  # of a step by RK4; where damping asks for more, steps are implicit
-CAUGHT = 1e-3  # share of a step in which friction stops what it is about to jam
+ROUGH_STEP, ROUGH_IMPLICIT_STEP = 1e-6, 1e-4
+MOST_RK4_PARTS = 1000.0  # of a step by RK4; where damping asks for more, steps are implicit
+CAUGHT_BY_FRICTION = 1e-3  # share of a step in which friction stops what it is about to jam
 MOST_EVENTS = 1000  # in one step; more means that it never comes to rest
 MOST_A_SECOND = 2000  # events of one contact; more are told of, once
 
@@ -70,7 +70,7 @@ class Stepper:
 
     def __init__(
         self,
-        motion: Motion,
+        motion: MovingMechanism,
         *,
         integrator: str,
         tolerance: float,
@@ -182,7 +182,7 @@ class Stepper:
         motion.torques = torques
         if not self._looked:
             self._looked = True
-            self._be_implicit_if_stiff(MOST_PARTS)
+            self._be_implicit_if_stiff(MOST_RK4_PARTS)
         if self._handling.watching and not self._begun:
             self._begun = True
             self._decide(self._handling.begin)
@@ -239,7 +239,7 @@ class Stepper:
     def _note_rough(self, share: float) -> None:
         """Say once that a step gained or lost more of the energy than it should."""
         implicit = self.integrator == 'implicit'
-        if share <= (ROUGH_IMPLICIT if implicit else ROUGH) or self._rough:
+        if share <= (ROUGH_IMPLICIT_STEP if implicit else ROUGH_STEP) or self._rough:
             return
         motion, self._rough = self.motion, True
         if implicit:
@@ -326,7 +326,7 @@ class Stepper:
         elif status == at.LOCKED:
             self._last = 'friction'
             self._decide(lambda: self._handling.unlock(motion.lock()))
-        elif status == at.TOO_STIFF and self._handling.jams(CAUGHT * dt):
+        elif status == at.TOO_STIFF and self._handling.jams(CAUGHT_BY_FRICTION * dt):
             self._pile.lock()
         elif status and not (status == at.TOO_STIFF and self._be_implicit_if_stiff(1.0)):
             motion.refuse(status)

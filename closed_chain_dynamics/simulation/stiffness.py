@@ -18,18 +18,19 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.description import Spring
 from closed_chain_dynamics.dynamics.constraints import allowed_motions, loop_jacobian
 from closed_chain_dynamics.dynamics.force_responses import Responses
 from closed_chain_dynamics.dynamics.tree import jacobian, link_placement, mass_matrix
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['ease_massless', 'is_fast_but_damped', 'stiffest']
 
 NO_MASS = 1e-11  # share of the inertia of its joints that a motion without mass may have: rounding
 EASED = 1e-4  # share of the step within which damping stops what has next to no mass
 
-Found = tuple[str, Vector, float, float]  # what, row, stiffness, damping
+FoundStiffness = tuple[str, Vector, float, float]  # what, row, stiffness, damping
 
 
 def stiffest(robot: Mechanism, q: Vector) -> str:
@@ -99,7 +100,7 @@ def ease_massless(robot: Mechanism, q: Vector, dt: float) -> list[str]:
     return [robot.coordinate_names[j] for j in eased]
 
 
-def _laws(robot: Mechanism, q: Vector) -> Iterator[Found]:
+def _laws(robot: Mechanism, q: Vector) -> Iterator[FoundStiffness]:
     """Return everything that pulls a coordinate back or damps it."""
     units, L = np.eye(robot.nv), loop_jacobian(robot, q)
     for names, rows, laws in (

@@ -25,22 +25,24 @@ import dataclasses
 import numpy as np
 
 from closed_chain_dynamics import kernels
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.dynamics.closing import Closure
 from closed_chain_dynamics.dynamics.impacts import body_states, impact_on_bodies
 from closed_chain_dynamics.dynamics.tree import momentum
 from closed_chain_dynamics.errors import ClosedChainError, StructureError
 from closed_chain_dynamics.model import changes
-from closed_chain_dynamics.model.mechanism import Vector
 from closed_chain_dynamics.model.model import Records
 from closed_chain_dynamics.recording.events import Event
-from closed_chain_dynamics.simulation.motion import Motion
+from closed_chain_dynamics.simulation.moving_mechanism import MovingMechanism
 
 __all__ = ['connect', 'cut']
 
-NEARLY_CLOSED = 1e-10  # from here on one step of Newton's method closes a loop to rounding
+ONE_STEP_GAP = 1e-10  # from here on one step of Newton's method closes a loop to rounding
 
 
-def connect(motion: Motion, names: Sequence[str], gap: float, angle: float) -> list[Event]:
+def connect(
+    motion: MovingMechanism, names: Sequence[str], gap: float, angle: float
+) -> list[Event]:
     """Connect loop joints, or tree joints that were cut, all at the same instant."""
     robot, before, energy = motion.robot, motion.mobility(), float(motion.energy())
     kept, moved = (motion.q, motion.v, robot.connections()), momentum(robot, motion.q, motion.v)
@@ -77,7 +79,7 @@ def connect(motion: Motion, names: Sequence[str], gap: float, angle: float) -> l
     return events
 
 
-def cut(motion: Motion, names: Sequence[str]) -> list[Event]:
+def cut(motion: MovingMechanism, names: Sequence[str]) -> list[Event]:
     """Cut loop joints or tree joints, all at the same instant."""
     robot, before, energy = motion.robot, motion.mobility(), float(motion.energy())
     kept = motion.q, motion.v, robot.connections()
@@ -97,13 +99,13 @@ def cut(motion: Motion, names: Sequence[str]) -> list[Event]:
     ]
 
 
-def _place(motion: Motion, q: Vector | None, v: Vector | None) -> None:
+def _place(motion: MovingMechanism, q: Vector | None, v: Vector | None) -> None:
     """Go on from a state in the coordinates of a new structure."""
     if q is not None and v is not None:
         motion.place(q, v)
 
 
-def _bring_together(motion: Motion, states: Records) -> None:
+def _bring_together(motion: MovingMechanism, states: Records) -> None:
     """
     Close the gaps of new connections; all masses stay as near as can be to where they were.
 
@@ -115,6 +117,6 @@ def _bring_together(motion: Motion, states: Records) -> None:
     if kernels.compute_settling(robot.handle, motion.q, states, motion.work):
         for cluster in np.flatnonzero(robot.structure.clusters['n_rows']):
             closure = Closure(robot, int(cluster), np.zeros(robot.nv, dtype=bool), False)
-            motion.q = closure.close(motion.q, NEARLY_CLOSED)[0]
+            motion.q = closure.close(motion.q, ONE_STEP_GAP)[0]
         motion.close()
         kernels.compute_settling(robot.handle, motion.q, states, motion.work)

@@ -28,6 +28,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.assembly.completion import complete_velocity
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.codegen.batch import Function
@@ -45,13 +46,12 @@ from closed_chain_dynamics.studies.responses import Response
 
 __all__ = ['AGREE', 'Batch', 'why_alone']
 
-Array = NDArray[np.float64]
 
 AGREE = 1e-8  # of states in steps of dt and of half of it [rad or m, and per s; share if above 1]
 MEMORY = 32e6  # of the states of runs that are taken at once [bytes]
 INPUTS = ('mass', 'inertia', 'stiffness', 'rest', 'damping', 'armature')
 ENERGIES = {'kinetic', 'potential', 'energy'}
-UNKNOWN = {'work', 'dissipated', 'lost', 'balance', 'loop_error', 'force', 'moment'}
+NOT_IN_BATCHES = {'work', 'dissipated', 'lost', 'balance', 'loop_error', 'force', 'moment'}
 
 
 def why_alone(experiment: Experiment) -> str:
@@ -68,7 +68,7 @@ def why_alone(experiment: Experiment) -> str:
     if len(set(links)) < len(links):
         return 'mass and inertia of the same link vary'
     for response in experiment.responses:
-        asked = sorted(_words(response) & UNKNOWN)
+        asked = sorted(_words(response) & NOT_IN_BATCHES)
         if asked:
             return f'response {response.name} asks for {asked[0]}, which only single runs keep'
     if experiment.integrator != 'rk4' or StepGrid(experiment.dt).divide(experiment.duration)[1]:

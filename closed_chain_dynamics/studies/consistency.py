@@ -26,17 +26,24 @@ from typing import Any
 
 import numpy as np
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.dynamics.tree import difference
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.recording.html import shown
 from closed_chain_dynamics.recording.log_files import Path, write_columns
 from closed_chain_dynamics.recording.segments import position_names
+from closed_chain_dynamics.recording.terminal import Progress
 from closed_chain_dynamics.studies.ground import Ground
 from closed_chain_dynamics.studies.ground_forces import GroundForces, ground_forces, weight_of
 from closed_chain_dynamics.studies.motion.marker_fit import MarkerFit
 from closed_chain_dynamics.studies.motion.moving import Motion, move
-from closed_chain_dynamics.studies.motion.torques import MET, MotionTorques, beyond, motion_torques
-from closed_chain_dynamics.studies.motion.tracks import Array, Progress, Tracks
+from closed_chain_dynamics.studies.motion.torques import (
+    MET_IN_MOTION,
+    MotionTorques,
+    beyond,
+    motion_torques,
+)
+from closed_chain_dynamics.studies.motion.tracks import Tracks
 from closed_chain_dynamics.studies.nearest_motion import NearestMotion, nearest_motion
 from closed_chain_dynamics.studies.record_poses import (
     completed_tracks,
@@ -45,11 +52,11 @@ from closed_chain_dynamics.studies.record_poses import (
 )
 from closed_chain_dynamics.studies.suspects import Suspect, culprit_of, find_suspects
 
-__all__ = ['SHARE', 'Consistency', 'study_consistency']
+__all__ = ['MEASURED_SHARE', 'Consistency', 'study_consistency']
 
 CLOSED_WITHIN = 1e-3  # gap up to which a loop counts as closed [m or rad]
 NEARLY = 1e-9  # gaps below this are rounding: the record is its own nearest motion [m or rad]
-SHARE = 0.05  # residual that is put down to measurement, of what gravity and inertia need
+MEASURED_SHARE = 0.05  # residual that is put down to measurement, of what gravity and inertia need
 SKIN = 0.03  # how far markers may be from where the model has them: skin moves that much [m]
 
 
@@ -114,7 +121,7 @@ class Consistency:
             'range': 'range' not in kinds,
             'speed': 'speed' not in kinds,
             'effort': 'effort' not in kinds,
-            'forces': all(share <= SHARE for _, _, share in self.residual.values()),
+            'forces': all(share <= MEASURED_SHARE for _, _, share in self.residual.values()),
             **of_ground,
         }
 
@@ -241,7 +248,9 @@ def _residual(torques: MotionTorques) -> dict[str, tuple[float, float, float]]:
         held = static.get(name, np.zeros(1))
         scale = _rms(held) + _rms(needed - np.nan_to_num(held))
         peak = float(np.nanmax(np.abs(values)))
-        if peak > MET * weight_of(robot):  # the rest is rounding where the ground carries it
+        if peak > MET_IN_MOTION * weight_of(
+            robot
+        ):  # the rest is rounding where the ground carries it
             found[name] = (peak, _rms(values), _rms(values) / scale)
     return found
 

@@ -21,8 +21,8 @@ import numpy as np
 
 from closed_chain_dynamics.dynamics.explanation import listed
 from closed_chain_dynamics.recording.terminal import Report, number
-from closed_chain_dynamics.studies.consistency import SHARE, Consistency
-from closed_chain_dynamics.studies.suspects import CLEARLY, EXPLAINS, Suspect
+from closed_chain_dynamics.studies.consistency import MEASURED_SHARE, Consistency
+from closed_chain_dynamics.studies.suspects import CLEARLY, LEFT_BY_CULPRIT, Suspect
 
 __all__ = ['QUESTIONS', 'consistency_report']
 
@@ -164,7 +164,7 @@ def _warnings(found: Consistency) -> list[str]:
             f'{number(each["limit"])}.'
         )
     for name, (peak, rms, share) in found.residual.items():
-        if share > SHARE:
+        if share > MEASURED_SHARE:
             said.append(
                 f'{name}: a force of {number(peak)} at most, {number(rms)} rms, is given '
                 f'by no actuator; that is {number(100.0 * share, 3)} % of what gravity '
@@ -198,7 +198,7 @@ def _accusation(found: Consistency) -> str:
                 else f' on average, give or take {number(each.spread)}.'
             )
         )
-    able = [each.joint for each in suspects if each.remaining <= EXPLAINS]
+    able = [each.joint for each in suspects if each.remaining <= LEFT_BY_CULPRIT]
     if able:
         return (
             f'{listed(able)}: leaving out either would explain the gap, as far as this '

@@ -19,13 +19,11 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.errors import NameNotFound, StateError
 
 __all__ = ['Distribution']
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

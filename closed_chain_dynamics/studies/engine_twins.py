@@ -26,8 +26,8 @@ from typing import Any
 
 from lxml import etree
 import numpy as np
-from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.description.document import open_document
 from closed_chain_dynamics.description.elements import JointType
 from closed_chain_dynamics.description.left_out import LeftOut
@@ -37,10 +37,9 @@ from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['MuJoCo', 'Pinocchio', 'Twin', 'Unreadable']
 
-Array = NDArray[np.float64]
 MASSLESS = 1e12  # condition of A beyond which accelerations have no digits left
 ENTERS = 3  # times a motion enters accelerations: itself, the forces along it, and the drift
-STEP = 1e-3  # of the fourth-order difference that gives dJ/dt
+DIFFERENCE_STEP = 1e-3  # of the fourth-order difference that gives dJ/dt
 
 
 class Unreadable(Exception):
@@ -95,7 +94,7 @@ class Twin:
         own: Array = np.linalg.lstsq(self.T, W @ (W.T @ (self.T @ v)), rcond=None)[0]
         self.set(q, own)
         rate = self.T @ own
-        h = STEP / max(1.0, float(np.abs(rate).max(initial=0.0)))
+        h = DIFFERENCE_STEP / max(1.0, float(np.abs(rate).max(initial=0.0)))
         near = self.moved(rate, h) - self.moved(rate, -h)
         far = self.moved(rate, 2.0 * h) - self.moved(rate, -2.0 * h)
         drift = (8.0 * near - far) @ rate / (12.0 * h)  # dJ/dt times velocity

@@ -26,9 +26,9 @@ import json
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from closed_chain_dynamics import __version__
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.description import to_xml
 from closed_chain_dynamics.model.mechanism import Mechanism
@@ -44,8 +44,7 @@ from closed_chain_dynamics.studies.sampling import design
 
 __all__ = ['Experiment', 'Row']
 
-Array = NDArray[np.float64]
-Named = Mapping[str, float]
+ByName = Mapping[str, float]
 
 GAINS = ('kp', 'kd', 'target')
 TIMES = ('connect', 'cut')
@@ -77,14 +76,14 @@ class Experiment:
     robot: Mechanism
     variations: tuple[Variation, ...]
     responses: tuple[Response, ...]
-    q: Named = field(default_factory=dict)
-    v: Named = field(default_factory=dict)
-    tau: Named = field(default_factory=dict)
-    kp: Named = field(default_factory=dict)
-    kd: Named = field(default_factory=dict)
-    target: Named = field(default_factory=dict)
-    connect: Named = field(default_factory=dict)
-    cut: Named = field(default_factory=dict)
+    q: ByName = field(default_factory=dict)
+    v: ByName = field(default_factory=dict)
+    tau: ByName = field(default_factory=dict)
+    kp: ByName = field(default_factory=dict)
+    kd: ByName = field(default_factory=dict)
+    target: ByName = field(default_factory=dict)
+    connect: ByName = field(default_factory=dict)
+    cut: ByName = field(default_factory=dict)
     duration: float = 2.0
     dt: float = 1e-3
     integrator: str = 'rk4'

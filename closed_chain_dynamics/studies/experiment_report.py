@@ -19,8 +19,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.recording.html import shown
 from closed_chain_dynamics.recording.log_files import Path
 from closed_chain_dynamics.recording.page import write_page
@@ -43,10 +43,9 @@ from closed_chain_dynamics.studies.sensitivity import (
 
 __all__ = ['experiment_report', 'render', 'write_html']
 
-Array = NDArray[np.float64]
 
 SCHEMA = 'closed-chain-study-experiment/1'  # a key that is added keeps it
-MOST_POINTS = 3000  # of a scatter: more cannot be told apart
+MOST_SCATTERED = 3000  # of a scatter: more cannot be told apart
 MOST_FAILURES = 20  # rows that are listed; the table has all
 
 
@@ -237,7 +236,7 @@ def _draw_response(ax: Any, values: Array, name: str) -> None:
 
 
 def _draw_effect(ax: Any, x: Array, y: Array, label: str, name: str) -> None:
-    stride = -(-len(x) // MOST_POINTS)
+    stride = -(-len(x) // MOST_SCATTERED)
     ax.plot(x[::stride], y[::stride], '.', markersize=2, alpha=0.4, color=LINE_COLOURS[0])
     effect = main_effect(x, y)
     ax.errorbar(effect.levels, effect.means, effect.deviations, color=LINE_COLOURS[1], capsize=2)
@@ -259,7 +258,7 @@ def _draw_indices(ax: Any, found: dict[str, Any], labels: Sequence[str], name: s
 
 def _draw_front(ax: Any, columns: Any, traded: Sequence[str], runs: Sequence[int]) -> None:
     x, y = (columns[name] for name in traded)
-    stride = -(-len(x) // MOST_POINTS)
+    stride = -(-len(x) // MOST_SCATTERED)
     ax.plot(x[::stride], y[::stride], '.', markersize=3, alpha=0.4, color=LINE_COLOURS[0])
     order = np.array(runs)[np.argsort(x[runs], kind='stable')]
     ax.plot(x[order], y[order], 'o-', markersize=4, color=LINE_COLOURS[1])

@@ -19,8 +19,8 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.recording.log_files import Path
 from closed_chain_dynamics.recording.panels import Column, Panel, draw_lines, draw_panels
@@ -31,7 +31,6 @@ from closed_chain_dynamics.studies.what_if_report import run_label
 
 __all__ = ['draw_errors', 'plot_validity', 'plot_what_if']
 
-Array = NDArray[np.float64]
 
 QUATERNION = (':qx', ':qy', ':qz', ':qw')  # how names of its components end
 LOWEST = 1e-16  # errors below this have no place on a logarithmic axis

@@ -20,10 +20,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.dynamics.tree import jacobian, link_placement
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.studies.motion.moving import Motion
-from closed_chain_dynamics.studies.motion.tracks import Array
 
 __all__ = ['ContactPoint', 'Ground', 'contact_points', 'ground_of_model', 'touching']
 

@@ -18,7 +18,7 @@ Forces between a moving model and the ground: what the motion needs, and what co
 What no actuator gives, Z^T tau_G with S Z = 0 (at the root of a free body: force and moment), has
 to come from the contacts: Z^T W^T (tau_O - sum J_i^T f_i) = 0, each f_i within its friction cone.
 The forces here leave least of it, and of these are the smallest. A cone is taken as the pyramid of
-EDGES edges within it, which is stricter by 2 % between them.
+CONE_EDGES edges within it, which is stricter by 2 % between them.
 """
 
 from collections.abc import Sequence
@@ -30,21 +30,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
 from closed_chain_dynamics.dynamics.tree import jacobian, joint_wrenches, link_placement
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.studies.ground import ContactPoint, Ground, contact_points, touching
 from closed_chain_dynamics.studies.motion.moving import Motion
-from closed_chain_dynamics.studies.motion.tracks import Array
 from closed_chain_dynamics.studies.support_polygon import inside
 
 __all__ = ['GroundForces', 'ground_forces', 'passive_directions', 'pyramid', 'weight_of']
 
-EDGES = 16  # of the pyramid in a friction cone
-SMALLEST = 1e-6  # what forces count beside what is not met, so that they are unique
-SHARE = 0.05  # of the weight: what is not met up to this is put down to the measurement
-ROUGH = 1e3  # friction without end, to tell slipping from tipping
+CONE_EDGES = 16  # of the pyramid in a friction cone
+FORCE_COST = 1e-6  # what forces count beside what is not met, so that they are unique
+WEIGHT_SHARE = 0.05  # of the weight: what is not met up to this is put down to the measurement
+ENDLESS_FRICTION = 1e3  # friction without end, to tell slipping from tipping
 
 
 @dataclass(repr=False)
@@ -75,7 +75,7 @@ class GroundForces:
         with np.errstate(divide='ignore', invalid='ignore'):
             x = (h * F[:, 0] - self.needed[:, 4]) / F[:, 2]
             y = (h * F[:, 1] + self.needed[:, 3]) / F[:, 2]
-        pushes = F[:, 2] > SHARE * self.weight
+        pushes = F[:, 2] > WEIGHT_SHARE * self.weight
         return np.where(pushes[:, None], np.column_stack([x, y]), np.nan)
 
     @cached_property
@@ -103,7 +103,7 @@ class GroundForces:
     def breaks(self) -> list[dict[str, Any]]:
         """Return where the motion is not possible: dicts of begin, end, reason, share."""
         found: list[dict[str, Any]] = []
-        broken = self.unmet > SHARE
+        broken = self.unmet > WEIGHT_SHARE
         for k in np.flatnonzero(broken):
             reason, time = self._reason(int(k)), float(self.motion.time[k])
             share = float(self.unmet[k])
@@ -143,7 +143,9 @@ def weight_of(robot: Mechanism) -> float:
     return float(robot.total_mass * np.linalg.norm(robot.gravity))
 
 
-def pyramid(contacts: Sequence[ContactPoint], edges: int = EDGES, rough: float = 0.0) -> Array:
+def pyramid(
+    contacts: Sequence[ContactPoint], edges: int = CONE_EDGES, rough: float = 0.0
+) -> Array:
     """Return edges of the pyramids in the cones, (contacts, 3, edges), each with 1 upwards."""
     angle = 2.0 * np.pi * np.arange(edges) / edges
     circle = np.array([np.cos(angle), np.sin(angle), np.zeros(edges)])
@@ -185,7 +187,8 @@ def ground_forces(robot: Mechanism, motion: Motion, ground: Ground) -> GroundFor
         forces[k, there], left = _shared(Z.T @ tau_O, Z, J, active, weight)
         unmet.append(left)
         slips.append(
-            left > SHARE and _shared(Z.T @ tau_O, Z, J, active, weight, ROUGH)[1] <= SHARE
+            left > WEIGHT_SHARE
+            and _shared(Z.T @ tau_O, Z, J, active, weight, ENDLESS_FRICTION)[1] <= WEIGHT_SHARE
         )
     return GroundForces(
         robot, motion, ground, points, touches, np.array(needed), forces, np.array(unmet), length,
@@ -212,7 +215,7 @@ def _shared(
     alone = np.zeros((3 * len(contacts), count * len(contacts)))
     for i, e in enumerate(edges):
         alone[3 * i : 3 * i + 3, count * i : count * (i + 1)] = e
-    rows = np.vstack([give, SMALLEST * alone])
+    rows = np.vstack([give, FORCE_COST * alone])
     found, _ = nnls(rows, np.append(wanted, np.zeros(len(alone))))
     left = float(np.linalg.norm(wanted - give @ found))
     return (weight * alone @ found).reshape(-1, 3), left

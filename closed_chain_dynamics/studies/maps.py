@@ -28,6 +28,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.assembly.search import Assembled, find_assembly
 from closed_chain_dynamics.dynamics.constraints import constraint_jacobian
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
@@ -35,16 +36,15 @@ from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
 from closed_chain_dynamics.dynamics.tree import difference
 from closed_chain_dynamics.errors import AssemblyError, ClosedChainError, StateError
 from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.recording.terminal import Progress
 from closed_chain_dynamics.studies.motion.moving import undecided
-from closed_chain_dynamics.studies.motion.tracks import Progress
 
 __all__ = ['MapRow', 'WorkspaceMap', 'study_map']
 
-Array = NDArray[np.float64]
 
 SAME_POSE = 1e-5  # two poses nearer than this are one [rad or m]
-ATTEMPTS = 4  # starts of the search behind each start that is given
-MOST_POINTS = 10**6
+ATTEMPTS_PER_START = 4  # starts of the search behind each start that is given
+MOST_MAP_POINTS = 10**6
 
 
 @dataclass(frozen=True)
@@ -136,9 +136,12 @@ def study_map(
     poses of its neighbour: more find more assembly modes.
     """
     grid = {name: np.asarray(values, dtype=float) for name, values in axes.items()}
-    if len(grid) not in (1, 2) or not 0 < np.prod([len(v) for v in grid.values()]) <= MOST_POINTS:
+    if (
+        len(grid) not in (1, 2)
+        or not 0 < np.prod([len(v) for v in grid.values()]) <= MOST_MAP_POINTS
+    ):
         raise StateError(
-            f'a map is over one or two coordinates and up to {MOST_POINTS} points',
+            f'a map is over one or two coordinates and up to {MOST_MAP_POINTS} points',
             where=robot.name,
             repair='Give for instance crank=range(0,6.28,100).',
         )
@@ -181,7 +184,9 @@ def _poses(
     found: list[Assembled] = []
     for start in tries:
         try:
-            one = find_assembly(robot, dict(wanted), start=start, limits=limits, attempts=ATTEMPTS)
+            one = find_assembly(
+                robot, dict(wanted), start=start, limits=limits, attempts=ATTEMPTS_PER_START
+            )
         except AssemblyError:
             if not found and start is None and len(tries) == 1:
                 break

@@ -25,7 +25,7 @@ from closed_chain_dynamics.studies.motion.marker_fit import Marker
 
 __all__ = ['read_setup']
 
-KEYS = ('markers', 'contacts', 'ground')
+SETUP_KEYS = ('markers', 'contacts', 'ground')
 ENTRIES = {
     'markers': ('link', 'xyz', 'weight'),
     'contacts': ('link', 'xyz', 'mu'),
@@ -51,8 +51,8 @@ def read_setup(robot: Mechanism, path: Path) -> tuple[dict[str, Marker] | None, 
     if not isinstance(given, Mapping) or not given:
         raise _refused(path, 'a setup must map keys to values')
     for key, value in given.items():
-        if key not in KEYS:
-            raise NameNotFound('entry of a setup', key, KEYS, file=path)
+        if key not in SETUP_KEYS:
+            raise NameNotFound('entry of a setup', key, SETUP_KEYS, file=path)
         if not isinstance(value, Mapping):
             raise _refused(path, f'{key!r} has a value that cannot be read: {value!r}')
     ground = given.get('ground', {})

@@ -31,25 +31,26 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
 from closed_chain_dynamics.dynamics.tree import difference, integrate, jacobian, mass_matrix
 from closed_chain_dynamics.errors import StateError
 from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.recording.terminal import Progress
 from closed_chain_dynamics.studies.ground import ContactPoint, Ground
 from closed_chain_dynamics.studies.ground_forces import passive_directions, pyramid, weight_of
 from closed_chain_dynamics.studies.motion.closed_fit import closed
 from closed_chain_dynamics.studies.motion.moving import Motion
-from closed_chain_dynamics.studies.motion.tracks import Array, Progress
 from closed_chain_dynamics.studies.quadratic_program import Blocks, least_quadratic
 
 __all__ = ['FEET', 'NearestMotion', 'nearest_motion']
 
 FEET = 100.0  # what a change of a contact's place counts, beside that of a joint
-ITERATIONS = 20
-SETTLED = 1e-8  # a step below this changes nothing that matters [rad or m]
-SMALLEST = 1e-9  # what forces count, so that they are unique
-EDGES = 8  # of the pyramid in a friction cone
+NEAREST_ITERATIONS = 20
+SETTLED_NEAREST = 1e-8  # a step below this changes nothing that matters [rad or m]
+NEAREST_FORCE_COST = 1e-9  # what forces count, so that they are unique
+COARSE_CONE_EDGES = 8  # of the pyramid in a friction cone
 PROBE = 1e-6  # of differences [rad, m, and their rates]
 
 
@@ -96,10 +97,10 @@ def nearest_motion(
         [ground.contacts[i] for i in np.flatnonzero(each)] if 0 < k < len(time) - 1 else []
         for k, each in enumerate(touches)
     ]
-    edges = pyramid(ground.contacts, EDGES)
+    edges = pyramid(ground.contacts, COARSE_CONE_EDGES)
     forces = np.zeros((len(time), count, 3))
     directions: list[Array | None] = [None] * len(time)
-    for turn in range(ITERATIONS):
+    for turn in range(NEAREST_ITERATIONS):
         samples: dict[int, _Sample] = {}
         for k in range(1, len(time) - 1):
             v, a = _rates(robot, poses, k, h)
@@ -110,8 +111,8 @@ def nearest_motion(
         step, forces = _step(robot, record, poses, h, samples, stand, touches, edges)
         poses = np.array([closed(robot, integrate(robot, *each)) for each in zip(poses, step)])
         if progress:
-            progress((turn + 1) / ITERATIONS)
-        if np.abs(step).max() < SETTLED:
+            progress((turn + 1) / NEAREST_ITERATIONS)
+        if np.abs(step).max() < SETTLED_NEAREST:
             break
     rates = [_rates(robot, poses, k, h) for k in range(1, len(time) - 1)]
     v, a = (np.array([rates[0][i], *(each[i] for each in rates), rates[-1][i]]) for i in range(2))
@@ -199,7 +200,7 @@ def _step(
         row, column = row + len(sample.r), column + spread[k].shape[1]
         wanted.append(-sample.r)
     count = column - total
-    P.diagonal(total, np.full(count, SMALLEST))
+    P.diagonal(total, np.full(count, NEAREST_FORCE_COST))
     bounded = np.arange(column) >= total
     x = least_quadratic(
         P.matrix(column, column),

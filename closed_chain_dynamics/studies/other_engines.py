@@ -25,8 +25,8 @@ from importlib import import_module
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.dynamics.forward import forward_dynamics
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.dynamics.tree import integrate, mass_matrix, newton_euler
@@ -36,9 +36,8 @@ from closed_chain_dynamics.studies.engine_twins import MuJoCo, Pinocchio, Twin, 
 
 __all__ = ['Unreadable', 'differences', 'engine_of', 'tree_differences']
 
-Array = NDArray[np.float64]
-STATES = 3  # random states that are compared
-ROUNDING = 1e-12  # of the other tool, relative: what is less counts as nothing
+COMPARED_STATES = 3  # random states that are compared
+PEER_ROUNDING = 1e-12  # of the other tool, relative: what is less counts as nothing
 ENGINES = {'.xml': 'mujoco', '.urdf': 'pinocchio', '.xacro': 'pinocchio'}
 
 
@@ -87,7 +86,7 @@ def differences(robot: Mechanism | None, path: Path, q: Array | None) -> dict[st
 
 
 def tree_differences(
-    robot: Mechanism, twin: Twin, rng: np.random.Generator, states: int = STATES
+    robot: Mechanism, twin: Twin, rng: np.random.Generator, states: int = COMPARED_STATES
 ) -> dict[str, float]:
     """Return the largest differences of M and bias of the tree in random states, relative."""
     found = {'M': 0.0, 'bias': 0.0}
@@ -106,7 +105,7 @@ def tree_differences(
 
 
 def _relative(own: Array, expected: Array, size: float) -> float:
-    return float(np.abs(own - expected).max(initial=0.0) / max(size, ROUNDING))
+    return float(np.abs(own - expected).max(initial=0.0) / max(size, PEER_ROUNDING))
 
 
 def _without_friction(robot: Mechanism) -> Mechanism:

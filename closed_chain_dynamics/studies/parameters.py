@@ -25,8 +25,8 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.description.elements import (
     Description,
     Joint,
@@ -41,8 +41,6 @@ from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.studies.distributions import Distribution
 
 __all__ = ['PARAMETERS', 'RUN_PARAMETERS', 'Variation', 'changed', 'check_value', 'varied']
-
-Array = NDArray[np.float64]
 
 
 def _mass(link: Link, value: float, scale: bool) -> Link:
@@ -112,7 +110,7 @@ PARAMETERS: dict[str, tuple[tuple[str, ...], Callable[[Any], bool], Callable[...
     'armature': (('joints', 'loops'), _turns_rotor, _dynamics('armature')),
     'mu': (('loops',), lambda loop: loop.contact is not None, _mu),
 }
-KINDS = {'links': 'link', 'springs': 'spring', 'joints': 'joint', 'loops': 'contact'}
+ELEMENT_KINDS = {'links': 'link', 'springs': 'spring', 'joints': 'joint', 'loops': 'contact'}
 # start, torques, gains and target of a joint that is held, times of events
 RUN_PARAMETERS = ('q', 'v', 'tau', 'kp', 'kd', 'target', 'connect', 'cut')
 ABOVE_ZERO = ('mass', 'inertia', 'length')
@@ -176,7 +174,7 @@ def changed(model: Description, variation: Variation, value: float) -> Descripti
     groups, has_it, change = PARAMETERS[variation.parameter]
     known = [each.name for group in groups for each in getattr(model, group) if has_it(each)]
     if variation.name not in known:
-        raise NameNotFound(KINDS[groups[0]], variation.name, known, where=model.name)
+        raise NameNotFound(ELEMENT_KINDS[groups[0]], variation.name, known, where=model.name)
     parts: dict[str, Any] = {
         group: tuple(
             change(each, value, variation.scale) if each.name == variation.name else each

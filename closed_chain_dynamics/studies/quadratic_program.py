@@ -24,15 +24,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.errors import ClosedChainError
 
 __all__ = ['Blocks', 'least_quadratic']
 
-Array = NDArray[np.float64]
 
-ITERATIONS = 80
+PROGRAM_ITERATIONS = 80
 SHORT_OF_ZERO = 0.995  # share of the way to the first bound that a step goes
-DONE = 1e-11  # residuals and products of multipliers, beside the largest numbers of the problem
+SOLVED = 1e-11  # residuals and products of multipliers, beside the largest numbers of the problem
 FIRM = 1e-13  # added to the diagonal, so that rows that say the same do no harm
 
 
@@ -44,11 +44,11 @@ def least_quadratic(P: Any, c: Array, E: Any, b: Array, bounded: NDArray[np.bool
     n, m, count = len(c), len(b), int(bounded.sum())
     x, y, z = bounded.astype(float), np.zeros(m), bounded.astype(float)
     scale = 1.0 + max(np.abs(c).max(initial=0.0), np.abs(b).max(initial=0.0))
-    for _ in range(ITERATIONS):
+    for _ in range(PROGRAM_ITERATIONS):
         dual, primal = P @ x + c - E.T @ y - z, E @ x - b
         gap = float(x @ z) / max(count, 1)
         worst = max(np.abs(dual).max(initial=0.0), np.abs(primal).max(initial=0.0), gap)
-        if worst <= DONE * scale:
+        if worst <= SOLVED * scale:
             return x
         ratio = np.zeros(n)
         ratio[bounded] = z[bounded] / x[bounded]
@@ -70,10 +70,11 @@ def least_quadratic(P: Any, c: Array, E: Any, b: Array, bounded: NDArray[np.bool
             dx, dy, dz = step(gap * (after / gap) ** 3 - (dx * dz)[bounded])
         far = min(1.0, SHORT_OF_ZERO * min(_reach(x, dx, bounded), _reach(z, dz, bounded)))
         x, y, z = x + far * dx, y + far * dy, z + far * dz
-    if worst <= 1e4 * DONE * scale:
+    if worst <= 1e4 * SOLVED * scale:
         return x
     raise ClosedChainError(
-        f'the nearest motion was not found: {ITERATIONS} steps left an error of {worst:.2g}',
+        f'the nearest motion was not found: {PROGRAM_ITERATIONS} steps '
+        f'left an error of {worst:.2g}',
         repair='Smooth the record, or take a shorter part of it.',
     )
 

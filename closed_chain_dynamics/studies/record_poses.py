@@ -19,18 +19,19 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.dynamics.constraints import constraint_jacobian
 from closed_chain_dynamics.dynamics.tree import difference, integrate
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.studies.motion.closed_fit import closed, fit_closed
-from closed_chain_dynamics.studies.motion.tracks import Array, Tracks
+from closed_chain_dynamics.studies.motion.tracks import Tracks
 
 __all__ = [
     'completed_tracks', 'coordinates_of', 'filled_poses', 'least_open', 'nearest_closed',
 ]  # fmt: skip
 
-ITERATIONS = 30  # of Gauss-Newton: few are needed, the gaps are small
-STILL = 1e-13  # a step of Gauss-Newton below this changes nothing [rad or m]
+GAUSS_NEWTON_ITERATIONS = 30  # of Gauss-Newton: few are needed, the gaps are small
+SETTLED_POSE = 1e-13  # a step of Gauss-Newton below this changes nothing [rad or m]
 
 
 def least_open(robot: Mechanism, q: Array, free: NDArray[np.bool_]) -> Array:
@@ -38,13 +39,13 @@ def least_open(robot: Mechanism, q: Array, free: NDArray[np.bool_]) -> Array:
     error = constraint_jacobian(robot, q)[1]
     if not (error.size and free.any()):
         return q
-    for _ in range(ITERATIONS):
+    for _ in range(GAUSS_NEWTON_ITERATIONS):
         J_C = constraint_jacobian(robot, q)[0]
         step = np.zeros(robot.nv)
         step[free] = np.linalg.lstsq(J_C[:, free], -error, rcond=1e-9)[0]
-        if np.abs(step).max() < STILL:
+        if np.abs(step).max() < SETTLED_POSE:
             break
-        for half in range(ITERATIONS):
+        for half in range(GAUSS_NEWTON_ITERATIONS):
             tried = integrate(robot, q, 0.5**half * step)
             new = constraint_jacobian(robot, tried)[1]
             if new @ new < error @ error:

@@ -27,8 +27,8 @@ import operator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.errors import ClosedChainError, NameNotFound
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.recording.log import Log
@@ -36,15 +36,14 @@ from closed_chain_dynamics.recording.segments import joint_width
 
 __all__ = ['Response', 'read_response']
 
-Array = NDArray[np.float64]
 
-LONGEST = 1000  # characters of an expression
+LONGEST_RESPONSE = 1000  # characters of an expression
 MOST_REACTIONS = 200  # samples of a run at which forces in joints are computed
-SERIES = (
+RESPONSE_SERIES = (
     'time', 'kinetic', 'potential', 'energy', 'work', 'dissipated', 'lost', 'balance', 'loop_error'
 )  # fmt: skip
 BY_NAME = ('q', 'v', 'tau', 'force', 'moment')  # q.crank, or q['left/crank']
-OPERATORS: dict[type, Callable[..., Any]] = {
+RESPONSE_OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -61,7 +60,7 @@ OPERATORS: dict[type, Callable[..., Any]] = {
     ast.Or: np.logical_or,
     ast.Not: np.logical_not,
 }
-FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {  # name: (arguments, function)
+RESPONSE_FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {  # name: (arguments, function)
     'max': (1, np.max),
     'min': (1, np.min),
     'mean': (1, np.mean),
@@ -79,7 +78,7 @@ FUNCTIONS: dict[str, tuple[int, Callable[..., Any]]] = {  # name: (arguments, fu
 }
 # of the whole log: arguments, and whether they are names
 OF_LOG = {'integral': 1, 'at': 2, 'when': 1}
-KINDS = ('connect', 'cut', 'touch_down', 'bounce', 'lift_off', 'stick', 'slip')
+EVENT_KINDS = ('connect', 'cut', 'touch_down', 'bounce', 'lift_off', 'stick', 'slip')
 OF_EVENTS = ('time_of', 'count', 'loss_of')  # (kind) or (kind, joint), as texts
 
 
@@ -125,8 +124,8 @@ def _refused(response: Response, why: str) -> ClosedChainError:
 
 @lru_cache(maxsize=256)  # every run of a study asks for the same few
 def _tree(response: Response) -> ast.expr:
-    if len(response.expression) > LONGEST:
-        raise _refused(response, f'an expression may have {LONGEST} characters')
+    if len(response.expression) > LONGEST_RESPONSE:
+        raise _refused(response, f'an expression may have {LONGEST_RESPONSE} characters')
     try:
         return ast.parse(response.expression, mode='eval').body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -161,12 +160,14 @@ class _Checker:
         if named:
             self._name(*named)
         elif isinstance(node, ast.Name):
-            if node.id not in SERIES:
-                raise NameNotFound('series', node.id, [*SERIES, *BY_NAME], where=self.where)
+            if node.id not in RESPONSE_SERIES:
+                raise NameNotFound(
+                    'series', node.id, [*RESPONSE_SERIES, *BY_NAME], where=self.where
+                )
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             self._call(node, node.func.id)
         elif isinstance(node, (ast.BinOp, ast.UnaryOp, ast.Compare, ast.BoolOp)) and all(
-            type(each) in OPERATORS for each in _operators(node)
+            type(each) in RESPONSE_OPERATORS for each in _operators(node)
         ):
             for each in ast.iter_child_nodes(node):
                 if isinstance(each, ast.expr):
@@ -190,7 +191,7 @@ class _Checker:
             raise NameNotFound('joint', name, known, where=self.where)
 
     def _call(self, node: ast.Call, name: str) -> None:
-        known = [*FUNCTIONS, *OF_LOG, *OF_EVENTS]
+        known = [*RESPONSE_FUNCTIONS, *OF_LOG, *OF_EVENTS]
         if name not in known:
             raise NameNotFound('function', name, known, where=self.where)
         if name in OF_EVENTS:
@@ -200,14 +201,14 @@ class _Checker:
             )
             if not fits or node.keywords:
                 raise self._refuse(node)
-            if texts[0] not in KINDS:
-                raise NameNotFound('kind of event', texts[0], KINDS, where=self.where)
+            if texts[0] not in EVENT_KINDS:
+                raise NameNotFound('kind of event', texts[0], EVENT_KINDS, where=self.where)
             if len(texts) == 2:
                 known = [*self.robot.joint_names, *self.robot.loop_names]
                 if texts[1] not in known:
                     raise NameNotFound('joint', texts[1], known, where=self.where)
             return
-        wanted = OF_LOG[name] if name in OF_LOG else FUNCTIONS[name][0]
+        wanted = OF_LOG[name] if name in OF_LOG else RESPONSE_FUNCTIONS[name][0]
         if len(node.args) != wanted or node.keywords:
             raise self._refuse(node)
         for each in node.args:
@@ -237,15 +238,18 @@ class _Reader:
         if isinstance(node, ast.Name):
             return getattr(self.log, node.id)
         if isinstance(node, ast.BinOp):
-            return OPERATORS[type(node.op)](self.value(node.left), self.value(node.right))
+            return RESPONSE_OPERATORS[type(node.op)](self.value(node.left), self.value(node.right))
         if isinstance(node, ast.UnaryOp):
-            return OPERATORS[type(node.op)](self.value(node.operand))
+            return RESPONSE_OPERATORS[type(node.op)](self.value(node.operand))
         if isinstance(node, ast.BoolOp):
             values = [self.value(each) for each in node.values]
-            return OPERATORS[type(node.op)].reduce(np.broadcast_arrays(*values))  # type: ignore[attr-defined]
+            return RESPONSE_OPERATORS[type(node.op)].reduce(np.broadcast_arrays(*values))  # type: ignore[attr-defined]
         if isinstance(node, ast.Compare):
             sides = [self.value(each) for each in (node.left, *node.comparators)]
-            found = [OPERATORS[type(op)](*pair) for op, *pair in zip(node.ops, sides, sides[1:])]
+            found = [
+                RESPONSE_OPERATORS[type(op)](*pair)
+                for op, *pair in zip(node.ops, sides, sides[1:])
+            ]
             return np.logical_and.reduce(np.broadcast_arrays(*found))
         assert isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
         return self._called(node.func.id, node.args)
@@ -281,7 +285,7 @@ class _Reader:
             if not len(true):
                 raise ValueError('the condition of when() is never true')
             return self.time[true[0]]
-        return FUNCTIONS[name][1](*values)
+        return RESPONSE_FUNCTIONS[name][1](*values)
 
     def _events(self, name: str, kind: str, joint: str | None = None) -> float:
         found = [

@@ -18,7 +18,7 @@ The runs of an experiment in one process: in vector lanes where these hold, else
 A run that fails is a row with its reason; it never stops the others.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 import math
 
@@ -31,11 +31,10 @@ from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.recording.log import Log
 from closed_chain_dynamics.simulation.simulation import Simulation
 from closed_chain_dynamics.studies.batches import Batch, why_alone
-from closed_chain_dynamics.studies.experiment import GAINS, TIMES, Experiment, Row
+from closed_chain_dynamics.studies.experiment import GAINS, TIMES, ByName, Experiment, Row
 
 __all__ = ['Runs']
 
-Named = Mapping[str, float]
 FAILURES = (ArithmeticError, ClosedChainError, ValueError, np.linalg.LinAlgError)
 
 
@@ -80,7 +79,7 @@ class Runs:
                 reasons.append(f'{response.name}: {" ".join(str(_why(error)).split())}')
         return Row(run, tuple(map(float, values)), tuple(found), '; '.join(reasons))
 
-    def simulation(self, q: Named, v: Named, robot: Mechanism | None = None) -> Simulation:
+    def simulation(self, q: ByName, v: ByName, robot: Mechanism | None = None) -> Simulation:
         """Return the simulation at its start; generated code is that of the model as it is."""
         experiment, varied = self.experiment, robot is not None
         pose, robot = experiment.start, robot or experiment.robot

@@ -27,18 +27,17 @@ from typing import Any
 import warnings
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.errors import ClosedChainError, NameNotFound, StateError
 from closed_chain_dynamics.studies.distributions import Distribution
 from closed_chain_dynamics.studies.parameters import Variation
 
-__all__ = ['DESIGNS', 'MOST_RUNS', 'count_runs', 'design', 'read_variation']
+__all__ = ['DESIGNS', 'MOST_SAMPLED_RUNS', 'count_runs', 'design', 'read_variation']
 
-Array = NDArray[np.float64]
 
 DESIGNS = ('grid', 'latin', 'sobol', 'random', 'saltelli')
-MOST_RUNS = 10**8  # an index of all runs is kept in memory: 8 bytes each
+MOST_SAMPLED_RUNS = 10**8  # an index of all runs is kept in memory: 8 bytes each
 MOST_VALUES = 10**6  # of one range: numbers in Python take ten times the memory
 CALL = re.compile(r'(x?)([a-z]\w*)\((.*)\)')
 
@@ -106,10 +105,22 @@ def design(
             where=where,
             repair='Give for instance samples: 100.',
         )
-    runs = count_runs(variations, kind, samples)
-    if not 1 <= runs <= MOST_RUNS:
+    if seed < 0:
         raise StateError(
-            f'the study has {runs} runs, and 1 to {MOST_RUNS} are possible',
+            f'the seed {seed} is negative',
+            where=where,
+            repair='Give 0 or a positive whole number.',
+        )
+    if kind != 'grid' and not variations:
+        raise StateError(
+            f'a design of kind {kind!r} samples parameters, and none is varied',
+            where=where,
+            repair='Vary one: mass:arm=uniform(1, 2), say.',
+        )
+    runs = count_runs(variations, kind, samples)
+    if not 1 <= runs <= MOST_SAMPLED_RUNS:
+        raise StateError(
+            f'the study has {runs} runs, and 1 to {MOST_SAMPLED_RUNS} are possible',
             where=where,
             repair='Vary fewer numbers at a time, or give fewer values.',
         )

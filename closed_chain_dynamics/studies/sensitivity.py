@@ -25,14 +25,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.studies.sampling import salib
 
 __all__ = ['Effect', 'Indices', 'main_effect', 'pareto_front', 'sobol_indices']
 
-Array = NDArray[np.float64]
 
 MOST_LEVELS = 12  # a parameter with more values than this is divided into equal shares
-SHARES = 10
+EQUAL_SHARES = 10
 FEWEST_FOR_INDICES = 64  # runs; with fewer RBD-FAST says nothing
 
 
@@ -69,7 +69,7 @@ def main_effect(x: Array, y: Array) -> Effect:
     values, places = np.unique(x, return_inverse=True)
     if len(values) > MOST_LEVELS:
         order = np.argsort(np.argsort(x, kind='stable'), kind='stable')
-        places = order * SHARES // len(x)
+        places = order * EQUAL_SHARES // len(x)
     count = np.bincount(places).astype(float)
     levels, means = (np.bincount(places, each) / count for each in (x, y))
     deviations = np.sqrt(np.bincount(places, (y - means[places]) ** 2) / count)

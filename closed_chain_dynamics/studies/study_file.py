@@ -26,11 +26,11 @@ from closed_chain_dynamics.studies.sampling import read_variation
 
 __all__ = ['read_study']
 
-NAMED = ('q', 'v', 'tau', 'kp', 'kd', 'target', 'connect', 'cut')
-NUMBERS = {'time': 'duration', 'dt': 'dt', 'samples': 'samples', 'seed': 'seed'}
-TEXTS = {'design': 'kind', 'integrator': 'integrator'}
-SHOWN = 200  # characters of a value that is refused
-KEYS = ('vary', 'responses', *NAMED, *NUMBERS, *TEXTS)
+BY_NAME_KEYS = ('q', 'v', 'tau', 'kp', 'kd', 'target', 'connect', 'cut')
+NUMBER_KEYS = {'time': 'duration', 'dt': 'dt', 'samples': 'samples', 'seed': 'seed'}
+TEXT_KEYS = {'design': 'kind', 'integrator': 'integrator'}
+SHOWN_OF_VALUE = 200  # characters of a value that is refused
+STUDY_KEYS = ('vary', 'responses', *BY_NAME_KEYS, *NUMBER_KEYS, *TEXT_KEYS)
 
 
 def read_study(path: Path) -> dict[str, Any]:
@@ -54,8 +54,8 @@ def read_study(path: Path) -> dict[str, Any]:
     if not isinstance(given, Mapping):
         raise _refused(path, 'a study must map keys to values')
     for key in given:
-        if key not in KEYS:
-            raise NameNotFound('entry of a study', key, KEYS, file=path)
+        if key not in STUDY_KEYS:
+            raise NameNotFound('entry of a study', key, STUDY_KEYS, file=path)
     arguments: dict[str, Any] = {}
     try:
         for key, value in given.items():
@@ -67,16 +67,16 @@ def read_study(path: Path) -> dict[str, Any]:
                 arguments['responses'] = tuple(
                     Response(str(k), _text(v)) for k, v in value.items()
                 )
-            elif key in NAMED:
+            elif key in BY_NAME_KEYS:
                 arguments[key] = {str(name): float(number) for name, number in value.items()}
-            elif key in TEXTS:
-                arguments[TEXTS[key]] = _text(value)
+            elif key in TEXT_KEYS:
+                arguments[TEXT_KEYS[key]] = _text(value)
             else:
-                kind = int if key in ('samples', 'seed') else float
-                arguments[NUMBERS[key]] = kind(value)
+                kind = _whole if key in ('samples', 'seed') else float
+                arguments[NUMBER_KEYS[key]] = kind(value)
     except (AttributeError, OverflowError, RecursionError, TypeError, ValueError):
         # aliases of YAML may stand for more than memory holds: a part of it is written out
-        shown = reprlib.repr(value)[:SHOWN]
+        shown = reprlib.repr(value)[:SHOWN_OF_VALUE]
         raise _refused(path, f'{key!r} has a value that cannot be read: {shown}') from None
     return arguments
 
@@ -86,6 +86,12 @@ def _text(value: Any) -> str:
     if isinstance(value, list | dict):
         raise TypeError
     return str(value)
+
+
+def _whole(value: Any) -> int:
+    if int(value) != float(value):
+        raise ValueError
+    return int(value)
 
 
 def _refused(path: Path, why: str) -> ClosedChainError:
@@ -99,6 +105,5 @@ def _refused(path: Path, why: str) -> ClosedChainError:
 
 def _variation(label: str, values: Any) -> Variation:
     """Return a Variation from an entry of `vary`."""
-    if isinstance(values, list):
-        values = ','.join(str(each) for each in values)
+    values = ','.join(map(_text, values)) if isinstance(values, list) else _text(values)
     return read_variation(f'{label}={values}')

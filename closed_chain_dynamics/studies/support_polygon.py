@@ -18,7 +18,7 @@ import math
 
 import numpy as np
 
-from closed_chain_dynamics.studies.motion.tracks import Array
+from closed_chain_dynamics.arrays import Array
 
 __all__ = ['hull', 'inside']
 

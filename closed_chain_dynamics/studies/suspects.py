@@ -20,17 +20,17 @@ import math
 
 import numpy as np
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.dynamics.constraints import constraint_jacobian
 from closed_chain_dynamics.dynamics.tree import difference
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.studies.motion.torques import BEYOND
-from closed_chain_dynamics.studies.motion.tracks import Array
 from closed_chain_dynamics.studies.record_poses import coordinates_of, least_open
 
-__all__ = ['CLEARLY', 'EXPLAINS', 'Suspect', 'culprit_of', 'find_suspects']
+__all__ = ['CLEARLY', 'LEFT_BY_CULPRIT', 'Suspect', 'culprit_of', 'find_suspects']
 
 MOST_FITTED = 200  # samples that the search for a culprit looks at
-EXPLAINS = 0.5  # share of the gap that a culprit may leave
+LEFT_BY_CULPRIT = 0.5  # share of the gap that a culprit may leave
 CLEARLY = 2.0  # by this factor a culprit is better than the next one
 
 
@@ -46,7 +46,7 @@ class Suspect:
 
 def culprit_of(suspects: Sequence[Suspect]) -> str | None:
     """Return the joint that explains the gaps, or None where none or several do."""
-    if not suspects or suspects[0].remaining > EXPLAINS:
+    if not suspects or suspects[0].remaining > LEFT_BY_CULPRIT:
         return None
     alike = [each for each in suspects if each.remaining <= CLEARLY * suspects[0].remaining + 1e-6]
     alike.sort(key=lambda each: each.spread)  # a constant offset is likelier than one that moves

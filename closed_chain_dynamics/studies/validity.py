@@ -25,28 +25,27 @@ from dataclasses import dataclass, field
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.dynamics.tree import difference
 from closed_chain_dynamics.errors import ClosedChainError, StateError
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.recording.html import shown
 from closed_chain_dynamics.recording.log_files import Path, write_columns
+from closed_chain_dynamics.recording.terminal import Progress
 from closed_chain_dynamics.simulation.simulation import Simulation
 from closed_chain_dynamics.studies.motion.moving import Motion
 from closed_chain_dynamics.studies.motion.torques import MotionTorques, motion_torques
-from closed_chain_dynamics.studies.motion.tracks import Progress
 from closed_chain_dynamics.studies.wrong_mass import WrongMass, find_wrong_mass
 
 __all__ = ['Validity', 'study_validity']
 
-Array = NDArray[np.float64]
 
 REPRODUCED = 1e-3  # error of a joint up to which a motion counts as reproduced [rad or m]
 PAIRS = 2  # of steps of the simulation between two samples, at least
-LONGEST = 1e-3  # step [s]
-SMALL = 1e-2  # errors up to here grow as the linearised motion says [rad or m]
-ROUNDING = 1e-13  # errors below this are noise [rad or m]
+LONGEST_REPLAYED = 1e-3  # step [s]
+LINEAR_ERROR = 1e-2  # errors up to here grow as the linearised motion says [rad or m]
+ERROR_NOISE = 1e-13  # errors below this are noise [rad or m]
 # A fit over the second half of a time tells exponentials from powers of time: t^2, that of a
 # constant error in a torque, grows by 4 in it, and t^4 by 16.
 GROWN = 20.0
@@ -124,12 +123,12 @@ class Validity:
 
 def growth(time: Array, errors: Array) -> float | None:
     """Return the rate of errors that grow exponentially while they are small, or None [1/s]."""
-    small = np.flatnonzero(~(errors <= SMALL))
+    small = np.flatnonzero(~(errors <= LINEAR_ERROR))
     end = small[0] if small.size else len(errors)
     if end < 3:
         return None
     middle = (time[0] + time[end - 1]) / 2.0
-    fitted = np.flatnonzero((time[:end] >= middle) & (errors[:end] > ROUNDING))
+    fitted = np.flatnonzero((time[:end] >= middle) & (errors[:end] > ERROR_NOISE))
     if fitted.size < 3 or errors[fitted[-1]] < GROWN * errors[fitted[0]]:
         return None
     return float(np.polyfit(time[fitted], np.log(errors[fitted]), 1)[0])
@@ -161,7 +160,9 @@ def study_validity(
     found = motion_torques(robot, motion)
     torque = CubicSpline(motion.time, found.tau_A)
     between = np.diff(motion.time)
-    pairs = np.maximum(1 if dt else PAIRS, np.ceil(between / (2.0 * (dt or LONGEST)) - 1e-9))
+    pairs = np.maximum(
+        1 if dt else PAIRS, np.ceil(between / (2.0 * (dt or LONGEST_REPLAYED)) - 1e-9)
+    )
     steps = between / (2.0 * pairs)
     sim = Simulation(forward or robot, q=motion.q[0], v=motion.v[0], dt=steps[0], log_every=0)
     q, stopped = np.full(motion.q.shape, np.nan), ''

@@ -28,22 +28,21 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.errors import ClosedChainError, NameNotFound, StateError
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.recording.log import Log
 from closed_chain_dynamics.recording.log_files import event_record
+from closed_chain_dynamics.recording.terminal import Progress
 from closed_chain_dynamics.simulation.simulation import Simulation
-from closed_chain_dynamics.studies.motion.tracks import Progress
 from closed_chain_dynamics.studies.parameters import Variation, varied
 
 __all__ = ['Run', 'Variation', 'varied', 'what_if']
 
-Array = NDArray[np.float64]
 
-MOST_RUNS = 200  # of a grid: each takes seconds, and nobody reads a longer table
-MOST_REACTIONS = 1000  # samples of a run at which forces in joints are computed
+MOST_GRID_RUNS = 200  # of a grid: each takes seconds, and nobody reads a longer table
+MOST_WATCHED_REACTIONS = 1000  # samples of a run at which forces in joints are computed
 
 
 @dataclass
@@ -94,9 +93,9 @@ def what_if(
                 repair='Give all its values at once, with commas between.',
             )
     size = 1 + math.prod(len(each.values) for each in variations)
-    if size > MOST_RUNS:
+    if size > MOST_GRID_RUNS:
         raise StateError(
-            f'the grid has {size} runs, more than {MOST_RUNS}',
+            f'the grid has {size} runs, more than {MOST_GRID_RUNS}',
             where=robot.name,
             repair='Vary fewer numbers at a time, or give fewer values.',
         )
@@ -159,7 +158,7 @@ def _outcome(sim: Simulation, values: dict[str, float], watch: Sequence[str], st
 def _peaks(log: Log, name: str) -> dict[str, Any]:
     """Return where a joint ended, and its largest speed, force and moment."""
     speeds = log.velocity(name).reshape(len(log), -1)
-    wrenches = log.reactions(name, every=math.ceil(len(log) / MOST_REACTIONS))
+    wrenches = log.reactions(name, every=math.ceil(len(log) / MOST_WATCHED_REACTIONS))
     force, moment = (np.linalg.norm(part, axis=1) for part in (wrenches[:, :3], wrenches[:, 3:]))
     return {
         'end': log.joint(name)[-1].tolist(),

@@ -43,7 +43,7 @@ Task = list[tuple[int, tuple[float, ...]]]  # runs and their values
 
 TASK_TIME = 0.5  # what a task should take: short enough to be stopped, long enough to be sent [s]
 MOST_OF_A_TASK = 500  # runs
-AHEAD = 2  # tasks per worker that are given out, so that none waits for work
+TASKS_AHEAD = 2  # tasks per worker that are given out, so that none waits for work
 CONNECT_WITHIN = 10.0  # to the scheduler of a cluster [s]
 LIVES = 2  # of a run that is alone when its worker dies
 
@@ -162,7 +162,7 @@ def _done(
         running[place.pool.submit(compute, packed, task)] = task, deaths
 
     while True:
-        while not lost and len(running) < AHEAD * place.count:
+        while not lost and len(running) < TASKS_AHEAD * place.count:
             size = max(1, min(MOST_OF_A_TASK, int(TASK_TIME / per_run)))
             task = [(run, tuple(design[run].tolist())) for _, run in zip(range(size), left)]
             if not task:

@@ -18,16 +18,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.description import Inertia
 from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.studies.motion.moving import Motion
-from closed_chain_dynamics.studies.motion.tracks import Array
 
 __all__ = ['WrongMass', 'find_wrong_mass']
 
 MOST_POSES = 50  # of a motion that are looked at
-EXPLAINS = 0.1  # share of the difference that the segment may leave
+LEFT_BY_SEGMENT = 0.1  # share of the difference that the segment may leave
 ALIKE = 1e-9  # share of the forces up to which two models agree
 
 
@@ -66,7 +66,7 @@ def find_wrong_mass(robot: Mechanism, other: Mechanism, motion: Motion) -> Wrong
         left = float(np.linalg.norm(away - columns @ share) / np.linalg.norm(away))
         found.append(WrongMass(link.name, 1.0 + float(share[0]), left))
     best = min(found, key=lambda each: each.remaining, default=None)
-    return best if best and best.remaining <= EXPLAINS else None
+    return best if best and best.remaining <= LEFT_BY_SEGMENT else None
 
 
 def _forces(robot: Mechanism, motion: Motion) -> Array:

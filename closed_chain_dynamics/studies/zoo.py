@@ -48,10 +48,13 @@ __all__ = ['AGREEMENT', 'Specimen', 'robots_in', 'visit']
 AGREEMENT = 1e-8  # difference to the own tool, relative to its largest numbers
 SECONDS = 1.0  # of simulated time
 DOUBTFUL = 'No rigid body has the inertias'  # a note that belongs into the table
-FELT = ('springs', 'armature')  # what is left out and makes a difference in a comparison
+TELLING_OMISSIONS = (
+    'springs',
+    'armature',
+)  # what is left out and makes a difference in a comparison
 ROOTS = re.compile(rb'<\s*(robot|mujoco|sdf)[\s>]')
 MODELS = re.compile(rb'<\s*(model|include)[\s>]')
-HEAD = 65536  # bytes in which a root element must show itself
+HEAD_BYTES = 65536  # bytes in which a root element must show itself
 
 
 @dataclass
@@ -107,7 +110,7 @@ def robots_in(folder: Path) -> list[Path]:
 def _is_robot(path: Path) -> bool:
     try:
         with path.open('rb') as file:
-            found = ROOTS.search(head := file.read(HEAD))
+            found = ROOTS.search(head := file.read(HEAD_BYTES))
             # an SDF file may be a scene, a light or an actor
             return found is not None and (found[1] != b'sdf' or MODELS.search(head) is not None)
     except OSError:  # a broken link, or not ours to read
@@ -183,7 +186,11 @@ def _compare(
             size, found.agrees = found.differences[worst], excess[worst] <= 1.0
             if not found.agrees:
                 sentence = f'{worst} differs from {found.engine} by {size:.2g}'
-                told = [each for each in found.left_out if any(word in each for word in FELT)]
+                told = [
+                    each
+                    for each in found.left_out
+                    if any(word in each for word in TELLING_OMISSIONS)
+                ]
                 found.why = '. '.join([sentence, *told])
     except Unreadable as error:
         if robot is None:

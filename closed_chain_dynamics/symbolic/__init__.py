@@ -38,8 +38,8 @@ from closed_chain_dynamics.symbolic.lagrange_equations import estimate, lagrange
 from closed_chain_dynamics.symbolic.list_dynamics import ListDynamics
 from closed_chain_dynamics.symbolic.list_elements import (
     Force,
-    Joint,
     LinearSpring,
+    ListJoint,
     Point,
     ReferenceSystem,
     Segment,
@@ -55,10 +55,10 @@ from closed_chain_dynamics.symbolic.size import size_estimate
 __all__ = [
     'Equations',
     'Force',
-    'Joint',
     'Kinematics',
     'LinearSpring',
     'ListDynamics',
+    'ListJoint',
     'Lists',
     'Point',
     'ReducedEquations',

@@ -15,13 +15,12 @@
 """Turns over CasADi's symbols: by cosine and sine, and by the angle where it is known."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import casadi as ca
 
-__all__ = ['Angle']
+from closed_chain_dynamics.codegen.expressions import SX
 
-SX = Any
+__all__ = ['Angle']
 
 
 @dataclass

@@ -28,12 +28,13 @@ from typing import Any
 import casadi as ca
 import sympy
 
+from closed_chain_dynamics.codegen.expressions import SX
+
 __all__ = ['Assigned', 'Text', 'assigned', 'assignments']
 
-SX = Any
 Assigned = tuple[list[tuple[sympy.Symbol, sympy.Expr]], sympy.Matrix]  # assignments, result
 
-LONGEST = 10  # operations written in one expression
+LONGEST_ASSIGNMENT = 10  # operations written in one expression
 LARGEST_DENOMINATOR = 4  # of a number that is written as a fraction
 SUM, SIGN, PRODUCT, DIVISOR, ATOM = range(5)  # how tightly an expression holds together
 
@@ -102,7 +103,7 @@ TWICE_WRITTEN = (ca.OP_SQ, ca.OP_TWICE)  # what they are of has to have a name
 DIVISIONS = (ca.OP_DIV, ca.OP_INV)
 
 
-def assigned(term: SX, *, longest: int = LONGEST, smallest: int = 1) -> Assigned:
+def assigned(term: SX, *, longest: int = LONGEST_ASSIGNMENT, smallest: int = 1) -> Assigned:
     """Return an SX matrix as SymPy, (assignments, Matrix); see `assignments`."""
     steps, entries = assignments(
         term, sympy.Symbol, _number, longest=longest, smallest=smallest, letter='u_'
@@ -115,7 +116,7 @@ def assignments(
     symbol: Callable[[str], Any],
     number: Callable[[float], Any],
     *,
-    longest: int = LONGEST,
+    longest: int = LONGEST_ASSIGNMENT,
     smallest: int = 1,
     letter: str,
 ) -> tuple[list[tuple[Any, Any]], list[Any]]:

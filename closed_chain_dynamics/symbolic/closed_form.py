@@ -31,6 +31,7 @@ from typing import Any, NoReturn
 import casadi as ca
 import numpy as np
 
+from closed_chain_dynamics.codegen.expressions import SX
 from closed_chain_dynamics.codegen.source import SourceCoupling
 from closed_chain_dynamics.errors import StructureError
 from closed_chain_dynamics.symbolic.angles import Angle
@@ -44,8 +45,7 @@ from closed_chain_dynamics.symbolic.tree import SymbolicTree, number
 
 __all__ = ['ClosedForm']
 
-SX = Any
-States = dict[int, Any]  # body -> its Angle, or how far it slides
+BodyAngles = dict[int, Any]  # body -> its Angle, or how far it slides
 
 
 @dataclass
@@ -84,7 +84,7 @@ class ClosedForm:
         self._at_pose = [pose[i] for i in inputs]
         self._values = dict(inputs)
         self.order = list(inputs)  # in which bodies become known
-        self.state: States = {i: self._of_value(i, node) for i, node in inputs.items()}
+        self.state: BodyAngles = {i: self._of_value(i, node) for i, node in inputs.items()}
         self.branches: dict[str, str] = {}
         loops = [planar_loop(tree, loop) for loop in tree.source.loops]
         couplings = list(tree.source.couplings)
@@ -179,7 +179,7 @@ class ClosedForm:
         self.branches[loop.name] = self._branch(loop, unknown, slides, sign)
         return True
 
-    def _distance_from_pose(self, new: States) -> float:
+    def _distance_from_pose(self, new: BodyAngles) -> float:
         found: list[SX] = []
         expected: list[float] = []
         for i, value in new.items():
@@ -227,7 +227,7 @@ class ClosedForm:
             side.x, side.y = side.x + x, side.y + y
         return side
 
-    def _triangle(self, loop: PlanarLoop, unknown: Collection[int], sign: int) -> States:
+    def _triangle(self, loop: PlanarLoop, unknown: Collection[int], sign: int) -> BodyAngles:
         """Return the two unknown turns where both joints turn."""
         corners, sides = self._sides(loop, unknown)
         squares = [side.x * side.x + side.y * side.y for side in sides]
@@ -243,7 +243,7 @@ class ClosedForm:
             if corner.body >= 0
         }
 
-    def _slider(self, loop: PlanarLoop, unknown: Collection[int], sign: int) -> States:
+    def _slider(self, loop: PlanarLoop, unknown: Collection[int], sign: int) -> BodyAngles:
         """Return the unknown slide and turn where one joint slides."""
         corners, sides = self._sides(loop, unknown)
         sliding, fixed = sorted(sides, key=lambda side: not side.slide)
@@ -253,7 +253,7 @@ class ClosedForm:
         root = ca.sqrt(square - across * across)
         way = (root if sign > 0 else -root) - (x * sliding.x + y * sliding.y)
         sliding.x, sliding.y = sliding.x + x * way, sliding.y + y * way
-        new: States = {sliding.slider: way}
+        new: BodyAngles = {sliding.slider: way}
         for k, corner in enumerate(corners):
             if corner.body >= 0:  # the two sides lie on each other
                 new[corner.body] = self._turn(

@@ -28,7 +28,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closed_chain_dynamics.symbolic.assignments import Text, assignments
-from closed_chain_dynamics.symbolic.reduced_equations import MATRICES, TERMS, ReducedEquations
+from closed_chain_dynamics.symbolic.reduced_equations import (
+    REDUCED_MATRICES,
+    REDUCED_TERMS,
+    ReducedEquations,
+)
 
 __all__ = [
     'Routine',
@@ -43,7 +47,7 @@ __all__ = [
 ]
 
 NamedStep = tuple[str, str]  # name, and the expression that it stands for
-FUNCTIONS = ('atan2', 'copysign', 'cos', 'fabs', 'sin', 'sqrt')
+WRITTEN_FUNCTIONS = ('atan2', 'copysign', 'cos', 'fabs', 'sin', 'sqrt')
 
 
 @dataclass
@@ -126,7 +130,7 @@ def about(equations: ReducedEquations, terms: Sequence[str]) -> list[str]:
         lines += [f'q = ({names}), all loops closed.']
     elif 'q' in terms or 'W' in terms:
         lines += [f'q = ({names}).']
-    lines += [f'{term}: {TERMS[term]}.' for term in terms]
+    lines += [f'{term}: {REDUCED_TERMS[term]}.' for term in terms]
     lines += [f'Loop {loop}: {branch}.' for loop, branch in equations.branches.items()]
     return lines + equations.notes
 
@@ -147,9 +151,9 @@ def routine(equations: ReducedEquations, term: str) -> Routine:
         letter='x',
     )
     texts = [(str(name), str(x)) for name, x in steps]
-    shape = value.shape if term in MATRICES else value.shape[:1]
+    shape = value.shape if term in REDUCED_MATRICES else value.shape[:1]
     sizes = {name: vector.shape[0] for name, vector in arguments.items()}
-    return Routine(term, TERMS[term], sizes, texts, list(map(str, entries)), shape)
+    return Routine(term, REDUCED_TERMS[term], sizes, texts, list(map(str, entries)), shape)
 
 
 def c_source(equations: ReducedEquations, terms: Sequence[str]) -> str:
@@ -163,7 +167,7 @@ def python_source(equations: ReducedEquations, terms: Sequence[str], *, cache: b
     routines = [routine(equations, term) for term in terms]
     texts = ' '.join(x for each in routines for _, x in each.steps)
     texts += ' '.join(x for each in routines for x in each.results)
-    needed = [name for name in FUNCTIONS if f'{name}(' in texts]
+    needed = [name for name in WRITTEN_FUNCTIONS if f'{name}(' in texts]
     return python_file(about(equations, terms), routines, functions=needed, cache=cache)
 
 

@@ -22,22 +22,22 @@ solved one after the other, it is inverted block by block.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import casadi as ca
 import numpy as np
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.codegen.elimination import Solved, eliminate
+from closed_chain_dynamics.codegen.expressions import SX
 from closed_chain_dynamics.codegen.loops import HELD_SLIDES, ConstraintRow
 from closed_chain_dynamics.codegen.source import SourceLoop
 from closed_chain_dynamics.description import LoopType
 from closed_chain_dynamics.errors import StructureError
 from closed_chain_dynamics.symbolic.planar_loops import planar_loop, plane_of
-from closed_chain_dynamics.symbolic.tree import Array, SymbolicPose, SymbolicTree, number, rounded
+from closed_chain_dynamics.symbolic.tree import SymbolicPose, SymbolicTree, number, rounded
 
 __all__ = ['LoopGeometry', 'blocks_of', 'constraint_rows', 'independent_rows', 'solution']
 
-SX = Any
 Block = tuple[list[int], list[int]]  # rows, and the rates that they are solved for
 
 CRAMER = 4  # largest block that determinants solve: they need no pivot
@@ -59,15 +59,15 @@ FREE_SLIDES = {
     LoopType.FREE: (0, 1, 2),
 }
 ABOUT_Z = ((0, 2),)
-BALL = ((1, 0), (1, 1), (1, 2))
+BALL_ROWS = ((1, 0), (1, 1), (1, 2))
 FREE_TURNS: dict[LoopType, tuple[tuple[int, int], ...]] = {
     LoopType.REVOLUTE: ABOUT_Z,
     LoopType.CYLINDRICAL: ABOUT_Z,
     LoopType.PLANAR: ABOUT_Z,
     LoopType.UNIVERSAL: ((0, 2), (1, 2)),
-    LoopType.SPHERICAL: BALL,
-    LoopType.SURFACE: BALL,
-    LoopType.FREE: BALL,
+    LoopType.SPHERICAL: BALL_ROWS,
+    LoopType.SURFACE: BALL_ROWS,
+    LoopType.FREE: BALL_ROWS,
 }
 
 

@@ -31,11 +31,11 @@ from closed_chain_dynamics.symbolic.code import python_source
 from closed_chain_dynamics.symbolic.elimination import METHODS, derive
 from closed_chain_dynamics.symbolic.reduced_equations import ReducedEquations
 
-__all__ = ['PAPER', 'WEIGHTS', 'Cost', 'cost', 'cost_table']
+__all__ = ['OPERATION_WEIGHTS', 'PAPER', 'Cost', 'cost', 'cost_table']
 
 # the columns of Table 1, and what one operation of each weighs
-WEIGHTS = {'+-': 1, '*': 1, '/': 4, 'sqrt': 5, 'sin/cos': 10, 'atan': 15, ':=': 1}
-FUNCTIONS = {
+OPERATION_WEIGHTS = {'+-': 1, '*': 1, '/': 4, 'sqrt': 5, 'sin/cos': 10, 'atan': 15, ':=': 1}
+COUNTED_FUNCTIONS = {
     'fabs': '+-',
     'copysign': '+-',
     'sqrt': 'sqrt',
@@ -57,7 +57,7 @@ PAPER: Mapping[tuple[str, str], tuple[tuple[int, ...], float]] = {
 
 @dataclass(frozen=True)
 class Cost:
-    """Operations by kind, in the order of WEIGHTS, and the time it took to generate them [s]."""
+    """Operations by kind, as in OPERATION_WEIGHTS, and the time it took to generate them [s]."""
 
     counts: tuple[int, ...]
     seconds: float = 0.0
@@ -65,13 +65,15 @@ class Cost:
     @property
     def weighted(self) -> int:
         """Return the weighted sum."""
-        return sum(count * weight for count, weight in zip(self.counts, WEIGHTS.values()))
+        return sum(
+            count * weight for count, weight in zip(self.counts, OPERATION_WEIGHTS.values())
+        )
 
 
 def cost(equations: ReducedEquations, term: str) -> Cost:
     """Return the Cost of a term."""
     code = ast.parse(python_source(equations, [term]))
-    counts = dict.fromkeys(WEIGHTS, 0)
+    counts = dict.fromkeys(OPERATION_WEIGHTS, 0)
     for node in ast.walk(code):
         kind = _kind(node)
         if kind:
@@ -87,7 +89,7 @@ def _kind(node: ast.AST) -> str | None:
     if isinstance(node, ast.UnaryOp):
         return None if isinstance(node.operand, ast.Constant) else '+-'
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-        return FUNCTIONS.get(node.func.id)
+        return COUNTED_FUNCTIONS.get(node.func.id)
     return ':=' if isinstance(node, ast.Assign) else None
 
 

@@ -31,6 +31,7 @@ import casadi as ca
 from numpy.typing import ArrayLike
 
 from closed_chain_dynamics.assembly.search import assemble
+from closed_chain_dynamics.codegen.expressions import SX
 from closed_chain_dynamics.codegen.manifold import tangent_map
 from closed_chain_dynamics.description.tree import Tree
 from closed_chain_dynamics.errors import NameNotFound, StructureError
@@ -44,13 +45,12 @@ from closed_chain_dynamics.symbolic.constraints import (
     independent_rows,
     solution,
 )
-from closed_chain_dynamics.symbolic.reduced_equations import TERMS, ReducedEquations
+from closed_chain_dynamics.symbolic.reduced_equations import REDUCED_TERMS, ReducedEquations
 from closed_chain_dynamics.symbolic.tree import number
 
 __all__ = ['METHODS', 'Explicit', 'Implicit', 'OpenTree', 'derive']
 
 METHODS = ('te', 'de', 'ic')
-SX = Any
 
 
 def derive(
@@ -77,7 +77,7 @@ class Explicit(ReducedEquations):
     """Elimination by a closed form of the dependent coordinates."""
 
     position = 'q_1'
-    term_names = tuple(TERMS)
+    term_names = tuple(REDUCED_TERMS)
 
     def _close(self) -> None:
         for joint in self.robot.description.joints:
@@ -149,7 +149,7 @@ class Implicit(ReducedEquations):
     """W from the derivatives J of the constraints; q is closed before."""
 
     position = 'q'
-    term_names = tuple(name for name in TERMS if name != 'q')
+    term_names = tuple(name for name in REDUCED_TERMS if name != 'q')
 
     def _close(self) -> None:
         self.q = self.inputs = ca.vertcat(*(ca.SX.sym(f'q_{x}') for x in self.position_names))

@@ -32,17 +32,17 @@ from closed_chain_dynamics.symbolic.list_elements import velocity
 from closed_chain_dynamics.symbolic.list_kinematics import Kinematics, kinematics, rate
 from closed_chain_dynamics.symbolic.list_terms import ListTerms, terms_of
 from closed_chain_dynamics.symbolic.lists import Lists
+from closed_chain_dynamics.symbolic.size import LONGEST_DERIVATION
 
 __all__ = ['estimate', 'lagrange']
 
 # Derivatives take about this long for each node of the energies and each coordinate; measured on
 # chains of 2 to 14 bodies in the plane and 1 to 5 in space, good to a factor of about three.
 SECONDS_PER_NODE = 4.5e-4
-LONGEST = 600.0  # [s]
 
 
 def lagrange(
-    lists: Lists, *, progress: StageProgress | None = None, longest: float = LONGEST
+    lists: Lists, *, progress: StageProgress | None = None, longest: float = LONGEST_DERIVATION
 ) -> Equations:
     """
     Return the Equations of a model.

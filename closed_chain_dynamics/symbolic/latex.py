@@ -27,15 +27,15 @@ import casadi as ca
 import sympy
 from sympy.printing.latex import LatexPrinter
 
+from closed_chain_dynamics.codegen.expressions import SX
 from closed_chain_dynamics.symbolic.angles import Angle
 from closed_chain_dynamics.symbolic.assignments import assigned
 from closed_chain_dynamics.symbolic.elimination import Explicit, OpenTree
-from closed_chain_dynamics.symbolic.reduced_equations import TERMS, ReducedEquations
-from closed_chain_dynamics.symbolic.tree import SX
+from closed_chain_dynamics.symbolic.reduced_equations import REDUCED_TERMS, ReducedEquations
 
-__all__ = ['HEAD', 'Printer', 'equation', 'latex_source', 'parameter_list', 'text']
+__all__ = ['LATEX_HEAD', 'Printer', 'equation', 'latex_source', 'parameter_list', 'text']
 
-HEAD = r"""\documentclass[a4paper]{article}
+LATEX_HEAD = r"""\documentclass[a4paper]{article}
 \usepackage[margin=20mm]{geometry}
 \usepackage{amsmath,breqn}
 \setlength{\parindent}{0pt}
@@ -104,7 +104,7 @@ class _Document:
     """Collects equations, and the parameters in them."""
 
     def __init__(self, equations: ReducedEquations) -> None:
-        self.parts = [HEAD]
+        self.parts = [LATEX_HEAD]
         self.tree = OpenTree(equations.robot, equations.pose, 'ic')
         self.parameters: dict[str, float] = {}
 
@@ -176,12 +176,12 @@ def latex_source(equations: ReducedEquations, terms: Sequence[str]) -> str:
     wanted = [*terms, *(TREE_TERMS if 'tau_1' in terms else ())]
     for term, (reduced, of_tree, symbol) in TREE_TERMS.items():
         if term in wanted:
-            document.say(rf'\section*{{${reduced.split(" =")[0]}$: {TERMS[term]}}}')
+            document.say(rf'\section*{{${reduced.split(" =")[0]}$: {REDUCED_TERMS[term]}}}')
             if equations.dependent:
                 document.say(rf'\[ {reduced} \]')
             document.show(symbol, document.tree.term(of_tree))
     if 'tau_1' in terms:
-        document.say(rf'\section*{{$\tau_1$: {TERMS["tau_1"]}}}')
+        document.say(rf'\section*{{$\tau_1$: {REDUCED_TERMS["tau_1"]}}}')
         document.say(
             r'\[ \tau_1 = M_1 \ddot q_1 + c_1 + g_1 + \tau_{1\mathrm{s}} + \tau_{1\mathrm{d}} \]'
         )
@@ -249,7 +249,7 @@ def _show_projection(document: _Document, equations: ReducedEquations) -> None:
         [names.index(name) for name in each]
         for each in (equations.independent, equations.dependent)
     )
-    document.say(r'\section*{$W$: ' + TERMS['W'] + '}')
+    document.say(r'\section*{$W$: ' + REDUCED_TERMS['W'] + '}')
     document.say(
         r'\[ \dot q = W \dot q_1, \qquad \begin{pmatrix} \dot q_1 \\ \dot q_2 \end{pmatrix} = '
         r'\begin{pmatrix} E \\ -J_2^{-1} J_1 \end{pmatrix} \dot q_1, \qquad '

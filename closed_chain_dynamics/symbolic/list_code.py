@@ -29,24 +29,24 @@ from sympy.printing.pycode import PythonCodePrinter
 
 from closed_chain_dynamics.symbolic.code import NamedStep, Routine, c_file, identifier, python_file
 from closed_chain_dynamics.symbolic.equations import Equations
-from closed_chain_dynamics.symbolic.latex import HEAD, equation, text
+from closed_chain_dynamics.symbolic.latex import LATEX_HEAD, equation, text
 from closed_chain_dynamics.symbolic.list_elements import TIME
 
 __all__ = ['list_c_source', 'list_latex_source', 'list_python_source']
 
-TERMS = {
+LIST_TERMS = {
     'M': 'mass matrix',
     'rhs': "force that M q'' equals while no constraint pushes",
     'Phi_q': 'derivatives of the constraints by the coordinates',
     'gamma': "part of d^2 Phi/dt^2 that does not hold q''",
     'Phi': 'constraints, zero where they hold',
 }
-MATRICES = ('M', 'Phi_q')
+LIST_MATRICES = ('M', 'Phi_q')
 
 
 def list_latex_source(equations: Equations) -> str:
     """Return a LaTeX document with the equations, and the numbers of their parameters."""
-    parts = [HEAD, *(text(line) + '\n' for line in _about(equations) if line)]
+    parts = [LATEX_HEAD, *(text(line) + '\n' for line in _about(equations) if line)]
     parts.append(r'\section*{Equations of motion}')
     parts += [equation(*line.split(' &= ')) for line in equations.latex().split(' \\\\\n')]
     known = [
@@ -120,10 +120,10 @@ def _routines(equations: Equations, printer: CodePrinter) -> list[Routine]:
     """Return a function for each term that there is."""
     sizes = {'t': 0, **{name: len(each) for name, each in _vectors(equations).items()}}
     routines = []
-    for term, meaning in TERMS.items():
+    for term, meaning in LIST_TERMS.items():
         matrix = getattr(equations, term)
         if len(matrix):
-            shape = matrix.shape if term in MATRICES else matrix.shape[:1]
+            shape = matrix.shape if term in LIST_MATRICES else matrix.shape[:1]
             routines.append(
                 Routine(term, meaning, sizes, *_steps(equations, term, printer), shape)
             )

@@ -24,11 +24,12 @@ from typing import TYPE_CHECKING, Any
 
 import numba
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg.lapack import dgesvx
 import sympy
 from sympy.printing.pycode import PythonCodePrinter
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.errors import NameNotFound, SingularityError, StateError
 from closed_chain_dynamics.symbolic.list_elements import TIME
 
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 
 __all__ = ['ListDynamics']
 
-Array = NDArray[np.float64]
 Evaluation = Callable[[Array, Array], None]  # of (x, out)
 Inputs = Mapping[str, float] | ArrayLike | None
 

@@ -23,13 +23,13 @@ from dataclasses import dataclass
 import sympy
 
 __all__ = [
-    'AXES',
+    'AXIS_LETTERS',
     'GRS',
     'REFERENCES',
     'TIME',
     'Force',
-    'Joint',
     'LinearSpring',
+    'ListJoint',
     'Point',
     'ReferenceSystem',
     'Segment',
@@ -41,7 +41,7 @@ __all__ = [
 
 GRS = '0'
 TIME = sympy.Symbol('t')
-AXES = 'XYZ'
+AXIS_LETTERS = 'XYZ'
 
 
 def velocity(coordinate: str) -> sympy.Symbol:
@@ -124,7 +124,7 @@ class Torque:
 
 
 @dataclass(frozen=True)
-class Joint:
+class ListJoint:
     """Two points that coincide, section 8.5; the multipliers are the force on the second."""
 
     first: str

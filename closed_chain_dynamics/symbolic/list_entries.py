@@ -24,8 +24,8 @@ from closed_chain_dynamics.errors import DescriptionError
 from closed_chain_dynamics.symbolic.list_elements import (
     GRS,
     Force,
-    Joint,
     LinearSpring,
+    ListJoint,
     Point,
     ReferenceSystem,
     Segment,
@@ -33,7 +33,7 @@ from closed_chain_dynamics.symbolic.list_elements import (
     TorsionalSpring,
 )
 
-__all__ = ['BUILDERS', 'SHAPES', 'Entry', 'EntryFile']
+__all__ = ['BUILDERS', 'ENTRY_SHAPES', 'Entry', 'EntryFile']
 
 
 class EntryFile(Protocol):
@@ -57,7 +57,7 @@ class EntryFile(Protocol):
 
 
 # What stands in the brackets of each section; shown when a line does not fit.
-SHAPES = {
+ENTRY_SHAPES = {
     'pt': '[LRS, x, y] or [LRS, x, y, z]',
     'LRS': '[pt, theta], [pt, theta1, theta2, theta3] or [pt, [x, y, z, w]], and after it the '
     'LRS that the angles are counted from, unless that is 0',
@@ -95,7 +95,7 @@ class Entry:
     def _misfit(self) -> DescriptionError:
         return DescriptionError(
             f'{len(self.nodes)} values do not make an entry',
-            repair=f'Write {SHAPES[self.section]}.',
+            repair=f'Write {ENTRY_SHAPES[self.section]}.',
             **self.source.place(self.section, self.name),
         )
 
@@ -167,6 +167,6 @@ BUILDERS: Mapping[str, Callable[[Entry], Any]] = {
     'spt': lambda entry: TorsionalSpring(*_spring(entry)),
     'frc': lambda entry: Force(*entry.force()),
     'trq': lambda entry: Torque(entry.reference(), entry.reference(), entry.rest()),
-    'joint': lambda entry: Joint(*entry.exactly(entry.reference(), entry.reference())),
+    'joint': lambda entry: ListJoint(*entry.exactly(entry.reference(), entry.reference())),
     'constraint': lambda entry: entry.whole(),
 }

@@ -28,11 +28,11 @@ import sympy
 
 from closed_chain_dynamics.errors import DescriptionError, nearest_names
 
-__all__ = ['FORCE_FUNCTIONS', 'FUNCTIONS', 'parse_expression']
+__all__ = ['FORCE_FUNCTIONS', 'LIST_FUNCTIONS', 'parse_expression']
 
 Functions = Mapping[str, Callable[..., sympy.Expr]]
 # What Lagrange's equations can differentiate.
-FUNCTIONS: Functions = {
+LIST_FUNCTIONS: Functions = {
     'sin': sympy.sin,
     'cos': sympy.cos,
     'tan': sympy.tan,
@@ -49,16 +49,16 @@ FUNCTIONS: Functions = {
 }
 # Forces and torques are never differentiated, so they may have corners: the ground only pushes.
 FORCE_FUNCTIONS: Functions = {
-    **FUNCTIONS,
+    **LIST_FUNCTIONS,
     'abs': sympy.Abs,
     'sign': sympy.sign,
     'max': sympy.Max,
     'min': sympy.Min,
 }
 TWO_OR_MORE = {'max', 'min'}
-LONGEST = 2000  # characters; a longer text is not something a person wrote
+LONGEST_TEXT = 2000  # characters; a longer text is not something a person wrote
 LARGEST_POWER = 64  # of numbers, so that 9**9**9 stays an error and not an afternoon
-OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], sympy.Expr]] = {
+LIST_OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], sympy.Expr]] = {
     ast.Add: lambda a, b: a + b,
     ast.Sub: lambda a, b: a - b,
     ast.Mult: lambda a, b: a * b,
@@ -71,7 +71,7 @@ def parse_expression(
     text: object,
     symbols: Mapping[str, sympy.Symbol],
     *,
-    functions: Functions = FUNCTIONS,
+    functions: Functions = LIST_FUNCTIONS,
     **place: str,
 ) -> sympy.Expr:
     """
@@ -81,7 +81,7 @@ def parse_expression(
     and `file`.
     """
     text = str(text).strip()
-    if len(text) > LONGEST:
+    if len(text) > LONGEST_TEXT:
         raise DescriptionError(
             f'an expression of {len(text)} characters is too long',
             repair='Give parts of it a name among the parameters.',
@@ -133,7 +133,7 @@ class _Translation:
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, (ast.UAdd, ast.USub)):
             value = self.translate(node.operand)
             return -value if isinstance(node.op, ast.USub) else value
-        if isinstance(node, ast.BinOp) and type(node.op) in OPERATORS:
+        if isinstance(node, ast.BinOp) and type(node.op) in LIST_OPERATORS:
             return self._operation(node)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             return self._call(node, node.func.id)
@@ -171,7 +171,7 @@ class _Translation:
         left, right = self.translate(node.left), self.translate(node.right)
         if isinstance(node.op, ast.Pow) and right.is_number and not abs(right) <= LARGEST_POWER:
             raise self._error(f'has a power above {LARGEST_POWER}', 'Write a smaller exponent.')
-        return OPERATORS[type(node.op)](left, right)
+        return LIST_OPERATORS[type(node.op)](left, right)
 
     def _call(self, node: ast.Call, name: str) -> sympy.Expr:
         if name not in self.functions:

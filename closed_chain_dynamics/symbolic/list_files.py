@@ -31,17 +31,17 @@ import yaml
 from closed_chain_dynamics.errors import DescriptionError, NameNotFound, nearest_names
 from closed_chain_dynamics.model.library import shipped_lists
 from closed_chain_dynamics.symbolic.list_elements import GRS, Point
-from closed_chain_dynamics.symbolic.list_entries import BUILDERS, SHAPES, Entry
+from closed_chain_dynamics.symbolic.list_entries import BUILDERS, ENTRY_SHAPES, Entry
 from closed_chain_dynamics.symbolic.list_expressions import (
     FORCE_FUNCTIONS,
-    FUNCTIONS,
+    LIST_FUNCTIONS,
     parse_expression,
 )
 from closed_chain_dynamics.symbolic.lists import Lists, place_of
 
 __all__ = ['parse_lists', 'read_lists', 'shipped_lists']
 
-KEYS = (
+LIST_KEYS = (
     'name',
     'dimension',
     'coordinates',
@@ -49,10 +49,10 @@ KEYS = (
     'parameters',
     'gravity',
     'euler',
-    *SHAPES,
+    *ENTRY_SHAPES,
     'constraint',
 )
-NAME = re.compile(r'\w+')
+LIST_NAME = re.compile(r'\w+')
 
 
 def read_lists(name_or_path: str | PathLike[str]) -> Lists:
@@ -94,12 +94,12 @@ class _ListFile:
             raise DescriptionError(
                 'the top of the file is not a mapping',
                 file=file,
-                repair=f'Write keys among {", ".join(KEYS)}.',
+                repair=f'Write keys among {", ".join(LIST_KEYS)}.',
             )
         self.nodes = self._mapping(root, '')
         for key in self.nodes:
-            if key not in KEYS:
-                raise NameNotFound('key', key, KEYS, **self.place(key))
+            if key not in LIST_KEYS:
+                raise NameNotFound('key', key, LIST_KEYS, **self.place(key))
 
     def _compose(self, text: str) -> yaml.Node:
         try:
@@ -136,7 +136,7 @@ class _ListFile:
                     **self.place(*at),
                 )
             self.places[at] = line
-            if not NAME.fullmatch(name):
+            if not LIST_NAME.fullmatch(name):
                 raise DescriptionError(
                     f'{name!r} is not a valid name',
                     **self.place(*at),
@@ -163,7 +163,7 @@ class _ListFile:
             raise DescriptionError(
                 'a list is expected here',
                 **self.place(section, name),
-                repair=f'Write {SHAPES.get(section, "[a, b]")}.',
+                repair=f'Write {ENTRY_SHAPES.get(section, "[a, b]")}.',
             )
         nodes: list[yaml.Node] = node.value
         return nodes
@@ -191,7 +191,7 @@ class _ListFile:
         self, node: yaml.Node, section: str, name: str, symbols: Mapping[str, sympy.Symbol]
     ) -> sympy.Expr:
         """Return a value as SymPy."""
-        functions = FORCE_FUNCTIONS if section in ('frc', 'trq') else FUNCTIONS
+        functions = FORCE_FUNCTIONS if section in ('frc', 'trq') else LIST_FUNCTIONS
         return parse_expression(
             self.scalar(node, section, name),
             symbols,
@@ -225,7 +225,7 @@ class _ListFile:
             for key in ('name', 'euler')
             if key in self.nodes
         }
-        nodes = {section: self._entries(section) for section in (*SHAPES, 'constraint')}
+        nodes = {section: self._entries(section) for section in (*ENTRY_SHAPES, 'constraint')}
         # Only names: enough to tell which symbols each section may use.
         outline = Lists(
             **{'name': name, **scalars},

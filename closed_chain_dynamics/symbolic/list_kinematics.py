@@ -31,7 +31,7 @@ from dataclasses import dataclass, field
 import sympy
 
 from closed_chain_dynamics.errors import DescriptionError
-from closed_chain_dynamics.symbolic.list_elements import AXES, GRS, TIME, velocity
+from closed_chain_dynamics.symbolic.list_elements import AXIS_LETTERS, GRS, TIME, velocity
 from closed_chain_dynamics.symbolic.lists import Lists
 
 __all__ = ['Kinematics', 'kinematics', 'rate']
@@ -54,7 +54,7 @@ class Kinematics:
         """Return what X_hip, Y_hip, X_hip_dot and so on stand for, {Symbol: expression}."""
         values = {}
         for point, position in self.disp.items():
-            for axis, x, v in zip(AXES, position, self.velo[point]):
+            for axis, x, v in zip(AXIS_LETTERS, position, self.velo[point]):
                 values[sympy.Symbol(f'{axis}_{point}')] = x
                 values[velocity(f'{axis}_{point}')] = v
         return values

@@ -21,7 +21,7 @@ import sympy
 
 from closed_chain_dynamics.errors import DescriptionError
 from closed_chain_dynamics.symbolic.list_elements import (
-    AXES,
+    AXIS_LETTERS,
     LinearSpring,
     Segment,
     Torque,
@@ -149,7 +149,7 @@ def _add_constraints(
 ) -> None:
     for name, joint in lists.joint.items():
         gap = motion.disp[joint.second] - motion.disp[joint.first]
-        for axis, Phi in zip(AXES.lower(), gap):
+        for axis, Phi in zip(AXIS_LETTERS.lower(), gap):
             terms.constraints[f'{name}_{axis}'] = Phi
     for name, Phi in lists.constraint.items():
         terms.constraints[name] = sympy.sympify(Phi).subs(places)

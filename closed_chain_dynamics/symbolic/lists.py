@@ -29,12 +29,12 @@ import sympy
 from closed_chain_dynamics.errors import DescriptionError
 from closed_chain_dynamics.symbolic.list_checks import check_lists
 from closed_chain_dynamics.symbolic.list_elements import (
-    AXES,
+    AXIS_LETTERS,
     GRS,
     REFERENCES,
     Force,
-    Joint,
     LinearSpring,
+    ListJoint,
     Point,
     ReferenceSystem,
     Segment,
@@ -45,11 +45,11 @@ from closed_chain_dynamics.symbolic.list_elements import (
 
 __all__ = ['Lists', 'place_of']
 
-Places = Mapping[tuple[str, str], str]  # (section, name) -> e.g. 'line 12'
+ListPlaces = Mapping[tuple[str, str], str]  # (section, name) -> e.g. 'line 12'
 Hanging = tuple[str, str]  # ('pt', name) or ('LRS', name)
 
 
-def place_of(places: Places, section: str, name: str) -> str:
+def place_of(places: ListPlaces, section: str, name: str) -> str:
     """Return what an error calls an entry, e.g. 'line 12, pt hip'."""
     return ', '.join(filter(None, [places.get((section, name), ''), f'{section} {name}'.strip()]))
 
@@ -73,11 +73,11 @@ class Lists:
     spt: Mapping[str, TorsionalSpring] = field(default_factory=dict)
     frc: Mapping[str, Force] = field(default_factory=dict)
     trq: Mapping[str, Torque] = field(default_factory=dict)
-    joint: Mapping[str, Joint] = field(default_factory=dict)
+    joint: Mapping[str, ListJoint] = field(default_factory=dict)
     # name -> Phi, an expression that is zero
     constraint: Mapping[str, sympy.Expr] = field(default_factory=dict)
     file: str = field(default='', compare=False)
-    places: Places = field(default_factory=dict, compare=False, repr=False)
+    places: ListPlaces = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Check the model as a whole."""
@@ -112,7 +112,7 @@ class Lists:
 
     def point_places(self) -> list[str]:
         """Return the names of what points have in the GRS: X_hip, Y_hip, ..."""
-        return [f'{axis}_{point}' for point in self.pt for axis in AXES[: self.dimension]]
+        return [f'{axis}_{point}' for point in self.pt for axis in AXIS_LETTERS[: self.dimension]]
 
     def hanging_order(self) -> list[Hanging]:
         """Return ('pt', name) and ('LRS', name), each after those it hangs on."""

@@ -22,19 +22,19 @@ the body that carries it all down to the pin, and up on the other side.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from closed_chain_dynamics.arrays import Array
+from closed_chain_dynamics.codegen.expressions import SX
 from closed_chain_dynamics.codegen.source import SourceLoop
 from closed_chain_dynamics.description import LoopType
 from closed_chain_dynamics.errors import StructureError
-from closed_chain_dynamics.symbolic.tree import TURNS, Array, SymbolicTree, rounded
+from closed_chain_dynamics.symbolic.tree import TURNS, SymbolicTree, rounded
 
 __all__ = ['PlanarLoop', 'PolygonStep', 'outside', 'planar_loop', 'plane_of']
 
-SX = Any
 
 PINS = (LoopType.REVOLUTE, LoopType.CYLINDRICAL, LoopType.SPHERICAL)
 OUT_OF_PLANE = 1e-9  # sine of the angle between axes that are still parallel

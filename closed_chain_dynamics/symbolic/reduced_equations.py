@@ -32,6 +32,8 @@ import casadi as ca
 import numpy as np
 from numpy.typing import ArrayLike
 
+from closed_chain_dynamics.arrays import Array
+from closed_chain_dynamics.codegen.expressions import SX
 from closed_chain_dynamics.codegen.gathering import gather
 from closed_chain_dynamics.codegen.source import SourceSpring
 from closed_chain_dynamics.errors import NameNotFound, StateError
@@ -39,15 +41,14 @@ from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.symbolic import tree_dynamics
 from closed_chain_dynamics.symbolic.constraints import LoopGeometry
 from closed_chain_dynamics.symbolic.coverage import left_out_of, refuse_curved_contacts
-from closed_chain_dynamics.symbolic.tree import Array, SymbolicPose, SymbolicTree
+from closed_chain_dynamics.symbolic.tree import SymbolicPose, SymbolicTree
 
 if TYPE_CHECKING:
     from closed_chain_dynamics.symbolic.assignments import Assigned
 
-__all__ = ['TERMS', 'ReducedEquations']
+__all__ = ['REDUCED_TERMS', 'ReducedEquations']
 
-SX = Any
-TERMS = {
+REDUCED_TERMS = {
     'M_1': 'inertia matrix',
     'c_1': 'centrifugal and Coriolis forces',
     'g_1': 'weight',
@@ -57,7 +58,7 @@ TERMS = {
     'W': 'rates of all joints per independent rate',
     'q': 'positions of all joints',
 }
-MATRICES = ('M_1', 'W')
+REDUCED_MATRICES = ('M_1', 'W')
 
 
 class ReducedEquations(ABC):
@@ -177,7 +178,7 @@ class ReducedEquations(ABC):
             function = ca.Function(name, list(arguments.values()), [term], {'cse': True})
             self._functions[name] = function
         found = function.map(len(poses[0]))(*(each.T for each in poses)).full().T
-        entries = self.term(name).shape if name in MATRICES else self.term(name).shape[:1]
+        entries = self.term(name).shape if name in REDUCED_MATRICES else self.term(name).shape[:1]
         answer: Array = found.reshape(*shape, *entries)
         return answer
 

@@ -29,7 +29,7 @@ from closed_chain_dynamics.symbolic.tree import SymbolicTree
 
 __all__ = ['Size', 'refuse_too_large', 'size_estimate']
 
-LONGEST = 600.0  # [s]
+LONGEST_DERIVATION = 600.0  # whatever the equations are made from [s]
 # Operations per joint, per pair of joints and so on, from chains of 4 to 32 joints with axes in
 # any direction; planar mechanisms have fewer. Good to a factor of about three.
 PER_JOINT = {'g_1': 120, 'c_1': 640, 'tau_1': 750, 'tau_1s': 60, 'tau_1d': 60, 'W': 30, 'q': 30}
@@ -77,7 +77,7 @@ def _all_planar(tree: SymbolicTree) -> bool:
     return True
 
 
-def refuse_too_large(robot: Mechanism, size: Size, longest: float = LONGEST) -> None:
+def refuse_too_large(robot: Mechanism, size: Size, longest: float = LONGEST_DERIVATION) -> None:
     """Refuse equations that would take longer to derive than is allowed."""
     if size.seconds > longest:
         raise StructureError(

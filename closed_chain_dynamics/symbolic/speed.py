@@ -30,9 +30,9 @@ from typing import Any
 
 from numba import njit
 import numpy as np
-from numpy.typing import NDArray
 
 from closed_chain_dynamics import kernels
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.assembly.completion import complete_acceleration, complete_velocity
 from closed_chain_dynamics.dynamics.rank import learn_rank
 from closed_chain_dynamics.errors import ClosedChainError
@@ -41,7 +41,6 @@ from closed_chain_dynamics.symbolic.reduced_equations import ReducedEquations
 
 __all__ = ['compile_c', 'has_compiler', 'measure', 'seconds_per_call']
 
-Array = NDArray[np.float64]
 STRICT = ('-Wall', '-Wextra', '-Werror', '-std=c99')
 REPEATS = 5
 

@@ -26,20 +26,20 @@ from typing import Any
 
 import casadi as ca
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.codegen import clusters, source as given
+from closed_chain_dynamics.codegen.expressions import SX
 from closed_chain_dynamics.codegen.tree import quaternion_rotation
 from closed_chain_dynamics.description import JointType
 from closed_chain_dynamics.symbolic.angles import Angle
 
-__all__ = ['Array', 'SymbolicBody', 'SymbolicPose', 'SymbolicTree', 'number', 'rounded']
+__all__ = ['SymbolicBody', 'SymbolicPose', 'SymbolicTree', 'number', 'rounded']
 
-Array = NDArray[np.float64]
-SX = Any  # casadi.SX: the library carries no types
-State = list[Any]  # one per body: its Angle, or its positions
+TreeState = list[Any]  # one per body: its Angle, or its positions
 
-ROUNDING = 1e-13  # of a rotation's element or of a share of a vector: noise of the file
+NUMBER_NOISE = 1e-13  # of a rotation's element or of a share of a vector: noise of the file
 TURNS = (JointType.REVOLUTE, JointType.CONTINUOUS)
 
 
@@ -176,7 +176,7 @@ class SymbolicTree:
             turn,
         )
 
-    def pose(self, state: State) -> SymbolicPose:
+    def pose(self, state: TreeState) -> SymbolicPose:
         """Return where every body stands in its parent's frame."""
         pose = SymbolicPose([], [])
         for body, x in zip(self.bodies, state):
@@ -196,9 +196,9 @@ class SymbolicTree:
             pose.r.append(r)
         return pose
 
-    def state(self, q: SX) -> State:
+    def state(self, q: SX) -> TreeState:
         """Return the state at positions q."""
-        found: State = []
+        found: TreeState = []
         places = [body.given.iq for body in self.bodies[1:]] + [self.source.nq]
         for body, start, end in zip(self.bodies[1:], places, places[1:]):
             x = q[start:end]
@@ -256,15 +256,15 @@ def _without_own_turn(Q: Array) -> tuple[Array, float]:
     c, s = (1, 0, -1, 0)[quarter % 4], (0, 1, 0, -1)[quarter % 4]
     plain = plain @ np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]])
     delta -= quarter * np.pi / 2
-    return plain, 0.0 if abs(delta) < ROUNDING else delta
+    return plain, 0.0 if abs(delta) < NUMBER_NOISE else delta
 
 
 def rounded(values: ArrayLike, scale: float = 1.0) -> Array:
     """Return values without the noise of rounding around 0, 1 and -1."""
     result = np.array(values, dtype=float)
-    result[abs(result) < ROUNDING * scale] = 0.0
+    result[abs(result) < NUMBER_NOISE * scale] = 0.0
     for whole in (1.0, -1.0):
-        result[abs(result - whole) < ROUNDING] = whole
+        result[abs(result - whole) < NUMBER_NOISE] = whole
     return result + 0.0
 
 

@@ -24,11 +24,10 @@ from typing import Any
 
 import casadi as ca
 
+from closed_chain_dynamics.codegen.expressions import SX
 from closed_chain_dynamics.symbolic.tree import SymbolicPose, SymbolicTree
 
 __all__ = ['gravity_forces', 'gravity_potential', 'mass_matrix', 'newton_euler']
-
-SX = Any
 
 
 def _each(function: Any, columns: SX) -> SX:

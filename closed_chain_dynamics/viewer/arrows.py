@@ -24,8 +24,8 @@ from collections.abc import Iterable
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.viewer.observation import ShownForce
 
 __all__ = ['Arrows']
@@ -35,8 +35,6 @@ LONGEST_PAUSE = 1.0  # after a longer pause, or a time that went back, nothing i
 SHARED = 0.55  # how much paler a force is that redundant constraints leave open
 PALEST = 0.8  # how pale an arrow gets that only fades
 WHITE = 255.0
-
-Vector = NDArray[np.float64]
 
 
 class Arrows:

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from viser import uplot
 
-from closed_chain_dynamics.model.mechanism import Vector
+from closed_chain_dynamics.arrays import Vector
 
 __all__ = ['Curves']
 

@@ -33,9 +33,9 @@ from urllib.parse import parse_qs, urlsplit
 __all__ = ['HOST', 'Door']
 
 HOST = '127.0.0.1'  # this machine alone
-MOST_BYTES = 2**14  # of the head of a request
-PATIENCE = 10.0  # for the head of a request [s]
-AT_ONCE = 2**16  # bytes that are passed on
+MOST_HEAD_BYTES = 2**14  # of the head of a request
+HEAD_PATIENCE = 10.0  # for the head of a request [s]
+BYTES_AT_ONCE = 2**16  # bytes that are passed on
 ENTER = 'Open the address with its token, as the program has printed it.\n'
 
 
@@ -47,16 +47,16 @@ class Door:
         self._loop = asyncio.new_event_loop()
         self._cookie = f'closed_chain_view_{port}'
         self._server = self._loop.run_until_complete(
-            asyncio.start_server(self._serve, host, port, limit=MOST_BYTES)
+            asyncio.start_server(self._serve, host, port, limit=MOST_HEAD_BYTES)
         )
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()
 
     def close(self) -> None:
         """Listen no more, and cut all lines."""
-        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(PATIENCE)
+        asyncio.run_coroutine_threadsafe(self._end(), self._loop).result(HEAD_PATIENCE)
         self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join(PATIENCE)
+        self._thread.join(HEAD_PATIENCE)
 
     async def _end(self) -> None:
         self._server.close()
@@ -68,7 +68,7 @@ class Door:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.suppress(OSError, asyncio.CancelledError):
             try:
-                head = await asyncio.wait_for(reader.readuntil(b'\r\n\r\n'), PATIENCE)
+                head = await asyncio.wait_for(reader.readuntil(b'\r\n\r\n'), HEAD_PATIENCE)
                 answer = self._judge(head)
             except (asyncio.IncompleteReadError, asyncio.LimitOverrunError, asyncio.TimeoutError):
                 answer = _answer('400 Bad Request', 'This is no request.\n')
@@ -130,7 +130,7 @@ class Door:
 
 async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     with contextlib.suppress(OSError):
-        while data := await reader.read(AT_ONCE):
+        while data := await reader.read(BYTES_AT_ONCE):
             writer.write(data)
             await writer.drain()
 

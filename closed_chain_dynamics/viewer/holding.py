@@ -16,10 +16,11 @@
 
 import numpy as np
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.dynamics.constraints import actuator_rows
 from closed_chain_dynamics.dynamics.tree import difference, mass_matrix
 from closed_chain_dynamics.errors import StateError
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['Holding']
 

@@ -30,14 +30,14 @@ from closed_chain_dynamics.viewer.sources import ModelSource
 if TYPE_CHECKING:  # it knows this file
     from closed_chain_dynamics.viewer.live_controls import Simulator
 
-__all__ = ['Controller', 'LiveSource']
+__all__ = ['LiveController', 'LiveSource']
 
 STEERED = 1.0  # speed of a joint that a slider moves, at most [rad/s or m/s]
 UNHURRIED = 0.25  # and of its fastest
 SOONEST = 0.3  # time that the shortest way takes [s]
 
 
-class Controller(Protocol):
+class LiveController(Protocol):
     """Who is asked to move joints."""
 
     def is_ready(self) -> bool:
@@ -64,7 +64,7 @@ class LiveSource(ModelSource):
         news: Callable[['LiveSource'], None],
         ask: Callable[[str, str], None],
         simulator: 'Simulator | None' = None,
-        controller: 'Controller | None' = None,
+        controller: 'LiveController | None' = None,
     ) -> None:
         super().__init__(robot)
         self._news, self._ask, self.heard = news, ask, False

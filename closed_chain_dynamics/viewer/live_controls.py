@@ -32,7 +32,7 @@ __all__ = ['SPEEDS', 'LiveControls', 'Simulator']
 
 SPEEDS = (0.05, 4.0)  # slowest and fastest
 STRENGTH = 50.0  # of a push, at first [N]
-STRONGEST = 1000.0  # [N]
+STRONGEST_PULL = 1000.0  # [N]
 DIRECTIONS = {
     'z': (0.0, 0.0, 1.0),
     'x': (1.0, 0.0, 0.0),
@@ -88,7 +88,7 @@ class LiveControls:
             links = source.robot.link_names[:0:-1]  # the ends of the tree first, not what is held
             link = gui.add_dropdown('link', links)
             towards = gui.add_dropdown('towards', list(DIRECTIONS))
-            strength = gui.add_slider('force [N]', 1.0, STRONGEST, 1.0, STRENGTH)
+            strength = gui.add_slider('force [N]', 1.0, STRONGEST_PULL, 1.0, STRENGTH)
             push = gui.add_button('Push', hint='for a moment, at the origin of the link')
             push.on_click(
                 lambda _: do(self._push, link.value, DIRECTIONS[towards.value], strength.value)

@@ -16,11 +16,11 @@
 
 import numpy as np
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.errors import StructureError
-from closed_chain_dynamics.model.mechanism import Vector
 from closed_chain_dynamics.recording.log import Log
 from closed_chain_dynamics.viewer.observation import Observation, Snapshot
-from closed_chain_dynamics.viewer.sources import KEPT, ViewSource
+from closed_chain_dynamics.viewer.sources import KEPT_SAMPLES, ViewSource
 
 __all__ = ['LogSource']
 
@@ -101,5 +101,5 @@ class LogSource(ViewSource):
 
     def samples(self) -> Vector:
         """Return the samples up to the one that is shown, thinned out."""
-        every = max(1, (self._sample + 1) // KEPT)
+        every = max(1, (self._sample + 1) // KEPT_SAMPLES)
         return self._table[self._sample :: -every][::-1]

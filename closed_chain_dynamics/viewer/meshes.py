@@ -32,7 +32,7 @@ from closed_chain_dynamics.model.mechanism import Mechanism
 __all__ = ['Mesh', 'find_mesh', 'load_meshes']
 
 Mesh = tuple[str, Shape, Any]  # link, where it is on it, and a trimesh.Trimesh
-PACKAGE, FILE = 'package://', 'file://'
+PACKAGE_SCHEME, FILE_SCHEME = 'package://', 'file://'
 
 
 def load_meshes(robot: Mechanism) -> tuple[list[Mesh], list[str]]:
@@ -65,8 +65,8 @@ def load_meshes(robot: Mechanism) -> tuple[list[Mesh], list[str]]:
 
 def _why_not(name: str, model: str) -> str:
     """Return why a mesh was not found."""
-    plain = unquote(name.removeprefix(FILE))
-    if not name.startswith(PACKAGE) and (Path(model).parent / plain).is_file():
+    plain = unquote(name.removeprefix(FILE_SCHEME))
+    if not name.startswith(PACKAGE_SCHEME) and (Path(model).parent / plain).is_file():
         return f'it lies outside the folder of the model; {MODEL_PATH} may name its folder'
     return 'there is no such file'
 
@@ -85,14 +85,14 @@ def find_mesh(name: str, model: str | Path | None) -> Path | None:
 def _places(name: str, model: str | Path | None) -> Iterator[Path]:
     """Yield where a mesh may be."""
     folder = Path(model).resolve().parent if model else None
-    if not name.startswith(PACKAGE):
-        path = Path(unquote(name[len(FILE) :]) if name.startswith(FILE) else name)
+    if not name.startswith(PACKAGE_SCHEME):
+        path = Path(unquote(name[len(FILE_SCHEME) :]) if name.startswith(FILE_SCHEME) else name)
         if folder or path.is_absolute():
             path = (folder or Path()) / path
             if is_own(path, model):
                 yield path
         return
-    package, _, rest = unquote(name[len(PACKAGE) :]).partition('/')
+    package, _, rest = unquote(name[len(PACKAGE_SCHEME) :]).partition('/')
     if not package or package in ('.', '..') or '..' in Path(rest).parts:
         return
     for prefix in filter(None, os.environ.get('AMENT_PREFIX_PATH', '').split(os.pathsep)):

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.dynamics.contacts import contact_forces
 from closed_chain_dynamics.dynamics.forward import forward_dynamics
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
@@ -27,12 +28,12 @@ from closed_chain_dynamics.dynamics.tree import center_of_mass, energy
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.model.changes import cut_joints
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.recording.tracks import Track, link_tracks, loop_tracks
 
 __all__ = ['Loop', 'Observation', 'ShownForce', 'Snapshot', 'explain', 'observe']
 
-MODES = {at.SLIDE: 'sliding', at.STICK: 'sticking'}  # of closed contacts
+SHOWN_MODES = {at.SLIDE: 'sliding', at.STICK: 'sticking'}  # of closed contacts
 
 
 @dataclass(frozen=True)
@@ -135,7 +136,7 @@ def _loops(robot: Mechanism, q: Vector, tracks: Mapping[str, Track]) -> list[Loo
     ]
     for loop, mode, points in zip(robot.description.loops, modes, ends):
         if loop.name in gaps:
-            state, error = MODES.get(mode, 'closed'), max(gaps[loop.name])
+            state, error = SHOWN_MODES.get(mode, 'closed'), max(gaps[loop.name])
         else:
             state, error = 'open', float(np.linalg.norm(points[1] - points[0]))
         loops.append(Loop(loop.name, loop.type.value, state, error, points))

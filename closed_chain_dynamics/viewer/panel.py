@@ -18,7 +18,7 @@ The controls beside the picture: tabs to move, to connect and cut, to look at pl
 Callbacks of the browser only note what is wanted; the thread of the view does it.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 import html
 from typing import TYPE_CHECKING, Any
 
@@ -43,8 +43,10 @@ if TYPE_CHECKING:  # it knows this file
 __all__ = ['ControlPanel']
 
 MOST_SLIDERS = 12  # in a folder that is open at first
-REFUSED = 'color: #c92a2a; font-weight: bold'
-STATES = {state: '#{:02x}{:02x}{:02x}'.format(*colour) for state, colour in LOOP_COLOURS.items()}
+REFUSED_STYLE = 'color: #c92a2a; font-weight: bold'
+STATE_STYLES = {
+    state: '#{:02x}{:02x}{:02x}'.format(*colour) for state, colour in LOOP_COLOURS.items()
+}
 HINTS = {
     'loops': 'balls: green closed, red open, orange sliding, blue sticking',
     'forces': 'in loops and contacts, on the child; pale where redundancy leaves them open',
@@ -119,9 +121,16 @@ class ControlPanel:
             hold.on_update(lambda _: self.do(setattr, source, 'hold', hold.value))
 
     @staticmethod
-    def _by_hand(action: Callable[[Any], None]) -> Callable[[Any], None]:
+    def _by_hand(action: Callable[[Any], None]) -> Callable[[Any], Awaitable[None]]:
         """Return a callback that answers to people, not to values that the view itself sets."""
-        return lambda event: action(event.target.value) if event.client is not None else None
+
+        # a coroutine, which viser runs at once: a function would wait for a thread, and meanwhile
+        # the view may have set the slider back to where the joint is
+        async def by_hand(event: Any) -> None:
+            if event.client is not None:
+                action(event.target.value)
+
+        return by_hand
 
     def _add_sliders(self) -> None:
         if not self.source.can_drag:
@@ -191,7 +200,7 @@ class ControlPanel:
     # --- what is shown ---------------------------------------------------------------------------
     def say(self, text: str) -> None:
         """Show a message over everything, or take it away."""
-        put(self.message, 'content', _paragraphs([text] if text else [], style=REFUSED))
+        put(self.message, 'content', _paragraphs([text] if text else [], style=REFUSED_STYLE))
 
     def update(self, seen: Observation, explanation: str) -> None:
         """Show the numbers of an Observation; plots and tables are slower than the picture."""
@@ -243,7 +252,7 @@ def _table(loops: Sequence[Loop]) -> str:
         return _paragraphs(['This mechanism has no loops.'])
     rows = ''.join(
         f'<tr><td>{html.escape(loop.name)}</td><td>{loop.type}</td>'
-        f'<td style="color: {STATES[loop.state]}"><b>{loop.state}</b></td>'
+        f'<td style="color: {STATE_STYLES[loop.state]}"><b>{loop.state}</b></td>'
         f'<td style="text-align: right">{loop.error:.1e}</td></tr>'
         for loop in loops
     )

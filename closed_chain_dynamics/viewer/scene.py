@@ -25,7 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 import viser.transforms as tf
 
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.arrays import Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.recording.animation import framing
 from closed_chain_dynamics.recording.camera import FIELD_OF_VIEW, fit_camera
 from closed_chain_dynamics.recording.colours import CLOSED_COLOUR, OPEN_COLOUR
@@ -51,14 +52,17 @@ FORCES = {
         ('joint', (94, 84, 190)),
     )
 }
-MASS, SPRING = (245, 196, 0), (110, 118, 130)
-BALL, THIN = 0.028, 0.004  # radius of loop joints and half-width of lines, share of the radius
+MASS_COLOUR, SPRING_COLOUR = (245, 196, 0), (110, 118, 130)
+BALL_RADIUS, LINE_HALF_WIDTH = (
+    0.028,
+    0.004,
+)  # radius of loop joints and half-width of lines, share of the radius
 LONG_ARROW = 0.5  # length of a large force, share of the radius
 LONGEST_ARROW = 0.8  # of any force, share of the radius
-COILS, TURN = 8, 8  # of a spring, and lines per coil
-SIZE = (900, 800)  # of the picture beside the panel, for which the camera is placed [pixels]
+COILS, LINES_PER_COIL = 8, 8  # of a spring, and lines per coil
+VIEW_SIZE = (900, 800)  # of the picture beside the panel, for which the camera is placed [pixels]
 BACK = 1.15  # how much further away the camera is than what just fits
-NOTHING = 1e-6  # forces below this share of a large one are not drawn
+NO_ARROW = 1e-6  # forces below this share of a large one are not drawn
 
 
 class Scene:
@@ -73,7 +77,7 @@ class Scene:
         self._add_lights()
         unit = LONG_ARROW * self.radius / _large_force(robot, seen.forces)
         self._arrows = Arrows(
-            unit, LONGEST_ARROW * self.radius, NOTHING * LONG_ARROW * self.radius
+            unit, LONGEST_ARROW * self.radius, NO_ARROW * LONG_ARROW * self.radius
         )
         self.shown = {
             'loops': True,
@@ -91,7 +95,7 @@ class Scene:
     # --- once ------------------------------------------------------------------------------------
     def _place_camera(self, robot: Mechanism, triangles: Triangles, seen: Observation) -> None:
         points, ground = framing(robot, triangles, seen.rotations[None], seen.positions[None])
-        self.camera = camera = fit_camera(points, ground, None, SIZE)
+        self.camera = camera = fit_camera(points, ground, None, VIEW_SIZE)
         self.radius = camera.radius
         start = self.server.initial_camera
         start.position = camera.centre + BACK * (camera.eye - camera.centre)
@@ -166,7 +170,7 @@ class Scene:
 
     def _add_marks(self, robot: Mechanism, seen: Observation) -> None:
         """Add what is drawn over the links: loops, springs, forces, the centre of mass."""
-        size, self.balls, self.labels = BALL * self.radius, {}, {}
+        size, self.balls, self.labels = BALL_RADIUS * self.radius, {}, {}
         for number, loop in enumerate(robot.description.loops):
             for end, (link, origin) in enumerate(
                 ((loop.parent, loop.parent_origin), (loop.child, loop.child_origin))
@@ -184,18 +188,18 @@ class Scene:
             '/gaps', nowhere, OPEN_COLOUR, thickness_units='screen', thickness=2.0
         )
         self.springs = self.scene.add_line_segments(
-            '/springs', nowhere, SPRING, thickness=THIN * self.radius
+            '/springs', nowhere, SPRING_COLOUR, thickness=LINE_HALF_WIDTH * self.radius
         )
         self.arrows = self.scene.add_arrows(
             '/forces',
             nowhere,
             np.zeros((0, 3)),
-            shaft_radius=2.0 * THIN * self.radius,
-            head_radius=6.0 * THIN * self.radius,
-            head_length=14.0 * THIN * self.radius,
+            shaft_radius=2.0 * LINE_HALF_WIDTH * self.radius,
+            head_radius=6.0 * LINE_HALF_WIDTH * self.radius,
+            head_length=14.0 * LINE_HALF_WIDTH * self.radius,
         )
         self.mass = self.scene.add_icosphere(
-            '/mass', radius=0.9 * size, color=MASS, cast_shadow=False
+            '/mass', radius=0.9 * size, color=MASS_COLOUR, cast_shadow=False
         )
 
     # --- every time ------------------------------------------------------------------------------
@@ -210,7 +214,7 @@ class Scene:
             _show(
                 self.springs,
                 np.concatenate(
-                    [_coil(ends[0], ends[1], BALL * self.radius) for ends in seen.springs]
+                    [_coil(ends[0], ends[1], BALL_RADIUS * self.radius) for ends in seen.springs]
                 )
                 if seen.springs and self.shown['springs']
                 else (),
@@ -287,7 +291,7 @@ def _coil(start: Vector, end: Vector, radius: float) -> Vector:
     if length == 0.0:
         return np.zeros((0, 2, 3))
     across = np.linalg.svd((way / length)[None])[2][1:]
-    s = np.linspace(0.0, 1.0, COILS * TURN + 1)
+    s = np.linspace(0.0, 1.0, COILS * LINES_PER_COIL + 1)
     angle = 2.0 * np.pi * COILS * s
     swell = radius * np.minimum(1.0, 8.0 * np.minimum(s, 1.0 - s))
     points = (

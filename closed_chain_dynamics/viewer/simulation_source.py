@@ -18,9 +18,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.simulation.simulation import Simulation
 from closed_chain_dynamics.viewer.holding import Holding
 from closed_chain_dynamics.viewer.observation import Snapshot

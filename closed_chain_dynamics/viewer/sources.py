@@ -24,21 +24,22 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.errors import ClosedChainError
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.viewer.observation import Observation, Snapshot
 
-__all__ = ['KEPT', 'History', 'ModelSource', 'ViewSource', 'dragged']
+__all__ = ['KEPT_SAMPLES', 'History', 'ModelSource', 'ViewSource', 'dragged']
 
-KEPT = 300  # samples of a plot
+KEPT_SAMPLES = 300  # samples of a plot
 
 
 class History:
     """The last samples of what is plotted: time, kinetic, potential, loop error, torques."""
 
     def __init__(self) -> None:
-        self._rows: deque[tuple[float, ...]] = deque(maxlen=KEPT)
+        self._rows: deque[tuple[float, ...]] = deque(maxlen=KEPT_SAMPLES)
 
     def add(self, seen: Observation) -> None:
         """Add a sample from an Observation."""

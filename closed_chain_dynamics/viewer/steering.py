@@ -55,7 +55,7 @@ class Steering:
         low, high = slider_range(self.source.robot, joint)
         slider = gui.add_slider(joint.name, low, high, SLIDER_STEP, min(max(0.0, low), high))
 
-        def by_hand(event: Any) -> None:
+        async def by_hand(event: Any) -> None:  # at once, see Panel
             if event.client is not None:  # not what the view itself sets
                 self._follow(self._steer, joint, event.target.value)
 

@@ -45,7 +45,7 @@ ANY = ('', '0.0.0.0', '::')
 MOST_PORTS = 100  # that are tried
 IN_A_CELL = 520  # height in a notebook [pixels]
 PANEL = 390  # width of the controls [pixels]
-PICTURES, NUMBERS = 30.0, 5.0  # per second
+PICTURE_RATE, NUMBER_RATE = 30.0, 5.0  # per second
 EXPLAIN_EVERY = 1.0  # [s]; a moving pose is explained no more often,
 EXPLAIN_SHARE = 0.02  # and takes no more than this share of the time
 
@@ -170,7 +170,7 @@ class Window:
                 self._wake.clear()
                 last = time.monotonic()
                 continue
-            time.sleep(max(0.0, last + 1.0 / PICTURES - time.monotonic()))
+            time.sleep(max(0.0, last + 1.0 / PICTURE_RATE - time.monotonic()))
             last, elapsed = time.monotonic(), time.monotonic() - last
             acted = self._act(elapsed)
             self._try(self._show, self._pace, last, acted, quietly=True)
@@ -206,7 +206,7 @@ class Window:
             self.scene.draw(pace.seen)
         if pace.unexplained and now > pace.explain_from:
             pace.explain(now)
-        if acted or (pace.pending and now - pace.numbered > 1.0 / NUMBERS):
+        if acted or (pace.pending and now - pace.numbered > 1.0 / NUMBER_RATE):
             pace.numbered, pace.pending = now, False
             self.panel.update(pace.seen, pace.text)
 

@@ -18,6 +18,7 @@ import cmath
 from dataclasses import replace
 import math
 
+from helpers.own_robots import OWN_ROBOTS, own_file
 from helpers.random_mechanisms import random_description, random_loops, random_state
 from hypothesis import given, settings, strategies as st
 import numpy as np
@@ -163,24 +164,14 @@ def test_slider_crank_has_its_closed_form(crank):
     assert close_to(positions(robot, q, ['pin']), [pin])
 
 
-# --- files of other projects ---------------------------------------------------------------------
-@pytest.mark.parametrize(
-    'file, mobility',
-    [
-        ('urdfplus/four_bar.urdf', 1),
-        ('urdfplus/planar_leg_linkage.urdf', 2),
-        ('urdfplus/mit_humanoid.urdf', 24),
-        ('urdfplus/parallel_chain_Implicit_depth5_loop_size3.urdf', 9),
-        ('extended_urdf/digit_like_2legs/robot.urdf', 12),
-        ('extended_urdf/5bar_linkage_iso3d/robot.urdf', 2),
-    ],
-)
-def test_files_of_other_projects_close_with_the_mobility_they_have(shared_models, file, mobility):
-    robot = ccd.load(shared_models / file)
+# --- files as other projects write them ----------------------------------------------------------
+@pytest.mark.parametrize('name', OWN_ROBOTS)
+def test_files_of_other_ways_close_with_the_mobility_they_have(name, tmp_path):
+    robot = ccd.load(own_file(name, tmp_path))
     q = ccd.assemble(robot)
     assert worst_gap(robot, q) <= CLOSED
     c = ccd.coordinates(robot, q)
-    assert c.mobility == mobility
+    assert c.mobility == OWN_ROBOTS[name].mobility
     assert c.lost_rank == 0 and c.distance > 1e-3  # far from the rank tolerance of 1e-6
 
 

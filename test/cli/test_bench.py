@@ -134,7 +134,7 @@ def test_a_missing_engine_is_left_out(monkeypatch):
 
 def test_quick_bench_writes_json_with_ratios(monkeypatch, capsys):
     """All that it measures, for a shorter time: what comes out is not looked at."""
-    monkeypatch.setattr(bench, 'QUICK', bench.Plan(0.2, (1, 8, 16, 64), 0.2))
+    monkeypatch.setattr(bench, 'QUICK', bench.Plan(0.05, (1, 8, 16, 64), 0.05))
     monkeypatch.setitem(sys.modules, 'benchmarks', benchmarks)  # the command loads its own
     assert main(['bench', '--quick', '--json']) == 0
     report = json.loads(capsys.readouterr().out)

@@ -264,7 +264,7 @@ class Terminal(io.StringIO):
 
 
 def test_a_terminal_shows_a_bar_and_is_left_clean(monkeypatch, capsys):
-    monkeypatch.setattr(terminal, 'PATIENCE', -1.0)
+    monkeypatch.setattr(terminal, 'BAR_AFTER', -1.0)
     monkeypatch.setattr(terminal, 'REDRAW', -1.0)
     monkeypatch.setattr(sys, 'stderr', Terminal())
     assert main(['simulate', 'four_bar', '--time', '0.2', '--cut', 'coupler_rocker@0.1']) == 0
@@ -276,7 +276,7 @@ def test_a_terminal_shows_a_bar_and_is_left_clean(monkeypatch, capsys):
 
 
 def test_a_pipe_shows_no_bar_however_long_it_takes(monkeypatch, capsys):
-    monkeypatch.setattr(terminal, 'PATIENCE', -1.0)
+    monkeypatch.setattr(terminal, 'BAR_AFTER', -1.0)
     monkeypatch.setattr(terminal, 'REDRAW', -1.0)
     monkeypatch.setattr(sys, 'stderr', io.StringIO())
     assert main(['simulate', 'four_bar', '--time', '0.2']) == 0

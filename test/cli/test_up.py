@@ -35,7 +35,7 @@ from closed_chain_dynamics.cli.main import main
 from closed_chain_dynamics.ros import composition
 from closed_chain_dynamics.ros.demo_programme import (
     JOINTS,
-    OPEN,
+    OPEN_HANDS,
     ROUND,
     wanted_closed,
     wanted_motion,
@@ -153,7 +153,7 @@ def test_the_figure_on_the_swing_lets_go_and_grips_again(ros):
         ('cut', 'right_hand'),
         ('connect', 'right_hand'),
     ]
-    for number, span in enumerate(OPEN.values()):
+    for number, span in enumerate(OPEN_HANDS.values()):
         times = [each['time'] for each in events[2 * number : 2 * number + 2]]
         assert times == pytest.approx(span, abs=PERIOD)  # when the programme has it
     assert [each['mobility_after'] - each['mobility_before'] for each in events] == [3, -3, 3, -3]
@@ -224,7 +224,7 @@ def test_the_programme_is_smooth_and_comes_back():
         difference = (after - before) / (2.0 * STEP)
         assert np.abs(difference[:2] - now[1:]).max() < FIRST * 60.0
     assert np.abs(wanted_motion(0.0) - wanted_motion(ROUND)).max() < 1e-12
-    for name, (begin, end) in OPEN.items():
+    for name, (begin, end) in OPEN_HANDS.items():
         elbow = JOINTS.index(name.replace('hand', 'elbow'))
         assert not wanted_closed(begin)[name] and wanted_closed(end)[name]
         assert wanted_closed(begin + ROUND + 0.01) == wanted_closed(begin + 0.01)

@@ -64,8 +64,9 @@ int main(void) {
 """
 
 
-@pytest.mark.parametrize('model', ['four_bar', 'exo'])
-@pytest.mark.parametrize('single', [False, True])
+@pytest.mark.parametrize(
+    'model, single', [('four_bar', False), ('four_bar', True), ('exo', False)]
+)
 def test_exported_code_is_the_core(model, single, tmp_path):
     robot = ccd.load(model)
     operations = ccd.codegen.export(robot, tmp_path, single=single)

@@ -25,7 +25,12 @@ import closed_chain_dynamics as ccd
 from closed_chain_dynamics.cli.main import main
 from closed_chain_dynamics.codegen.runner import REASONS, Asked
 from closed_chain_dynamics.description.elements import Dynamics, LimitMoment, Spring
-from closed_chain_dynamics.simulation.generated_steps import COMPILING, CONTACTS, HELD, WRENCHES
+from closed_chain_dynamics.simulation.generated_steps import (
+    COMPILING,
+    CONTACTS,
+    HELD_JOINT,
+    WRENCHES,
+)
 
 SAME = 1e-12  # in one step, relative to the largest of 1 and the velocities
 STEPS = 40
@@ -136,7 +141,7 @@ def test_stops_and_friction_are_events_of_the_generic_code():
     for mine, theirs in zip(fast.events, core.events):
         assert mine.name == theirs.name and abs(mine.time - theirs.time) < 1e-10
     assert_same(fast, core, 1e-10)
-    assert fast.generated.generic[HELD] > 50 and fast.generated.steps > 150
+    assert fast.generated.generic[HELD_JOINT] > 50 and fast.generated.steps > 150
 
 
 def test_after_a_cut_new_code_is_made_in_the_background_and_taken_over(empty_cache):

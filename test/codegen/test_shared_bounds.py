@@ -39,9 +39,9 @@ DOUBLE = 0  # of a pair by precision
         (passive.NO_LENGTH, passive_kernel.NO_LENGTH),
         (forward.INDEFINITE, closed_chain.INDEFINITE),
         (forward.UNIT_TOLERANCE, kinematics.UNIT_TOLERANCE),
-        (forward.CLOSING_TOLERANCE[DOUBLE], packing.CLOSING_TOLERANCE),
-        (inverse.NO_LEVER[DOUBLE], inverse_kernel.NO_LEVER),
-        (inverse.WEAK_LEVER[DOUBLE], inverse_kernel.WEAK_LEVER),
+        (forward.CLOSING_TOLERANCES[DOUBLE], packing.CLOSING_TOLERANCE),
+        (inverse.NO_LEVERS[DOUBLE], inverse_kernel.NO_LEVER),
+        (inverse.WEAK_LEVERS[DOUBLE], inverse_kernel.WEAK_LEVER),
     ],
 )
 def test_a_bound_of_generated_code_is_that_of_the_core(generated, core):

@@ -176,7 +176,7 @@ class AnyInput(RuleBasedStateMachine):
 
 TestAnyInput = AnyInput.TestCase
 TestAnyInput.settings = settings(
-    max_examples=30,
+    max_examples=15,
     stateful_step_count=25,
     deadline=None,
     derandomize=True,

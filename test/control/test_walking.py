@@ -22,7 +22,7 @@ from scipy.signal import find_peaks
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.control.ground_forces import (
     BASE,
-    LEAST,
+    LEAST_FORCE,
     Footing,
     Wanted,
     torques_on_ground,
@@ -118,7 +118,7 @@ def test_on_the_gait_the_torques_are_its_moments(phase):
     for time in times:
         now = gait.sample(time)
         along, up = now.force[points].T
-        if np.all(np.abs(along) < controller.gains.friction * (up - LEAST)):
+        if np.all(np.abs(along) < controller.gains.friction * (up - LEAST_FORCE)):
             found = controller.torques(now.q, now.v, now.closed, time)
             assert np.abs(found - now.tau).max() < GAIT_DIGITS
             count += 1
@@ -211,6 +211,6 @@ def test_forces_on_the_ground_obey_newton_and_keep_to_the_cone():
             0.1,
         )
         force, f = torques_on_ground(M, h, wanted, ground)
-        assert f[1] >= LEAST - CONE and abs(f[0]) <= 0.5 * f[1] + CONE
+        assert f[1] >= LEAST_FORCE - CONE and abs(f[0]) <= 0.5 * f[1] + CONE
         a = np.linalg.solve(M, force + J.T @ f - h)
         assert np.abs(force[:BASE]).max() < 1e-6 and np.abs(J @ a - rate).max() < 1e-6

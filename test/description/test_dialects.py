@@ -14,9 +14,8 @@
 
 """Dialects of one description: URDF+, Extended-URDF YAML, xacro, and the sources of motors."""
 
-from pathlib import Path
-
 from helpers.geared_legs import geared_legs
+from helpers.own_robots import own_file
 from helpers.urdf_parts import joint, link, robot
 import numpy as np
 import pinocchio as pin
@@ -36,13 +35,8 @@ from closed_chain_dynamics.description import (
 )
 from closed_chain_dynamics.errors import DescriptionError
 
-SHARED = Path(__file__).resolve().parents[3] / 'shared' / 'models'
 # Rotations of a chain of four joints, each a product of doubles.
 ANGLE_ROUNDING = 1e-12
-
-needs_shared = pytest.mark.skipif(
-    not SHARED.is_dir(), reason='the shared models are not on this machine'
-)
 
 
 def coupling(predecessor, successor, *, carrier='', ratio=2):
@@ -380,15 +374,13 @@ def test_a_save_beside_such_a_yaml_is_refused(tmp_path):
     assert read(tmp_path / 'saved.urdf') == description
 
 
-@needs_shared
-def test_the_shared_digit_has_its_loops_motors_and_types():
-    folder = SHARED / 'extended_urdf' / 'digit_like_2legs'
-    description, content = (
-        read(folder / 'robot.urdf'),
-        yaml.safe_load((folder / 'robot.yaml').read_text()),
-    )
+def test_legs_with_rods_have_their_loops_motors_and_types(tmp_path):
+    file = own_file('rod_legs', tmp_path)
+    description = read(file)
+    content = yaml.safe_load(file.with_suffix('.yaml').read_text())
     joints = {each.name: each for each in description.joints}
-    for name, kind in zip(content['joint_name'], content['joint_type']):
+    kinds = dict(zip(content['joint_name'], content['joint_type']))
+    for name, kind in kinds.items():
         if kind == 'SPHERICAL':
             assert joints[name].type is JointType.SPHERICAL
         else:
@@ -397,10 +389,14 @@ def test_the_shared_digit_has_its_loops_motors_and_types():
     assert [(loop.parent, loop.child) for loop in description.loops] == [
         tuple(pair) for pair in content['closed_loop']
     ]
+    assert {loop.type for loop in description.loops} == {LoopType.FIXED}
     assert {each.joint for each in description.actuators} == set(content['name_mot'])
-    plain = URDF.from_xml_file(str(folder / 'robot.urdf'))
+    plain = URDF.from_xml_file(str(file))
     hinges = sum(each.type == 'revolute' for each in plain.joints)
-    assert sum(each.type.nv for each in description.joints) == hinges + 6 * 2 + 6 * 1
+    more = {'SPHERICAL': 2, 'UJOINT_XY': 1}  # velocities that a hinge has not
+    assert sum(each.type.nv for each in description.joints) == hinges + sum(
+        more[kind] for kind in kinds.values()
+    )
 
 
 # ---- xacro ----

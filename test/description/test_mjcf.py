@@ -14,11 +14,11 @@
 
 """MJCF files against MuJoCo itself, which reads the same text."""
 
-from pathlib import Path
 import sys
 
 from helpers.mjcf_comparison import Twin, disagreement, random_state
 from helpers.mjcf_features import FEATURES, TWO, arm, world
+from helpers.rod_biped import MOBILITY, rod_biped
 import mujoco
 import numpy as np
 import pytest
@@ -27,8 +27,6 @@ import closed_chain_dynamics as ccd
 from closed_chain_dynamics import description
 from closed_chain_dynamics.description import LoopType
 
-SHARED = Path(__file__).resolve().parents[3] / 'shared' / 'models' / 'mjcf'
-CASSIE = SHARED / 'agility_cassie' / 'cassie.nomesh.xml'
 # MuJoCo works in doubles and compiles frames once more; both round in the last digits.
 TOLERANCE = 1e-10
 EVERYTHING = """
@@ -81,11 +79,9 @@ EVERYTHING = """
 """
 
 
-@pytest.fixture(params=['everything', 'cassie'])
+@pytest.fixture(params=['everything', 'rod_biped'])
 def pair(request):
-    source = EVERYTHING if request.param == 'everything' else CASSIE
-    if source is CASSIE and not CASSIE.is_file():
-        pytest.skip('the model of Cassie lies beside the repository, not in it')
+    source = EVERYTHING if request.param == 'everything' else rod_biped()
     return ccd.load(source), source
 
 
@@ -190,14 +186,11 @@ FORE_WITH_REF = (
 )
 
 
-def test_cassie_closes_and_has_the_mobility_of_its_planar_feet():
-    if not CASSIE.is_file():
-        pytest.skip('the model of Cassie lies beside the repository, not in it')
-    robot = ccd.load(CASSIE)
+def test_a_biped_closes_and_has_the_mobility_of_its_planar_feet():
+    robot = ccd.load(rod_biped())
     q = ccd.assemble(robot, {})
     assert max(max(gap) for gap in robot.loop_gaps(q).values()) < 1e-9
-    # 32 velocities; each foot's loop is planar (2 rows count), each rod's has 3
-    assert ccd.coordinates(robot, q).mobility == 32 - 2 * (2 + 3)
+    assert ccd.coordinates(robot, q).mobility == MOBILITY
 
 
 def test_motors_limits_springs_and_poses_are_taken_over():

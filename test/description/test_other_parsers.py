@@ -12,10 +12,11 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Shipped and shared files as other parsers see them, before and after a save."""
+"""Files, shipped and in the ways of others, as other parsers see them, before and after a save."""
 
 from pathlib import Path
 
+from helpers.own_robots import OWN_ROBOTS, own_file
 from helpers.written_descriptions import by_name
 import numpy as np
 import pinocchio as pin
@@ -26,21 +27,21 @@ from closed_chain_dynamics.description import Pose, read, write
 
 ROOT = Path(__file__).resolve().parents[2]
 SHIPPED = sorted((ROOT / 'urdf').glob('*.urdf'))
-SHARED_FOLDER = ROOT.parent / 'shared' / 'models'
-SHARED = sorted(SHARED_FOLDER.glob('urdfplus/*.urdf')) + sorted(
-    SHARED_FOLDER.glob('extended_urdf/*/robot.urdf')
-)
 # Axes are normalised here and not by the other parser; files write eight digits or more.
 AXIS_DIGITS = 1e-7
 # Total mass is a sum of a few dozen doubles.
 MASS_ROUNDING = 1e-12
-needs_shared = pytest.mark.skipif(not SHARED, reason='the shared models are not on this machine')
-all_files = pytest.mark.parametrize(
-    'file', SHIPPED + SHARED, ids=lambda file: '/'.join(file.parts[-2:])
-)
 
 
-@all_files
+@pytest.fixture(params=[*SHIPPED, *OWN_ROBOTS], ids=lambda each: getattr(each, 'stem', each))
+def file(request, tmp_path):
+    """Return the path of a URDF file; what is its own stands in a folder for itself."""
+    if isinstance(request.param, Path):
+        return request.param
+    (tmp_path / 'own').mkdir()
+    return own_file(request.param, tmp_path / 'own')
+
+
 def test_links_and_joints_agree_with_urdf_parser_py(file, capfd):
     ours, theirs = read(file), URDF.from_xml_file(str(file))
     links = by_name(ours.links)
@@ -94,7 +95,6 @@ def limit_text(file, joint):
     return max((part.split('</joint>')[0] for part in text[1:]), key=len)
 
 
-@all_files
 def test_total_mass_agrees_with_pinocchio(file):
     # A free root makes pinocchio count the mass of the root link as well.
     theirs = pin.buildModelFromUrdf(str(file), pin.JointModelFreeFlyer())
@@ -102,7 +102,6 @@ def test_total_mass_agrees_with_pinocchio(file):
     assert total == pytest.approx(pin.computeTotalMass(theirs), rel=MASS_ROUNDING)
 
 
-@all_files
 def test_files_survive_a_save_and_stay_plain_urdf(file, tmp_path, capfd):
     first = read(file)
     write(first, tmp_path / 'saved.urdf')
@@ -112,8 +111,3 @@ def test_files_survive_a_save_and_stay_plain_urdf(file, tmp_path, capfd):
     assert total == pytest.approx(pin.computeTotalMass(theirs), rel=MASS_ROUNDING)
     parsed = URDF.from_xml_file(str(tmp_path / 'saved.urdf'))
     assert [joint.name for joint in parsed.joints] == [joint.name for joint in first.joints]
-
-
-@needs_shared
-def test_all_kinds_of_shared_models_are_there():
-    assert len(SHARED) >= 6

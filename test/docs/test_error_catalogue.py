@@ -103,6 +103,7 @@ WRONG_USAGE = {
     'a size of one number': ['simulate', 'four_bar', '--size', '640'],
     'a sine without frequency': ['torque', 'four_bar', '--sine', 'crank=1'],
     'a time with a unit': ['simulate', 'four_bar', '--time', '5s'],
+    'a seed that is none': ['study', 'map', 'four_bar', '--over', 'crank=1', '--seed', '-1'],
     'a port that is none': ['view', 'four_bar', '--port', '99999'],
     'a domain that is none': ['up', 'four_bar', '--domain', '300'],
     'a term that is none': ['derive', 'four_bar', '--what', 'X'],

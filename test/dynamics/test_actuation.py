@@ -25,7 +25,7 @@ import pytest
 
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.description import Coupling, CouplingTerm, JointType
-from closed_chain_dynamics.dynamics.actuation import POLICIES, actuator_torques
+from closed_chain_dynamics.dynamics.actuation import ACTUATION_POLICIES, actuator_torques
 
 
 def solution(robot, q, v, a, **options):
@@ -48,7 +48,7 @@ def test_as_many_motors_as_coordinates_give_s_inverse_transposed(motors):
     assert result.residual_by_name == {}
     assert solution(robot, q, v, a).kind == 'square'
     assert solution(robot, q, v, a).null_space.shape == (2, 0)
-    for policy in POLICIES:
+    for policy in ACTUATION_POLICIES:
         assert close(ccd.inverse_dynamics(robot, q, v, a, policy=policy).tau_A, result.tau_A)
 
 
@@ -274,7 +274,7 @@ def test_too_many_motors_here_and_none_there_is_mixed():
     )
 
 
-@pytest.mark.parametrize('policy', POLICIES)
+@pytest.mark.parametrize('policy', ACTUATION_POLICIES)
 def test_without_any_actuator_everything_is_residual(policy):
     robot, q, v, a = mechanism(five_bar, ())
     result = ccd.inverse_dynamics(robot, q, v, a, policy=policy)

@@ -105,7 +105,7 @@ def tree_by_pinocchio(robot, q, v):
 
 
 @given(seeds)
-@settings(max_examples=320, **draw_again)
+@settings(max_examples=160, **draw_again)
 def test_forward_and_inverse_dynamics_agree_with_the_multiplier_form(seed):
     robot, q, rng = random_closed(seed)
     c, v, tau = moving(robot, q, rng)
@@ -133,7 +133,7 @@ def test_forward_and_inverse_dynamics_agree_with_the_multiplier_form(seed):
 
 
 @given(seeds)
-@settings(max_examples=120, **draw_again)
+@settings(max_examples=80, **draw_again)
 def test_every_answer_proves_itself(seed):
     """Forward of inverse is the identity; power in equals power out; loops stay closed."""
     robot, q, rng = random_closed(seed)
@@ -194,7 +194,7 @@ def pinocchio_constraints(model, robot):
 
 
 @given(seeds)
-@settings(max_examples=100, **draw_again)
+@settings(max_examples=50, **draw_again)
 def test_point_and_frame_loops_agree_with_the_constraint_dynamics_of_pinocchio(seed):
     robot, q, rng = random_closed(
         seed, (LoopType.SPHERICAL, LoopType.FIXED), joints=(8, 22), loops=(1, 3)

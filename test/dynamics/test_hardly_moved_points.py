@@ -17,7 +17,7 @@
 import numpy as np
 import pytest
 
-from closed_chain_dynamics.dynamics.coulomb_law import EXACT, STICKS, Law
+from closed_chain_dynamics.dynamics.coulomb_law import EXACT, STICKS, CoulombLaw
 
 MU = 0.5
 PUSH = 10.0
@@ -37,7 +37,9 @@ def feet_astride(lever, pull):
     G = J @ J.T
     G[2, 2] = G[5, 5] = 1.0  # across
     c = J @ np.array([-PUSH, 0.0, pull])
-    return Law(G, c, np.array([MU, MU]), np.tile([0.0, np.inf], (2, 1)), np.zeros(2, dtype=bool))
+    return CoulombLaw(
+        G, c, np.array([MU, MU]), np.tile([0.0, np.inf], (2, 1)), np.zeros(2, dtype=bool)
+    )
 
 
 @pytest.mark.parametrize('lever', [1e-3, 1e-4, 1e-5])

@@ -12,12 +12,14 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Models, own and of other projects, compared with the peer that reads the same file."""
+"""Models in the ways of many projects, compared with the peer that reads the same file."""
 
 import math
 
 from helpers.geared_legs import geared_legs
+from helpers.own_robots import OWN_ROBOTS
 from helpers.random_mechanisms import random_state, relative_error, rpy_of
+from helpers.rod_biped import rod_biped
 import numpy as np
 import pinocchio as pin
 import pytest
@@ -33,20 +35,8 @@ RELATIVE = 1e-10
 # is 2e-15.
 MUJOCO = 1e-10
 
-# Own models whose joints Pinocchio knows, and what stands next to the repository, if it does.
+# Models whose joints Pinocchio knows.
 SHIPPED = ('biped', 'exo', 'exo_leg', 'five_bar', 'six_bar', 'slider_crank', 'stewart')
-OWN = {
-    'geared_legs': geared_legs,
-    **{name: lambda name=name: library.find(name).read_text() for name in SHIPPED},
-}
-URDF_FILES = [
-    'urdfplus/four_bar.urdf',
-    'urdfplus/mit_humanoid.urdf',
-    'urdfplus/parallel_chain_Implicit_depth5_loop_size3.urdf',
-    'urdfplus/planar_leg_linkage.urdf',
-    'extended_urdf/5bar_linkage_iso3d/robot.urdf',
-    'extended_urdf/digit_like_2legs/robot.urdf',
-]
 
 
 class Peer:
@@ -77,18 +67,10 @@ class Peer:
         )
 
 
-@pytest.fixture(
-    scope='module', params=[*OWN, *URDF_FILES], ids=lambda name: name.split('/')[-2:][0]
-)
+@pytest.fixture(scope='module', params=[*SHIPPED, *OWN_ROBOTS])
 def peer(request):
-    if request.param in OWN:
-        return Peer(OWN[request.param]())
-    return Peer((request.getfixturevalue('shared_models') / request.param).read_text())
-
-
-def test_no_model_is_forgotten(shared_models):
-    found = {str(path.relative_to(shared_models)) for path in shared_models.rglob('*.urdf')}
-    assert found == set(URDF_FILES)
+    name = request.param
+    return Peer(library.find(name).read_text() if name in SHIPPED else OWN_ROBOTS[name].urdf)
 
 
 def test_joints_and_sizes_are_those_of_pinocchio(peer):
@@ -141,7 +123,7 @@ def test_a_robot_that_floats_has_the_size_its_file_says():
     assert JointType.FLOATING in peer.types.values()
 
 
-# --- Cassie, as MuJoCo reads it ------------------------------------------------------------------
+# --- a biped with rods, as MuJoCo reads it -------------------------------------------------------
 MUJOCO_TYPES = {
     0: JointType.FLOATING,
     1: JointType.SPHERICAL,
@@ -184,15 +166,13 @@ def _described(model):
         joints.append(
             Joint(label, kind, model.body(model.body_parentid[body]).name, name, origin, axis)
         )
-    return Description('cassie', tuple(links), tuple(joints))
+    return Description('biped', tuple(links), tuple(joints))
 
 
 @pytest.fixture(scope='module')
-def cassie(shared_models):
+def biped():
     mujoco = pytest.importorskip('mujoco')
-    model = mujoco.MjModel.from_xml_path(
-        str(shared_models / 'mjcf' / 'agility_cassie' / 'cassie.nomesh.xml')
-    )
+    model = mujoco.MjModel.from_xml_string(rod_biped())
     return mujoco, model, ccd.Mechanism(_described(model), gravity=model.opt.gravity)
 
 
@@ -219,15 +199,15 @@ def _mujoco_state(model, q, v, a):
     return q, T @ v, T @ a + bias, T
 
 
-def test_the_mass_of_cassie_is_that_of_mujoco(cassie):
-    _, model, robot = cassie
+def test_the_mass_of_the_biped_is_that_of_mujoco(biped):
+    _, model, robot = biped
     assert (robot.nq, robot.nv) == (model.nq, model.nv)
     assert robot.total_mass == pytest.approx(model.body_mass.sum(), rel=1e-14)
 
 
 @pytest.mark.parametrize('seed', range(5))
-def test_the_tree_dynamics_of_cassie_are_those_of_mujoco(cassie, seed):
-    mujoco, model, robot = cassie
+def test_the_tree_dynamics_of_the_biped_are_those_of_mujoco(biped, seed):
+    mujoco, model, robot = biped
     q, v, a = random_state(np.random.default_rng(seed), robot.description)
     data = mujoco.MjData(model)
     data.qpos[:], data.qvel[:], acceleration, T = _mujoco_state(model, q, v, a)

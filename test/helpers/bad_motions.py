@@ -126,7 +126,7 @@ def mesh_from_elsewhere(at):
 
 def too_large(at):
     """Load a mechanism where there is no memory for it."""
-    with mock.patch.object(workspace, 'MOST_BYTES', 0):
+    with mock.patch.object(workspace, 'MOST_WORKSPACE_BYTES', 0):
         ccd.load('pendulum')
 
 

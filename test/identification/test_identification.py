@@ -15,8 +15,8 @@
 """Identification: against Pinocchio's regressor, and against parameters that made the data."""
 
 import json
-from pathlib import Path
 
+from helpers.own_robots import linkage_leg
 import numpy as np
 import pytest
 
@@ -43,18 +43,14 @@ from closed_chain_dynamics.identification.regressor import regressor, tree_regre
 
 EXACT = 1e-10  # relative: rounding of a few hundred products
 SEEDS = 100
-SHARED = Path(__file__).resolve().parents[3] / 'shared' / 'models'
-LEG = SHARED / 'urdfplus' / 'planar_leg_linkage.urdf'  # of a public robot
-MODELS = ('five_bar', 'exo', LEG.stem)
+MODELS = ('five_bar', 'exo', 'linkage_leg')
 
 
 def loaded(name):
-    """Return a model, shipped or public, with its motors."""
-    if name != LEG.stem:
+    """Return a model with its motors: shipped, or in URDF+ with links as flat as drawings."""
+    if name != 'linkage_leg':
         return ccd.load(name)
-    if not LEG.exists():
-        pytest.skip('the public models are not on this machine')
-    return ccd.load(LEG, actuated=['base_to_thigh', 'thigh_to_driver'])
+    return ccd.load(linkage_leg(), actuated=['hip', 'drive'])
 
 
 @pytest.fixture(scope='module', params=MODELS)

@@ -235,4 +235,4 @@ def test_thresholds_that_do_not_fit_end_with_one_line(signals):
         {'force_contacts': ['left_hand'], 'make_force': 10.0, 'release_force': 20.0},
     )
     assert node.wait() == 1
-    assert 'released below' in node.output() and 'Traceback' not in node.output()
+    assert 'release threshold' in node.output() and 'Traceback' not in node.output()

@@ -324,7 +324,7 @@ def test_a_step_that_fails_stops_time_until_reset(ros):
     node.put(WrenchStamped, 'external_wrench', push, 'pushes')
     ros.call(Trigger, 'step')
     answer = ros.call(Trigger, 'step')
-    assert not answer.success and 'stops until a reset' in answer.message
+    assert not answer.success and 'time stands still until reset' in answer.message
     status, _ = node.values()
     assert status.level == b'\x02'
     node.joint_states.clear()

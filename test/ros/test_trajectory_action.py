@@ -43,6 +43,7 @@ __all__ = ['ros']  # a fixture: pytest finds it by its name here
 
 Result = FollowJointTrajectory.Result
 RATE = 250.0  # states and torques per second, as in the demonstration [Hz]
+HEARD = 0.3  # after this a message has been heard, where nothing else is to be done [s]
 FOR_LONG = 3600.0  # of simulated time, which runs fast: nobody reaches the end of it [s]
 
 
@@ -228,6 +229,16 @@ def test_the_newest_goal_wins_and_a_reference_too(leg):
     leg.ros.wait(lambda: leg.feedback, 'feedback')
     leg.references.publish(goal(['hip'], (0.3, [0.0])).trajectory)
     status, result = leg.result(second)
+    assert status == GoalStatus.STATUS_ABORTED and 'another reference' in result.error_string
+
+
+def test_a_reference_that_comes_before_the_first_turn_of_a_goal_ends_it(leg):
+    leg.pause(True)
+    handle = leg.send(goal(['hip'], (FOR_LONG, [0.5])))
+    leg.references.publish(goal(['hip'], (0.1, [0.0])).trajectory)
+    leg.ros.spin(HEARD)  # what is heard later ends the goal as well
+    leg.pause(False)
+    status, result = leg.result(handle)
     assert status == GoalStatus.STATUS_ABORTED and 'another reference' in result.error_string
 
 

@@ -23,7 +23,7 @@ from helpers.ros_helpers import ros  # skips this file where there is no rclpy
 import pytest
 from sensor_msgs.msg import JointState
 
-from closed_chain_dynamics.ros.watchdog import LONGEST_LOOK, LOOK, SHARE, Watchdog, _Silence
+from closed_chain_dynamics.ros.watchdog import LONGEST_LOOK, LOOK, ZERO_AFTER, Watchdog, _Silence
 
 __all__ = ['ros']  # a fixture: pytest finds it by its name here
 
@@ -103,7 +103,7 @@ def test_a_node_that_is_silent_is_stopped_in_time_also_after_that(node):
     message = node.ros.wait(lambda: node.zeros, 'zeros')[0]
     waited = time.monotonic() - began  # the next test knows how long exactly
     assert list(message.name) == ['a'] and list(message.effort) == [0.0]
-    assert waited > SHARE * TIMEOUT - 2.0 * BEAT  # not before
+    assert waited > ZERO_AFTER * TIMEOUT - 2.0 * BEAT  # not before
     node.runs = True
     node.ros.spin(0.5)
     node.ros.until_quiet(node.zeros)
@@ -115,10 +115,10 @@ def test_zero_is_due_before_the_timeout_is_over():
         silence, now = _Silence(), 100.0
         silence._looked = now
         last = now + phase * LOOK * TIMEOUT
-        while silence.lasted <= SHARE * TIMEOUT:
+        while silence.lasted <= ZERO_AFTER * TIMEOUT:
             now += LOOK * TIMEOUT
             silence.look(now, last, TIMEOUT)
-        assert SHARE * TIMEOUT < now - last < TIMEOUT
+        assert ZERO_AFTER * TIMEOUT < now - last < TIMEOUT
 
 
 def test_silence_counts_a_long_sleep_as_a_part_of_the_timeout():
@@ -128,4 +128,4 @@ def test_silence_counts_a_long_sleep_as_a_part_of_the_timeout():
     assert silence.lasted == pytest.approx(0.05)
     silence.look(200.0, 100.05, TIMEOUT)
     assert silence.lasted == pytest.approx(0.05 + LONGEST_LOOK * TIMEOUT)
-    assert silence.lasted < SHARE * TIMEOUT
+    assert silence.lasted < ZERO_AFTER * TIMEOUT

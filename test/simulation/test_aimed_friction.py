@@ -24,7 +24,7 @@ from closed_chain_dynamics import kernels
 from closed_chain_dynamics.description import Contact
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.simulation.contact_modes import ContactModes
-from closed_chain_dynamics.simulation.motion import Motion
+from closed_chain_dynamics.simulation.moving_mechanism import MovingMechanism
 
 H = 1e-3
 PULL = 1e-9  # of a point that only pushes: rounding [N]
@@ -56,7 +56,7 @@ def normal_forces(motion, modes):
 def test_what_pushes_while_it_slides_pushes_as_aimed(seed):
     """The direction at the end of the step may press one point down and lift another."""
     robot, q, v = slow_tripod(seed)
-    motion = Motion(robot, q, v, H)
+    motion = MovingMechanism(robot, q, v, H)
     modes = ContactModes(motion)
     modes.set(dict.fromkeys(modes.loops, at.SLIDE))
     for k in modes.loops:

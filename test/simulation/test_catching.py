@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import closed_chain_dynamics as ccd
-from closed_chain_dynamics.simulation.motion import Motion
+from closed_chain_dynamics.simulation.moving_mechanism import MovingMechanism
 
 EXACT = 1e-9
 
@@ -30,7 +30,7 @@ def test_impulses_take_what_loops_do_not_allow(crank):
     q = ccd.assemble(robot, {'crank': crank})
     for seed in range(5):
         v = np.random.default_rng(seed).normal(size=robot.nv)
-        motion = Motion(robot.copy(), q, v, 1e-3)
+        motion = MovingMechanism(robot.copy(), q, v, 1e-3)
         before = motion.energy()
         motion.catch()
         M, J = ccd.mass_matrix(robot, q), ccd.coordinates(robot, q).J_C

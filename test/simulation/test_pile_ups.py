@@ -33,8 +33,8 @@ from closed_chain_dynamics.description import (
     Pose,
 )
 from closed_chain_dynamics.simulation.event_handling import EventHandling
-from closed_chain_dynamics.simulation.motion import Motion
-from closed_chain_dynamics.simulation.pile_ups import AT_ONCE, PATIENCE, PileUp
+from closed_chain_dynamics.simulation.moving_mechanism import MovingMechanism
+from closed_chain_dynamics.simulation.pile_ups import EVENTS_AT_ONCE, EVENTS_BEFORE, PileUp
 
 G = 9.80665
 EXACT = 1e-11  # of closed forms: rounding, and what closes contacts
@@ -46,7 +46,7 @@ STANDS = 1e-12  # speed of a point that stands: rounding [m/s]
 
 def stepped(robot, q, v, h=H):
     """Return the motion, and its events, after one step at velocity level."""
-    motion = Motion(robot.copy(), q, v, h)
+    motion = MovingMechanism(robot.copy(), q, v, h)
     handling = EventHandling(motion, limits=True)
     handling.begin()
     start = motion.energy()
@@ -169,14 +169,14 @@ def test_the_impulses_on_a_body_are_possible_ones_and_resist(seed):
 
 def test_events_at_one_time_and_many_in_a_step_are_a_pile():
     pile = PileUp(1.0)
-    for k in range(PATIENCE):
+    for k in range(EVENTS_BEFORE):
         assert not pile.is_high
         pile.count(0.1 * k)
     assert pile.is_high
     assert pile.step(1.0) == 1.0 / 64.0
     assert not pile.is_high
     pile = PileUp(1.0)
-    for _ in range(AT_ONCE + 1):
+    for _ in range(EVENTS_AT_ONCE + 1):
         assert not pile.is_high
         pile.count(0.5)
     assert pile.is_high

@@ -23,7 +23,7 @@ import pytest
 
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics import viewer
-from closed_chain_dynamics.viewer.door import ENTER, MOST_BYTES, Door
+from closed_chain_dynamics.viewer.door import ENTER, MOST_HEAD_BYTES, Door
 
 OTHER = '127.0.0.2'  # this machine, by an address that is not the usual one
 
@@ -100,7 +100,12 @@ def test_a_page_from_elsewhere_is_refused_although_the_browser_has_the_cookie(do
 
 
 def test_what_is_no_request_is_refused(door):
-    for words in (b'\r\n\r\n', b'\x16\x03\x01\x02\x00\r\n\r\n', b'GET', b'x' * (4 * MOST_BYTES)):
+    for words in (
+        b'\r\n\r\n',
+        b'\x16\x03\x01\x02\x00\r\n\r\n',
+        b'GET',
+        b'x' * (4 * MOST_HEAD_BYTES),
+    ):
         with socket.create_connection((OTHER, door.port), timeout=30) as line:
             line.sendall(words)
             line.shutdown(socket.SHUT_WR)

@@ -109,7 +109,7 @@ def test_a_port_that_is_taken_gives_way_to_the_next(view, four_bar):
 @pytest.mark.parametrize('port', [99999, -5, 65536])
 def test_a_port_that_does_not_exist_is_refused(four_bar, port):
     pytest.importorskip('viser')
-    with pytest.raises(ccd.ClosedChainError, match=f'no port from {port} on is free'):
+    with pytest.raises(ccd.ClosedChainError, match=f'no port from {port} upwards is free'):
         viewer.open_view(viewer.ModelSource(*four_bar), port=port)
 
 

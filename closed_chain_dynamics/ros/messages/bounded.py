@@ -24,10 +24,10 @@ from rclpy.serialization import deserialize_message
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
 
-__all__ = ['MOST_BYTES', 'read_bounded', 'read_text', 'read_trajectory']
+__all__ = ['MOST_MESSAGE_BYTES', 'read_bounded', 'read_text', 'read_trajectory']
 
-MOST_POINTS = 2000  # of a trajectory: 18 us each
-MOST_BYTES = {JointTrajectory: 2**19, String: 2**16}
+MOST_TRAJECTORY_POINTS = 2000  # of a trajectory: 18 us each
+MOST_MESSAGE_BYTES = {JointTrajectory: 2**19, String: 2**16}
 MOST_OF_OTHERS = 2**14  # bytes of a message of any other kind
 
 Reject = Callable[[str, str], None]
@@ -42,15 +42,18 @@ def read_text(raw: bytes, what: str, reject: Reject) -> str | None:
 def read_trajectory(raw: bytes, reject: Reject) -> Any:
     """Return a JointTrajectory, or None where it is refused."""
     message = read_bounded(raw, JointTrajectory, 'reference', reject)
-    if message is not None and len(message.points) > MOST_POINTS:
-        reject('too large', f'reference: {len(message.points)} points, at most {MOST_POINTS}')
+    if message is not None and len(message.points) > MOST_TRAJECTORY_POINTS:
+        reject(
+            'too large',
+            f'reference: {len(message.points)} points, at most {MOST_TRAJECTORY_POINTS}',
+        )
         return None
     return message
 
 
 def read_bounded(raw: bytes, kind: Any, what: str, reject: Reject) -> Any:
     """Return a message of some kind, or None where it is too long or no such message."""
-    most = MOST_BYTES.get(kind, MOST_OF_OTHERS)
+    most = MOST_MESSAGE_BYTES.get(kind, MOST_OF_OTHERS)
     if len(raw) > most:
         reject('too large', f'{what}: {len(raw)} bytes, at most {most}')
         return None

@@ -28,15 +28,15 @@ from closed_chain_dynamics.ros.messages.qos import COMMAND
 __all__ = ['REPORT_EVERY', 'Diagnostics', 'Rejections']
 
 REPORT_EVERY = 1.0  # diagnostics of a node [s]
-LOG_EVERY = 5.0  # of one reason in the log [s]
-LONGEST = 500  # characters of a line in the log
+LOG_REASON_EVERY = 5.0  # of one reason in the log [s]
+LONGEST_LINE = 500  # characters of a line in the log
 
 
 class Rejections:
     """
     What was refused: how often for each reason, and the last one in words.
 
-    Each reason is written to the log of the node, at most once in LOG_EVERY.
+    Each reason is written to the log of the node, at most once in LOG_REASON_EVERY.
     """
 
     def __init__(self, node: Node | None = None) -> None:
@@ -47,14 +47,14 @@ class Rejections:
     def __call__(self, reason: str, text: str) -> None:
         """Count a refusal; `reason` is its short name, `text` says what and why."""
         self.counts[reason] += 1
-        self.last = text[:LONGEST]  # whoever sends a megabyte shall not have it repeated
+        self.last = text[:LONGEST_LINE]  # whoever sends a megabyte shall not have it repeated
         when, before = self._logged.get(reason, (-math.inf, 0))
         now = time.monotonic()
-        if self._node is not None and now - when >= LOG_EVERY:
+        if self._node is not None and now - when >= LOG_REASON_EVERY:
             count = self.counts[reason] - before
             self._logged[reason] = now, self.counts[reason]
             times = f' ({count} times since the last such line)' if count > 1 else ''
-            self._node.get_logger().warning(f'refused, {reason}: {text[:LONGEST]}{times}')
+            self._node.get_logger().warning(f'refused, {reason}: {text[:LONGEST_LINE]}{times}')
 
     def values(self) -> dict[str, Any]:
         """Return what diagnostics shows."""

@@ -23,8 +23,9 @@ import numpy as np
 from rclpy.node import Node
 from tf2_msgs.msg import TFMessage
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.description.elements import Joint
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.recording.tracks import link_tracks
 from closed_chain_dynamics.ros.messages.qos import TF
 from closed_chain_dynamics.ros.messages.rotations import quaternion_of

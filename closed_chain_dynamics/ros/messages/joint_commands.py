@@ -25,8 +25,8 @@ from typing import Any
 
 import numpy as np
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.errors import StateError
-from closed_chain_dynamics.model.mechanism import Vector
 
 __all__ = ['commanded_efforts']
 

@@ -26,13 +26,15 @@ twice or a number that is not finite is refused as a whole. A velocity may be na
 """
 
 from collections.abc import Callable, Iterable
+from math import isfinite
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from sensor_msgs.msg import JointState
 
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.arrays import Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.ros.messages.multi_dof_reader import (
     MultiDofReader,
     State,
@@ -87,7 +89,10 @@ class MeasuredStates:
         self._names: list[str] | None = None
         self._problem: tuple[str, str] | None = None
         self._single: list[str] = []
-        self._places: NDArray[np.int_] | None = None
+        self._places = np.zeros(0, dtype=int)
+        # positions, then velocities, among the numbers of a message
+        self._picked: NDArray[np.int_] | None = None
+        self._complete: list[str] | None = None  # names that have all that are wanted
         self._multi_reader.restructured()
         self._half: State | None = None
         self._multi: State | None = None
@@ -107,6 +112,29 @@ class MeasuredStates:
         """Take the bytes of a JointState; return the state if it is complete."""
         if self._is_too_large(raw, 'joint_states'):
             return None
+        half = self._like_the_last(raw) or self._anew(raw)
+        if half is None:
+            return None
+        self._half = half
+        if self._join is not None:
+            whole = self._checked(half)
+            return None if whole is None else self._join(whole)
+        return self._pair() if self._pairs and self._is_halved else self._checked(half)
+
+    def _like_the_last(self, raw: bytes) -> State | None:
+        """Return what `_anew` does, for a message like the last one, where that was good."""
+        again = self._read_single.again(raw) if self._picked is not None else None
+        if again is None:
+            return None
+        stamp, numbers = again
+        both, count = numbers[self._picked], len(self._single)
+        if not isfinite(both.dot(both)):  # a finite sum of squares has no other terms
+            return None
+        return stamp, self._single, both[:count], both[count:]
+
+    def _anew(self, raw: bytes) -> State | None:
+        """Return the joints of one degree in a message that may be any, or None."""
+        self._picked = None
         unpacked = self._unpack(raw)
         if unpacked is None:
             return None
@@ -147,11 +175,10 @@ class MeasuredStates:
                 f'joint_states: {self._single[k]!r} is at {position[k]} with velocity {rates[k]}',
             )
             return None
-        self._half = stamp, self._single, position, rates
-        if self._join is not None:
-            whole = self._checked(self._half)
-            return None if whole is None else self._join(whole)
-        return self._pair() if self._pairs and self._is_halved else self._checked(self._half)
+        if len(velocity) and not self._unknown and names is self._read_single.names:
+            in_position, in_velocity, _ = self._read_single.firsts
+            self._picked = np.append(in_position + self._places, in_velocity + self._places)
+        return stamp, self._single, position, rates
 
     def _unpack(self, raw: bytes) -> tuple[Stamp, str, list[str], tuple[Vector, Vector]] | None:
         """Return stamp, frame_id, names, positions and velocities."""
@@ -191,8 +218,10 @@ class MeasuredStates:
         """Return both halves together if they are of the same time."""
         if self._half is None or self._multi is None:
             return None
-        apart = seconds(self._half[0]) - seconds(self._multi[0])
-        if not (self._half[0] == self._multi[0] or abs(apart) < SAME_TIME):
+        apart = 0.0
+        if self._half[0] != self._multi[0]:
+            apart = seconds(self._half[0]) - seconds(self._multi[0])
+        if not abs(apart) < SAME_TIME:
             if apart > 0.0:  # its half is still to come, unless it never does
                 self._unpaired += 1
                 if self._unpaired > MOST_UNPAIRED:
@@ -214,8 +243,11 @@ class MeasuredStates:
     _joined: tuple[list[str], list[str], list[str]] = [], [], []
 
     def _checked(self, state: State) -> State | None:
+        if state[1] is self._complete:
+            return state
         missing = [name for name in self._wanted if name not in state[1]]
         if not missing:
+            self._complete = state[1]
             return state
         merged = self._merge(state)
         missing = [name for name in self._wanted if name not in merged[1]]

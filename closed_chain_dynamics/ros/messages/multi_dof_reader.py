@@ -15,6 +15,7 @@
 """Joints of several degrees out of messages: a quick way for what is usual, ROS's for the rest."""
 
 from collections.abc import Callable
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -22,8 +23,9 @@ from numpy.typing import NDArray
 from rclpy.serialization import deserialize_message
 from sensor_msgs.msg import MultiDOFJointState
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.errors import ClosedChainError
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.ros.messages.raw_states import Stamp, read_multi_dof
 from closed_chain_dynamics.ros.messages.state_messages import multi_dof_states
 
@@ -57,8 +59,8 @@ class MultiDofReader:
 
     def restructured(self) -> None:
         """Take note that joints were connected or cut."""
-        self._names: list[str] | None = None
-        self._in_transforms: NDArray[np.int_] | None = None
+        self._names: list[str] = []
+        self._picked: NDArray[np.int_] | None = None  # q, then v, among the numbers of a message
 
     def read(self, raw: bytes) -> State | None:
         """Return stamp, names, positions as in q and velocities."""
@@ -66,26 +68,28 @@ class MultiDofReader:
 
     def _quick(self, raw: bytes) -> State | None:
         """Return the same; None where something is unusual."""
-        read = self._read.read(raw)
-        if read is None:
+        again = self._read.again(raw)
+        if again is None or self._picked is None:
+            if self._read.read(raw) is None:
+                return None
+            self._plan(self._read.names)
+            again = self._read.again(raw)
+        if again is None or self._picked is None:
             return None
-        stamp, names, (transforms, twists, _) = read
-        if names is not self._names:
-            self._plan(names)
-        if self._in_transforms is None or not len(transforms) == len(twists) == len(names):
+        stamp, numbers = again
+        both, turns = numbers[self._picked], numbers[self._turns]
+        squares = np.einsum('ij,ij->i', turns, turns)
+        # a finite sum of squares has no other terms
+        if not (isfinite(both.dot(both)) and np.abs(squares - 1.0).max(initial=0.0) < UNIT):
             return None
-        position = transforms.ravel()[self._in_transforms]
-        velocity = twists.ravel()[self._in_twists]
-        squares = np.einsum('ij,ij->i', transforms[:, 3:], transforms[:, 3:])
-        good = np.abs(squares - 1.0).max(initial=0.0) < UNIT and np.isfinite(
-            position.sum() + velocity.sum()
-        )
-        return (stamp, names, position, velocity) if good else None
+        return stamp, self._names, both[: self._n_q], both[self._n_q :]
 
     def _plan(self, names: list[str]) -> None:
-        """Note where the parts of q and v stand in the numbers of free and spherical joints."""
-        self._names, self._in_transforms = names, None
-        robot = self._robot
+        """Note where q and v of free and spherical joints stand among a message's numbers."""
+        self._names, self._picked = names, None
+        robot, (in_transforms, in_twists, _) = self._robot, self._read.firsts
+        if any(count != len(names) for count in self._read.counts[:2]):
+            return
         in_q: list[int] = []
         in_v: list[int] = []
         for k, name in enumerate(names):
@@ -97,9 +101,10 @@ class MultiDofReader:
             ):
                 return
             first = 0 if size_in_v(robot, name) == 6 else 3
-            in_q += range(7 * k + first, 7 * k + 7)
-            in_v += range(6 * k + first, 6 * k + 6)
-        self._in_transforms, self._in_twists = np.array(in_q, int), np.array(in_v, int)
+            in_q += range(in_transforms + 7 * k + first, in_transforms + 7 * k + 7)
+            in_v += range(in_twists + 6 * k + first, in_twists + 6 * k + 6)
+        self._picked, self._n_q = np.array(in_q + in_v, int), len(in_q)
+        self._turns = in_transforms + 7 * np.arange(len(names))[:, None] + np.arange(3, 7)
 
     def _slow(self, raw: bytes) -> State | None:
         message = deserialized(raw, MultiDOFJointState, self._reject)

@@ -22,7 +22,8 @@ PyPI has.
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+
+from closed_chain_dynamics.arrays import Array
 
 try:
     import tf_transformations
@@ -30,8 +31,6 @@ except ImportError:
     tf_transformations = None
 
 __all__ = ['quaternion_about', 'quaternion_of']
-
-Array = NDArray[np.float64]
 
 
 def quaternion_of(R: Array) -> Array:

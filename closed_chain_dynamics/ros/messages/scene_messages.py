@@ -26,11 +26,12 @@ from std_msgs.msg import ColorRGBA
 from tf2_msgs.msg import TFMessage
 from visualization_msgs.msg import Marker, MarkerArray
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.description.elements import Description, Joint, JointType, LoopJoint
 from closed_chain_dynamics.dynamics.forward import forward_dynamics
 from closed_chain_dynamics.dynamics.joint_reactions import reactions
 from closed_chain_dynamics.errors import ClosedChainError
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.ros.messages.frames import Frames, place
 from closed_chain_dynamics.ros.messages.qos import LATCHED, PUBLISHED_STATE
 from closed_chain_dynamics.ros.messages.rotations import quaternion_of
@@ -40,7 +41,7 @@ from closed_chain_dynamics.viewer.observation import Observation, Snapshot, obse
 __all__ = ['SceneMessages']
 
 METRES_PER_NEWTON = 0.001  # length of the arrows
-GRIP, THICK, THIN = 0.04, 0.02, 0.008  # of spheres, arrows and lines [m]
+SPHERE_SIZE, ARROW_WIDTH, LINE_WIDTH = 0.04, 0.02, 0.008  # of spheres, arrows and lines [m]
 GREEN, RED, BLUE, ORANGE = ((0.1, 0.7, 0.2), (0.9, 0.1, 0.1), (0.2, 0.4, 1.0), (1.0, 0.55, 0.0))
 STATE_COLOURS = {'closed': GREEN, 'sticking': GREEN, 'sliding': ORANGE, 'open': RED}
 
@@ -165,8 +166,11 @@ class SceneMessages:
         marker.header.frame_id = self._prefix + self._root
         marker.header.stamp = self._stamp
         marker.pose.orientation.w = 1.0
-        sizes = {Marker.SPHERE_LIST: (GRIP, GRIP, GRIP), Marker.ARROW: (THICK, 2.0 * THICK, 0.0)}
-        set_vector(marker.scale, sizes.get(shape, (THIN, 0.0, 0.0)))
+        sizes = {
+            Marker.SPHERE_LIST: (SPHERE_SIZE, SPHERE_SIZE, SPHERE_SIZE),
+            Marker.ARROW: (ARROW_WIDTH, 2.0 * ARROW_WIDTH, 0.0),
+        }
+        set_vector(marker.scale, sizes.get(shape, (LINE_WIDTH, 0.0, 0.0)))
         marker.color = ColorRGBA(r=colour[0], g=colour[1], b=colour[2], a=1.0)
         marker.points = [Point(x=float(x), y=float(y), z=float(z)) for x, y, z in points]
         return marker

@@ -30,9 +30,10 @@ import numpy as np
 from numpy.typing import NDArray
 from sensor_msgs.msg import JointState, MultiDOFJointState
 
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.description.rotations import rotation_to
 from closed_chain_dynamics.errors import NameNotFound, StateError
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.ros.messages.rotations import quaternion_about
 
 __all__ = [

@@ -28,7 +28,7 @@ from closed_chain_dynamics.studies.motion.reading import read_trajectory
 
 __all__ = ['file_trajectory', 'pose_trajectory', 'trajectory']
 
-KINDS = ('positions', 'velocities', 'accelerations')
+POINT_PARTS = ('positions', 'velocities', 'accelerations')
 ROWS = 100.0  # points per second that are made of a file
 EASE = 0.5  # from rest into the motion of a file, and out of it [s]
 
@@ -39,7 +39,7 @@ def trajectory(
     """Return a message: positions, and derivatives where given, (times, joints) each [s]."""
     message = JointTrajectory(joint_names=list(names))
     for moment, *rows in zip(times, *(np.asarray(order).tolist() for order in orders)):
-        point = JointTrajectoryPoint(**dict(zip(KINDS, rows)))
+        point = JointTrajectoryPoint(**dict(zip(POINT_PARTS, rows)))
         set_duration(point.time_from_start, moment)
         message.points.append(point)
     return message

@@ -63,7 +63,7 @@ from closed_chain_dynamics.ros.running import run
 
 __all__ = ['ContactNode', 'main']
 
-NAMES = {True: 'closed', False: 'open', None: 'not known yet'}
+TOLD_AS = {True: 'closed', False: 'open', None: 'not known yet'}
 
 
 class ContactNode(Node):
@@ -125,7 +125,7 @@ class ContactNode(Node):
         for name in self._detectors:
             if now - self._heard.get(name, -math.inf) > self.parameters.timeout:
                 late.append(name)
-        values = {name: NAMES[detector.closed] for name, detector in self._detectors.items()}
+        values = {name: TOLD_AS[detector.closed] for name, detector in self._detectors.items()}
         message = (
             f'no signal of {", ".join(late)}'
             if late

@@ -41,7 +41,7 @@ from trajectory_msgs.msg import JointTrajectory
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.ros.demo_programme import (
     JOINTS,
-    OPEN,
+    OPEN_HANDS,
     ROUND,
     changes,
     round_motion,
@@ -56,8 +56,8 @@ from closed_chain_dynamics.ros.simulator_start import SimulatorStart
 
 __all__ = ['DemoNode', 'main']
 
-LOOK_EVERY, TELL_EVERY = 0.1, 1.0  # at the hands; of the programme [s]
-AHEAD = 3  # rounds that are told
+HANDS_LOOK_EVERY, TELL_EVERY = 0.1, 1.0  # at the hands; of the programme [s]
+ROUNDS_TOLD = 3  # rounds that are told
 ASK_AGAIN, LOST = 0.3, 2.0  # when a hand did not do what it was told; for good [s]
 
 
@@ -79,7 +79,7 @@ class DemoNode(Node):
         self._reset = self.create_client(Trigger, 'reset')
         self.create_subscription(String, 'contact/state', self._on_state, LATCHED)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(LOOK_EVERY, self._look, clock=steady)
+        self.create_timer(HANDS_LOOK_EVERY, self._look, clock=steady)
         self.create_timer(TELL_EVERY, self._tell, clock=steady)
 
     def _on_state(self, message: String) -> None:
@@ -90,7 +90,7 @@ class DemoNode(Node):
             )
             return
         self._closed = closed
-        missing = [name for name in OPEN if name not in closed]
+        missing = [name for name in OPEN_HANDS if name not in closed]
         if missing:
             raise ClosedChainError(
                 f'this model has no loop joint {missing[0]!r}',
@@ -130,7 +130,7 @@ class DemoNode(Node):
         if now is None:
             return
         this = int(now // ROUND)
-        for number in range(this, this + AHEAD):
+        for number in range(this, this + ROUNDS_TOLD):
             set_stamp(self._round.header.stamp, ROUND * number)
             self._reference.publish(self._round)
             for when, kind, name in changes(number):

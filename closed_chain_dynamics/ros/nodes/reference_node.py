@@ -64,7 +64,7 @@ SETTINGS = [
     Setting('repeat', False, 'start the file again when it has ended'),
     Setting('approach', 2.0, 'time to reach the first row of the file [s]', low=0.1, high=3600.0),
 ]
-LOOK_EVERY = 0.1  # at who listens, and whether the file has ended [s]
+LISTENERS_LOOK_EVERY = 0.1  # at who listens, and whether the file has ended [s]
 TELL_AGAIN = 1.0  # where torque_node does not drive yet [s]
 
 
@@ -81,7 +81,7 @@ class ReferenceNode(ManagedNode):
         self._simulator = SimulatorStart(self)
         self.create_subscription(JointState, 'joint_states', self._on_joint_states, LATEST)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
-        self.create_timer(LOOK_EVERY, self._look, clock=steady)
+        self.create_timer(LISTENERS_LOOK_EVERY, self._look, clock=steady)
         self.start()
 
     def use_model(self, robot: Mechanism) -> None:

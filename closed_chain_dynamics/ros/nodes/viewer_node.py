@@ -65,7 +65,7 @@ if TYPE_CHECKING:  # it needs viser, which open_view asks for
 
 __all__ = ['ViewerNode', 'main']
 
-LOOK_EVERY = 0.2  # at whether somebody looks [s]
+VISITORS_LOOK_EVERY = 0.2  # at whether somebody looks [s]
 
 
 class ViewerNode(ManagedNode):
@@ -82,7 +82,7 @@ class ViewerNode(ManagedNode):
         }
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(REPORT_EVERY, self._report, clock=steady)
-        self.create_timer(LOOK_EVERY, self._look, clock=steady)
+        self.create_timer(VISITORS_LOOK_EVERY, self._look, clock=steady)
         self.start()
 
     def use_model(self, robot: Mechanism) -> None:

@@ -26,9 +26,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from scipy.spatial.transform import Rotation
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.recording.log_files import Path
-from closed_chain_dynamics.studies.motion.tracks import Array
 
 __all__ = ['ALONG', 'Bvh', 'read_bvh']
 

@@ -18,20 +18,22 @@ from collections.abc import Callable
 
 import numpy as np
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.dynamics.tree import integrate
 from closed_chain_dynamics.errors import AssemblyError
 from closed_chain_dynamics.model.mechanism import Mechanism
-from closed_chain_dynamics.studies.motion.tracks import Array
 
 __all__ = ['closed', 'fit_closed']
 
 Residuals = Callable[[Array], tuple[Array, Array]]  # of a pose: (rows,), and by v, (rows, nv)
 
-ITERATIONS = 100
-STILL = 1e-10  # a step below this changes nothing that matters: loops close to as much [rad or m]
-TRIALS = 25  # times that damping may grow fourfold before a step counts as impossible
+FIT_ITERATIONS = 100
+SETTLED_FIT = (
+    1e-10  # a step below this changes nothing that matters: loops close to as much [rad or m]
+)
+FIT_DAMPING_TRIALS = 25  # times that damping may grow fourfold before a step counts as impossible
 FIRST_DAMPING = 1e-6  # of the largest curvature
 
 
@@ -49,15 +51,15 @@ def fit_closed(robot: Mechanism, q: Array, residuals: Residuals) -> Array:
     """
     r, J = residuals(q)
     damping = FIRST_DAMPING
-    for _ in range(ITERATIONS):
+    for _ in range(FIT_ITERATIONS):
         basis = np.linalg.qr(coordinates(robot, q).W)[0]
         A = J @ basis
         curvature, slope = A.T @ A, A.T @ r
         largest = max(float(np.trace(curvature)), np.finfo(float).tiny)
-        for _ in range(TRIALS):
+        for _ in range(FIT_DAMPING_TRIALS):
             system = curvature + damping * largest * np.eye(len(slope))
             step = basis @ np.linalg.solve(system, -slope)
-            if np.abs(step).max(initial=0.0) < STILL:
+            if np.abs(step).max(initial=0.0) < SETTLED_FIT:
                 return q
             try:
                 tried = closed(robot, integrate(robot, q, step))

@@ -26,16 +26,16 @@ from typing import Any
 
 import numpy as np
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.errors import ClosedChainError, NameNotFound
 from closed_chain_dynamics.recording.log_files import Path
 from closed_chain_dynamics.studies.motion.bvh import read_bvh
-from closed_chain_dynamics.studies.motion.reading import FEWEST
-from closed_chain_dynamics.studies.motion.tracks import Array
+from closed_chain_dynamics.studies.motion.reading import FEWEST_SAMPLES
 
 __all__ = ['MarkerRecord', 'read_markers']
 
 UNITS = {'m': 1.0, 'meters': 1.0, 'metres': 1.0, 'dm': 0.1, 'cm': 1e-2, 'mm': 1e-3}
-AXES = {  # from those of a file to x, y, z with z up; x stays
+FILE_AXES = {  # from those of a file to x, y, z with z up; x stays
     'z': ((1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)),
     'y': ((1.0, 0.0, 0.0), (0.0, 0.0, -1.0), (0.0, 1.0, 0.0)),
 }
@@ -64,13 +64,14 @@ def read_markers(path: Path, *, up: str = 'z', scale: float = 1.0) -> MarkerReco
     kind = fspath(path).rpartition('.')[2].lower()
     if kind not in READERS:
         raise NameNotFound('kind of marker file', kind, list(READERS), file=path)
-    if up not in AXES:
-        raise NameNotFound('axis that points up', up, list(AXES), file=path)
-    turn: Array = np.array(AXES[up])
+    if up not in FILE_AXES:
+        raise NameNotFound('axis that points up', up, list(FILE_AXES), file=path)
+    turn: Array = np.array(FILE_AXES[up])
     time, names, points = READERS[kind](path, scale, turn)
-    if len(time) < FEWEST or np.any(np.diff(time) <= 0.0):
+    if len(time) < FEWEST_SAMPLES or np.any(np.diff(time) <= 0.0):
         raise ClosedChainError(
-            f'a record needs {FEWEST} frames or more, and increasing times; it has {len(time)}',
+            f'a record needs {FEWEST_SAMPLES} frames or more, and increasing times; '
+            f'it has {len(time)}',
             file=path,
             repair='Export it again, with the whole motion.',
         )

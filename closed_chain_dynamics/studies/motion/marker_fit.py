@@ -25,17 +25,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.dynamics.tree import jacobian, link_placements
 from closed_chain_dynamics.errors import ClosedChainError, StateError
 from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.recording.terminal import Progress
 from closed_chain_dynamics.studies.motion.bvh import ALONG
 from closed_chain_dynamics.studies.motion.closed_fit import fit_closed
 from closed_chain_dynamics.studies.motion.marker_files import MarkerRecord
-from closed_chain_dynamics.studies.motion.tracks import Array, Progress
 
 __all__ = ['Marker', 'MarkerFit', 'fit_markers', 'markers_by_name']
 
-FEWEST = 3  # markers of a frame, below which nothing is fitted
+FEWEST_MARKERS = 3  # markers of a frame, below which nothing is fitted
 OPENED = 1e-6  # a loop to the world that a whole motion opens so far holds the model [m or rad]
 
 
@@ -109,9 +110,10 @@ def fit_markers(
             file=record.file,
             repair=f'It has {", ".join(record.names[:12])}.',
         )
-    if len(placed) < FEWEST:
+    if len(placed) < FEWEST_MARKERS:
         raise ClosedChainError(
-            f'{len(placed)} markers are placed on {robot.name}, and at least {FEWEST} are needed',
+            f'{len(placed)} markers are placed on {robot.name}, '
+            f'and at least {FEWEST_MARKERS} are needed',
             file=record.file,
             repair='State where they are attached, for instance markers: {knee: {link: shank, '
             'xyz: [0, 0.05, 0]}}, or name them after links.',
@@ -120,10 +122,10 @@ def fit_markers(
     columns = [record.names.index(name) for name in placed]
     points = record.points[:, columns]
     seen = np.all(np.isfinite(points), axis=2)
-    blind = np.flatnonzero(seen.sum(axis=1) < FEWEST)
+    blind = np.flatnonzero(seen.sum(axis=1) < FEWEST_MARKERS)
     if blind.size:
         raise StateError(
-            f'at {record.time[blind[0]]:.6g} s fewer than {FEWEST} markers were seen',
+            f'at {record.time[blind[0]]:.6g} s fewer than {FEWEST_MARKERS} markers were seen',
             where=record.file,
             repair='Fill the gaps of the record, or cut it to the frames that have them.',
         )

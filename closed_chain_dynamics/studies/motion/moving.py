@@ -26,6 +26,7 @@ from typing import Any
 
 import numpy as np
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.assembly.completion import complete_acceleration, complete_velocity
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.dynamics.constraints import loop_jacobian
@@ -33,7 +34,8 @@ from closed_chain_dynamics.dynamics.explanation import listed
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.errors import AssemblyError, StateError
 from closed_chain_dynamics.model.mechanism import Mechanism
-from closed_chain_dynamics.studies.motion.tracks import Array, Progress, Tracks
+from closed_chain_dynamics.recording.terminal import Progress
+from closed_chain_dynamics.studies.motion.tracks import Tracks
 
 __all__ = ['Motion', 'move', 'steady_motion', 'undecided']
 

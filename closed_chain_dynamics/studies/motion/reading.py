@@ -18,15 +18,16 @@ import csv
 
 import numpy as np
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.recording.log_files import Path
 from closed_chain_dynamics.recording.segments import position_names
-from closed_chain_dynamics.studies.motion.tracks import Array, Tracks, splined
+from closed_chain_dynamics.studies.motion.tracks import Tracks, splined
 
-__all__ = ['FEWEST', 'read_trajectory']
+__all__ = ['FEWEST_SAMPLES', 'read_trajectory']
 
-FEWEST = 4  # samples that a cubic spline without conditions at its ends needs
+FEWEST_SAMPLES = 4  # samples that a cubic spline without conditions at its ends needs
 
 
 def read_trajectory(
@@ -123,9 +124,9 @@ def _read(robot: Mechanism, path: Path) -> tuple[Array, dict[str, Array]]:
     # A log has two samples at an event: the later one counts.
     kept = np.append(np.diff(time) != 0.0, True)[: len(time)]
     time, columns = time[kept], {name: values[kept] for name, values in columns.items()}
-    if len(time) < FEWEST or np.any(np.diff(time) <= 0.0):
+    if len(time) < FEWEST_SAMPLES or np.any(np.diff(time) <= 0.0):
         raise ClosedChainError(
-            f'a trajectory needs {FEWEST} lines or more, and increasing times',
+            f'a trajectory needs {FEWEST_SAMPLES} lines or more, and increasing times',
             file=path,
             repair='Sort it, and remove repeated lines.',
         )

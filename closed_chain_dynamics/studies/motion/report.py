@@ -38,7 +38,7 @@ from closed_chain_dynamics.recording.terminal import (
     sections,
     table,
 )
-from closed_chain_dynamics.studies.motion.torques import MET, MotionTorques
+from closed_chain_dynamics.studies.motion.torques import MET_IN_MOTION, MotionTorques
 
 __all__ = ['render', 'torque_report']
 
@@ -176,7 +176,9 @@ def render(report: Report, style: Style) -> str:
         for each in report['actuators']
     ]
     # beside a force of 100 N m one of 1e-14 N m is rounding
-    rounding = MET * max((abs(each['tau_G']) for each in report['coordinates']), default=0.0)
+    rounding = MET_IN_MOTION * max(
+        (abs(each['tau_G']) for each in report['coordinates']), default=0.0
+    )
     forces = [
         [
             each['name'],

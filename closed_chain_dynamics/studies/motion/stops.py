@@ -26,7 +26,7 @@ from closed_chain_dynamics.studies.motion.moving import Motion
 
 __all__ = ['reached_stops']
 
-AT_THE_END = 1e-6  # of a joint's range: files have six digits or more [rad or m]
+END_OF_RANGE = 1e-6  # of a joint's range: files have six digits or more [rad or m]
 
 
 def reached_stops(robot: Mechanism, motion: Motion) -> dict[str, float]:
@@ -39,7 +39,7 @@ def reached_stops(robot: Mechanism, motion: Motion) -> dict[str, float]:
         if moment and (moment.stiffness or moment.damping):
             continue  # no stop: the model has the moment, and so have the torques
         q = motion.q[:, robot.joint_slices(joint.name)[0].start]
-        there = (q <= joint.limit.lower + AT_THE_END) | (q >= joint.limit.upper - AT_THE_END)
+        there = (q <= joint.limit.lower + END_OF_RANGE) | (q >= joint.limit.upper - END_OF_RANGE)
         if there.any():
             found[joint.name] = float(motion.time[np.argmax(there)])
     return found

@@ -30,12 +30,12 @@ from closed_chain_dynamics.recording.log_files import Path, write_columns
 from closed_chain_dynamics.recording.segments import position_names
 from closed_chain_dynamics.studies.motion.moving import Motion
 
-__all__ = ['BEYOND', 'MET', 'MotionTorques', 'beyond', 'motion_torques']
+__all__ = ['BEYOND', 'MET_IN_MOTION', 'MotionTorques', 'beyond', 'motion_torques']
 
 BEYOND = 1e-9  # share of a limit by which it must be exceeded to be told
 # Share of the largest force of a motion up to which a residual is rounding: poses are closed to
 # about 1e-10 rad or m, and stiff springs and high accelerations multiply that.
-MET = 1e-6
+MET_IN_MOTION = 1e-6
 
 
 class MotionTorques:
@@ -63,7 +63,7 @@ class MotionTorques:
         self.unmet = {  # coordinate: place of the largest residual
             name: int(np.nanargmax(np.abs(values)))
             for name, values in self.residual.items()
-            if np.nanmax(np.abs(values)) > MET * self.largest
+            if np.nanmax(np.abs(values)) > MET_IN_MOTION * self.largest
         }
 
     def __repr__(self) -> str:

@@ -19,20 +19,17 @@ Positions come from a table, from poses or from sines; a cubic spline through sa
 and accelerations, of quaternions those of the rotation.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.errors import ClosedChainError, StateError
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.recording.log_files import Path
 
-__all__ = ['Array', 'Path', 'Progress', 'Tracks', 'sines', 'splined', 'tracks_of_poses']
-
-Array = NDArray[np.float64]
-Progress = Callable[[float], object]  # is told the share that is done
+__all__ = ['Path', 'Tracks', 'sines', 'splined', 'tracks_of_poses']
 
 
 @dataclass

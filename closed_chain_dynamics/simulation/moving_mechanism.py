@@ -25,24 +25,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closed_chain_dynamics import kernels
+from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.dynamics.impacts import Impact, impact
-from closed_chain_dynamics.dynamics.outside_forces import NO_LOADS, loads_of
+from closed_chain_dynamics.dynamics.outside_forces import loads_of
 from closed_chain_dynamics.dynamics.rank import learn_rank
 from closed_chain_dynamics.errors import StateError, StructureError
 from closed_chain_dynamics.kernels import records as at
+from closed_chain_dynamics.kernels.step import STAGES
 from closed_chain_dynamics.model.friction_lock import locked_error
-from closed_chain_dynamics.model.mechanism import Mechanism, Vector
+from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.model.workspace import NO_LOADS
 from closed_chain_dynamics.recording.events import Event
 from closed_chain_dynamics.simulation.energy import Energy
 from closed_chain_dynamics.simulation.stiffness import stiffest
 
-__all__ = ['Motion']
+__all__ = ['MovingMechanism']
 
 ALMOST = 10.0  # times the closing tolerance: open by the digits of a file, not by a wrong pose
-STAGES = 7  # rows of room that a step needs, see kernels/step.py
 
 
-class Motion:
+class MovingMechanism:
     """
     State of a mechanism at a time, forces from outside, and energy that was put in and lost.
 
