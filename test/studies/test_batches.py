@@ -176,7 +176,7 @@ def test_what_is_taken_one_by_one_is_told(vary, options, why):
     if vary.startswith('q:'):
         check_experiment(study)  # in generated code all the same
         return
-    with pytest.raises(StateError, match='changes it'):
+    with pytest.raises(StateError, match='changes the model'):
         check_experiment(study)
 
 
