@@ -98,8 +98,8 @@ def test_a_clock_that_starts_anew_does_not_block_decisions():
     'arguments, word',
     [
         (('pressure', 1.0, 0.5), 'unknown signal'),
-        (('force', 20.0, 50.0), 'released below'),
-        (('height', 0.02, 0.005), 'released above'),
+        (('force', 20.0, 50.0), 'must be below'),
+        (('height', 0.02, 0.005), 'must be above'),
         (('force', math.nan, 0.0), 'finite'),
     ],
 )

@@ -171,7 +171,7 @@ BAD = {
 
 DERIVED = {
     'a massless coordinate': (PENDULUM.replace('[q]', '[q, idle]', 1), 'idle.*no mass'),
-    'too many constraints': (PENDULUM + 'constraint: {a: q, b: X_tip}', 'bind only 1'),
+    'too many constraints': (PENDULUM + 'constraint: {a: q, b: X_tip}', 'act on only 1'),
     'a constant quaternion of length 2': (
         changed('[0, a, b, c]', '[0, [0, 0, 0, 2]]', SPACE),
         'LRS body.*length 1',
