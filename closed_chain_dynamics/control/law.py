@@ -239,15 +239,20 @@ class TorqueController:
         """Return whether one compiled call may do."""
         return self._is_plain and self.robot.rank_known
 
-    def whole_law(self, turn: float, q: Vector) -> tuple[torque_law.Gains, Vector, Vector] | None:
+    def whole_law(
+        self, turn: float, q: Vector | None
+    ) -> tuple[torque_law.Gains, Vector, Vector] | None:
         """
         Return gains, and room for what the law writes, for a turn in one call; None: not so.
 
         `q`: the last pose.
         """
-        if self.mode == 'computed_torque' and self._is_whole and turn <= self._longest_turn:
-            return self._gains_with(self._code(q)), self._wanted, self._out
-        return None
+        if self.mode != 'computed_torque' or turn > self._longest_turn or q is None:
+            return None
+        if not self._is_whole:
+            return None
+        gains = self._all_gains if self.generated is None else self._gains_with(self._code(q))
+        return gains, self._wanted, self._out
 
     def command_of(self, out: Vector) -> Command:
         """Return the Command in what the law has written."""

@@ -170,12 +170,12 @@ class LawTurns:
         They are sent at once, and what they mean is noted then. Where it is None nothing has
         changed, and the turn is taken step by step.
         """
-        state, guard, reference = self.state, self.guard, self.reference
+        state, guard, reference = self.tracker.state, self.guard, self.reference
         if state is None or (state.names is not names and state.names != names):
             return None
         if self.reason or self._reshaped or self.asked.waiting or self.asked.problem:
             return None
-        law = self.controller.whole_law(self.turns.with_next(stamp, age), state.known_q)
+        law = self.controller.whole_law(self.turns.with_next(stamp, age), state.q)
         limits = self.watcher.limits
         if law is None or guard.bounds_power or limits.on_loops or not self._senses_nothing:
             return None

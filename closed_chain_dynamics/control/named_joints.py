@@ -27,6 +27,7 @@ from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['NamedJoints']
 
+FLOAT = np.dtype(np.float64)
 WIDTHS_IN_V = {1: 1, 4: 3, 7: 6}  # of joints, by their width in q
 
 
@@ -82,9 +83,10 @@ class NamedJoints:
     def fits(self, values: object, k: int) -> bool:
         """Return whether values are as many numbers as there are, in q (k = 0) or in v (1)."""
         return (
-            isinstance(values, np.ndarray)
-            and values.dtype == np.float64
-            and values.shape == (self._sizes[k],)
+            type(values) is np.ndarray
+            and values.dtype == FLOAT
+            and values.ndim == 1
+            and len(values) == self._sizes[k]
         )
 
     def checked(self, values: ArrayLike, k: int, what: str) -> Vector:

@@ -51,6 +51,7 @@ STOPPING = 0.1  # time in which joints come to rest after a reference that stops
 CATCH_UP = 0.5  # share of the speed limits
 PICK_UP = 20.0  # acceleration of catching up [rad/s^2, or typical lengths/s^2]
 SAME_TURN = 0.25  # share of its length by which a turn may come at another time than foreseen
+SAME_INSTANT = 1e-9  # stamps of messages have no finer digits [s]
 FARTHEST_STEP = 0.2  # of a named joint in a turn [rad, or typical lengths]
 
 Reached: TypeAlias = tuple[Vector, Vector, Vector]  # q_d, v_d, a_d
@@ -276,7 +277,7 @@ class Reference:
             self._step_back()
             return None
         self._ahead, self._has_looked = None, False
-        if dt == 0.0:
+        if abs(dt) < SAME_INSTANT:
             return q, v, a
         moved = np.empty_like(q)
         integrate(self.robot.handle, q, dt * (v + 0.5 * dt * a), moved)
