@@ -17,8 +17,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ['Array', 'Matrix', 'Vector']
+__all__ = ['FLOAT', 'Array', 'Matrix', 'Vector']
 
+FLOAT = np.dtype(float)  # of all of them
 Array = NDArray[np.float64]
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]

@@ -20,14 +20,13 @@ from math import isfinite
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from closed_chain_dynamics.arrays import Vector
+from closed_chain_dynamics.arrays import FLOAT, Vector
 from closed_chain_dynamics.errors import StateError
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['NamedJoints']
 
-FLOAT = np.dtype(np.float64)
 WIDTHS_IN_V = {1: 1, 4: 3, 7: 6}  # of joints, by their width in q
 
 

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from closed_chain_dynamics import kernels
-from closed_chain_dynamics.arrays import Vector
+from closed_chain_dynamics.arrays import FLOAT, Vector
 from closed_chain_dynamics.description import Description, read, write
 from closed_chain_dynamics.description.document import BEFORE_XML
 from closed_chain_dynamics.errors import DescriptionError, StateError
@@ -48,7 +48,6 @@ from closed_chain_dynamics.model.workspace import Workspace
 __all__ = ['Mechanism', 'load']
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.80665)
-FLOAT = np.dtype(float)
 PER_VELOCITY_SLOTS = np.array([at.SLOTS[name] + 1 for name in at.PER_VELOCITY])
 
 

@@ -163,6 +163,7 @@ def without_benchmarks(at):
 
 CALLS = {
     # mechanism and state
+    'a text too long for a file': lambda at: ccd.load('four_bar' * 1000),
     'an unknown policy for inertias': lambda at: ccd.load('four_bar', inertia='guess'),
     'gravity of two numbers': lambda at: ccd.load('four_bar', gravity=(0.0, 9.8)),
     'a q that is text': lambda at: ccd.coordinates(four_bar()[0], 'zero'),

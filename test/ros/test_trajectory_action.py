@@ -44,6 +44,7 @@ __all__ = ['ros']  # a fixture: pytest finds it by its name here
 Result = FollowJointTrajectory.Result
 RATE = 250.0  # states and torques per second, as in the demonstration [Hz]
 HEARD = 0.3  # after this a message has been heard, where nothing else is to be done [s]
+AT_REST = 1e-4  # for long, so slow a start does not lead to a limit [rad/s]
 FOR_LONG = 3600.0  # of simulated time, which runs fast: nobody reaches the end of it [s]
 
 
@@ -233,6 +234,7 @@ def test_the_newest_goal_wins_and_a_reference_too(leg):
 
 
 def test_a_reference_that_comes_before_the_first_turn_of_a_goal_ends_it(leg):
+    leg.ros.wait(lambda: max(map(abs, leg.states[-1].velocity)) < AT_REST, 'a leg at rest')
     leg.pause(True)
     handle = leg.send(goal(['hip'], (FOR_LONG, [0.5])))
     leg.references.publish(goal(['hip'], (0.1, [0.0])).trajectory)
