@@ -237,6 +237,9 @@ def test_a_reference_that_comes_before_the_first_turn_of_a_goal_ends_it(leg):
     leg.ros.wait(lambda: max(map(abs, leg.states[-1].velocity)) < AT_REST, 'a leg at rest')
     leg.pause(True)
     handle = leg.send(goal(['hip'], (FOR_LONG, [0.5])))
+    # accepted is not yet taken, and a reference that comes before that would be the older one
+    leg.ros.wait(lambda: handle.status == GoalStatus.STATUS_EXECUTING, 'a goal that is taken')
+    leg.ros.spin(HEARD)
     leg.references.publish(goal(['hip'], (0.1, [0.0])).trajectory)
     leg.ros.spin(HEARD)  # what is heard later ends the goal as well
     leg.pause(False)
