@@ -46,9 +46,9 @@ def __getattr__(name: str) -> Any:
     Importing the package alone stays instant, so that help on the command line and completion in
     a shell do not wait for compiled kernels that they never call.
     """
-    if name in (each.name for each in iter_modules(__path__)):  # noqa: F405
-        return import_module(f'{__name__}.{name}')
-    if name == '__all__' or not name.startswith('_'):
+    if name == '__all__' or not name.startswith('_'):  # tools ask for names that nobody has
+        if name in (each.name for each in iter_modules(__path__)):  # noqa: F405
+            return import_module(f'{__name__}.{name}')
         public = import_module(f'{__name__}.public')
         globals().update({each: getattr(public, each) for each in ('__all__', *public.__all__)})
     if name in globals():

@@ -249,13 +249,9 @@ class Mechanism(ModelNames):
 
     def vector(self, values: ArrayLike, length: int, what: str) -> Vector:
         """Return values as a contiguous array of floats, or say what does not fit."""
-        if (
-            type(values) is np.ndarray
-            and values.dtype is FLOAT
-            and values.shape == (length,)
-            and values.flags.carray
-        ):
-            return values  # what the kernels take: the fast way, without a copy
+        if type(values) is np.ndarray and values.dtype is FLOAT and values.shape == (length,):
+            # what kernels take is not copied; what is read only or a row of something else is
+            return values if values.flags.carray else values.copy()
         return state_errors.vector(self, values, length, what)
 
     def raise_for(self, status: int, q: Vector, *rates: Vector) -> NoReturn:

@@ -17,7 +17,6 @@
 from helpers.walks import Walk
 import numpy as np
 import pytest
-from scipy.signal import find_peaks
 
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.control.ground_forces import (
@@ -134,6 +133,8 @@ def test_it_is_driven_by_the_moments_of_the_gait(walk):
 
 def test_the_ground_pushes_with_two_humps_brakes_and_propels(walk):
     """Peaks of 1.0 to 1.3 of the weight, a valley of less than 0.85 between, as in textbooks."""
+    from scipy.signal import find_peaks  # takes a second to import, in whoever collects tests
+
     time = np.array([t for t, _ in walk.forces])
     for number, (began, side) in enumerate(walk.strikes[1:-2]):
         along, up = (
