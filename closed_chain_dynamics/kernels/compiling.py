@@ -29,11 +29,12 @@ control loop or a simulation, calls `compile_at_once` first.
 """
 
 from collections.abc import Callable
-from functools import cached_property, update_wrapper
+from functools import cached_property, partial, update_wrapper
 import threading
 import time
 
 from numba import njit, typeof, types
+from numba.core.runtime import rtsys
 from numba.extending import typeof_impl
 import numpy as np
 
@@ -86,8 +87,14 @@ class Kernel:
         """Return what Python calls, compiled at the first call or found on disk."""
         options = {**OPTIONS, 'fastmath': self._fastmath, 'pipeline_class': EntryCompiler}
         made = njit(**options, cache=True)(self.py_func)
-        made._cache.load_overload = held_back()(made._cache.load_overload)
+        made._cache.load_overload = held_back()(partial(_load, made._cache))
         return made
+
+    def is_on_disk(self, arguments):
+        """Return whether it has been compiled for arguments of these types, by anybody."""
+        cache, context = self.entry._cache, self.entry.targetctx
+        key = cache._index_key(tuple(map(typeof, arguments)), context.codegen())
+        return key in cache._cache_file._load_index()
 
     def __call__(self, *arguments):
         """Run it, from Python."""
@@ -106,10 +113,8 @@ class Kernel:
         """Return whether it had better run as plain Python than be compiled for them."""
         if _here.at_once or self._patience <= 0.0:
             return False
-        if self._patience == PATIENCE:  # never run so far
-            signature = tuple(typeof(argument) for argument in arguments)
-            if self.entry._cache.load_overload(signature, self.entry.targetctx) is not None:
-                self._patience = 0.0
+        if self._patience == PATIENCE and self.is_on_disk(arguments):  # never run so far
+            self._patience = 0.0
         return self._patience > 0.0
 
     def interpret(self, arguments):
@@ -124,6 +129,17 @@ class Kernel:
         finally:
             _here.plain = False
             self._patience -= max(time.thread_time() - begin, 1e-9)
+
+
+def _load(cache, signature, context):
+    """
+    Return what is on disk, or None, without preparing to compile.
+
+    For that numba would import all that it can compile, and SciPy for it: half of the time that a
+    process takes to its first answer. What code needs that only runs is its memory manager.
+    """
+    rtsys.initialize(context)
+    return cache._load_overload(signature, context)
 
 
 class _Record(np.void):
