@@ -88,6 +88,7 @@ class Kernel:
         options = {**OPTIONS, 'fastmath': self._fastmath, 'pipeline_class': EntryCompiler}
         made = njit(**options, cache=True)(self.py_func)
         made._cache.load_overload = held_back()(partial(_load, made._cache))
+        made._cache._impl.reduce = _without_environments
         return made
 
     def is_on_disk(self, arguments):
@@ -140,6 +141,16 @@ def _load(cache, signature, context):
     """
     rtsys.initialize(context)
     return cache._load_overload(signature, context)
+
+
+def _without_environments(compiled):
+    """
+    Return what is kept on disk, without the Python modules that its parts come from.
+
+    Only code that calls Python looks into them; numba would import each again to load an entry.
+    """
+    *kept, _ = compiled._reduce()
+    return (*kept, [])
 
 
 class _Record(np.void):

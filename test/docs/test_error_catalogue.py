@@ -60,7 +60,7 @@ PASSED_ON = {
 INTERNAL = {
     'raise ValueError',
     'raise TypeError',
-    "raise TypeError('not compiled yet')",
+    "raise TypeError('not compiled for these types')",
     'raise NotImplementedError',
     'raise KeyboardInterrupt',
     'raise AttributeError(name)',
