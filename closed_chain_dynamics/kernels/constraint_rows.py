@@ -25,6 +25,7 @@ from . import records as at
 from .compiling import kernel
 from .holds import hold_row
 from .kinematics import check_state, motion, placements
+from .lanes import ROOM
 from .loop_joints import loop_coordinates
 from .loops import (
     add_loop_to_jacobian,
@@ -44,7 +45,7 @@ def constraint_matrix(m, cluster):
     In a cluster with contacts it has as many columns more as rows: elimination turns E there into
     the row operations that it did, from which the constraint forces follow.
     """
-    return at.matrix(m, cluster.scratch, cluster.n_rows, cluster.width)
+    return at.matrix(m, cluster.scratch, cluster.n_rows, cluster.width + ROOM)
 
 
 @kernel
@@ -57,7 +58,7 @@ def fill_constraints(m, cluster, q, v, bias):
     loop, row = at.loops(m), at.rows(m)
     J, n = constraint_matrix(m, cluster), cluster.n_dofs
     for i in range(np.uint64(cluster.n_rows)):
-        for j in range(np.uint64(cluster.width)):
+        for j in range(np.uint64(J.shape[1])):
             J[i, j] = 0.0
     i = 0
     for k in at.cluster_loops(m)[cluster.first_loop : cluster.first_loop + cluster.n_loops]:

@@ -29,6 +29,7 @@ from .choice import choose
 from .compiling import kernel
 from .constraint_rows import check_closed, constraint_matrix, fill_constraints
 from .kinematics import check_state, placements
+from .lanes import add_four, four, put_four, scale_four
 from .linear_algebra import largest, sum_of_squares, swap_rows
 from .sharing import FLAG, HANDLE, NOTHING, VECTOR, shared_kernel
 
@@ -45,8 +46,9 @@ def eliminate(m, cluster, fresh):
     still holds: full pivots, H not large, and the rows left over redundant. A fresh choice is
     followed through whatever its pivots.
     """
-    J, width = constraint_matrix(m, cluster), np.uint64(cluster.width)
-    n, n_rows, rank = cluster.n_dofs, cluster.n_rows, cluster.rank
+    J, n, n_rows, rank = constraint_matrix(m, cluster), cluster.n_dofs, cluster.n_rows, cluster.rank
+    one, four_on = np.uint64(1), np.uint64(4)
+    stride, end = np.uint64(J.shape[1]), np.uint64(cluster.width)
     for k in range(rank):
         best, pivot = abs(J[k, k]), k
         for i in range(k + 1, n_rows):
@@ -62,27 +64,36 @@ def eliminate(m, cluster, fresh):
             continue
         swap_rows(J, k, pivot, k, cluster.width)
         here = np.uint64(k)
-        factor = 1.0 / J[here, here]
-        for j in range(here, width):
-            J[here, j] *= factor
-        for i in range(here + np.uint64(1), np.uint64(n_rows)):
-            factor = J[i, here]
+        row, start, factor = here * stride, here + one, 1.0 / J[here, here]
+        for j in range(row + start, row + end, four_on):
+            put_four(J, j, scale_four(four(J, j), factor))
+        for i in range(start, np.uint64(n_rows)):
+            factor = -J[i, here]
             if factor != 0.0:
-                for j in range(here, width):
-                    J[i, j] -= factor * J[here, j]
-    for k in range(rank - 1, 0, -1):  # back substitution, in the columns that matter
-        here = np.uint64(k)
-        for i in range(here):
-            factor = J[i, here]
-            if factor != 0.0:
-                for j in range(np.uint64(rank), width):
-                    J[i, j] -= factor * J[here, j]
-    for s in range(np.uint64(rank)):  # from J_S^-1 J_G to H
-        for j in range(np.uint64(rank), np.uint64(n + 1)):
-            J[s, j] = -J[s, j]
+                down = (i - here) * stride
+                for j in range(row + start, row + end, four_on):
+                    put_four(J, j + down, add_four(four(J, j + down), factor, four(J, j)))
+    _substitute_back(J, cluster.width, rank)
+    if cluster.width > n + 1:  # row operations keep their sign
+        for s in range(rank):
+            for j in range(n + 1, cluster.width):
+                J[s, j] = -J[s, j]
     return sum_of_squares(J, 0, rank, rank, n) <= SWITCH * SWITCH and (
         n_rows == rank or largest(J, rank, n_rows, rank, n) <= cluster.tolerance
     )
+
+
+@kernel
+def _substitute_back(J, width, rank):
+    """Turn what elimination left, [U  X] with units on the diagonal of U, into [.  -U^-1 X]."""
+    first, stride = np.uint64(rank), np.uint64(J.shape[1])
+    for up in range(first):
+        i = first - np.uint64(1) - up
+        for j in range(first, np.uint64(width), np.uint64(4)):
+            x = scale_four(four(J, i * stride + j), -1.0)
+            for k in range(i + np.uint64(1), first):
+                x = add_four(x, -J[i, k], four(J, k * stride + j))
+            put_four(J, i * stride + j, x)
 
 
 @shared_kernel(HANDLE, VECTOR, VECTOR, FLAG, returns=NOTHING)

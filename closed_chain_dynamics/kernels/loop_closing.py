@@ -21,6 +21,7 @@ from .compiling import kernel
 from .constraint_rows import constraint_matrix, fill_constraints
 from .coordinates import solve_constraints
 from .kinematics import placements
+from .lanes import ROOM
 from .linear_algebra import cholesky, cholesky_solve
 from .loops import loop_is_flipped
 from .manifold import integrate
@@ -104,7 +105,7 @@ def _least_squares_step(m, q, u):
     for cluster in at.clusters(m)[: at.shape(m).n_clusters]:
         if cluster.rank:
             J, n, rank = fill_constraints(m, cluster, q, u, False), cluster.n_dofs, cluster.rank
-            N, step = np.zeros((rank, rank)), np.zeros(rank)
+            N, step = np.zeros((rank, rank + ROOM)), np.zeros(rank)
             for i in range(cluster.n_rows):
                 for s in range(rank):
                     step[s] -= J[i, s] * J[i, n]
