@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,12 +43,25 @@ from closed_chain_dynamics.dynamics.values import Where, constant, numbers
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.kernels.tangent import compute_tangent
 from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.model.model import Model
+from closed_chain_dynamics.model.structure import Structure
 
-__all__ = ['ForwardDynamics', 'forward_dynamics']
+__all__ = ['ForwardDynamics', 'KeptAnswer', 'forward_dynamics']
 
 _kernel = kernels.Strict(kernels.compute_forward_dynamics)
-# v, tau_A; forces on coordinates and wrenches on links where there are any
-AskedKey = tuple[bytes, bytes, bytes | None, dict[str, tuple[float, ...]] | None]
+_new = tuple.__new__  # a named tuple in half the time
+
+
+class KeptAnswer(NamedTuple):
+    """What a result keeps: the mechanism as it was, the numbers, and what acted from outside."""
+
+    model: Model
+    structure: Structure
+    numbers: Vector  # q, v, tau_A and theta_O'' one after the other, as the kernel writes them
+    nq: int
+    nv: int
+    extra: bytes | None
+    wrenches: dict[str, tuple[float, ...]] | None
 
 
 class ForwardDynamics(AtPose):
@@ -59,15 +72,23 @@ class ForwardDynamics(AtPose):
     was applied; `q`, `v`, `tau_A`, `extra`, `wrenches`: the inputs.
     """
 
-    _asked: AskedKey
-    _acceleration: Vector
+    _kept: KeptAnswer
 
-    def __init__(self, where: Where, asked: AskedKey, acceleration: Vector) -> None:
-        kept = self.__dict__  # written once, here
-        kept['_where'], kept['_asked'], kept['_acceleration'] = where, asked, acceleration
+    def __init__(self, kept: KeptAnswer) -> None:
+        self.__dict__['_kept'] = kept  # written once, here
 
     def __repr__(self) -> str:
         return f'ForwardDynamics(acceleration={self._acceleration!r}, singular={self.singular})'
+
+    @cached_property
+    def _where(self) -> Where:  # type: ignore[override]
+        """The mechanism as it was, and q."""
+        return self._kept.model, self._kept.structure, self.q.tobytes()
+
+    @cached_property
+    def _acceleration(self) -> Vector:
+        kept = self._kept
+        return kept.numbers[len(kept.numbers) - kept.nv :]
 
     @property
     def acceleration(self) -> Vector:
@@ -75,25 +96,32 @@ class ForwardDynamics(AtPose):
         return np.array(self._acceleration)
 
     @property
+    def q(self) -> Vector:
+        """Return the configuration, (nq,)."""
+        return np.array(self._kept.numbers[: self._kept.nq])
+
+    @property
     def v(self) -> Vector:
         """Return the velocity, (nv,)."""
-        return numbers(self._asked[0])
+        kept = self._kept
+        return np.array(kept.numbers[kept.nq : kept.nq + kept.nv])
 
     @property
     def tau_A(self) -> Vector:
         """Return the actuator torques, (actuators,)."""
-        return numbers(self._asked[1])
+        kept = self._kept
+        return np.array(kept.numbers[kept.nq + kept.nv : len(kept.numbers) - kept.nv])
 
     @property
     def extra(self) -> Vector:
         """Return the forces given on coordinates of the tree, (nv,)."""
-        given = self._asked[2]
-        return np.zeros(len(self._acceleration)) if given is None else numbers(given)
+        kept = self._kept
+        return np.zeros(kept.nv) if kept.extra is None else numbers(kept.extra)
 
     @property
     def wrenches(self) -> dict[str, Vector]:
         """Return the external wrenches, {link: (6,)}."""
-        return {link: np.array(wrench) for link, wrench in (self._asked[3] or {}).items()}
+        return {link: np.array(wrench) for link, wrench in (self._kept.wrenches or {}).items()}
 
     @property
     def theta_G_acceleration(self) -> Vector:
@@ -201,22 +229,26 @@ def forward_dynamics(
     """
     if not robot.structure.rank_known:
         learn_rank(robot, q)
-    acceleration, force = np.empty(robot.nv), None
+    answer, force = np.empty(robot.n_answer), None
     if wrenches or extra is not None:
         force = None if extra is None else robot.vector(extra, robot.nv, 'extra')
         with acting(robot, wrenches, force):
-            q, v, tau, status = _compute(robot, q, v, tau, acceleration)
+            q, v, tau, status = _compute(robot, q, v, tau, answer)
     else:
-        q, v, tau, status = _compute(robot, q, v, tau, acceleration)
+        q, v, tau, status = _compute(robot, q, v, tau, answer)
     result = ForwardDynamics(
-        (robot.model, robot.kept_structure(), q.tobytes()),
-        (
-            v.tobytes(),
-            tau.tobytes(),
-            None if force is None else force.tobytes(),
-            checked_wrenches(robot, wrenches) if wrenches else None,
-        ),
-        acceleration,
+        _new(
+            KeptAnswer,
+            (
+                robot.model,
+                robot.kept_structure(),
+                answer,
+                robot.nq,
+                robot.nv,
+                None if force is None else force.tobytes(),
+                checked_wrenches(robot, wrenches) if wrenches else None,
+            ),
+        )
     )
     asked = status == at.SINGULAR or singularity != 'damp'
     if asked and result._meet_singularity(robot, status == at.SINGULAR, singularity):
@@ -227,19 +259,19 @@ def forward_dynamics(
 
 
 def _compute(
-    robot: Mechanism, q: Any, v: Any, tau: Any, acceleration: Vector
+    robot: Mechanism, q: Any, v: Any, tau: Any, answer: Vector
 ) -> tuple[Vector, Vector, Vector, int]:
     """Call the kernel; return state and torques as arrays, and the status where it is no error."""
     if type(tau) is not np.ndarray:
         tau = actuator_vector(robot, tau, 'tau')
     try:  # the usual case costs nothing: the kernel itself looks at types and sizes
-        status = _kernel.call(robot.handle, q, v, tau, acceleration)
+        status = _kernel.call(robot.handle, q, v, tau, answer)
     except TypeError:
         status = at.WRONG_SIZE
     if status == at.WRONG_SIZE:
         q, v = robot.vector(q, robot.nq, 'q'), robot.vector(v, robot.nv, 'v')
         tau = actuator_vector(robot, tau, 'tau')
-        status = _kernel.checked(robot.handle, q, v, tau, acceleration)
+        status = _kernel.checked(robot.handle, q, v, tau, answer)
     if status and status != at.SINGULAR:
         refuse_non_finite(robot, tau, 'tau')
         robot.raise_for(status, q, v)

@@ -107,7 +107,7 @@ def _take_off_square(I, U, place, factor):
 def cluster_matrices(m, cluster):
     """Return views of M, A, U_G (6 numbers a coordinate) and the vectors of a cluster."""
     n, width = cluster.n_dofs, cluster.n_dofs + ROOM
-    start = cluster.scratch + cluster.n_rows * (cluster.width + ROOM)
+    start = cluster.scratch + cluster.n_rows * (cluster.width + ROOM + 2)
     return (
         at.matrix(m, start, n, width),
         at.matrix(m, start + width * width, n, width),

@@ -27,10 +27,16 @@ import numpy as np
 from . import records as at
 from .choice import choose
 from .compiling import kernel
-from .constraint_rows import check_closed, constraint_matrix, fill_constraints
+from .constraint_rows import (
+    check_closed,
+    constraint_matrix,
+    fill_constraints,
+    fill_right_side,
+    row_swaps,
+)
 from .kinematics import check_state, placements
 from .lanes import add_four, four, put_four, scale_four
-from .linear_algebra import largest, sum_of_squares, swap_rows
+from .linear_algebra import dot, largest, sum_of_squares, swap_rows
 from .sharing import FLAG, HANDLE, NOTHING, VECTOR, shared_kernel
 
 SWITCH = 1e3  # |H| above which the choice is made anew: ten times what a fresh choice can give
@@ -44,10 +50,11 @@ def eliminate(m, cluster, fresh):
     Row s then says theta_S' = H theta_G' and theta_S'' = H theta_G'' + h; where the last column
     was the position error, h is Newton's step of theta_S. Returns whether the choice of theta_S
     still holds: full pivots, H not large, and the rows left over redundant. A fresh choice is
-    followed through whatever its pivots.
+    followed through whatever its pivots. In the place of E the factors of J_S stay, pivots as
+    their inverse, for `solve_again`.
     """
     J, n, n_rows, rank = constraint_matrix(m, cluster), cluster.n_dofs, cluster.n_rows, cluster.rank
-    one, four_on = np.uint64(1), np.uint64(4)
+    swaps, one, four_on = row_swaps(m, cluster), np.uint64(1), np.uint64(4)
     stride, end = np.uint64(J.shape[1]), np.uint64(cluster.width)
     for k in range(rank):
         best, pivot = abs(J[k, k]), k
@@ -60,11 +67,14 @@ def eliminate(m, cluster, fresh):
                 break
         if best <= 0.1 * cluster.tolerance and not fresh:  # hysteresis against `choose`
             return False
+        swaps[0, k] = pivot
         if best == 0.0:
+            J[k, k] = 1.0
             continue
-        swap_rows(J, k, pivot, k, cluster.width)
+        swap_rows(J, k, pivot, 0, cluster.width)
         here = np.uint64(k)
         row, start, factor = here * stride, here + one, 1.0 / J[here, here]
+        J[here, here] = factor
         for j in range(row + start, row + end, four_on):
             put_four(J, j, scale_four(four(J, j), factor))
         for i in range(start, np.uint64(n_rows)):
@@ -94,6 +104,30 @@ def _substitute_back(J, width, rank):
             for k in range(i + np.uint64(1), first):
                 x = add_four(x, -J[i, k], four(J, k * stride + j))
             put_four(J, i * stride + j, x)
+
+
+@shared_kernel(HANDLE, VECTOR, VECTOR, FLAG, returns=NOTHING)
+def solve_again(m, q, v, bias):
+    """
+    Compute h anew with the factors of the last elimination, H as it is; nothing may be held.
+
+    That is exact where nothing but the velocities has changed since, and elsewhere a step of
+    Newton's method with the rows of a pose nearby.
+    """
+    for cluster in at.clusters(m)[: at.shape(m).n_clusters]:
+        if cluster.rank == 0:
+            continue
+        J, kept, rank = constraint_matrix(m, cluster), row_swaps(m, cluster), cluster.rank
+        x = kept[1]
+        fill_right_side(m, cluster, q, v, bias, x)
+        for k in range(rank):
+            other = int(kept[0, k])
+            x[k], x[other] = x[other], x[k]
+        for k in range(rank):
+            x[k] = (x[k] - dot(J[k], x, 0, k)) * J[k, k]
+        for k in range(rank - 1, -1, -1):
+            x[k] -= dot(J[k], x, k + 1, rank)
+            J[k, cluster.n_dofs] = -x[k]
 
 
 @shared_kernel(HANDLE, VECTOR, VECTOR, FLAG, returns=NOTHING)

@@ -225,11 +225,11 @@ def _divide_lists(m):
         own.first_loop, own.first_coupling, own.scratch = first_loop, first_coupling, scratch
         first_body, first_dof = first_body + own.n_bodies, first_dof + own.n_dofs
         first_loop, first_coupling = first_loop + own.n_loops, first_coupling + own.n_couplings
-        # J_C with its bias, M, A, and eight numbers a coordinate: see `closed_chain.py`; rows have
-        # room for the last four numbers
+        # J_C with its bias and two numbers a row, M, A, and eight numbers a coordinate: see
+        # `closed_chain.py`; rows have room for the last four numbers
         n = own.n_dofs
         own.width += n + 1
-        scratch += own.n_rows * (own.width + ROOM) + 2 * (n + ROOM) * (n + ROOM) + 8 * n + 1
+        scratch += own.n_rows * (own.width + ROOM + 2) + 2 * (n + ROOM) * (n + ROOM) + 8 * n + 1
         own.n_bodies = own.n_dofs = own.n_loops = own.n_couplings = 0
 
 

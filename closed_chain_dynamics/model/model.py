@@ -165,7 +165,7 @@ class Model:
                 'extra': room,
                 # per cluster the augmented constraint matrix and a few square matrices; the worst
                 # case is that all joints form one cluster, but for what is spare in each
-                'scratch': rows * (room + 1 + rows + ROOM)
+                'scratch': rows * (room + 3 + rows + ROOM)
                 + 2 * room * room
                 + (8 + 4 * ROOM) * room
                 + (1 + 2 * ROOM * ROOM) * n,
