@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from closed_chain_dynamics.arrays import Array
-from closed_chain_dynamics.dynamics.forward import ForwardDynamics, KeptAnswer
+from closed_chain_dynamics.dynamics.forward import ForwardDynamics
 from closed_chain_dynamics.dynamics.values import numbers
 from closed_chain_dynamics.model.model import Model
 from closed_chain_dynamics.model.structure import Structure
@@ -65,9 +65,7 @@ def _constraint_forces(
         return np.full(int(where[1].shape['n_rows']), np.nan)
     q, v, tau = (numbers(each) for each in given)
     answer = np.concatenate([q, v, tau, acceleration])
-    return ForwardDynamics(
-        KeptAnswer(*where, answer, len(q), len(v), None, None)
-    ).constraint_forces
+    return ForwardDynamics((*where, answer, len(q), len(v), None, None)).constraint_forces
 
 
 class Inverse(NamedTuple):

@@ -53,14 +53,15 @@ def eliminate(m, cluster, fresh):
     followed through whatever its pivots. In the place of E the factors of J_S stay, pivots as
     their inverse, for `solve_again`.
     """
-    J, n, n_rows, rank = constraint_matrix(m, cluster), cluster.n_dofs, cluster.n_rows, cluster.rank
-    swaps, one, four_on = row_swaps(m, cluster), np.uint64(1), np.uint64(4)
+    J, swaps = constraint_matrix(m, cluster), row_swaps(m, cluster)
+    n, n_rows, rank = cluster.n_dofs, cluster.n_rows, cluster.rank
+    one, four_on = np.uint64(1), np.uint64(4)
     stride, end = np.uint64(J.shape[1]), np.uint64(cluster.width)
     for k in range(rank):
-        best, pivot = abs(J[k, k]), k
-        for i in range(k + 1, n_rows):
-            if abs(J[i, k]) > best:
-                best, pivot = abs(J[i, k]), i
+        best, pivot = 0.0, k
+        for i in range(k, n_rows):
+            size = abs(J[i, k])
+            best = size if size > best else best
         for i in range(k, n_rows):  # the first that is large enough: loops finish one by one
             if abs(J[i, k]) >= 0.1 * best:
                 pivot = i

@@ -136,7 +136,8 @@ def _take_one():
 
 
 lane = _take_one()  # one of the numbers
-# numbers of an array from a place on; written to it; times a factor; and with a factor times
-# others added
-four, put_four, scale_four, add_four = _reading(FOUR), _putting(FOUR), _scaling(FOUR), _adding(FOUR)
-six, put_six, scale_six, add_six = _reading(SIX), _putting(SIX), _scaling(SIX), _adding(SIX)
+# numbers of an array from a place on, and written to it
+four, put_four, six, put_six = _reading(FOUR), _putting(FOUR), _reading(SIX), _putting(SIX)
+# numbers times a factor, and a sum with a factor times others
+scale_four, add_four = _scaling(FOUR), _adding(FOUR)
+scale_six, add_six = _scaling(SIX), _adding(SIX)

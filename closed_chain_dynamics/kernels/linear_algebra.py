@@ -98,15 +98,17 @@ def largest(A, first, last, start, stop):
 
 
 @kernel
-def cholesky(A, n, tolerance):
+def cholesky(A, n, more, tolerance):
     """
     Factor the upper triangle of A into U^T U in place; U_jj is stored as its inverse.
 
+    As many columns as `more` says, right of it, become U^-T times what they were.
     Return False where a pivot falls below `tolerance` times the original diagonal. Row by row,
     so that the inner loops run along rows. The original diagonal waits below. Rows have room for
     the last four numbers.
     """
-    N, stride, one, four_on = np.uint64(n), np.uint64(A.shape[1]), np.uint64(1), np.uint64(4)
+    N, end, one, four_on = np.uint64(n), np.uint64(n + more), np.uint64(1), np.uint64(4)
+    stride = np.uint64(A.shape[1])
     for j in range(one, N):
         A[j, np.uint64(0)] = A[j, j]
     for j in range(N):
@@ -115,12 +117,12 @@ def cholesky(A, n, tolerance):
             return False
         inverse, row = 1.0 / np.sqrt(A[j, j]), j * stride
         A[j, j] = inverse
-        for k in range(row + j + one, row + N, four_on):
+        for k in range(row + j + one, row + end, four_on):
             put_four(A, k, scale_four(four(A, k), inverse))
         for i in range(j + one, N):
             factor, down = -A[j, i], (i - j) * stride
             if factor != 0.0:
-                for k in range(row + i, row + N, four_on):
+                for k in range(row + i, row + end, four_on):
                     put_four(A, k + down, add_four(four(A, k + down), factor, four(A, k)))
     return True
 
@@ -154,7 +156,7 @@ def inverse_root(A):
     for i in range(n):
         for k in range(n):
             U[i, k] = products[i, k]
-    if cholesky(U, n, 0.0):
+    if cholesky(U, n, 0, 0.0):
         for k in range(n):
             column[:] = 0.0
             column[k] = 1.0

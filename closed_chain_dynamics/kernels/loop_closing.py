@@ -131,7 +131,7 @@ def _least_squares_step(m, q, u):
                     step[s] -= J[i, s] * J[i, n]
                     for t in range(rank):
                         N[s, t] += J[i, s] * J[i, t]
-            cholesky(N, rank, 0.0)
+            cholesky(N, rank, 0, 0.0)
             cholesky_solve(N, rank, step)
             for s in range(rank):
                 u[at.cluster_dofs(m)[cluster.first_dof + s]] = step[s]

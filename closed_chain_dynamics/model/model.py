@@ -167,8 +167,8 @@ class Model:
                 # case is that all joints form one cluster, but for what is spare in each
                 'scratch': rows * (room + 3 + rows + ROOM)
                 + 2 * room * room
-                + (8 + 4 * ROOM) * room
-                + (1 + 2 * ROOM * ROOM) * n,
+                + (8 + 4 * (1 + ROOM)) * room
+                + (1 + 2 * (1 + ROOM) ** 2) * n,
             }
         )
 
