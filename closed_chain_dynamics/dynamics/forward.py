@@ -80,7 +80,7 @@ class ForwardDynamics(AtPose):
 
     @cached_property
     def _acceleration(self) -> Vector:
-        return self._kept[2][-self._kept[4] :]
+        return self._kept[2][len(self._kept[2]) - self._kept[4] :]
 
     @property
     def acceleration(self) -> Vector:
