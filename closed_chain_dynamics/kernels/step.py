@@ -25,7 +25,9 @@ import numpy as np
 from . import records as at
 from .compiling import kernel
 from .constraint_rows import constraint_matrix
+from .coordinates import solve_constraints
 from .forward import forward_dynamics, forward_dynamics_again
+from .kinematics import placements
 from .manifold import rotate_step
 from .vectors import add, cross, inner, minus, norm, put, times
 
@@ -108,9 +110,14 @@ def stage(m, q, v, u, slope):
 
 @kernel
 def _first_stage(m, q, v, u, slope, settled):
-    """Do the same at the start of a step, which may be `settled`: as closing the loops left it."""
+    """
+    Do the same at the start of a step, which may be `settled`: as closing the loops left it.
+
+    Where it is not, it is settled first: so a run and as many single steps agree in every bit.
+    """
     if not settled:
-        return stage(m, q, v, u, slope)
+        placements(m, q)
+        solve_constraints(m, q, v, False)
     status = forward_dynamics_again(m, q, v, slope[v.size : 2 * v.size])
     _note_rates(m, q, v, u, slope)
     return status
@@ -149,7 +156,10 @@ def rk4_step(m, q, v, dt, books, work, settled):
         stage_q[k] = q[k]
     for s in range(4):
         slope = work[3 + s]
-        status = _first_stage(m, stage_q, stage_v, u, slope, settled and s == 0)
+        if s == 0:
+            status = _first_stage(m, stage_q, stage_v, u, slope, settled)
+        else:
+            status = stage(m, stage_q, stage_v, u, slope)
         if status != at.OK:
             return status
         if s < 3:
