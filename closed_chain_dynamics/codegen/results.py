@@ -63,8 +63,9 @@ def _constraint_forces(
     """Return what closes the equation of motion of one state; nan where there is none."""
     if not np.isfinite(acceleration).all():
         return np.full(int(where[1].shape['n_rows']), np.nan)
-    q, v, tau = given
-    return ForwardDynamics((*where, q), (v, tau, None, None), acceleration).constraint_forces
+    q, v, tau = (numbers(each) for each in given)
+    answer = np.concatenate([q, v, tau, acceleration])
+    return ForwardDynamics((*where, answer, len(q), len(v), None, None)).constraint_forces
 
 
 class Inverse(NamedTuple):

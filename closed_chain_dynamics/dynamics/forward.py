@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,12 +43,17 @@ from closed_chain_dynamics.dynamics.values import Where, constant, numbers
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.kernels.tangent import compute_tangent
 from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.model.model import Model
+from closed_chain_dynamics.model.structure import Structure
 
 __all__ = ['ForwardDynamics', 'forward_dynamics']
 
 _kernel = kernels.Strict(kernels.compute_forward_dynamics)
-# v, tau_A; forces on coordinates and wrenches on links where there are any
-AskedKey = tuple[bytes, bytes, bytes | None, dict[str, tuple[float, ...]] | None]
+# The mechanism as it was; q, v, tau_A and theta_O'' one after the other, as the kernel writes
+# them; nq and nv; forces on coordinates and wrenches on links where there were any
+Kept: TypeAlias = tuple[
+    Model, Structure, Vector, int, int, bytes | None, dict[str, tuple[float, ...]] | None
+]
 
 
 class ForwardDynamics(AtPose):
@@ -59,15 +64,23 @@ class ForwardDynamics(AtPose):
     was applied; `q`, `v`, `tau_A`, `extra`, `wrenches`: the inputs.
     """
 
-    _asked: AskedKey
-    _acceleration: Vector
+    __slots__ = ('_kept',)
+    _kept: Kept  # written once, by `_keep`
 
-    def __init__(self, where: Where, asked: AskedKey, acceleration: Vector) -> None:
-        kept = self.__dict__  # written once, here
-        kept['_where'], kept['_asked'], kept['_acceleration'] = where, asked, acceleration
+    def __init__(self, kept: Kept) -> None:
+        _keep(self, kept)
 
     def __repr__(self) -> str:
         return f'ForwardDynamics(acceleration={self._acceleration!r}, singular={self.singular})'
+
+    @cached_property
+    def _where(self) -> Where:  # type: ignore[override]
+        """The mechanism as it was, and q."""
+        return *self._kept[:2], self.q.tobytes()
+
+    @cached_property
+    def _acceleration(self) -> Vector:
+        return self._kept[2][len(self._kept[2]) - self._kept[4] :]
 
     @property
     def acceleration(self) -> Vector:
@@ -75,25 +88,32 @@ class ForwardDynamics(AtPose):
         return np.array(self._acceleration)
 
     @property
+    def q(self) -> Vector:
+        """Return the configuration, (nq,)."""
+        return np.array(self._kept[2][: self._kept[3]])
+
+    @property
     def v(self) -> Vector:
         """Return the velocity, (nv,)."""
-        return numbers(self._asked[0])
+        _, _, answer, nq, nv, _, _ = self._kept
+        return np.array(answer[nq : nq + nv])
 
     @property
     def tau_A(self) -> Vector:
         """Return the actuator torques, (actuators,)."""
-        return numbers(self._asked[1])
+        _, _, answer, nq, nv, _, _ = self._kept
+        return np.array(answer[nq + nv : len(answer) - nv])
 
     @property
     def extra(self) -> Vector:
         """Return the forces given on coordinates of the tree, (nv,)."""
-        given = self._asked[2]
-        return np.zeros(len(self._acceleration)) if given is None else numbers(given)
+        nv, extra = self._kept[4:6]
+        return np.zeros(nv) if extra is None else numbers(extra)
 
     @property
     def wrenches(self) -> dict[str, Vector]:
         """Return the external wrenches, {link: (6,)}."""
-        return {link: np.array(wrench) for link, wrench in (self._asked[3] or {}).items()}
+        return {link: np.array(wrench) for link, wrench in (self._kept[6] or {}).items()}
 
     @property
     def theta_G_acceleration(self) -> Vector:
@@ -181,6 +201,10 @@ class ForwardDynamics(AtPose):
         }
 
 
+# making a result and writing to it, without the detour by its constructor
+_bare, _keep = object.__new__, ForwardDynamics.__dict__['_kept'].__set__
+
+
 def forward_dynamics(
     robot: Mechanism,
     q: ArrayLike,
@@ -201,46 +225,35 @@ def forward_dynamics(
     """
     if not robot.structure.rank_known:
         learn_rank(robot, q)
-    acceleration, force = np.empty(robot.nv), None
-    if wrenches or extra is not None:
+    answer, given, known = np.empty(robot.n_answer), None, None
+    status = at.WRONG_SIZE
+    if not wrenches and extra is None:
+        try:  # the usual case costs nothing: the kernel itself looks at types and sizes
+            status = _kernel.call(robot.handle, q, v, tau, answer)
+        except TypeError:
+            status = at.WRONG_SIZE
+    if status:
         force = None if extra is None else robot.vector(extra, robot.nv, 'extra')
         with acting(robot, wrenches, force):
-            q, v, tau, status = _compute(robot, q, v, tau, acceleration)
-    else:
-        q, v, tau, status = _compute(robot, q, v, tau, acceleration)
-    result = ForwardDynamics(
-        (robot.model, robot.kept_structure(), q.tobytes()),
-        (
-            v.tobytes(),
-            tau.tobytes(),
-            None if force is None else force.tobytes(),
-            checked_wrenches(robot, wrenches) if wrenches else None,
-        ),
-        acceleration,
-    )
+            status = _compute(robot, q, v, tau, answer)
+        given = None if force is None else force.tobytes()
+        known = checked_wrenches(robot, wrenches) if wrenches else None
+    result = _bare(ForwardDynamics)
+    _keep(result, (robot.model, robot.kept_structure(), answer, robot.nq, robot.nv, given, known))
     asked = status == at.SINGULAR or singularity != 'damp'
     if asked and result._meet_singularity(robot, status == at.SINGULAR, singularity):
-        W, rest = result.coordinates.W, np.zeros(robot.nv)
+        W, rest, q, v = result.coordinates.W, np.zeros(robot.nv), result.q, result.v
         driving = result._given - tree_force(robot, q, v, rest, wrenches=wrenches)
         result.__dict__['_acceleration'] = hold_forward(robot, q, v, W, driving)
     return result
 
 
-def _compute(
-    robot: Mechanism, q: Any, v: Any, tau: Any, acceleration: Vector
-) -> tuple[Vector, Vector, Vector, int]:
-    """Call the kernel; return state and torques as arrays, and the status where it is no error."""
-    if type(tau) is not np.ndarray:
-        tau = actuator_vector(robot, tau, 'tau')
-    try:  # the usual case costs nothing: the kernel itself looks at types and sizes
-        status = _kernel.call(robot.handle, q, v, tau, acceleration)
-    except TypeError:
-        status = at.WRONG_SIZE
-    if status == at.WRONG_SIZE:
-        q, v = robot.vector(q, robot.nq, 'q'), robot.vector(v, robot.nv, 'v')
-        tau = actuator_vector(robot, tau, 'tau')
-        status = _kernel.checked(robot.handle, q, v, tau, acceleration)
+def _compute(robot: Mechanism, q: Any, v: Any, tau: Any, answer: Vector) -> int:
+    """Look at the arguments, call the kernel, and return a status that is no error."""
+    q, v = robot.vector(q, robot.nq, 'q'), robot.vector(v, robot.nv, 'v')
+    tau = actuator_vector(robot, tau, 'tau')
+    status: int = _kernel.checked(robot.handle, q, v, tau, answer)
     if status and status != at.SINGULAR:
         refuse_non_finite(robot, tau, 'tau')
         robot.raise_for(status, q, v)
-    return q, v, tau, status
+    return status

@@ -99,7 +99,7 @@ def compute_closure(m, c, q, J, error):
                 J[i, j] *= factor
             i += 1
     for n in range(cluster.first_coupling, cluster.first_coupling + cluster.n_couplings):
-        error[i], _ = coupling_row(m, at.cluster_couplings(m)[n], q, q, J, i, True, False)
+        error[i], _ = coupling_row(m, at.cluster_couplings(m)[n], q, q, J, i, True)
         i += 1
     for h in range(at.holds(m).size):
         if at.holds(m)[h].active and at.holds(m)[h].cluster == c:

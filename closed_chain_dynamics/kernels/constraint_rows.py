@@ -25,13 +25,17 @@ from . import records as at
 from .compiling import kernel
 from .holds import hold_row
 from .kinematics import check_state, motion, placements
+from .lanes import ROOM
 from .loop_joints import loop_coordinates
 from .loops import (
     add_loop_to_jacobian,
     add_loop_to_rows,
+    coupling_error,
     coupling_row,
+    linear_rows,
     loop_is_flipped,
     loop_rows,
+    point_error,
     point_rows,
 )
 
@@ -44,7 +48,38 @@ def constraint_matrix(m, cluster):
     In a cluster with contacts it has as many columns more as rows: elimination turns E there into
     the row operations that it did, from which the constraint forces follow.
     """
-    return at.matrix(m, cluster.scratch, cluster.n_rows, cluster.width)
+    return at.matrix(m, cluster.scratch, cluster.n_rows, cluster.width + ROOM)
+
+
+@kernel
+def row_swaps(m, cluster):
+    """Return the row that elimination took for each pivot, and room for a right-hand side."""
+    start = cluster.scratch + cluster.n_rows * (cluster.width + ROOM)
+    return at.matrix(m, start, 2, cluster.n_rows)
+
+
+@kernel
+def fill_right_side(m, cluster, q, v, bias, x):
+    """Write what would be the last column of `fill_constraints` alone; nothing may be held."""
+    loop, row, unit = at.loops(m), at.rows(m), 1.0 / at.world(m).length
+    i = 0
+    for k in at.cluster_loops(m)[cluster.first_loop : cluster.first_loop + cluster.n_loops]:
+        own = loop[k]
+        if own.type == at.LOOP_SPHERICAL:
+            x[i], x[i + 1], x[i + 2] = point_error(m, k, bias)[1]
+        else:
+            loop_rows(m, k, bias)
+            n_linear = linear_rows(own)
+            for r in range(own.n_rows):
+                here = row[own.row + r]
+                x[i + r] = (here.bias if bias else here.error) * (unit if r < n_linear else 1.0)
+        i += own.n_rows
+    first = cluster.first_coupling
+    for k in at.cluster_couplings(m)[first : first + cluster.n_couplings]:
+        here = row[at.couplings(m)[k].row]
+        here.error, here.bias = coupling_error(m, k, q, v)
+        x[i] = here.bias if bias else here.error
+        i += 1
 
 
 @kernel
@@ -57,7 +92,7 @@ def fill_constraints(m, cluster, q, v, bias):
     loop, row = at.loops(m), at.rows(m)
     J, n = constraint_matrix(m, cluster), cluster.n_dofs
     for i in range(np.uint64(cluster.n_rows)):
-        for j in range(np.uint64(cluster.width)):
+        for j in range(np.uint64(J.shape[1])):
             J[i, j] = 0.0
     i = 0
     for k in at.cluster_loops(m)[cluster.first_loop : cluster.first_loop + cluster.n_loops]:
@@ -70,7 +105,7 @@ def fill_constraints(m, cluster, q, v, bias):
     first = cluster.first_coupling
     for k in at.cluster_couplings(m)[first : first + cluster.n_couplings]:
         own = row[at.couplings(m)[k].row]
-        own.error, own.bias = coupling_row(m, k, q, v, J, i, True, bias)
+        own.error, own.bias = coupling_row(m, k, q, v, J, i, True)
         J[i, n] = own.bias if bias else own.error
         i += 1
     if at.shape(m).n_holds:
@@ -134,7 +169,7 @@ def compute_constraints(m, q, v, J_C, error, bias):
     for k in range(coupling.size):
         if coupling[k].active:
             r = coupling[k].row
-            error[r], bias[r] = coupling_row(m, k, q, v, J_C, r, False, True)
+            error[r], bias[r] = coupling_row(m, k, q, v, J_C, r, False)
     for h in range(at.holds(m).size):
         if at.holds(m)[h].active:
             r = at.holds(m)[h].row

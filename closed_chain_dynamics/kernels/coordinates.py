@@ -27,9 +27,16 @@ import numpy as np
 from . import records as at
 from .choice import choose
 from .compiling import kernel
-from .constraint_rows import check_closed, constraint_matrix, fill_constraints
+from .constraint_rows import (
+    check_closed,
+    constraint_matrix,
+    fill_constraints,
+    fill_right_side,
+    row_swaps,
+)
 from .kinematics import check_state, placements
-from .linear_algebra import largest, sum_of_squares, swap_rows
+from .lanes import add_four, four, put_four, scale_four
+from .linear_algebra import dot, largest, sum_of_squares, swap_rows
 from .sharing import FLAG, HANDLE, NOTHING, VECTOR, shared_kernel
 
 SWITCH = 1e3  # |H| above which the choice is made anew: ten times what a fresh choice can give
@@ -43,46 +50,85 @@ def eliminate(m, cluster, fresh):
     Row s then says theta_S' = H theta_G' and theta_S'' = H theta_G'' + h; where the last column
     was the position error, h is Newton's step of theta_S. Returns whether the choice of theta_S
     still holds: full pivots, H not large, and the rows left over redundant. A fresh choice is
-    followed through whatever its pivots.
+    followed through whatever its pivots. In the place of E the factors of J_S stay, pivots as
+    their inverse, for `solve_again`.
     """
-    J, width = constraint_matrix(m, cluster), np.uint64(cluster.width)
+    J, swaps = constraint_matrix(m, cluster), row_swaps(m, cluster)
     n, n_rows, rank = cluster.n_dofs, cluster.n_rows, cluster.rank
+    one, four_on = np.uint64(1), np.uint64(4)
+    stride, end = np.uint64(J.shape[1]), np.uint64(cluster.width)
     for k in range(rank):
-        best, pivot = abs(J[k, k]), k
-        for i in range(k + 1, n_rows):
-            if abs(J[i, k]) > best:
-                best, pivot = abs(J[i, k]), i
+        best, pivot = 0.0, k
+        for i in range(k, n_rows):
+            size = abs(J[i, k])
+            best = size if size > best else best
         for i in range(k, n_rows):  # the first that is large enough: loops finish one by one
             if abs(J[i, k]) >= 0.1 * best:
                 pivot = i
                 break
         if best <= 0.1 * cluster.tolerance and not fresh:  # hysteresis against `choose`
             return False
+        swaps[0, k] = pivot
         if best == 0.0:
+            J[k, k] = 1.0
             continue
-        swap_rows(J, k, pivot, k, cluster.width)
+        swap_rows(J, k, pivot, 0, cluster.width)
         here = np.uint64(k)
-        factor = 1.0 / J[here, here]
-        for j in range(here, width):
-            J[here, j] *= factor
-        for i in range(here + np.uint64(1), np.uint64(n_rows)):
-            factor = J[i, here]
+        row, start, factor = here * stride, here + one, 1.0 / J[here, here]
+        J[here, here] = factor
+        for j in range(row + start, row + end, four_on):
+            put_four(J, j, scale_four(four(J, j), factor))
+        for i in range(start, np.uint64(n_rows)):
+            factor = -J[i, here]
             if factor != 0.0:
-                for j in range(here, width):
-                    J[i, j] -= factor * J[here, j]
-    for k in range(rank - 1, 0, -1):  # back substitution, in the columns that matter
-        here = np.uint64(k)
-        for i in range(here):
-            factor = J[i, here]
-            if factor != 0.0:
-                for j in range(np.uint64(rank), width):
-                    J[i, j] -= factor * J[here, j]
-    for s in range(np.uint64(rank)):  # from J_S^-1 J_G to H
-        for j in range(np.uint64(rank), np.uint64(n + 1)):
-            J[s, j] = -J[s, j]
+                down = (i - here) * stride
+                for j in range(row + start, row + end, four_on):
+                    put_four(J, j + down, add_four(four(J, j + down), factor, four(J, j)))
+    _substitute_back(J, cluster.width, rank)
+    if cluster.width > n + 1:  # row operations keep their sign
+        for s in range(rank):
+            for j in range(n + 1, cluster.width):
+                J[s, j] = -J[s, j]
     return sum_of_squares(J, 0, rank, rank, n) <= SWITCH * SWITCH and (
         n_rows == rank or largest(J, rank, n_rows, rank, n) <= cluster.tolerance
     )
+
+
+@kernel
+def _substitute_back(J, width, rank):
+    """Turn what elimination left, [U  X] with units on the diagonal of U, into [.  -U^-1 X]."""
+    first, stride = np.uint64(rank), np.uint64(J.shape[1])
+    for up in range(first):
+        i = first - np.uint64(1) - up
+        for j in range(first, np.uint64(width), np.uint64(4)):
+            x = scale_four(four(J, i * stride + j), -1.0)
+            for k in range(i + np.uint64(1), first):
+                x = add_four(x, -J[i, k], four(J, k * stride + j))
+            put_four(J, i * stride + j, x)
+
+
+@shared_kernel(HANDLE, VECTOR, VECTOR, FLAG, returns=NOTHING)
+def solve_again(m, q, v, bias):
+    """
+    Compute h anew with the factors of the last elimination, H as it is; nothing may be held.
+
+    That is exact where nothing but the velocities has changed since, and elsewhere a step of
+    Newton's method with the rows of a pose nearby.
+    """
+    for cluster in at.clusters(m)[: at.shape(m).n_clusters]:
+        if cluster.rank == 0:
+            continue
+        J, kept, rank = constraint_matrix(m, cluster), row_swaps(m, cluster), cluster.rank
+        x = kept[1]
+        fill_right_side(m, cluster, q, v, bias, x)
+        for k in range(rank):
+            other = int(kept[0, k])
+            x[k], x[other] = x[other], x[k]
+        for k in range(rank):
+            x[k] = (x[k] - dot(J[k], x, 0, k)) * J[k, k]
+        for k in range(rank - 1, -1, -1):
+            x[k] -= dot(J[k], x, k + 1, rank)
+            J[k, cluster.n_dofs] = -x[k]
 
 
 @shared_kernel(HANDLE, VECTOR, VECTOR, FLAG, returns=NOTHING)

@@ -29,7 +29,7 @@ from .implicit import implicit_step
 from .inertia import energies, rotor_energy
 from .kinematics import motion, placements
 from .linear_algebra import copy_to
-from .loop_closing import close_loops
+from .loop_closing import close_loops, nudge_loops
 from .passive import passive_energy
 from .step import euler_step, rk4_step
 from .vectors import norm
@@ -47,6 +47,12 @@ ENERGY_ROUNDING = 1e-15  # of the energies, several numbers of which are added
 def step_energies(m, q, v):
     """Return kinetic energy, that of gravity, and what springs and limits store."""
     placements(m, q)
+    return _placed_energies(m, q, v)
+
+
+@kernel
+def _placed_energies(m, q, v):
+    """Return the same after `placements`."""
     motion(m, v, at.zeros(m), 0.0)
     energies(m)
     kinetic = at.totals(m).kinetic + rotor_energy(m, v)
@@ -79,15 +85,23 @@ def go_back(kept, q, v, books):
 
 
 @kernel
-def _take_part(m, q, v, dt, method, books, work):
-    """Take one step and close the loops; return a status."""
+def _take_part(m, q, v, dt, method, books, work, settled):
+    """
+    Take one step and close the loops; return a status.
+
+    `settled`: the workspace is as the last part left it, placed and with H, in this very pose.
+    """
     if method == EULER:
-        status = euler_step(m, q, v, dt, books, work)
+        status = euler_step(m, q, v, dt, books, work, settled)
     elif method == IMPLICIT:
         status = implicit_step(m, q, v, dt, books, work)
     else:
-        status = rk4_step(m, q, v, dt, books, work)
+        status = rk4_step(m, q, v, dt, books, work, settled)
+        if status == at.OK:
+            nudge_loops(m, q, v, work)
     if status == at.OK:
+        if at.shape(m).n_rows == 0:
+            placements(m, q)
         status = close_loops(m, q, v, work)
     if status == at.OK:
         total = 0.0
@@ -112,7 +126,7 @@ def _take_implicit(m, q, v, dt, run, books, work):
     most = max(kinetic + abs(stored) + _lift(m), 1e-300)
     while left > 0:
         keep_state(q, v, books, kept)
-        status = _take_part(m, q, v, part / IMPLICIT_PARTS * dt, IMPLICIT, books, work)
+        status = _take_part(m, q, v, part / IMPLICIT_PARTS * dt, IMPLICIT, books, work, False)
         if status == at.OK:
             left -= part
         elif status == at.LOCKED or part == 1:
@@ -127,7 +141,7 @@ def _take_implicit(m, q, v, dt, run, books, work):
 
 
 @kernel
-def take_step(m, q, v, dt, run, books, work):
+def take_step(m, q, v, dt, run, books, work, settled):
     """
     Take one step and close the loops, by RK4 in parts where it has to be; return a status.
 
@@ -138,26 +152,31 @@ def take_step(m, q, v, dt, run, books, work):
     told as `rough`. What is more than a trace where it would still pay is too stiff for the step.
     An infinite tolerance takes all steps as they are. The energy is all that moves or is stored,
     and what lifts the mechanism by its own length: so a mechanism at rest has some, too.
+    `settled`: the workspace is as the last step left it.
     """
     if run.method == IMPLICIT:
         return _take_implicit(m, q, v, dt, run, books, work)
     if run.method == EULER or run.tolerance == np.inf:
-        return _take_part(m, q, v, dt, run.method, books, work)
+        return _take_part(m, q, v, dt, run.method, books, work, settled)
     kept = np.empty(q.size + v.size + books.size)
-    kinetic, gravity, stored = step_energies(m, q, v)
+    if not settled:
+        placements(m, q)
+    kinetic, gravity, stored = _placed_energies(m, q, v)
     before, lift, rough = kinetic + gravity + stored + books[1] - books[0], _lift(m), 0.0
     most = kinetic + abs(stored) + lift  # what damping takes in the step is still of this size
     left = part = MOST_STEP_PARTS
     coarser, floor = np.inf, 1  # the error of the part twice as large; where halving ceased to pay
     while left > 0:
         keep_state(q, v, books, kept)
-        status = _take_part(m, q, v, part / MOST_STEP_PARTS * dt, run.method, books, work)
+        size = part / MOST_STEP_PARTS * dt
+        status = _take_part(m, q, v, size, run.method, books, work, settled)
+        settled = False
         if status == at.LOCKED:
             return status
         error, after, energy = np.inf, 0.0, most
         share = part / MOST_STEP_PARTS * run.tolerance
         if status == at.OK:
-            kinetic, gravity, stored = step_energies(m, q, v)
+            kinetic, gravity, stored = _placed_energies(m, q, v)
             after = kinetic + gravity + stored + books[1] - books[0]
             energy = max(kinetic + abs(stored) + lift, most)
             noise = ENERGY_ROUNDING * (energy + abs(gravity) + abs(books[0]) + abs(books[1]))
@@ -165,7 +184,7 @@ def take_step(m, q, v, dt, run, books, work):
             error = error if error < np.inf else np.inf  # not a number is too much, too
         pays = error < PAYS * coarser or coarser == np.inf
         if error <= share * energy:
-            left, before, coarser = left - part, after, np.inf
+            left, before, coarser, settled = left - part, after, np.inf, True
             if error * EASILY <= share * energy and left % (2 * part) == 0:
                 part = min(2 * part, MOST_STEP_PARTS)
         elif part > max(MOST_STEP_PARTS // 64, floor) or (part > floor and pays):

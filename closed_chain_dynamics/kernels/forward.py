@@ -25,7 +25,7 @@ from .compiling import kernel
 from .constraint_rows import check_closed
 from .contact import contact_dynamics
 from .contact_events import note_directions
-from .coordinates import solve_constraints
+from .coordinates import solve_again, solve_constraints
 from .holds import note_slips
 from .kinematics import add_acceleration, check_state, motion, placements
 from .linear_algebra import copy_to
@@ -44,6 +44,23 @@ def forward_dynamics(m, q, v, acceleration):
     placements(m, q)
     motion(m, v, at.zeros(m), 1.0)
     solve_constraints(m, q, v, True)
+    return _accelerations(m, q, v, acceleration)
+
+
+@shared_kernel(HANDLE, VECTOR, VECTOR, VECTOR)
+def forward_dynamics_again(m, q, v, acceleration):
+    """Do the same in a pose whose loops have just been closed: it is placed, and H is known."""
+    motion(m, v, at.zeros(m), 1.0)
+    if at.shape(m).n_contacts or at.shape(m).n_holds:
+        solve_constraints(m, q, v, True)
+    else:
+        solve_again(m, q, v, True)
+    return _accelerations(m, q, v, acceleration)
+
+
+@shared_kernel(HANDLE, VECTOR, VECTOR, VECTOR)
+def _accelerations(m, q, v, acceleration):
+    """Write theta_O'' after placements, motion and constraints; return a status."""
     closed = at.shape(m).n_rows > 0
     if closed:
         bias_acceleration(m)
@@ -63,15 +80,24 @@ def forward_dynamics(m, q, v, acceleration):
 
 
 @kernel
-def compute_forward_dynamics(m, q, v, tau_A, acceleration):
-    """Check the state and write theta_O''; SINGULAR where the rank is below the largest seen."""
+def compute_forward_dynamics(m, q, v, tau_A, answer):
+    """
+    Check the state and write theta_O''; SINGULAR where the rank is below the largest seen.
+
+    `answer`: q, v and tau_A as they were given, and theta_O'', one after the other.
+    """
     size = at.shape(m)
-    if q.size != size.nq or v.size != size.nv or tau_A.size != at.torques(m).size:
+    nq, nv, n_tau = size.nq, size.nv, at.torques(m).size
+    if q.size != nq or v.size != nv or tau_A.size != n_tau or answer.size != nq + 2 * nv + n_tau:
         return at.WRONG_SIZE
     status = check_state(m, q, v, tau_A)
     if status != at.OK:
         return status
     copy_to(at.torques(m), tau_A)
+    copy_to(answer, q)
+    copy_to(answer[nq:], v)
+    copy_to(answer[nq + nv :], tau_A)
+    acceleration = answer[nq + nv + n_tau :]
     status = forward_dynamics(m, q, v, acceleration)
     # a state of its own, not one within a step: friction is against its motion, whatever the last
     if status == at.OK or status == at.LOCKED:

@@ -21,7 +21,7 @@ import numpy as np
 
 from . import records as at
 from .acting_forces import passive_forces
-from .closed_chain import cluster_matrices
+from .cluster_inertia import cluster_matrices
 from .compiling import kernel
 from .constraint_rows import check_closed, constraint_matrix
 from .coordinates import solve_constraints
@@ -156,7 +156,7 @@ def _meet_passive(B, Q, X, K, passive, tau_G, z, z_0):
                 z[i] += X[i, g] * tau_G[g]
         for k in range(i + 1):
             K[k, i] = dot(X[i], X[k], 0, ng)
-    cholesky(K, r, 0.0)
+    cholesky(K, r, 0, 0.0)
     cholesky_solve(K, r, z)
     for d in range(nd):
         z_0[d, 0] = 0.0
@@ -185,7 +185,7 @@ def _make_small(B, Q, K, passive, tau_G, z):
         for k in range(d + 1):
             K[k, d] = dot(B[d], B[k], 0, ng)
         K[d, d] += 1.0
-    cholesky(K, nd, 0.0)
+    cholesky(K, nd, 0, 0.0)
     cholesky_solve(K, nd, z)
     for d in range(nd):
         axpy(tau_G, B[d], -z[d], 0, ng)

@@ -22,6 +22,7 @@ would keep the compiler from vectorising.
 import numpy as np
 
 from .compiling import kernel, reordering_kernel
+from .lanes import ROOM, add_four, four, put_four, scale_four
 
 MOST_JACOBI_SWEEPS = 40  # of Jacobi's method, which takes six to ten
 ORTHOGONAL = 1e-11  # cosine of the angle between two rows that counts as a right one
@@ -97,29 +98,32 @@ def largest(A, first, last, start, stop):
 
 
 @kernel
-def cholesky(A, n, tolerance):
+def cholesky(A, n, more, tolerance):
     """
     Factor the upper triangle of A into U^T U in place; U_jj is stored as its inverse.
 
+    As many columns as `more` says, right of it, become U^-T times what they were.
     Return False where a pivot falls below `tolerance` times the original diagonal. Row by row,
-    so that the inner loops run along rows and vectorise. The original diagonal waits below.
+    so that the inner loops run along rows. The original diagonal waits below. Rows have room for
+    the last four numbers.
     """
-    N = np.uint64(n)
-    for j in range(np.uint64(1), N):
+    N, end, one, four_on = np.uint64(n), np.uint64(n + more), np.uint64(1), np.uint64(4)
+    stride = np.uint64(A.shape[1])
+    for j in range(one, N):
         A[j, np.uint64(0)] = A[j, j]
     for j in range(N):
         original = A[j, np.uint64(0)]
         if not A[j, j] > tolerance * original:
             return False
-        inverse = 1.0 / np.sqrt(A[j, j])
+        inverse, row = 1.0 / np.sqrt(A[j, j]), j * stride
         A[j, j] = inverse
-        for k in range(j + np.uint64(1), N):
-            A[j, k] *= inverse
-        for i in range(j + np.uint64(1), N):
-            factor = A[j, i]
+        for k in range(row + j + one, row + end, four_on):
+            put_four(A, k, scale_four(four(A, k), inverse))
+        for i in range(j + one, N):
+            factor, down = -A[j, i], (i - j) * stride
             if factor != 0.0:
-                for k in range(i, N):
-                    A[i, k] -= factor * A[j, k]
+                for k in range(row + i, row + end, four_on):
+                    put_four(A, k + down, add_four(four(A, k + down), factor, four(A, k)))
     return True
 
 
@@ -147,8 +151,12 @@ def inverse_root(A):
     Zero where columns of A are not independent.
     """
     n = A.shape[1]
-    U, inverse, column = np.dot(A.T, A), np.zeros((n, n)), np.empty(n)
-    if cholesky(U, n, 0.0):
+    U, inverse, column = np.zeros((n, n + ROOM)), np.zeros((n, n)), np.empty(n)
+    products = np.dot(A.T, A)
+    for i in range(n):
+        for k in range(n):
+            U[i, k] = products[i, k]
+    if cholesky(U, n, 0, 0.0):
         for k in range(n):
             column[:] = 0.0
             column[k] = 1.0

@@ -19,9 +19,10 @@ import numpy as np
 from . import records as at
 from .compiling import kernel
 from .constraint_rows import constraint_matrix, fill_constraints
-from .coordinates import solve_constraints
+from .coordinates import solve_again, solve_constraints
 from .kinematics import placements
-from .linear_algebra import cholesky, cholesky_solve
+from .lanes import ROOM
+from .linear_algebra import cholesky, cholesky_solve, copy_to
 from .loops import loop_is_flipped
 from .manifold import integrate
 from .sharing import HANDLE, TABLE, VECTOR, shared_kernel
@@ -66,6 +67,26 @@ def follow_theta_G(m, v):
                 v[dof[first + s]] = rate
 
 
+@kernel
+def nudge_loops(m, q, v, work):
+    """
+    Nearly close the loops by a step of Newton's method with the rows of J_C as they are.
+
+    After RK4 they are those of its last stage, third order in the step away from its end: what
+    remains open is rounding, and `close_loops` eliminates once instead of twice.
+    """
+    size = at.shape(m)
+    if size.n_rows == 0 or size.n_contacts or size.n_holds:
+        return
+    placements(m, q)
+    solve_again(m, q, v, False)
+    if open_by(m) > CLOSED:
+        u, moved = work[0, : size.nv], work[1, : size.nq]
+        closing_step(m, u)
+        integrate(m, q, u, moved)
+        copy_to(q, moved)
+
+
 @shared_kernel(HANDLE, VECTOR, VECTOR, TABLE)
 def close_loops(m, q, v, work):
     """
@@ -104,13 +125,13 @@ def _least_squares_step(m, q, u):
     for cluster in at.clusters(m)[: at.shape(m).n_clusters]:
         if cluster.rank:
             J, n, rank = fill_constraints(m, cluster, q, u, False), cluster.n_dofs, cluster.rank
-            N, step = np.zeros((rank, rank)), np.zeros(rank)
+            N, step = np.zeros((rank, rank + ROOM)), np.zeros(rank)
             for i in range(cluster.n_rows):
                 for s in range(rank):
                     step[s] -= J[i, s] * J[i, n]
                     for t in range(rank):
                         N[s, t] += J[i, s] * J[i, t]
-            cholesky(N, rank, 0.0)
+            cholesky(N, rank, 0, 0.0)
             cholesky_solve(N, rank, step)
             for s in range(rank):
                 u[at.cluster_dofs(m)[cluster.first_dof + s]] = step[s]

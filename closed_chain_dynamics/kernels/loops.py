@@ -200,6 +200,18 @@ def add_loop_to_rows(m, k, J, i, n, bias):
 
 
 @kernel
+def point_error(m, k, bias):
+    """Return where a spherical loop is, and its bias or its error in units of length."""
+    loop, row = at.loops(m)[k], at.rows(m)
+    one, two = at.moving(m)[loop.body_1], at.moving(m)[loop.body_2]
+    p = add(two.p, rotate(two.R, loop.p_2))
+    gap = minus(p, add(one.p, rotate(one.R, loop.p_1)))
+    r = loop.row
+    row[r].error, row[r + 1].error, row[r + 2].error = gap
+    return p, times(1.0 / at.world(m).length, relative_bias(p, one, two) if bias else gap)
+
+
+@kernel
 def point_rows(m, k, J, i, n, bias):
     """
     Write the three rows of a spherical loop to J from row i on, along the axes of the world.
@@ -207,14 +219,9 @@ def point_rows(m, k, J, i, n, bias):
     Rows of J_C may be turned together: H does not change. In world axes a column is just the
     velocity that a coordinate gives the point.
     """
-    loop, row, unit = at.loops(m)[k], at.rows(m), 1.0 / at.world(m).length
+    loop, unit = at.loops(m)[k], 1.0 / at.world(m).length
     body, dof, column = at.bodies(m), at.dofs(m), at.columns(m)
-    one, two = at.moving(m)[loop.body_1], at.moving(m)[loop.body_2]
-    p = add(two.p, rotate(two.R, loop.p_2))
-    gap = minus(p, add(one.p, rotate(one.R, loop.p_1)))
-    r = loop.row
-    row[r].error, row[r + 1].error, row[r + 2].error = gap
-    last = times(unit, relative_bias(p, one, two) if bias else gap)
+    p, last = point_error(m, k, bias)
     x, y, z = np.uint64(i), np.uint64(i + 1), np.uint64(i + 2)
     J[x, n], J[y, n], J[z, n] = last
     for b, sign in ((loop.body_1, -unit), (loop.body_2, unit)):
@@ -226,16 +233,24 @@ def point_rows(m, k, J, i, n, bias):
 
 
 @kernel
-def coupling_row(m, k, q, v, J, i, local, bias):
-    """Add the gradient of a coupling to row i of J; return its error and, if asked, its bias."""
+def coupling_row(m, k, q, v, J, i, local):
+    """Add the gradient of a coupling to row i of J; return its error and its bias."""
     coupling, term, dof = at.couplings(m)[k], at.terms(m), at.dofs(m)
+    for t in range(coupling.first, coupling.first + coupling.n_terms):
+        x, c, j = q[term[t].iq], term[t].coefficients, term[t].dof
+        J[i, dof[j].local if local else j] += c[0] + x * (
+            2.0 * c[1] + x * (3.0 * c[2] + x * 4.0 * c[3])
+        )
+    return coupling_error(m, k, q, v)
+
+
+@kernel
+def coupling_error(m, k, q, v):
+    """Return error and bias of a coupling."""
+    coupling, term = at.couplings(m)[k], at.terms(m)
     error, second = coupling.constant, 0.0
     for t in range(coupling.first, coupling.first + coupling.n_terms):
         x, c, j = q[term[t].iq], term[t].coefficients, term[t].dof
         error += x * (c[0] + x * (c[1] + x * (c[2] + x * c[3])))
-        J[i, dof[j].local if local else j] += c[0] + x * (
-            2.0 * c[1] + x * (3.0 * c[2] + x * 4.0 * c[3])
-        )
-        if bias:
-            second += (2.0 * c[1] + x * (6.0 * c[2] + x * 12.0 * c[3])) * v[j] * v[j]
+        second += (2.0 * c[1] + x * (6.0 * c[2] + x * 12.0 * c[3])) * v[j] * v[j]
     return error, second

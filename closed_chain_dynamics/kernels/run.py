@@ -128,7 +128,7 @@ def _find_event(m, q, v, run, books, work, signs):
     keep_state(q, v, books, kept)
     while (late - early) * run.dt > EVENT_TIME:
         middle = 0.5 * (early + late)
-        status, event = take_step(m, q, v, middle * run.dt, run, books, work), False
+        status, event = take_step(m, q, v, middle * run.dt, run, books, work, False), False
         if status == at.OK:
             status, event = _happened(m, q, v, work, signs)
         go_back(kept, q, v, books)
@@ -136,14 +136,14 @@ def _find_event(m, q, v, run, books, work, signs):
             late = middle
         else:
             early = middle
-    status = take_step(m, q, v, late * run.dt, run, books, work)
+    status = take_step(m, q, v, late * run.dt, run, books, work, False)
     if status == at.OK:
         status = _happened(m, q, v, work, signs)[0]
     if status == at.OK:
         return at.EVENT, late
     go_back(kept, q, v, books)  # friction locks: up to there
     if early > 0.0:
-        take_step(m, q, v, early * run.dt, run, books, work)
+        take_step(m, q, v, early * run.dt, run, books, work, False)
     return status, early
 
 
@@ -195,13 +195,15 @@ def _run(m, q, v, task, books, work, log, signs):
     """
     run, watch, rough = task[0], at.holds(m).size > 0 or _watched_in_space(m), _rough(m)
     kept = np.empty(q.size + v.size + books.size)
-    run.logged = 0
+    run.logged, logged = 0, False
     for step in range(run.steps):
         run.taken, run.time = step, run.start + (run.first + step) * run.dt
         keep_state(q, v, books, kept)
         if rough:
             aim_slow(m, q, v, run.dt, work[3, : v.size])
-        status, event = take_step(m, q, v, run.dt, run, books, work), False
+        settled = step > 0 and not (watch or rough or logged)
+        status = take_step(m, q, v, run.dt, run, books, work, settled)
+        event, logged = False, False
         if status == at.OK and watch:
             status, event = _happened(m, q, v, work, signs)
         if event or status != at.OK:
@@ -219,5 +221,5 @@ def _run(m, q, v, task, books, work, log, signs):
             record(m, q, v, run.time, books, row)
             copy_to(row[LOG_ROW:], q)
             copy_to(row[LOG_ROW + q.size :], v)
-            run.logged += 1
+            run.logged, logged = run.logged + 1, True
     return at.OK

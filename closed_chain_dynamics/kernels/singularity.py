@@ -33,7 +33,7 @@ nearby is what was seen so far: see `dynamics/distances.py`.
 import numpy as np
 
 from . import records as at
-from .closed_chain import cluster_matrices
+from .cluster_inertia import cluster_matrices
 from .compiling import kernel
 from .constraint_rows import check_closed, constraint_matrix, fill_constraints
 from .coordinates import solve_constraints

@@ -25,7 +25,9 @@ import numpy as np
 from . import records as at
 from .compiling import kernel
 from .constraint_rows import constraint_matrix
-from .forward import forward_dynamics
+from .coordinates import solve_constraints
+from .forward import forward_dynamics, forward_dynamics_again
+from .kinematics import placements
 from .manifold import rotate_step
 from .vectors import add, cross, inner, minus, norm, put, times
 
@@ -101,11 +103,32 @@ def advance(m, q, u, out):
 @kernel
 def stage(m, q, v, u, slope):
     """Write the slope of a stage: rates of local coordinates, velocities and energy books."""
+    status = forward_dynamics(m, q, v, slope[v.size : 2 * v.size])
+    _note_rates(m, q, v, u, slope)
+    return status
+
+
+@kernel
+def _first_stage(m, q, v, u, slope, settled):
+    """
+    Do the same at the start of a step, which may be `settled`: as closing the loops left it.
+
+    Where it is not, it is settled first: so a run and as many single steps agree in every bit.
+    """
+    if not settled:
+        placements(m, q)
+        solve_constraints(m, q, v, False)
+    status = forward_dynamics_again(m, q, v, slope[v.size : 2 * v.size])
+    _note_rates(m, q, v, u, slope)
+    return status
+
+
+@kernel
+def _note_rates(m, q, v, u, slope):
+    """Write what a slope has beside accelerations."""
     nv, total = at.shape(m).nv, at.totals(m)
-    status = forward_dynamics(m, q, v, slope[nv : 2 * nv])
     local_rate(m, q, v, u, slope)
     slope[2 * nv], slope[2 * nv + 1] = total.power, total.dissipation
-    return status
 
 
 @kernel
@@ -118,7 +141,7 @@ def move(m, q, u, work):
 
 
 @kernel
-def rk4_step(m, q, v, dt, books, work):
+def rk4_step(m, q, v, dt, books, work, settled):
     """
     Advance q, v and the energy books by one step of the classical Runge-Kutta method.
 
@@ -133,7 +156,10 @@ def rk4_step(m, q, v, dt, books, work):
         stage_q[k] = q[k]
     for s in range(4):
         slope = work[3 + s]
-        status = stage(m, stage_q, stage_v, u, slope)
+        if s == 0:
+            status = _first_stage(m, stage_q, stage_v, u, slope, settled)
+        else:
+            status = stage(m, stage_q, stage_v, u, slope)
         if status != at.OK:
             return status
         if s < 3:
@@ -152,12 +178,12 @@ def rk4_step(m, q, v, dt, books, work):
 
 
 @kernel
-def euler_step(m, q, v, dt, books, work):
+def euler_step(m, q, v, dt, books, work, settled):
     """Advance by one step of the semi-implicit Euler method: new velocities move the pose."""
     nv = at.shape(m).nv
     u, slope = work[0, :nv], work[3]
     u[:] = 0.0
-    status = stage(m, q, v, u, slope)
+    status = _first_stage(m, q, v, u, slope, settled)
     if status != at.OK:
         return status
     for j in range(nv):

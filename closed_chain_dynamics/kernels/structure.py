@@ -24,6 +24,7 @@ loops costs in proportion to its length. Only connecting and cutting changes the
 
 from . import records as at
 from .compiling import kernel
+from .lanes import ROOM
 from .sharing import HANDLE, NOTHING, shared_kernel
 
 
@@ -224,10 +225,11 @@ def _divide_lists(m):
         own.first_loop, own.first_coupling, own.scratch = first_loop, first_coupling, scratch
         first_body, first_dof = first_body + own.n_bodies, first_dof + own.n_dofs
         first_loop, first_coupling = first_loop + own.n_loops, first_coupling + own.n_couplings
-        # J_C with its bias, M, A, and eight numbers a coordinate: see `closed_chain.py`
-        n = own.n_dofs
+        # J_C with its bias and two numbers a row, M, A, and eight numbers a coordinate: see
+        # `closed_chain.py`; rows have room for the last four numbers
+        n, square = own.n_dofs, (own.n_dofs + 1 + ROOM) ** 2
         own.width += n + 1
-        scratch += own.n_rows * own.width + 2 * n * n + 8 * n + 1
+        scratch += own.n_rows * (own.width + ROOM + 2) + 2 * square + 8 * n + 1
         own.n_bodies = own.n_dofs = own.n_loops = own.n_couplings = 0
 
 

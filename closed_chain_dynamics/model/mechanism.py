@@ -315,4 +315,6 @@ class Mechanism(ModelNames):
         self.handle[PER_VELOCITY_SLOTS] = self.nv
         # what inverse dynamics writes: mobility, tau_O, tau_A and tau_G
         self.n_forces = 1 + 2 * self.nv + len(self.actuator_names)
+        # what forward dynamics writes: q, v, tau_A and theta_O''
+        self.n_answer = self.nq + 2 * self.nv + len(self.actuator_names)
         self.set_extra(None)

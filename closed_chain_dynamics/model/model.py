@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from closed_chain_dynamics.description import Description, Joint, LoopType
 from closed_chain_dynamics.description.bodies import Placement
 from closed_chain_dynamics.kernels import records as at
+from closed_chain_dynamics.kernels.lanes import ROOM
 from closed_chain_dynamics.model.link_table import LinkTable
 from closed_chain_dynamics.model.memory import Layout
 
@@ -163,8 +164,11 @@ class Model:
                 'torques': len(self.actuators),
                 'extra': room,
                 # per cluster the augmented constraint matrix and a few square matrices; the worst
-                # case is that all joints form one cluster
-                'scratch': rows * (room + 1 + rows) + 2 * room * room + 8 * room + n,
+                # case is that all joints form one cluster, but for what is spare in each
+                'scratch': rows * (room + 3 + rows + ROOM)
+                + 2 * room * room
+                + (8 + 4 * (1 + ROOM)) * room
+                + (1 + 2 * (1 + ROOM) ** 2) * n,
             }
         )
 
