@@ -48,6 +48,7 @@ MODELS = {
     'swing': {'left_knee': None, 'right_knee': None},
 }
 WARM_UP = 1.0  # not measured [s]
+LONGEST_START = 300.0  # of a node, which may have kernels to compile [s]
 TURNS = 2  # of each node; the better one counts, as others use the machine
 
 
@@ -107,30 +108,31 @@ class Feeder:
             JointState, 'actuator_torques', self._answered, LATEST, raw=True
         )
         self.sent, self.answered = np.full(count, np.nan), np.full(count, np.nan)
+        self._is_heard = False  # whether the node has answered anything
         self._efforts = np.zeros(len(self.robot.actuator_names))
 
     def anew(self):
         """Forget what was sent and answered; return the feeder."""
         self.sent[:], self.answered[:] = np.nan, np.nan
+        self._is_heard = False
         return self
 
     def _answered(self, raw):
-        now = time.monotonic()
+        now, self._is_heard = time.monotonic(), True
         sec, nanosec = struct.unpack_from('<iI', raw, 4)  # the header comes first
         k = round((sec - 1000 + 1e-9 * nanosec) / self.period)
         if 0 <= k < len(self.answered) and np.isnan(self.answered[k]):
             self.answered[k] = now
 
     def wait_for_node(self, process):
-        """Spin until the node listens, and send it the reference."""
-        end = time.monotonic() + 60.0
-        while not (
-            self._single.get_subscription_count() and self._reference.get_subscription_count()
-        ):
+        """Spin until the node answers, and send it the reference."""
+        end = time.monotonic() + LONGEST_START
+        while not (self._is_heard and self._reference.get_subscription_count()):
+            if self._single.get_subscription_count():
+                self._publish(0)
             self._executor.spin_once(timeout_sec=0.05)
             if time.monotonic() > end or process.poll() is not None:
                 raise SystemExit('torque_node did not come up')
-        self._publish(0)
         self._reference.publish(self._trajectory())
 
     def _trajectory(self):
