@@ -49,6 +49,7 @@ MODELS = {
     'swing': {'left_knee': None, 'right_knee': None},
 }
 WARM_UP = 1.0  # not measured [s]
+MOST_WAITING = 100  # answers to another node that may still wait
 LONGEST_START = 300.0  # of a node, which may have kernels to compile [s]
 TURNS = 2  # of each node; the better one counts, as others use the machine
 
@@ -118,7 +119,9 @@ class Feeder:
         return self._messages.multi_dof is not None
 
     def anew(self):
-        """Forget what was sent and answered; return the feeder."""
+        """Forget what was sent and answered, and what still waits; return the feeder."""
+        for _ in range(MOST_WAITING):
+            self._executor.spin_once(timeout_sec=0.0)
         self.sent[:], self.answered[:] = np.nan, np.nan
         self._is_heard = False
         return self
@@ -127,8 +130,8 @@ class Feeder:
         now, self._is_heard = time.monotonic(), True
         sec, nanosec = struct.unpack_from('<iI', raw, 4)  # the header comes first
         k = round((sec - 1000 + 1e-9 * nanosec) / self.period)
-        if 0 <= k < len(self.answered) and np.isnan(self.answered[k]):
-            self.answered[k] = now
+        if 0 <= k < len(self.answered) and self.sent[k] <= now and np.isnan(self.answered[k]):
+            self.answered[k] = now  # to a state that was sent in this run
 
     def wait_for_node(self, process):
         """Spin until the node answers, and send it the reference."""
