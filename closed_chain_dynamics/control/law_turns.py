@@ -41,6 +41,7 @@ from closed_chain_dynamics.control.safety_state import (
     ACTIVE,
     DEGRADED,
     READY,
+    REFUSED_REFERENCE,
     OnChange,
     SafetyState,
 )
@@ -227,7 +228,7 @@ class LawTurns:
         if not self.reference and self.asked.waiting:
             return self.asked.while_waiting(self.watcher.limits.too_fast(v)), 'speed'
         if not self.reference and self.asked.refused:
-            return f'the reference was refused: {self.asked.refused}', 'reference'
+            return f'the reference was refused: {self.asked.refused}', REFUSED_REFERENCE
         return missing, ''
 
     def _note_active(self, now: float) -> None:
@@ -236,7 +237,8 @@ class LawTurns:
         short = self._shortcomings.of(self.command, self.guard, now, self.turns)
         problem = self.asked.problem
         if problem:
-            self.safety.enter(DEGRADED, 'reference', f'the reference was refused: {problem}')
+            text = f'the reference was refused: {problem}'
+            self.safety.enter(DEGRADED, REFUSED_REFERENCE, text)
         elif self._sensed.stale:
             self.safety.enter(DEGRADED, 'sensors', self._sensed.stale)
         elif short is not None:
