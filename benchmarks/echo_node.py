@@ -16,9 +16,11 @@
 A node that answers joint states with zero torques and computes nothing.
 
 What it takes is what DDS, executor and Python take: `torque_node.py` measures both in turns, and
-the difference is what torque_node adds.
+the difference is what torque_node adds. With `both` it takes and sends as many messages as
+torque_node does: a state is complete when both halves have come, and commands go out as well.
 """
 
+from functools import partial
 from pathlib import Path
 import struct
 import sys
@@ -26,7 +28,8 @@ import sys
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from rclpy.node import Node
-from sensor_msgs.msg import JointState
+from sensor_msgs.msg import JointState, MultiDOFJointState
+from std_msgs.msg import Float64MultiArray
 from trajectory_msgs.msg import JointTrajectory
 
 from closed_chain_dynamics.ros.messages.qos import COMMAND, LATEST, PUBLISHED_STATE
@@ -38,16 +41,29 @@ class EchoNode(Node):
 
     def __init__(self):
         super().__init__('echo_node')
-        count = int(sys.argv[1])
+        count, halves = int(sys.argv[1]), {'joint_states': JointState}
         self._message = JointState(name=[f'motor_{k}' for k in range(count)], effort=[0.0] * count)
         self._publisher = self.create_publisher(JointState, 'actuator_torques', PUBLISHED_STATE)
-        self.create_subscription(JointState, 'joint_states', self._answer, LATEST, raw=True)
+        self._commands, self._zeros = None, Float64MultiArray(data=[0.0] * count)
+        if 'both' in sys.argv[2:]:
+            halves['multi_dof_joint_states'] = MultiDOFJointState
+            self._commands = self.create_publisher(
+                Float64MultiArray, 'effort_controller/commands', COMMAND
+            )
+        self._stamps = dict.fromkeys(halves)
+        for topic, kind in halves.items():
+            self.create_subscription(kind, topic, partial(self._answer, topic), LATEST, raw=True)
         self.create_subscription(JointTrajectory, 'reference', lambda _: None, COMMAND)
 
-    def _answer(self, raw):
+    def _answer(self, topic, raw):
+        self._stamps[topic] = struct.unpack_from('<iI', raw, 4)  # the header comes first
+        if len(set(self._stamps.values())) > 1:  # the other half is still to come
+            return
         stamp = self._message.header.stamp
-        stamp.sec, stamp.nanosec = struct.unpack_from('<iI', raw, 4)  # the header comes first
+        stamp.sec, stamp.nanosec = self._stamps[topic]
         self._publisher.publish(self._message)
+        if self._commands is not None:
+            self._commands.publish(self._zeros)
 
 
 if __name__ == '__main__':

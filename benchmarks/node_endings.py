@@ -24,6 +24,7 @@ not its doing.
 
 With --warm, nodes that are not ended while they start are copies of a process that has imported
 everything (see test/helpers/warm_start.py): the same node and the same end in a fifth of the time.
+With --jobs, cycles run side by side, each in a domain of its own.
 """
 
 import argparse
@@ -36,6 +37,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -57,6 +59,7 @@ SITUATIONS = ('idle', 'busy', 'starting')
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 FIRST_IMPORT = 'numpy'  # what the package loads right after its first line
 LONGEST = 120.0  # for a start or an end; only what hangs takes longer [s]
+TELL_EVERY = 10.0  # how far it has come, on standard error [s]
 # A peer that talks to all nodes, in both directions; its argument is the name of who is awaited.
 PEER = """
 import sys, time
@@ -101,9 +104,13 @@ def parse():
     parser.add_argument('--nodes', nargs='+', choices=NODES, default=list(NODES))
     parser.add_argument('--situations', nargs='+', choices=SITUATIONS, default=list(SITUATIONS))
     parser.add_argument('--warm', action='store_true', help='start most nodes as copies')
-    parser.add_argument('--domain', default='56', help='several of these run side by side')
+    parser.add_argument('--jobs', type=int, default=1, help='cycles side by side')
+    parser.add_argument('--domain', type=int, default=56, help='of the first job')
     parser.add_argument('--json', action='store_true', help='print numbers for programs')
     return parser.parse_args()
+
+
+ONE_REQUEST = threading.Lock()  # at a time, of the process that is copied
 
 
 class Program:
@@ -111,16 +118,16 @@ class Program:
 
     def __init__(self, words, environment, warm):
         self._output = tempfile.TemporaryFile('w+')
-        self.popen = (
-            warm_start().start(words, environment, self._output)
-            if warm
-            else subprocess.Popen(
+        if warm:
+            with ONE_REQUEST:
+                self.popen = warm_start().start(words, environment, self._output)
+        else:
+            self.popen = subprocess.Popen(
                 [sys.executable, '-m', *words],
                 env=environment,
                 stdout=self._output,
                 stderr=subprocess.STDOUT,
             )
-        )
 
     def said(self):
         """Return all that it has written."""
@@ -171,34 +178,81 @@ def cycle(name, situation, number, environment, warm):
         node.close()
 
 
+class Cycles:
+    """All cycles, for several threads; `counts`: of exit codes, `end`: when it is enough [s]."""
+
+    def __init__(self, arguments):
+        self._all = [
+            (name, situation, SIGNALS[(k + SITUATIONS.index(situation)) % len(SIGNALS)])
+            for k in range(arguments.cycles)
+            for name in arguments.nodes
+            for situation in arguments.situations
+        ]
+        self._left, self._warm, self._lock = iter(self._all), arguments.warm, threading.Lock()
+        self.counts, self._begin = defaultdict(Counter), time.monotonic()
+        self.end, self._told = self._begin + 60.0 * arguments.minutes, self._begin
+
+    def run(self, environment):
+        """Take one cycle after the other, until none is left."""
+        while time.monotonic() < self.end:
+            with self._lock:
+                name, situation, number = next(self._left, (None, None, None))
+            if name is None:
+                return
+            code, said, when = cycle(name, situation, number, environment, self._warm)
+            with self._lock:
+                self.counts[f'{name}, {situation}'][code] += 1
+                if code != 0:
+                    print(
+                        f'--- {name}, {situation}, {number!r} after {when:.2f} s: {code}\n{said}'
+                    )
+                self._tell()
+
+    def _tell(self):
+        """Say how far it has come, now and then."""
+        now = time.monotonic()
+        if now - self._told < TELL_EVERY:
+            return
+        self._told, done = now, sum(sum(each.values()) for each in self.counts.values())
+        bad = done - sum(codes[0] for codes in self.counts.values())
+        left = (now - self._begin) * (len(self._all) / done - 1.0)
+        print(
+            f'{done} of {len(self._all)} cycles, {bad} not with 0; {left / 60.0:.0f} min left',
+            file=sys.stderr,
+            flush=True,
+        )
+
+
 def main():
     arguments = parse()
     # started in the background it would ignore SIGINT, and its nodes with it
     signal.signal(signal.SIGINT, signal.default_int_handler)
     from closed_chain_dynamics.ros.transport import use_safe_transport
 
-    environment = {**os.environ, 'ROS_DOMAIN_ID': arguments.domain}
+    environment, cycles = dict(os.environ), Cycles(arguments)
     peers = tempfile.TemporaryDirectory()
     Path(peers.name, 'peer_of_nodes.py').write_text(PEER)
     environment['PYTHONPATH'] = os.pathsep.join(
         filter(None, [peers.name, str(ROOT), os.environ.get('PYTHONPATH')])
     )
     use_safe_transport(environment, default_range='LOCALHOST')
-    counts, end = defaultdict(Counter), time.monotonic() + 60.0 * arguments.minutes
-    for k in range(arguments.cycles):
-        for name in arguments.nodes:
-            for situation in arguments.situations:
-                if time.monotonic() > end:
-                    continue
-                number = SIGNALS[(k + SITUATIONS.index(situation)) % len(SIGNALS)]
-                code, said, when = cycle(name, situation, number, environment, arguments.warm)
-                counts[f'{name}, {situation}'][code] += 1
-                if code != 0:
-                    print(
-                        f'--- {name}, {situation}, {number!r} after {when:.2f} s: {code}\n{said}'
-                    )
-    print_counts(counts, arguments.json)
-    return 0 if all(set(each) == {0} for each in counts.values()) else 1
+    jobs = [
+        threading.Thread(
+            target=cycles.run, args=({**environment, 'ROS_DOMAIN_ID': str(arguments.domain + k)},)
+        )
+        for k in range(arguments.jobs)
+    ]
+    for job in jobs:
+        job.start()
+    try:
+        for job in jobs:
+            job.join()
+    except KeyboardInterrupt:  # each ends its cycle: no node is left behind
+        cycles.end = 0.0
+        for job in jobs:
+            job.join()
+    print_counts(cycles.counts, arguments.json)
+    return 0 if all(set(each) == {0} for each in cycles.counts.values()) else 1
 
 
 def print_counts(counts, as_json):

@@ -199,19 +199,19 @@ class TorqueController:
         if self.mode == 'feedforward':
             return self._command(*reference)
         self._gains, held = self._held_gains(turn, self._code(q))
-        whole = self._whole_law(q, v, reference)
+        whole = self._whole_law(q, v, reference, held)
         if whole is not None:
-            return whole if held == 1.0 else replace(whole, held=held)
+            return whole
         a, left, error = self._acceleration(q, v, reference)
         return replace(self._command(q, v, a), left=left, error=error, held=held)
 
     def _held_gains(self, turn: float, code: int) -> tuple[torque_law.Gains, float]:
         """Return the gains that turns of a length can hold, and their share of those given."""
+        given = self._gains_with(code)
         if turn <= self._longest_turn:
-            return self._gains_with(code), 1.0
-        given = self._all_gains[:2]
-        held = held_alone(*given, 1.0, turn)
-        return torque_law.Gains(*held, self._weakest, code), share(held, given)
+            return given, 1.0
+        held = held_alone(*given[:2], 1.0, turn)
+        return torque_law.Gains(*held, self._weakest, code), share(held, given[:2])
 
     def _gains_with(self, code: int) -> torque_law.Gains:
         """Return the gains as they were given, and generated code beside them."""
@@ -219,7 +219,9 @@ class TorqueController:
             self._all_gains = self._all_gains._replace(code=code)
         return self._all_gains
 
-    def _whole_law(self, q: Vector, v: Vector, reference: DesiredMotion) -> Command | None:
+    def _whole_law(
+        self, q: Vector, v: Vector, reference: DesiredMotion, held: float = 1.0
+    ) -> Command | None:
         """Return the Command in one compiled call; None where it takes more than that."""
         robot = self.robot
         if not self._is_whole:
@@ -232,7 +234,7 @@ class TorqueController:
             return None
         if status:
             robot.raise_for(status, q, v, self._wanted)
-        return self.command_of(self._out)
+        return self.command_of(self._out, held)
 
     @property
     def _is_whole(self) -> bool:
@@ -241,28 +243,26 @@ class TorqueController:
 
     def whole_law(
         self, turn: float, q: Vector | None
-    ) -> tuple[torque_law.Gains, Vector, Vector] | None:
+    ) -> tuple[torque_law.Gains, Vector, Vector, float] | None:
         """
-        Return gains, and room for what the law writes, for a turn in one call; None: not so.
+        Return gains, room for what the law writes, and the share of gains that a turn can hold.
 
-        `q`: the last pose.
+        For a turn in one call; None: not so. `q`: the last pose.
         """
-        if self.mode != 'computed_torque' or turn > self._longest_turn or q is None:
+        if self.mode != 'computed_torque' or q is None or not self._is_whole:
             return None
-        if not self._is_whole:
-            return None
-        gains = self._all_gains if self.generated is None else self._gains_with(self._code(q))
-        return gains, self._wanted, self._out
+        gains, held = self._held_gains(turn, self._code(q))
+        return gains, self._wanted, self._out, held
 
-    def command_of(self, out: Vector) -> Command:
-        """Return the Command in what the law has written."""
+    def command_of(self, out: Vector, held: float = 1.0) -> Command:
+        """Return the Command in what the law has written, with a share of the gains."""
         nv = self.robot.nv
         last = 1 + nv + len(self.robot.actuator_names)
         self.by_code = bool(self._all_gains.code) and not out[0]
         kept = out.copy()  # it is written over in the next turn
         tau_G = kept[last : last + int(kept[0])]
         left = self.robot.coordinate_names, kept[-1 - nv : -1], tau_G
-        return Command(kept[1 + nv : last], left, error=float(kept[-1]))
+        return Command(kept[1 + nv : last], left, error=float(kept[-1]), held=held)
 
     def gravity(self, q: Vector) -> Command:
         """Return the Command that holds a pose: v = 0, a = 0."""

@@ -41,6 +41,7 @@ from closed_chain_dynamics.control.safety_state import (
     ACTIVE,
     DEGRADED,
     READY,
+    REFUSED_REFERENCE,
     OnChange,
     SafetyState,
 )
@@ -175,7 +176,7 @@ class LawTurns:
             return None
         if self.reason or self._reshaped or self.asked.waiting or self.asked.problem:
             return None
-        law = self.controller.whole_law(self.turns.with_next(stamp, age), state.q)
+        law = self.controller.whole_law(self.turns.after(stamp, age, stood=True), state.q)
         limits = self.watcher.limits
         if law is None or guard.bounds_power or limits.on_loops or not self._senses_nothing:
             return None
@@ -184,7 +185,7 @@ class LawTurns:
         joints = state.in_one_turn(stamp, *given)
         if joints is None or not self._followed.goes_on(reference, stamp, self.reference_timeout):
             return None
-        target, (gains, a, out) = Target(*reference.at(stamp)), law
+        target, (gains, a, out, held) = Target(*reference.at(stamp)), law
         if reference.problem:
             return None
         bounds = Guard(guard.effort, guard.reach(now), guard.tau, np.empty(guard.tau.size))
@@ -196,7 +197,7 @@ class LawTurns:
             send(bounds.safe)
         self.tracker.go_on(stamp, joints.found)
         self.watcher.take_good()
-        self._arrived, self.command = now, self.controller.command_of(out)
+        self._arrived, self.command = now, self.controller.command_of(out, held)
         self.watcher.take_error(self.command.error)
         self.turns.take(stamp, age, stood=True)
         self.blend.keep(self.command.tau_A, guard.effort)
@@ -227,7 +228,7 @@ class LawTurns:
         if not self.reference and self.asked.waiting:
             return self.asked.while_waiting(self.watcher.limits.too_fast(v)), 'speed'
         if not self.reference and self.asked.refused:
-            return f'the reference was refused: {self.asked.refused}', 'reference'
+            return f'the reference was refused: {self.asked.refused}', REFUSED_REFERENCE
         return missing, ''
 
     def _note_active(self, now: float) -> None:
@@ -236,7 +237,8 @@ class LawTurns:
         short = self._shortcomings.of(self.command, self.guard, now, self.turns)
         problem = self.asked.problem
         if problem:
-            self.safety.enter(DEGRADED, 'reference', f'the reference was refused: {problem}')
+            text = f'the reference was refused: {problem}'
+            self.safety.enter(DEGRADED, REFUSED_REFERENCE, text)
         elif self._sensed.stale:
             self.safety.enter(DEGRADED, 'sensors', self._sensed.stale)
         elif short is not None:

@@ -301,7 +301,7 @@ class Reference:
         dt = min(max(time - state.time, 0.0), LONGEST_FORESIGHT)
         gap = position[kept] - now
         reach = np.minimum(self._speed * dt, self._farthest) + 1e-9
-        share = float((np.abs(gap) / reach).max(initial=0.0))
+        share = max((np.abs(gap) / reach).tolist(), default=0.0)  # quicker than NumPy's
         if share > 1.0:
             gap *= self._caught_up(gap, share, dt)
             position[kept], acceleration = now + gap, np.zeros_like(acceleration)

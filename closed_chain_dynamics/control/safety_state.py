@@ -24,9 +24,10 @@ fault      the fallback is sent until somebody clears it and its cause is gone
 from collections.abc import Callable
 from typing import TypeAlias
 
-__all__ = ['ACTIVE', 'DEGRADED', 'FAULT', 'READY', 'SafetyState']
+__all__ = ['ACTIVE', 'DEGRADED', 'FAULT', 'READY', 'REFUSED_REFERENCE', 'SafetyState']
 
 READY, ACTIVE, DEGRADED, FAULT = 'ready', 'active', 'degraded', 'fault'
+REFUSED_REFERENCE = 'reference'  # a cause each text of which is another refusal
 
 OnChange: TypeAlias = Callable[['SafetyState'], object] | None
 
@@ -35,7 +36,8 @@ class SafetyState:
     """
     The state, its `cause` (a short name) and `text`; `on_change(self)` is told of every change.
 
-    The same cause told again with another text is no change.
+    The same cause told again with another text, whose numbers may differ in every turn, is no
+    change; another refusal of a reference is.
     """
 
     def __init__(self, on_change: OnChange = None) -> None:
@@ -63,7 +65,9 @@ class SafetyState:
             self._set(READY, 'cleared', 'the fault was cleared')
 
     def _set(self, state: str, cause: str, text: str) -> None:
-        changed = (state, cause) != (self.state, self.cause)
+        changed = (state, cause) != (self.state, self.cause) or (
+            cause == REFUSED_REFERENCE and text != self.text
+        )
         self.state, self.cause, self.text = state, cause, text
         if changed and self._on_change:
             self._on_change(self)

@@ -26,6 +26,7 @@ What is older than its timeout, or of a time that has started anew since, is lef
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 import math
 
 import numpy as np
@@ -50,7 +51,7 @@ class Sensed:
     acceleration: Vector | None = None  # of the tree, filtered, (nv,)
     stale: str = ''  # what stays away, in words
 
-    @property
+    @cached_property
     def sources(self) -> frozenset[str]:
         """Return what counts now; torques may step where this changes."""
         return frozenset([*self.wrenches, *(['human torques'] if self.human is not None else [])])

@@ -15,6 +15,7 @@
 """What torques pass last before they leave: finite, within effort, rate and power."""
 
 from collections.abc import Mapping
+import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -83,7 +84,7 @@ class TorqueGuard:
     @property
     def bounds_power(self) -> bool:
         """Return whether the speeds of actuators count."""
-        return bool(np.isfinite(self._power))
+        return self._power < math.inf
 
     def limit(
         self, tau: Mapping[str, float] | ArrayLike | None, time: float, speed: Vector | None = None

@@ -36,27 +36,32 @@ class TurnLength:
     def __init__(self) -> None:
         self.now, self._last, self.is_known = UNKNOWN, math.nan, False
 
-    def with_next(self, stamp: float, age: float) -> float:
-        """Return the longest turn [s], with the one that a state would end."""
-        apart = stamp - self._last
-        return max(self.now, apart if apart > 0.0 else 0.0, _known(age))
-
-    def take(self, stamp: float, age: float, stood: bool) -> None:
+    def after(self, stamp: float, age: float, stood: bool) -> float:
         """
-        Take note of a state that is answered now, `age` after its stamp [s].
+        Return the longest turn [s], with the one that a state ends, `age` after its stamp [s].
 
         `stood`: whether torques of the law acted since the last one; else the time between does
         not count.
         """
-        apart, self._last = stamp - self._last, stamp
+        apart = stamp - self._last
         if not apart > 0.0:  # the first of all, or of a clock that started anew
-            return
+            return self.now
+        counts, before = self._counts(apart, stood), self.now
         if self.is_known:
-            self.now *= math.exp(-apart / FORGOTTEN)
-        counts = stood or (not self.is_known and apart < UNKNOWN)
-        if counts and not self.is_known:
-            self.now, self.is_known = 0.0, True
-        self.now = max(self.now, _known(age), apart if counts else 0.0)
+            before *= math.exp(-apart / FORGOTTEN)
+        elif counts:
+            before = 0.0
+        return max(before, _known(age), apart if counts else 0.0)
+
+    def take(self, stamp: float, age: float, stood: bool) -> None:
+        """Take note of a state that is answered now; see `after`."""
+        self.now, apart = self.after(stamp, age, stood), stamp - self._last
+        self.is_known = self.is_known or (apart > 0.0 and self._counts(apart, stood))
+        self._last = stamp
+
+    def _counts(self, apart: float, stood: bool) -> bool:
+        """Return whether the time between two states is a turn."""
+        return stood or (not self.is_known and apart < UNKNOWN)
 
 
 def _known(age: float) -> float:

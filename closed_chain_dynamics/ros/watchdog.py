@@ -40,9 +40,9 @@ __all__ = ['Watchdog']
 
 HEARTBEAT = struct.Struct('3d')  # armed (0: no, 1: yes, -1: end), last alive [s], timeout [s]
 ZERO_AFTER = 0.85  # of the timeout, after which zero is sent, so that it is there in time
-LOOK = 0.04  # share of the timeout between two looks
+LOOK, SELDOM = 0.04, 0.2  # share of the timeout between two looks: when zero is due, and before
 LONGEST_LOOK = 0.25  # share of the timeout that the time between two looks counts for at most
-IDLE = 0.05  # between two looks while nothing is sent [s]
+IDLE = 0.05  # between two looks while nothing is sent, and the longest between others [s]
 LAST_ZEROS = 5  # when the node is gone
 HANGING_GRACE = 1.0  # for a node that hangs to answer a signal [s]
 SAY_EVERY = 5.0  # that the node does not answer [s]
@@ -160,6 +160,11 @@ class _Silence:
         news, self._alive, self._looked = alive != self._alive, alive, now
         self.lasted = min(max(now - alive, 0.0), gone) if news else self.lasted + gone
 
+    def until_next_look(self, timeout: float) -> float:
+        """Return how long nothing can be due [s]: each look takes processor time from the node."""
+        left = ZERO_AFTER * timeout - self.lasted
+        return max(min(left, SELDOM * timeout, IDLE), LOOK * timeout)
+
 
 def watch(memory: mmap.mmap, pipe: int, parent: int, told: dict[str, Any]) -> None:
     """Watch the node until it ends."""
@@ -176,8 +181,8 @@ def watch(memory: mmap.mmap, pipe: int, parent: int, told: dict[str, Any]) -> No
                     zeros.publish()
                     time.sleep(0.02)
             return
-        every = LOOK * timeout if armed else IDLE
         silence.look(now, alive, timeout)
+        pause = silence.until_next_look(timeout) if armed else IDLE
         silent = bool(armed) and silence.lasted > ZERO_AFTER * timeout
         if silent:
             zeros.publish()
@@ -187,7 +192,7 @@ def watch(memory: mmap.mmap, pipe: int, parent: int, told: dict[str, Any]) -> No
             if asked and now - asked > max(HANGING_GRACE, timeout):
                 _say('torque_node does not answer the signal either: it is killed')
                 os.kill(parent, signal.SIGKILL)
-        ready, _, _ = select.select([pipe], [], [], every)
+        ready, _, _ = select.select([pipe], [], [], pause)
         if ready and os.read(pipe, 64):
             asked = asked or now
 

@@ -77,6 +77,16 @@ def test_what_is_beyond_limits_is_refused_in_words(names, position, words, time)
     assert np.isfinite(run.tau).all()
 
 
+def test_each_refusal_of_a_reference_is_told_and_none_of_them_twice():
+    told = []
+    run = leg(on_change=lambda safety: told.append(safety.text))
+    for position, words in ((2.5, 'to 2.5'), (3.5, 'to 3.5')):
+        before = len(told)
+        assert not run.loop.take_reference(['hip'], [1.0], [[position]])
+        run.run(0.02)
+        assert len(told) == before + 1 and words in told[-1], told
+
+
 def test_clipped_references_end_at_the_limit():
     run = leg(clip=True)
     assert run.loop.take_reference(['hip'], [1.0], [[2.5]])

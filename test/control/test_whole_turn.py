@@ -49,8 +49,12 @@ def begin(model):
     return robot, q, (names, times, [here + 0.1 * np.sin(4.0 * t) * t for t in times])
 
 
-def turns(model, *, joints=None, **guarded):
-    """Return the torques of a motion that is followed, and how many turns were in one call."""
+def turns(model, *, joints=None, gap=0.0, lag=0.0, **guarded):
+    """
+    Return the torques of a motion that is followed, and how many turns were in one call.
+
+    `gap`: without a state, after a third of it; `lag`: of the joints behind the reference [s].
+    """
     robot, q, reference = begin(model)
     loop = ControlLoop(TorqueController(robot), TorqueGuard(robot, **guarded))
     loop.take_reference(*reference, start=0.0)
@@ -70,8 +74,8 @@ def turns(model, *, joints=None, **guarded):
     law_turns.compute_turn = counted
     try:
         for k in range(300):
-            t = k * PERIOD
-            q_d, v_d, _ = plan.at(t)
+            t = k * PERIOD + (gap if k > 100 else 0.0)
+            q_d, v_d, _ = plan.at(max(t - lag, 0.0))
             tau = loop.take_state(names, q_d[in_q], v_d[in_v], stamp=t, now=t)
             assert tau is not None
             found.append(tau.copy())
@@ -90,6 +94,15 @@ def test_a_turn_in_one_call_gives_the_torques_of_one_taken_step_by_step(model):
     assert none == 0
     assert np.abs(slow).max() > 0.1
     np.testing.assert_allclose(quick, slow, atol=SAME_TORQUE)
+
+
+@pytest.mark.parametrize('model', MOTIONS)
+def test_a_state_that_comes_late_weakens_gains_and_no_turn_takes_longer(model):
+    """A machine that is too busy for a moment must not have more to do for the next second."""
+    late = {'gap': 0.015, 'lag': 0.02}  # turns above 10 ms cannot hold kd = 40 / s
+    quick, count = turns(model, **late)
+    assert count > 280, f'only {count} of 300 turns were in one call'
+    np.testing.assert_allclose(quick, turns(model, power_limit=1e9, **late)[0], atol=SAME_TORQUE)
 
 
 def test_the_motors_alone_suffice_for_a_turn_in_one_call():

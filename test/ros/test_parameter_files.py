@@ -14,11 +14,17 @@
 
 """What `ros2 param dump` writes of a node is a file that the node starts with again."""
 
+from types import SimpleNamespace
+
 from helpers.ros_helpers import ros  # skips this file where there is no rclpy
 import pytest
 from rcl_interfaces.srv import GetParameters, ListParameters
 from rclpy.parameter import parameter_value_to_python
 import yaml
+
+import closed_chain_dynamics as ccd
+from closed_chain_dynamics.ros.torque_settings import SETTINGS
+from closed_chain_dynamics.ros.torque_setup import law
 
 __all__ = ['ros']  # a fixture: pytest finds it by its name here
 
@@ -68,3 +74,14 @@ def test_a_parameter_that_does_not_exist_is_named_with_the_one_that_was_meant(ro
     ros.wait(lambda: 'publish_clok' in node.output(), 'a warning')
     assert "no parameter 'publish_clok': ignored. Did you mean 'publish_clock'?" in node.output()
     assert 'qos_overrides' not in node.output()
+
+
+@pytest.mark.parametrize('torque', ['1000', '-1000', '1e308', 'inf', 'nan'])
+def test_a_preload_beyond_what_a_motor_can_is_refused(torque):
+    """It alone would saturate the motor, and everything would seem to be in order."""
+    given = {each.name: each.default for each in SETTINGS}
+    robot = ccd.load('exo_leg')
+    motor, effort = robot.actuator_names[0], float(robot.model.actuators['effort'][0])
+    law(SimpleNamespace(**given | {'preload': [f'{motor}={0.9 * effort}']}), robot, None)
+    with pytest.raises(ccd.ClosedChainError, match=motor):
+        law(SimpleNamespace(**given | {'preload': [f'{motor}={torque}']}), robot, None)

@@ -23,7 +23,7 @@ from helpers.ros_helpers import ros  # skips this file where there is no rclpy
 import pytest
 from sensor_msgs.msg import JointState
 
-from closed_chain_dynamics.ros.watchdog import LONGEST_LOOK, LOOK, ZERO_AFTER, Watchdog, _Silence
+from closed_chain_dynamics.ros.watchdog import LONGEST_LOOK, ZERO_AFTER, Watchdog, _Silence
 
 __all__ = ['ros']  # a fixture: pytest finds it by its name here
 
@@ -111,14 +111,22 @@ def test_a_node_that_is_silent_is_stopped_in_time_also_after_that(node):
 
 def test_zero_is_due_before_the_timeout_is_over():
     """Whenever the last heartbeat was between two looks, with looks that come in time."""
-    for phase in (0.001, 0.5, 0.999):
-        silence, now = _Silence(), 100.0
-        silence._looked = now
-        last = now + phase * LOOK * TIMEOUT
-        while silence.lasted <= ZERO_AFTER * TIMEOUT:
-            now += LOOK * TIMEOUT
-            silence.look(now, last, TIMEOUT)
-        assert ZERO_AFTER * TIMEOUT < now - last < TIMEOUT
+    for timeout in (0.02, 0.05, TIMEOUT):
+        for phase in (0.0, 0.001, 0.5, 0.999):
+            silence, now = _Silence(), 100.0
+            silence._looked, silence._alive = now, now
+            last = now + phase * silence.until_next_look(timeout)
+            while silence.lasted <= ZERO_AFTER * timeout:
+                now += silence.until_next_look(timeout)
+                silence.look(now, last, timeout)
+            assert ZERO_AFTER * timeout < now - last < timeout
+
+
+def test_looks_are_seldom_while_the_node_is_alive():
+    """A look takes processor time from the node that is looked at."""
+    silence, timeout = _Silence(), 0.05
+    silence.look(silence._looked + 0.01, silence._looked + 0.0095, timeout)
+    assert silence.until_next_look(timeout) == pytest.approx(0.01)
 
 
 def test_silence_counts_a_long_sleep_as_a_part_of_the_timeout():

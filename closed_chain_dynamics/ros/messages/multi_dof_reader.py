@@ -33,6 +33,7 @@ __all__ = ['MultiDofReader', 'State', 'deserialized', 'size_in_v']
 
 State = tuple[Stamp, list[str], Vector, Vector]  # stamp, names, positions, velocities
 UNIT = 1e-9  # a quaternion whose square is closer to one is taken as it is
+ONES = np.ones(4)
 
 
 def deserialized(raw: bytes, kind: Any, reject: Callable[[str, str], None]) -> Any:
@@ -78,9 +79,9 @@ class MultiDofReader:
             return None
         stamp, numbers = again
         both, turns = numbers[self._picked], numbers[self._turns]
-        squares = np.einsum('ij,ij->i', turns, turns)
+        off = (turns * turns).dot(ONES) - 1.0
         # a finite sum of squares has no other terms
-        if not (isfinite(both.dot(both)) and np.abs(squares - 1.0).max(initial=0.0) < UNIT):
+        if not (isfinite(both.dot(both)) and off.dot(off) < UNIT * UNIT):
             return None
         return stamp, self._names, both[: self._n_q], both[self._n_q :]
 
