@@ -22,6 +22,7 @@ import argparse
 import html
 from pathlib import Path
 import re
+import textwrap
 
 from latex2mathml.converter import convert
 from mkdocs.structure.files import File
@@ -98,16 +99,22 @@ def _commands(parser):
 def _page(title, parser, level=1):
     """Return the help of a command, and of those below it, as Markdown."""
     parts = [f'{"#" * level} {title}', _text('usage: ' + parser.format_usage()[7:])]
-    parts += [html.escape(parser.description or '', quote=False), _options(parser)]
+    parts += [_paragraph(each) for each in (parser.description or '').split('\n\n')]
+    parts.append(_options(parser))
     parts += [_text(parser.epilog or '')] * bool(parser.epilog)
     for name, child in _commands(parser).items():
         parts.append(_page(f'{title} {name}', child, level + 1))
     return '\n\n'.join(parts) + '\n'
 
 
+def _paragraph(text):
+    """Return a paragraph of a help, or a block where its lines are indented or in columns."""
+    return _text(text) if '  ' in text else html.escape(text, quote=False)
+
+
 def _text(text):
     """Return a block that is shown as it stands."""
-    return f'```text\n{text.strip()}\n```'
+    return f'```text\n{textwrap.dedent(text).strip()}\n```'
 
 
 def _options(parser):

@@ -94,7 +94,7 @@ def _choice(c: 'Coordinates') -> list[str]:
             if j not in tied
             else 'marked independent'
             if wish == 1
-            else 'the best conditioned of those left'
+            else 'chosen for good conditioning'
         )
         reasons.setdefault(reason, []).append(name)
     lines, noun = [], f'Generalized coordinate{"s" * (c.mobility != 1)}'

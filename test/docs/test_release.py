@@ -146,6 +146,12 @@ def test_the_newest_entry_of_the_changelog_is_this_version_with_its_date():
     assert re.fullmatch(rf'{re.escape(version)} \(\d{{4}}-\d\d-\d\d\)', released[0])
 
 
+def test_no_dependency_is_one_that_bloom_refuses():
+    """Its generator for Debian stops at a key that rosdep resolves to pip, named ...-pip."""
+    keys = [each.text or '' for each in etree.parse(str(ROOT / 'package.xml')).getroot()]
+    assert 'rclpy' in keys and not [key for key in keys if re.fullmatch('.+-.+-pip', key)]
+
+
 def test_the_container_installs_what_the_package_needs():
     """It cannot be built without its base image; what it names must be there."""
     text = (ROOT / 'Dockerfile').read_text(encoding='utf-8')
