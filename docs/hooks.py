@@ -34,6 +34,7 @@ EQUATION = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>'
 CELL = re.compile(r'<td[ >].*?</td>', re.DOTALL)
 LONG = re.compile(r'[^\s<>]{25,}')  # names that are longer than a narrow column
 PART = re.compile(r'[/_.,(=]|::|(?<=[a-z])(?=[A-Z])')  # where they may break
+NAMED = re.compile(r' *(\S+) {2,}((?:\S| (?! ))+)')  # a name and, in a second column, its meaning
 COMMAND_LINE = 'Command line'  # the entry of the navigation that the commands stand below
 
 
@@ -108,8 +109,21 @@ def _page(title, parser, level=1):
 
 
 def _paragraph(text):
-    """Return a paragraph of a help, or a block where its lines are indented or in columns."""
-    return _text(text) if '  ' in text else html.escape(text, quote=False)
+    """Return a paragraph of a help: prose, a list of names with meanings, or a block as it is."""
+    if '  ' not in text:
+        return html.escape(text, quote=False)
+    entries = re.sub(r'\n {4,}', ' ', text).splitlines()  # continued lines are indented
+    rows = [NAMED.fullmatch(each) for each in entries]
+    return _table('', '', (row.groups() for row in rows)) if all(rows) else _text(text)
+
+
+def _table(head, other, rows):
+    """Return a table of code and its meaning: it fits a narrow window, unlike the plain help."""
+    lines = [f'| {head} | {other} |', '| --- | --- |']
+    for code, meaning in rows:
+        text = html.escape(meaning, quote=False).replace('|', '\\|')
+        lines.append(f'| `{code}` | {text} |')
+    return '\n'.join(lines)
 
 
 def _text(text):
@@ -118,12 +132,12 @@ def _text(text):
 
 
 def _options(parser):
-    """Return a table of all arguments: it fits a narrow window, which the plain help does not."""
-    rows = ['| argument | meaning |', '| --- | --- |']
+    """Return a table of all arguments, those without a dash first."""
     write = argparse.HelpFormatter(parser.prog)
-    for action in parser._actions:
-        if action.help == argparse.SUPPRESS or isinstance(action, argparse._SubParsersAction):
-            continue
-        meaning = html.escape(write._expand_help(action), quote=False).replace('|', '\\|')
-        rows.append(f'| `{write._format_action_invocation(action)}` | {meaning} |')
-    return '\n'.join(rows)
+    shown = [
+        action
+        for action in sorted(parser._actions, key=lambda each: bool(each.option_strings))
+        if action.help != argparse.SUPPRESS and not isinstance(action, argparse._SubParsersAction)
+    ]
+    rows = ((write._format_action_invocation(each), write._expand_help(each)) for each in shown)
+    return _table('argument', 'meaning', rows)

@@ -270,6 +270,6 @@ def _unmoved(c: 'Coordinates', idle: int) -> str:
     if not joints:
         return ''
     if idle and _free_of_actuators(c).shape[1] == idle:
-        return 'No actuator moves the idle spins; the actuators decide all other motion.'
+        return 'No actuator moves the idle spins; the actuators determine all other motion.'
     verb = 'moves' if len(joints) == 1 else 'move'
     return f'No actuator decides how {listed(joints)} {verb}.'
