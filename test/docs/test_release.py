@@ -68,6 +68,14 @@ def wheel(sdist, tmp_path_factory):
     return built
 
 
+def test_the_source_distribution_has_the_package_and_no_part_of_the_tests(sdist):
+    """Setuptools takes files named test/test*.py by itself, but not what they import."""
+    with tarfile.open(sdist) as archive:
+        top = {Path(name).parts[1] for name in archive.getnames() if len(Path(name).parts) > 1}
+    assert {PACKAGE, 'urdf', 'CHANGELOG.rst', 'CITATION.cff', 'package.xml'} <= top
+    assert not top & {'test', 'docs', 'examples', 'build', '.venv'}
+
+
 def required(wheel):
     """Return what a wheel requires without extras, and what that requires, by name."""
     with zipfile.ZipFile(wheel) as archive:
