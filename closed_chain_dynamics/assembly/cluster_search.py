@@ -40,8 +40,8 @@ __all__ = ['ClusterFound', 'ClusterSearch']
 
 MEANT_PARALLEL = 1e-3  # axes that miss each other by less were meant to be parallel [rad]
 ROUNDED_AXES = (
-    'Only its axes miss each other, as if the file had rounded them: write them exactly, or close '
-    'the loop with type="spherical".'
+    'Its axes miss each other by a little, as if the file had rounded them: write them exactly, '
+    'or close the loop with type="spherical".'
 )
 SWEPT_GAP = 1e-2  # a start with smaller gaps is a pose to sweep from [m or rad]
 # how far a start is shaken off a dead point or a straight line, where no step leads anywhere
@@ -185,7 +185,9 @@ class ClusterSearch:
         why = f'{kind} {name!r} stays open by {metres:.3g} m and {radians:.3g} rad at best'
         if len(failed) > 1:
             why += f' (and {len(failed) - 1} more groups of loops stay open)'
-        rounded = metres <= self.enough and radians <= MEANT_PARALLEL
+        # axes that are off by so little open a loop by a share of its length that is as small
+        little = metres <= max(self.enough, MEANT_PARALLEL * length)
+        rounded = little and self.enough < radians <= MEANT_PARALLEL
         tried = f'{found.attempts} starts' + (f' around hint {hint!r}' if hint else '')
         if self.held.names:
             why += f' with {", ".join(map(repr, self.held.names))} held'
