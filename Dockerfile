@@ -15,7 +15,7 @@ WORKDIR /workspace
 COPY package.xml src/closed_chain_dynamics/package.xml
 RUN apt-get update && rosdep update --rosdistro jazzy \
     && rosdep install --from-paths src --ignore-src --rosdistro jazzy -y \
-        --dependency-types exec --dependency-types build --skip-keys python3-numba \
+        --dependency-types exec --skip-keys python3-numba \
     && rm -rf /var/lib/apt/lists/*
 # What rosdep has no key for, and a Numba that is new enough. NumPy stays below 2: the messages of
 # the distribution were compiled for NumPy 1.
@@ -30,5 +30,5 @@ RUN source /opt/ros/jazzy/setup.bash \
 # Programs of a colcon package are not on the path: this puts them there.
 ENV PATH="/workspace/install/closed_chain_dynamics/lib/closed_chain_dynamics:${PATH}"
 RUN echo 'source /workspace/install/setup.bash' >> /etc/bash.bashrc \
-    && sed -i 's|^exec|source /workspace/install/setup.bash\nexec|' /ros_entrypoint.sh
+    && sed -i 's|^exec|source /workspace/install/setup.bash --\nexec|' /ros_entrypoint.sh
 CMD ["bash"]

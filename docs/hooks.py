@@ -22,6 +22,7 @@ import argparse
 import html
 from pathlib import Path
 import re
+import textwrap
 
 from latex2mathml.converter import convert
 from mkdocs.structure.files import File
@@ -33,6 +34,7 @@ EQUATION = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>'
 CELL = re.compile(r'<td[ >].*?</td>', re.DOTALL)
 LONG = re.compile(r'[^\s<>]{25,}')  # names that are longer than a narrow column
 PART = re.compile(r'[/_.,(=]|::|(?<=[a-z])(?=[A-Z])')  # where they may break
+NAMED = re.compile(r' *(\S+) {2,}((?:\S| (?! ))+)')  # a name and, in a second column, its meaning
 COMMAND_LINE = 'Command line'  # the entry of the navigation that the commands stand below
 
 
@@ -98,25 +100,44 @@ def _commands(parser):
 def _page(title, parser, level=1):
     """Return the help of a command, and of those below it, as Markdown."""
     parts = [f'{"#" * level} {title}', _text('usage: ' + parser.format_usage()[7:])]
-    parts += [html.escape(parser.description or '', quote=False), _options(parser)]
+    parts += [_paragraph(each) for each in (parser.description or '').split('\n\n')]
+    parts.append(_options(parser))
     parts += [_text(parser.epilog or '')] * bool(parser.epilog)
     for name, child in _commands(parser).items():
         parts.append(_page(f'{title} {name}', child, level + 1))
     return '\n\n'.join(parts) + '\n'
 
 
+def _paragraph(text):
+    """Return a paragraph of a help: prose, a list of names with meanings, or a block as it is."""
+    if '  ' not in text:
+        return html.escape(text, quote=False)
+    entries = re.sub(r'\n {4,}', ' ', text).splitlines()  # continued lines are indented
+    rows = [NAMED.fullmatch(each) for each in entries]
+    return _table('', '', (row.groups() for row in rows)) if all(rows) else _text(text)
+
+
+def _table(head, other, rows):
+    """Return a table of code and its meaning: it fits a narrow window, unlike the plain help."""
+    lines = [f'| {head} | {other} |', '| --- | --- |']
+    for code, meaning in rows:
+        text = html.escape(meaning, quote=False).replace('|', '\\|')
+        lines.append(f'| `{code}` | {text} |')
+    return '\n'.join(lines)
+
+
 def _text(text):
     """Return a block that is shown as it stands."""
-    return f'```text\n{text.strip()}\n```'
+    return f'```text\n{textwrap.dedent(text).strip()}\n```'
 
 
 def _options(parser):
-    """Return a table of all arguments: it fits a narrow window, which the plain help does not."""
-    rows = ['| argument | meaning |', '| --- | --- |']
+    """Return a table of all arguments, those without a dash first."""
     write = argparse.HelpFormatter(parser.prog)
-    for action in parser._actions:
-        if action.help == argparse.SUPPRESS or isinstance(action, argparse._SubParsersAction):
-            continue
-        meaning = html.escape(write._expand_help(action), quote=False).replace('|', '\\|')
-        rows.append(f'| `{write._format_action_invocation(action)}` | {meaning} |')
-    return '\n'.join(rows)
+    shown = [
+        action
+        for action in sorted(parser._actions, key=lambda each: bool(each.option_strings))
+        if action.help != argparse.SUPPRESS and not isinstance(action, argparse._SubParsersAction)
+    ]
+    rows = ((write._format_action_invocation(each), write._expand_help(each)) for each in shown)
+    return _table('argument', 'meaning', rows)

@@ -52,7 +52,7 @@ sim.run(0.35)
 
 log = sim.log
 print(
-    f'loop error at most {log.loop_error.max():.1e}; energy books within '
+    f'loop error at most {log.loop_error.max():.1e}; energy balance within '
     f'{abs(log.balance - log.balance[0]).max():.1e} J of {log.kinetic.max():.0f} J'
 )
 assert log.loop_error.max() < 1e-10

@@ -43,7 +43,7 @@ for t, angles, normal in TABLE:
 
 log = sim.log
 assert log.loop_error.max() < 1e-10  # the tip never leaves the floor
-assert abs(log.balance - log.balance[0]).max() < 1e-6  # friction and damping are in the books
+assert abs(log.balance - log.balance[0]).max() < 1e-6  # with what friction and damping dissipate
 PATH.parent.mkdir(parents=True, exist_ok=True)
 log.plot(PATH)
 print(f'wrote {PATH}')

@@ -73,7 +73,7 @@ ways, sizes = np.unwrap(np.arctan2(forces[:, 1], forces[:, 0])), np.linalg.norm(
 axes.plot(ways, sizes)
 for k in (0, 45, 90, 135):  # there is a sample every other degree
     axes.plot(ways[k], sizes[k], 'o', label=f'crank at {2 * k}°')
-axes.legend(loc='lower right', bbox_to_anchor=(1.4, -0.05))
+axes.legend(loc='lower left', bbox_to_anchor=(0.95, -0.05))
 axes.set_title('Force on the rocker [N], crank at 20 rad/s')
 PATH.parent.mkdir(parents=True, exist_ok=True)
 figure.savefig(PATH, dpi=100)

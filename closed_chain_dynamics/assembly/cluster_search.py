@@ -32,6 +32,7 @@ from closed_chain_dynamics.assembly.starts import (
 )
 from closed_chain_dynamics.description import Assembly
 from closed_chain_dynamics.dynamics.closing import Closure
+from closed_chain_dynamics.dynamics.constraints import loop_limits, loop_positions
 from closed_chain_dynamics.errors import AssemblyError
 from closed_chain_dynamics.model.mechanism import Mechanism
 
@@ -39,8 +40,8 @@ __all__ = ['ClusterFound', 'ClusterSearch']
 
 MEANT_PARALLEL = 1e-3  # axes that miss each other by less were meant to be parallel [rad]
 ROUNDED_AXES = (
-    'Only its axes miss each other, as if the file had rounded them: write them exactly, or close '
-    'the loop with type="spherical".'
+    'Its axes miss each other by a little, as if the file had rounded them: write them exactly, '
+    'or close the loop with type="spherical".'
 )
 SWEPT_GAP = 1e-2  # a start with smaller gaps is a pose to sweep from [m or rad]
 # how far a start is shaken off a dead point or a straight line, where no step leads anywhere
@@ -184,40 +185,52 @@ class ClusterSearch:
         why = f'{kind} {name!r} stays open by {metres:.3g} m and {radians:.3g} rad at best'
         if len(failed) > 1:
             why += f' (and {len(failed) - 1} more groups of loops stay open)'
-        rounded = metres <= self.enough and radians <= MEANT_PARALLEL
+        # axes that are off by so little open a loop by a share of its length that is as small
+        little = metres <= max(self.enough, MEANT_PARALLEL * length)
+        rounded = little and self.enough < radians <= MEANT_PARALLEL
         tried = f'{found.attempts} starts' + (f' around hint {hint!r}' if hint else '')
         if self.held.names:
             why += f' with {", ".join(map(repr, self.held.names))} held'
         return AssemblyError(
             f'{why}; tried {tried}',
             where=self.robot.name,
-            repair=ROUNDED_AXES if rounded else self._way_out(closure, found, hint),
+            repair=self._beyond_limits(closure, found)
+            or (ROUNDED_AXES if rounded else self._way_out(closure, found, hint)),
         )
 
+    def _loops_beyond(self, closure: Closure, q: Vector) -> list[str]:
+        """Return the loop joints of a group that are out of their range at a pose."""
+        at, limits = loop_positions(self.robot, q), loop_limits(self.robot)
+        return [
+            f'{name!r} at {at[name]:.4g} (range {limits[name].lower:.4g} to '
+            f'{limits[name].upper:.4g})'
+            for name in (self.robot.loop_names[k] for k in closure.loops)
+            if name in limits and not limits[name].lower <= at[name] <= limits[name].upper
+        ]
+
+    def _beyond_limits(self, closure: Closure, found: ClusterFound) -> str:
+        """Return which limits keep the loops open, or nothing if they stay open without them."""
+        if not self.limits:
+            return ''
+        wide = ClusterSearch(
+            self.robot, self.held, self.goal, False, self.tolerance, self.attempts // 3, self.seed
+        )
+        other = wide.run(wide.closure(closure.cluster), found.q, 'start', ())
+        if not other.worth:
+            return ''
+        beyond = [
+            f'{self.robot.coordinate_names[closure.dofs[j]]!r} at '
+            f'{other.q[closure.places[j]]:.4g} (range {closure.lower[j]:.4g} to '
+            f'{closure.upper[j]:.4g})'
+            for j in closure.limited
+            if not closure.lower[j] <= other.q[closure.places[j]] <= closure.upper[j]
+        ]
+        beyond += self._loops_beyond(closure, other.q)
+        where = ', '.join(beyond) or 'a loop joint with several coordinates is out of its range'
+        return f'It closes only beyond joint limits: {where}. Widen them, or pass limits=False.'
+
     def _way_out(self, closure: Closure, found: ClusterFound, hint: str | None) -> str:
-        """Return what closes the loops instead: other limits, other values, or neither."""
-        if self.limits:
-            wide = ClusterSearch(
-                self.robot,
-                self.held,
-                self.goal,
-                False,
-                self.tolerance,
-                self.attempts // 3,
-                self.seed,
-            )
-            other = wide.run(wide.closure(closure.cluster), found.q, 'start', ())
-            if other.worth:
-                beyond = [
-                    f'{self.robot.coordinate_names[closure.dofs[j]]!r} at '
-                    f'{other.q[closure.places[j]]:.4g} (range {closure.lower[j]:.4g} to '
-                    f'{closure.upper[j]:.4g})'
-                    for j in closure.limited
-                    if not closure.lower[j] <= other.q[closure.places[j]] <= closure.upper[j]
-                ]
-                where = ', '.join(beyond) if beyond else 'a loop joint out of its range'
-                advice = 'Widen them, or pass limits=False.'
-                return f'It closes only beyond joint limits: {where}. {advice}'
+        """Return what closes the loops instead: other values, or another file."""
         if closure.held.any():
             loose = self.closure(closure.cluster, held=False)
             q, gap, _ = loose.close(into_range(loose, found.q.copy()), self.tolerance)

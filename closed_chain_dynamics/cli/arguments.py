@@ -84,9 +84,9 @@ def add_model_arguments(parser: argparse.ArgumentParser, also: str = '') -> None
         '--inertia',
         choices=['check', 'repair', 'trust'],
         default='check',
-        help='how to treat inertias that no rigid body has, and joints that move no mass: check '
-        'rejects those that would spoil the rest and keeps the others with a warning '
-        '(default: %(default)s)',
+        help='what to do with inertias that no rigid body can have, and with joints that move no '
+        'mass: check warns, and rejects those that would make the motion wrong; repair replaces '
+        'them by the nearest possible ones; trust keeps them as they are (default: %(default)s)',
     )
     parser.set_defaults(xacro_args={})  # key:=value, which main takes out of the line
 

@@ -151,11 +151,24 @@ def _loop_table(report: Report, style: Style) -> list[str]:
                 _state(loop),
                 loop['parent'],
                 loop['child'],
+                *_loop_limits(loop),
                 _role(loop),
                 note,
             ]
         )
-    return table(['loop', 'type', 'rows', 'state', 'parent', 'child', 'role', ''], rows, style)
+    heads = ['loop', 'type', 'rows', 'state', 'parent', 'child', 'range', 'effort', 'speed']
+    return table([*heads, 'role', ''], rows, style)
+
+
+def _loop_limits(loop: Report) -> list[str]:
+    """Return range, effort and speed of a loop joint, where it has them."""
+    limit, unit = loop['limit'], 'm' if loop['type'] == 'prismatic' else 'rad'
+    bounded = limit['lower'] is not None or limit['upper'] is not None
+    return [
+        _range(limit, unit) if bounded else '',
+        _limit(limit['effort'], 'N' if unit == 'm' else 'N m'),
+        _limit(limit['velocity'], f'{unit}/s'),
+    ]
 
 
 def _coupling_table(report: Report, style: Style) -> list[str]:
@@ -200,7 +213,7 @@ def _spring_table(report: Report, style: Style) -> list[str]:
 
 def _actuator_table(report: Report, style: Style) -> list[str]:
     rows = [[(each['joint'], 'green'), each['source']] for each in report['actuators']]
-    return table(['joint', 'stated by'], rows, style)
+    return table(['joint', 'declared by'], rows, style)
 
 
 def _mass_table(report: Report, style: Style) -> list[str]:

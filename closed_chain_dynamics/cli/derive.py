@@ -59,11 +59,16 @@ Derives the equations of motion of a model in its independent coordinates q_1,
 
     M_1 q_1'' + c_1 + g_1 + tau_1s + tau_1d = tau_1
 
-(inertia, centrifugal and Coriolis forces, weight, springs, dampers), with the loops and gears
-eliminated in one of three ways: te and de solve planar loops and gears for the dependent joints,
-te by their sines and cosines, de by their angles; ic projects the equations of the tree with
-W = [E; -J_2^-1 J_1], takes all positions q, and any loop. --cost counts the operations of all
-three ways. Models with ball, planar or free joints are derived by ic.
+(inertia, centrifugal and Coriolis forces, weight, springs, dampers). Loops and gears are
+eliminated by one of three methods:
+
+  te  solves planar loops and gears for the sines and cosines of the dependent joints
+  de  solves planar loops and gears for the angles of the dependent joints
+  ic  projects the equations of the tree with W = [E; -J_2^-1 J_1]; for loops of any kind, as a
+      function of all positions q
+
+Models with ball, planar or free joints are derived by ic. --cost counts the operations of all
+three methods.
 
 MODEL may also be a list file (.yaml): points, segments, springs and forces by name, in 2D or 3D.
 Its equations of motion come from Lagrange's method, with constraint forces as multipliers, in

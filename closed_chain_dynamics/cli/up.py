@@ -147,7 +147,7 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
         '--seconds',
         metavar='S',
         type=positive,
-        help='stop this long after simulated time has started',
+        help='stop after this much real time, counted from the start of simulated time',
     )
     run.add_argument(
         '--rate',

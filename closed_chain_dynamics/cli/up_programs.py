@@ -52,7 +52,8 @@ def check_parameters(args: argparse.Namespace) -> None:
         try:
             known[name].read(value)
         except ValueError as error:
-            raise ClosedChainError(f'parameter {name!r} {error}', where='--torque') from None
+            option = '--mode' if (name, value) == ('mode', args.mode) else '--torque'
+            raise ClosedChainError(f'parameter {name!r} {error}', where=option) from None
 
 
 def programs(args: argparse.Namespace, robot: Mechanism) -> list[Program]:

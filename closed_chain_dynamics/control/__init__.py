@@ -16,14 +16,13 @@
 Torque control without ROS: what the nodes carry messages to.
 
 `law` computes torques from a state and a `reference`, which goes along a `trajectory` after a
-`rehearsal` and away from singular poses (`singularity_guard`), or, as `felt_law` and `feel` say,
-what a person shall feel; `projection` makes torques of forces, `blending` lets none step,
+`rehearsal` and away from singular poses (`singularity_guard`), or from how the device feels to its
+user (`felt_law`, `feel`); `projection` makes torques of forces, `blending` lets none step,
 `followed` says which reference counts, `sensed` what is known beside the joints, `base_state`
 where the base of a floating robot is. `loop_state` completes partly measured states,
 `state_tracking` refuses bad ones, `state_watch` tells faults by `joint_limits`, `soft_limits` push
 back, `torque_guard` bounds what goes out, `safety_state` and `fallback` are for when in doubt, and
-`control_loop` is one turn of all of them.
-`contact_detection` decides when to connect and cut. `walking` keeps a figure on a `gait`, with
-`ground_forces` that feet can give.
-It may import `simulation` and the rooms below it, but no messages and no clocks.
+`control_loop` is one turn of all of them. `contact_detection` decides when to connect and cut.
+`walking` keeps a figure on a `gait`, with `ground_forces` that feet can give. It may import
+`simulation` and the rooms below it, but no messages and no clocks.
 """

@@ -56,7 +56,7 @@ SPACES = ('joint', 'actuator')
 @dataclass(frozen=True)
 class Feel:
     """
-    How a device shall feel.
+    How a device feels to its user.
 
     `impedance`: {joint or coordinate, of tree or loops: (stiffness, damping)} [N m/rad and
     N m s/rad, N/m and N s/m]; in `space` 'actuator' the names are actuators, and each gives its

@@ -58,7 +58,7 @@ def write_loop(root: Any, loop: LoopJoint, tree: Tree, left_out: LeftOut) -> Non
             )
     else:
         left_out.add(
-            f'{loop.type.value} loops, which Drake has not', loop.name, 'nothing holds there'
+            f'{loop.type.value} loops, which Drake does not have', loop.name, 'nothing holds there'
         )
         return
     if loop.dynamics != Dynamics() or loop.limit != Limit():

@@ -131,7 +131,7 @@ def _plain(description: Description, mimics: dict[str, Coupling]) -> Description
 
 
 def _retype(element: Any, description: Description) -> None:
-    """Write a ball joint, which URDF has not, as Drake does."""
+    """Write a ball joint, which URDF does not have, as Drake does."""
     kind = next(
         (each.type for each in description.joints if each.name == element.get('name')), None
     )

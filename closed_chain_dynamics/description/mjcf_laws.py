@@ -131,7 +131,7 @@ def _add_loop(
         LoopType.REVOLUTE: 'connect',
     }.get(loop.type)
     if tag is None:
-        left_out.add(f'{loop.type.value} loops, which MJCF has not', loop.name)
+        left_out.add(f'{loop.type.value} loops, which MJCF does not have', loop.name)
         return
     if loop.dynamics != Dynamics() or loop.role == 'actuated':
         left_out.add('laws, rotors and motors of loop joints', loop.name)

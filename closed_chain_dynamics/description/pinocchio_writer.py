@@ -181,7 +181,7 @@ def pinocchio_constraints(
             continue
         kind = POINTS_AND_WELDS.get(loop.type)
         if kind is None:
-            left_out.add(f'{loop.type.value} loops, which Pinocchio has not', loop.name)
+            left_out.add(f'{loop.type.value} loops, which Pinocchio does not have', loop.name)
             continue
         if loop.dynamics != Dynamics() or loop.limit != Limit():
             left_out.add('limits, damping, friction and rotors of loop joints', loop.name)

@@ -132,7 +132,9 @@ class SdfJointWriter:
         for loop in self.description.loops:
             if loop.type not in LOOPS_TO_SDF:
                 self.left_out.add(
-                    f'{loop.type.value} loops, which SDF has not', loop.name, 'nothing holds there'
+                    f'{loop.type.value} loops, which SDF does not have',
+                    loop.name,
+                    'nothing holds there',
                 )
             elif not loop.active:
                 self.left_out.add('loops that are open', loop.name, 'nothing can close them')

@@ -32,6 +32,7 @@ from numpy.typing import ArrayLike
 
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.arrays import Matrix, Vector
+from closed_chain_dynamics.description.elements import Limit
 from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = [
@@ -41,6 +42,7 @@ __all__ = [
     'loop_coordinate_owner',
     'loop_jacobian',
     'loop_kinematics',
+    'loop_limits',
     'loop_positions',
     'row_owners',
     'row_units',
@@ -94,6 +96,15 @@ def loop_jacobian(robot: Mechanism, q: ArrayLike) -> Matrix:
 def loop_positions(robot: Mechanism, q: ArrayLike) -> dict[str, float]:
     """Return the position of every coordinate of every loop joint, {name: rad or m}."""
     return dict(zip(robot.loop_coordinate_names, loop_kinematics(robot, q)[1].tolist()))
+
+
+def loop_limits(robot: Mechanism) -> dict[str, Limit]:
+    """Return the limits of the connected loop joints that have one coordinate, by name."""
+    return {
+        loop.name: loop.limit
+        for loop in robot.description.loops
+        if loop.name in robot.loop_coordinate_names and robot.is_connected(loop.name)
+    }
 
 
 def loop_coordinate_owner(robot: Mechanism, d: int) -> int:

@@ -94,7 +94,7 @@ def _choice(c: 'Coordinates') -> list[str]:
             if j not in tied
             else 'marked independent'
             if wish == 1
-            else 'the best conditioned of those left'
+            else 'chosen for good conditioning'
         )
         reasons.setdefault(reason, []).append(name)
     lines, noun = [], f'Generalized coordinate{"s" * (c.mobility != 1)}'
@@ -270,6 +270,6 @@ def _unmoved(c: 'Coordinates', idle: int) -> str:
     if not joints:
         return ''
     if idle and _free_of_actuators(c).shape[1] == idle:
-        return 'No actuator moves the idle spins; the actuators decide all other motion.'
+        return 'No actuator moves the idle spins; the actuators determine all other motion.'
     verb = 'moves' if len(joints) == 1 else 'move'
     return f'No actuator decides how {listed(joints)} {verb}.'

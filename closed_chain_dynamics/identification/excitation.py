@@ -27,7 +27,7 @@ import numpy as np
 
 from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.description.elements import Limit
-from closed_chain_dynamics.dynamics.constraints import loop_kinematics
+from closed_chain_dynamics.dynamics.constraints import loop_kinematics, loop_limits
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.dynamics.inverse import inverse_dynamics
 from closed_chain_dynamics.errors import AssemblyError, SingularityError, StateError
@@ -196,18 +196,14 @@ def _within_limits(robot: Mechanism, motion: Motion) -> bool:
             place, rate = robot.joint_slices(joint.name)
             if not _within(joint.limit, motion.q[:, place.start], motion.v[:, rate.start]):
                 return False
-    bounded = [
-        each
-        for each in robot.description.loops
-        if each.name in robot.loop_coordinate_names and robot.is_connected(each.name)
-    ]
+    bounded = loop_limits(robot)
     if not bounded:
         return True
     moved = [loop_kinematics(robot, q) for q in motion.q]
     x = np.array([positions for _, positions in moved])
     dx = np.array([L @ v for (L, _), v in zip(moved, motion.v)])
-    places = [robot.loop_coordinate_names.index(each.name) for each in bounded]
-    return all(_within(each.limit, x[:, k], dx[:, k]) for each, k in zip(bounded, places))
+    places = [robot.loop_coordinate_names.index(name) for name in bounded]
+    return all(_within(limit, x[:, k], dx[:, k]) for limit, k in zip(bounded.values(), places))
 
 
 def _within(limit: Limit, x: Array, dx: Array) -> bool:

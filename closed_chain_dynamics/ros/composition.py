@@ -93,9 +93,9 @@ def simulation(
         programs.append(Program('torque_node', 'torques that follow a reference', timed))
     if reference is not None:
         timed = {'use_sim_time': True, **reference}
-        programs.append(Program('reference_node', 'what the motors shall follow', timed))
+        programs.append(Program('reference_node', 'the reference that the motors follow', timed))
     if demo:
-        programs.append(Program('demo_node', 'what the figure on the swing shall do'))
+        programs.append(Program('demo_node', 'motions of the figure on the swing'))
     if viewer:
         programs.append(
             Program('viewer_node', 'the view in the browser', {'port': port, 'host': host})

@@ -46,7 +46,7 @@ ELBOW_REST = 0.2  # the elbow rests just after letting go, and before gripping [
 
 
 def wanted_closed(time: float) -> dict[str, bool]:
-    """Return which hands shall hold on at a simulated time, {loop joint: bool}."""
+    """Return which hands hold on at a simulated time, {loop joint: bool}."""
     within = time % ROUND
     return {name: not begin <= within < end for name, (begin, end) in OPEN_HANDS.items()}
 

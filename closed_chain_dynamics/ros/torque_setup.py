@@ -135,7 +135,7 @@ def law(
 
 
 def _feel(p: Parameters) -> Feel:
-    """Return how the device shall feel, or raise."""
+    """Return how the device feels to its user, or raise."""
     impedance: dict[str, Any] = assignments(p.impedance, "parameter 'impedance'")
     return Feel(
         impedance,

@@ -58,16 +58,20 @@ class Simulation:
     """
     A mechanism in motion.
 
-    `q`, `v`: the start (default: assembled, at rest). `dt`: the step [s]. `integrator`: 'euler'
-    (semi-implicit), 'rk4', 'implicit' (second order, for springs and dampers that are faster
-    than the step) or 'adaptive' (SciPy's). `tolerance`: of the adaptive method the relative error
-    of a step. RK4: share of the energy that a step may gain or lose; a step beyond it is split
-    into up to 16384 parts. inf: never split. A step that is still too long raises an error; where
-    damping alone is that fast, steps are implicit from then on, and the logger warns. `log_every`:
-    steps between samples of the log, 0 for none. `limits`: whether joints stop at the ends of
-    their range. `compiled`: whether plain steps run in generated code, see `generated` and the
-    page on generated code; compiling it the first time takes seconds. The mechanism is copied:
-    events here do not change the original.
+    The mechanism is copied: events here do not change the original.
+
+    - `q`, `v`: the initial state (default: assembled, at rest).
+    - `dt`: the step [s].
+    - `integrator`: 'rk4', 'euler' (semi-implicit), 'implicit' (second order, for springs and
+      dampers that are faster than the step) or 'adaptive' (SciPy's).
+    - `tolerance`: for 'adaptive', the relative error of a step. For 'rk4', the share of the energy
+      that a step may gain or lose: a step beyond it is split into up to 16384 parts, and if that
+      does not help, an error is raised; `inf` never splits. Where only damping is too fast for the
+      step, steps are implicit from then on, and the logger warns.
+    - `log_every`: steps between samples of the log; 0 for no log.
+    - `limits`: whether joints stop at the ends of their range.
+    - `compiled`: whether plain steps run in generated code (see `generated`, and the page on
+      generated code), which takes seconds to compile the first time.
     """
 
     def __init__(

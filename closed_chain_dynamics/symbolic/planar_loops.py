@@ -45,8 +45,7 @@ def outside(why: str, where: str, loop: str) -> StructureError:
     return StructureError(
         why,
         where=f'{where}, loop {loop!r}',
-        repair="Pass method='ic' (implicit constraints), which takes any "
-        'loop of joints with one coordinate.',
+        repair="Pass method='ic' (implicit constraints), which takes loops of any kind.",
     )
 
 

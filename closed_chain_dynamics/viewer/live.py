@@ -54,8 +54,8 @@ class LiveSource(ModelSource):
     `news(source)` is called before every picture and hands over what has come in, through
     `take_joints`, `take_structure`, `take_torques` and `take_notes`. `ask(kind, name)` passes on
     that somebody wants to connect or cut a joint: what becomes of it, the next structure tells.
-    `simulator`, where one is at the other end, is told what time shall do and what is pushed;
-    `controller`, where a joint shall go, and how fast.
+    `simulator`, if there is one at the other end, is told to pause, step or reset, and what is
+    pushed; `controller`, the target of a joint, and how fast to go there.
     """
 
     def __init__(
@@ -118,7 +118,7 @@ class LiveSource(ModelSource):
 
     @property
     def can_command(self) -> bool:
-        """Tell whether a simulator listens to what time shall do."""
+        """Tell whether a simulator listens to pause, step and reset."""
         return self.heard and self.simulator is not None and self.simulator.is_ready()
 
     @property

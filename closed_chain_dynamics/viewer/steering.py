@@ -45,7 +45,7 @@ class Steering:
         self.source, self._follow, robot = source, follow, source.robot
         single = [joint for joint in robot.description.joints if joint.type.nv == 1]
         motors = [joint for joint in single if joint.name in robot.actuator_names]
-        self.folder = gui.add_folder('Controller: where the motors shall go')
+        self.folder = gui.add_folder('Controller: motor targets')
         self.sliders: dict[str, Any] = {}  # handles of viser
         with self.folder:
             for joint in motors or single:

@@ -36,6 +36,7 @@ from closed_chain_dynamics.description import (
     LoopType,
     Pose,
 )
+from closed_chain_dynamics.model import library
 
 # Loop joints are held by an equation, not by leaving them out: closed to rounding.
 HELD = 1e-14
@@ -186,6 +187,15 @@ def test_a_linkage_too_short_says_so():
     )
     with pytest.raises(ccd.AssemblyError, match="'pin' stays open by 1 m.*Check lengths"):
         ccd.assemble(robot, attempts=10)
+
+
+def test_axes_that_are_nearly_parallel_are_taken_for_rounded():
+    text = (library.share_folder() / 'urdf/six_bar.urdf').read_text(encoding='utf-8')
+    tilted = text.replace('<child_axis xyz="0 ', '<child_axis xyz="0.0001 ')
+    assert tilted != text
+    with pytest.raises(ccd.AssemblyError, match='axes miss each other by a little'):
+        ccd.assemble(ccd.load(tilted))
+    assert ccd.assemble(ccd.load(text)).size  # which closes as it was written
 
 
 def test_held_joints_that_contradict_a_coupling_are_named():

@@ -331,18 +331,18 @@ def test_a_joint_with_a_velocity_alone_keeps_it_and_the_report_says_so(capsys):
     curvature = (before - 2.0 * now + after) / step**2
     for name, value in zip(robot.joint_names, 36.0 * curvature):
         assert report['start']['a'][name] == pytest.approx(value, abs=36.0 * SECOND_DIFFERENCE)
-    assert report['assumed'] == ['zero acceleration of crank; --a gives another']
+    assert report['assumed'] == ['constant velocity of crank; --a sets an acceleration']
     assert report['actuators'][0]['speed'] == pytest.approx(-6.0)  # with its sign
     assert main(['torque', 'four_bar', '--q', 'crank=1', '--v', 'crank=-6']) == 0
     shown = capsys.readouterr().out
-    assert 'zero acceleration of crank' in shown and '%  -6' in shown
+    assert 'constant velocity of crank' in shown and '%  -6' in shown
 
 
 def test_what_the_loops_decide_is_not_assumed(capsys):
     rate = report_of(capsys, 'four_bar', '--q', 'crank=1', '--v', 'crank=6')['start']['v']
     both = ['--v', 'crank=6', f'rocker={rate["rocker"]!r}']
     report = report_of(capsys, 'four_bar', '--q', 'crank=1', *both)
-    assert report['assumed'] == ['zero acceleration of crank; --a gives another']
+    assert report['assumed'] == ['constant velocity of crank; --a sets an acceleration']
     given = report_of(capsys, 'four_bar', '--q', 'crank=1', '--v', 'crank=6', '--a', 'crank=2')
     assert given['assumed'] == [] and given['start']['a']['crank'] == pytest.approx(2.0)
     assert report_of(capsys, 'four_bar', '--q', 'crank=1')['assumed'] == []

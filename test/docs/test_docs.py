@@ -295,6 +295,9 @@ def test_every_command_has_a_page_with_its_own_options(site):
     for name in COMMANDS:
         text = (site / f'command_{name}.html').read_text(encoding='utf-8')
         assert f'usage: closed-chain {name}' in text and '<code>--json</code>' in text
+    lists = {'convert': '.urdf', 'derive': 'te', 'study': 'map'}
+    for name, entry in lists.items():  # a row each, not lines that run into one paragraph
+        assert f'<td><code>{entry}</code></td>' in (site / f'command_{name}.html').read_text()
 
 
 @pytest.fixture

@@ -68,6 +68,14 @@ def wheel(sdist, tmp_path_factory):
     return built
 
 
+def test_the_source_distribution_has_the_package_and_no_part_of_the_tests(sdist):
+    """Setuptools takes files named test/test*.py by itself, but not what they import."""
+    with tarfile.open(sdist) as archive:
+        top = {Path(name).parts[1] for name in archive.getnames() if len(Path(name).parts) > 1}
+    assert {PACKAGE, 'urdf', 'CHANGELOG.rst', 'CITATION.cff', 'package.xml'} <= top
+    assert not top & {'test', 'docs', 'examples', 'build', '.venv'}
+
+
 def required(wheel):
     """Return what a wheel requires without extras, and what that requires, by name."""
     with zipfile.ZipFile(wheel) as archive:
@@ -144,6 +152,12 @@ def test_the_newest_entry_of_the_changelog_is_this_version_with_its_date():
     released = [each for each in headings if each != 'Forthcoming']
     version = etree.parse(str(ROOT / 'package.xml')).findtext('version')
     assert re.fullmatch(rf'{re.escape(version)} \(\d{{4}}-\d\d-\d\d\)', released[0])
+
+
+def test_no_dependency_is_one_that_bloom_refuses():
+    """Its generator for Debian stops at a key that rosdep resolves to pip, named ...-pip."""
+    keys = [each.text or '' for each in etree.parse(str(ROOT / 'package.xml')).getroot()]
+    assert 'rclpy' in keys and not [key for key in keys if re.fullmatch('.+-.+-pip', key)]
 
 
 def test_the_container_installs_what_the_package_needs():

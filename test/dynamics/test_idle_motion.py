@@ -120,7 +120,7 @@ def test_rods_between_ball_joints_spin_idly():
         'their z axes, and nothing else moves.' in text
     )
     assert 'Actuation is deficient by 6: 6 actuators for mobility 12.' in text
-    assert 'No actuator moves the idle spins; the actuators decide all other motion.' in text
+    assert 'No actuator moves the idle spins; the actuators determine all other motion.' in text
 
 
 def test_both_halves_of_a_strut_spin_as_one():

@@ -103,7 +103,7 @@ def test_a_leg_is_held_in_a_view_whose_sliders_move_it(ros, chromium):
     assert json.loads(safety[-1].data)['state'] == 'active'
     address = ros.wait(lambda: address_of(heard), 'the address of the view')
     with opened(chromium, address) as page:
-        page.get_by_text('where the motors shall go').wait_for()
+        page.get_by_text('motor targets').wait_for()
         shares = itertools.cycle((0.7, 0.65))
 
         def has_moved():  # a page that is still being drawn may miss the mouse

@@ -79,7 +79,9 @@ def steady_motion(
             wanted.update(zero)
             steady.append(name)
     a = complete_acceleration(robot, q, v, wanted)
-    assumed = [f'zero acceleration of {listed(steady)}; --a gives another'] if steady else []
+    assumed = (
+        [f'constant velocity of {listed(steady)}; --a sets an acceleration'] if steady else []
+    )
     left = coordinates(robot, q).mobility - _known(robot, q, rates)
     if rates and left:
         degrees = 'degree' if left == 1 else 'degrees'

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from closed_chain_dynamics.description.elements import Limit
-from closed_chain_dynamics.dynamics.constraints import actuator_rows
+from closed_chain_dynamics.dynamics.constraints import actuator_rows, loop_limits, loop_positions
 from closed_chain_dynamics.dynamics.inverse import InverseDynamics, inverse_dynamics
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.recording.html import shown
@@ -43,8 +43,9 @@ class MotionTorques:
     Torques of a motion; arrays have one row per sample.
 
     `tau_A`, `rates`: torque and speed of every actuator, (samples, actuators); `power` [W] that
-    all of them give; `tau_G`, `residual`: {coordinate: (samples,)}, NaN while the coordinate is
-    not a generalized one; `singular`: bool, (samples,).
+    all of them give; `loop_q`: positions of connected loop joints, {name: (samples,)}; `tau_G`,
+    `residual`: {coordinate: (samples,)}, NaN while the coordinate is not a generalized one;
+    `singular`: bool, (samples,).
     """
 
     def __init__(
@@ -54,6 +55,8 @@ class MotionTorques:
         self.tau_A = np.array([each.tau_A for each in results])
         self.rates = np.array([actuator_rows(robot, q) @ v for q, v in zip(motion.q, motion.v)])
         self.power = (self.tau_A * self.rates).sum(axis=1)
+        at = [loop_positions(robot, q) for q in motion.q]
+        self.loop_q = {name: np.array([each[name] for each in at]) for name in loop_limits(robot)}
         self.singular = np.array([each.singular for each in results])
         self.tau_G, self.residual = (
             self._by_coordinate(results, what) for what in ('tau_G', 'residual')
@@ -115,8 +118,9 @@ class MotionTorques:
         for joint in self.robot.description.joints:
             if joint.name in self.robot.joint_names and joint.type.nq == 1:
                 q = self.motion.q[:, self.robot.joint_slices(joint.name)[0]][:, 0]
-                found += beyond(joint.name, 'range', time, q, joint.limit.upper)
-                found += beyond(joint.name, 'range', time, -q, -joint.limit.lower, -1.0)
+                found += _out_of_range(joint.name, time, q, joint.limit)
+        for name, limit in loop_limits(self.robot).items():
+            found += _out_of_range(name, time, self.loop_q[name], limit)
         return found
 
     def to_csv(self, path: Path) -> None:
@@ -130,6 +134,9 @@ class MotionTorques:
             ('tau', robot.actuator_names, self.tau_A),
         ):
             columns += [(f'{what}:{name}', column) for name, column in zip(names, values.T)]
+        for k, name in enumerate(robot.actuator_names):
+            if name in self.loop_q:  # a motor on the joint that closes a loop
+                columns += [(f'q:{name}', self.loop_q[name]), (f'v:{name}', self.rates[:, k])]
         columns.append(('power', self.power))
         columns += [
             (f'{what}:{name}', values)
@@ -137,6 +144,13 @@ class MotionTorques:
             for name, values in getattr(self, what).items()
         ]
         write_columns(path, columns)
+
+
+def _out_of_range(
+    joint: str, time: NDArray[np.float64], q: NDArray[np.float64], limit: Limit
+) -> list[dict[str, Any]]:
+    upper = beyond(joint, 'range', time, q, limit.upper)
+    return upper + beyond(joint, 'range', time, -q, -limit.lower, -1.0)
 
 
 def beyond(
