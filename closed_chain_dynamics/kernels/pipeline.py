@@ -24,16 +24,17 @@ from contextlib import contextmanager
 import gc
 
 import llvmlite.binding as llvm
-from numba.core import errors, ir, typed_passes, types, untyped_passes
+from numba.core import errors, ir, lowering, typed_passes, typeinfer, types, untyped_passes
 from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
 from numba.core.compiler import CompilerBase
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
 from numba.core.cpu import CPUContext
-from numba.core.runtime.context import NRTContext
+from numba.core.types import functions
 from numba.core.typing import Context
 from numba.extending import overload
 from numba.np import arrayobj
 
+from . import writing
 from .interrupts import held_back
 
 PLAIN = types.Number, types.Boolean, types.Array, types.SliceType, types.Record, types.BaseTuple
@@ -58,8 +59,17 @@ class _EntryLibrary(JITCodeLibrary):
                 passes.run(function, builder)
 
     def _optimize_final_module(self):
-        """Optimise once: numba does it twice, to find counts of references that cancel out."""
-        passes, builder = self._codegen._module_pass_manager()
+        """
+        Optimise once: numba does it twice, to find counts of references that cancel out.
+
+        Loops are not repeated in a row: they are short, and it would double the code.
+        """
+        options = llvm.create_pipeline_tuning_options(speed_level=3)
+        options.loop_vectorization, options.slp_vectorization = True, False
+        options.loop_unrolling = options.loop_interleaving = False
+        builder = llvm.create_pass_builder(self._codegen._tm, options)
+        passes = builder.getModulePassManager()
+        passes.add_refprune_pass()
         passes.run(self._final_module, builder)
 
     def _finalize_specific(self):
@@ -125,13 +135,15 @@ def _without_detours():
     - It asks once, not in every line, what a sum or product of given numbers is. It tries all that
       it knows of an operator in turn, text, lists, dates and at last numbers: a fifth of the time.
     - What it writes about each that does not fit, nobody reads: it need not be in colour.
+    - What it does is put in words where it fails, not prepared for that at every instruction.
+    - Its types are classes like others: nobody has declared foreign classes to be among them.
     - It looks for new modules of its own once, not at every function and at every array.
     - Its own functions that a kernel calls are parts, too: not finished, nor wrapped for Python.
     - Where arrays of different size would be copied, it writes their sizes into the error: that
       takes text, lists and numbers as text, two seconds of compiling.
     - The garbage collector rests: next to nothing of a function that is being compiled is garbage.
     - It finds the variables of an instruction by the type of each part, not by four questions.
-    - Where a value holds no counted memory, it takes it apart no further to look for some.
+    - Arrays are written in fewer instructions (`writing.py`).
     - Nobody listens to how long each of 150,000 calls of LLVM holds its lock.
     """
     if types.Function.get_call_type is _remember:  # a part, while its caller is compiled
@@ -142,6 +154,10 @@ def _without_detours():
     instead = [
         (types.Function, 'get_call_type', _remember),
         (errors, '_termcolor_inst', _Colourless()),
+        (functions, '_termcolor', _Colourless()),
+        (lowering, 'new_error_context', _About),
+        (typeinfer, 'new_error_context', _About),
+        (type(types.Type), '__instancecheck__', type.__instancecheck__),
         (CPUContext, 'load_additional_registries', _look_again),
         (Context, 'load_additional_registries', _look_again),
         (JITCPUCodegen, 'create_library', _open_part),
@@ -149,8 +165,8 @@ def _without_detours():
         (CPUContext, 'create_cfunc_wrapper', _wrap_nothing),
         (arrayobj, 'raise_with_shape_context', _refuse_sizes),
         (ir.Inst, '_rec_list_vars', _variables_in),
-        (NRTContext, 'get_meminfos', _counted_memory),
         (llvm.ffi.lib._lock, '_cblist', []),
+        *writing.INSTEAD,
     ]
     usual = [(owner, name, getattr(owner, name)) for owner, name, _ in instead]
     try:
@@ -225,16 +241,6 @@ def _variables_in(self, whole):
     return found
 
 
-_find_memory, _is_counted = NRTContext.get_meminfos, {}  # the latter by type
-
-
-def _counted_memory(self, builder, kind, value):
-    """Return the counted memory in a value; where its type has none, without looking."""
-    if kind not in _is_counted:
-        _is_counted[kind] = self._context.data_model_manager[kind].contains_nrt_meminfo()
-    return _find_memory(self, builder, kind, value) if _is_counted[kind] else []
-
-
 def _look_again(context):
     """Look at the one registry in which numba puts what it makes itself, not for modules."""
     context.install_registry(next(iter(context._registries)))
@@ -268,6 +274,23 @@ def _refuse_sizes_compiled(source, target):
         raise ValueError('arrays of different size cannot be copied')
 
     return refuse
+
+
+class _About:
+    """Says what numba was doing when an error came up."""
+
+    def __init__(self, text, *arguments, **named):
+        self.words = text, arguments, named
+        place = named.get('loc')
+        if place is not None and not place.filename.startswith(errors._numba_path):
+            errors.loc_info.update(named)
+
+    def __enter__(self):
+        pass
+
+    def __exit__(self, kind, error, _):
+        if isinstance(error, errors.NumbaError):
+            error.add_context(errors._format_msg(*self.words))
 
 
 class _Colourless:
