@@ -29,7 +29,7 @@ from numba.core.lowering import Lower
 from numba.core.runtime.context import NRTContext
 from numba.np import arrayobj
 
-FIELDS = 'meminfo', 'parent', 'nitems', 'itemsize', 'data', 'shape', 'strides'
+ARRAY_FIELDS = 'meminfo', 'parent', 'nitems', 'itemsize', 'data', 'shape', 'strides'
 _extract, _in_memory, _index = (
     ir.IRBuilder.extract_value,
     arrayobj.make_array,
@@ -61,9 +61,9 @@ class _Array:
     def __getattr__(self, name):
         if self._memory is not None:
             return getattr(self._memory, name)
-        if name not in FIELDS:
+        if name not in ARRAY_FIELDS:
             raise AttributeError(name)
-        return self._builder.extract_value(self._getvalue(), FIELDS.index(name))
+        return self._builder.extract_value(self._getvalue(), ARRAY_FIELDS.index(name))
 
     def __setattr__(self, name, value):
         if name.startswith('_'):
@@ -130,8 +130,8 @@ def _populate_array(array, data, shape, strides, itemsize, meminfo, parent=None)
             count = builder.mul(count, length, flags=['nsw'])
     kind = model.get_value_type()
     given = {
-        'meminfo': meminfo or ir.Constant(kind.elements[FIELDS.index('meminfo')], None),
-        'parent': parent or ir.Constant(kind.elements[FIELDS.index('parent')], None),
+        'meminfo': meminfo or ir.Constant(kind.elements[ARRAY_FIELDS.index('meminfo')], None),
+        'parent': parent or ir.Constant(kind.elements[ARRAY_FIELDS.index('parent')], None),
         'nitems': count,
         'itemsize': index(itemsize) if isinstance(itemsize, int) else itemsize,
         'data': data,
@@ -139,7 +139,7 @@ def _populate_array(array, data, shape, strides, itemsize, meminfo, parent=None)
         'strides': strides,
     }
     value = ir.Constant(kind, ir.Undefined)
-    for place, name in enumerate(FIELDS):
+    for place, name in enumerate(ARRAY_FIELDS):
         value = builder.insert_value(value, given[name], place)
     array._value = value
     return array
