@@ -30,12 +30,14 @@ from .kinematics import placements
 from .linear_algebra import copy_to, inverse_root
 from .loop_closing import CLOSED, CLOSING_STEPS, close_loops, closing_step, open_by
 from .manifold import difference, integrate
+from .sharing import HANDLE, NOTHING, TABLE, VECTOR, named, shared_kernel
 from .tangent import compute_tangent
 
 # theta_O' = W theta_G' + drift; columns of W R, freed of units, are orthonormal; theta_G' follows
 # from named velocities by `gain`; `sigma` are the shares that these have in motions of length one;
 # and room for closing loops
 Fit = namedtuple('Fit', 'W drift R gain sigma work')
+FIT, PLACES = named(Fit, TABLE, VECTOR, TABLE, TABLE, VECTOR, TABLE), HANDLE  # also whole numbers
 STEPS = 10  # of Gauss-Newton; a fresh prediction needs one or two
 CONVERGED = 1e-11  # square of the last step, of which the rest is [rad, or typical lengths]
 SLOW = 1e-3  # a step that is still this long after all of them does not converge
@@ -46,7 +48,7 @@ DIRECT_STEPS = 5  # of Newton's method for loops and names together
 ARRIVED = 1e-9  # a step of it that is none any more [rad, or typical lengths]
 
 
-@kernel
+@shared_kernel(HANDLE, PLACES, FIT, returns=NOTHING)
 def compute_fit(m, places, fit):
     """
     Write the least-squares fit of theta_G' to velocities at some places: `gain` times these.

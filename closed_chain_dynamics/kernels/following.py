@@ -22,14 +22,17 @@ Velocities and accelerations fit named ones in the same way.
 
 from collections import namedtuple
 
+from numba import from_dtype, types
 import numpy as np
 
 from . import records as at
 from .acting_forces import bias_acceleration
-from .compiling import kernel, kernel_of_same_types
+from .compiling import kernel
 from .constraint_rows import check_closed
 from .coordinates import solve_constraints, write_W
 from .fitting import (
+    FIT,
+    PLACES,
     SAME_RATE,
     along,
     close_keeping_theta_G,
@@ -45,6 +48,7 @@ from .kinematics import check_state, motion, placements
 from .linear_algebra import copy_to
 from .loop_closing import CLOSED, follow_theta_G, open_by
 from .manifold import difference, integrate
+from .sharing import HANDLE, VECTOR, named, shared_kernel
 
 # positions, rates and accelerations (none: not asked for) that are given; places in q and in v
 Named = namedtuple('Named', 'position rates accelerations q_places places')
@@ -75,7 +79,16 @@ FOLLOWED, BAD, FAR, HARD = range(4)
 NEARLY_CLOSED = 1e-7  # a complete pose that moves less when it is closed needs no fit
 
 
-@kernel_of_same_types
+@shared_kernel(
+    HANDLE,
+    VECTOR,
+    VECTOR,
+    named(Named, VECTOR, VECTOR, VECTOR, PLACES, PLACES),
+    FIT,
+    types.Array(from_dtype(FACTS), 1, 'C'),
+    named(Found, VECTOR, VECTOR, VECTOR, VECTOR),
+    same_types=True,
+)
 def compute_follow(m, q, v, named, fit, facts, found):
     """
     Write the pose and velocity that named positions and rates lead to; return what happened.

@@ -56,7 +56,7 @@ def _count_bad(x):
     return bad
 
 
-@kernel
+@shared_kernel(HANDLE, VECTOR, VECTOR, VECTOR)
 def check_state(m, q, v, a):
     """Return OK, NOT_FINITE or NOT_UNIT for a state; a zero times a bad number is not zero."""
     if _count_bad(q) + _count_bad(v) + _count_bad(a):

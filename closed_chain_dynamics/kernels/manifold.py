@@ -24,6 +24,7 @@ import numpy as np
 
 from . import records as at
 from .compiling import kernel
+from .sharing import HANDLE, NOTHING, VECTOR, shared_kernel
 from .vectors import add, cross, minus, norm, put, times
 
 SMALL_ANGLE = 1e-4  # below it the series are exact to rounding: the next term is angle^4 / 120
@@ -77,7 +78,7 @@ def turned(q, k, a, sign):
     return add(a, add(times(d, t), cross(n, t)))
 
 
-@kernel
+@shared_kernel(HANDLE, VECTOR, VECTOR, VECTOR, returns=NOTHING)
 def integrate(m, q, step, out):
     """Write q moved along a tangent step, Eq. (39) for every spherical and free joint."""
     body = at.bodies(m)
@@ -139,7 +140,7 @@ def _unscrew(omega, moved):
     return add(minus(moved, times(0.5, u)), times(e, cross(omega, u)))
 
 
-@kernel
+@shared_kernel(HANDLE, VECTOR, VECTOR, VECTOR, returns=NOTHING)
 def difference(m, p, q, out):
     """Write the tangent step that leads from configuration p to configuration q."""
     body = at.bodies(m)

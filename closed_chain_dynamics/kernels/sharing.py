@@ -75,8 +75,8 @@ llvm.add_symbol(RESOLVE, ctypes.cast(_resolve, ctypes.c_void_p).value)
 class SharedKernel(Kernel):
     """A kernel whose code other kernels share; its result is a status, a number or nothing."""
 
-    def __init__(self, function, signature):
-        super().__init__(function, {'contract'})
+    def __init__(self, function, signature, same_types):
+        super().__init__(function, {'contract'}, same_types)
         self.signature, self.cell = signature, ctypes.c_int64(0)
         self.symbol = f'closed_chain_dynamics_{function.__module__}.{function.__qualname__}'
         address = ctypes.addressof(self.cell)
@@ -129,9 +129,18 @@ def _as_function(kernel, _):
     return kernel.type
 
 
-def shared_kernel(*arguments, returns=types.int64):
-    """Compile a function of these arguments once, for all kernels that call it."""
-    return lambda function: SharedKernel(function, returns(*arguments))
+def shared_kernel(*arguments, returns=types.int64, same_types=False):
+    """
+    Compile a function of these arguments once, for all kernels that call it.
+
+    With `same_types` Python, too, calls it with these and no others (`kernel_of_same_types`).
+    """
+    return lambda function: SharedKernel(function, returns(*arguments), same_types)
+
+
+def named(kind, *members):
+    """Return the type of a named tuple."""
+    return types.BaseTuple.from_types(members, kind)
 
 
 def fill_cells() -> None:

@@ -24,7 +24,7 @@ import ctypes
 from llvmlite import ir
 from numba import from_dtype, types
 from numba.extending import lower_builtin, typeof_impl
-from numba.np.arrayobj import populate_array
+from numba.np import arrayobj
 import numpy as np
 
 from .compiling import with_names
@@ -68,7 +68,7 @@ def _array(context, builder, kind, address, shape):
         strides.insert(0, step)
         step = builder.mul(step, length)
     data = builder.inttoptr(address, array.data.type)
-    populate_array(array, data, shape, strides, itemsize=size, meminfo=None)
+    arrayobj.populate_array(array, data, shape, strides, itemsize=size, meminfo=None)
     return array._getvalue()
 
 

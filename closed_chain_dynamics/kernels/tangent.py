@@ -16,14 +16,14 @@
 
 from . import records as at
 from .acting_forces import bias_acceleration
-from .compiling import kernel
 from .constraint_rows import check_closed
 from .coordinates import solve_constraints, write_W
 from .kinematics import check_state, motion, placements
 from .linear_algebra import copy_to
+from .sharing import HANDLE, TABLE, VECTOR, shared_kernel
 
 
-@kernel
+@shared_kernel(HANDLE, VECTOR, VECTOR, TABLE, VECTOR)
 def compute_tangent(m, q, v, W, h):
     """
     Write W, (nv, at least mobility), and the drift W' theta_G', (nv,), Eq. (22) of paper 1.

@@ -35,11 +35,14 @@ from .inverse import needed_forces, needed_torques
 from .kinematics import check_state, motion, placements
 from .linear_algebra import inverse_root
 from .manifold import difference
+from .sharing import HANDLE, INDEX, NUMBER, VECTOR, named, shared_kernel
 
 Target = namedtuple('Target', 'q v a')  # a reference, complete
+TARGET = named(Target, VECTOR, VECTOR, VECTOR)
 # kp and kd, (nv,) each [1/s^2, 1/s], the lever up to which an actuator does not count, and the
 # address of generated code that finds torques for theta_G'' (0: none)
 Gains = namedtuple('Gains', 'kp kd weak_lever code')
+LAW_GAINS = named(Gains, VECTOR, VECTOR, NUMBER, INDEX)
 
 
 @kernel
@@ -88,7 +91,7 @@ def law_by_code(m, q, v, target, gains, out):
     return True
 
 
-@kernel
+@shared_kernel(HANDLE, VECTOR, VECTOR, TARGET, LAW_GAINS, VECTOR, VECTOR)
 def law_at(m, q, v, target, gains, a, out):
     """Do what `compute_law` does, after `motion` and `solve_constraints` at a state."""
     dof, nv, n_G, g = at.dofs(m), at.shape(m).nv, at.shape(m).mobility, 0
