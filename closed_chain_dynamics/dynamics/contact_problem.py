@@ -134,13 +134,13 @@ def contacts_as(robot: Mechanism, loops: Sequence[int], mode: int, active: int) 
     for k in loops:
         table['mode'][k], table['active'][k] = mode, active
         table['n_rows'][k] = 3 if mode == at.STICK else 1
-    robot.build()
+    robot.regroup()
     try:
         yield
     finally:
         for name, values in kept.items():
             table[name] = values
-        robot.build()
+        robot.regroup()
 
 
 def _axes(normal: Vector, velocity: Vector, moves: bool) -> Matrix:

@@ -76,7 +76,7 @@ def close_loops(m, q, v, work):
     size = at.shape(m)
     if size.n_rows == 0:
         return at.OK
-    u, moved = work[0, : size.nv], work[1, : size.nq]
+    u, moved, worst = work[0, : size.nv], work[1, : size.nq], 0.0
     for attempt in range(CLOSING_STEPS):
         placements(m, q)
         solve_constraints(m, q, v, False)
@@ -93,6 +93,8 @@ def close_loops(m, q, v, work):
         integrate(m, q, u, moved)
         for k in range(moved.size):
             q[k] = moved[k]
+    if size.rank < size.n_rows and worst <= at.world(m).closing_tolerance:
+        return _compromise(m, q, v, work)  # rows that contradict each other are kept in turns
     return at.LOOP_OPEN
 
 

@@ -48,6 +48,7 @@ from closed_chain_dynamics.model.workspace import Workspace
 __all__ = ['Mechanism', 'load']
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.80665)
+TOLERANCES = 'closing_tolerance', 'rank_tolerance'  # larger where a file has few digits
 PER_VELOCITY_SLOTS = np.array([at.SLOTS[name] + 1 for name in at.PER_VELOCITY])
 
 
@@ -296,11 +297,23 @@ class Mechanism(ModelNames):
         kernels.build_clusters(self.handle)
         self.took_shape()
 
+    def regroup(self) -> None:
+        """
+        Find the clusters where only contacts have changed, or what holds joints.
+
+        The loops are the same, and so is what was learnt of the digits that they are given with.
+        """
+        learnt = {name: float(self.structure.world[name]) for name in TOLERANCES}
+        self.build()
+        for name, tolerance in learnt.items():
+            self.structure.world[name] = tolerance
+
     def took_shape(self) -> None:
         """Note that the structure has changed."""
         self.changes += 1
         self.structure.sizes = None
-        self.structure.world['rank_tolerance'] = self.model.world['rank_tolerance'][0]
+        for name in TOLERANCES:
+            self.structure.world[name] = self.model.world[name][0]
         self.rank_known = self.structure.motions_known = self.structure.shape['n_rows'] == 0
         self._note_sizes()
 
