@@ -48,7 +48,8 @@ from closed_chain_dynamics.model.workspace import Workspace
 __all__ = ['Mechanism', 'load']
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.80665)
-TOLERANCES = 'closing_tolerance', 'rank_tolerance'  # larger where a file has few digits
+# what is learnt of the digits that a file gives its loops with
+OF_DIGITS = 'rounded', 'closing_tolerance', 'rank_tolerance'
 PER_VELOCITY_SLOTS = np.array([at.SLOTS[name] + 1 for name in at.PER_VELOCITY])
 
 
@@ -303,16 +304,16 @@ class Mechanism(ModelNames):
 
         The loops are the same, and so is what was learnt of the digits that they are given with.
         """
-        learnt = {name: float(self.structure.world[name]) for name in TOLERANCES}
+        learnt = {name: self.structure.world[name] for name in OF_DIGITS}
         self.build()
-        for name, tolerance in learnt.items():
-            self.structure.world[name] = tolerance
+        for name, value in learnt.items():
+            self.structure.world[name] = value
 
     def took_shape(self) -> None:
         """Note that the structure has changed."""
         self.changes += 1
         self.structure.sizes = None
-        for name in TOLERANCES:
+        for name in OF_DIGITS:
             self.structure.world[name] = self.model.world[name][0]
         self.rank_known = self.structure.motions_known = self.structure.shape['n_rows'] == 0
         self._note_sizes()

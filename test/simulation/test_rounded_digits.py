@@ -26,7 +26,7 @@ DIRECTION = 1e-4  # a motion that axes 3e-6 rad off change, after a tenth of a s
 STOP = 0.35  # of the elbow of a wrist [rad]
 AT_STOP = 1e-9  # of a joint that rests at it [rad]
 DIGITS_ALLOW = 2e-6  # axes rounded in the seventh digit close to a few of them [m or rad]
-BOOKS = 1e-5  # share of the energy that is lost where the pose is closed to 1e-6
+BOOKS = 1e-8  # share of the energy, as of exact digits: all steps follow one manifold
 NO_JUMP = 1e-6  # energy of what is left of a gap where a joint comes to rest [J]
 ROUNDED = 1e-6  # a motion that rounding of the seventh digit changes, after a second [rad]
 
