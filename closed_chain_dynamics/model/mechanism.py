@@ -21,7 +21,8 @@ workspace is written to by every computation and belongs to one thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from html import escape
 from os import PathLike
 from pathlib import Path
@@ -299,15 +300,19 @@ class Mechanism(ModelNames):
         self.took_shape()
 
     def regroup(self) -> None:
-        """
-        Find the clusters where only contacts have changed, or what holds joints.
+        """Find the clusters where only contacts have changed, or what holds joints."""
+        with self.same_digits():
+            self.build()
 
-        The loops are the same, and so is what was learnt of the digits that they are given with.
-        """
+    @contextmanager
+    def same_digits(self) -> Iterator[None]:
+        """Keep what was learnt of the digits that a file gives its loops with, in a new shape."""
         learnt = {name: self.structure.world[name] for name in OF_DIGITS}
-        self.build()
-        for name, value in learnt.items():
-            self.structure.world[name] = value
+        try:
+            yield
+        finally:
+            for name, value in learnt.items():
+                self.structure.world[name] = value
 
     def took_shape(self) -> None:
         """Note that the structure has changed."""

@@ -99,6 +99,27 @@ def test_a_wrist_with_rounded_digits_goes_on_while_a_joint_rests_at_its_stop(siz
     assert np.ptp(sim.log.balance) < BOOKS * sim.log.kinetic.max()
 
 
+@pytest.mark.parametrize(('size', 'turn'), [(0.06, 0.2), (0.05, 0.4)])
+def test_a_loop_with_rounded_digits_is_cut_and_connected_again(size, turn):
+    """The digits are those of the file, whatever is cut: the mobility is that of exact ones."""
+    motors, ends = {'motor_0': 0.3, 'motor_1': -0.2, 'motor_2': 0.1}, []
+    for digits in (15, 7):
+        robot = rounded_wrist(size, turn, digits)
+        start = ends[0][0] if ends else np.zeros(robot.nq)
+        q = ccd.assemble(robot, motors, start=start)
+        sim = ccd.Simulation(robot, q=q)
+        sim.run(0.1)
+        sim.cut('wrist_2')
+        sim.run(0.002)
+        sim.connect('wrist_2')
+        sim.run(0.2)
+        assert [(e.kind, e.mobility_after) for e in sim.events] == [('cut', 5), ('connect', 3)]
+        ends.append((q, sim))
+    (_, true), (_, sim) = ends
+    assert np.abs(sim.q - true.q).max() < DIRECTION
+    assert np.ptp(sim.log.balance) < BOOKS * sim.log.kinetic.max()
+
+
 def test_what_cannot_be_closed_better_says_so():
     """Where rows contradict each other, "open by 1e-7, more than 1e-6" would help nobody."""
     robot = rounded_wrist(0.03, 0.0)
