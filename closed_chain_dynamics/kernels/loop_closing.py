@@ -26,6 +26,7 @@ from .sharing import HANDLE, TABLE, VECTOR, shared_kernel
 # loops count as closed in a simulation at this error; Newton's method gets there in one or two
 CLOSED = 1e-13
 CLOSING_STEPS = 8
+ROUNDING = 1e2 * CLOSED  # error that a long chain may keep by rounding; more is in its digits
 STANDSTILL = 1e-12  # a step of Newton's method that closes nothing any more [rad or m]
 
 
@@ -80,11 +81,11 @@ def close_loops(m, q, v, work):
         placements(m, q)
         solve_constraints(m, q, v, False)
         worst = open_by(m)
-        if worst <= CLOSED or (attempt == CLOSING_STEPS - 1 and worst <= 1e2 * CLOSED):
+        if worst <= CLOSED or (attempt == CLOSING_STEPS - 1 and worst <= ROUNDING):
             follow_theta_G(m, v)
             return at.LOOP_OPEN if _any_flipped(m) else at.OK
         closing_step(m, u)
-        if size.rank < size.n_rows and _largest(u) <= STANDSTILL:
+        if worst > ROUNDING and size.rank < size.n_rows and _largest(u) <= STANDSTILL:
             return _close_rounded(m, q, v, work)
         _move(m, q, u, work)
     if size.rank < size.n_rows and worst <= world.closing_tolerance:
