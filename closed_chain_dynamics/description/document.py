@@ -30,6 +30,7 @@ __all__ = ['BEFORE_XML', 'ROBOT_SUFFIXES', 'Document', 'open_document', 'read_by
 
 TEXT_LABEL = 'XML text'  # what errors call a description that was not read from a file
 BEFORE_XML = '\ufeff \t\r\n'  # what may stand in a text before its first element
+YAML_SUFFIXES = ('.yaml', '.yml')
 ROBOT_SUFFIXES = ('.urdf', '.xacro', '.xml', '.sdf')
 
 
@@ -62,6 +63,13 @@ def open_document(
     else:
         path = _existing_file(source)
         label = str(path)
+        if path.suffix.lower() in YAML_SUFFIXES:
+            raise DescriptionError(
+                'a YAML file holds the loops of an Extended URDF, not its links and joints',
+                file=label,
+                repair=f'Give the file beside it, {path.with_suffix(".urdf").name}; the loops are '
+                'read with it.',
+            )
         root = parse(read_bytes(path), label)
         if path.suffix.lower() == '.xacro' or _uses_xacro(root):
             label = f'{path} (expanded by xacro)'

@@ -134,13 +134,13 @@ def contacts_as(robot: Mechanism, loops: Sequence[int], mode: int, active: int) 
     for k in loops:
         table['mode'][k], table['active'][k] = mode, active
         table['n_rows'][k] = 3 if mode == at.STICK else 1
-    robot.build()
+    robot.regroup()
     try:
         yield
     finally:
         for name, values in kept.items():
             table[name] = values
-        robot.build()
+        robot.regroup()
 
 
 def _axes(normal: Vector, velocity: Vector, moves: bool) -> Matrix:
@@ -189,9 +189,12 @@ def contact_problem(
     frames += [np.eye(3)] * count
     turns += [np.eye(3)] * count
     moving += [False] * count
-    JW = J @ W
-    reduced = np.linalg.solve(W.T @ M @ W, JW.T) if W.shape[1] else np.zeros(JW.T.shape)
-    G, first = JW @ reduced, 3 * len(loops)
+    reduced, G = np.zeros((W.shape[1], len(J))), np.zeros((len(J), len(J)))
+    acting, first = np.flatnonzero(J.any(axis=1)), 3 * len(loops)
+    if W.shape[1]:  # a joint that is held has no friction: two rows of three are zero
+        JW = J[acting] @ W
+        reduced[:, acting] = np.linalg.solve(W.T @ M @ W, JW.T)
+        G[np.ix_(acting, acting)] = JW @ reduced[:, acting]
     gains = np.diag(G)[first:]
     rigid = first + np.flatnonzero(gains < NO_RESPONSE * gains.max(initial=0.0))
     G[rigid], G[:, rigid], reduced[:, rigid] = 0.0, 0.0, 0.0

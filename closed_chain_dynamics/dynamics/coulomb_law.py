@@ -212,10 +212,24 @@ class CoulombLaw:
                     if not drag[k]:
                         turning = (np.eye(2) - np.outer(way, way)) / size
                         D[t] += mu[k] * side * p[i] * turning @ G[t]
-            step = np.linalg.lstsq(D, -F, rcond=REDUNDANT_CONTACTS)[0]
+            step = _newton_step(D, F, np.repeat(modes >= LOWER, 3))
             p = p + step
             if not np.all(np.isfinite(p)):
                 return None
             if np.abs(step).max(initial=0.0) <= POLISHED * np.abs(p).max(initial=0.0):
                 return p
         return None
+
+
+def _newton_step(D: Matrix, F: Vector, known: NDArray[np.bool_]) -> Vector:
+    """
+    Return the step s with D s = -F, of least norm where contacts are redundant.
+
+    Rows that are `known` are those of the identity, and a joint that is held has rows of zeros for
+    the friction that it has not: of a hand with many stops, a few equations are left.
+    """
+    step = np.where(known, -F, 0.0)
+    asked = np.flatnonzero(~known & D.any(axis=1))
+    rest = -F[asked] - D[np.ix_(asked, known)] @ step[known]
+    step[asked] = np.linalg.lstsq(D[np.ix_(asked, asked)], rest, rcond=REDUNDANT_CONTACTS)[0]
+    return step

@@ -48,6 +48,7 @@ ROUNDED_VALUES = (
 )
 CLEAR_GAP = 100.0  # between singular values that count and those that are rounding
 ABOVE = 30.0  # the rank tolerance over the largest singular value that is rounding
+OTHER_POSES = 10.0  # what cannot be closed in other poses, over what cannot in one
 ROUNDING_REACH = 0.05  # how far rounding is looked at [rad, or typical lengths]
 THERE = 0.5  # share of the way that is left when the loops are closed again, else it was none
 SLOPE = 2e-4  # by which a singular value that is none may grow on that way
@@ -75,9 +76,10 @@ def learn_rank(robot: Mechanism, q: ArrayLike) -> None:
 
 
 def _learn_rounding(robot: Mechanism, q: Vector) -> None:
-    """Raise the rank tolerance of the structure where small singular values are rounding."""
+    """Raise the tolerances of the structure where small singular values are rounding."""
     tolerance = float(robot.structure.world['rank_tolerance'])
     rounding, counts = 0.0, np.inf  # the largest that is rounding, the least that counts
+    closed = 0.0
     for closure in _closures(robot):
         sigma = _shares(closure, q)
         rank = int(np.sum(sigma >= ROUNDED_VALUES))
@@ -85,10 +87,13 @@ def _learn_rounding(robot: Mechanism, q: Vector) -> None:
         if tolerance < ABOVE * largest and sigma[rank - 1] >= CLEAR_GAP * largest:
             found = _largest_on_the_way(robot, closure.cluster, q, rank, largest)
         rounding = max(rounding, found)
+        if found:
+            closed = max(closed, _closed(robot, closure.cluster, q))
         kept = sigma[:rank] if found else sigma[sigma > tolerance]
         counts = min(counts, kept.min(initial=1.0))
     if rounding:
         _raise_tolerance(robot, min(ABOVE * rounding, float(np.sqrt(rounding * counts))))
+        robot.structure.world['closing_tolerance'] = closed
 
 
 def _shares(closure: Closure, q: Vector) -> Vector:
@@ -106,7 +111,7 @@ def _largest_on_the_way(
     It is zero where they count: the loops do not close on the way, or the values grow.
     """
     other = robot.copy()
-    closed = max(10.0 * _gap(other, cluster, q), float(other.structure.world['closing_tolerance']))
+    closed = _closed(other, cluster, q)
     _raise_tolerance(other, ABOVE * largest)
     closure = _closure(other, cluster)
     _, sigma, Vt = np.linalg.svd(closure.evaluate(q)[1])
@@ -134,10 +139,11 @@ def _raise_tolerance(robot: Mechanism, tolerance: float) -> None:
     structure.changed()
 
 
-def _gap(robot: Mechanism, cluster: int, q: Vector) -> float:
-    """Return by how much loops and couplings of a cluster are open at most [m or rad]."""
+def _closed(robot: Mechanism, cluster: int, q: Vector) -> float:
+    """Return the gap up to which loops of a cluster that is closed at q count as closed."""
     closure = _closure(robot, cluster)
-    return closure.gap(closure.evaluate(q)[0])
+    gap = closure.gap(closure.evaluate(q)[0])
+    return max(OTHER_POSES * gap, float(robot.structure.world['closing_tolerance']))
 
 
 def _closure(robot: Mechanism, cluster: int) -> Closure:

@@ -35,8 +35,8 @@ from .constraint_rows import (
     row_swaps,
 )
 from .kinematics import check_state, placements
-from .lanes import add_four, four, put_four, scale_four
-from .linear_algebra import dot, largest, sum_of_squares, swap_rows
+from .lanes import ROOM, add_four, four, put_four, scale_four
+from .linear_algebra import cholesky, cholesky_solve, dot, largest, sum_of_squares, swap_rows
 from .sharing import FLAG, HANDLE, NOTHING, VECTOR, shared_kernel
 
 SWITCH = 1e3  # |H| above which the choice is made anew: ten times what a fresh choice can give
@@ -107,10 +107,17 @@ def _substitute_back(J, width, rank):
             put_four(J, i * stride + j, x)
 
 
+@kernel
+def may_solve_again(m):
+    """Return whether the factors are all that h needs: nothing is held, no rounding is shared."""
+    size = at.shape(m)
+    return size.n_contacts == 0 and size.n_holds == 0 and not at.world(m).rounded
+
+
 @shared_kernel(HANDLE, VECTOR, VECTOR, FLAG, returns=NOTHING)
 def solve_again(m, q, v, bias):
     """
-    Compute h anew with the factors of the last elimination, H as it is; nothing may be held.
+    Compute h anew with the factors of the last elimination, H as it is; see `may_solve_again`.
 
     That is exact where nothing but the velocities has changed since, and elsewhere a step of
     Newton's method with the rows of a pose nearby.
@@ -131,6 +138,38 @@ def solve_again(m, q, v, bias):
             J[k, cluster.n_dofs] = -x[k]
 
 
+@kernel
+def share_rounding(m, cluster, q, v, bias):
+    """
+    Let all rows share what redundant ones contradict each other by, in the least squares.
+
+    Elimination keeps as many rows as are independent, now these, now others; with each choice H
+    and h are a little different, and the motion would jump. What is added to them is
+    -(J_S^T J_S)^-1 J_S^T (J_S H + J_G).
+    """
+    E = constraint_matrix(m, cluster).copy()
+    J, n, rank = fill_constraints(m, cluster, q, v, bias), cluster.n_dofs, cluster.rank
+    N, change = np.zeros((rank, rank + ROOM)), np.zeros(rank)
+    for i in range(cluster.n_rows):
+        for s in range(rank):
+            for t in range(rank):
+                N[s, t] += J[i, s] * J[i, t]
+    is_sound = cholesky(N, rank, 0, 0.0)
+    for j in range(rank, n + 1):
+        change[:] = 0.0
+        for i in range(cluster.n_rows):
+            rest = J[i, j]
+            for s in range(rank):
+                rest += J[i, s] * E[s, j]
+            for s in range(rank):
+                change[s] -= J[i, s] * rest
+        if is_sound:
+            cholesky_solve(N, rank, change)
+            for s in range(rank):
+                E[s, j] += change[s]
+    J[:, :] = E
+
+
 @shared_kernel(HANDLE, VECTOR, VECTOR, FLAG, returns=NOTHING)
 def solve_constraints(m, q, v, bias):
     """Find H of every cluster, keeping the choice of coordinates where it still holds."""
@@ -147,6 +186,8 @@ def solve_constraints(m, q, v, bias):
             choose(m, own)
             fill_constraints(m, own, q, v, bias)
             eliminate(m, own, True)
+        if at.world(m).rounded and own.rank < own.n_rows:
+            share_rounding(m, own, q, v, bias)
         size.rank += own.rank
         if own.rank > own.full_rank:
             size.full_rank += own.rank - own.full_rank

@@ -25,7 +25,7 @@ from .compiling import kernel
 from .constraint_rows import check_closed
 from .contact import contact_dynamics
 from .contact_events import note_directions
-from .coordinates import solve_again, solve_constraints
+from .coordinates import may_solve_again, solve_again, solve_constraints
 from .holds import note_slips
 from .kinematics import add_acceleration, check_state, motion, placements
 from .linear_algebra import copy_to
@@ -51,10 +51,10 @@ def forward_dynamics(m, q, v, acceleration):
 def forward_dynamics_again(m, q, v, acceleration):
     """Do the same in a pose whose loops have just been closed: it is placed, and H is known."""
     motion(m, v, at.zeros(m), 1.0)
-    if at.shape(m).n_contacts or at.shape(m).n_holds:
-        solve_constraints(m, q, v, True)
-    else:
+    if may_solve_again(m):
         solve_again(m, q, v, True)
+    else:
+        solve_constraints(m, q, v, True)
     return _accelerations(m, q, v, acceleration)
 
 

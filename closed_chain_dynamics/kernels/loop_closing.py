@@ -14,15 +14,12 @@
 
 """Closing the loops again after a step: theta_G stays, theta_S follows by Newton's method."""
 
-import numpy as np
-
 from . import records as at
 from .compiling import kernel
-from .constraint_rows import constraint_matrix, fill_constraints
-from .coordinates import solve_again, solve_constraints
+from .constraint_rows import constraint_matrix
+from .coordinates import may_solve_again, solve_again, solve_constraints
 from .kinematics import placements
-from .lanes import ROOM
-from .linear_algebra import cholesky, cholesky_solve, copy_to
+from .linear_algebra import copy_to
 from .loops import loop_is_flipped
 from .manifold import integrate
 from .sharing import HANDLE, TABLE, VECTOR, shared_kernel
@@ -30,6 +27,7 @@ from .sharing import HANDLE, TABLE, VECTOR, shared_kernel
 # loops count as closed in a simulation at this error; Newton's method gets there in one or two
 CLOSED = 1e-13
 CLOSING_STEPS = 8
+ROUNDING = 1e2 * CLOSED  # error that a long chain may keep by rounding; more is in its digits
 STANDSTILL = 1e-12  # a step of Newton's method that closes nothing any more [rad or m]
 
 
@@ -76,15 +74,14 @@ def nudge_loops(m, q, v, work):
     remains open is rounding, and `close_loops` eliminates once instead of twice.
     """
     size = at.shape(m)
-    if size.n_rows == 0 or size.n_contacts or size.n_holds:
+    if size.n_rows == 0 or not may_solve_again(m):
         return
     placements(m, q)
     solve_again(m, q, v, False)
     if open_by(m) > CLOSED:
-        u, moved = work[0, : size.nv], work[1, : size.nq]
+        u = work[0, : size.nv]
         closing_step(m, u)
-        integrate(m, q, u, moved)
-        copy_to(q, moved)
+        _move(m, q, u, work)
 
 
 @shared_kernel(HANDLE, VECTOR, VECTOR, TABLE)
@@ -94,75 +91,65 @@ def close_loops(m, q, v, work):
 
     Returns LOOP_OPEN where it does not come to an end; then the loops cannot be closed from here.
     """
-    size = at.shape(m)
+    size, world = at.shape(m), at.world(m)
     if size.n_rows == 0:
         return at.OK
-    u, moved = work[0, : size.nv], work[1, : size.nq]
+    if world.rounded:
+        return _close_rounded(m, q, v, work)
+    u, worst = work[0, : size.nv], 0.0
     for attempt in range(CLOSING_STEPS):
         placements(m, q)
         solve_constraints(m, q, v, False)
         worst = open_by(m)
-        if worst <= CLOSED or (attempt == CLOSING_STEPS - 1 and worst <= 1e2 * CLOSED):
+        if worst <= CLOSED or (attempt == CLOSING_STEPS - 1 and worst <= ROUNDING):
             follow_theta_G(m, v)
             return at.LOOP_OPEN if _any_flipped(m) else at.OK
         closing_step(m, u)
-        size_of_step = 0.0
-        for j in range(u.size):
-            size_of_step = max(size_of_step, abs(u[j]))
-        if size_of_step <= STANDSTILL and size.rank < size.n_rows:
-            return _compromise(m, q, v, work)
-        integrate(m, q, u, moved)
-        for k in range(moved.size):
-            q[k] = moved[k]
+        if worst > ROUNDING and size.rank < size.n_rows and _largest(u) <= STANDSTILL:
+            return _close_rounded(m, q, v, work)
+        _move(m, q, u, work)
+    if size.rank < size.n_rows and worst <= world.closing_tolerance:
+        return _close_rounded(m, q, v, work)  # rows that contradict each other are kept in turns
+    return at.LOOP_OPEN
+
+
+@shared_kernel(HANDLE, VECTOR, VECTOR, TABLE)
+def _close_rounded(m, q, v, work):
+    """
+    Close loops whose redundant rows contradict each other by the digits of their file.
+
+    All rows share what cannot be closed, as in an assembled pose, from here on.
+    """
+    world, u = at.world(m), work[0, : at.shape(m).nv]
+    world.rounded = 1
+    for _ in range(CLOSING_STEPS):
+        placements(m, q)
+        solve_constraints(m, q, v, False)
+        closing_step(m, u)
+        if _largest(u) <= STANDSTILL:
+            if not open_by(m) <= world.closing_tolerance or _any_flipped(m):
+                return at.LOOP_OPEN
+            follow_theta_G(m, v)
+            return at.OK
+        _move(m, q, u, work)
     return at.LOOP_OPEN
 
 
 @kernel
-def _least_squares_step(m, q, u):
-    """Write the step of theta_S that leaves the least squares of all errors; return its size."""
-    u[:] = 0.0
-    size = 0.0
-    for cluster in at.clusters(m)[: at.shape(m).n_clusters]:
-        if cluster.rank:
-            J, n, rank = fill_constraints(m, cluster, q, u, False), cluster.n_dofs, cluster.rank
-            N, step = np.zeros((rank, rank + ROOM)), np.zeros(rank)
-            for i in range(cluster.n_rows):
-                for s in range(rank):
-                    step[s] -= J[i, s] * J[i, n]
-                    for t in range(rank):
-                        N[s, t] += J[i, s] * J[i, t]
-            cholesky(N, rank, 0, 0.0)
-            cholesky_solve(N, rank, step)
-            for s in range(rank):
-                u[at.cluster_dofs(m)[cluster.first_dof + s]] = step[s]
-                size = max(size, abs(step[s]))
-    return size
+def _move(m, q, u, work):
+    """Move q along u, in place."""
+    moved = work[1, : at.shape(m).nq]
+    integrate(m, q, u, moved)
+    copy_to(q, moved)
 
 
-@shared_kernel(HANDLE, VECTOR, VECTOR, TABLE)
-def _compromise(m, q, v, work):
-    """
-    Close loops whose redundant rows contradict each other by the digits of their file.
-
-    Newton's method closes as many rows as are independent; here all share what cannot be closed,
-    as in an assembled pose, so that nothing jumps when another choice of rows is made.
-    """
-    size = at.shape(m)
-    u, moved = work[0, : size.nv], work[1, : size.nq]
-    for _ in range(CLOSING_STEPS):
-        placements(m, q)
-        step = _least_squares_step(m, q, u)
-        integrate(m, q, u, moved)
-        for k in range(moved.size):
-            q[k] = moved[k]
-        if step <= STANDSTILL:
-            break
-    placements(m, q)
-    solve_constraints(m, q, v, False)
-    if not open_by(m) <= at.world(m).closing_tolerance or _any_flipped(m):
-        return at.LOOP_OPEN
-    follow_theta_G(m, v)
-    return at.OK
+@kernel
+def _largest(u):
+    """Return the largest of some numbers, whatever their signs."""
+    largest = 0.0
+    for j in range(u.size):
+        largest = max(largest, abs(u[j]))
+    return largest
 
 
 @kernel

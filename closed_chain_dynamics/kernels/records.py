@@ -46,7 +46,8 @@ def _record(integers='', **floats):
 
 
 # --- what a mechanism is: the model as described, and the structure as it is now ----------------
-WORLD = _record(gravity=3, length=(), closing_tolerance=(), rank_tolerance=())
+# `rounded`, whether redundant rows of loops contradict each other by the digits of a file
+WORLD = _record('rounded', gravity=3, length=(), closing_tolerance=(), rank_tolerance=())
 # `changes` counts all changes of the structure's tables, a new choice of theta_G included;
 # `inner_rotors`, the rotors that turn with no joint of the tree: of loop joints and of tendons
 SHAPE = _record(

@@ -21,7 +21,8 @@ workspace is written to by every computation and belongs to one thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from html import escape
 from os import PathLike
 from pathlib import Path
@@ -48,6 +49,8 @@ from closed_chain_dynamics.model.workspace import Workspace
 __all__ = ['Mechanism', 'load']
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.80665)
+# what is learnt of the digits that a file gives its loops with
+OF_DIGITS = 'rounded', 'closing_tolerance', 'rank_tolerance'
 PER_VELOCITY_SLOTS = np.array([at.SLOTS[name] + 1 for name in at.PER_VELOCITY])
 
 
@@ -292,11 +295,27 @@ class Mechanism(ModelNames):
         kernels.build_clusters(self.handle)
         self.took_shape()
 
+    def regroup(self) -> None:
+        """Find the clusters where only contacts have changed, or what holds joints."""
+        with self.same_digits():
+            self.build()
+
+    @contextmanager
+    def same_digits(self) -> Iterator[None]:
+        """Keep what was learnt of the digits that a file gives its loops with, in a new shape."""
+        learnt = {name: self.structure.world[name] for name in OF_DIGITS}
+        try:
+            yield
+        finally:
+            for name, value in learnt.items():
+                self.structure.world[name] = value
+
     def took_shape(self) -> None:
         """Note that the structure has changed."""
         self.changes += 1
         self.structure.sizes = None
-        self.structure.world['rank_tolerance'] = self.model.world['rank_tolerance'][0]
+        for name in OF_DIGITS:
+            self.structure.world[name] = self.model.world[name][0]
         self.rank_known = self.structure.motions_known = self.structure.shape['n_rows'] == 0
         self._note_sizes()
 

@@ -72,7 +72,9 @@ def error_for(robot: 'Mechanism', status: int, q: Vector, *rates: Vector) -> Clo
         error = StateError(
             f'no mass resists a motion of {names}',
             where=robot.name,
-            repair='Give the links that it moves an <inertial>.',
+            repair='The links that it moves have no mass, or no moment of inertia about its axis: '
+            'give them one in their <inertial>, make the joint fixed, or give it a rotor '
+            '(cc:rotor).',
         )
     return error or ClosedChainError(
         f'the computation failed with status {status}', where=robot.name

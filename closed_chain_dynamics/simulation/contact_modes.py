@@ -138,7 +138,7 @@ class ContactModes:
             loop['n_rows'] = 3 if mode == at.STICK else 1
             if mode is None:
                 loop['direction'] = 0.0
-        self.robot.build()
+        self.robot.regroup()
 
     def note(self, k: int, direction: Vector) -> None:
         """Note in which direction a contact slides; it keeps to it until an event."""

@@ -189,7 +189,7 @@ class JointHolds:
                 law['slip'], law['direction'] = at.SLIDING, 0.0
             gone, hold['active'] = gone or bool(hold['active']), 0
         if gone:
-            self.robot.build()
+            self.robot.regroup()
 
     def standing(self, turned: Collection[int]) -> dict[int, int]:
         """

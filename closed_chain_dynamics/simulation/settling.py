@@ -101,7 +101,7 @@ class Settling:
             return True
         motion.q, motion.v, motion.lost, table[:] = kept
         self.joints.release()
-        self.robot.build()
+        self.robot.regroup()
         return False
 
     def _hold(
@@ -114,7 +114,7 @@ class Settling:
         stops = {h: mode for h, mode in standing.items() if mode != at.STUCK}
         if 0 < len(stops) < len(standing):  # what friction holds is held where the stops leave it
             self.joints.hold(stops)
-            self.robot.build()
+            self.robot.regroup()
             self.motion.catch()
         self.joints.hold(standing)
         self.modes.set({**sticky, **dict.fromkeys(moving, at.SLIDE)})
@@ -229,7 +229,7 @@ class Settling:
             return False
         if worst >= n:
             self.joints.let_slip(worst - n, self.joints.force(worst - n))
-            self.robot.build()
+            self.robot.regroup()
         elif force[worst] < 0.0:
             self.modes.set({worst: None})
         else:

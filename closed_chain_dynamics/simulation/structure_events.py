@@ -50,8 +50,10 @@ def connect(
     joints = [name for name in names if name not in robot.loop_names]
     try:
         # tree joints first: they change the coordinates that gaps of loops are looked at in
-        for name in sorted(names, key=robot.loop_names.__contains__):
-            _place(motion, *changes.connect(robot, name, motion.q, motion.v, gap=gap, angle=angle))
+        with robot.same_digits():
+            for name in sorted(names, key=robot.loop_names.__contains__):
+                state = changes.connect(robot, name, motion.q, motion.v, gap=gap, angle=angle)
+                _place(motion, *state)
         _bring_together(motion, states)
         hit = impact_on_bodies(robot, motion.q, states, joints=joints)
         after = motion.mobility()
@@ -62,7 +64,8 @@ def connect(
                 repair='Cut another connection first.',
             )
     except ClosedChainError:
-        robot.restructure(kept[2])
+        with robot.same_digits():
+            robot.restructure(kept[2])
         motion.place(*kept[:2])
         raise
     motion.v = hit.v_after.copy()
@@ -84,10 +87,12 @@ def cut(motion: MovingMechanism, names: Sequence[str]) -> list[Event]:
     robot, before, energy = motion.robot, motion.mobility(), float(motion.energy())
     kept = motion.q, motion.v, robot.connections()
     try:
-        for name in names:
-            _place(motion, *changes.cut(robot, name, motion.q, motion.v))
+        with robot.same_digits():
+            for name in names:
+                _place(motion, *changes.cut(robot, name, motion.q, motion.v))
     except ClosedChainError:
-        robot.restructure(kept[2])
+        with robot.same_digits():
+            robot.restructure(kept[2])
         motion.place(*kept[:2])
         raise
     after = motion.mobility()

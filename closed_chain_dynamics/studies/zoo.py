@@ -20,7 +20,7 @@ which is started anew when it dies or takes too long; that file gets the blame, 
 their judgement.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 import multiprocessing
@@ -114,11 +114,16 @@ def _is_robot(path: Path) -> bool:
         return False
 
 
-def judge(path: Path) -> Specimen:
-    """Load a robot, close it, compare it and let it move; whatever goes wrong is written down."""
+def judge(path: Path, tell: Callable[[Specimen], None] = lambda found: None) -> Specimen:
+    """
+    Load a robot, close it, compare it and let it move; whatever goes wrong is written down.
+
+    `tell` is called with what is known so far, before what may take long.
+    """
     found, begun = Specimen(str(path), engine=engine_of(path)), time.perf_counter()
     robot, q = _load(path, found), None
     if robot is not None:
+        tell(found)
         try:
             q = assemble(robot, {})
             found.closes = True
@@ -130,7 +135,9 @@ def judge(path: Path) -> Specimen:
             found.why = _sentence(error)
             found.closes = q is not None
     if found.engine:
+        tell(found)
         _compare(robot, path, q, found)
+    tell(found)
     if robot is not None and found.closes:
         try:
             if found.inertia == 'trust':  # no motion follows from an inertia below zero
@@ -233,20 +240,25 @@ class _Judges:
         self._here.recv()  # it has imported everything
 
     def ask(self, path: Path, patience: float) -> Specimen:
-        """Return its judgement, or why there is none."""
+        """Return its judgement, or as much of it as there is, and why there is no more."""
         if self._process is None:
             self._start()
+        found, end = Specimen(str(path), engine=engine_of(path)), time.perf_counter() + patience
         try:
             self._here.send(path)
-            if self._here.poll(patience):
-                answer: Specimen = self._here.recv()
-                return answer
+            while self._here.poll(max(end - time.perf_counter(), 0.0)):
+                answer: tuple[Specimen, bool] = self._here.recv()
+                found, is_all = answer
+                if is_all:
+                    return found
             why = f'took more than {patience:g} s'
         except (EOFError, OSError):
             self._process.join()
             why = f'ended the process with exit code {self._process.exitcode}'
         self.stop()
-        return Specimen(str(path), engine=engine_of(path), why=why, seconds=patience)
+        found.simulates = False if found.loads else None
+        found.why, found.seconds = why, patience
+        return found
 
     def stop(self) -> None:
         """End the process, whatever it does."""
@@ -269,6 +281,7 @@ def _serve(there: Connection, folder: Path | None) -> None:
         except EOFError:
             return
         try:
-            there.send(judge(path))
+            answer = judge(path, lambda found: there.send((found, False)))
         except Exception as error:  # a fault of ours: it belongs into the table, by its name
-            there.send(Specimen(str(path), why=f'{type(error).__name__}: {_sentence(error)}'))
+            answer = Specimen(str(path), why=f'{type(error).__name__}: {_sentence(error)}')
+        there.send((answer, True))

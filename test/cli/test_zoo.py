@@ -288,7 +288,7 @@ def test_loops_are_compared_with_pinocchio_in_motion(tmp_path):
     assert differences(heavier, path, q)['acceleration'] > 1e-6
 
 
-def _crash(path):
+def _crash(path, tell):
     os._exit(7) if 'crash' in path.name else None
     return zoo.Specimen(str(path), loads=True)
 
@@ -311,6 +311,25 @@ def test_one_that_crashes_spoils_nothing(tmp_path, monkeypatch):
 def test_patience_ends(folder, monkeypatch):
     (specimen,) = zoo.visit([folder / 'four_bar.urdf'], patience=1e-6)
     assert not specimen.loads and specimen.why == 'took more than 1e-06 s'
+
+
+class _Crashing(zoo.Simulation):
+    def run(self, duration):
+        os._exit(7) if duration == zoo.SECONDS else None
+
+
+def _serve_crashing_simulation(there, folder):
+    zoo.Simulation = _Crashing
+    zoo._serve(there, folder)
+
+
+def test_what_was_found_before_the_end_is_told(folder, monkeypatch):
+    """A robot whose simulation never comes back does load, close and agree."""
+    pytest.importorskip('pinocchio')
+    monkeypatch.setattr(zoo, '_serve', _serve_crashing_simulation)
+    (found,) = zoo.visit([folder / 'four_bar.urdf'])
+    assert found.loads and found.closes and found.agrees and found.mobility == 1
+    assert found.simulates is False and 'exit code 7' in found.why and not found.good
 
 
 def test_bad_input(tmp_path, capsys):

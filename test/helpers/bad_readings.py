@@ -118,6 +118,7 @@ READINGS = {
     'a folder as a model': lambda at: ccd.load(at),
     'a misspelt model': lambda at: ccd.load('four_bra'),
     'an empty file': file_of(''),
+    'a file of loops': file_of('closed_loop: []', 'robot.yaml'),
     'a file that cannot be read': lambda at: read('/proc/self/mem'),
     'a huge text': lambda at: read('<robot>' + 2**26 * ' '),
     'no path and no text': lambda at: read(3),

@@ -84,13 +84,14 @@ def rounded_bennett(digits=DIGITS):
     return ccd.load(''.join(text)), crank
 
 
-def rounded_wrist(size, turn, digits=DIGITS):
+def rounded_wrist(size, turn, digits=DIGITS, stop=None):
     """
     Return a spherical wrist with three motors: all nine axes meet in a point, but for rounding.
 
     Three legs of two links at right angles, as in the Agile Eye of Gosselin and Hamel (1994);
     `size`: distance of the motors from that point [m]; `turn`: of the whole [rad], for other
-    digits. Mobility 3, with two loops of five rows of which two each count.
+    digits. Mobility 3, with two loops of five rows of which two each count. `stop`: the angle
+    that elbow_2 turns up to, either way [rad].
     """
     from scipy.spatial.transform import Rotation
 
@@ -107,10 +108,12 @@ def rounded_wrist(size, turn, digits=DIGITS):
         )
 
     def hinge(name, parent, child, origin, axis):
+        stopped = stop is not None and name == 'elbow_2'
+        limit = f'<limit lower="-{stop}" upper="{stop}" effort="9" velocity="9"/>' * stopped
         return (
-            f'<joint name="{name}" type="continuous"><parent link="{parent}"/>'
-            f'<child link="{child}"/><origin xyz="{write(origin)}"/><axis xyz="{write(axis)}"/>'
-            '</joint>'
+            f'<joint name="{name}" type="{"revolute" if stopped else "continuous"}">'
+            f'<parent link="{parent}"/><child link="{child}"/>{limit}'
+            f'<origin xyz="{write(origin)}"/><axis xyz="{write(axis)}"/></joint>'
         )
 
     text = ['<robot name="wrist"><link name="base"/>', link('platform')]
