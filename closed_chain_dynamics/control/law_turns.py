@@ -277,6 +277,11 @@ class LawTurns:
                 self.tracker.refuse('torque', str(error))
         return self.guard.release(now)
 
+    def go_on_from_zero(self, now: float) -> None:
+        """Take note that somebody else has sent zero torques, while no turn was taken."""
+        self.fall_back(now, 'zero torques were sent while no turn was taken')
+        self.guard.release(now)
+
     def is_stale(self, now: float) -> bool:
         """Return whether the last good state is older than the timeout."""
         return now - self._arrived > self.state_timeout

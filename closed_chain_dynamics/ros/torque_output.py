@@ -113,6 +113,10 @@ class TorqueOutput:
         if self._watchdog:
             self._watchdog.alive()
 
+    def stood_in(self) -> bool:
+        """Return whether the watchdog has sent zero since this was asked."""
+        return self._watchdog is not None and self._watchdog.stood_in()
+
     def disarm(self) -> None:
         """Nothing is sent any more."""
         if self._watchdog:

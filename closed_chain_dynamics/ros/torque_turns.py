@@ -64,6 +64,8 @@ class TorqueTurns:
         # In step, nothing of a turn may depend on how fast messages travel, as this age does.
         age = 0.0 if in_step else node.clock_time(simulated) - when
         self.ahead.hand_over(loop, when)
+        if node.output.stood_in() and not in_step:  # in step, only answers to states act
+            loop.go_on_from_zero(now)
         send, tau = partial(self._send, stamp, began), None
         if in_step and when == self.last:  # asked again: the answer may have been lost
             tau = loop.turn_again(when, now)

@@ -16,12 +16,13 @@
 A process beside torque_node that sends zero torques when the node hangs, or is gone.
 
 It shares nothing with the turns of the node but a few numbers in memory: whether torques are being
-sent, when the node was last alive, and how long it may be silent. So it goes on whatever the node
-does: computes without end, waits on a lock, holds Python's own lock, is stopped or killed. What
-counts is silence while it was itself running: where it gets no time, the node may have had none
-either, and is given the chance to say that it is alive.
-Signals to the node are passed on to it by a pipe; a node that hangs and therefore cannot
-answer SIGINT or SIGTERM is killed, after zero torques were sent.
+sent, when the node was last alive, how long it may be silent, and whether zero was sent. So it
+goes on whatever the node does: computes without end, waits on a lock, holds Python's own lock, is
+stopped or killed. What counts is silence while it was itself running: where it gets no time, the
+node may have had none either, and is given the chance to say that it is alive. A node that goes on
+later reads that zero was sent, and lets its torques grow from there.
+Signals to the node are passed on to it by a pipe; a node that hangs and therefore cannot answer
+SIGINT or SIGTERM is killed, after zero torques were sent.
 """
 
 import json
@@ -39,6 +40,9 @@ from typing import IO, Any
 __all__ = ['Watchdog']
 
 HEARTBEAT = struct.Struct('3d')  # armed (0: no, 1: yes, -1: end), last alive [s], timeout [s]
+STOOD_IN = (
+    HEARTBEAT.size
+)  # where a number follows: 1 once zero was sent, until the node has read it
 ZERO_AFTER = 0.85  # of the timeout, after which zero is sent, so that it is there in time
 LOOK, SELDOM = 0.04, 0.2  # share of the timeout between two looks: when zero is due, and before
 LONGEST_LOOK = 0.25  # share of the timeout that the time between two looks counts for at most
@@ -85,6 +89,13 @@ class Watchdog:
     def alive(self) -> None:
         """Say so."""
         struct.pack_into('d', self._memory, 8, time.monotonic())
+
+    def stood_in(self) -> bool:
+        """Return whether zero was sent for the node since this was asked."""
+        if not struct.unpack_from('d', self._memory, STOOD_IN)[0]:
+            return False
+        struct.pack_into('d', self._memory, STOOD_IN, 0.0)
+        return True
 
     def close(self) -> None:
         """End the process."""
@@ -185,6 +196,9 @@ def watch(memory: mmap.mmap, pipe: int, parent: int, told: dict[str, Any]) -> No
         pause = silence.until_next_look(timeout) if armed else IDLE
         silent = bool(armed) and silence.lasted > ZERO_AFTER * timeout
         if silent:
+            struct.pack_into(
+                'd', memory, STOOD_IN, 1.0
+            )  # before it: the node may wake up any time
             zeros.publish()
             if now - said >= SAY_EVERY:
                 said = now

@@ -224,10 +224,15 @@ def test_the_dead_point_of_crank_and_rod_is_refused_on_the_way(ros, tmp_path, is
     ros.wait(lambda: any('left_heel, right_heel' in each.msg for each in leg.logs), 'in /rosout')
 
 
+RATE = 0.2  # of torques [effort limits per second]
+LARGE = 2.0  # torques that take many turns to grow [N m]
+
+
 def test_a_node_that_is_killed_leaves_zero_torques(ros):
     """The watchdog lives on for a moment, and says so; so it does when the node is stopped."""
     description = library.find('exo_leg').read_text()
-    node = ros.start('torque_node', {'state_timeout': 0.2, 'mode': 'gravity_compensation'})
+    settings = {'state_timeout': 0.2, 'mode': 'gravity_compensation', 'rate_limit': RATE}
+    node = ros.start('torque_node', settings)
     outlet = ros.publisher(String, 'robot_description', latched())
     outlet.publish(String(data=description))
     torques = ros.listen(JointState, 'actuator_torques', 10)
@@ -246,9 +251,12 @@ def test_a_node_that_is_killed_leaves_zero_torques(ros):
     def publishers():
         return ros.node.count_publishers('actuator_torques') == 2
 
+    def holds():
+        return send() and np.abs(torques[-1].effort).max() > LARGE
+
     ros.wait(publishers, 'node and watchdog')
     for how, expected in ((signal.SIGSTOP, 'does not answer'), (signal.SIGKILL, 'is gone')):
-        ros.wait(send, 'torques')
+        ros.wait(holds, 'torques that carry the leg')
         os.kill(node.pid, how)
         torques.clear()
         commands.clear()
@@ -263,8 +271,14 @@ def test_a_node_that_is_killed_leaves_zero_torques(ros):
         )
         # it sends them first, and speaks then
         ros.wait(lambda text=expected: text in node.output(), expected)
-        if how == signal.SIGSTOP:
+        if (
+            how == signal.SIGSTOP
+        ):  # zero is what acts now: torques grow from there, not from before
+            send()
             os.kill(node.pid, signal.SIGCONT)
+            ros.wait(send, 'torques again')
+            first = next(each.effort for each in torques if np.any(each.effort))
+            assert np.abs(first).max() < 0.5 * LARGE
 
 
 def test_another_description_gives_zero_to_the_old_actuators(ros):
