@@ -121,17 +121,18 @@ def _close_rounded(m, q, v, work):
     All rows share what cannot be closed, as in an assembled pose, from here on.
     """
     world, u = at.world(m), work[0, : at.shape(m).nv]
-    world.rounded = 1
+    known, world.rounded = world.rounded, 1
     for _ in range(CLOSING_STEPS):
         placements(m, q)
         solve_constraints(m, q, v, False)
         closing_step(m, u)
         if _largest(u) <= STANDSTILL:
             if not open_by(m) <= world.closing_tolerance or _any_flipped(m):
-                return at.LOOP_OPEN
+                break
             follow_theta_G(m, v)
             return at.OK
         _move(m, q, u, work)
+    world.rounded = known  # it is not digits that keep them open
     return at.LOOP_OPEN
 
 

@@ -62,6 +62,7 @@ INTERNAL = {
     'raise TypeError',
     "raise TypeError('not compiled for these types')",
     'raise NotImplementedError',
+    "raise NotImplementedError('an array that is changed far from where it was made')",
     'raise KeyboardInterrupt',
     'raise AttributeError(name)',
     "raise AttributeError(f'{type(self).__name__!r} object has no attribute {name!r}')",
