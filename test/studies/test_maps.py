@@ -41,8 +41,8 @@ def elbows(left, right):
 @pytest.fixture(scope='module')
 def five_bar():
     axes = {
-        'left_shoulder': np.linspace(0.0, 6.0, 13) + 0.03,
-        'right_shoulder': np.linspace(0.0, 6.0, 13),
+        'left_shoulder': np.linspace(0.0, 6.0, 9) + 0.03,
+        'right_shoulder': np.linspace(0.0, 6.0, 9),
     }
     return study_map(ccd.load('five_bar'), axes, limits=False)
 
