@@ -19,7 +19,7 @@ from .compiling import kernel
 from .constraint_rows import constraint_matrix
 from .coordinates import may_solve_again, solve_again, solve_constraints
 from .kinematics import placements
-from .linear_algebra import copy_to
+from .linear_algebra import copy_to, largest
 from .loops import loop_is_flipped
 from .manifold import integrate
 from .sharing import HANDLE, TABLE, VECTOR, shared_kernel
@@ -105,7 +105,11 @@ def close_loops(m, q, v, work):
             follow_theta_G(m, v)
             return at.LOOP_OPEN if _any_flipped(m) else at.OK
         closing_step(m, u)
-        if worst > ROUNDING and size.rank < size.n_rows and _largest(u) <= STANDSTILL:
+        if (
+            worst > ROUNDING
+            and size.rank < size.n_rows
+            and largest(work, 0, 1, 0, u.size) <= STANDSTILL
+        ):
             return _close_rounded(m, q, v, work)
         _move(m, q, u, work)
     if size.rank < size.n_rows and worst <= world.closing_tolerance:
@@ -126,7 +130,7 @@ def _close_rounded(m, q, v, work):
         placements(m, q)
         solve_constraints(m, q, v, False)
         closing_step(m, u)
-        if _largest(u) <= STANDSTILL:
+        if largest(work, 0, 1, 0, u.size) <= STANDSTILL:  # u is the first row of work
             if not open_by(m) <= world.closing_tolerance or _any_flipped(m):
                 break
             follow_theta_G(m, v)
@@ -142,15 +146,6 @@ def _move(m, q, u, work):
     moved = work[1, : at.shape(m).nq]
     integrate(m, q, u, moved)
     copy_to(q, moved)
-
-
-@kernel
-def _largest(u):
-    """Return the largest of some numbers, whatever their signs."""
-    largest = 0.0
-    for j in range(u.size):
-        largest = max(largest, abs(u[j]))
-    return largest
 
 
 @kernel
