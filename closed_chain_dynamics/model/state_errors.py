@@ -37,11 +37,12 @@ NAMED_FROM = 0.3  # of the fastest coordinate of a motion: slower ones are not n
 def vector(robot: 'Mechanism', values: ArrayLike, length: int, what: str) -> Vector:
     """Return values as a contiguous array of floats, or say what does not fit."""
     try:
+        if np.iscomplexobj(values):  # NumPy would drop the imaginary part
+            raise TypeError
         array = np.ascontiguousarray(values, dtype=float)
     except (TypeError, ValueError):
-        raise StateError(
-            f'{what} must be numbers, not {type(values).__name__}', where=robot.name
-        ) from None
+        kind = getattr(values, 'dtype', type(values).__name__)
+        raise StateError(f'{what} must be numbers, not {kind}', where=robot.name) from None
     if array.shape != (length,):
         names = ', '.join(robot.coordinate_names[:MOST_NAMED]) + (
             ', ...' if robot.nv > MOST_NAMED else ''

@@ -100,6 +100,13 @@ def test_text_in_a_configuration_is_refused():
         ccd.newton_euler(robot, ['x'] * robot.nq, v, a)
 
 
+@pytest.mark.parametrize('name', NEED_STATE)
+def test_complex_numbers_are_refused_and_not_cut(name):
+    robot, q, v, a = _one_of_each()
+    with pytest.raises(ccd.StateError, match='q must be numbers, not complex'):
+        NEED_STATE[name](robot, q * (1 + 1e-3j), v, a)
+
+
 @pytest.mark.parametrize('bad', [math.nan, math.inf, -math.inf])
 @pytest.mark.parametrize('name', NEED_STATE)
 def test_a_configuration_that_is_not_finite_is_refused_with_the_name_of_the_joint(name, bad):
