@@ -16,9 +16,10 @@
 Completing a partly known motion: velocities and accelerations that the loops allow.
 
 Velocities allowed are v = W theta_G', Eq. (4); accelerations a = W theta_G'' + W' theta_G',
-Eq. (22) of paper 1. What is named fixes part of theta_G' (of theta_G''); what then is still free
-is chosen so that the whole has the least norm, metres measured in typical lengths. Everything is
-done in an orthonormal basis of W, so it does not depend on which coordinates are generalized.
+Eq. (22) of Yamane and Nakamura. What is named fixes part of theta_G' (of theta_G''); what is then
+still free is chosen so that the whole has the least norm, metres measured in typical lengths.
+Everything is done in an orthonormal basis of W, so it does not depend on which coordinates are
+generalized.
 """
 
 from __future__ import annotations

@@ -13,12 +13,12 @@
 # limitations under the License.
 
 """
-Assembly: closing all loops in position, whatever the start (paper 2 takes closed poses as given).
+Assembly: closing all loops in position, whatever the start.
 
-Each cluster of loops is closed by itself (`closure.py`): from the start or hint, from the file's
-hints, from neutral and mid-range poses, then from random ones. Held joints that are away from a
-closed start or a hint are swept to their values in small steps, which keeps the branch; where
-the way is blocked, they jump.
+Nakamura and Yamane take closed poses as given. Here each cluster of loops is closed by itself
+(`closure.py`): from the start or hint, from the file's hints, from neutral and mid-range poses,
+then from random ones. Held joints that are away from a closed start or a hint are swept to their
+values in small steps, which keeps the branch; where the way is blocked, they jump.
 """
 
 from __future__ import annotations

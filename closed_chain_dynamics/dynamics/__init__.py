@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-One state in, forces or accelerations out: the algorithm of papers 1 and 2, a step a module.
+One state in, forces or accelerations out: the algorithm of Yamane and Nakamura, a step a module.
 
 `tree` is the dynamics after the virtual cut, `constraints` has J_C and W,
 `generalized_coordinates` rank, theta_G, H, W and S (`explanation` says why, `idle_motion` what

@@ -13,10 +13,11 @@
 # limitations under the License.
 
 """
-Actuator torques from generalized forces: S^T tau_A = tau_G, Eq. (8) of paper 2.
+Actuator torques from generalized forces: S^T tau_A = tau_G, Eq. (8) of Nakamura and Yamane.
 
 Square: tau_A = S^-T tau_G. Redundant: infinitely many torques do the same, and a policy picks one
-(paper 1 points to Nakamura and Ropponen); they differ by internal preload, the null space of S^T.
+(Yamane and Nakamura refer to Nakamura and Ropponen); they differ by internal preload, the null
+space of S^T.
 Deficient: the nearest that the actuators can do, and the residual that they cannot. What the
 actuators can move at all, `levers.py` decides, whatever the policy.
 """

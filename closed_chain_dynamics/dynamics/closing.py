@@ -44,6 +44,7 @@ LOCAL_MINIMUM = 1e-8  # squared share of the error that a step can take away: a 
 DAMPING_TRIALS = 12  # times that damping may grow fourfold before a step counts as impossible
 WORSE = 1e-3  # share of the foreseen gain below which a step is not taken
 SWEEP_STEP = 0.1  # step of held joints on the way to their target [rad, or typical lengths]
+LONGEST_SWEEP = 1000  # steps: a sensor that lies can name a target years away
 NEARBY = 1e-3  # how far a pose is that tells a singularity [rad, or typical lengths]
 ERROR_ROUNDING = 1e-15  # an error that no step can be expected to make smaller
 WITHIN = 1e-9  # a loop joint this little beyond its limit is at it [rad or m]
@@ -235,7 +236,7 @@ class Closure:
         """
         Return the closed pose that a closed one turns into while the held joints move to target.
 
-        Small steps along the tangent keep the branch. None when the way is blocked.
+        Small steps along the tangent keep the branch. None when the way is blocked or endless.
         """
         robot = self.robot
         away = np.empty(robot.nv)
@@ -243,7 +244,10 @@ class Closure:
         away = np.where(self.held, away[self.dofs] / self.scale, 0.0)
         around = self.turns & ~np.isfinite(robot.structure.dofs['upper'][self.dofs])
         away[around] = np.remainder(away[around] + np.pi, 2.0 * np.pi) - np.pi
-        count, iterations = max(int(np.ceil(np.abs(away).max(initial=0.0) / SWEEP_STEP)), 1), 0
+        steps, iterations = np.ceil(np.abs(away).max(initial=0.0) / SWEEP_STEP), 0
+        if steps > LONGEST_SWEEP:
+            return None, iterations
+        count = max(int(steps), 1)
         for _ in range(count):
             _error, J = self.evaluate(q)
             U, sigma, Vt = self._directions(J, ~self.held)

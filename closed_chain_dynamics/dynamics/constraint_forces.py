@@ -20,7 +20,7 @@ Where rows of J_C are redundant, lambda is not unique; the one of least norm is 
 space of J_C^T with it.
 
 A contact that slides drags with K f_n, and f_n is one of the lambda: where a motion is given, both
-are found together, as Eqs. (20) and (21) of paper 3 do where the motion is not.
+are found together, as Eqs. (20) and (21) of Li et al. do where the motion is not.
 """
 
 from collections.abc import Callable, Iterator, Mapping

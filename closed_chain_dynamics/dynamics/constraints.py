@@ -17,12 +17,13 @@ What loops and couplings say about the velocities of the tree: J_C, L, and W at 
 
 Symbol      Meaning                                                        Shape
 theta_O     joint positions of the tree after the virtual cut              (nv,) as velocities
-J_C         constraint Jacobian of all loops, Eq. (11) of paper 2          (rows, nv)
+J_C         constraint Jacobian of all loops, Eq. (11)                     (rows, nv)
 L           rates of the loop joints = L theta_O'                          (loop coordinates, nv)
 W           d theta_O / d theta_G, Eq. (4)                                 (nv, mobility)
 
-The paper counts the cut joints among theta_J; here their columns are eliminated row by row (see
-kernels/loops.py), and their rates are `L theta_O'`, so that a motor on one has a row in S.
+Symbols and equations are those of Nakamura and Yamane. They count the cut joints among theta_J;
+here their columns are eliminated row by row (see kernels/loops.py), and their rates are `L
+theta_O'`, so that a motor on one has a row in S.
 """
 
 from __future__ import annotations

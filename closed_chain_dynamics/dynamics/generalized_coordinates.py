@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Generalized coordinates of a closed chain (paper 2, section II).
+Generalized coordinates of a closed chain (Nakamura and Yamane, section II).
 
 Symbol      Meaning                                                        Shape
 J_C         constraint Jacobian of all loops, Eq. (11)                     (rows, nv)

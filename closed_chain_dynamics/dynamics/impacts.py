@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Velocity boundary condition after links are connected (paper 2, section V-C).
+Velocity boundary condition after links are connected (Nakamura and Yamane, section V-C).
 
 Symbol      Meaning                                                     Equation
 v, v_after  velocities of the tree before and after                     theta' and theta' + Delta

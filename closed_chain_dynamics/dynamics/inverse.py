@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Inverse dynamics of the closed chain in the four steps of paper 1, section 2.1.
+Inverse dynamics of the closed chain in the four steps of Yamane and Nakamura, section 2.1.
 
 (1) W and S; (2) tau_O of the tree by Newton-Euler; (3) tau_G = W^T tau_O; (4) tau_A from
 S^T tau_A = tau_G, which is tau_A = S^-T W^T tau_O when actuators and mobility match.

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Force and moment in every joint, cut joints included (paper 3, section II, for closed chains).
+Force and moment in every joint, cut joints included (Li et al., section II, for closed chains).
 
 The loops hold with J_C^T lambda = tau_O - tau: what the motion of the tree needs, and neither
 actuators nor passive forces give. lambda is a wrench in each loop joint; with these wrenches on

@@ -31,7 +31,7 @@ from .passive import add_passive_forces
 
 @kernel
 def bias_acceleration(m):
-    """Write the drift W' theta_G': h in the rows of theta_S, Eq. (22) of paper 1."""
+    """Write the drift W' theta_G': h in the rows of theta_S, Eq. (22) of Yamane and Nakamura."""
     out, order, cluster = at.drift(m), at.cluster_dofs(m), at.clusters(m)
     for j in range(out.size):
         out[j] = 0.0

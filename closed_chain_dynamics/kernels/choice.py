@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-The choice of theta_G: elimination of J_C with complete pivoting (paper 2, II-B).
+The choice of theta_G: elimination of J_C with complete pivoting (Nakamura and Yamane, II-B).
 
 A choice is made loop by loop as long as pivots are good, so that H keeps the zeros that the
 structure gives it; motors and coordinates that somebody prefers stay behind and become theta_G.

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-The equations of motion of the closed chain, A theta_G'' + b = tau_G (paper 2, section III).
+The equations of motion of the closed chain, A theta_G'' + b = tau_G (Nakamura and Yamane, III).
 
 They are solved cluster by cluster from the leaves to the root. Each cluster projects its mass
 matrix, A = W^T M W with W = [H; E], and hands what it feels like from outside, an articulated

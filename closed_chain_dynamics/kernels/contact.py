@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Contact with friction: normal forces, sliding, sticking (paper 3, section III, for any mechanism).
+Contact with friction: normal forces, sliding, sticking (Li et al., III, for any mechanism).
 
 A sliding contact pushes along the normal with f_n and drags against the sliding with K f_n. Motion
 and normal forces are linear in the drags: solved without drag and with a unit drag on each

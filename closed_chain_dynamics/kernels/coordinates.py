@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Generalized coordinates of every cluster: rank of J_C, theta_S and theta_G, and H (paper 2, II-B).
+Generalized coordinates of every cluster: rank, theta_S, theta_G and H (Nakamura and Yamane, II-B).
 
 Columns of a cluster stand in the order theta_S, theta_G, so that Gauss-Jordan elimination of the
 first `rank` columns turns [J_S  J_G | J_C' theta'] into [E  H | h] without any gathering. The
@@ -45,7 +45,7 @@ SWITCH = 1e3  # |H| above which the choice is made anew: ten times what a fresh 
 @kernel
 def eliminate(m, cluster, fresh):
     """
-    Turn [J_S  J_G | J_C' theta'] into [E  H | h], Eqs. (15) to (17), (22) of paper 1.
+    Turn [J_S  J_G | J_C' theta'] into [E  H | h], Eqs. (15) to (17), (22) of Yamane and Nakamura.
 
     Row s then says theta_S' = H theta_G' and theta_S'' = H theta_G'' + h; where the last column
     was the position error, h is Newton's step of theta_S. Returns whether the choice of theta_S

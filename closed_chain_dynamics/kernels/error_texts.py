@@ -16,12 +16,14 @@
 What numba writes about errors while kernels are compiled: only where one comes up.
 
 At every operator it tells, in colour, of what it knows that does not fit, and of every instruction
-what it is about to do, which nobody reads. Where arrays of different size would be copied, the
+what it is about to do, which nobody reads; where it looks for constants, it quotes the source of
+each expression that is none. Where arrays of different size would be copied, the
 error has their sizes in it: that takes text, lists and numbers as text, two seconds of compiling.
 """
 
-from numba.core import errors, lowering, typeinfer
+from numba.core import errors, ir, lowering, typeinfer
 from numba.core.types import functions
+from numba.core.typing import typeof
 from numba.extending import overload
 from numba.np import arrayobj
 
@@ -62,9 +64,16 @@ class _Colourless:
         return str
 
 
+def _no_constant(self):
+    """Say of an expression that it is no constant, without the lines of its source."""
+    raise errors.ConstantInferenceError('not a constant')
+
+
 TEXTS = [
     (errors, '_termcolor_inst', _Colourless()),
     (functions, '_termcolor', _Colourless()),
+    (typeof, '_termcolor', _Colourless()),
+    (ir.Expr, 'infer_constant', _no_constant),
     (lowering, 'new_error_context', _About),
     (typeinfer, 'new_error_context', _About),
     (arrayobj, 'raise_with_shape_context', _refuse_sizes),

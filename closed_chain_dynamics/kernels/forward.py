@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Forward dynamics of the closed chain: A theta_G'' + b = tau_G (paper 2, section III).
+Forward dynamics of the closed chain: A theta_G'' + b = tau_G (Nakamura and Yamane, section III).
 
 With contacts that slide, normal forces and motion are found together: see `contact.py`.
 """
@@ -36,7 +36,7 @@ from .sharing import HANDLE, VECTOR, shared_kernel
 @shared_kernel(HANDLE, VECTOR, VECTOR, VECTOR)
 def forward_dynamics(m, q, v, acceleration):
     """
-    Write theta_O'' under the torques and forces in the workspace, Eq. (24) of paper 2.
+    Write theta_O'' under the torques and forces in the workspace, Eq. (24) of Nakamura and Yamane.
 
     Returns a status. The loops may be a little open: a method of integration looks between closed
     poses too.

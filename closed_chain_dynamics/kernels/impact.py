@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-The jump of velocities when links are connected at non-zero relative speed (paper 2, V-C).
+The jump of velocities when moving links are connected (Nakamura and Yamane, V-C).
 
 A connection acts for an instant: momentum along every motion that remains possible is kept, so
 A+ theta_G'+ = W+^T (momentum before). That is Eqs. (29) to (38) for any joint, any number of

@@ -14,7 +14,7 @@
 
 """
 Inverse dynamics of the closed chain: tau_O by Newton-Euler, tau_G = W^T tau_O, and the torques of
-the actuators from S^T tau_A = tau_G (paper 2, section II-A).
+the actuators from S^T tau_A = tau_G (Nakamura and Yamane, section II-A).
 """
 
 import numpy as np
@@ -194,7 +194,7 @@ def _make_small(B, Q, K, passive, tau_G, z):
 @kernel
 def compute_inverse_dynamics(m, q, v, a, out):
     """
-    Write tau_O, tau_G = W^T tau_O and the actuators' torques of least norm (paper 2, II-A).
+    Write tau_O, tau_G = W^T tau_O and torques tau_A of least norm (Nakamura and Yamane, II-A).
 
     `out`: mobility, tau_O (nv), tau_A (actuators), and tau_G in the order of the velocities that
     are generalized coordinates. Returns UNSOLVED where S needs a general solution, SINGULAR where

@@ -180,7 +180,7 @@ def placements(m, q):
 @shared_kernel(HANDLE, VECTOR, VECTOR, NUMBER, returns=NOTHING)
 def motion(m, v, a, gravity):
     """
-    Compute V and A of every body, Eqs. (2) to (4) of paper 3 for any joint.
+    Compute V and A of every body, Eqs. (2) to (4) of Li et al. for any joint.
 
     With gravity = 1 the ground accelerates upwards, which puts the weight into A; with gravity
     = 0 and a = 0, A is the bias J' theta' of every body's Jacobian.

@@ -21,8 +21,8 @@ frame 1, or a product of one axis of each frame that vanishes when they are perp
 have exact first and second derivatives in closed form, on and off the closed pose. The first
 derivative of an error is its row: a spatial covector applied to V_2 - V_1.
 
-Paper 2 writes six rows a loop and gives the virtual joint columns of its own; here those columns
-are eliminated by construction, which leaves the rows of the table in the documentation.
+Nakamura and Yamane write six rows a loop and give the virtual joint columns of its own; here those
+columns are eliminated by construction, which leaves the rows of the table in the documentation.
 """
 
 import numpy as np

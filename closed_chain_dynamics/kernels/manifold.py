@@ -16,8 +16,9 @@
 Configurations as points of a manifold: q plus a tangent step, and the step between two of them.
 
 The step of a spherical or free joint is a twist in the moving frame, held constant: the exact
-exponential, Eq. (39) of paper 2 with the product on the right, because the angular velocity is in
-the axes of the moving link (on the left it would have to be in those of the parent).
+exponential, Eq. (39) of Nakamura and Yamane with the product on the right, because the angular
+velocity is in the axes of the moving link (on the left it would have to be in those of the
+parent).
 """
 
 import numpy as np

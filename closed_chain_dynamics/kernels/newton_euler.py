@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Newton-Euler inverse dynamics of the tree: motion outwards, forces inwards (paper 3, section II).
+Newton-Euler inverse dynamics of the tree: motion outwards, forces inwards (Li et al., section II).
 
 In world axes at one point the inward recursion is a plain sum. The force F that a joint passes on
 to its body falls out for every joint, whether it moves anything or not.
@@ -91,7 +91,7 @@ def project_forces(m, tau_O):
 
 @kernel
 def tree_forces(m, v, a):
-    """Compute F of every joint after `placements`, Eqs. (2) to (8) of paper 3."""
+    """Compute F of every joint after `placements`, Eqs. (2) to (8) of Li et al.."""
     motion(m, v, a, 1.0)
     body_forces(m)
     apply_loads(m)

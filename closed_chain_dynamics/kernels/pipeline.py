@@ -21,92 +21,24 @@ each place where it is left out.
 """
 
 from contextlib import contextmanager
+from functools import cache
 import gc
 
 import llvmlite.binding as llvm
-from numba.core import config, ir, typed_passes, types, untyped_passes
-from numba.core.codegen import JITCodeLibrary, JITCPUCodegen
+from llvmlite.ir import FunctionType, IntType
+from numba.core import base, ir, typed_passes, types, untyped_passes
+from numba.core.codegen import JITCPUCodegen
 from numba.core.compiler import CompilerBase
 from numba.core.compiler_machinery import FunctionPass, PassManager, register_pass
 from numba.core.cpu import CPUContext
+from numba.core.postproc import PostProcessor
+from numba.core.pythonapi import PythonAPI
 from numba.core.typing import Context
 
 from . import error_texts, writing
-from .interrupts import held_back
+from .libraries import EntryLibrary, PartLibrary
 
 PLAIN = types.Number, types.Boolean, types.Array, types.SliceType, types.Record, types.BaseTuple
-
-
-class _NoEnvironment:
-    """Stands in for the code generator where numba asks it for globals that a part has not."""
-
-    def set_env(self, name, env):
-        """Do nothing: kernels raise no Python errors."""
-
-
-class _EntryLibrary(JITCodeLibrary):
-    """Code that runs, with all its parts."""
-
-    def _optimize_functions(self, ll_module):
-        """Do as numba does, but once for all functions, and not for what is only declared."""
-        ll_module.data_layout = self._codegen._data_layout
-        passes, builder = self._codegen._function_pass_manager()
-        for function in ll_module.functions:
-            if not function.is_declaration:
-                passes.run(function, builder)
-
-    def _optimize_final_module(self):
-        """
-        Optimise once: numba does it twice, to find counts of references that cancel out.
-
-        Loops are not repeated in a row: they are short, and it would double the code.
-        """
-        options = llvm.create_pipeline_tuning_options(int(config.OPT))
-        options.loop_vectorization = config.LOOP_VECTORIZE
-        options.slp_vectorization = config.SLP_VECTORIZE
-        options.loop_unrolling = options.loop_interleaving = False
-        builder = llvm.create_pass_builder(self._codegen._tm, options)
-        passes = builder.getModulePassManager()
-        passes.add_refprune_pass()
-        passes.run(self._final_module, builder)
-
-    def _finalize_specific(self):
-        """Make machine code; a signal that comes meanwhile is handled after it."""
-        with held_back():
-            super()._finalize_specific()
-
-
-class _PartLibrary(_EntryLibrary):
-    """Code that is linked into its callers and never runs by itself."""
-
-    def finalize(self):
-        """Leave optimisation and machine code to the entry."""
-        self._finalized = True
-
-    def get_pointer_to_function(self, name):
-        """Return no address: there is no machine code."""
-        self._ensure_finalized()
-        return 0
-
-    @property
-    def codegen(self):
-        """Return what numba needs of a code generator once the code is there."""
-        return _NoEnvironment()
-
-    def _get_module_for_linking(self):
-        if self._shared_module is None:
-            module = self._final_module.clone()
-            for library in dict.fromkeys(self._linking_libraries):
-                module.link_in(library._get_module_for_linking(), preserve=True)
-            own = [
-                function.name
-                for function in module.functions
-                if not function.is_declaration and function.linkage == llvm.Linkage.external
-            ]
-            for name in own:  # may come in by several callees
-                module.get_function(name).linkage = 'linkonce_odr'
-            self._shared_module = module
-        return self._shared_module
 
 
 @register_pass(mutates_CFG=False, analysis_only=False)
@@ -120,9 +52,24 @@ class _IntoEntry(FunctionPass):
 
     def run_pass(self, state):
         """Open the library, of what is kept on disk."""
-        state.library = _EntryLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library = EntryLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.library.enable_object_caching()
         return True
+
+
+@register_pass(mutates_CFG=False, analysis_only=False)
+class _KnowKernel(FunctionPass):
+    """Marks the function as a kernel, whose passes are known, and not one of numba's own."""
+
+    _name = 'closed_chain_dynamics_kernel'
+
+    def __init__(self):
+        FunctionPass.__init__(self)
+
+    def run_pass(self, state):
+        """Mark it."""
+        state.func_ir.of_kernel = True
+        return False
 
 
 @contextmanager
@@ -137,8 +84,14 @@ def _without_detours():
     - It looks for new modules of its own once, not at every function and at every array.
     - Its own functions that a kernel calls are parts, too: not finished, nor wrapped for Python.
     - The garbage collector rests: next to nothing of a function that is being compiled is garbage.
+    - It follows the lives of variables when it begins and before it writes code, not after each of
+      three passes in between, none of which asks.
     - It finds the variables of an instruction by the type of each part, not by four questions.
+    - It asks LLVM once how large a type is, by a program in text, and Python once what arguments a
+      function of its own takes; not at every variable and at every call.
     - Arrays are written in fewer instructions (`writing.py`).
+    - An argument that is an array is borrowed, not counted: its caller holds it until a kernel
+      returns, and no kernel returns an argument. Counting takes memory and Python's lock.
     - Nobody listens to how long each of 150,000 calls of LLVM holds its lock.
     """
     if types.Function.get_call_type is _remember:  # a part, while its caller is compiled
@@ -154,6 +107,10 @@ def _without_detours():
         (JITCPUCodegen, 'create_library', _open_part),
         (CPUContext, 'create_cpython_wrapper', _wrap),
         (CPUContext, 'create_cfunc_wrapper', _wrap_nothing),
+        (PythonAPI, 'nrt_adapt_ndarray_from_python', _borrow),
+        (PostProcessor, 'run', _follow_lives),
+        (CPUContext, 'get_abi_sizeof', _size_of),
+        (base, '_has_loc', _takes_place),
         (ir.Inst, '_rec_list_vars', _variables_in),
         (llvm.ffi.lib._lock, '_cblist', []),
         *error_texts.TEXTS,
@@ -232,6 +189,26 @@ def _variables_in(self, whole):
     return found
 
 
+_follow_all_lives = PostProcessor.run
+
+
+def _follow_lives(self, emit_dels=False, extend_lifetimes=False):
+    """Find out how long variables live: of a kernel, when it begins and before code is written."""
+    if emit_dels or not getattr(self.func_ir, 'of_kernel', False):
+        _follow_all_lives(self, emit_dels, extend_lifetimes)
+
+
+_sizes, _ask_size, _takes_place = {}, CPUContext.get_abi_sizeof, cache(base._has_loc)
+
+
+def _size_of(context, type_):
+    """Return the bytes that a type of LLVM takes, from memory where it was asked before."""
+    name = str(type_)
+    if name not in _sizes:
+        _sizes[name] = _ask_size(context, type_)
+    return _sizes[name]
+
+
 def _look_again(context):
     """Look at the one registry in which numba puts what it makes itself, not for modules."""
     context.install_registry(next(iter(context._registries)))
@@ -239,7 +216,7 @@ def _look_again(context):
 
 def _open_part(codegen, name, **_):
     """Open the library of a part."""
-    return _PartLibrary(codegen, name)
+    return PartLibrary(codegen, name)
 
 
 _wrap_entry = CPUContext.create_cpython_wrapper
@@ -247,8 +224,15 @@ _wrap_entry = CPUContext.create_cpython_wrapper
 
 def _wrap(context, library, *about, **more):
     """Let Python call an entry, and no part."""
-    if not isinstance(library, _PartLibrary):
+    if not isinstance(library, PartLibrary):
         _wrap_entry(context, library, *about, **more)
+
+
+def _borrow(api, array, place):
+    """Write where an array lies; return zero if it is one."""
+    kind = FunctionType(IntType(32), [api.pyobj, api.voidptr])
+    take = api._get_function(kind, name='numba_adapt_ndarray')
+    return api.builder.call(take, (array, place))
 
 
 def _wrap_nothing(context, library, *about, **more):
@@ -277,6 +261,7 @@ class EntryCompiler(CompilerBase):
             untyped_passes.TranslateByteCode,
             untyped_passes.FixupArgs,
             untyped_passes.IRProcessing,
+            _KnowKernel,
             untyped_passes.GenericRewrites,
             untyped_passes.ReconstructSSA,
             typed_passes.NopythonTypeInference,

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Cutting a joint of the tree, and undoing it (paper 2, section V-B).
+Cutting a joint of the tree, and undoing it (Nakamura and Yamane, section V-B).
 
 The part beyond the cut becomes a child of the world through a free joint; parent and child of all
 other joints stay as they are. The numbers of velocities change, so everything that points at one

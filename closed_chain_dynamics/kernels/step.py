@@ -15,9 +15,9 @@
 """
 The methods of integration: Runge-Kutta and Euler on the manifold.
 
-Rotations advance by the exponential of Eq. (39) of paper 2. Within a step the unknown is the
-rotation vector u since its start, R = R_0 exp(u), whose rate is u' = J_r(u)^-1 omega: with it a
-method keeps its full order, where adding angular velocities would leave only the second.
+Rotations advance by the exponential of Eq. (39) of Nakamura and Yamane. Within a step the unknown
+is the rotation vector u since its start, R = R_0 exp(u), whose rate is u' = J_r(u)^-1 omega: with
+it a method keeps its full order, where adding angular velocities would leave only the second.
 """
 
 import numpy as np

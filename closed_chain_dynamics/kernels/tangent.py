@@ -26,7 +26,7 @@ from .sharing import HANDLE, TABLE, VECTOR, shared_kernel
 @shared_kernel(HANDLE, VECTOR, VECTOR, TABLE, VECTOR)
 def compute_tangent(m, q, v, W, h):
     """
-    Write W, (nv, at least mobility), and the drift W' theta_G', (nv,), Eq. (22) of paper 1.
+    Write W, (nv, at least mobility), and the drift W' theta_G', (nv,) (Yamane and Nakamura, (22)).
 
     Columns of W stand in the order of the velocities that are generalized coordinates.
     """

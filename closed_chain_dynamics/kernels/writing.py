@@ -15,16 +15,20 @@
 """
 What numba writes in LLVM's language where kernels use arrays, in a fraction of the instructions.
 
-Numba keeps every array that it looks at in memory of its own, field by field, and leaves it to
-LLVM to find out that this is not needed: six instructions of seven are gone after LLVM's first
-passes. Until then each of them is made, written as text, read and looked at. Here they are not
-made. What is left means the same, and so is the machine code.
+Numba keeps every array that it looks at in memory of its own, field by field, and every variable
+that more than one block uses; it counts who holds an argument; and it leaves it to LLVM to find
+out that this is not needed: six instructions of seven are gone after its first passes. Until then
+each of them is made, written as text, read and looked at. Here they are not made, and those whose
+result nobody uses are not written. What is left means the same, and so is the machine code.
 """
 
+from collections import Counter
 from functools import reduce
 
 from llvmlite import ir
+from llvmlite.ir._utils import NameScope
 from numba.core import callconv, cgutils, types
+from numba.core.ir import Assign
 from numba.core.lowering import Lower
 from numba.core.runtime.context import NRTContext
 from numba.np import arrayobj
@@ -145,6 +149,11 @@ def _populate_array(array, data, shape, strides, itemsize, meminfo, parent=None)
     return array
 
 
+def _is_counted_from_front(index):
+    """Return whether an index is a number in the program, and not one from the end."""
+    return isinstance(index, ir.Constant) and index.constant >= 0
+
+
 def _basic_indexing(context, builder, kind, array, index_types, indices, boundscheck=None):
     """Return the address of one element by rows straight away, and else what numba does."""
     plain = (
@@ -158,7 +167,8 @@ def _basic_indexing(context, builder, kind, array, index_types, indices, boundsc
     shape, place = array.shape, None
     for axis, (index, of) in enumerate(zip(indices, index_types, strict=True)):
         length = builder.extract_value(shape, axis) if axis or of.signed else None
-        index = arrayobj.fix_integer_index(context, builder, of, index, length)
+        if not _is_counted_from_front(index):
+            index = arrayobj.fix_integer_index(context, builder, of, index, length)
         place = index if place is None else builder.add(builder.mul(place, length), index)
     return builder.gep(array.data, [place]), [], []
 
@@ -182,12 +192,47 @@ def _counted_memory(self, builder, kind, value):
     return _find_memory(self, builder, kind, value)
 
 
+_find_block_local = Lower._find_singly_assigned_variable
+
+
+def _find_values(self):
+    """
+    Find the variables that need no memory of their own: each is set in one place.
+
+    Those that are also used in that block alone numba finds, too. Any other one is a value as well
+    where nothing counts who holds it, if whoever uses it has come by the place where it is set.
+    """
+    self._values_everywhere = set()
+    if self.func_ir.is_generator:
+        _find_block_local(self)
+        return
+    lives, places = self.func_ir.variable_lifetime, {}
+    for offset, block in self.blocks.items():
+        for statement in block.body:
+            if type(statement) is Assign:
+                name = statement.target.name
+                places[name] = None if name in places else offset
+    once = {name for name, place in places.items() if place is not None}
+    elsewhere, dominators = set(), lives.cfg.dominators()
+    for offset, names in lives.usedefs.usemap.items():
+        elsewhere |= names
+        before = dominators[offset] - {offset}
+        once -= {name for name in names & once if places[name] not in before}
+    self._singly_assigned_vars, self._blk_local_varmap = once - elsewhere, {}
+    self._values_everywhere = once & elsewhere
+
+
 _store, _delete = Lower.storevar, Lower.delvar
 
 
 def _store_variable(self, value, name, argidx=None):
-    """Write a variable, without a look at what it held where nothing counts who holds it."""
+    """Set a variable, in no memory if it needs none, and without a look at what it held before."""
     kind = self.typeof(name)
+    if name in self._values_everywhere:
+        if not self.context.nrt.get_meminfos(self.builder, kind, value):
+            self._blk_local_varmap[name] = value
+            return
+        self._values_everywhere.discard(name)
     if (
         argidx is None
         and name not in self._singly_assigned_vars
@@ -199,13 +244,66 @@ def _store_variable(self, value, name, argidx=None):
         _store(self, value, name, argidx)
 
 
+_load = Lower.loadvar
+
+
+def _load_variable(self, name):
+    """Return the value of a variable, from memory if it is set in a later line."""
+    if name not in self._blk_local_varmap:
+        self._values_everywhere.discard(name)
+    return _load(self, name)
+
+
 def _delete_variable(self, name):
     """Forget a variable, which leaves no trace where nothing counts who holds its value."""
-    if _counted(self.context, self.typeof(name)):
-        _delete(self, name)
-    elif name not in self._blk_local_varmap:
-        self._singly_assigned_vars.discard(name)
-        self._alloca_var(name, self.typeof(name))
+    if not _counted(self.context, self.typeof(name)):
+        return
+    if name in self._values_everywhere:
+        if name in self._blk_local_varmap:
+            return
+        self._values_everywhere.discard(name)
+    _delete(self, name)
+
+
+_assign = Lower.lower_assign
+
+
+def _lower_assign(self, kind, statement):
+    """Write what a variable is set to; of a function nothing: its name is in the call."""
+    if isinstance(kind, types.Dispatcher):
+        return ir.Constant(self.context.get_value_type(kind), None)
+    return _assign(self, kind, statement)
+
+
+_take_arguments = Lower.extract_function_arguments
+
+
+def _borrow_arguments(self):
+    """
+    Take the arguments; of arrays without what counts who holds them, unless one may be returned.
+
+    The caller holds them until the function returns.
+    """
+    given = _take_arguments(self)
+    if not _counted(self.context, self.fndesc.restype):
+        kinds = self.fndesc.argtypes
+        self.fnargs = [
+            _borrowed(self.builder, kind, value) for kind, value in zip(kinds, given, strict=True)
+        ]
+    return self.fnargs
+
+
+def _borrowed(builder, kind, value):
+    """Return an array, or a tuple with the arrays in it, that nobody counts."""
+    if isinstance(kind, types.Array):
+        nobody = ir.Constant(value.type.elements[0], None)
+        return builder.insert_value(value, nobody, ARRAY_FIELDS.index('meminfo'))
+    if isinstance(kind, types.BaseTuple):
+        for place, member in enumerate(kind.types):
+            if isinstance(member, types.Array | types.BaseTuple):
+                part = builder.extract_value(value, place)
+                value = builder.insert_value(value, _borrowed(builder, member, part), place)
+    return value
 
 
 class _Status:
@@ -230,13 +328,93 @@ def _status(self, builder, code, error):
     return _Status(builder, code, error)
 
 
+# instructions on numbers that leave no trace but a result
+TRACELESS = 'add', 'sub', 'mul', 'and', 'or', 'xor'
+UNSEEN_KINDS = (
+    ir.instructions.InsertValue,
+    ir.instructions.ExtractValue,
+    ir.instructions.GEPInstr,
+    ir.instructions.ICMPInstr,
+    ir.instructions.SelectInstr,
+    ir.instructions.CastInstr,
+    ir.instructions.LoadInstr,
+)
+
+
+def _used_by(instruction):
+    """Return the values that an instruction uses."""
+    if isinstance(instruction, ir.instructions.PhiInstr):
+        return [value for value, _ in instruction.incomings]
+    if isinstance(instruction, ir.instructions.CallInstr):
+        return [instruction.callee, *instruction.operands]
+    if isinstance(instruction, ir.instructions.SwitchInstr):
+        return [instruction.value]
+    return instruction.operands
+
+
+def leave_out_unused(module):
+    """Take out instructions whose result nobody uses, before they are written as text and read."""
+    for function in module.functions:
+        uses = Counter()
+        for block in function.blocks:
+            for instruction in block.instructions:
+                uses.update(map(id, _used_by(instruction)))
+        for block in reversed(function.blocks):
+            kept = []
+            for instruction in reversed(block.instructions):
+                unseen = isinstance(instruction, UNSEEN_KINDS) or instruction.opname in TRACELESS
+                if unseen and not uses[id(instruction)]:
+                    uses.subtract(map(id, _used_by(instruction)))
+                else:
+                    kept.append(instruction)
+            block.instructions = kept[::-1]
+
+
+_reserve_zeros, _register = cgutils.alloca_once, NameScope.register
+
+
+def _reserve(builder, kind, size=None, name='', zfill=False):
+    """Reserve memory; what is filled with zeros where it is used is not filled before as well."""
+    if not zfill or size is not None:
+        return _reserve_zeros(builder, kind, size, name, zfill)
+    with builder.goto_entry_block():
+        place = builder.alloca(kind, name=name)
+    builder.store(kind(None), place)
+    return place
+
+
+def _name(scope, name, deduplicate=False):
+    """Return a name that is free; for what has none, the next number."""
+    if name or not deduplicate:
+        return _register(scope, name, deduplicate)
+    scope._basenamemap[''] += 1
+    name = f'.{scope._basenamemap[""]}'
+    if name in scope._useset:
+        return _register(scope, '', deduplicate)
+    scope._useset.add(name)
+    return name
+
+
+def _write_block(block, lines):
+    """Write a block as text: each instruction once, so nobody keeps it for a second time."""
+    lines.append(f'{block._format_name()}:\n')
+    lines += [f'  {each._to_string()}\n' for each in block.instructions]
+
+
 INSTEAD = [
+    (cgutils, 'alloca_once', _reserve),
+    (NameScope, 'register', _name),
+    (ir.Block, 'descr', _write_block),
     (callconv.CPUCallConv, '_get_return_status', _status),
     (ir.IRBuilder, 'extract_value', _taken_out),
     (arrayobj, 'make_array', _make_array),
     (arrayobj, 'populate_array', _populate_array),
     (arrayobj, 'basic_indexing', _basic_indexing),
     (NRTContext, 'get_meminfos', _counted_memory),
+    (Lower, 'extract_function_arguments', _borrow_arguments),
+    (Lower, '_find_singly_assigned_variable', _find_values),
+    (Lower, 'lower_assign', _lower_assign),
     (Lower, 'storevar', _store_variable),
+    (Lower, 'loadvar', _load_variable),
     (Lower, 'delvar', _delete_variable),
 ]

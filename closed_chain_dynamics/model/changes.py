@@ -16,8 +16,9 @@
 Connecting and cutting, for everybody who does it: simulation, state tracking, viewer and nodes.
 
 A name may be that of a loop joint or of a joint of the tree. A loop joint only switches its rows;
-the part beyond a tree joint that is cut flies on a free joint of the same name (paper 2, section
-V-B), so its state, q and v, is written anew. Whatever is refused leaves the mechanism as it was.
+the part beyond a tree joint that is cut flies on a free joint of the same name (Nakamura and
+Yamane, section V-B), so its state, q and v, is written anew. Whatever is refused leaves the
+mechanism as it was.
 """
 
 from collections.abc import Mapping
@@ -208,7 +209,8 @@ def _check_gap(
             f'{what} is {metres:.4g} m and {radians:.4g} rad apart, more than the {gap:g} m and '
             f'{angle:g} rad that a connection closes',
             where=robot.name,
-            repair='Bring the two sides together first, or allow more with gap= and angle=.',
+            repair='Connect it in a pose in which the two sides meet, or allow more with gap= and '
+            'angle=.',
         )
 
 

@@ -42,15 +42,13 @@ from closed_chain_dynamics.model.diagram import draw_tree
 from closed_chain_dynamics.model.model import Model, Records
 from closed_chain_dynamics.model.names import ModelNames
 from closed_chain_dynamics.model.packing import pack
-from closed_chain_dynamics.model.structure import Connections, Structure
+from closed_chain_dynamics.model.structure import OF_DIGITS, Connections, Structure
 from closed_chain_dynamics.model.surfaces import Surface
 from closed_chain_dynamics.model.workspace import Workspace
 
 __all__ = ['Mechanism', 'load']
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.80665)
-# what is learnt of the digits that a file gives its loops with
-OF_DIGITS = 'rounded', 'closing_tolerance', 'rank_tolerance'
 PER_VELOCITY_SLOTS = np.array([at.SLOTS[name] + 1 for name in at.PER_VELOCITY])
 
 
@@ -271,11 +269,11 @@ class Mechanism(ModelNames):
         return not changes.is_cut(self, name)
 
     def connect(self, name: str) -> None:
-        """Close a loop joint: its virtual link joins the structure (Nakamura, V-B)."""
+        """Close a loop joint: its virtual link joins the structure (Nakamura and Yamane, V-B)."""
         changes.switch(self, name, True)
 
     def cut(self, name: str) -> None:
-        """Open a loop joint: its virtual link leaves the structure (Nakamura, V-B)."""
+        """Open a loop joint: its virtual link leaves the structure (Nakamura and Yamane, V-B)."""
         changes.switch(self, name, False)
 
     def connections(self) -> Connections:

@@ -75,7 +75,7 @@ class Model:
         object.__setattr__(self, 'joints', MappingProxyType(dict(self.joints)))
 
     def __repr__(self) -> str:
-        return f'<Model {self.name!r}: {len(self.bodies) - 1} bodies, {len(self.loops)} loops>'
+        return f'<Model {self.name!r}: bodies {len(self.bodies) - 1}, loops {len(self.loops)}>'
 
     def __reduce__(self) -> tuple[Any, ...]:
         values = (vars(self)[name] for name in self.__dataclass_fields__)

@@ -15,9 +15,10 @@
 """
 What of a mechanism changes at events: what is closed and cut, clusters, theta_G, rank.
 
-Paper 2, section IV, describes links by pointers: `parent`, `child`, `brother`, and `real` for the
-virtual link that stands in for a link at a cut joint. Here the pointers are indices: a body's
-record holds its parent, a loop's holds the body that carries the virtual link and the real one.
+Nakamura and Yamane, section IV, describe links by pointers: `parent`, `child`, `brother`, and
+`real` for the virtual link that stands in for a link at a cut joint. Here the pointers are
+indices: a body's record holds its parent, a loop's holds the body that carries the virtual link
+and the real one.
 Connecting and cutting switches records on and off; nothing is allocated or compiled again, for
 there is room for six velocities a body from the start.
 """
@@ -34,10 +35,12 @@ from closed_chain_dynamics.model.memory import Tables
 from closed_chain_dynamics.model.model import Model, Records
 from closed_chain_dynamics.model.surfaces import Surface
 
-__all__ = ['Connections', 'Structure']
+__all__ = ['OF_DIGITS', 'Connections', 'Structure']
 
 LAWS = ('damping', 'friction', 'stop_stiffness', 'stop_damping')
 SWITCHES = ['active', 'mode', 'n_rows']  # what events change of a loop
+# what is learnt of the digits that a file gives its loops with
+OF_DIGITS = 'rounded', 'closing_tolerance', 'rank_tolerance'
 
 
 @dataclass(frozen=True)
@@ -146,6 +149,15 @@ class Structure(Tables):
         first, count = (int(self._clusters[cluster][name]) for name in ('first_dof', 'n_dofs'))
         return self._cluster_dofs[first : first + count]
 
+    def know_rank(self, other: 'Structure') -> None:
+        """Take over what another one in the same structure has learnt of rank and rounding."""
+        for name in OF_DIGITS:
+            self.world[name] = other.world[name]
+        self.clusters['full_rank'] = other.clusters['full_rank']
+        self.shape['full_rank'] = other.shape['full_rank']
+        self.rank_known = other.rank_known
+        self.changed()
+
     def know_motions(self, other: 'Structure') -> None:
         """Take over what another one in the same structure has learnt of motions nearby."""
         self.bodies['ways'] = other.bodies['ways']
@@ -194,6 +206,11 @@ class Structure(Tables):
             now['joint'] != home['joint']
         )
         return free
+
+    @property
+    def tree(self) -> bytes:
+        """Return how bodies hang on each other, to compare: loops do not change it, cuts do."""
+        return b''.join(self.bodies[name].tobytes() for name in ('parent', 'joint', 'iq', 'iv'))
 
     def address_surfaces(self, names: Sequence[str]) -> None:
         """Point loops at their compiled surfaces, which stand elsewhere in every process."""

@@ -13,11 +13,11 @@
 # limitations under the License.
 
 """
-Surfaces that are given as a function C(x, y, z) = 0, for points that slide on them (paper 3, (1)).
+Surfaces that are given as a function C(x, y, z) = 0, for points that slide on them.
 
-The function is compiled once and called from the kernels by its address. Its gradient comes from
-complex steps, C(x + i h) / h, which cost no digits; so it must be analytic: sums, products, powers
-and NumPy's functions of its arguments, no abs and no comparisons.
+This is Eq. (1) of Li et al. The function is compiled once and called from the kernels by its
+address. Its gradient comes from complex steps, C(x + i h) / h, which cost no digits; so it must be
+analytic: sums, products, powers and NumPy's functions of its arguments, no abs and no comparisons.
 """
 
 from collections.abc import Callable

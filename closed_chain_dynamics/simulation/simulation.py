@@ -13,11 +13,12 @@
 # limitations under the License.
 
 """
-Simulation of chains whose structure changes while they move (paper 2, sections V to VII).
+Simulation of chains whose structure changes while they move.
 
-A step is one compiled call: forward dynamics, integration on the manifold, and projection of
-position and velocity onto the loops, so that they stay closed to rounding. Connecting catches the
-motion (see `structure_events`), cutting sets it free; both are in the log.
+The method is that of Nakamura and Yamane, sections V to VII. A step is one compiled call: forward
+dynamics, integration on the manifold, and projection of position and velocity onto the loops, so
+that they stay closed to rounding. Connecting catches the motion (see `structure_events`), cutting
+sets it free; both are in the log.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ from numpy.typing import ArrayLike
 from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.dynamics.actuation import Torques, actuator_vector
+from closed_chain_dynamics.dynamics.wording import plural
 from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.recording.events import Event
@@ -118,7 +120,7 @@ class Simulation:
     def __repr__(self) -> str:
         return (
             f'<Simulation of {self.robot.name!r} at {self.time:g} s: {self.integrator}, '
-            f'steps of {self.dt:g} s, {len(self.events)} events>'
+            f'steps of {self.dt:g} s, {plural(len(self.events), "event")}>'
         )
 
     def _repr_html_(self) -> str:

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Connecting and cutting joints of a mechanism in motion (paper 2, section V).
+Connecting and cutting joints of a mechanism in motion (Nakamura and Yamane, section V).
 
 Connecting closes what is left of a gap and catches the motion; cutting sets it free. Several
 joints may do it at the same instant. Whatever is refused leaves everything as it was.

@@ -18,6 +18,7 @@ import cmath
 from dataclasses import replace
 import math
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -196,6 +197,20 @@ def test_axes_that_are_nearly_parallel_are_taken_for_rounded():
     with pytest.raises(ccd.AssemblyError, match='axes miss each other by a little'):
         ccd.assemble(ccd.load(tilted))
     assert ccd.assemble(ccd.load(text)).size  # which closes as it was written
+
+
+def test_the_advice_for_axes_that_miss_each_other_closes_both_loops():
+    text = (library.share_folder() / 'urdf/six_bar.urdf').read_text(encoding='utf-8')
+    exact = ccd.load(text)
+    tilted = text.replace('<child_axis xyz="0 ', '<child_axis xyz="0.0001 ')
+    followed = re.sub('(<constraint name="[^"]+" type=)"revolute"', r'\1"spherical"', tilted)
+    assert followed.count('type="spherical"') == len(exact.loop_names) == 2
+    robot = ccd.load(followed)
+    q = ccd.assemble(robot, {'crank': 1.0}, start=ccd.assemble(exact, {'crank': 1.0}))
+    assert ccd.coordinates(robot, q).mobility == ccd.coordinates(exact, q).mobility == 1
+    rest = np.zeros(robot.nv)
+    torques = [ccd.inverse_dynamics(each, q, rest, rest).tau_A for each in (robot, exact)]
+    assert np.allclose(*torques, rtol=1e-9)  # pins that are balls move the same plane mechanism
 
 
 def test_held_joints_that_contradict_a_coupling_are_named():
