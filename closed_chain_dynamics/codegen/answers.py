@@ -16,19 +16,20 @@
 Where generated code does not hold, the generic functions of the core answer instead.
 
 It holds for one structure and away from where its pivots fail. A warning says so once for each
-reason. In a batch, states that the core refuses too hold nan.
+reason. In a batch, states that the core refuses too hold nan. Several threads may ask at a time.
 """
 
 from collections import Counter
 from collections.abc import Callable
-from typing import Any
+from threading import RLock
+from typing import Any, TypeVar
 import warnings
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from closed_chain_dynamics.arrays import Array
-from closed_chain_dynamics.codegen.batch import Function, as_rows, check_counts
+from closed_chain_dynamics.codegen.batch import Function, as_numbers, as_rows, check_counts
 from closed_chain_dynamics.codegen.cache import fingerprint
 from closed_chain_dynamics.codegen.gathering import gather
 from closed_chain_dynamics.codegen.source import Source
@@ -37,7 +38,7 @@ from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['Answers', 'GeneratedCodeWarning']
 
-
+T = TypeVar('T')
 CHANGED = 'the structure has changed since this was compiled'
 REFUSED = 'a pivot of the generated code fails, or the state is refused'
 
@@ -59,6 +60,7 @@ class Answers:
         self.fallbacks: Counter[str] = Counter()
         self.structure = robot.changes
         self._other = -1  # changes of another structure, which was looked at before
+        self._one_at_a_time = RLock()  # the core works in the one workspace of the mechanism
         self._functions: dict[str, Function] = {}
 
     def doubt(self) -> None:
@@ -79,10 +81,15 @@ class Answers:
     def _is_the_same(self) -> bool:
         """Return whether code generated now would be that which was compiled."""
         try:
-            now = gather(self.robot, self.source.q)
+            now = self.core(gather, self.robot, self.source.q)
         except ClosedChainError:
             return False
         return fingerprint(now) == fingerprint(self.source)
+
+    def core(self, function: Callable[..., T], *given: Any) -> T:
+        """Return what a function of the core answers, whatever thread asks."""
+        with self._one_at_a_time:
+            return function(*given)
 
     def function(self, name: str) -> Function:
         """Return a function of the generated code, compiled when it is first asked for."""
@@ -104,7 +111,7 @@ class Answers:
     def call(
         self, name: str, given: tuple[ArrayLike, ...], core: Callable[..., tuple[Any, ...]]
     ) -> tuple[Array, Any, Any]:
-        """Return outputs side by side, whether they count, and whether the core gave them."""
+        """Return a result, whether it counts, and whether the core gave it."""
         function = self.function(name)
         changed = not self.is_current
         if np.ndim(given[0]) == 2:
@@ -112,9 +119,11 @@ class Answers:
         flat = None if changed else function.one(given)
         if flat is not None:
             return flat, True, False
-        answer = function.join(core(*(np.asarray(each, dtype=float) for each in given)))
+        where = self.robot.name
+        rows = tuple(as_numbers(x, what, where) for x, what in zip(given, function.inputs))
+        answer = function.join(rows, self.core(core, *rows))
         self.say(CHANGED if changed else REFUSED)
-        return answer, True, True
+        return answer, bool(np.isfinite(answer).all()), True
 
     def _batch(
         self,
@@ -136,8 +145,9 @@ class Answers:
         ok, generic = good.copy(), ~good
         for i in np.flatnonzero(generic):
             try:
-                flat[i] = function.join(core(*(each[i] for each in rows)))
-                ok[i] = True
+                state = tuple(each[i] for each in rows)
+                flat[i] = function.join(state, self.core(core, *state))
+                ok[i] = np.isfinite(flat[i]).all()
             except (ClosedChainError, ValueError):
                 flat[i], generic[i] = np.nan, False
         if generic.any():

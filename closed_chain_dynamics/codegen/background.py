@@ -19,23 +19,45 @@ A thread would not do: tracing holds Python's lock for seconds, and a control lo
 The process writes to the folder of compiled code, from where everybody takes it.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 import os
 from pathlib import Path
 import pickle
 import subprocess
 import sys
 import tempfile
+from threading import Lock
 import weakref
 
 from closed_chain_dynamics.codegen.build import build
 from closed_chain_dynamics.codegen.source import Source
 from closed_chain_dynamics.errors import ClosedChainError
 
-__all__ = ['COMPILING', 'SHARE_EVERY', 'BackgroundBuild']
+__all__ = ['COMPILING', 'BackgroundBuild', 'sharing_python']
 
 COMPILING = 'code for this structure is being generated'
 NICENESS = 10  # whatever its owner does comes first
-SHARE_EVERY = 2e-4  # Python's lock, while a thread prepares something beside a control loop [s]
+SHARE_EVERY = 5e-5  # Python's lock, while a thread prepares something beside a control loop [s]
+USUALLY = sys.getswitchinterval()
+
+_sharing, _count_lock = [0], Lock()  # how many threads do so
+
+
+@contextmanager
+def sharing_python() -> Iterator[None]:
+    """Let a control loop have Python's lock soon, while another thread works beside it."""
+    _count(1)
+    try:
+        yield
+    finally:
+        _count(-1)
+
+
+def _count(more: int) -> None:
+    with _count_lock:
+        _sharing[0] += more
+        sys.setswitchinterval(min(USUALLY, SHARE_EVERY) if _sharing[0] else USUALLY)
 
 
 class BackgroundBuild:

@@ -32,7 +32,7 @@ from closed_chain_dynamics.codegen.compiler import find_compiler
 from closed_chain_dynamics.codegen.source import Source
 from closed_chain_dynamics.errors import StateError
 
-__all__ = ['Function', 'as_rows', 'check_counts', 'pointer', 'shares', 'spread']
+__all__ = ['Function', 'as_numbers', 'as_rows', 'check_counts', 'pointer', 'shares', 'spread']
 
 MATRIX_OUTPUTS = ('M', 'W', 'S', 'J_C', 'placements')  # outputs with two indices, however narrow
 LEAST_SHARE = 64  # states below which a thread of its own does not pay
@@ -76,9 +76,12 @@ def as_rows(values: ArrayLike, width: int, what: str, where: str) -> Array:
 def as_numbers(values: ArrayLike, what: str, where: str) -> Array:
     """Return values as a contiguous array of floats."""
     try:
+        if np.iscomplexobj(values):  # NumPy would drop the imaginary part
+            raise TypeError
         return np.ascontiguousarray(values, dtype=float)
     except (TypeError, ValueError):
-        raise StateError(f'{what} must be numbers', where=where) from None
+        kind = getattr(values, 'dtype', type(values).__name__)
+        raise StateError(f'{what} must be numbers, not {kind}', where=where) from None
 
 
 def check_counts(where: str, **batch: Array) -> None:
@@ -94,7 +97,11 @@ def check_counts(where: str, **batch: Array) -> None:
 
 
 class Function:
-    """One generated function of a mechanism."""
+    """
+    One generated function of a mechanism.
+
+    A result is its outputs side by side, (width,); inputs may stand before them as they were.
+    """
 
     def __init__(self, source: Source, name: str, threads: int | None = None) -> None:
         self._source, self._name = source, name
@@ -102,31 +109,32 @@ class Function:
         library = build(source, name)
         self.inputs, self.outputs = library.inputs, library.outputs
         self.library = library  # keeps the code loaded
-        self.width = sum(r * c for r, c in self.outputs.values())
+        self._kept = library.kept
+        self.width = self._kept + sum(r * c for r, c in self.outputs.values())
         make = ctypes.PyDLL(library.dll._name).python_function
-        make.restype = ctypes.py_object
+        make.restype, make.argtypes = ctypes.py_object, [ctypes.py_object]
         # answer(input, ..., out): whether one state in contiguous arrays has an answer; see call.c
-        self.answer: Callable[..., bool] = make()
+        self.answer: Callable[..., bool] = make(np.empty(0))
         self._many: Library | None = None
-        ends = np.cumsum([r * c for r, c in self.outputs.values()]).tolist()
+        ends = (self._kept + np.cumsum([r * c for r, c in self.outputs.values()])).tolist()
         self._cuts = [
             (r, c, end - r * c, end, name in MATRIX_OUTPUTS)
             for (name, (r, c)), end in zip(self.outputs.items(), ends)
         ]
 
     def one(self, given: tuple[ArrayLike, ...]) -> Array | None:
-        """Return the outputs for one state side by side; None where they do not count."""
+        """Return the result of one state; None where it does not count."""
         flat = np.empty(self.width)
         where = self._source.name
         rows = [as_numbers(each, what, where) for each, what in zip(given, self.inputs)]
         return flat if self.answer(*rows, flat) else None
 
     def empty(self, n: int) -> Array:
-        """Return room for the outputs of n states."""
+        """Return room for the results of n states."""
         return np.full((n, self.width), np.nan)
 
     def many(self, rows: tuple[Array, ...]) -> tuple[Array, NDArray[np.bool_]]:
-        """Return the outputs of every state side by side, (n, width), and whether they count."""
+        """Return the result of every state, (n, width), and whether they count."""
         n = len(rows[0])
         if self._many is None:
             self._many = build(self._source, self._name, lanes=find_compiler().lanes)
@@ -143,10 +151,11 @@ class Function:
         spread(run, shares(n, find_compiler().lanes, self.threads))
         return out, ok.astype(bool)
 
-    def join(self, outputs: tuple[Array, ...]) -> Array:
-        """Return outputs of one state side by side, as generated code would write them."""
+    def join(self, given: tuple[Array, ...], outputs: tuple[Array, ...]) -> Array:
+        """Return a result of one state as generated code would write it."""
         columns = [np.transpose(x) if cut[-1] else x for x, cut in zip(outputs, self._cuts)]
-        return np.concatenate([np.ravel(each) for each in columns])
+        kept = given if self._kept else ()
+        return np.concatenate([np.ravel(each) for each in (*kept, *columns)])
 
     def split(self, flat: Array) -> tuple[Array, ...]:
         """Return the outputs by themselves; CasADi writes matrices column by column."""

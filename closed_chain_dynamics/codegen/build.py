@@ -16,6 +16,7 @@
 
 import ctypes
 from dataclasses import dataclass
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ class Library:
     dll: ctypes.CDLL
     inputs: dict[str, int]
     outputs: dict[str, tuple[int, int]]
-    margins: int  # numbers behind the outputs
+    kept: int  # inputs before the outputs in a result: all or none
 
 
 def require_casadi() -> None:
@@ -67,7 +68,7 @@ def build(source: Source, name: str, *, lanes: int = 1, variant: int = 0) -> Lib
         _make(compiler, source, name, lanes, path)
     try:
         return _load(path)
-    except (OSError, ValueError, KeyError):  # damaged, or of another machine: once more
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):  # damaged, copied
         path.with_suffix('.so').unlink(missing_ok=True)
         _make(compiler, source, name, lanes, path)
         return _load(path)
@@ -78,16 +79,22 @@ def _make(compiler: Compiler, source: Source, name: str, lanes: int, path: Path)
     from closed_chain_dynamics.codegen.c_text import c_text
 
     text, described = c_text(source, name)
-    text += f'const char made_for[] = "{path.name}";\n'
-    put(path.with_suffix('.so'), compile_text(compiler, text, lanes, source.name))
-    put(path.with_suffix('.json'), json.dumps(described).encode())
+    library = compile_text(compiler, text, lanes, source.name)
+    put(path.with_suffix('.so'), library)
+    seal = _seal(path.name, described, library)
+    put(path.with_suffix('.json'), json.dumps({**described, 'seal': seal}).encode())
+
+
+def _seal(name: str, described: dict[str, Any], library: bytes) -> str:
+    """Return a hash by which a library is known that was damaged, copied or renamed."""
+    told = f'{name} {json.dumps(described)}'
+    return hashlib.sha256(told.encode() + library).hexdigest()
 
 
 def _load(path: Path) -> Library:
     described: dict[str, Any] = json.loads(path.with_suffix('.json').read_text())
+    seal, library = described.pop('seal'), path.with_suffix('.so')
+    if _seal(path.name, described, library.read_bytes()) != seal:
+        raise ValueError(f'{path.name} is not what was built')
     outputs = {k: (r, c) for k, (r, c) in described['outputs'].items()}
-    dll = ctypes.CDLL(str(path.with_suffix('.so')))
-    made_for = (ctypes.c_char * (len(path.name) + 1)).in_dll(dll, 'made_for').value
-    if made_for != path.name.encode():  # copied, or renamed: it may be of anything
-        raise ValueError(f'{path.name} is a library of {made_for!r}')
-    return Library(dll, described['inputs'], outputs, described['margins'])
+    return Library(ctypes.CDLL(str(library)), described['inputs'], outputs, described['kept'])

@@ -26,6 +26,8 @@ from closed_chain_dynamics.kernels import fine_steps, holds, loop_closing
 __all__ = ['STEP_PARTS', 'c_text', 'step_sizes']
 
 STEP_PARTS = ('forward_dynamics', 'local_rate', 'advance', 'newton_step', 'settle_velocity')
+NO_SHAPES: dict[str, Any] = {'inputs': {}, 'outputs': {}, 'kept': 0}  # of several functions
+KEEPS_INPUTS = 'forward_dynamics'  # constraint forces need them, if they are asked for
 RUN_PARTS = ('slopes', 'local_rate', 'advance', 'closing', 'look')
 
 
@@ -34,31 +36,30 @@ def c_text(source: Source, name: str) -> tuple[str, dict[str, Any]]:
     if name == STEP_LIBRARY:
         parts = [trace(source, each) for each in STEP_PARTS]
         text = ''.join(print_function(each) for each in parts)
-        return _joined(text, 'roll.c', step_sizes(source, parts)), {
-            'inputs': {},
-            'outputs': {},
-            'margins': 0,
-        }
+        return _joined(text, 'roll.c', step_sizes(source, parts)), NO_SHAPES
     if name == RUN_LIBRARY:
         traces = {each: trace(source, each) for each in RUN_PARTS}
         text = ''.join(print_function(each) for each in traces.values())
         text = _joined(text, 'run.c', run_sizes(source, traces))
-        return f'#include <string.h>\n{text}', {'inputs': {}, 'outputs': {}, 'margins': 0}
+        return f'#include <string.h>\n{text}', NO_SHAPES
     if name == DERIVATIVES:
         return _derivatives(source)
     found = trace(source, name)
     values = {k: s for k, s in found.outputs.items() if k not in ('margin', 'closed')}
     n_values = sum(r * c for r, c in values.values())
     n_all = sum(r * c for r, c in found.outputs.values())
+    n_inputs = sum(found.inputs.values())
+    kept = n_inputs if name == KEEPS_INPUTS else 0
     defined = {
         'FUNCTION': name,
-        'NX': sum(found.inputs.values()),
+        'NX': n_inputs,
+        'KEPT': kept,
         'NY': n_values,
         'NM': n_all - n_values,
         'INPUTS': len(found.inputs),
         'WIDTHS': '{' + ', '.join(map(str, found.inputs.values())) + '}',
     }
-    described = {'inputs': found.inputs, 'outputs': values, 'margins': n_all - n_values}
+    described = {'inputs': found.inputs, 'outputs': values, 'kept': kept}
     return _joined(print_function(found), 'call.c', defined), described
 
 
@@ -70,6 +71,7 @@ def _derivatives(source: Source) -> tuple[str, dict[str, Any]]:
     defined = {
         'FUNCTION': DERIVATIVES,
         'NX': sum(numbers.inputs.values()),
+        'KEPT': 0,
         'NY': shape[0],
         'NM': 1,
         'INPUTS': len(numbers.inputs),
@@ -79,7 +81,7 @@ def _derivatives(source: Source) -> tuple[str, dict[str, Any]]:
     size = f'#define NUMBERS {numbers.outputs["numbers"][0]}\n'
     loops = (CODE_FOLDER / 'differentiate.c').read_text()
     text = f'{print_function(numbers)}\n{size}{slopes.tables()}\n{loops}'
-    described = {'inputs': numbers.inputs, 'outputs': {'slopes': shape}, 'margins': 1}
+    described = {'inputs': numbers.inputs, 'outputs': {'slopes': shape}, 'kept': 0}
     return _joined(text, 'call.c', defined), described
 
 
@@ -129,5 +131,5 @@ def run_sizes(source: Source, traces: dict[str, Trace]) -> dict[str, Any]:
 
 def _joined(functions: str, driver: str, defined: dict[str, Any]) -> str:
     lines = ''.join(f'#define {key} {value}\n' for key, value in defined.items())
-    head, tail = ((CODE_FOLDER / name).read_text() for name in ('real.h', driver))
-    return f'{head}\n{functions}\n{lines}\n{tail}'
+    texts = [(CODE_FOLDER / name).read_text() for name in ('real.h', 'lanes.h', driver)]
+    return '\n'.join([*texts[:2], functions, lines, texts[2]])

@@ -45,6 +45,7 @@ __all__ = [
     'fingerprint',
     'put',
     'stem',
+    'writers',
 ]
 
 CODE_FOLDER = Path(__file__).parent
@@ -96,13 +97,23 @@ def _parts(value: Any) -> Iterator[bytes]:
         yield repr(value).encode() + b','
 
 
+def writers() -> list[Path]:
+    """Return the files that generated code depends on: what writes it, and the core's bounds."""
+    own = [
+        file
+        for file in CODE_FOLDER.iterdir()
+        if file.suffix in ('.py', '.c', '.h') and file.stem not in CALLERS
+    ]
+    package = CODE_FOLDER.parent
+    return sorted([*own, *package.glob('kernels/*.py'), *package.glob('model/*.py')])
+
+
 @lru_cache(maxsize=1)
 def _own_code() -> bytes:
     """Return a hash of what generates code here."""
     digest = hashlib.sha256()
-    for file in sorted(CODE_FOLDER.iterdir()):
-        if file.suffix in ('.py', '.c', '.h') and file.stem not in CALLERS:
-            digest.update(file.read_bytes())
+    for file in writers():
+        digest.update(file.read_bytes())
     return digest.digest()
 
 
@@ -136,8 +147,12 @@ def put(path: Path, data: bytes) -> None:
     """Write a file all at once: another process sees the whole of it or nothing."""
     try:
         handle, name = tempfile.mkstemp(dir=path.parent)
-        with os.fdopen(handle, 'wb') as file:
-            file.write(data)
-        os.replace(name, path)
+        try:
+            with os.fdopen(handle, 'wb') as file:
+                file.write(data)
+            os.replace(name, path)
+        except OSError:
+            Path(name).unlink()  # a disk without room needs it
+            raise
     except OSError as error:
-        raise cannot_write(error, path) from None
+        raise cannot_write(error, path.parent) from None

@@ -1,20 +1,9 @@
 /* Calls one generated function FUNCTION for many states, LANES at a time.
-   NX inputs, NY numbers wanted, NM margins behind them, INPUTS arrays of widths WIDTHS. */
+   NX inputs, NY numbers wanted, NM margins behind them, INPUTS arrays of widths WIDTHS.
+   A result is KEPT inputs as they were, which is all or none of them, and the numbers wanted. */
 static const int widths[INPUTS] = WIDTHS;
 #ifndef ROOM /* where inputs and outputs lie: on the stack, unless they are too many for it */
 #define ROOM
-#endif
-
-#if LANES == 1
-typedef int verdict;
-#define is_true(ok, k) (ok)
-#define lane(a, k) (a)
-#define all_true 1
-#else
-typedef mask verdict;
-#define is_true(ok, k) ((ok)[k] != 0)
-#define lane(a, k) (a)[k]
-#define all_true (real_zero == real_zero)
 #endif
 
 static verdict evaluate(const real *restrict x, real *restrict y) {
@@ -29,19 +18,12 @@ static verdict evaluate(const real *restrict x, real *restrict y) {
 #if LANES == 1
 /* One state from Python, without ctypes: answer(input, ..., out) takes contiguous arrays of
    doubles and says whether the answer counts; False too where an argument does not fit. What is
-   declared here is part of Python's stable ABI, so that no header of Python is needed. */
+   declared here is part of Python's stable ABI, so that no header of Python is needed, and of what
+   NumPy 1 and 2 compile into every program that uses them. Python's own way to an array's memory,
+   buffers, takes a thousand instructions for each. */
 #include <string.h>
 typedef struct _object PyObject;
 typedef long Py_ssize_t;
-typedef struct {
-  void *buf;
-  PyObject *obj;
-  Py_ssize_t len, itemsize;
-  int readonly, ndim;
-  char *format;
-  Py_ssize_t *shape, *strides, *suboffsets;
-  void *internal;
-} Py_buffer;
 typedef PyObject *(*fastcall)(PyObject *, PyObject *const *, Py_ssize_t);
 typedef struct {
   const char *ml_name;
@@ -49,39 +31,49 @@ typedef struct {
   int ml_flags;
   const char *ml_doc;
 } PyMethodDef;
-extern int PyObject_GetBuffer(PyObject *, Py_buffer *, int);
-extern void PyBuffer_Release(Py_buffer *);
-extern void PyErr_Clear(void);
 extern PyObject *PyBool_FromLong(long);
 extern PyObject *PyCFunction_NewEx(PyMethodDef *, PyObject *, PyObject *);
-enum { WRITABLE = 1, WITH_SHAPE_AND_FORMAT = 4 | 8, METH_FASTCALL = 0x80 };
+enum { METH_FASTCALL = 0x80 };
+typedef struct {
+  Py_ssize_t references;
+  void *type, *of_numbers;
+  char kind, number, byte_order;
+} NumberType;
+typedef struct {
+  Py_ssize_t references;
+  void *type;
+  double *numbers;
+  int dimensions;
+  Py_ssize_t *shape, *strides;
+  PyObject *base;
+  const NumberType *number_type;
+  int flags;
+} Array;
+enum { CONTIGUOUS = 1, ALIGNED = 0x100, WRITEABLE = 0x400 };
+static void *array_type; /* numpy.ndarray */
 
-static int take(PyObject *from, Py_buffer *view, int flags, Py_ssize_t width) {
-  if (PyObject_GetBuffer(from, view, flags) != 0) {
-    PyErr_Clear();
+static double *take(PyObject *given, Py_ssize_t width, int flags) {
+  const Array *a = (const Array *)given;
+  if (a->type != array_type || a->number_type->number != 'd' || a->number_type->byte_order != '=')
     return 0;
-  }
-  if (view->ndim == 1 && view->shape[0] == width && strcmp(view->format, "d") == 0) return 1;
-  PyBuffer_Release(view);
-  return 0;
+  return a->dimensions == 1 && a->shape[0] == width && !(flags & ~a->flags) ? a->numbers : 0;
 }
 
 static PyObject *answer(PyObject *self, PyObject *const *given, Py_ssize_t n) {
   ROOM double x[NX + 1], y[NY + NM + 1];
-  Py_buffer view;
   (void)self;
   if (n != INPUTS + 1) return PyBool_FromLong(0);
   double *at = x;
   for (int i = 0; i < INPUTS; ++i) {
-    if (!take(given[i], &view, WITH_SHAPE_AND_FORMAT, widths[i])) return PyBool_FromLong(0);
-    memcpy(at, view.buf, widths[i] * sizeof(double));
-    PyBuffer_Release(&view);
+    const double *from = take(given[i], widths[i], CONTIGUOUS);
+    if (!from) return PyBool_FromLong(0);
+    memcpy(at, from, widths[i] * sizeof(double));
     at += widths[i];
   }
-  if (!evaluate(x, y)) return PyBool_FromLong(0);
-  if (!take(given[INPUTS], &view, WITH_SHAPE_AND_FORMAT | WRITABLE, NY)) return PyBool_FromLong(0);
-  memcpy(view.buf, y, NY * sizeof(double));
-  PyBuffer_Release(&view);
+  double *out = take(given[INPUTS], KEPT + NY, CONTIGUOUS | ALIGNED | WRITEABLE);
+  if (!out || !evaluate(x, y)) return PyBool_FromLong(0);
+  memcpy(out, x, KEPT * sizeof(double));
+  memcpy(out + KEPT, y, NY * sizeof(double));
   return PyBool_FromLong(1);
 }
 
@@ -93,7 +85,8 @@ int call_packed(const double *x, double *out) {
   return 1;
 }
 
-PyObject *python_function(void) {
+PyObject *python_function(PyObject *any_array) {
+  array_type = ((const Array *)any_array)->type;
   static PyMethodDef method = {"answer", answer, METH_FASTCALL, 0};
   return PyCFunction_NewEx(&method, 0, 0);
 }
@@ -110,7 +103,9 @@ void call_many(long first, long last, const double *const *in, double *out, unsi
     }
     const verdict good = evaluate(x, y);
     for (int k = 0; k < LANES && row + k < last; ++k) {
-      for (int i = 0; i < NY; ++i) out[(row + k) * NY + i] = lane(y[i], k);
+      double *result = out + (row + k) * (KEPT + NY);
+      for (int i = 0; i < KEPT; ++i) result[i] = lane(x[i], k);
+      for (int i = 0; i < NY; ++i) result[KEPT + i] = lane(y[i], k);
       ok[row + k] = is_true(good, k) ? 1 : 0;
     }
   }

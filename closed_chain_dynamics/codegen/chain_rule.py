@@ -100,7 +100,8 @@ class TracedChain:
         x, u = ca.SX.sym('x', self.plain.nq), ca.SX.sym('u', self.plain.nv)
         moved = ca.Function('T', [x, u], [tangent_map(self.plain, x, u)])
         nv = self.plain.nv
-        return np.asarray(moved(np.repeat(q[:, None], nv, axis=1), np.eye(nv)))
+        found = moved(np.repeat(q[:, None], nv, axis=1), np.eye(nv))
+        return np.asarray(found)[:, :nv]  # CasADi would take no columns for one
 
     def closed(self, q: Array, v: Array, n: int) -> tuple[Pushed, Pushed]:
         """Return pose and velocity along motions of theta_G and its rate, from direction 0 on."""

@@ -23,6 +23,7 @@ marked `generic`. In a batch, states that the core refuses too are marked in `ok
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,14 +38,7 @@ from closed_chain_dynamics.codegen.cache import DERIVATIVES
 from closed_chain_dynamics.codegen.compiler import find_compiler
 from closed_chain_dynamics.codegen.forward_derivatives import Derivatives, derivatives, linearise
 from closed_chain_dynamics.codegen.gathering import gather
-from closed_chain_dynamics.codegen.results import (
-    AnsweredFor,
-    Basis,
-    Completed,
-    Forward,
-    Inverse,
-    Rollout,
-)
+from closed_chain_dynamics.codegen.results import Basis, Completed, Forward, Inverse, Rollout
 from closed_chain_dynamics.codegen.rollouts import Roller
 from closed_chain_dynamics.codegen.source import Source
 from closed_chain_dynamics.dynamics.actuation import actuator_vector
@@ -92,7 +86,9 @@ class CompiledMechanism:
         self._ends = nv, nv + len(self.independent), nv + len(self.independent) + motors
         self._forward = answers.function('forward_dynamics').answer
         self._inverse = answers.function('inverse_dynamics').answer
-        self._widths = nv, answers.function('inverse_dynamics').width
+        widths = [answers.function(f'{kind}_dynamics').width for kind in ('forward', 'inverse')]
+        self._forward_width, self._inverse_width = widths
+        self._first = widths[0] - nv
 
     def __repr__(self) -> str:
         return f'<CompiledMechanism {self.source.name!r}: theta_G {", ".join(self.independent)}>'
@@ -108,30 +104,27 @@ class CompiledMechanism:
     # --- the calls of the core ----------------------------------------------------------------
     def forward_dynamics(self, q: ArrayLike, v: ArrayLike, tau: Any = None) -> Forward:
         """Return the accelerations of the closed chain under actuator torques."""
-        if self.robot.changes == self._answers.structure:
-            flat = np.empty(self._widths[0])
+        robot = self.robot
+        if robot.changes == self._answers.structure:
+            flat = np.empty(self._forward_width)
             if self._forward(q, v, tau, flat):  # one state, in arrays as they should be
-                return _new(Forward, (flat, True, False, self._asked(q, v, tau)))
+                kept = robot.kept_structure()
+                return _new(Forward, (flat, self._first, True, False, robot.model, kept))
         if tau is None or isinstance(tau, Mapping):
             n = np.shape(q)[:-1]
             tau = np.broadcast_to(self._torques(tau), (*n, len(self.source.motors)))
-        answer = self._answers.call(
+        flat, ok, generic = self._answers.call(
             'forward_dynamics',
             (q, v, tau),
-            lambda q, v, tau: (forward_dynamics(self.robot, q, v, tau).acceleration,),
+            lambda q, v, tau: (forward_dynamics(robot, q, v, tau).acceleration,),
         )
-        given = (np.asarray(each, dtype=float) for each in (q, v, tau))
-        return Forward(*answer, self._asked(*given))
-
-    def _asked(self, q: Any, v: Any, tau: Any) -> AnsweredFor:
-        """Return a question as it was, whatever happens to the arrays and the mechanism later."""
-        robot = self.robot
-        return (robot.model, robot.kept_structure(), q.tobytes(), v.tobytes(), tau.tobytes())
+        first = flat.shape[-1] - robot.nv
+        return Forward(flat, first, ok, generic, robot.model, robot.kept_structure())
 
     def inverse_dynamics(self, q: ArrayLike, v: ArrayLike, a: ArrayLike) -> Inverse:
         """Return the forces that a motion of the closed chain needs."""
         if self.robot.changes == self._answers.structure:
-            flat = np.empty(self._widths[1])
+            flat = np.empty(self._inverse_width)
             if self._inverse(q, v, a, flat):
                 return _new(Inverse, (flat, self._ends, True, False))
         return self._forces('inverse_dynamics', (q, v, a))
@@ -174,7 +167,7 @@ class CompiledMechanism:
         return Completed._make(
             self._answers.call(
                 'complete_velocity',
-                (q, self._rates(rates)),
+                (q, self._rates(q, rates)),
                 lambda q, rates: (complete_velocity(self.robot, q, self._named(rates)),),
             )
         )
@@ -184,7 +177,7 @@ class CompiledMechanism:
         return Completed._make(
             self._answers.call(
                 'complete_acceleration',
-                (q, v, self._rates(accelerations)),
+                (q, v, self._rates(q, accelerations)),
                 lambda q, v, rates: (complete_acceleration(self.robot, q, v, self._named(rates)),),
             )
         )
@@ -222,19 +215,16 @@ class CompiledMechanism:
                 if found is not None:
                     return self._derivatives(q, v, found)
         self._answers.say('derivatives do not hold here in generated code')
-        return derivatives(self.robot, q, v, tau)
+        return self._answers.core(derivatives, self.robot, q, v, tau)
 
     def _derivatives(self, q: ArrayLike, v: ArrayLike, found: Array) -> Derivatives:
         """Return slopes by q, v and torques, which lie beside W; A and B when they are asked."""
         nv, na = self.source.nv, len(self.source.motors)
-        found = found.reshape(nv, -1)
+        found = found.reshape(nv, 2 * nv + na + len(self.independent))
         wrt_q, wrt_v = found[:, :nv], found[:, nv : 2 * nv]
         wrt_tau, W = found[:, 2 * nv : 2 * nv + na], found[:, 2 * nv + na :]
         pose, rate = np.array(q, dtype=float), np.array(v, dtype=float)
-
-        def closed() -> tuple[Array, Array]:
-            return linearise(self, pose, rate, W, wrt_q, wrt_v, wrt_tau)
-
+        closed = partial(linearise, self, pose, rate, W, wrt_q, wrt_v, wrt_tau)
         return Derivatives(wrt_q, wrt_v, wrt_tau, self.independent, closed)
 
     def slopes(self, name: str, **given: Array) -> Array | None:
@@ -298,7 +288,7 @@ class CompiledMechanism:
         values: Array = actuator_vector(self.robot, tau, 'tau')
         return values
 
-    def _rates(self, rates: Any) -> Any:
+    def _rates(self, q: ArrayLike, rates: Any) -> Any:
         if not isinstance(rates, Mapping):
             given = np.shape(rates)
             if given[-1:] != (len(self.independent),):
@@ -317,6 +307,8 @@ class CompiledMechanism:
                 where=self.robot.name,
                 repair='Give exactly these, or use the generic function.',
             )
+        if not rates:  # nothing moves
+            return np.empty((*np.shape(q)[:-1], 0))
         return np.stack([np.asarray(rates[name], dtype=float) for name in self.independent], -1)
 
     def _named(self, rates: Array) -> dict[str, float]:

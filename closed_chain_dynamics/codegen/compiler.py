@@ -14,7 +14,11 @@
 
 """The C compiler at hand: what it is, what it can do on this machine, and calling it."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+import errno
+import hashlib
 import os
 from pathlib import Path
 import shutil
@@ -35,6 +39,7 @@ class Compiler:
     path: str
     version: str
     options: tuple[str, ...]
+    target: str  # a hash of what it compiles for: with -march=native, this machine's processor
     lanes: int
     libraries: tuple[str, ...]  # of the vector version
 
@@ -55,12 +60,11 @@ def find_compiler() -> Compiler:
             where='codegen',
             repair='Install gcc or clang, or let the variable CC name one.',
         )
-    told = subprocess.run([path, '--version'], capture_output=True, text=True).stdout
+    told = _run([path, '--version']).stdout
     native = _works(path, ('-march=native',), 'int answer;')
     options = (*C_OPTIONS, '-march=native') if native else C_OPTIONS
-    flags = subprocess.run(
-        [path, *options, '-dM', '-E', '-x', 'c', os.devnull], capture_output=True, text=True
-    ).stdout
+    flags = _run([path, *options, '-dM', '-E', '-x', 'c', os.devnull]).stdout
+    target = hashlib.sha256(flags.encode()).hexdigest()
     lanes = 8 if '__AVX512F__' in flags else 4
     probe = {4: '_ZGVdN4v_sin', 8: '_ZGVeN8v_sin'}[lanes]
     has_vectors = '__AVX2__' in flags and _works(
@@ -69,50 +73,74 @@ def find_compiler() -> Compiler:
         f'typedef double real __attribute__((vector_size({8 * lanes})));'
         f'real {probe}(real); real f(real x) {{ return {probe}(x); }}',
     )
-    found = Compiler(path, told, options, lanes, ('-lmvec', '-lm') if has_vectors else ('-lm',))
+    libraries = ('-lmvec', '-lm') if has_vectors else ('-lm',)
+    found = Compiler(path, told, options, target, lanes, libraries)
     _compilers[wanted] = found
     return found
 
 
+def _run(command: list[str]) -> subprocess.CompletedProcess[str]:
+    """Return what a compiler answers; a file that is no program is refused."""
+    try:
+        return subprocess.run(command, capture_output=True, text=True, errors='replace')
+    except OSError as error:
+        raise GenerationError(
+            f'{command[0]} cannot be started: {error.strerror}',
+            where='codegen',
+            repair='Let the variable CC name a C compiler.',
+        ) from None
+
+
 def _works(path: str, options: tuple[str, ...], text: str) -> bool:
     """Return whether the compiler takes options for a text; libraries come behind it."""
-    with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / 'probe.c'
-        source.write_text(text)
+    with _scratch_folder(text) as source:
         switches = [each for each in options if not each.startswith('-l')]
         libraries = [each for each in options if each.startswith('-l')]
-        command = [path, *switches, '-shared', '-fPIC', '-o', f'{folder}/probe.so', str(source)]
-        return subprocess.run([*command, *libraries], capture_output=True).returncode == 0
+        made = source.with_suffix('.so')
+        command = [path, *switches, '-shared', '-fPIC', '-o', str(made), str(source)]
+        return _run([*command, *libraries]).returncode == 0
+
+
+@contextmanager
+def _scratch_folder(text: str) -> Iterator[Path]:
+    """Give a text as a C file in a folder of its own, which goes afterwards."""
+    try:
+        with tempfile.TemporaryDirectory() as folder:
+            source = Path(folder) / 'generated.c'
+            source.write_text(text)
+            yield source
+    except OSError as error:
+        raise cannot_write(error, os.environ.get('TMPDIR', '/tmp')) from None
 
 
 def compile_text(compiler: Compiler, text: str, lanes: int, where: str) -> bytes:
     """Return the shared library that a C text becomes; `where`: whose text it is."""
-    with tempfile.TemporaryDirectory() as folder:
-        source, made = Path(folder) / 'generated.c', Path(folder) / 'generated.so'
-        try:
-            source.write_text(text)
-        except OSError as error:
-            raise cannot_write(error, source) from None
+    with _scratch_folder(text) as source:
+        made = source.with_suffix('.so')
         command = [compiler.path, *compiler.options, f'-DLANES={lanes}']
         if lanes > 1 and '-lmvec' in compiler.libraries:
             command.append('-DVECTOR_MATH')
         command += ['-o', str(made), str(source), *compiler.libraries]
-        done = subprocess.run(command, capture_output=True, text=True)
-        if done.returncode:
+        done = _run(command)
+        full = os.strerror(errno.ENOSPC)
+        if full in done.stderr:  # what compilers say of it otherwise does not help
+            raise cannot_write(OSError(errno.ENOSPC, full), source.parent)
+        if done.returncode or not made.exists():
             first = next((line for line in done.stderr.splitlines() if 'error' in line), '')
+            told = first or done.stderr.strip()[:200]
             raise GenerationError(
                 f'{compiler.path} could not compile the generated code: '
-                f'{first or done.stderr.strip()[:200] or f"exit code {done.returncode}"}',
+                f'{told or f"it wrote nothing, exit code {done.returncode}"}',
                 where=where,
                 repair='Let the variable CC name another compiler.',
             )
         return made.read_bytes()
 
 
-def cannot_write(error: OSError, path: Path) -> GenerationError:
+def cannot_write(error: OSError, folder: Path | str) -> GenerationError:
     """Return what is told where a file cannot be written."""
     return GenerationError(
         f'compiled code cannot be written: {error.strerror}',
-        where=str(path.parent),
+        where=str(folder),
         repair='Make room there, or set XDG_CACHE_HOME (TMPDIR) to another folder.',
     )

@@ -92,7 +92,7 @@ def spread(values: dict[int, SX], n: int) -> SX:
 
 
 def forward_dynamics(source: Source, q: SX, v: SX, tau_A: SX) -> Answer:
-    """Return theta_O'' from the actuators' torques, Eq. (24) of paper 2."""
+    """Return theta_O'' from the actuators' torques, Eq. (24) of Nakamura and Yamane."""
     frames = place(source, q)
     moving = motion(source, frames, v, None)
     solved = solve_constraints(source, frames, q, v, moving)

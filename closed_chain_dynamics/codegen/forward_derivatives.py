@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Protocol
 from weakref import WeakKeyDictionary
 
@@ -151,7 +151,11 @@ def derivatives(robot: Mechanism, q: ArrayLike, v: ArrayLike, tau: Any = None) -
 
 def _differentiate(made: _Traced, q: Array, v: Array, tau: Array, a: Array) -> Derivatives | None:
     """Return the derivatives where torques give accelerations a; None where they do not count."""
-    linear, nv = made.linear_part(q), len(v)
+    nv = len(v)
+    if not nv:  # nothing moves, and CasADi would take no directions for one
+        W, none = np.zeros((0, 0)), np.zeros((0, len(tau)))
+        return Derivatives(W, W, none, [], partial(linearise, made, q, v, W, W, W, none))
+    linear = made.linear_part(q)
     state = {'q': q, 'v': v, 'tau': tau, 'a': a}
     residuals = made.slopes(
         'residual_slope',
@@ -169,10 +173,7 @@ def _differentiate(made: _Traced, q: Array, v: Array, tau: Array, a: Array) -> D
     slopes = W @ (np.linalg.solve(W.T @ MW, forces) if m else forces)
     slopes[:, : 2 * nv] += de
     wrt_q, wrt_v, wrt_tau = slopes[:, :nv], slopes[:, nv : 2 * nv], slopes[:, 2 * nv :]
-
-    def closed() -> tuple[Array, Array]:
-        return linearise(made, q, v, W, wrt_q, wrt_v, wrt_tau)
-
+    closed = partial(linearise, made, q, v, W, wrt_q, wrt_v, wrt_tau)
     return Derivatives(wrt_q, wrt_v, wrt_tau, made.source.independent_names, closed)
 
 

@@ -58,7 +58,7 @@ class TracedTorques:
 
 
 def inverse_dynamics(source: Source, q: SX, v: SX, a: SX) -> TracedTorques:
-    """Return tau_O, tau_G, tau_A and what no actuator gives, Eqs. (7) to (9) of paper 1."""
+    """Return tau_O, tau_G, tau_A and what no actuator gives (Yamane and Nakamura, (7) to (9))."""
     frames = place(source, q)
     solved = solve_constraints(source, frames, q)
     tau_O = tree_forces(source, frames, q, v, a)

@@ -15,7 +15,8 @@
 """
 Configurations over symbols: moving along a tangent, and the rates that a step integrates.
 
-Rotations advance by their exponential, Eq. (39) of paper 2; see kernels/manifold.py and step.py.
+Rotations advance by their exponential, Eq. (39) of Nakamura and Yamane; see kernels/manifold.py
+and step.py.
 """
 
 import casadi as ca

@@ -147,7 +147,7 @@ def _needed(body: SourceBody, moving: _Moving) -> tuple[SX, SX]:
 
 
 def newton_euler(source: Source, q: SX, v: SX, a: SX) -> dict[int, SX]:
-    """Return tau_O by velocity, without passive forces and rotors, Eq. (6) of paper 1."""
+    """Return tau_O by velocity, without passive forces and rotors (Yamane and Nakamura, (6))."""
     zero = ca.SX.zeros(3)
     g = ca.SX(source.gravity)
     motions = [_Moving(zero, ca.SX.zeros(3, 3), zero, -g, g)]

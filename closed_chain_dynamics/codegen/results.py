@@ -14,30 +14,39 @@
 
 """What a compiled mechanism answers: light values, of one state or of n of them."""
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.dynamics.forward import ForwardDynamics
-from closed_chain_dynamics.dynamics.values import numbers
 from closed_chain_dynamics.model.model import Model
 from closed_chain_dynamics.model.structure import Structure
 
-__all__ = ['AnsweredFor', 'Basis', 'Completed', 'Forward', 'Inverse', 'Rollout']
-
-
-# the mechanism as it was, and q, v and torques: numbers one after the other
-AnsweredFor: TypeAlias = tuple[Model, Structure, bytes, bytes, bytes]
+__all__ = ['Basis', 'Completed', 'Forward', 'Inverse', 'Rollout']
 
 
 class Forward(NamedTuple):
-    """Accelerations theta_O'', (nv,) or (n, nv)."""
+    """
+    Accelerations theta_O'' that torques cause, (nv,) or (n, nv).
 
-    acceleration: Array
+    `numbers`: q, v and torques as they were, and from `first` on theta_O'', side by side.
+    """
+
+    numbers: Array
+    first: int
     ok: Any  # True, or (n,) of bool
     generic: Any  # whether the core answered instead
-    asked: AnsweredFor
+    model: Model
+    structure: Structure  # as it was
+
+    def __repr__(self) -> str:
+        return f'Forward(acceleration={self.acceleration!r}, ok={self.ok}, generic={self.generic})'
+
+    @property
+    def acceleration(self) -> Array:
+        """Return theta_O''."""
+        return self.numbers[..., self.first :]
 
     @property
     def constraint_forces(self) -> Array:
@@ -46,26 +55,18 @@ class Forward(NamedTuple):
 
         As those of the core, which computes them from the accelerations when they are asked for.
         """
-        model, structure, *given = self.asked
-        if self.acceleration.ndim == 1:
-            return _constraint_forces((model, structure), given, self.acceleration)
-        count = len(self.acceleration)
-        found = np.empty((count, int(structure.shape['n_rows'])))
-        for k, acceleration in enumerate(self.acceleration):
-            state = [numbers(each).reshape(count, -1)[k].tobytes() for each in given]
-            found[k] = _constraint_forces((model, structure), state, acceleration)
-        return found
+        found = [self._constraint_forces(each) for each in np.atleast_2d(self.numbers)]
+        rows = int(self.structure.shape['n_rows'])
+        return np.reshape(found, (*self.numbers.shape[:-1], rows))
 
-
-def _constraint_forces(
-    where: tuple[Model, Structure], given: list[bytes], acceleration: Array
-) -> Array:
-    """Return what closes the equation of motion of one state; nan where there is none."""
-    if not np.isfinite(acceleration).all():
-        return np.full(int(where[1].shape['n_rows']), np.nan)
-    q, v, tau = (numbers(each) for each in given)
-    answer = np.concatenate([q, v, tau, acceleration])
-    return ForwardDynamics((*where, answer, len(q), len(v), None, None)).constraint_forces
+    def _constraint_forces(self, numbers: Array) -> Array:
+        """Return what closes the equation of motion of one state; nan where there is none."""
+        if not np.isfinite(numbers).all():
+            return np.full(int(self.structure.shape['n_rows']), np.nan)
+        nv = len(numbers) - self.first
+        nq = self.first - nv - len(self.model.actuator_names)
+        kept = self.model, self.structure, numbers, nq, nv, None, None
+        return ForwardDynamics(kept).constraint_forces
 
 
 class Inverse(NamedTuple):

@@ -1,16 +1,5 @@
 /* Steps of a simulation for many states, LANES at a time: forward_dynamics, local_rate, advance,
    newton_step and settle_velocity stand above. NQ, NV, NA sizes; NF, NN, NS margins. */
-#if LANES == 1
-typedef int verdict;
-#define is_true(ok, k) (ok)
-#define lane(a, k) (a)
-#define all_true 1
-#else
-typedef mask verdict;
-#define is_true(ok, k) ((ok)[k] != 0)
-#define lane(a, k) (a)[k]
-#define all_true (real_zero == real_zero)
-#endif
 #define NEWTON_STEPS 2
 
 struct state {

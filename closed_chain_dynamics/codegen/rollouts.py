@@ -15,6 +15,7 @@
 """Roll-outs: many states over many steps in one call, over vector lanes and threads."""
 
 import ctypes
+from numbers import Integral, Real
 import os
 
 import numpy as np
@@ -63,11 +64,13 @@ class Roller:
         source = self._source
         if integrator not in GENERATED_INTEGRATORS:
             raise NameNotFound('integrator', integrator, GENERATED_INTEGRATORS, where=source.name)
-        if steps < 1 or every < 1 or not dt > 0.0:
+        whole = isinstance(steps, Integral) and isinstance(every, Integral)
+        if not (whole and steps > 0 and every > 0 and isinstance(dt, Real) and 0.0 < dt < np.inf):
             raise StateError(
-                'steps, every and dt must be positive',
+                'steps and every must be whole numbers above zero, dt a time above zero, not '
+                f'{steps!r}, {every!r} and {dt!r}',
                 where=source.name,
-                repair='For example steps=1000, dt=1e-3.',
+                repair='For example steps=1000, every=1, dt=1e-3.',
             )
         q, v = as_rows(q, source.nq, 'q', source.name), as_rows(v, source.nv, 'v', source.name)
         tau = as_numbers(tau, 'tau', source.name)

@@ -196,7 +196,7 @@ def completed_velocity(source: Source, q: SX, rates: SX) -> SX:
 
 
 def completed_acceleration(source: Source, q: SX, v: SX, rates: SX) -> SX:
-    """Return theta_O'' = W theta_G'' + W' theta_G', Eq. (22) of paper 1."""
+    """Return theta_O'' = W theta_G'' + W' theta_G', Eq. (22) of Yamane and Nakamura."""
     frames = place(source, q)
     moving = motion(source, frames, v, None, gravity=False)
     solved = solve_constraints(source, frames, q, v, moving)
