@@ -14,6 +14,7 @@
 
 """What all tests share: reproducible properties, their order, models of other projects."""
 
+import gc
 import logging
 import os
 import signal
@@ -52,6 +53,12 @@ def pytest_collection_modifyitems(items):
     """Sort the tests by room."""
     order = {room: k for k, room in enumerate(FIRST)}
     items.sort(key=lambda item: order.get(item.path.parent.name, len(FIRST)))
+
+
+def pytest_collection_finish():
+    """Let the garbage collector pass over what stays until the end: modules, tests, types."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(optionalhook=True)  # without pytest-xdist nobody asks

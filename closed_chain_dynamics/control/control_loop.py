@@ -35,7 +35,7 @@ import math
 from numpy.typing import ArrayLike
 
 from closed_chain_dynamics.arrays import Vector
-from closed_chain_dynamics.control.law_turns import LawTurns, Send
+from closed_chain_dynamics.control.law_turns import NOT_ACTIVE, LawTurns, Send
 from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
 
 __all__ = ['ControlLoop']
@@ -90,7 +90,7 @@ class ControlLoop(LawTurns):
         if not good or state is None:
             return None
         q, v = state.known_q, state.v
-        doubt = self.watcher.judge(q, v, state.jumps)
+        doubt = self.watcher.judge(q, v, state.jumps, acts=not self.reason)
         if doubt and not self.safety.is_fault:
             self.tracker.refuse('limit', doubt)
             return self._in_doubt(now)
@@ -100,7 +100,7 @@ class ControlLoop(LawTurns):
         if self.tracker.restarted:
             self.reference.rebase(stamp)
         self._arrived = now
-        self.turns.take(stamp, age, stood=not self.reason)
+        self.turns.take(stamp, age, stood=not (self.reason or self.tracker.restarted))
         if self.safety.is_fault:
             return self.fall_back(now, self.safety.text)
         self.asked.go_on(stamp, self.reference_timeout)
@@ -155,9 +155,17 @@ class ControlLoop(LawTurns):
         self.asked.forget()
         self.watcher.begin_anew()
         self.watcher.driven, self._is_new = False, True
-        self.watcher.judge(state.q, state.v, state.jumps)
+        self.watcher.judge(state.q, state.v, state.jumps, acts=False)
         self.safety.clear()
         return ''
+
+    def rest(self, now: float) -> Vector:
+        """Return zero torques, and forget what was asked: nobody is to be driven any more."""
+        self.asked.forget()
+        self.watcher.begin_anew()
+        self.fall_back(now, NOT_ACTIVE)
+        self.watcher.driven = False
+        return self.guard.release(now)
 
     def watch(self, now: float) -> Vector | None:
         """Return the fallback where states have stayed away too long, else None."""

@@ -22,7 +22,6 @@ cannot be, or refuses a pose, the generic kernels answer, and `reason` says why.
 """
 
 import ctypes
-import sys
 from threading import Thread
 
 import numpy as np
@@ -30,7 +29,7 @@ from numpy.typing import NDArray
 
 from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.assembly.search import assemble
-from closed_chain_dynamics.codegen.background import COMPILING, SHARE_EVERY, BackgroundBuild
+from closed_chain_dynamics.codegen.background import COMPILING, BackgroundBuild, sharing_python
 from closed_chain_dynamics.codegen.batch import Function
 from closed_chain_dynamics.codegen.build import is_built, require_casadi
 from closed_chain_dynamics.codegen.cache import DRIVE
@@ -56,14 +55,11 @@ class _Making(Thread):
         self.reason = ''
 
     def run(self) -> None:
-        usually = sys.getswitchinterval()
-        sys.setswitchinterval(min(usually, SHARE_EVERY))
-        try:
-            self.function = self._make()
-        except ClosedChainError as error:
-            self.reason = ' '.join(str(error).split())
-        finally:
-            sys.setswitchinterval(usually)
+        with sharing_python():
+            try:
+                self.function = self._make()
+            except ClosedChainError as error:
+                self.reason = ' '.join(str(error).split())
 
     def _make(self) -> Function | None:
         source = gather(self._robot, self._q)

@@ -25,7 +25,6 @@ cones, none of them negative, by least squares.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve
 from scipy.optimize import nnls
 
 from closed_chain_dynamics.arrays import Array
@@ -80,12 +79,13 @@ def torques_on_ground(M: Array, h: Array, wanted: Wanted, ground: Footing) -> tu
     R = np.vstack([np.diag(root), wanted.moment * M[BASE:]])
     r = np.concatenate([root * wanted.a, wanted.moment * (wanted.tau - h)[BASE:]])
     P = np.vstack([np.zeros((len(M), len(D.T))), wanted.moment * ground.carrying[:, BASE:].T])
-    squares = cho_factor(R.T @ R)
-    Y = cho_solve(squares, E.T)
-    rows = cho_factor(E @ Y + NEARLY_SAME * np.eye(len(E)))
-    free, free_by_force = cho_solve(squares, R.T @ r), cho_solve(squares, R.T @ P)
-    a = free + Y @ cho_solve(rows, e - E @ free)
-    by_force = free_by_force + Y @ cho_solve(rows, D - E @ free_by_force)
+    # each matrix is factorised once: for accelerations without forces, and by unit forces
+    n = len(E)
+    solved = np.linalg.solve(R.T @ R, np.column_stack([E.T, R.T @ r, R.T @ P]))
+    Y, free = solved[:, :n], solved[:, n:]
+    gap = np.column_stack([e, D]) - E @ free
+    motion = free + Y @ np.linalg.solve(E @ Y + NEARLY_SAME * np.eye(n), gap)
+    a, by_force = motion[:, 0], motion[:, 1:]
     f = _forces(R @ a - r, R @ by_force - P, ground)
     return np.asarray(M @ (a + by_force @ f) + h - ground.carrying.T @ f), f
 

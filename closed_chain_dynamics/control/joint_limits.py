@@ -59,11 +59,15 @@ class JointLimits:
             if not 0.0 < value < np.inf:
                 raise StateError(f'{what} must be positive, not {value!r}', where=robot.name)
         self.robot, self._soft_zone, self._default_speed = robot, soft_zone, default_speed
+        self._tree = b''
         self.restructured()
 
     def restructured(self) -> None:
         """Take note that joints were connected or cut."""
         robot, dofs = self.robot, self.robot.structure.dofs
+        before, self._tree = self._tree, robot.structure.tree
+        if self._tree == before:  # only loops were
+            return
         speeds = {
             joint.name: joint.limit.velocity
             for joint in robot.description.joints

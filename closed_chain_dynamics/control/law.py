@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Torques that move a closed chain along a reference (papers 1 and 2, used as a control law).
+Torques that move a closed chain along a reference (Yamane and Nakamura, used as a control law).
 
 computed_torque        theta_G'' = theta_d'' + K_d e' + K_p e, then tau_A = S^-T W^T tau_O
 feedforward            the torques of the reference alone: nothing measured goes in
@@ -103,12 +103,11 @@ class TorqueController:
         self._redundancy, self._weak_lever = redundancy, weak_lever
         self.feel = feel or Feel()
         self._felt = FeltLaw(robot, mode, self.feel)
-        self._is_plain = (policy, singularity) == ('minimum_norm', 'damp') and (
-            weights is None and preload is None
-        )
-        self.generated = generated if self._is_plain else None
+        self._is_plain = policy == 'minimum_norm' and weights is None and preload is None
+        self.generated = generated if self._is_plain and singularity == 'damp' else None
         self.by_code = False  # whether generated code gave the last torques
         self._is_loaded = False  # whether wrenches act, which generated code does not know
+        self._tree = b''
         self.restructured()
 
     def __repr__(self) -> str:
@@ -137,16 +136,24 @@ class TorqueController:
 
     def restructured(self) -> None:
         """Take note that joints were connected or cut."""
+        before, self._tree = self._tree, self.robot.structure.tree
+        if self._tree != before:  # else only loops were
+            self._take_tree()
+        self._gains = self._gains_with(0)
+        self._projection.restructured()
+        if self.mode in FELT:
+            self._felt.restructured()
+
+    def _take_tree(self) -> None:
+        """Make room, and choose gains, for every velocity of the tree."""
         nv = self.robot.nv
         self._weakest = max(no_lever(self.robot), self._weak_lever)  # lever that counts
         kp, kd = (joint_gains(self.robot, given) for given in self._gains_given)
-        self._gains = self._all_gains = torque_law.Gains(kp, kd, self._weakest, 0)
+        self._all_gains = torque_law.Gains(kp, kd, self._weakest, 0)
         self._longest_turn = longest_turn(kp, kd)  # that gains are held in as they are
         self._W, self._drift, self._error = np.empty((nv, nv)), np.empty(nv), np.empty(nv)
         self._zero, self._wanted = np.zeros(nv), np.empty(nv)
         self._out = np.empty(2 + 3 * nv + len(self.robot.actuator_names))
-        self._projection.restructured()
-        self._felt.restructured()
 
     def follows(self, sensed: Sensed) -> bool:
         """Return whether a reference means anything to the mode, as things are."""
@@ -198,6 +205,7 @@ class TorqueController:
             )
         if self.mode == 'feedforward':
             return self._command(*reference)
+        self._projection.refuse_singular(q)
         self._gains, held = self._held_gains(turn, self._code(q))
         whole = self._whole_law(q, v, reference, held)
         if whole is not None:
@@ -251,6 +259,8 @@ class TorqueController:
         """
         if self.mode != 'computed_torque' or q is None or not self._is_whole:
             return None
+        if self._projection.is_refused(q):
+            return None
         gains, held = self._held_gains(turn, self._code(q))
         return gains, self._wanted, self._out, held
 
@@ -282,7 +292,6 @@ class TorqueController:
         e = self._error[theta_G]
         feedback = (self._gains.kd * (v_d - v) + self._gains.kp * self._error)[theta_G]
         W, drift, wanted = self._W[:, : e.size], self._drift, a_d[theta_G]
-        self._projection.refuse_singular(q)
         if (dofs['actuator'][theta_G] >= 0).all():  # S has unit rows: all can be driven
             return W @ (wanted + feedback) + drift, None, float(np.abs(e).max(initial=0.0))
         S = self._projection.rows(q) @ W

@@ -57,8 +57,9 @@ from closed_chain_dynamics.kernels.control_turn import Bounds, Guard, Law, compu
 from closed_chain_dynamics.kernels.limit_checks import TORQUE_NOT_FINITE
 from closed_chain_dynamics.kernels.torque_law import Target
 
-__all__ = ['LawTurns', 'Send']
+__all__ = ['NOT_ACTIVE', 'LawTurns', 'Send']
 
+NOT_ACTIVE = 'not active'  # why nothing is driven: nobody wants it to be
 BOUNDS = Bounds(TOO_FAST, FLIP, AT_REST)  # of what a turn in one go may see
 
 Send: TypeAlias = Callable[[Vector], object] | None  # takes torques as soon as they are known
@@ -195,7 +196,7 @@ class LawTurns:
             return None
         if send:
             send(bounds.safe)
-        self.tracker.go_on(stamp, joints.found)
+        self.tracker.go_on(stamp, age, joints.found)
         self.watcher.take_good()
         self._arrived, self.command = now, self.controller.command_of(out, held)
         self.watcher.take_error(self.command.error)
@@ -258,7 +259,7 @@ class LawTurns:
         self.reason, self.command = reason, None
         self._followed.forget()
         self.blend.forget()
-        waits = reason in ('no joint states yet', 'no reference yet')
+        waits = reason in ('no joint states yet', 'no reference yet', NOT_ACTIVE)
         self.safety.enter(READY if waits else DEGRADED, cause or reason, reason)
         state = self.tracker.state
         if state is not None:

@@ -125,7 +125,8 @@ class LoopState:
             self.q, self.status = None, 'lost'
         if self.q is not None:
             learn_rank(robot, self.q)  # here, and not in the next turn of a control loop
-            self.v = self._allowed(self.q, self.v)
+            if self.v.any():
+                self.v = self._allowed(self.q, self.v)
 
     def forget(self) -> None:
         """Look for the pose anew with the next update, near the present one."""

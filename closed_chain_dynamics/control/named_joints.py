@@ -41,6 +41,7 @@ class NamedJoints:
     def __init__(self, robot: Mechanism, names: Sequence[str]) -> None:
         self.robot, self.names = robot, list(names)
         self._widths = [self._width(name) for name in self.names]
+        self._tree = b''
         self.restructured()
 
     def _width(self, name: str) -> int:
@@ -49,6 +50,9 @@ class NamedJoints:
 
     def restructured(self) -> None:
         """Take note that joints were connected or cut."""
+        before, self._tree = self._tree, self.robot.structure.tree
+        if self._tree == before:  # only loops were
+            return
         first = [0, 0]
         # each in q and in v
         keep: tuple[list[int], list[int]] = ([], [])

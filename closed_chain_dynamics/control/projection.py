@@ -22,15 +22,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from closed_chain_dynamics.arrays import Matrix, Vector
-from closed_chain_dynamics.dynamics.actuation import (
-    ACTUATION_POLICIES,
-    Torques,
-    actuator_torques,
-    actuator_vector,
-)
+from closed_chain_dynamics.dynamics.actuation import Torques, actuator_torques
 from closed_chain_dynamics.dynamics.constraints import actuator_rows, allowed_motions
+from closed_chain_dynamics.dynamics.distances import SingularityWatch
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
-from closed_chain_dynamics.dynamics.singularities import branch_tangent, check_policy, refuse
+from closed_chain_dynamics.dynamics.singularities import (
+    DROPPED,
+    branch_tangent,
+    check_policy,
+    refuse,
+)
 from closed_chain_dynamics.errors import ActuationError
 from closed_chain_dynamics.model.mechanism import Mechanism
 
@@ -81,12 +82,6 @@ class Projection:
         singularity: str = 'damp',
         singular_distance: float = 1e-2,
     ) -> None:
-        if redundancy['policy'] not in ACTUATION_POLICIES:
-            raise ActuationError(
-                f'unknown policy {redundancy["policy"]!r}',
-                where=robot.name,
-                repair=f'Choose one of {", ".join(ACTUATION_POLICIES)}.',
-            )
         if not robot.actuator_names:
             raise ActuationError(
                 'no joint is actuated',
@@ -94,14 +89,18 @@ class Projection:
                 repair='Mark joints cc:role="actuated", or load with actuated=[...].',
             )
         check_policy(robot, singularity)
-        for what in ('weights', 'preload'):
-            actuator_vector(robot, redundancy[what], what)
+        n = len(robot.actuator_names)
+        actuator_torques(robot, np.eye(n), np.zeros(n), **redundancy)  # tells now what is wrong
         self.robot, self.redundancy = robot, redundancy
         self.singularity, self.singular_distance = singularity, singular_distance
+        self._watch, self._tree = SingularityWatch(robot), b''
         self.restructured()
 
     def restructured(self) -> None:
         """Take note that joints were connected or cut."""
+        before, self._tree = self._tree, self.robot.structure.tree
+        if self._tree == before:  # only loops were
+            return
         on_loop = self.robot.structure.actuators['on_loop'].any()
         # rows of motors on the tree are the same in all poses
         self._rows = None if on_loop else actuator_rows(self.robot, self.robot.neutral())
@@ -110,15 +109,19 @@ class Projection:
         """Return d theta_A / d theta_O, (actuators, nv)."""
         return self._rows if self._rows is not None else actuator_rows(self.robot, q)
 
+    def is_refused(self, q: Vector) -> bool:
+        """Return whether the policy is to refuse, and the pose is too near to a singular one."""
+        if self.singularity != 'refuse':
+            return False
+        # A link that stands still for a moment does not keep actuators from driving the rest.
+        found = self._watch(q)
+        near = np.minimum(found['loops'], found['actuators']).min(initial=np.inf)
+        return not (near >= self.singular_distance and near > DROPPED)
+
     def refuse_singular(self, q: Vector) -> None:
         """Raise where the policy is to refuse, and the pose is too near to a singular one."""
-        if self.singularity != 'refuse':
-            return
-        c = coordinates(self.robot, q)
-        # A link that stands still for a moment does not keep actuators from driving the rest.
-        near = min((min(d.loops, d.actuators) for d in c.distances.values()), default=np.inf)
-        if c.lost_rank or near < self.singular_distance:
-            refuse(self.robot, c)
+        if self.is_refused(q):
+            refuse(self.robot, coordinates(self.robot, q))
 
     def command(self, q: Vector, v: Vector, tau_O: Vector) -> Command:
         """Return the Command that gives forces on the tree, (nv,)."""

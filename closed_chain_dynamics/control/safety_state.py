@@ -64,6 +64,12 @@ class SafetyState:
         if self.is_fault:
             self._set(READY, 'cleared', 'the fault was cleared')
 
+    def after(self, other: 'SafetyState | None') -> 'SafetyState':
+        """Keep a fault of the one before, which only `clear` ends; return self."""
+        if other is not None and other.is_fault:
+            self.state, self.cause, self.text = other.state, other.cause, other.text
+        return self
+
     def _set(self, state: str, cause: str, text: str) -> None:
         changed = (state, cause) != (self.state, self.cause) or (
             cause == REFUSED_REFERENCE and text != self.text

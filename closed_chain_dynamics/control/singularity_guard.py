@@ -68,15 +68,14 @@ class SingularityGuard:
         """Note the joints that carry the links of every cluster."""
         self._changes = self.robot.changes
         structure, model = self.robot.structure, self.robot.model
-        self._paths: list[NDArray[np.int64]] = []
-        self._dofs: list[NDArray[np.int64]] = []
+        self._groups: list[tuple[NDArray[np.int64], NDArray[np.int64]]] = []
         self._link_names: list[str] = []
         self._link_clusters: list[str] = []
-        self._ways: list[int] = []
         bodies = structure.bodies
         for number in range(len(structure.clusters)):
             rows = zip(self.robot.loop_names, structure.loops)
             name = ', '.join(n for n, row in rows if row['active'] and row['cluster'] == number)
+            paths = []
             for body in np.flatnonzero(bodies['cluster'] == number):
                 path: list[int] = []
                 up = int(body)
@@ -85,33 +84,36 @@ class SingularityGuard:
                     path += range(first, first + int(bodies['n_dof'][up]))
                     up = int(bodies['parent'][up])
                 joint = model.body_joints[int(body)]
-                self._paths.append(np.array(path, np.int64))
-                self._dofs.append(structure.dofs_of(number).copy())
+                paths.append(path)
                 self._link_names.append(joint.child if joint is not None else '')
                 self._link_clusters.append(name)
-                self._ways.append(0)
+            # of the same length, so that one call does for all: the last row of motions is zero
+            even = np.full((len(paths), max(map(len, paths), default=0)), self.robot.nv, np.int64)
+            for row, path in zip(even, paths):
+                row[: len(path)] = path
+            self._groups.append((structure.dofs_of(number).copy(), even))
+        self._ways = [np.zeros(len(even), np.int64) for _, even in self._groups]
 
     def _numbers(self, q: Vector) -> Vector:
         """Return loops and actuators of every cluster, then every link."""
         found = self._watch(q)
         W, scale = allowed_motions(self.robot, q), self.robot.structure.dofs['scale'][:, None]
-        links = np.full(len(self._paths), np.inf)
-        bases: dict[bytes, NDArray[np.float64]] = {}
-        for k, (path, own) in enumerate(zip(self._paths, self._dofs)):
-            key = own.tobytes()
-            if key not in bases:
-                bases[key] = _motions_of(W / scale, own)
-            sigma = np.linalg.svd(bases[key][path], compute_uv=False)
-            self._ways[k] = max(self._ways[k], int((sigma > HAS_MOTION).sum()))
-            if 0 < self._ways[k] <= sigma.size:
-                links[k] = sigma[self._ways[k] - 1]
-        numbers = np.concatenate([found['loops'], found['actuators'], links])
+        parts = [found['loops'], found['actuators']]
+        for (own, paths), ways in zip(self._groups, self._ways):
+            sigma = np.linalg.svd(_motions_of(W / scale, own)[paths], compute_uv=False)
+            np.maximum(ways, (sigma > HAS_MOTION).sum(axis=1), out=ways)
+            has = (ways > 0) & (ways <= sigma.shape[1])
+            links = np.full(len(ways), np.inf)
+            links[has] = sigma[has, ways[has] - 1]
+            parts.append(links)
+        numbers = np.concatenate(parts)
         return np.where(np.isfinite(numbers), numbers, 1.0)  # nothing to lose
 
 
 def _motions_of(W: NDArray[np.float64], own: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return an orthonormal basis of the motions of some joints, rows of other joints zero."""
-    part = np.zeros_like(W)
-    part[own] = W[own]
-    U, sigma, _ = np.linalg.svd(part, full_matrices=False)
-    return np.asarray(U[:, sigma > 1e-9 * max(sigma.max(initial=0.0), 1e-300)])
+    """Return an orthonormal basis of the motions of some joints; other rows, and a last, zero."""
+    U, sigma, _ = np.linalg.svd(W[own], full_matrices=False)
+    kept = U[:, sigma > 1e-9 * max(sigma.max(initial=0.0), 1e-300)]
+    motions = np.zeros((len(W) + 1, kept.shape[1]))
+    motions[own] = kept
+    return motions

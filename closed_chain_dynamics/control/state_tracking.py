@@ -31,6 +31,7 @@ from numpy.typing import ArrayLike
 from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.control.loop_state import LoopState
+from closed_chain_dynamics.dynamics.learnt_structures import LearntStructures
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.kernels import compile_at_once
 from closed_chain_dynamics.kernels.following import Found
@@ -48,25 +49,38 @@ OnRefusal: TypeAlias = Callable[[str, str], object] | None
 
 class StampCheck:
     """
-    Tells states that are new from those that are repeated, out of order or old.
+    Tells states that are new from those that are repeated, out of order, old or ahead of time.
 
-    `other_clock`: whether stamps may be of another clock, so that they tell no age.
+    `other_clock`: whether stamps may be of another clock, so that they tell no age; `simulated`:
+    whether they are of simulated time, which reaches this clock later than the states.
     """
 
     def __init__(self, timeout: float, other_clock: bool = False) -> None:
         self.timeout, self.last, self.restarted = timeout, -math.inf, False
-        self.other_clock = other_clock
+        self.other_clock, self.simulated = other_clock, False
         self._back, self._count = -math.inf, 0
+        self._behind = math.inf  # another clock, or more, where every message took its time [s]
 
     def is_next(self, stamp: float, age: float) -> bool:
         """Return whether nothing is the matter with a stamp."""
         of_here = -OTHER_CLOCK < age <= self.timeout
         of_another = self.other_clock and abs(age) >= OTHER_CLOCK
-        return (of_here or of_another) and self.last < stamp < math.inf
+        right = (of_here or of_another) and self.last < stamp < math.inf
+        return right and not self._ahead(age) > self.timeout
 
-    def take(self, stamp: float) -> None:
+    def _ahead(self, age: float) -> float:
+        """Return by how much a stamp is ahead of its clock [s]."""
+        if self.simulated:
+            return 0.0
+        if abs(age) < OTHER_CLOCK:
+            return -age
+        return self._behind - age if math.isfinite(self._behind) else 0.0
+
+    def take(self, stamp: float, age: float) -> None:
         """Take note of a stamp with which nothing is the matter."""
         self.last, self._count, self.restarted = stamp, 0, False
+        if abs(age) >= OTHER_CLOCK and age < self._behind:
+            self._behind = age
 
     def refuse(self, stamp: float, age: float) -> tuple[str, str] | None:
         """Return why a state is refused, (name, text), or None; `age`: by the clock [s]."""
@@ -80,16 +94,26 @@ class StampCheck:
                 f'its stamp is {age:.3g} s away from this clock: use_sim_time, or parameter '
                 'other_clock, if that is meant'
             )
-        if stamp > self.last:
-            self.take(stamp)
-            return None
+        ahead = self._ahead(age)
+        if ahead > self.timeout and abs(age) < OTHER_CLOCK:
+            return 'ahead of time', (
+                f'its stamp is {ahead:.3g} s ahead of this clock, more than {self.timeout:g} s: '
+                'synchronise the clocks'
+            )
         if stamp == self.last:
             return 'repeated', f'a state with the stamp {stamp:.9g} s has come before'
+        if stamp > self.last and not ahead > self.timeout:
+            self.take(stamp, age)
+            return None
         self._count = self._count + 1 if stamp > self._back else 1
         self._back = stamp
         if self._count < RESTARTED:
+            if stamp > self.last:
+                return 'ahead of time', f'its stamp is {ahead:.3g} s ahead of those before it'
             return 'out of order', f'its stamp is {self.last - stamp:.3g} s before the last one'
-        self.last, self._count, self._back, self.restarted = stamp, 0, -math.inf, True
+        self._behind = math.inf
+        self.take(stamp, age)
+        self._back, self.restarted = -math.inf, True
         return None
 
 
@@ -98,7 +122,8 @@ class StateTracker:
     Keeps the complete state up to date, and the structure with it.
 
     `timeout`: age from which a state is refused [s]; `on_refusal(name, text)` is told of all that
-    is refused; `options` go to LoopState. `state` is None until there is one.
+    is refused; `options` go to LoopState. `state` is None until there is one; `learnt`: what is
+    known of structures that were met before.
     """
 
     def __init__(
@@ -114,6 +139,7 @@ class StateTracker:
         self.state: LoopState | None = None
         self.stamps = StampCheck(timeout)
         self.refused: Counter[str] = Counter()
+        self.learnt = LearntStructures()
         self._on_refusal, self._options = on_refusal, options
 
     def take(
@@ -135,7 +161,7 @@ class StateTracker:
         if refusal:
             return self.refuse(*refusal)
         if self.restarted:
-            self.refuse('time restarted', 'time stamps jump back: the pose is searched for again')
+            self.refuse('time restarted', 'time stamps jump: the pose is searched for again')
             self.state = None
         try:
             if self.state is None or self.state.names != list(names):
@@ -151,10 +177,10 @@ class StateTracker:
             return self.refuse('state', str(error))
         return True
 
-    def go_on(self, stamp: float, found: Found) -> None:
+    def go_on(self, stamp: float, age: float, found: Found) -> None:
         """Take what was found at a stamp, nothing being wrong with either."""
         assert self.state is not None  # it was found from there
-        self.stamps.take(stamp)
+        self.stamps.take(stamp, age)
         self.restarted = False
         self.state.accept(stamp, found)
 
@@ -192,13 +218,13 @@ class StateTracker:
 
         Before the first state there is no gap to look at: states have to fit a loop then.
         """
-        self._restructured(
-            *changes.connect(self.robot, name, *self._known(), gap=gap, angle=angle)
-        )
+        self.learnt.keep(self.robot)
+        self._restructured(*changes.connect(self.robot, name, *self.pose, gap=gap, angle=angle))
 
     def cut(self, name: str) -> None:
         """Open a loop joint, or cut a joint of the tree; raise where it is refused."""
-        self._restructured(*changes.cut(self.robot, name, *self._known()))
+        self.learnt.keep(self.robot)
+        self._restructured(*changes.cut(self.robot, name, *self.pose))
 
     def follow(self, closed: Mapping[str, bool]) -> bool:
         """
@@ -207,7 +233,8 @@ class StateTracker:
         No gap is too large, for it is so already, and no pose has to be known. Loop joints that
         are not named stay as they are; tree joints that are not named are whole.
         """
-        followed = changes.follow(self.robot, closed, *self._known())
+        self.learnt.keep(self.robot)
+        followed = changes.follow(self.robot, closed, *self.pose)
         for reason in followed.refused:
             self.refuse('contact/state', reason)
         if followed.changed:
@@ -219,13 +246,15 @@ class StateTracker:
         """Return whether there is a pose."""
         return self.state is not None and self.state.q is not None
 
-    def _known(self) -> tuple[Vector | None, Vector | None]:
-        """Return the state, or (None, None) while there is none."""
+    @property
+    def pose(self) -> tuple[Vector | None, Vector | None]:
+        """Return q and v, or (None, None) while there is no pose."""
         if self.state is None or self.state.q is None:
             return None, None
         return self.state.q, self.state.v
 
     def _restructured(self, q: Vector | None, v: Vector | None) -> None:
+        self.learnt.recall(self.robot)
         if self.state is not None and self.state.q is not None:
             self.state.restructured(q, v)
         else:

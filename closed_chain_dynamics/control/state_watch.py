@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike
 
 from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.control.joint_limits import JointLimits
-from closed_chain_dynamics.control.safety_state import ACTIVE, SafetyState
+from closed_chain_dynamics.control.safety_state import SafetyState
 
 __all__ = ['StateWatch']
 
@@ -61,10 +61,10 @@ class StateWatch:
             'speed', self.limits.measured_too_fast(names, velocity, TOO_FAST), again=False
         )
 
-    def judge(self, q: Vector, v: Vector, jumps: int) -> str:
-        """Return what is wrong with a complete state, in words, or nothing."""
+    def judge(self, q: Vector, v: Vector, jumps: int, *, acts: bool) -> str:
+        """Return what is wrong with a complete state, in words, or nothing; `acts`: the law."""
         jumped, self._jumps = jumps > self._jumps, jumps
-        if jumped and self.safety.state == ACTIVE:
+        if jumped and acts:
             self.safety.fault(
                 'branch', 'the joints jumped to another pose, or branch of the loops'
             )

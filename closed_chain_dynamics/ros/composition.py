@@ -26,7 +26,12 @@ from typing import Any
 
 from closed_chain_dynamics.model import library
 
-__all__ = ['Program', 'hardware', 'simulation', 'view']
+__all__ = ['Program', 'enclave', 'hardware', 'simulation', 'view']
+
+
+def enclave(node: str) -> str:
+    """Return where the keys of a node are, and what it may do, where ROS 2 security is on."""
+    return f'/{library.PACKAGE}/{node}'
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,7 @@ class Program:
     @property
     def arguments(self) -> list[str]:
         """Return what stands behind the executable on a command line."""
-        words = ['--ros-args']
+        words = ['--ros-args', '--enclave', enclave(self.executable)]
         if self.parameter_file:
             words += ['--params-file', str(self.parameter_file)]
         for name, value in self.parameters.items():

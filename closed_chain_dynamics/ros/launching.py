@@ -23,7 +23,7 @@ from launch.substitutions import LaunchConfiguration
 from launch_ros.actions import Node
 
 from closed_chain_dynamics.model.library import PACKAGE, share_folder
-from closed_chain_dynamics.ros.composition import Program
+from closed_chain_dynamics.ros.composition import Program, enclave
 from launch import LaunchDescription
 
 __all__ = ['describe', 'is_true', 'rviz']
@@ -50,6 +50,7 @@ def describe(
                 namespace=given.get('namespace', ''),
                 parameters=[*filter(None, [each.parameter_file]), each.parameters],
                 remappings=list(each.remappings.items()),
+                ros_arguments=['--enclave', enclave(each.executable)],
                 output='screen',
                 emulate_tty=True,
             )

@@ -47,7 +47,8 @@ class LoopStateReport:
             self.publish()
 
     def publish(self) -> None:
-        """Publish the diagnostics."""
+        """Publish the diagnostics, with what was connected or cut while no states came."""
+        self._node.contacts.look()
         node, p = self._node, self._node.parameters
         tracker = node.tracker
         if not tracker:

@@ -24,6 +24,8 @@ from collections.abc import Callable, Iterable
 import time
 from typing import Any
 
+from lifecycle_msgs.srv import ChangeState
+from rclpy._rclpy_pybind11 import RCLError
 from rclpy.lifecycle import LifecycleNode, TransitionCallbackReturn
 
 from closed_chain_dynamics.errors import ClosedChainError
@@ -59,6 +61,8 @@ class ManagedNode(LifecycleNode):
         **options: Any,
     ) -> None:
         super().__init__(name, **options)
+        self._change_state = self._service_change_state.callback
+        self._service_change_state.callback = self._on_change_state
         self.parameters = Parameters(
             self, [AUTOSTART, *MODEL_SETTINGS, *settings], check=check, changed=changed
         )
@@ -96,6 +100,20 @@ class ManagedNode(LifecycleNode):
         return float(1e-9 * self.get_clock().now().nanoseconds) if simulated else time.time()
 
     # --- transitions ---------------------------------------------------------------------------
+    def _on_change_state(
+        self, request: ChangeState.Request, response: ChangeState.Response
+    ) -> ChangeState.Response:
+        """Refuse a transition that the present state does not have; rclpy would end the node."""
+        try:
+            changed: ChangeState.Response = self._change_state(request, response)
+            return changed
+        except RCLError:
+            wanted = request.transition.label or request.transition.id
+            text = f'refused: there is no transition {wanted!r} from the present state'
+            self.get_logger().warning(text, throttle_duration_sec=1.0)
+            response.success = False
+            return response
+
     def on_configure(self, state: Any) -> TransitionCallbackReturn:
         """Load the model, or listen for it."""
         self._problem = None

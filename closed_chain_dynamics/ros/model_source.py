@@ -16,7 +16,6 @@
 
 from collections.abc import Callable
 from pathlib import Path
-import sys
 from threading import Thread
 from typing import Any
 
@@ -26,7 +25,7 @@ from rclpy.subscription import Subscription
 from rclpy.timer import Timer
 from std_msgs.msg import String
 
-from closed_chain_dynamics.codegen.background import SHARE_EVERY
+from closed_chain_dynamics.codegen.background import sharing_python
 from closed_chain_dynamics.description.document import BEFORE_XML
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.model import library
@@ -62,7 +61,6 @@ MODEL_SETTINGS = [
 
 
 LOADED_LOOK_EVERY = 0.005  # whether a description has been loaded [s]
-USUALLY = sys.getswitchinterval()
 MOST_DESCRIPTIONS = 5  # descriptions that wait; older ones are forgotten
 SHOWN_OF_DESCRIPTION = 40  # characters of a text that is refused
 
@@ -83,13 +81,11 @@ class _Loading(Thread):
 
     def run(self) -> None:
         """Load it, and let the node have its turns meanwhile: they wait for Python's lock."""
-        sys.setswitchinterval(SHARE_EVERY)
-        try:
-            self.made = self._make(self.text)
-        except Exception as error:  # told where the node can hear it
-            self.error = error
-        finally:
-            sys.setswitchinterval(USUALLY)
+        with sharing_python():
+            try:
+                self.made = self._make(self.text)
+            except Exception as error:  # told where the node can hear it
+                self.error = error
 
 
 class NodeModel:

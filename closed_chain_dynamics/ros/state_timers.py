@@ -75,6 +75,7 @@ class StateTimers:
         """Publish the fallback when states stay away."""
         node = self._node
         node.output.alive()
+        node.contacts.look()  # where no turns are taken
         if node.active and node.loop:
             wall, simulated = time.monotonic(), node.is_simulated
             now = node.now()

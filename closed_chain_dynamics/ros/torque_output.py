@@ -78,6 +78,7 @@ class TorqueOutput:
         if watched:
             self._watchdog = Watchdog(
                 self._node.context.get_domain_id(),
+                _enclave(self._node),
                 self._torques.topic_name,
                 {
                     self._commands.topic_name: len(order),
@@ -127,3 +128,10 @@ class TorqueOutput:
         if self._watchdog:
             self._watchdog.close()
             self._watchdog = None
+
+
+def _enclave(node: Node) -> str:
+    """Return the enclave of a node; rclpy knows it only as one of all nodes."""
+    own = node.get_name(), node.get_namespace()
+    known = node.get_node_names_and_namespaces_with_enclaves()
+    return next((str(enclave) for *name, enclave in known if tuple(name) == own), '/')

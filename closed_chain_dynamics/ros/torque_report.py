@@ -109,7 +109,7 @@ class TorqueReport:
         self._reported, self._is_due = time.monotonic(), False
         node, loop = self._node, self._node.loop
         if not loop:
-            problem = getattr(node.source, 'problem', 'not configured')
+            problem = getattr(node.source, 'problem', '') or 'not configured'
             node.diagnostics.publish('warning', problem, node.rejected.values())
             return
         p, name, safety = node.parameters, loop.robot.name, loop.safety

@@ -59,13 +59,15 @@ class TorqueTurns:
             self.ahead.clear()
         elif in_step and self.last == -np.inf:
             loop.guard.restart()  # from no time: a fallback may have left at any before
-        simulated = node.is_simulated
+        simulated = loop.tracker.stamps.simulated = node.is_simulated
         now = when if simulated else began
         # In step, nothing of a turn may depend on how fast messages travel, as this age does.
         age = 0.0 if in_step else node.clock_time(simulated) - when
         self.ahead.hand_over(loop, when)
         if node.output.stood_in() and not in_step:  # in step, only answers to states act
             loop.go_on_from_zero(now)
+            if simulated:  # it waited meanwhile, and the clock, which waited too, does not tell
+                return
         send, tau = partial(self._send, stamp, began), None
         if in_step and when == self.last:  # asked again: the answer may have been lost
             tau = loop.turn_again(when, now)
@@ -84,8 +86,16 @@ class TorqueTurns:
             if node.action:
                 node.action.after_turn(when)
             loop.look_ahead()  # in the time that is left
+        node.contacts.look()
         node.output.alive()
         node.report.after_turn()
+
+    def end(self) -> None:
+        """Make zero the last command, and forget what was asked for."""
+        self.ahead.clear()
+        loop = self._node.loop
+        if loop:
+            self._node.output.publish(loop.rest(self._node.now()))
 
     def _send(self, stamp: Stamp, began: float, tau: Vector) -> None:
         """Publish the torques that answer a state, and note how long that took."""

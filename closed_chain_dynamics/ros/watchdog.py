@@ -57,18 +57,19 @@ class Watchdog:
     """
     The node's side: starts the process, and tells it that the node is alive.
 
-    `torques`: a topic; `commands`: others, and how many numbers each; `names`: of the actuators.
+    `domain`, `enclave`: those of the node; `torques`: a topic; `commands`: others, and how many
+    numbers each; `names`: of the actuators.
     """
 
     def __init__(
-        self, domain: int, torques: str, commands: dict[str, int], names: list[str]
+        self, domain: int, enclave: str, torques: str, commands: dict[str, int], names: list[str]
     ) -> None:
         with _in_memory() as file:
             file.truncate(mmap.PAGESIZE)
             self._memory = mmap.mmap(file.fileno(), mmap.PAGESIZE)
             heard, self._pipe = os.pipe()
             os.set_blocking(self._pipe, False)
-            told = {'torques': torques, 'commands': commands, 'names': names}
+            told = {'enclave': enclave, 'torques': torques, 'commands': commands, 'names': names}
             numbers = [str(file.fileno()), str(heard), str(os.getpid())]
             self._process = subprocess.Popen(
                 [sys.executable, '-m', __name__, *numbers, json.dumps(told)],
@@ -129,14 +130,24 @@ class _Zeros:
 
     def __init__(self, told: dict[str, Any]) -> None:
         import rclpy
+        from rclpy.parameter import Parameter
         from rclpy.signals import SignalHandlerOptions
         from sensor_msgs.msg import JointState
         from std_msgs.msg import Float64MultiArray
 
         from closed_chain_dynamics.ros.messages.qos import COMMAND, PUBLISHED_STATE
 
-        rclpy.init(args=[], signal_handler_options=SignalHandlerOptions.NO)
-        node = rclpy.create_node(f'watchdog_{os.getpid()}', enable_rosout=False)
+        rclpy.init(
+            args=['--ros-args', '--enclave', told['enclave']],
+            signal_handler_options=SignalHandlerOptions.NO,
+        )
+        # Nobody asks it anything: what it may do is to publish.
+        node = rclpy.create_node(
+            f'watchdog_{os.getpid()}',
+            enable_rosout=False,
+            start_parameter_services=False,
+            parameter_overrides=[Parameter('start_type_description_service', value=False)],
+        )
         self._torques = node.create_publisher(JointState, told['torques'], PUBLISHED_STATE)
         self._commands = [
             (node.create_publisher(type(none), topic, COMMAND), none)

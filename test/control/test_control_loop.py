@@ -47,6 +47,47 @@ def test_stamps_tell_repeated_reordered_and_old_states():
     assert [each and each[0] for each in reasons] == ['out of order'] * 4 + [None, None]
 
 
+def test_stamps_ahead_of_their_clock_are_refused():
+    """A single one would carry the reference, and the length of turns, into the future."""
+    check = StampCheck(0.05)
+    assert check.refuse(10.0, 0.001) is None
+    assert check.is_next(10.04, -0.03) and not check.is_next(13.0, -2.99)
+    assert check.refuse(13.0, -2.99)[0] == 'ahead of time'
+    assert all(check.refuse(13.0 + k, -2.0)[0] == 'ahead of time' for k in range(10))
+    assert check.refuse(10.01, 0.0) is None  # the last good one counts, not those
+    check.simulated = True  # states overtake the clock
+    assert check.is_next(13.0, -2.99) and check.refuse(13.0, -2.99) is None
+
+
+def test_another_clock_may_be_set_but_not_by_a_single_stamp():
+    """One message that took long is no reason to doubt the next one, which did not."""
+    check = StampCheck(0.05, other_clock=True)
+    for stamp, age in ((10.0, 1.7e9), (10.001, 1.7e9 + 0.3), (10.302, 1.7e9 + 1e-3)):
+        assert check.refuse(stamp, age) is None
+    assert check.refuse(15.0, 1.7e9 - 4.7)[0] == 'ahead of time'
+    assert check.refuse(10.303, 1.7e9) is None
+    ahead = [check.refuse(99.0 + 1e-3 * k, 1.7e9 - 88.0) for k in range(6)]
+    assert [each and each[0] for each in ahead] == ['ahead of time'] * 4 + [None, None]
+
+
+def test_a_stamp_of_the_future_takes_no_stiffness_away():
+    """Neither one that is wrong, nor a clock that was set and is believed after some states."""
+    run = ControlledRun('five_bar')
+    run.follow_sines(FIVE_BAR, 2.0)
+    run.run(0.05)
+    for shift in (0.0, 100.0):
+        for k in range(20):
+            now = run.sim.time
+            stamp, age = 1.0 + now + shift, 1.7e9 - shift
+            if shift == 0.0 and k == 10:
+                stamp, age = stamp + 30.0, age - 30.0
+            run.loop.tracker.stamps.other_clock = True
+            tau = run.loop.take_state(run.names, *run.measured(), stamp=stamp, now=now, age=age)
+            run.sim.step(run.tau if tau is None else tau)
+    assert run.loop.turns.now < 0.01 and run.loop.tracker.refused['ahead of time'] == 5
+    assert run.loop.tracker.refused['time restarted'] == 1
+
+
 def hostile(run, rng, k):
     """Do to a message what networks and drivers do; return the time to wait."""
     loop, sim = run.loop, run.sim

@@ -27,7 +27,9 @@ from helpers.controlled_runs import PERIOD, ControlledRun
 from hypothesis import HealthCheck, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 import numpy as np
+import pytest
 
+import closed_chain_dynamics as ccd
 from closed_chain_dynamics.control.fallback import FALLBACKS
 
 TIMEOUT = 0.02  # of states [s]
@@ -89,8 +91,8 @@ class AnyInput(RuleBasedStateMachine):
     @rule(hip=st.floats(0.8, 1.5), crank=st.floats(1.0, 1.4), time=st.sampled_from([0.0, 0.3]))
     def reference_beyond_limits(self, hip, crank, time):
         names = ['hip', 'left_crank', 'right_crank']
-        self.run.loop.take_reference(names, [time], [[hip, crank, crank]])
-        self.good_states(300)
+        taken = self.run.loop.take_reference(names, [time], [[hip, crank, crank]])
+        self.good_states(300 if taken and time else 100)  # what is refused moves nothing
 
     @rule(joint=st.sampled_from(NAMES), value=numbers, rate=numbers, turns=st.integers(1, 6))
     def states_that_lie(self, joint, value, rate, turns):
@@ -172,6 +174,45 @@ class AnyInput(RuleBasedStateMachine):
         loop = self.run.loop
         if loop.safety.state == 'active':
             assert not loop.watcher.limits.look(self.run.sim.q, self.run.sim.v)[0]
+
+
+def test_a_joint_said_to_be_years_away_costs_no_endless_search():
+    """A speed that lies foretells such angles; a way there in small steps would never end."""
+    robot = ccd.load('exo_leg')
+    q = ccd.assemble(robot)
+    far = ccd.assemble(robot, {'right_crank': 1e13}, start=q, limits=False)
+    assert far[robot.joint_slices('right_crank')[0]] == 1e13
+    assert max(map(max, robot.loop_gaps(far).values())) < 1e-9
+
+
+@pytest.mark.parametrize('clip', [False, True])
+@pytest.mark.parametrize('fallback', FALLBACKS)
+def test_corners_that_chance_may_miss(fallback, clip):
+    """Every rule once or more in an order that drives, disturbs, faults and clears."""
+    leg = AnyInput()
+    leg.begin(fallback, clip)
+    joint, most = ['hip'], leg.run.loop.guard.effort.size
+    steps = [(leg.good_states, (10,)), (leg.reference_within_limits, (0.3, 0.4, 0.2))]
+    steps += [(leg.good_states, (100,)), (leg.reference_beyond_limits, (1.5, 1.4, 0.0))]
+    for value in HOPELESS:
+        steps += [
+            (leg.any_reference, (joint, [value] * most, None, 0.0)),
+            (leg.any_reference, (joint, [0.1] * most, [value] * most, 1.0)),
+            (leg.any_reference, (joint, [0.1] * most, None, value)),
+            (leg.states_that_lie, ('knee', value, 0.0, 1)),
+            (leg.states_that_lie, ('knee_rear', 0.0, value, 1)),
+            (leg.good_states, (1,)),
+        ]
+    steps += [(leg.stamps_that_lie, each) for each in ((1, 0), (-1, 0), (0, 1e5), (0, -1e5))]
+    for insist in ((leg.states_that_lie, ('hip', 0.0, 1e9, 6)), (leg.silence, (60,))):
+        steps += [(leg.clear, ()), (leg.reference_within_limits, (0.1, 0.2, 0.2))]
+        steps += [(leg.good_states, (50,)), insist, (leg.clear, ()), (leg.good_states, (10,))]
+    steps += [(leg.clear, ()), (leg.good_states, (10,))]
+    for rule_of, arguments in steps:
+        rule_of(*arguments)
+        leg.faults_latch()
+        leg.what_is_wrong_is_told()
+        leg.no_joint_is_driven_beyond_its_limit()
 
 
 TestAnyInput = AnyInput.TestCase

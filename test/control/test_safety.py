@@ -159,8 +159,14 @@ def test_an_error_beyond_its_bound_is_a_fault():
     assert run.loop.safety.is_fault and 'away from the reference' in run.loop.safety.text
 
 
-def test_a_jump_to_another_branch_is_a_fault():
+@pytest.mark.parametrize('refused', [False, True])
+def test_a_jump_to_another_branch_is_a_fault(refused):
+    """Also where the law holds a pose because another one was refused, which is told."""
     run = leg()
+    if refused:
+        assert not run.loop.take_reference(['hip'], [1.0], [[2.5]])
+        run.run(0.01)
+        assert run.loop.safety.state == 'degraded' and not run.loop.reason
     other = {'left_crank': np.pi + 0.3, 'right_crank': np.pi + 0.3}
     q = ccd.assemble(run.sim.robot, {**other, 'hip': 0.0, 'knee': 0.0}, limits=False)
     names = run.names
@@ -283,12 +289,12 @@ def test_a_reference_that_comes_while_it_falls_or_lies_at_its_stop_is_followed(l
     run, seen = lift(lower)
     run.run(when)
     speed = motor_speed(run)
-    assert run.loop.take_reference(['motor'], [2.0], [[1.0]])
+    assert run.loop.take_reference(['motor'], [1.0], [[1.0]])
     run.turn()
     if speed > 10.0:
         assert run.loop.safety.state == 'degraded' and not run.tau.any()
         assert 'the reference waits until that is over' in run.loop.safety.text
-    run.run(3.5)
+    run.run(2.0)
     assert run.position('motor') == pytest.approx(1.0, abs=1e-3)
     assert run.loop.safety.state == 'active' and not any('fault' in each for each in seen)
 

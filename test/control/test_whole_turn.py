@@ -49,14 +49,15 @@ def begin(model):
     return robot, q, (names, times, [here + 0.1 * np.sin(4.0 * t) * t for t in times])
 
 
-def turns(model, *, joints=None, gap=0.0, lag=0.0, **guarded):
+def turns(model, *, joints=None, gap=0.0, lag=0.0, singularity='damp', **guarded):
     """
     Return the torques of a motion that is followed, and how many turns were in one call.
 
     `gap`: without a state, after a third of it; `lag`: of the joints behind the reference [s].
     """
     robot, q, reference = begin(model)
-    loop = ControlLoop(TorqueController(robot), TorqueGuard(robot, **guarded))
+    law = TorqueController(robot, singularity=singularity)
+    loop = ControlLoop(law, TorqueGuard(robot, **guarded))
     loop.take_reference(*reference, start=0.0)
     plan = ControlLoop(TorqueController(robot.copy()), TorqueGuard(robot)).reference
     plan.take(*reference, time=0.0, q=q, v=np.zeros(robot.nv))
@@ -94,6 +95,14 @@ def test_a_turn_in_one_call_gives_the_torques_of_one_taken_step_by_step(model):
     assert none == 0
     assert np.abs(slow).max() > 0.1
     np.testing.assert_allclose(quick, slow, atol=SAME_TORQUE)
+
+
+@pytest.mark.parametrize('policy', ['hold', 'refuse'])
+def test_away_from_singular_poses_a_policy_for_them_changes_neither_torques_nor_turns(policy):
+    """They are looked for, in one call, and there are none."""
+    quick, count = turns('exo_leg', singularity=policy)
+    assert count > 280, f'only {count} of 300 turns were in one call'
+    np.testing.assert_allclose(quick, turns('exo_leg', power_limit=1e9)[0], atol=SAME_TORQUE)
 
 
 @pytest.mark.parametrize('model', MOTIONS)
@@ -143,7 +152,8 @@ def test_too_few_actuators_leave_the_rest_to_the_dynamics_in_one_call_too(model)
     v = ccd.complete_velocity(robot, q, {names[0]: 0.3})
     target = integrate(robot, q, 0.01 * v), v, 0.1 * random.normal(size=robot.nv)
     whole = TorqueController(robot)
-    by_steps = TorqueController(robot, singularity='hold')  # no pose here is singular
+    weights = dict.fromkeys(robot.actuator_names, 1.0)
+    by_steps = TorqueController(robot, policy='weighted', weights=weights)
     assert whole._whole_law(q, v, target) is not None
     quick, slow = whole.torques(q, v, target), by_steps.torques(q, v, target)
     assert by_steps._is_plain is False

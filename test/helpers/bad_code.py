@@ -73,6 +73,14 @@ def with_compiler(lines, call):
     return run
 
 
+def no_program(at):
+    """Compile where CC names a file that is no program."""
+    (at / 'cc').write_bytes(b'\x01')
+    (at / 'cc').chmod(0o755)
+    with mock.patch.dict(os.environ, {'CC': str(at / 'cc'), 'XDG_CACHE_HOME': str(at)}):
+        compile_four_bar()
+
+
 def with_cache(prepare, call):
     """Return a call that is made with a cache folder that was tampered with."""
 
@@ -181,6 +189,11 @@ CODE = {
     'code without a compiler': without_compiler,
     'code that a compiler refuses': with_compiler(
         ('case "$*" in *generated.c*) echo "error: no" >&2; exit 1;; esac',), compile_four_bar
+    ),
+    'code by what is no program': no_program,
+    'code by a compiler without room': with_compiler(
+        ('case "$*" in *generated.c*-lm*) echo "No space left on device" >&2; exit 1;; esac',),
+        compile_four_bar,
     ),
     'code with a file as cache': with_cache(
         lambda at: (at / 'closed_chain_dynamics').write_text(''), compile_four_bar

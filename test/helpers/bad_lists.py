@@ -163,7 +163,7 @@ BAD = {
     'a list of lists': (changed('[tip, m]', '[[tip], m]'), ('seg bob', 'single value')),
     'a name with blanks': (changed('bob:', '"a bob":'), ('is not a valid name',)),
     'broken yaml': (changed('[tip, m]', '[tip, m'), ('YAML is malformed', 'line')),
-    'deep yaml': ('[' * 3000, ('deep',)),
+    'deep yaml': ('[' * 1000, ('deep',)),
     'no mapping': ('- 1', ('not a mapping', 'coordinates')),
     'nothing': ('', ('not a mapping',)),
     'no names': (changed('  bob: [tip, m]', '  - [tip, m]'), ('seg', 'entries with names')),

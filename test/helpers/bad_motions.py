@@ -156,6 +156,7 @@ MOTIONS = {
     'a trajectory without time': follows('crank\n1\n'),
     'a trajectory of nothing': follows('time,cranc\n0,1\n'),
     'a trajectory of two points': follows('time,crank\n0,1\n1,2\n'),
+    'a trajectory out of order': follows('time,crank\n0,1\n2,1\n1,1\n3,1\n'),
     'a trajectory with a word': follows('time,crank\n0,1\n1,two\n2,3\n3,4\n'),
     'a trajectory of half a ball': follows('time,ball:qx\n0,1\n1,2\n2,3\n3,4\n', 'ball'),
     'a trajectory of no rotation': follows(

@@ -72,9 +72,12 @@ def wait_for(fact, what):
 def drag_thumb(page, joint, share):
     """Drag the thumb of a joint's slider with the mouse to a share of its range."""
     row = page.locator('.mantine-Slider-root').nth(joint)
-    thumb, track = row.get_by_role('slider').bounding_box(), row.bounding_box()
-    y = thumb['y'] + 0.5 * thumb['height']
-    page.mouse.move(thumb['x'] + 0.5 * thumb['width'], y)
+    thumb = row.get_by_role('slider')
+    page.get_by_text('loop error').first.wait_for()  # a line above the sliders, which move down
+    thumb.hover()  # which waits until it stands still
+    at, track = thumb.bounding_box(), row.bounding_box()
+    y = at['y'] + 0.5 * at['height']
+    page.mouse.move(at['x'] + 0.5 * at['width'], y)
     page.mouse.down()
     page.mouse.move(track['x'] + share * track['width'], y, steps=4)
     page.mouse.up()

@@ -12,20 +12,39 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""A machine that has something else to do."""
+"""
+A machine that has something else to do.
+
+What programs notice of it is that they stand still, anywhere and for longer than a turn lasts.
+So they are stopped in turn: unlike loops that keep cores busy, this does the same on a machine of
+any number of cores, and takes none of them from other tests.
+"""
 
 from contextlib import contextmanager
-import subprocess
-import sys
+import itertools
+import signal
+import threading
+
+HELD, FREE = 0.01, 0.02  # how long one stands still, and all go on [s]
 
 
 @contextmanager
-def busy(cores):
-    """Keep cores busy meanwhile."""
-    loops = [subprocess.Popen([sys.executable, '-c', 'while True: pass']) for _ in range(cores)]
+def busy(programs):
+    """Let one of some programs after another stand still meanwhile."""
+    over = threading.Event()
+
+    def hold_up():
+        for each in itertools.cycle(programs):
+            each.send_signal(signal.SIGSTOP)
+            over.wait(HELD)
+            each.send_signal(signal.SIGCONT)
+            if over.wait(FREE):
+                return
+
+    holding = threading.Thread(target=hold_up)
+    holding.start()
     try:
         yield
     finally:
-        for each in loops:
-            each.kill()
-            each.wait()
+        over.set()
+        holding.join()

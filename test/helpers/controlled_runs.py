@@ -44,15 +44,22 @@ class ControlledRun:
             **loop or {},
         )
         self.names = list(names or robot.joint_names)
+        self.known, self.places = None, None
         self.tau = np.zeros(len(robot.actuator_names))
 
     def measured(self):
         """Return positions and velocities of the measured joints."""
-        slices = [self.sim.robot.joint_slices(name) for name in self.names]
-        return (
-            np.concatenate([self.sim.q[in_q] for in_q, _ in slices]),
-            np.concatenate([self.sim.v[in_v] for _, in_v in slices]),
-        )
+        robot = self.sim.robot
+        now = robot.structure.bodies['iq'].tobytes(), [*self.names]
+        if self.known != now:  # where joints are changes with the tree
+            self.known = now
+            slices = [robot.joint_slices(name) for name in self.names]
+            self.places = [
+                np.concatenate([np.arange(each.start, each.stop) for each in one])
+                for one in zip(*slices)
+            ]
+        in_q, in_v = self.places
+        return self.sim.q[in_q], self.sim.v[in_v]
 
     def take(self, **options):
         """Answer the present state."""

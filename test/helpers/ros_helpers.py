@@ -47,6 +47,9 @@ CLAIM_PORT = 47000  # plus the domain: whoever holds this port has the domain
 PATIENCE = 300.0
 LOOK = 0.02  # between two looks at what is waited for, where nothing comes [s]
 ASK_AGAIN = 2.0  # who was asked first may have been killed [s]
+# The middleware drops an answer whose reader the server has not found within 0.1 s: then nothing
+# comes, however long one waits. Far longer than an answer takes [s].
+ANSWER_LOST = 60.0
 AFTER_ALL = 10.0  # what programs that have ended have said is here after this time [s]
 QUIET = 0.5  # without a message: what was under way has arrived [s]
 
@@ -93,10 +96,13 @@ class Process:
             os.killpg(self.pid, signal.SIGKILL)
         self._popen.wait()
 
+    def send_signal(self, number):
+        """Send a signal, unless it has ended."""
+        self._popen.send_signal(number)
+
     def end(self, number=signal.SIGINT, timeout=PATIENCE):
         """Send a signal, wait for the end, return the exit code."""
-        if self.is_running():
-            self._popen.send_signal(number)
+        self.send_signal(number)
         try:
             return self.wait(timeout)
         except subprocess.TimeoutExpired:
@@ -121,6 +127,20 @@ def newest(states):
     state = states[-1]
     time = state.header.stamp.sec + 1e-9 * state.header.stamp.nanosec
     return time, dict(zip(state.name, state.position))
+
+
+class NothingHeardYet(IndexError):
+    """A message is looked for where none has come."""
+
+
+class Heard(list):
+    """The messages of a topic, oldest first."""
+
+    def __getitem__(self, place):
+        """Return a message; where none has come, `wait` waits for it."""
+        if not self:
+            raise NothingHeardYet('no message has come on this topic')
+        return super().__getitem__(place)
 
 
 class Ros:
@@ -168,8 +188,7 @@ class Ros:
         }
 
     def run(self, module, *arguments, warm=True):
-        """Start a module as a program in this domain; only nodes can be warm."""
-        warm = warm and module.startswith(NODES)
+        """Start a module of the package as a program in this domain."""
         self.processes.append(
             Process([module, *arguments], self.environment, self.folder, self._holder, warm=warm)
         )
@@ -177,7 +196,7 @@ class Ros:
 
     def listen(self, kind, topic, qos=10):
         """Return a list that every message of a topic is added to from now on."""
-        heard = []
+        heard = Heard()
         self.node.create_subscription(kind, topic, heard.append, qos)
         return heard
 
@@ -207,7 +226,8 @@ class Ros:
         Receive until a condition holds, and return what it returned; fail after a time.
 
         That time begins anew whenever `progress` returns something else: simulated time, say,
-        which passes as slowly as a busy machine lets it.
+        which passes as slowly as a busy machine lets it. A condition that looks at a topic on
+        which nothing has come yet does not hold.
         """
         end, reached = time.monotonic() + timeout, progress()
         while time.monotonic() < end:
@@ -215,9 +235,10 @@ class Ros:
             if reached != before:
                 end = time.monotonic() + timeout
             self._has_spun = False
-            result = condition()
-            if result:
-                return result
+            with suppress(NothingHeardYet):
+                result = condition()
+                if result:
+                    return result
             # a condition that receives by itself, while it sends, say, is not held up
             self._executor.spin_once(timeout_sec=0.0 if self._has_spun else LOOK)
             if self.processes and not any(each.is_running() for each in self.processes):
@@ -237,31 +258,25 @@ class Ros:
         heard.clear()
         return self.wait(lambda: heard, what, timeout)[-1]
 
-    def call(self, kind, service, request=None, timeout=PATIENCE):
-        """Call a service and return its response."""
+    def call(self, kind, service, request=None, timeout=PATIENCE, again=ANSWER_LOST):
+        """Call a service and return its response; ask `again` after some seconds in vain."""
         client = self._clients.get(service)
         if client is None:
             client = self._clients[service] = self.node.create_client(kind, service)
-        self.wait(client.service_is_ready, f'service {service}', timeout)
-        future = client.call_async(request or kind.Request())
-        self.wait(future.done, f'the answer of {service}', timeout)
-        return future.result()
+        futures, asked = [], -math.inf
+
+        def answer():
+            nonlocal asked
+            if time.monotonic() - asked > again and client.service_is_ready():
+                futures.append(client.call_async(request or kind.Request()))
+                asked = time.monotonic()
+            return next((future for future in futures if future.done()), None)
+
+        return self.wait(answer, f'the answer of {service}', timeout).result()
 
     def until_taken(self, name):
         """Wait until a node has taken what was sent to it: it answers in the order of arrival."""
-        service, futures = f'/{name}/get_parameters', []
-        if service not in self._clients:
-            self._clients[service] = self.node.create_client(GetParameters, service)
-        client, asked = self._clients[service], -math.inf
-
-        def is_answered():
-            nonlocal asked
-            if time.monotonic() - asked > ASK_AGAIN and client.service_is_ready():
-                futures.append(client.call_async(GetParameters.Request()))
-                asked = time.monotonic()
-            return any(future.done() for future in futures)
-
-        self.wait(is_answered, f'the answer of {service}')
+        self.call(GetParameters, f'/{name}/get_parameters', again=ASK_AGAIN)
         self.spin(0.0)  # what it said before its answer is here
 
     def close(self):

@@ -20,11 +20,13 @@ from helpers.floating_hopper import HOPPER, LEG, Hopper
 from helpers.ros_helpers import ros  # skips this file where there is no rclpy
 import numpy as np
 import pytest
-from sensor_msgs.msg import Imu, JointState
+from sensor_msgs.msg import Imu, JointState, MultiDOFJointState
+from std_msgs.msg import String
 
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.ros.messages.base_topics import odometry_message
+from closed_chain_dynamics.ros.messages.state_messages import StateMessages
 
 __all__ = ['ros']  # a fixture: pytest finds it by its name here
 
@@ -90,6 +92,37 @@ def test_an_imu_is_the_base_and_its_silence_ends_the_torques(ros, tmp_path):
     bench.until(expected)
     bench.until([0.0, 0.0], with_imu=False)  # joint states go on, and are no states any more
     bench.until(expected)
+
+
+def test_a_base_that_falls_silent_ends_the_torques(ros, tmp_path):
+    """On multi_dof_joint_states: the last pose of the base is not the present one."""
+    hopper, zero = Hopper(), [0.0, 0.0]
+    path = tmp_path / 'hopper.urdf'
+    path.write_text(HOPPER)
+    given = {'mode': 'gravity_compensation', 'state_timeout': TIMEOUT}
+    ros.start('torque_node', {'model': str(path), **given})
+    torques, said = ros.listen(JointState, 'actuator_torques'), ros.listen(String, 'safety_state')
+    states = ros.publisher(JointState, 'joint_states')
+    bases = ros.publisher(MultiDOFJointState, 'multi_dof_joint_states')
+    for each in (states, bases):
+        ros.wait_for_reader(each)
+    messages = StateMessages(hopper.robot)
+
+    def send(with_base):
+        now = ros.node.get_clock().now().nanoseconds
+        messages.fill(1e-9 * now, hopper.q, np.zeros(hopper.robot.nv), np.zeros(2))
+        if with_base:
+            bases.publish(messages.multi_dof)
+        states.publish(messages.joint_states)
+        ros.spin(PERIOD)
+        return torques[-1].effort if torques else zero
+
+    still = np.zeros(hopper.robot.nv)
+    expected = ccd.inverse_dynamics(hopper.robot, hopper.q, still, still).tau_A
+    for _ in range(2):
+        ros.wait(lambda: np.allclose(send(True), expected, atol=1e-6), 'torques')
+        ros.wait(lambda: not np.any(send(False)), 'zero torques')
+        ros.wait(lambda: 'no good joint state' in said[-1].data, 'the reason')
 
 
 def test_without_nav_msgs_odometry_is_refused_with_the_reason(monkeypatch):

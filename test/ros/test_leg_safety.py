@@ -63,7 +63,7 @@ def trajectory(names, positions, when):
 class Leg:
     """Simulator and torque_node of the leg, and all that they say."""
 
-    def __init__(self, ros, model='exo_leg', rate=1000.0, factor=0.0, **parameters):
+    def __init__(self, ros, model='exo_leg', factor=0.0, **parameters):
         self.ros = ros
         self.simulator = ros.start(
             'simulator_node',
@@ -73,7 +73,7 @@ class Leg:
                 'lockstep': 'on',
                 'lockstep_timeout': 3600.0,
                 'real_time_factor': factor,
-                'rate': rate,
+                'rate': RARELY,
             },
         )
         # a machine that is busy for seconds is no simulator that says nothing
@@ -200,7 +200,7 @@ def test_the_dead_point_of_crank_and_rod_is_refused_on_the_way(ros, tmp_path, is
     (tmp_path / 'loose_leg.urdf').write_text(loose_leg())
     # as fast as it goes, time would run away from who sends a stream on a busy machine
     factor = 1.0 if is_stream else 0.0
-    leg = Leg(ros, str(tmp_path / 'loose_leg.urdf'), RARELY, factor, singularity='refuse')
+    leg = Leg(ros, str(tmp_path / 'loose_leg.urdf'), factor, singularity='refuse')
     asked = ['left_crank', 'right_crank', 'hip', 'knee']
     if is_stream:
         for angle in np.linspace(0.0, 1.8, 60):

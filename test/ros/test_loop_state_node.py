@@ -170,12 +170,11 @@ def test_the_owner_of_the_contacts_is_followed_and_commands_no_longer(five_bar):
         ros.until_taken('loop_state_node')
     topics[1].publish(String(data='tip'))
     ros.until_taken('loop_state_node')
+    five_bar.diagnostics.clear()
+    ros.wait(lambda: five_bar.value('open') == 'none', 'the closed loop')
     sim.connect('tip')
     answer = five_bar.send() or five_bar.send()
     np.testing.assert_allclose(five_bar.configuration(answer), sim.q, atol=EXACT)
-    five_bar.diagnostics.clear()
-    ros.wait(lambda: five_bar.diagnostics, 'diagnostics')
-    assert five_bar.value('open') == 'none'
     assert five_bar.value('contacts as told by') == 'contact/state'
     assert five_bar.value('rejected: contact/state') == '2'
 

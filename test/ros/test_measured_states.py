@@ -101,6 +101,28 @@ def test_both_halves_of_a_state_come_together_by_their_stamp(scale):
     assert refused == []
 
 
+@pytest.mark.parametrize('single_first', [True, False])
+@pytest.mark.parametrize('shift, words', [(-4e-4, 'ahead of'), (4e-4, 'behind'), (1e-6, '')])
+def test_halves_that_never_meet_are_told_whichever_is_ahead(shift, words, single_first):
+    """A microsecond apart they meet: two publishers seldom read the clock together."""
+    robot, q, v, messages, measured, refused = swing()
+    assert measured.multi_dof(serialize_message(messages.multi_dof)) is None  # there are two
+    states = []
+    for k in range(20):
+        halves = []
+        for late, which in ((0.0, 'joint_states'), (shift, 'multi_dof')):
+            messages.fill(20.0 + 0.01 * k + late, q, v, np.zeros(len(robot.actuator_names)))
+            halves.append((which, serialize_message(getattr(messages, which))))
+        for which, raw in halves if single_first else reversed(halves):
+            states.append(getattr(measured, which)(raw))
+    if not words:
+        assert not refused and sum(each is not None for each in states) == 20
+        return
+    assert not any(states) and len(refused) > 20
+    told = [text for kind, text in refused if kind == 'unpaired' and '0.0004 s' in text]
+    assert told and all(f'{words} multi_dof_joint_states' in text for text in told)
+
+
 def test_bad_orientations_are_refused():
     """Not finite, and no quaternion at all."""
     _, _, _, messages, measured, refused = swing()
@@ -144,3 +166,27 @@ def test_ros_reads_what_was_written_in_place(names, sec, nanosec, number):
     assert not any(deserialize_message(bytes(commands), Float64MultiArray).data)
     commands.numbers[:] = numbers
     assert list(deserialize_message(bytes(commands), Float64MultiArray).data) == numbers.tolist()
+
+
+def test_joints_of_several_messages_are_put_together_while_they_are_fresh():
+    """As of two broadcasters; what has not come for longer than that is missing, and told."""
+    robot, refused = ccd.load('five_bar'), []
+    wanted = ['left_shoulder', 'right_shoulder']
+    measured = MeasuredStates(
+        robot, lambda *why: refused.append(why), wanted=wanted, merge_within=0.05
+    )
+
+    def say(name, stamp, position):
+        message = JointState(name=[name], position=[position], velocity=[2.0 * position])
+        message.header.stamp.sec, message.header.stamp.nanosec = 5, round(1e9 * stamp)
+        return measured.joint_states(serialize_message(message))
+
+    assert say('left_shoulder', 0.0, 0.1) is None
+    assert refused.pop() == ('missing joint', 'joint_states: right_shoulder missing')
+    stamp, names, position, velocity = say('right_shoulder', 0.01, 0.2)
+    assert stamp == (5, 10_000_000)
+    assert dict(zip(names, position)) == dict(zip(wanted, (0.1, 0.2)))
+    assert dict(zip(names, velocity)) == dict(zip(wanted, (0.2, 0.4)))
+    assert not refused
+    assert say('right_shoulder', 0.06, 0.3) is None
+    assert refused.pop() == ('missing joint', 'joint_states: left_shoulder missing')

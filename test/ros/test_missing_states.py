@@ -14,9 +14,13 @@
 
 """When joint states stop, the fallback comes at `state_timeout`, in the time that counts."""
 
+import os
+import signal
 import time
 
+from diagnostic_msgs.msg import DiagnosticArray
 from helpers.ros_helpers import ros  # skips this file where there is no rclpy
+from helpers.torque_benches import newest
 import numpy as np
 from rosgraph_msgs.msg import Clock
 from sensor_msgs.msg import JointState
@@ -40,9 +44,9 @@ class Bench:
 
     def __init__(self, ros, **parameters):
         self.ros, self.robot = ros, ccd.load('five_bar')
-        given = {'model': 'five_bar', 'mode': 'gravity_compensation', **parameters}
-        # without the watchdog, whose zeros are for a node that is held up itself
-        self.node = ros.start('torque_node', {**given, 'watchdog': False})
+        given = {'model': 'five_bar', 'mode': 'gravity_compensation'}
+        # mostly without the watchdog, whose zeros are for a node that is held up itself
+        self.node = ros.start('torque_node', {**given, 'watchdog': False, **parameters})
         self.torques = ros.listen(JointState, 'actuator_torques', 100)
         self.states = ros.publisher(JointState, 'joint_states')
         ros.wait_for_reader(self.states)
@@ -65,6 +69,13 @@ class Bench:
     def zero(self):
         """Return the first message of zero torques that came, if any."""
         return next((each for each in self.torques if not np.any(each.effort)), None)
+
+
+def tell(clock, nanoseconds):
+    """Publish the simulated time."""
+    message = Clock()
+    message.clock.sec, message.clock.nanosec = divmod(nanoseconds, NANO)
+    clock.publish(message)
 
 
 def test_zero_is_sent_at_the_timeout_neither_before_nor_at_the_next_look(ros):
@@ -92,18 +103,13 @@ def test_with_simulated_time_the_timeout_is_over_when_the_clock_says_so(ros):
     ros.wait_for_reader(clock)
     waited, start = [], 100 * NANO
 
-    def tell(nanoseconds):
-        message = Clock()
-        message.clock.sec, message.clock.nanosec = divmod(nanoseconds, NANO)
-        clock.publish(message)
-
     for _ in range(TIMES):
         timeout = int(SIMULATED_TIMEOUT * NANO)
 
         def told():
             nonlocal start
             start += NANO // 100
-            tell(start)
+            tell(clock, start)
             ros.until_taken('torque_node')
             stamp = bench.send(start)
             ros.spin(0.05)
@@ -111,13 +117,46 @@ def test_with_simulated_time_the_timeout_is_over_when_the_clock_says_so(ros):
 
         ros.wait(told, 'an answer')
         bench.torques.clear()
-        tell(start + timeout - NANO // 1000)
+        tell(clock, start + timeout - NANO // 1000)
         ros.spin(0.2)
         ros.until_taken('torque_node')
         assert not bench.zero()
-        tell(start + timeout + NANO // 1000)
+        tell(clock, start + timeout + NANO // 1000)
         began = time.monotonic()
         ros.wait(bench.zero, 'zero torques')
         waited.append(time.monotonic() - began)
         start += 2 * timeout
     assert np.median(waited) < SOON, waited
+
+
+def test_a_state_that_waited_for_a_node_that_was_held_up_is_not_answered(ros):
+    """With simulated time its stamp does not tell: the time until the next would be a turn."""
+    clock, said = ros.publisher(Clock, '/clock'), ros.listen(DiagnosticArray, 'diagnostics')
+    bench = Bench(
+        ros, use_sim_time=True, state_timeout=TIMEOUT, wall_timeout=TIMEOUT, watchdog=True
+    )
+    ros.wait_for_reader(clock)
+    now = 100 * NANO
+
+    def answered():
+        nonlocal now
+        now += NANO // 100
+        tell(clock, now)
+        stamp = bench.send(now)
+        ros.spin(0.02)
+        return bench.answer(stamp)
+
+    ros.wait(lambda: ros.node.count_publishers('actuator_torques') == 2, 'node and watchdog')
+    ros.wait(answered, 'an answer')
+    os.kill(bench.node.pid, signal.SIGSTOP)
+    waiting = bench.send(now + NANO // 100)
+    bench.torques.clear()
+    ros.wait(bench.zero, 'zero of the watchdog')
+    os.kill(bench.node.pid, signal.SIGCONT)
+    ros.until_taken('torque_node')
+    assert not any(seconds(each.header.stamp) == waiting for each in bench.torques)
+    now += 30 * NANO
+    said.clear()
+    ros.wait(lambda: answered() and newest(said, 'longest turn lately [s]'), 'diagnostics')
+    assert float(newest(said, 'longest turn lately [s]')) < TIMEOUT
+    assert bench.node.end() == 0, bench.node.output()

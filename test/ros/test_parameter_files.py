@@ -85,3 +85,20 @@ def test_a_preload_beyond_what_a_motor_can_is_refused(torque):
     law(SimpleNamespace(**given | {'preload': [f'{motor}={0.9 * effort}']}), robot, None)
     with pytest.raises(ccd.ClosedChainError, match=motor):
         law(SimpleNamespace(**given | {'preload': [f'{motor}={torque}']}), robot, None)
+
+
+@pytest.mark.parametrize(
+    'policy, weight, words',
+    [
+        ('minimum_norm', '2', "the policy 'minimum_norm' takes no weights"),
+        ('weighted', '0', 'weights must be positive'),
+    ],
+)
+def test_weights_that_no_turn_could_use_are_refused(policy, weight, words):
+    """Else every turn would fall back, with parameters that were accepted."""
+    given = {each.name: each.default for each in SETTINGS}
+    robot = ccd.load('exo_leg')
+    weights = [f'{robot.actuator_names[0]}={weight}']
+    with pytest.raises(ccd.ClosedChainError, match=words):
+        law(SimpleNamespace(**given | {'policy': policy, 'weights': weights}), robot, None)
+    law(SimpleNamespace(**given | {'policy': policy}), robot, None)

@@ -15,7 +15,7 @@
 """The simulator as hardware of ros2_control, and robots beside each other, over DDS."""
 
 from geometry_msgs.msg import WrenchStamped  # noqa: I100
-from helpers.ros_helpers import ros  # skips this file where there is no rclpy
+from helpers.ros_helpers import newest, ros  # skips this file where there is no rclpy
 import numpy as np
 import pytest
 from sensor_msgs.msg import JointState
@@ -118,3 +118,23 @@ def test_a_frame_with_the_prefix_of_a_robot_is_its_link(ros):
         )
 
     ros.wait(come, 'both sides')
+
+
+def test_torques_that_no_motor_has_do_not_stop_the_simulation(ros):
+    """A motor gives its effort limit, and time goes on."""
+    ros.start('simulator_node', {'model': 'five_bar', 'lockstep': 'off'})
+    states = ros.listen(JointState, 'joint_states', 10)
+    torques = ros.publisher(JointState, 'actuator_torques')
+    ros.wait_for_reader(torques)
+    robot = ccd.load('five_bar')
+    motors, effort = list(robot.actuator_names), robot.model.actuators['effort']
+
+    def push():
+        torques.publish(JointState(name=motors, effort=[1e6, -1e6]))
+        ros.spin(0.02)
+        return states and dict(zip(states[-1].name, states[-1].effort)).get(motors[0])
+
+    assert ros.wait(push, 'efforts of motors') == effort[0]
+    begun, _ = newest(states)
+    ros.wait(lambda: push() and newest(states)[0] > begun + 0.5, 'time that goes on')
+    assert np.isfinite(states[-1].position).all() and np.isfinite(states[-1].velocity).all()

@@ -14,6 +14,8 @@
 
 """States as messages and back, against the placements and velocities of links; pacing."""
 
+from unittest import mock
+
 from helpers import ros_helpers  # noqa: F401   skips this file where there is no rclpy
 from helpers.random_mechanisms import random_state
 import numpy as np
@@ -21,6 +23,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import closed_chain_dynamics as ccd
+from closed_chain_dynamics.ros.messages.diagnostics import Rejections
 from closed_chain_dynamics.ros.messages.state_messages import StateMessages, multi_dof_states
 from closed_chain_dynamics.ros.pacing import Pace
 
@@ -143,3 +146,16 @@ def test_what_is_late_is_caught_up_within_limits():
     assert pace.due(5e-3) == 1
     now[0] += 1e-3
     assert pace.due(6e-3) == 1
+
+
+def test_one_cause_is_counted_as_often_as_it_comes_and_written_once():
+    """Whoever sends a thousand bad messages a second does not fill the disk."""
+    node = mock.Mock()
+    rejected = Rejections(node)
+    for k in range(10_000):
+        rejected('contact/cut', 'x' * 100_000)
+    rejected('reference', 'another cause')
+    lines = [call.args[0] for call in node.get_logger().warning.call_args_list]
+    assert len(lines) == 2 and max(map(len, lines)) < 1000
+    assert rejected.values()['rejected: contact/cut'] == 10_000
+    assert rejected.values()['last rejection'] == 'another cause'

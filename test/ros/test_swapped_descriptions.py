@@ -14,12 +14,14 @@
 
 """Another `robot_description` while torques flow: loaded beside the turns, then taken at once."""
 
+import json
 import time
 
 from helpers.ros_helpers import latched, ros  # skips this file where there is no rclpy
 import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
+from std_srvs.srv import Trigger
 
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.model import library
@@ -75,6 +77,7 @@ class Bench:
         self.outlet = ros.publisher(String, 'robot_description', latched())
         self.states = ros.publisher(JointState, 'joint_states')
         ros.wait_for_reader(self.states)
+        self.velocity = [0.0, 0.0]
         self.position = list(map(float, ccd.assemble(ccd.load('five_bar'))[[0, 2]]))
         self.describe(library.find('five_bar').read_text())
         ros.wait(lambda: self.send() and np.any(self.torques[-1].effort), 'torques')
@@ -90,7 +93,7 @@ class Bench:
 
     def send(self):
         """Publish a state of now; return whether torques have come."""
-        message = JointState(name=SHOULDERS, position=self.position, velocity=[0.0, 0.0])
+        message = JointState(name=SHOULDERS, position=self.position, velocity=self.velocity)
         message.header.stamp = self.ros.node.get_clock().now().to_msg()
         self.sent[seconds(message.header.stamp)] = time.monotonic()
         self.states.publish(message)
@@ -138,6 +141,30 @@ def test_states_are_answered_until_the_swap_and_the_old_motors_get_zero(ros):
     assert not np.any([each.data for each in bench.commands if len(each.data) == 2][-1])
     bench.describe(ladder(MANY + 1))
     assert bench.node.end() == 0, bench.node.output()
+
+
+def test_a_fault_outlives_another_description(ros):
+    """Whoever publishes one must not clear it: that takes the service."""
+    bench = Bench(ros)
+    safety = ros.listen(String, 'safety_state', latched(10))
+
+    def state():
+        bench.send()
+        return json.loads(safety[-1].data)['state'] if safety else ''
+
+    ros.wait(lambda: state() in ('active', 'degraded'), 'torques of the law')
+    bench.velocity = [1e3, 0.0]  # far beyond its limit
+    ros.wait(lambda: state() == 'fault', 'a fault')
+    bench.velocity, cause = [0.0, 0.0], json.loads(safety[-1].data)['cause']
+    safety.clear()  # before: the node may take the other model at once
+    bench.describe(library.find('five_bar').read_text().replace('name="five_bar"', 'name="other"'))
+    ros.wait(lambda: state(), 'the safety state of the other model')
+    bench.torques.clear()
+    for _ in range(20):
+        assert state() == 'fault' and json.loads(safety[-1].data)['cause'] == cause
+    assert not any(np.any(each.effort) for each in bench.torques)
+    ros.wait(lambda: state() and ros.call(Trigger, 'clear_fault').success, 'the fault is cleared')
+    ros.wait(lambda: state() != 'fault' and np.any(bench.torques[-1].effort), 'torques again')
 
 
 def test_a_wrong_description_changes_nothing_and_is_named(ros):

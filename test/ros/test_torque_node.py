@@ -14,10 +14,11 @@
 
 """torque_node as a process of its own, with the test at the other end of DDS."""
 
+import json
 import time
 
 from diagnostic_msgs.msg import DiagnosticArray
-from helpers.ros_helpers import own_domain, ros  # skips this file where there is no rclpy
+from helpers.ros_helpers import latched, own_domain, ros  # skips this file where there is no rclpy
 from helpers.torque_benches import PERIOD, SHOULDERS, newest, trajectory
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
@@ -281,22 +282,50 @@ def test_parameters_are_described_and_checked_on_change(bench):
         assert change(name, **value).successful
 
 
+def step(ros, number):
+    """Ask for a transition of the lifecycle; return whether it was taken."""
+    return ros.call(
+        ChangeState,
+        '/torque_node/change_state',
+        ChangeState.Request(transition=Transition(id=number)),
+    ).success
+
+
 def test_a_deactivated_node_sends_zero_and_then_nothing(bench):
-    """And goes on when it is activated again."""
+    """It says so, and goes on when it is activated again and asked anew: not where it was."""
+    ros, safety = bench.ros, bench.ros.listen(String, 'safety_state', latched())
+    bench.hold()
+    assert step(ros, Transition.TRANSITION_DEACTIVATE)
+    ros.wait(lambda: not np.any(bench.torques[-1].effort), 'zero torques')
+    ros.wait(lambda: json.loads(safety[-1].data)['cause'] == 'not active', 'its safety state')
+    assert bench.stream(0.2) == []
+    assert step(ros, Transition.TRANSITION_ACTIVATE)
+    ros.wait(
+        lambda: bench.stream(0.1) and json.loads(safety[-1].data)['cause'] == 'no reference yet',
+        'the question what to do',
+    )
+    assert not np.any([each.effort for each in bench.torques])
     bench.hold()
 
-    def step(number):
-        return bench.ros.call(
-            ChangeState,
-            '/torque_node/change_state',
-            ChangeState.Request(transition=Transition(id=number)),
-        ).success
 
-    assert step(Transition.TRANSITION_DEACTIVATE)
-    bench.ros.wait(lambda: not np.any(bench.torques[-1].effort), 'zero torques')
-    assert bench.stream(0.2) == []
-    assert step(Transition.TRANSITION_ACTIVATE)
+@pytest.mark.parametrize('number', [Transition.TRANSITION_CONFIGURE, 200])
+def test_a_transition_that_the_state_does_not_have_is_refused(bench, number):
+    """One that is taken already, or that nobody knows: torques go on, and the node answers."""
+    bench.hold()
+    assert not step(bench.ros, number)
+    bench.torques.clear()
     bench.until_torques()
+    bench.ros.wait(lambda: 'refused: there is no transition' in bench.node.output(), 'a line')
+
+
+def test_generated_code_gives_the_torques_of_inverse_dynamics(ros):
+    pytest.importorskip('casadi', reason='generated code needs CasADi')
+    bench = Bench(ros, compiled=True)
+    bench.hold()
+    bench.ros.wait(
+        lambda: bench.stream(0.05) and newest(bench.diagnostics, 'torques by') == 'generated code',
+        'torques by generated code',
+    )
 
 
 def test_a_bad_model_or_parameter_ends_with_one_line(ros):

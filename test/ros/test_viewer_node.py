@@ -21,7 +21,7 @@ import time
 
 from diagnostic_msgs.msg import DiagnosticArray
 from helpers.browser_helpers import chromium, drag_thumb, opened
-from helpers.ros_helpers import latched, newest, ros  # first: it skips where there is no ROS
+from helpers.ros_helpers import LOOK, latched, newest, ros  # first: it skips without ROS
 from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
@@ -106,12 +106,17 @@ def test_a_leg_is_held_in_a_view_whose_sliders_move_it(ros, chromium):
         page.get_by_text('motor targets').wait_for()
         shares = itertools.cycle((0.7, 0.65))
 
-        def has_moved():  # a page that is still being drawn may miss the mouse
-            drag_thumb(page, BEFORE + motors.index('hip'), next(shares))
-            ros.spin(LOOK_AGAIN)
+        def has_moved():
             return abs(newest(states)[1]['hip'] - start['hip']) > 0.02
 
-        ros.wait(has_moved, 'a hip that moves')
+        def is_dragged():  # a page that is still being drawn may miss the mouse
+            drag_thumb(page, BEFORE + motors.index('hip'), next(shares))
+            end = time.monotonic() + LOOK_AGAIN
+            while time.monotonic() < end and not has_moved():
+                ros.spin(LOOK)
+            return has_moved()
+
+        ros.wait(is_dragged, 'a hip that moves')
     _, moved = newest(states)
     assert abs(moved['knee'] - start['knee']) < HELD, 'joints that are not named stay'
     for each in nodes.values():

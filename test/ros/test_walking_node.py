@@ -15,9 +15,8 @@
 """The figure walks on real nodes: simulator_node and the controller of the examples, in step."""
 
 import json
+import os
 from pathlib import Path
-import subprocess
-import sys
 
 from helpers.ros_helpers import ros  # skips this file where there is no rclpy
 from helpers.walks import Walk
@@ -43,16 +42,13 @@ def walk_on_nodes(monkeypatch):
 
 def test_the_figure_walks_on_nodes_as_it_does_in_one_process(ros, walk_on_nodes):
     heard = walk_on_nodes.Heard(ros.node)
-    node = subprocess.Popen(
-        [sys.executable, str(EXAMPLES / 'walking_node.py')], env=ros.environment
-    )
-    try:
-        words = walk_on_nodes.simulator_arguments(scene_rate=walk_on_nodes.FORCE_RATE)
-        ros.run('closed_chain_dynamics.ros.nodes.simulator_node', *words.split())
-        ros.wait(lambda: heard.time > UNTIL, 'two steps', progress=lambda: heard.time)
-    finally:
-        node.terminate()
-        node.wait()
+    folders = str(EXAMPLES), os.environ.get('PYTHONPATH', '')
+    ros.environment['PYTHONPATH'] = os.pathsep.join(filter(None, folders))
+    ros.run('walking_node')
+    words = walk_on_nodes.simulator_arguments(scene_rate=walk_on_nodes.FORCE_RATE)
+    simulator = ros.run('closed_chain_dynamics.ros.nodes.simulator_node', *words.split())
+    ros.wait(lambda: heard.time > UNTIL, 'two steps', progress=lambda: heard.time)
+    simulator.end()  # what is computed below would share the machine with it
     states = {round(MILLISECONDS * time): state for time, state in heard.states.items()}
     walk, compared = Walk(), 0
     for period in range(int(MILLISECONDS * UNTIL)):

@@ -86,7 +86,7 @@ def test_several_programs_end_in_any_order(program):
 
 def test_no_program_outlives_the_process_that_it_was_copied_from(tmp_path):
     """As when tests are killed: what they have started does not go on."""
-    source = WarmStart()
+    source = WarmStart(prepared=False)
     with open(tmp_path / 'output', 'w') as output:
         words = ['timeit', '-n', '1', '-r', '1', 'import time; time.sleep(600)']
         program = source.start(words, dict(os.environ), output)

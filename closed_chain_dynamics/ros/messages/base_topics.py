@@ -54,8 +54,8 @@ class BaseTopics:
     """
     Listens for a node, and joins the base to its joint states.
 
-    The node has `active`, `rejected`, and parameters `base_source`, `other_clock` and
-    `frame_prefix`.
+    The node has `active`, `rejected`, `is_simulated`, and parameters `base_source`,
+    `other_clock` and `frame_prefix`.
     """
 
     def __init__(self, node: Any) -> None:
@@ -110,6 +110,7 @@ class BaseTopics:
             return None
         check, when = self._stamps, seconds(message.header.stamp)
         check.timeout, check.other_clock = self.base.timeout, self._node.parameters.other_clock
+        check.simulated = self._node.is_simulated
         refusal = check.refuse(when, 1e-9 * self._node.get_clock().now().nanoseconds - when)
         if refusal:
             self._node.rejected(topic, f'{topic}: {refusal[1]}')

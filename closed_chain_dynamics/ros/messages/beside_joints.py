@@ -39,8 +39,8 @@ class BesideJoints:
     """
     Listens for a node, and hands on to the Sensors of its ControlLoop.
 
-    The node has `active`, `loop`, `rejected`, `now()`, and parameters `other_clock` and
-    `frame_prefix`.
+    The node has `active`, `loop`, `rejected`, `now()`, `is_simulated`, and parameters
+    `other_clock` and `frame_prefix`.
     """
 
     def __init__(self, node: Any) -> None:
@@ -97,6 +97,7 @@ class BesideJoints:
             return True
         check = self._stamps.setdefault(f'{topic} {which}', StampCheck(timeout))
         check.timeout, check.other_clock = timeout, self._node.parameters.other_clock
+        check.simulated = self._node.is_simulated
         refusal = check.refuse(when, 1e-9 * self._node.get_clock().now().nanoseconds - when)
         if refusal:
             self._node.rejected(topic, f'{topic} {which}: {refusal[1]}')

@@ -18,6 +18,7 @@ their length, before any of it becomes Python objects.
 """
 
 from collections.abc import Callable
+import struct
 from typing import Any
 
 from rclpy.serialization import deserialize_message
@@ -27,6 +28,7 @@ from trajectory_msgs.msg import JointTrajectory
 __all__ = ['MOST_MESSAGE_BYTES', 'read_bounded', 'read_text', 'read_trajectory']
 
 MOST_TRAJECTORY_POINTS = 2000  # of a trajectory: 18 us each
+MOST_TRAJECTORY_JOINTS = 1000  # of joints in it
 MOST_MESSAGE_BYTES = {JointTrajectory: 2**19, String: 2**16}
 MOST_OF_OTHERS = 2**14  # bytes of a message of any other kind
 
@@ -41,14 +43,43 @@ def read_text(raw: bytes, what: str, reject: Reject) -> str | None:
 
 def read_trajectory(raw: bytes, reject: Reject) -> Any:
     """Return a JointTrajectory, or None where it is refused."""
-    message = read_bounded(raw, JointTrajectory, 'reference', reject)
-    if message is not None and len(message.points) > MOST_TRAJECTORY_POINTS:
-        reject(
-            'too large',
-            f'reference: {len(message.points)} points, at most {MOST_TRAJECTORY_POINTS}',
-        )
-        return None
-    return message
+    if len(raw) <= MOST_MESSAGE_BYTES[JointTrajectory]:
+        names, points = _lengths(raw)
+        if names > MOST_TRAJECTORY_JOINTS or points > MOST_TRAJECTORY_POINTS:
+            reject(
+                'too large',
+                f'reference: {names} joints and {points} points, at most '
+                f'{MOST_TRAJECTORY_JOINTS} and {MOST_TRAJECTORY_POINTS}',
+            )
+            return None
+    return read_bounded(raw, JointTrajectory, 'reference', reject)
+
+
+def _lengths(raw: bytes) -> tuple[int, int]:
+    """
+    Return how many joints and points a JointTrajectory has, as its bytes say; (0, 0): broken.
+
+    A stamp of 8 bytes, the text frame_id, names and points. A text is its length and its bytes, a
+    list its length and what is in it; lengths are on multiples of 4 bytes, from the fifth on.
+    """
+    order = '<' if raw[1:2] == b'\1' else '>'
+
+    def length(at: int) -> tuple[int, int]:
+        """Return a length that is at a place or a little behind it, and where it ends."""
+        at = (at + 3) & ~3
+        return struct.unpack_from(f'{order}I', raw, at)[0], at + 4
+
+    try:
+        text, at = length(12)
+        names, at = length(at + text)
+        if names > MOST_TRAJECTORY_JOINTS:
+            return names, 0
+        for _ in range(names):
+            text, at = length(at)
+            at += text
+        return names, length(at)[0]
+    except struct.error:  # it ends too soon, which the middleware tells
+        return 0, 0
 
 
 def read_bounded(raw: bytes, kind: Any, what: str, reject: Reject) -> Any:

@@ -22,7 +22,9 @@ here. Loop joints that it does not name, and all joints where nobody publishes i
 `contact/connect` and `contact/cut`.
 
 A simulator in step with its controller writes the same text into the frame_id of its joint states,
-because two topics may overtake each other: then a state is what its own frame_id says.
+because two topics may overtake each other: then a state is what its own frame_id says, and the
+structure is changed before the state is answered. Otherwise changes are prepared beside the turns
+of the node, and it takes them between two, by `look`.
 """
 
 from collections.abc import Callable
@@ -31,8 +33,10 @@ from typing import Any
 
 from std_msgs.msg import String
 
+from closed_chain_dynamics.control.asked_changes import Connect, Cut, Follow
 from closed_chain_dynamics.control.control_loop import ControlLoop
 from closed_chain_dynamics.control.state_tracking import StateTracker
+from closed_chain_dynamics.control.structure_changes import StructureChanges
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.ros.messages.bounded import read_text
 from closed_chain_dynamics.ros.messages.qos import COMMAND, LATCHED
@@ -55,13 +59,14 @@ class Contacts:
     """
     Listens for a node, and keeps the structure of its ControlLoop or StateTracker up to date.
 
-    `changed()` is called after each change. The node has `active`, `rejected`, and parameters
-    `connect_gap` and `connect_angle`.
+    `changed()` is called after each change; the node calls `look` between turns. It has `active`,
+    `rejected`, and parameters `connect_gap` and `connect_angle`.
     """
 
     def __init__(self, node: Any, changed: Callable[[], None]) -> None:
         self._node, self._changed = node, changed
         self._holder: ControlLoop | StateTracker | None = None
+        self._ahead: StructureChanges | None = None
         self._state: dict[str, bool] | None = None
         self._is_in_step = False
         node.create_subscription(String, 'contact/state', self._on_state, LATCHED, raw=True)
@@ -77,53 +82,63 @@ class Contacts:
     def use(self, holder: ControlLoop | StateTracker | None) -> None:
         """Take a new ControlLoop or StateTracker, or None; what was heard before holds for it."""
         self._holder = holder
+        self._ahead = None if holder is None else StructureChanges(holder, self._node.rejected)
         self._follow()
+
+    def look(self) -> None:
+        """Take what was prepared, if anything is: between two turns."""
+        if self._ahead is not None and self._ahead.take():
+            self._changed()
 
     def take_frame(self, frame: str) -> None:
         """Follow the frame_id of joint states, where it says what is closed."""
         self._is_in_step = frame.startswith('{')
-        if self._is_in_step:
-            self._take(frame)
+        if not self._is_in_step:
+            return
+        if self._ahead is not None and self._ahead.settle():  # what was asked for before
+            self._changed()
+        if self._hear(frame):
+            self._follow()
 
     def _on_state(self, raw: bytes) -> None:
         text = read_text(raw, 'contact/state', self._node.rejected)
-        if text is not None and not self._is_in_step:
-            self._take(text)
+        if text is not None and not self._is_in_step and self._hear(text):
+            assert self._state is not None  # what was just heard
+            if self._ahead is not None:
+                self._ahead.ask(Follow('contact/state', self._state))
 
-    def _take(self, text: str) -> None:
+    def _hear(self, text: str) -> bool:
+        """Take the word of the owner; return whether it is one."""
         state = read_state(text)
         if state is None:
             self._node.rejected('contact/state', 'contact/state is not JSON {name: true or false}')
-            return
+            return False
         self._state = state
-        self._follow()
+        return True
 
     def _follow(self) -> None:
         if self._holder and self._state is not None and self._holder.follow(self._state):
             self._changed()
 
     def _on_command(self, kind: str, raw: bytes) -> None:
-        text = read_text(raw, f'contact/{kind}', self._node.rejected)
-        if text is None or not (self._node.active and self._holder):
+        topic = f'contact/{kind}'
+        text = read_text(raw, topic, self._node.rejected)
+        if text is None or not (self._node.active and self._holder and self._ahead):
             return
         chosen, robot = self._node.parameters, self._holder.robot
-        limits = {'gap': chosen.connect_gap, 'angle': chosen.connect_angle}
         try:
             name, when = read_wish(text, {*robot.loop_names, *robot.joint_names})
             if self._is_decided(name):
                 return
             if when > NOW:
-                self._node.rejected(
-                    f'contact/{kind}', f'{text!r} has a time, and only a simulator waits for it'
-                )
+                self._node.rejected(topic, f'{text!r} has a time, and only a simulator waits')
                 return
             if kind == 'connect':
-                self._holder.connect(name, **limits)
+                self._ahead.ask(Connect(topic, name, chosen.connect_gap, chosen.connect_angle))
             else:
-                self._holder.cut(name)
-            self._changed()
+                self._ahead.ask(Cut(topic, name))
         except ClosedChainError as error:
-            self._node.rejected(f'contact/{kind}', str(error))
+            self._node.rejected(topic, str(error))
 
     def _is_decided(self, name: str) -> bool:
         """Return whether a joint is the owner's: tree joints are named only while they are cut."""

@@ -74,8 +74,8 @@ class Frames:
             self._tf = None
 
     def publish(self, robot: Mechanism, q: Vector) -> None:
-        """Publish a pose; `robot` is a mechanism that may be computed with."""
-        if self._tf is None:
+        """Publish a pose, if anybody listens; `robot` is one that may be computed with."""
+        if self._tf is None or not self._tf.get_subscription_count():
             return
         tracks = link_tracks(robot, [q])
         R_parent, p_parent = _stacked(tracks, [joint.parent for joint in self._joints])

@@ -45,7 +45,7 @@ from closed_chain_dynamics.ros.messages.raw_states import Stamp, read_joint_stat
 
 __all__ = ['MeasuredStates', 'State', 'seconds']
 
-MOST_UNPAIRED = 3  # halves in a row that found no other before it is told
+MOST_UNPAIRED = 6  # halves in a row, of both kinds, that found no other before it is told
 SAME_TIME = 2e-4  # between the stamps of two halves of a state [s]
 MOST_BYTES, MOST_BYTES_PER_JOINT = 2**14, 2**8  # of a message; longer ones would hold up a turn
 
@@ -222,13 +222,13 @@ class MeasuredStates:
         if self._half[0] != self._multi[0]:
             apart = seconds(self._half[0]) - seconds(self._multi[0])
         if not abs(apart) < SAME_TIME:
-            if apart > 0.0:  # its half is still to come, unless it never does
-                self._unpaired += 1
-                if self._unpaired > MOST_UNPAIRED:
-                    self._reject(
-                        'unpaired',
-                        f'joint_states is {apart:.3g} s ahead of multi_dof_joint_states',
-                    )
+            self._unpaired += 1  # its half is still to come, unless it never does
+            if self._unpaired > MOST_UNPAIRED:
+                where = 'ahead of' if apart > 0.0 else 'behind'
+                self._reject(
+                    'unpaired',
+                    f'joint_states is {abs(apart):.3g} s {where} multi_dof_joint_states',
+                )
             return None
         self._unpaired = 0
         (stamp, names, position, velocity), (_, more, q, v) = self._half, self._multi

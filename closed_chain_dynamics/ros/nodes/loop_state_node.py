@@ -112,11 +112,12 @@ class LoopStateNode(ManagedNode):
         if not (self.active and self.tracker and self.measured):
             return
         now = time.monotonic()
+        self.contacts.look()  # before, as nothing is driven by how long this takes
         state = read(self.measured, raw)
         if state is None:
             return
         stamp, names, position, velocity = state
-        when = seconds(stamp)
+        when, self.tracker.stamps.simulated = seconds(stamp), self.is_simulated
         age = 1e-9 * self.get_clock().now().nanoseconds - when
         if self.tracker.take(names, position, velocity, stamp=when, age=age):
             self.report.take_good(now)

@@ -30,7 +30,8 @@ multi_dof_joint_states        sensor_msgs/MultiDOFJointState  every period; the 
 contact/state                 std_msgs/String, latched        JSON {joint: closed?}, on change
 contact/events                std_msgs/String                 JSON, one per event or refusal
 robot_description             std_msgs/String, latched        once, if parameter `model` is given
-/tf, /tf_static               tf2_msgs/TFMessage              at `scene_rate`; latched
+/tf                           tf2_msgs/TFMessage              at `scene_rate`, if anybody listens
+/tf_static                    tf2_msgs/TFMessage              once, latched
 markers                       visualization_msgs/MarkerArray  at `scene_rate`, if anybody listens
 joint_wrenches/<joint>        geometry_msgs/WrenchStamped     at `scene_rate`, if anybody listens
 diagnostics                   diagnostic_msgs/DiagnosticArray once a second

@@ -99,7 +99,7 @@ class TorqueNode(ManagedNode):
         """Take a new model, and make its messages once."""
         if self.loop and self.active:  # the next model may have other actuators
             self.output.publish(self.loop.guard.release(self.now()))
-        self.loop, self.base.base, order = made
+        before, (self.loop, self.base.base, order) = self.loop, made
         self.report.take_limits(self.loop.guard)
         self._tuning.apply()
         names, p = self.loop.robot.actuator_names, self.parameters
@@ -107,7 +107,7 @@ class TorqueNode(ManagedNode):
         if self.active:
             self._tuning.arm()
         self.contacts.use(self.loop)
-        self.report.take_safety(self.loop.safety)
+        self.report.take_safety(self.loop.safety.after(before.safety if before else None))
 
     def begin(self) -> None:
         """Publish safe torques until there is more to say."""
@@ -120,8 +120,7 @@ class TorqueNode(ManagedNode):
         """Make zero the last command."""
         if self.action:
             self.action.give_up('the node is active no longer')
-        if self.loop:
-            self.output.publish(self.loop.guard.release(self.now()))
+        self.turns.end()
         self.output.disarm()
 
     def stop(self) -> None:
