@@ -46,5 +46,6 @@ def as_options(advice: str, options: Sequence[str]) -> str:
             return name if name in options else found[0]
         return f'--{name} {found["value"].strip("[]")}' if f'--{name}' in options else found[0]
 
+    only_python = r', or (?:pass|allow more with) [a-z_]+=\w*(?: and [a-z_]+=\w*)*(?=\.)'
     pattern = r"(?P<name>\b[a-z_]+)=(?P<quote>'?)(?P<value>True|False|\[\.\.\.\]|\w+)(?P=quote)"
-    return re.sub(r', or pass \w+=\w+(?=\.)', '', re.sub(pattern, option, advice))
+    return re.sub(only_python, '', re.sub(pattern, option, advice))

@@ -52,6 +52,7 @@ __all__ = [
     'positive',
     'print_report',
     'real',
+    'refuse',
     'seed',
     'whole',
 ]
@@ -228,12 +229,23 @@ def port(text: str) -> int:
     return int(text)
 
 
-def print_report(report: Report, args: argparse.Namespace, text: Callable[[], str]) -> None:
-    """Print a report as JSON, or as text, which is made only when wanted."""
+def print_report(
+    report: Report, args: argparse.Namespace, render: Callable[[Report, Style], str]
+) -> None:
+    """Print a report as JSON, or as text."""
     if 'warnings' in report:
         options = options_of(args.parser)
         report['warnings'] = [as_options(each, options) for each in report['warnings']]
-    print(json.dumps(report, indent=2, allow_nan=False) if args.json else text())
+    if args.json:
+        print(json.dumps(report, indent=2, allow_nan=False))
+    else:
+        print(render(report, Style.of(sys.stdout)))
+
+
+def refuse(args: argparse.Namespace, wrong: str) -> None:
+    """End with the usage where arguments are fine one by one, but not together."""
+    if wrong:
+        args.parser.error(wrong)
 
 
 def complain(message: str) -> int:

@@ -24,7 +24,6 @@ from types import ModuleType
 from closed_chain_dynamics.cli.arguments import print_report
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.model.library import share_folder
-from closed_chain_dynamics.recording.terminal import Style
 
 SUMMARY = 'measure the speed, side by side with Pinocchio and MuJoCo'
 DETAILS = """\
@@ -55,7 +54,7 @@ def run(args: argparse.Namespace) -> None:
     """Measure, and print the report."""
     bench = side_by_side()
     report = bench.bench_report(quick=args.quick, tell=lambda text: print(text, file=sys.stderr))
-    print_report(report, args, lambda: bench.render(report, Style.of(sys.stdout)))
+    print_report(report, args, bench.render)
 
 
 def side_by_side() -> ModuleType:

@@ -17,7 +17,6 @@
 import argparse
 from collections.abc import Callable
 import logging
-import sys
 
 from closed_chain_dynamics.cli.advice import as_options, options_of
 from closed_chain_dynamics.cli.arguments import (
@@ -26,7 +25,6 @@ from closed_chain_dynamics.cli.arguments import (
     load_model,
     print_report,
 )
-from closed_chain_dynamics.recording.terminal import Style
 
 SUMMARY = 'report what a model contains, how it moves and what is missing'
 DETAILS = """\
@@ -64,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
     finally:
         logging.getLogger('closed_chain_dynamics').removeFilter(_is_reported)
     report = check_report(robot)
-    print_report(report, args, lambda: render(report, Style.of(sys.stdout)))
+    print_report(report, args, render)
     if report['mobility']['assembled']:
         return 0
     why = as_options(report['mobility']['explanation'], options_of(args.parser))

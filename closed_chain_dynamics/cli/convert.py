@@ -19,6 +19,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from closed_chain_dynamics.cli.arguments import add_model_arguments, load_model, print_report
+from closed_chain_dynamics.recording.terminal import Report, Style
 
 if TYPE_CHECKING:
     from closed_chain_dynamics.model.mechanism import Mechanism
@@ -83,12 +84,15 @@ def run(args: argparse.Namespace) -> None:
         'notes': list(robot.description.notes),
     }
 
-    def text() -> str:
-        written = ' and '.join(report['files'])
-        lines = [f'{robot.name} is written to {written}.', *(lost or ['Nothing is left out.'])]
-        return '\n'.join([*lines, *changed])
+    print_report(report, args, render)
 
-    print_report(report, args, text)
+
+def render(report: Report, style: Style) -> str:
+    """Return for people what was written, and what was lost."""
+    lines = [f'{report["model"]} is written to {" and ".join(report["files"])}.']
+    return '\n'.join(
+        [*lines, *(report['left_out'] or ['Nothing is left out.']), *report['changed']]
+    )
 
 
 def _closed_pose(robot: 'Mechanism') -> dict[str, tuple[float, ...]]:

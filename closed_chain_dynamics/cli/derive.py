@@ -43,7 +43,7 @@ from closed_chain_dynamics.cli.derive_list import derive_list, list_file, render
 from closed_chain_dynamics.cli.derive_text import render
 from closed_chain_dynamics.cli.written_files import write_files
 from closed_chain_dynamics.errors import StructureError
-from closed_chain_dynamics.recording.terminal import Bar, Report, Style
+from closed_chain_dynamics.recording.terminal import Bar, Report
 
 if TYPE_CHECKING:  # NumPy and SymPy are slow to import
     import numpy as np
@@ -80,7 +80,7 @@ examples:
   closed-chain derive exo --method ic --what tau --c exo.c       inverse dynamics in C
   closed-chain derive exo --what q,M,g --python exo.py  closed form of all joints, and two terms
   closed-chain derive slider_crank --latex slider_crank.tex
-  closed-chain derive exo --cost                        the three methods, compared with the paper
+  closed-chain derive exo --cost                        the three methods, and published costs
   closed-chain derive exo --method ic --speed           compared with the numerical core
   closed-chain derive standing_figure --latex figure.tex --c figure.c        from a list file
 """
@@ -164,7 +164,7 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
         path = list_file(args.model)
         report = derive_list(path, args) if path else derive(args)
         show = render_list if path else render
-        print_report(report, args, lambda: show(report, Style.of(sys.stdout)))
+        print_report(report, args, show)
 
     return run
 

@@ -74,7 +74,7 @@ def _cost_lines(cost: Report | None, heads: Sequence[str], style: Style) -> list
     for row in cost['rows']:
         rows.append([row['term'], row['method'].upper(), *_cells(row)])
         if 'paper' in row:
-            rows.append(['', ('paper', 'dim'), *_cells(row['paper'])])
+            rows.append(['', ('published', 'dim'), *_cells(row['paper'])])
     lines = table([heads[0], 'method', *heads[1:]], rows, style)
     return lines + bullets([cost['left_out']] if cost['left_out'] else [], style)
 

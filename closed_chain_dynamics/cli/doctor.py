@@ -16,7 +16,6 @@
 
 import argparse
 from collections.abc import Callable
-import sys
 
 from closed_chain_dynamics.cli.arguments import print_report
 from closed_chain_dynamics.recording.terminal import Report, Style, sections, table
@@ -63,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
         if each.group == 'core' and each.name not in ('compiler', 'kernels')
     )
     report = {'schema': SCHEMA, 'works': works, 'findings': [asdict(each) for each in found]}
-    print_report(report, args, lambda: render(report, Style.of(sys.stdout)))
+    print_report(report, args, render)
     return 0 if works else 1
 
 

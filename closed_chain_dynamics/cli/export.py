@@ -18,6 +18,7 @@ import argparse
 from collections.abc import Callable
 
 from closed_chain_dynamics.cli.arguments import add_model_arguments, load_model, print_report
+from closed_chain_dynamics.recording.terminal import Report, Style
 
 SUMMARY = 'write the dynamics of a model as C code for firmware'
 DETAILS = """\
@@ -71,14 +72,14 @@ def run(args: argparse.Namespace) -> None:
         'operations': operations,
         'open': [name for name in robot.loop_names if not robot.is_connected(name)],
     }
-    print_report(report, args, lambda: _text(report))
+    print_report(report, args, render)
 
 
-def _text(report: dict[str, object]) -> str:
-    files, counted, opened = report['files'], report['operations'], report['open']
-    assert isinstance(files, list) and isinstance(counted, dict) and isinstance(opened, list)
-    lines = [f'wrote {", ".join(files)} to {report["folder"]} ({report["precision"]} precision)']
-    lines += [f'  {name:24} {count:7d} operations' for name, count in counted.items()]
-    if opened:
-        lines.append(f'open in this code: {", ".join(opened)}')
+def render(report: Report, style: Style) -> str:
+    """Return for people what was written."""
+    files, folder = ', '.join(report['files']), report['folder']
+    lines = [f'wrote {files} to {folder} ({report["precision"]} precision)']
+    lines += [f'  {name:24} {count:7d} operations' for name, count in report['operations'].items()]
+    if report['open']:
+        lines.append(f'open in this code: {", ".join(report["open"])}')
     return '\n'.join(lines)

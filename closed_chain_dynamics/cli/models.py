@@ -17,7 +17,6 @@
 import argparse
 from collections.abc import Callable, Mapping
 from pathlib import Path
-import sys
 
 from closed_chain_dynamics.cli.arguments import print_report
 from closed_chain_dynamics.model import library
@@ -46,7 +45,7 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
 def run(args: argparse.Namespace) -> None:
     """Print the list."""
     report = {'models': _entries(library.shipped()), 'lists': _entries(library.shipped_lists())}
-    print_report(report, args, lambda: render(report, Style.of(sys.stdout)))
+    print_report(report, args, render)
 
 
 def _entries(files: Mapping[str, Path]) -> list[dict[str, str]]:

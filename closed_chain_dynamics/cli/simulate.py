@@ -36,9 +36,10 @@ from closed_chain_dynamics.cli.arguments import (
     load_model,
     print_report,
     real,
+    refuse,
 )
 from closed_chain_dynamics.errors import NameNotFound
-from closed_chain_dynamics.recording.terminal import Bar, Report, Style, number
+from closed_chain_dynamics.recording.terminal import Bar, Report, number
 
 if TYPE_CHECKING:
     from closed_chain_dynamics.model.mechanism import Mechanism
@@ -183,17 +184,15 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
     look.add_argument(
         '--speed', metavar='X', type=real, default=1.0, help='below 1: slow motion (default: 1)'
     )
-
-    def run(args: argparse.Namespace) -> None:
-        wrong = wrong_usage(args)
-        if wrong:
-            parser.error(wrong)
-        from closed_chain_dynamics.cli.simulate_report import render
-
-        report = simulate(load_model(args), args)
-        print_report(report, args, lambda: render(report, Style.of(sys.stdout)))
-
     return run
+
+
+def run(args: argparse.Namespace) -> None:
+    """Run the simulation and print its report."""
+    from closed_chain_dynamics.cli.simulate_report import render
+
+    refuse(args, wrong_usage(args))
+    print_report(simulate(load_model(args), args), args, render)
 
 
 def wrong_usage(args: argparse.Namespace) -> str:

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-import sys
 from typing import TYPE_CHECKING
 
 from closed_chain_dynamics.cli import (
@@ -42,7 +41,6 @@ from closed_chain_dynamics.cli.arguments import (
     print_report,
 )
 from closed_chain_dynamics.cli.motion_arguments import check_files
-from closed_chain_dynamics.recording.terminal import Style
 
 if TYPE_CHECKING:
     from closed_chain_dynamics.cli.arguments import Study
@@ -108,7 +106,7 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], in
         check_files(args)
         study: Study = args.study
         report, render, verdict = study(load_model(args), args)
-        print_report(report, args, lambda: render(report, Style.of(sys.stdout)))
+        print_report(report, args, render)
         return complain(verdict) if verdict else 0
 
     return run

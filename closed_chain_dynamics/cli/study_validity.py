@@ -20,7 +20,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from closed_chain_dynamics.cli.arguments import add_pose, positive
+from closed_chain_dynamics.cli.arguments import add_pose, positive, refuse
 from closed_chain_dynamics.cli.motion_arguments import (
     add_files,
     add_motion,
@@ -84,11 +84,8 @@ def set_up(parser: argparse.ArgumentParser) -> Study:
         from closed_chain_dynamics.studies.validity_report import render, validity_report
 
         moves = args.trajectory or args.sine
-        wrong = (
-            wrong_motion(args) if moves else 'which motion? Give one with --trajectory or --sine'
-        )
-        if wrong:
-            parser.error(wrong)
+        unknown = 'which motion? Give one with --trajectory or --sine'
+        refuse(args, wrong_motion(args) if moves else unknown)
         motion = given_motion(robot, args)
         other = None
         if args.forward:

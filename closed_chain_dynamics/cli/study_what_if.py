@@ -20,7 +20,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from closed_chain_dynamics.cli.arguments import add_pose, closed_pose, positive
+from closed_chain_dynamics.cli.arguments import add_pose, closed_pose, positive, refuse
 from closed_chain_dynamics.cli.motion_arguments import add_files, write_files
 from closed_chain_dynamics.cli.study_experiment import add_experiment, run_study, wrong_experiment
 from closed_chain_dynamics.recording.terminal import Bar
@@ -114,9 +114,7 @@ def set_up(parser: argparse.ArgumentParser) -> Study:
     add_experiment(parser)
 
     def study(robot: Mechanism, args: argparse.Namespace) -> Answer:
-        wrong = wrong_experiment(args)
-        if wrong:
-            parser.error(wrong)
+        refuse(args, wrong_experiment(args))
         if args.results:
             return run_study(robot, args)
         import closed_chain_dynamics as ccd

@@ -23,7 +23,6 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-import sys
 from typing import TYPE_CHECKING
 
 from closed_chain_dynamics.cli.arguments import (
@@ -34,6 +33,7 @@ from closed_chain_dynamics.cli.arguments import (
     closed_pose,
     load_model,
     print_report,
+    refuse,
 )
 from closed_chain_dynamics.cli.motion_arguments import (
     add_files,
@@ -43,7 +43,7 @@ from closed_chain_dynamics.cli.motion_arguments import (
     write_files,
     wrong_motion,
 )
-from closed_chain_dynamics.recording.terminal import Report, Style
+from closed_chain_dynamics.recording.terminal import Report
 
 if TYPE_CHECKING:
     from closed_chain_dynamics.model.mechanism import Mechanism
@@ -117,17 +117,15 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
         '%(default)s)',
     )
     add_files(parser, 'files to write, for a motion', 'table with one line per sample')
-
-    def run(args: argparse.Namespace) -> None:
-        wrong = wrong_usage(args)
-        if wrong:
-            parser.error(wrong)
-        from closed_chain_dynamics.studies.motion.report import render
-
-        report = compute(load_model(args), args)
-        print_report(report, args, lambda: render(report, Style.of(sys.stdout)))
-
     return run
+
+
+def run(args: argparse.Namespace) -> None:
+    """Compute the torques and print the report."""
+    from closed_chain_dynamics.studies.motion.report import render
+
+    refuse(args, wrong_usage(args))
+    print_report(compute(load_model(args), args), args, render)
 
 
 def wrong_usage(args: argparse.Namespace) -> str:

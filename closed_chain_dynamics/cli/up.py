@@ -183,7 +183,7 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
 
     def run_up(args: argparse.Namespace) -> None:
         report = up(args)
-        print_report(report, args, lambda: render(report, Style.of(sys.stdout)))
+        print_report(report, args, render)
 
     return run_up
 
@@ -233,6 +233,7 @@ def _address(family: Family) -> str:
 
 def _run(family: Family, args: argparse.Namespace) -> tuple[dict[str, Any], float]:
     """Start and look after the nodes until the end; return what was counted, and how long [s]."""
+    from closed_chain_dynamics.ros.composition import enclave
     from closed_chain_dynamics.ros.monitor import Monitor
     from closed_chain_dynamics.ros.running import run
 
@@ -264,7 +265,7 @@ def _run(family: Family, args: argparse.Namespace) -> tuple[dict[str, Any], floa
     try:
         family.start()
         _announce(family)
-        run(make, args=[], until=is_over)
+        run(make, args=['--ros-args', '--enclave', enclave('monitor')], until=is_over)
         return monitors[0].summary(), time.monotonic() - start
     finally:
         family.end()

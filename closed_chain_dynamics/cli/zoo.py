@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
             if bar is not None:
                 bar(len(found) / len(files), f'{len(found)} of {len(files)}')
     report: Report = {'folder': str(args.folder), 'files': found, 'summary': _summary(found)}
-    print_report(report, args, lambda: render(report, Style.of(sys.stdout)))
+    print_report(report, args, render)
     if not files:
         return complain(f'{args.folder}: there is no robot (.urdf, .xacro, .xml, .sdf) in it')
     wrong = sum(not each['good'] for each in found)

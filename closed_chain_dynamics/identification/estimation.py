@@ -45,6 +45,7 @@ __all__ = [
 HELD_BACK = 0.25  # of the samples: the last ones, for the check
 PRIOR = 1e-2  # weight of the model against torques in units of their noise
 UPPER_TRIANGLE = np.triu_indices(4)
+TENSOR_ROWS, TENSOR_COLUMNS = np.triu_indices(3)  # of a tensor
 MOST_ESTIMATION_STEPS = 100  # of the search for consistent parameters
 # what a flat or pointed link, which is at the edge of what bodies can be, is given at least
 THIN_SHARE, LEAST_MOMENT = 1e-9, 1e-15  # of its size, and [kg m^2]
@@ -76,10 +77,10 @@ class Estimate:
 
     def contains(self, beta: Array) -> bool:
         """Return whether base parameters are, all together, within the region of `confidence`."""
-        from scipy.stats import f
+        from scipy.special import fdtri  # all of scipy.stats takes a second to import
 
         distance = ((self.root @ (beta - self.beta)) ** 2).sum()
-        return bool(distance / len(beta) <= f.ppf(self.confidence, len(beta), self.freedom))
+        return bool(distance / len(beta) <= fdtri(len(beta), self.freedom, self.confidence))
 
 
 @dataclass(frozen=True)
@@ -103,7 +104,7 @@ def estimate(
 
     `base`: base parameters, where they are known from richer states already.
     """
-    from scipy.stats import t as student
+    from scipy.special import stdtrit
 
     actuators = len(measured.actuators)
     samples = len(tau)
@@ -132,7 +133,7 @@ def estimate(
     triangle: Array = np.asarray(np.linalg.qr(A, mode='r'))
     half = np.linalg.inv(triangle)  # A^T A would square its condition
     covariance = half @ half.T / np.outer(scale, scale)
-    margin = student.ppf(0.5 + confidence / 2.0, freedom) * np.sqrt(np.diag(covariance))
+    margin = stdtrit(freedom, 0.5 + confidence / 2.0) * np.sqrt(np.diag(covariance))
     return Estimate(
         base,
         beta,
@@ -180,9 +181,11 @@ def pseudo_inertia(ten: Array) -> Array:
 
 
 def _ten(P: Array) -> Array:
-    sigma = P[:3, :3]
-    tensor = np.trace(sigma) * np.eye(3) - sigma
-    return np.array([P[3, 3], *P[:3, 3], *tensor[np.triu_indices(3)]])
+    """Return the ten parameters of pseudo-inertias, (..., 4, 4) to (..., 10)."""
+    sigma = P[..., :3, :3]
+    size = np.trace(sigma, axis1=-2, axis2=-1)[..., None, None]
+    tensor = (size * np.eye(3) - sigma)[..., TENSOR_ROWS, TENSOR_COLUMNS]
+    return np.concatenate([P[..., 3, 3:], P[..., :3, 3], tensor], axis=-1)
 
 
 def _factor(ten: Array) -> Array:
@@ -207,12 +210,11 @@ def _slope(theta: Array) -> Array:
     U = np.zeros((4, 4))
     U[UPPER_TRIANGLE] = theta
     U[np.diag_indices(4)] = np.exp(np.diag(U))
-    D = np.empty((10, 10))
-    for k, (i, j) in enumerate(zip(*UPPER_TRIANGLE)):
-        dU = np.zeros((4, 4))
-        dU[i, j] = U[i, i] if i == j else 1.0
-        D[:, k] = _ten(dU @ U.T + U @ dU.T)
-    return D
+    i, j = UPPER_TRIANGLE
+    dU = np.zeros((10, 4, 4))
+    dU[np.arange(10), i, j] = np.where(i == j, U[i, j], 1.0)
+    half = dU @ U.T
+    return np.asarray(_ten(half + half.transpose(0, 2, 1)).T)
 
 
 def consistent(Y: Array, y: Array, parameters: Sequence[Parameter], prior: Array) -> Array:

@@ -24,7 +24,7 @@ import numpy as np
 from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.errors import ClosedChainError, StateError
 from closed_chain_dynamics.model.mechanism import Mechanism
-from closed_chain_dynamics.recording.camera import fit_camera
+from closed_chain_dynamics.recording.camera import FILM_SIZE, View, fit_camera
 from closed_chain_dynamics.recording.colours import (
     CLOSED_COLOUR,
     EVENT_COLOURS,
@@ -42,11 +42,10 @@ from closed_chain_dynamics.recording.tracks import End, Track, link_tracks, loop
 
 __all__ = ['check_animation', 'framing', 'record', 'snapshot']
 
-View = str | tuple[float, float] | None
 
 ANIMATION_FORMATS = ('.gif', '.mp4')
-FILM_SIZE = (640, 480)
 SURROUNDINGS_SHARE = 0.4  # how much of fixed surroundings is shown, share of what moves
+STAND_SHARE = 2.0  # the same downwards: posts are seen to stand
 CAPTION_TIME = 1.0  # how long an event is named [s]
 VIEWS = {'front': (0.0, 8.0), 'side': (90.0, 8.0), 'top': (0.0, 89.0), 'corner': (40.0, 22.0)}
 
@@ -167,8 +166,9 @@ def framing(
     if moving:
         # a wide floor or wall must not make small what moves on it
         low, high = np.min(np.vstack(moving), axis=0), np.max(np.vstack(moving), axis=0)
-        room = SURROUNDINGS_SHARE * np.max(high - low)
-        every = every.clip(low - room, high + room)
+        width = np.max(high - low)
+        room = width * np.array([SURROUNDINGS_SHARE, SURROUNDINGS_SHARE, STAND_SHARE])
+        every = every.clip(low - room, high + SURROUNDINGS_SHARE * width)
     # nothing stands or swings below the ground
     ground = min(each[:, 2].min() for each in points.values())
     return every, float(ground)

@@ -21,9 +21,11 @@ import numpy as np
 
 from closed_chain_dynamics.arrays import Array
 
-__all__ = ['FIELD_OF_VIEW', 'Camera', 'fit_camera']
+__all__ = ['FIELD_OF_VIEW', 'FILM_SIZE', 'Camera', 'View', 'fit_camera']
 
+View = str | tuple[float, float] | None  # the name of one, or azimuth and elevation [deg]
 
+FILM_SIZE = (640, 480)  # [pixels]
 FIELD_OF_VIEW = math.radians(28.0)
 FILLED_SHARE = 0.86  # share of the picture that the motion fills
 

@@ -23,13 +23,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from closed_chain_dynamics.arrays import Array
+from closed_chain_dynamics.dynamics.wording import plural
 from closed_chain_dynamics.errors import NameNotFound
 from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.recording.camera import FILM_SIZE
 from closed_chain_dynamics.recording.events import Event
 from closed_chain_dynamics.recording.segments import (
     LogSegment,
@@ -42,7 +44,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from closed_chain_dynamics.dynamics.reaction_values import Reaction
+    from closed_chain_dynamics.recording.camera import View
     from closed_chain_dynamics.recording.log_files import Path
+    from closed_chain_dynamics.recording.terminal import Progress
 
 __all__ = ['COLUMNS', 'DRIFT_WORTH_A_WARNING', 'Log']
 
@@ -127,7 +131,7 @@ class Log:
         return self.segments[-1]
 
     def __repr__(self) -> str:
-        return f'Log({self.robot.name}, {self.extent()}, {len(self.events)} events)'
+        return f'Log({self.robot.name}, {self.extent()}, {plural(len(self.events), "event")})'
 
     def extent(self) -> str:
         """Return how many samples there are, and of which times, in words."""
@@ -293,11 +297,25 @@ class Log:
         figure: Figure = plot_log(self, path)
         return figure
 
-    def record(self, path: Path, **options: Any) -> list[str]:
-        """Write an animation (.gif, .mp4); for options and result see `animation.record`."""
+    def record(
+        self,
+        path: Path,
+        *,
+        fps: float = 25,
+        size: tuple[int, int] = FILM_SIZE,
+        view: View = None,
+        speed: float = 1.0,
+        progress: Progress | None = None,
+    ) -> list[str]:
+        """
+        Write an animation (.gif, .mp4); return notes on what could not be drawn.
+
+        `fps`: pictures per second; `size` [pixels]; `view`: 'front', 'side', 'top', 'corner', or
+        azimuth and elevation [deg]; `speed`: below 1 is slow motion; `progress(share)`.
+        """
         from closed_chain_dynamics.recording.animation import record
 
-        return record(self, path, **options)
+        return record(self, path, fps=fps, size=size, view=view, speed=speed, progress=progress)
 
 
 def _same_wrenches(one: WrenchesByLink, other: WrenchesByLink) -> bool:

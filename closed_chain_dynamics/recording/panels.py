@@ -95,8 +95,7 @@ def check_plot(path: Path) -> None:
 
 def _matplotlib() -> Any:
     try:
-        import matplotlib
-        from matplotlib.backends import backend_agg, backend_pdf, backend_svg  # noqa: F401
+        import matplotlib.figure  # which finds what writes a kind of file when one is written
     except ImportError:
         raise ClosedChainError(
             'plotting needs the library matplotlib', repair='Install it: pip install matplotlib.'

@@ -15,7 +15,7 @@
 """
 Internal validity: inverse dynamics of a motion, then forward dynamics under its torques.
 
-Paper 4, section 8.0.2, asks this of a model before any other question is put to it: started from
+Winter, section 8.0.2, asks this of a model before any other question is put to it: started from
 the measured state and driven only by the torques that the inverse solution gave, it must return
 the measured motion. Errors grow by themselves where the motion is unstable: how fast is told, too.
 """

@@ -15,7 +15,7 @@
 """
 What if: the same run with other masses, springs, damping, friction or gravity.
 
-Paper 4, section 8.0.2, names such questions as what forward solutions are for. Every run starts
+Winter, section 8.0.2, names such questions as what forward solutions are for. Every run starts
 from the same state under the same torques; only the numbers that are varied differ. Geometry is
 not varied here: another pose would close the loops, and the curves would not begin alike; an
 `Experiment` varies it, too.

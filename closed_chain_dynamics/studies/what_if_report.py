@@ -155,7 +155,7 @@ def render(report: Report, style: Style) -> str:
 def _cells(peaks: Mapping[str, Any]) -> list[str]:
     """Return what is said of a joint: its end, of a ball several numbers, and its peaks."""
     return [
-        ' '.join(map(number, np.atleast_1d(peaks['end']))),
+        ' '.join(number(x, beside=1.0) for x in np.atleast_1d(peaks['end'])),
         *(
             number(peaks[what], beside=max(peaks.get(each, 0.0) for each in ('speed', 'force')))
             for what in ('speed', 'force', 'moment')

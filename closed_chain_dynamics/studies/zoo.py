@@ -227,13 +227,16 @@ class _Judges:
     """The second process; there is always one that works."""
 
     def __init__(self, folder: Path | None) -> None:
-        self._context, self._folder = multiprocessing.get_context('spawn'), folder
+        self._context = multiprocessing.get_context('forkserver')
+        self._context.set_forkserver_preload([__name__])  # the next one starts without imports
+        trusted = (str(folder.resolve()) if folder else '', os.environ.get(MODEL_PATH, ''))
+        self._model_path = os.pathsep.join(filter(None, trusted))
         self._process: Any = None
 
     def _start(self) -> None:
         self._here, there = self._context.Pipe()
         self._process = self._context.Process(
-            target=_serve, args=(there, self._folder), daemon=True
+            target=_serve, args=(there, self._model_path), daemon=True
         )
         self._process.start()
         there.close()
@@ -268,11 +271,9 @@ class _Judges:
             self._process = None
 
 
-def _serve(there: Connection, folder: Path | None) -> None:
-    """Judge files until nobody asks any more."""
-    if folder is not None:
-        trusted = (str(folder.resolve()), os.environ.get(MODEL_PATH, ''))
-        os.environ[MODEL_PATH] = os.pathsep.join(filter(None, trusted))
+def _serve(there: Connection, model_path: str) -> None:
+    """Judge files until nobody asks any more; models may name files of folders in a path."""
+    os.environ[MODEL_PATH] = model_path
     Simulation(load('pendulum')).run(1e-3)  # compiles what it has to, at nobody's expense
     there.send('ready')
     while True:

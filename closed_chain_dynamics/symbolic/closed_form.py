@@ -13,12 +13,13 @@
 # limitations under the License.
 
 """
-Solves planar loops and gears for the dependent coordinates, q_2 = f(q_1) (paper 5, section 3.2).
+Solves planar loops and gears for the dependent coordinates, q_2 = f(q_1).
 
-A planar loop with two unknown joints is a triangle: its corners are these two and the pin, its
-sides are known lengths, and the last corner is where two circles intersect. Which of the two
-intersections is meant is found from a closed pose, and named. A slide among the unknown joints
-makes a line of one circle. Gears and other couplings give the one joint in them that is not known.
+This is section 3.2 of Schappler et al. A planar loop with two unknown joints is a triangle: its
+corners are these two and the pin, its sides are known lengths, and the last corner is where two
+circles intersect. Which of the two intersections is meant is found from a closed pose, and named.
+A slide among the unknown joints makes a line of one circle. Gears and other couplings give the one
+joint in them that is not known.
 
 `explicit`: angles by arctangents, and sines and cosines of these (direct elimination, Eq. (2));
 else sines and cosines alone (trigonometric elimination, Eq. (3)).

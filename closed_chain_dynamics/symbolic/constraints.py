@@ -13,12 +13,12 @@
 # limitations under the License.
 
 """
-Implicit constraints h(q) = 0 of loops and couplings, J = dh/dq, and J_2 x = b (paper 5, 3.4).
+Implicit constraints h(q) = 0 of loops and couplings, J = dh/dq, and J_2 x = b.
 
-Each loop is seen from the body that carries all of it. A planar loop gives two rows, the way
-between the two ends of its pin in the plane; any other gives the rows of its joint's type, of
-which as many are kept as are independent at a pose. J_2 is sparse: sorted into blocks that can be
-solved one after the other, it is inverted block by block.
+These are section 3.4 of Schappler et al. Each loop is seen from the body that carries all of it. A
+planar loop gives two rows, the way between the two ends of its pin in the plane; any other gives
+the rows of its joint's type, of which as many are kept as are independent at a pose. J_2 is
+sparse: sorted into blocks that can be solved one after the other, it is inverted block by block.
 """
 
 from collections.abc import Iterator, Sequence

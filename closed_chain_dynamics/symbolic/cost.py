@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-What a term costs: operations by kind, weighted as in paper 5, Table 1.
+What a term costs: operations by kind, weighted as in Schappler et al., Table 1.
 
 Operations are those of the generated code, counted in what is printed there: common
 subexpressions once, parameters as numbers, every line an assignment.

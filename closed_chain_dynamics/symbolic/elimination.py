@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Three ways to eliminate the constraints of loops and gears (paper 5).
+Three ways to eliminate the constraints of loops and gears (Schappler et al.).
 
 'te'  trigonometric elimination: sines and cosines of q_2 as functions of q_1, Eq. (3), and W by
       differentiating them, Eq. (4);
@@ -21,7 +21,7 @@ Three ways to eliminate the constraints of loops and gears (paper 5).
 'ic'  implicit constraints: W = [E; -J_2^-1 J_1], Eqs. (13) to (15). The terms take all of q,
       closed, because q_2 is not solved for; joints of any kind.
 
-The paper leaves dampers out; here they are tau_1d.
+Their terms leave dampers out; here these are tau_1d.
 """
 
 from collections.abc import Callable

@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Lagrange's equations of a model of lists (paper 4, Eqs. (8.5) to (8.9), (8.23) to (8.34)).
+Lagrange's equations of a model of lists (Winter, Eqs. (8.5) to (8.9), (8.23) to (8.34)).
 
 Symbol     Meaning                                                         Equation
 KE, PE     kinetic and potential energy, L = KE - PE                       (8.5), (8.23), (8.25)

@@ -15,10 +15,12 @@
 """
 Equations of motion as machine code, for numbers.
 
-All expressions of a model become one numba function without branches, common parts computed once.
+All expressions of a model become one function without branches, common parts computed once, which
+numba compiles when it is called often.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -38,11 +40,11 @@ if TYPE_CHECKING:
 
 __all__ = ['ListDynamics']
 
-Evaluation = Callable[[Array, Array], None]  # of (x, out)
 Inputs = Mapping[str, float] | ArrayLike | None
 
 # Beyond this condition number accelerations and multipliers have no correct digits left.
 WORST_CONDITION = 1e13
+CALLS_WORTH_COMPILING = 5000
 
 
 class ListDynamics:
@@ -50,7 +52,8 @@ class ListDynamics:
     Compiled equations of a model with numbers for its parameters.
 
     q and v are in the order of the coordinates, inputs a dict by name (what is left out is zero)
-    or a sequence in the order of the file. Compiling takes a second or more, once.
+    or a sequence in the order of the file. Who asks for thousands of states waits once, for a
+    second or more, while the equations are compiled.
     """
 
     def __init__(self, equations: 'Equations', parameters: Mapping[str, float]) -> None:
@@ -58,7 +61,7 @@ class ListDynamics:
         n, m = len(equations.coordinates), len(equations.multipliers)
         self._at = np.cumsum([n * n, n, m * n, m, m])  # M, rhs, Phi_q, gamma, Phi, energies
         names = (*equations.lists.inputs, *parameters)
-        self._function = _compiled(
+        self._function = _Evaluation(
             [TIME, *equations.coordinates, *equations.velocities, *map(sympy.Symbol, names)],
             [
                 *equations.M,
@@ -168,21 +171,44 @@ class ListDynamics:
         return inputs
 
 
-def _compiled(symbols: Iterable[sympy.Symbol], expressions: Sequence[sympy.Expr]) -> Evaluation:
-    """Return a function (x, out) that puts the values of expressions into out."""
-    # No name of the user reaches the code: symbols become places in x.
-    places = {symbol: sympy.Symbol(f'x[{k}]') for k, symbol in enumerate(symbols)}
-    steps, results = sympy.cse(
-        [each.xreplace(places) for each in expressions], symbols=sympy.numbered_symbols('s')
-    )
-    write = PythonCodePrinter({'fully_qualified_modules': False}).doprint
-    lines = [
-        'def evaluate(x, out):',
-        *(f'    {symbol} = {write(value)}' for symbol, value in steps),
-        *(f'    out[{k}] = {write(value)}' for k, value in enumerate(results)),
-    ]
-    names: dict[str, Any] = {**vars(math), 'math': math, '__name__': __name__}
-    exec('\n'.join(lines), names)
-    # no exception inside
-    function: Evaluation = numba.njit(names['evaluate'], error_model='numpy')
-    return function
+class _Evaluation:
+    """
+    A function (x, out) that puts the values of expressions into out.
+
+    Compiling takes as long as thousands of calls of the same code in Python: who asks for a few
+    numbers has them at once, and who integrates has machine code soon.
+    """
+
+    def __init__(self, symbols: Iterable[sympy.Symbol], expressions: Sequence[sympy.Expr]) -> None:
+        # No name of the user reaches the code: symbols become places in x.
+        places = {symbol: sympy.Symbol(f'x[{k}]') for k, symbol in enumerate(symbols)}
+        steps, results = sympy.cse(
+            [each.xreplace(places) for each in expressions], symbols=sympy.numbered_symbols('s')
+        )
+        write = PythonCodePrinter({'fully_qualified_modules': False}).doprint
+        lines = [
+            'def evaluate(x, out):',
+            *(f'    {symbol} = {write(value)}' for symbol, value in steps),
+            *(f'    out[{k}] = {write(value)}' for k, value in enumerate(results)),
+        ]
+        names: dict[str, Any] = {**vars(math), 'math': math, '__name__': __name__}
+        exec('\n'.join(lines), names)
+        self.interpreted: Callable[[list[float], Array], None] = names['evaluate']
+        self.calls = 0
+
+    @cached_property
+    def compiled(self) -> Callable[[Array, Array], None]:
+        """Return the machine code, which raises no exception."""
+        function: Callable[[Array, Array], None] = numba.njit(
+            self.interpreted, error_model='numpy'
+        )
+        return function
+
+    def __call__(self, x: Array, out: Array) -> None:
+        self.calls += 1
+        if self.calls <= CALLS_WORTH_COMPILING:
+            try:
+                return self.interpreted(x.tolist(), out)
+            except (ArithmeticError, TypeError, ValueError):
+                pass  # machine code says which numbers are not finite
+        return self.compiled(x, out)

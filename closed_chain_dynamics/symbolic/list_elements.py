@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-What stands in the lists of a model (paper 4, sections 8.2.6 to 8.5), and the symbols of motion.
+What stands in the lists of a model (Winter, sections 8.2.6 to 8.5), and the symbols of motion.
 
 Positions, angles and forces are SymPy expressions; references are names of other entries.
 """

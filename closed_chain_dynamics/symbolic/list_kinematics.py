@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-Displacement, velocity and rotation of every point and reference system (paper 4, 8.2.7).
+Displacement, velocity and rotation of every point and reference system (Winter, 8.2.7).
 
 Symbol   Meaning                                                              Equation
 disp     position of a point, axes of the GRS                                 (8.13), (8.16)

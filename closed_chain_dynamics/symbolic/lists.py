@@ -13,7 +13,7 @@
 # limitations under the License.
 
 """
-A model as linked lists (paper 4, sections 8.2.6 to 8.5): each entry names those it hangs on.
+A model as linked lists (Winter, sections 8.2.6 to 8.5): each entry names those it hangs on.
 
 pt, LRS, seg, spl, spt, frc and trq are the chapter's names; index 0 is the global reference
 system GRS among reference systems, and its origin among points. A joint that is a common point

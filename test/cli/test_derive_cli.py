@@ -73,16 +73,16 @@ def test_json_has_the_stable_keys(capsys):
     assert report['estimate']['seconds'] > 0 and report['cost'] is report['speed'] is None
 
 
-def test_cost_shows_the_paper_s_figures_beside(capsys):
+def test_cost_shows_the_published_figures_beside(capsys):
     assert main(['derive', 'exo', '--cost']) == 0
     lines = capsys.readouterr().out.splitlines()
     rows = [line.split() for line in lines[lines.index('Cost of the methods') :]]
-    papers = [row for row in rows if 'paper' in row]
-    assert [row[-3] for row in papers] == ['2343', '1975', '1804', '3754', '3899', '4001']
+    published = [row for row in rows if 'published' in row]
+    assert [row[-3] for row in published] == ['2343', '1975', '1804', '3754', '3899', '4001']
     assert [row[0] for row in rows if row[1:2] and row[1] in ('TE', 'DE', 'IC')] == ['g_1'] * 3 + [
         'M_1'
     ] * 3
-    assert papers[0][-2:] == ['1.4', 'h']
+    assert published[0][-2:] == ['1.4', 'h']
 
 
 def test_cost_of_other_models_stands_alone(capsys):

@@ -72,9 +72,10 @@ def test_the_text_names_everything_and_its_remedy(capsys, monkeypatch):
     assert '\n  ffmpeg    ' in shown and 'apt install ffmpeg' in shown
 
 
-def test_an_empty_path_has_no_programs():
-    code, found = examine(PATH='/nowhere')
-    assert code == 0
+def test_an_empty_path_has_no_programs(capsys, monkeypatch):
+    monkeypatch.setenv('PATH', '/nowhere')
+    assert main(['doctor', '--json']) == 0
+    found = {each['name']: each for each in json.loads(capsys.readouterr().out)['findings']}
     for name in ('compiler', 'ffmpeg', 'browser', 'rviz2'):
         assert found[name]['state'] == 'missing'
         assert found[name]['remedy'].startswith('apt install ')

@@ -14,6 +14,7 @@
 
 """How fast the command answers, and with which exit codes it ends."""
 
+import functools
 import os
 from pathlib import Path
 import re
@@ -48,6 +49,7 @@ OPEN = """
 """
 
 
+@functools.cache
 def processor_time(*words):
     """Return what a Python needs for some words, in seconds of processor."""
 
@@ -153,6 +155,7 @@ def test_the_table_of_exit_codes_in_the_pages_is_that_of_the_help(capsys):
         ('Mark it cc:role="actuated", or crank=1.57.', None),  # neither is an argument of Python
         ('Take tolerance=1e-3.', None),  # this command has no such option
         ('Widen it, or pass trust=True.', 'Widen it.'),  # nor this one, but another way out
+        ('Move it, or allow more with gap= and angle=.', 'Move it.'),
     ],
 )
 def test_advice_is_that_of_the_command_line(advice, shown):

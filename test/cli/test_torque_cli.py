@@ -274,8 +274,8 @@ def test_the_figure_is_written(tmp_path, capsys):
     [
         ('crank\n1\n', "no column 'time'"),
         ('time,crnk\n0,1\n', 'no column is named like a joint of four_bar'),
-        ('time,crank\n0,1\n1,1\n', 'needs 4 lines or more'),
-        ('time,crank\n0,1\n2,1\n1,1\n3,1\n', 'increasing times'),
+        ('time,crank\n0,1\n1,1\n', 'needs 4 times or more, and has 2. Add lines'),
+        ('time,crank\n0,1\n2,1\n1,1\n3,1\n', 'time goes back from 2 to 1 s'),
         ('time,crank\n0,1\n1,x\n2,1\n3,1\n', "line 3 has 'x' in the column 'crank'"),
         ('time,crank\n0,1\n1\n2,1\n3,1\n', "line 3 has '' in the column 'crank'"),
         ('time,crank,rocker\n0,1,1\n1,1,1\n2,1,1\n3,1,1\n', 'at t = 0 s'),
@@ -363,3 +363,7 @@ def test_a_residual_of_rounding_is_no_warning(capsys):
     assert main(['torque', 'biped']) == 0
     shown = capsys.readouterr().out
     assert not re.search(r'e-1\d', shown), shown
+    assert max(map(len, shown.splitlines())) < 100  # a long pose is wrapped
+    # without damping, what goes to and fro does no work
+    assert main(['torque', 'exo', '--sine', 'rho1=0.2,1']) == 0
+    assert '; 0 J in all' in capsys.readouterr().out

@@ -69,6 +69,7 @@ def test_a_linkage_runs_by_itself_and_is_summed_up(ros):
         '--seconds',
         '2',
         '--json',
+        warm=False,  # once with all that the starts take
     )
     assert process.wait() == 0, process.output()
     report = report_of(process)

@@ -293,9 +293,9 @@ def _crash(path, tell):
     return zoo.Specimen(str(path), loads=True)
 
 
-def _serve_crashing(there, folder):
+def _serve_crashing(there, model_path):
     zoo.judge = _crash
-    zoo._serve(there, folder)
+    zoo._serve(there, model_path)
 
 
 def test_one_that_crashes_spoils_nothing(tmp_path, monkeypatch):
@@ -318,9 +318,9 @@ class _Crashing(zoo.Simulation):
         os._exit(7) if duration == zoo.SECONDS else None
 
 
-def _serve_crashing_simulation(there, folder):
+def _serve_crashing_simulation(there, model_path):
     zoo.Simulation = _Crashing
-    zoo._serve(there, folder)
+    zoo._serve(there, model_path)
 
 
 def test_what_was_found_before_the_end_is_told(folder, monkeypatch):

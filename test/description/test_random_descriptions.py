@@ -257,7 +257,7 @@ def test_a_spoiled_file_is_read_or_refused_but_never_crashes(start, length, put)
 
 
 @given(descriptions())
-@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_what_is_written_is_read_as_the_same(description):
     check(description)
     assert read(to_xml(description)) == description

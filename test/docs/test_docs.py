@@ -28,13 +28,9 @@ import ast
 import importlib
 import importlib.util
 import logging
-import os
 from pathlib import Path
 import re
 import shlex
-import shutil
-import subprocess
-import sys
 
 from helpers.error_sites import PACKAGE
 from helpers.page_blocks import DOCS, blocks
@@ -65,7 +61,6 @@ NODES = (
     'torque_node',
     'viewer_node',
 )
-TELEPHONE = 400  # pixels across
 KINDS = ('python', 'xml', 'yaml', 'console', 'text')
 
 
@@ -253,100 +248,6 @@ def test_files_and_tests_that_the_pages_name_are_there():
         for name in re.findall(r'`(test_\w+)`', text):
             found = any(f'def {name}(' in test for test in tests.values())
             assert found or name in tests, f'{page.name}: {name}'
-
-
-@pytest.fixture(scope='module')
-def built(tmp_path_factory):
-    """Return the folder of a site, and the warnings of its build; one page has a wrong link."""
-    pytest.importorskip('material', reason='mkdocs-material is not installed')
-    pytest.importorskip('latex2mathml', reason='latex2mathml is not installed')
-    folder = tmp_path_factory.mktemp('site')
-    shutil.copytree(DOCS, folder / 'docs')
-    with open(folder / 'docs' / 'pages' / 'limits.md', 'a') as page:
-        page.write('\n\n[there](tags.md#nowhere)\n')
-    config = ['--config-file', folder / 'docs' / 'mkdocs.yml']
-    done = subprocess.run(
-        [sys.executable, '-m', 'mkdocs', 'build', '--site-dir', folder / 'html', *config],
-        capture_output=True,
-        text=True,
-        env={**os.environ, 'NO_MKDOCS_2_WARNING': '1'},
-    )
-    assert done.returncode == 1, done.stdout + done.stderr  # strict, once all is written
-    said = (done.stdout + done.stderr).splitlines()
-    return folder / 'html', [line for line in said if line and not line.startswith('INFO')]
-
-
-@pytest.fixture(scope='module')
-def site(built):
-    return built[0]
-
-
-def test_a_link_that_leads_nowhere_stops_the_build_and_nothing_else_would(built):
-    aborted, warning = sorted(built[1])
-    assert warning.startswith('WARNING') and '#nowhere' in warning
-    assert aborted == 'Aborted with 1 warnings in strict mode!'
-
-
-def test_the_site_is_built_with_every_page(site):
-    assert {page.stem for page in PAGES} <= {path.stem for path in site.glob('*.html')}
-
-
-def test_every_command_has_a_page_with_its_own_options(site):
-    for name in COMMANDS:
-        text = (site / f'command_{name}.html').read_text(encoding='utf-8')
-        assert f'usage: closed-chain {name}' in text and '<code>--json</code>' in text
-    lists = {'convert': '.urdf', 'derive': 'te', 'study': 'map'}
-    for name, entry in lists.items():  # a row each, not lines that run into one paragraph
-        assert f'<td><code>{entry}</code></td>' in (site / f'command_{name}.html').read_text()
-
-
-@pytest.fixture
-def browser():
-    """Return a browser, where one is installed."""
-    playwright = pytest.importorskip('playwright.sync_api', reason='pip install playwright')
-    program = shutil.which('chromium') or shutil.which('google-chrome')
-    if program is None:
-        pytest.skip('no Chromium here: apt-get install chromium')
-    with playwright.sync_playwright() as tools:
-        browser = tools.chromium.launch(executable_path=program, args=['--no-sandbox'])
-        yield browser
-        browser.close()
-
-
-def test_search_works_in_a_site_that_is_opened_from_disk(site, browser):
-    page = browser.new_page()
-    page.goto((site / 'index.html').as_uri())
-    page.locator('input[name=query]').click()
-    page.keyboard.type('redundant')
-    first = page.locator('.md-search-result__link').first
-    first.wait_for(timeout=60000.0)
-    assert first.get_attribute('href')
-
-
-def test_no_equation_is_wider_than_the_screen_of_a_telephone(site, browser):
-    page = browser.new_page(viewport={'width': TELEPHONE, 'height': 860})
-    pages = [each for each in site.glob('*.html') if 'display="block"' in each.read_text('utf-8')]
-    assert 'symbolic.html' in {each.name for each in pages}
-    for path in pages:
-        page.goto(path.as_uri(), wait_until='domcontentloaded')
-        assert page.evaluate('document.documentElement.scrollWidth') <= TELEPHONE, path.name
-
-
-def test_the_pages_ask_nothing_of_other_hosts(site):
-    outside = re.compile(
-        r'<(?:script|link|img|iframe|source|video|audio)\b[^>]*'
-        r'(?:src|href)="?(?:https?:)?//',
-        re.IGNORECASE,
-    )
-    for path in site.rglob('*.html'):
-        assert not outside.search(path.read_text(encoding='utf-8')), path.name
-    for path in site.rglob('*.css'):
-        assert not re.search(r'(?:url\(|@import)["\' ]*(?:https?:)?//', path.read_text()), path
-
-
-def test_equations_are_in_the_pages_themselves(site):
-    text = (site / 'theory.html').read_text(encoding='utf-8')
-    assert text.count('<math') > 20 and 'arithmatex' not in text
 
 
 def test_xml_of_the_pages_stays_readable_when_it_is_saved(tmp_path):

@@ -61,6 +61,7 @@ INTERNAL = {
     'raise ValueError',
     'raise TypeError',
     "raise TypeError('not compiled for these types')",
+    "raise errors.ConstantInferenceError('not a constant')",
     'raise NotImplementedError',
     "raise NotImplementedError('an array that is changed far from where it was made')",
     'raise KeyboardInterrupt',

@@ -166,6 +166,8 @@ def test_the_container_installs_what_the_package_needs():
     assert re.search(r'^FROM ros:(humble|jazzy|kilted)', text, re.MULTILINE)
     for source in re.findall(r'^COPY (?:--\S+ )*(\S+) ', text, re.MULTILINE):
         assert (ROOT / source).exists(), source
+    # Podman and Buildah ignore SHELL: every command must be one that /bin/sh understands
+    assert 'SHELL' not in text and not re.search(r'(RUN|&&) source ', text)
     assert (
         '"dockerfile": "../Dockerfile"' in (ROOT / '.devcontainer/devcontainer.json').read_text()
     )

@@ -79,7 +79,7 @@ def test_an_object_says_what_it_is_in_one_line_and_in_a_table(objects, name):
 def test_the_log_shows_its_events(log):
     cells = [each.text for each in html.fromstring(log._repr_html_()).findall('.//td')]
     assert {'cut', 'coupler_rocker', '1 to 3'} <= set(cells)
-    assert repr(log) == 'Log(four_bar, 102 samples, 0 to 0.1 s, 1 events)'
+    assert repr(log) == 'Log(four_bar, 102 samples, 0 to 0.1 s, 1 event)'
     assert ' at 0x' not in repr(log.segments)
 
 

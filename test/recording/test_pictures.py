@@ -24,6 +24,8 @@ import pytest
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.recording import animation, panels, plots
 from closed_chain_dynamics.recording.colours import CLOSED_COLOUR, OPEN_COLOUR
+from closed_chain_dynamics.recording.shapes import triangles_of
+from closed_chain_dynamics.recording.tracks import link_tracks
 
 TWO_BOXES = """<robot name="boxes"> <link name="world"/>
   <link name="red"> <visual> <origin xyz="{red}"/> <geometry> <box size="0.4 0.4 0.4"/>
@@ -154,6 +156,19 @@ def test_views_look_from_where_they_say(view, right, up, tmp_path):
     assert green[0].min() > red[0].max()
     red, green = boxes(tmp_path, view, green=place[up])
     assert green[1].max() < red[1].min()  # rows count downwards
+
+
+def test_a_handstand_on_the_bar_is_shown_down_to_the_feet_of_the_posts():
+    robot = ccd.load('high_bar')
+    q = ccd.assemble(robot)
+    q[:3] += (0.0, 0.0, 2.2)  # above the bar, as the parts that move are then
+    triangles, tracks = triangles_of(robot), link_tracks(robot, [q])
+    rotations, positions = (
+        np.stack(each, axis=1) for each in zip(*(tracks[link] for link in robot.link_names))
+    )
+    points, ground = animation.framing(robot, triangles, rotations, positions)
+    assert positions[0, :, 2].max() > 4.0 and ground < 0.01
+    assert points[:, 2].min() == ground
 
 
 def test_what_is_near_hides_what_is_far(tmp_path):

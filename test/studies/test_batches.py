@@ -87,8 +87,12 @@ def test_generated_code_gives_the_rows_of_the_generic_kernels():
 @pytest.mark.parametrize(
     'vary',
     [
-        ('mass:coupler_link=xnorm(1,0.1)', 'damping:crank=uniform(0,0.1)'),
-        ('inertia:rocker_link=xuniform(0.5,1)', 'armature:crank=uniform(0,0.1)'),
+        (
+            'mass:coupler_link=xnorm(1,0.1)',
+            'damping:crank=uniform(0,0.1)',
+            'inertia:rocker_link=xuniform(0.5,1)',
+            'armature:crank=uniform(0,0.1)',
+        ),
         ('q:crank=norm(1,0.1)', 'v:crank=norm(0,1)', 'tau:crank=uniform(-0.5,1)'),
         ('mass:crank_link=uniform(0.2,0.4)', 'tau:crank=0,1', 'q:crank=0.8,1.2'),
     ],

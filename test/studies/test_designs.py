@@ -18,13 +18,14 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
 
 from closed_chain_dynamics.studies.sampling import design, read_variation
 from closed_chain_dynamics.studies.sensitivity import main_effect, pareto_front, sobol_indices
 
 
 def test_samples_have_the_distributions_that_scipy_says():
+    from scipy import stats  # takes a second, in every process that collects the tests
+
     variations = [read_variation(f'mass:a={each}') for each in ('norm(2,0.5)', 'uniform(1,2)')]
     for kind in ('latin', 'sobol', 'random'):
         values = design(variations, kind, 2000, 1)

@@ -77,6 +77,24 @@ def test_generated_python_compiles_and_moves_by_the_quoted_number(tmp_path):
     assert abs(acceleration[0] - 14.7890744262) < 1e-9
 
 
+def test_machine_code_gives_what_python_gives_and_says_what_is_not_finite():
+    function = derived('standing_figure').compile()._function
+    x = np.random.default_rng(1).uniform(0.2, 0.9, 50)
+    interpreted, compiled_ = np.full((2, 200), np.nan)
+    function(x, interpreted)
+    function.compiled(x, compiled_)
+    np.testing.assert_allclose(interpreted, compiled_, rtol=SAME, atol=SAME)
+    assert np.isfinite(interpreted).sum() > 20
+    x[:] = np.inf  # the sine of which Python refuses
+    function(x, interpreted)
+    function.compiled(x, compiled_)
+    np.testing.assert_array_equal(interpreted, compiled_)
+    function.calls = 10**6
+    function(np.ones(50), interpreted)
+    function.interpreted([1.0] * 50, compiled_)
+    np.testing.assert_allclose(interpreted, compiled_, rtol=SAME, atol=SAME)
+
+
 @needs_compiler
 @pytest.mark.parametrize('name', symbolic.shipped_lists())
 def test_generated_c_compiles_without_warnings_and_agrees(name):

@@ -43,7 +43,7 @@ def test_the_demonstration_holds_with_a_browser_open_on_a_busy_machine(ros, chro
     said = ros.listen(DiagnosticArray, 'diagnostics', 1000)
     nodes = ros.up('swing', '--demo', '--port', '0')
     address = ros.wait(lambda: address_of(nodes['viewer_node']), 'the address')
-    with busy(2), opened(chromium, address) as page:
+    with busy(nodes.values()), opened(chromium, address) as page:
         page.get_by_text('real-time factor').wait_for()
         ros.wait(
             lambda: len(events) >= 2,

@@ -124,11 +124,18 @@ def _read(robot: Mechanism, path: Path) -> tuple[Array, dict[str, Array]]:
     # A log has two samples at an event: the later one counts.
     kept = np.append(np.diff(time) != 0.0, True)[: len(time)]
     time, columns = time[kept], {name: values[kept] for name, values in columns.items()}
-    if len(time) < FEWEST_SAMPLES or np.any(np.diff(time) <= 0.0):
+    if len(time) < FEWEST_SAMPLES:
         raise ClosedChainError(
-            f'a trajectory needs {FEWEST_SAMPLES} lines or more, and increasing times',
+            f'a trajectory needs {FEWEST_SAMPLES} times or more, and has {len(time)}',
             file=path,
-            repair='Sort it, and remove repeated lines.',
+            repair='Add lines between them: a spline passes through all of them.',
+        )
+    late = np.flatnonzero(np.diff(time) <= 0.0)
+    if len(late):
+        raise ClosedChainError(
+            f'time goes back from {time[late[0]]:g} to {time[late[0] + 1]:g} s',
+            file=path,
+            repair='Sort the lines by time.',
         )
     return time, columns
 

@@ -21,6 +21,7 @@ the same dict for people.
 
 from collections.abc import Callable
 import math
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -38,11 +39,13 @@ from closed_chain_dynamics.recording.terminal import (
     sections,
     table,
 )
-from closed_chain_dynamics.studies.motion.torques import MET_IN_MOTION, MotionTorques
+from closed_chain_dynamics.studies.motion.torques import MotionTorques
 
 __all__ = ['render', 'torque_report']
 
 SCHEMA = 'closed-chain-torque/1'  # a key that is added keeps it, one that changes ends it
+POSE_WIDTH = 88  # columns; a pose that needs more has a section of its own
+GLUE = '\N{NO-BREAK SPACE}'  # keeps a number in the line of its name
 
 
 def torque_report(found: MotionTorques, kind: str) -> Report:
@@ -163,46 +166,54 @@ def render(report: Report, style: Style) -> str:
         'used',
         'fastest' if moves else 'speed',
     ]
+    # beside a force of 100 N m one of 1e-14 N m is rounding
+    largest = [each['tau_G'] for each in report['coordinates']]
+    largest += [each['torque'] for each in report['actuators']]
+    beside = max(map(abs, largest), default=0.0)
     rows = [
         [
             (each['name'], 'green'),
-            number(each['torque']),
+            number(each['torque'], beside=beside),
             f'{number(each["time"])} s' if moves else '',
-            number(each['rms']) if moves else '',
+            number(each['rms'], beside=beside) if moves else '',
             '' if each['limit'] is None else number(each['limit']),
             _used(each),
             number(each['speed'], beside=1.0),
         ]
         for each in report['actuators']
     ]
-    # beside a force of 100 N m one of 1e-14 N m is rounding
-    rounding = MET_IN_MOTION * max(
-        (abs(each['tau_G']) for each in report['coordinates']), default=0.0
-    )
     forces = [
         [
             each['name'],
-            number(each['tau_G'] if abs(each['tau_G']) > rounding else 0.0),
+            number(each['tau_G'], beside=beside),
             (number(each['residual']), 'yellow') if each['residual'] else '',
         ]
         for each in report['coordinates']
     ]
     power = f'{number(report["power"]["peak"])} W'
     if moves:
-        power += (
-            f' at most, at {number(report["power"]["time"])} s; '
-            f'{number(report["power"]["work"])} J in all'
-        )
+        most = abs(report['power']['peak']) * report['duration']
+        work = number(report['power']['work'], beside=most)
+        power += f' at most, at {number(report["power"]["time"])} s; {work} J in all'
     about = (
         f'{report["motion"]}, {report["samples"]} samples in {number(report["duration"])} s'
         if moves
         else ', '.join(
-            f'{name} {number(x, beside=1.0)}' for name, x in report['start']['q'].items()
+            f'{name}{GLUE}{number(x, beside=1.0)}' for name, x in report['start']['q'].items()
         )
     )
+    lines = [line.replace(GLUE, ' ') for line in textwrap.wrap(about, POSE_WIDTH)]
+    pose = lines if len(lines) > 1 else []
     return sections(
         [
-            ('', [f'{style.paint(report["name"], "bold")}  {style.paint(about, "dim")}']),
+            (
+                '',
+                [
+                    style.paint(report['name'], 'bold')
+                    + ('' if pose else f'  {style.paint(lines[0], "dim")}')
+                ],
+            ),
+            ('Pose', pose),
             ('Actuators, tau_A [N m or N]', table(heads, rows, style)),
             (
                 'Generalized forces, tau_G [N m or N]',
