@@ -3,7 +3,6 @@
 #   docker run --rm -it --network host closed_chain_dynamics closed-chain up swing --demo
 FROM ros:jazzy-ros-base
 
-SHELL ["/bin/bash", "-c"]
 ENV PIP_BREAK_SYSTEM_PACKAGES=1
 
 RUN apt-get update \
@@ -22,9 +21,9 @@ RUN apt-get update && rosdep update --rosdistro jazzy \
 RUN pip install --no-cache-dir 'numba>=0.62' 'numpy<2' 'viser>=1.1,<2' 'rosbags>=0.10' 'casadi>=3.7' 'mujoco>=3.3'
 
 COPY . src/closed_chain_dynamics
-RUN source /opt/ros/jazzy/setup.bash \
+RUN . /opt/ros/jazzy/setup.sh \
     && colcon build --packages-select closed_chain_dynamics \
-    && source install/setup.bash \
+    && . install/setup.sh \
     && python3 -c 'import closed_chain_dynamics as ccd; ccd.warm_up()'
 
 # Programs of a colcon package are not on the path: this puts them there.

@@ -5,12 +5,16 @@ SUPPORTED := import sys; sys.exit(not (3, 10) <= sys.version_info[:2] < (3, 14))
 PYTHON ?= $(firstword $(foreach python,python3 python3.13 python3.12 python3.11 python3.10,\
 	$(shell $(python) -c '$(SUPPORTED)' 2>/dev/null && echo $(python))))
 BIN := .venv/bin
-# Processes that run tests, a file at a time: a crash in one takes no other down.
-WORKERS ?= 2
+# Processes that run tests, a file at a time: a crash in one takes no other down. More than
+# two cores can serve, because tests of nodes wait for other programs.
+WORKERS ?= 3
 EXTRAS := plot,mcap,mjcf,symbolic,codegen,study,viewer,docs,test
 KERNELS := $(wildcard closed_chain_dynamics/kernels/*.py)
 # Only errors: warnings about the places pip looks in say nothing about this package.
-PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check
+# Bytecode is written when a module is first imported, whatever the environment says: of all that
+# is installed a small part ever is, and compiling the rest takes as long as installing it.
+PIP := $(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile
+unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:

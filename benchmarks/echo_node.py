@@ -16,8 +16,8 @@
 A node that answers joint states with zero torques and computes nothing.
 
 What it takes is what DDS, executor and Python take: `torque_node.py` measures both in turns, and
-the difference is what torque_node adds. With `both` it takes and sends as many messages as
-torque_node does: a state is complete when both halves have come, and commands go out as well.
+the difference is what torque_node adds. With `commands` it sends as many messages as torque_node
+does, with `halves` it also waits for as many: for both halves of a state.
 """
 
 from functools import partial
@@ -45,8 +45,9 @@ class EchoNode(Node):
         self._message = JointState(name=[f'motor_{k}' for k in range(count)], effort=[0.0] * count)
         self._publisher = self.create_publisher(JointState, 'actuator_torques', PUBLISHED_STATE)
         self._commands, self._zeros = None, Float64MultiArray(data=[0.0] * count)
-        if 'both' in sys.argv[2:]:
+        if 'halves' in sys.argv[2:]:
             halves['multi_dof_joint_states'] = MultiDOFJointState
+        if 'commands' in sys.argv[2:]:
             self._commands = self.create_publisher(
                 Float64MultiArray, 'effort_controller/commands', COMMAND
             )

@@ -16,7 +16,7 @@
 The mechanisms that `closed-chain bench` measures, with a closed pose and a motion for each.
 
 M1     a planar four-bar: 3 tree degrees of freedom, one spherical loop
-M2     the figure on the swing of papers 1 and 2: 34, five spherical loops (15 rows)
+M2     the figure on the swing of Yamane and Nakamura: 34, five spherical loops (15 rows)
 M3     a humanoid, feet on the ground, hands on a bar: 36, two welds and two spherical loops
 M4_k   a ladder of k four-bars, each standing on the coupler of the last: 3 k, k loops
 

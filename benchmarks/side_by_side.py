@@ -49,8 +49,11 @@ NUMPY = 'pinocchio + numpy, null space'
 TARGETS = (
     ('M3', 'newton_euler', 'pinocchio', 1.0),
     ('M3', 'mass_matrix', 'pinocchio', 1.0),
-    ('M2', 'forward_dynamics', 'pinocchio', 1.2),
-    ('M3', 'forward_dynamics', 'pinocchio', 1.5),
+    *(
+        (model, 'forward_dynamics', engine, 1.5)
+        for model in ('M2', 'M3')
+        for engine in ('pinocchio', 'mujoco')
+    ),
     ('M4_64', 'forward_dynamics', 'pinocchio', 5.0),
     *((model, 'inverse_dynamics', NUMPY, 20.0) for model in MODELS),
 )

@@ -25,6 +25,7 @@ from closed_chain_dynamics.kernels import compile_at_once
 __all__ = ['interleave', 'ratio', 'summary']
 
 BATCH, LEAST_TURNS = 3e-4, 3  # seconds that a call is repeated for in its turn; turns
+CLEARLY = 10.0  # how much longer than a batch a call takes that need not be looked at again
 
 
 def interleave(calls, seconds):
@@ -60,6 +61,8 @@ def _time(function, arguments, count):
 def _batch(function, arguments):
     """Return how many calls make a batch; the first call may compile and is not counted."""
     function(*arguments)
+    if _time(function, arguments, 1) > CLEARLY * BATCH:
+        return 1
     return max(1, int(BATCH / min(_time(function, arguments, 3) for _ in range(3))))
 
 

@@ -20,9 +20,15 @@ Joint states go out at a steady rate; every torque carries the stamp of the stat
 that latency is measured by one clock, from before publishing to after receiving, transport both
 ways and this process's own waking up included. Reported: achieved rate, latency, what the node
 computes per turn, its processor load, and deadlines missed (no answer within one period). The same
-is asked in turns of a node that computes nothing (`echo_node.py`): the difference is what
-torque_node adds. Where a state comes in two messages, it is asked of one that takes only the first
-of them and sends only torques, and of one that takes and sends as many messages as torque_node.
+is asked in turns of two nodes that compute nothing (`echo_node.py`): the difference is what
+torque_node adds. One takes one message and sends one; the other takes and sends as many as
+torque_node, which sends torques twice and may get a state in two halves: what torque_node adds to
+that one is its computation, and what it adds to the first is that and the other messages.
+
+Others use the machine, more at one time than at another. So the nodes take several short turns,
+every other time in the opposite order; a number is the median over its turns, and what torque_node
+adds is the median of the differences to the echo of the same round. The least and the most over
+the rounds are shown as well: where they are far apart, the machine was measured and not the node.
 """
 
 import argparse
@@ -51,14 +57,15 @@ MODELS = {
 WARM_UP = 1.0  # not measured [s]
 MOST_WAITING = 100  # answers to another node that may still wait
 LONGEST_START = 300.0  # of a node, which may have kernels to compile [s]
-TURNS = 2  # of each node; the better one counts, as others use the machine
+ROUNDS = 5  # in which each node takes a turn
+AS_MANY = 'echo_node of as many messages'
 
 
 def parse():
     """Return the arguments."""
     parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
     parser.add_argument('--model', default='five_bar', choices=sorted(MODELS))
-    parser.add_argument('--seconds', type=float, default=10.0, help='how long to measure')
+    parser.add_argument('--seconds', type=float, default=10.0, help='measured of each node')
     parser.add_argument('--rate', type=float, default=1000.0, help='joint states per second')
     parser.add_argument('--compiled', action='store_true', help='torques by generated code')
     parser.add_argument('--json', action='store_true', help='print numbers for programs')
@@ -94,7 +101,7 @@ class Feeder:
         from closed_chain_dynamics.ros.running import make_executor
 
         self.arguments, self.period = arguments, 1.0 / arguments.rate
-        count = round((arguments.seconds + WARM_UP) * arguments.rate)
+        count = round((arguments.seconds / ROUNDS + WARM_UP) * arguments.rate)
         self.robot, self.states, self.reference = motion(arguments.model, count, self.period)
         rclpy.init()
         self.node = rclpy.create_node('feeder')
@@ -229,8 +236,8 @@ def programme(arguments, feeder):
     node += ['-p', f'model:={arguments.model}', '-p', 'other_clock:=true']
     node += ['-p', f'compiled:={str(arguments.compiled).lower()}']
     echo = [str(Path(__file__).parent / 'echo_node.py'), str(len(feeder.robot.actuator_names))]
-    nodes = {'torque_node': node, 'echo_node': echo}
-    return nodes | ({'echo_node of both': [*echo, 'both']} if feeder.sends_both else {})
+    as_many = [*echo, 'commands', *(['halves'] if feeder.sends_both else [])]
+    return {'torque_node': node, 'echo_node': echo, AS_MANY: as_many}
 
 
 def ask(feeder, words):
@@ -251,15 +258,20 @@ def ask(feeder, words):
     came = latency[np.isfinite(latency)]
     if not came.size:
         raise SystemExit(f'{words} answered no state')
-    late = int(np.sum(~(latency <= feeder.period)))
+    missed = int(np.sum(~(latency <= feeder.period)))
     return {
         'sent rate [Hz]': float((len(sent) - 1) / (sent[-1] - sent[0])),
         'achieved rate [Hz]': float(len(came) / (sent[-1] - sent[0])),
         'latency [ms]': quantiles(came, 1e-3),
         'processor load [%]': 100.0 * load,
-        'missed deadlines per 1000': 1000.0 * late / len(sent),
+        'missed deadlines per 1000': 1000.0 * missed / len(sent),
         'exit code': code,
     }
+
+
+def late(numbers):
+    """Return the answers that came late, or not at all, per 1000."""
+    return numbers['missed deadlines per 1000']
 
 
 def median(numbers):
@@ -267,33 +279,44 @@ def median(numbers):
     return numbers['latency [ms]']['median']
 
 
+def middle(found):
+    """Return the median of each number of a node over its turns; of exit codes, the largest."""
+    first = found[0]
+    return {
+        name: middle([each[name] for each in found])
+        if isinstance(first[name], dict)
+        else float((max if name == 'exit code' else np.median)([each[name] for each in found]))
+        for name in first
+    }
+
+
 def measure(arguments):
-    """Run both nodes in turns with a feeder; return the numbers."""
-    feeder, best = Feeder(arguments), {}
+    """Let all nodes take turns with a feeder; return the numbers."""
+    feeder, rounds = Feeder(arguments), []
     alone, after = computation(feeder)
-    for _ in range(TURNS):
-        for name, words in programme(arguments, feeder).items():
-            found = ask(feeder.anew(), words)
-            if name not in best or median(found) < median(best[name]):
-                best[name] = found
+    nodes = programme(arguments, feeder)
+    for k in range(ROUNDS):
+        order = list(nodes) if k % 2 == 0 else list(nodes)[::-1]
+        rounds.append({name: ask(feeder.anew(), nodes[name]) for name in order})
     return {
         'model': arguments.model,
         'asked rate [Hz]': arguments.rate,
-        **best,
+        **{name: middle([each[name] for each in rounds]) for name in nodes},
         'computation alone [us]': quantiles(alone, 1e-6),
         'after torques are out [us]': quantiles(after, 1e-6),
-        **added(best),
+        **added(rounds),
         'load average of the machine': os.getloadavg()[0],
     }
 
 
-def added(best):
-    """Return what torque_node adds to each echo."""
-    node, numbers, missed = best['torque_node'], {}, 'missed deadlines per 1000'
-    for name, end in (('echo_node', ''), ('echo_node of both', ', echo of both')):
-        if name in best:
-            numbers[f'added to the median{end} [ms]'] = median(node) - median(best[name])
-            numbers[f'added {missed}{end}'] = node[missed] - best[name][missed]
+def added(rounds):
+    """Return what torque_node adds to each echo: the median over rounds, the least and most."""
+    numbers = {}
+    for name, end in (('echo_node', ''), (AS_MANY, ', echo of as many messages')):
+        for what, of in (('the median [ms]', median), ('late answers per 1000', late)):
+            more = [of(each['torque_node']) - of(each[name]) for each in rounds]
+            numbers[f'added to {what}{end}'] = float(np.median(more))
+            numbers[f'added to {what}{end}: least and most'] = f'{min(more):.3g} {max(more):.3g}'
     return numbers
 
 
@@ -325,7 +348,7 @@ def main():
         print(json.dumps(numbers, indent=2))
         return 0
     for name, value in flat(numbers):
-        print(f'{name:<40} {value if isinstance(value, str) else f"{value:.4g}"}')
+        print(f'{name:<72} {value if isinstance(value, str) else f"{value:.4g}"}')
     return 0
 
 

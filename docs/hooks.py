@@ -32,7 +32,7 @@ from closed_chain_dynamics.cli.main import COMMANDS, _parser as command_parser
 PICTURES = Path(__file__).resolve().parent / 'pictures'
 EQUATION = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
 CELL = re.compile(r'<td[ >].*?</td>', re.DOTALL)
-LONG = re.compile(r'[^\s<>]{25,}')  # names that are longer than a narrow column
+LONG = re.compile(r'[^\s<>]{20,}')  # names that are longer than a narrow column
 PART = re.compile(r'[/_.,(=]|::|(?<=[a-z])(?=[A-Z])')  # where they may break
 NAMED = re.compile(r' *(\S+) {2,}((?:\S| (?! ))+)')  # a name and, in a second column, its meaning
 COMMAND_LINE = 'Command line'  # the entry of the navigation that the commands stand below
@@ -64,6 +64,12 @@ def on_files(files, config):
         text = _page(f'closed-chain {name}', commands[name])
         files.append(File.generated(config, f'command_{name}.md', content=text))
     return files
+
+
+def on_template_context(context, **_):
+    """Let pages without a source, 404.html, find styles and links beside them."""
+    context['base_url'] = '.'
+    return context
 
 
 def on_page_content(content, **_):
