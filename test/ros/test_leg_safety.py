@@ -257,6 +257,7 @@ def test_a_node_that_is_killed_leaves_zero_torques(ros):
     ros.wait(publishers, 'node and watchdog')
     for how, expected in ((signal.SIGSTOP, 'does not answer'), (signal.SIGKILL, 'is gone')):
         ros.wait(holds, 'torques that carry the leg')
+        ros.until_taken('torque_node')  # no torque is on its way when the node is stopped
         os.kill(node.pid, how)
         torques.clear()
         commands.clear()
@@ -271,9 +272,8 @@ def test_a_node_that_is_killed_leaves_zero_torques(ros):
         )
         # it sends them first, and speaks then
         ros.wait(lambda text=expected: text in node.output(), expected)
-        if (
-            how == signal.SIGSTOP
-        ):  # zero is what acts now: torques grow from there, not from before
+        if how == signal.SIGSTOP:
+            # zero is what acts now: torques grow from there, not from before
             send()
             os.kill(node.pid, signal.SIGCONT)
             ros.wait(send, 'torques again')
