@@ -92,13 +92,18 @@ browser:
 	@touch $@
 
 # With ROS 2 sourced its own packages are used; else rclpy and messages come as Python packages.
+# uv fetches many packages at a time and keeps them unpacked, but does not read where pip is told
+# to look for packages; then pip does it. That of an old Python looks for versions for ever.
 .venv/installed: .venv/created setup.py setup.cfg pyproject.toml
-	@echo 'Installing the package and what demo and tests need into .venv (one to four minutes).'
-	@$(PIP) --upgrade pip   # the one that comes with an old Python looks for versions for ever
+	@echo 'Installing the package and what demo and tests need into .venv (up to two minutes).'
+	@$(PIP) --upgrade pip
 	@if $(BIN)/python -c 'import rclpy, tf2_msgs' 2>/dev/null; then \
 		echo 'ROS 2 is there: using it.'; extras='$(EXTRAS)'; \
 	else extras='$(EXTRAS),ros,generate'; fi; \
-	$(PIP) --prefer-binary -e ".[$$extras]"
+	{ $(PIP) --only-binary=:all: uv \
+		&& $(BIN)/uv pip install -q --python $(BIN)/python -e ".[$$extras]"; } \
+	|| { echo 'uv does not get everything here: pip does, which takes a few minutes more.'; \
+		$(PIP) --prefer-binary -e ".[$$extras]"; }
 	@touch $@
 
 # Interfaces are built while the kernels are compiled, from both ends by two processes.
