@@ -23,6 +23,7 @@ is alone is a row that says so.
 from collections import deque
 from collections.abc import Generator, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from functools import lru_cache
 import math
 import multiprocessing
@@ -155,25 +156,34 @@ def _done(
 ) -> Generator[list[Row], None, None]:
     packed, design, left = pickle.dumps(experiment), experiment.design, iter(runs)
     lost: deque[tuple[Task, int]] = deque()  # runs whose worker died, and how often when alone
-    running: dict[Future[Any], tuple[Task, int]] = {}
+    running: dict[Future[Any], tuple[Task, int, bool]] = {}  # with deaths, and whether alone
     per_run = math.inf  # longest mean time so far that a run took [s]
+    is_broken = False  # processes, one of which has died
 
-    def submit(task: Task, deaths: int = 0) -> None:
-        running[place.pool.submit(compute, packed, task)] = task, deaths
+    def submit(task: Task, deaths: int = 0, *, alone: bool = False) -> None:
+        nonlocal is_broken
+        try:
+            running[place.pool.submit(compute, packed, task)] = task, deaths, alone
+        except BrokenProcessPool:  # before the results of what was running said so
+            is_broken = True
+            lost.extend(([each], deaths) for each in task)
 
     while True:
+        if is_broken and not running:
+            place.renew()
+            is_broken = False
         while not lost and len(running) < TASKS_AHEAD * place.count:
             size = max(1, min(MOST_OF_A_TASK, int(TASK_TIME / per_run)))
             task = [(run, tuple(design[run].tolist())) for _, run in zip(range(size), left)]
             if not task:
                 break
             submit(task)
-        if lost and not running:
-            submit(*lost.popleft())  # alone: if its worker dies again, it is the culprit
-        if not running:
+        if lost and not running and not is_broken:
+            submit(*lost.popleft(), alone=True)  # if its worker dies again, it is the culprit
+        if not running and not lost:
             return
         for future in wait(running, return_when=FIRST_COMPLETED).done:
-            task, deaths = running.pop(future)
+            task, deaths, alone = running.pop(future)
             error = future.exception()
             if error is None:
                 found, took = future.result()
@@ -181,14 +191,12 @@ def _done(
                 yield found
             elif not _is_death(error):
                 raise _lost_cluster(error) from error
+            elif alone and deaths + 1 >= LIVES:
+                is_broken = True
+                yield [_died(experiment, *task[0])]
             else:
-                alone = len(task) == 1 and not running
+                is_broken = True
                 lost.extend(([each], deaths + alone) for each in task)
-                if alone and deaths + 1 >= LIVES:
-                    lost.pop()
-                    yield [_died(experiment, *task[0])]
-                if not running:
-                    place.renew()
 
 
 def _is_death(error: BaseException) -> bool:

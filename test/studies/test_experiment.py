@@ -14,6 +14,8 @@
 
 """Experiments: parameters, tables that do not depend on who computed them, what goes wrong."""
 
+from concurrent.futures import Future, wait
+from concurrent.futures.process import BrokenProcessPool
 import csv
 import json
 import math
@@ -23,6 +25,7 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -252,6 +255,52 @@ def test_a_worker_that_dies_costs_nothing_but_its_run(alone, tmp_path, always):
     )
     assert rows[8][-1] == 'the process that computed it died'
     assert rows[:8] + rows[9:] == good[:8] + good[9:]
+
+
+class Breaking:
+    """A place of two processes that compute at once; run 7 kills the one that computes it."""
+
+    count = 2
+
+    def __init__(self):
+        self.pool, self.is_broken, self.renewed = self, False, 0
+
+    def submit(self, function, packed, task):
+        """Return what is done already, or has failed already."""
+        if self.is_broken:
+            raise BrokenProcessPool
+        future = Future()
+        if any(run == 7 for run, _ in task):
+            future.set_exception(BrokenProcessPool())
+        else:
+            future.set_result(function(packed, task))
+        return future
+
+    def renew(self):
+        """Replace them."""
+        self.is_broken, self.renewed = False, self.renewed + 1
+
+
+@pytest.mark.parametrize('dead_first', [True, False])
+def test_a_death_is_seen_in_whatever_order_results_come(monkeypatch, dead_first):
+    """Processes cannot be made to die at a moment of choice: a result may come just before."""
+
+    def in_order(futures, return_when):
+        done = sorted(
+            wait(futures, return_when=return_when).done,
+            key=lambda each: (each.exception() is None) == dead_first,
+        )
+        place.is_broken |= any(each.exception() for each in done)
+        return SimpleNamespace(done=done)
+
+    monkeypatch.setattr(workers, 'wait', in_order)
+    monkeypatch.setattr(workers, 'TASK_TIME', 0.0)  # one run at a time
+    place = Breaking()
+    found = {
+        row.run: row for part in workers._done(place, experiment(), range(40)) for row in part
+    }
+    assert sorted(found) == list(range(40)) and place.renewed >= workers.LIVES
+    assert [run for run, row in found.items() if row.failed] == [7]
 
 
 def test_workers_end_with_a_process_that_is_killed(tmp_path):
