@@ -45,7 +45,7 @@ def _fold_single(m, cluster, force):
     own, inertia, move = at.bodies(m)[i], at.inertias(m), at.moving(m)
     j, up = own.iv, own.parent
     column = at.columns(m)[j]
-    write_momentum(column, inertia[i].I)
+    write_momentum(column, inertia[i], not own.carries)
     d = inner_spatial(column.U, column.s) + at.dofs(m)[j].armature
     if at.shape(m).inner_rotors:
         M = np.zeros((1, 1))

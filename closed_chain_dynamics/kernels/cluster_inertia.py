@@ -23,9 +23,10 @@ import numpy as np
 
 from . import records as at
 from .compiling import kernel
+from .inertia import add_rigid, rigid_momentum
 from .inner_rotors import add_inner_inertia
 from .lanes import ROOM, add_four, add_six, four, put_four, put_six, scale_six, six
-from .vectors import angular, inner, inner_spatial, linear
+from .vectors import angular, inner, inner_spatial, linear, put_spatial
 
 
 @kernel
@@ -48,19 +49,30 @@ def cluster_matrices(m, cluster):
 @kernel
 def add_to_parent(m, i, up):
     """Add composite inertia and force of a body to another's."""
-    inertia, move = at.inertias(m), at.moving(m)
+    body, inertia, move = at.bodies(m), at.inertias(m), at.moving(m)
     if up > 0:
-        mine, others = inertia[i].I, inertia[up].I
-        for k in range(np.uint64(0), np.uint64(36), np.uint64(4)):
-            put_four(others, k, add_four(four(others, k), 1.0, four(mine, k)))
+        mine, others = inertia[i], inertia[up]
+        if body[i].carries:
+            for k in range(np.uint64(0), np.uint64(36), np.uint64(4)):
+                put_four(others.I, k, add_four(four(others.I, k), 1.0, four(mine.I, k)))
+        elif body[up].carries:
+            add_rigid(others.I, mine.rigid)
+        else:
+            for k in range(10):
+                others.rigid[k] += mine.rigid[k]
     F = move[up].F
     put_six(F, 0, add_six(six(F, 0), 1.0, six(move[i].F, 0)))
 
 
 @kernel
-def write_momentum(column, I):
-    """Write U, articulated inertia times the motion subspace."""
+def write_momentum(column, inertia, is_rigid):
+    """Write U, composite inertia times the motion subspace."""
     s = column.s
+    if is_rigid:
+        p, h = rigid_momentum(inertia.rigid, s)
+        put_spatial(column.U, p, h)
+        return
+    I = inertia.I
     U = scale_six(six(I, 0), s[0])  # columns are read as rows
     for k in range(1, 6):
         U = add_six(U, s[k], six(I, 6 * k))
@@ -79,7 +91,7 @@ def gather(m, cluster, M, rest, force):
         i = np.uint64(order[k])
         for j in range(body[i].iv, body[i].iv + body[i].n_dof):
             own, place = column[j], np.uint64(dof[j].local)
-            write_momentum(own, inertia[i].I)
+            write_momentum(own, inertia[i], not body[i].carries)
             p, h = linear(own.U), angular(own.U)
             rest[place] = force[j] - inner_spatial(move[i].F, own.s)
             other = j

@@ -96,15 +96,22 @@ def eliminate(m, cluster, fresh):
 
 @kernel
 def _substitute_back(J, width, rank):
-    """Turn what elimination left, [U  X] with units on the diagonal of U, into [.  -U^-1 X]."""
-    first, stride = np.uint64(rank), np.uint64(J.shape[1])
+    """
+    Turn what elimination left, [U  X] with units on the diagonal of U, into [.  -U^-1 X].
+
+    U has many zeros: a row is only in the way of those that share coordinates with it.
+    """
+    first, end, stride = np.uint64(rank), np.uint64(width), np.uint64(J.shape[1])
     for up in range(first):
         i = first - np.uint64(1) - up
-        for j in range(first, np.uint64(width), np.uint64(4)):
-            x = scale_four(four(J, i * stride + j), -1.0)
-            for k in range(i + np.uint64(1), first):
-                x = add_four(x, -J[i, k], four(J, k * stride + j))
-            put_four(J, i * stride + j, x)
+        row = i * stride
+        for j in range(first, end, np.uint64(4)):
+            put_four(J, row + j, scale_four(four(J, row + j), -1.0))
+        for k in range(i + np.uint64(1), first):
+            factor, other = -J[i, k], k * stride
+            if factor != 0.0:
+                for j in range(first, end, np.uint64(4)):
+                    put_four(J, row + j, add_four(four(J, row + j), factor, four(J, other + j)))
 
 
 @kernel

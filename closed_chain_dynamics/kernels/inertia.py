@@ -16,7 +16,8 @@
 Mass matrix of the tree by composite inertias, energies, momentum and centre of mass.
 
 In world axes at the common point a rigid inertia is ten numbers, and composite inertias are sums
-of them, with no change of frame. Articulated inertias fill the 6 x 6 matrix.
+of them, with no change of frame. Articulated inertias, of what carries other clusters, fill the
+6 x 6 matrix.
 """
 
 from . import records as at
@@ -64,18 +65,44 @@ def body_inertias(m):
 
 
 @kernel
+def add_rigid(I, r):
+    """Add ten numbers of a rigid inertia to a 6 x 6 matrix, as the one that they stand for."""
+    mass, x, y, z = r[0], r[1], r[2], r[3]
+    I[0, 0] += mass
+    I[1, 1] += mass
+    I[2, 2] += mass
+    I[0, 4] += z
+    I[4, 0] += z
+    I[1, 3] -= z
+    I[3, 1] -= z
+    I[1, 5] += x
+    I[5, 1] += x
+    I[2, 4] -= x
+    I[4, 2] -= x
+    I[2, 3] += y
+    I[3, 2] += y
+    I[0, 5] -= y
+    I[5, 0] -= y
+    I[3, 3] += r[4]
+    I[3, 4] += r[5]
+    I[4, 3] += r[5]
+    I[3, 5] += r[6]
+    I[5, 3] += r[6]
+    I[4, 4] += r[7]
+    I[4, 5] += r[8]
+    I[5, 4] += r[8]
+    I[5, 5] += r[9]
+
+
+@kernel
 def expand_inertias(m):
-    """Write out ten numbers of every rigid inertia as the 6 x 6 matrix that they stand for."""
-    inertia = at.inertias(m)
+    """Write the 6 x 6 matrix of every body that carries a cluster, whose inertia adds to it."""
+    body, inertia = at.bodies(m), at.inertias(m)
     for i in range(1, inertia.size):
-        r, I = inertia[i].rigid, inertia[i].I
-        mass, x, y, z = r[0], r[1], r[2], r[3]
-        I[0, 0], I[0, 1], I[0, 2], I[0, 3], I[0, 4], I[0, 5] = mass, 0.0, 0.0, 0.0, z, -y
-        I[1, 0], I[1, 1], I[1, 2], I[1, 3], I[1, 4], I[1, 5] = 0.0, mass, 0.0, -z, 0.0, x
-        I[2, 0], I[2, 1], I[2, 2], I[2, 3], I[2, 4], I[2, 5] = 0.0, 0.0, mass, y, -x, 0.0
-        I[3, 0], I[3, 1], I[3, 2], I[3, 3], I[3, 4], I[3, 5] = 0.0, -z, y, r[4], r[5], r[6]
-        I[4, 0], I[4, 1], I[4, 2], I[4, 3], I[4, 4], I[4, 5] = z, 0.0, -x, r[5], r[7], r[8]
-        I[5, 0], I[5, 1], I[5, 2], I[5, 3], I[5, 4], I[5, 5] = -y, x, 0.0, r[6], r[8], r[9]
+        if body[i].carries:
+            for k in range(36):
+                inertia[i].I[k // 6, k % 6] = 0.0
+            add_rigid(inertia[i].I, inertia[i].rigid)
 
 
 @kernel
