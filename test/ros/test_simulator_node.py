@@ -62,7 +62,7 @@ class Stepped:
         """Return what the simulator says of itself."""
         return self.ros.call(SetBool, 'pause', SetBool.Request(data=True)).message
 
-    def put(self, kind, topic, message, what):
+    def put(self, kind, topic, message, what, again=50):
         """Publish until the simulator has taken it; the first of best effort may be lost."""
         outlet = self.outlet(kind, topic)
         before = self.taken(what)
@@ -72,7 +72,7 @@ class Stepped:
         def is_taken():
             nonlocal tries
             tries += 1
-            if tries % 50 == 0:
+            if again and tries % again == 0:
                 outlet.publish(message)
             return self.taken(what) > before
 
@@ -100,8 +100,8 @@ class Stepped:
         )
 
     def event(self, kind, name):
-        """Ask for a connection or a cut."""
-        self.put(String, f'contact/{kind}', String(data=name), 'events')
+        """Ask for a connection or a cut, once: what is reliable comes, however late."""
+        self.put(String, f'contact/{kind}', String(data=name), 'events', again=None)
 
     def step(self, count=1):
         """Take steps; return the state after the last one."""
