@@ -32,7 +32,15 @@ from closed_chain_dynamics.codegen.source import Source, SourceCluster
 from closed_chain_dynamics.codegen.tree import TracedFrames, TracedMotion, place
 from closed_chain_dynamics.errors import SingularityError
 
-__all__ = ['Solved', 'eliminate', 'is_zero', 'solve_constraints', 'with_sparse_choice']
+__all__ = [
+    'GROWTH',
+    'Solved',
+    'eliminate',
+    'is_zero',
+    'numbers_in_pose',
+    'solve_constraints',
+    'with_sparse_choice',
+]
 
 LARGE_ENOUGH = 0.1  # share of a column's largest entry that a pivot has in the pose of the choice
 SMALL_PIVOT = 1e-7  # share of the largest entry of J_C below which a pivot counts as lost
@@ -52,7 +60,7 @@ class Solved:
     margins: list[SX] = field(default_factory=list)
 
 
-def _numbers(rows: list[ConstraintRow], q: SX, source: Source) -> list[dict[int, float]]:
+def numbers_in_pose(rows: list[ConstraintRow], q: SX, source: Source) -> list[dict[int, float]]:
     """Return the entries of the rows in the pose of the source."""
     flat = [entry * row.unit for row in rows for entry in row.entries.values()]
     p, at = source.symbols or (ca.SX(0, 1), ())
@@ -80,7 +88,7 @@ def solve_constraints(
         if not rows:
             continue
         solved.errors += [row.gap for row in rows]
-        numbers = _numbers(rows, q, source)
+        numbers = numbers_in_pose(rows, q, source)
         eliminate(source, rows, numbers, list(cluster.dependent), solved)
     return solved
 
@@ -94,8 +102,13 @@ def eliminate(
     numbers: list[dict[int, float]],
     dependent: list[int],
     solved: Solved,
+    least: float = SMALL_PIVOT,
 ) -> None:
-    """Add H, drift and Newton's step of some velocities; `numbers`: the rows at the pose."""
+    """
+    Add H, drift and Newton's step of some velocities; `numbers`: the rows at the pose.
+
+    `least`: share of the largest entry below which a pivot counts as lost.
+    """
     symbols: list[Entries] = []
     for row in rows:
         entries = {j: x * row.unit for j, x in row.entries.items() if not is_zero(x)}
@@ -109,7 +122,7 @@ def eliminate(
         active.remove(i)
         left.remove(s)
         inverse, number = 1 / symbols[i][s], numbers[i][s]
-        solved.margins.append(symbols[i][s] ** 2 - (SMALL_PIVOT * size) ** 2)
+        solved.margins.append(symbols[i][s] ** 2 - (least * size) ** 2)
         for r in sorted(active):
             if s in symbols[r]:
                 factor = symbols[r].pop(s) * inverse
@@ -193,11 +206,11 @@ def _substitute_back(
         solved.H[s] = {j: -x * inverse for j, x in total.items() if not is_zero(x)}
 
 
-def with_sparse_choice(source: Source) -> Source:
+def with_sparse_choice(source: Source, wanted: list[bool] | None = None) -> Source:
     """
-    Return the source with theta_S chosen for few operations instead of for motors.
+    Return the source with theta_S of all or `wanted` clusters chosen for few operations.
 
-    Accelerations do not depend on the choice. Pivots are not much smaller than anything in their
+    It was chosen for motors. Accelerations do not depend on the choice. Pivots are not much smaller than anything in their
     row, so that H stays small, or in their column. Few operations in the elimination are one
     thing, few entries of H another: both are sought, and that with the sparser H is taken.
     """
@@ -205,9 +218,10 @@ def with_sparse_choice(source: Source) -> Source:
     frames = place(source, q)
     clusters = []
     for c, cluster in enumerate(source.clusters):
-        rows = cluster_rows(source, c, frames, q, None, None)
+        is_wanted = wanted is None or wanted[c]
+        rows = cluster_rows(source, c, frames, q, None, None) if is_wanted else []
         if rows:
-            numbers, rank = _numbers(rows, q, source), len(cluster.dependent)
+            numbers, rank = numbers_in_pose(rows, q, source), len(cluster.dependent)
             loops = _loops_of(source, cluster)
             rehearsed = [_rehearse(rows, numbers, rank, of) for of in ({}, loops)]
             found = [each for each in rehearsed if each is not None]
@@ -219,7 +233,8 @@ def with_sparse_choice(source: Source) -> Source:
                     independent=tuple(j for j in cluster.dofs if j not in chosen),
                 )
         clusters.append(cluster)
-    return replace(source, clusters=tuple(clusters))
+    theta_G = sorted(g for cluster in clusters for g in cluster.independent)
+    return replace(source, clusters=tuple(clusters), independent=tuple(theta_G))
 
 
 def _loops_of(source: Source, cluster: SourceCluster) -> dict[int, int]:

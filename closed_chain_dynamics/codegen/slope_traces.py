@@ -21,14 +21,13 @@ inverse dynamics, a third of the operations of forward dynamics and without any 
 is left is linear: A da_G = -dg - W^T M de with de in the rows of theta_S, and da = W da_G + de.
 """
 
-from dataclasses import replace
-
 import casadi as ca
 
+from closed_chain_dynamics.codegen.actuation import motor_matrix
 from closed_chain_dynamics.codegen.elimination import solve_constraints, with_sparse_choice
 from closed_chain_dynamics.codegen.expressions import SX, Symbols
 from closed_chain_dynamics.codegen.forward import add_loop_rotors, spread
-from closed_chain_dynamics.codegen.inverse import basis, motor_matrix, project, tree_forces
+from closed_chain_dynamics.codegen.inverse import basis, project, tree_forces
 from closed_chain_dynamics.codegen.manifold import tangent_map
 from closed_chain_dynamics.codegen.passive import add_motors
 from closed_chain_dynamics.codegen.source import Source
@@ -43,16 +42,9 @@ from closed_chain_dynamics.codegen.tree import (
 __all__ = ['SLOPE_TRACES']
 
 
-def _sparse_source(source: Source) -> Source:
-    """Return the source with theta_G and theta_S as derivatives choose them."""
-    chosen = with_sparse_choice(source)
-    dependent = {s for cluster in chosen.clusters for s in cluster.dependent}
-    return replace(chosen, independent=tuple(j for j in range(source.nv) if j not in dependent))
-
-
 def _residual_slope(source: Source) -> tuple[Symbols, Symbols]:
     """How g by theta_G, then e by velocity, change along a direction of q (tangent) and v."""
-    source = _sparse_source(source)
+    source = with_sparse_choice(source)
     nv = source.nv
     q, v, a = ca.SX.sym('q', source.nq), ca.SX.sym('v', nv), ca.SX.sym('a', nv)
     tau = ca.SX.sym('tau', len(source.motors))
@@ -82,7 +74,7 @@ def _residual_slope(source: Source) -> tuple[Symbols, Symbols]:
 
 def _linear_part(source: Source) -> tuple[Symbols, Symbols]:
     """M of the tree, and W and S in the theta_G of derivatives."""
-    source = _sparse_source(source)
+    source = with_sparse_choice(source)
     q = ca.SX.sym('q', source.nq)
     frames = place(source, q)
     solved = solve_constraints(source, frames, q)

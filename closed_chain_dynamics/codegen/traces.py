@@ -25,6 +25,7 @@ from typing import Any
 
 import casadi as ca
 
+from closed_chain_dynamics.codegen.actuation import motor_matrix
 from closed_chain_dynamics.codegen.cache import DRIVE
 from closed_chain_dynamics.codegen.elimination import Solved, solve_constraints, with_sparse_choice
 from closed_chain_dynamics.codegen.expressions import SX, Symbols
@@ -34,13 +35,7 @@ from closed_chain_dynamics.codegen.forward import (
     spread,
     state_margins,
 )
-from closed_chain_dynamics.codegen.inverse import (
-    basis,
-    inverse_dynamics,
-    motor_matrix,
-    project,
-    tree_forces,
-)
+from closed_chain_dynamics.codegen.inverse import basis, inverse_dynamics, project, tree_forces
 from closed_chain_dynamics.codegen.loops import cluster_rows
 from closed_chain_dynamics.codegen.manifold import advance, integrate, local_rate, tangent_map
 from closed_chain_dynamics.codegen.run_traces import RUN_TRACES

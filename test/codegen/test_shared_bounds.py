@@ -20,7 +20,7 @@ They stand in both places, because what the code was generated from is what its 
 
 import pytest
 
-from closed_chain_dynamics.codegen import forward, inverse, passive
+from closed_chain_dynamics.codegen import actuation, forward, passive
 from closed_chain_dynamics.kernels import (
     closed_chain,
     inverse as inverse_kernel,
@@ -40,8 +40,8 @@ DOUBLE = 0  # of a pair by precision
         (forward.INDEFINITE, closed_chain.INDEFINITE),
         (forward.UNIT_TOLERANCE, kinematics.UNIT_TOLERANCE),
         (forward.CLOSING_TOLERANCES[DOUBLE], packing.CLOSING_TOLERANCE),
-        (inverse.NO_LEVERS[DOUBLE], inverse_kernel.NO_LEVER),
-        (inverse.WEAK_LEVERS[DOUBLE], inverse_kernel.WEAK_LEVER),
+        (actuation.NO_LEVERS[DOUBLE], inverse_kernel.NO_LEVER),
+        (actuation.WEAK_LEVERS[DOUBLE], inverse_kernel.WEAK_LEVER),
     ],
 )
 def test_a_bound_of_generated_code_is_that_of_the_core(generated, core):
