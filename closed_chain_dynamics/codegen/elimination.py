@@ -210,9 +210,10 @@ def with_sparse_choice(source: Source, wanted: list[bool] | None = None) -> Sour
     """
     Return the source with theta_S of all or `wanted` clusters chosen for few operations.
 
-    It was chosen for motors. Accelerations do not depend on the choice. Pivots are not much smaller than anything in their
-    row, so that H stays small, or in their column. Few operations in the elimination are one
-    thing, few entries of H another: both are sought, and that with the sparser H is taken.
+    It was chosen for motors. Accelerations do not depend on the choice, nor do torques of motors
+    that are more than enough. Pivots are not much smaller than anything in their row, so that H
+    stays small, or in their column. Few operations in the elimination are one thing, few entries
+    of H another: both are sought, and that with the sparser H is taken.
     """
     q = ca.SX.sym('q', source.nq)
     frames = place(source, q)

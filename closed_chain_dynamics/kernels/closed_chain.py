@@ -30,7 +30,7 @@ from .compiling import kernel
 from .constraint_rows import constraint_matrix
 from .inertia import body_inertias, expand_inertias
 from .inner_rotors import add_inner_inertia
-from .lanes import add_six, lane, put_six, scale_six, six
+from .lanes import add_four, add_six, four, lane, put_six, scale_six, six
 from .linear_algebra import cholesky, dot, solve_upper
 from .sharing import HANDLE, VECTOR, shared_kernel
 from .vectors import inner_spatial
@@ -73,6 +73,18 @@ def _take_off_square(I, U, place, factor):
 
 
 @kernel
+def _project_forces(H, rank, ng, rest, A):
+    """Write W^T times force as a column of A, behind the coordinates; A has room for four rows."""
+    width, first, column = np.uint64(H.shape[1]), np.uint64(rank), np.uint64(ng)
+    for g in range(np.uint64(0), column, np.uint64(4)):
+        total = four(rest, first + g)
+        for s in range(first):
+            total = add_four(total, rest[s], four(H, s * width + first + g))
+        A[g, column], A[g + np.uint64(1), column] = lane(total, 0), lane(total, 1)
+        A[g + np.uint64(2), column], A[g + np.uint64(3), column] = lane(total, 2), lane(total, 3)
+
+
+@kernel
 def _fold_cluster(m, cluster, force):
     """Fold a cluster into the body that carries it: A, its factor, and what is left outside."""
     M, A, U_G, vectors = cluster_matrices(m, cluster)
@@ -81,11 +93,7 @@ def _fold_cluster(m, cluster, force):
     gather(m, cluster, M, rest, force)
     project(H, n, rank, M, A)
     ng = n - rank
-    for g in range(np.uint64(ng)):  # W^T times force, as a column of A
-        place, total = np.uint64(rank) + g, rest[np.uint64(rank) + g]
-        for s in range(np.uint64(rank)):
-            total += H[s, place] * rest[s]
-        A[g, np.uint64(ng)] = total
+    _project_forces(H, rank, ng, rest, A)
     if up > 0:
         _momenta_of_coordinates(m, cluster, H, U_G)
     if not cholesky(A, ng, 1, INDEFINITE):

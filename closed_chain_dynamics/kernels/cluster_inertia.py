@@ -34,7 +34,8 @@ def cluster_matrices(m, cluster):
     """
     Return views of M, A, U_G (6 numbers a coordinate) and the vectors of a cluster.
 
-    M and A have room for a column more, and for the last four rows and numbers of a row.
+    M and A have room for a column more, and for the last four rows and numbers of a row, vectors
+    for their last four numbers.
     """
     n, width = cluster.n_dofs, cluster.n_dofs + 1 + ROOM
     start = cluster.scratch + cluster.n_rows * (cluster.width + ROOM + 2)
@@ -42,7 +43,7 @@ def cluster_matrices(m, cluster):
         at.matrix(m, start, width, width),
         at.matrix(m, start + width * width, width, width),
         at.matrix(m, start + 2 * width * width, n, 6),
-        at.matrix(m, start + 2 * width * width + 6 * n, 2, n),
+        at.matrix(m, start + 2 * width * width + 6 * n, 2, n + ROOM),
     )
 
 

@@ -99,19 +99,30 @@ def _substitute_back(J, width, rank):
     """
     Turn what elimination left, [U  X] with units on the diagonal of U, into [.  -U^-1 X].
 
-    U has many zeros: a row is only in the way of those that share coordinates with it.
+    U has many zeros: a row is only in the way of those that share coordinates with it. Four rows
+    are taken off at a time: one by one, each would wait for the last to be written.
     """
     first, end, stride = np.uint64(rank), np.uint64(width), np.uint64(J.shape[1])
+    one, two, three, four_on = np.uint64(1), np.uint64(2), np.uint64(3), np.uint64(4)
     for up in range(first):
-        i = first - np.uint64(1) - up
-        row = i * stride
-        for j in range(first, end, np.uint64(4)):
+        i = first - one - up
+        row, whole = i * stride, first - up % four_on
+        for j in range(first, end, four_on):
             put_four(J, row + j, scale_four(four(J, row + j), -1.0))
-        for k in range(i + np.uint64(1), first):
+        for k in range(whole, first):
             factor, other = -J[i, k], k * stride
             if factor != 0.0:
-                for j in range(first, end, np.uint64(4)):
+                for j in range(first, end, four_on):
                     put_four(J, row + j, add_four(four(J, row + j), factor, four(J, other + j)))
+        for k in range(i + one, whole, four_on):
+            a, b, c, d = -J[i, k], -J[i, k + one], -J[i, k + two], -J[i, k + three]
+            if a != 0.0 or b != 0.0 or c != 0.0 or d != 0.0:
+                for j in range(first, end, four_on):
+                    other = k * stride + j
+                    x = add_four(four(J, row + j), a, four(J, other))
+                    x = add_four(x, b, four(J, other + stride))
+                    x = add_four(x, c, four(J, other + two * stride))
+                    put_four(J, row + j, add_four(x, d, four(J, other + three * stride)))
 
 
 @kernel

@@ -47,14 +47,14 @@ ENERGY_ROUNDING = 1e-15  # of the energies, several numbers of which are added
 def step_energies(m, q, v):
     """Return kinetic energy, that of gravity, and what springs and limits store."""
     placements(m, q)
-    return _placed_energies(m, q, v)
+    motion(m, v, at.zeros(m), 0.0)
+    energies(m)
+    return _noted_energies(m, q, v)
 
 
 @kernel
-def _placed_energies(m, q, v):
-    """Return the same after `placements`."""
-    motion(m, v, at.zeros(m), 0.0)
-    energies(m)
+def _noted_energies(m, q, v):
+    """Return the same after `energies`."""
     kinetic = at.totals(m).kinetic + rotor_energy(m, v)
     return kinetic, at.totals(m).potential, passive_energy(m, q)
 
@@ -89,7 +89,8 @@ def _take_part(m, q, v, dt, method, books, work, settled):
     """
     Take one step and close the loops; return a status.
 
-    `settled`: the workspace is as the last part left it, placed and with H, in this very pose.
+    `settled`: the workspace is as the last part left it, in this very state: placed, with H, and
+    with V and A of all bodies, which both the energies and the next part begin with.
     """
     if method == EULER:
         status = euler_step(m, q, v, dt, books, work, settled)
@@ -104,6 +105,7 @@ def _take_part(m, q, v, dt, method, books, work, settled):
             placements(m, q)
         status = close_loops(m, q, v, work)
     if status == at.OK:
+        motion(m, v, at.zeros(m), 1.0)
         total = 0.0
         for j in range(v.size):
             total += 0.0 * v[j]
@@ -134,7 +136,8 @@ def _take_implicit(m, q, v, dt, run, books, work):
         else:
             go_back(kept, q, v, books)
             part //= 2
-    kinetic, gravity, stored = step_energies(m, q, v)
+    energies(m)
+    kinetic, gravity, stored = _noted_energies(m, q, v)
     error = abs(kinetic + gravity + stored + books[1] - books[0] - before)
     run.rough = max(run.rough, error / max(most, kinetic + abs(stored)))
     return at.OK
@@ -159,9 +162,11 @@ def take_step(m, q, v, dt, run, books, work, settled):
     if run.method == EULER or run.tolerance == np.inf:
         return _take_part(m, q, v, dt, run.method, books, work, settled)
     kept = np.empty(q.size + v.size + books.size)
-    if not settled:
+    if not settled:  # else they are those that the last step ended with
         placements(m, q)
-    kinetic, gravity, stored = _placed_energies(m, q, v)
+        motion(m, v, at.zeros(m), 1.0)
+        energies(m)
+    kinetic, gravity, stored = _noted_energies(m, q, v)
     before, lift, rough = kinetic + gravity + stored + books[1] - books[0], _lift(m), 0.0
     most = kinetic + abs(stored) + lift  # what damping takes in the step is still of this size
     left = part = MOST_STEP_PARTS
@@ -176,7 +181,8 @@ def take_step(m, q, v, dt, run, books, work, settled):
         error, after, energy = np.inf, 0.0, most
         share = part / MOST_STEP_PARTS * run.tolerance
         if status == at.OK:
-            kinetic, gravity, stored = _placed_energies(m, q, v)
+            energies(m)
+            kinetic, gravity, stored = _noted_energies(m, q, v)
             after = kinetic + gravity + stored + books[1] - books[0]
             energy = max(kinetic + abs(stored) + lift, most)
             noise = ENERGY_ROUNDING * (energy + abs(gravity) + abs(books[0]) + abs(books[1]))

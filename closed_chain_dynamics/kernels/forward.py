@@ -49,8 +49,7 @@ def forward_dynamics(m, q, v, acceleration):
 
 @shared_kernel(HANDLE, VECTOR, VECTOR, VECTOR)
 def forward_dynamics_again(m, q, v, acceleration):
-    """Do the same in a pose whose loops have just been closed: it is placed, and H is known."""
-    motion(m, v, at.zeros(m), 1.0)
+    """Do the same in a state whose loops have just been closed: H, V and A are known."""
     if may_solve_again(m):
         solve_again(m, q, v, True)
     else:

@@ -24,6 +24,7 @@ from . import records as at
 from .compiling import kernel
 from .inner_rotors import add_inner_inertia, inner_rotor_energy
 from .kinematics import check_state, motion, placements
+from .sharing import HANDLE, NOTHING, shared_kernel
 from .vectors import (
     add,
     angular,
@@ -147,22 +148,21 @@ def compute_mass_matrix(m, q, M):
     return at.OK
 
 
-@kernel
+@shared_kernel(HANDLE, returns=NOTHING)
 def energies(m):
     """Compute kinetic and gravitational potential energy after `motion`; gravity acts on c."""
     body, move, total, g = at.bodies(m), at.moving(m), at.totals(m), at.world(m).gravity
-    total.kinetic = total.potential = 0.0
+    kinetic = potential = 0.0  # in registers: a body would wait for the sum to be written
     for i in range(1, body.size):
         own, me = body[i], move[i]
         v = velocity_at(me.V, me.c)
         omega = rotate_back(me.R, angular(me.V))
-        total.kinetic += 0.5 * (
-            own.mass * inner(v, v) + inner(omega, symmetric(own.inertia, omega))
-        )
-        total.potential -= own.mass * inner(g, add(me.c, total.origin))
+        kinetic += 0.5 * (own.mass * inner(v, v) + inner(omega, symmetric(own.inertia, omega)))
+        potential -= own.mass * inner(g, add(me.c, total.origin))
         if own.lift != 0.0:
             here = add(me.p, rotate(me.R, own.lift_com))
-            total.potential += own.lift * inner(g, add(here, total.origin))
+            potential += own.lift * inner(g, add(here, total.origin))
+    total.kinetic, total.potential = kinetic, potential
 
 
 @kernel

@@ -215,12 +215,14 @@ def add_acceleration(m, a):
     for i in range(1, body.size):
         own, me = body[i], move[i]
         up = move[own.parent]
-        put_spatial(me.dA, linear(up.dA), angular(up.dA))
+        a_J, alpha_J = linear(up.dA), angular(up.dA)
         for j in range(own.iv, own.iv + own.n_dof):
             if a[j] != 0.0:
                 s = column[j].s
-                add_spatial(me.dA, times(a[j], linear(s)), times(a[j], angular(s)))
-        add_spatial(me.A, linear(me.dA), angular(me.dA))
+                a_J = add(a_J, times(a[j], linear(s)))
+                alpha_J = add(alpha_J, times(a[j], angular(s)))
+        put_spatial(me.dA, a_J, alpha_J)
+        add_spatial(me.A, a_J, alpha_J)
 
 
 @kernel

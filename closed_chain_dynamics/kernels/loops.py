@@ -183,11 +183,10 @@ def add_loop_to_rows(m, k, J, i, n, bias):
     """Write all rows of a loop to J from row i on, the path from end to end walked only once."""
     loop, row, unit = at.loops(m)[k], at.rows(m), 1.0 / at.world(m).length
     body, dof, column = at.bodies(m), at.dofs(m), at.columns(m)
-    n_linear = linear_rows(loop)
-    for r in range(loop.n_rows):
-        own = row[loop.row + r]
-        J[i + r, n] = (own.bias if bias else own.error) * (unit if r < n_linear else 1.0)
-    start, first = np.uint64(i), np.uint64(loop.row)
+    start, first, n_linear = np.uint64(i), np.uint64(loop.row), np.uint64(linear_rows(loop))
+    for r in range(np.uint64(loop.n_rows)):
+        own = row[first + r]
+        J[start + r, n] = (own.bias if bias else own.error) * (unit if r < n_linear else 1.0)
     for b, sign in ((loop.body_1, -1.0), (loop.body_2, 1.0)):
         while b != loop.top:
             for j in range(body[b].iv, body[b].iv + body[b].n_dof):

@@ -27,7 +27,7 @@ from .compiling import kernel
 from .constraint_rows import constraint_matrix
 from .coordinates import solve_constraints
 from .forward import forward_dynamics, forward_dynamics_again
-from .kinematics import placements
+from .kinematics import motion, placements
 from .manifold import rotate_step
 from .vectors import add, cross, inner, minus, norm, put, times
 
@@ -118,6 +118,7 @@ def _first_stage(m, q, v, u, slope, settled):
     if not settled:
         placements(m, q)
         solve_constraints(m, q, v, False)
+        motion(m, v, at.zeros(m), 1.0)
     status = forward_dynamics_again(m, q, v, slope[v.size : 2 * v.size])
     _note_rates(m, q, v, u, slope)
     return status

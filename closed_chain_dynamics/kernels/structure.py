@@ -226,10 +226,10 @@ def _divide_lists(m):
         first_body, first_dof = first_body + own.n_bodies, first_dof + own.n_dofs
         first_loop, first_coupling = first_loop + own.n_loops, first_coupling + own.n_couplings
         # J_C with its bias and two numbers a row, M, A, and eight numbers a coordinate: see
-        # `closed_chain.py`; rows have room for the last four numbers
+        # `closed_chain.py`; rows and vectors have room for their last four numbers
         n, square = own.n_dofs, (own.n_dofs + 1 + ROOM) ** 2
         own.width += n + 1
-        scratch += own.n_rows * (own.width + ROOM + 2) + 2 * square + 8 * n + 1
+        scratch += own.n_rows * (own.width + ROOM + 2) + 2 * square + 8 * n + 2 * ROOM + 1
         own.n_bodies = own.n_dofs = own.n_loops = own.n_couplings = 0
 
 

@@ -168,7 +168,7 @@ class Model:
                 'scratch': rows * (room + 3 + rows + ROOM)
                 + 2 * room * room
                 + (8 + 4 * (1 + ROOM)) * room
-                + (1 + 2 * (1 + ROOM) ** 2) * n,
+                + (1 + 2 * ROOM + 2 * (1 + ROOM) ** 2) * n,
             }
         )
 

@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 
 import closed_chain_dynamics as ccd
+from closed_chain_dynamics.codegen.actuation import is_redundant
 from closed_chain_dynamics.codegen.gathering import gather
 from closed_chain_dynamics.codegen.traces import TRACES, trace
 from closed_chain_dynamics.description.elements import LoopType
@@ -45,6 +46,13 @@ def call(robot, name, q, **given):
     return {key: value.full().squeeze() for key, value in found.items()}
 
 
+def elsewhere(robot, q):
+    """Return a pose somewhat away, reached by moving."""
+    sim = ccd.Simulation(robot, q=q, v=ccd.complete_velocity(robot, q, np.ones(robot.nv)))
+    sim.run(0.05)
+    return np.array(sim.q)
+
+
 def assert_same(actual, expected, scale=0.0):
     size = max(np.abs(expected).max(initial=0.0), scale)
     assert np.abs(actual - expected).max(initial=0.0) <= SAME * size
@@ -62,6 +70,24 @@ def test_forward_and_inverse_dynamics_are_those_of_the_core(model):
     for name in ('tau_O', 'tau_G', 'tau_A', 'residual'):
         assert_same(found[name], getattr(r, name), scale)
     assert np.all(found['margin'] > 0.0)
+
+
+@pytest.mark.parametrize('model', ['five_bar', 'six_bar', 'exo'])
+def test_torques_of_more_motors_than_needed_are_those_of_the_core_in_any_pose(model):
+    """Where all joints have motors, torques are sought with another theta_G than the given."""
+    loaded = ccd.load(model)
+    robot = ccd.load(model, actuated=loaded.joint_names)
+    q, v, a, _ = state_of(robot)
+    source = gather(robot, q)
+    assert any(is_redundant(source, cluster) for cluster in source.clusters)
+    traced = trace(source, 'inverse_dynamics').function
+    for pose in (q, elsewhere(robot, q)):
+        v = ccd.complete_velocity(robot, pose, v)
+        a = ccd.complete_acceleration(robot, pose, v, a)
+        found, r = traced(q=pose, v=v, a=a), ccd.inverse_dynamics(robot, pose, v, a)
+        assert np.all(found['margin'].full() > 0.0) and np.all(found['closed'].full() > 0.0)
+        for name in ('tau_O', 'tau_G', 'tau_A', 'residual'):
+            assert_same(found[name].full().ravel(), getattr(r, name), np.abs(r.tau_O).max())
 
 
 @pytest.mark.parametrize('model', ['exo', 'swing', 'stewart'])
