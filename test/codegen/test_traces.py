@@ -72,7 +72,7 @@ def test_forward_and_inverse_dynamics_are_those_of_the_core(model):
     assert np.all(found['margin'] > 0.0)
 
 
-@pytest.mark.parametrize('model', ['five_bar', 'six_bar', 'exo'])
+@pytest.mark.parametrize('model', ['five_bar', 'biped', 'stewart', 'exo_leg'])
 def test_torques_of_more_motors_than_needed_are_those_of_the_core_in_any_pose(model):
     """Where all joints have motors, torques are sought with another theta_G than the given."""
     loaded = ccd.load(model)
