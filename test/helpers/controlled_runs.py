@@ -131,9 +131,7 @@ def ball_jointed(text):
             f'<parent link="{side}_crank_link"/> <child link="{side}_rod"/> '
             '<origin xyz="-0.04 0 0"/> </joint>'
         )
-        text = re.sub(
-            rf'<joint name="{side}_rod_pitch".*?</joint>', ball, text, flags=re.DOTALL
-        )
+        text = re.sub(rf'<joint name="{side}_rod_pitch".*?</joint>', ball, text, flags=re.DOTALL)
         heel = re.search(
             rf'<constraint name="{side}_heel".*?</constraint>', text, flags=re.DOTALL
         )[0]
