@@ -33,11 +33,11 @@ from closed_chain_dynamics.ros.messages.measured_states import seconds
 __all__ = ['ros']  # a fixture: pytest finds it by its name here
 
 TIMES = 5  # that states stop: a busy machine may be late once or twice
-TIMEOUT = 2.0  # of the machine's time; its pauses are shorter [s]
-LATE = 0.06  # of that; looks at every tenth of it alone would be later, or too early [s]
+TIMEOUT = 4.0  # of the machine's time; its pauses are shorter [s]
+LATE = 0.12  # of that; looks at every tenth of it alone would be later, or too early [s]
 DRIFT = 1e-3  # between the clock of stamps and that of timers, within TIMEOUT [s]
 SIMULATED_TIMEOUT = 10.0  # in simulated time; a tenth is one second of the machine [s]
-SOON = 0.5  # less than that second: simulated time decides, however fast it runs [s]
+SOON = 0.9  # less than that second: simulated time decides, however fast it runs [s]
 NANO = 10**9
 
 
