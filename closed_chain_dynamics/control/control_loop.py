@@ -167,8 +167,12 @@ class ControlLoop(LawTurns):
         self.watcher.driven = False
         return self.guard.release(now)
 
-    def watch(self, now: float) -> Vector | None:
-        """Return the fallback where states have stayed away too long, else None."""
+    def watch(self, now: float, refused: str = '') -> Vector | None:
+        """
+        Return the fallback where good states have stayed away too long, else None.
+
+        `refused`: why the last one was, in words; nothing where none has come.
+        """
         if not self.is_stale(now):
             return None
         self._is_new = True
@@ -177,9 +181,11 @@ class ControlLoop(LawTurns):
         if self.watcher.doubt[0] and now - self._doubted <= self.state_timeout:
             return None
         seen = math.isfinite(max(self._arrived, self._doubted))
-        return self.fall_back(
-            now, 'no good joint state within the timeout' if seen else 'no joint states yet'
-        )
+        cause = 'no good joint state within the timeout' if seen else 'no joint states yet'
+        if not refused:
+            return self.fall_back(now, cause)
+        cause = cause if seen else 'no good joint state yet'
+        return self.fall_back(now, f'{cause}: the last one was refused: {refused}', cause)
 
     # --- what comes seldom ---------------------------------------------------------------------
     def take_reference(

@@ -17,7 +17,8 @@ Keeps references away from singular poses: by cluster, and before one is passed.
 
 Three things count: loops that lose a constraint, actuators that lose a motion, and links that do.
 Where a crank and its rod come into line, what they drive stands still: the joints that carry that
-link lose a motion that they clearly have elsewhere. A pose is too near where a number is below
+link lose a motion that they clearly have elsewhere; the little by which a rod turns about itself
+comes and goes in ordinary poses. A pose is too near where a number is below
 `distance` and falls, or would be before the motion can end: a dead point may lie between two
 poses. Moving away is free.
 """
@@ -34,6 +35,7 @@ __all__ = ['SingularityGuard']
 
 NEARER = 1e-9  # a change of distance that is rounding
 HAS_MOTION = 0.05  # share of a link in a motion from which it has that motion
+AS_LARGE = 0.2  # as the largest motion of the link, that a motion has to be to count
 
 
 class SingularityGuard:
@@ -60,8 +62,8 @@ class SingularityGuard:
         name = self._watch.names[k % clusters] if what else self._link_clusters[k - 2 * clusters]
         lost = what or f'link {self._link_names[k - 2 * clusters]!r}'
         return (
-            f'{name} comes too near to a singular pose, {now[k]:.3g}, at which {lost} would lose '
-            'a motion'
+            f'{name} comes too near to a singular pose, at which {lost} would lose a motion: its '
+            f'distance is {now[k]:.3g} and on the way to less than {self._distance:g}'
         )
 
     def _take_structure(self) -> None:
@@ -101,7 +103,8 @@ class SingularityGuard:
         parts = [found['loops'], found['actuators']]
         for (own, paths), ways in zip(self._groups, self._ways):
             sigma = np.linalg.svd(_motions_of(W / scale, own)[paths], compute_uv=False)
-            np.maximum(ways, (sigma > HAS_MOTION).sum(axis=1), out=ways)
+            clear = np.maximum(HAS_MOTION, AS_LARGE * sigma.max(axis=1, initial=0.0))
+            np.maximum(ways, (sigma > clear[:, None]).sum(axis=1), out=ways)
             has = (ways > 0) & (ways <= sigma.shape[1])
             links = np.full(len(ways), np.inf)
             links[has] = sigma[has, ways[has] - 1]

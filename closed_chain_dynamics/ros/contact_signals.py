@@ -15,6 +15,7 @@
 """What contact_node measures: forces and heights, one number for each contact and instant."""
 
 from collections.abc import Callable
+from functools import partial
 import math
 import time
 from typing import Any
@@ -22,6 +23,7 @@ from typing import Any
 from geometry_msgs.msg import WrenchStamped
 from sensor_msgs.msg import Range
 
+from closed_chain_dynamics.ros.messages.bounded import subscribe
 from closed_chain_dynamics.ros.messages.measured_states import seconds
 from closed_chain_dynamics.ros.messages.qos import STREAM
 
@@ -41,20 +43,17 @@ class ContactSignals:
     def __init__(self, node: Any, take: Take) -> None:
         self._node, self._take = node, take
         self.stamps: dict[str, float] = {}
+        listen = partial(subscribe, node, node.rejected)
         for name in node.parameters.force_contacts:
-            node.create_subscription(
-                WrenchStamped,
-                f'wrench/{name}',
-                lambda message, name=name: self._come(name, message, self._force(message)),
-                STREAM,
-            )
+            listen(WrenchStamped, f'wrench/{name}', partial(self._on_wrench, name), STREAM)
         for name in node.parameters.height_contacts:
-            node.create_subscription(
-                Range,
-                f'height/{name}',
-                lambda message, name=name: self._come(name, message, message.range),
-                STREAM,
-            )
+            listen(Range, f'height/{name}', partial(self._on_range, name), STREAM)
+
+    def _on_wrench(self, name: str, message: WrenchStamped) -> None:
+        self._come(name, message, self._force(message))
+
+    def _on_range(self, name: str, message: Range) -> None:
+        self._come(name, message, message.range)
 
     def _force(self, message: WrenchStamped) -> float:
         """Return the part of a force that counts [N]."""

@@ -118,7 +118,9 @@ class ManagedNode(LifecycleNode):
         """Load the model, or listen for it."""
         self._problem = None
         try:
-            self.source = NodeModel(self, self.parameters, self.prepare_model, self.use_model)
+            self.source = NodeModel(
+                self, self.parameters, self.prepare_model, self.use_model, self.rejected
+            )
         except ClosedChainError as error:
             self._problem = error
             self.get_logger().error(str(error))

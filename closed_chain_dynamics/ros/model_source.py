@@ -30,6 +30,7 @@ from closed_chain_dynamics.description.document import BEFORE_XML
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.model import library
 from closed_chain_dynamics.model.mechanism import Mechanism, load
+from closed_chain_dynamics.ros.messages.bounded import subscribe
 from closed_chain_dynamics.ros.messages.qos import LATCHED
 from closed_chain_dynamics.ros.parameters import Parameters, Setting
 
@@ -95,8 +96,8 @@ class NodeModel:
     `prepare(robot)` makes of a model what the node needs, or raises; `use(made)` takes that. A
     model that parameter `model` names is used at once, and raises where it is bad. One from the
     topic is loaded and prepared in a thread, so that the node goes on with what it has until
-    `use` is called, between two messages; a bad one is logged and kept in `problem`. The newest
-    that is good wins.
+    `use` is called, between two messages; a bad one is logged and kept in `problem`, and what is
+    no message goes to `reject(name, text)`. The newest that is good wins.
     """
 
     def __init__(
@@ -105,6 +106,7 @@ class NodeModel:
         parameters: Parameters,
         prepare: Callable[[Mechanism], Any],
         use: Callable[[Any], None],
+        reject: Callable[[str, str], None],
     ) -> None:
         self._node, self._parameters = node, parameters
         self._prepare, self._use = prepare, use
@@ -119,8 +121,8 @@ class NodeModel:
             use(self._load(library.find(parameters.model)))
             self.problem = ''
         else:
-            self._subscription = node.create_subscription(
-                String, 'robot_description', self._on_description, LATCHED
+            self._subscription = subscribe(
+                node, reject, String, 'robot_description', self._on_description, LATCHED
             )
 
     def _load(self, source: str | Path) -> Any:
@@ -141,7 +143,8 @@ class NodeModel:
         # A text from the network is never a path: no file is opened, and no macro is run.
         if not message.data.lstrip(BEFORE_XML).startswith('<'):
             self.problem = (
-                f'robot_description: it is no XML: {message.data[:SHOWN_OF_DESCRIPTION]!r}'
+                f'robot_description: it is no XML: {message.data[:SHOWN_OF_DESCRIPTION]!r}. '
+                'Publish the text of a model; files and shipped models are for parameter model.'
             )
             self._node.get_logger().error(self.problem, throttle_duration_sec=1.0)
             return

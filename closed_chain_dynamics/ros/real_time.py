@@ -19,7 +19,8 @@ Each needs a permission that users seldom have. What is refused is said in words
 get it, and the node goes on without.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 import ctypes
 import os
 
@@ -38,11 +39,14 @@ def ask_for_real_time(
     """
     refused = []
     if cores:
-        try:
+        with suppress(OSError, ValueError):  # none of them is there, or one is below zero
             os.sched_setaffinity(0, cores)
-        except (OSError, ValueError):  # a core that is not there, or below zero
-            there = ', '.join(map(str, sorted(os.sched_getaffinity(0))))
-            refused.append(f'cores {list(cores)} are not to be had: this process may use {there}')
+        had = os.sched_getaffinity(0)
+        missing = sorted({*cores} - had)  # Linux takes those that are there without a word
+        if missing:
+            refused.append(
+                f'cores {_listed(missing)} are not to be had: this process runs on {_listed(had)}'
+            )
     if lock_memory and ctypes.CDLL(None, use_errno=True).mlockall(MCL_CURRENT | MCL_FUTURE):
         why = os.strerror(ctypes.get_errno())
         refused.append(
@@ -58,3 +62,7 @@ def ask_for_real_time(
                 'in /etc/security/limits.conf, or give CAP_SYS_NICE'
             )
     return refused
+
+
+def _listed(cores: Iterable[int]) -> str:
+    return ', '.join(map(str, sorted(cores)))

@@ -23,6 +23,7 @@ from sensor_msgs.msg import JointState
 from std_msgs.msg import String
 
 from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.ros.messages.bounded import subscribe
 from closed_chain_dynamics.ros.messages.joint_commands import commanded_efforts
 from closed_chain_dynamics.ros.messages.qos import COMMAND, STREAM
 from closed_chain_dynamics.simulation.driven_simulation import DrivenSimulation
@@ -38,13 +39,12 @@ class SimulatorInputs:
 
     def __init__(self, node: 'SimulatorNode') -> None:
         self._node = node
-        node.create_subscription(JointState, 'actuator_torques', self._on_torques, STREAM)
-        node.create_subscription(JointState, 'joint_commands', self._on_commands, COMMAND)
-        node.create_subscription(WrenchStamped, 'external_wrench', self._on_wrench, COMMAND)
+        listen = partial(subscribe, node, node.rejected)
+        listen(JointState, 'actuator_torques', self._on_torques, STREAM)
+        listen(JointState, 'joint_commands', self._on_commands, COMMAND)
+        listen(WrenchStamped, 'external_wrench', self._on_wrench, COMMAND)
         for kind in ('connect', 'cut'):
-            node.create_subscription(
-                String, f'contact/{kind}', partial(self._on_contact, kind), COMMAND
-            )
+            listen(String, f'contact/{kind}', partial(self._on_contact, kind), COMMAND)
 
     def _take(self, topic: str, hand_on: Callable[[DrivenSimulation], None]) -> None:
         """Hand an input on to the simulation, or count why not."""

@@ -66,6 +66,11 @@ class SimulatorReport:
             return 'warning', f'waiting for the torques of this state, {when}'
         if driven.taken['torques'] and driven.are_stale():
             return 'warning', f'torques are stale and count as zero, {when}'
+        if node.parameters.publish_clock and node.count_publishers('/clock') > 1:
+            return 'warning', (
+                f'another node publishes /clock too, {when}: set publish_clock to false in all '
+                'simulators but one, and give each its own frame_prefix'
+            )
         return 'ok', f'running, {when}'
 
     def _values(self) -> dict[str, Any]:

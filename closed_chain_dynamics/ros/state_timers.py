@@ -96,7 +96,7 @@ class StateTimers:
     def _fall_back(self, now: float, silent: bool) -> None:
         """Publish the fallback where states have stayed away too long."""
         assert self._node.loop is not None  # there is a model
-        tau = self._node.loop.watch(now)
+        tau = self._node.loop.watch(now, self._node.inputs.refused)
         if tau is None and silent:
             tau = self._in_silence(now)
         if tau is not None:

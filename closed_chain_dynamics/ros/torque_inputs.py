@@ -14,6 +14,7 @@
 
 """What torque_node listens to: joint states, which it answers, references, and `clear_fault`."""
 
+from collections.abc import Callable
 import time
 from typing import TYPE_CHECKING
 
@@ -34,10 +35,14 @@ __all__ = ['TorqueInputs']
 
 
 class TorqueInputs:
-    """Hands the messages of a torque_node on to its turns; `measured`: what reads joint states."""
+    """
+    Hands the messages of a torque_node on to its turns; `measured`: what reads joint states.
+
+    `refused`: why the last joint state was, in words; nothing where it was good.
+    """
 
     def __init__(self, node: 'TorqueNode') -> None:
-        self._node = node
+        self._node, self.refused = node, ''
         self.measured: MeasuredStates | None = None
         for kind, topic, callback, quality in (
             (JointState, 'joint_states', self._on_joint_states, LATEST),
@@ -49,7 +54,7 @@ class TorqueInputs:
 
     def use(self, loop: ControlLoop) -> None:
         """Read states for a loop from now on, as the parameters say."""
-        node, p = self._node, self._node.parameters
+        node, p, self.refused = self._node, self._node.parameters, ''
         self.measured = MeasuredStates(
             loop.robot,
             node.rejected,
@@ -67,16 +72,21 @@ class TorqueInputs:
     def _on_joint_states(self, raw: bytes) -> None:
         if self._node.active and self.measured:
             began = self._node.state_timers.heard = time.monotonic()
-            self._answer(self.measured, self.measured.joint_states(raw), began)
+            self._answer(self.measured.joint_states, raw, began)
 
     def _on_multi_dof(self, raw: bytes) -> None:
         if self._node.active and self.measured:
             began = time.monotonic()
-            self._answer(self.measured, self.measured.multi_dof(raw), began)
+            self._answer(self.measured.multi_dof, raw, began)
 
-    def _answer(self, measured: MeasuredStates, state: State | None, began: float) -> None:
-        if state is not None:
-            self._node.turns.take(state, began, in_step=measured.is_in_step)
+    def _answer(self, read: Callable[[bytes], State | None], raw: bytes, began: float) -> None:
+        assert self.measured is not None  # what reads
+        node, before = self._node, self._node.rejected.total
+        state = read(raw)
+        if state is not None and node.turns.take(state, began, in_step=self.measured.is_in_step):
+            self.refused = ''
+        elif node.rejected.total > before:
+            self.refused = node.rejected.last
 
     def _on_reference(self, raw: bytes) -> None:
         node = self._node

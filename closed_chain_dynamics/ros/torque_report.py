@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 __all__ = ['TorqueReport']
 
-CHANGE_EVERY = 0.1  # and sooner when torques fall back, or cease to [s]
+CHANGE_EVERY = 0.1  # where the safety state changes [s]
 LOG_EVERY = 1.0  # of one cause in the log [s]
 
 
@@ -42,7 +42,7 @@ class TorqueReport:
 
     def __init__(self, node: 'TorqueNode') -> None:
         self._node, self.times, self._is_due = node, TurnTimes(), False
-        self._fell_back: str | None = None
+        self._shown: tuple[str, str] | None = None  # the state and cause that were reported last
         self._reported = -np.inf
         self._logged: dict[str, float] = {}  # when a cause was written last
         self._unsaid: tuple[str, str, str] | None = None  # what came too soon after that
@@ -52,7 +52,7 @@ class TorqueReport:
 
     def begin(self) -> None:
         """Report with the next torques."""
-        self._fell_back = None
+        self._shown = None
 
     def take_limits(self, guard: TorqueGuard) -> None:
         """Warn of actuators that have no effort limit in a new model."""
@@ -85,13 +85,14 @@ class TorqueReport:
             log.info(text)
 
     def after_turn(self) -> None:
-        """Report where it is due; at once where torques begin or cease to be the fallback."""
+        """Report where it is due; at once where the safety state is another, or its cause."""
         if self._is_due:
             self.publish()
         assert self._node.loop is not None  # whose torques these are
-        reason = self._node.loop.reason
-        if reason != self._fell_back and time.monotonic() > self._reported + CHANGE_EVERY:
-            self._fell_back = reason
+        safety = self._node.loop.safety
+        now = safety.state, safety.cause
+        if now != self._shown and time.monotonic() > self._reported + CHANGE_EVERY:
+            self._shown = now
             self.publish()
 
     def _on_due(self) -> None:

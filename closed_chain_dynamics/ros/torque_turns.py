@@ -47,13 +47,17 @@ class TorqueTurns:
         self._node, self.last, self.shortest = node, -np.inf, 0.0
         self.ahead = ReferencesAhead()
 
-    def take(self, state: State, began: float, *, in_step: bool) -> None:
-        """Answer a state that came at a time of the machine [s]; `in_step`: it is waited for."""
+    def take(self, state: State, began: float, *, in_step: bool) -> bool:
+        """
+        Answer a state that came at a time of the machine [s]; return whether it is good.
+
+        `in_step`: it is waited for.
+        """
         stamp, names, position, velocity = state
         node, loop, when = self._node, self._node.loop, seconds(stamp)
         assert loop is not None  # there is a model
         if not in_step and 0.0 < when - self.last < self.shortest:
-            return
+            return True
         if in_step and when < self.last:
             loop.restart(when)
             self.ahead.clear()
@@ -67,7 +71,7 @@ class TorqueTurns:
         if node.output.stood_in() and not in_step:  # in step, only answers to states act
             loop.go_on_from_zero(now)
             if simulated:  # it waited meanwhile, and the clock, which waited too, does not tell
-                return
+                return True
         send, tau = partial(self._send, stamp, began), None
         if in_step and when == self.last:  # asked again: the answer may have been lost
             tau = loop.turn_again(when, now)
@@ -89,6 +93,7 @@ class TorqueTurns:
         node.contacts.look()
         node.output.alive()
         node.report.after_turn()
+        return tau is not None
 
     def end(self) -> None:
         """Make zero the last command, and forget what was asked for."""

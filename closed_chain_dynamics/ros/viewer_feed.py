@@ -18,6 +18,7 @@ What viewer_node feeds its view with: messages are only kept, and handed over fo
 Keeping happens in the thread of the node, handing over in that of the view.
 """
 
+from functools import partial
 import time
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,7 @@ from std_msgs.msg import String
 
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.model.mechanism import Mechanism
+from closed_chain_dynamics.ros.messages.bounded import subscribe
 from closed_chain_dynamics.ros.messages.contacts import read_state
 from closed_chain_dynamics.ros.messages.measured_states import MeasuredStates
 from closed_chain_dynamics.ros.messages.qos import COMMAND, LATCHED
@@ -48,8 +50,9 @@ class ViewerFeed:
         self._node, self.streams = node, ViewerStreams(node)
         self._others: dict[str, str] = {}  # what nodes have to say that is not ok
         self._structure: str | None = None
-        node.create_subscription(String, 'contact/state', self._on_structure, LATCHED)
-        node.create_subscription(DiagnosticArray, 'diagnostics', self._on_diagnostics, COMMAND)
+        listen = partial(subscribe, node, node.rejected)
+        listen(String, 'contact/state', self._on_structure, LATCHED)
+        listen(DiagnosticArray, 'diagnostics', self._on_diagnostics, COMMAND)
 
     def use(self, robot: Mechanism) -> None:
         """Read states of a new model."""

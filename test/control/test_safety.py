@@ -14,7 +14,7 @@
 
 """The leg of an exoskeleton under control: limits, branches, faults and fallbacks."""
 
-from helpers.controlled_runs import DEAD_POINT, ControlledRun, loose_leg
+from helpers.controlled_runs import DEAD_POINT, ControlledRun, ball_jointed, loose_leg
 from helpers.page_blocks import DOCS, blocks
 import numpy as np
 import pytest
@@ -246,6 +246,21 @@ def test_the_dead_point_of_crank_and_rod_is_not_passed(policy):
         assert seen < 1.0  # it has hardly begun
     else:
         assert seen > 1.0  # it stops before
+
+
+@pytest.mark.parametrize('policy', ['refuse', 'hold'])
+def test_the_little_by_which_a_rod_turns_is_no_motion_to_lose(policy):
+    """A rod between ball and cross turns by some hundredths of its crank, or not at all."""
+    run = ControlledRun(ball_jointed(loose_leg()), singularity=policy)
+    run.turn()
+    for pitch in (0.45, -0.45, 0.0):
+        assert run.loop.take_reference(ANKLE, [0.8], [[pitch, 0.05]])
+        run.run(1.0)
+        assert run.loop.safety.state == 'active', str(run.loop.safety)
+        assert run.position('ankle_pitch') == pytest.approx(pitch, abs=1e-3)
+    run.loop.take_reference(['left_crank', 'right_crank'], [1.0], [[1.8, 1.8]])
+    assert np.array(run.run(1.0, crank_watch))[:, 0].max() < DEAD_POINT
+    assert "link 'foot' would lose a motion" in run.refused[-1][1]
 
 
 # --- what nobody has driven yet ------------------------------------------------------------------

@@ -14,6 +14,8 @@
 
 """A simulated mechanism under torque control in this process, for several tests."""
 
+import re
+
 import numpy as np
 
 import closed_chain_dynamics as ccd
@@ -116,4 +118,27 @@ def loose_leg():
         text = text.replace(f'lower="-{old}', f'lower="-{new}').replace(
             f'upper="{old}', f'upper="{new}'
         )
+    return text
+
+
+def ball_jointed(text):
+    """Return a leg whose rods hang in a ball at their cranks, and in a cross on the foot."""
+    for side in ('left', 'right'):
+        for kind, name in (('link', f'{side}_rod_cross'), ('joint', f'{side}_rod_roll')):
+            text = re.sub(rf'<{kind} name="{name}".*?</{kind}>', '', text, flags=re.DOTALL)
+        ball = (
+            f'<joint name="{side}_ball" type="floating" cc:type="spherical"> '
+            f'<parent link="{side}_crank_link"/> <child link="{side}_rod"/> '
+            '<origin xyz="-0.04 0 0"/> </joint>'
+        )
+        text = re.sub(rf'<joint name="{side}_rod_pitch".*?</joint>', ball, text, flags=re.DOTALL)
+        heel = re.search(
+            rf'<constraint name="{side}_heel".*?</constraint>', text, flags=re.DOTALL
+        )[0]
+        crossed = (
+            heel.replace('spherical', 'universal')
+            .replace('<child link', '<parent_axis xyz="1 0 0"/> <child link')
+            .replace('</constraint>', '<child_axis xyz="0 1 0"/> </constraint>')
+        )
+        text = text.replace(heel, crossed)
     return text

@@ -190,6 +190,30 @@ def test_no_message_ends_a_node_or_brings_a_bad_torque(ros, node):
     assert process.end() == 0, process.output()
 
 
+@pytest.mark.parametrize('node', ['simulator_node', 'contact_node', 'viewer_node'])
+def test_bytes_that_are_no_message_are_counted(ros, node):
+    """Also by nodes that let the middleware read: an executor drops them without a word."""
+    parameters, topics = TOPICS[node]
+    process, heard = ros.start(node, parameters), ros.listen(DiagnosticArray, 'diagnostics', 100)
+    for topic, kind in topics.items():
+        outlet = ros.publisher(kind, topic, latched(100))
+
+        def counted():
+            outlet.publish(BYTES[0])  # again and again: some readers may miss one
+            ros.spin(0.1)
+            shown = {
+                each.key: each.value
+                for status in heard[-1].status
+                if status.name == node
+                for each in status.values
+            }
+            told = shown.get('last rejection', '')
+            return 'rejected: malformed' in shown and told.startswith(f'{topic}: ')
+
+        ros.wait(counted, f'{topic} in diagnostics')
+    assert process.end() == 0, process.output()
+
+
 @pytest.mark.parametrize('text', ['path', 'x' * 300, '', 'swing'])
 def test_a_description_that_is_no_xml_is_refused_and_no_path_is_opened(ros, text):
     """Neither the path of a file that exists nor the name of a shipped model is a description."""
@@ -201,6 +225,7 @@ def test_a_description_that_is_no_xml_is_refused_and_no_path_is_opened(ros, text
     ros.wait(
         lambda: said and 'it is no XML' in said[-1].status[0].message, 'the refusal in diagnostics'
     )
+    assert 'files and shipped models are for parameter model' in said[-1].status[0].message
     outlet.publish(String(data=library.find('four_bar').read_text()))
     ros.wait(lambda: said[-1].status[0].hardware_id == 'four_bar', 'the model that is one')
     assert process.end() == 0, process.output()

@@ -52,6 +52,14 @@ def test_cores_are_those_asked_for():
     assert (refused, cores, policy) == ([], [last], os.SCHED_OTHER)
 
 
+def test_a_core_that_is_not_there_is_said_though_others_are():
+    """Linux takes those that are, without a word about the rest."""
+    last = max(os.sched_getaffinity(0))
+    refused, cores, _, _ = ask(False, cores=[last, 999])
+    assert len(refused) == 1 and 'cores 999 are not to be had' in refused[0]
+    assert cores == [last]
+
+
 def test_what_is_not_permitted_is_said_and_left_alone():
     """As nobody, without limits: each refusal names what to raise."""
     before = sorted(os.sched_getaffinity(0))

@@ -17,6 +17,7 @@
 import json
 import signal
 
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from helpers.ros_helpers import latched, ros  # skips this file where there is no rclpy
 from lifecycle_msgs.msg import Transition
 from lifecycle_msgs.srv import ChangeState
@@ -124,3 +125,20 @@ def test_nodes_share_a_process(ros):
     ros.wait(lambda: ros.call(Trigger, 'step') and torques and any(torques[-1].effort), 'torques')
     ros.wait(lambda: {'simulator_node', 'torque_node'} <= set(ros.node.get_node_names()), 'both')
     assert process.end(signal.SIGTERM) == 0, process.output()
+
+
+def test_a_second_clock_is_told(ros):
+    """Two simulators that both publish /clock: time would jump to and fro, and nobody know why."""
+    parameters = {'model': 'four_bar', 'rate': 100.0}
+    said = ros.listen(DiagnosticArray, '/left/diagnostics', 100)
+    ros.start('simulator_node', parameters, {'__ns': '/left'})
+
+    def level():
+        return said[-1].status[0].level, said[-1].status[0].message
+
+    ros.wait(lambda: level()[0] == DiagnosticStatus.OK, 'one simulator')
+    second = ros.start('simulator_node', parameters, {'__ns': '/right'})
+    ros.wait(lambda: level()[0] == DiagnosticStatus.WARN, 'the warning')
+    assert 'another node publishes /clock' in level()[1] and 'publish_clock' in level()[1]
+    assert second.end() == 0, second.output()
+    ros.wait(lambda: level()[0] == DiagnosticStatus.OK, 'one simulator')

@@ -17,7 +17,7 @@
 import signal
 
 from diagnostic_msgs.msg import DiagnosticArray
-from helpers.ros_helpers import latched, own_domain, ros  # skips this file where there is no rclpy
+from helpers.ros_helpers import own_domain, ros  # skips this file where there is no rclpy
 from helpers.torque_benches import PERIOD, SHOULDERS, newest, trajectory
 import numpy as np
 import pytest
@@ -160,6 +160,17 @@ def test_a_killed_simulator_that_comes_back_is_controlled_again(ros):
     law = {'model': 'five_bar', 'mode': 'gravity_compensation', 'other_clock': True}
     law['rate'] = RARELY
     torques = ros.listen(JointState, 'actuator_torques', 1)
+    said = ros.listen(DiagnosticArray, 'diagnostics', 100)
+
+    def told(name):
+        """Return the last status of a node, None where there is none."""
+        found = (each for message in reversed(said) for each in message.status)
+        return next((each for each in found if each.name == name), None)
+
+    def refusals():
+        """Return how many messages the torque node has refused."""
+        values = told('torque_node').values if told('torque_node') else []
+        return sum(int(each.value) for each in values if each.key.startswith('rejected: '))
 
     def flowing():
         return torques and np.any(torques[-1].effort)
@@ -167,13 +178,19 @@ def test_a_killed_simulator_that_comes_back_is_controlled_again(ros):
     go = ros.node.create_client(SetBool, 'pause')
 
     def simulate():
-        """Start a simulator, and time when everybody has found it: arms without torques fall."""
+        """Start one, and time when both have found the other: arms without torques fall."""
+        said.clear()
+        ros.wait(lambda: told('torque_node'), 'what was refused before')
+        before = refusals()
         made = ros.start(
             'simulator_node', {'model': 'five_bar', 'start_paused': True, 'rate': RARELY}
         )
-        heard = ros.listen(String, 'robot_description', latched())
-        ros.wait(lambda: heard, 'the simulator')
-        ros.spin(2.0)
+        # while it is paused it sends one state again and again, and takes torques
+        ros.wait(lambda: refusals() > before, 'states that are repeated')
+        ros.wait(
+            lambda: told('simulator_node') and ' 0 torques' not in told('simulator_node').message,
+            'torques that arrive',
+        )
         return made
 
     def controlled():

@@ -15,17 +15,22 @@
 """
 Messages that somebody sends by mistake, or on purpose, and that would hold up a turn: refused by
 their length, before any of it becomes Python objects.
+
+Bytes that are no message of their topic are refused and counted: an executor would drop them
+without a word.
 """
 
 from collections.abc import Callable
 import struct
 from typing import Any
 
+from rclpy.node import Node
+from rclpy.qos import QoSProfile
 from rclpy.serialization import deserialize_message
 from std_msgs.msg import String
 from trajectory_msgs.msg import JointTrajectory
 
-__all__ = ['MOST_MESSAGE_BYTES', 'read_bounded', 'read_text', 'read_trajectory']
+__all__ = ['MOST_MESSAGE_BYTES', 'read_bounded', 'read_text', 'read_trajectory', 'subscribe']
 
 MOST_TRAJECTORY_POINTS = 2000  # of a trajectory: 18 us each
 MOST_TRAJECTORY_JOINTS = 1000  # of joints in it
@@ -88,6 +93,28 @@ def read_bounded(raw: bytes, kind: Any, what: str, reject: Reject) -> Any:
     if len(raw) > most:
         reject('too large', f'{what}: {len(raw)} bytes, at most {most}')
         return None
+    return _read(raw, kind, what, reject)
+
+
+def subscribe(
+    node: Node,
+    reject: Reject,
+    kind: Any,
+    topic: str,
+    callback: Callable[[Any], None],
+    quality: QoSProfile,
+) -> Any:
+    """Subscribe to messages of any length; those that are none are refused. Return what does."""
+
+    def take(raw: bytes) -> None:
+        message = _read(raw, kind, topic, reject)
+        if message is not None:
+            callback(message)
+
+    return node.create_subscription(kind, topic, take, quality, raw=True)
+
+
+def _read(raw: bytes, kind: Any, what: str, reject: Reject) -> Any:
     try:
         return deserialize_message(raw, kind)
     except RuntimeError as error:  # what the middleware raises is one

@@ -34,19 +34,20 @@ LONGEST_LINE = 500  # characters of a line in the log
 
 class Rejections:
     """
-    What was refused: how often for each reason, and the last one in words.
+    What was refused: how often for each reason and in all, and the last one in words.
 
     Each reason is written to the log of the node, at most once in LOG_REASON_EVERY.
     """
 
     def __init__(self, node: Node | None = None) -> None:
         self.counts: Counter[str] = Counter()
-        self.last, self._node = '', node
+        self.last, self.total, self._node = '', 0, node
         self._logged: dict[str, tuple[float, int]] = {}  # when, and the count then
 
     def __call__(self, reason: str, text: str) -> None:
         """Count a refusal; `reason` is its short name, `text` says what and why."""
         self.counts[reason] += 1
+        self.total += 1
         self.last = text[:LONGEST_LINE]  # whoever sends a megabyte shall not have it repeated
         when, before = self._logged.get(reason, (-math.inf, 0))
         now = time.monotonic()

@@ -55,6 +55,7 @@ from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.ros.contact_ownership import ContactOwnership
 from closed_chain_dynamics.ros.contact_settings import SETTINGS, make_detectors
 from closed_chain_dynamics.ros.contact_signals import ContactSignals
+from closed_chain_dynamics.ros.messages.bounded import subscribe
 from closed_chain_dynamics.ros.messages.contacts import read_state
 from closed_chain_dynamics.ros.messages.diagnostics import REPORT_EVERY, Diagnostics, Rejections
 from closed_chain_dynamics.ros.messages.qos import COMMAND, LATCHED
@@ -82,7 +83,7 @@ class ContactNode(Node):
         }
         self._detectors = make_detectors(self.parameters)
         self._signals = ContactSignals(self, self._decide)
-        self.create_subscription(String, 'contact/state', self._on_state, LATCHED)
+        subscribe(self, self.rejected, String, 'contact/state', self._on_state, LATCHED)
         steady = Clock(clock_type=ClockType.STEADY_TIME)
         self.create_timer(REPORT_EVERY, self._report, clock=steady)
 
