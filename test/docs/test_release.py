@@ -92,16 +92,23 @@ def required(wheel):
     return found
 
 
+def clean_environment():
+    """Return the environment without what leads Python to other packages."""
+    return {k: v for k, v in os.environ.items() if k not in ('PYTHONPATH', 'VIRTUAL_ENV')}
+
+
 @pytest.fixture(scope='module')
 def bare(wheel, tmp_path_factory):
     """Return a new environment with the wheel and what it requires, linked from this one."""
     here = tmp_path_factory.mktemp('bare') / 'environment'
     venv.create(here, with_pip=False)
     python = here / 'bin' / 'python'
+    # without the path of a colcon workspace: pip would find the package there and install nothing
     run(
         *(sys.executable, '-m', 'pip', '--python', python, 'install', '-qq', '--no-deps'),
         *('--no-index', '--disable-pip-version-check', '--no-compile', wheel),
         cwd=here,
+        env=clean_environment(),
     )
     inside = Path(
         run(python, '-c', 'import site; print(site.getsitepackages()[0])', cwd=here).strip()
@@ -114,8 +121,7 @@ def bare(wheel, tmp_path_factory):
 
 def in_bare(here, *words):
     """Run a program of an environment, in its folder, and return what it wrote."""
-    clean = {k: v for k, v in os.environ.items() if k not in ('PYTHONPATH', 'VIRTUAL_ENV')}
-    return run(here / 'bin' / words[0], *words[1:], cwd=here, env=clean)
+    return run(here / 'bin' / words[0], *words[1:], cwd=here, env=clean_environment())
 
 
 def test_a_wheel_of_the_source_distribution_works_in_an_empty_environment(bare):

@@ -73,6 +73,13 @@ def test_few_symbols_and_matrices():
     assert r'\begin{pmatrix}' in source and r'\dot q_{\mathrm{crank}}' in source
 
 
+def test_lists_are_introduced_in_signs_of_mathematics():
+    """A page of a paper: no line of a file's comment, such as M q'' = rhs."""
+    source = list_latex_source(derived_lists('sliding_blocks'))
+    assert r'\section*{Equations of motion of sliding\_blocks}' in source
+    assert r'Coordinates: $q = \left( ' in source and 'rhs' not in source
+
+
 @pytest.mark.parametrize('name', ['four_bar', 'slider_crank', 'exo'])
 def test_the_matrices_of_the_tree_projected_are_the_terms(name):
     robot, equations = derived(name, 'ic')
