@@ -53,8 +53,8 @@ def list_latex_source(equations: Equations) -> str:
         'Multipliers of the constraints': (r'\lambda', equations.multipliers),
     }
     for meaning, (letter, symbols) in columns.items():
-        if listed := ', '.join(map(sympy.latex, symbols)):
-            parts.append(rf'{meaning}: ${letter} = \left( {listed} \right)^\top$.' + '\n')
+        if column := ', '.join(map(sympy.latex, symbols)):
+            parts.append(rf'{meaning}: ${letter} = \left( {column} \right)^\top$.' + '\n')
     parts += [equation(*line.split(' &= ')) for line in equations.latex().split(' \\\\\n')]
     known = [
         (name, value) for name, value in equations.lists.parameters.items() if value is not None
