@@ -21,7 +21,6 @@ import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 import tarfile
 import venv
 import zipfile
@@ -114,8 +113,12 @@ def bare(wheel, tmp_path_factory):
         run(python, '-c', 'import site; print(site.getsitepackages()[0])', cwd=here).strip()
     )
     for name in required(wheel):
-        for part in {each.parts[0] for each in metadata.files(name)} - {'..', '__pycache__'}:
-            (inside / part).symlink_to(Path(sysconfig.get_paths()['purelib']) / part)
+        listed = metadata.files(name)
+        if listed is None:
+            pytest.skip(f'{name} was installed by the system, which does not list its files')
+        for part in {each.parts[0] for each in listed} - {'..', '__pycache__'}:
+            # in a workspace of ROS not all packages are in the folder of this interpreter
+            (inside / part).symlink_to(metadata.distribution(name).locate_file(part))
     return here
 
 
