@@ -72,7 +72,7 @@ examples:
   closed-chain up swing --demo --seconds 10 --json
 """
 
-MODES = (  # as control.law names them
+MODE_NAMES = (  # as control.law names them
     'computed_torque',
     'feedforward',
     'gravity_compensation',
@@ -141,8 +141,8 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
     motors.add_argument(
         '--mode',
         metavar='MODE',
-        choices=MODES,
-        help=f'control mode of torque_node: {", ".join(MODES)} (default: {MODES[0]})',
+        choices=MODE_NAMES,
+        help=f'control mode of torque_node: {", ".join(MODE_NAMES)} (default: {MODE_NAMES[0]})',
     )
     run = parser.add_argument_group('run')
     add_assignments(

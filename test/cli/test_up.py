@@ -224,7 +224,7 @@ def test_misuse_is_told_before_anything_starts(capsys, words, code, culprit):
 
 def test_the_modes_are_those_of_the_controller():
     """The command names them without loading the controller, so that --help stays fast."""
-    assert up.MODES == law.MODES
+    assert up.MODE_NAMES == law.MODES
 
 
 def test_the_programme_is_smooth_and_comes_back():
