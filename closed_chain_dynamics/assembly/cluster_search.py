@@ -184,7 +184,9 @@ class ClusterSearch:
         kind = 'loop' if name in self.robot.loop_names else 'coupling'
         why = f'{kind} {name!r} stays open by {metres:.3g} m and {radians:.3g} rad at best'
         if len(failed) > 1:
-            why += f' (and {len(failed) - 1} more groups of loops stay open)'
+            more = len(failed) - 1
+            others = '1 other group of loops does' if more == 1 else f'{more} other groups do'
+            why += f' ({others}, too)'
         # axes that are off by so little open a loop by a share of its length that is as small
         little = metres <= max(self.enough, MEANT_PARALLEL * length)
         rounded = little and self.enough < radians <= MEANT_PARALLEL

@@ -208,6 +208,14 @@ def positive(text: str) -> float:
     return value
 
 
+def not_negative(text: str) -> float:
+    """Read a number from zero on."""
+    value = real(text)
+    if not 0.0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f'{text!r} is not a number of zero or more')
+    return value
+
+
 def whole(text: str) -> int:
     """Read a whole number above zero."""
     if not (text.isdecimal() and int(text) > 0):

@@ -16,9 +16,16 @@
 
 import argparse
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from closed_chain_dynamics.cli.arguments import add_model_arguments, load_model, print_report
+from closed_chain_dynamics.cli.arguments import (
+    add_model_arguments,
+    load_model,
+    print_report,
+    refuse,
+)
+from closed_chain_dynamics.errors import DescriptionError
 from closed_chain_dynamics.recording.terminal import Report, Style
 
 if TYPE_CHECKING:
@@ -68,8 +75,12 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
 
 def run(args: argparse.Namespace) -> None:
     """Write the model, and say what is lost."""
-    from closed_chain_dynamics.description.conversion import convert
+    from closed_chain_dynamics.description.conversion import convert, format_of
 
+    try:
+        format_of(Path(args.out), args.to)
+    except DescriptionError as error:
+        refuse(args, str(error))
     robot = load_model(args)
     is_sdf = args.to == 'sdf' or args.out.lower().endswith('.sdf')
     pose = _closed_pose(robot) if is_sdf else None

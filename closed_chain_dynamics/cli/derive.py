@@ -36,8 +36,8 @@ from closed_chain_dynamics.cli.arguments import (
     add_gravity,
     add_model_arguments,
     load_model,
+    positive,
     print_report,
-    real,
 )
 from closed_chain_dynamics.cli.derive_list import derive_list, list_file, render_list
 from closed_chain_dynamics.cli.derive_text import render
@@ -139,7 +139,7 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
     what.add_argument(
         '--longest',
         metavar='S',
-        type=real,
+        type=positive,
         default=600.0,
         help='stop if it would take longer than this (default: %(default)g s)',
     )

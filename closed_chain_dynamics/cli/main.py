@@ -110,6 +110,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         with interrupts_raised():
             code: int | None = args.run(args)
             sys.stdout.flush()
+    except argparse.ArgumentTypeError as error:  # arguments that do not go together
+        args.parser.error(str(error))
     except ClosedChainError as error:
         return _fail(error, args)
     except BrokenPipeError:

@@ -34,8 +34,9 @@ from closed_chain_dynamics.cli.arguments import (
     add_pose,
     closed_pose,
     load_model,
+    not_negative,
+    positive,
     print_report,
-    real,
     refuse,
 )
 from closed_chain_dynamics.errors import NameNotFound
@@ -120,14 +121,14 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
     course.add_argument(
         '--time',
         metavar='S',
-        type=real,
+        type=not_negative,
         default=5.0,
         help='duration of the simulation (default: %(default)g s)',
     )
     course.add_argument(
         '--dt',
         metavar='S',
-        type=real,
+        type=positive,
         default=1e-3,
         help='integrator step (default: %(default)g s)',
     )
@@ -169,7 +170,7 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
         files.add_argument(option, metavar='FILE', help=what)
     look = parser.add_argument_group('appearance of the animation')
     look.add_argument(
-        '--fps', metavar='HZ', type=real, default=25, help='frames per second (default: 25)'
+        '--fps', metavar='HZ', type=positive, default=25, help='frames per second (default: 25)'
     )
     look.add_argument(
         '--size', metavar='WxH', type=_size, default=(640, 480), help='pixels (default: 640x480)'
@@ -182,7 +183,11 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
         'across the widest side)',
     )
     look.add_argument(
-        '--speed', metavar='X', type=real, default=1.0, help='below 1: slow motion (default: 1)'
+        '--speed',
+        metavar='X',
+        type=positive,
+        default=1.0,
+        help='below 1: slow motion (default: 1)',
     )
     return run
 

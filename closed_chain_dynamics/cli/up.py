@@ -72,6 +72,14 @@ examples:
   closed-chain up swing --demo --seconds 10 --json
 """
 
+MODE_NAMES = (  # as control.law names them
+    'computed_torque',
+    'feedforward',
+    'gravity_compensation',
+    'impedance',
+    'transparent',
+    'assist',
+)
 SCHEMA = 'closed-chain-up/1'  # a key that is added keeps it, one that changes ends it
 LONGEST_START = 120.0  # kernels may have to be compiled [s]
 
@@ -133,7 +141,8 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
     motors.add_argument(
         '--mode',
         metavar='MODE',
-        help='control mode of torque_node: computed_torque (default), impedance, transparent, ...',
+        choices=MODE_NAMES,
+        help=f'control mode of torque_node: {", ".join(MODE_NAMES)} (default: {MODE_NAMES[0]})',
     )
     run = parser.add_argument_group('run')
     add_assignments(
@@ -192,11 +201,9 @@ def up(args: argparse.Namespace) -> dict[str, Any]:
     """Start the nodes, wait for the end, and return the summary."""
     robot = load_model(args)  # what is wrong with it is told at once, and by one
     if args.xacro_args or args.inertia != 'check':
-        raise ClosedChainError(
+        raise argparse.ArgumentTypeError(
             'the nodes read the file themselves, and accept neither xacro arguments nor inertia '
-            'repairs',
-            where=robot.name,
-            repair="Write it first: 'closed-chain convert' takes the same arguments.",
+            "repairs. Write it first: 'closed-chain convert' takes the same arguments."
         )
     started = programs(args, robot)
     if args.q or args.v:

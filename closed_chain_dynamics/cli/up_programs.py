@@ -22,7 +22,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from closed_chain_dynamics.errors import ClosedChainError
+from closed_chain_dynamics.errors import ClosedChainError, nearest_names
 
 if TYPE_CHECKING:  # a command that is not run loads nothing
     from closed_chain_dynamics.model.mechanism import Mechanism
@@ -42,18 +42,20 @@ def check_start(robot: Mechanism, args: argparse.Namespace) -> None:
 
 def check_parameters(args: argparse.Namespace) -> None:
     """Refuse parameters that torque_node does not have: ROS 2 itself says nothing of them."""
-    from closed_chain_dynamics.errors import NameNotFound
     from closed_chain_dynamics.ros.torque_settings import SETTINGS
 
     known = {each.name: each for each in SETTINGS}
     for name, value in torque_parameters(args):
         if name not in known:
-            raise NameNotFound('parameter', name, list(known), where='--torque')
+            raise argparse.ArgumentTypeError(
+                f'torque_node has no parameter {name!r}. {nearest_names(name, list(known))}'
+            )
         try:
             known[name].read(value)
         except ValueError as error:
-            option = '--mode' if (name, value) == ('mode', args.mode) else '--torque'
-            raise ClosedChainError(f'parameter {name!r} {error}', where=option) from None
+            raise argparse.ArgumentTypeError(
+                f'argument --torque: parameter {name!r} {error}'
+            ) from None
 
 
 def programs(args: argparse.Namespace, robot: Mechanism) -> list[Program]:
@@ -82,10 +84,8 @@ def programs(args: argparse.Namespace, robot: Mechanism) -> list[Program]:
         from closed_chain_dynamics.ros.demo_programme import OPEN_HANDS, START
 
         if not set(OPEN_HANDS) <= set(robot.loop_names):
-            raise ClosedChainError(
-                'the demonstration is for the model swing',
-                where=robot.name,
-                repair='closed-chain up swing --demo',
+            raise argparse.ArgumentTypeError(
+                'the demonstration is for the model swing: closed-chain up swing --demo'
             )
         simulator |= {'start_paused': True, 'initial_velocities': _texts(args.v) or START}
     if reference is not None:
@@ -115,19 +115,21 @@ def reference_parameters(
 ) -> dict[str, Any] | None:
     """Return the parameters of reference_node, None where nothing is to be followed."""
     if args.repeat and not args.follow:
-        raise ClosedChainError(
-            'there is nothing to repeat', where='--repeat', repair='Name a file: --follow FILE.'
-        )
+        raise argparse.ArgumentTypeError('--repeat needs a file to repeat: --follow FILE')
     if not (args.hold or args.follow):
         return None
     option = '--hold' if args.hold else '--follow'
-    if not driven or args.demo:
+    if args.demo:
+        raise argparse.ArgumentTypeError(
+            f'{option}: the demonstration has its own reference; leave one of them out'
+        )
+    if not args.controller:
+        raise argparse.ArgumentTypeError(f'{option} needs a controller: leave out --no-controller')
+    if not driven:
         raise ClosedChainError(
-            'the demonstration already has its own reference'
-            if args.demo
-            else 'there is no controller that could follow a reference',
+            'the model has no motors that could follow a reference',
             where=option,
-            repair=f'Leave out {option}, or --demo and --no-controller; a model needs motors.',
+            repair='Name the joints that have motors: --actuated JOINT.',
         )
     if args.hold:
         return {}

@@ -30,8 +30,9 @@ from closed_chain_dynamics.cli.arguments import (
     add_pose,
     closed_pose,
     load_model,
+    not_negative,
     port,
-    real,
+    positive,
 )
 from closed_chain_dynamics.recording.terminal import Style
 
@@ -78,7 +79,7 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
     parser.add_argument(
         '--dt',
         metavar='S',
-        type=real,
+        type=positive,
         default=1e-3,
         help='integrator step (default: %(default)g s)',
     )
@@ -91,7 +92,7 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
     )
     add_host(page)
     page.add_argument('--open', action='store_true', help='open the browser as well')
-    page.add_argument('--time', metavar='S', type=real, help='stop after this time')
+    page.add_argument('--time', metavar='S', type=not_negative, help='stop after this time')
 
     def run(args: argparse.Namespace) -> None:
         moving = [

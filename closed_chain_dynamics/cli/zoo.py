@@ -71,7 +71,10 @@ def run(args: argparse.Namespace) -> int:
     if not files:
         return complain(f'{args.folder}: there is no robot (.urdf, .xacro, .xml, .sdf) in it')
     wrong = sum(not each['good'] for each in found)
-    return complain(f'{wrong} of {len(found)} files are not as they should be') if wrong else 0
+    if not wrong:
+        return 0
+    are = 'is not as it' if wrong == 1 else 'are not as they'
+    return complain(f'{wrong} of {len(found)} files {are} should be')
 
 
 def _summary(found: list[Report]) -> Report:

@@ -28,7 +28,7 @@ elsewhere; then the pose is assembled anew. References (`measured=False`) are co
 cannot be reached by small motions from the last pose is not looked for elsewhere.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -37,6 +37,7 @@ from numpy.typing import ArrayLike, NDArray
 from closed_chain_dynamics.arrays import Vector
 from closed_chain_dynamics.control.named_joints import NamedJoints
 from closed_chain_dynamics.control.pose_search import close, find_pose, misfits, with_named
+from closed_chain_dynamics.description.elements import Coupling
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.dynamics.rank import learn_rank
 from closed_chain_dynamics.errors import AssemblyError, StructureError
@@ -56,6 +57,13 @@ COASTS = 20  # updates that a state coasts past a singular pose before it counts
 LONGEST_PATIENCE = 500  # updates between two attempts to find a pose that was not found
 LONGEST_FORESIGHT = 0.1  # time over which a velocity still foretells a pose [s]
 NONE = np.zeros(0)
+
+
+def _largest_ratio(couplings: Iterable[Coupling]) -> float:
+    """Return the largest ratio of gears, 1 or more: how much faster than others a rotor turns."""
+    first = [[abs(term.coefficients[0]) for term in each.terms] for each in couplings]
+    ratios = [max(each) / min(each) for each in first if each and min(each) > 0.0]
+    return max([1.0, *ratios])
 
 
 class LoopState:
@@ -90,6 +98,7 @@ class LoopState:
         self._jump, self._confirm, self._start = float(jump), confirm, start
         self.q, self.v, self.a, self.time = None, np.zeros(robot.nv), np.zeros(robot.nv), 0.0
         self.status, self.jumps = 'unknown', 0
+        self._gearing = _largest_ratio(robot.description.couplings)
         self.restructured()
 
     def __repr__(self) -> str:
@@ -245,7 +254,8 @@ class LoopState:
     def _flipped(self) -> bool:
         """Return whether unnamed joints changed their speed as only another branch would."""
         fact = self._fact
-        speed, allowed = fact['speed'], FLIP * fact['speed'] + 10.0 * fact['named_change']
+        change = self._gearing * fact['named_change']  # which a rotor shows as it should
+        speed, allowed = fact['speed'], FLIP * fact['speed'] + 10.0 * change
         return bool(
             speed > AT_REST and fact['unnamed_change'] > allowed and self._is_near_singular()
         )

@@ -28,7 +28,7 @@ from closed_chain_dynamics.description.urdf_plus_writer import to_urdf_plus
 from closed_chain_dynamics.description.writer import to_xml, write_files
 from closed_chain_dynamics.errors import DescriptionError, nearest_names
 
-__all__ = ['FORMATS', 'convert']
+__all__ = ['FORMATS', 'convert', 'format_of']
 
 Texts = dict[str, str]  # suffix -> content
 Gravity = Iterable[float]
@@ -94,6 +94,17 @@ def convert(
     place for, or that is there in another form.
     """
     path = Path(path)
+    kind = format_of(path, to)
+    texts, left_out = FORMATS[kind][0](description, gravity, pose or {})
+    files = {
+        path if len(texts) == 1 else path.with_suffix(own): text for own, text in texts.items()
+    }
+    write_files(files)
+    return list(files), left_out.sentences()
+
+
+def format_of(path: Path, to: str = '') -> str:
+    """Return the format that `to` or the suffix of a path names; refuse what is none."""
     if to and to not in FORMATS:
         raise DescriptionError(f'{to!r} is not a known format', repair=nearest_names(to, FORMATS))
     suffix = path.suffix.lower()
@@ -105,9 +116,4 @@ def convert(
             file=path,
             repair=f'Known: {known}.',
         )
-    texts, left_out = FORMATS[kind][0](description, gravity, pose or {})
-    files = {
-        path if len(texts) == 1 else path.with_suffix(own): text for own, text in texts.items()
-    }
-    write_files(files)
-    return list(files), left_out.sentences()
+    return kind

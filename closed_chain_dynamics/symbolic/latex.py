@@ -32,6 +32,7 @@ from closed_chain_dynamics.symbolic.angles import Angle
 from closed_chain_dynamics.symbolic.assignments import assigned
 from closed_chain_dynamics.symbolic.elimination import Explicit, OpenTree
 from closed_chain_dynamics.symbolic.reduced_equations import REDUCED_TERMS, ReducedEquations
+from closed_chain_dynamics.symbolic.shared_factors import with_factors_moved
 
 __all__ = ['LATEX_HEAD', 'Printer', 'equation', 'latex_source', 'parameter_list', 'text']
 
@@ -113,7 +114,7 @@ class _Document:
 
     def _assigned(self, value: SX, of: ReducedEquations) -> sympy.Matrix:
         """Print what is used more than once, and return the rest."""
-        steps, matrix = assigned(value, longest=0, smallest=WORTH_A_NAME)
+        steps, matrix = with_factors_moved(*assigned(value, longest=0, smallest=WORTH_A_NAME))
         for x in ca.symvar(value):
             if x.name() in of.tree.parameters:
                 self.parameters[x.name()] = of.tree.parameters[x.name()]

@@ -46,8 +46,15 @@ LIST_MATRICES = ('M', 'Phi_q')
 
 def list_latex_source(equations: Equations) -> str:
     """Return a LaTeX document with the equations, and the numbers of their parameters."""
-    parts = [LATEX_HEAD, *(text(line) + '\n' for line in _about(equations) if line)]
-    parts.append(r'\section*{Equations of motion}')
+    parts = [LATEX_HEAD, rf'\section*{{Equations of motion of {text(equations.lists.name)}}}']
+    columns = {
+        'Coordinates': ('q', equations.coordinates),
+        'Inputs': ('u', map(sympy.Symbol, equations.lists.inputs)),
+        'Multipliers of the constraints': (r'\lambda', equations.multipliers),
+    }
+    for meaning, (letter, symbols) in columns.items():
+        if column := ', '.join(map(sympy.latex, symbols)):
+            parts.append(rf'{meaning}: ${letter} = \left( {column} \right)^\top$.' + '\n')
     parts += [equation(*line.split(' &= ')) for line in equations.latex().split(' \\\\\n')]
     known = [
         (name, value) for name, value in equations.lists.parameters.items() if value is not None

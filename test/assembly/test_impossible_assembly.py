@@ -199,6 +199,23 @@ def test_axes_that_are_nearly_parallel_are_taken_for_rounded():
     assert ccd.assemble(ccd.load(text)).size  # which closes as it was written
 
 
+def test_two_separate_loops_with_tilted_axes_get_the_same_advice_and_are_counted():
+    text = (library.share_folder() / 'urdf/four_bar.urdf').read_text(encoding='utf-8')
+    tilted = text.replace('<child_axis xyz="0 ', '<child_axis xyz="0.0001 ')
+    links = tilted[tilted.index('<link name="crank_link"') : tilted.index('<joint name="world')]
+    joints = tilted[tilted.index('<joint name="crank"') : tilted.index('</constraint>')]
+    again = re.sub(
+        '((?:<link|<joint|<constraint) name| link)="(?!base")([^"]+)"',
+        r'\1="\2_2"',
+        links + joints,
+    )
+    robot = ccd.load(tilted.replace('</robot>', again + '</constraint></robot>'))
+    assert list(robot.loop_names) == ['coupler_rocker', 'coupler_rocker_2']
+    says = 'at best .1 other group of loops does, too.; tried .* axes miss each other by a little'
+    with pytest.raises(ccd.AssemblyError, match=says):
+        ccd.assemble(robot)
+
+
 def test_the_advice_for_axes_that_miss_each_other_closes_both_loops():
     text = (library.share_folder() / 'urdf/six_bar.urdf').read_text(encoding='utf-8')
     exact = ccd.load(text)

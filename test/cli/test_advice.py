@@ -70,9 +70,9 @@ def test_a_file_that_leaves_the_range_is_refused_before_nodes_wait_for_it(capsys
     path = tmp_path / 'far.csv'
     path.write_text('time,left_shoulder\n0,1\n1,2\n2,9\n3,2\n')
     words = ['up', 'five_bar', '--follow', str(path), '--torque', 'beyond_limits=clip']
-    if clip:  # what torque_node clips is not refused; a mode that does not exist is
-        said = complaint_of(capsys, *words, '--mode', 'soft')
-        assert 'impedance' in said
+    if clip:  # what torque_node clips is not refused; a pose that does not exist is
+        said = complaint_of(capsys, *words, '--q', 'left_shoulder=99')
+        assert 'is commanded' not in said
     else:
         said = complaint_of(capsys, *words[:-2])
         assert (

@@ -31,7 +31,9 @@ from sensor_msgs.msg import JointState  # noqa: I100
 from std_msgs.msg import String
 
 import closed_chain_dynamics as ccd
+from closed_chain_dynamics.cli import up
 from closed_chain_dynamics.cli.main import main
+from closed_chain_dynamics.control import law
 from closed_chain_dynamics.ros import composition
 from closed_chain_dynamics.ros.demo_programme import (
     JOINTS,
@@ -194,16 +196,18 @@ def test_a_file_is_followed_to_its_last_row(ros, tmp_path):
     'words, code, culprit',
     [
         (['four_baar'], 1, 'four_bar'),
-        (['four_bar', '--demo'], 1, 'swing'),
+        (['four_bar', '--demo'], 2, 'swing'),
         (['four_bar', '--seconds', '-1'], 2, '-1'),
         (['four_bar', '--rate', '-5'], 2, "'-5' is not a positive number"),
         (['four_bar', '--domain', '500'], 2, '500'),
-        (['four_bar', '--hold', '--no-controller'], 1, '--hold'),
-        (['four_bar', '--repeat'], 1, '--follow FILE'),
+        (['four_bar', '--hold', '--no-controller'], 2, '--hold'),
+        (['four_bar', '--repeat'], 2, '--follow FILE'),
         (['four_bar', '--hold', '--follow', 'a.csv'], 2, 'not allowed with'),
         (['four_bar', '--follow', 'nowhere.csv'], 1, 'nowhere.csv'),
-        (['four_bar', '--mode', 'soft'], 1, 'impedance'),
-        (['swing', '--demo', '--hold'], 1, 'its own reference'),
+        (['four_bar', '--mode', 'soft'], 2, 'impedance'),
+        (['four_bar', '--torque', 'rat_limit=2'], 2, "Did you mean 'rate_limit'"),
+        (['four_bar', '--torque', 'rate_limit=-2'], 2, '--torque'),
+        (['swing', '--demo', '--hold'], 2, 'its own reference'),
         (['four_bar', '--q', 'crnk=1'], 1, "Did you mean 'crank'"),
         (['four_bar', '--v', 'rockr=1'], 1, "Did you mean 'rocker'"),
     ],
@@ -216,6 +220,11 @@ def test_misuse_is_told_before_anything_starts(capsys, words, code, culprit):
         assert ended.code == code
     said = capsys.readouterr().err
     assert culprit in said and 'simulator_node' not in said
+
+
+def test_the_modes_are_those_of_the_controller():
+    """The command names them without loading the controller, so that --help stays fast."""
+    assert up.MODE_NAMES == law.MODES
 
 
 def test_the_programme_is_smooth_and_comes_back():

@@ -209,3 +209,40 @@ def test_the_structure_may_change_between_updates():
             np.testing.assert_allclose(state.q, sim.q, atol=EXACT)
             sim.step()
     assert state.jumps == 0
+
+
+GEAR = """<robot name="geared_parallelogram" xmlns:cc="urn:closed_chain_dynamics">
+  <link name="base"/> {links}
+  <joint name="hand" type="continuous"> <parent link="base"/> <child link="hand_link"/>
+    <origin xyz="0.1 0 0"/> <axis xyz="0 1 0"/> </joint>
+  <joint name="arm" type="continuous"> <parent link="base"/> <child link="arm_link"/>
+    <axis xyz="0 1 0"/> </joint>
+  <joint name="rod" type="continuous"> <parent link="arm_link"/> <child link="rod_link"/>
+    <origin xyz="0 0 0.04"/> <axis xyz="0 1 0"/> </joint>
+  <joint name="motor" type="continuous" cc:role="actuated"> <parent link="base"/>
+    <child link="rotor"/> <axis xyz="0 1 0"/> </joint>
+  <constraint name="pin" type="revolute">
+    <parent link="rod_link"/> <parent_origin xyz="0.1 0 0"/> <parent_axis xyz="0 1 0"/>
+    <child link="hand_link"/> <child_origin xyz="0 0 0.04"/> <child_axis xyz="0 1 0"/>
+  </constraint>
+  <coupling name="gear"> <predecessor link="arm_link"/> <successor link="rotor"/>
+    <ratio value="-30"/> </coupling>
+</robot>"""
+
+
+def test_a_rotor_that_turns_as_its_gear_says_is_no_other_branch():
+    """Behind a gear of 30, an unnamed rotor changes its speed 30 times as much as the hand."""
+    links = ''.join(
+        f'<link name="{name}"> <inertial> <mass value="1"/> <inertia ixx="0.01" ixy="0" ixz="0" '
+        'iyy="0.01" iyz="0" izz="0.01"/> </inertial> </link>'
+        for name in ('hand_link', 'arm_link', 'rod_link', 'rotor')
+    )
+    robot = ccd.load(GEAR.format(links=links))
+    q = ccd.assemble(robot, {'hand': 0.0})
+    state = LoopState(robot, ['hand'], start=q, measured=False)
+    state.restructured(q, np.zeros(robot.nv))
+    state.time, place = 0.0, robot.joint_slices('motor')[0].start
+    for t in np.arange(0.01, 4.0, 0.01):
+        hand, rate = 0.3 * np.sin(np.pi * t), 0.3 * np.pi * np.cos(np.pi * t)
+        assert state.update(t, [hand], [rate]) and state.status == 'tracking', t
+        assert state.q[place] == pytest.approx(-30.0 * hand, abs=EXACT)

@@ -91,7 +91,8 @@ class Reader:
             Path(title).write_text(text)
         whole = text if ROBOT.search(text) else self.frame.replace(MARK, text)
         assert ROBOT.search(whole), 'a part of a robot, but no robot of the page has the mark'
-        notes = ccd.load(whole).description.notes
+        is_macro = (title or '').endswith('.xacro')  # which is read from a file only
+        notes = ccd.load(title if is_macro else whole).description.notes
         assert not any('ignored' in note for note in notes), notes
 
     def yaml(self, title, text):

@@ -51,7 +51,6 @@ FILLED_IN = re.compile(
 # Messages that only pass on those of others.
 PASSED_ON = {
     ('cli/up.py', HOLE),
-    ('cli/up_programs.py', f'parameter {HOLE} {HOLE}'),
     ('description/assignments.py', HOLE),
     ('ros/parameters.py', HOLE),
     ('ros/parameters.py', f'parameter {HOLE} {HOLE}'),
@@ -99,6 +98,14 @@ ELSEWHERE = (
 )
 
 WRONG_USAGE = {
+    'an unknown parameter': ['up', 'exo_leg', '--torque', 'mod=impedance'],
+    'a parameter that is no choice': ['up', 'exo_leg', '--torque', 'mode=soft'],
+    'nothing to repeat': ['up', 'four_bar', '--repeat'],
+    'a pose that nobody holds': ['up', 'four_bar', '--hold', '--no-controller'],
+    'a demonstration that holds': ['up', 'swing', '--hold', '--demo'],
+    'the demonstration of a four-bar': ['up', 'four_bar', '--demo'],
+    'nodes for a file that is repaired': ['up', 'four_bar', '--inertia', 'repair'],
+    'a time below zero': ['simulate', 'four_bar', '--time', '-1'],
     'a parameter without value': ['up', 'exo_leg', '--torque', 'mode'],
     'a value without name': ['simulate', 'four_bar', '--q', 'crank'],
     'an event without time': ['simulate', 'four_bar', '--cut', 'coupler_rocker'],

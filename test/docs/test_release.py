@@ -21,7 +21,6 @@ import re
 import shutil
 import subprocess
 import sys
-import sysconfig
 import tarfile
 import venv
 import zipfile
@@ -92,30 +91,40 @@ def required(wheel):
     return found
 
 
+def clean_environment():
+    """Return the environment without what leads Python to other packages."""
+    return {k: v for k, v in os.environ.items() if k not in ('PYTHONPATH', 'VIRTUAL_ENV')}
+
+
 @pytest.fixture(scope='module')
 def bare(wheel, tmp_path_factory):
     """Return a new environment with the wheel and what it requires, linked from this one."""
     here = tmp_path_factory.mktemp('bare') / 'environment'
     venv.create(here, with_pip=False)
     python = here / 'bin' / 'python'
+    # without the path of a colcon workspace: pip would find the package there and install nothing
     run(
         *(sys.executable, '-m', 'pip', '--python', python, 'install', '-qq', '--no-deps'),
         *('--no-index', '--disable-pip-version-check', '--no-compile', wheel),
         cwd=here,
+        env=clean_environment(),
     )
     inside = Path(
         run(python, '-c', 'import site; print(site.getsitepackages()[0])', cwd=here).strip()
     )
     for name in required(wheel):
-        for part in {each.parts[0] for each in metadata.files(name)} - {'..', '__pycache__'}:
-            (inside / part).symlink_to(Path(sysconfig.get_paths()['purelib']) / part)
+        listed = metadata.files(name)
+        if listed is None:
+            pytest.skip(f'{name} was installed by the system, which does not list its files')
+        for part in {each.parts[0] for each in listed} - {'..', '__pycache__'}:
+            # in a workspace of ROS not all packages are in the folder of this interpreter
+            (inside / part).symlink_to(metadata.distribution(name).locate_file(part))
     return here
 
 
 def in_bare(here, *words):
     """Run a program of an environment, in its folder, and return what it wrote."""
-    clean = {k: v for k, v in os.environ.items() if k not in ('PYTHONPATH', 'VIRTUAL_ENV')}
-    return run(here / 'bin' / words[0], *words[1:], cwd=here, env=clean)
+    return run(here / 'bin' / words[0], *words[1:], cwd=here, env=clean_environment())
 
 
 def test_a_wheel_of_the_source_distribution_works_in_an_empty_environment(bare):

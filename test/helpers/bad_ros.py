@@ -26,6 +26,7 @@ import numpy as np
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.cli import up
 from closed_chain_dynamics.control.state_tracking import StateTracker
+from closed_chain_dynamics.model.library import share_folder
 from closed_chain_dynamics.recording.segments import position_names
 
 __all__ = ['NODES', 'ROS', 'VALUES']
@@ -154,6 +155,13 @@ if ROS:
         (at / 'far.csv').write_text('time,left_shoulder\n0,1\n1,2\n2,9\n3,2\n')
         command('five_bar', '--follow', str(at / 'far.csv'), module=up)(at)
 
+    def passive(at):
+        """Hold a model that has no motors."""
+        path = at / 'passive.urdf'
+        text = (share_folder() / 'urdf' / 'pendulum.urdf').read_text(encoding='utf-8')
+        path.write_text(text.replace('cc:role="actuated"', 'cc:role="passive"'))
+        command(str(path), '--hold', module=up)(at)
+
     def start_nothing():
         """Start a program where there is no Python to run it."""
         family = Family([Program('torque_node', 'what it is for')])
@@ -163,15 +171,9 @@ if ROS:
     NODES |= {
         'odometry without its messages': without_odometry,
         'commands of nobody': lambda at: commanded_efforts(JointState(name=['a']), ['a']),
-        'an unknown parameter of torque_node': command(
-            'exo_leg', '--torque', 'mod=impedance', module=up
-        ),
         'a file that leaves the range of a joint': far_trajectory,
-        'nothing to repeat': command('four_bar', '--repeat', module=up),
-        'a pose that nobody holds': command('four_bar', '--hold', '--no-controller', module=up),
-        'a demonstration that holds': command('swing', '--hold', '--demo', module=up),
+        'a pose that nobody holds': passive,
         'a trajectory of a ball joint': ball_trajectory,
-        'a mode that is none': command('exo_leg', '--torque', 'mode=soft', module=up),
         'a parameter that is no list': node(TorqueNode, measured='crank'),
         'a parameter that is no choice': node(TorqueNode, mode='magic'),
         'one gain instead of two': node(TorqueNode, model='four_bar', joint_gains=['crank=1']),
@@ -188,8 +190,6 @@ if ROS:
         'a demonstration of another model': node(
             DemoNode, lambda made: made._on_state(String(data=json.dumps({'crank': True})))
         ),
-        'the demonstration of a four-bar': command('four_bar', '--demo', module=up),
-        'nodes for a file that is repaired': command('four_bar', '--inertia', 'repair', module=up),
         'names without efforts': lambda at: driven().set_torques(['crank'], []),
         'a motor named twice': lambda at: driven().set_torques(['crank', 'crank'], [1.0, 1.0]),
         'a torque of an unknown motor': lambda at: driven().set_torques(['cranc'], [1.0]),

@@ -15,6 +15,7 @@
 """Connecting and cutting: the state is carried over, and what comes back is what was there."""
 
 from dataclasses import replace
+import gc
 import sys
 import tracemalloc
 
@@ -298,8 +299,10 @@ def test_many_random_events_leave_no_trace():
     fill_cells()  # a kernel that is seldom needed is loaded now, not in between
     tracemalloc.start()
     events.run(50)
+    gc.collect()  # also of tuples that Python keeps for the next ones of their size
     before = tracemalloc.get_traced_memory()[0]
     rest = events.run(EVENTS // 2)
+    gc.collect()
     rest_list = sys.getsizeof(rest.seconds) + 32 * len(rest.seconds)
     grown = tracemalloc.get_traced_memory()[0] - before - rest_list
     tracemalloc.stop()

@@ -18,15 +18,19 @@ import re
 import shutil
 import subprocess
 
+import casadi as ca
 from helpers.derived_lists import derived as derived_lists
 from helpers.eliminated import derived
 import numpy as np
 import pytest
 
 import closed_chain_dynamics as ccd
+from closed_chain_dynamics.symbolic.angles import Angle
+from closed_chain_dynamics.symbolic.assignments import assigned
 from closed_chain_dynamics.symbolic.elimination import OpenTree, derive
 from closed_chain_dynamics.symbolic.latex import latex_source, text
 from closed_chain_dynamics.symbolic.list_code import list_latex_source
+from closed_chain_dynamics.symbolic.shared_factors import with_factors_moved
 
 ALL = ['M_1', 'c_1', 'g_1', 'tau_1s', 'tau_1d', 'tau_1']
 SAME = 1e-12  # the same terms, projected before or after
@@ -71,6 +75,50 @@ def test_few_symbols_and_matrices():
     assert len(set(re.findall(r'u_\{\d+\}|u_\d', source))) <= 6  # code has 200 assignments
     assert r'M_1 = W^\top M W' in source and r'c_{\mathrm{crank}}' in source
     assert r'\begin{pmatrix}' in source and r'\dot q_{\mathrm{crank}}' in source
+
+
+def test_lengths_cancel_in_what_is_printed():
+    """Code multiplies by a length as long as it can; on paper no length stands to the fourth."""
+    for name in ('four_bar', 'slider_crank'):
+        source = latex_source(derived(name, 'te')[1], ALL)
+        assert not re.search(r'\}\^\{[34]\}', source)
+
+
+def test_assignments_with_factors_moved_have_the_same_values():
+    _, equations = derived('slider_crank', 'te')
+    state = equations.form.state
+    values = ca.vertcat(
+        *(
+            each
+            for angle in state.values()
+            if isinstance(angle, Angle)
+            for each in (angle.cos, angle.sin)
+        )
+    )
+    plain = assigned(values, longest=0, smallest=6)
+    moved = with_factors_moved(*plain)
+    rng = np.random.default_rng(2)
+    numbers = {
+        x: rng.uniform(1.0, 2.0)
+        for _, each in [*plain[0], (0, plain[1])]
+        for x in sorted(each.free_symbols, key=str)
+        if not x.name.startswith('u_')
+    }
+
+    def worked_out(steps, matrix):
+        known = dict(numbers)
+        for name, value in steps:
+            known[name] = complex(value.subs(known))
+        return np.array(matrix.subs(known).tolist(), dtype=complex)
+
+    np.testing.assert_allclose(worked_out(*moved), worked_out(*plain), rtol=1e-12)
+
+
+def test_lists_are_introduced_in_signs_of_mathematics():
+    """A page of a paper: no line of a file's comment, such as M q'' = rhs."""
+    source = list_latex_source(derived_lists('sliding_blocks'))
+    assert r'\section*{Equations of motion of sliding\_blocks}' in source
+    assert r'Coordinates: $q = \left( ' in source and 'rhs' not in source
 
 
 @pytest.mark.parametrize('name', ['four_bar', 'slider_crank', 'exo'])
