@@ -78,6 +78,8 @@ class AskedMotion:
             self.refused = str(error)
             return False
         self.refused = ''
+        if self.reference.clipped:
+            self._tracker.refuse('clipped', f'{self.reference.clipped}: it stays within them')
         return True
 
     def go_on(self, stamp: float, timeout: float) -> None:

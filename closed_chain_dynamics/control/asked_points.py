@@ -64,9 +64,9 @@ def within_limits(
     given: tuple[ArrayLike, ArrayLike, ArrayLike | None, ArrayLike | None],
     begin: tuple[Vector, Vector],
     clip: bool,
-) -> Trajectory:
+) -> tuple[Trajectory, str]:
     """
-    Return a trajectory whose points are within limits, or raise.
+    Return a trajectory whose points are within limits, and what was clipped in words, or raise.
 
     `given`: its times, positions, velocities and accelerations; `begin`: where it starts, and how
     fast; `clip`: whether points beyond limits are brought back.
@@ -74,6 +74,7 @@ def within_limits(
     times, positions, velocities, accelerations = given
     t, p = np.array(times, dtype=float), np.array(positions, dtype=float)
     lower, upper, _ = limits.of(asked.names)
+    beyond = limits.beyond(asked.names, p) if clip else ''
     if clip and (np.clip(p, lower, upper) != p).any():
         inside = (lower <= p) & (p <= upper)
         more = [
@@ -92,4 +93,4 @@ def within_limits(
         far = np.abs((p[0] - begin[0]) / scales(limits.robot, asked.names))
         if far.max() > FARTHEST_JUMP:
             raise refused(f'{asked.names[int(far.argmax())]!r} jumps by {far.max():.3g}')
-    return asked
+    return asked, beyond

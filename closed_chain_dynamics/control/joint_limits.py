@@ -202,17 +202,26 @@ class JointLimits:
         which = [self._numbers[name] for name in names]
         return self.lower[which], self.upper[which], self.speed[which]
 
+    def beyond(self, names: Sequence[str], positions: NDArray[np.float64]) -> str:
+        """Return which point of a trajectory is the first beyond limits, in words, or nothing."""
+        lower, upper, _ = self.of(names)
+        over = np.maximum(positions - upper, lower - positions) > LIMIT_ROUNDING
+        if not over.any():
+            return ''
+        i, j = (int(each[0]) for each in np.nonzero(over))
+        return (
+            f'{names[j]!r} is commanded to {positions[i, j]:.4g}, and its limits are '
+            f'{lower[j]:g} to {upper[j]:g}'
+        )
+
     def refuse_points(
         self, names: Sequence[str], times: Vector, positions: NDArray[np.float64]
     ) -> None:
         """Raise where points of a trajectory are beyond limits, or further apart than speeds."""
-        lower, upper, _ = self.of(names)
-        over = np.maximum(positions - upper, lower - positions) > LIMIT_ROUNDING
-        if over.any():
-            i, j = (int(each[0]) for each in np.nonzero(over))
+        beyond = self.beyond(names, positions)
+        if beyond:
             raise StateError(
-                f'{names[j]!r} is commanded to {positions[i, j]:.4g}, and its limits are '
-                f'{lower[j]:g} to {upper[j]:g}',
+                beyond,
                 where='trajectory',
                 repair='Stay within the limits, or set parameter beyond_limits to clip.',
             )

@@ -82,7 +82,7 @@ class Reference:
 
     def drop(self) -> None:
         """Forget it."""
-        self._start, self.received, self.problem = 0.0, -np.inf, ''
+        self._start, self.received, self.problem, self.clipped = 0.0, -np.inf, '', ''
         self._rate = 0.0  # of catching up
         self._has_looked = False  # ahead, since the last turn
         self._last_time = np.inf  # of the turn before
@@ -133,7 +133,7 @@ class Reference:
         with np.errstate(over='ignore', invalid='ignore'):  # what overflows is refused below
             asked = Trajectory(names, times, positions, velocities, accelerations, start=begin)
         given = times, positions, velocities, accelerations
-        asked = within_limits(self.limits, asked, given, begin, self.clip)
+        asked, clipped = within_limits(self.limits, asked, given, begin, self.clip)
         same = self._trajectory is not None and asked.names == self._trajectory.names
         pose = self._state.known_q if same and self._state is not None else q
         rehearsal = None
@@ -150,6 +150,7 @@ class Reference:
             self._state = state
         self._trajectory, self._start, self.received = asked, start, time
         self._rehearsal, self._position, self.problem = rehearsal, begin[0], ''
+        self.clipped = clipped
         self._reached = self._given_up = None
         self._last_time = np.inf
         self._note_places(asked.names)

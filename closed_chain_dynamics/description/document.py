@@ -57,7 +57,7 @@ def open_document(
             raise DescriptionError(
                 'the text holds xacro macros',
                 file=TEXT_LABEL,
-                repair='Give the path of the .xacro file, or expand it first.',
+                repair='Expand it first with xacro, or load the .xacro file by its path.',
             )
         path, label = None, TEXT_LABEL
     else:

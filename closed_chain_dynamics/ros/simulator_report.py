@@ -71,6 +71,8 @@ class SimulatorReport:
                 f'another node publishes /clock too, {when}: set publish_clock to false in all '
                 'simulators but one, and give each its own frame_prefix'
             )
+        if node.source and node.source.problem:
+            return 'warning', f'another model was refused, {when}: {node.source.problem}'
         return 'ok', f'running, {when}'
 
     def _values(self) -> dict[str, Any]:

@@ -115,8 +115,11 @@ class TorqueReport:
             return
         p, name, safety = node.parameters, loop.robot.name, loop.safety
         reason = loop.reason if node.active else 'not active'
-        level = {ACTIVE: 'ok', FAULT: 'error'}.get(safety.state, 'warning')
+        problem = node.source.problem if node.source else ''  # of a description that came later
+        level = 'warning' if problem or safety.state != ACTIVE else 'ok'
+        level = 'error' if safety.state == FAULT else level
         more = f', {safety}' if safety.state != ACTIVE else ''
+        more += f'; another model was refused: {problem}' if problem else ''
         node.diagnostics.publish(
             level if node.active else 'warning',
             f'fallback {p.fallback}: {reason}' if reason else f'{p.mode} of {name}{more}',

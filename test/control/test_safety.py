@@ -93,6 +93,10 @@ def test_clipped_references_end_at_the_limit():
     run.run(1.3)
     assert run.position('hip') == pytest.approx(1.0, abs=2e-3)
     assert run.loop.safety.state == 'active'
+    told = "'hip' is commanded to 2.5, and its limits are -0.6 to 1: it stays within them"
+    assert run.refused == [('clipped', told)]
+    assert run.loop.take_reference(['hip'], [1.0], [[0.9]])
+    assert len(run.refused) == 1
 
 
 @pytest.mark.parametrize('far', [30.0, 3000.0, 1e6, 1e300])

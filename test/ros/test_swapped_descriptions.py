@@ -17,6 +17,7 @@
 import json
 import time
 
+from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from helpers.ros_helpers import latched, ros  # skips this file where there is no rclpy
 import numpy as np
 from sensor_msgs.msg import JointState
@@ -170,6 +171,13 @@ def test_a_fault_outlives_another_description(ros):
 def test_a_wrong_description_changes_nothing_and_is_named(ros):
     """One that cannot be read, and one that the parameters do not fit: torques flow on."""
     bench = Bench(ros, command_order=SHOULDERS)
+    reports = ros.listen(DiagnosticArray, 'diagnostics')
+
+    def reported(text, level):
+        bench.send()
+        last = reports[-1].status[0] if reports else None
+        return last and text in last.message and last.level == level
+
     wrong = ladder(2).replace('<child link="rocker1"/>', '<child link="rokcer1"/>')
     for text, why in ((wrong, 'rokcer1'), (ladder(2), "parameter 'command_order'")):
         bench.clear()
@@ -178,6 +186,9 @@ def test_a_wrong_description_changes_nothing_and_is_named(ros):
         bench.send()
         assert all(np.any(each.effort) for each in bench.torques)
         assert lengths(bench.commands) == [2]
+        ros.wait(lambda why=why: reported(why, DiagnosticStatus.WARN), f'a warning of {why}')
+    bench.describe(library.find('five_bar').read_text())
+    ros.wait(lambda: reported('five_bar', DiagnosticStatus.OK), 'all is well again')
     assert 'Traceback' not in bench.node.output()
 
 
