@@ -29,7 +29,7 @@ from .implicit import implicit_step
 from .inertia import energies, rotor_energy
 from .kinematics import motion, placements
 from .linear_algebra import copy_to
-from .loop_closing import close_loops, nudge_loops
+from .loop_closing import close_placed, nudge_loops
 from .passive import passive_energy
 from .step import euler_step, rk4_step
 from .vectors import norm
@@ -98,12 +98,12 @@ def _take_part(m, q, v, dt, method, books, work, settled):
         status = implicit_step(m, q, v, dt, books, work)
     else:
         status = rk4_step(m, q, v, dt, books, work, settled)
-        if status == at.OK:
-            nudge_loops(m, q, v, work)
     if status == at.OK:
-        if at.shape(m).n_rows == 0:
+        if method == RK4:
+            nudge_loops(m, q, v, work)
+        else:
             placements(m, q)
-        status = close_loops(m, q, v, work)
+        status = close_placed(m, q, v, work)
     if status == at.OK:
         motion(m, v, at.zeros(m), 1.0)
         total = 0.0

@@ -15,11 +15,12 @@
 """Closing the loops again after a step: theta_G stays, theta_S follows by Newton's method."""
 
 from . import records as at
+from .cluster_inertia import cluster_matrices
 from .compiling import kernel
 from .constraint_rows import constraint_matrix
 from .coordinates import may_solve_again, solve_again, solve_constraints
 from .kinematics import placements
-from .linear_algebra import copy_to, largest
+from .linear_algebra import copy_to, dot, largest
 from .loops import loop_is_flipped
 from .manifold import integrate
 from .sharing import HANDLE, TABLE, VECTOR, shared_kernel
@@ -57,31 +58,33 @@ def follow_theta_G(m, v):
     dof = at.cluster_dofs(m)
     for cluster in at.clusters(m)[: at.shape(m).n_clusters]:
         if cluster.rank:
-            H, first = constraint_matrix(m, cluster), cluster.first_dof
-            for s in range(cluster.rank):
-                rate = 0.0
-                for g in range(cluster.rank, cluster.n_dofs):
-                    rate += H[s, g] * v[dof[first + g]]
-                v[dof[first + s]] = rate
+            H, first, rank = constraint_matrix(m, cluster), cluster.first_dof, cluster.rank
+            theta_G, ng = cluster_matrices(m, cluster)[3][0], cluster.n_dofs - rank
+            for g in range(ng):
+                theta_G[g] = v[dof[first + rank + g]]
+            for s in range(rank):
+                v[dof[first + s]] = dot(H[s, rank:], theta_G, 0, ng)
 
 
 @kernel
 def nudge_loops(m, q, v, work):
     """
-    Nearly close the loops by a step of Newton's method with the rows of J_C as they are.
+    Place the bodies, and nearly close the loops with the rows of J_C as they are.
 
     After RK4 they are those of its last stage, third order in the step away from its end: what
-    remains open is rounding, and `close_loops` eliminates once instead of twice.
+    a step of Newton's method leaves open is rounding, and `close_placed` eliminates once instead
+    of twice. Small steps of RK4 hardly open the loops: then nothing is moved.
     """
+    placements(m, q)
     size = at.shape(m)
     if size.n_rows == 0 or not may_solve_again(m):
         return
-    placements(m, q)
     solve_again(m, q, v, False)
     if open_by(m) > CLOSED:
         u = work[0, : size.nv]
         closing_step(m, u)
         _move(m, q, u, work)
+        placements(m, q)
 
 
 @shared_kernel(HANDLE, VECTOR, VECTOR, TABLE)
@@ -91,6 +94,13 @@ def close_loops(m, q, v, work):
 
     Returns LOOP_OPEN where it does not come to an end; then the loops cannot be closed from here.
     """
+    placements(m, q)
+    return close_placed(m, q, v, work)
+
+
+@shared_kernel(HANDLE, VECTOR, VECTOR, TABLE)
+def close_placed(m, q, v, work):
+    """Do the same where the bodies are placed already."""
     size, world = at.shape(m), at.world(m)
     if size.n_rows == 0:
         return at.OK
@@ -98,7 +108,6 @@ def close_loops(m, q, v, work):
         return _close_rounded(m, q, v, work)
     u, worst = work[0, : size.nv], 0.0
     for attempt in range(CLOSING_STEPS):
-        placements(m, q)
         solve_constraints(m, q, v, False)
         worst = open_by(m)
         if worst <= CLOSED or (attempt == CLOSING_STEPS - 1 and worst <= ROUNDING):
@@ -112,6 +121,7 @@ def close_loops(m, q, v, work):
         ):
             return _close_rounded(m, q, v, work)
         _move(m, q, u, work)
+        placements(m, q)
     if size.rank < size.n_rows and worst <= world.closing_tolerance:
         return _close_rounded(m, q, v, work)  # rows that contradict each other are kept in turns
     return at.LOOP_OPEN
