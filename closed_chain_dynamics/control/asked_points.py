@@ -74,7 +74,7 @@ def within_limits(
     times, positions, velocities, accelerations = given
     t, p = np.array(times, dtype=float), np.array(positions, dtype=float)
     lower, upper, _ = limits.of(asked.names)
-    beyond = limits.beyond(asked.names, p) if clip else ''
+    beyond = limits.beyond(asked.names, p) if clip else None
     if clip and (np.clip(p, lower, upper) != p).any():
         inside = (lower <= p) & (p <= upper)
         more = [
@@ -93,4 +93,4 @@ def within_limits(
         far = np.abs((p[0] - begin[0]) / scales(limits.robot, asked.names))
         if far.max() > FARTHEST_JUMP:
             raise refused(f'{asked.names[int(far.argmax())]!r} jumps by {far.max():.3g}')
-    return asked, beyond
+    return asked, beyond.why if beyond else ''

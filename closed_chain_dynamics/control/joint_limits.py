@@ -202,16 +202,18 @@ class JointLimits:
         which = [self._numbers[name] for name in names]
         return self.lower[which], self.upper[which], self.speed[which]
 
-    def beyond(self, names: Sequence[str], positions: NDArray[np.float64]) -> str:
-        """Return which point of a trajectory is the first beyond limits, in words, or nothing."""
+    def beyond(self, names: Sequence[str], positions: NDArray[np.float64]) -> StateError | None:
+        """Return what is wrong with the first point of a trajectory beyond limits, or None."""
         lower, upper, _ = self.of(names)
         over = np.maximum(positions - upper, lower - positions) > LIMIT_ROUNDING
         if not over.any():
-            return ''
+            return None
         i, j = (int(each[0]) for each in np.nonzero(over))
-        return (
+        return StateError(
             f'{names[j]!r} is commanded to {positions[i, j]:.4g}, and its limits are '
-            f'{lower[j]:g} to {upper[j]:g}'
+            f'{lower[j]:g} to {upper[j]:g}',
+            where='trajectory',
+            repair='Stay within the limits, or set parameter beyond_limits to clip.',
         )
 
     def refuse_points(
@@ -220,11 +222,7 @@ class JointLimits:
         """Raise where points of a trajectory are beyond limits, or further apart than speeds."""
         beyond = self.beyond(names, positions)
         if beyond:
-            raise StateError(
-                beyond,
-                where='trajectory',
-                repair='Stay within the limits, or set parameter beyond_limits to clip.',
-            )
+            raise beyond
         with np.errstate(over='ignore'):
             self.refuse_rates(names, np.diff(positions, axis=0) / np.diff(times)[:, None])
 

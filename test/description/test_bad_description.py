@@ -185,7 +185,7 @@ def test_an_error_in_a_text_says_that_it_was_a_text():
 
 def test_a_text_with_macros_is_refused():
     text = '<robot xmlns:xacro="http://ros.org/wiki/xacro"><xacro:arm/></robot>'
-    with pytest.raises(DescriptionError, match='holds xacro macros. Give the path'):
+    with pytest.raises(DescriptionError, match='holds xacro macros. Expand it first'):
         read(text)
 
 

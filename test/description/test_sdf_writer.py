@@ -386,6 +386,7 @@ def test_the_command_finds_a_closed_pose_and_tells(tmp_path, capsys):
     assert any('motors' in each for each in report['left_out'])
     assert any('count from the pose' in each for each in report['changed'])
     assert ccd.load(out).loop_names == ['coupler_rocker']
-    assert main(['convert', 'four_bar', str(tmp_path / 'm.dae')]) == 1
+    with pytest.raises(SystemExit, match='2'):  # wrong usage
+        main(['convert', 'four_bar', str(tmp_path / 'm.dae')])
     said = capsys.readouterr().err
     assert all(name in said for name in ('sdf (.sdf)', 'drake (.urdf)', 'mjcf', 'extended'))
