@@ -9,6 +9,9 @@ BIN := .venv/bin
 # two cores can serve, because tests of nodes wait for other programs.
 WORKERS ?= 3
 EXTRAS := plot,mcap,mjcf,symbolic,codegen,study,viewer,docs,test
+# Fails where messages with arrays cannot be sent: those built with NumPy 1 refuse a newer one.
+MESSAGES := from rclpy.type_support import check_for_type_support as check; \
+	from sensor_msgs.msg import Imu; check(Imu)
 KERNELS := $(wildcard closed_chain_dynamics/kernels/*.py)
 # Only errors: warnings about the places pip looks in say nothing about this package.
 # Bytecode is written when a module is first imported, whatever the environment says: of all that
@@ -104,6 +107,9 @@ browser:
 		&& $(BIN)/uv pip install -q --python $(BIN)/python -e ".[$$extras]"; } \
 	|| { echo 'uv does not get everything here: pip does, which takes a few minutes more.'; \
 		$(PIP) --prefer-binary -e ".[$$extras]"; }
+	@$(BIN)/python -c '$(MESSAGES)' 2> /dev/null || { \
+		echo 'Messages of this ROS were built with NumPy 1: installing that.'; \
+		$(BIN)/uv pip install -q --python $(BIN)/python 'numpy<2' || $(PIP) 'numpy<2'; }
 	@touch $@
 
 # Interfaces are built while the kernels are compiled, from both ends by two processes.
