@@ -124,7 +124,7 @@ setup(
             'mypy',
             'nbclient',
             'nbformat',
-            'pin',
+            'pin>=4',  # signatures that older ones do not have
             'playwright',
             'pytest',
             'pytest-xdist',
