@@ -34,14 +34,14 @@ from closed_chain_dynamics.codegen.source import Source, SourceCluster
 from closed_chain_dynamics.codegen.tree import TracedFrames
 from closed_chain_dynamics.kernels.inverse import NO_LEVER, WEAK_LEVER
 
-__all__ = ['NEVER', 'actuate', 'is_redundant', 'motor_matrix']
+__all__ = ['NEVER', 'actuate', 'is_redundant', 'motor_matrix', 'motor_row', 'other_motors']
 
 NO_LEVERS = NO_LEVER, 1e-4
 WEAK_LEVERS = WEAK_LEVER, 1e-2
 NEVER = -1.0  # the margin of what this pose does not decide
 
 
-def _motor_row(source: Source, k: int, frames: TracedFrames, solved: Solved) -> dict[int, SX]:
+def motor_row(source: Source, k: int, frames: TracedFrames, solved: Solved) -> dict[int, SX]:
     """Return the row of S of a motor, by theta_G."""
     motor = source.motors[k]
     if motor.dof is not None:
@@ -63,7 +63,7 @@ def motor_matrix(source: Source, frames: TracedFrames, solved: Solved) -> SX:
     """Return S = d theta_A / d theta_G, (motors, mobility)."""
     S = ca.SX.zeros(len(source.motors), len(source.independent))
     for k in range(len(source.motors)):
-        for g, x in _motor_row(source, k, frames, solved).items():
+        for g, x in motor_row(source, k, frames, solved).items():
             S[k, source.independent.index(g)] = x
     return S
 
@@ -74,7 +74,7 @@ def _own_motors(source: Source, cluster: SourceCluster) -> dict[int, int]:
     return {g: moved[g] for g in cluster.independent if g in moved}
 
 
-def _other_motors(source: Source, cluster: SourceCluster) -> list[int]:
+def other_motors(source: Source, cluster: SourceCluster) -> list[int]:
     """Return the motors on theta_S and on loops of a cluster."""
     return [
         k
@@ -86,14 +86,13 @@ def _other_motors(source: Source, cluster: SourceCluster) -> list[int]:
 def is_redundant(source: Source, cluster: SourceCluster) -> bool:
     """Return whether all theta_G have motors of their own, and there are others."""
     is_moved = len(_own_motors(source, cluster)) == len(cluster.independent) > 0
-    return is_moved and bool(_other_motors(source, cluster))
+    return is_moved and bool(other_motors(source, cluster))
 
 
 def actuate(
     source: Source,
     cluster: SourceCluster,
-    frames: TracedFrames,
-    solved: Solved,
+    rows: list[dict[int, SX]],
     tau_G: dict[int, SX],
     margins: list[SX],
     reached: bool,
@@ -101,14 +100,14 @@ def actuate(
     """
     Return torques by motor, and what they leave of tau_G by theta_G, in one cluster.
 
-    `reached`: whether motors are known to reach every theta_G in any pose.
+    `rows`: of S, by theta_G, of the motors that do not move theta_G themselves; `reached`: whether
+    motors are known to reach every theta_G in any pose.
     """
     G = list(cluster.independent)
-    unit, others = _own_motors(source, cluster), _other_motors(source, cluster)
+    unit, others = _own_motors(source, cluster), other_motors(source, cluster)
     torques: dict[int, SX] = {}
     tau = ca.vertcat(*(tau_G[g] for g in G))
     if others and G:
-        rows = [_motor_row(source, k, frames, solved) for k in others]
         B = ca.vertcat(*(ca.horzcat(*(row.get(g, ca.SX(0)) for g in G)) for row in rows))
         actuated = [g in unit for g in G]
         if reached:

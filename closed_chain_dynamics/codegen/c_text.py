@@ -35,11 +35,11 @@ def c_text(source: Source, name: str) -> tuple[str, dict[str, Any]]:
     """Return the C text of a function with its driver, and its shapes."""
     if name == STEP_LIBRARY:
         parts = [trace(source, each) for each in STEP_PARTS]
-        text = ''.join(print_function(each) for each in parts)
+        text = ''.join(print_function(each, together=True) for each in parts)
         return _joined(text, 'roll.c', step_sizes(source, parts)), NO_SHAPES
     if name == RUN_LIBRARY:
         traces = {each: trace(source, each) for each in RUN_PARTS}
-        text = ''.join(print_function(each) for each in traces.values())
+        text = ''.join(print_function(each, together=True) for each in traces.values())
         text = _joined(text, 'run.c', run_sizes(source, traces))
         return f'#include <string.h>\n{text}', NO_SHAPES
     if name == DERIVATIVES:
@@ -60,7 +60,7 @@ def c_text(source: Source, name: str) -> tuple[str, dict[str, Any]]:
         'WIDTHS': '{' + ', '.join(map(str, found.inputs.values())) + '}',
     }
     described = {'inputs': found.inputs, 'outputs': values, 'kept': kept}
-    return _joined(print_function(found), 'call.c', defined), described
+    return _joined(print_function(found, together=True), 'call.c', defined), described
 
 
 def _derivatives(source: Source) -> tuple[str, dict[str, Any]]:
@@ -80,7 +80,7 @@ def _derivatives(source: Source) -> tuple[str, dict[str, Any]]:
     }
     size = f'#define NUMBERS {numbers.outputs["numbers"][0]}\n'
     loops = (CODE_FOLDER / 'differentiate.c').read_text()
-    text = f'{print_function(numbers)}\n{size}{slopes.tables()}\n{loops}'
+    text = f'{print_function(numbers, together=True)}\n{size}{slopes.tables()}\n{loops}'
     described = {'inputs': numbers.inputs, 'outputs': {'slopes': shape}, 'kept': 0}
     return _joined(text, 'call.c', defined), described
 

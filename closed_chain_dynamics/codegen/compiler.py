@@ -41,7 +41,7 @@ class Compiler:
     options: tuple[str, ...]
     target: str  # a hash of what it compiles for: with -march=native, this machine's processor
     lanes: int
-    libraries: tuple[str, ...]  # of the vector version
+    libraries: tuple[str, ...]  # of mathematics, with vectors where they are there
 
 
 _compilers: dict[str, Compiler] = {}
@@ -118,7 +118,7 @@ def compile_text(compiler: Compiler, text: str, lanes: int, where: str) -> bytes
     with _scratch_folder(text) as source:
         made = source.with_suffix('.so')
         command = [compiler.path, *compiler.options, f'-DLANES={lanes}']
-        if lanes > 1 and '-lmvec' in compiler.libraries:
+        if '-lmvec' in compiler.libraries:
             command.append('-DVECTOR_MATH')
         command += ['-o', str(made), str(source), *compiler.libraries]
         done = _run(command)

@@ -12,11 +12,19 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""What expressions are for the type checker: CasADi carries no types."""
+"""What expressions are for the type checker, as CasADi carries no types, and what they cost."""
 
 from typing import Any
 
-__all__ = ['SX', 'Symbols']
+__all__ = ['SX', 'Symbols', 'operations']
 
 SX = Any  # casadi.SX
 Symbols = dict[str, Any]  # the inputs of a function by name, as casadi.SX
+
+
+def operations(function: Any) -> int:
+    """Return how many operations a function takes, constants and copies not counted."""
+    import casadi as ca
+
+    silent = {ca.OP_CONST, ca.OP_INPUT, ca.OP_OUTPUT}
+    return sum(function.instruction_id(k) not in silent for k in range(function.n_instructions()))

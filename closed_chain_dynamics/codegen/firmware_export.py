@@ -61,7 +61,8 @@ def export(
     """
     require_casadi()
     from closed_chain_dynamics.codegen.c_text import STEP_PARTS, step_sizes
-    from closed_chain_dynamics.codegen.printer import operations, print_function
+    from closed_chain_dynamics.codegen.expressions import operations
+    from closed_chain_dynamics.codegen.printer import print_function
     from closed_chain_dynamics.codegen.traces import trace
 
     pose = assemble(robot) if q is None else robot.vector(q, robot.nq, 'q')

@@ -27,7 +27,7 @@ import casadi as ca
 
 from closed_chain_dynamics.codegen.traces import Trace
 
-__all__ = ['operations', 'print_function']
+__all__ = ['print_function']
 
 PART = 800  # instructions of a part; compilers and processors are about as fast from 400 to 1500
 
@@ -63,27 +63,25 @@ UNARY = {
 }
 
 
-def operations(function: Any) -> int:
-    """Return how many operations a function takes, constants and copies not counted."""
-    silent = {ca.OP_CONST, ca.OP_INPUT, ca.OP_OUTPUT}
-    return sum(function.instruction_id(k) not in silent for k in range(function.n_instructions()))
-
-
-def print_function(traced: Trace, part: int = PART) -> str:
+def print_function(traced: Trace, part: int = PART, *, together: bool = False) -> str:
     """
     Return C of a function of one array of inputs, one after the other, and one of outputs.
 
     A compiler's time grows with the square of a function's length, so a long one is printed in
     parts of `part` instructions, which it calls one after the other. What one part leaves to
     another is in an array; most of it would not have been in registers so long anyway.
+
+    `together`: sines and cosines of inputs come first, by `real_turns` several at a time.
     """
-    values = _values(traced.function)
+    values, angles = _values(traced.function, together)
     head = f'static void {traced.name}(const real *restrict x, real *restrict y)'
+    turns = _turns(angles)
     if len(values) <= part:
         names = {value: f'a{value}' for value in range(len(values))}
         body = [*_declared(values, range(len(values)), set()), *_lines(values, names)]
         quiet = [] if traced.function.n_out() and values else ['  (void)x;', '  (void)y;']
-        return '\n'.join([f'{head} {{', *body, *quiet, '}\n'])
+        return '\n'.join([f'{head} {{', *turns, *body, *quiet, '}\n'])
+    given = 'const real *restrict x, real *restrict y, real *restrict w, const real *restrict t'
     places, room = _places(values, part)
     text, calls = [], []
     for first in range(0, len(values), part):
@@ -91,15 +89,14 @@ def print_function(traced: Trace, part: int = PART) -> str:
         name = f'{traced.name}_{first // part}'
         names = {k: f'w[{places[k]}]' if k in places else f'a{k}' for k in range(own.stop)}
         text += [
-            f'static OUT_OF_LINE void {name}(const real *restrict x, real *restrict y, '
-            'real *restrict w) {',
-            '  (void)x, (void)y, (void)w;',
+            f'static OUT_OF_LINE void {name}({given}) {{',
+            '  (void)x, (void)y, (void)w, (void)t;',
             *_declared(values, own, places.keys()),
             *_lines(values, names, own),
             '}',
         ]
-        calls.append(f'  {name}(x, y, w);')
-    return '\n'.join([*text, f'{head} {{', f'  real w[{room}];', *calls, '}\n'])
+        calls.append(f'  {name}(x, y, w, {"t" if angles else 0});')
+    return '\n'.join([*text, f'{head} {{', *turns, f'  real w[{room}];', *calls, '}\n'])
 
 
 PrintedValue = tuple[
@@ -107,28 +104,60 @@ PrintedValue = tuple[
 ]  # C with a place for every value that it needs; '' for none
 
 
-def _values(f: Any) -> list[PrintedValue]:
-    """Return what a function computes, each value once; CasADi's variables change theirs."""
+def _turns(angles: list[int]) -> list[str]:
+    """Return lines that put sines and cosines of inputs into an array, one after the other."""
+    if not angles:
+        return []
+    n = len(angles)
+    places = ', '.join(map(str, angles))
+    return [
+        f'  static const int angles[{n}] = {{{places}}};',
+        f'  real t[{2 * n}];',
+        f'  real_turns({n}, angles, x, t);',
+    ]
+
+
+def _values(f: Any, together: bool) -> tuple[list[PrintedValue], list[int]]:
+    """
+    Return what a function computes, each value once, as CasADi's variables change theirs.
+
+    And the inputs whose sines and cosines are found in `t`.
+    """
     into = _starts([f.nnz_in(k) for k in range(f.n_in())])
     out = _starts([f.nnz_out(k) for k in range(f.n_out())])
     found: list[PrintedValue] = []
     holder: dict[int, int] = {}  # variable -> its present value
+    inputs: dict[int, int] = {}  # variable -> the input that it is; a value once it is read
+    angles: dict[int, int] = {}  # input -> the place of its sine among all, in pairs
+
+    def read(variable: int) -> int:
+        if variable not in holder:
+            found.append((f'x[{inputs[variable]}]', ()))
+            holder[variable] = len(found) - 1
+        return holder[variable]
+
     for k in range(f.n_instructions()):
         what, to, of = f.instruction_id(k), f.instruction_output(k), f.instruction_input(k)
         if what == ca.OP_OUTPUT:
-            found.append((f'y[{out[to[0]] + to[1]}] = {{0}};', (holder[of[0]],)))
+            found.append((f'y[{out[to[0]] + to[1]}] = {{0}};', (read(of[0]),)))
+            continue
+        if what == ca.OP_INPUT:
+            inputs[to[0]] = into[of[0]] + of[1]
+            holder.pop(to[0], None)
             continue
         if what == ca.OP_CONST:
             value: PrintedValue = f'real_constant({f.instruction_constant(k)!r})', ()
-        elif what == ca.OP_INPUT:
-            value = f'x[{into[of[0]] + of[1]}]', ()
+        elif together and what in (ca.OP_SIN, ca.OP_COS) and of[0] in inputs:
+            at = angles.setdefault(inputs[of[0]], len(angles))
+            value = f't[{2 * at + int(what == ca.OP_COS)}]', ()
         elif what in UNARY:
-            value = UNARY[what], (holder[of[0]],)
+            value = UNARY[what], (read(of[0]),)
         else:
-            value = BINARY[what], (holder[of[0]], holder[of[1]])
+            value = BINARY[what], (read(of[0]), read(of[1]))
         found.append(value)
+        inputs.pop(to[0], None)
         holder[to[0]] = len(found) - 1
-    return found
+    return found, list(angles)
 
 
 def _is_output(value: PrintedValue) -> bool:

@@ -91,4 +91,33 @@ EACH(real_sin, sin)
 EACH(real_cos, cos)
 #endif
 #endif
+
+/* Sines and cosines of some inputs, in pairs: of one state, several at a time where that can be. */
+#if defined(VECTOR_MATH) && LANES == 1 && defined(__AVX512F__)
+#define TURNS 8
+#define many_sines _ZGVeN8v_sin
+#define many_cosines _ZGVeN8v_cos
+#elif defined(VECTOR_MATH) && LANES == 1
+#define TURNS 4
+#define many_sines _ZGVdN4v_sin
+#define many_cosines _ZGVdN4v_cos
+#endif
+#ifdef TURNS
+typedef double several __attribute__((vector_size(8 * TURNS)));
+several many_sines(several);
+several many_cosines(several);
+#endif
+static inline void real_turns(int n, const int *at, const real *x, real *out) {
+  int k = 0;
+#ifdef TURNS
+  for (; n - k >= TURNS / 2; k += TURNS) {
+    several angles = {0.0};
+    for (int i = 0; i < TURNS && k + i < n; ++i) angles[i] = x[at[k + i]];
+    const several sines = many_sines(angles), cosines = many_cosines(angles);
+    for (int i = 0; i < TURNS && k + i < n; ++i)
+      out[2 * (k + i)] = sines[i], out[2 * (k + i) + 1] = cosines[i];
+  }
+#endif
+  for (; k < n; ++k) out[2 * k] = real_sin(x[at[k]]), out[2 * k + 1] = real_cos(x[at[k]]);
+}
 #endif

@@ -14,6 +14,7 @@
 
 """Every traced function against the core, over all joint, loop, spring and coupling types."""
 
+import casadi as ca
 from helpers.furnished_mechanisms import furnished
 from helpers.random_mechanisms import random_state, relative_error
 import numpy as np
@@ -22,7 +23,9 @@ import pytest
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.codegen.actuation import is_redundant
 from closed_chain_dynamics.codegen.gathering import gather
+from closed_chain_dynamics.codegen.inverse import sought_torques, tree_forces
 from closed_chain_dynamics.codegen.traces import TRACES, trace
+from closed_chain_dynamics.codegen.tree import place
 from closed_chain_dynamics.description.elements import LoopType
 
 # Both ways round in other orders: some tens of roundings, more where clusters are stiff.
@@ -88,6 +91,32 @@ def test_torques_of_more_motors_than_needed_are_those_of_the_core_in_any_pose(mo
         assert np.all(found['margin'].full() > 0.0) and np.all(found['closed'].full() > 0.0)
         for name in ('tau_O', 'tau_G', 'tau_A', 'residual'):
             assert_same(found[name].full().ravel(), getattr(r, name), np.abs(r.tau_O).max())
+
+
+@pytest.mark.parametrize('seed', range(4))
+@pytest.mark.parametrize('model', ['biped', 'stewart', 'swing', 'exo_leg', 'high_bar'])
+def test_torques_of_any_motors_are_those_of_the_core_whatever_theta_G_they_are_sought_with(
+    model, seed
+):
+    """tau_G and the rows of S of other motors come from a theta_G that has a sparse H."""
+    rng, joints = np.random.default_rng(seed), ccd.load(model).joint_names
+    chosen = rng.choice(joints, size=1 + seed * len(joints) // 4, replace=False)
+    robot = ccd.load(model, actuated=sorted(chosen))
+    q, v, a, _ = state_of(robot)
+    source = gather(robot, q)
+    symbols = [ca.SX.sym(name, size) for name, size in zip('qva', (robot.nq, robot.nv, robot.nv))]
+    frames = place(source, symbols[0])
+    tau_O = tree_forces(source, frames, *symbols)
+    redundant = [is_redundant(source, cluster) for cluster in source.clusters]
+    for sparse in ([False] * len(redundant), [True] * len(redundant)):
+        if any(redundant) and not any(sparse):
+            continue  # those motors are always sought with a sparse H
+        t = sought_torques(source, frames, symbols[0], tau_O, redundant, tuple(sparse))
+        names = 'tau_O', 'tau_G', 'tau_A', 'residual'
+        found = ca.Function('torques', symbols, [getattr(t, name) for name in names])
+        r = ccd.inverse_dynamics(robot, q, v, a)
+        for value, name in zip(found(q, v, a), names):
+            assert_same(value.full().ravel(), getattr(r, name), np.abs(r.tau_O).max())
 
 
 @pytest.mark.parametrize('model', ['exo', 'swing', 'stewart'])
