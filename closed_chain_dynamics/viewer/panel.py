@@ -18,7 +18,7 @@ The controls beside the picture: tabs to move, to connect and cut, to look at pl
 Callbacks of the browser only note what is wanted; the thread of the view does it.
 """
 
-from collections.abc import Awaitable, Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 import html
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +30,7 @@ from closed_chain_dynamics.viewer.observation import Loop, Observation
 from closed_chain_dynamics.viewer.scene import LOOP_COLOURS, Scene, put
 from closed_chain_dynamics.viewer.sliders import (
     SLIDER_STEP,
+    Slider,
     nearest_turn,
     position,
     slider_range,
@@ -66,8 +67,9 @@ class ControlPanel:
         self.do, self.follow = window.do, window.follow
         self.message, self.status = self.gui.add_html(''), self.gui.add_html('')
         tabs = self.gui.add_tab_group()
-        self.sliders: dict[str, Any] = {}  # handles of viser, as those below
-        self.folders: list[Any] = []
+        self.sliders: dict[str, Slider] = {}
+        self.time: Slider | None = None  # of a recording
+        self.folders: list[Any] = []  # handles of viser, as those below
         self.buttons: dict[str, Any] = {}
         with tabs.add_tab('Move'):
             self._add_running()
@@ -108,10 +110,10 @@ class ControlPanel:
             reset.on_click(lambda _: self.do(source.reset))
             self.folders.append(reset)  # of what is dragged
         if source.duration is not None:
-            self.time = self.gui.add_slider(
+            time = self.gui.add_slider(
                 'time [s]', 0.0, max(source.duration, SLIDER_STEP), SLIDER_STEP, 0.0
             )
-            self.time.on_update(self._by_hand(lambda value: self.follow(source.seek, value)))
+            self.time = Slider(time, lambda value: self.follow(source.seek, value))
         if source.can_hold:
             hold = self.gui.add_checkbox(
                 'motors hold the pose',
@@ -119,18 +121,6 @@ class ControlPanel:
                 hint='the pose at the moment when this is switched on',
             )
             hold.on_update(lambda _: self.do(setattr, source, 'hold', hold.value))
-
-    @staticmethod
-    def _by_hand(action: Callable[[Any], None]) -> Callable[[Any], Awaitable[None]]:
-        """Return a callback that answers to people, not to values that the view itself sets."""
-
-        # a coroutine, which viser runs at once: a function would wait for a thread, and meanwhile
-        # the view may have set the slider back to where the joint is
-        async def by_hand(event: Any) -> None:
-            if event.client is not None:
-                action(event.target.value)
-
-        return by_hand
 
     def _add_sliders(self) -> None:
         if not self.source.can_drag:
@@ -154,8 +144,9 @@ class ControlPanel:
     def _add_slider(self, robot: Mechanism, joint: Joint) -> None:
         low, high = slider_range(robot, joint)
         slider = self.gui.add_slider(joint.name, low, high, SLIDER_STEP, min(max(0.0, low), high))
-        slider.on_update(self._by_hand(lambda value: self.follow(self._drag, joint, value)))
-        self.sliders[joint.name] = slider
+        self.sliders[joint.name] = Slider(
+            slider, lambda value: self.follow(self._drag, joint, value)
+        )
 
     def _add_looks(self) -> None:
         with self.gui.add_folder('Show', expand_by_default=False):
@@ -198,6 +189,13 @@ class ControlPanel:
         self.source.version += 1
 
     # --- what is shown ---------------------------------------------------------------------------
+    @property
+    def is_settled(self) -> bool:
+        """Return whether all sliders show what they were set to, after people moved them."""
+        steered = self.steering.sliders.values() if self.steering else ()
+        recorded = [self.time] if self.time else ()
+        return all(each.is_settled for each in (*self.sliders.values(), *steered, *recorded))
+
     def say(self, text: str) -> None:
         """Show a message over everything, or take it away."""
         put(self.message, 'content', _paragraphs([text] if text else [], style=REFUSED_STYLE))
@@ -223,12 +221,12 @@ class ControlPanel:
         )
         if source.can_run:
             put(self.play, 'label', 'Go on' if source.paused else 'Pause')
-        if source.duration is not None:
-            put(self.time, 'value', round(source.position, 3))
+        if self.time:
+            self.time.show(round(source.position, 3))
         for folder in self.folders:  # a live system is moved by its messages
             put(folder, 'visible', source.can_drag)
         for name, slider in self.sliders.items():
-            put(slider, 'value', within(slider, position(snapshot, name)))
+            slider.show(within(slider.handle, position(snapshot, name)))
         put(self.loops, 'content', _table(seen.loops))
         for loop in seen.loops:
             if loop.name in self.buttons:

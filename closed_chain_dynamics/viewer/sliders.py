@@ -12,8 +12,10 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Sliders of joints: their range, and a position on it."""
+"""Sliders: who moves them, the range of those of joints, and a position on it."""
 
+from collections.abc import Callable
+import time
 from typing import Any
 
 import numpy as np
@@ -23,9 +25,49 @@ from closed_chain_dynamics.description.elements import Joint
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.viewer.observation import Snapshot
 
-__all__ = ['SLIDER_STEP', 'nearest_turn', 'position', 'slider_range', 'within']
+__all__ = ['SLIDER_STEP', 'Slider', 'nearest_turn', 'position', 'slider_range', 'within']
 
 SLIDER_STEP = 1e-3  # of a slider [rad or m]
+LET_GO = 0.5  # after its last move by hand, the view sets a slider again [s]
+
+
+class Slider:
+    """
+    A slider that people move and the view sets; `handle` is that of viser.
+
+    What a browser sends and what the view sends it may cross, and then the browser shows an old
+    value while the view believes that it shows the new one. So the view sets nothing while a
+    slider is moved, and afterwards sends its value once even if nothing seems to have changed.
+    """
+
+    def __init__(self, handle: Any, moved: Callable[[float], None]) -> None:
+        self.handle, self._moved = handle, moved
+        self._touched: float | None = None  # when it was moved by hand, until the view set it
+        handle.on_update(self._by_hand)
+
+    # a coroutine, which viser runs at once: a function would wait for a thread, and meanwhile
+    # the view may have set the slider back to where the joint is
+    async def _by_hand(self, event: Any) -> None:
+        if event.client is not None:  # not what the view itself sets
+            self._touched = time.monotonic()
+            self._moved(event.target.value)
+
+    @property
+    def is_settled(self) -> bool:
+        """Return whether the browser is known to show what the view has set."""
+        return self._touched is None
+
+    def show(self, value: float) -> None:
+        """Set the slider to a value of its scale, unless somebody has it in hand."""
+        touched = self._touched
+        if touched is None:
+            if self.handle.value != value:
+                self.handle.value = value
+        elif time.monotonic() - touched > LET_GO:
+            self._touched = None
+            # viser sends only what differs from what it knows
+            same = self.handle.value == value
+            self.handle.value = float(np.nextafter(value, np.inf)) if same else value
 
 
 def slider_range(robot: Mechanism, joint: Joint) -> tuple[float, float]:

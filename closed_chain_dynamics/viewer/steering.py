@@ -29,6 +29,7 @@ from closed_chain_dynamics.viewer.observation import Snapshot
 from closed_chain_dynamics.viewer.scene import put
 from closed_chain_dynamics.viewer.sliders import (
     SLIDER_STEP,
+    Slider,
     nearest_turn,
     position,
     slider_range,
@@ -46,7 +47,7 @@ class Steering:
         single = [joint for joint in robot.description.joints if joint.type.nv == 1]
         motors = [joint for joint in single if joint.name in robot.actuator_names]
         self.folder = gui.add_folder('Controller: motor targets')
-        self.sliders: dict[str, Any] = {}  # handles of viser
+        self.sliders: dict[str, Slider] = {}
         with self.folder:
             for joint in motors or single:
                 self._add(gui, joint)
@@ -55,12 +56,9 @@ class Steering:
         low, high = slider_range(self.source.robot, joint)
         slider = gui.add_slider(joint.name, low, high, SLIDER_STEP, min(max(0.0, low), high))
 
-        async def by_hand(event: Any) -> None:  # at once, see Panel
-            if event.client is not None:  # not what the view itself sets
-                self._follow(self._steer, joint, event.target.value)
-
-        slider.on_update(by_hand)
-        self.sliders[joint.name] = slider
+        self.sliders[joint.name] = Slider(
+            slider, lambda value: self._follow(self._steer, joint, value)
+        )
 
     def _steer(self, joint: Joint, value: float) -> None:
         now = position(self.source.snapshot(), joint.name)
@@ -72,4 +70,4 @@ class Steering:
         asked = self.source.asked
         for name, slider in self.sliders.items():
             value = asked[1] if asked and asked[0] == name else position(snapshot, name)
-            put(slider, 'value', within(slider, value))
+            slider.show(within(slider.handle, value))

@@ -206,7 +206,8 @@ class Window:
             self.scene.draw(pace.seen)
         if pace.unexplained and now > pace.explain_from:
             pace.explain(now)
-        if acted or (pace.pending and now - pace.numbered > 1.0 / NUMBER_RATE):
+        unsaid = pace.pending or not self.panel.is_settled
+        if acted or (unsaid and now - pace.numbered > 1.0 / NUMBER_RATE):
             pace.numbered, pace.pending = now, False
             self.panel.update(pace.seen, pace.text)
 

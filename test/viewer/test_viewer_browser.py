@@ -37,11 +37,11 @@ CHARTS = """() => Object.values(window.__viserTestpoints.uplots ?? {}).map(each 
 
 
 @contextmanager
-def shown(chromium, source):
+def shown(chromium, source, prepare=lambda page: None):
     """Open a view of a source, and a page on it."""
     view = viewer.open_view(source, port=0)
     try:
-        with opened(chromium, view.address) as page:
+        with opened(chromium, view.address, prepare) as page:
             page.view_says = lambda question: answer_of(view, question)
             yield page
     finally:
@@ -141,6 +141,50 @@ def test_a_slider_moves_the_other_joints_along_the_loop(chromium):
         assert max(max(gap) for gap in robot.loop_gaps(q).values()) < CLOSED_LOOP
         assert q[rocker] < 2.5
         wait_for(lambda: sliders_show(page, q), 'the slider is back where the rocker is')
+
+
+class SlowLine:
+    """What the view sends to a page, held back while it is wanted."""
+
+    def __init__(self):
+        self.is_slow, self._held = False, []
+
+    def prepare(self, page):
+        page.route_web_socket('**/*', self._carry)
+
+    def _carry(self, line):
+        def arrived(message):
+            if self.is_slow:
+                self._held.append((line, message))
+            else:
+                line.send(message)
+
+        line.connect_to_server().on_message(arrived)
+
+    def hurry(self):
+        self.is_slow = False
+        for line, message in self._held:
+            line.send(message)
+
+
+def test_a_slider_shows_where_the_joint_is_also_when_messages_have_crossed(chromium):
+    """The view has moved a joint, but its slider is moved by hand before it hears of that."""
+    robot = ccd.load('four_bar')
+    source, line = viewer.ModelSource(robot, ccd.assemble(robot, {'crank': 1.0})), SlowLine()
+    with shown(chromium, source, line.prepare) as page:
+        wait_for(lambda: sliders_show(page, source.q), 'the sliders show the pose')
+        line.is_slow = True
+        page.view_says(lambda: source.drag('crank', 0.5))
+        page.get_by_role('slider').first.press('ArrowRight')  # one move, to 1.001 rad
+        wait_for(  # the line carries messages while playwright works
+            lambda: page.evaluate('true') and page.view_says(lambda: source.q[0]) > 0.9,
+            'the joint has followed',
+        )
+        line.hurry()
+        wait_for(
+            lambda: sliders_show(page, page.view_says(lambda: source.q.copy())),
+            'the sliders show the pose again',
+        )
 
 
 def test_a_log_is_scrubbed_through(chromium, log):
