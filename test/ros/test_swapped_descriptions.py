@@ -32,8 +32,8 @@ __all__ = ['ros']  # a fixture: pytest finds it by its name here
 
 SHOULDERS = ['left_shoulder', 'right_shoulder']
 TIMEOUT = 5.0  # of states; the pauses of a busy machine are shorter [s]
-MANY = 60  # four-bars on each other, which take a second to load
-ANSWERS = 3  # at least, while they are loaded: one that is loaded in between leaves none
+MANY = 250  # four-bars on each other, which take seconds to load: no pause of a test is as long
+ANSWERS = 3  # at least, while they are loaded
 MASS = '<mass value="0.4"/><inertia ixx="1e-3" iyy="1e-3" izz="1e-3" ixy="0" ixz="0" iyz="0"/>'
 
 
