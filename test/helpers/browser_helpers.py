@@ -44,14 +44,13 @@ def chromium():
 
 
 @contextmanager
-def opened(chromium, address, prepare=lambda page: None):
-    """Open a page that must not ask any other machine for anything; `prepare` it before that."""
+def opened(chromium, address):
+    """Open a page that must not ask any other machine for anything."""
     page = chromium.new_page(viewport={'width': 1000, 'height': 640})
     page.set_default_timeout(1000.0 * PATIENCE)
     asked = []
     page.on('request', lambda request: asked.append(request.url))
     page.on('websocket', lambda socket: asked.append(socket.url))
-    prepare(page)
     try:
         page.goto(address)
         page.get_by_role('tab', name='Move').wait_for()
