@@ -25,7 +25,6 @@ from closed_chain_dynamics.codegen import GeneratedCodeWarning
 from closed_chain_dynamics.codegen.cache import cache_folder
 from closed_chain_dynamics.codegen.compiler import find_compiler
 from closed_chain_dynamics.errors import GenerationError
-from closed_chain_dynamics.model import changes
 
 SAME = 1e-12  # relative; sums in another order
 ROLLED = 1e-10  # after 100 steps, which the motion itself makes larger
@@ -279,14 +278,9 @@ def test_casadi_missing_is_told(monkeypatch):
         ccd.load('five_bar').compile()
 
 
-def test_sliding_contacts_and_cut_joints_are_refused_at_compilation():
+def test_sliding_contacts_are_refused_at_compilation():
     with pytest.raises(ccd.StructureError, match='contact'):
         ccd.load('three_link').compile()
-    robot = ccd.load('five_bar')
-    robot.cut(robot.loop_names[0])
-    changes.cut(robot, robot.joint_names[-1], robot.neutral(), np.zeros(robot.nv))
-    with pytest.raises(ccd.StructureError, match='has been cut'):
-        robot.compile()
 
 
 def test_the_compiler_at_hand_has_lanes():

@@ -142,11 +142,11 @@ def pivots_in_a_singular_pose(at):
     trace(replace(source, q=np.zeros(robot.nq)), 'newton_step')
 
 
-def cut_tree_joint(at):
-    robot = ccd.load('five_bar')
-    robot.cut(robot.loop_names[0])
-    changes.cut(robot, robot.joint_names[-1], robot.neutral(), np.zeros(robot.nv))
-    robot.compile()
+def damped_by_a_cut_joint(at):
+    """Ask for a derivative by the damping of a joint that does not turn any more."""
+    robot = ccd.load('four_bar')
+    q, v = changes.cut(robot, 'coupler', closed_pose(), np.zeros(3))
+    ccd.codegen.step_derivatives(robot, q, v, parameters=['damping:coupler'])
 
 
 def exported_onto_a_file(at):
@@ -204,7 +204,7 @@ CODE = {
         Spring('cord', 'tendon', 1.0, terms=(CouplingTerm('crank', (1.0,)),), armature=1.0)
     ).compile(),
     'code of a sliding contact': lambda at: ccd.load('three_link').compile(),
-    'code of a cut tree': cut_tree_joint,
+    'derivatives by the damping of a cut joint': damped_by_a_cut_joint,
     'code of a joint at its stop': at_its_stop,
     'code in a singular pose': lambda at: parallelogram().compile(np.zeros(3)),
     'pivots in a singular pose': pivots_in_a_singular_pose,
