@@ -21,7 +21,6 @@ it is in the structure.
 """
 
 from collections.abc import Mapping
-from itertools import compress
 import math
 from typing import Any
 
@@ -86,15 +85,9 @@ def gather(robot: Mechanism, q: Array, *, contacts: bool = False) -> Source:
         for loop, row in zip(active, first_rows)
     )
     couplings = tuple(
-        SourceCoupling(
-            coupling.name,
-            coupling.constant,
-            tuple((*_places(robot, term.joint), term.coefficients) for term in coupling.terms),
-            row,
-        )
-        for row, coupling in enumerate(
-            compress(description.couplings, robot.structure.couplings['active']),
-            start=int(first_rows[-1]),
+        _coupling(robot, k, row)
+        for row, k in enumerate(
+            np.flatnonzero(robot.structure.couplings['active']).tolist(), start=int(first_rows[-1])
         )
     )
     names = list(robot.coordinate_names)
@@ -258,6 +251,25 @@ def _loop(
 def _places(robot: Mechanism, joint: str) -> tuple[int, int]:
     in_q, in_v = robot.joint_slices(joint)
     return int(in_v.start), int(in_q.start)
+
+
+def _coupling(robot: Mechanism, k: int, row: int) -> SourceCoupling:
+    """Return a coupling as the core has it: one whose coefficients are tiny is multiplied."""
+    coupling, record = robot.description.couplings[k], robot.structure.couplings[k]
+    terms = zip(coupling.terms, robot.structure.terms[int(record['first']) :])
+    return SourceCoupling(
+        coupling.name,
+        float(record['constant']),
+        tuple(
+            (
+                int(own['dof']),
+                int(own['iq']),
+                tuple(own['coefficients'].tolist()[: len(each.coefficients)]),
+            )
+            for each, own in terms
+        ),
+        row,
+    )
 
 
 def _spring(

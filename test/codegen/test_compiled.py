@@ -14,9 +14,11 @@
 
 """Compiled mechanisms against the core: single states, batches, roll-outs, and when they fail."""
 
+from dataclasses import replace
 import resource
 import warnings
 
+from helpers.random_mechanisms import random_description
 import numpy as np
 import pytest
 
@@ -24,6 +26,7 @@ import closed_chain_dynamics as ccd
 from closed_chain_dynamics.codegen import GeneratedCodeWarning
 from closed_chain_dynamics.codegen.cache import cache_folder
 from closed_chain_dynamics.codegen.compiler import find_compiler
+from closed_chain_dynamics.description.elements import Coupling, CouplingTerm, JointType
 from closed_chain_dynamics.errors import GenerationError
 
 SAME = 1e-12  # relative; sums in another order
@@ -276,6 +279,24 @@ def test_casadi_missing_is_told(monkeypatch):
     monkeypatch.setitem(__import__('sys').modules, 'casadi', None)
     with pytest.raises(GenerationError, match='pip install'):
         ccd.load('five_bar').compile()
+
+
+@pytest.mark.parametrize('size', [1.0, 1e-4])
+def test_couplings_count_alike_whatever_the_size_of_their_coefficients(size):
+    chain = random_description(
+        np.random.default_rng(4), 3, shares={JointType.REVOLUTE: 1.0}, floating_root=False
+    )
+    one, two = (each.name for each in chain.joints[:2])
+    terms = CouplingTerm(one, (size, 0.2 * size)), CouplingTerm(two, (-0.5 * size,))
+    robot = ccd.Mechanism(replace(chain, couplings=(Coupling('gear', terms),)))
+    q = ccd.assemble(robot, {one: 0.4})
+    fast = robot.compile(q)
+    assert np.abs(fast.coordinates(q).J_C - ccd.coordinates(robot, q).J_C).max() < SAME
+    open_gear = q.copy()
+    open_gear[robot.joint_slices(one)[0]] += 1e-3
+    with pytest.raises(ccd.StateError, match='open'):
+        fast.forward_dynamics(open_gear, np.zeros(3))
+    assert not fast.forward_dynamics(open_gear[None], np.zeros((1, 3)), np.zeros((1, 0))).ok
 
 
 def test_sliding_contacts_are_refused_at_compilation():
