@@ -195,6 +195,10 @@ CODE = {
         ('case "$*" in *generated.c*-lm*) echo "No space left on device" >&2; exit 1;; esac',),
         compile_four_bar,
     ),
+    'code for another machine': with_compiler(
+        ('while [ $# -gt 0 ] && [ "$1" != -o ]; do shift; done', 'echo other > "${2:-/dev/null}"'),
+        compile_four_bar,
+    ),
     'code with a file as cache': with_cache(
         lambda at: (at / 'closed_chain_dynamics').write_text(''), compile_four_bar
     ),
