@@ -152,8 +152,8 @@ def _refuse_what_is_held(robot: Mechanism) -> None:
 
 def _refuse_tendons(robot: Mechanism) -> None:
     for spring in robot.description.springs:
-        if spring.type in ('path', 'spherical') or spring.slack or spring.armature:
-            what = 'an armature' if spring.armature else 'slack' if spring.slack else 'its type'
+        if spring.type == 'path' or spring.armature:
+            what = 'an armature' if spring.armature else 'a path'
             raise StructureError(
                 f'spring {spring.name!r} has {what}, for which there is no straight-line code',
                 where=robot.name,
@@ -278,6 +278,9 @@ def _spring(
     if record['dof'] < 0:
         return None  # a joint that it sits on has been cut
     law = spring.stiffness, spring.damping, spring.rest
+    if spring.type == 'spherical':
+        places = int(record['dof']), int(record['iq'])
+        return SourceSpring(*law, name=spring.name, ball=places, rest_turn=spring.rest_turn)
     if spring.type == 'linear':
         ends = []
         for link, xyz in ((spring.from_link, spring.from_xyz), (spring.to_link, spring.to_xyz)):
@@ -286,7 +289,7 @@ def _spring(
         return SourceSpring(*law, ends=(ends[0], ends[1]), name=spring.name)
     if spring.terms:
         terms = [(*_places(robot, each.joint), each.coefficients[0]) for each in spring.terms]
-        return SourceSpring(*law, terms=tuple(terms), name=spring.name)
+        return SourceSpring(*law, terms=tuple(terms), name=spring.name, slack=spring.slack)
     if spring.joint in robot.joint_names:
         return SourceSpring(*law, joint=_places(robot, spring.joint), name=spring.name)
     if spring.joint in loop_names:
