@@ -95,6 +95,18 @@ def test_torques_may_be_named_and_lists_are_taken(pair):
     assert np.array_equal(listed.acceleration, expected) and not listed.generic
 
 
+def test_rates_of_a_batch_may_be_one_number_for_all_states(pair):
+    robot, fast = pair
+    q, _, _ = batch_of(robot, 5)
+    names, rates = fast.independent, np.linspace(0.1, 1.0, len(fast.independent))
+    one = fast.complete_velocity(q, dict(zip(names, rates))).values
+    assert np.array_equal(one, fast.complete_velocity(q, np.tile(rates, (5, 1))).values)
+    named = {**dict(zip(names, rates)), names[0]: np.full(5, rates[0])}
+    assert np.array_equal(one, fast.complete_velocity(q, named).values)
+    with pytest.raises(ccd.StateError, match='rates have shapes'):
+        fast.complete_velocity(q, {**named, names[0]: np.zeros(4)})
+
+
 def test_a_batch_marks_bad_rows_and_gets_the_others_right(pair):
     robot, fast = pair
     q, v, tau = batch_of(robot, 131)  # no whole number of lanes

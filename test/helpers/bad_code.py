@@ -224,6 +224,9 @@ CODE = {
     'a compiled completion of something else': lambda at: compiled().complete_velocity(
         closed_pose(), {'rocker': 1.0}
     ),
+    'a compiled completion of other states': lambda at: compiled().complete_velocity(
+        np.tile(closed_pose(), (3, 1)), {'crank': np.zeros(2)}
+    ),
     'a compiled completion of too many rates': lambda at: compiled().complete_velocity(
         closed_pose(), [1.0, 2.0]
     ),
