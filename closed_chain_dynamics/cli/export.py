@@ -27,7 +27,8 @@ needs libm only: no allocation, no global state, bounded time, a status from eve
 receives model.h, model.c, a CMakeLists.txt and control_loop.c, an example that holds the mechanism
 still and prints how long each control cycle takes.
 
-The code is for one structure. --connect and --cut choose another one than that at load. A closed
+The code is for one structure. --connect and --cut choose another one than that at load; what hangs
+on a joint of the tree that is cut flies freely in the code. A closed
 contact slides, sticks or lifts off depending on its forces, which such code cannot decide: cut it,
 and let your controller account for its forces.
 """
@@ -48,29 +49,39 @@ def set_up(parser: argparse.ArgumentParser) -> Callable[[argparse.Namespace], No
         'folder', metavar='DIR', help='folder to write to; created if it does not exist'
     )
     parser.add_argument('--single', action='store_true', help='float instead of double')
-    for option, what in (('--connect', 'connected'), ('--cut', 'cut')):
-        parser.add_argument(
-            option, metavar='NAME', action='append', default=[], help=f'loop joint that is {what}'
-        )
+    for option, what in (
+        ('--connect', 'loop joint that is connected'),
+        ('--cut', 'joint that is cut'),
+    ):
+        parser.add_argument(option, metavar='NAME', action='append', default=[], help=what)
     return run
 
 
 def run(args: argparse.Namespace) -> None:
     """Write the files and report what they hold."""
+    import numpy as np
+
+    from closed_chain_dynamics.assembly.search import assemble
     from closed_chain_dynamics.codegen.firmware_export import FILES, export
+    from closed_chain_dynamics.model import changes
 
     robot = load_model(args)
+    torn = [name for name in args.cut if name in robot.joint_names]
     for name in args.cut:
-        robot.cut(name)
+        if name not in torn:
+            robot.cut(name)
     for name in args.connect:
         robot.connect(name)
-    operations = export(robot, args.folder, single=args.single)
+    q, v = (assemble(robot), np.zeros(robot.nv)) if torn else (None, None)
+    for name in torn:  # what is cut off flies where it would be otherwise
+        q, v = changes.cut(robot, name, q, v)
+    operations = export(robot, args.folder, q=q, single=args.single)
     report = {
         'folder': args.folder,
         'files': list(FILES),
         'precision': 'single' if args.single else 'double',
         'operations': operations,
-        'open': [name for name in robot.loop_names if not robot.is_connected(name)],
+        'open': [name for name, closed in changes.open_or_closed(robot).items() if not closed],
     }
     print_report(report, args, render)
 

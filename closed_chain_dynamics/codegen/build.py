@@ -69,9 +69,16 @@ def build(source: Source, name: str, *, lanes: int = 1, variant: int = 0) -> Lib
     try:
         return _load(path)
     except (OSError, ValueError, KeyError, TypeError, AttributeError):  # damaged, copied
-        path.with_suffix('.so').unlink(missing_ok=True)
         _make(compiler, source, name, lanes, path)
+    try:
         return _load(path)
+    except OSError as error:
+        raise GenerationError(
+            f'what {compiler.path} compiled cannot be loaded: {str(error).rpartition(": ")[2]}',
+            where=str(path.parent),
+            repair='Let the variable CC name a compiler for this machine, or set XDG_CACHE_HOME '
+            'to a folder that programs may be started from.',
+        ) from None
 
 
 def _make(compiler: Compiler, source: Source, name: str, lanes: int, path: Path) -> None:

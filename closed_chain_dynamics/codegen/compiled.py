@@ -33,6 +33,7 @@ from closed_chain_dynamics.arrays import Array
 from closed_chain_dynamics.assembly.completion import complete_acceleration, complete_velocity
 from closed_chain_dynamics.assembly.search import assemble
 from closed_chain_dynamics.codegen.answers import Answers
+from closed_chain_dynamics.codegen.batch import as_numbers
 from closed_chain_dynamics.codegen.build import require_casadi
 from closed_chain_dynamics.codegen.cache import DERIVATIVES
 from closed_chain_dynamics.codegen.compiler import find_compiler
@@ -307,9 +308,17 @@ class CompiledMechanism:
                 where=self.robot.name,
                 repair='Give exactly these, or use the generic function.',
             )
-        if not rates:  # nothing moves
-            return np.empty((*np.shape(q)[:-1], 0))
-        return np.stack([np.asarray(rates[name], dtype=float) for name in self.independent], -1)
+        of_each = np.shape(q)[:-1]  # one rate for all states of a batch will do
+        columns = [as_numbers(rates[name], name, self.robot.name) for name in self.independent]
+        columns = [np.full(of_each, x) if np.size(x) == 1 else x for x in columns]
+        if any(np.shape(x) != of_each for x in columns):
+            shapes = ', '.join(str(np.shape(x)) for x in columns)
+            raise StateError(
+                f'rates have shapes {shapes}, but q has shape {np.shape(q)}',
+                where=self.robot.name,
+                repair='Give each one number, or one for each state.',
+            )
+        return np.stack(columns, -1) if columns else np.empty((*of_each, 0))
 
     def _named(self, rates: Array) -> dict[str, float]:
         return dict(zip(self.independent, rates.tolist()))

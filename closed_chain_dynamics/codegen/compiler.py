@@ -21,6 +21,7 @@ import errno
 import hashlib
 import os
 from pathlib import Path
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -52,7 +53,8 @@ def find_compiler() -> Compiler:
     wanted = os.environ.get('CC', '')
     if wanted in _compilers:
         return _compilers[wanted]
-    names = [wanted] if wanted else ['cc', 'gcc', 'clang']
+    # CC may hold options too, or a program that starts the compiler: CC='ccache gcc'
+    names, given = _words(wanted) if wanted.strip() else (['cc', 'gcc', 'clang'], ())
     path = next((found for found in map(shutil.which, names) if found), None)
     if path is None:
         raise GenerationError(
@@ -60,9 +62,9 @@ def find_compiler() -> Compiler:
             where='codegen',
             repair='Install gcc or clang, or let the variable CC name one.',
         )
-    told = _run([path, '--version']).stdout
-    native = _works(path, ('-march=native',), 'int answer;')
-    options = (*C_OPTIONS, '-march=native') if native else C_OPTIONS
+    told = _run([path, *given, '--version']).stdout
+    native = _works(path, (*given, '-march=native'), 'int answer;')
+    options = (*given, *C_OPTIONS, *(['-march=native'] if native else []))
     flags = _run([path, *options, '-dM', '-E', '-x', 'c', os.devnull]).stdout
     target = hashlib.sha256(flags.encode()).hexdigest()
     lanes = 8 if '__AVX512F__' in flags else 4
@@ -77,6 +79,17 @@ def find_compiler() -> Compiler:
     found = Compiler(path, told, options, target, lanes, libraries)
     _compilers[wanted] = found
     return found
+
+
+def _words(wanted: str) -> tuple[list[str], tuple[str, ...]]:
+    """Return the program that CC names, in a list, and what comes behind it."""
+    if shutil.which(wanted):  # there may be a space in its path
+        return [wanted], ()
+    try:
+        program, *behind = shlex.split(wanted)
+    except ValueError:  # a quotation without end
+        return [wanted], ()
+    return [program], tuple(behind)
 
 
 def _run(command: list[str]) -> subprocess.CompletedProcess[str]:

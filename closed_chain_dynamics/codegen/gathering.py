@@ -16,10 +16,12 @@
 From a mechanism to a source: all that a trace reads, gathered in one place.
 
 What straight-line code cannot decide is refused here: contacts with friction, joints that are
-held, trees with a joint that has been cut, singular poses.
+held, singular poses. A joint of the tree that has been cut is a free joint of the world here, as
+it is in the structure.
 """
 
 from collections.abc import Mapping
+import math
 from typing import Any
 
 import numpy as np
@@ -40,12 +42,12 @@ from closed_chain_dynamics.description.elements import JointType, LoopType
 from closed_chain_dynamics.dynamics.constraints import actuator_rows, row_units
 from closed_chain_dynamics.dynamics.generalized_coordinates import coordinates
 from closed_chain_dynamics.errors import SingularityError, StructureError
-from closed_chain_dynamics.model.changes import cut_joints
 from closed_chain_dynamics.model.loop_packing import LOOP_SUFFIXES, loop_frames
 from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['gather']
 
+NO_LAW = SourceLaw(0.0, 0.0, -math.inf, math.inf, None, False)  # of a joint that has been cut
 COSINE_ROUNDING = 4e-16  # cosines of right angles that are this far from 0, 1 or -1 are these
 
 
@@ -58,7 +60,7 @@ def gather(robot: Mechanism, q: Array, *, contacts: bool = False) -> Source:
     links, description = robot.model.links, robot.description
     if not contacts:
         _refuse_contacts(robot)
-    _refuse_what_was_cut(robot)
+    _refuse_what_is_held(robot)
     _refuse_tendons(robot)
     c = coordinates(robot, q)
     if c.lost_rank:
@@ -83,14 +85,9 @@ def gather(robot: Mechanism, q: Array, *, contacts: bool = False) -> Source:
         for loop, row in zip(active, first_rows)
     )
     couplings = tuple(
-        SourceCoupling(
-            coupling.name,
-            coupling.constant,
-            tuple((*_places(robot, term.joint), term.coefficients) for term in coupling.terms),
-            row,
-        )
-        for row, coupling in enumerate(
-            (each for each in description.couplings if each.active), start=int(first_rows[-1])
+        _coupling(robot, k, row)
+        for row, k in enumerate(
+            np.flatnonzero(robot.structure.couplings['active']).tolist(), start=int(first_rows[-1])
         )
     )
     names = list(robot.coordinate_names)
@@ -98,7 +95,8 @@ def gather(robot: Mechanism, q: Array, *, contacts: bool = False) -> Source:
     units = row_units(robot)
     loop_names = [loop.name for loop in loops]
     motors = tuple(
-        _motor(name, names, loops, robot.loop_coordinate_names) for name in robot.actuator_names
+        _motor(robot, name, record, loops)
+        for name, record in zip(robot.actuator_names, robot.structure.actuators)
     )
     return Source(
         robot.name,
@@ -111,7 +109,10 @@ def gather(robot: Mechanism, q: Array, *, contacts: bool = False) -> Source:
         couplings,
         tuple(
             spring
-            for spring in (_spring(robot, each, loop_names) for each in description.springs)
+            for spring in (
+                _spring(robot, *each, loop_names)
+                for each in zip(description.springs, robot.structure.springs)
+            )
             if spring is not None
         ),
         motors,
@@ -139,7 +140,7 @@ def _refuse_contacts(robot: Mechanism) -> None:
             )
 
 
-def _refuse_what_was_cut(robot: Mechanism) -> None:
+def _refuse_what_is_held(robot: Mechanism) -> None:
     if robot.held_coordinates():
         raise StructureError(
             f'{next(iter(robot.held_coordinates()))!r} rests at a stop or friction holds it: '
@@ -147,18 +148,12 @@ def _refuse_what_was_cut(robot: Mechanism) -> None:
             where=robot.name,
             repair='Compile the mechanism as it was loaded.',
         )
-    if cut_joints(robot):
-        raise StructureError(
-            'a joint of the tree has been cut; code is generated for the tree of the file',
-            where=robot.name,
-            repair='Join it again, or use the generic functions.',
-        )
 
 
 def _refuse_tendons(robot: Mechanism) -> None:
     for spring in robot.description.springs:
-        if spring.type in ('path', 'spherical') or spring.slack or spring.armature:
-            what = 'an armature' if spring.armature else 'slack' if spring.slack else 'its type'
+        if spring.type == 'path' or spring.armature:
+            what = 'an armature' if spring.armature else 'a path'
             raise StructureError(
                 f'spring {spring.name!r} has {what}, for which there is no straight-line code',
                 where=robot.name,
@@ -167,14 +162,14 @@ def _refuse_tendons(robot: Mechanism) -> None:
 
 
 def _watched(robot: Mechanism, loop_names: list[str]) -> tuple[Watched, ...]:
-    """Return the coordinates that may be held, those of open loops left out."""
+    """Return the coordinates that may be held, those of open loops and cut joints left out."""
     found, structure = [], robot.structure
     for h, hold in enumerate(structure.holds):
         k, d = int(hold['loop']), int(hold['dof'])
-        if k < 0:
+        if k < 0 <= d:
             rubs = structure.dofs[d]['friction'] > 0.0
             found.append(Watched(h, -1, d, int(hold['iq']), bool(rubs)))
-        elif robot.loop_names[k] in loop_names:
+        elif k >= 0 and robot.loop_names[k] in loop_names:
             own = d - int(structure.loops[k]['dof'])
             rubs = structure.loop_dofs[d]['friction'] > 0.0
             found.append(Watched(h, loop_names.index(robot.loop_names[k]), own, -1, bool(rubs)))
@@ -205,9 +200,9 @@ def _bodies(robot: Mechanism) -> tuple[SourceBody, ...]:
         'world', -1, JointType.FIXED, 0, 0, 0, np.eye(3), np.zeros(3), 0.0, np.zeros(3),
         np.zeros((3, 3)), 0.0, np.zeros(3), (),
     )  # fmt: skip
-    bodies = [world]
-    records = zip(robot.model.bodies[1:], robot.model.body_joints[1:])
-    for record, joint in records:
+    bodies, free = [world], robot.structure.is_free(robot.model)
+    for i, record in enumerate(robot.structure.bodies[1:], start=1):
+        joint = robot.model.body_joints[i]
         assert joint is not None
         iq, iv, nv = (int(record[name]) for name in ('iq', 'iv', 'n_dof'))
         xx, xy, xz, yy, yz, zz = record['inertia']
@@ -215,7 +210,7 @@ def _bodies(robot: Mechanism) -> tuple[SourceBody, ...]:
             SourceBody(
                 joint.name,
                 int(record['parent']),
-                joint.type,
+                JointType.FLOATING if free[i] else joint.type,
                 iq,
                 iv,
                 nv,
@@ -226,7 +221,7 @@ def _bodies(robot: Mechanism) -> tuple[SourceBody, ...]:
                 np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]),
                 float(record['lift']),
                 record['lift_com'].copy(),
-                (_law(joint, nv == 1),) * nv,
+                (NO_LAW if free[i] else _law(joint, nv == 1),) * nv,
             )
         )
     return tuple(bodies)
@@ -258,8 +253,34 @@ def _places(robot: Mechanism, joint: str) -> tuple[int, int]:
     return int(in_v.start), int(in_q.start)
 
 
-def _spring(robot: Mechanism, spring: Any, loop_names: list[str]) -> SourceSpring | None:
+def _coupling(robot: Mechanism, k: int, row: int) -> SourceCoupling:
+    """Return a coupling as the core has it: one whose coefficients are tiny is multiplied."""
+    coupling, record = robot.description.couplings[k], robot.structure.couplings[k]
+    terms = zip(coupling.terms, robot.structure.terms[int(record['first']) :])
+    return SourceCoupling(
+        coupling.name,
+        float(record['constant']),
+        tuple(
+            (
+                int(own['dof']),
+                int(own['iq']),
+                tuple(own['coefficients'].tolist()[: len(each.coefficients)]),
+            )
+            for each, own in terms
+        ),
+        row,
+    )
+
+
+def _spring(
+    robot: Mechanism, spring: Any, record: Any, loop_names: list[str]
+) -> SourceSpring | None:
+    if record['dof'] < 0:
+        return None  # a joint that it sits on has been cut
     law = spring.stiffness, spring.damping, spring.rest
+    if spring.type == 'spherical':
+        places = int(record['dof']), int(record['iq'])
+        return SourceSpring(*law, name=spring.name, ball=places, rest_turn=spring.rest_turn)
     if spring.type == 'linear':
         ends = []
         for link, xyz in ((spring.from_link, spring.from_xyz), (spring.to_link, spring.to_xyz)):
@@ -268,7 +289,7 @@ def _spring(robot: Mechanism, spring: Any, loop_names: list[str]) -> SourceSprin
         return SourceSpring(*law, ends=(ends[0], ends[1]), name=spring.name)
     if spring.terms:
         terms = [(*_places(robot, each.joint), each.coefficients[0]) for each in spring.terms]
-        return SourceSpring(*law, terms=tuple(terms), name=spring.name)
+        return SourceSpring(*law, terms=tuple(terms), name=spring.name, slack=spring.slack)
     if spring.joint in robot.joint_names:
         return SourceSpring(*law, joint=_places(robot, spring.joint), name=spring.name)
     if spring.joint in loop_names:
@@ -276,13 +297,12 @@ def _spring(robot: Mechanism, spring: Any, loop_names: list[str]) -> SourceSprin
     return None  # its loop is open
 
 
-def _motor(
-    name: str, names: list[str], loops: tuple[SourceLoop, ...], loop_coordinates: list[str]
-) -> Motor:
-    if name in names:
-        return Motor(name, dof=names.index(name))
+def _motor(robot: Mechanism, name: str, record: Any, loops: tuple[SourceLoop, ...]) -> Motor:
+    dof = int(record['dof'])
+    if not record['on_loop']:
+        return Motor(name, dof=dof) if dof >= 0 else Motor(name)  # its joint has been cut
     for number, loop in enumerate(loops):
-        own = [each for each in loop_coordinates if each.split(':')[0] == loop.name]
+        own = [each for each in robot.loop_coordinate_names if each.split(':')[0] == loop.name]
         if name in own:
             return Motor(name, loop=(number, own.index(name)))
     return Motor(name)

@@ -31,6 +31,7 @@ from closed_chain_dynamics.codegen.expressions import SX
 from closed_chain_dynamics.codegen.source import Source, SourceBody
 from closed_chain_dynamics.description.elements import JointType, Link
 from closed_chain_dynamics.errors import NameNotFound, StateError
+from closed_chain_dynamics.model.changes import cut_joints
 from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['PARAMETER_KINDS', 'with_parameters']
@@ -147,6 +148,7 @@ def _lengthened(robot: Mechanism, source: Source, name: str, factor: SX) -> Sour
     """Move joints, loops and springs that sit on a link away from its frame."""
     at = source.links[name][2]
     joints = {each.name for each in robot.description.joints if each.parent == name}
+    joints -= set(cut_joints(robot))
     loops = {each.name: each for each in robot.description.loops}
     springs = {each.name: each for each in robot.description.springs}
 
@@ -185,6 +187,12 @@ def _spring(robot: Mechanism, source: Source, name: str, p: SX, kind: str) -> tu
 def _law(robot: Mechanism, source: Source, name: str, p: SX, kind: str) -> tuple[Source, float]:
     known = {each.name: i for i, each in enumerate(source.bodies) if i}
     i = _named(robot, 'joint', name, known)
+    if name in cut_joints(robot):
+        raise StateError(
+            f'joint {name!r} has been cut: there is no derivative with respect to its {kind}',
+            where=robot.name,
+            repair='Choose another parameter.',
+        )
     body = source.bodies[i]
     laws = tuple(replace(each, **{kind: p}) for each in body.laws)
     return _with_body(source, i, replace(body, laws=laws)), float(getattr(body.laws[0], kind))

@@ -29,6 +29,8 @@ from closed_chain_dynamics.kernels.passive import FRICTION_SPEED
 
 __all__ = ['add_motors', 'add_passive', 'has_rotor', 'passive_energy']
 
+SMALL_SINE = 1e-4  # of half an angle, below which the angle is a series
+
 
 def _stop(depth: SX, rate: SX, stop: tuple[float, float, float]) -> tuple[SX, SX]:
     """
@@ -97,6 +99,25 @@ def _push(forces: list[SX], one: int, two: int, wrench: SX) -> None:
     forces[one] = forces[one] + wrench
 
 
+def _stretch(spring: SourceSpring, position: SX) -> SX:
+    """Return how far a spring is from where it rests: nowhere within its slack."""
+    x = position - spring.rest
+    return ca.fmax(x - spring.slack, ca.fmin(x, 0)) if spring.slack else x
+
+
+def _turn(spring: SourceSpring, q: SX) -> SX:
+    """Return the rotation vector of a ball joint from where its spring rests, child's axes."""
+    assert spring.ball is not None
+    k, a = spring.ball[1], ca.DM(spring.rest_turn)
+    b, w = q[k : k + 3], q[k + 3]
+    n, c = a[3] * b - w * a[:3] - ca.cross(a[:3], b), a[3] * w + ca.dot(a[:3], b)
+    n, c = ca.if_else(c < 0, -n, n), ca.fabs(c)
+    sine = ca.sqrt(ca.fmax(ca.sumsqr(n), 1e-300))  # never quite zero: a division by it is safe
+    t = ca.sumsqr(n) / ca.fmax(c, 0.5) ** 2
+    small = (1 - t / 3 + t**2 / 5) / ca.fmax(c, 0.5)
+    return 2 * ca.if_else(sine < SMALL_SINE, small, ca.atan2(sine, c) / sine) * n
+
+
 def _ends(frames: TracedFrames, spring: SourceSpring) -> tuple[SX, SX]:
     assert spring.ends is not None
     (one, p_1), (two, p_2) = spring.ends
@@ -151,10 +172,16 @@ def add_passive(
             dissipation = dissipation + spring.damping * v[j] ** 2
         elif spring.terms:
             rate = sum(c * v[j] for j, _, c in spring.terms)
-            force = -spring.stiffness * (spring.length(q) - spring.rest) - spring.damping * rate
+            pulled = spring.stiffness * _stretch(spring, spring.length(q))
+            force = -pulled - spring.damping * rate
             for j, _, c in spring.terms:
                 tau[j] = tau[j] + c * force
             dissipation = dissipation + spring.damping * rate**2
+        elif spring.ball is not None:
+            turn, first = _turn(spring, q), spring.ball[0]
+            for n, j in enumerate(range(first, first + 3)):
+                tau[j] = tau[j] - spring.stiffness * turn[n] - spring.damping * v[j]
+                dissipation = dissipation + spring.damping * v[j] ** 2
         elif spring.ends is not None:
             one, two = spring.ends[0][0], spring.ends[1][0]
             a, b = _ends(frames, spring)
@@ -180,10 +207,13 @@ def passive_energy(source: Source, frames: TracedFrames, q: SX) -> SX:
         if len(loop.laws) == 1:
             energy = energy + _limit_energy(loop.laws[0], loop_coordinates(loop, frames)[1])
     for spring in source.springs:
+        if spring.ball is not None:
+            energy = energy + 0.5 * spring.stiffness * ca.sumsqr(_turn(spring, q))
+            continue
         if spring.joint is not None:
             stretch = q[spring.joint[1]] - spring.rest
         elif spring.terms:
-            stretch = spring.length(q) - spring.rest
+            stretch = _stretch(spring, spring.length(q))
         elif spring.loop is not None:
             position = loop_coordinates(source.loops[spring.loop], frames)[1]
             stretch = position - spring.rest

@@ -14,8 +14,6 @@
 #if LANES == 1 && defined(SINGLE_PRECISION)
 typedef float real;
 #define real_constant(c) ((real)(c))
-static inline real real_min(real a, real b) { return a < b ? a : b; }
-static inline real real_max(real a, real b) { return a > b ? a : b; }
 #define real_sqrt sqrtf
 #define real_sin sinf
 #define real_cos cosf
@@ -25,8 +23,6 @@ static inline real real_max(real a, real b) { return a > b ? a : b; }
 #elif LANES == 1
 typedef double real;
 #define real_constant(c) (c)
-static inline real real_min(real a, real b) { return a < b ? a : b; }
-static inline real real_max(real a, real b) { return a > b ? a : b; }
 #define real_sqrt sqrt
 #define real_sin sin
 #define real_cos cos
@@ -37,6 +33,8 @@ static inline real real_max(real a, real b) { return a > b ? a : b; }
 
 #if LANES == 1
 #define real_one real_constant(1.0)
+#define real_min(a, b) ((a) < (b) ? (a) : (b))
+#define real_max(a, b) ((a) > (b) ? (a) : (b))
 #define real_less(a, b) ((real)((a) < (b)))
 #define real_equal(a, b) ((real)((a) == (b)))
 #define real_not(a) ((real)((a) == 0))

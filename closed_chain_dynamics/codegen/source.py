@@ -102,7 +102,7 @@ class SourceCoupling:
 
 @dataclass(frozen=True, eq=False)
 class SourceSpring:
-    """A spring between two points, on a coordinate of the tree or of a loop, or on a tendon."""
+    """A spring between two points, on coordinates of the tree or of a loop, or on a tendon."""
 
     stiffness: float
     damping: float
@@ -112,6 +112,9 @@ class SourceSpring:
     loop: int | None = None
     name: str = ''
     terms: tuple[tuple[int, int, float], ...] = ()  # of a tendon: places in v and q, coefficient
+    slack: float = 0.0  # beyond the rest length, where it does not pull
+    ball: tuple[int, int] | None = None  # of a ball joint's turning: places in v and q
+    rest_turn: tuple[float, ...] = ()  # of a ball joint, x y z w
 
     def length(self, q: Any) -> Any:
         """Return the length of a tendon."""

@@ -16,13 +16,29 @@
 
 from closed_chain_dynamics.description.elements import Joint, LoopJoint
 from closed_chain_dynamics.errors import StructureError
+from closed_chain_dynamics.model.changes import cut_joints
 from closed_chain_dynamics.model.mechanism import Mechanism
 
-__all__ = ['left_out_of', 'refuse_curved_contacts']
+__all__ = ['left_out_of', 'refuse_what_is_not_covered']
 
 
-def refuse_curved_contacts(robot: Mechanism) -> None:
-    """Refuse points that slide on anything but planes."""
+def refuse_what_is_not_covered(robot: Mechanism) -> None:
+    """Refuse cut joints of the tree, some springs, and points that slide on curved surfaces."""
+    if cut_joints(robot):
+        raise StructureError(
+            f'joint {cut_joints(robot)[0]!r} of the tree has been cut; equations are those of the '
+            'tree of the file',
+            where=robot.name,
+            repair='Join it again, or use the numerical functions.',
+        )
+    for spring in robot.description.springs:
+        if spring.slack or spring.type == 'spherical':
+            what = 'has slack' if spring.slack else 'sits on a ball joint'
+            raise StructureError(
+                f'spring {spring.name!r} {what}, which equations do not express',
+                where=robot.name,
+                repair='Use the numerical functions or generated code.',
+            )
     for loop in robot.description.loops:
         if loop.contact and loop.contact.surface != 'plane' and robot.is_connected(loop.name):
             raise StructureError(

@@ -40,7 +40,7 @@ from closed_chain_dynamics.errors import NameNotFound, StateError
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.symbolic import tree_dynamics
 from closed_chain_dynamics.symbolic.constraints import LoopGeometry
-from closed_chain_dynamics.symbolic.coverage import left_out_of, refuse_curved_contacts
+from closed_chain_dynamics.symbolic.coverage import left_out_of, refuse_what_is_not_covered
 from closed_chain_dynamics.symbolic.tree import SymbolicPose, SymbolicTree
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class ReducedEquations(ABC):
     ) -> None:
         self.robot, self.method = robot, method
         self.pose = robot.vector(q, robot.nq, 'q')
-        refuse_curved_contacts(robot)
+        refuse_what_is_not_covered(robot)
         self.source = gather(robot, self.pose, contacts=True)
         self.tree = SymbolicTree(self.source)
         self.independent = self.source.independent_names

@@ -24,6 +24,7 @@ from closed_chain_dynamics.codegen.gathering import gather
 from closed_chain_dynamics.errors import StructureError
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.symbolic.constraints import CRAMER
+from closed_chain_dynamics.symbolic.coverage import refuse_what_is_not_covered
 from closed_chain_dynamics.symbolic.planar_loops import planar_loop
 from closed_chain_dynamics.symbolic.tree import SymbolicTree
 
@@ -55,6 +56,7 @@ def size_estimate(
 ) -> Size:
     """Return about how large the equations of a mechanism are."""
     pose = assemble(robot) if q is None else robot.vector(q, robot.nq, 'q')
+    refuse_what_is_not_covered(robot)
     source = gather(robot, pose, contacts=True)
     n, n_1 = source.nv, len(source.independent)
     operations = float(sum(PER_JOINT.get(term, 0) * n for term in terms)) + n * n_1

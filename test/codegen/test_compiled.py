@@ -14,9 +14,11 @@
 
 """Compiled mechanisms against the core: single states, batches, roll-outs, and when they fail."""
 
+from dataclasses import replace
 import resource
 import warnings
 
+from helpers.random_mechanisms import random_description
 import numpy as np
 import pytest
 
@@ -24,8 +26,8 @@ import closed_chain_dynamics as ccd
 from closed_chain_dynamics.codegen import GeneratedCodeWarning
 from closed_chain_dynamics.codegen.cache import cache_folder
 from closed_chain_dynamics.codegen.compiler import find_compiler
+from closed_chain_dynamics.description.elements import Coupling, CouplingTerm, JointType
 from closed_chain_dynamics.errors import GenerationError
-from closed_chain_dynamics.model import changes
 
 SAME = 1e-12  # relative; sums in another order
 ROLLED = 1e-10  # after 100 steps, which the motion itself makes larger
@@ -91,6 +93,18 @@ def test_torques_may_be_named_and_lists_are_taken(pair):
     assert np.array_equal(fast.forward_dynamics(q, v, named).acceleration, expected)
     listed = fast.forward_dynamics(q.tolist(), v.tolist(), tau.tolist())
     assert np.array_equal(listed.acceleration, expected) and not listed.generic
+
+
+def test_rates_of_a_batch_may_be_one_number_for_all_states(pair):
+    robot, fast = pair
+    q, _, _ = batch_of(robot, 5)
+    names, rates = fast.independent, np.linspace(0.1, 1.0, len(fast.independent))
+    one = fast.complete_velocity(q, dict(zip(names, rates))).values
+    assert np.array_equal(one, fast.complete_velocity(q, np.tile(rates, (5, 1))).values)
+    named = {**dict(zip(names, rates)), names[0]: np.full(5, rates[0])}
+    assert np.array_equal(one, fast.complete_velocity(q, named).values)
+    with pytest.raises(ccd.StateError, match='rates have shapes'):
+        fast.complete_velocity(q, {**named, names[0]: np.zeros(4)})
 
 
 def test_a_batch_marks_bad_rows_and_gets_the_others_right(pair):
@@ -279,14 +293,27 @@ def test_casadi_missing_is_told(monkeypatch):
         ccd.load('five_bar').compile()
 
 
-def test_sliding_contacts_and_cut_joints_are_refused_at_compilation():
+@pytest.mark.parametrize('size', [1.0, 1e-4])
+def test_couplings_count_alike_whatever_the_size_of_their_coefficients(size):
+    chain = random_description(
+        np.random.default_rng(4), 3, shares={JointType.REVOLUTE: 1.0}, floating_root=False
+    )
+    one, two = (each.name for each in chain.joints[:2])
+    terms = CouplingTerm(one, (size, 0.2 * size)), CouplingTerm(two, (-0.5 * size,))
+    robot = ccd.Mechanism(replace(chain, couplings=(Coupling('gear', terms),)))
+    q = ccd.assemble(robot, {one: 0.4})
+    fast = robot.compile(q)
+    assert np.abs(fast.coordinates(q).J_C - ccd.coordinates(robot, q).J_C).max() < SAME
+    open_gear = q.copy()
+    open_gear[robot.joint_slices(one)[0]] += 1e-3
+    with pytest.raises(ccd.StateError, match='open'):
+        fast.forward_dynamics(open_gear, np.zeros(3))
+    assert not fast.forward_dynamics(open_gear[None], np.zeros((1, 3)), np.zeros((1, 0))).ok
+
+
+def test_sliding_contacts_are_refused_at_compilation():
     with pytest.raises(ccd.StructureError, match='contact'):
         ccd.load('three_link').compile()
-    robot = ccd.load('five_bar')
-    robot.cut(robot.loop_names[0])
-    changes.cut(robot, robot.joint_names[-1], robot.neutral(), np.zeros(robot.nv))
-    with pytest.raises(ccd.StructureError, match='has been cut'):
-        robot.compile()
 
 
 def test_the_compiler_at_hand_has_lanes():

@@ -15,6 +15,7 @@
 """Exported C against the core: compiled as C99 with sanitizers, in double and single precision."""
 
 import json
+import re
 import shutil
 import subprocess
 
@@ -107,6 +108,20 @@ def test_exported_code_is_the_core(model, single, tmp_path):
         error = np.abs(found - values).max() / np.abs(values).max()
         assert error < TOLERANCE[single] * (10 if line > 3 else 1)
     assert lines[6:] == ['3', '1', '1']  # open, not finite, not finite
+
+
+@pytest.mark.parametrize('single', [False, True])
+def test_no_function_is_there_for_nothing(single, tmp_path):
+    """Clang warns of a function that nothing calls, also of an inline one."""
+    ccd.codegen.export(ccd.load('four_bar'), tmp_path, single=single)
+    text = (tmp_path / 'model.c').read_text()
+    defined = re.findall(r'^static [\w ]*?(\w+)\(', text, re.MULTILINE)
+    assert 'forward_dynamics' in defined
+    assert [each for each in defined if text.count(f'{each}(') == defined.count(each)] == []
+    clang = shutil.which('clang')
+    if clang is not None:
+        warned = [*STRICT, '-fsyntax-only', str(tmp_path / 'model.c')]
+        subprocess.run([clang, *warned], check=True)
 
 
 def test_the_example_holds_the_mechanism_still(tmp_path, capsys):

@@ -21,6 +21,7 @@ import pytest
 
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.codegen.cache import CALLERS, CODE_FOLDER, cache_folder, put, writers
+from closed_chain_dynamics.codegen.compiler import find_compiler
 from closed_chain_dynamics.errors import GenerationError
 
 
@@ -44,6 +45,39 @@ def test_a_compiler_that_is_no_program_is_told(monkeypatch, tmp_path, empty_cach
     file.chmod(0o755)
     monkeypatch.setenv('CC', str(file))
     with pytest.raises(GenerationError, match='cannot be started'):
+        ccd.load('pendulum').compile()
+
+
+def test_a_compiler_may_be_named_with_options_and_with_what_starts_it(monkeypatch, empty_cache):
+    for named in ('gcc -DANY=1', 'env LC_ALL=C gcc', '"/usr/bin/env" gcc'):
+        monkeypatch.setenv('CC', named)
+        assert find_compiler().options[:1] == (named.split()[1],)
+        assert not ccd.load('pendulum').compile().forward_dynamics([0.1], [0.0]).generic
+    for named in ('no-such-program gcc', 'gcc "'):
+        monkeypatch.setenv('CC', named)
+        with pytest.raises(GenerationError, match='no C compiler was found'):
+            ccd.load('pendulum').compile()
+
+
+def test_a_library_that_cannot_be_loaded_is_told(monkeypatch, tmp_path, empty_cache):
+    """As from a compiler for another machine, or in a folder without permission to run."""
+    compiler(
+        tmp_path,
+        monkeypatch,
+        'while [ $# -gt 0 ] && [ "$1" != -o ]; do shift; done',
+        'echo other > "${2:-/dev/null}"',
+    )
+    with pytest.raises(GenerationError, match='cannot be loaded') as told:
+        ccd.load('pendulum').compile()
+    assert 'XDG_CACHE_HOME' in str(told.value)
+
+
+def test_a_damaged_library_that_cannot_be_made_again_is_told(empty_cache):
+    ccd.load('pendulum').compile()
+    (library,) = cache_folder().glob('forward_dynamics-*.so')
+    library.unlink()
+    library.mkdir()
+    with pytest.raises(GenerationError, match='cannot be written'):
         ccd.load('pendulum').compile()
 
 

@@ -142,11 +142,11 @@ def pivots_in_a_singular_pose(at):
     trace(replace(source, q=np.zeros(robot.nq)), 'newton_step')
 
 
-def cut_tree_joint(at):
-    robot = ccd.load('five_bar')
-    robot.cut(robot.loop_names[0])
-    changes.cut(robot, robot.joint_names[-1], robot.neutral(), np.zeros(robot.nv))
-    robot.compile()
+def damped_by_a_cut_joint(at):
+    """Ask for a derivative by the damping of a joint that does not turn any more."""
+    robot = ccd.load('four_bar')
+    q, v = changes.cut(robot, 'coupler', closed_pose(), np.zeros(3))
+    ccd.codegen.step_derivatives(robot, q, v, parameters=['damping:coupler'])
 
 
 def exported_onto_a_file(at):
@@ -195,6 +195,10 @@ CODE = {
         ('case "$*" in *generated.c*-lm*) echo "No space left on device" >&2; exit 1;; esac',),
         compile_four_bar,
     ),
+    'code for another machine': with_compiler(
+        ('while [ $# -gt 0 ] && [ "$1" != -o ]; do shift; done', 'echo other > "${2:-/dev/null}"'),
+        compile_four_bar,
+    ),
     'code with a file as cache': with_cache(
         lambda at: (at / 'closed_chain_dynamics').write_text(''), compile_four_bar
     ),
@@ -204,7 +208,7 @@ CODE = {
         Spring('cord', 'tendon', 1.0, terms=(CouplingTerm('crank', (1.0,)),), armature=1.0)
     ).compile(),
     'code of a sliding contact': lambda at: ccd.load('three_link').compile(),
-    'code of a cut tree': cut_tree_joint,
+    'derivatives by the damping of a cut joint': damped_by_a_cut_joint,
     'code of a joint at its stop': at_its_stop,
     'code in a singular pose': lambda at: parallelogram().compile(np.zeros(3)),
     'pivots in a singular pose': pivots_in_a_singular_pose,
@@ -219,6 +223,9 @@ CODE = {
     'a step from an open pose': lambda at: compiled().step(closed_pose() + 0.3, np.zeros(3)),
     'a compiled completion of something else': lambda at: compiled().complete_velocity(
         closed_pose(), {'rocker': 1.0}
+    ),
+    'a compiled completion of other states': lambda at: compiled().complete_velocity(
+        np.tile(closed_pose(), (3, 1)), {'crank': np.zeros(2)}
     ),
     'a compiled completion of too many rates': lambda at: compiled().complete_velocity(
         closed_pose(), [1.0, 2.0]

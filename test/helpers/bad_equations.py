@@ -23,6 +23,7 @@ import numpy as np
 
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.cli.derive_list import list_file
+from closed_chain_dynamics.description import CouplingTerm, Spring
 from closed_chain_dynamics.model.changes import cut
 from closed_chain_dynamics.symbolic.elimination import derive
 from closed_chain_dynamics.symbolic.size import refuse_too_large, size_estimate
@@ -100,6 +101,13 @@ def torn_apart():
     return derive(mechanism, q=q)
 
 
+def with_slack():
+    """A tendon that does not pull everywhere."""
+    mechanism, q = four_bar()
+    cord = Spring('cord', 'tendon', 1.0, terms=(CouplingTerm('crank', (1.0,)),), slack=0.5)
+    return derive(ccd.Mechanism(replace(mechanism.description, springs=(cord,))), q=q)
+
+
 def with_parabola():
     """A coupling that no one joint can be found from without a root."""
     description = ccd.load(
@@ -141,6 +149,7 @@ EQUATIONS = {
     'numbers that do not fit': lambda at: derive(four_bar()[0]).evaluate('g_1', np.zeros(2)),
     'equations of a free body': lambda at: derive(ccd.load(FLOATING)),
     'equations of what was cut': lambda at: torn_apart(),
+    'equations of a spring with slack': lambda at: with_slack(),
     'equations of a sliding loop': lambda at: derived(closed(loop=SLIDES, axis='0 1 0')),
     'equations of slides alone': lambda at: derived(closed(SLIDES, SLIDES)),
     'equations of joints that cross': lambda at: derived(closed(axes=('1 0 0', '0 0 1'))),
