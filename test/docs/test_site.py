@@ -134,3 +134,9 @@ def test_the_pages_ask_nothing_of_other_hosts(site):
 def test_equations_are_in_the_pages_themselves(site):
     text = (site / 'theory.html').read_text(encoding='utf-8')
     assert text.count('<math') > 20 and 'arithmatex' not in text
+
+
+def test_bars_of_a_magnitude_stand_close_to_it(site):
+    text = (site / 'theory.html').read_text(encoding='utf-8')
+    bars = re.findall(r'<mo[^>]*>(?:\||&#x0007C;)</mo>', text)
+    assert bars and all('lspace="0" rspace="0"' in bar for bar in bars)
