@@ -21,7 +21,7 @@ from closed_chain_dynamics.model.mechanism import Mechanism
 __all__ = ['MOST_LISTED', 'compact', 'listed', 'plural', 'share']
 
 MOST_LISTED = 8  # names in a list before the rest is only counted
-ROUNDING = 1e-12  # shares of one below which all digits are rounding
+NO_SHARE = 1e-12  # shares of one below which all digits are rounding
 
 
 def plural(n: int, noun: str) -> str:
@@ -54,4 +54,4 @@ def compact(robot: Mechanism, names: Iterable[str]) -> list[str]:
 
 def share(value: float) -> str:
     """Return a number that is compared with one; what is rounding is 0."""
-    return f'{value if abs(value) > ROUNDING else 0.0:.3g}'
+    return f'{value if abs(value) > NO_SHARE else 0.0:.3g}'
