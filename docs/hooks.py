@@ -31,6 +31,8 @@ from closed_chain_dynamics.cli.main import COMMANDS, _parser as command_parser
 
 PICTURES = Path(__file__).resolve().parent / 'pictures'
 EQUATION = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
+BAR = '<mo stretchy="false">&#x0007C;</mo>'  # of a magnitude; browsers set it apart as a relation
+CLOSE_BAR = BAR.replace('>', ' lspace="0" rspace="0">', 1)
 CELL = re.compile(r'<td[ >].*?</td>', re.DOTALL)
 LONG = re.compile(r'[^\s<>]{20,}')  # names that are longer than a narrow column
 PART = re.compile(r'[/_.,(=]|::|(?<=[a-z])(?=[A-Z])')  # where they may break
@@ -88,10 +90,11 @@ def _breakable(cell):
 
 def _mathml(match):
     tag, latex = match.groups()
+    display = 'inline' if tag == 'span' else 'block'
+    block = convert(html.unescape(latex).strip(), display=display).replace(BAR, CLOSE_BAR)
     if tag == 'span':
-        return convert(html.unescape(latex).strip(), display='inline')
+        return block
     # in a narrow window a long equation is scrolled, and not the page
-    block = convert(html.unescape(latex).strip(), display='block')
     return f'<div style="overflow-x: auto; overflow-y: hidden; padding: 0.2em 0">{block}</div>'
 
 

@@ -28,6 +28,11 @@ from closed_chain_dynamics.errors import AssemblyError, NameNotFound, StateError
 from closed_chain_dynamics.model.mechanism import Mechanism
 
 __all__ = ['HeldJoints', 'check_state', 'numbers', 'read_held', 'refuse_contradictions']
+# of the numbers that a position has: of free, ball and planar joints
+MEANINGS = {
+    7: 'Give x, y, z and the quaternion x, y, z, w, which is 0, 0, 0, 1 without a turn.',
+    4: 'Give the quaternion x, y, z, w of a ball joint, or x, y, cos, sin of a planar one.',
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +76,9 @@ def numbers(robot: Mechanism, name: str, value: ArrayLike, count: int) -> Vector
     if array.shape != (count,):
         needs = 'one number' if count == 1 else f'{count} numbers'
         raise StateError(
-            f'the value of {name!r} has shape {array.shape} but needs {needs}', where=robot.name
+            f'the value of {name!r} has shape {array.shape} but needs {needs}',
+            where=robot.name,
+            repair=MEANINGS.get(count, ''),
         )
     bad = array[~np.isfinite(array)]
     if bad.size:

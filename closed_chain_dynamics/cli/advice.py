@@ -36,7 +36,7 @@ def as_options(advice: str, options: Sequence[str]) -> str:
     Return advice with arguments of Python written as options of the command, where it has them.
 
     `limits=False` becomes `--no-limits`, `root_joint='fixed'` becomes `--root-joint fixed`, and
-    `actuated=[...]` becomes `--actuated ...`. What the command lacks is left out.
+    `actuated=[...]` becomes `--actuated NAMES`. What the command lacks is left out.
     """
 
     def option(found: re.Match[str]) -> str:
@@ -44,7 +44,8 @@ def as_options(advice: str, options: Sequence[str]) -> str:
         if found['value'] in ('True', 'False'):
             name = f'--{name}' if found['value'] == 'True' else f'--no-{name}'
             return name if name in options else found[0]
-        return f'--{name} {found["value"].strip("[]")}' if f'--{name}' in options else found[0]
+        value = 'NAMES' if found['value'] == '[...]' else found['value']
+        return f'--{name} {value}' if f'--{name}' in options else found[0]
 
     only_python = r', or (?:pass|allow more with) [a-z_]+=\w*(?: and [a-z_]+=\w*)*(?=\.)'
     pattern = r"(?P<name>\b[a-z_]+)=(?P<quote>'?)(?P<value>True|False|\[\.\.\.\]|\w+)(?P=quote)"

@@ -17,8 +17,10 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 import json
+import logging
 import math
 import sys
 from typing import TYPE_CHECKING, Any
@@ -54,6 +56,7 @@ __all__ = [
     'real',
     'refuse',
     'seed',
+    'unheard',
     'whole',
 ]
 
@@ -262,3 +265,18 @@ def complain(message: str) -> int:
     brand = Style.of(sys.stderr).paint('closed-chain:', 'red', 'bold')
     print(brand, ' '.join(message.split()), file=sys.stderr)
     return 1
+
+
+@contextmanager
+def unheard() -> Iterator[None]:
+    """Keep warnings off the terminal, where a report says the same."""
+    logger = logging.getLogger('closed_chain_dynamics')
+    logger.addFilter(_is_an_error)
+    try:
+        yield
+    finally:
+        logger.removeFilter(_is_an_error)
+
+
+def _is_an_error(record: logging.LogRecord) -> bool:
+    return record.levelno > logging.WARNING

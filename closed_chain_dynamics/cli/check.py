@@ -16,7 +16,6 @@
 
 import argparse
 from collections.abc import Callable
-import logging
 
 from closed_chain_dynamics.cli.advice import as_options, options_of
 from closed_chain_dynamics.cli.arguments import (
@@ -24,6 +23,7 @@ from closed_chain_dynamics.cli.arguments import (
     complain,
     load_model,
     print_report,
+    unheard,
 )
 
 SUMMARY = 'report what a model contains, how it moves and what is missing'
@@ -56,19 +56,11 @@ def run(args: argparse.Namespace) -> int:
     from closed_chain_dynamics.cli.check_report import check_report
     from closed_chain_dynamics.cli.check_text import render
 
-    logging.getLogger('closed_chain_dynamics').addFilter(_is_reported)
-    try:
+    with unheard():  # warnings about the file are in the report
         robot = load_model(args)
-    finally:
-        logging.getLogger('closed_chain_dynamics').removeFilter(_is_reported)
     report = check_report(robot)
     print_report(report, args, render)
     if report['mobility']['assembled']:
         return 0
     why = as_options(report['mobility']['explanation'], options_of(args.parser))
     return complain(f'the loops cannot be closed: {why}')
-
-
-def _is_reported(record: logging.LogRecord) -> bool:
-    """Keep warnings about the file off the terminal: they are in the report."""
-    return record.levelno > logging.WARNING

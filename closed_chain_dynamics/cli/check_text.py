@@ -189,7 +189,7 @@ def _spring_table(report: Report, style: Style) -> list[str]:
     rows = []
     for spring in report['springs']:
         turning = 'joint' in spring
-        unit = 'N m/rad' if turning else 'N/m'
+        unit, rate = ('N m/rad', 'N m s/rad') if turning else ('N/m', 'N s/m')
         if turning:
             ends = f'on joint {spring["joint"]}'
         elif 'terms' in spring:
@@ -204,7 +204,7 @@ def _spring_table(report: Report, style: Style) -> list[str]:
                 spring['type'],
                 ends,
                 f'{number(spring["stiffness"])} {unit}',
-                number(spring['damping']),
+                f'{number(spring["damping"])} {rate}',
                 f'{number(spring["rest"])} {"rad" if turning else "m"}',
             ]
         )

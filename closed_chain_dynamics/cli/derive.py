@@ -67,8 +67,8 @@ eliminated by one of three methods:
   ic  projects the equations of the tree with W = [E; -J_2^-1 J_1]; for loops of any kind, as a
       function of all positions q
 
-Models with ball, planar or free joints are derived by ic. --cost counts the operations of all
-three methods.
+Models that te and de do not fit (loops out of a plane; ball, planar or free joints) are derived by
+ic. --cost counts the operations of all methods that fit.
 
 MODEL may also be a list file (.yaml): points, segments, springs and forces by name, in 2D or 3D.
 Its equations of motion come from Lagrange's method, with constraint forces as multipliers, in
@@ -182,6 +182,7 @@ def derive(args: argparse.Namespace) -> Report:
     q = assemble(robot, dict(args.q))
     ball = next((joint for joint in robot.description.joints if joint.type.nv > 1), None)
     method = 'ic' if ball else args.method
+    unfit = f'joint {ball.name!r} is {ball.type.value}' if ball else ''
     wanted = [*args.what, *['tau_1'] * args.speed]
     size = size_estimate(robot, method, wanted, q)
     refuse_too_large(robot, size, args.longest)
@@ -189,7 +190,15 @@ def derive(args: argparse.Namespace) -> Report:
         print(f'{size}, {readable(size.seconds)}', file=sys.stderr)
     with _noticing_interrupts(), Bar('deriving', sys.stderr) as bar:
         step = bar and (lambda done: bar(min(done / size.operations, 0.99)))
-        equations = derive_equations(robot, method, q, progress=step)
+        try:
+            equations = derive_equations(robot, method, q, progress=step)
+        except StructureError as error:
+            if method == 'ic':
+                raise
+            unfit, method = f'{error.where}: {error.why}', 'ic'
+            size = size_estimate(robot, method, wanted, q)
+            refuse_too_large(robot, size, args.longest)
+            equations = derive_equations(robot, method, q, progress=step)
         costs = {term: cost(equations, term) for term in args.what}
     report: Report = {
         'schema': SCHEMA,
@@ -206,9 +215,8 @@ def derive(args: argparse.Namespace) -> Report:
         'files': {},
         'warnings': list(equations.notes),
     }
-    if ball and args.method != method:
-        told = f'joint {ball.name!r} is {ball.type.value}: equations are derived by the method ic'
-        report['warnings'].insert(0, told)
+    if method != args.method:
+        report['warnings'].insert(0, f'{unfit}; the equations are derived by the method ic.')
     report['files'] = _write(equations, args)
     return report
 
@@ -253,7 +261,7 @@ def _cost_report(robot: Mechanism, q: NDArray[np.float64], weights: Mapping[str,
             try:
                 cost = cost_table(robot, q, terms=(term,), methods=(method,))[term, method]
             except StructureError as error:
-                left_out = str(error)
+                left_out = f'TE and DE do not fit. {error.where}: {error.why}.'
                 continue
             row = {'term': term, 'method': method, **_cost_record(cost, weights)}
             if robot.name == 'exo':

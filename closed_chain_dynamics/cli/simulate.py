@@ -38,6 +38,7 @@ from closed_chain_dynamics.cli.arguments import (
     positive,
     print_report,
     refuse,
+    unheard,
 )
 from closed_chain_dynamics.errors import NameNotFound
 from closed_chain_dynamics.recording.terminal import Bar, Report, number
@@ -215,7 +216,11 @@ def wrong_usage(args: argparse.Namespace) -> str:
 def simulate(robot: Mechanism, args: argparse.Namespace) -> Report:
     """Run a simulation as the arguments say, write its files, and return the report."""
     import closed_chain_dynamics as ccd
-    from closed_chain_dynamics.cli.simulate_report import beyond_limits, simulate_report
+    from closed_chain_dynamics.cli.simulate_report import (
+        below_surfaces,
+        beyond_limits,
+        simulate_report,
+    )
     from closed_chain_dynamics.recording.log import DRIFT_WORTH_A_WARNING
 
     _check_files(args)
@@ -229,7 +234,8 @@ def simulate(robot: Mechanism, args: argparse.Namespace) -> Report:
     options['compiled'] = args.compiled
     tau = dict(args.tau)
     # What is compiled or loaded from a cache at the first step does not count as speed.
-    ccd.Simulation(robot, **options, log_every=0).step(tau)
+    with unheard():  # the run itself warns of the same
+        ccd.Simulation(robot, **options, log_every=0).step(tau)
     sim = ccd.Simulation(robot, **options)
     before = sim.mobility()
     wall = _run(sim, args, tau)
@@ -240,7 +246,7 @@ def simulate(robot: Mechanism, args: argparse.Namespace) -> Report:
             f'The energy balance drifts by {number(100.0 * drift, 2)} % of what was exchanged: '
             'take a smaller --dt, or --integrator adaptive.'
         )
-    report['warnings'] += beyond_limits(sim)
+    report['warnings'] += beyond_limits(sim) + below_surfaces(sim)
     report['files'] = _write(sim.log, args, report['warnings'])
     return report
 

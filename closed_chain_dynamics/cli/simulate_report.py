@@ -28,11 +28,11 @@ from closed_chain_dynamics.recording.terminal import (
 )
 from closed_chain_dynamics.simulation.simulation import Simulation
 
-__all__ = ['beyond_limits', 'render', 'simulate_report']
+__all__ = ['below_surfaces', 'beyond_limits', 'render', 'simulate_report']
 
 SCHEMA = 'closed-chain-simulate/1'  # a key that is added keeps it, one that changes ends it
 HITS = ('stop', 'bounce')
-NO_EXCHANGE = 1e-9  # share of the energy below which nothing was exchanged
+NO_EXCHANGE = 1e-9  # below this share of the energy, or in J per kg, nothing was exchanged
 
 
 def simulate_report(sim: Simulation, before: int, wall: float) -> Report:
@@ -45,7 +45,8 @@ def simulate_report(sim: Simulation, before: int, wall: float) -> Report:
         for each in (log.kinetic, log.potential, log.work, log.dissipated)
     )
     # at rest only rounding is exchanged
-    exchanged = max(exchanged, NO_EXCHANGE * float(abs(log.energy).max()), sys.float_info.min)
+    least = NO_EXCHANGE * max(float(abs(log.energy).max()), sim.robot.total_mass)
+    exchanged = max(exchanged, least, sys.float_info.min)
     state = {
         what: dict(zip(sim.log.segments[-1].names(what), getattr(sim, what).tolist()))
         for what in ('q', 'v')
@@ -99,6 +100,19 @@ def beyond_limits(sim: Simulation) -> list[str]:
     return [
         f'Beyond the ends of their range: {", ".join(dict.fromkeys(names))}. There they stop '
         'where they were; start within the range, or take --no-limits.'
+    ]
+
+
+def below_surfaces(sim: Simulation) -> list[str]:
+    """Return a warning where contacts were below their surface at the start."""
+    events = [event for event in sim.events if event.kind == 'below_surface']
+    if not events:
+        return []
+    names = ', '.join(dict.fromkeys(event.name for event in events))
+    given = -sum(event.energy_of_gap for event in events)
+    return [
+        f'Below their surface at the start: {names}. The mechanism was moved until they touch it, '
+        f'which changed its energy by {number(given, 3)} J; start above it, with --q.'
     ]
 
 

@@ -170,6 +170,12 @@ class LoopJoint:
     role: str = ''
     contact: Contact | None = None
 
+    @property
+    def only_closes(self) -> bool:
+        """Return whether it has no law, limit, rotor or motor."""
+        plain = self.dynamics == Dynamics() and self.limit == Limit() and not self.limit_moment
+        return plain and self.role != 'actuated'
+
 
 @dataclass(frozen=True)
 class CouplingTerm:

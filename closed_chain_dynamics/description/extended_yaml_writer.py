@@ -23,7 +23,6 @@ from dataclasses import replace
 
 from closed_chain_dynamics.description.elements import (
     Description,
-    Dynamics,
     Joint,
     JointType,
     Link,
@@ -53,8 +52,10 @@ def to_extended(description: Description) -> tuple[str, str, LeftOut]:
         if not loop.active:
             left_out.add('loops that are open', loop.name)
             continue
-        if loop.role == 'actuated' or loop.dynamics != Dynamics():
-            left_out.add('laws, rotors and motors of loop joints', loop.name)
+        if not loop.only_closes:
+            left_out.add('laws, limits, rotors and motors of loop joints', loop.name)
+        if loop.type is LoopType.REVOLUTE:
+            left_out.change('hinges of loops are two points on their axis', loop.name)
         for poses in held_points(loop):
             pair = []
             for end, link, place in zip('AB', (loop.parent, loop.child), poses):
@@ -66,6 +67,12 @@ def to_extended(description: Description) -> tuple[str, str, LeftOut]:
                 pair.append(name)
             pairs.append(pair)
             types.append('6d' if loop.type is LoopType.FIXED else '3d')
+    springs = []
+    for spring in description.springs:
+        if spring.joint and spring.joint not in joint_names.taken:
+            left_out.add('springs on loop joints', spring.name)
+        else:
+            springs.append(spring)
     spherical = [joint.name for joint in joints if joint.type is JointType.SPHERICAL]
     motors = [actuator.joint for actuator in description.actuators]
     content = {
@@ -75,5 +82,7 @@ def to_extended(description: Description) -> tuple[str, str, LeftOut]:
         'joint_name': spherical,
         'joint_type': ['SPHERICAL'] * len(spherical),
     }
-    tree = replace(description, links=tuple(links), joints=tuple(joints), loops=())
+    tree = replace(
+        description, links=tuple(links), joints=tuple(joints), loops=(), springs=tuple(springs)
+    )
     return to_xml(tree), yaml.safe_dump(content, sort_keys=False), left_out

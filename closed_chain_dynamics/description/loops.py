@@ -133,11 +133,13 @@ def _both_axes(
             'a universal joint has two axes, one on each side',
             'Write a <constraint> with <parent_axis xyz="1 0 0"/> and <child_axis xyz="0 1 0"/>.',
         )
-    if not axes:
+    contact = reader.child(element, 'cc:contact')  # it has a normal, only its wheel an axis
+    if not axes and (contact is None or contact.get('wheel')):
         reader.note(
             f'The {kind.value} loop joint at {reader.place(element)} has no axis; '
             'z of both loop frames is taken.'
         )
+    if not axes:
         return {}
     given = next(iter(axes.values()))
     return {'parent_axis': given, 'child_axis': given} | axes

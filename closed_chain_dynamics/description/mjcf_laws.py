@@ -22,7 +22,6 @@ from lxml import etree
 from closed_chain_dynamics.description.elements import (
     Coupling,
     Description,
-    Dynamics,
     LoopJoint,
     LoopType,
     Pose,
@@ -133,8 +132,8 @@ def _add_loop(
     if tag is None:
         left_out.add(f'{loop.type.value} loops, which MJCF does not have', loop.name)
         return
-    if loop.dynamics != Dynamics() or loop.role == 'actuated':
-        left_out.add('laws, rotors and motors of loop joints', loop.name)
+    if not loop.only_closes:
+        left_out.add('laws, limits, rotors and motors of loop joints', loop.name)
     for count, poses in enumerate(held_points(loop)):
         sites = [
             _site(bodies[link], names, loop.name, pose)

@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from closed_chain_dynamics import kernels
 from closed_chain_dynamics.dynamics.rank import learn_rank, poses_nearby
+from closed_chain_dynamics.dynamics.wording import share
 from closed_chain_dynamics.kernels import records as at
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.model.model import Records
@@ -78,7 +79,7 @@ class ClusterDistance:
             'actuators': 'its actuators would lose control of a motion',
             'links': f'link {self.link!r} would stand still while others move',
         }
-        return f'{self.name}: {self.distance:.3g}; at 0, {lost[self.what]}'
+        return f'{self.name}: {share(self.distance)}; at 0, {lost[self.what]}'
 
 
 class SingularityWatch:

@@ -26,7 +26,7 @@ import numpy as np
 
 from closed_chain_dynamics.arrays import Matrix
 from closed_chain_dynamics.dynamics.idle_motion import IdleMotion, Motions, idle_motions
-from closed_chain_dynamics.dynamics.wording import MOST_LISTED, compact, listed, plural
+from closed_chain_dynamics.dynamics.wording import MOST_LISTED, compact, listed, plural, share
 
 __all__ = ['explain', 'unmoved_joints']
 
@@ -162,7 +162,9 @@ def _singularity(c: 'Coordinates') -> list[str]:
             f'At a singularity, distance 0: {listed(_fastest(c, c.W))} can move in {ways} '
             'more than in the poses nearby.'
         ]
-    lines = [f'Condition {c.condition:.3g}; distance to the nearest singularity {c.distance:.3g}.']
+    lines = [
+        f'Condition {c.condition:.3g}; distance to the nearest singularity {share(c.distance)}.'
+    ]
     if c.nearest and c.nearest.what != 'loops':  # of loops, the condition has said it
         lines[0] += f' Nearest: {c.nearest}.'
     kept, dropped = c.rank_gap

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from closed_chain_dynamics.arrays import Matrix, Vector
 from closed_chain_dynamics.dynamics.generalized_coordinates import Coordinates
 from closed_chain_dynamics.dynamics.link_loads import LinkLoads, moved_wrench
+from closed_chain_dynamics.errors import NameNotFound
 
 __all__ = ['Reaction', 'Reactions']
 
@@ -66,6 +67,8 @@ class Reactions(Mapping[str, Reaction]):
         self._multipliers, self._tau_A, self._missing = forces
 
     def __getitem__(self, joint: str) -> Reaction:
+        if joint not in self._found:
+            raise NameNotFound('joint', joint, self._found)
         return self._found[joint]
 
     def __iter__(self) -> Iterator[str]:

@@ -12,15 +12,16 @@
 # See the License for the specific language governing permissions and
 # limitations under the License.
 
-"""Counts and lists of names in sentences."""
+"""Numbers, counts and lists of names in sentences."""
 
 from collections.abc import Iterable
 
 from closed_chain_dynamics.model.mechanism import Mechanism
 
-__all__ = ['MOST_LISTED', 'compact', 'listed', 'plural']
+__all__ = ['MOST_LISTED', 'compact', 'listed', 'plural', 'share']
 
 MOST_LISTED = 8  # names in a list before the rest is only counted
+NO_SHARE = 1e-12  # shares of one below which all digits are rounding
 
 
 def plural(n: int, noun: str) -> str:
@@ -49,3 +50,8 @@ def compact(robot: Mechanism, names: Iterable[str]) -> list[str]:
         else:
             short += [name for name in own if name in names]
     return short
+
+
+def share(value: float) -> str:
+    """Return a number that is compared with one; what is rounding is 0."""
+    return f'{value if abs(value) > NO_SHARE else 0.0:.3g}'

@@ -22,7 +22,7 @@ pale. It is SVG without scripts and without references to anything.
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from closed_chain_dynamics.description import Description
+from closed_chain_dynamics.description import Description, LoopJoint
 
 __all__ = ['draw_tree']
 
@@ -32,6 +32,8 @@ ROW_HEIGHT, NAME_WIDTH, LETTER_WIDTH, BOX_HEIGHT = (
     7,
     22,
 )  # heights, width for a joint's name, of a letter [px]
+# depth and row, left edge, width and middle of the box of every link
+Drawn = tuple[dict[str, tuple[int, int]], dict[str, int], dict[str, int], dict[str, int]]
 MOST_LINKS = 60  # links beyond which the drawing would hide more than it shows
 
 
@@ -62,26 +64,40 @@ def draw_tree(
             _text(to_x - 5, to_y - 4, joint.name, 'end'),
         ]
     for loop in description.loops:
-        ends = loop.parent, loop.child
-        (from_x, from_y), (end_x, end_y) = (
-            (left[end] + wide[end] / 2, middle[end] + BOX_HEIGHT / 2) for end in ends
-        )
-        lowest = max(from_y, end_y)
-        low = lowest + ROW_HEIGHT / 2
-        pale = 1.0 if closed.get(loop.name) else 0.35
-        parts += [
-            f'<path d="M{from_x} {from_y} C{from_x} {low} {end_x} {low} {end_x} {end_y}" '
-            f'fill="none" stroke="#d9480f" stroke-dasharray="5 3" opacity="{pale}"/>',
-            _text((from_x + end_x) / 2, lowest + 0.4 * ROW_HEIGHT, loop.name, 'middle', '#d9480f'),
-        ]
+        parts += _loop(loop, (places, left, wide, middle), bool(closed.get(loop.name)))
     for name in places:
         parts += [
             f'<rect x="{left[name]}" y="{middle[name] - BOX_HEIGHT / 2}" width="{wide[name]}" '
             f'height="{BOX_HEIGHT}" rx="4" fill="none" stroke="currentColor"/>',
             _text(left[name] + 6, middle[name] + 4, name),
         ]
+    column += LETTER_WIDTH * max((len(loop.name) for loop in description.loops), default=0)
     size = f'width="{column}" height="{max(middle.values()) + 2 * ROW_HEIGHT}"'
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{"".join(parts)}</svg>'
+
+
+def _loop(loop: LoopJoint, drawn: Drawn, closed: bool) -> list[str]:
+    """Return the arc of a loop: below its links, or to their right where they share a column."""
+    places, left, wide, middle = drawn
+    ends = loop.parent, loop.child
+    beside = places[ends[0]][0] == places[ends[1]][0]
+    along, down = (1.0, 0.25) if beside else (0.5, 0.5)  # where it leaves a box
+    (from_x, from_y), (end_x, end_y) = (
+        (left[end] + along * wide[end], middle[end] + down * BOX_HEIGHT) for end in ends
+    )
+    if beside:
+        far = max(from_x, end_x) + ROW_HEIGHT
+        bow, anchor = (far, from_y, far, end_y), 'start'
+        name_at = far - 8, (from_y + end_y) / 2 + 4
+    else:
+        low = max(from_y, end_y) + ROW_HEIGHT / 2
+        bow, anchor = (from_x, low, end_x, low), 'middle'
+        name_at = (from_x + end_x) / 2, low - 0.1 * ROW_HEIGHT
+    return [
+        f'<path d="M{from_x} {from_y} C{" ".join(map(str, bow))} {end_x} {end_y}" fill="none" '
+        f'stroke="#d9480f" stroke-dasharray="5 3" opacity="{1.0 if closed else 0.35}"/>',
+        _text(*name_at, loop.name, anchor, '#d9480f'),
+    ]
 
 
 def _places(description: Description) -> dict[str, tuple[int, int]]:

@@ -58,7 +58,8 @@ def find(name_or_path: str | os.PathLike[str]) -> Path:
         return known[name]
     looks_like_path = path.name != name or path.suffix in SUFFIXES or path.is_dir()
     if not looks_like_path:
-        raise NameNotFound('file or shipped model', name, known)
+        here = [each for each in _models_in(Path()) if each.partition('.')[0] == name]
+        raise NameNotFound('file or shipped model', name, here or known)
     if path.is_dir():
         raise DescriptionError(
             'this is a folder, and a model is a file',

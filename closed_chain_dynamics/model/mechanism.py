@@ -106,7 +106,11 @@ class Mechanism(ModelNames):
     """
     Bodies, joints and loops of one or several robots, ready for computation.
 
-    Computations write into the mechanism's own workspace: use one `copy()` per thread.
+    `joint_names`, `link_names`, `loop_names`, `coupling_names` and `actuator_names` are names, in
+    order; `coordinate_names` has one for each velocity of the tree, `loop_coordinate_names` one
+    for each of the loop joints. `nq` and `nv` are the lengths of q and v, and `description` is
+    what the file said. Computations write into the mechanism's own workspace: use one `copy()`
+    per thread.
     """
 
     def __init__(self, description: Description, *, gravity: ArrayLike | None = None) -> None:

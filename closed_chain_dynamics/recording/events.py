@@ -26,8 +26,9 @@ class Event:
     """Something that happened at an instant: a connection, a cut, or a refusal."""
 
     time: float
-    # connect, cut; of contacts touch_down, bounce, lift_off, stick, slip; of joints at the ends of
-    # their range stop, bounce, leave_stop, beyond_limit; of those that friction holds lock, unlock
+    # connect, cut; of contacts touch_down, bounce, lift_off, stick, slip, below_surface; of joints
+    # at the ends of their range stop, bounce, leave_stop, beyond_limit; of those that friction
+    # holds lock, unlock
     kind: str
     name: str
     mobility_before: int

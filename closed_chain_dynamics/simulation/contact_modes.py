@@ -29,6 +29,7 @@ from closed_chain_dynamics.simulation.moving_mechanism import MovingMechanism
 __all__ = ['ContactModes']
 
 TOUCHES_WITHIN = 1e-9  # open contacts nearer than this touch [m]
+DEEP = 1e-5  # below a surface, more than steps leave it [m]
 
 
 class ContactModes:
@@ -86,6 +87,10 @@ class ContactModes:
             return np.inf
         self.velocity(k)
         return float(kernels.surface_distance(loop, self.frame(k)))
+
+    def below(self) -> list[int]:
+        """Return the open contacts that are deep below their surface."""
+        return [k for k in self.loops if self.gap(k) < -DEEP]
 
     def sorted(self, within: float, gaining: frozenset[int]) -> tuple[list[int], list[int]]:
         """

@@ -85,8 +85,13 @@ class EventHandling:
         """
         Decide what holds and what slides, at the start of a run and after connecting.
 
-        Only where something hits a stop or friction locks at once something happens.
+        Only where something hits a stop or friction locks at once something happens, and where a
+        contact is below its surface: it is put there.
         """
+        lifted = [
+            self.motion.event('below_surface', self.robot.loop_names[k])
+            for k in self.modes.below()
+        ]
         events = [
             self.motion.event('beyond_limit', self.joints.name(h)) for h in self.joints.beyond()
         ]
@@ -94,7 +99,14 @@ class EventHandling:
         _, speeds = self.joints.at_stops()
         if max(speeds.values(), default=0.0) > REST_SPEED:
             events += self._impacts.happen()
-        return events + self._decide((), 0.0)
+        lost = self.motion.lost
+        decided = self._decide((), 0.0)
+        for event in lifted:
+            event.mobility_after = self.motion.mobility()
+        if lifted:  # what it took belongs to all of them
+            told = sum(event.energy_lost + event.energy_of_gap for event in decided)
+            lifted[0].energy_of_gap = self.motion.lost - lost - told
+        return lifted + events + decided
 
     def unlock(self, lock: StructureError) -> list[Event]:
         """

@@ -29,7 +29,7 @@ from sympy.printing.latex import LatexPrinter
 
 from closed_chain_dynamics.codegen.expressions import SX
 from closed_chain_dynamics.symbolic.angles import Angle
-from closed_chain_dynamics.symbolic.assignments import assigned
+from closed_chain_dynamics.symbolic.assignments import Assigned, assigned
 from closed_chain_dynamics.symbolic.elimination import Explicit, OpenTree
 from closed_chain_dynamics.symbolic.reduced_equations import REDUCED_TERMS, ReducedEquations
 from closed_chain_dynamics.symbolic.shared_factors import with_factors_moved
@@ -108,13 +108,16 @@ class _Document:
         self.parts = [LATEX_HEAD]
         self.tree = OpenTree(equations.robot, equations.pose, 'ic')
         self.parameters: dict[str, float] = {}
+        self._named = 0  # quantities that have a name, u_1 and so on
 
     def say(self, line: str) -> None:
         self.parts.append(f'{line}\n')
 
     def _assigned(self, value: SX, of: ReducedEquations) -> sympy.Matrix:
         """Print what is used more than once, and return the rest."""
-        steps, matrix = with_factors_moved(*assigned(value, longest=0, smallest=WORTH_A_NAME))
+        steps, matrix = self._numbered(
+            *with_factors_moved(*assigned(value, longest=0, smallest=WORTH_A_NAME))
+        )
         for x in ca.symvar(value):
             if x.name() in of.tree.parameters:
                 self.parameters[x.name()] = of.tree.parameters[x.name()]
@@ -122,6 +125,17 @@ class _Document:
             self.parts.append(equation(PRINT(name), PRINT(step)))
         short = not steps and sympy.count_ops(matrix) < SIMPLIFIED
         return matrix.applyfunc(sympy.simplify) if short else matrix
+
+    def _numbered(
+        self, steps: list[tuple[sympy.Symbol, sympy.Expr]], matrix: sympy.Matrix
+    ) -> Assigned:
+        """Go on counting the names where the document is, so that each has one meaning in it."""
+        own = {
+            name: sympy.Symbol(f'u_{count}')
+            for count, (name, _) in enumerate(steps, self._named + 1)
+        }
+        self._named += len(steps)
+        return [(own[name], step.xreplace(own)) for name, step in steps], matrix.xreplace(own)
 
     def show_each(self, values: dict[str, SX], of: ReducedEquations) -> None:
         """Print quantities that share what they are made of, {left side: SX}."""

@@ -223,8 +223,8 @@ def test_check_shows_couplings_springs_and_open_loops(rich, capsys):
     shown = ' '.join(capsys.readouterr().out.split())
     assert 'push - 0.25 turn - 0.1 = 0' in shown
     assert 'push prismatic 0.6 0 0.8 0 to 0.5 m stop 5 N 6 m/s passive' in shown
-    assert 'return torsional on joint turn 7 N m/rad 0.5 0.2 rad' in shown
-    assert 'strut linear base to slide 70 N/m 5 0.3 m' in shown
+    assert 'return torsional on joint turn 7 N m/rad 0.5 N m s/rad 0.2 rad' in shown
+    assert 'strut linear base to slide 70 N/m 5 N s/m 0.3 m' in shown
     assert 'grip spherical 3 open arm slide' in shown
     assert '1 constraint row,' in shown  # the mimic; the open loop does not count
 

@@ -94,6 +94,7 @@ def test_cost_of_a_spatial_loop_says_why_two_methods_are_missing(capsys, spatial
     cost = report_of(capsys, spatial, '--q', 'crank=0.2', '--method', 'ic', '--cost')['cost']
     assert {row['method'] for row in cost['rows']} == {'ic'}
     assert "loop 'ball': it is not planar" in cost['left_out']
+    assert 'method=' not in cost['left_out']  # that is Python, and ic was asked for
 
 
 def test_files_are_written(capsys, tmp_path):
@@ -121,9 +122,19 @@ def test_gravity_is_taken(capsys):
     assert report['terms']['g_1']['weighted'] == 1  # out[0] = 0.0
 
 
-def test_a_spatial_loop_is_refused_and_implicit_constraints_are_offered(capsys, spatial):
-    said = complaint_of(capsys, spatial, '--q', 'crank=0.2')
-    assert "loop 'ball'" in said and 'not planar' in said and '--method ic' in said
+@pytest.mark.parametrize('method', ['te', 'de'])
+def test_a_spatial_loop_is_derived_by_implicit_constraints_as_a_ball_joint_is(
+    capsys, spatial, method
+):
+    report = report_of(capsys, spatial, '--q', 'crank=0.2', '--method', method)
+    same = report_of(capsys, spatial, '--q', 'crank=0.2', '--method', 'ic')
+    assert report['method'] == 'ic'
+    assert {name: each['weighted'] for name, each in report['terms'].items()} == {
+        name: each['weighted'] for name, each in same['terms'].items()
+    }
+    (told,) = [each for each in report['warnings'] if each not in same['warnings']]
+    assert "loop 'ball': it is not planar" in told and 'by the method ic' in told
+    assert 'method=' not in told  # that is Python
 
 
 def test_a_folder_that_is_not_there_is_told(capsys, tmp_path):

@@ -408,3 +408,43 @@ def test_no_energy_is_told_that_is_rounding(capsys):
     assert ' 0 J put in, 0 J dissipated, ' in out
     assert 'stop' in out
     assert not re.search(r' -[0-9.e-]+ J', out)
+
+
+# An arm that balances about its own axis, and a tip without mass that a damper holds.
+AT_REST = """<robot name="at_rest"> <link name="base"/>
+  <link name="arm"> <inertial> <mass value="1"/>
+    <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/> </inertial> </link>
+  <link name="tip"> <inertial> <mass value="1e-9"/>
+    <inertia ixx="1e-12" ixy="0" ixz="0" iyy="1e-12" iyz="0" izz="1e-12"/> </inertial> </link>
+  <joint name="turn" type="continuous"> <parent link="base"/> <child link="arm"/>
+    <axis xyz="0 1 0"/> </joint>
+  <joint name="hang" type="continuous"> <parent link="arm"/> <child link="tip"/>
+    <origin xyz="0.1 0 0"/> <axis xyz="0 1 0"/> <dynamics damping="0.5"/> </joint> </robot>"""
+
+
+def test_a_warning_is_given_once_and_none_about_rounding(tmp_path, capsys, caplog):
+    path = tmp_path / 'at_rest.urdf'
+    path.write_text(AT_REST, encoding='utf-8')
+    assert report_of(capsys, path, '--time', 0.05)['warnings'] == []
+    assert [record.message for record in caplog.records if 'implicit' in record.message] == [
+        *{record.message for record in caplog.records if 'implicit' in record.message}
+    ]
+
+
+def test_a_foot_below_the_floor_is_warned_of(tmp_path, capsys):
+    path = tmp_path / 'foot.urdf'
+    path.write_text(
+        """<robot name="foot" xmlns:cc="urn:closed_chain_dynamics"> <link name="world"/>
+        <link name="leg"> <inertial> <mass value="2"/>
+          <inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/> </inertial> </link>
+        <joint name="lift" type="prismatic"> <parent link="world"/> <child link="leg"/>
+          <axis xyz="0 0 1"/> <limit lower="-1" upper="1" effort="0" velocity="9"/> </joint>
+        <constraint name="sole" type="surface" active="false"> <parent link="world"/>
+          <child link="leg"/> <child_origin xyz="0 0 -0.5"/> <cc:contact/> </constraint>
+        </robot>""",
+        encoding='utf-8',
+    )
+    (warning,) = report_of(capsys, path, '--time', 0.05)['warnings']
+    assert warning.startswith('Below their surface at the start: sole.')
+    assert '-9.81 J' not in warning and '9.81 J' in warning  # 2 kg, by half a metre
+    assert report_of(capsys, path, '--time', 0.05, '--q', 'lift=0.6')['warnings'] == []

@@ -151,7 +151,7 @@ def test_the_table_of_exit_codes_in_the_pages_is_that_of_the_help(capsys):
             'Hold it within its range, or pass --no-limits.',
         ),
         ("Read it with root_joint='fixed'.", 'Read it with --root-joint fixed.'),
-        ('or load with actuated=[...].', 'or load with --actuated ....'),
+        ('or load with actuated=[...].', 'or load with --actuated NAMES.'),
         ('Mark it cc:role="actuated", or crank=1.57.', None),  # neither is an argument of Python
         ('Take tolerance=1e-3.', None),  # this command has no such option
         ('Widen it, or pass trust=True.', 'Widen it.'),  # nor this one, but another way out

@@ -154,6 +154,36 @@ def test_pinocchio_reads_the_tree_of_extended_urdf_and_finds_its_frames_together
         assert tree.existFrame(loop.parent) and tree.existFrame(loop.child)
 
 
+SPRUNG_LOOP = """<robot name="arm" xmlns:cc="urn:closed_chain_dynamics"> <link name="base"/>
+  <link name="upper"> <inertial> <mass value="2"/>
+    <inertia ixx="0.02" ixy="0" ixz="0" iyy="0.02" iyz="0" izz="0.02"/> </inertial> </link>
+  <link name="fore"> <inertial> <mass value="1"/>
+    <inertia ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"/> </inertial> </link>
+  <joint name="shoulder" type="continuous"> <parent link="base"/> <child link="upper"/>
+    <axis xyz="0 0 1"/> </joint>
+  <joint name="elbow" type="continuous"> <parent link="upper"/> <child link="fore"/>
+    <origin xyz="0.5 0 0"/> <axis xyz="0 0 1"/> </joint>
+  <constraint name="grip" type="revolute"> <parent link="fore"/>
+    <parent_origin xyz="0.4 0 0"/> <parent_axis xyz="0 0 1"/> <child link="base"/>
+    <child_origin xyz="0.6 0.2 0"/> <child_axis xyz="0 0 1"/>
+    <limit lower="-1" upper="1" effort="5" velocity="5"/> </constraint>
+  <cc:spring name="back" type="torsional" joint="grip"> <cc:law stiffness="3"/> </cc:spring>
+  <cc:spring name="bent" type="torsional" joint="elbow"> <cc:law stiffness="3"/> </cc:spring>
+  </robot>"""
+
+
+@pytest.mark.parametrize('suffix', ['.yaml', '.xml'])
+def test_what_a_loop_joint_has_besides_its_loop_is_told_where_it_is_lost(suffix, tmp_path):
+    robot = ccd.load(SPRUNG_LOOP)
+    files, said = convert(robot.description, tmp_path / f'arm{suffix}', robot.gravity)
+    assert 'Left out: laws, limits, rotors and motors of loop joints (1: grip).' in said
+    assert 'Left out: springs on loop joints (1: back).' in said
+    again = ccd.load(files[0])  # it can be read, and has what is not said to be left out
+    if suffix == '.yaml':
+        assert [spring.name for spring in again.description.springs] == ['bent']
+        assert 'Changed: hinges of loops are two points on their axis (1: grip).' in said
+
+
 def test_a_file_of_mujoco_comes_back_to_mujoco(tmp_path):
     from test_mjcf import EVERYTHING
 

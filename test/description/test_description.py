@@ -47,6 +47,9 @@ from closed_chain_dynamics.description import (
 )
 from closed_chain_dynamics.errors import DescriptionError, NameNotFound
 
+WHEEL = '<cc:contact wheel="0.3"/>'
+ROUND = 'ixx="0.01" ixy="0" ixz="0" iyy="0.01" iyz="0" izz="0.01"'
+
 
 @pytest.fixture
 def everything():
@@ -246,6 +249,19 @@ def test_what_was_assumed_is_noted():
     assert 'no position limits' in notes and 'knee' in notes
     assert 'point mass' in notes
     assert read(text).joints[0].limit == Limit()
+
+
+@pytest.mark.parametrize(('contact', 'told'), [('', 1), ('<cc:contact/>', 0), (WHEEL, 1)])
+def test_an_axis_that_is_missing_is_noted_only_where_it_counts(contact, told):
+    """A contact has a normal; of its wheel the axis counts."""
+    foot = f"""<constraint name="foot" type="surface"> <parent link="base"/> <child link="arm"/>
+      {contact} </constraint> </robot>"""
+    notes = read(
+        arm(ROUND)
+        .replace('</robot>', foot)
+        .replace('<robot', '<robot xmlns:cc="urn:closed_chain_dynamics"')
+    ).notes
+    assert sum('has no axis' in note for note in notes) == told
 
 
 # ---- floating root ----

@@ -257,3 +257,14 @@ def test_xml_of_the_pages_stays_readable_when_it_is_saved(tmp_path):
     )
     ccd.load(text).save(tmp_path / 'again.urdf')
     assert read(tmp_path / 'again.urdf') == read(text)
+
+
+@pytest.mark.parametrize('page', PAGES, ids=lambda page: page.stem)
+def test_no_row_of_a_table_has_more_cells_than_its_head(page):
+    """What is beyond the last column is shown nowhere."""
+    lines, cells, within = page.read_text(encoding='utf-8').splitlines(), 0, False
+    for line in lines:
+        within ^= line.startswith('```')
+        bars = len(re.findall(r'(?<!\\)\|', line)) if line.startswith('|') and not within else 0
+        assert not cells or not bars or bars == cells, line
+        cells = bars

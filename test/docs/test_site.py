@@ -134,3 +134,23 @@ def test_the_pages_ask_nothing_of_other_hosts(site):
 def test_equations_are_in_the_pages_themselves(site):
     text = (site / 'theory.html').read_text(encoding='utf-8')
     assert text.count('<math') > 20 and 'arithmatex' not in text
+
+
+def test_bars_of_a_magnitude_stand_close_to_it(site):
+    text = (site / 'theory.html').read_text(encoding='utf-8')
+    bars = re.findall(r'<mo[^>]*>(?:\||&#x0007C;)</mo>', text)
+    assert bars and all('lspace="0" rspace="0"' in bar for bar in bars)
+
+
+def test_results_have_what_they_inherit_and_mechanisms_what_a_user_calls(site):
+    dynamics, models, glance = (
+        (site / f'{page}.html').read_text(encoding='utf-8').replace('<wbr>', '')
+        for page in ('api_dynamics', 'api_models', 'python')
+    )
+    member = r'<h3 id="closed_chain_dynamics\.public\.(\w+)\.(\w+)"'
+    assert {('InverseDynamics', 'q'), ('InverseDynamics', 'coordinates')} <= {
+        *re.findall(member, dynamics)
+    }
+    own = [name for owner, name in re.findall(member, models) if owner == 'Mechanism']
+    assert {'connect', 'cut', 'neutral', 'save'} <= set(own)
+    assert [name for name in own if not re.search(rf'<code>(robot\.)?{name}\b', glance)] == []

@@ -115,6 +115,31 @@ def test_a_four_bar_is_explained_whole():
     assert len(text.splitlines()) <= 6
 
 
+CENTRED = """<robot name="centred"> <link name="base"/>
+  <link name="crank"> <inertial> <mass value="1"/>
+    <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/> </inertial> </link>
+  <link name="rod"> <inertial> <mass value="1"/>
+    <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/> </inertial> </link>
+  <link name="slider"> <inertial> <mass value="1"/>
+    <inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/> </inertial> </link>
+  <joint name="motor" type="continuous"> <parent link="base"/> <child link="crank"/>
+    <axis xyz="0 0 1"/> </joint>
+  <joint name="pin" type="continuous"> <parent link="crank"/> <child link="rod"/>
+    <origin xyz="0.1 0 0"/> <axis xyz="0 0 1"/> </joint>
+  <joint name="rail" type="prismatic"> <parent link="base"/> <child link="slider"/>
+    <axis xyz="1 0 0"/> <limit lower="0" upper="0.5" effort="0" velocity="5"/> </joint>
+  <constraint name="end" type="revolute"> <parent link="rod"/> <parent_origin xyz="0.3 0 0"/>
+    <child link="slider"/> <child_axis xyz="0 0 1"/> </constraint> </robot>"""
+
+
+def test_a_distance_of_rounding_is_zero():
+    """Crank and rod in line: the slider stands still, but for the last digits."""
+    robot = ccd.load(CENTRED, actuated=['motor'])
+    c = ccd.coordinates(robot, [1e-15, -1e-15, 0.4])
+    assert 0.0 < c.distance < 1e-12
+    assert 'nearest singularity 0. Nearest: end: 0; at 0, ' in str(c)
+
+
 def test_a_five_bar_has_two_coordinates():
     text = shipped('five_bar')
     assert 'Mobility 2 = 4 joint velocities - rank 2' in text

@@ -424,6 +424,14 @@ def test_unknown_frames_and_splits_are_refused():
         ccd.reactions(robot, q, np.zeros(3), np.zeros(2))
 
 
+def test_a_joint_that_is_not_there_is_told_with_the_nearest():
+    robot = ccd.load('four_bar')
+    found = ccd.reactions(robot, ccd.assemble(robot), np.zeros(3), np.zeros(3))
+    with pytest.raises(NameNotFound, match="joint named 'couplr_rocker'.*'coupler_rocker'"):
+        found['couplr_rocker']
+    assert found.get('couplr_rocker') is None and 'couplr_rocker' not in found
+
+
 def test_reactions_cover_every_joint_and_leave_the_state_alone():
     robot = ccd.load(str(ROOT / 'urdf' / 'four_bar.urdf'))
     q = closed_pose(robot)

@@ -229,6 +229,9 @@ CALLS = {
     'a reaction to infinity': lambda at: ccd.reactions(
         *four_bar(), np.zeros(3), np.zeros(3), extra=3 * [math.inf]
     ),
+    'a reaction in an unknown joint': lambda at: ccd.reactions(
+        *four_bar(), np.zeros(3), np.zeros(3)
+    )['cranc'],
     # simulation and structure
     'a step of zero': lambda at: moving().__class__(four_bar()[0], dt=0.0),
     'an unknown integrator': lambda at: moving(integrator='rk5'),

@@ -266,3 +266,12 @@ def test_find_offers_the_nearest(tmp_path, monkeypatch, wrong, error, offer):
     with pytest.raises(error) as caught:
         library.find(wrong)
     assert offer in str(caught.value)
+
+
+def test_the_name_of_a_file_without_its_suffix_is_told(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / 'wrist.urdf').write_text('<robot name="wrist"/>')
+    with pytest.raises(NameNotFound, match=r"named 'wrist'\. Did you mean 'wrist.urdf'\?"):
+        ccd.load('wrist')
+    with pytest.raises(NameNotFound, match="Did you mean 'four_bar'"):
+        ccd.load('four_bra')

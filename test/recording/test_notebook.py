@@ -95,6 +95,16 @@ def test_a_mechanism_draws_its_links_joints_and_loops(name):
     assert not tree.findall('.//script')
 
 
+def test_the_arc_of_a_loop_strikes_out_no_name():
+    """Links of one column are joined beside it, not through the boxes between them."""
+    tree = html.fromstring(ccd.load('five_bar')._repr_html_())
+    (arc,) = [each.get('d') for each in tree.findall('.//path') if each.get('stroke-dasharray')]
+    xs = [float(x) for x in re.findall(r'[MC ]([\d.]+) [\d.]+', arc)]
+    boxes = [(float(b.get('x')), float(b.get('width'))) for b in tree.findall('.//rect')]
+    assert min(xs) >= sorted(x + width for x, width in boxes)[-2]
+    assert max(xs) < float(tree.find('.//svg').get('width'))
+
+
 def test_an_open_loop_is_drawn_pale():
     robot = ccd.load('four_bar')
     assert 'opacity="1.0"' in robot._repr_html_()

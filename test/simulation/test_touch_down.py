@@ -201,3 +201,20 @@ def planar_state(robot, position, R):
         error = np.concatenate([position - X[:3, 3], [skew[2, 1], skew[0, 2], skew[1, 0]]])
         q = ccd.integrate(robot, q, np.linalg.lstsq(J, error, rcond=None)[0])
     return q
+
+
+def test_a_point_that_starts_below_its_surface_is_told_with_what_it_took():
+    sim = ccd.Simulation(slider(Contact(), active=False), q=np.array([0.0, 0.0, -0.2]))
+    sim.run(0.01)
+    assert kinds(sim) == ['below_surface']
+    assert sim.q[2] == pytest.approx(0.0, abs=1e-12)
+    (event,) = sim.events
+    assert event.energy_of_gap == pytest.approx(-2.0 * G * 0.2, rel=EXACT)  # it was lifted
+    assert event.energy_of_gap + event.energy_lost == sim.energy().lost
+    assert (event.mobility_before, event.mobility_after) == (3, 2)
+
+
+def test_a_point_that_starts_on_its_surface_is_not_told():
+    sim = ccd.Simulation(slider(Contact(), active=False), q=np.array([0.0, 0.0, -1e-12]))
+    sim.run(0.01)
+    assert kinds(sim) == []

@@ -66,3 +66,21 @@ def test_velocities_and_accelerations_of_a_free_joint_are_those_of_its_pose(trac
     smooth = np.round(np.arange(1, len(q) - 1) * STEP / 0.2, 9) % 1.0 != 0.0
     slopes = (v[2:] - v[:-2]) / (2.0 * STEP)
     assert np.abs(a[1:-1] - slopes)[smooth].max() < DIFFERENCES * np.abs(a).max()
+
+
+@pytest.mark.parametrize(
+    ('heads', 'told'),
+    [
+        ('time,left_shoulder,right_sholder', ["'right_sholder' is not read", "'right_shoulder'?"]),
+        ('time,left_shoulder,v:right_shoulder', []),  # a column of a log
+        ('time,left_shoulder,temperature', []),  # nothing like a joint
+        ('time,right_shoulder,left_shoulder', []),
+    ],
+)
+def test_a_column_that_looks_like_a_misspelt_joint_is_told(heads, told, tmp_path, caplog):
+    path = tmp_path / 'motion.csv'
+    path.write_text(heads + ''.join(f'\n{t},2.0,1.0' for t in (0.0, 0.1, 0.2, 0.3)))
+    read_trajectory(ccd.load('five_bar'), path)
+    said = [record.getMessage() for record in caplog.records]
+    assert len(said) == bool(told)
+    assert all(word in said[0] for word in told)

@@ -77,6 +77,11 @@ def test_few_symbols_and_matrices():
     assert r'\begin{pmatrix}' in source and r'\dot q_{\mathrm{crank}}' in source
 
 
+def test_a_name_has_one_meaning_in_a_document():
+    named = re.findall(r'\\begin\{dmath\*\} (u_\S+) = ', stewart())
+    assert len(named) > 20 and len(set(named)) == len(named)
+
+
 def test_lengths_cancel_in_what_is_printed():
     """Code multiplies by a length as long as it can; on paper no length stands to the fourth."""
     for name in ('four_bar', 'slider_crank'):

@@ -15,6 +15,8 @@
 """Positions of joints from a table, with rates and accelerations by a spline."""
 
 import csv
+import difflib
+import logging
 
 import numpy as np
 
@@ -28,6 +30,8 @@ from closed_chain_dynamics.studies.motion.tracks import Tracks, splined
 __all__ = ['FEWEST_SAMPLES', 'read_trajectory']
 
 FEWEST_SAMPLES = 4  # samples that a cubic spline without conditions at its ends needs
+LIKE = 0.8  # of a column to the name of a joint that has none: one is taken for a misspelt other
+logger = logging.getLogger('closed_chain_dynamics')
 
 
 def read_trajectory(
@@ -113,6 +117,7 @@ def _read(robot: Mechanism, path: Path) -> tuple[Array, dict[str, Array]]:
         raise ClosedChainError(
             f'no column is named like a joint of {robot.name}', file=path, repair=repair
         )
+    _doubt(robot, path, heads, [name for name in known if name not in places])
     places['time'] = heads.index('time')
     columns = {
         name: np.array(
@@ -138,6 +143,21 @@ def _read(robot: Mechanism, path: Path) -> tuple[Array, dict[str, Array]]:
             repair='Sort the lines by time.',
         )
     return time, columns
+
+
+def _doubt(robot: Mechanism, path: Path, heads: list[str], missing: list[str]) -> None:
+    """Warn of columns that are not read and look like joints that have none."""
+    others = {'time', *position_names(robot), *robot.loop_coordinate_names}
+    for name in [head.removeprefix('q:') for head in heads]:
+        if name in others or ':' in name:  # v:knee, tau:knee and so on are of a log
+            continue
+        near = difflib.get_close_matches(name, missing, n=1, cutoff=LIKE)
+        if near:
+            logger.warning(
+                '%s: the column %r is not read, because no joint of %s has that name. Did you '
+                'mean %r?',
+                *(path, name, robot.name, near[0]),
+            )
 
 
 def _number(path: Path, line: int, row: list[str], k: int, heads: list[str]) -> float:
