@@ -105,7 +105,10 @@ class Fuzzing:
         if (name, found['label']) in self.findings:
             return
         suffix = {**READERS, **ros_readers()}[name].suffix
-        path = self.keep / name / f'{found["label"]}{suffix}'
+        paths = (
+            self.keep / name / f'{found["label"]}{n}{suffix}' for n in ('', *range(-2, -99, -1))
+        )
+        path = next(each for each in paths if not each.exists())  # an earlier finding stays
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(bytes.fromhex(found.pop('data')))
         self.findings[name, found['label']] = {**found, 'reader': name, 'file': str(path)}

@@ -51,13 +51,15 @@ class AskedMotion:
     Hands trajectories to a Reference as soon as the state of a tracker allows it.
 
     `waiting`: what was asked and not taken yet; `count`: how many have been asked for; `refused`:
-    why the last one was not taken, in words, until another one is.
+    why the last one was not taken, in words, until another one is; `problem`: what is wrong with
+    what was asked last, refused or given up on the way.
     """
 
     def __init__(self, reference: Reference, tracker: StateTracker, watcher: StateWatch) -> None:
         self.reference, self._tracker, self._watcher = reference, tracker, watcher
         self.waiting: Points | None = None
         self.count, self.refused, self._told = 0, '', ''
+        self._before = ''  # the problem of the reference when the last one was refused
         self._asked = math.nan  # stamp of the last state when what waits was asked [s]
 
     def take(self, points: Points, stamp: float) -> bool:
@@ -74,13 +76,21 @@ class AskedMotion:
         try:
             self.reference.take(**points, time=state.time, q=state.q, v=state.v)
         except ClosedChainError as error:
-            self._tracker.refuse('reference', str(error))
-            self.refused = str(error)
-            return False
+            return self._refused(str(error))
         self.refused = ''
         if self.reference.clipped:
             self._tracker.refuse('clipped', f'{self.reference.clipped}: it stays within them')
         return True
+
+    def refuse(self, why: str) -> bool:
+        """Take no trajectory, for a reason outside of it; return that it was not accepted."""
+        self.count += 1
+        return self._refused(why)
+
+    def _refused(self, why: str) -> bool:
+        self._tracker.refuse('reference', why)
+        self.refused, self._before = why, self.reference.problem
+        return False
 
     def go_on(self, stamp: float, timeout: float) -> None:
         """Take what has waited for a state, but no point of a stream that is older by now."""
@@ -105,7 +115,10 @@ class AskedMotion:
     @property
     def problem(self) -> str:
         """Return what was asked for that cannot be, in words."""
-        return self.reference.problem or self.refused
+        of_motion = self.reference.problem
+        if self.refused and of_motion == self._before:  # nothing has happened since
+            return self.refused
+        return of_motion or self.refused
 
     def tell_problem(self) -> None:
         """Tell once what a reference asks for that cannot be."""

@@ -40,6 +40,8 @@ from closed_chain_dynamics.model.changes import CONNECT_ANGLE, CONNECT_GAP
 
 __all__ = ['ControlLoop']
 
+CLEAR_FIRST = 'there is a fault: clear it first (service clear_fault), then ask again'
+
 
 class ControlLoop(LawTurns):
     """Takes states, references and changes of the structure; LawTurns has its options."""
@@ -142,13 +144,17 @@ class ControlLoop(LawTurns):
         self.guard.restart()
         self.watcher.begin_anew()
 
-    def clear(self, now: float) -> str:
-        """Clear a fault whose cause is gone; return why not, in words, or nothing."""
+    def clear(self, now: float, refused: str = '') -> str:
+        """
+        Clear a fault whose cause is gone; return why not, in words, or nothing.
+
+        `refused`: why the last state was, in words; nothing where none was.
+        """
         if not self.safety.is_fault:
             return ''
         state = self.tracker.state
         if self.is_stale(now) or state is None or state.q is None:
-            return 'no good joint state within the timeout'
+            return _last_refused('no good joint state within the timeout', refused)
         present = self.watcher.present(state.q, state.v)
         if present:
             return present
@@ -185,7 +191,7 @@ class ControlLoop(LawTurns):
         if not refused:
             return self.fall_back(now, cause)
         cause = cause if seen else 'no good joint state yet'
-        return self.fall_back(now, f'{cause}: the last one was refused: {refused}', cause)
+        return self.fall_back(now, _last_refused(cause, refused), cause)
 
     # --- what comes seldom ---------------------------------------------------------------------
     def take_reference(
@@ -201,9 +207,12 @@ class ControlLoop(LawTurns):
         """
         Follow a trajectory from a stamp, or from now; return whether it was accepted.
 
-        It may have to wait, see asked_motion.py.
+        It may have to wait, see asked_motion.py. None is accepted during a fault: whoever clears
+        it is not to see a motion begin that was asked for before.
         """
         self._is_new = True
+        if self.safety.is_fault:
+            return self.asked.refuse(CLEAR_FIRST)
         return self.asked.take(
             {
                 'names': names,
@@ -240,3 +249,7 @@ class ControlLoop(LawTurns):
         self.watcher.limits.restructured()
         self._followed.forget()
         self._reshaped = self._is_new = True  # the reference too, as soon as there is a pose
+
+
+def _last_refused(text: str, refused: str) -> str:
+    return f'{text}: the last one was refused: {refused}' if refused else text

@@ -25,9 +25,9 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from closed_chain_dynamics.arrays import Vector
+from closed_chain_dynamics.arrays import Matrix, Vector
 from closed_chain_dynamics.dynamics.closing import Places, has_position
-from closed_chain_dynamics.dynamics.constraints import loop_kinematics
+from closed_chain_dynamics.dynamics.constraints import loop_coordinate_owner, loop_kinematics
 from closed_chain_dynamics.errors import StateError
 from closed_chain_dynamics.kernels.limit_checks import (
     LIMIT_ROUNDING,
@@ -49,7 +49,8 @@ class JointLimits:
 
     `soft_zone`: width of the zone before a limit [rad, or typical lengths], at most a tenth of the
     range; `default_speed` [rad/s, or lengths/s]. `names`, `lower`, `upper`, `zone`, `speed` and
-    `places` (in v) are those of the joints of the tree.
+    `places` (in v) are those of the joints of the tree. Of the joints that close loops, those
+    count that have a limit and are connected.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class JointLimits:
                 raise StateError(f'{what} must be positive, not {value!r}', where=robot.name)
         self.robot, self._soft_zone, self._default_speed = robot, soft_zone, default_speed
         self._tree = b''
+        self._loops = self._loops_with_limits()
         self.restructured()
 
     def restructured(self) -> None:
@@ -99,17 +101,50 @@ class JointLimits:
         self._within = np.zeros(robot.nq)  # a pose that is not beyond
         self._within[self._q_places] = np.clip(0.0, self.lower, self.upper)
         self._numbers = {name: k for k, name in enumerate(self.names)}
-        self._loops = [
-            d
-            for d, law in enumerate(robot.model.loop_dofs)
-            if np.isfinite([law['lower'], law['upper']]).any() and has_position(robot, d)
-        ]
         self._asked: tuple[Sequence[str], Places, Places, Vector] | None = None
 
-    def positions(self, q: Vector) -> Vector:
-        """Return where the joints of the tree are."""
-        x: Vector = q[self._q_places]
-        return x
+    def _loops_with_limits(self) -> dict[int, Vector]:
+        """Return lower, upper, zone and speed of loop joints, by number of their coordinate."""
+        robot, found = self.robot, {}
+        speeds = {
+            loop.name: loop.limit.velocity
+            for loop in robot.description.loops
+            if loop.limit is not None
+        }
+        for d, (law, name) in enumerate(zip(robot.model.loop_dofs, robot.loop_coordinate_names)):
+            ends = np.array([law['lower'], law['upper']], dtype=float)
+            speed = speeds.get(name, np.inf)
+            if not has_position(robot, d) or not np.isfinite([*ends, speed]).any():
+                continue
+            unit = float(law['scale'])
+            speed = speed if 0.0 < speed < np.inf else self._default_speed * unit
+            zone = min(self._soft_zone * unit, LARGEST_SHARE * (ends[1] - ends[0]))
+            found[d] = np.array([*ends, zone, speed])
+        return found
+
+    def _connected(self) -> list[int]:
+        """Return the coordinates of loop joints that have limits now."""
+        loops = self.robot.structure.loops
+        return [d for d in self._loops if loops[loop_coordinate_owner(self.robot, d)]['active']]
+
+    def all_joints(self, q: Vector) -> tuple[Vector, Matrix, Matrix]:
+        """
+        Return positions of the joints of tree and loops, their rates by v, and their limits.
+
+        (n,), (n, nv), and (4, n): lower, upper, zone and speed.
+        """
+        rows = np.zeros((self.places.size, self.robot.nv))
+        rows[np.arange(self.places.size), self.places] = 1.0
+        x, which = q[self._q_places], self._connected()
+        if not which:
+            return x, rows, self.table.table
+        L, positions = loop_kinematics(self.robot, q)
+        more = np.array([self._loops[d] for d in which]).T
+        return (
+            np.append(x, positions[which]),
+            np.vstack([rows, L[which]]),
+            np.hstack([self.table.table, more]),
+        )
 
     # --- a complete state ------------------------------------------------------------------------
     @property
@@ -129,30 +164,39 @@ class JointLimits:
         """
         Return which joint is beyond its limits, and which is too fast, in words, or nothing.
 
-        And whether one is near: in the zone before a limit, or nearly too fast. `zones`: how many
-        of them beyond count; `share`: of speeds; `since`: a pose; what is not further beyond than
-        there is left alone.
+        And whether one is near: in the zone before a limit, soon there, or nearly too fast.
+        `zones`: how many of them beyond count; `share`: of speeds; `since`: a pose; what is not
+        further beyond than there is left alone.
         """
         then = self._within if since is None else since
         k, j, near = find_offenders(self.table, q, v, then, zones, share)
-        beyond = self._beyond(k, q) if k >= 0 else self._loop_beyond(q, zones)
-        return beyond, '' if j < 0 else self._fast(j, v[self.places[j]]), near
+        beyond = '' if k < 0 else self._beyond(k, q)
+        fast = '' if j < 0 else self._fast(j, v[self.places[j]])
+        if not self._loops:
+            return beyond, fast, near
+        of_loops = self._look_at_loops(q, v, zones, share, since)
+        return beyond or of_loops[0], fast or of_loops[1], near or of_loops[2]
 
     def _beyond(self, k: int, q: Vector) -> str:
         return _beyond(self.names[k], q[self._q_places[k]], self.lower[k], self.upper[k])
 
-    def _loop_beyond(self, q: Vector, zones: float) -> str:
-        """Return which joint of a loop is beyond its limits by more than some zones."""
-        if not self._loops:
-            return ''
-        positions = loop_kinematics(self.robot, q)[1]
-        for d in self._loops:
-            law, name = self.robot.model.loop_dofs[d], self.robot.loop_coordinate_names[d]
-            lower, upper = float(law['lower']), float(law['upper'])
-            allowed = zones * self._soft_zone + LIMIT_ROUNDING
-            if max(positions[d] - upper, lower - positions[d]) > allowed:
-                return _beyond(name, positions[d], lower, upper)
-        return ''
+    def _look_at_loops(
+        self, q: Vector, v: Vector, zones: float, share: float, since: Vector | None
+    ) -> tuple[str, str, bool]:
+        """Return what `look` does, of the joints that close loops."""
+        which = self._connected()
+        if not which:
+            return '', '', False
+        L, x = loop_kinematics(self.robot, q)
+        table = np.array([self._loops[d] for d in which]).T.copy()
+        then = np.zeros(0) if since is None else loop_kinematics(self.robot, since)[1]
+        within = np.clip(0.0, table[0], table[1]) if since is None else then[which]
+        places = np.array([range(len(which))] * 2, dtype=np.int64)
+        x, rates = x[which], L[which] @ v
+        k, j, near = find_offenders(Limits(table, places), x, rates, within, zones, share)
+        names = [self.robot.loop_coordinate_names[d] for d in which]
+        beyond = '' if k < 0 else _beyond(names[k], x[k], table[0, k], table[1, k])
+        return beyond, '' if j < 0 else _fast(names[j], rates[j], table[3, j]), near
 
     def too_fast(self, v: Vector) -> str:
         """Return which joint is faster than its limit, in words, or nothing."""
@@ -160,10 +204,7 @@ class JointLimits:
         return '' if k < 0 else self._fast(k, v[self.places[k]])
 
     def _fast(self, number: int, rate: float) -> str:
-        return (
-            f'{self.names[number]!r} moves at {abs(rate):.4g} rad/s or m/s, '
-            f'faster than its limit of {self.speed[number]:g}'
-        )
+        return _fast(self.names[number], rate, self.speed[number])
 
     # --- named joints, before they are believed --------------------------------------------------
     def measured_too_fast(
@@ -243,3 +284,7 @@ class JointLimits:
 def _beyond(name: str, x: float, lower: float, upper: float) -> str:
     limit = upper if x > upper else lower
     return f'{name!r} is at {x:.4g} rad or m, beyond its limit of {limit:g}'
+
+
+def _fast(name: str, rate: float, limit: float) -> str:
+    return f'{name!r} moves at {abs(rate):.4g} rad/s or m/s, faster than its limit of {limit:g}'

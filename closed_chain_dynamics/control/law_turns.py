@@ -52,6 +52,7 @@ from closed_chain_dynamics.control.state_tracking import OnRefusal, StateTracker
 from closed_chain_dynamics.control.state_watch import TOO_FAST, StateWatch
 from closed_chain_dynamics.control.torque_guard import TorqueGuard
 from closed_chain_dynamics.control.turn_length import TurnLength
+from closed_chain_dynamics.dynamics.constraints import actuator_rows
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.kernels.control_turn import Bounds, Guard, Law, compute_turn
 from closed_chain_dynamics.kernels.limit_checks import TORQUE_NOT_FINITE
@@ -144,12 +145,10 @@ class LawTurns:
             target = None if reference is None else reference[:2]
             effort = self.guard.effort
             wanted = self.blend.smooth(self.command.tau_A, stamp, self._source, effort)
-            if self.watcher.is_near:
-                limits = self.watcher.limits
-                pushed = soft_limit_torques(limits, effort, (q, v), target, turn)
-                wanted = wanted if pushed is None else wanted + pushed
-            speeds = self._motor_speeds(v) if self.guard.bounds_power else None
-            tau = self.guard.limit(wanted, now, speeds)
+            if self.watcher.is_near or (target is None and sensed.sources):
+                times, limits = (turn, self.guard.reversal), self.watcher.limits
+                wanted = soft_limit_torques(limits, wanted, effort, (q, v), target, times)
+            tau = self.guard.limit(wanted, now, self._motor_speeds(q, v))
         except (ClosedChainError, np.linalg.LinAlgError) as error:
             self.tracker.refuse('torque', str(error))
             return self.fall_back(now, str(error))
@@ -217,12 +216,9 @@ class LawTurns:
         """Return what torques come from; they are blended where it changes."""
         return self.controller, self._sensed.sources, self._followed.is_on
 
-    def _motor_speeds(self, v: Vector) -> Vector:
-        """Return the speeds of the actuators on the tree; those on loop joints count as still."""
-        actuators = self.robot.structure.actuators
-        on_tree = (actuators['on_loop'] == 0) & (actuators['dof'] >= 0)
-        speeds: Vector = np.where(on_tree, v[np.where(on_tree, actuators['dof'], 0)], 0.0)
-        return speeds
+    def _motor_speeds(self, q: Vector, v: Vector) -> Vector | None:
+        """Return the speeds of the actuators; None where nothing depends on them."""
+        return actuator_rows(self.robot, q) @ v if self.guard.bounds_power else None
 
     def _why_none(self, missing: str, v: Vector) -> tuple[str, str]:
         """Return why nothing is followed, in words, and the cause."""
@@ -272,8 +268,8 @@ class LawTurns:
                     not self.is_stale(now),
                     self.turns.now,
                 )
-                if tau is not None:
-                    return self.guard.limit(tau, now)
+                if tau is not None and state.q is not None:
+                    return self.guard.limit(tau, now, self._motor_speeds(state.q, state.v))
             except (ClosedChainError, np.linalg.LinAlgError) as error:
                 self.tracker.refuse('torque', str(error))
         return self.guard.release(now)

@@ -72,7 +72,7 @@ class TorqueGuard:
         given = robot.model.actuators['effort']
         self.unlimited = self._names(~np.isfinite(given))
         self.effort: Vector = effort_share * np.where(np.isfinite(given), given, default_effort)
-        self._rate = rate_limit * self.effort
+        self._rate_limit, self._rate = rate_limit, rate_limit * self.effort
         self.tau = np.zeros(len(robot.actuator_names))
         self._time: float | None = None
         self.saturated: list[str] = []
@@ -85,6 +85,11 @@ class TorqueGuard:
     def bounds_power(self) -> bool:
         """Return whether the speeds of actuators count."""
         return self._power < math.inf
+
+    @property
+    def reversal(self) -> float:
+        """Return how long a torque takes from one end of its range to the other [s]."""
+        return 2.0 / self._rate_limit
 
     def limit(
         self, tau: Mapping[str, float] | ArrayLike | None, time: float, speed: Vector | None = None

@@ -64,6 +64,9 @@ def read_motors(
             if np.linalg.matrix_rank(np.array(spans[joint])[:, :size]) < size:
                 continue
             effort = math.inf
+        elif not gear:
+            left_out.add('actuators whose gear is zero', name)
+            continue
         if model.actuator_biastype[number] != mujoco.mjtBias.mjBIAS_NONE:
             left_out.add('laws of servos, whose joints are actuated', name)
         efforts[joint] = efforts.get(joint, 0.0) + effort

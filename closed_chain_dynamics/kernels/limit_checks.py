@@ -21,6 +21,7 @@ import numpy as np
 from .compiling import kernel
 
 FAST = 0.9  # share of a speed limit from which a joint is braked
+BRAKED_WITHIN = 0.2  # a joint that would be at its limit by then may have to be braked now [s]
 LIMIT_ROUNDING = 1e-9  # beyond a limit by less is at it [rad or m, share of a speed]
 TOO_MUCH, OUT_OF_REACH, TORQUE_NOT_FINITE = (
     1,
@@ -37,8 +38,8 @@ def find_offenders(limits, q, v, since, zones, share):
     """
     Return the first joint beyond its limits by more than some zones, and the first too fast.
 
-    -1 for none; and whether one is near: in the zone before a limit, or nearly too fast. `since`:
-    a pose whose joints are allowed anyhow; `share`: of the speed limits.
+    -1 for none; and whether one is near: in the zone before a limit, there within BRAKED_WITHIN,
+    or nearly too fast. `since`: a pose whose joints are allowed anyhow; `share`: of the speeds.
     """
     beyond, fast, near = -1, -1, False
     for k in range(limits.table.shape[1]):
@@ -50,7 +51,9 @@ def find_offenders(limits, q, v, since, zones, share):
             beyond = k
         if fast < 0 and abs(rate) > share * speed * (1.0 + LIMIT_ROUNDING):
             fast = k
-        near = near or x > upper - zone or x < lower + zone or abs(rate) > FAST * speed
+        soon = x + BRAKED_WITHIN * rate
+        near = near or max(x, soon) > upper - zone or min(x, soon) < lower + zone
+        near = near or abs(rate) > FAST * speed
     return beyond, fast, near
 
 

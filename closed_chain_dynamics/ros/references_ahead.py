@@ -17,7 +17,8 @@ Trajectories that begin later: the present one is followed until then.
 
 What is to be done at a stamp can be said long before, and then does not depend on how long the
 message took; nor on how often it was said, because what was handed over once is not begun again.
-One without a stamp begins at once, and what waits is forgotten.
+One without a stamp begins at once, and what waits is forgotten. One whose end has passed long ago,
+from a bag or another clock, is refused: nobody expects a motion to its end by now.
 """
 
 from typing import Any
@@ -25,7 +26,9 @@ from typing import Any
 from closed_chain_dynamics.control.control_loop import ControlLoop
 from closed_chain_dynamics.ros.messages.measured_states import seconds
 
-__all__ = ['ReferencesAhead', 'arrays_of']
+__all__ = ['OVER', 'ReferencesAhead', 'arrays_of']
+
+OVER = 'it was over before it came: send it before its stamp, or with none'
 
 MOST_TRAJECTORIES = 20  # trajectories that wait; more is somebody's mistake
 
@@ -62,7 +65,10 @@ class ReferencesAhead:
             begin = min(self._waiting)
         else:
             return
-        if loop.take_reference(*self._waiting[begin], start=begin):
+        end = begin + max(self._waiting[begin][1], default=0.0)
+        if end < now - loop.reference_timeout:
+            loop.asked.refuse(OVER)
+        elif loop.take_reference(*self._waiting[begin], start=begin):
             self._begun[begin] = self._waiting[begin]
             self._begun = {
                 each: self._begun[each] for each in sorted(self._begun)[-MOST_TRAJECTORIES:]

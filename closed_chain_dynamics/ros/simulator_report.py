@@ -68,8 +68,8 @@ class SimulatorReport:
             return 'warning', f'torques are stale and count as zero, {when}'
         if node.parameters.publish_clock and node.count_publishers('/clock') > 1:
             return 'warning', (
-                f'another node publishes /clock too, {when}: set publish_clock to false in all '
-                'simulators but one, and give each its own frame_prefix'
+                f'another node publishes /clock too, {when}: remap /clock in the nodes of each '
+                'robot, or set publish_clock to false, and give each its own frame_prefix'
             )
         if node.source and node.source.problem:
             return 'warning', f'another model was refused, {when}: {node.source.problem}'

@@ -76,6 +76,8 @@ class StateTimers:
         node = self._node
         node.output.alive()
         node.contacts.look()  # where no turns are taken
+        if node.action:
+            node.action.look_for_cancel()
         if node.active and node.loop:
             wall, simulated = time.monotonic(), node.is_simulated
             now = node.now()

@@ -83,7 +83,9 @@ class TorqueInputs:
         assert self.measured is not None  # what reads
         node, before = self._node, self._node.rejected.total
         state = read(raw)
-        if state is not None and node.turns.take(state, began, in_step=self.measured.is_in_step):
+        # Whatever a message says of itself: the age of a state counts, unless its clock has none.
+        in_step = self.measured.is_in_step and (node.is_simulated or node.parameters.other_clock)
+        if state is not None and node.turns.take(state, began, in_step=in_step):
             self.refused = ''
         elif node.rejected.total > before:
             self.refused = node.rejected.last
@@ -103,7 +105,7 @@ class TorqueInputs:
         if not node.loop:
             response.success, response.message = False, 'there is no model yet'
             return response
-        why = node.loop.clear(node.now())
+        why = node.loop.clear(node.now(), self.refused)
         node.turns.ahead.clear()
         response.success, response.message = not why, why or str(node.loop.safety)
         return response

@@ -106,6 +106,13 @@ def law(
         for name in ('weights', 'preload')
     ]
     weights, preload = chosen
+    if not p.rate * p.state_timeout > 1.0:
+        raise ClosedChainError(
+            f'{p.rate:g} Hz is too slow for a state_timeout of {p.state_timeout:g} s: torques '
+            'would fall back between two control cycles',
+            where="parameter 'rate'",
+            repair='Give a higher rate, or a longer state_timeout.',
+        )
     for name in p.measured:
         robot.joint_slices(name)  # an unknown name is told
     controller = TorqueController(

@@ -35,7 +35,7 @@ from closed_chain_dynamics.control.asked_points import check_names
 from closed_chain_dynamics.errors import ClosedChainError
 from closed_chain_dynamics.ros.messages.bounded import MOST_TRAJECTORY_POINTS
 from closed_chain_dynamics.ros.messages.measured_states import seconds
-from closed_chain_dynamics.ros.references_ahead import arrays_of
+from closed_chain_dynamics.ros.references_ahead import OVER, arrays_of
 from closed_chain_dynamics.ros.trajectory_goal import Goal, beyond, refused_goal, tolerances
 
 if TYPE_CHECKING:
@@ -92,8 +92,7 @@ class TrajectoryAction:
         except ClosedChainError as error:
             return self._aborted(handle, result.INVALID_JOINTS, str(error))
         if self._is_over(handle.request.trajectory):
-            text = 'it was over before it came: send it before its stamp, or with none'
-            return self._aborted(handle, result.OLD_HEADER_TIMESTAMP, text)
+            return self._aborted(handle, result.OLD_HEADER_TIMESTAMP, OVER)
         try:
             goal = self._read(handle)
         except ClosedChainError as error:
@@ -154,14 +153,12 @@ class TrajectoryAction:
     # --- turns -----------------------------------------------------------------------------------
     def after_turn(self, stamp: float) -> None:
         """Look at what has become of the goal, after torques were sent for a state."""
+        self.look_for_cancel()
         goal, loop = self._goal, self._node.loop
         if goal is None or loop is None:
             return
         result, reference = self._type.Result, loop.reference
-        if goal.handle.is_cancel_requested:
-            self._stop(goal, stamp)
-            self._end(None, 'cancelled: the pose is held')
-        elif loop.asked.count != goal.number:
+        if loop.asked.count != goal.number:
             self._end(result.INVALID_GOAL, 'another reference came')
         elif loop.safety.is_fault:
             self._end(result.PATH_TOLERANCE_VIOLATED, str(loop.safety))
@@ -173,6 +170,13 @@ class TrajectoryAction:
                 self._end(result.INVALID_GOAL, 'the reference was dropped')
             else:
                 self._look(goal, stamp, stamp - start - asked.duration)
+
+    def look_for_cancel(self) -> None:
+        """End a goal that is cancelled; also while no states come, and no turns are taken."""
+        goal = self._goal
+        if goal is not None and goal.handle.is_cancel_requested:
+            self._stop(goal, self._node.turns.last)
+            self._end(None, 'cancelled: the pose is held')
 
     def _look(self, goal: Goal, stamp: float, over: float) -> None:
         """Compare a state with what is asked for; `over`: time since its end [s]."""

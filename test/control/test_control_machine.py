@@ -15,13 +15,16 @@
 """
 The control loop under whatever comes, as a state machine of Hypothesis.
 
-A leg is simulated in lockstep with its ControlLoop. Rules give it references of any kind, states
-that lie, lack, repeat or stay away, pushes, changes of mode and limits, and clear faults. After
-every turn: torques are finite, within effort, rate and power; no joint is beyond its limit by more
-than the soft zone on account of the motors; a fault stays until it is cleared, with torques of the
-fallback, and none comes before the law has sent torques; what is wrong is never called ready or
-active; and the fallback comes within the timeout.
+A leg is simulated in lockstep with its ControlLoop, with and without stops at the limits of its
+joints. Rules give it references of any kind, states that lie, lack, repeat or stay away, pushes,
+changes of mode, torques of a person, and clear faults. After every turn: torques are finite,
+within effort, rate and power; no joint is beyond its limit by more than the soft zone on account
+of the motors; a fault stays until it is cleared, with torques of the fallback, and none comes
+before the law has sent torques; what is wrong is never called ready or active; and the fallback
+comes within the timeout.
 """
+
+from contextlib import suppress
 
 from helpers.controlled_runs import PERIOD, ControlledRun
 from hypothesis import HealthCheck, settings, strategies as st
@@ -31,11 +34,15 @@ import pytest
 
 import closed_chain_dynamics as ccd
 from closed_chain_dynamics.control.fallback import FALLBACKS
+from closed_chain_dynamics.control.feel import Feel
+from closed_chain_dynamics.control.law import MODES, TorqueController
+from closed_chain_dynamics.dynamics.constraints import actuator_rows
 
 TIMEOUT = 0.02  # of states [s]
 RATE, POWER = 100.0, 60.0  # effort limits per second; W
 ROUNDING = 1e-9
 HOPELESS = (np.nan, np.inf, -np.inf, 1e308, -1e308, 1e9)
+PUSHES = [('hip', 500.0), ('ankle_pitch', 20.0), ('knee', 1e6), ('hip', -1e308)]
 NAMES = ['hip', 'knee', 'left_crank', 'right_crank', 'ankle_pitch', 'ankle_roll', 'knee_rear']
 
 numbers = st.one_of(
@@ -47,11 +54,12 @@ times = st.one_of(st.just(0.0), st.floats(0.01, 1.0), st.floats(-1.0, 1e9))
 class AnyInput(RuleBasedStateMachine):
     """The leg, its control loop, and what they have to keep."""
 
-    @initialize(fallback=st.sampled_from(FALLBACKS), clip=st.booleans())
-    def begin(self, fallback, clip):
+    @initialize(fallback=st.sampled_from(FALLBACKS), clip=st.booleans(), stops=st.booleans())
+    def begin(self, fallback, clip, stops):
         self.faulty = self.driven = False
         self.run = ControlledRun(
             'exo_leg',
+            stops=stops,
             guard={'rate_limit': RATE, 'power_limit': POWER},
             loop={
                 'fallback': fallback,
@@ -79,10 +87,12 @@ class AnyInput(RuleBasedStateMachine):
         values=st.lists(numbers, min_size=3, max_size=3),
         rates=st.one_of(st.none(), st.lists(numbers, min_size=3, max_size=3)),
         time=times,
+        bend=st.one_of(st.none(), numbers),
     )
-    def any_reference(self, names, values, rates, time):
+    def any_reference(self, names, values, rates, time, bend=None):
         velocities = None if rates is None else [rates[: len(names)]]
-        self.run.loop.take_reference(names, [time], [values[: len(names)]], velocities)
+        bends = None if bend is None else [[bend] * len(names)]
+        self.run.loop.take_reference(names, [time], [values[: len(names)]], velocities, bends)
 
     @rule(hip=st.floats(-0.5, 0.9), knee=st.floats(0.0, 0.8), time=st.floats(0.2, 1.0))
     def reference_within_limits(self, hip, knee, time):
@@ -105,6 +115,19 @@ class AnyInput(RuleBasedStateMachine):
     @rule(back=st.floats(-1.0, 1.0), age=st.one_of(st.just(0.0), st.floats(-1e5, 1e5)))
     def stamps_that_lie(self, back, age):
         self.turn(*self.run.measured(), back=back, age=age)
+
+    @rule(mode=st.sampled_from(MODES), turns=st.sampled_from([1, 100]))
+    def another_mode(self, mode, turns):
+        feel = Feel({'hip': (60.0, 2.0), 'ankle_pitch': (20.0, 0.5)})
+        self.run.loop.controller = TorqueController(self.run.loop.robot, mode=mode, feel=feel)
+        self.good_states(turns)
+
+    @rule(joint=st.sampled_from(NAMES), torque=numbers, turns=st.sampled_from([1, 50, 300]))
+    def a_person_who_pushes(self, joint, torque, turns):
+        for _ in range(turns):
+            with suppress(ccd.StateError):  # what is not finite is refused
+                self.run.loop.sensors.take_human([joint], [torque], self.clock)
+            self.turn(*self.run.measured())
 
     @rule(turns=st.integers(1, 60))
     def silence(self, turns):
@@ -147,9 +170,9 @@ class AnyInput(RuleBasedStateMachine):
         reach = RATE * self.effort * 0.01 + ROUNDING  # a pause allows no more than 10 ms
         smaller = (np.abs(tau) <= np.abs(self.before)) & (tau * self.before >= 0.0)
         assert (smaller | (np.abs(tau - self.before) <= reach)).all()
-        state = self.run.loop.state
-        if state is not None and state.q is not None and self.run.loop.reason == '':
-            speeds = np.abs(self.run.loop._motor_speeds(state.v))
+        loop, state = self.run.loop, self.run.loop.state
+        if state is not None and state.q is not None:
+            speeds = np.abs(actuator_rows(loop.robot, state.q) @ state.v)
             assert (np.abs(tau) * speeds <= POWER * (1.0 + ROUNDING)).all()
 
     @invariant()
@@ -190,7 +213,7 @@ def test_a_joint_said_to_be_years_away_costs_no_endless_search():
 def test_corners_that_chance_may_miss(fallback, clip):
     """Every rule once or more in an order that drives, disturbs, faults and clears."""
     leg = AnyInput()
-    leg.begin(fallback, clip)
+    leg.begin(fallback, clip, stops=not clip)
     joint, most = ['hip'], leg.run.loop.guard.effort.size
     steps = [(leg.good_states, (10,)), (leg.reference_within_limits, (0.3, 0.4, 0.2))]
     steps += [(leg.good_states, (100,)), (leg.reference_beyond_limits, (1.5, 1.4, 0.0))]
@@ -199,11 +222,16 @@ def test_corners_that_chance_may_miss(fallback, clip):
             (leg.any_reference, (joint, [value] * most, None, 0.0)),
             (leg.any_reference, (joint, [0.1] * most, [value] * most, 1.0)),
             (leg.any_reference, (joint, [0.1] * most, None, value)),
+            (leg.any_reference, (joint, [0.1] * most, [0.0] * most, 0.0, value)),
             (leg.states_that_lie, ('knee', value, 0.0, 1)),
             (leg.states_that_lie, ('knee_rear', 0.0, value, 1)),
             (leg.good_states, (1,)),
         ]
     steps += [(leg.stamps_that_lie, each) for each in ((1, 0), (-1, 0), (0, 1e5), (0, -1e5))]
+    steps += [(leg.clear, ()), (leg.reference_within_limits, (0.8, 0.2, 0.2))]
+    steps += [(leg.good_states, (300,)), (leg.another_mode, ('assist', 1))]
+    steps += [(leg.a_person_who_pushes, (*each, 300)) for each in PUSHES]
+    steps += [(leg.another_mode, ('computed_torque', 1))]
     for insist in ((leg.states_that_lie, ('hip', 0.0, 1e9, 6)), (leg.silence, (60,))):
         steps += [(leg.clear, ()), (leg.reference_within_limits, (0.1, 0.2, 0.2))]
         steps += [(leg.good_states, (50,)), insist, (leg.clear, ()), (leg.good_states, (10,))]

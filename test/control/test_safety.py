@@ -14,7 +14,7 @@
 
 """The leg of an exoskeleton under control: limits, branches, faults and fallbacks."""
 
-from helpers.controlled_runs import DEAD_POINT, ControlledRun, ball_jointed, loose_leg
+from helpers.controlled_runs import DEAD_POINT, PERIOD, ControlledRun, ball_jointed, loose_leg
 from helpers.page_blocks import DOCS, blocks
 import numpy as np
 import pytest
@@ -85,6 +85,47 @@ def test_each_refusal_of_a_reference_is_told_and_none_of_them_twice():
         assert not run.loop.take_reference(['hip'], [1.0], [[position]])
         run.run(0.02)
         assert len(told) == before + 1 and words in told[-1], told
+
+
+def test_a_motion_that_was_given_up_hides_no_later_refusal():
+    run = leg()
+    assert run.loop.take_reference(ANKLE, [4.0], [[0.59, 0.34]])  # a crank would be beyond
+    run.run(4.0)
+    assert 's after its begin' in run.loop.safety.text
+    for names, words in ((['hip'], 'to 2.5'), (['no_joint'], 'no_joint')):
+        assert not run.loop.take_reference(names, [1.0], [[2.5]])
+        run.run(0.02)
+        assert run.loop.safety.state == 'degraded' and words in run.loop.safety.text
+    assert run.loop.take_reference(['hip'], [1.0], [[0.1]])
+    run.run(0.1)
+    assert run.loop.safety.state == 'active'
+    assert run.loop.take_reference(ANKLE, [4.0], [[0.59, 0.34]])
+    run.run(4.0)
+    assert 's after its begin' in run.loop.safety.text
+
+
+def test_a_reference_during_a_fault_is_refused_and_never_begins():
+    run = leg()
+    run.loop.safety.fault('test', 'a fault')
+    assert not run.loop.take_reference(['hip'], [1.0], [[0.1]])
+    assert 'clear it first' in run.refused[-1][1]
+    run.run(0.01)
+    assert not run.loop.clear(run.sim.time) and not run.loop.is_asked
+    run.run(0.01)
+    assert run.loop.safety.cause == 'no reference yet'
+    assert run.loop.take_reference(['hip'], [1.0], [[0.1]])
+
+
+def test_who_clears_a_fault_is_told_why_states_are_refused():
+    run = leg()
+    robot = run.sim.robot
+    run.sim.v = 20.0 * np.eye(robot.nv)[robot.joint_slices('hip')[1].start]
+    for _ in range(80):
+        run.sim.time += PERIOD
+        run.take()
+    assert run.loop.safety.cause == 'speed'
+    why = run.loop.clear(run.sim.time, run.refused[-1][1])
+    assert 'no good joint state' in why and "'hip' moves at 20 rad/s" in why
 
 
 def test_clipped_references_end_at_the_limit():

@@ -181,6 +181,9 @@ if ROS:
         'a preload beyond its motor': node(
             TorqueNode, model='four_bar', watchdog=False, preload=['crank=1000']
         ),
+        'cycles longer than a timeout': node(
+            TorqueNode, model='four_bar', watchdog=False, rate=10.0
+        ),
         'an order of unknown motors': node(TorqueNode, model='four_bar', command_order=['cranc']),
         'a contact named twice': node(ContactNode, force_contacts=['a', 'a']),
         'one threshold instead of two': node(

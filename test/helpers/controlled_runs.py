@@ -30,12 +30,16 @@ FIVE_BAR = {'left_shoulder': (0.5, 0.8), 'right_shoulder': (-0.3, 1.3)}  # size 
 
 
 class ControlledRun:
-    """A simulation, a ControlLoop that answers it, and what they did."""
+    """
+    A simulation, a ControlLoop that answers it, and what they did.
 
-    def __init__(self, model, *, start=None, names=None, guard=None, loop=None, **law):
+    `stops`: whether joints of the simulation stop at their limits, whatever drives them.
+    """
+
+    def __init__(self, model, *, start=None, names=None, guard=None, loop=None, stops=True, **law):
         robot = ccd.load(model)
         self.sim = ccd.Simulation(
-            robot, q=ccd.assemble(robot, start or {}), dt=PERIOD, log_every=0
+            robot, q=ccd.assemble(robot, start or {}), dt=PERIOD, log_every=0, limits=stops
         )
         own = ccd.load(model)  # the controller's model: events here do not change it by magic
         self.refused = []

@@ -27,7 +27,7 @@ import time
 from builtin_interfaces.msg import Duration
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from helpers.controlled_runs import DEAD_POINT, loose_leg
-from helpers.ros_helpers import latched, own_domain, ros  # skips this file without rclpy
+from helpers.ros_helpers import latched, newest, own_domain, ros  # skips this without rclpy
 import numpy as np
 import pytest
 from rcl_interfaces.msg import Log
@@ -382,27 +382,23 @@ def test_a_fault_is_cleared_by_the_service_when_its_cause_is_gone(ros):
     assert node.end() == 0, node.output()
 
 
-def test_two_robots_in_one_graph_keep_their_frames_and_one_clock(ros):
-    """Names by namespace, frames by prefix, time of one of them."""
-    for name, tells in (('left', True), ('right', False)):
-        ros.start(
-            'simulator_node',
-            {'model': 'four_bar', 'frame_prefix': f'{name}/', 'publish_clock': tells},
-            {'__ns': f'/{name}'},
-        )
+def test_two_robots_in_one_graph_have_frames_and_clocks_of_their_own(ros):
+    """Names by namespace, frames by prefix; their times begin apart, and both are controlled."""
     frames = ros.listen(TFMessage, '/tf', 100)
-    states = [ros.listen(JointState, f'/{name}/joint_states', 10) for name in ('left', 'right')]
-
-    def seen():
-        return {each.child_frame_id for message in frames for each in message.transforms}
-
-    ros.wait(
-        lambda: all(states) and {name.partition('/')[0] for name in seen()} == {'left', 'right'},
-        'both robots',
-    )
-    assert ros.node.count_publishers('/clock') == 1
-    assert {name.partition('/')[2] for name in seen()} == {
-        'crank_link',
-        'coupler_link',
-        'rocker_link',
+    for name in ('left', 'right'):
+        mine = {'__ns': f'/{name}', '/clock': 'clock'}
+        states = ros.listen(JointState, f'/{name}/joint_states', 10)
+        safety = ros.listen(String, f'/{name}/safety_state', latched())
+        model = {'model': 'four_bar', 'frame_prefix': f'{name}/'}
+        law = {'mode': 'gravity_compensation', 'use_sim_time': True, 'frame_prefix': f'{name}/'}
+        ros.start('simulator_node', model, mine)
+        ros.wait(lambda states=states: newest(states)[0] > 1.0, 'a second of its time')
+        ros.start('torque_node', {**law, 'state_timeout': 0.5}, mine)
+        ros.wait(lambda safety=safety: '"active"' in safety[-1].data, f'torques of the {name} one')
+    assert ros.node.count_publishers('/clock') == 0
+    seen = {each.child_frame_id for message in frames for each in message.transforms}
+    assert seen == {
+        f'{name}/{link}_link'
+        for name in ('left', 'right')
+        for link in ('crank', 'coupler', 'rocker')
     }

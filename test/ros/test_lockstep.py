@@ -161,6 +161,22 @@ def programme(told, again=(), reported=()):
     return seen
 
 
+def test_a_reference_that_was_over_long_ago_begins_no_motion():
+    """From a bag, or of another clock; one that is a little late does."""
+    own, ahead, refused = ccd.load('swing'), ReferencesAhead(), []
+    loop = ControlLoop(
+        TorqueController(own), TorqueGuard(own), on_refusal=lambda *told: refused.append(told)
+    )
+    state = own.joint_names, ccd.assemble(own), np.zeros(own.nv)
+    late = 3.0 * ROUND
+    loop.take_state(*state, stamp=late, now=late)
+    ahead.take(round_of_the_programme(0), loop, late)
+    assert refused[-1][0] == 'reference' and 'it was over before it came' in refused[-1][1]
+    assert not loop.is_asked
+    ahead.take(round_of_the_programme(2), loop, late + 0.2)  # its end, and a little more
+    assert loop.is_asked, refused
+
+
 def round_of_the_programme(number):
     """Return what the demonstration says of a round."""
     message = JointTrajectory(joint_names=JOINTS)

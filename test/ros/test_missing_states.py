@@ -55,10 +55,10 @@ class Bench:
         ros.wait(lambda: self.torques, 'torques')
         self.position = list(map(float, ccd.assemble(self.robot)[[0, 2]]))
 
-    def send(self, nanoseconds):
+    def send(self, nanoseconds, frame=''):
         """Publish a state with a stamp; return it [s]."""
         message = JointState(name=['left_shoulder', 'right_shoulder'], position=self.position)
-        message.velocity = [0.0, 0.0]
+        message.velocity, message.header.frame_id = [0.0, 0.0], frame
         message.header.stamp.sec, message.header.stamp.nanosec = divmod(nanoseconds, NANO)
         self.states.publish(message)
         return seconds(message.header.stamp)
@@ -117,6 +117,19 @@ def test_what_is_wrong_with_states_is_in_the_safety_state(ros):
     ros.wait(lambda: told(0), 'torques')
     ros.wait(lambda: told(-hours, 'no good joint state within the timeout', why), 'it again')
     ros.wait(lambda: told(0), 'torques')
+
+
+def test_no_frame_id_makes_an_old_state_a_fresh_one(ros):
+    """A simulator that waits says so there, and its states have no age: in simulated time only."""
+    bench, said = Bench(ros, state_timeout=TIMEOUT), ros.listen(String, 'safety_state', latched())
+
+    def told():
+        bench.send(ros.node.get_clock().now().nanoseconds - 2 * 3600 * NANO, frame='{}')
+        ros.spin(0.05)
+        return said and 'away from this clock' in json.loads(said[-1].data)['text']
+
+    ros.wait(lambda: told() or bench.torques and np.any(bench.torques[-1].effort), 'an answer')
+    assert told() and not any(np.any(each.effort) for each in bench.torques)
 
 
 def test_with_simulated_time_the_timeout_is_over_when_the_clock_says_so(ros):

@@ -19,6 +19,8 @@ import time
 
 from diagnostic_msgs.msg import DiagnosticArray, DiagnosticStatus
 from helpers.ros_helpers import latched, ros  # skips this file where there is no rclpy
+from lifecycle_msgs.msg import Transition
+from lifecycle_msgs.srv import ChangeState
 import numpy as np
 from sensor_msgs.msg import JointState
 from std_msgs.msg import Float64MultiArray, String
@@ -163,6 +165,36 @@ def test_a_fault_outlives_another_description(ros):
     bench.torques.clear()
     for _ in range(20):
         assert state() == 'fault' and json.loads(safety[-1].data)['cause'] == cause
+    assert not any(np.any(each.effort) for each in bench.torques)
+    ros.wait(lambda: state() and ros.call(Trigger, 'clear_fault').success, 'the fault is cleared')
+    ros.wait(lambda: state() != 'fault' and np.any(bench.torques[-1].effort), 'torques again')
+
+
+def test_a_fault_outlives_a_node_that_is_configured_anew(ros):
+    bench = Bench(ros)
+    safety = ros.listen(String, 'safety_state', latched(10))
+
+    def state():
+        bench.send()
+        return json.loads(safety[-1].data)['state'] if safety else ''
+
+    ros.wait(lambda: state() in ('active', 'degraded'), 'torques of the law')
+    bench.velocity = [1e3, 0.0]  # far beyond its limit
+    ros.wait(lambda: state() == 'fault', 'a fault')
+    bench.velocity = [0.0, 0.0]
+    for transition in (
+        Transition.TRANSITION_DEACTIVATE,
+        Transition.TRANSITION_CLEANUP,
+        Transition.TRANSITION_CONFIGURE,
+        Transition.TRANSITION_ACTIVATE,
+    ):
+        request = ChangeState.Request(transition=Transition(id=transition))
+        assert ros.call(ChangeState, '/torque_node/change_state', request).success
+    safety.clear()
+    bench.torques.clear()
+    ros.wait(lambda: bench.send() and bench.torques, 'torques of the node')
+    for _ in range(20):
+        assert state() in ('', 'fault')
     assert not any(np.any(each.effort) for each in bench.torques)
     ros.wait(lambda: state() and ros.call(Trigger, 'clear_fault').success, 'the fault is cleared')
     ros.wait(lambda: state() != 'fault' and np.any(bench.torques[-1].effort), 'torques again')

@@ -18,6 +18,7 @@ The action ~/follow_joint_trajectory of torque_node, over DDS.
 A simulator in step with torque_node: the motion does not depend on how busy the machine is.
 """
 
+import signal
 import sys
 
 from action_msgs.msg import GoalStatus
@@ -76,7 +77,7 @@ class Leg:
 
     def __init__(self, ros):
         self.ros = ros
-        ros.start(
+        self.simulator = ros.start(
             'simulator_node',
             {
                 'model': 'exo_leg',
@@ -220,6 +221,23 @@ def test_a_goal_that_is_cancelled_ends_in_a_pose_that_is_held(leg):
     assert leg.at('hip') == pytest.approx(at, abs=1e-3)
     assert at < 0.7
     assert '"active"' in leg.safety[-1].data
+
+
+def test_a_goal_can_be_cancelled_while_no_states_come(leg):
+    """There is no turn then in which anything could be looked at."""
+    handle = leg.send(goal(['hip'], (FOR_LONG, [0.8])))
+    leg.ros.wait(lambda: leg.feedback, 'feedback')
+    leg.simulator.send_signal(signal.SIGSTOP)
+    leg.ros.until_quiet(leg.states)
+    cancelled, asked = handle.cancel_goal_async(), handle.get_result_async()
+    leg.ros.wait(cancelled.done, 'the cancellation')
+    leg.ros.wait(asked.done, 'a result', timeout=60.0)
+    assert asked.result().status == GoalStatus.STATUS_CANCELED
+    leg.simulator.send_signal(signal.SIGCONT)
+    leg.ros.wait(lambda: leg.states, 'states')
+    begin, at = newest(leg.states)[0], leg.at('hip')
+    leg.ros.wait(lambda: newest(leg.states)[0] > begin + 0.5, 'time', progress=lambda: begin)
+    assert leg.at('hip') == pytest.approx(at, abs=2e-2)
 
 
 def test_the_newest_goal_wins_and_a_reference_too(leg):

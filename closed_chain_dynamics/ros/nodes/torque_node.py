@@ -32,18 +32,16 @@ effort_controller/commands    std_msgs/Float64MultiArray       the same, as `com
 safety_state                  std_msgs/String, latched         JSON: see control/safety_state.py
 diagnostics                   diagnostic_msgs/DiagnosticArray  once a second, and on a fallback
 
-Service clear_fault (std_srvs/Trigger) ends a fault whose cause is gone; with `trajectory_action`
-there is an action, see trajectory_action.py. Parameters and bounds: torque_settings.py. How states
-are answered: torque_turns.py; when references begin: references_ahead.py; modes: control/law.py.
+Service clear_fault (std_srvs/Trigger) ends a fault whose cause is gone. Parameters and bounds:
+torque_settings.py; turns: torque_turns.py; references: references_ahead.py, trajectory_action.py.
 
 No torque leaves that is not finite, beyond the effort limits of the model or beyond `rate_limit`.
 States that are old, repeated, out of order, not finite, incomplete or not continuous are refused,
 counted and named. After `state_timeout` without a good one, without a reference, or
 `reference_timeout` after the end of a stream, torques are those of `fallback`; good input ends
-that by itself. References beyond limits or to poses that this branch does not have are refused, or
-clipped. A measured joint beyond its limits, a change of branch or an error beyond `tracking_bound`
-is a fault until it is cleared. An impossible contact command changes nothing. The last command is
-zero, also where the node hangs or is killed: see watchdog.py.
+that. References beyond limits or to poses that this branch does not have are refused, or clipped.
+A measured joint beyond its limits, a change of branch or an error beyond `tracking_bound` is a
+fault until it is cleared. An impossible contact command changes nothing. The last command is zero.
 """
 
 from collections.abc import Sequence
@@ -51,6 +49,7 @@ import sys
 from typing import Any
 
 from closed_chain_dynamics.control.control_loop import ControlLoop
+from closed_chain_dynamics.control.safety_state import SafetyState
 from closed_chain_dynamics.model.mechanism import Mechanism
 from closed_chain_dynamics.ros.managed_node import ManagedNode
 from closed_chain_dynamics.ros.messages.base_topics import BaseTopics
@@ -76,6 +75,7 @@ class TorqueNode(ManagedNode):
 
     def __init__(self, **options: Any) -> None:
         self.loop: ControlLoop | None = None
+        self._safety = SafetyState()  # of the last model: a fault outlives it
         self._tuning = tune = TorqueTuning(self)
         super().__init__('torque_node', SETTINGS, check=tune.check, changed=tune.take, **options)
         p = self.parameters
@@ -99,7 +99,7 @@ class TorqueNode(ManagedNode):
         """Take a new model, and make its messages once."""
         if self.loop and self.active:  # the next model may have other actuators
             self.output.publish(self.loop.guard.release(self.now()))
-        before, (self.loop, self.base.base, order) = self.loop, made
+        self.loop, self.base.base, order = made
         self.report.take_limits(self.loop.guard)
         self._tuning.apply()
         names, p = self.loop.robot.actuator_names, self.parameters
@@ -107,7 +107,8 @@ class TorqueNode(ManagedNode):
         if self.active:
             self._tuning.arm()
         self.contacts.use(self.loop)
-        self.report.take_safety(self.loop.safety.after(before.safety if before else None))
+        self._safety = self.loop.safety.after(self._safety)
+        self.report.take_safety(self._safety)
 
     def begin(self) -> None:
         """Publish safe torques until there is more to say."""
