@@ -227,11 +227,13 @@ class Ros:
 
         That time begins anew whenever `progress` returns something else: simulated time, say,
         which passes as slowly as a busy machine lets it. A condition that looks at a topic on
-        which nothing has come yet does not hold.
+        which nothing has come yet does not hold, and there is no progress on it yet.
         """
-        end, reached = time.monotonic() + timeout, progress()
+        end, reached = time.monotonic() + timeout, None
         while time.monotonic() < end:
-            before, reached = reached, progress()
+            before = reached
+            with suppress(NothingHeardYet):
+                reached = progress()
             if reached != before:
                 end = time.monotonic() + timeout
             self._has_spun = False
