@@ -29,6 +29,7 @@ from closed_chain_dynamics.codegen.traces import Trace
 
 __all__ = ['print_function']
 
+MANY_TURNS = 8  # angles, from which on it pays to compute their sines several at a time
 PART = 800  # instructions of a part; compilers and processors are about as fast from 400 to 1500
 
 BINARY = {
@@ -121,8 +122,9 @@ def _values(f: Any, together: bool) -> tuple[list[PrintedValue], list[int]]:
     """
     Return what a function computes, each value once, as CasADi's variables change theirs.
 
-    And the inputs whose sines and cosines are found in `t`.
+    And the inputs whose sines and cosines can be computed `together`, if there are many.
     """
+    together = together and _turning_inputs(f) >= MANY_TURNS
     into = _starts([f.nnz_in(k) for k in range(f.n_in())])
     out = _starts([f.nnz_out(k) for k in range(f.n_out())])
     found: list[PrintedValue] = []
@@ -149,7 +151,8 @@ def _values(f: Any, together: bool) -> tuple[list[PrintedValue], list[int]]:
             value: PrintedValue = f'real_constant({f.instruction_constant(k)!r})', ()
         elif together and what in (ca.OP_SIN, ca.OP_COS) and of[0] in inputs:
             at = angles.setdefault(inputs[of[0]], len(angles))
-            value = f't[{2 * at + int(what == ca.OP_COS)}]', ()
+            name = 'cosine' if what == ca.OP_COS else 'sine'
+            value = f'real_{name}_of({at}, {inputs[of[0]]})', ()
         elif what in UNARY:
             value = UNARY[what], (read(of[0]),)
         else:
@@ -158,6 +161,21 @@ def _values(f: Any, together: bool) -> tuple[list[PrintedValue], list[int]]:
         inputs.pop(to[0], None)
         holder[to[0]] = len(found) - 1
     return found, list(angles)
+
+
+def _turning_inputs(f: Any) -> int:
+    """Return how many inputs a function needs the sine or cosine of."""
+    inputs: dict[int, tuple[int, ...]] = {}
+    found = set()
+    for k in range(f.n_instructions()):
+        what, to, of = f.instruction_id(k), f.instruction_output(k), f.instruction_input(k)
+        if what in (ca.OP_SIN, ca.OP_COS) and of[0] in inputs:
+            found.add(inputs[of[0]])
+        if what == ca.OP_INPUT:
+            inputs[to[0]] = tuple(of)
+        elif what != ca.OP_OUTPUT:
+            inputs.pop(to[0], None)
+    return len(found)
 
 
 def _is_output(value: PrintedValue) -> bool:

@@ -90,32 +90,36 @@ EACH(real_cos, cos)
 #endif
 #endif
 
-/* Sines and cosines of some inputs, in pairs: of one state, several at a time where that can be. */
-#if defined(VECTOR_MATH) && LANES == 1 && defined(__AVX512F__)
+/* Sines and cosines of some inputs: of one state, several at a time where that can be. The k-th of
+   these inputs is x[i]. */
+#if defined(VECTOR_MATH) && LANES == 1
+#ifdef __AVX512F__
 #define TURNS 8
 #define many_sines _ZGVeN8v_sin
 #define many_cosines _ZGVeN8v_cos
-#elif defined(VECTOR_MATH) && LANES == 1
+#else
 #define TURNS 4
 #define many_sines _ZGVdN4v_sin
 #define many_cosines _ZGVdN4v_cos
 #endif
-#ifdef TURNS
+#define real_sine_of(k, i) t[2 * (k)]
+#define real_cosine_of(k, i) t[2 * (k) + 1]
 typedef double several __attribute__((vector_size(8 * TURNS)));
 several many_sines(several);
 several many_cosines(several);
-#endif
-static inline void real_turns(int n, const int *at, const real *x, real *out) {
-  int k = 0;
-#ifdef TURNS
-  for (; n - k >= TURNS / 2; k += TURNS) {
+/* Out of line: a compiler that knows n moves every angle on its own, which takes longer. */
+static OUT_OF_LINE void real_turns(int n, const int *at, const real *x, real *t) {
+  for (int k = 0; k < n; k += TURNS) {
     several angles = {0.0};
     for (int i = 0; i < TURNS && k + i < n; ++i) angles[i] = x[at[k + i]];
     const several sines = many_sines(angles), cosines = many_cosines(angles);
     for (int i = 0; i < TURNS && k + i < n; ++i)
-      out[2 * (k + i)] = sines[i], out[2 * (k + i) + 1] = cosines[i];
+      t[2 * (k + i)] = sines[i], t[2 * (k + i) + 1] = cosines[i];
   }
-#endif
-  for (; k < n; ++k) out[2 * k] = real_sin(x[at[k]]), out[2 * k + 1] = real_cos(x[at[k]]);
 }
+#else
+#define real_sine_of(k, i) real_sin(x[i])
+#define real_cosine_of(k, i) real_cos(x[i])
+#define real_turns(n, at, x, t) (void)(t)
+#endif
 #endif

@@ -25,6 +25,7 @@ __all__ = ['ros']  # a fixture: pytest finds it by its name here
 
 FASTEST, SLOWEST = 10000.0, 1.0  # rates that may be asked for [Hz]
 SEVERAL = 5
+TIMEOUT = 5.0  # of states; more than a turn of the slowest takes [s]
 
 
 def test_late_turns_are_counted_of_all_and_times_are_those_of_the_last():
@@ -46,9 +47,8 @@ def test_a_node_publishes_how_many_of_its_turns_were_late(ros):
     robot = ccd.load('five_bar')
     q = ccd.assemble(robot)[[0, 2]].tolist()
     for rate, enough in ((FASTEST, lambda late: late >= SEVERAL), (SLOWEST, lambda late: True)):
-        node = ros.start(
-            'torque_node', {'model': 'five_bar', 'rate': rate, 'mode': 'gravity_compensation'}
-        )
+        given = {'model': 'five_bar', 'rate': rate, 'mode': 'gravity_compensation'}
+        node = ros.start('torque_node', {**given, 'state_timeout': TIMEOUT})
         said = ros.listen(DiagnosticArray, 'diagnostics')
         states = ros.publisher(JointState, 'joint_states')
         ros.wait_for_reader(states)
