@@ -65,10 +65,10 @@ class Roller:
         if integrator not in GENERATED_INTEGRATORS:
             raise NameNotFound('integrator', integrator, GENERATED_INTEGRATORS, where=source.name)
         whole = isinstance(steps, Integral) and isinstance(every, Integral)
-        if not (whole and steps > 0 and every > 0 and isinstance(dt, Real) and 0.0 < dt < np.inf):
+        if not (whole and 0 < every <= steps and isinstance(dt, Real) and 0.0 < dt < np.inf):
             raise StateError(
-                'steps and every must be whole numbers above zero, dt a time above zero, not '
-                f'{steps!r}, {every!r} and {dt!r}',
+                'steps and every must be whole numbers above zero, every not above steps, and dt '
+                f'a time above zero, not {steps!r}, {every!r} and {dt!r}',
                 where=source.name,
                 repair='For example steps=1000, every=1, dt=1e-3.',
             )

@@ -82,8 +82,13 @@ def test_what_does_not_fit_is_told(fast):
         fast.complete_velocity(q, [1.0, 2.0])
     with pytest.raises(ccd.StateError, match=r'derivatives are computed for one state'):
         fast.derivatives(np.tile(q, (3, 1)), np.tile(v, (3, 1)))
-    for options in ({'steps': 2.5}, {'steps': 1, 'every': 0.5}, {'steps': 1, 'dt': 'soon'}):
-        with pytest.raises(ccd.StateError, match='must be whole numbers above zero, dt a time'):
+    for options in (
+        {'steps': 2.5},
+        {'steps': 1, 'every': 0.5},
+        {'steps': 1, 'every': 2},  # of which no state would be kept
+        {'steps': 1, 'dt': 'soon'},
+    ):
+        with pytest.raises(ccd.StateError, match='must be whole numbers above zero, every not'):
             fast.rollout(q[None], v[None], **options)
 
 
