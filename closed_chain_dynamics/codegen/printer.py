@@ -75,6 +75,8 @@ def print_function(traced: Trace, part: int = PART, *, together: bool = False) -
     `together`: sines and cosines of inputs come first, by `real_turns` several at a time.
     """
     values, angles = _values(traced.function, together)
+    if len(angles) < MANY_TURNS:
+        values, angles = _values(traced.function, False)
     head = f'static void {traced.name}(const real *restrict x, real *restrict y)'
     turns = _turns(angles)
     if len(values) <= part:
@@ -122,9 +124,8 @@ def _values(f: Any, together: bool) -> tuple[list[PrintedValue], list[int]]:
     """
     Return what a function computes, each value once, as CasADi's variables change theirs.
 
-    And the inputs whose sines and cosines can be computed `together`, if there are many.
+    And the inputs whose sines and cosines are to be computed `together`.
     """
-    together = together and _turning_inputs(f) >= MANY_TURNS
     into = _starts([f.nnz_in(k) for k in range(f.n_in())])
     out = _starts([f.nnz_out(k) for k in range(f.n_out())])
     found: list[PrintedValue] = []
@@ -161,21 +162,6 @@ def _values(f: Any, together: bool) -> tuple[list[PrintedValue], list[int]]:
         inputs.pop(to[0], None)
         holder[to[0]] = len(found) - 1
     return found, list(angles)
-
-
-def _turning_inputs(f: Any) -> int:
-    """Return how many inputs a function needs the sine or cosine of."""
-    inputs: dict[int, tuple[int, ...]] = {}
-    found = set()
-    for k in range(f.n_instructions()):
-        what, to, of = f.instruction_id(k), f.instruction_output(k), f.instruction_input(k)
-        if what in (ca.OP_SIN, ca.OP_COS) and of[0] in inputs:
-            found.add(inputs[of[0]])
-        if what == ca.OP_INPUT:
-            inputs[to[0]] = tuple(of)
-        elif what != ca.OP_OUTPUT:
-            inputs.pop(to[0], None)
-    return len(found)
 
 
 def _is_output(value: PrintedValue) -> bool:

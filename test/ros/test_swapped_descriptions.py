@@ -149,31 +149,8 @@ def test_states_are_answered_until_the_swap_and_the_old_motors_get_zero(ros):
     assert bench.node.end() == 0, bench.node.output()
 
 
-def test_a_fault_outlives_another_description(ros):
-    """Whoever publishes one must not clear it: that takes the service."""
-    bench = Bench(ros)
-    safety = ros.listen(String, 'safety_state', latched(10))
-
-    def state():
-        bench.send()
-        return json.loads(safety[-1].data)['state'] if safety else ''
-
-    ros.wait(lambda: state() in ('active', 'degraded'), 'torques of the law')
-    bench.velocity = [1e3, 0.0]  # far beyond its limit
-    ros.wait(lambda: state() == 'fault', 'a fault')
-    bench.velocity, cause = [0.0, 0.0], json.loads(safety[-1].data)['cause']
-    safety.clear()  # before: the node may take the other model at once
-    bench.describe(library.find('five_bar').read_text().replace('name="five_bar"', 'name="other"'))
-    ros.wait(lambda: state(), 'the safety state of the other model')
-    bench.torques.clear()
-    for _ in range(20):
-        assert state() == 'fault' and json.loads(safety[-1].data)['cause'] == cause
-    assert not any(np.any(each.effort) for each in bench.torques)
-    ros.wait(lambda: state() and ros.call(Trigger, 'clear_fault').success, 'the fault is cleared')
-    ros.wait(lambda: state() != 'fault' and np.any(bench.torques[-1].effort), 'torques again')
-
-
-def test_a_fault_outlives_a_node_that_is_configured_anew(ros):
+def with_a_fault(ros):
+    """Return a bench in fault whose cause is gone, its safety states, and what tells the newest."""
     bench = Bench(ros)
     safety = ros.listen(String, 'safety_state', latched(10))
 
@@ -185,6 +162,31 @@ def test_a_fault_outlives_a_node_that_is_configured_anew(ros):
     bench.velocity = [1e3, 0.0]  # far beyond its limit
     ros.wait(lambda: state() == 'fault', 'a fault')
     bench.velocity = [0.0, 0.0]
+    return bench, safety, state
+
+
+def until_cleared(ros, bench, state):
+    """Clear the fault, and wait until the law gives torques again."""
+    ros.wait(lambda: state() and ros.call(Trigger, 'clear_fault').success, 'the fault is cleared')
+    ros.wait(lambda: state() != 'fault' and np.any(bench.torques[-1].effort), 'torques again')
+
+
+def test_a_fault_outlives_another_description(ros):
+    """Whoever publishes one must not clear it: that takes the service."""
+    bench, safety, state = with_a_fault(ros)
+    cause = json.loads(safety[-1].data)['cause']
+    safety.clear()  # before: the node may take the other model at once
+    bench.describe(library.find('five_bar').read_text().replace('name="five_bar"', 'name="other"'))
+    ros.wait(lambda: state(), 'the safety state of the other model')
+    bench.torques.clear()
+    for _ in range(20):
+        assert state() == 'fault' and json.loads(safety[-1].data)['cause'] == cause
+    assert not any(np.any(each.effort) for each in bench.torques)
+    until_cleared(ros, bench, state)
+
+
+def test_a_fault_outlives_a_node_that_is_configured_anew(ros):
+    bench, safety, state = with_a_fault(ros)
     for transition in (
         Transition.TRANSITION_DEACTIVATE,
         Transition.TRANSITION_CLEANUP,
@@ -199,8 +201,7 @@ def test_a_fault_outlives_a_node_that_is_configured_anew(ros):
     for _ in range(20):
         assert state() in ('', 'fault')
     assert not any(np.any(each.effort) for each in bench.torques)
-    ros.wait(lambda: state() and ros.call(Trigger, 'clear_fault').success, 'the fault is cleared')
-    ros.wait(lambda: state() != 'fault' and np.any(bench.torques[-1].effort), 'torques again')
+    until_cleared(ros, bench, state)
 
 
 def test_a_wrong_description_changes_nothing_and_is_named(ros):
