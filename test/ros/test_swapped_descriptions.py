@@ -150,7 +150,7 @@ def test_states_are_answered_until_the_swap_and_the_old_motors_get_zero(ros):
 
 
 def with_a_fault(ros):
-    """Return a bench in fault whose cause is gone, its safety states, and what tells the newest."""
+    """Return a bench in fault whose cause is gone, its safety states, and a look at the newest."""
     bench = Bench(ros)
     safety = ros.listen(String, 'safety_state', latched(10))
 
